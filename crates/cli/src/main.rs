@@ -1,0 +1,3 @@
+//! The `pumice` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Mounts any file system of `pumice_vfs` through FUSE.

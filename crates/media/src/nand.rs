@@ -1,0 +1,239 @@
+//! The trait of a raw NAND chip, and the words it is spoken in.
+
+use core::fmt;
+
+/// A page, counted from the start of the chip: block times pages per block, plus page in block.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PageId(pub u32);
+
+/// An erase block, counted from the start of the chip.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BlockId(pub u32);
+
+/// The shape of a chip. All sizes are in bytes and all counts are at least 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Geometry {
+    /// Data bytes of a page, without its spare area.
+    pub page_bytes: u32,
+    /// Bytes of a page's spare area as the chip has them (what `nanddump --oob` shows).
+    pub spare_bytes: u32,
+    /// Bytes of the spare area left to the user of [`Nand`]: neither bad-block mark nor ECC.
+    pub free_spare_bytes: u32,
+    /// Pages of an erase block.
+    pub pages_per_block: u32,
+    /// Erase blocks of the chip, bad ones included.
+    pub blocks: u32,
+}
+
+impl Geometry {
+    /// Data bytes of an erase block.
+    pub fn block_bytes(&self) -> u64 {
+        u64::from(self.page_bytes) * u64::from(self.pages_per_block)
+    }
+
+    /// Data bytes of the chip.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.block_bytes() * u64::from(self.blocks)
+    }
+
+    /// Pages of the chip.
+    pub fn pages(&self) -> u64 {
+        u64::from(self.pages_per_block) * u64::from(self.blocks)
+    }
+
+    /// The erase block that holds `page`.
+    pub fn block_of(&self, page: PageId) -> BlockId {
+        BlockId(page.0 / self.pages_per_block)
+    }
+
+    /// The place of `page` in its erase block, from 0.
+    pub fn index_in_block(&self, page: PageId) -> u32 {
+        page.0 % self.pages_per_block
+    }
+
+    /// The page at `index` of `block`.
+    pub fn page(&self, block: BlockId, index: u32) -> PageId {
+        PageId(block.0 * self.pages_per_block + index)
+    }
+}
+
+/// How long the chip takes for each operation, in nanoseconds, transfer included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Timing {
+    /// Read a page with its spare area.
+    pub read_page_ns: u64,
+    /// Read a spare area alone.
+    pub read_spare_ns: u64,
+    /// Program a page with its spare area.
+    pub program_ns: u64,
+    /// Erase a block.
+    pub erase_ns: u64,
+}
+
+/// What a read found. The data is right in both cases.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReadOutcome {
+    /// No bit was wrong.
+    Clean,
+    /// ECC put this many wrong bits right (the worst codeword's count); the block should be refreshed soon
+    /// if `refresh` is set.
+    Corrected {
+        /// Wrong bits of the worst codeword.
+        bits: u32,
+        /// True once the count comes near to what the code can correct.
+        refresh: bool,
+    },
+}
+
+/// What the chip has done since it was opened; snapshots can be subtracted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NandStats {
+    /// Pages read with their data.
+    pub page_reads: u64,
+    /// Spare areas read alone, bad-block tests included.
+    pub spare_reads: u64,
+    /// Pages programmed, failed ones included.
+    pub programs: u64,
+    /// Blocks erased, failed ones included.
+    pub erases: u64,
+    /// Time the chip was busy by its timing table, in nanoseconds; 0 on real chips.
+    pub device_ns: u64,
+    /// Calls that broke a rule of NAND: always a bug of the caller.
+    pub violations: u64,
+}
+
+impl core::ops::Sub for NandStats {
+    type Output = NandStats;
+
+    fn sub(self, before: NandStats) -> NandStats {
+        NandStats {
+            page_reads: self.page_reads - before.page_reads,
+            spare_reads: self.spare_reads - before.spare_reads,
+            programs: self.programs - before.programs,
+            erases: self.erases - before.erases,
+            device_ns: self.device_ns - before.device_ns,
+            violations: self.violations - before.violations,
+        }
+    }
+}
+
+/// Why an operation failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum NandError {
+    /// More bits are wrong than ECC can correct; the buffers hold what the chip gave.
+    Uncorrectable(PageId),
+    /// The chip reported that the program failed; the page holds anything, earlier pages are as they were.
+    ProgramFailed(PageId),
+    /// The chip reported that the erase failed; the block holds anything and should be marked bad.
+    EraseFailed(BlockId),
+    /// Power is gone: nothing works until the chip is opened again.
+    PowerLost,
+    /// The call breaks a rule of NAND (order, program twice, out of range, wrong buffer length).
+    Violation(&'static str, PageId),
+    /// The device or file under the chip failed, with its errno.
+    Device(i32),
+}
+
+impl fmt::Display for NandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NandError::Uncorrectable(page) => {
+                write!(f, "page {} has more wrong bits than ECC can correct", page.0)
+            }
+            NandError::ProgramFailed(page) => write!(f, "programming page {} failed", page.0),
+            NandError::EraseFailed(block) => write!(f, "erasing block {} failed", block.0),
+            NandError::PowerLost => write!(f, "the chip has lost power"),
+            NandError::Violation(rule, page) => write!(f, "page {}: {rule}", page.0),
+            NandError::Device(errno) => write!(f, "device error (errno {errno})"),
+        }
+    }
+}
+
+impl core::error::Error for NandError {}
+
+/// A raw NAND chip with its ECC: pages are read and programmed, blocks erased.
+///
+/// Rules for the caller: a page is programmed at most once between two erases of its block; the pages of a
+/// block are programmed in ascending order (gaps are allowed, going back is not); buffers have exactly the
+/// lengths of [`Geometry`] (`page_bytes`, `free_spare_bytes`). A call that breaks a rule does nothing and
+/// returns [`NandError::Violation`].
+///
+/// Power may be cut in the middle of any call. What each may leave behind stands at the call; all other
+/// pages are never touched.
+pub trait Nand {
+    /// The shape of the chip; never changes.
+    fn geometry(&self) -> Geometry;
+
+    /// How long operations take; zeros where nobody knows.
+    fn timing(&self) -> Timing;
+
+    /// Reads a page and the free bytes of its spare area. An erased page reads as all ones, clean.
+    ///
+    /// On [`NandError::Uncorrectable`] the buffers are filled with what is there. A cut leaves nothing.
+    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError>;
+
+    /// Reads the free bytes of a spare area alone, cheaper than [`Nand::read`]. They are covered by ECC on
+    /// most chips but not on all: treat them as a hint until the page is read and checked.
+    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError>;
+
+    /// Programs a page and its spare area in one go.
+    ///
+    /// Returns once the chip reports success: the bytes will be read back. After
+    /// [`NandError::ProgramFailed`] the page holds anything and must not be programmed again. A cut may
+    /// leave the page erased, complete, or torn: some bits programmed, or garbage that may not even be
+    /// correctable. Other pages of the block keep their bytes.
+    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError>;
+
+    /// Erases a block: all its pages read as all ones.
+    ///
+    /// A cut may leave the block as it was, erased, or half erased: any page holds anything, including what
+    /// looks erased but does not keep new data; the caller erases it again before use.
+    fn erase(&mut self, block: BlockId) -> Result<(), NandError>;
+
+    /// True if the block carries a bad-block mark (from the factory or from [`Nand::mark_bad`]).
+    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError>;
+
+    /// Puts the bad-block mark on a block, for good. A cut may leave it unmarked.
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError>;
+
+    /// What the chip has done so far.
+    fn stats(&self) -> NandStats;
+
+    /// Makes everything programmed so far outlive a crash of the host (fsync of a container file). Chips
+    /// themselves need no such call.
+    fn flush(&mut self) -> Result<(), NandError>;
+}
+
+impl<N: Nand + ?Sized> Nand for alloc::boxed::Box<N> {
+    fn geometry(&self) -> Geometry {
+        (**self).geometry()
+    }
+    fn timing(&self) -> Timing {
+        (**self).timing()
+    }
+    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+        (**self).read(page, data, spare)
+    }
+    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+        (**self).read_spare(page, spare)
+    }
+    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+        (**self).program(page, data, spare)
+    }
+    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
+        (**self).erase(block)
+    }
+    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
+        (**self).is_bad(block)
+    }
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
+        (**self).mark_bad(block)
+    }
+    fn stats(&self) -> NandStats {
+        (**self).stats()
+    }
+    fn flush(&mut self) -> Result<(), NandError> {
+        (**self).flush()
+    }
+}

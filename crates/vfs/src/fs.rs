@@ -1,0 +1,187 @@
+//! The trait.
+
+use alloc::vec::Vec;
+
+use crate::{Attr, Errno, FileKind, Ino, Result, SetAttr, SpaceInfo};
+
+/// A new inode, as `create`, `mkdir`, `mknod` and `symlink` make it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NewNode<'a> {
+    /// What it is.
+    pub kind: FileKind,
+    /// Permission bits (`0o7777`), umask already applied.
+    pub perm: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group; the front end has already looked at the parent's set-gid bit.
+    pub gid: u32,
+    /// Device number of a device node, otherwise 0.
+    pub rdev: u32,
+    /// Target of a symbolic link (1 to 4095 bytes, no NUL), otherwise empty.
+    pub target: &'a [u8],
+}
+
+/// What `rename` does about a name that is there already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RenameMode {
+    /// Replace it, as `rename(2)` does.
+    Replace,
+    /// Fail with [`Errno::Exists`].
+    NoReplace,
+    /// Swap the two names; both must exist.
+    Exchange,
+}
+
+/// What `setxattr` does about an attribute that is there already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum XattrMode {
+    /// Set it either way.
+    Either,
+    /// Fail with [`Errno::Exists`] if it is there.
+    Create,
+    /// Fail with [`Errno::NoData`] if it is not.
+    Replace,
+}
+
+/// What `fallocate` does with a range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SpaceMode {
+    /// Reserve space; the file grows to the end of the range unless `keep_size`.
+    Reserve {
+        /// Leave the length as it is.
+        keep_size: bool,
+    },
+    /// Make a hole; the length stays.
+    PunchHole,
+    /// Make it read as zeros with space reserved; the file grows unless `keep_size`.
+    Zero {
+        /// Leave the length as it is.
+        keep_size: bool,
+    },
+}
+
+/// What `seek` looks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seek {
+    /// The next byte that is not in a hole.
+    Data,
+    /// The next byte that is in a hole; the end of the file counts as one.
+    Hole,
+}
+
+/// A directory entry as `readdir` hands it out; `.` and `..` are not among them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DirEntry<'a> {
+    /// The name: 1 to 255 bytes, neither `/` nor NUL.
+    pub name: &'a [u8],
+    /// Its inode.
+    pub ino: Ino,
+    /// What the inode is.
+    pub kind: FileKind,
+    /// Pass it to [`FileSystem::readdir`] to go on behind this entry; never 0.
+    pub cookie: u64,
+}
+
+/// A mounted file system. Every call is atomic towards others; errors leave everything as it was.
+///
+/// Nothing is checked against permissions: that is the front end's work. Calls that change anything fail
+/// with [`Errno::ReadOnly`] on a read-only mount. Times are set by the file system from the clock it was
+/// given; reading does not change `atime`.
+pub trait FileSystem {
+    /// Space and inodes.
+    fn space(&self) -> Result<SpaceInfo>;
+
+    /// Attributes of an inode; [`Errno::Stale`] if there is none of that number.
+    fn attr(&self, ino: Ino) -> Result<Attr>;
+
+    /// Changes attributes and returns the new ones. A length on anything but a regular file is
+    /// [`Errno::IsDir`] or [`Errno::Invalid`].
+    fn set_attr(&self, ino: Ino, change: &SetAttr) -> Result<Attr>;
+
+    /// The inode behind a name, and its attributes. `.` and `..` work in every directory.
+    fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Attr>;
+
+    /// The directory that holds directory `dir`; the root's is itself.
+    fn parent(&self, dir: Ino) -> Result<Ino>;
+
+    /// The target of a symbolic link; [`Errno::Invalid`] for anything else.
+    fn readlink(&self, ino: Ino) -> Result<Vec<u8>>;
+
+    /// Makes an inode of any kind under a new name ([`Errno::Exists`] if it is taken).
+    fn create(&self, dir: Ino, name: &[u8], node: &NewNode<'_>) -> Result<Attr>;
+
+    /// Gives an inode one more name; [`Errno::Perm`] for directories.
+    fn link(&self, ino: Ino, dir: Ino, name: &[u8]) -> Result<Attr>;
+
+    /// Takes away a name that is not a directory's ([`Errno::IsDir`]). The inode goes with its last name,
+    /// or, while it is held, with the last [`FileSystem::release`].
+    fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()>;
+
+    /// Takes away an empty directory.
+    fn rmdir(&self, dir: Ino, name: &[u8]) -> Result<()>;
+
+    /// Moves a name, as `renameat2(2)`: a directory under itself is [`Errno::Invalid`]; two names of one
+    /// inode are left alone.
+    fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()>;
+
+    /// Keeps an inode alive though its last name may go, until the matching [`FileSystem::release`].
+    fn hold(&self, ino: Ino) -> Result<()>;
+
+    /// Ends one [`FileSystem::hold`].
+    fn release(&self, ino: Ino) -> Result<()>;
+
+    /// Reads from a regular file; returns how many bytes, fewer only at its end.
+    fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize>;
+
+    /// Writes all of `data`, growing the file as needed.
+    fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()>;
+
+    /// Reserves, punches or zeroes a range of a regular file, `length` at least 1.
+    fn allocate(&self, ino: Ino, mode: SpaceMode, offset: u64, length: u64) -> Result<()>;
+
+    /// The next data or hole at or behind `offset`; [`Errno::NoAddress`] if `offset` is at or behind the
+    /// end, or no data follows. Holes may be reported in whole blocks, and zeros as data.
+    fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64>;
+
+    /// Returns once the content and attributes of an inode, and a name it was created under, will survive
+    /// a power cut. With `data_only`, attributes that are not needed to read the content may be lost.
+    /// On a directory: the names in it.
+    fn fsync(&self, ino: Ino, data_only: bool) -> Result<()>;
+
+    /// Returns once everything will survive a power cut.
+    fn sync(&self) -> Result<()>;
+
+    /// Hands out the entries of a directory behind `cookie` (0: from the start) until `each` says `false`;
+    /// the entry it refused is not lost. Entries that stay while others come and go are handed out once.
+    fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()>;
+
+    /// The value of an extended attribute; [`Errno::NoData`] if there is none.
+    fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>>;
+
+    /// Sets an extended attribute: names of 1 to 255 bytes in the namespaces `user.`, `trusted.`,
+    /// `security.` and `system.` (others: [`Errno::NotSupported`]), values to 65,536 bytes
+    /// ([`Errno::Range`]).
+    fn set_xattr(&self, ino: Ino, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()>;
+
+    /// The names of all extended attributes.
+    fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>>;
+
+    /// Takes away an extended attribute.
+    fn remove_xattr(&self, ino: Ino, name: &[u8]) -> Result<()>;
+
+    /// Does a small piece of work that can wait (write back, clean, erase); true if more is left. Front
+    /// ends call it when idle.
+    fn maintain(&self) -> Result<bool>;
+}
+
+/// Checks a name that is to be made: [`Errno::NameTooLong`] over 255 bytes, [`Errno::Invalid`] when empty,
+/// `.`, `..`, or with `/` or NUL in it.
+pub fn check_name(name: &[u8]) -> Result<()> {
+    if name.len() > 255 {
+        return Err(Errno::NameTooLong.into());
+    }
+    if name.is_empty() || name == b"." || name == b".." || name.contains(&b'/') || name.contains(&0) {
+        return Err(Errno::Invalid.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! The one trait that every file system implements and every front end calls, a reference model of it in
+//! memory, and a conformance suite that any implementation can be put through.
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+mod attr;
+mod error;
+mod fs;
+
+pub use attr::{Attr, FileKind, Ino, SetAttr, SpaceInfo, Timestamp};
+pub use error::{Errno, FsError, Result};
+pub use fs::{DirEntry, FileSystem, NewNode, RenameMode, Seek, SpaceMode, XattrMode, check_name};
