@@ -1,2 +1,16 @@
-//! Which block is cleaned next, and where data goes: pure decisions, no I/O.
+//! Which segment is cleaned next, and where data goes: pure decisions, no I/O, no clock.
+//!
+//! [`victim`] ranks segments for cleaning.
+//!
+//! Time is the caller's write clock: a `u32` that advances by one with every unit a user writes (never with a
+//! cleaner's copy) and may wrap. Ages are wrapping differences of it, so an age of 2^32 units or more appears
+//! younger than it is; that costs copies, never correctness.
 #![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+pub mod segment;
+pub mod victim;
+
+pub use segment::SegmentView;
+pub use victim::{CostBenefit, Greedy, UnknownVictim, Victim, VictimPolicy, choose};
