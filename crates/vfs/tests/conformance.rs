@@ -1,6 +1,6 @@
 //! The model is put through the suite it is the measure of.
 
-use pumice_vfs::conformance::{Subject, TestClock, run_random};
+use pumice_vfs::conformance::{Subject, TestClock, run_random, run_scripted};
 use pumice_vfs::model::MemFs;
 use pumice_vfs::{FileSystem, Result};
 
@@ -19,6 +19,11 @@ impl Subject for Memory {
 
 fn make(block_bytes: u32, total_bytes: u64) -> impl Fn(&TestClock) -> Box<dyn Subject> {
     move |clock| Box::new(Memory(MemFs::with_size(clock.clock(), block_bytes, total_bytes)))
+}
+
+#[test]
+fn scripted() {
+    run_scripted(&make(4096, 1 << 40)).unwrap();
 }
 
 #[test]

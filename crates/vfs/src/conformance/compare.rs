@@ -31,7 +31,7 @@ pub fn compare_trees_with(
     let mut pending = Vec::from([(Vec::new(), Ino::ROOT, Ino::ROOT)]);
     while let Some((path, ino_a, ino_b)) = pending.pop() {
         let step = walk.compare_inode(&path, ino_a, ino_b);
-        pending.extend(step.map_err(|what| format!("/{}: {what}", path.escape_ascii()))?);
+        pending.extend(step.map_err(|what| format!("{}: {what}", display(&path)))?);
     }
     Ok(())
 }
@@ -82,6 +82,10 @@ impl Walk<'_> {
         let both = entries_a.into_iter().zip(entries_b.into_values());
         Ok(both.map(|((name, a), b)| ([path, b"/", &name].concat(), a, b)).collect())
     }
+}
+
+fn display(path: &[u8]) -> String {
+    if path.is_empty() { "/".into() } else { format!("{}", path.escape_ascii()) }
 }
 
 /// The entries of a directory, after what `readdir`, `lookup` and `parent` say of them has been held together.

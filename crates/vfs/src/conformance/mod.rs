@@ -1,6 +1,6 @@
 //! The conformance suite: what [`FileSystem`] promises, put to any implementation.
 //!
-//! [`run_random`] applies random operations
+//! Three layers. [`run_scripted`] goes through calls and errors one by one, [`run_random`] applies random operations
 //! to the implementation and to [`crate::model::MemFs`] and compares every answer, and [`compare_trees`] tells whether
 //! two file systems hold the same. An implementer brings a [`Subject`], made with the clock that the suite hands over.
 
@@ -11,6 +11,7 @@ mod op;
 mod perform;
 mod random;
 mod regions;
+mod scripted;
 mod strategy;
 mod stream;
 mod subject;
@@ -19,5 +20,6 @@ mod tools;
 pub use compare::{compare_trees, compare_trees_with};
 pub use op::{Name, Node, Op, Pick, Pool, XattrName};
 pub use random::{Report, replay, run_random};
+pub use scripted::{Check, checks, run_scripted};
 pub use subject::{Failure, Leeway, Subject, TestClock};
 pub use tools::{list, mkdir_p, read_file, resolve, walk, write_file};
