@@ -3,8 +3,10 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::cell::Cell;
 use core::fmt::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use proptest::collection::vec;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
@@ -52,6 +54,7 @@ pub fn run_random<'a>(
         Ok(()) => Ok(total.get()),
         Err(TestError::Abort(reason)) => Err(Failure(format!("no sequences to be had: {reason}"))),
         Err(TestError::Fail(reason, ops)) => {
+            let (ops, reason) = thin_out(make, ops, reason.to_string());
             let run = format!("run_random(_, {cases}, {ops_per_case}, {seed}) fails, at the least with");
             Err(Failure(format!("{run}\n{}{reason}", source(&ops))))
         }
@@ -67,6 +70,29 @@ pub fn replay<'a>(make: &dyn Fn(&TestClock) -> Box<dyn Subject + 'a>, ops: &[Op]
     }
     interpreter.finish().map_err(|what| Failure(format!("at the end: {what}")))?;
     Ok(Report { ops: ops.len() as u64, refused: interpreter.refused })
+}
+
+/// Leaves out operations as long as the rest still fails: proptest tries each only once, before it simplifies others.
+/// A subject that panics is left as it is.
+fn thin_out<'a>(
+    make: &dyn Fn(&TestClock) -> Box<dyn Subject + 'a>,
+    mut ops: Vec<Op>,
+    mut reason: String,
+) -> (Vec<Op>, String) {
+    loop {
+        let before = ops.len();
+        for left_out in (0..before).rev() {
+            let mut fewer = ops.clone();
+            fewer.remove(left_out);
+            let outcome = catch_unwind(AssertUnwindSafe(|| replay(make, &fewer)));
+            if let Ok(Err(failure)) = outcome {
+                (ops, reason) = (fewer, failure.to_string());
+            }
+        }
+        if ops.len() == before {
+            return (ops, reason);
+        }
+    }
 }
 
 fn source(ops: &[Op]) -> String {

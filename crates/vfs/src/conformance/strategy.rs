@@ -23,11 +23,11 @@ type Arms = Vec<(u32, BoxedStrategy<Op>)>;
 
 fn naming() -> Arms {
     Vec::from([
-        (14, (dir(), name(), node()).prop_map(|(dir, name, node)| Op::Create { dir, name, node }).boxed()),
+        (18, (dir(), name(), node()).prop_map(|(dir, name, node)| Op::Create { dir, name, node }).boxed()),
         (4, (any_inode(), dir(), name()).prop_map(|(node, dir, name)| Op::Link { node, dir, name }).boxed()),
         (7, (dir(), name()).prop_map(|(dir, name)| Op::Unlink { dir, name }).boxed()),
-        (4, (dir(), name()).prop_map(|(dir, name)| Op::Rmdir { dir, name }).boxed()),
-        (10, rename().boxed()),
+        (5, (dir(), name()).prop_map(|(dir, name)| Op::Rmdir { dir, name }).boxed()),
+        (14, rename().boxed()),
         (4, (dir(), looked_up()).prop_map(|(dir, name)| Op::Lookup { dir, name }).boxed()),
         (1, dir().prop_map(|dir| Op::Parent { dir }).boxed()),
         (1, any_inode().prop_map(|node| Op::Readlink { node }).boxed()),
@@ -179,16 +179,17 @@ fn owner() -> impl Strategy<Value = u32> {
     select(&[0, 1, 1000, 65_535, 65_536, u32::MAX - 1])
 }
 
+/// Mostly one of very few, so that names are met again.
 fn name() -> impl Strategy<Value = Name> {
-    prop_oneof![60 => 0..=Name::GOOD, 1 => 0..=Name::LAST].prop_map(Name)
+    prop_oneof![45 => 0..3u8, 15 => 0..=Name::GOOD, 1 => 0..=Name::LAST].prop_map(Name)
 }
 
 fn looked_up() -> impl Strategy<Value = Name> {
-    prop_oneof![6 => 0..=Name::GOOD, 1 => 0..=Name::LAST].prop_map(Name)
+    prop_oneof![4 => 0..3u8, 2 => 0..=Name::GOOD, 1 => 0..=Name::LAST].prop_map(Name)
 }
 
 fn xattr_name() -> impl Strategy<Value = XattrName> {
-    prop_oneof![20 => 0..6u8, 1 => Just(6)].prop_map(XattrName)
+    prop_oneof![15 => 0..2u8, 5 => 0..6u8, 1 => Just(6)].prop_map(XattrName)
 }
 
 fn dir() -> impl Strategy<Value = Pick> {
@@ -200,7 +201,7 @@ fn file() -> impl Strategy<Value = Pick> {
 }
 
 fn any_inode() -> impl Strategy<Value = Pick> {
-    any::<u8>().prop_map(|index| Pick { pool: Pool::Any, index })
+    prop_oneof![0..6u8, any::<u8>()].prop_map(|index| Pick { pool: Pool::Any, index })
 }
 
 /// Mostly one of `pool`, now and then anything.
