@@ -1,5 +1,7 @@
 //! Attributes: what `stat` and `statfs` tell.
 
+use alloc::boxed::Box;
+
 /// An inode number. 1 is the root of every file system; 0 is never used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ino(pub u64);
@@ -65,6 +67,9 @@ pub struct Timestamp {
     /// Nanoseconds within the second.
     pub nanos: u32,
 }
+
+/// Tells the time; a file system is given one, so that a run can be repeated.
+pub type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// The attributes of an inode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

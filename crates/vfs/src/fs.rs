@@ -17,7 +17,8 @@ pub struct NewNode<'a> {
     pub gid: u32,
     /// Device number of a device node, otherwise 0.
     pub rdev: u32,
-    /// Target of a symbolic link (1 to 4095 bytes, no NUL), otherwise empty.
+    /// Target of a symbolic link (1 to 4095 bytes, no NUL), otherwise empty. Longer is
+    /// [`Errno::NameTooLong`], empty or with NUL [`Errno::Invalid`].
     pub target: &'a [u8],
 }
 
@@ -87,6 +88,15 @@ pub struct DirEntry<'a> {
 /// Nothing is checked against permissions: that is the front end's work. Calls that change anything fail
 /// with [`Errno::ReadOnly`] on a read-only mount. Times are set by the file system from the clock it was
 /// given; reading does not change `atime`.
+///
+/// An inode number that nobody has is [`Errno::Stale`]; numbers stay the same from mount to mount. A name
+/// in something that is no directory is [`Errno::NotDir`], a name that is not there [`Errno::NoEntry`], and
+/// so is making one in a directory that is held but removed. Names to be made, moved or taken away pass
+/// [`check_name`]. Where several errors apply, any of them may be returned.
+///
+/// Times as POSIX has them: a change of names sets `mtime` and `ctime` of the directories, and `ctime` of the
+/// inode that gains, changes or loses a name; a change of content sets `mtime` and `ctime`; of attributes,
+/// `ctime`.
 pub trait FileSystem {
     /// Space and inodes.
     fn space(&self) -> Result<SpaceInfo>;
@@ -94,11 +104,12 @@ pub trait FileSystem {
     /// Attributes of an inode; [`Errno::Stale`] if there is none of that number.
     fn attr(&self, ino: Ino) -> Result<Attr>;
 
-    /// Changes attributes and returns the new ones. A length on anything but a regular file is
-    /// [`Errno::IsDir`] or [`Errno::Invalid`].
+    /// Changes attributes and returns the new ones; a change that names none changes nothing. A length on a
+    /// directory is [`Errno::IsDir`], on anything else but a regular file [`Errno::Invalid`], and one that
+    /// no file can have [`Errno::FileTooBig`]. Setting the length it has sets `mtime` all the same.
     fn set_attr(&self, ino: Ino, change: &SetAttr) -> Result<Attr>;
 
-    /// The inode behind a name, and its attributes. `.` and `..` work in every directory.
+    /// The inode behind a name, and its attributes. `.` and `..` work in every directory that has a name.
     fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Attr>;
 
     /// The directory that holds directory `dir`; the root's is itself.
@@ -110,18 +121,22 @@ pub trait FileSystem {
     /// Makes an inode of any kind under a new name ([`Errno::Exists`] if it is taken).
     fn create(&self, dir: Ino, name: &[u8], node: &NewNode<'_>) -> Result<Attr>;
 
-    /// Gives an inode one more name; [`Errno::Perm`] for directories.
+    /// Gives an inode one more name; [`Errno::Perm`] for directories, [`Errno::NoEntry`] for an inode whose
+    /// last name is gone, [`Errno::Exists`] if the name is taken.
     fn link(&self, ino: Ino, dir: Ino, name: &[u8]) -> Result<Attr>;
 
     /// Takes away a name that is not a directory's ([`Errno::IsDir`]). The inode goes with its last name,
     /// or, while it is held, with the last [`FileSystem::release`].
     fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()>;
 
-    /// Takes away an empty directory.
+    /// Takes away an empty directory ([`Errno::NotEmpty`], [`Errno::NotDir`]). It goes, like other inodes, with the
+    /// last [`FileSystem::release`]; until then it is empty, without links, and nothing can be made in it.
     fn rmdir(&self, dir: Ino, name: &[u8]) -> Result<()>;
 
-    /// Moves a name, as `renameat2(2)`: a directory under itself is [`Errno::Invalid`]; two names of one
-    /// inode are left alone.
+    /// Moves a name, as `renameat2(2)`: a directory under itself is [`Errno::Invalid`], one over something
+    /// else [`Errno::NotDir`] or over a full one [`Errno::NotEmpty`], anything else over a directory
+    /// [`Errno::IsDir`]; two names of one inode are left alone, with no time changed. An exchange moves two
+    /// names, of any kinds.
     fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()>;
 
     /// Keeps an inode alive though its last name may go, until the matching [`FileSystem::release`].
@@ -130,13 +145,16 @@ pub trait FileSystem {
     /// Ends one [`FileSystem::hold`].
     fn release(&self, ino: Ino) -> Result<()>;
 
-    /// Reads from a regular file; returns how many bytes, fewer only at its end.
+    /// Reads from a regular file; returns how many bytes, fewer only at its end. This and the next three
+    /// calls fail with [`Errno::IsDir`] on a directory, with [`Errno::Invalid`] on other inodes.
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize>;
 
-    /// Writes all of `data`, growing the file as needed.
+    /// Writes all of `data`, growing the file as needed ([`Errno::FileTooBig`]); no data, no change.
     fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()>;
 
-    /// Reserves, punches or zeroes a range of a regular file, `length` at least 1.
+    /// Reserves, punches or zeroes a range of a regular file, `length` at least 1 ([`Errno::Invalid`]). Counts
+    /// as a change of content in every mode, even where nothing was to be done. [`Errno::FileTooBig`] if no
+    /// file reaches so far.
     fn allocate(&self, ino: Ino, mode: SpaceMode, offset: u64, length: u64) -> Result<()>;
 
     /// The next data or hole at or behind `offset`; [`Errno::NoAddress`] if `offset` is at or behind the
@@ -159,14 +177,15 @@ pub trait FileSystem {
     fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>>;
 
     /// Sets an extended attribute: names of 1 to 255 bytes in the namespaces `user.`, `trusted.`,
-    /// `security.` and `system.` (others: [`Errno::NotSupported`]), values to 65,536 bytes
-    /// ([`Errno::Range`]).
+    /// `security.` and `system.` (others, and what the format has no place for in `system.`:
+    /// [`Errno::NotSupported`]), values to 65,536 bytes
+    /// ([`Errno::Range`] for either length; a format that holds less answers [`Errno::NoSpace`]).
     fn set_xattr(&self, ino: Ino, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()>;
 
     /// The names of all extended attributes.
     fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>>;
 
-    /// Takes away an extended attribute.
+    /// Takes away an extended attribute; [`Errno::NoData`] if there is none.
     fn remove_xattr(&self, ino: Ino, name: &[u8]) -> Result<()>;
 
     /// Does a small piece of work that can wait (write back, clean, erase); true if more is left. Front

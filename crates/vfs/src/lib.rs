@@ -5,9 +5,13 @@
 extern crate alloc;
 
 mod attr;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod fs;
+#[cfg(feature = "std")]
+pub mod model;
 
-pub use attr::{Attr, FileKind, Ino, SetAttr, SpaceInfo, Timestamp};
+pub use attr::{Attr, Clock, FileKind, Ino, SetAttr, SpaceInfo, Timestamp};
 pub use error::{Errno, FsError, Result};
 pub use fs::{DirEntry, FileSystem, NewNode, RenameMode, Seek, SpaceMode, XattrMode, check_name};
