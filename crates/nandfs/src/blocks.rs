@@ -1,6 +1,6 @@
 //! The block table: what each erase block holds, how worn it is, and when it last changed (F2FS's SIT).
 
-use alloc::vec::Vec;
+use alloc::{collections::BTreeSet, vec::Vec};
 
 use pumice_cleaning::{CandidatePool, CostBenefit, SegmentView};
 use pumice_media::Nand;
@@ -91,8 +91,14 @@ pub(crate) struct Blocks {
     pub(crate) bad: u32,
     /// Blocks that became empty since the last checkpoint; the next one may give them to the window.
     pub(crate) dying: Vec<u32>,
+    /// More blocks died than are listed; the table knows which.
+    pub(crate) lost_dead: bool,
     /// Blocks in which a program failed and that still hold something.
     pub(crate) failing: Vec<u32>,
+    /// Those of them that cleaning has been through; what is left there cannot be read.
+    pub(crate) evacuated: BTreeSet<u32>,
+    /// Blocks looked at for the pool since the mount.
+    pub(crate) scanned: u32,
     /// Sealed blocks worth cleaning.
     pub(crate) pool: CandidatePool,
     /// Blocks of files that users wrote, wrapping: the clock of ages.
@@ -116,7 +122,10 @@ impl Blocks {
             free: 0,
             bad: 0,
             dying: Vec::new(),
+            lost_dead: false,
             failing: Vec::new(),
+            evacuated: BTreeSet::new(),
+            scanned: 0,
             pool: CandidatePool::new(pool),
             clock: 0,
         }
@@ -155,8 +164,13 @@ impl Blocks {
     /// Notes that a block holds nothing any more.
     fn retire(&mut self, block: u32) {
         self.pool.remove(block);
-        if self.dying.len() < DYING_MAX && !self.dying.contains(&block) {
+        if self.dying.contains(&block) {
+            return;
+        }
+        if self.dying.len() < DYING_MAX {
             self.dying.push(block);
+        } else {
+            self.lost_dead = true;
         }
     }
 
@@ -178,6 +192,15 @@ impl Blocks {
         let block = self.params.block_of(addr.page);
         if addr.is_stored() && block < self.params.blocks {
             self.update(log, block, |usage| usage.valid = usage.valid.saturating_sub(addr.len.into()))?;
+        }
+        Ok(())
+    }
+
+    /// A block of checkpoints was left for another: it holds nothing now.
+    pub(crate) fn leave_root<N: Nand>(&mut self, log: &mut Log<N>, block: u32) -> Result<(), FsError> {
+        let usage = self.update(log, block, |usage| usage.valid = 0)?;
+        if usage.state == State::Used {
+            self.retire(block);
         }
         Ok(())
     }

@@ -11,8 +11,8 @@ use crate::params::Params;
 const MAGIC: u32 = 0x3154_5043;
 const CLEAN: u8 = 1;
 const ERASED: u32 = 1 << 31;
-/// Bytes of the fixed fields, with room for eight heads and sixteen failing blocks.
-const FIXED: u32 = 240;
+/// Bytes of the fixed fields, with room for eight heads, sixteen failing and sixteen dying blocks.
+const FIXED: u32 = 320;
 
 /// How many of each list fit in a checkpoint of this volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +21,7 @@ pub(crate) struct Limits {
     pub(crate) block_journal: usize,
     pub(crate) free_nids: usize,
     pub(crate) window: usize,
+    /// Failing blocks, and likewise dying ones.
     pub(crate) failing: usize,
 }
 
@@ -65,6 +66,10 @@ pub(crate) struct Checkpoint {
     pub(crate) block_journal: Vec<(u32, [u8; ENTRY])>,
     pub(crate) free_nids: Vec<u32>,
     pub(crate) failing: Vec<u32>,
+    /// Blocks that became empty while the checkpoint was made.
+    pub(crate) dying: Vec<u32>,
+    /// More of them than are listed: the block table knows which.
+    pub(crate) lost_dead: bool,
 }
 
 impl Checkpoint {
@@ -101,6 +106,8 @@ impl Checkpoint {
         });
         put_list(&mut out, &self.free_nids, |out, nid| out.put_u32(*nid));
         put_list(&mut out, &self.failing, |out, block| out.put_u32(*block));
+        put_list(&mut out, &self.dying, |out, block| out.put_u32(*block));
+        out.put_u8(u8::from(self.lost_dead));
         out
     }
 
@@ -126,9 +133,11 @@ impl Checkpoint {
             take_list(&mut reader, |reader| Some((reader.u32()?, reader.bytes(ENTRY)?.try_into().ok()?)))?;
         let free_nids = take_list(&mut reader, Reader::u32)?;
         let failing = take_list(&mut reader, Reader::u32)?;
+        let dying = take_list(&mut reader, Reader::u32)?;
+        let lost_dead = reader.u8()? != 0;
         let blocks_exist = window.iter().all(|spare| spare.block < params.blocks)
             && block_journal.iter().all(|(block, _)| *block < params.blocks)
-            && failing.iter().all(|block| *block < params.blocks);
+            && failing.iter().chain(&dying).all(|block| *block < params.blocks);
         (blocks_exist && node_root.1 <= 7 && block_root.1 <= 7).then_some(Checkpoint {
             number,
             clean,
@@ -149,6 +158,8 @@ impl Checkpoint {
             block_journal,
             free_nids,
             failing,
+            dying,
+            lost_dead,
         })
     }
 }
@@ -201,6 +212,7 @@ mod tests {
                 block_journal: vec![(1, [4; ENTRY]); limits.block_journal],
                 free_nids: vec![8; limits.free_nids],
                 failing: vec![9; limits.failing],
+                dying: vec![9; limits.failing],
                 ..Checkpoint::default()
             };
             let bytes = checkpoint.encode();

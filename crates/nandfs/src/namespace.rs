@@ -5,7 +5,7 @@ use alloc::{format, string::String, vec::Vec};
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, NewNode, RenameMode, Result, Timestamp, check_name};
 
-use crate::node::{Body, Inode, Map};
+use crate::node::{Body, Inode};
 use crate::nodes::{ORPHANS, ROOT};
 use crate::volume::Volume;
 
@@ -42,9 +42,6 @@ impl<N: Nand> Volume<N> {
         if self.directory(dir)?.nlink == 0 {
             return Err(Errno::NoEntry.into());
         }
-        if name == b"." || name == b".." {
-            return Err(Errno::Exists.into());
-        }
         check_name(name)?;
         match self.dir_find(dir, name)? {
             Some(_) => Err(Errno::Exists.into()),
@@ -55,8 +52,13 @@ impl<N: Nand> Volume<N> {
     /// Makes an inode under a new name.
     pub(crate) fn create_node(&mut self, dir: u32, name: &[u8], new: &NewNode<'_>) -> Result<u32> {
         self.check_new(dir, name)?;
-        if new.kind == FileKind::Symlink && !(1..=4095).contains(&new.target.len()) {
-            return Err(if new.target.is_empty() { Errno::NoEntry } else { Errno::NameTooLong }.into());
+        if new.kind == FileKind::Symlink {
+            match new.target.len() {
+                0 => return Err(Errno::Invalid.into()),
+                1..=4095 if !new.target.contains(&0) => {}
+                1..=4095 => return Err(Errno::Invalid.into()),
+                _ => return Err(Errno::NameTooLong.into()),
+            }
         }
         self.claim(u64::from(self.params.node) * 2)?;
         let now = self.now();
@@ -117,11 +119,7 @@ impl<N: Nand> Volume<N> {
     /// Takes a name away: of a directory if `is_dir`, else of anything but one.
     pub(crate) fn unlink_node(&mut self, dir: u32, name: &[u8], is_dir: bool) -> Result<()> {
         self.directory(dir)?;
-        match name {
-            b"." => return Err(if is_dir { Errno::Invalid } else { Errno::IsDir }.into()),
-            b".." => return Err(if is_dir { Errno::NotEmpty } else { Errno::IsDir }.into()),
-            _ => {}
-        }
+        check_name(name)?;
         let (ino, kind) = self.find(dir, name)?;
         match (kind == FileKind::Dir, is_dir) {
             (true, false) => return Err(Errno::IsDir.into()),
@@ -167,14 +165,10 @@ impl<N: Nand> Volume<N> {
         to_name: &[u8],
         mode: RenameMode,
     ) -> Result<()> {
-        for name in [name, to_name] {
-            if name == b"." || name == b".." {
-                return Err(Errno::Busy.into());
-            }
-        }
+        check_name(name)?;
+        check_name(to_name)?;
         self.directory(to_dir)?;
         let (ino, kind) = self.find(dir, name)?;
-        check_name(to_name)?;
         if self.inode(to_dir)?.nlink == 0 {
             return Err(Errno::NoEntry.into());
         }
@@ -342,12 +336,5 @@ pub(crate) fn empty_directory(parent: u32, perm: u16, nlink: u32, now: Timestamp
         xattr_ino: 0,
         xattr: Vec::new(),
         body: Body::Inline(Vec::new()),
-    }
-}
-
-impl Map {
-    /// True if it maps nothing and keeps no node.
-    pub(crate) fn is_bare(&self) -> bool {
-        self.class == 1 && self.children.iter().all(|nid| *nid == 0)
     }
 }

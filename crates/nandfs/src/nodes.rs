@@ -101,6 +101,11 @@ impl Nodes {
         self.cache.contains_key(&nid)
     }
 
+    /// True if the node is in memory and changed.
+    pub(crate) fn is_dirty(&self, nid: u32) -> bool {
+        self.cache.get(&nid).is_some_and(|cached| cached.dirty)
+    }
+
     /// A node as it is on the chip.
     pub(crate) fn read<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<Node, FsError> {
         let addr = self.addr(log, nid)?;
@@ -208,6 +213,17 @@ impl Nodes {
         self.insert(nid, node, true);
     }
 
+    /// A copy of a node as it is in memory.
+    pub(crate) fn current<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<Node, FsError> {
+        Ok(self.cached(log, nid)?.node.clone())
+    }
+
+    /// Keeps an id from being given out.
+    pub(crate) fn avoid(&mut self, nid: u32) {
+        self.next_nid = self.next_nid.max(nid.saturating_add(1));
+        self.free.retain(|free| *free != nid);
+    }
+
     /// Takes a node away; hands back the address it had on the chip, to be released.
     pub(crate) fn remove<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<Addr, FsError> {
         let addr = self.addr(log, nid)?;
@@ -226,6 +242,11 @@ impl Nodes {
     /// A checkpoint was made: ids freed before it may be used again.
     pub(crate) fn settle_freed(&mut self) {
         self.free.append(&mut self.freed);
+    }
+
+    /// Ids that are free once a checkpoint is made, as many as it holds.
+    pub(crate) fn free_after_checkpoint(&self, most: usize) -> Vec<u32> {
+        self.free.iter().chain(&self.freed).take(most).copied().collect()
     }
 
     /// Ids of the nodes to write, inodes with their index nodes beside them.

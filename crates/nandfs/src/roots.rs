@@ -121,11 +121,6 @@ pub(crate) fn find<N: Nand>(flash: &mut Flash<N>, params: &Params) -> Result<Fou
 }
 
 impl Roots {
-    /// The block that holds the checkpoints now, if it is still in use.
-    pub(crate) fn checkpoint_block(&self) -> Option<u32> {
-        self.checkpoint.map(|(block, _)| block)
-    }
-
     /// Writes a checkpoint. Whoever mounts after this call returns finds it. Moving on to another block
     /// writes an anchor too; the block left is reported back, empty now.
     pub(crate) fn write<N: Nand>(

@@ -204,6 +204,18 @@ impl<const E: usize> Table<E> {
         pages
     }
 
+    /// Takes a page off the chip's hands: it will be written again, and says where it was.
+    pub(crate) fn detach<N: Nand>(&mut self, log: &mut Log<N>, place: (u8, u32)) -> Result<Addr, FsError> {
+        let (level, index) = place;
+        let old = self.addr_of(log, level, index)?;
+        if old.is_stored() {
+            self.page(log, level, index)?;
+            self.dirty.insert(place);
+            self.set_addr(log, level, index, Addr::NONE)?;
+        }
+        Ok(old)
+    }
+
     /// Puts the overlay into the pages in memory and makes the table high enough for it.
     pub(crate) fn absorb_overlay<N: Nand>(&mut self, log: &mut Log<N>) -> Result<(), FsError> {
         let mut entries: Vec<(u32, [u8; E])> = self.overlay.drain().collect();

@@ -31,6 +31,8 @@ pub(crate) struct Pending {
     pub(crate) needs_checkpoint: bool,
     /// The inode is newer than the checkpoint.
     pub(crate) created: bool,
+    /// Recovery will have to load the inode.
+    pub(crate) synced: bool,
 }
 
 /// A mounted volume.
@@ -217,7 +219,7 @@ impl<N: Nand> Volume<N> {
     /// Adds an inode and notes that it is new.
     pub(crate) fn add_inode(&mut self, inode: Inode) -> Result<u32> {
         let nid = self.nodes.add(crate::nodes::inode_node(inode))?;
-        *self.pend(nid) = Pending { unlogged: true, needs_checkpoint: false, created: true };
+        *self.pend(nid) = Pending { unlogged: true, created: true, ..Pending::default() };
         Ok(nid)
     }
 
