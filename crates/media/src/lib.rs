@@ -1,10 +1,21 @@
 //! Raw NAND chips and block devices behind two traits.
-#![cfg_attr(not(feature = "std"), no_std)]
+#![no_std]
 
 extern crate alloc;
 
+#[cfg(feature = "std")]
+extern crate std;
+
 mod chips;
+#[cfg(feature = "std")]
+mod container;
+#[cfg(feature = "std")]
+mod dump;
+#[cfg(feature = "std")]
+mod error;
 mod faults;
+#[cfg(feature = "std")]
+mod file_store;
 mod mem_store;
 mod nand;
 pub mod sim;
@@ -12,7 +23,11 @@ mod spec;
 mod store;
 
 pub use chips::chips;
+#[cfg(feature = "std")]
+pub use error::MediaError;
 pub use faults::{BitFlip, CutMode, Endurance, FaultCounts, Faults, PowerCut, Rate, ReadDisturb};
+#[cfg(feature = "std")]
+pub use file_store::{ChipFile, FileStore};
 pub use mem_store::MemStore;
 pub use nand::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, Timing};
 pub use sim::SimChip;

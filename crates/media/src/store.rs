@@ -94,6 +94,7 @@ pub(crate) struct BlockRecord {
 }
 
 impl BlockRecord {
+    #[cfg(feature = "std")]
     pub(crate) fn new(wear: Wear, states: Box<[PageState]>) -> BlockRecord {
         let mut record = BlockRecord { wear, next: 0, states };
         record.find_next();
