@@ -24,8 +24,8 @@ impl<S: Store> SimChip<S> {
             for index in 0..pages {
                 self.store_mut().read(block, index, &mut data, &mut spare)?;
                 shape.join(self.spec(), &data, &spare, &mut raw);
-                if bad && index == 0 {
-                    raw.iter_mut().skip(shape.mark_at).take(1).for_each(|mark| *mark = BAD_MARK);
+                if let Some(mark) = raw.get_mut(shape.mark_at).filter(|_| bad && index == 0) {
+                    *mark = BAD_MARK;
                 }
                 out.write_all(&raw).map_err(|source| MediaError::Dump { what: "write", source })?;
             }
@@ -50,7 +50,7 @@ impl<S: Store> SimChip<S> {
             for index in 0..pages {
                 input.read_exact(&mut raw).map_err(|source| MediaError::Dump { what: "read", source })?;
                 if index == 0 {
-                    let mark = raw.iter_mut().nth(shape.mark_at);
+                    let mark = raw.get_mut(shape.mark_at);
                     let bad = mark.is_some_and(|mark| core::mem::replace(mark, 0xFF) != 0xFF);
                     self.store_mut().set_wear(block, Wear { bad, weak: false, ..wear })?;
                 }
@@ -114,7 +114,9 @@ impl Shape {
         raw_data.copy_from_slice(data);
         let places = spec.free_ranges().iter().flat_map(|r| r.offset..r.offset + r.bytes);
         for (place, byte) in places.zip(free) {
-            raw_spare.iter_mut().skip(place as usize).take(1).for_each(|to| *to = *byte);
+            if let Some(to) = raw_spare.get_mut(place as usize) {
+                *to = *byte;
+            }
         }
     }
 

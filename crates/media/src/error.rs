@@ -113,7 +113,12 @@ impl MediaError {
     }
 }
 
-/// The errno of a failed call, as the NAND trait carries it; EIO where there is none.
+/// The errno of a failed call; EIO where there is none.
+pub(crate) fn errno(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// The same as the NAND trait carries it.
 pub(crate) fn device_error(error: &io::Error) -> NandError {
-    NandError::Device(error.raw_os_error().unwrap_or(libc::EIO))
+    NandError::Device(errno(error))
 }

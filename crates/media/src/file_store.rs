@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::ErrorKind;
+use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::vec;
@@ -11,6 +10,7 @@ use std::vec::Vec;
 
 use crate::container::{self, Layout};
 use crate::error::device_error;
+use crate::lock::{create_locked, lock};
 use crate::sim::Memory;
 use crate::store::{BlockRecord, PageState, Store, Wear};
 use crate::{BlockId, ChipSpec, MediaError, NandError, SimChip};
@@ -23,13 +23,7 @@ impl SimChip<FileStore> {
     /// another process has it open.
     pub fn create(path: impl AsRef<Path>, spec: &ChipSpec, force: bool) -> Result<ChipFile, MediaError> {
         let path = path.as_ref();
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(force).create_new(!force).truncate(false);
-        let file = options.open(path).map_err(|source| match source.kind() {
-            ErrorKind::AlreadyExists => MediaError::Exists(path.to_path_buf()),
-            _ => MediaError::Io { what: "create", path: path.to_path_buf(), source },
-        })?;
-        lock(&file, path, false)?;
+        let file = create_locked(path, force)?;
         let layout = Layout::new(&spec.geometry());
         file.set_len(0)
             .and_then(|()| file.set_len(layout.file_bytes()))
@@ -55,14 +49,6 @@ impl SimChip<FileStore> {
         let store = FileStore::new(file, path, &spec, read_only, (sequence, memory.clone()));
         Ok(SimChip::over(spec, store, memory))
     }
-}
-
-fn lock(file: &File, path: &Path, shared: bool) -> Result<(), MediaError> {
-    let locked = if shared { file.try_lock_shared() } else { file.try_lock() };
-    locked.map_err(|error| match error {
-        TryLockError::WouldBlock => MediaError::Busy(path.to_path_buf()),
-        TryLockError::Error(source) => MediaError::Io { what: "lock", path: path.to_path_buf(), source },
-    })
 }
 
 /// Pages in a container file.
@@ -192,7 +178,7 @@ impl Store for FileStore {
         let mut bytes = container::encode_wear(wear).to_vec();
         bytes.resize(container::record_bytes(self.pages_per_block), PageState::Erased as u8);
         self.put(&bytes, self.layout.record_at(block.0))?;
-        *self.record(block)? = BlockRecord::erased(wear, self.pages_per_block);
+        self.record(block)?.erase(wear);
         Ok(())
     }
 

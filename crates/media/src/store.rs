@@ -105,6 +105,12 @@ impl BlockRecord {
         BlockRecord { wear, next: 0, states: vec![PageState::Erased; pages as usize].into_boxed_slice() }
     }
 
+    pub(crate) fn erase(&mut self, wear: Wear) {
+        self.wear = wear;
+        self.next = 0;
+        self.states.fill(PageState::Erased);
+    }
+
     pub(crate) fn next(&self) -> u32 {
         self.next
     }
