@@ -4,14 +4,17 @@ use core::fmt;
 
 /// A page, counted from the start of the chip: block times pages per block, plus page in block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct PageId(pub u32);
 
 /// An erase block, counted from the start of the chip.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct BlockId(pub u32);
 
 /// The shape of a chip. All sizes are in bytes and all counts are at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct Geometry {
     /// Data bytes of a page, without its spare area.
     pub page_bytes: u32,
@@ -59,6 +62,7 @@ impl Geometry {
 
 /// How long the chip takes for each operation, in nanoseconds, transfer included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct Timing {
     /// Read a page with its spare area.
     pub read_page_ns: u64,
@@ -87,6 +91,7 @@ pub enum ReadOutcome {
 
 /// What the chip has done since it was opened; snapshots can be subtracted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct NandStats {
     /// Pages read with their data.
     pub page_reads: u64,
@@ -205,35 +210,48 @@ pub trait Nand {
     fn flush(&mut self) -> Result<(), NandError>;
 }
 
-impl<N: Nand + ?Sized> Nand for alloc::boxed::Box<N> {
-    fn geometry(&self) -> Geometry {
-        (**self).geometry()
-    }
-    fn timing(&self) -> Timing {
-        (**self).timing()
-    }
-    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
-        (**self).read(page, data, spare)
-    }
-    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
-        (**self).read_spare(page, spare)
-    }
-    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
-        (**self).program(page, data, spare)
-    }
-    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
-        (**self).erase(block)
-    }
-    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
-        (**self).is_bad(block)
-    }
-    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
-        (**self).mark_bad(block)
-    }
-    fn stats(&self) -> NandStats {
-        (**self).stats()
-    }
-    fn flush(&mut self) -> Result<(), NandError> {
-        (**self).flush()
-    }
+/// A chip behind a pointer is a chip.
+macro_rules! forward {
+    ($pointer:ty) => {
+        impl<N: Nand + ?Sized> Nand for $pointer {
+            fn geometry(&self) -> Geometry {
+                (**self).geometry()
+            }
+            fn timing(&self) -> Timing {
+                (**self).timing()
+            }
+            fn read(
+                &mut self,
+                page: PageId,
+                data: &mut [u8],
+                spare: &mut [u8],
+            ) -> Result<ReadOutcome, NandError> {
+                (**self).read(page, data, spare)
+            }
+            fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+                (**self).read_spare(page, spare)
+            }
+            fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+                (**self).program(page, data, spare)
+            }
+            fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
+                (**self).erase(block)
+            }
+            fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
+                (**self).is_bad(block)
+            }
+            fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
+                (**self).mark_bad(block)
+            }
+            fn stats(&self) -> NandStats {
+                (**self).stats()
+            }
+            fn flush(&mut self) -> Result<(), NandError> {
+                (**self).flush()
+            }
+        }
+    };
 }
+
+forward!(alloc::boxed::Box<N>);
+forward!(&mut N);

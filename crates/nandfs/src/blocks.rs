@@ -232,8 +232,9 @@ impl Blocks {
                     self.update(log, block, |usage| (usage.state, usage.valid) = (State::Bad, 0))?;
                 }
                 Event::Opened(block, head) => {
-                    let change =
-                        |usage: &mut Usage| (usage.state, usage.stamp, usage.head) = (State::Used, clock, head);
+                    let change = |usage: &mut Usage| {
+                        (usage.state, usage.stamp, usage.head) = (State::Used, clock, head)
+                    };
                     self.update(log, block, change)?;
                 }
                 Event::Sealed(block) => {
@@ -261,7 +262,8 @@ mod tests {
 
     #[test]
     fn an_entry_comes_back() {
-        let usage = Usage { state: State::Failing, valid: 0x1234_5678, stamp: 9, head: 7, erases: 0x00ab_cdef };
+        let usage =
+            Usage { state: State::Failing, valid: 0x1234_5678, stamp: 9, head: 7, erases: 0x00ab_cdef };
         assert_eq!(Usage::decode(usage.encode()), usage);
         assert_eq!(Usage::decode([0; ENTRY]), Usage::default());
     }

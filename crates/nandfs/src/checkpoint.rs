@@ -240,7 +240,8 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn checkpoint_pages(&self) -> u32 {
         let per_page = self.params.payload / self.params.node;
         let nodes = len32(self.nodes.dirty()) / per_page + 1;
-        let tables = len32(self.nodes.table.pages_to_write().len() + 2 * self.blocks.table.pages_to_write().len());
+        let tables =
+            len32(self.nodes.table.pages_to_write().len() + 2 * self.blocks.table.pages_to_write().len());
         self.write_back_pages() + nodes + tables / per_page + 6
     }
 }

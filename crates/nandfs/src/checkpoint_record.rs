@@ -128,7 +128,8 @@ impl Checkpoint {
             let raw = reader.u32()?;
             Some(Spare { block: raw & !ERASED, erased: raw & ERASED != 0 })
         })?;
-        let node_journal = take_list(&mut reader, |reader| Some((reader.u32()?, reader.bytes(8)?.try_into().ok()?)))?;
+        let node_journal =
+            take_list(&mut reader, |reader| Some((reader.u32()?, reader.bytes(8)?.try_into().ok()?)))?;
         let block_journal =
             take_list(&mut reader, |reader| Some((reader.u32()?, reader.bytes(ENTRY)?.try_into().ok()?)))?;
         let free_nids = take_list(&mut reader, Reader::u32)?;
@@ -169,10 +170,7 @@ fn put_list<T>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
     list.iter().for_each(|item| put(out, item));
 }
 
-fn take_list<'a, T>(
-    reader: &mut Reader<'a>,
-    take: impl Fn(&mut Reader<'a>) -> Option<T>,
-) -> Option<Vec<T>> {
+fn take_list<'a, T>(reader: &mut Reader<'a>, take: impl Fn(&mut Reader<'a>) -> Option<T>) -> Option<Vec<T>> {
     (0..reader.u16()?).map(|_| take(reader)).collect()
 }
 

@@ -19,14 +19,19 @@ impl<N: Nand> Volume<N> {
     /// Prepares for a change: the volume is writable, marked in use, and has room for a call's work.
     pub(crate) fn begin(&mut self) -> Result<()> {
         self.check_writable()?;
-        self.calls = self.calls.wrapping_add(1);
-        if self.calls.is_multiple_of(TRIM_EVERY) {
-            self.trim();
-        }
+        self.look();
         if self.clean {
             self.checkpoint(false)?;
         }
         self.make_room()
+    }
+
+    /// Before any call: keeps the caches within their budget.
+    pub(crate) fn look(&mut self) {
+        self.calls = self.calls.wrapping_add(1);
+        if self.calls.is_multiple_of(TRIM_EVERY) {
+            self.trim();
+        }
     }
 
     /// Blocks that a checkpoint made now may open, with one for each head and room to clean one block.
@@ -130,7 +135,8 @@ impl<N: Nand> Volume<N> {
         }
         for _ in 0..batch {
             let block = ANCHOR_BLOCKS + self.blocks.scanned % span;
-            self.blocks.scanned = if self.blocks.scanned == u32::MAX { span } else { self.blocks.scanned + 1 };
+            self.blocks.scanned =
+                if self.blocks.scanned == u32::MAX { span } else { self.blocks.scanned + 1 };
             let usage = self.blocks.get(&mut self.log, block)?;
             if self.is_candidate(block, &usage) {
                 self.blocks.offer(block, &usage);
@@ -140,7 +146,10 @@ impl<N: Nand> Volume<N> {
     }
 
     fn is_candidate(&self, block: u32, usage: &Usage) -> bool {
-        usage.state == State::Used && usage.valid > 0 && !self.is_in_use(block) && !self.blocks.pool.contains(block)
+        usage.state == State::Used
+            && usage.valid > 0
+            && !self.is_in_use(block)
+            && !self.blocks.pool.contains(block)
     }
 
     /// Moves all live chunks out of a block. What cannot be read stays, and the block with it.

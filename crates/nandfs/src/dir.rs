@@ -117,7 +117,9 @@ impl<N: Nand> Volume<N> {
 
     /// The packed entries of a bucket.
     fn packed(&mut self, dir: u32, bucket: Option<Bucket>) -> Result<Vec<u8>> {
-        self.with_bucket(dir, bucket, |bytes| bucket::used(bytes).and_then(|used| bytes.get(..used)).map(<[u8]>::to_vec))
+        self.with_bucket(dir, bucket, |bytes| {
+            bucket::used(bytes).and_then(|used| bytes.get(..used)).map(<[u8]>::to_vec)
+        })
     }
 
     /// The inode behind a name.
@@ -209,7 +211,9 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn dir_remove(&mut self, dir: u32, name: &[u8]) -> Result<()> {
         let bucket = self.bucket(dir, self.name_hash(name))?;
         let mut packed = self.packed(dir, bucket)?;
-        let found = bucket::find(&packed, name).flatten().map(|(place, entry)| place..place + entry_bytes(entry.name));
+        let found = bucket::find(&packed, name)
+            .flatten()
+            .map(|(place, entry)| place..place + entry_bytes(entry.name));
         let Some(range) = found else { return Err(Errno::NoEntry.into()) };
         packed.drain(range);
         let poor = packed.len() < self.params.block as usize / 4;
@@ -254,8 +258,10 @@ impl<N: Nand> Volume<N> {
         while at < 1 << HASH_BITS {
             let bucket = self.bucket(dir, at)?;
             let packed = self.packed(dir, bucket)?;
-            let mut found: Vec<(u64, Entry<'_>)> =
-                bucket::entries(&packed).flatten().map(|(_, entry)| (self.name_hash(entry.name), entry)).collect();
+            let mut found: Vec<(u64, Entry<'_>)> = bucket::entries(&packed)
+                .flatten()
+                .map(|(_, entry)| (self.name_hash(entry.name), entry))
+                .collect();
             found.retain(|(hash, _)| *hash >= at);
             found.sort_unstable_by_key(|(hash, entry)| (*hash, entry.name));
             for (hash, entry) in &found {

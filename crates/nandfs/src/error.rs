@@ -39,7 +39,9 @@ impl fmt::Display for Damage {
             Damage::Page(page) => write!(f, "log page {page} is damaged (checksum)"),
             Damage::Erased(page) => write!(f, "log page {page} is erased but should hold a chunk"),
             Damage::Unreadable(page) => write!(f, "log page {page} has more wrong bits than ECC can correct"),
-            Damage::NotThere { page, offset } => write!(f, "log page {page} holds another chunk at byte {offset}"),
+            Damage::NotThere { page, offset } => {
+                write!(f, "log page {page} holds another chunk at byte {offset}")
+            }
             Damage::Address { page, offset, len } => {
                 write!(f, "address outside the log (page {page}, byte {offset}, {len} bytes)")
             }

@@ -186,7 +186,8 @@ impl<N: Nand> Volume<N> {
         }
         // An emptied file may be small again.
         if length == 0 && inode.blocks == 0 && inode.kind != FileKind::Dir {
-            let had_nodes = matches!(&inode.body, Body::Mapped(map) if map.children.iter().any(|nid| *nid != 0));
+            let had_nodes =
+                matches!(&inode.body, Body::Mapped(map) if map.children.iter().any(|nid| *nid != 0));
             if !had_nodes {
                 inode.body = Body::Inline(Vec::new());
             }
@@ -233,7 +234,13 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Reserves, punches or zeroes a range.
-    pub(crate) fn allocate_file(&mut self, ino: u32, mode: SpaceMode, offset: u64, length: u64) -> Result<()> {
+    pub(crate) fn allocate_file(
+        &mut self,
+        ino: u32,
+        mode: SpaceMode,
+        offset: u64,
+        length: u64,
+    ) -> Result<()> {
         let end = offset.checked_add(length).filter(|end| *end <= self.file_max());
         let end = end.ok_or(Errno::FileTooBig)?;
         let (clear, reserve, keep_size) = match mode {

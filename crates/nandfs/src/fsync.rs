@@ -80,7 +80,10 @@ impl<N: Nand> Volume<N> {
 
     /// True if anything changed since the last checkpoint.
     pub(crate) fn has_changes(&self) -> bool {
-        self.nodes.dirty() > 0 || self.cache.dirty_bytes() > 0 || self.log.scan_pages > 0 || !self.pending.is_empty()
+        self.nodes.dirty() > 0
+            || self.cache.dirty_bytes() > 0
+            || self.log.scan_pages > 0
+            || !self.pending.is_empty()
     }
 
     /// Makes everything durable.

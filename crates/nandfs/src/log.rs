@@ -9,7 +9,7 @@ use pumice_media::{Nand, NandError};
 use pumice_vfs::{Errno, FsError, Timestamp};
 
 use crate::addr::Addr;
-use crate::codec::{len16, len32};
+use crate::codec::len16;
 use crate::error::{Damage, device};
 use crate::flash::Flash;
 use crate::params::Params;
@@ -114,11 +114,6 @@ impl<N: Nand> Log<N> {
         self.heads.iter().any(|head| head.place.is_some_and(|(open, _)| open == block))
     }
 
-    /// Pages of the blocks that can still be opened.
-    pub(crate) fn pages_left(&self) -> u32 {
-        len32(self.window.len()) * self.params.pages_per_block
-    }
-
     /// Notes a failed program outside the heads.
     pub(crate) fn report_failing(&mut self, block: u32) {
         self.events.push_back(Event::Failing(block));
@@ -137,8 +132,8 @@ impl<N: Nand> Log<N> {
     /// Takes the next block of the window, erasing it if need be.
     pub(crate) fn take_block(&mut self, head: usize) -> Result<u32, FsError> {
         loop {
-            let ready = self.window.iter().position(|spare| spare.erased).unwrap_or(0);
-            let Some(spare) = self.window.remove(ready) else {
+            // Strictly in order: recovery must know which blocks may have been touched last.
+            let Some(spare) = self.window.pop_front() else {
                 return Err(FsError::new(Errno::NoSpace, "no erased block is left".into()));
             };
             if spare.erased || self.erase(spare.block)? {
@@ -167,11 +162,20 @@ impl<N: Nand> Log<N> {
     /// Erases one block of the window that waits for it; false if none does.
     pub(crate) fn erase_ahead(&mut self) -> Result<bool, FsError> {
         let Some(place) = self.window.iter().position(|spare| !spare.erased) else { return Ok(false) };
-        let Some(spare) = self.window.remove(place) else { return Ok(false) };
-        if self.erase(spare.block)? {
-            self.window.push_back(Spare { block: spare.block, erased: true });
+        let Some(block) = self.window.get(place).map(|spare| spare.block) else { return Ok(false) };
+        if self.erase(block)? {
+            if let Some(spare) = self.window.get_mut(place) {
+                spare.erased = true;
+            }
+        } else {
+            self.window.remove(place);
         }
         Ok(true)
+    }
+
+    /// Has the next blocks of the window erased again before use: they may have been touched.
+    pub(crate) fn doubt(&mut self, count: usize) {
+        self.window.iter_mut().take(count).for_each(|spare| spare.erased = false);
     }
 
     /// Adds a chunk to the page that a head is filling and says where it will be.
@@ -195,7 +199,8 @@ impl<N: Nand> Log<N> {
         let end = open.used + bytes.len();
         let Some(place) = open.payload.get_mut(open.used..end) else { return Err(Errno::Invalid.into()) };
         place.copy_from_slice(bytes);
-        let addr = Addr { page: params.page(block, index), offset: len16(open.used), len: len16(bytes.len()) };
+        let addr =
+            Addr { page: params.page(block, index), offset: len16(open.used), len: len16(bytes.len()) };
         open.used = end;
         open.descs.push(desc);
         Ok(addr)
@@ -287,7 +292,9 @@ impl<N: Nand> Log<N> {
         want: &Desc,
         take: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, FsError> {
-        let taken = self.read_as(addr, want.kind, want.id, |bytes, desc| (desc.index == want.index).then(|| take(bytes)))?;
+        let taken = self.read_as(addr, want.kind, want.id, |bytes, desc| {
+            (desc.index == want.index).then(|| take(bytes))
+        })?;
         taken.ok_or(Damage::NotThere { page: addr.page, offset: addr.offset }.into())
     }
 }

@@ -262,7 +262,8 @@ impl<N: Nand> Volume<N> {
             },
             Place::Nowhere => None,
         };
-        let odd = |list: &Vec<Addr>| list.iter().filter(|addr| crate::pointers::is_odd(**addr, &params)).count();
+        let odd =
+            |list: &Vec<Addr>| list.iter().filter(|addr| crate::pointers::is_odd(**addr, &params)).count();
         Ok(list.map_or(0, odd))
     }
 

@@ -1,11 +1,10 @@
 //! Format and mount.
 
-use alloc::{boxed::Box, format, vec::Vec};
+use alloc::{boxed::Box, format};
 
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
-use crate::addr::Addr;
 use crate::api::{FormatOptions, MountOptions, Progress};
 use crate::blocks::State;
 use crate::error::Damage;
@@ -92,8 +91,11 @@ impl<N: Nand> Volume<N> {
             self.blocks.update(&mut self.log, block, |usage| usage.state = state)?;
         }
         progress(blocks.into(), blocks.into());
-        if self.blocks.table.overlay.values().filter(|_| true).count() as u32 - self.blocks.bad < 2 || good < 32 {
-            return Err(FsError::new(Errno::Invalid, format!("only {good} good blocks: too few for a file system")));
+        if good < 32 {
+            return Err(FsError::new(
+                Errno::Invalid,
+                format!("only {good} good blocks: too few for a file system"),
+            ));
         }
         Ok(())
     }
@@ -137,6 +139,10 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
         for (head, place) in checkpoint.heads.iter().enumerate() {
             volume.log.resume(head, *place);
         }
+        // The checkpoint that ends the clean state may have been cut off in a block that it had just taken.
+        if volume.roots.is_full(&params) {
+            volume.log.doubt(2);
+        }
         return Ok(volume);
     }
     volume.recover(&checkpoint)?;
@@ -144,9 +150,4 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
         volume.checkpoint(false)?;
     }
     Ok(volume)
-}
-
-/// Every stored chunk address of a list of nodes, for checks.
-pub(crate) fn stored(list: &[Addr]) -> Vec<Addr> {
-    list.iter().copied().filter(|addr| addr.is_stored()).collect()
 }

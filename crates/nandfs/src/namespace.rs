@@ -83,7 +83,8 @@ impl<N: Nand> Volume<N> {
             xattr: Vec::new(),
             body: Body::Inline(Vec::new()),
         })?;
-        let added = self.write_file(ino, 0, new.target).and_then(|()| self.dir_insert(dir, name, ino, new.kind));
+        let added =
+            self.write_file(ino, 0, new.target).and_then(|()| self.dir_insert(dir, name, ino, new.kind));
         if let Err(error) = added {
             self.destroy(ino)?;
             return Err(error);

@@ -89,10 +89,7 @@ pub(crate) enum IndexBody {
     /// Height 1: blocks.
     Blocks(Vec<Addr>),
     /// Height 2 and more: index nodes one level lower.
-    Nodes {
-        height: u8,
-        children: Vec<u32>,
-    },
+    Nodes { height: u8, children: Vec<u32> },
 }
 
 /// Either.
@@ -271,7 +268,9 @@ impl Node {
     pub(crate) fn decode(bytes: &[u8], params: &Params) -> Option<Node> {
         let mut reader = Reader(bytes);
         match reader.u8()? {
-            TAG_INODE => Inode::decode(&mut reader, params).map(|inode| Node::Inode(alloc::boxed::Box::new(inode))),
+            TAG_INODE => {
+                Inode::decode(&mut reader, params).map(|inode| Node::Inode(alloc::boxed::Box::new(inode)))
+            }
             TAG_INDEX => Index::decode(&mut reader, params).map(Node::Index),
             _ => None,
         }

@@ -96,6 +96,11 @@ impl Nodes {
         Ok(cached)
     }
 
+    /// True if the node is an inode.
+    pub(crate) fn is_inode<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<bool, FsError> {
+        Ok(matches!(self.cached(log, nid)?.node, Node::Inode(_)))
+    }
+
     /// True if the node is in memory.
     pub(crate) fn has(&self, nid: u32) -> bool {
         self.cache.contains_key(&nid)
@@ -124,9 +129,8 @@ impl Nodes {
         owner: Option<u32>,
     ) -> Result<Node, FsError> {
         let params = self.params;
-        let (node, found) = log.read_as(addr, ChunkKind::Node, nid, |bytes, desc| {
-            (Node::decode(bytes, &params), desc.index)
-        })?;
+        let (node, found) = log
+            .read_as(addr, ChunkKind::Node, nid, |bytes, desc| (Node::decode(bytes, &params), desc.index))?;
         let node = node.ok_or(Damage::Node(nid))?;
         if node.owner(nid) != found || owner.is_some_and(|owner| owner != found) {
             return Err(Damage::Node(nid).into());

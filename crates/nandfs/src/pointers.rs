@@ -52,7 +52,9 @@ fn runs_of(slots: &[u32]) -> Vec<(u32, u16)> {
     let mut runs: Vec<(u32, u16)> = Vec::new();
     for slot in slots {
         match runs.last_mut() {
-            Some((start, count)) if start.wrapping_add(steps(*start) * u32::from(*count)) == *slot => *count += 1,
+            Some((start, count)) if start.wrapping_add(steps(*start) * u32::from(*count)) == *slot => {
+                *count += 1
+            }
             _ => runs.push((*slot, 1)),
         }
     }
@@ -78,7 +80,8 @@ pub(crate) fn encode(pointers: &[Addr], params: &Params, out: &mut Vec<u8>) {
         out.put_u16(len16(used));
         slots.iter().for_each(|slot| out.put_u32(*slot));
     }
-    let odd: Vec<(usize, &Addr)> = pointers.iter().enumerate().filter(|(_, addr)| is_odd(**addr, params)).collect();
+    let odd: Vec<(usize, &Addr)> =
+        pointers.iter().enumerate().filter(|(_, addr)| is_odd(**addr, params)).collect();
     out.put_u8(u8::try_from(odd.len()).unwrap_or(u8::MAX));
     for (place, addr) in odd {
         out.put_u16(len16(place));

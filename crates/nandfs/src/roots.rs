@@ -19,12 +19,12 @@ use crate::superblock::Superblock;
 use crate::tag::{ChunkKind, LogKind, Tag, desc};
 
 /// Where the next anchor and the next checkpoint go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Roots {
     /// Anchor block and the next page in it; the page may be past the end.
     anchor: (u32, u32),
-    /// Checkpoint block and the next page in it; `None`: take a new block.
-    checkpoint: Option<(u32, u32)>,
+    /// Checkpoint block and the next page in it; the page may be past the end.
+    checkpoint: (u32, u32),
 }
 
 /// What mounting starts from.
@@ -110,13 +110,8 @@ pub(crate) fn find<N: Nand>(flash: &mut Flash<N>, params: &Params) -> Result<Fou
     let Some((checkpoint, used)) = newest_root(flash, params, block, LogKind::Checkpoint, read)? else {
         return Err(Damage::Root("no valid checkpoint in the block that the anchor names").into());
     };
-    // A page that looks erased by its tag may still be torn: then the block is left for another.
-    let next = (used < params.pages_per_block).then(|| params.page(block, used));
-    let fresh = match next {
-        Some(page) => flash.is_blank(page)?,
-        None => false,
-    };
-    let roots = Roots { anchor, checkpoint: Some((block, used)).filter(|_| fresh) };
+    // A torn page may look erased. Writing there is read back, and goes elsewhere if it did not hold.
+    let roots = Roots { anchor, checkpoint: (block, used) };
     Ok(Found { superblock, checkpoint, roots })
 }
 
@@ -130,11 +125,10 @@ impl Roots {
         superblock: &mut Superblock,
         encode: &mut dyn FnMut(&mut Log<N>) -> Result<Vec<u8>, FsError>,
     ) -> Result<Option<u32>, FsError> {
-        if let Some((block, index)) = self.checkpoint
-            && index < params.pages_per_block
-        {
+        let (block, index) = self.checkpoint;
+        if index < params.pages_per_block {
             let bytes = encode(log)?;
-            self.checkpoint = Some((block, index + 1));
+            self.checkpoint = (block, index + 1);
             if put(log, params, params.page(block, index), LogKind::Checkpoint, &bytes)? {
                 return Ok(None);
             }
@@ -146,7 +140,7 @@ impl Roots {
             let bytes = encode(log)?;
             if put(log, params, params.page(block, 0), LogKind::Checkpoint, &bytes)? {
                 superblock.checkpoint_block = block;
-                self.checkpoint = Some((block, 1));
+                self.checkpoint = (block, 1);
                 break;
             }
             log.report_failing(block);
@@ -165,7 +159,6 @@ impl Roots {
         let (block, index) = self.anchor;
         self.anchor = (block, index + 1);
         if index < params.pages_per_block
-            && log.flash.is_blank(params.page(block, index))?
             && put(log, params, params.page(block, index), LogKind::Anchor, &bytes)?
         {
             return Ok(());
@@ -191,13 +184,18 @@ impl Roots {
         Err(Damage::Root("no good anchor block is left").into())
     }
 
+    /// True if the next checkpoint takes a new block.
+    pub(crate) fn is_full(&self, params: &Params) -> bool {
+        self.checkpoint.1 >= params.pages_per_block
+    }
+
     /// The state of a chip on which the first anchor is about to be written.
     pub(crate) fn blank(params: &Params) -> Roots {
-        Roots { anchor: (ANCHOR_BLOCKS - 1, params.pages_per_block), checkpoint: None }
+        Roots { anchor: (ANCHOR_BLOCKS - 1, params.pages_per_block), checkpoint: (0, params.pages_per_block) }
     }
 }
 
-/// Programs a root page; false if the chip says that it failed.
+/// Programs a root page and reads it back; false if it failed or did not hold.
 fn put<N: Nand>(
     log: &mut Log<N>,
     params: &Params,
@@ -205,14 +203,15 @@ fn put<N: Nand>(
     kind: LogKind,
     bytes: &[u8],
 ) -> Result<bool, FsError> {
-    let tag = Tag { log: kind, seq: log.seq, commit: None, descs: vec![desc(ChunkKind::Root, 0, 0, bytes.len())] };
+    let tag =
+        Tag { log: kind, seq: log.seq, commit: None, descs: vec![desc(ChunkKind::Root, 0, 0, bytes.len())] };
     let mut payload = vec![0; params.payload as usize];
     if let Some(place) = payload.get_mut(..bytes.len()) {
         place.copy_from_slice(bytes);
     }
     log.seq += 1;
     match log.flash.program(page, &tag, &mut payload) {
-        Ok(()) => Ok(true),
+        Ok(()) => Ok(log.flash.read(page).is_ok()),
         Err(NandError::ProgramFailed(_)) => Ok(false),
         Err(error) => Err(device(error)),
     }

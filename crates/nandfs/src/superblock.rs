@@ -39,7 +39,9 @@ impl Superblock {
         }
         out.put(&self.uuid);
         let Geometry { page_bytes, spare_bytes, free_spare_bytes, pages_per_block, blocks } = self.geometry;
-        for value in [page_bytes, spare_bytes, free_spare_bytes, pages_per_block, blocks, self.checkpoint_block] {
+        for value in
+            [page_bytes, spare_bytes, free_spare_bytes, pages_per_block, blocks, self.checkpoint_block]
+        {
             out.put_u32(value);
         }
         let label = self.label.as_bytes();
@@ -61,7 +63,10 @@ impl Superblock {
         }
         let [incompatible, read_only, _compatible] = [(); 3].map(|()| reader.u32().unwrap_or(u32::MAX));
         if incompatible & !KNOWN_INCOMPATIBLE != 0 {
-            return refuse(format!("unknown incompatible features {:#x}", incompatible & !KNOWN_INCOMPATIBLE));
+            return refuse(format!(
+                "unknown incompatible features {:#x}",
+                incompatible & !KNOWN_INCOMPATIBLE
+            ));
         }
         Ok(Self::decode_rest(&mut reader, read_only & !KNOWN_READ_ONLY != 0))
     }

@@ -66,7 +66,9 @@ impl<const E: usize> Table<E> {
     fn reach(&self, height: u8) -> u64 {
         match height {
             0 => 0,
-            _ => u64::from(self.per_leaf()) * u64::from(self.per_inner()).saturating_pow(u32::from(height) - 1),
+            _ => {
+                u64::from(self.per_leaf()) * u64::from(self.per_inner()).saturating_pow(u32::from(height) - 1)
+            }
         }
     }
 
@@ -103,7 +105,8 @@ impl<const E: usize> Table<E> {
         let (leaf, slot) = (key / self.per_leaf(), key % self.per_leaf());
         let start = slot as usize * E;
         let page = self.page(log, 0, leaf)?;
-        let entry = page.and_then(|bytes| bytes.get(start..start + E)).and_then(|bytes| bytes.try_into().ok());
+        let entry =
+            page.and_then(|bytes| bytes.get(start..start + E)).and_then(|bytes| bytes.try_into().ok());
         Ok(entry.unwrap_or([0; E]))
     }
 
@@ -182,7 +185,9 @@ impl<const E: usize> Table<E> {
             return Ok(());
         }
         let (parent, start) = self.parent_slot(index);
-        if let Some(place) = self.page_or_new(log, level + 1, parent)?.and_then(|b| b.get_mut(start..start + 8)) {
+        if let Some(place) =
+            self.page_or_new(log, level + 1, parent)?.and_then(|b| b.get_mut(start..start + 8))
+        {
             place.copy_from_slice(&addr.to_u64().to_le_bytes());
         }
         self.dirty.insert((level + 1, parent));

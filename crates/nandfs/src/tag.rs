@@ -261,7 +261,8 @@ mod tests {
 
     #[test]
     fn any_changed_bit_breaks_the_proof() {
-        let tag = Tag { log: LogKind::Data, seq: 1, commit: None, descs: vec![desc(ChunkKind::Data, 1, 2, 3)] };
+        let tag =
+            Tag { log: LogKind::Data, seq: 1, commit: None, descs: vec![desc(ChunkKind::Data, 1, 2, 3)] };
         let mut head = tag.encode(0).head;
         let mut payload = vec![1; 64];
         seal(&payload, &mut head);

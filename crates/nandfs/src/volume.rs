@@ -9,7 +9,6 @@ use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result, Timestamp};
 
 use crate::addr::Addr;
-use crate::api::Clock;
 use crate::block_cache::BlockCache;
 use crate::blocks::Blocks;
 use crate::checkpoint_record::Limits;
@@ -21,6 +20,7 @@ use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::roots::Roots;
 use crate::superblock::Superblock;
 use crate::tag::{ChunkKind, Desc};
+use pumice_vfs::Clock;
 
 /// What happened to an inode since the last checkpoint, as far as fsync must know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -262,7 +262,10 @@ impl<N: Nand> Volume<N> {
 
     /// Memory besides the caches, in bytes.
     pub(crate) fn fixed_memory(&self) -> usize {
-        size_of::<Self>() + self.log.memory() + self.blocks.memory() + (self.pending.len() + self.held.len()) * 16
+        size_of::<Self>()
+            + self.log.memory()
+            + self.blocks.memory()
+            + (self.pending.len() + self.held.len()) * 16
     }
 
     /// Brings the caches back into the budget.

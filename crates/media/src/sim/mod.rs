@@ -1,0 +1,367 @@
+//! A simulated NAND chip.
+//!
+//! # The fault model
+//!
+//! A chip without [`Faults`] never fails: each bit reads as it was programmed. All faults are data, drawn
+//! from seeds, so that a run can be repeated, and each is counted in [`FaultCounts`].
+//!
+//! - **Bad blocks.** Those of the factory are marked, cannot be read, and fail every program and erase. A
+//!   block marked later still reads, and fails every program and erase.
+//! - **Failed programs and erases** strike listed places, a share of all calls, or blocks past their
+//!   endurance. A failed program leaves a torn page beyond correction, a failed erase a half-erased block.
+//! - **Wrong bits** come from listed places, from noise that differs at each read, from lost charge that
+//!   stays until the erase, and from reading the block's pages. ECC is modelled by counting: a codeword with
+//!   no more wrong bits than the code corrects reads right, one with more reads wrong and the page is
+//!   uncorrectable. Real codes may also miscorrect; here only the noise of [`CutMode::Garbage`] may read
+//!   clean, so that file systems check what they read.
+//! - **Power cuts** hit the n-th program, erase or bad-block mark; see [`CutMode`] for what they leave. What
+//!   a cut erase or an early cut program leaves looking erased does not keep what is programmed there: the
+//!   program reports success and the page reads as noise.
+//!
+//! Not modelled: wrong bits in erased pages (controllers hide a few, and nothing is read from them); pages
+//! that read right once after a cut and wrong later; paired pages of MLC and TLC, where a cut program takes
+//! an earlier page of the block with it, because the [`Nand`] contract promises that other pages are never
+//! touched (drivers keep it by using such parts in SLC mode or with a capacitor); program disturb,
+//! temperature, and factory bad blocks without a mark.
+//!
+//! # Time
+//!
+//! The clock is the chip's: each call adds the time of the chip's table to
+//! [`device_ns`](NandStats::device_ns), failed and cut ones too.
+
+mod bits;
+mod damage;
+mod reading;
+mod writing;
+
+use alloc::collections::BTreeMap;
+
+use crate::faults::{self, FaultCounts, Faults};
+use crate::mem_store::MemStore;
+use crate::store::{PageState, Store, Wear};
+use crate::{
+    BlockId, ChipSpec, CutMode, Geometry, Nand, NandError, NandStats, PageId, PowerCut, ReadOutcome, Timing,
+};
+
+/// What a chip remembers beside its pages, for stores that outlive the process.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+pub struct Memory {
+    /// Faults that are set.
+    pub faults: Faults,
+    /// Work done since the chip was made.
+    pub stats: NandStats,
+    /// Programs, erases and bad-block marks begun since the chip was made.
+    pub operations: u64,
+}
+
+/// A simulated chip over pages kept in `S`; see the [module](self) for what it does and does not model.
+///
+/// A clone is a second chip with the same contents that goes its own way.
+#[derive(Clone, Debug)]
+pub struct SimChip<S: Store = MemStore> {
+    spec: ChipSpec,
+    store: S,
+    memory: Memory,
+    /// Work of earlier openings.
+    stats_before: NandStats,
+    counts: FaultCounts,
+    /// False as long as nobody has asked for a fault: one test in each call, then none.
+    armed: bool,
+    powered: bool,
+    /// Reads of blocks since their last erase, while read disturb is on.
+    disturb: BTreeMap<BlockId, u32>,
+}
+
+impl SimChip<MemStore> {
+    /// A fresh chip in memory.
+    pub fn new(spec: &ChipSpec) -> SimChip<MemStore> {
+        SimChip::over(spec.clone(), MemStore::new(&spec.geometry()), Memory::default())
+    }
+}
+
+impl<S: Store> SimChip<S> {
+    pub(crate) fn over(spec: ChipSpec, store: S, memory: Memory) -> SimChip<S> {
+        SimChip {
+            spec,
+            store,
+            armed: !memory.faults.is_none(),
+            stats_before: memory.stats,
+            memory,
+            counts: FaultCounts::default(),
+            powered: true,
+            disturb: BTreeMap::new(),
+        }
+    }
+
+    /// The chip's description.
+    pub fn spec(&self) -> &ChipSpec {
+        &self.spec
+    }
+
+    /// The pages under the chip.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// The faults that are set.
+    pub fn faults(&self) -> &Faults {
+        &self.memory.faults
+    }
+
+    /// The faults, to set and to lift.
+    pub fn faults_mut(&mut self) -> &mut Faults {
+        self.armed = true;
+        &mut self.memory.faults
+    }
+
+    /// How often faults have struck since the chip was opened.
+    pub fn fault_counts(&self) -> FaultCounts {
+        self.counts
+    }
+
+    /// Work done since the chip was made, over all openings of its container.
+    pub fn lifetime_stats(&self) -> NandStats {
+        self.memory.stats
+    }
+
+    /// Programs, erases and bad-block marks begun since the chip was made: the points where
+    /// [`SimChip::cut_after`] can strike. Calls that break a rule or find the power gone do not count.
+    pub fn operations(&self) -> u64 {
+        self.memory.operations
+    }
+
+    /// Lets `operations` more operations through and cuts the power in the middle of the one after them.
+    pub fn cut_after(&mut self, operations: u64, mode: CutMode) {
+        let after_operations = self.memory.operations.saturating_add(operations);
+        self.faults_mut().power_cut = Some(PowerCut { after_operations, mode });
+    }
+
+    /// False after a cut, until [`SimChip::power_on`].
+    pub fn is_powered(&self) -> bool {
+        self.powered
+    }
+
+    /// Gives the chip its power back, as it was left.
+    pub fn power_on(&mut self) {
+        self.powered = true;
+    }
+
+    /// Takes the power away between two operations, as a cut with [`CutMode::Nothing`] does.
+    pub fn power_off(&mut self) {
+        self.powered = false;
+    }
+
+    /// Erases of a block so far; 0 outside the chip and if the container cannot be read.
+    pub fn erase_count(&mut self, block: BlockId) -> u32 {
+        if block.0 >= self.spec.geometry.blocks {
+            return 0;
+        }
+        self.store.wear(block).map_or(0, |wear| wear.erase_count)
+    }
+
+    /// The state of a page as the simulator knows it: what no real chip tells.
+    pub fn page_state(&mut self, page: PageId) -> Result<PageState, NandError> {
+        let (block, index) = self.place(page)?;
+        self.store.page_state(block, index)
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+
+    fn violation<T>(&mut self, rule: &'static str, page: PageId) -> Result<T, NandError> {
+        self.memory.stats.violations += 1;
+        Err(NandError::Violation(rule, page))
+    }
+
+    fn place(&mut self, page: PageId) -> Result<(BlockId, u32), NandError> {
+        let geometry = self.spec.geometry;
+        let block = geometry.block_of(page);
+        if block.0 >= geometry.blocks {
+            return self.violation("the page is outside the chip", page);
+        }
+        Ok((block, geometry.index_in_block(page)))
+    }
+
+    /// Tests power, place and lengths: what every call on a page needs.
+    fn admit(
+        &mut self,
+        page: PageId,
+        data: Option<usize>,
+        spare: usize,
+    ) -> Result<(BlockId, u32), NandError> {
+        self.admit_power()?;
+        let geometry = self.spec.geometry;
+        if data.is_some_and(|bytes| bytes != geometry.page_bytes as usize) {
+            return self.violation("the data buffer has not the length of a page", page);
+        }
+        if spare != geometry.free_spare_bytes as usize {
+            return self.violation("the spare buffer has not the length of the free spare bytes", page);
+        }
+        self.place(page)
+    }
+
+    fn admit_power(&self) -> Result<(), NandError> {
+        if self.powered { Ok(()) } else { Err(NandError::PowerLost) }
+    }
+
+    fn admit_block(&mut self, block: BlockId) -> Result<(), NandError> {
+        self.admit_power()?;
+        if block.0 >= self.spec.geometry.blocks {
+            let page = PageId(block.0.saturating_mul(self.spec.geometry.pages_per_block));
+            return self.violation("the block is outside the chip", page);
+        }
+        Ok(())
+    }
+
+    /// Counts an operation; returns the mode of the cut that hits it.
+    fn begin_operation(&mut self) -> Option<CutMode> {
+        let done = self.memory.operations;
+        self.memory.operations += 1;
+        if !self.armed {
+            return None;
+        }
+        let cut = self.memory.faults.power_cut.filter(|cut| done >= cut.after_operations)?;
+        self.memory.faults.power_cut = None;
+        self.powered = false;
+        self.counts.power_cuts += 1;
+        Some(cut.mode)
+    }
+
+    /// A generator for this operation alone.
+    fn random(&self, seed: u64) -> fastrand::Rng {
+        faults::random(seed, self.memory.operations)
+    }
+}
+
+impl<S: Store> Drop for SimChip<S> {
+    /// Keeps faults and work done; an error has nobody to go to, and `flush` reports it to those who ask.
+    fn drop(&mut self) {
+        let _ = self.store.save(&self.memory);
+    }
+}
+
+impl<S: Store> Nand for SimChip<S> {
+    fn geometry(&self) -> Geometry {
+        self.spec.geometry
+    }
+
+    fn timing(&self) -> Timing {
+        self.spec.timing
+    }
+
+    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+        let (block, index) = self.admit(page, Some(data.len()), spare.len())?;
+        self.memory.stats.page_reads += 1;
+        self.memory.stats.device_ns += self.spec.timing.read_page_ns;
+        let state = self.store.read(block, index, data, spare)?;
+        if self.armed {
+            return self.read_faulty(page, state, data, spare);
+        }
+        if state == PageState::Garbage { self.uncorrectable(page) } else { Ok(ReadOutcome::Clean) }
+    }
+
+    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+        let (block, index) = self.admit(page, None, spare.len())?;
+        self.memory.stats.spare_reads += 1;
+        self.memory.stats.device_ns += self.spec.timing.read_spare_ns;
+        let state = self.store.read(block, index, &mut [], spare)?;
+        if self.armed {
+            return self.read_faulty(page, state, &mut [], spare);
+        }
+        if state == PageState::Garbage { self.uncorrectable(page) } else { Ok(ReadOutcome::Clean) }
+    }
+
+    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+        let (block, index) = self.admit(page, Some(data.len()), spare.len())?;
+        if index < self.store.next_page(block)? {
+            return if self.store.page_state(block, index)?.is_written() {
+                self.violation("the page is programmed already; erase its block first", page)
+            } else {
+                self.violation("a later page of the block is programmed already", page)
+            };
+        }
+        let cut = self.begin_operation();
+        self.memory.stats.programs += 1;
+        self.memory.stats.device_ns += self.spec.timing.program_ns;
+        let wear = self.store.wear(block)?;
+        if self.is_bad_block(block, wear) {
+            self.counts.program_failures += 1;
+            return Err(if cut.is_some() { NandError::PowerLost } else { NandError::ProgramFailed(page) });
+        }
+        if let Some(mode) = cut {
+            self.cut_program(mode, (block, index), data, spare)?;
+            return Err(NandError::PowerLost);
+        }
+        if self.armed && self.program_fails(page, wear) {
+            return self.fail_program(page, data, spare);
+        }
+        self.complete_program(block, index, data, spare)
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
+        self.admit_block(block)?;
+        let cut = self.begin_operation();
+        self.memory.stats.erases += 1;
+        self.memory.stats.device_ns += self.spec.timing.erase_ns;
+        let wear = self.store.wear(block)?;
+        if self.is_bad_block(block, wear) {
+            self.counts.erase_failures += 1;
+            return Err(if cut.is_some() { NandError::PowerLost } else { NandError::EraseFailed(block) });
+        }
+        if let Some(mode) = cut {
+            match mode {
+                CutMode::Nothing => {}
+                CutMode::Complete => self.complete_erase(block, wear)?,
+                CutMode::Torn { seed } | CutMode::Garbage { seed } | CutMode::Half { seed } => {
+                    self.half_erase(block, wear, seed)?;
+                }
+            }
+            return Err(NandError::PowerLost);
+        }
+        if self.armed && self.erase_fails(block, wear) {
+            self.counts.erase_failures += 1;
+            self.half_erase(block, wear, 0)?;
+            return Err(NandError::EraseFailed(block));
+        }
+        self.complete_erase(block, wear)
+    }
+
+    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
+        self.admit_block(block)?;
+        self.memory.stats.spare_reads += 1;
+        self.memory.stats.device_ns += self.spec.timing.read_spare_ns;
+        let wear = self.store.wear(block)?;
+        Ok(self.is_bad_block(block, wear))
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
+        self.admit_block(block)?;
+        let cut = self.begin_operation();
+        self.memory.stats.device_ns += self.spec.timing.program_ns;
+        let kept = match cut {
+            None | Some(CutMode::Complete) => true,
+            Some(CutMode::Nothing) => false,
+            Some(CutMode::Torn { seed } | CutMode::Garbage { seed } | CutMode::Half { seed }) => {
+                self.random(seed).bool()
+            }
+        };
+        if kept {
+            let wear = self.store.wear(block)?;
+            self.store.set_wear(block, Wear { bad: true, ..wear })?;
+        }
+        if cut.is_some() { Err(NandError::PowerLost) } else { Ok(()) }
+    }
+
+    fn stats(&self) -> NandStats {
+        self.memory.stats - self.stats_before
+    }
+
+    fn flush(&mut self) -> Result<(), NandError> {
+        self.admit_power()?;
+        self.store.save(&self.memory)?;
+        self.store.sync()
+    }
+}
