@@ -246,31 +246,35 @@ impl<N: Nand> Volume<N> {
         Ok(())
     }
 
-    /// Hands out entries from a place (0: the start) in order of hash, each with the place behind it, until
-    /// `each` says `false`.
-    pub(crate) fn dir_list(
-        &mut self,
-        dir: u32,
-        from: u64,
-        each: &mut dyn FnMut(&Entry<'_>, u64) -> bool,
-    ) -> Result<()> {
-        let mut at = from;
-        while at < 1 << HASH_BITS {
-            let bucket = self.bucket(dir, at)?;
-            let packed = self.packed(dir, bucket)?;
-            let mut found: Vec<(u64, Entry<'_>)> = bucket::entries(&packed)
-                .flatten()
-                .map(|(_, entry)| (self.name_hash(entry.name), entry))
-                .collect();
-            found.retain(|(hash, _)| *hash >= at);
-            found.sort_unstable_by_key(|(hash, entry)| (*hash, entry.name));
-            for (hash, entry) in &found {
-                if !each(entry, hash + 1) {
-                    return Ok(());
-                }
-            }
-            at = bucket.map_or(1 << HASH_BITS, Bucket::end);
+    /// The entries of one bucket at or behind a place (0: the start), in order of hash, each with the place behind
+    /// it; and where the next bucket starts, if there is one.
+    pub(crate) fn dir_batch(&mut self, dir: u32, from: u64) -> Result<(Vec<Listed>, Option<u64>)> {
+        if from >= 1 << HASH_BITS {
+            return Ok((Vec::new(), None));
         }
-        Ok(())
+        let bucket = self.bucket(dir, from)?;
+        let packed = self.packed(dir, bucket)?;
+        let mut found: Vec<Listed> = bucket::entries(&packed)
+            .flatten()
+            .map(|(_, Entry { ino, kind, name })| Listed {
+                next: self.name_hash(name) + 1,
+                ino,
+                kind,
+                name: name.to_vec(),
+            })
+            .filter(|listed| listed.next > from)
+            .collect();
+        found.sort_unstable_by(|a, b| (a.next, &a.name).cmp(&(b.next, &b.name)));
+        let end = bucket.map_or(1 << HASH_BITS, Bucket::end);
+        Ok((found, Some(end).filter(|end| *end < 1 << HASH_BITS)))
     }
+}
+
+/// A directory entry on its way out.
+pub(crate) struct Listed {
+    pub(crate) name: Vec<u8>,
+    pub(crate) ino: u32,
+    pub(crate) kind: FileKind,
+    /// The place behind it.
+    pub(crate) next: u64,
 }

@@ -9,6 +9,7 @@ use pumice_vfs::{
 };
 
 use crate::api::{Info, MountOptions};
+use crate::dir::Listed;
 use crate::lock::Lock;
 use crate::mount;
 use crate::node::Inode;
@@ -338,18 +339,22 @@ impl<N: Nand> FileSystem for NandFs<N> {
     }
 
     fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
-        self.see(|volume| {
-            let dir = volume.known(dir)?;
-            volume.directory(dir)?;
-            volume.dir_list(dir, cookie, &mut |entry, next| {
-                each(DirEntry {
-                    name: entry.name,
-                    ino: Ino(entry.ino.into()),
-                    kind: entry.kind,
-                    cookie: next,
-                })
-            })
-        })
+        let mut at = Some(cookie);
+        while let Some(from) = at {
+            // Entries are handed out with the volume unlocked: whoever takes them may call again.
+            let (batch, next) = self.see(|volume| {
+                let dir = volume.known(dir)?;
+                volume.directory(dir)?;
+                volume.dir_batch(dir, from)
+            })?;
+            for Listed { name, ino, kind, next } in &batch {
+                if !each(DirEntry { name, ino: Ino((*ino).into()), kind: *kind, cookie: *next }) {
+                    return Ok(());
+                }
+            }
+            at = next;
+        }
+        Ok(())
     }
 
     fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>> {

@@ -299,11 +299,12 @@ impl<N: Nand> Volume<N> {
             return Ok(false);
         }
         let mut found = None;
-        let held: Vec<u32> = self.held.keys().copied().collect();
-        self.dir_list(ORPHANS, 0, &mut |entry, _| {
-            found = (!held.contains(&entry.ino)).then_some(entry.ino);
-            found.is_none()
-        })?;
+        let mut at = Some(0);
+        while let (Some(from), None) = (at, found) {
+            let (batch, next) = self.dir_batch(ORPHANS, from)?;
+            found = batch.iter().map(|listed| listed.ino).find(|ino| !self.held.contains_key(ino));
+            at = next;
+        }
         let Some(ino) = found else { return Ok(false) };
         self.begin()?;
         self.dir_remove(ORPHANS, orphan_name(ino).as_bytes())?;

@@ -1,0 +1,40 @@
+//! Chips and mounts that the tests share.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use pumice_media::{ChipSpec, SimChip};
+use pumice_nandfs::{FormatOptions, MountOptions, NandFs, format};
+use pumice_vfs::Clock;
+
+/// Chips of every layout: ganged small pages, tag in the page, one block in a page, several, and odd shapes.
+pub const GEOMETRIES: [&str; 7] = [
+    "512+16:32:1024",
+    "2048+64:64:128",
+    "2048+64:16:96",
+    "4096+128:16:80",
+    "8192+448:32:64",
+    "16384+1952:16:64",
+    "1024+32:64:256",
+];
+
+pub fn blank(geometry: &str) -> SimChip {
+    SimChip::new(&spec(geometry))
+}
+
+pub fn spec(geometry: &str) -> ChipSpec {
+    match geometry.split_once(':') {
+        Some(_) => ChipSpec::parse_geometry(geometry).unwrap(),
+        None => ChipSpec::named(geometry).unwrap(),
+    }
+}
+
+pub fn formatted(geometry: &str) -> SimChip {
+    let mut chip = blank(geometry);
+    let options = FormatOptions { uuid: *b"0123456789abcdef", erased: true, ..FormatOptions::default() };
+    format(&mut chip, &options, &mut |_, _| {}).unwrap();
+    chip
+}
+
+pub fn mount(chip: SimChip, clock: Clock) -> NandFs<SimChip> {
+    let options = MountOptions { read_only: false, cache_bytes: 1 << 20, clock };
+    NandFs::mount(chip, options).unwrap()
+}
