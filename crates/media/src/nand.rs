@@ -4,14 +4,17 @@ use core::fmt;
 
 /// A page, counted from the start of the chip: block times pages per block, plus page in block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct PageId(pub u32);
 
 /// An erase block, counted from the start of the chip.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct BlockId(pub u32);
 
 /// The shape of a chip. All sizes are in bytes and all counts are at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct Geometry {
     /// Data bytes of a page, without its spare area.
     pub page_bytes: u32,
@@ -59,6 +62,7 @@ impl Geometry {
 
 /// How long the chip takes for each operation, in nanoseconds, transfer included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct Timing {
     /// Read a page with its spare area.
     pub read_page_ns: u64,
@@ -87,6 +91,7 @@ pub enum ReadOutcome {
 
 /// What the chip has done since it was opened; snapshots can be subtracted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct NandStats {
     /// Pages read with their data.
     pub page_reads: u64,

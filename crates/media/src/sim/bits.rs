@@ -1,0 +1,80 @@
+//! Wrong bits of one read, and what ECC makes of them.
+
+use alloc::vec::Vec;
+
+use crate::ReadOutcome;
+use crate::spec::Ecc;
+
+/// The wrong bits of a page, numbered from its first data bit, spare bytes following.
+#[derive(Default)]
+pub(super) struct WrongBits {
+    bits: Vec<u32>,
+}
+
+impl WrongBits {
+    /// Adds a bit; one that is added twice is right again, as on the chip.
+    pub(super) fn flip(&mut self, bit: u32) {
+        match self.bits.binary_search(&bit) {
+            Ok(at) => drop(self.bits.remove(at)),
+            Err(at) => self.bits.insert(at, bit),
+        }
+    }
+
+    /// Adds `count` bits of a page of `page_bits`, drawn from `rng`.
+    pub(super) fn scatter(&mut self, rng: &mut fastrand::Rng, count: u32, page_bits: u32) {
+        for _ in 0..count.min(page_bits) {
+            self.flip(rng.u32(..page_bits));
+        }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.bits.len() as u64
+    }
+
+    /// Corrects each codeword that can be corrected and flips the wrong bits of the others in the buffers.
+    /// Returns None if any is beyond correction. With an empty `data` only the spare bytes are judged.
+    pub(super) fn judge(
+        &self,
+        ecc: Ecc,
+        page_bytes: u32,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Option<ReadOutcome> {
+        let mut worst = 0;
+        let mut lost = false;
+        for word in self.bits.chunk_by(|a, b| codeword(ecc, page_bytes, *a) == codeword(ecc, page_bytes, *b))
+        {
+            let in_data = word.first().is_some_and(|bit| bit / 8 < page_bytes);
+            if in_data && data.is_empty() {
+                continue;
+            }
+            let wrong = u32::try_from(word.len()).unwrap_or(u32::MAX);
+            worst = worst.max(wrong);
+            if wrong > ecc.bits {
+                lost = true;
+                word.iter().for_each(|bit| flip_in(data, spare, page_bytes, *bit));
+            }
+        }
+        match (lost, worst) {
+            (true, _) => None,
+            (false, 0) => Some(ReadOutcome::Clean),
+            (false, bits) => Some(ReadOutcome::Corrected { bits, refresh: ecc.wants_refresh(bits) }),
+        }
+    }
+}
+
+/// The codeword a bit lies in; the spare bytes are the last one.
+fn codeword(ecc: Ecc, page_bytes: u32, bit: u32) -> u32 {
+    bit.checked_div(8).filter(|byte| *byte < page_bytes).map_or(u32::MAX, |byte| byte / ecc.step_bytes)
+}
+
+fn flip_in(data: &mut [u8], spare: &mut [u8], page_bytes: u32, bit: u32) {
+    let byte = bit / 8;
+    let place = match byte.checked_sub(page_bytes) {
+        None => data.get_mut(byte as usize),
+        Some(at) => spare.get_mut(at as usize),
+    };
+    if let Some(place) = place {
+        *place ^= 1 << (bit % 8);
+    }
+}

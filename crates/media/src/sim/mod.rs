@@ -1,0 +1,529 @@
+//! A simulated NAND chip.
+//!
+//! # The fault model
+//!
+//! A chip without [`Faults`] never fails: each bit reads as it was programmed. All faults are data, drawn from
+//! seeds, so that a run can be repeated, and each is counted in [`FaultCounts`].
+//!
+//! - **Bad blocks.** Those of the factory are marked, read as noise, and fail every program and erase. A block
+//!   marked later still reads, and fails every program and erase.
+//! - **Failed programs and erases** strike listed places, a share of all calls, or blocks past their endurance. A
+//!   failed program leaves a torn page beyond correction, a failed erase a half-erased block.
+//! - **Wrong bits** come from listed places, from noise that differs at each read, from lost charge that stays until
+//!   the erase, and from reading the block's pages. ECC is modelled by counting: a codeword with no more wrong bits
+//!   than the code corrects reads right, one with more reads wrong and the page is uncorrectable. Real codes may
+//!   also miscorrect; file systems must not rely on it that they do not, but that case is made by
+//!   [`CutMode::Garbage`] here, whose noise may read clean.
+//! - **Power cuts** hit the n-th program, erase or bad-block mark; see [`CutMode`] for what they leave. What a cut
+//!   erase or an early cut program leaves looking erased does not keep what is programmed there: the program
+//!   reports success and the page reads as noise.
+//!
+//! Not modelled: wrong bits in erased pages (controllers hide a few, and nothing is read from them); pages that read
+//! right once after a cut and wrong later; paired pages of MLC and TLC, where a cut program takes an earlier page of
+//! the block with it, because the [`Nand`] contract promises that other pages are never touched (drivers keep it by
+//! using such parts in SLC mode or with a capacitor); program disturb, temperature, and factory bad blocks without a mark.
+//!
+//! # Time
+//!
+//! The clock is the chip's: each call adds the time of the chip's table to
+//! [`device_ns`](NandStats::device_ns), failed and cut ones too.
+
+mod bits;
+mod damage;
+
+use alloc::collections::BTreeMap;
+
+use crate::faults::{self, FaultCounts, Faults};
+use crate::mem_store::MemStore;
+use crate::store::{PageState, Store, Wear};
+use crate::{
+    BlockId, ChipSpec, CutMode, Geometry, Nand, NandError, NandStats, PageId, PowerCut, ReadOutcome, Timing,
+};
+use bits::WrongBits;
+use damage::{Half, Page};
+
+/// What a chip remembers beside its pages, for stores that outlive the process.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+pub struct Memory {
+    /// Faults that are set.
+    pub faults: Faults,
+    /// Work done since the chip was made.
+    pub stats: NandStats,
+    /// Programs, erases and bad-block marks begun since the chip was made.
+    pub operations: u64,
+}
+
+/// A simulated chip over pages kept in `S`; see the [module](self) for what it does and does not model.
+///
+/// A clone is a second chip with the same contents that goes its own way.
+#[derive(Clone, Debug)]
+pub struct SimChip<S: Store = MemStore> {
+    spec: ChipSpec,
+    store: S,
+    memory: Memory,
+    /// Work of earlier openings.
+    stats_before: NandStats,
+    counts: FaultCounts,
+    /// False as long as nobody has asked for a fault: one test in each call, then none.
+    armed: bool,
+    powered: bool,
+    /// Reads of blocks since their last erase, while read disturb is on.
+    disturb: BTreeMap<BlockId, u32>,
+}
+
+impl SimChip<MemStore> {
+    /// A fresh chip in memory.
+    pub fn new(spec: &ChipSpec) -> SimChip<MemStore> {
+        SimChip::over(spec.clone(), MemStore::new(&spec.geometry()), Memory::default())
+    }
+}
+
+impl<S: Store> SimChip<S> {
+    pub(crate) fn over(spec: ChipSpec, store: S, memory: Memory) -> SimChip<S> {
+        SimChip {
+            spec,
+            store,
+            armed: !memory.faults.is_none(),
+            stats_before: memory.stats,
+            memory,
+            counts: FaultCounts::default(),
+            powered: true,
+            disturb: BTreeMap::new(),
+        }
+    }
+
+    /// The chip's description.
+    pub fn spec(&self) -> &ChipSpec {
+        &self.spec
+    }
+
+    /// The pages under the chip.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// The faults that are set.
+    pub fn faults(&self) -> &Faults {
+        &self.memory.faults
+    }
+
+    /// The faults, to set and to lift.
+    pub fn faults_mut(&mut self) -> &mut Faults {
+        self.armed = true;
+        &mut self.memory.faults
+    }
+
+    /// How often faults have struck since the chip was opened.
+    pub fn fault_counts(&self) -> FaultCounts {
+        self.counts
+    }
+
+    /// Work done since the chip was made, over all openings of its container.
+    pub fn lifetime_stats(&self) -> NandStats {
+        self.memory.stats
+    }
+
+    /// Programs, erases and bad-block marks begun since the chip was made: the points where
+    /// [`SimChip::cut_after`] can strike. Calls that break a rule or find the power gone do not count.
+    pub fn operations(&self) -> u64 {
+        self.memory.operations
+    }
+
+    /// Lets `operations` more operations through and cuts the power in the middle of the one after them.
+    pub fn cut_after(&mut self, operations: u64, mode: CutMode) {
+        let after_operations = self.memory.operations.saturating_add(operations);
+        self.faults_mut().power_cut = Some(PowerCut { after_operations, mode });
+    }
+
+    /// False after a cut, until [`SimChip::power_on`].
+    pub fn is_powered(&self) -> bool {
+        self.powered
+    }
+
+    /// Gives the chip its power back, as it was left.
+    pub fn power_on(&mut self) {
+        self.powered = true;
+    }
+
+    /// Takes the power away between two operations, as a cut with [`CutMode::Nothing`] does.
+    pub fn power_off(&mut self) {
+        self.powered = false;
+    }
+
+    /// Erases of a block so far; 0 outside the chip and if the container cannot be read.
+    pub fn erase_count(&mut self, block: BlockId) -> u32 {
+        if block.0 >= self.spec.geometry.blocks {
+            return 0;
+        }
+        self.store.wear(block).map_or(0, |wear| wear.erase_count)
+    }
+
+    /// The state of a page as the simulator knows it: what no real chip tells.
+    pub fn page_state(&mut self, page: PageId) -> Result<PageState, NandError> {
+        let (block, index) = self.place(page)?;
+        self.store.page_state(block, index)
+    }
+
+    fn violation<T>(&mut self, rule: &'static str, page: PageId) -> Result<T, NandError> {
+        self.memory.stats.violations += 1;
+        Err(NandError::Violation(rule, page))
+    }
+
+    fn place(&mut self, page: PageId) -> Result<(BlockId, u32), NandError> {
+        let geometry = self.spec.geometry;
+        let block = geometry.block_of(page);
+        if block.0 >= geometry.blocks {
+            return self.violation("the page is outside the chip", page);
+        }
+        Ok((block, geometry.index_in_block(page)))
+    }
+
+    /// Tests power, place and lengths: what every call on a page needs.
+    fn admit(
+        &mut self,
+        page: PageId,
+        data: Option<usize>,
+        spare: usize,
+    ) -> Result<(BlockId, u32), NandError> {
+        self.admit_power()?;
+        let geometry = self.spec.geometry;
+        if data.is_some_and(|bytes| bytes != geometry.page_bytes as usize) {
+            return self.violation("the data buffer has not the length of a page", page);
+        }
+        if spare != geometry.free_spare_bytes as usize {
+            return self.violation("the spare buffer has not the length of the free spare bytes", page);
+        }
+        self.place(page)
+    }
+
+    fn admit_power(&self) -> Result<(), NandError> {
+        if self.powered { Ok(()) } else { Err(NandError::PowerLost) }
+    }
+
+    fn admit_block(&mut self, block: BlockId) -> Result<(), NandError> {
+        self.admit_power()?;
+        if block.0 >= self.spec.geometry.blocks {
+            let page = PageId(block.0.saturating_mul(self.spec.geometry.pages_per_block));
+            return self.violation("the block is outside the chip", page);
+        }
+        Ok(())
+    }
+
+    /// Counts an operation; returns the mode of the cut that hits it.
+    fn begin_operation(&mut self) -> Option<CutMode> {
+        let done = self.memory.operations;
+        self.memory.operations += 1;
+        if !self.armed {
+            return None;
+        }
+        let cut = self.memory.faults.power_cut.filter(|cut| done >= cut.after_operations)?;
+        self.memory.faults.power_cut = None;
+        self.powered = false;
+        self.counts.power_cuts += 1;
+        Some(cut.mode)
+    }
+
+    /// A generator for this operation alone.
+    fn random(&self, seed: u64) -> fastrand::Rng {
+        faults::random(seed, self.memory.operations)
+    }
+
+    fn is_bad_block(&self, block: BlockId, wear: Wear) -> bool {
+        wear.bad || (self.armed && self.memory.faults.is_factory_bad(block))
+    }
+
+    fn program_fails(&self, page: PageId, wear: Wear) -> bool {
+        let faults = &self.memory.faults;
+        faults.program_fails.contains(&page)
+            || faults.program_fail_rate.is_some_and(|rate| rate.hits(self.memory.operations))
+            || faults.endurance.is_some_and(|limit| limit.programs_fail && wear.erase_count >= limit.erases)
+    }
+
+    fn erase_fails(&self, block: BlockId, wear: Wear) -> bool {
+        let faults = &self.memory.faults;
+        faults.erase_fails.contains(&block)
+            || faults.erase_fail_rate.is_some_and(|rate| rate.hits(self.memory.operations))
+            || faults.endurance.is_some_and(|limit| wear.erase_count >= limit.erases)
+    }
+
+    fn put(&mut self, block: BlockId, index: u32, page: &Page) -> Result<(), NandError> {
+        self.store.write(block, index, page.state, &page.data, &page.spare)
+    }
+
+    /// Stores a page that is programmed in full, unless its cells were not erased in full.
+    fn complete_program(
+        &mut self,
+        block: BlockId,
+        index: u32,
+        data: &[u8],
+        spare: &[u8],
+    ) -> Result<(), NandError> {
+        let spoiled = self.store.page_state(block, index)? == PageState::Spoiled;
+        if spoiled || self.store.wear(block)?.weak {
+            self.counts.spoiled_programs += 1;
+            let noise = damage::garbage(&mut self.random(0), data.len(), spare.len(), false);
+            return self.put(block, index, &noise);
+        }
+        self.store.write(block, index, PageState::Programmed, data, spare)
+    }
+
+    fn cut_program(
+        &mut self,
+        mode: CutMode,
+        (block, index): (BlockId, u32),
+        data: &[u8],
+        spare: &[u8],
+    ) -> Result<(), NandError> {
+        match mode {
+            CutMode::Nothing => Ok(()),
+            CutMode::Complete => self.complete_program(block, index, data, spare),
+            CutMode::Torn { seed } | CutMode::Half { seed } => {
+                let step = self.spec.ecc.step_bytes;
+                self.put(block, index, &damage::torn(&mut self.random(seed), data, spare, step))
+            }
+            CutMode::Garbage { seed } => {
+                let mut rng = self.random(seed);
+                let readable = rng.bool();
+                self.put(block, index, &damage::garbage(&mut rng, data.len(), spare.len(), readable))
+            }
+        }
+    }
+
+    fn fail_program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+        let (block, index) = self.place(page)?;
+        self.counts.program_failures += 1;
+        let mut left = damage::torn(&mut self.random(1), data, spare, self.spec.ecc.step_bytes);
+        left.state = PageState::Garbage;
+        self.put(block, index, &left)?;
+        Err(NandError::ProgramFailed(page))
+    }
+
+    /// Erases a block in full; what was wrong with its pages is cured.
+    fn complete_erase(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
+        self.store
+            .erase(block, Wear { erase_count: wear.erase_count.saturating_add(1), weak: false, ..wear })?;
+        if self.armed {
+            let geometry = self.spec.geometry;
+            let faults = &mut self.memory.faults;
+            faults.unreadable.retain(|page| geometry.block_of(*page) != block);
+            faults.flips.retain(|flip| geometry.block_of(flip.page) != block);
+            self.disturb.remove(&block);
+        }
+        Ok(())
+    }
+
+    fn half_erase(&mut self, block: BlockId, wear: Wear, seed: u64) -> Result<(), NandError> {
+        let Geometry { page_bytes, free_spare_bytes, pages_per_block, .. } = self.spec.geometry;
+        let mut rng = self.random(seed);
+        let mut noise = self.random(!seed);
+        for (index, half) in (0..).zip(damage::halves(&mut rng, pages_per_block)) {
+            match half {
+                Half::Kept => {}
+                Half::LooksErased => self.store.write(block, index, PageState::Erased, &[], &[])?,
+                Half::Noise => {
+                    let page =
+                        damage::garbage(&mut noise, page_bytes as usize, free_spare_bytes as usize, false);
+                    self.put(block, index, &page)?;
+                }
+            }
+        }
+        let erase_count = wear.erase_count.saturating_add(1);
+        self.store.set_wear(block, Wear { erase_count, weak: true, ..wear })
+    }
+
+    /// Reads with faults set: collects the wrong bits and lets ECC judge them.
+    fn read_faulty(
+        &mut self,
+        page: PageId,
+        state: PageState,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<ReadOutcome, NandError> {
+        let block = self.spec.geometry.block_of(page);
+        if self.memory.faults.is_factory_bad(block) {
+            data.fill(0);
+            spare.fill(0);
+            return self.uncorrectable(page);
+        }
+        if !data.is_empty() && self.memory.faults.read_disturb.is_some() {
+            let reads = self.disturb.entry(block).or_insert(0);
+            *reads = reads.saturating_add(1);
+        }
+        if !state.is_written() {
+            return Ok(ReadOutcome::Clean);
+        }
+        let bits = self.wrong_bits(page)?;
+        self.counts.flipped_bits += bits.count();
+        let judged = bits.judge(self.spec.ecc, self.spec.geometry.page_bytes, data, spare);
+        if state == PageState::Garbage || self.memory.faults.unreadable.contains(&page) {
+            return self.uncorrectable(page);
+        }
+        match judged {
+            None => self.uncorrectable(page),
+            Some(outcome) => {
+                self.counts.corrected_reads += u64::from(outcome != ReadOutcome::Clean);
+                Ok(outcome)
+            }
+        }
+    }
+
+    fn uncorrectable<T>(&mut self, page: PageId) -> Result<T, NandError> {
+        self.counts.uncorrectable_reads += 1;
+        Err(NandError::Uncorrectable(page))
+    }
+
+    fn wrong_bits(&mut self, page: PageId) -> Result<WrongBits, NandError> {
+        let geometry = self.spec.geometry;
+        let block = geometry.block_of(page);
+        let page_bits = (geometry.page_bytes + geometry.free_spare_bytes).saturating_mul(8);
+        let erases = self.store.wear(block)?.erase_count;
+        // One life of the page from erase to erase: what has changed in it stays changed.
+        let life = u64::from(page.0) | u64::from(erases) << 32;
+        let faults = &self.memory.faults;
+        let mut bits = WrongBits::default();
+        let first = faults::BitFlip { page, bit: 0 };
+        let last = faults::BitFlip { page, bit: u32::MAX };
+        faults.flips.range(first..=last).for_each(|flip| bits.flip(flip.bit));
+        if let Some(rate) = faults.read_flip_rate {
+            let mut rng =
+                faults::random(rate.seed, self.memory.stats.page_reads + self.memory.stats.spare_reads);
+            let count = rate.draw(&mut rng, page_bits);
+            bits.scatter(&mut rng, count, page_bits);
+        }
+        if let Some(rate) = faults.retention_flip_rate {
+            let mut rng = faults::random(rate.seed, life);
+            let count = rate.draw(&mut rng, page_bits);
+            bits.scatter(&mut rng, count, page_bits);
+        }
+        if let Some(disturb) = faults.read_disturb {
+            let reads = self.disturb.get(&block).copied().unwrap_or(0);
+            let count = reads.saturating_sub(disturb.harmless_reads) / disturb.reads_per_flip.max(1);
+            bits.scatter(&mut faults::random(disturb.seed, life), count, page_bits);
+        }
+        Ok(bits)
+    }
+}
+
+impl<S: Store> Nand for SimChip<S> {
+    fn geometry(&self) -> Geometry {
+        self.spec.geometry
+    }
+
+    fn timing(&self) -> Timing {
+        self.spec.timing
+    }
+
+    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+        let (block, index) = self.admit(page, Some(data.len()), spare.len())?;
+        self.memory.stats.page_reads += 1;
+        self.memory.stats.device_ns += self.spec.timing.read_page_ns;
+        let state = self.store.read(block, index, data, spare)?;
+        if self.armed {
+            return self.read_faulty(page, state, data, spare);
+        }
+        if state == PageState::Garbage { self.uncorrectable(page) } else { Ok(ReadOutcome::Clean) }
+    }
+
+    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+        let (block, index) = self.admit(page, None, spare.len())?;
+        self.memory.stats.spare_reads += 1;
+        self.memory.stats.device_ns += self.spec.timing.read_spare_ns;
+        let state = self.store.read(block, index, &mut [], spare)?;
+        if self.armed {
+            return self.read_faulty(page, state, &mut [], spare);
+        }
+        if state == PageState::Garbage { self.uncorrectable(page) } else { Ok(ReadOutcome::Clean) }
+    }
+
+    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+        let (block, index) = self.admit(page, Some(data.len()), spare.len())?;
+        if index < self.store.next_page(block)? {
+            return if self.store.page_state(block, index)?.is_written() {
+                self.violation("the page is programmed already; erase its block first", page)
+            } else {
+                self.violation("a later page of the block is programmed already", page)
+            };
+        }
+        let cut = self.begin_operation();
+        self.memory.stats.programs += 1;
+        self.memory.stats.device_ns += self.spec.timing.program_ns;
+        let wear = self.store.wear(block)?;
+        if self.is_bad_block(block, wear) {
+            self.counts.program_failures += 1;
+            return Err(if cut.is_some() { NandError::PowerLost } else { NandError::ProgramFailed(page) });
+        }
+        if let Some(mode) = cut {
+            self.cut_program(mode, (block, index), data, spare)?;
+            return Err(NandError::PowerLost);
+        }
+        if self.armed && self.program_fails(page, wear) {
+            return self.fail_program(page, data, spare);
+        }
+        self.complete_program(block, index, data, spare)
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
+        self.admit_block(block)?;
+        let cut = self.begin_operation();
+        self.memory.stats.erases += 1;
+        self.memory.stats.device_ns += self.spec.timing.erase_ns;
+        let wear = self.store.wear(block)?;
+        if self.is_bad_block(block, wear) {
+            self.counts.erase_failures += 1;
+            return Err(if cut.is_some() { NandError::PowerLost } else { NandError::EraseFailed(block) });
+        }
+        if let Some(mode) = cut {
+            match mode {
+                CutMode::Nothing => {}
+                CutMode::Complete => self.complete_erase(block, wear)?,
+                CutMode::Torn { seed } | CutMode::Garbage { seed } | CutMode::Half { seed } => {
+                    self.half_erase(block, wear, seed)?;
+                }
+            }
+            return Err(NandError::PowerLost);
+        }
+        if self.armed && self.erase_fails(block, wear) {
+            self.counts.erase_failures += 1;
+            self.half_erase(block, wear, 0)?;
+            return Err(NandError::EraseFailed(block));
+        }
+        self.complete_erase(block, wear)
+    }
+
+    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
+        self.admit_block(block)?;
+        self.memory.stats.spare_reads += 1;
+        self.memory.stats.device_ns += self.spec.timing.read_spare_ns;
+        let wear = self.store.wear(block)?;
+        Ok(self.is_bad_block(block, wear))
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
+        self.admit_block(block)?;
+        let cut = self.begin_operation();
+        self.memory.stats.device_ns += self.spec.timing.program_ns;
+        let kept = match cut {
+            None | Some(CutMode::Complete) => true,
+            Some(CutMode::Nothing) => false,
+            Some(CutMode::Torn { seed } | CutMode::Garbage { seed } | CutMode::Half { seed }) => {
+                self.random(seed).bool()
+            }
+        };
+        if kept {
+            let wear = self.store.wear(block)?;
+            self.store.set_wear(block, Wear { bad: true, ..wear })?;
+        }
+        if cut.is_some() { Err(NandError::PowerLost) } else { Ok(()) }
+    }
+
+    fn stats(&self) -> NandStats {
+        self.memory.stats - self.stats_before
+    }
+
+    fn flush(&mut self) -> Result<(), NandError> {
+        self.admit_power()?;
+        self.store.save(&self.memory)?;
+        self.store.sync()
+    }
+}

@@ -1,0 +1,227 @@
+//! What is known about a chip before it is opened: shape, times, strength of its ECC, layout of its spare area.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::{Geometry, Timing};
+
+/// The error-correcting code of a chip or its controller: how much it corrects, not how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+pub struct Ecc {
+    /// Data bytes of a codeword; at least 1. The free spare bytes of a page are one codeword more.
+    pub step_bytes: u32,
+    /// Wrong bits that can be put right in each codeword; 0 means that none can.
+    pub bits: u32,
+}
+
+impl Ecc {
+    /// True if `bits` wrong bits in a codeword ask for a refresh: three quarters of the strength. For codes
+    /// of one to three bits that is the full strength.
+    pub fn wants_refresh(&self, bits: u32) -> bool {
+        u64::from(bits) * 4 >= u64::from(self.bits) * 3
+    }
+}
+
+/// A run of free bytes in the raw spare area.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+pub struct SpareRange {
+    /// First byte, from the start of the spare area.
+    pub offset: u32,
+    /// Bytes of the run.
+    pub bytes: u32,
+}
+
+/// Why a chip cannot be described so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// No known chip has this name.
+    UnknownChip(String),
+    /// The text is no geometry.
+    Syntax(String),
+    /// The figures contradict each other or a limit; the text says which.
+    Figures(String),
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SpecError::UnknownChip(name) => {
+                write!(f, "unknown chip `{name}` (known: ")?;
+                for (i, chip) in crate::chips().iter().enumerate() {
+                    write!(f, "{}{}", if i == 0 { "" } else { ", " }, chip.name())?;
+                }
+                f.write_str(")")
+            }
+            SpecError::Syntax(text) => {
+                write!(f, "bad geometry `{text}` (want PAGE+OOB:PAGES:BLOCKS, such as 2048+64:64:1024)")
+            }
+            SpecError::Figures(why) => f.write_str(why),
+        }
+    }
+}
+
+impl core::error::Error for SpecError {}
+
+/// A chip's description; always consistent, because only checked constructors make one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+pub struct ChipSpec {
+    pub(crate) name: String,
+    pub(crate) geometry: Geometry,
+    pub(crate) timing: Timing,
+    pub(crate) ecc: Ecc,
+    pub(crate) free_ranges: Vec<SpareRange>,
+    pub(crate) bad_mark_offset: u32,
+    pub(crate) endurance_erases: u32,
+}
+
+impl ChipSpec {
+    /// The known chip called `name`; see [`chips`](crate::chips).
+    pub fn named(name: &str) -> Result<ChipSpec, SpecError> {
+        crate::chips()
+            .into_iter()
+            .find(|chip| chip.name == name)
+            .ok_or_else(|| SpecError::UnknownChip(name.to_string()))
+    }
+
+    /// A chip of one's own from `PAGE+OOB:PAGES:BLOCKS`: data bytes of a page, bytes of its spare area,
+    /// pages of a block, blocks. Example: `2048+64:64:1024`.
+    ///
+    /// Everything else is that of a plain SLC part: 25 us to read a page or its spare area, 200 us to
+    /// program, 2 ms to erase, 100000 erases, a Hamming code that corrects one bit in 256 bytes. The code
+    /// takes 3 bytes for each 256 at the end of the spare area and the bad-block mark the first 2; what lies
+    /// between is free. A spare area of up to 16 bytes has the layout of the 512-byte parts instead: bytes
+    /// from 8 on are free and the mark is byte 5.
+    pub fn parse_geometry(text: &str) -> Result<ChipSpec, SpecError> {
+        let syntax = || SpecError::Syntax(text.to_string());
+        let number = |field: Option<&str>| field.and_then(|f| f.parse::<u32>().ok()).ok_or_else(syntax);
+        let mut fields = text.split(':');
+        let (page, spare) = fields.next().and_then(|f| f.split_once('+')).ok_or_else(syntax)?;
+        let (page_bytes, spare_bytes) = (number(Some(page))?, number(Some(spare))?);
+        let (pages_per_block, blocks) = (number(fields.next())?, number(fields.next())?);
+        if fields.next().is_some() {
+            return Err(syntax());
+        }
+        let (free, bad_mark_offset) = default_layout(page_bytes, spare_bytes);
+        let geometry =
+            Geometry { page_bytes, spare_bytes, free_spare_bytes: free.bytes, pages_per_block, blocks };
+        let timing =
+            Timing { read_page_ns: 25_000, read_spare_ns: 25_000, program_ns: 200_000, erase_ns: 2_000_000 };
+        let spec = ChipSpec {
+            name: text.to_string(),
+            geometry,
+            timing,
+            ecc: Ecc { step_bytes: 256, bits: 1 },
+            free_ranges: alloc::vec![free],
+            bad_mark_offset,
+            endurance_erases: 100_000,
+        };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// The same chip with as many blocks as `bytes` of data need, at least one.
+    pub fn with_size(mut self, bytes: u64) -> Result<ChipSpec, SpecError> {
+        let blocks = bytes.div_ceil(self.geometry.block_bytes()).max(1);
+        self.geometry.blocks = u32::try_from(blocks)
+            .map_err(|_| SpecError::Figures(alloc::format!("{blocks} erase blocks are too many")))?;
+        self.check()?;
+        Ok(self)
+    }
+
+    /// The same chip with other times, as when they were measured.
+    #[must_use]
+    pub fn with_timing(mut self, timing: Timing) -> ChipSpec {
+        self.timing = timing;
+        self
+    }
+
+    /// The chip's name, or the geometry it was parsed from.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The shape of the chip.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// How long its operations take.
+    pub fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    /// How many wrong bits it corrects.
+    pub fn ecc(&self) -> Ecc {
+        self.ecc
+    }
+
+    /// Where the free bytes lie in the raw spare area, ascending; together `free_spare_bytes`.
+    pub fn free_ranges(&self) -> &[SpareRange] {
+        &self.free_ranges
+    }
+
+    /// The byte of the raw spare area of a block's first page that is not 0xFF in a bad block.
+    pub fn bad_mark_offset(&self) -> u32 {
+        self.bad_mark_offset
+    }
+
+    /// Erases that the maker promises for each block.
+    pub fn endurance_erases(&self) -> u32 {
+        self.endurance_erases
+    }
+
+    /// Refuses figures that no chip can have, however the description was made.
+    pub(crate) fn check(&self) -> Result<(), SpecError> {
+        let g = self.geometry;
+        let refuse = |why: String| Err(SpecError::Figures(why));
+        if g.page_bytes == 0 || g.pages_per_block == 0 || g.blocks == 0 || self.ecc.step_bytes == 0 {
+            return refuse("a chip needs at least one byte in a page, one page and one block".to_string());
+        }
+        if g.page_bytes > MAX_PAGE_BYTES || g.spare_bytes > MAX_PAGE_BYTES {
+            return refuse(alloc::format!("pages of {}+{} bytes are too large", g.page_bytes, g.spare_bytes));
+        }
+        if g.pages() > u64::from(u32::MAX) || g.pages_per_block > MAX_PAGES_PER_BLOCK {
+            return refuse(alloc::format!("{} blocks of {} pages are too many", g.blocks, g.pages_per_block));
+        }
+        let mut end = 0;
+        let mut free = 0;
+        for range in &self.free_ranges {
+            if u64::from(range.offset) < end {
+                return refuse("free ranges of the spare area overlap".to_string());
+            }
+            end = u64::from(range.offset) + u64::from(range.bytes);
+            free += u64::from(range.bytes);
+        }
+        if end > u64::from(g.spare_bytes) || free != u64::from(g.free_spare_bytes) || free == 0 {
+            return refuse(alloc::format!(
+                "{free} free bytes up to byte {end} do not fit a spare area of {} bytes with {} free",
+                g.spare_bytes,
+                g.free_spare_bytes
+            ));
+        }
+        if self.bad_mark_offset >= g.spare_bytes {
+            return refuse("the bad-block mark lies outside the spare area".to_string());
+        }
+        Ok(())
+    }
+}
+
+/// Larger pages than any part has; keeps sums of sizes far from overflow.
+const MAX_PAGE_BYTES: u32 = 1 << 20;
+/// More pages than any block has.
+const MAX_PAGES_PER_BLOCK: u32 = 1 << 16;
+
+/// Free run and bad-mark byte of the layouts that Linux uses for software Hamming codes.
+pub(crate) fn default_layout(page_bytes: u32, spare_bytes: u32) -> (SpareRange, u32) {
+    if spare_bytes <= 16 {
+        return (SpareRange { offset: 8, bytes: spare_bytes.saturating_sub(8) }, 5);
+    }
+    let code_bytes = page_bytes.div_ceil(256).saturating_mul(3);
+    let bytes = spare_bytes.saturating_sub(2).saturating_sub(code_bytes);
+    (SpareRange { offset: 2, bytes }, 0)
+}
