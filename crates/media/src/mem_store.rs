@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::mem;
 
 use crate::store::{BlockRecord, PageState, Store, Wear};
 use crate::{BlockId, Geometry, NandError};
@@ -18,6 +19,34 @@ pub struct MemStore {
     spare_bytes: usize,
     pages_per_block: u32,
     groups: Vec<Option<Arc<Group>>>,
+    pool: Pool,
+}
+
+/// Memory of erased blocks, for the next blocks to be written: fresh memory costs more than the copy into it.
+#[derive(Debug, Default)]
+struct Pool(Vec<Vec<u8>>);
+
+/// Bytes the pool may hold.
+const POOL_BYTES: usize = 16 << 20;
+
+impl Pool {
+    fn give(&mut self, mut bytes: Vec<u8>) {
+        if bytes.capacity() > 0 && (self.0.len() + 1) * bytes.capacity() <= POOL_BYTES {
+            bytes.clear();
+            self.0.push(bytes);
+        }
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        self.0.pop().unwrap_or_default()
+    }
+}
+
+impl Clone for Pool {
+    /// Spare memory is not worth a copy.
+    fn clone(&self) -> Pool {
+        Pool::default()
+    }
 }
 
 type Group = [Option<Arc<Block>>; GROUP];
@@ -40,6 +69,7 @@ impl MemStore {
             spare_bytes: geometry.free_spare_bytes as usize,
             pages_per_block: geometry.pages_per_block,
             groups,
+            pool: Pool::default(),
         }
     }
 
@@ -54,14 +84,17 @@ impl MemStore {
         self.groups.get(at / GROUP)?.as_ref()?.get(at % GROUP)?.as_deref()
     }
 
-    fn block_mut(&mut self, block: BlockId) -> Result<&mut Block, NandError> {
+    fn slot(&mut self, block: BlockId) -> Result<&mut Option<Arc<Block>>, NandError> {
         let at = block.0 as usize;
-        let pages = self.pages_per_block;
         let group = self.groups.get_mut(at / GROUP).ok_or(OUT_OF_RANGE)?;
         let group = group.get_or_insert_with(|| Arc::new([const { None }; GROUP]));
-        let slot = Arc::make_mut(group).get_mut(at % GROUP).ok_or(OUT_OF_RANGE)?;
-        let fresh = || Block { record: BlockRecord::erased(Wear::default(), pages), bytes: Vec::new() };
-        Ok(Arc::make_mut(slot.get_or_insert_with(|| Arc::new(fresh()))))
+        Arc::make_mut(group).get_mut(at % GROUP).ok_or(OUT_OF_RANGE)
+    }
+
+    fn block_mut(&mut self, block: BlockId) -> Result<&mut Block, NandError> {
+        let pages = self.pages_per_block;
+        let slot = self.slot(block)?;
+        Ok(Arc::make_mut(slot.get_or_insert_with(|| Arc::new(Block::erased(Wear::default(), pages)))))
     }
 }
 
@@ -69,13 +102,15 @@ impl MemStore {
 const OUT_OF_RANGE: NandError = NandError::Device(22);
 
 impl Block {
+    fn erased(wear: Wear, pages: u32) -> Block {
+        Block { record: BlockRecord::erased(wear, pages), bytes: Vec::new() }
+    }
+
     /// Puts a page at its place, which is the end of `bytes` as long as pages are written in order.
     fn put(&mut self, index: usize, pages: usize, data: &[u8], spare: &[u8]) {
         let stride = data.len() + spare.len();
         let at = index * stride;
-        if self.bytes.is_empty() {
-            self.bytes.reserve_exact(pages * stride);
-        }
+        self.bytes.reserve_exact((pages * stride).saturating_sub(self.bytes.len()));
         if self.bytes.len() < at {
             self.bytes.resize(at, 0xFF);
         }
@@ -141,7 +176,12 @@ impl Store for MemStore {
         spare: &[u8],
     ) -> Result<(), NandError> {
         let pages = self.pages_per_block as usize;
+        let fresh = state.is_written() && self.block(block).is_none_or(|b| b.bytes.capacity() == 0);
+        let pooled = if fresh { self.pool.take() } else { Vec::new() };
         let block = self.block_mut(block)?;
+        if fresh {
+            block.bytes = pooled;
+        }
         if state.is_written() {
             block.put(index as usize, pages, data, spare);
         }
@@ -151,11 +191,14 @@ impl Store for MemStore {
 
     fn erase(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
         let pages = self.pages_per_block;
-        let at = block.0 as usize;
-        let group = self.groups.get_mut(at / GROUP).ok_or(OUT_OF_RANGE)?;
-        let group = group.get_or_insert_with(|| Arc::new([const { None }; GROUP]));
-        let slot = Arc::make_mut(group).get_mut(at % GROUP).ok_or(OUT_OF_RANGE)?;
-        *slot = Some(Arc::new(Block { record: BlockRecord::erased(wear, pages), bytes: Vec::new() }));
+        let slot = self.slot(block)?;
+        let mut unshared = slot.as_mut().and_then(Arc::get_mut);
+        let bytes = unshared.as_mut().map(|b| mem::take(&mut b.bytes)).unwrap_or_default();
+        match unshared {
+            Some(block) => block.record.erase(wear),
+            None => *slot = Some(Arc::new(Block::erased(wear, pages))),
+        }
+        self.pool.give(bytes);
         Ok(())
     }
 

@@ -94,6 +94,7 @@ pub(crate) struct BlockRecord {
 }
 
 impl BlockRecord {
+    #[cfg(feature = "std")]
     pub(crate) fn new(wear: Wear, states: Box<[PageState]>) -> BlockRecord {
         let mut record = BlockRecord { wear, next: 0, states };
         record.find_next();
@@ -102,6 +103,12 @@ impl BlockRecord {
 
     pub(crate) fn erased(wear: Wear, pages: u32) -> BlockRecord {
         BlockRecord { wear, next: 0, states: vec![PageState::Erased; pages as usize].into_boxed_slice() }
+    }
+
+    pub(crate) fn erase(&mut self, wear: Wear) {
+        self.wear = wear;
+        self.next = 0;
+        self.states.fill(PageState::Erased);
     }
 
     pub(crate) fn next(&self) -> u32 {

@@ -52,7 +52,9 @@ impl WrongBits {
             worst = worst.max(wrong);
             if wrong > ecc.bits {
                 lost = true;
-                word.iter().for_each(|bit| flip_in(data, spare, page_bytes, *bit));
+                for bit in word {
+                    flip_in(data, spare, page_bytes, *bit);
+                }
             }
         }
         match (lost, worst) {

@@ -30,6 +30,8 @@
 
 mod bits;
 mod damage;
+mod reading;
+mod writing;
 
 use alloc::collections::BTreeMap;
 
@@ -39,8 +41,6 @@ use crate::store::{PageState, Store, Wear};
 use crate::{
     BlockId, ChipSpec, CutMode, Geometry, Nand, NandError, NandStats, PageId, PowerCut, ReadOutcome, Timing,
 };
-use bits::WrongBits;
-use damage::{Half, Page};
 
 /// What a chip remembers beside its pages, for stores that outlive the process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -165,6 +165,11 @@ impl<S: Store> SimChip<S> {
         self.store.page_state(block, index)
     }
 
+    #[cfg(feature = "std")]
+    pub(crate) fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+
     fn violation<T>(&mut self, rule: &'static str, page: PageId) -> Result<T, NandError> {
         self.memory.stats.violations += 1;
         Err(NandError::Violation(rule, page))
@@ -228,180 +233,12 @@ impl<S: Store> SimChip<S> {
     fn random(&self, seed: u64) -> fastrand::Rng {
         faults::random(seed, self.memory.operations)
     }
+}
 
-    fn is_bad_block(&self, block: BlockId, wear: Wear) -> bool {
-        wear.bad || (self.armed && self.memory.faults.is_factory_bad(block))
-    }
-
-    fn program_fails(&self, page: PageId, wear: Wear) -> bool {
-        let faults = &self.memory.faults;
-        faults.program_fails.contains(&page)
-            || faults.program_fail_rate.is_some_and(|rate| rate.hits(self.memory.operations))
-            || faults.endurance.is_some_and(|limit| limit.programs_fail && wear.erase_count >= limit.erases)
-    }
-
-    fn erase_fails(&self, block: BlockId, wear: Wear) -> bool {
-        let faults = &self.memory.faults;
-        faults.erase_fails.contains(&block)
-            || faults.erase_fail_rate.is_some_and(|rate| rate.hits(self.memory.operations))
-            || faults.endurance.is_some_and(|limit| wear.erase_count >= limit.erases)
-    }
-
-    fn put(&mut self, block: BlockId, index: u32, page: &Page) -> Result<(), NandError> {
-        self.store.write(block, index, page.state, &page.data, &page.spare)
-    }
-
-    /// Stores a page that is programmed in full, unless its cells were not erased in full.
-    fn complete_program(
-        &mut self,
-        block: BlockId,
-        index: u32,
-        data: &[u8],
-        spare: &[u8],
-    ) -> Result<(), NandError> {
-        let spoiled = self.store.page_state(block, index)? == PageState::Spoiled;
-        if spoiled || self.store.wear(block)?.weak {
-            self.counts.spoiled_programs += 1;
-            let noise = damage::garbage(&mut self.random(0), data.len(), spare.len(), false);
-            return self.put(block, index, &noise);
-        }
-        self.store.write(block, index, PageState::Programmed, data, spare)
-    }
-
-    fn cut_program(
-        &mut self,
-        mode: CutMode,
-        (block, index): (BlockId, u32),
-        data: &[u8],
-        spare: &[u8],
-    ) -> Result<(), NandError> {
-        match mode {
-            CutMode::Nothing => Ok(()),
-            CutMode::Complete => self.complete_program(block, index, data, spare),
-            CutMode::Torn { seed } | CutMode::Half { seed } => {
-                let step = self.spec.ecc.step_bytes;
-                self.put(block, index, &damage::torn(&mut self.random(seed), data, spare, step))
-            }
-            CutMode::Garbage { seed } => {
-                let mut rng = self.random(seed);
-                let readable = rng.bool();
-                self.put(block, index, &damage::garbage(&mut rng, data.len(), spare.len(), readable))
-            }
-        }
-    }
-
-    fn fail_program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
-        let (block, index) = self.place(page)?;
-        self.counts.program_failures += 1;
-        let mut left = damage::torn(&mut self.random(1), data, spare, self.spec.ecc.step_bytes);
-        left.state = PageState::Garbage;
-        self.put(block, index, &left)?;
-        Err(NandError::ProgramFailed(page))
-    }
-
-    /// Erases a block in full; what was wrong with its pages is cured.
-    fn complete_erase(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
-        self.store
-            .erase(block, Wear { erase_count: wear.erase_count.saturating_add(1), weak: false, ..wear })?;
-        if self.armed {
-            let geometry = self.spec.geometry;
-            let faults = &mut self.memory.faults;
-            faults.unreadable.retain(|page| geometry.block_of(*page) != block);
-            faults.flips.retain(|flip| geometry.block_of(flip.page) != block);
-            self.disturb.remove(&block);
-        }
-        Ok(())
-    }
-
-    fn half_erase(&mut self, block: BlockId, wear: Wear, seed: u64) -> Result<(), NandError> {
-        let Geometry { page_bytes, free_spare_bytes, pages_per_block, .. } = self.spec.geometry;
-        let mut rng = self.random(seed);
-        let mut noise = self.random(!seed);
-        for (index, half) in (0..).zip(damage::halves(&mut rng, pages_per_block)) {
-            match half {
-                Half::Kept => {}
-                Half::LooksErased => self.store.write(block, index, PageState::Erased, &[], &[])?,
-                Half::Noise => {
-                    let page =
-                        damage::garbage(&mut noise, page_bytes as usize, free_spare_bytes as usize, false);
-                    self.put(block, index, &page)?;
-                }
-            }
-        }
-        let erase_count = wear.erase_count.saturating_add(1);
-        self.store.set_wear(block, Wear { erase_count, weak: true, ..wear })
-    }
-
-    /// Reads with faults set: collects the wrong bits and lets ECC judge them.
-    fn read_faulty(
-        &mut self,
-        page: PageId,
-        state: PageState,
-        data: &mut [u8],
-        spare: &mut [u8],
-    ) -> Result<ReadOutcome, NandError> {
-        let block = self.spec.geometry.block_of(page);
-        if self.memory.faults.is_factory_bad(block) {
-            data.fill(0);
-            spare.fill(0);
-            return self.uncorrectable(page);
-        }
-        if !data.is_empty() && self.memory.faults.read_disturb.is_some() {
-            let reads = self.disturb.entry(block).or_insert(0);
-            *reads = reads.saturating_add(1);
-        }
-        if !state.is_written() {
-            return Ok(ReadOutcome::Clean);
-        }
-        let bits = self.wrong_bits(page)?;
-        self.counts.flipped_bits += bits.count();
-        let judged = bits.judge(self.spec.ecc, self.spec.geometry.page_bytes, data, spare);
-        if state == PageState::Garbage || self.memory.faults.unreadable.contains(&page) {
-            return self.uncorrectable(page);
-        }
-        match judged {
-            None => self.uncorrectable(page),
-            Some(outcome) => {
-                self.counts.corrected_reads += u64::from(outcome != ReadOutcome::Clean);
-                Ok(outcome)
-            }
-        }
-    }
-
-    fn uncorrectable<T>(&mut self, page: PageId) -> Result<T, NandError> {
-        self.counts.uncorrectable_reads += 1;
-        Err(NandError::Uncorrectable(page))
-    }
-
-    fn wrong_bits(&mut self, page: PageId) -> Result<WrongBits, NandError> {
-        let geometry = self.spec.geometry;
-        let block = geometry.block_of(page);
-        let page_bits = (geometry.page_bytes + geometry.free_spare_bytes).saturating_mul(8);
-        let erases = self.store.wear(block)?.erase_count;
-        // One life of the page from erase to erase: what has changed in it stays changed.
-        let life = u64::from(page.0) | u64::from(erases) << 32;
-        let faults = &self.memory.faults;
-        let mut bits = WrongBits::default();
-        let first = faults::BitFlip { page, bit: 0 };
-        let last = faults::BitFlip { page, bit: u32::MAX };
-        faults.flips.range(first..=last).for_each(|flip| bits.flip(flip.bit));
-        if let Some(rate) = faults.read_flip_rate {
-            let mut rng =
-                faults::random(rate.seed, self.memory.stats.page_reads + self.memory.stats.spare_reads);
-            let count = rate.draw(&mut rng, page_bits);
-            bits.scatter(&mut rng, count, page_bits);
-        }
-        if let Some(rate) = faults.retention_flip_rate {
-            let mut rng = faults::random(rate.seed, life);
-            let count = rate.draw(&mut rng, page_bits);
-            bits.scatter(&mut rng, count, page_bits);
-        }
-        if let Some(disturb) = faults.read_disturb {
-            let reads = self.disturb.get(&block).copied().unwrap_or(0);
-            let count = reads.saturating_sub(disturb.harmless_reads) / disturb.reads_per_flip.max(1);
-            bits.scatter(&mut faults::random(disturb.seed, life), count, page_bits);
-        }
-        Ok(bits)
+impl<S: Store> Drop for SimChip<S> {
+    /// Keeps faults and work done; an error has nobody to go to, and `flush` reports it to those who ask.
+    fn drop(&mut self) {
+        let _ = self.store.save(&self.memory);
     }
 }
 

@@ -1,0 +1,232 @@
+//! The format of chip containers, version 1: where each thing lies in the file and how it is checked.
+//!
+//! All numbers are little-endian. The file is sparse: what was never written reads as zeros, and zeros mean a block
+//! that was never erased and pages that were never programmed.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 0..4096 | header, written once |
+//! | 4096.. | two slots of 256 KiB for what changes seldom, used in turn |
+//! | 528384.. | one record for each block |
+//! | next multiple of 4096 | pages, each with its free spare bytes behind it |
+//!
+//! Header: magic `PUMICHIP` (8 bytes), version (u32), length of the description (u32), its CRC-32 (u32), zero (u32),
+//! zeros up to byte 60, CRC-32 of bytes 0..60 (u32), and from byte 64 the description as JSON. A slot: CRC-32 of all
+//! that follows in it (u32), length of its JSON (u32), sequence number (u64), JSON: faults, work done, operations. The
+//! valid slot with the larger sequence number counts. A block's record: erase count (u32), flags (u8: 1 bad, 2
+//! weak), 11 zero bytes, and a byte for each page, as [`PageState`] numbers them; any other value is read as
+//! garbage.
+
+use std::format;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::vec;
+use std::vec::Vec;
+
+use crate::sim::Memory;
+use crate::store::BlockRecord;
+use crate::{ChipSpec, Geometry, MediaError, PageState, Wear};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"PUMICHIP");
+const VERSION: u32 = 1;
+const HEADER_BYTES: u64 = 4096;
+const DESCRIPTION_AT: usize = 64;
+const SLOT_BYTES: u64 = 256 * 1024;
+const SLOT_HEAD: usize = 16;
+const RECORDS_AT: u64 = HEADER_BYTES + 2 * SLOT_BYTES;
+const RECORD_HEAD: usize = 16;
+const FLAG_BAD: u8 = 1;
+const FLAG_WEAK: u8 = 2;
+
+/// Where the parts of a chip lie in its file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    pages_per_block: u32,
+    page_bytes: u32,
+    pages_at: u64,
+    stride: u64,
+    file_bytes: u64,
+}
+
+impl Layout {
+    pub(crate) fn new(geometry: &Geometry) -> Layout {
+        let records = u64::from(geometry.blocks) * record_bytes(geometry.pages_per_block) as u64;
+        let pages_at = (RECORDS_AT + records).next_multiple_of(4096);
+        let stride = u64::from(geometry.page_bytes) + u64::from(geometry.free_spare_bytes);
+        let file_bytes = pages_at + stride * geometry.pages();
+        Layout {
+            pages_per_block: geometry.pages_per_block,
+            page_bytes: geometry.page_bytes,
+            pages_at,
+            stride,
+            file_bytes,
+        }
+    }
+
+    /// The first byte of a page; its free spare bytes follow its data.
+    pub(crate) fn page_at(&self, block: u32, index: u32) -> u64 {
+        self.pages_at + self.stride * (u64::from(block) * u64::from(self.pages_per_block) + u64::from(index))
+    }
+
+    pub(crate) fn spare_at(&self, block: u32, index: u32) -> u64 {
+        self.page_at(block, index) + u64::from(self.page_bytes)
+    }
+
+    pub(crate) fn record_at(&self, block: u32) -> u64 {
+        RECORDS_AT + u64::from(block) * record_bytes(self.pages_per_block) as u64
+    }
+
+    pub(crate) fn state_at(&self, block: u32, index: u32) -> u64 {
+        self.record_at(block) + RECORD_HEAD as u64 + u64::from(index)
+    }
+
+    /// Length of the whole file.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.file_bytes
+    }
+}
+
+pub(crate) fn record_bytes(pages_per_block: u32) -> usize {
+    RECORD_HEAD + pages_per_block as usize
+}
+
+/// The first 16 bytes of a block's record.
+pub(crate) fn encode_wear(wear: Wear) -> [u8; RECORD_HEAD] {
+    let mut head = [0; RECORD_HEAD];
+    let flags = if wear.bad { FLAG_BAD } else { 0 } | if wear.weak { FLAG_WEAK } else { 0 };
+    let bytes = wear.erase_count.to_le_bytes().into_iter().chain([flags]);
+    head.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+    head
+}
+
+pub(crate) fn decode_record(bytes: &[u8]) -> BlockRecord {
+    let flags = bytes.get(4).copied().unwrap_or(0);
+    let wear =
+        Wear { erase_count: u32_at(bytes, 0), bad: flags & FLAG_BAD != 0, weak: flags & FLAG_WEAK != 0 };
+    let states = bytes.get(RECORD_HEAD..).unwrap_or(&[]).iter().map(|state| match state {
+        0 => PageState::Erased,
+        1 => PageState::Programmed,
+        3 => PageState::Spoiled,
+        _ => PageState::Garbage,
+    });
+    BlockRecord::new(wear, states.collect())
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b))
+}
+
+/// Writes the header: the last step of a creation, because it makes the file a container.
+pub(crate) fn write_header(file: &File, path: &Path, spec: &ChipSpec) -> Result<(), MediaError> {
+    let description = serde_json::to_vec(spec).map_err(|e| MediaError::damaged(path, e))?;
+    let length = u32::try_from(description.len()).unwrap_or(u32::MAX);
+    let mut header = Vec::with_capacity(DESCRIPTION_AT + description.len());
+    header.extend(MAGIC.to_le_bytes());
+    header.extend(VERSION.to_le_bytes());
+    header.extend(length.to_le_bytes());
+    header.extend(crc32fast::hash(&description).to_le_bytes());
+    header.resize(DESCRIPTION_AT - 4, 0);
+    header.extend(crc32fast::hash(&header).to_le_bytes());
+    header.extend(description);
+    if header.len() as u64 > HEADER_BYTES {
+        return Err(MediaError::damaged(path, "the chip's description does not fit the header"));
+    }
+    file.write_all_at(&header, 0).map_err(MediaError::io("write", path))
+}
+
+/// Reads and checks the header; the chip it describes fits the file's length.
+pub(crate) fn read_header(file: &File, path: &Path) -> Result<ChipSpec, MediaError> {
+    let bytes = file.metadata().map_err(MediaError::io("examine", path))?.len();
+    let mut header = vec![0; usize::try_from(bytes.min(HEADER_BYTES)).unwrap_or(0)];
+    file.read_exact_at(&mut header, 0).map_err(MediaError::io("read", path))?;
+    let found = u64_at(&header, 0);
+    if found != MAGIC {
+        return Err(MediaError::Foreign { path: path.to_path_buf(), found, want: MAGIC });
+    }
+    let version = u32_at(&header, 8);
+    if version != VERSION {
+        return Err(MediaError::Version { path: path.to_path_buf(), found: version, want: VERSION });
+    }
+    let fixed = header.get(..DESCRIPTION_AT - 4).unwrap_or(&[]);
+    check_sum(path, "header", crc32fast::hash(fixed), u32_at(&header, DESCRIPTION_AT - 4))?;
+    let end = DESCRIPTION_AT.saturating_add(u32_at(&header, 12) as usize);
+    let description = header.get(DESCRIPTION_AT..end).ok_or_else(|| {
+        MediaError::damaged(path, format!("the header ends at byte {}, want {end}", header.len()))
+    })?;
+    check_sum(path, "chip description", crc32fast::hash(description), u32_at(&header, 16))?;
+    let spec: ChipSpec = serde_json::from_slice(description)
+        .map_err(|e| MediaError::damaged(path, format!("the chip description is unreadable: {e}")))?;
+    spec.check()?;
+    let want = Layout::new(&spec.geometry()).file_bytes();
+    if bytes != want {
+        return Err(MediaError::Length { path: path.to_path_buf(), bytes, want });
+    }
+    Ok(spec)
+}
+
+fn check_sum(path: &Path, what: &str, found: u32, want: u32) -> Result<(), MediaError> {
+    if found == want {
+        return Ok(());
+    }
+    Err(MediaError::damaged(
+        path,
+        format!("the {what} is damaged (checksum {found:#010x}, want {want:#010x})"),
+    ))
+}
+
+/// Writes the slot that `sequence` falls to; the other one stays as it is.
+pub(crate) fn write_slot(file: &File, path: &Path, sequence: u64, memory: &Memory) -> Result<(), MediaError> {
+    let json = serde_json::to_vec(memory).map_err(|e| MediaError::damaged(path, e))?;
+    let length = u32::try_from(json.len()).unwrap_or(u32::MAX);
+    if SLOT_HEAD as u64 + u64::from(length) > SLOT_BYTES {
+        let why = format!(
+            "the faults take {length} bytes, more than the {SLOT_BYTES} of a slot; use rates, not lists"
+        );
+        return Err(MediaError::damaged(path, why));
+    }
+    let mut body = Vec::with_capacity(SLOT_HEAD + json.len());
+    body.extend(length.to_le_bytes());
+    body.extend(sequence.to_le_bytes());
+    body.extend(json);
+    let mut slot = crc32fast::hash(&body).to_le_bytes().to_vec();
+    slot.extend(body);
+    file.write_all_at(&slot, slot_at(sequence)).map_err(MediaError::io("write", path))
+}
+
+/// Reads the newer of the valid slots, with its sequence number.
+pub(crate) fn read_slots(file: &File, path: &Path) -> Result<(u64, Memory), MediaError> {
+    let mut newest = None;
+    for slot in 0..2 {
+        let read = read_slot(file, slot_at(slot)).map_err(MediaError::io("read", path))?;
+        newest = newest.into_iter().chain(read).max_by_key(|(sequence, _)| *sequence);
+    }
+    let (sequence, json) =
+        newest.ok_or_else(|| MediaError::damaged(path, "both slots of faults and work done are damaged"))?;
+    let memory = serde_json::from_slice(&json)
+        .map_err(|e| MediaError::damaged(path, format!("the faults are unreadable: {e}")))?;
+    Ok((sequence, memory))
+}
+
+fn read_slot(file: &File, at: u64) -> std::io::Result<Option<(u64, Vec<u8>)>> {
+    let mut head = [0; SLOT_HEAD];
+    file.read_exact_at(&mut head, at)?;
+    let length = u32_at(&head, 4) as usize;
+    if (SLOT_HEAD + length) as u64 > SLOT_BYTES {
+        return Ok(None);
+    }
+    let mut json = vec![0; length];
+    file.read_exact_at(&mut json, at + SLOT_HEAD as u64)?;
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(head.get(4..).unwrap_or(&[]));
+    sum.update(&json);
+    Ok((sum.finalize() == u32_at(&head, 0)).then(|| (u64_at(&head, 8), json)))
+}
+
+fn slot_at(sequence: u64) -> u64 {
+    HEADER_BYTES + sequence % 2 * SLOT_BYTES
+}

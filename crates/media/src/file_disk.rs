@@ -1,0 +1,90 @@
+//! A block device in an image file or on a device node.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::MediaError;
+use crate::block::{BlockDevice, BlockError, BlockShape, Lba};
+use crate::error::errno;
+use crate::lock::{create_locked, lock};
+
+/// A disk in a file: a regular image file, or a device such as a card. A remainder at the end that is no whole block
+/// is not shown. Discards do nothing.
+#[derive(Debug)]
+pub struct FileDisk {
+    file: File,
+    shape: BlockShape,
+    read_only: bool,
+}
+
+impl FileDisk {
+    /// Opens a file or device as blocks of `block_bytes` bytes; 0 bytes count as 1. A writer needs it for itself,
+    /// readers share it.
+    pub fn open(path: impl AsRef<Path>, block_bytes: u32, read_only: bool) -> Result<FileDisk, MediaError> {
+        let path = path.as_ref();
+        let mut options = OpenOptions::new();
+        let mut file =
+            options.read(true).write(!read_only).open(path).map_err(MediaError::io("open", path))?;
+        lock(&file, path, read_only)?;
+        // The length of a device node is found by seeking only.
+        let bytes = file.seek(SeekFrom::End(0)).map_err(MediaError::io("measure", path))?;
+        let block_bytes = block_bytes.max(1);
+        let shape = BlockShape { block_bytes, blocks: bytes / u64::from(block_bytes) };
+        Ok(FileDisk { file, shape, read_only })
+    }
+
+    /// Makes a sparse image file of `blocks` blocks and opens it. With `force` an existing file is replaced, unless
+    /// another process has it open.
+    pub fn create(
+        path: impl AsRef<Path>,
+        block_bytes: u32,
+        blocks: u64,
+        force: bool,
+    ) -> Result<FileDisk, MediaError> {
+        let path = path.as_ref();
+        let file = create_locked(path, force)?;
+        let bytes = u64::from(block_bytes).saturating_mul(blocks);
+        file.set_len(0).and_then(|()| file.set_len(bytes)).map_err(MediaError::io("size", path))?;
+        Ok(FileDisk { file, shape: BlockShape { block_bytes: block_bytes.max(1), blocks }, read_only: false })
+    }
+
+    fn writable(&self) -> Result<(), BlockError> {
+        if self.read_only { Err(BlockError::ReadOnly) } else { Ok(()) }
+    }
+}
+
+fn failed(error: &std::io::Error) -> BlockError {
+    BlockError::Device(errno(error))
+}
+
+impl BlockDevice for FileDisk {
+    fn block_bytes(&self) -> u32 {
+        self.shape.block_bytes
+    }
+
+    fn blocks(&self) -> u64 {
+        self.shape.blocks
+    }
+
+    fn read(&mut self, first: Lba, buffer: &mut [u8]) -> Result<(), BlockError> {
+        let at = self.shape.locate(first, buffer.len())?;
+        self.file.read_exact_at(buffer, at).map_err(|e| failed(&e))
+    }
+
+    fn write(&mut self, first: Lba, buffer: &[u8]) -> Result<(), BlockError> {
+        self.writable()?;
+        let at = self.shape.locate(first, buffer.len())?;
+        self.file.write_all_at(buffer, at).map_err(|e| failed(&e))
+    }
+
+    fn flush(&mut self) -> Result<(), BlockError> {
+        if self.read_only { Ok(()) } else { self.file.sync_data().map_err(|e| failed(&e)) }
+    }
+
+    fn discard(&mut self, first: Lba, count: u64) -> Result<(), BlockError> {
+        self.writable()?;
+        self.shape.locate_blocks(first, count).map(drop)
+    }
+}

@@ -1,0 +1,111 @@
+//! Programs and erases that are done, fail, or are cut: what each leaves in the store.
+
+use super::SimChip;
+use super::damage::{self, Half, Page};
+use crate::store::{PageState, Store, Wear};
+use crate::{BlockId, CutMode, Geometry, NandError, PageId};
+
+impl<S: Store> SimChip<S> {
+    pub(super) fn is_bad_block(&self, block: BlockId, wear: Wear) -> bool {
+        wear.bad || (self.armed && self.memory.faults.is_factory_bad(block))
+    }
+
+    pub(super) fn program_fails(&self, page: PageId, wear: Wear) -> bool {
+        let faults = &self.memory.faults;
+        faults.program_fails.contains(&page)
+            || faults.program_fail_rate.is_some_and(|rate| rate.hits(self.memory.operations))
+            || faults.endurance.is_some_and(|limit| limit.programs_fail && wear.erase_count >= limit.erases)
+    }
+
+    pub(super) fn erase_fails(&self, block: BlockId, wear: Wear) -> bool {
+        let faults = &self.memory.faults;
+        faults.erase_fails.contains(&block)
+            || faults.erase_fail_rate.is_some_and(|rate| rate.hits(self.memory.operations))
+            || faults.endurance.is_some_and(|limit| wear.erase_count >= limit.erases)
+    }
+
+    pub(super) fn put(&mut self, block: BlockId, index: u32, page: &Page) -> Result<(), NandError> {
+        self.store.write(block, index, page.state, &page.data, &page.spare)
+    }
+
+    /// Stores a page that is programmed in full, unless its cells were not erased in full.
+    pub(super) fn complete_program(
+        &mut self,
+        block: BlockId,
+        index: u32,
+        data: &[u8],
+        spare: &[u8],
+    ) -> Result<(), NandError> {
+        let spoiled = self.store.page_state(block, index)? == PageState::Spoiled;
+        if spoiled || self.store.wear(block)?.weak {
+            self.counts.spoiled_programs += 1;
+            let noise = damage::garbage(&mut self.random(0), data.len(), spare.len(), false);
+            return self.put(block, index, &noise);
+        }
+        self.store.write(block, index, PageState::Programmed, data, spare)
+    }
+
+    pub(super) fn cut_program(
+        &mut self,
+        mode: CutMode,
+        (block, index): (BlockId, u32),
+        data: &[u8],
+        spare: &[u8],
+    ) -> Result<(), NandError> {
+        match mode {
+            CutMode::Nothing => Ok(()),
+            CutMode::Complete => self.complete_program(block, index, data, spare),
+            CutMode::Torn { seed } | CutMode::Half { seed } => {
+                let step = self.spec.ecc.step_bytes;
+                self.put(block, index, &damage::torn(&mut self.random(seed), data, spare, step))
+            }
+            CutMode::Garbage { seed } => {
+                let mut rng = self.random(seed);
+                let readable = rng.bool();
+                self.put(block, index, &damage::garbage(&mut rng, data.len(), spare.len(), readable))
+            }
+        }
+    }
+
+    pub(super) fn fail_program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+        let (block, index) = self.place(page)?;
+        self.counts.program_failures += 1;
+        let mut left = damage::torn(&mut self.random(1), data, spare, self.spec.ecc.step_bytes);
+        left.state = PageState::Garbage;
+        self.put(block, index, &left)?;
+        Err(NandError::ProgramFailed(page))
+    }
+
+    /// Erases a block in full; what was wrong with its pages is cured.
+    pub(super) fn complete_erase(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
+        self.store
+            .erase(block, Wear { erase_count: wear.erase_count.saturating_add(1), weak: false, ..wear })?;
+        if self.armed {
+            let geometry = self.spec.geometry;
+            let faults = &mut self.memory.faults;
+            faults.unreadable.retain(|page| geometry.block_of(*page) != block);
+            faults.flips.retain(|flip| geometry.block_of(flip.page) != block);
+            self.disturb.remove(&block);
+        }
+        Ok(())
+    }
+
+    pub(super) fn half_erase(&mut self, block: BlockId, wear: Wear, seed: u64) -> Result<(), NandError> {
+        let Geometry { page_bytes, free_spare_bytes, pages_per_block, .. } = self.spec.geometry;
+        let mut rng = self.random(seed);
+        let mut noise = self.random(!seed);
+        for (index, half) in (0..).zip(damage::halves(&mut rng, pages_per_block)) {
+            match half {
+                Half::Kept => {}
+                Half::LooksErased => self.store.write(block, index, PageState::Erased, &[], &[])?,
+                Half::Noise => {
+                    let page =
+                        damage::garbage(&mut noise, page_bytes as usize, free_spare_bytes as usize, false);
+                    self.put(block, index, &page)?;
+                }
+            }
+        }
+        let erase_count = wear.erase_count.saturating_add(1);
+        self.store.set_wear(block, Wear { erase_count, weak: true, ..wear })
+    }
+}
