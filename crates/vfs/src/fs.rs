@@ -177,7 +177,8 @@ pub trait FileSystem {
     fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>>;
 
     /// Sets an extended attribute: names of 1 to 255 bytes in the namespaces `user.`, `trusted.`,
-    /// `security.` and `system.` (others: [`Errno::NotSupported`]), values to 65,536 bytes
+    /// `security.` and `system.` (others, and what the format has no place for in `system.`:
+    /// [`Errno::NotSupported`]), values to 65,536 bytes
     /// ([`Errno::Range`] for either length; a format that holds less answers [`Errno::NoSpace`]).
     fn set_xattr(&self, ino: Ino, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()>;
 

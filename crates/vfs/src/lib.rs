@@ -5,6 +5,8 @@
 extern crate alloc;
 
 mod attr;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod fs;
 #[cfg(feature = "std")]
