@@ -5,6 +5,7 @@ use std::{
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use pumice_media::{ChipFile, MediaError, Nand};
@@ -16,6 +17,10 @@ use crate::{
     failure::{Failure, Outcome},
     metered::Metered,
 };
+
+/// How long an image that is in use is asked for again: umount(8) returns before the volume is written back.
+const BUSY_PATIENCE: Duration = Duration::from_secs(1);
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
 /// What is going to be done with an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,7 +130,13 @@ pub(crate) fn open_container(path: &Path, access: Access) -> Outcome<ChipFile> {
     if is_device(path) {
         return Err(Failure::new(format!("{}: a device; only a simulated chip can do this", path.display())));
     }
-    ChipFile::open(path, access.is_read()).map_err(|error| media(path, &error))
+    let give_up = Instant::now() + BUSY_PATIENCE;
+    loop {
+        match ChipFile::open(path, access.is_read()) {
+            Err(MediaError::Busy(_)) if Instant::now() < give_up => std::thread::sleep(BUSY_PAUSE),
+            opened => return opened.map_err(|error| media(path, &error)),
+        }
+    }
 }
 
 /// True for `/dev/mtdN`.

@@ -20,7 +20,9 @@ pub(crate) const OPERATIONAL_ERROR: u8 = 8;
 /// The command line makes no sense.
 pub(crate) const USAGE_ERROR: u8 = 16;
 
-/// Check a file system; exits with 0 if it is sound, 4 if not, 8 if it cannot be told, 16 for wrong usage
+/// Check a file system
+///
+/// Exits with 0 if it is sound, 4 if something is wrong, 8 if that cannot be told, 16 for wrong usage.
 #[derive(clap::Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Args {
