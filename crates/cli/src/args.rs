@@ -32,10 +32,17 @@ pub(crate) struct Command {
 #[derive(Args, Debug)]
 pub(crate) struct Common {
     /// Print on stderr what the chip did: reads, programs, erases, device time
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Common options")]
     pub(crate) stats: bool,
     /// Memory for cached and unwritten pages
-    #[arg(long, global = true, value_name = "SIZE", default_value = "8MiB", value_parser = cache_size)]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Common options",
+        value_name = "SIZE",
+        default_value = "8MiB",
+        value_parser = cache_size
+    )]
     pub(crate) cache: u64,
 }
 

@@ -31,17 +31,17 @@ pub(crate) struct Args {
     /// Change nothing; this is so without it too
     #[arg(short = 'n', conflicts_with_all = ["preen", "yes"])]
     no: bool,
-    /// Repair what is safe to repair
+    /// For fsck(8): as -n, since what is found is reported and left as it is
     #[arg(short = 'p', short_alias = 'a', conflicts_with = "yes")]
     preen: bool,
-    /// Repair everything
+    /// The same
     #[arg(short = 'y')]
     yes: bool,
     /// Check even a clean volume; this is so without it too
     #[arg(short = 'f')]
     force: bool,
-    /// Say more
-    #[arg(short = 'v')]
+    /// For fsck(8): nothing more can be said
+    #[arg(short = 'v', hide = true)]
     verbose: bool,
     /// Where fsck(8) wants a progress bar; it comes to stderr
     #[arg(short = 'C', value_name = "FD", num_args = 0..=1, default_missing_value = "0", hide = true)]

@@ -27,9 +27,11 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     image: Image,
-    /// What to copy, and at the end where to: a new path, or a directory to copy into
-    #[arg(required = true, num_args = 2.., value_names = ["SOURCE", "PATH"])]
-    paths: Vec<OsString>,
+    /// What to copy
+    #[arg(required = true, value_name = "SOURCE")]
+    sources: Vec<OsString>,
+    /// Where to: a new path, or a directory to copy into
+    path: OsString,
     /// Replace files that are there already
     #[arg(short, long)]
     force: bool,
@@ -46,9 +48,7 @@ struct Target {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        let Some((target, sources)) = self.paths.split_last() else {
-            return Err(Failure::usage("nothing to copy"));
-        };
+        let (target, sources) = (&self.path, self.sources.as_slice());
         for source in sources {
             fs::symlink_metadata(source).map_err(|error| Failure::host(Path::new(source), &error))?;
         }
