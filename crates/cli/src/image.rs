@@ -83,9 +83,9 @@ impl Volume {
     }
 
     /// What the file system tells about itself.
-    pub(crate) fn info(&self) -> pumice_nandfs::Info {
+    pub(crate) fn info(&self) -> Outcome<pumice_nandfs::Info> {
         match self {
-            Volume::Nand { fs, .. } => fs.info(),
+            Volume::Nand { fs, path } => fs.info().map_err(|error| about(path, &error)),
         }
     }
 

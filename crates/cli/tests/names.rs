@@ -173,18 +173,3 @@ fn images_that_are_none_are_named() {
     world.say("ls cut").bad(1, &["cut", "5000 bytes"]);
     world.say("ls .").bad(1, &["directory"]);
 }
-
-#[test]
-fn a_sound_volume_is_found_sound() {
-    let world = filled();
-    for switch in ["", "-n", "-p", "-a", "-y", "-f"] {
-        assert!(world.say(&format!("fsck {switch} image")).good().contains("sound"));
-    }
-    let report = document(&world.say("fsck --json image").good(), "fsck");
-    assert_eq!(report["sound"], true);
-    assert_eq!(report["findings"].as_array().unwrap().len(), 0);
-    world.say("fsck missing").bad(8, &["missing"]);
-    assert_eq!(world.say("fsck -n -y image").code, 16);
-    world.say("nand create --chip slc-2k-2g --size 16M blank").good();
-    world.say("fsck blank").bad(8, &["no file system"]);
-}

@@ -1,4 +1,5 @@
-//! The trait of a disk: blocks that can be written again and again, as cards and flash translation layers show them.
+//! The trait of a disk: blocks that can be written again and again, as cards and flash translation layers
+//! show them.
 
 use core::fmt;
 
@@ -60,12 +61,12 @@ impl core::error::Error for BlockError {}
 
 /// A device of equal blocks that can each be read and overwritten.
 ///
-/// Buffers hold one or more whole blocks. A call that reaches beyond the end or has a buffer of another length does
-/// nothing and returns an error.
+/// Buffers hold one or more whole blocks. A call that reaches beyond the end or has a buffer of another
+/// length does nothing and returns an error.
 ///
-/// Power may be cut at any time. Everything written before the last [`BlockDevice::flush`] that returned is kept.
-/// Of what was written since, each block on its own holds its old or its new bytes, in any order and combination;
-/// blocks that were not written are never touched.
+/// Power may be cut at any time. Everything written before the last [`BlockDevice::flush`] that returned is
+/// kept. Of what was written since, each block on its own holds its old or its new bytes, in any order and
+/// combination; blocks that were not written are never touched.
 pub trait BlockDevice {
     /// Bytes of a block, at least 1; never changes.
     fn block_bytes(&self) -> u32;
@@ -82,7 +83,8 @@ pub trait BlockDevice {
     /// Makes everything written so far outlive a power cut.
     fn flush(&mut self) -> Result<(), BlockError>;
 
-    /// Tells that the bytes of `count` blocks from `first` on are no longer needed. A hint: the device may do nothing.
+    /// Tells that the bytes of `count` blocks from `first` on are no longer needed. A hint: the device may do
+    /// nothing.
     fn discard(&mut self, first: Lba, count: u64) -> Result<(), BlockError>;
 }
 
@@ -117,8 +119,8 @@ pub struct BlockShape {
 }
 
 impl BlockShape {
-    /// The offset in bytes of a transfer of `bytes` bytes from `first` on; an error if it is no whole number of
-    /// blocks or reaches beyond the end.
+    /// The offset in bytes of a transfer of `bytes` bytes from `first` on; an error if it is no whole number
+    /// of blocks or reaches beyond the end.
     pub fn locate(&self, first: Lba, bytes: usize) -> Result<u64, BlockError> {
         let block_bytes = u64::from(self.block_bytes.max(1));
         if !(bytes as u64).is_multiple_of(block_bytes) {

@@ -58,8 +58,8 @@ impl Row {
 }
 
 const ROWS: &[Row] = &[
-    // ScaleFFS, Table IV: times as measured there; 256 MiB as in its section 5.1. Spare layout of the 512-byte
-    // parts: six Hamming bytes at 0..4, 6 and 7, bad mark at 5, eight bytes free.
+    // ScaleFFS, Table IV: times as measured there; 256 MiB as in its section 5.1. Spare layout of the
+    // 512-byte parts: six Hamming bytes at 0..4, 6 and 7, bad mark at 5, eight bytes free.
     Row {
         name: "scaleffs-256m",
         page: (512, 16),
@@ -71,8 +71,8 @@ const ROWS: &[Row] = &[
         times: (55_700, 27_000, 237_700, 2_005_000),
         endurance: 100_000,
     },
-    // CFFS, Table 2: K9S1208V0M, 4096 blocks of 16 KiB. The table has no time for a spare area alone: it waits
-    // for the same array access.
+    // CFFS, Table 2: K9S1208V0M, 4096 blocks of 16 KiB. The table has no time for a spare area alone: it
+    // waits for the same array access.
     Row {
         name: "k9s1208",
         page: (512, 16),

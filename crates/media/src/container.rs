@@ -1,7 +1,7 @@
 //! The format of chip containers, version 1: where each thing lies in the file and how it is checked.
 //!
-//! All numbers are little-endian. The file is sparse: what was never written reads as zeros, and zeros mean a block
-//! that was never erased and pages that were never programmed.
+//! All numbers are little-endian. The file is sparse: what was never written reads as zeros, and zeros mean a
+//! block that was never erased and pages that were never programmed.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -10,12 +10,12 @@
 //! | 528384.. | one record for each block |
 //! | next multiple of 4096 | pages, each with its free spare bytes behind it |
 //!
-//! Header: magic `PUMICHIP` (8 bytes), version (u32), length of the description (u32), its CRC-32 (u32), zero (u32),
-//! zeros up to byte 60, CRC-32 of bytes 0..60 (u32), and from byte 64 the description as JSON. A slot: CRC-32 of all
-//! that follows in it (u32), length of its JSON (u32), sequence number (u64), JSON: faults, work done, operations. The
-//! valid slot with the larger sequence number counts. A block's record: erase count (u32), flags (u8: 1 bad, 2
-//! weak), 11 zero bytes, and a byte for each page, as [`PageState`] numbers them; any other value is read as
-//! garbage.
+//! Header: magic `PUMICHIP` (8 bytes), version (u32), length of the description (u32), its CRC-32 (u32), zero
+//! (u32), zeros up to byte 60, CRC-32 of bytes 0..60 (u32), and from byte 64 the description as JSON. A slot:
+//! CRC-32 of all that follows in it (u32), length of its JSON (u32), sequence number (u64), JSON: faults,
+//! work done, operations. The valid slot with the larger sequence number counts. A block's record: erase
+//! count (u32), flags (u8: 1 bad, 2 weak), 11 zero bytes, and a byte for each page, as [`PageState`] numbers
+//! them; any other value is read as garbage.
 
 use std::format;
 use std::fs::File;
@@ -207,8 +207,15 @@ pub(crate) fn read_slots(file: &File, path: &Path) -> Result<(u64, Memory), Medi
     }
     let (sequence, json) =
         newest.ok_or_else(|| MediaError::damaged(path, "both slots of faults and work done are damaged"))?;
-    let memory = serde_json::from_slice(&json)
+    let memory: Memory = serde_json::from_slice(&json)
         .map_err(|e| MediaError::damaged(path, format!("the faults are unreadable: {e}")))?;
+    let work = &memory.stats;
+    let counts =
+        [work.page_reads, work.spare_reads, work.programs, work.erases, work.device_ns, work.violations];
+    // Counting on must not overflow; no chip gets anywhere near.
+    if counts.iter().chain([&memory.operations, &sequence]).any(|count| *count > u64::MAX / 2) {
+        return Err(MediaError::damaged(path, format!("the work done cannot be {counts:?}")));
+    }
     Ok((sequence, memory))
 }
 

@@ -1,5 +1,5 @@
-//! Raw dumps as `nanddump --oob` writes them: each page's data followed by its whole spare area, page after page,
-//! the whole chip.
+//! Raw dumps as `nanddump --oob` writes them: each page's data followed by its whole spare area, page after
+//! page, the whole chip.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::vec;
@@ -11,8 +11,8 @@ use crate::{BlockId, ChipSpec, MediaError, SimChip};
 const BAD_MARK: u8 = 0;
 
 impl<S: Store> SimChip<S> {
-    /// Writes the chip as a raw dump and returns its bytes. Erased pages are all ones, and so are the bytes of the
-    /// spare area that belong to ECC. Faults do not show: the dump holds what was stored.
+    /// Writes the chip as a raw dump and returns its bytes. Erased pages are all ones, and so are the bytes
+    /// of the spare area that belong to ECC. Faults do not show: the dump holds what was stored.
     pub fn export_dump(&mut self, out: &mut impl Write) -> Result<u64, MediaError> {
         let shape = Shape::of(self.spec());
         let mut data = vec![0; shape.page_bytes];
@@ -34,10 +34,12 @@ impl<S: Store> SimChip<S> {
         Ok(shape.dump_bytes(self.spec()))
     }
 
-    /// Replaces everything on the chip by a raw dump, from where `input` stands to its end. Erase counts stay.
+    /// Replaces everything on the chip by a raw dump, from where `input` stands to its end. Erase counts
+    /// stay.
     ///
-    /// A page that is all ones counts as erased. The bytes of the spare area that belong to ECC are not looked
-    /// at: the data is taken as it stands in the dump. A dump of another length is refused before anything changes.
+    /// A page that is all ones counts as erased. The bytes of the spare area that belong to ECC are not
+    /// looked at: the data is taken as it stands in the dump. A dump of another length is refused before
+    /// anything changes.
     pub fn import_dump(&mut self, input: &mut (impl Read + Seek)) -> Result<(), MediaError> {
         let shape = Shape::of(self.spec());
         shape.check_length(self.spec(), input)?;

@@ -10,7 +10,7 @@ use crate::{BlockId, PageId};
 pub struct Rate {
     /// Cases in 1 000 000 000, at most all of them.
     pub per_billion: u32,
-    /// The same seed gives the same cases for the same calls.
+    /// The same seed gives the same cases for the same calls, in one version of this crate.
     pub seed: u64,
 }
 
@@ -24,7 +24,7 @@ impl Rate {
 
     /// Draws how many of `bits` are hit: a binomial number, from trials of about a quarter hit each at most.
     pub(crate) fn draw(self, rng: &mut fastrand::Rng, bits: u32) -> u32 {
-        let mean = u64::from(bits) * u64::from(self.per_billion); // in billionths
+        let mean = u64::from(bits) * u64::from(self.per_billion.min(BILLION)); // in billionths
         let trials = (mean / u64::from(BILLION) * 4).max(64);
         let threshold = mean / trials;
         let hits = (0..trials).filter(|_| u64::from(rng.u32(..BILLION)) < threshold).count();

@@ -10,8 +10,8 @@ use crate::block::{BlockDevice, BlockError, BlockShape, Lba};
 use crate::error::errno;
 use crate::lock::{create_locked, lock};
 
-/// A disk in a file: a regular image file, or a device such as a card. A remainder at the end that is no whole block
-/// is not shown. Discards do nothing.
+/// A disk in a file: a regular image file, or a device such as a card. A remainder at the end that is no
+/// whole block is not shown. Discards do nothing.
 #[derive(Debug)]
 pub struct FileDisk {
     file: File,
@@ -20,8 +20,8 @@ pub struct FileDisk {
 }
 
 impl FileDisk {
-    /// Opens a file or device as blocks of `block_bytes` bytes; 0 bytes count as 1. A writer needs it for itself,
-    /// readers share it.
+    /// Opens a file or device as blocks of `block_bytes` bytes; 0 bytes count as 1. A writer needs it for
+    /// itself, readers share it.
     pub fn open(path: impl AsRef<Path>, block_bytes: u32, read_only: bool) -> Result<FileDisk, MediaError> {
         let path = path.as_ref();
         let mut options = OpenOptions::new();
@@ -35,8 +35,8 @@ impl FileDisk {
         Ok(FileDisk { file, shape, read_only })
     }
 
-    /// Makes a sparse image file of `blocks` blocks and opens it. With `force` an existing file is replaced, unless
-    /// another process has it open.
+    /// Makes a sparse image file of `blocks` blocks and opens it. With `force` an existing file is replaced,
+    /// unless another process has it open.
     pub fn create(
         path: impl AsRef<Path>,
         block_bytes: u32,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::vec;
@@ -24,13 +24,13 @@ impl SimChip<FileStore> {
     pub fn create(path: impl AsRef<Path>, spec: &ChipSpec, force: bool) -> Result<ChipFile, MediaError> {
         let path = path.as_ref();
         let file = create_locked(path, force)?;
-        let layout = Layout::new(&spec.geometry());
-        file.set_len(0)
-            .and_then(|()| file.set_len(layout.file_bytes()))
-            .map_err(MediaError::io("size", path))?;
         let memory = Memory::default();
-        container::write_slot(&file, path, 0, &memory)?;
-        container::write_header(&file, path, spec)?;
+        let made = format(&file, path, spec, &memory);
+        if made.is_err() && !force {
+            // Half a container is of no use, and would be in the way of the next attempt.
+            let _ = fs::remove_file(path);
+        }
+        made?;
         let store = FileStore::new(file, path, spec, false, (0, memory.clone()));
         Ok(SimChip::over(spec.clone(), store, memory))
     }
@@ -51,12 +51,20 @@ impl SimChip<FileStore> {
     }
 }
 
+/// Makes the file an empty container, whatever it held.
+fn format(file: &File, path: &Path, spec: &ChipSpec, memory: &Memory) -> Result<(), MediaError> {
+    let bytes = Layout::new(&spec.geometry()).file_bytes();
+    file.set_len(0).and_then(|()| file.set_len(bytes)).map_err(MediaError::io("size", path))?;
+    container::write_slot(file, path, 0, memory)?;
+    container::write_header(file, path, spec)
+}
+
 /// Pages in a container file.
 ///
 /// Each program writes the page first and its state after it, so that a process that is killed leaves every
-/// page either erased or whole; a killed erase may leave a half-erased block, as a chip does. A crash of the host
-/// loses what was not flushed. Faults, work done and the count of operations are kept by `flush` and when the chip
-/// is dropped, not by each operation.
+/// page either erased or whole; a killed erase may leave a half-erased block, as a chip does. A crash of the
+/// host loses what was not flushed. Faults, work done and the count of operations are kept by `flush` and
+/// when the chip is dropped, not by each operation.
 #[derive(Debug)]
 pub struct FileStore {
     file: File,

@@ -210,35 +210,48 @@ pub trait Nand {
     fn flush(&mut self) -> Result<(), NandError>;
 }
 
-impl<N: Nand + ?Sized> Nand for alloc::boxed::Box<N> {
-    fn geometry(&self) -> Geometry {
-        (**self).geometry()
-    }
-    fn timing(&self) -> Timing {
-        (**self).timing()
-    }
-    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
-        (**self).read(page, data, spare)
-    }
-    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
-        (**self).read_spare(page, spare)
-    }
-    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
-        (**self).program(page, data, spare)
-    }
-    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
-        (**self).erase(block)
-    }
-    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
-        (**self).is_bad(block)
-    }
-    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
-        (**self).mark_bad(block)
-    }
-    fn stats(&self) -> NandStats {
-        (**self).stats()
-    }
-    fn flush(&mut self) -> Result<(), NandError> {
-        (**self).flush()
-    }
+/// A chip behind a pointer is a chip.
+macro_rules! forward {
+    ($pointer:ty) => {
+        impl<N: Nand + ?Sized> Nand for $pointer {
+            fn geometry(&self) -> Geometry {
+                (**self).geometry()
+            }
+            fn timing(&self) -> Timing {
+                (**self).timing()
+            }
+            fn read(
+                &mut self,
+                page: PageId,
+                data: &mut [u8],
+                spare: &mut [u8],
+            ) -> Result<ReadOutcome, NandError> {
+                (**self).read(page, data, spare)
+            }
+            fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+                (**self).read_spare(page, spare)
+            }
+            fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+                (**self).program(page, data, spare)
+            }
+            fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
+                (**self).erase(block)
+            }
+            fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
+                (**self).is_bad(block)
+            }
+            fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
+                (**self).mark_bad(block)
+            }
+            fn stats(&self) -> NandStats {
+                (**self).stats()
+            }
+            fn flush(&mut self) -> Result<(), NandError> {
+                (**self).flush()
+            }
+        }
+    };
 }
+
+forward!(alloc::boxed::Box<N>);
+forward!(&mut N);

@@ -1,4 +1,5 @@
-//! What is known about a chip before it is opened: shape, times, strength of its ECC, layout of its spare area.
+//! What is known about a chip before it is opened: shape, times, strength of its ECC, layout of its spare
+//! area.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -112,7 +113,7 @@ impl ChipSpec {
         let timing =
             Timing { read_page_ns: 25_000, read_spare_ns: 25_000, program_ns: 200_000, erase_ns: 2_000_000 };
         let spec = ChipSpec {
-            name: text.to_string(),
+            name: "custom".to_string(),
             geometry,
             timing,
             ecc: Ecc { step_bytes: 256, bits: 1 },
@@ -140,7 +141,7 @@ impl ChipSpec {
         self
     }
 
-    /// The chip's name, or the geometry it was parsed from.
+    /// The chip's name; `custom` if its geometry was parsed.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -165,7 +165,9 @@ fn unreadable_pages_read_again_after_an_erase() {
     let mut chip = chip();
     program(&mut chip, 0).unwrap();
     chip.faults_mut().unreadable.insert(PageId(0));
-    assert_eq!(read(&mut chip, 0).0, Err(NandError::Uncorrectable(PageId(0))));
+    let (outcome, data, spare) = read(&mut chip, 0);
+    assert_eq!(outcome, Err(NandError::Uncorrectable(PageId(0))));
+    assert!((data, spare) != page(&chip, 0xA5), "the buffers show what is lost");
     assert_eq!(chip.fault_counts().uncorrectable_reads, 1);
     chip.erase(BlockId(0)).unwrap();
     program(&mut chip, 0).unwrap();

@@ -1,5 +1,5 @@
-//! A container outlives its process. Apart from the other tests, because a process that is being started holds copies
-//! of their locks for a moment.
+//! A container outlives its process. Apart from the other tests, because a process that is being started
+//! holds copies of their locks for a moment.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::io::Write;

@@ -1,12 +1,11 @@
 //! What front ends see: format, mount, inspect, check.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{string::String, vec::Vec};
 
 use pumice_media::Nand;
-use pumice_vfs::{FsError, Timestamp};
+use pumice_vfs::{Clock, FsError, Timestamp};
 
-/// Where the file system gets the time from.
-pub type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
+use crate::mount;
 
 /// How to make a file system.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +14,8 @@ pub struct FormatOptions {
     pub label: String,
     /// The volume's identity; also seeds the hash of names.
     pub uuid: [u8; 16],
+    /// The time for the root directory.
+    pub created: Timestamp,
     /// Every good block is known to be erased, so format need not erase them.
     pub erased: bool,
 }
@@ -90,52 +91,16 @@ pub struct CheckReport {
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// Makes an empty file system on the chip; what was there is gone.
-pub fn format<N: Nand>(
-    _nand: &mut N,
-    _options: &FormatOptions,
-    _progress: Progress<'_>,
-) -> Result<(), FsError> {
-    Err(pumice_vfs::Errno::NotSupported.into())
+pub fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: Progress<'_>) -> Result<(), FsError> {
+    mount::format(nand, options, progress)
 }
 
 /// True if the chip carries this file system (any version); reads a bounded number of pages.
-pub fn probe<N: Nand>(_nand: &mut N) -> Result<bool, FsError> {
-    Ok(false)
+pub fn probe<N: Nand>(nand: &mut N) -> Result<bool, FsError> {
+    mount::probe(nand)
 }
 
 /// Reads everything and compares all structures with each other; writes nothing.
-pub fn check<N: Nand>(_nand: N, _progress: Progress<'_>) -> Result<CheckReport, FsError> {
-    Err(pumice_vfs::Errno::NotSupported.into())
-}
-
-/// A mounted volume; it implements [`pumice_vfs::FileSystem`].
-pub struct NandFs<N: Nand> {
-    _nand: core::marker::PhantomData<N>,
-}
-
-impl<N: Nand> NandFs<N> {
-    /// Mounts the volume on the chip.
-    pub fn mount(_nand: N, _options: MountOptions) -> Result<NandFs<N>, FsError> {
-        Err(pumice_vfs::Errno::NotSupported.into())
-    }
-
-    /// Writes everything back, marks the volume clean and gives the chip back.
-    pub fn unmount(self) -> Result<N, FsError> {
-        Err(pumice_vfs::Errno::NotSupported.into())
-    }
-
-    /// Gives the chip back as it is, as a crash of the host would.
-    pub fn abandon(self) -> Option<N> {
-        None
-    }
-
-    /// What is known about the volume.
-    pub fn info(&self) -> Info {
-        Info::default()
-    }
-
-    /// What the chip has done since it was opened.
-    pub fn stats(&self) -> pumice_media::NandStats {
-        pumice_media::NandStats::default()
-    }
+pub fn check<N: Nand>(nand: N, progress: Progress<'_>) -> Result<CheckReport, FsError> {
+    crate::check::check(nand, progress)
 }

@@ -62,6 +62,12 @@ impl Args {
         let report =
             pumice_nandfs::check(chip, &mut |done, total| progress.set(done, total)).map_err(failed)?;
         drop(progress);
+        // Every volume has a root: a report without one checked nothing, and "sound" would be a lie.
+        if report.findings.is_empty() && report.directories == 0 {
+            return Err(Failure::new(format!(
+                "{path}: the check did not reach the root directory, so nothing is known"
+            )));
+        }
         let printed = if self.reader.json { self.print_json(&report) } else { self.print(&report) };
         printed?;
         let count = report.findings.len();

@@ -28,7 +28,7 @@ impl Args {
         let (geometry, timing) = (chip.geometry(), chip.timing());
         drop(chip);
         let volume = Volume::open(&self.image.image, Access::Read, context)?;
-        let (info, space) = (volume.info(), volume.fs().space()?);
+        let (info, space) = (volume.info()?, volume.fs().space()?);
         volume.close()?;
         let uuid = uuid::Uuid::from_bytes(info.uuid).to_string();
         if self.reader.json {

@@ -11,7 +11,7 @@ use pumice_vfs::Ino;
 
 use crate::{
     args::Writer,
-    context::Context,
+    context::{Context, now},
     failure::{Failure, Outcome},
     image::{self, Access, Volume, open_chip},
     metered::Metered,
@@ -203,7 +203,8 @@ impl Args {
             Before::Chip => (open_chip(&self.image, Access::Write, context)?, false),
         };
         let uuid = self.uuid.unwrap_or_else(uuid::Uuid::new_v4);
-        let options = FormatOptions { label: self.label.clone(), uuid: uuid.into_bytes(), erased };
+        let options =
+            FormatOptions { label: self.label.clone(), uuid: uuid.into_bytes(), created: now(), erased };
         let progress = Progress::counted("format");
         pumice_nandfs::format(&mut chip, &options, &mut |done, total| progress.set(done, total))
             .map_err(|error| Failure::new(format!("{}: {error}", self.image.display())))?;

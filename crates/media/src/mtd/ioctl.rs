@@ -120,9 +120,9 @@ const MEM_READ: libc::Ioctl = libc::_IOWR::<ReadRequest>(MAGIC, 26);
 ///
 /// # Safety
 ///
-/// `number` must be a call that takes a pointer to a `T`, and every address inside `argument` must point to memory
-/// that stays valid during the call, for as many bytes as the length beside it says, and be writable if the call
-/// reads from the device.
+/// `number` must be a call that takes a pointer to a `T`, and every address inside `argument` must point to
+/// memory that stays valid during the call, for as many bytes as the length beside it says, and be writable
+/// if the call reads from the device.
 unsafe fn call<T>(file: &File, number: libc::Ioctl, argument: &mut T) -> io::Result<i32> {
     // SAFETY: the descriptor is open as long as `file` is borrowed; the rest is the caller's promise.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), number, ptr::from_mut(argument)) };
@@ -177,8 +177,8 @@ pub(super) fn write(file: &File, start: u64, data: &[u8], spare: &[u8]) -> io::R
         mode: OPS_AUTO_OOB,
         ..Request::default()
     };
-    // SAFETY: MEMWRITE reads a mtd_write_req; `data` and `spare` are borrowed during the call, their own lengths
-    // stand beside their addresses, and an empty buffer is passed as null with length 0.
+    // SAFETY: MEMWRITE reads a mtd_write_req; `data` and `spare` are borrowed during the call, their own
+    // lengths stand beside their addresses, and an empty buffer is passed as null with length 0.
     unsafe { call(file, MEM_WRITE, &mut request) }.map(drop)
 }
 
@@ -187,7 +187,8 @@ pub(super) fn write(file: &File, start: u64, data: &[u8], spare: &[u8]) -> io::R
 pub(super) struct Found {
     /// Part of the data is beyond correction.
     pub(super) uncorrectable: bool,
-    /// Wrong bits that were corrected: the worst codeword's, or all of the page's where the driver counts no better.
+    /// Wrong bits that were corrected: the worst codeword's, or all of the page's where the driver counts no
+    /// better.
     pub(super) bits: u32,
 }
 
@@ -206,8 +207,9 @@ pub(super) fn read(file: &File, start: u64, data: &mut [u8], spare: &mut [u8]) -
         },
         ..ReadRequest::default()
     };
-    // SAFETY: MEMREAD reads and fills a mtd_read_req; `data` and `spare` are borrowed for writing during the call,
-    // their own lengths stand beside their addresses, and an empty buffer is passed as null with length 0.
+    // SAFETY: MEMREAD reads and fills a mtd_read_req; `data` and `spare` are borrowed for writing during the
+    // call, their own lengths stand beside their addresses, and an empty buffer is passed as null with length
+    // 0.
     let answer = unsafe { call(file, MEM_READ, &mut request) };
     let lost = match answer.map_err(|error| (error.raw_os_error(), error)) {
         Ok(_) | Err((Some(libc::EUCLEAN), _)) => false,

@@ -1,7 +1,8 @@
 //! Real chips: Linux's `/dev/mtdN`.
 //!
-//! The driver corrects errors and lays out the spare area. Pages are programmed with `MEMWRITE` (Linux 3.2) and read
-//! with `MEMREAD` (Linux 6.1); older kernels read page and spare area in two calls, of which the second has no ECC.
+//! The driver corrects errors and lays out the spare area. Pages are programmed with `MEMWRITE` (Linux 3.2)
+//! and read with `MEMREAD` (Linux 6.1); older kernels read page and spare area in two calls, of which the
+//! second has no ECC.
 
 mod ioctl;
 
@@ -22,8 +23,8 @@ use ioctl::Found;
 
 /// A NAND chip, or a partition of one, behind Linux's MTD driver.
 ///
-/// Lengths and range of each call are checked; the order of programs is not, because a driver does not tell which
-/// pages are programmed: there it is the caller's word. Times are unknown and 0.
+/// Lengths and range of each call are checked; the order of programs is not, because a driver does not tell
+/// which pages are programmed: there it is the caller's word. Times are unknown and 0.
 #[derive(Debug)]
 pub struct MtdChip {
     file: File,

@@ -1,5 +1,6 @@
 //! Wrong bits of one read, and what ECC makes of them.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use crate::ReadOutcome;
@@ -8,15 +9,14 @@ use crate::spec::Ecc;
 /// The wrong bits of a page, numbered from its first data bit, spare bytes following.
 #[derive(Default)]
 pub(super) struct WrongBits {
-    bits: Vec<u32>,
+    bits: BTreeSet<u32>,
 }
 
 impl WrongBits {
     /// Adds a bit; one that is added twice is right again, as on the chip.
     pub(super) fn flip(&mut self, bit: u32) {
-        match self.bits.binary_search(&bit) {
-            Ok(at) => drop(self.bits.remove(at)),
-            Err(at) => self.bits.insert(at, bit),
+        if !self.bits.remove(&bit) {
+            self.bits.insert(bit);
         }
     }
 
@@ -42,8 +42,8 @@ impl WrongBits {
     ) -> Option<ReadOutcome> {
         let mut worst = 0;
         let mut lost = false;
-        for word in self.bits.chunk_by(|a, b| codeword(ecc, page_bytes, *a) == codeword(ecc, page_bytes, *b))
-        {
+        let bits: Vec<u32> = self.bits.iter().copied().collect();
+        for word in bits.chunk_by(|a, b| codeword(ecc, page_bytes, *a) == codeword(ecc, page_bytes, *b)) {
             let in_data = word.first().is_some_and(|bit| bit / 8 < page_bytes);
             if in_data && data.is_empty() {
                 continue;

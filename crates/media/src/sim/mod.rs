@@ -2,26 +2,27 @@
 //!
 //! # The fault model
 //!
-//! A chip without [`Faults`] never fails: each bit reads as it was programmed. All faults are data, drawn from
-//! seeds, so that a run can be repeated, and each is counted in [`FaultCounts`].
+//! A chip without [`Faults`] never fails: each bit reads as it was programmed. All faults are data, drawn
+//! from seeds, so that a run can be repeated, and each is counted in [`FaultCounts`].
 //!
-//! - **Bad blocks.** Those of the factory are marked, read as noise, and fail every program and erase. A block
-//!   marked later still reads, and fails every program and erase.
-//! - **Failed programs and erases** strike listed places, a share of all calls, or blocks past their endurance. A
-//!   failed program leaves a torn page beyond correction, a failed erase a half-erased block.
-//! - **Wrong bits** come from listed places, from noise that differs at each read, from lost charge that stays until
-//!   the erase, and from reading the block's pages. ECC is modelled by counting: a codeword with no more wrong bits
-//!   than the code corrects reads right, one with more reads wrong and the page is uncorrectable. Real codes may
-//!   also miscorrect; file systems must not rely on it that they do not, but that case is made by
-//!   [`CutMode::Garbage`] here, whose noise may read clean.
-//! - **Power cuts** hit the n-th program, erase or bad-block mark; see [`CutMode`] for what they leave. What a cut
-//!   erase or an early cut program leaves looking erased does not keep what is programmed there: the program
-//!   reports success and the page reads as noise.
+//! - **Bad blocks.** Those of the factory are marked, cannot be read, and fail every program and erase. A
+//!   block marked later still reads, and fails every program and erase.
+//! - **Failed programs and erases** strike listed places, a share of all calls, or blocks past their
+//!   endurance. A failed program leaves a torn page beyond correction, a failed erase a half-erased block.
+//! - **Wrong bits** come from listed places, from noise that differs at each read, from lost charge that
+//!   stays until the erase, and from reading the block's pages. ECC is modelled by counting: a codeword with
+//!   no more wrong bits than the code corrects reads right, one with more reads wrong and the page is
+//!   uncorrectable. Real codes may also miscorrect; here only the noise of [`CutMode::Garbage`] may read
+//!   clean, so that file systems check what they read.
+//! - **Power cuts** hit the n-th program, erase or bad-block mark; see [`CutMode`] for what they leave. What
+//!   a cut erase or an early cut program leaves looking erased does not keep what is programmed there: the
+//!   program reports success and the page reads as noise.
 //!
-//! Not modelled: wrong bits in erased pages (controllers hide a few, and nothing is read from them); pages that read
-//! right once after a cut and wrong later; paired pages of MLC and TLC, where a cut program takes an earlier page of
-//! the block with it, because the [`Nand`] contract promises that other pages are never touched (drivers keep it by
-//! using such parts in SLC mode or with a capacitor); program disturb, temperature, and factory bad blocks without a mark.
+//! Not modelled: wrong bits in erased pages (controllers hide a few, and nothing is read from them); pages
+//! that read right once after a cut and wrong later; paired pages of MLC and TLC, where a cut program takes
+//! an earlier page of the block with it, because the [`Nand`] contract promises that other pages are never
+//! touched (drivers keep it by using such parts in SLC mode or with a capacitor); program disturb,
+//! temperature, and factory bad blocks without a mark.
 //!
 //! # Time
 //!

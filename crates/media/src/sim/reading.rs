@@ -31,7 +31,12 @@ impl<S: Store> SimChip<S> {
         let bits = self.wrong_bits(page)?;
         self.counts.flipped_bits += bits.count();
         let judged = bits.judge(self.spec.ecc, self.spec.geometry.page_bytes, data, spare);
-        if state == PageState::Garbage || self.memory.faults.unreadable.contains(&page) {
+        if state == PageState::Garbage {
+            return self.uncorrectable(page);
+        }
+        if self.memory.faults.unreadable.contains(&page) {
+            // More than any code corrects, so that nobody gets the data through by luck.
+            data.iter_mut().chain(spare).step_by(8).for_each(|byte| *byte ^= 1);
             return self.uncorrectable(page);
         }
         match judged {
@@ -59,7 +64,8 @@ impl<S: Store> SimChip<S> {
         let mut bits = WrongBits::default();
         let first = faults::BitFlip { page, bit: 0 };
         let last = faults::BitFlip { page, bit: u32::MAX };
-        faults.flips.range(first..=last).for_each(|flip| bits.flip(flip.bit));
+        let placed = faults.flips.range(first..=last).filter(|flip| flip.bit < page_bits);
+        placed.for_each(|flip| bits.flip(flip.bit));
         if let Some(rate) = faults.read_flip_rate {
             let mut rng =
                 faults::random(rate.seed, self.memory.stats.page_reads + self.memory.stats.spare_reads);

@@ -1,0 +1,26 @@
+//! Victim selection: a policy prices a segment, the cheapest is cleaned.
+
+mod choose;
+mod cost_benefit;
+mod greedy;
+mod policy;
+
+pub use choose::choose;
+pub(crate) use choose::rank;
+pub use cost_benefit::CostBenefit;
+pub use greedy::Greedy;
+pub use policy::{UnknownVictim, VictimPolicy};
+
+use crate::SegmentView;
+
+/// The price of a segment that yields nothing; it is never chosen.
+pub const NEVER: u64 = u64::MAX;
+
+/// A rule that prices segments.
+pub trait Victim {
+    /// The price of cleaning `s`; the lower, the sooner it is cleaned.
+    ///
+    /// A pure function, so equal views have equal prices. It is 0 if nothing is valid and [`NEVER`] if nothing is
+    /// reclaimable; prices of different policies do not compare.
+    fn cost(&self, s: &SegmentView) -> u64;
+}

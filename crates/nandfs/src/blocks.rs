@@ -1,0 +1,270 @@
+//! The block table: what each erase block holds, how worn it is, and when it last changed (F2FS's SIT).
+
+use alloc::{collections::BTreeSet, vec::Vec};
+
+use pumice_cleaning::{CandidatePool, CostBenefit, SegmentView};
+use pumice_media::Nand;
+use pumice_vfs::FsError;
+
+use crate::addr::Addr;
+
+use crate::codec::{Put, Reader};
+use crate::log::{Event, Log};
+use crate::params::Params;
+use crate::table::Table;
+use crate::tag::{ChunkKind, Desc};
+
+/// Bytes of an entry.
+pub(crate) const ENTRY: usize = 12;
+
+/// What a block is used for. The numbers are the medium's; a block never mentioned is free and erased.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub(crate) enum State {
+    /// Free and known to be erased.
+    #[default]
+    Erased = 0,
+    /// Free; must be erased before use.
+    Dirty = 1,
+    /// Written.
+    Used = 2,
+    /// Marked bad.
+    Bad = 3,
+    /// Holds anchors.
+    Anchor = 4,
+    /// A program failed here: to be marked bad once empty.
+    Failing = 5,
+}
+
+/// An entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) state: State,
+    /// Bytes of live chunks.
+    pub(crate) valid: u32,
+    /// Write clock when the block was opened.
+    pub(crate) stamp: u32,
+    /// The head that wrote it.
+    pub(crate) head: u8,
+    /// Erases so far.
+    pub(crate) erases: u32,
+}
+
+impl Usage {
+    pub(crate) fn is_free(&self) -> bool {
+        matches!(self.state, State::Erased | State::Dirty)
+    }
+
+    pub(crate) fn encode(&self) -> [u8; ENTRY] {
+        let mut out = Vec::with_capacity(ENTRY);
+        out.put_u32(self.valid);
+        out.put_u32(self.stamp);
+        out.put_u32(self.erases.min(0xff_ffff) | (self.state as u32) << 24 | u32::from(self.head & 15) << 28);
+        out.try_into().unwrap_or([0; ENTRY])
+    }
+
+    pub(crate) fn decode(raw: [u8; ENTRY]) -> Usage {
+        let mut reader = Reader(&raw);
+        let mut next = || reader.u32().unwrap_or(0);
+        let (valid, stamp, last) = (next(), next(), next());
+        let state = match last >> 24 & 15 {
+            0 => State::Erased,
+            1 => State::Dirty,
+            2 => State::Used,
+            4 => State::Anchor,
+            5 => State::Failing,
+            // A state from nowhere must not be written to.
+            _ => State::Bad,
+        };
+        let head = u8::try_from(last >> 28).unwrap_or(0);
+        Usage { state, valid, stamp, head, erases: last & 0xff_ffff }
+    }
+}
+
+/// The table of [`Usage`], and the blocks that cleaning may choose from.
+pub(crate) struct Blocks {
+    params: Params,
+    pub(crate) table: Table<ENTRY>,
+    /// Blocks free, erased or not, those of the window included.
+    pub(crate) free: u32,
+    /// Blocks marked bad.
+    pub(crate) bad: u32,
+    /// Blocks that became empty since the last checkpoint; the next one may give them to the window.
+    pub(crate) dying: Vec<u32>,
+    /// More blocks died than are listed; the table knows which.
+    pub(crate) lost_dead: bool,
+    /// Blocks in which a program failed and that still hold something.
+    pub(crate) failing: Vec<u32>,
+    /// Those of them that cleaning has been through; what is left there cannot be read.
+    pub(crate) evacuated: BTreeSet<u32>,
+    /// Blocks looked at for the pool since the mount.
+    pub(crate) scanned: u32,
+    /// Sealed blocks worth cleaning.
+    pub(crate) pool: CandidatePool,
+    /// Blocks of files that users wrote, wrapping: the clock of ages.
+    pub(crate) clock: u32,
+}
+
+/// More empty blocks than this are found again by looking at the table.
+const DYING_MAX: usize = 4096;
+/// Candidates for cleaning; a larger chip is cleaned by the best of those seen.
+const POOL_MAX: u16 = 2048;
+
+/// A chunk that went to another place than its writer was told.
+pub(crate) type Moved = (Desc, Addr, Addr);
+
+impl Blocks {
+    pub(crate) fn new(params: Params) -> Blocks {
+        let pool = u16::try_from(params.blocks).unwrap_or(POOL_MAX).min(POOL_MAX);
+        Blocks {
+            params,
+            table: Table::new(ChunkKind::BlockTable, params.node),
+            free: 0,
+            bad: 0,
+            dying: Vec::new(),
+            lost_dead: false,
+            failing: Vec::new(),
+            evacuated: BTreeSet::new(),
+            scanned: 0,
+            pool: CandidatePool::new(pool),
+            clock: 0,
+        }
+    }
+
+    /// Memory that does not depend on use, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        usize::from(POOL_MAX).min(self.params.blocks as usize) * CandidatePool::BYTES_PER_CANDIDATE
+            + self.dying.capacity() * 4
+    }
+
+    pub(crate) fn get<N: Nand>(&mut self, log: &mut Log<N>, block: u32) -> Result<Usage, FsError> {
+        Ok(Usage::decode(self.table.get(log, block)?))
+    }
+
+    pub(crate) fn update<N: Nand>(
+        &mut self,
+        log: &mut Log<N>,
+        block: u32,
+        change: impl FnOnce(&mut Usage),
+    ) -> Result<Usage, FsError> {
+        let before = self.get(log, block)?;
+        let mut usage = before;
+        change(&mut usage);
+        self.count(before, usage);
+        self.table.set(block, usage.encode());
+        if usage.valid != before.valid {
+            self.pool.update(block, usage.valid, self.clock);
+            if usage.valid == 0 && usage.state == State::Used {
+                self.retire(block);
+            }
+        }
+        Ok(usage)
+    }
+
+    /// Notes that a block holds nothing any more.
+    fn retire(&mut self, block: u32) {
+        self.pool.remove(block);
+        if self.dying.contains(&block) {
+            return;
+        }
+        if self.dying.len() < DYING_MAX {
+            self.dying.push(block);
+        } else {
+            self.lost_dead = true;
+        }
+    }
+
+    fn count(&mut self, before: Usage, after: Usage) {
+        self.free = self.free + u32::from(after.is_free()) - u32::from(before.is_free());
+        let bad = |usage: Usage| u32::from(usage.state == State::Bad);
+        self.bad = self.bad + bad(after) - bad(before);
+    }
+
+    /// Counts a chunk in.
+    pub(crate) fn add<N: Nand>(&mut self, log: &mut Log<N>, addr: Addr) -> Result<(), FsError> {
+        let block = self.params.block_of(addr.page);
+        self.update(log, block, |usage| usage.valid = usage.valid.saturating_add(addr.len.into()))?;
+        Ok(())
+    }
+
+    /// Counts a chunk out.
+    pub(crate) fn release<N: Nand>(&mut self, log: &mut Log<N>, addr: Addr) -> Result<(), FsError> {
+        let block = self.params.block_of(addr.page);
+        if addr.is_stored() && block < self.params.blocks {
+            self.update(log, block, |usage| usage.valid = usage.valid.saturating_sub(addr.len.into()))?;
+        }
+        Ok(())
+    }
+
+    /// A block of checkpoints was left for another: it holds nothing now.
+    pub(crate) fn leave_root<N: Nand>(&mut self, log: &mut Log<N>, block: u32) -> Result<(), FsError> {
+        let usage = self.update(log, block, |usage| usage.valid = 0)?;
+        if usage.state == State::Used {
+            self.retire(block);
+        }
+        Ok(())
+    }
+
+    /// Offers a sealed block for cleaning.
+    pub(crate) fn offer(&mut self, block: u32, usage: &Usage) {
+        let view = SegmentView {
+            valid: usage.valid,
+            capacity: self.params.block_payload(),
+            age: self.clock.wrapping_sub(usage.stamp),
+            erases: usage.erases,
+        };
+        self.pool.offer(&CostBenefit, self.clock, block, &view);
+    }
+
+    /// Takes note of what happened to blocks; hands back the chunks that moved.
+    pub(crate) fn observe<N: Nand>(&mut self, log: &mut Log<N>) -> Result<Vec<Moved>, FsError> {
+        let mut moved = Vec::new();
+        while let Some(event) = log.next_event() {
+            let clock = self.clock;
+            match event {
+                Event::Erased(block) => {
+                    let change = |usage: &mut Usage| {
+                        *usage = Usage { state: State::Erased, erases: usage.erases + 1, ..Usage::default() };
+                    };
+                    self.update(log, block, change)?;
+                }
+                Event::Bad(block) => {
+                    self.update(log, block, |usage| (usage.state, usage.valid) = (State::Bad, 0))?;
+                }
+                Event::Opened(block, head) => {
+                    let change = |usage: &mut Usage| {
+                        (usage.state, usage.stamp, usage.head) = (State::Used, clock, head)
+                    };
+                    self.update(log, block, change)?;
+                }
+                Event::Sealed(block) => {
+                    let usage = self.get(log, block)?;
+                    match usage.valid {
+                        0 => self.retire(block),
+                        _ => self.offer(block, &usage),
+                    }
+                }
+                Event::Failing(block) => {
+                    self.update(log, block, |usage| usage.state = State::Failing)?;
+                    self.pool.remove(block);
+                    self.failing.push(block);
+                }
+                Event::Moved { desc, from, to } => moved.push((desc, from, to)),
+            }
+        }
+        Ok(moved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_comes_back() {
+        let usage =
+            Usage { state: State::Failing, valid: 0x1234_5678, stamp: 9, head: 7, erases: 0x00ab_cdef };
+        assert_eq!(Usage::decode(usage.encode()), usage);
+        assert_eq!(Usage::decode([0; ENTRY]), Usage::default());
+    }
+}

@@ -1,0 +1,93 @@
+//! A bucket of a directory: entries back to back, as they lie in a block or in the inode (SPEC, "Directories").
+
+use alloc::vec::Vec;
+
+use pumice_vfs::FileKind;
+
+use crate::codec::{Put, Reader};
+use crate::node::{kind_from, kind_number};
+
+/// Bytes of an entry besides its name.
+const ENTRY: usize = 6;
+
+/// A directory entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) ino: u32,
+    pub(crate) kind: FileKind,
+    pub(crate) name: &'a [u8],
+}
+
+/// Bytes that an entry of this name takes.
+pub(crate) fn entry_bytes(name: &[u8]) -> usize {
+    ENTRY + name.len()
+}
+
+/// The entries of a bucket, each with its place; ends with `None` where they make no sense.
+pub(crate) fn entries(bytes: &[u8]) -> impl Iterator<Item = Option<(usize, Entry<'_>)>> {
+    let mut reader = Reader(bytes);
+    let mut broken = false;
+    core::iter::from_fn(move || {
+        let place = bytes.len() - reader.0.len();
+        let ino = reader.clone().u32().filter(|ino| *ino != 0 && !broken)?;
+        let entry = take(&mut reader, ino);
+        broken = entry.is_none();
+        Some(entry.map(|entry| (place, entry)))
+    })
+}
+
+fn take<'a>(reader: &mut Reader<'a>, ino: u32) -> Option<Entry<'a>> {
+    reader.u32()?;
+    let kind = kind_from(reader.u8()?)?;
+    let len = usize::from(reader.u8()?);
+    let name = reader.bytes(len)?;
+    (len > 0).then_some(Entry { ino, kind, name })
+}
+
+/// Bytes in use; `None` if the bucket is damaged.
+pub(crate) fn used(bytes: &[u8]) -> Option<usize> {
+    let mut end = 0;
+    for entry in entries(bytes) {
+        let (place, entry) = entry?;
+        end = place + entry_bytes(entry.name);
+    }
+    Some(end)
+}
+
+/// The place of a name; the outer `None` if the bucket is damaged.
+pub(crate) fn find<'a>(bytes: &'a [u8], name: &[u8]) -> Option<Option<(usize, Entry<'a>)>> {
+    for entry in entries(bytes) {
+        let found = entry?;
+        if found.1.name == name {
+            return Some(Some(found));
+        }
+    }
+    Some(None)
+}
+
+/// Appends an entry to packed entries.
+pub(crate) fn push(packed: &mut Vec<u8>, entry: &Entry<'_>) {
+    packed.put_u32(entry.ino);
+    packed.put_u8(kind_number(entry.kind));
+    packed.put_u8(u8::try_from(entry.name.len()).unwrap_or(u8::MAX));
+    packed.put(entry.name);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_back_and_damage_is_seen() {
+        let mut bytes = Vec::new();
+        push(&mut bytes, &Entry { ino: 7, kind: FileKind::Dir, name: b"one" });
+        push(&mut bytes, &Entry { ino: 8, kind: FileKind::File, name: &[b'x'; 255] });
+        let end = bytes.len();
+        bytes.resize(400, 0);
+        assert_eq!(used(&bytes), Some(end));
+        assert_eq!(find(&bytes, b"one").unwrap().unwrap().1.ino, 7);
+        assert_eq!(find(&bytes, b"two"), Some(None));
+        bytes[4] = 99;
+        assert_eq!(used(&bytes), None);
+    }
+}

@@ -1,0 +1,253 @@
+//! Making a checkpoint: everything changed goes to the log, then one page says where it is.
+
+use alloc::vec::Vec;
+
+use pumice_media::Nand;
+use pumice_vfs::Result;
+
+use crate::blocks::{State, Usage};
+use crate::checkpoint_record::Checkpoint;
+use crate::codec::len32;
+use crate::log::{META, Spare};
+use crate::params::ANCHOR_BLOCKS;
+use crate::volume::Volume;
+
+/// Journal entries kept free for what writing the checkpoint itself changes: opened blocks, mostly.
+const JOURNAL_SLACK: usize = 12;
+
+impl<N: Nand> Volume<N> {
+    /// Makes a checkpoint. Once it returns, a power cut loses nothing that came before.
+    pub(crate) fn checkpoint(&mut self, clean: bool) -> Result<()> {
+        self.write_everything()?;
+        let fresh = self.choose_window()?;
+        self.write_tables()?;
+        self.commit(clean, &fresh)?;
+        self.log.window.extend(fresh);
+        self.log.scan_pages = 0;
+        self.recovery_reads = 0;
+        self.pending.clear();
+        self.nodes.settle_freed();
+        self.clean = clean;
+        self.bury_failing()?;
+        self.trim();
+        Ok(())
+    }
+
+    /// Writes data and nodes until nothing is left; a failed program may move a chunk and change a node again.
+    fn write_everything(&mut self) -> Result<()> {
+        loop {
+            self.write_back_all()?;
+            for nid in self.nodes.dirty_nids(None) {
+                self.write_node(nid)?;
+            }
+            self.program_all()?;
+            if self.nodes.dirty() == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Writes table pages, unless the changes fit into the checkpoint's journals.
+    fn write_tables(&mut self) -> Result<()> {
+        if self.nodes.table.is_dirty() || self.nodes.table.overlay.len() > self.limits.node_journal {
+            self.write_node_table()?;
+        }
+        while self.blocks.table.is_dirty()
+            || self.blocks.table.overlay.len() + JOURNAL_SLACK > self.limits.block_journal
+        {
+            self.write_block_table()?;
+        }
+        Ok(())
+    }
+
+    fn write_node_table(&mut self) -> Result<()> {
+        self.nodes.table.absorb_overlay(&mut self.log)?;
+        loop {
+            while let Some((level, index, desc, bytes)) = self.nodes.table.next_dirty(&mut self.log)? {
+                let old = self.nodes.table.addr_of(&mut self.log, level, index)?;
+                self.release(old)?;
+                let addr = self.append(META, desc, &bytes)?;
+                self.nodes.table.set_addr(&mut self.log, level, index, addr)?;
+            }
+            self.program(META, None)?;
+            if !self.nodes.table.is_dirty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The block table counts its own pages. Old pages are counted out before any page is written, and what
+    /// the new ones change (a few blocks beside each other) is small enough for the journal.
+    fn write_block_table(&mut self) -> Result<()> {
+        let mut released = alloc::collections::BTreeSet::new();
+        loop {
+            let mut more = false;
+            for place in self.blocks.table.pages_to_write() {
+                if released.insert(place) {
+                    let old = self.blocks.table.detach(&mut self.log, place)?;
+                    self.release(old)?;
+                    more = true;
+                }
+            }
+            if !more {
+                break;
+            }
+        }
+        self.blocks.table.absorb_overlay(&mut self.log)?;
+        loop {
+            while let Some((level, index, desc, bytes)) = self.blocks.table.next_dirty(&mut self.log)? {
+                let old = self.blocks.table.addr_of(&mut self.log, level, index)?;
+                self.release(old)?;
+                let addr = self.append(META, desc, &bytes)?;
+                self.blocks.table.set_addr(&mut self.log, level, index, addr)?;
+            }
+            self.program(META, None)?;
+            if !self.blocks.table.is_dirty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Chooses the blocks that the coming checkpoint adds to the window: those that died, then free ones in
+    /// the order of the chip, on from where the last search ended.
+    fn choose_window(&mut self) -> Result<Vec<Spare>> {
+        let room = self.limits.window.saturating_sub(self.log.window.len());
+        let mut fresh = Vec::new();
+        let mut keep = Vec::new();
+        for block in core::mem::take(&mut self.blocks.dying) {
+            let usage = self.blocks.get(&mut self.log, block)?;
+            if usage.valid > 0 || usage.state != State::Used {
+                continue;
+            }
+            if self.is_in_use(block) || fresh.len() >= room {
+                keep.push(block);
+                continue;
+            }
+            self.blocks.update(&mut self.log, block, |usage| usage.state = State::Dirty)?;
+            fresh.push(Spare { block, erased: false });
+        }
+        self.blocks.dying.append(&mut keep);
+        self.search_free(room, &mut fresh)?;
+        Ok(fresh)
+    }
+
+    /// True if a block is open or holds the checkpoints.
+    pub(crate) fn is_in_use(&self, block: u32) -> bool {
+        self.log.is_open(block) || self.superblock.checkpoint_block == block
+    }
+
+    fn search_free(&mut self, room: usize, fresh: &mut Vec<Spare>) -> Result<()> {
+        let blocks = self.params.blocks;
+        let known: hashbrown::HashSet<u32> =
+            self.log.window.iter().chain(fresh.iter()).map(|spare| spare.block).collect();
+        let mut unknown = self.blocks.free.saturating_sub(len32(known.len()));
+        for _ in ANCHOR_BLOCKS..blocks {
+            if fresh.len() >= room || (unknown == 0 && !self.blocks.lost_dead) {
+                return Ok(());
+            }
+            let block = self.cursor;
+            self.cursor = if block + 1 < blocks { block + 1 } else { ANCHOR_BLOCKS };
+            if known.contains(&block) {
+                continue;
+            }
+            let usage = self.blocks.get(&mut self.log, block)?;
+            match usage.state {
+                State::Erased | State::Dirty => {
+                    unknown = unknown.saturating_sub(1);
+                    fresh.push(Spare { block, erased: usage.state == State::Erased });
+                }
+                State::Used
+                    if usage.valid == 0 && !self.is_in_use(block) && !self.blocks.dying.contains(&block) =>
+                {
+                    self.blocks.update(&mut self.log, block, |usage| usage.state = State::Dirty)?;
+                    fresh.push(Spare { block, erased: false });
+                }
+                _ => {}
+            }
+        }
+        self.blocks.lost_dead = false;
+        Ok(())
+    }
+
+    /// Writes the checkpoint page.
+    fn commit(&mut self, clean: bool, fresh: &[Spare]) -> Result<()> {
+        let Volume { params, limits, superblock, roots, log, blocks, nodes, .. } = self;
+        let (checkpoints, data_blocks, cursor) = (self.checkpoints + 1, self.data_blocks, self.cursor);
+        let mut encode = |log: &mut crate::log::Log<N>| {
+            blocks.observe(log)?;
+            let mut window: Vec<Spare> = log.window.iter().copied().collect();
+            window.extend_from_slice(fresh);
+            window.truncate(limits.window);
+            let mut failing = blocks.failing.clone();
+            failing.truncate(limits.failing);
+            let mut dying = blocks.dying.clone();
+            dying.truncate(limits.failing);
+            Ok(Checkpoint {
+                number: checkpoints,
+                clean,
+                seq: log.seq,
+                inodes: nodes.inodes,
+                data_blocks,
+                node_bytes: nodes.bytes,
+                free_blocks: blocks.free,
+                bad_blocks: blocks.bad,
+                next_nid: nodes.next_nid,
+                cursor,
+                clock: blocks.clock,
+                node_root: (nodes.table.root, nodes.table.height),
+                block_root: (blocks.table.root, blocks.table.height),
+                heads: log.places().collect(),
+                window,
+                node_journal: journal(&nodes.table.overlay),
+                block_journal: journal(&blocks.table.overlay),
+                free_nids: nodes.free_after_checkpoint(limits.free_nids),
+                failing,
+                lost_dead: blocks.lost_dead || dying.len() < blocks.dying.len(),
+                dying,
+            }
+            .encode())
+        };
+        let left = roots.write(log, params, superblock, &mut encode)?;
+        self.checkpoints = checkpoints;
+        self.log.flash.flush()?;
+        self.settle()?;
+        if let Some(old) = left {
+            self.blocks.leave_root(&mut self.log, old)?;
+        }
+        Ok(())
+    }
+
+    /// Marks blocks bad in which a program failed and that hold nothing any more.
+    fn bury_failing(&mut self) -> Result<()> {
+        let mut keep = Vec::new();
+        for block in core::mem::take(&mut self.blocks.failing) {
+            let usage = self.blocks.get(&mut self.log, block)?;
+            if usage.state != State::Failing {
+                continue;
+            }
+            if usage.valid > 0 {
+                keep.push(block);
+                continue;
+            }
+            self.log.flash.mark_bad(block)?;
+            self.blocks.update(&mut self.log, block, |usage: &mut Usage| usage.state = State::Bad)?;
+        }
+        self.blocks.failing.append(&mut keep);
+        Ok(())
+    }
+
+    /// Log pages that a checkpoint made now may program.
+    pub(crate) fn checkpoint_pages(&self) -> u32 {
+        let per_page = self.params.payload / self.params.node;
+        let nodes = len32(self.nodes.dirty()) / per_page + 1;
+        let tables =
+            len32(self.nodes.table.pages_to_write().len() + 2 * self.blocks.table.pages_to_write().len());
+        self.write_back_pages() + nodes + tables / per_page + 6
+    }
+}
+
+fn journal<const E: usize>(overlay: &hashbrown::HashMap<u32, [u8; E]>) -> Vec<(u32, [u8; E])> {
+    let mut entries: Vec<(u32, [u8; E])> = overlay.iter().map(|(key, entry)| (*key, *entry)).collect();
+    entries.sort_unstable_by_key(|(key, _)| *key);
+    entries
+}

@@ -1,0 +1,221 @@
+//! The checkpoint: everything that mounting needs, in one log page (SPEC, "Checkpoint").
+
+use alloc::vec::Vec;
+
+use crate::addr::Addr;
+use crate::blocks::ENTRY;
+use crate::codec::{Put, Reader, len16};
+use crate::log::Spare;
+use crate::params::Params;
+
+const MAGIC: u32 = 0x3154_5043;
+const CLEAN: u8 = 1;
+const ERASED: u32 = 1 << 31;
+/// Bytes of the fixed fields, with room for eight heads, sixteen failing and sixteen dying blocks.
+const FIXED: u32 = 320;
+
+/// How many of each list fit in a checkpoint of this volume.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limits {
+    pub(crate) node_journal: usize,
+    pub(crate) block_journal: usize,
+    pub(crate) free_nids: usize,
+    pub(crate) window: usize,
+    /// Failing blocks, and likewise dying ones.
+    pub(crate) failing: usize,
+}
+
+impl Limits {
+    pub(crate) fn of(params: &Params) -> Limits {
+        let scale = (params.node / 2000) as usize;
+        let (node_journal, block_journal, free_nids) = (24 * scale, 40 * scale, 32 * scale);
+        let used = FIXED as usize + node_journal * 12 + block_journal * (4 + ENTRY) + free_nids * 4;
+        let window = (params.node as usize - used) / 4;
+        Limits { node_journal, block_journal, free_nids, window, failing: 16 }
+    }
+}
+
+/// The checkpoint.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Checkpoint {
+    /// Counted from 1.
+    pub(crate) number: u64,
+    /// Nothing was written after it.
+    pub(crate) clean: bool,
+    /// Pages programmed later have a sequence number at or above it.
+    pub(crate) seq: u64,
+    pub(crate) inodes: u64,
+    /// Blocks of files and directories, mapped or reserved.
+    pub(crate) data_blocks: u64,
+    /// Bytes of all nodes.
+    pub(crate) node_bytes: u64,
+    pub(crate) free_blocks: u32,
+    pub(crate) bad_blocks: u32,
+    /// Every node id from here on is unused.
+    pub(crate) next_nid: u32,
+    /// Where the search for free blocks goes on.
+    pub(crate) cursor: u32,
+    /// The clock of ages.
+    pub(crate) clock: u32,
+    pub(crate) node_root: (Addr, u8),
+    pub(crate) block_root: (Addr, u8),
+    /// Block and next page of each open head.
+    pub(crate) heads: Vec<Option<(u32, u32)>>,
+    pub(crate) window: Vec<Spare>,
+    pub(crate) node_journal: Vec<(u32, [u8; 8])>,
+    pub(crate) block_journal: Vec<(u32, [u8; ENTRY])>,
+    pub(crate) free_nids: Vec<u32>,
+    pub(crate) failing: Vec<u32>,
+    /// Blocks that became empty while the checkpoint was made.
+    pub(crate) dying: Vec<u32>,
+    /// More of them than are listed: the block table knows which.
+    pub(crate) lost_dead: bool,
+}
+
+impl Checkpoint {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(2048);
+        out.put_u32(MAGIC);
+        out.put_u8(if self.clean { CLEAN } else { 0 });
+        for value in [self.number, self.seq, self.inodes, self.data_blocks, self.node_bytes] {
+            out.put_u64(value);
+        }
+        for value in [self.free_blocks, self.bad_blocks, self.next_nid, self.cursor, self.clock] {
+            out.put_u32(value);
+        }
+        for (addr, height) in [self.node_root, self.block_root] {
+            out.put_u64(addr.to_u64());
+            out.put_u8(height);
+        }
+        out.put_u16(len16(self.heads.len()));
+        for head in &self.heads {
+            let (block, index) = head.unwrap_or((u32::MAX, 0));
+            out.put_u32(block);
+            out.put_u32(index);
+        }
+        put_list(&mut out, &self.window, |out, spare| {
+            out.put_u32(spare.block | if spare.erased { ERASED } else { 0 });
+        });
+        put_list(&mut out, &self.node_journal, |out, (nid, entry)| {
+            out.put_u32(*nid);
+            out.put(entry);
+        });
+        put_list(&mut out, &self.block_journal, |out, (block, entry)| {
+            out.put_u32(*block);
+            out.put(entry);
+        });
+        put_list(&mut out, &self.free_nids, |out, nid| out.put_u32(*nid));
+        put_list(&mut out, &self.failing, |out, block| out.put_u32(*block));
+        put_list(&mut out, &self.dying, |out, block| out.put_u32(*block));
+        out.put_u8(u8::from(self.lost_dead));
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8], params: &Params) -> Option<Checkpoint> {
+        let mut reader = Reader(bytes);
+        if reader.u32()? != MAGIC {
+            return None;
+        }
+        let clean = reader.u8()? == CLEAN;
+        let [number, seq, inodes, data_blocks, node_bytes] = take::<5, _>(|| reader.u64())?;
+        let [free_blocks, bad_blocks, next_nid, cursor, clock] = take::<5, _>(|| reader.u32())?;
+        let [node_root, block_root] = take::<2, _>(|| Some((Addr::from_u64(reader.u64()?), reader.u8()?)))?;
+        let heads = take_list(&mut reader, |reader| {
+            let place = (reader.u32()?, reader.u32()?);
+            Some((place.0 < params.blocks && place.1 < params.pages_per_block).then_some(place))
+        })?;
+        let window = take_list(&mut reader, |reader| {
+            let raw = reader.u32()?;
+            Some(Spare { block: raw & !ERASED, erased: raw & ERASED != 0 })
+        })?;
+        let node_journal =
+            take_list(&mut reader, |reader| Some((reader.u32()?, reader.bytes(8)?.try_into().ok()?)))?;
+        let block_journal =
+            take_list(&mut reader, |reader| Some((reader.u32()?, reader.bytes(ENTRY)?.try_into().ok()?)))?;
+        let free_nids = take_list(&mut reader, Reader::u32)?;
+        let failing = take_list(&mut reader, Reader::u32)?;
+        let dying = take_list(&mut reader, Reader::u32)?;
+        let lost_dead = reader.u8()? != 0;
+        let blocks_exist = window.iter().all(|spare| spare.block < params.blocks)
+            && block_journal.iter().all(|(block, _)| *block < params.blocks)
+            && failing.iter().chain(&dying).all(|block| *block < params.blocks);
+        (blocks_exist && node_root.1 <= 7 && block_root.1 <= 7).then_some(Checkpoint {
+            number,
+            clean,
+            seq,
+            inodes,
+            data_blocks,
+            node_bytes,
+            free_blocks,
+            bad_blocks,
+            next_nid,
+            cursor,
+            clock,
+            node_root,
+            block_root,
+            heads,
+            window,
+            node_journal,
+            block_journal,
+            free_nids,
+            failing,
+            dying,
+            lost_dead,
+        })
+    }
+}
+
+fn put_list<T>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
+    out.put_u16(len16(list.len()));
+    list.iter().for_each(|item| put(out, item));
+}
+
+fn take_list<'a, T>(reader: &mut Reader<'a>, take: impl Fn(&mut Reader<'a>) -> Option<T>) -> Option<Vec<T>> {
+    (0..reader.u16()?).map(|_| take(reader)).collect()
+}
+
+fn take<const K: usize, T: Default + Copy>(mut next: impl FnMut() -> Option<T>) -> Option<[T; K]> {
+    let mut values = [T::default(); K];
+    for value in &mut values {
+        *value = next()?;
+    }
+    Some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn a_full_checkpoint_fits_and_comes_back() {
+        for (page, spare) in [(2048, 38), (2048, 4), (4096, 64), (16384, 128)] {
+            let params = Params::of(&pumice_media::Geometry {
+                page_bytes: page,
+                spare_bytes: 64,
+                free_spare_bytes: spare,
+                pages_per_block: 64,
+                blocks: 100,
+            })
+            .unwrap();
+            let limits = Limits::of(&params);
+            let checkpoint = Checkpoint {
+                number: 7,
+                clean: true,
+                node_root: (Addr { page: 1, offset: 2, len: 3 }, 2),
+                heads: vec![Some((9, 3)), None, None, None, None, None, None, None],
+                window: vec![Spare { block: 5, erased: true }; limits.window],
+                node_journal: vec![(1, [3; 8]); limits.node_journal],
+                block_journal: vec![(1, [4; ENTRY]); limits.block_journal],
+                free_nids: vec![8; limits.free_nids],
+                failing: vec![9; limits.failing],
+                dying: vec![9; limits.failing],
+                ..Checkpoint::default()
+            };
+            let bytes = checkpoint.encode();
+            assert!(bytes.len() <= params.node as usize, "{} of {}", bytes.len(), params.node);
+            assert_eq!(Checkpoint::decode(&bytes, &params), Some(checkpoint));
+        }
+    }
+}

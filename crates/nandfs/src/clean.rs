@@ -1,0 +1,217 @@
+//! Room: cleaning blocks for their dead space, and checkpoints in time.
+
+use pumice_cleaning::{CostBenefit, Placement};
+use pumice_media::Nand;
+use pumice_vfs::{Errno, FsError, Result};
+
+use crate::addr::Addr;
+use crate::blocks::{State, Usage};
+use crate::codec::len32;
+use crate::log::{DATA, META};
+use crate::params::ANCHOR_BLOCKS;
+use crate::tag::{ChunkKind, Desc};
+use crate::volume::Volume;
+
+/// Calls between two looks at the size of the caches.
+const TRIM_EVERY: u32 = 256;
+
+impl<N: Nand> Volume<N> {
+    /// Prepares for a change: the volume is writable, marked in use, and has room for a call's work.
+    pub(crate) fn begin(&mut self) -> Result<()> {
+        self.check_writable()?;
+        self.look();
+        if self.clean {
+            self.checkpoint(false)?;
+        }
+        self.make_room()
+    }
+
+    /// Before any call: keeps the caches within their budget.
+    pub(crate) fn look(&mut self) {
+        self.calls = self.calls.wrapping_add(1);
+        if self.calls.is_multiple_of(TRIM_EVERY) {
+            self.trim();
+        }
+    }
+
+    /// Blocks that a checkpoint made now may open, with one for each head and room to clean one block.
+    fn blocks_needed(&self) -> u32 {
+        let heads = len32(self.log.head_count());
+        self.checkpoint_pages() / self.params.pages_per_block + heads + 4
+    }
+
+    /// Free blocks that cleaning keeps in stock.
+    fn stock(&self) -> u32 {
+        let heads = len32(self.log.head_count());
+        (self.params.blocks / 50).min(len32(self.limits.window) / 2).max(2 * heads + 8)
+    }
+
+    /// Makes sure that the blocks of the window suffice for everything that waits to be written.
+    pub(crate) fn make_room(&mut self) -> Result<()> {
+        if self.recovery_reads + self.log.scan_pages > self.recovery_limit {
+            self.checkpoint(false)?;
+        }
+        if self.is_laden() && self.cache.dirty_bytes() > self.budget / 8 {
+            self.spill_cache()?;
+        }
+        if self.is_laden() {
+            self.checkpoint(false)?;
+        }
+        for _ in 0..8 {
+            if len32(self.log.window.len()) >= self.blocks_needed() {
+                return Ok(());
+            }
+            self.clean_up_to_stock()?;
+            self.checkpoint(false)?;
+        }
+        if len32(self.log.window.len()) >= self.blocks_needed() {
+            return Ok(());
+        }
+        Err(FsError::new(Errno::NoSpace, "cleaning found no block to win".into()))
+    }
+
+    /// Writes changed blocks of files to the log before memory runs out.
+    fn spill_cache(&mut self) -> Result<()> {
+        let target = self.budget / 16;
+        self.write_back_from((0, 0), |volume, _| volume.cache.dirty_bytes() <= target, false)
+    }
+
+    fn supply(&self) -> u32 {
+        self.blocks.free + len32(self.blocks.dying.len())
+    }
+
+    /// Cleans until enough blocks will be free, as far as there is room for what survives.
+    fn clean_up_to_stock(&mut self) -> Result<()> {
+        let heads = len32(self.log.head_count());
+        while self.supply() < self.stock() {
+            let needed = self.checkpoint_pages() / self.params.pages_per_block + heads + 2;
+            if len32(self.log.window.len()) < needed || !self.clean_one()? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Cleans one block; false if there is none worth it.
+    pub(crate) fn clean_one(&mut self) -> Result<bool> {
+        if let Some(block) = self.urgent()? {
+            self.evacuate(block)?;
+            return Ok(true);
+        }
+        self.feed_pool()?;
+        let clock = self.blocks.clock;
+        let Some((block, _)) = self.blocks.pool.take_best(&CostBenefit, clock) else { return Ok(false) };
+        let usage = self.blocks.get(&mut self.log, block)?;
+        self.evacuate(block)?;
+        let class = Volume::<N>::class_of_head(usage.head);
+        self.placement.reclaimed(class, clock.wrapping_sub(usage.stamp));
+        Ok(true)
+    }
+
+    /// A block that must be emptied whatever it costs: a program failed in it, or ECC is near its limit.
+    fn urgent(&mut self) -> Result<Option<u32>> {
+        while let Some(block) = self.log.flash.tired.pop() {
+            let usage = self.blocks.get(&mut self.log, block)?;
+            if usage.state == State::Used && usage.valid > 0 && !self.is_in_use(block) {
+                self.blocks.pool.remove(block);
+                return Ok(Some(block));
+            }
+        }
+        for block in self.blocks.failing.clone() {
+            if self.blocks.get(&mut self.log, block)?.valid > 0 && self.blocks.evacuated.insert(block) {
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lets the pool see blocks sealed before the mount, or dropped when it was full.
+    fn feed_pool(&mut self) -> Result<()> {
+        let span = self.params.blocks - ANCHOR_BLOCKS;
+        let batch = if self.blocks.scanned < span { span.min(2048) } else { (span / 64).clamp(1, 64) };
+        // A pool that holds every block needs no more looks once all were seen.
+        if self.blocks.scanned >= span && span <= 2048 {
+            return Ok(());
+        }
+        for _ in 0..batch {
+            let block = ANCHOR_BLOCKS + self.blocks.scanned % span;
+            self.blocks.scanned =
+                if self.blocks.scanned == u32::MAX { span } else { self.blocks.scanned + 1 };
+            let usage = self.blocks.get(&mut self.log, block)?;
+            if self.is_candidate(block, &usage) {
+                self.blocks.offer(block, &usage);
+            }
+        }
+        Ok(())
+    }
+
+    fn is_candidate(&self, block: u32, usage: &Usage) -> bool {
+        usage.state == State::Used
+            && usage.valid > 0
+            && !self.is_in_use(block)
+            && !self.blocks.pool.contains(block)
+    }
+
+    /// Moves all live chunks out of a block. What cannot be read stays, and the block with it.
+    fn evacuate(&mut self, block: u32) -> Result<()> {
+        for index in 0..self.params.pages_per_block {
+            let page = self.params.page(block, index);
+            let Ok(Some(tag)) = self.log.flash.read_tag(page) else { continue };
+            for (offset, desc) in tag.chunks() {
+                let addr = Addr { page, offset, len: desc.len };
+                if self.live(&desc)? == addr {
+                    self.move_chunk(block, addr, &desc)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn move_chunk(&mut self, block: u32, addr: Addr, desc: &Desc) -> Result<()> {
+        let changed = match desc.kind {
+            ChunkKind::Data => self.cache.is_dirty(desc.id, desc.index),
+            ChunkKind::Node => self.nodes.is_dirty(desc.id),
+            _ => false,
+        };
+        if changed {
+            // The next checkpoint writes it anyway, and lets go of this copy.
+            return Ok(());
+        }
+        let Ok(bytes) = self.log.read(addr, desc, <[u8]>::to_vec) else { return Ok(()) };
+        let head = self.survivor_head(block, desc)?;
+        let to = self.append(head, *desc, &bytes)?;
+        // Appending may itself have moved the chunk: a failed program in the same block.
+        let from = self.live(desc)?;
+        self.repoint(desc, to)?;
+        self.release(from)
+    }
+
+    fn survivor_head(&mut self, block: u32, desc: &Desc) -> Result<usize> {
+        let usage = self.blocks.get(&mut self.log, block)?;
+        if desc.kind != ChunkKind::Data || usize::from(usage.head) == META {
+            return Ok(META);
+        }
+        let age = self.blocks.clock.wrapping_sub(usage.stamp);
+        let class = self.placement.cleaner_copy(Volume::<N>::class_of_head(usage.head), age);
+        Ok(DATA + usize::from(class.0))
+    }
+
+    /// Work that can wait; true if more is left.
+    pub(crate) fn maintain_some(&mut self) -> Result<bool> {
+        if self.read_only {
+            return Ok(false);
+        }
+        if self.log.erase_ahead()? {
+            self.settle()?;
+            return Ok(true);
+        }
+        if self.reap_orphan()? {
+            return Ok(true);
+        }
+        if self.supply() < self.stock() * 2 && !self.clean {
+            self.make_room()?;
+            return self.clean_one();
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,276 @@
+//! Directories: hashed buckets in levels.
+//!
+//! A small directory keeps its entries in its inode. A larger one is a sparse file that spells out a binary trie
+//! over the hash of names: the bucket of the `l`-bit prefix `p` is block `2^l + p`, and of the buckets on the way
+//! of a hash exactly one exists. A full bucket is split between the two one level down; two poor ones are joined.
+//! So a name costs one bucket at any size, and reading in order of hash goes on where it stopped though names
+//! come and go.
+
+use alloc::{vec, vec::Vec};
+use core::hash::Hasher;
+
+use pumice_media::Nand;
+use pumice_vfs::{Errno, FileKind, Result};
+use siphasher::sip::SipHasher13;
+
+use crate::addr::Addr;
+use crate::bucket::{self, Entry, entry_bytes};
+use crate::error::Damage;
+use crate::node::{Body, Inode, Map};
+use crate::volume::Volume;
+
+/// Bits of a hash: a place in a directory must fit in a positive 64-bit number, zero left out.
+const HASH_BITS: u32 = 62;
+/// The deepest level; its block indices still fit in 32 bits.
+const LEVEL_MAX: u32 = 30;
+
+/// A bucket: level and prefix.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Bucket {
+    level: u32,
+    prefix: u32,
+}
+
+impl Bucket {
+    fn of(hash: u64, level: u32) -> Bucket {
+        Bucket { level, prefix: u32::try_from(hash >> (HASH_BITS - level)).unwrap_or(0) }
+    }
+
+    fn block(self) -> u32 {
+        (1 << self.level) + self.prefix
+    }
+
+    /// The first hash behind it.
+    fn end(self) -> u64 {
+        (u64::from(self.prefix) + 1) << (HASH_BITS - self.level)
+    }
+
+    fn sibling(self) -> Bucket {
+        Bucket { prefix: self.prefix ^ 1, ..self }
+    }
+
+    fn parent(self) -> Bucket {
+        Bucket { level: self.level.saturating_sub(1), prefix: self.prefix >> 1 }
+    }
+
+    fn child(self, side: u32) -> Bucket {
+        Bucket { level: self.level + 1, prefix: self.prefix << 1 | side }
+    }
+}
+
+impl<N: Nand> Volume<N> {
+    fn name_hash(&self, name: &[u8]) -> u64 {
+        let mut hasher = SipHasher13::new_with_key(&self.superblock.uuid);
+        hasher.write(name);
+        hasher.finish() >> (64 - HASH_BITS)
+    }
+
+    /// The bucket that a hash belongs to; `None` if the entries are in the inode.
+    fn bucket(&mut self, dir: u32, hash: u64) -> Result<Option<Bucket>> {
+        let inode = self.inode(dir)?;
+        if matches!(inode.body, Body::Inline(_)) {
+            return Ok(None);
+        }
+        for level in (0..=inode.rdev.min(LEVEL_MAX)).rev() {
+            let bucket = Bucket::of(hash, level);
+            if self.map_get(dir, bucket.block())? != Addr::NONE {
+                return Ok(Some(bucket));
+            }
+        }
+        Err(Damage::Directory(dir, 0).into())
+    }
+
+    /// Hands the bytes of a bucket to `look`.
+    fn with_bucket<T>(
+        &mut self,
+        dir: u32,
+        bucket: Option<Bucket>,
+        look: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Result<T> {
+        let place = bucket.map_or(0, Bucket::block);
+        let damage = Damage::Directory(dir, place);
+        let Some(_) = bucket else {
+            return match &self.inode(dir)?.body {
+                Body::Inline(bytes) => look(bytes).ok_or(damage.into()),
+                Body::Mapped(_) => Err(damage.into()),
+            };
+        };
+        if self.cache.get(dir, place).is_none() {
+            let mut bytes = vec![0; self.params.block as usize];
+            self.read_block(dir, place, 0, &mut bytes)?;
+            self.cache.insert(dir, place, bytes, false);
+        }
+        look(self.cache.get(dir, place).map_or(&[], Vec::as_slice)).ok_or(damage.into())
+    }
+
+    /// Writes packed entries back into a bucket.
+    fn fill_bucket(&mut self, dir: u32, bucket: Option<Bucket>, mut packed: Vec<u8>) -> Result<()> {
+        match bucket {
+            None => self.inode_mut(dir)?.body = Body::Inline(packed),
+            Some(bucket) => {
+                packed.resize(self.params.block as usize, 0);
+                self.cache.insert(dir, bucket.block(), packed, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// The packed entries of a bucket.
+    fn packed(&mut self, dir: u32, bucket: Option<Bucket>) -> Result<Vec<u8>> {
+        self.with_bucket(dir, bucket, |bytes| {
+            bucket::used(bytes).and_then(|used| bytes.get(..used)).map(<[u8]>::to_vec)
+        })
+    }
+
+    /// The inode behind a name.
+    pub(crate) fn dir_find(&mut self, dir: u32, name: &[u8]) -> Result<Option<(u32, FileKind)>> {
+        let hash = self.name_hash(name);
+        let bucket = self.bucket(dir, hash)?;
+        self.with_bucket(dir, bucket, |bytes| {
+            bucket::find(bytes, name).map(|found| found.map(|(_, entry)| (entry.ino, entry.kind)))
+        })
+    }
+
+    /// Adds a name that is not there.
+    pub(crate) fn dir_insert(&mut self, dir: u32, name: &[u8], ino: u32, kind: FileKind) -> Result<()> {
+        let hash = self.name_hash(name);
+        let need = entry_bytes(name);
+        loop {
+            let bucket = self.bucket(dir, hash)?;
+            let mut packed = self.packed(dir, bucket)?;
+            let room = match bucket {
+                None => Inode::inline_room(&self.params),
+                Some(_) => self.params.block as usize,
+            };
+            if packed.len() + need <= room {
+                bucket::push(&mut packed, &Entry { ino, kind, name });
+                self.fill_bucket(dir, bucket, packed)?;
+                self.inode_mut(dir)?.size += 1;
+                return Ok(());
+            }
+            match bucket {
+                None => self.unfold(dir, packed)?,
+                Some(bucket) => self.split(dir, bucket, &packed)?,
+            }
+        }
+    }
+
+    /// Moves the entries from the inode into the bucket of level 0.
+    fn unfold(&mut self, dir: u32, packed: Vec<u8>) -> Result<()> {
+        self.claim(self.params.block.into())?;
+        let inode = self.inode_mut(dir)?;
+        inode.body = Body::Mapped(Map::new());
+        inode.rdev = 0;
+        let bucket = Bucket { level: 0, prefix: 0 };
+        self.map_put(dir, bucket.block(), Addr::RESERVED)?;
+        self.fill_bucket(dir, Some(bucket), packed)
+    }
+
+    /// Deals a full bucket out to the two below it.
+    fn split(&mut self, dir: u32, bucket: Bucket, packed: &[u8]) -> Result<()> {
+        if bucket.level >= LEVEL_MAX {
+            return Err(Errno::NoSpace.into());
+        }
+        self.claim(2 * u64::from(self.params.block))?;
+        let mut halves = [Vec::new(), Vec::new()];
+        for (_, entry) in bucket::entries(packed).flatten() {
+            let below = Bucket::of(self.name_hash(entry.name), bucket.level + 1);
+            bucket::push(&mut halves[usize::from(below.prefix & 1 == 1)], &entry);
+        }
+        self.drop_bucket(dir, bucket)?;
+        for (side, half) in (0..).zip(halves) {
+            self.map_put(dir, bucket.child(side).block(), Addr::RESERVED)?;
+            if !half.is_empty() {
+                self.fill_bucket(dir, Some(bucket.child(side)), half)?;
+            }
+        }
+        let inode = self.inode_mut(dir)?;
+        inode.rdev = inode.rdev.max(bucket.level + 1);
+        Ok(())
+    }
+
+    fn drop_bucket(&mut self, dir: u32, bucket: Bucket) -> Result<()> {
+        let block = bucket.block();
+        self.cache.discard(dir, block, block);
+        self.unmap(dir, block.into(), u64::from(block) + 1)
+    }
+
+    /// Changes what a name that is there stands for.
+    pub(crate) fn dir_replace(&mut self, dir: u32, name: &[u8], ino: u32, kind: FileKind) -> Result<()> {
+        let bucket = self.bucket(dir, self.name_hash(name))?;
+        let old = self.packed(dir, bucket)?;
+        let mut packed = Vec::with_capacity(old.len());
+        for (_, entry) in bucket::entries(&old).flatten() {
+            let entry = if entry.name == name { Entry { ino, kind, name } } else { entry };
+            bucket::push(&mut packed, &entry);
+        }
+        self.fill_bucket(dir, bucket, packed)
+    }
+
+    /// Takes a name away that is there.
+    pub(crate) fn dir_remove(&mut self, dir: u32, name: &[u8]) -> Result<()> {
+        let bucket = self.bucket(dir, self.name_hash(name))?;
+        let mut packed = self.packed(dir, bucket)?;
+        let found = bucket::find(&packed, name)
+            .flatten()
+            .map(|(place, entry)| place..place + entry_bytes(entry.name));
+        let Some(range) = found else { return Err(Errno::NoEntry.into()) };
+        packed.drain(range);
+        let poor = packed.len() < self.params.block as usize / 4;
+        self.fill_bucket(dir, bucket, packed)?;
+        self.inode_mut(dir)?.size -= 1;
+        match bucket {
+            Some(bucket) if poor => self.join(dir, bucket),
+            _ => Ok(()),
+        }
+    }
+
+    /// Joins a poor bucket with its sibling, and the result with its own, while they fill less than half a block.
+    fn join(&mut self, dir: u32, mut bucket: Bucket) -> Result<()> {
+        while bucket.level > 0 {
+            let sibling = bucket.sibling();
+            if self.map_get(dir, sibling.block())? == Addr::NONE {
+                break;
+            }
+            let mut packed = self.packed(dir, Some(bucket))?;
+            packed.append(&mut self.packed(dir, Some(sibling))?);
+            if packed.len() > self.params.block as usize / 2 {
+                break;
+            }
+            self.drop_bucket(dir, bucket)?;
+            self.drop_bucket(dir, sibling)?;
+            bucket = bucket.parent();
+            self.map_put(dir, bucket.block(), Addr::RESERVED)?;
+            self.fill_bucket(dir, Some(bucket), packed)?;
+        }
+        Ok(())
+    }
+
+    /// Hands out entries from a place (0: the start) in order of hash, each with the place behind it, until
+    /// `each` says `false`.
+    pub(crate) fn dir_list(
+        &mut self,
+        dir: u32,
+        from: u64,
+        each: &mut dyn FnMut(&Entry<'_>, u64) -> bool,
+    ) -> Result<()> {
+        let mut at = from;
+        while at < 1 << HASH_BITS {
+            let bucket = self.bucket(dir, at)?;
+            let packed = self.packed(dir, bucket)?;
+            let mut found: Vec<(u64, Entry<'_>)> = bucket::entries(&packed)
+                .flatten()
+                .map(|(_, entry)| (self.name_hash(entry.name), entry))
+                .collect();
+            found.retain(|(hash, _)| *hash >= at);
+            found.sort_unstable_by_key(|(hash, entry)| (*hash, entry.name));
+            for (hash, entry) in &found {
+                if !each(entry, hash + 1) {
+                    return Ok(());
+                }
+            }
+            at = bucket.map_or(1 << HASH_BITS, Bucket::end);
+        }
+        Ok(())
+    }
+}

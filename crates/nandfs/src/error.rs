@@ -1,0 +1,67 @@
+//! Damage, told with its place; callers only see an I/O error and the line.
+
+use alloc::format;
+use core::fmt;
+
+use pumice_media::NandError;
+use pumice_vfs::{Errno, FsError};
+
+/// What was found damaged. One kind for each place that can find it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Damage {
+    /// The checksum of a log page is wrong, or its tag makes no sense.
+    Page(u32),
+    /// A log page that must hold something is erased.
+    Erased(u32),
+    /// ECC gave up on a log page.
+    Unreadable(u32),
+    /// A log page does not hold the chunk that an index says it holds.
+    NotThere { page: u32, offset: u16 },
+    /// An address points outside the log.
+    Address { page: u32, offset: u16, len: u16 },
+    /// A node does not decode.
+    Node(u32),
+    /// The node table has no such node though something points at it.
+    NoNode(u32),
+    /// A node is of another kind than the place that points at it wants.
+    NodeKind(u32),
+    /// A directory bucket does not decode: directory, bucket.
+    Directory(u32, u32),
+    /// The extended attributes of an inode do not decode.
+    Xattr(u32),
+    /// No valid anchor, or no valid checkpoint.
+    Root(&'static str),
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Damage::Page(page) => write!(f, "log page {page} is damaged (checksum)"),
+            Damage::Erased(page) => write!(f, "log page {page} is erased but should hold a chunk"),
+            Damage::Unreadable(page) => write!(f, "log page {page} has more wrong bits than ECC can correct"),
+            Damage::NotThere { page, offset } => {
+                write!(f, "log page {page} holds another chunk at byte {offset}")
+            }
+            Damage::Address { page, offset, len } => {
+                write!(f, "address outside the log (page {page}, byte {offset}, {len} bytes)")
+            }
+            Damage::Node(nid) => write!(f, "node {nid} is damaged"),
+            Damage::NoNode(nid) => write!(f, "node {nid} is not in the node table"),
+            Damage::NodeKind(nid) => write!(f, "node {nid} is of the wrong kind"),
+            Damage::Directory(ino, bucket) => write!(f, "directory {ino} is damaged in bucket {bucket}"),
+            Damage::Xattr(ino) => write!(f, "extended attributes of inode {ino} are damaged"),
+            Damage::Root(what) => write!(f, "{what}"),
+        }
+    }
+}
+
+impl From<Damage> for FsError {
+    fn from(damage: Damage) -> FsError {
+        FsError::new(Errno::Io, format!("{damage}"))
+    }
+}
+
+/// A failure of the chip as callers see it.
+pub(crate) fn device(error: NandError) -> FsError {
+    FsError::new(Errno::Io, format!("{error}"))
+}

@@ -1,0 +1,393 @@
+//! The content of files: read, write, truncate, reserve, seek.
+
+use alloc::{vec, vec::Vec};
+
+use pumice_media::Nand;
+use pumice_vfs::{Errno, FileKind, Result, Seek, SpaceMode};
+
+use crate::addr::Addr;
+use crate::codec::{len32, size};
+use crate::log::{META, SYNC};
+use crate::node::{Body, Inode, Map};
+use crate::pointers::MAX_ODD;
+use crate::tag::{ChunkKind, desc};
+use crate::volume::{Volume, block_index};
+
+impl<N: Nand> Volume<N> {
+    fn block_bytes(&self) -> u64 {
+        self.params.block.into()
+    }
+
+    /// The largest file, in bytes: as many blocks as tags can count.
+    pub(crate) fn file_max(&self) -> u64 {
+        u64::from(u32::MAX) * self.block_bytes()
+    }
+
+    /// Parts of `offset..offset + length` by block: block index, start within it, length.
+    fn parts(&self, offset: u64, length: usize) -> impl Iterator<Item = (u64, usize, usize)> + use<N> {
+        let block = self.block_bytes();
+        let (mut at, end) = (offset, offset + length as u64);
+        core::iter::from_fn(move || {
+            (at < end).then(|| {
+                let (index, start) = (at / block, at % block);
+                let length = (block - start).min(end - at);
+                at += length;
+                (index, size(start), size(length))
+            })
+        })
+    }
+
+    /// Reads a block into `out` from `start` on; what the chunk does not cover is zeros.
+    pub(crate) fn read_block(&mut self, ino: u32, index: u32, start: usize, out: &mut [u8]) -> Result<()> {
+        if let Some(bytes) = self.cache.get(ino, index) {
+            out.copy_from_slice(&bytes[start..start + out.len()]);
+            return Ok(());
+        }
+        let addr = self.map_get(ino, index)?;
+        if !addr.is_stored() {
+            out.fill(0);
+            return Ok(());
+        }
+        let want = desc(ChunkKind::Data, ino, index, addr.len.into());
+        self.log.read(addr, &want, |bytes| copy_padded(bytes.get(start..).unwrap_or_default(), out))
+    }
+
+    /// A whole block in memory to be changed, read if need be.
+    fn block_mut(&mut self, ino: u32, index: u32, fill: bool) -> Result<&mut Vec<u8>> {
+        if self.cache.get(ino, index).is_none() {
+            let mut bytes = vec![0; self.params.block as usize];
+            if fill {
+                self.read_block(ino, index, 0, &mut bytes)?;
+            }
+            self.cache.insert(ino, index, bytes, true);
+        }
+        self.cache.get_mut(ino, index).ok_or(Errno::Io.into())
+    }
+
+    /// Makes sure that a block that is about to be written has its space promised.
+    fn reserve_block(&mut self, ino: u32, index: u32) -> Result<bool> {
+        if self.cache.is_dirty(ino, index) || self.map_get(ino, index)? != Addr::NONE {
+            return Ok(false);
+        }
+        self.claim(self.block_bytes())?;
+        self.map_put(ino, index, Addr::RESERVED)?;
+        Ok(true)
+    }
+
+    /// Moves an inline body into blocks.
+    pub(crate) fn spill(&mut self, ino: u32) -> Result<()> {
+        let Body::Inline(bytes) = self.inode(ino)?.body.clone() else { return Ok(()) };
+        let block = self.params.block as usize;
+        self.claim(bytes.len() as u64 + self.block_bytes())?;
+        self.inode_mut(ino)?.body = Body::Mapped(Map::new());
+        for (index, part) in (0..).zip(bytes.chunks(block)) {
+            self.map_put(ino, index, Addr::RESERVED)?;
+            let mut whole = part.to_vec();
+            whole.resize(block, 0);
+            self.cache.insert(ino, index, whole, true);
+        }
+        Ok(())
+    }
+
+    /// Reads; returns how many bytes, fewer only at the end.
+    pub(crate) fn read_file(&mut self, ino: u32, offset: u64, out: &mut [u8]) -> Result<usize> {
+        let inode = self.inode(ino)?;
+        let length = size(inode.size.saturating_sub(offset)).min(out.len());
+        let out = &mut out[..length];
+        if length == 0 {
+            return Ok(0);
+        }
+        if let Body::Inline(bytes) = &inode.body {
+            copy_padded(bytes.get(size(offset)..).unwrap_or_default(), out);
+            return Ok(length);
+        }
+        let mut rest = out;
+        for (index, start, length) in self.parts(offset, length) {
+            let (part, tail) = rest.split_at_mut(length);
+            self.read_block(ino, block_index(index)?, start, part)?;
+            rest = tail;
+        }
+        Ok(length)
+    }
+
+    /// Writes, growing the file as needed; times are the caller's work.
+    pub(crate) fn write_file(&mut self, ino: u32, offset: u64, data: &[u8]) -> Result<()> {
+        let end = offset.checked_add(data.len() as u64).filter(|end| *end <= self.file_max());
+        let end = end.ok_or(Errno::FileTooBig)?;
+        if self.write_inline(ino, offset, data, end)? {
+            return Ok(());
+        }
+        let mut reserved = Vec::new();
+        for (index, _, _) in self.parts(offset, data.len()) {
+            match self.reserve_block(ino, block_index(index)?) {
+                Ok(fresh) => reserved.extend(fresh.then_some(index)),
+                Err(error) => {
+                    // An error leaves everything as it was.
+                    reserved.into_iter().try_for_each(|index| self.unmap(ino, index, index + 1))?;
+                    return Err(error);
+                }
+            }
+        }
+        let old_size = self.inode(ino)?.size;
+        let mut rest = data;
+        for (index, start, length) in self.parts(offset, data.len()) {
+            let (part, tail) = rest.split_at(length);
+            let whole = length == self.params.block as usize;
+            let fill = !whole && index * self.block_bytes() < old_size;
+            let block = self.block_mut(ino, block_index(index)?, fill)?;
+            block[start..start + length].copy_from_slice(part);
+            rest = tail;
+        }
+        if end > old_size {
+            self.nodes.inode_mut(&mut self.log, ino)?.size = end;
+        }
+        Ok(())
+    }
+
+    fn write_inline(&mut self, ino: u32, offset: u64, data: &[u8], end: u64) -> Result<bool> {
+        let params = self.params;
+        let inode = self.inode(ino)?;
+        if !matches!(inode.body, Body::Inline(_)) {
+            return Ok(false);
+        }
+        if end > Inode::inline_room(&params) as u64 {
+            self.spill(ino)?;
+            return Ok(false);
+        }
+        self.claim(data.len() as u64)?;
+        let inode = self.inode_mut(ino)?;
+        inode.size = inode.size.max(end);
+        if let Body::Inline(bytes) = &mut inode.body {
+            let start = size(offset);
+            bytes.resize(bytes.len().max(size(end)), 0);
+            bytes[start..start + data.len()].copy_from_slice(data);
+        }
+        Ok(true)
+    }
+
+    /// Sets the length; what is cut off is gone, what is added is a hole.
+    pub(crate) fn truncate(&mut self, ino: u32, length: u64) -> Result<()> {
+        if length > self.file_max() {
+            return Err(Errno::FileTooBig.into());
+        }
+        let params = self.params;
+        let inode = self.inode(ino)?;
+        let (old, room) = (inode.size, Inode::inline_room(&params));
+        if matches!(inode.body, Body::Inline(_)) && length > room as u64 {
+            self.spill(ino)?;
+        }
+        if length < old {
+            self.clear(ino, length, self.file_max())?;
+        }
+        let inode = self.inode_mut(ino)?;
+        inode.size = length;
+        if let Body::Inline(bytes) = &mut inode.body {
+            bytes.truncate(size(length));
+        }
+        // An emptied file may be small again.
+        if length == 0 && inode.blocks == 0 && inode.kind != FileKind::Dir {
+            let had_nodes =
+                matches!(&inode.body, Body::Mapped(map) if map.children.iter().any(|nid| *nid != 0));
+            if !had_nodes {
+                inode.body = Body::Inline(Vec::new());
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a range read as zeros: whole blocks become holes, parts are written.
+    pub(crate) fn clear(&mut self, ino: u32, from: u64, to: u64) -> Result<()> {
+        let block = self.block_bytes();
+        if let Body::Inline(_) = self.inode(ino)?.body {
+            if let Body::Inline(bytes) = &mut self.inode_mut(ino)?.body {
+                let end = bytes.len().min(size(to));
+                bytes.get_mut(size(from)..end).unwrap_or_default().fill(0);
+            }
+            return Ok(());
+        }
+        let (first, last) = (from.div_ceil(block), to / block);
+        if first > last {
+            return self.clear_part(ino, from, to);
+        }
+        self.clear_part(ino, from, first * block)?;
+        self.clear_part(ino, last * block, to)?;
+        if first < last {
+            self.pend(ino).unlogged = true;
+            self.cache.discard(ino, block_index(first)?, block_index(last - 1)?);
+            self.unmap(ino, first, last)?;
+        }
+        Ok(())
+    }
+
+    /// The same within a single block.
+    fn clear_part(&mut self, ino: u32, from: u64, to: u64) -> Result<()> {
+        let (index, start) = (from / self.block_bytes(), size(from % self.block_bytes()));
+        let length = size(to.saturating_sub(from));
+        if length == 0 || from >= self.inode(ino)?.size {
+            return Ok(());
+        }
+        let index = block_index(index)?;
+        if self.map_get(ino, index)?.is_stored() || self.cache.is_dirty(ino, index) {
+            self.block_mut(ino, index, true)?[start..start + length].fill(0);
+        }
+        Ok(())
+    }
+
+    /// Reserves, punches or zeroes a range.
+    pub(crate) fn allocate_file(
+        &mut self,
+        ino: u32,
+        mode: SpaceMode,
+        offset: u64,
+        length: u64,
+    ) -> Result<()> {
+        let end = offset.checked_add(length).filter(|end| *end <= self.file_max());
+        let end = end.ok_or(Errno::FileTooBig)?;
+        let (clear, reserve, keep_size) = match mode {
+            SpaceMode::PunchHole => (true, false, true),
+            SpaceMode::Reserve { keep_size } => (false, true, keep_size),
+            SpaceMode::Zero { keep_size } => (true, true, keep_size),
+        };
+        if reserve {
+            self.reserve_range(ino, offset, end)?;
+        }
+        if clear {
+            self.clear(ino, offset, end)?;
+        }
+        if reserve && clear {
+            // The holes that clearing made; their space was counted a moment ago.
+            self.reserve_range(ino, offset, end)?;
+        }
+        let inode = self.inode_mut(ino)?;
+        if !keep_size {
+            inode.size = inode.size.max(end);
+        }
+        Ok(())
+    }
+
+    fn reserve_range(&mut self, ino: u32, offset: u64, end: u64) -> Result<()> {
+        let params = self.params;
+        let inode = self.inode(ino)?;
+        if matches!(inode.body, Body::Inline(_)) {
+            if end <= Inode::inline_room(&params) as u64 {
+                return Ok(());
+            }
+            self.spill(ino)?;
+        }
+        let block = self.block_bytes();
+        let (first, last) = (offset / block, end.div_ceil(block));
+        // A request beyond all space is refused before the index is filled with promises.
+        if (last - first).saturating_mul(block) > self.total_bytes() {
+            return Err(Errno::NoSpace.into());
+        }
+        let mut done = Vec::new();
+        for index in first..last {
+            match self.reserve_block(ino, block_index(index)?) {
+                Ok(fresh) => done.extend(fresh.then_some(index)),
+                Err(error) => {
+                    done.into_iter().try_for_each(|index| self.unmap(ino, index, index + 1))?;
+                    return Err(error);
+                }
+            }
+        }
+        self.pend(ino).unlogged |= !done.is_empty();
+        Ok(())
+    }
+
+    /// The next data or hole.
+    pub(crate) fn seek_file(&mut self, ino: u32, offset: u64, what: Seek) -> Result<u64> {
+        let inode = self.inode(ino)?;
+        let length = inode.size;
+        if offset >= length {
+            return Err(Errno::NoAddress.into());
+        }
+        if matches!(inode.body, Body::Inline(_)) {
+            return Ok(if what == Seek::Data { offset } else { length });
+        }
+        let block = self.block_bytes();
+        let mut at = offset / block;
+        loop {
+            let found = self.next_data(ino, at)?;
+            match (what, found) {
+                (Seek::Data, Some(index)) if index * block < length => return Ok((index * block).max(offset)),
+                (Seek::Data, _) => return Err(Errno::NoAddress.into()),
+                (Seek::Hole, Some(index)) if index == at && at * block < length => at += 1,
+                (Seek::Hole, _) => return Ok((at * block).max(offset).min(length)),
+            }
+        }
+    }
+
+    /// The first block at or behind `at` that holds data, written or not.
+    fn next_data(&mut self, ino: u32, mut at: u64) -> Result<Option<u64>> {
+        while let Some((index, addr)) = self.map_next(ino, at)? {
+            if addr.is_stored() || self.cache.is_dirty(ino, block_index(index)?) {
+                return Ok(Some(index));
+            }
+            at = index + 1;
+        }
+        Ok(None)
+    }
+
+    /// Writes one changed block to the log.
+    pub(crate) fn write_back(&mut self, ino: u32, index: u32, sync: bool) -> Result<()> {
+        let old = self.map_get(ino, index)?;
+        let inode = self.inode(ino)?;
+        let (is_dir, file_size) = (inode.kind == FileKind::Dir, inode.size);
+        let Some(bytes) = self.cache.take(ino, index, is_dir) else { return Ok(()) };
+        let head = match (is_dir, sync) {
+            (true, _) => META,
+            (false, true) => SYNC,
+            (false, false) => self.user_head(old)?,
+        };
+        self.blocks.clock = self.blocks.clock.wrapping_add(u32::from(!is_dir));
+        let tail = size(file_size.saturating_sub(u64::from(index) * self.block_bytes()));
+        let short = !is_dir
+            && self.params.slots == 1
+            && (1..bytes.len()).contains(&tail)
+            && self.odd_pointers(ino, index)? < MAX_ODD;
+        let content = bytes.get(..tail).filter(|_| short).unwrap_or(&bytes);
+        let addr = self.append(head, desc(ChunkKind::Data, ino, index, content.len()), content)?;
+        let old = self.map_put(ino, index, addr)?;
+        self.release(old)?;
+        if !sync {
+            self.pend(ino).unlogged = true;
+        }
+        Ok(())
+    }
+
+    /// Writes changed blocks from `from` on, in order of inode and index, until `stop` says so.
+    pub(crate) fn write_back_from(
+        &mut self,
+        from: (u32, u32),
+        mut until: impl FnMut(&Volume<N>, (u32, u32)) -> bool,
+        sync: bool,
+    ) -> Result<()> {
+        let mut place = from;
+        while let Some((ino, index)) = self.cache.next_dirty(place) {
+            if until(self, (ino, index)) {
+                break;
+            }
+            self.write_back(ino, index, sync)?;
+            place = (ino, index.saturating_add(1));
+        }
+        Ok(())
+    }
+
+    /// Writes everything changed of all files and directories.
+    pub(crate) fn write_back_all(&mut self) -> Result<()> {
+        self.write_back_from((0, 0), |_, _| false, false)
+    }
+
+    /// Log pages that writing back everything changed may take.
+    pub(crate) fn write_back_pages(&self) -> u32 {
+        len32(self.cache.dirty_bytes()) / (self.params.block * self.params.slots) + 1
+    }
+}
+
+/// Copies what is there and fills the rest with zeros.
+fn copy_padded(from: &[u8], to: &mut [u8]) {
+    let length = from.len().min(to.len());
+    let (head, tail) = to.split_at_mut(length);
+    head.copy_from_slice(&from[..length]);
+    tail.fill(0);
+}

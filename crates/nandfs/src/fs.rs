@@ -1,0 +1,386 @@
+//! The volume as a [`FileSystem`].
+
+use alloc::vec::Vec;
+
+use pumice_media::{Nand, NandStats};
+use pumice_vfs::{
+    Attr, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceInfo,
+    SpaceMode, XattrMode,
+};
+
+use crate::api::{Info, MountOptions};
+use crate::lock::Lock;
+use crate::mount;
+use crate::node::Inode;
+use crate::nodes::ORPHANS;
+use crate::superblock::VERSION;
+use crate::volume::Volume;
+
+/// A mounted volume; it implements [`FileSystem`].
+pub struct NandFs<N: Nand> {
+    volume: Lock<Volume<N>>,
+}
+
+impl<N: Nand> NandFs<N> {
+    /// Mounts the volume on the chip. After a power cut this replays what fsync promised.
+    pub fn mount(nand: N, options: MountOptions) -> Result<NandFs<N>> {
+        Ok(NandFs { volume: Lock::new(mount::mount(nand, options)?) })
+    }
+
+    /// Writes everything back, marks the volume clean and gives the chip back.
+    pub fn unmount(self) -> Result<N> {
+        let mut volume = self.volume.into_inner().ok_or(Errno::Io)?;
+        if !volume.read_only && !volume.clean {
+            volume.held.clear();
+            while volume.reap_orphan()? {}
+            volume.make_room()?;
+            volume.checkpoint(true)?;
+        }
+        Ok(volume.unmount_log().flash.into_nand())
+    }
+
+    /// Gives the chip back as it is, as a crash of the host would.
+    pub fn abandon(self) -> Option<N> {
+        self.volume.into_inner().map(|volume| volume.unmount_log().flash.into_nand())
+    }
+
+    /// What is known about the volume.
+    pub fn info(&self) -> Result<Info> {
+        self.volume.with(|volume| {
+            let params = volume.params;
+            Ok(Info {
+                version: VERSION,
+                label: volume.superblock.label.clone(),
+                uuid: volume.superblock.uuid,
+                block_bytes: params.block,
+                node_bytes: params.node,
+                gang_pages: params.gang,
+                tag_in_spare: params.tag_in_spare,
+                checkpoints: volume.checkpoints,
+                clean: volume.clean,
+                good_blocks: params.blocks.saturating_sub(volume.blocks.bad),
+                free_blocks: volume.blocks.free,
+                bad_blocks: volume.blocks.bad,
+                inodes: volume.nodes.inodes,
+                fixed_memory_bytes: volume.fixed_memory(),
+            })
+        })
+    }
+
+    /// What the chip has done since it was opened.
+    pub fn stats(&self) -> Result<NandStats> {
+        self.volume.with(|volume| Ok(volume.log.flash.stats()))
+    }
+
+    /// Looks.
+    fn see<R>(&self, work: impl FnOnce(&mut Volume<N>) -> Result<R>) -> Result<R> {
+        self.volume.with(|volume| {
+            volume.look();
+            work(volume)
+        })
+    }
+
+    /// Changes something.
+    fn change<R>(&self, work: impl FnOnce(&mut Volume<N>) -> Result<R>) -> Result<R> {
+        self.volume.with(|volume| {
+            volume.begin()?;
+            work(volume)
+        })
+    }
+}
+
+/// The inode number as nodes have it; hidden inodes and numbers too large do not exist for callers.
+fn number(ino: Ino) -> Result<u32> {
+    match u32::try_from(ino.0) {
+        Ok(number) if number != 0 && number != ORPHANS => Ok(number),
+        _ => Err(Errno::Stale.into()),
+    }
+}
+
+impl<N: Nand> Volume<N> {
+    /// The inode of a number that a caller gave.
+    fn known(&mut self, ino: Ino) -> Result<u32> {
+        let number = number(ino)?;
+        if !self.nodes.has(number) && !self.nodes.addr(&mut self.log, number)?.is_stored() {
+            return Err(Errno::Stale.into());
+        }
+        match self.nodes.is_inode(&mut self.log, number)? {
+            true => Ok(number),
+            false => Err(Errno::Stale.into()),
+        }
+    }
+
+    /// A regular file.
+    fn known_file(&mut self, ino: Ino) -> Result<u32> {
+        let number = self.known(ino)?;
+        match self.inode(number)?.kind {
+            FileKind::File => Ok(number),
+            FileKind::Dir => Err(Errno::IsDir.into()),
+            _ => Err(Errno::Invalid.into()),
+        }
+    }
+
+    fn attributes(&mut self, ino: u32) -> Result<Attr> {
+        let block = u64::from(self.params.block);
+        let inode = self.inode(ino)?;
+        let is_dir = inode.kind == FileKind::Dir;
+        Ok(Attr {
+            ino: Ino(ino.into()),
+            kind: inode.kind,
+            perm: inode.perm.into(),
+            nlink: inode.nlink,
+            uid: inode.uid,
+            gid: inode.gid,
+            rdev: if is_dir { 0 } else { inode.rdev },
+            size: if is_dir { inode.size * 32 } else { inode.size },
+            allocated: u64::from(inode.blocks) * block,
+            atime: inode.atime,
+            mtime: inode.mtime,
+            ctime: inode.ctime,
+            btime: inode.btime,
+            generation: inode.generation,
+        })
+    }
+
+    fn set_attributes(&mut self, ino: u32, change: &SetAttr) -> Result<()> {
+        let now = self.now();
+        if let Some(size) = change.size {
+            match self.inode(ino)?.kind {
+                FileKind::File => self.truncate(ino, size)?,
+                FileKind::Dir => return Err(Errno::IsDir.into()),
+                _ => return Err(Errno::Invalid.into()),
+            }
+        }
+        if *change == SetAttr::default() {
+            return Ok(());
+        }
+        let inode: &mut Inode = self.inode_mut(ino)?;
+        if let Some(perm) = change.perm {
+            inode.perm = u16::try_from(perm & 0o7777).unwrap_or(0);
+        }
+        inode.uid = change.uid.unwrap_or(inode.uid);
+        inode.gid = change.gid.unwrap_or(inode.gid);
+        inode.atime = change.atime.unwrap_or(inode.atime);
+        inode.mtime = change.mtime.unwrap_or(if change.size.is_some() { now } else { inode.mtime });
+        inode.ctime = change.ctime.unwrap_or(now);
+        Ok(())
+    }
+
+    /// Notes that content changed; data tags tell it too, so fsync need not write the inode for it.
+    fn stamp_content(&mut self, ino: u32) -> Result<()> {
+        let now = self.now();
+        let inode = self.nodes.inode_mut(&mut self.log, ino)?;
+        (inode.mtime, inode.ctime) = (now, now);
+        Ok(())
+    }
+}
+
+impl<N: Nand> FileSystem for NandFs<N> {
+    fn space(&self) -> Result<SpaceInfo> {
+        self.see(|volume| {
+            let total = volume.total_bytes();
+            let free = total.saturating_sub(volume.used_bytes());
+            let free_inodes = free / u64::from(volume.params.node);
+            Ok(SpaceInfo {
+                block_bytes: volume.params.block,
+                total_bytes: total,
+                free_bytes: free,
+                inodes: volume.nodes.inodes + free_inodes,
+                free_inodes,
+                name_max: 255,
+            })
+        })
+    }
+
+    fn attr(&self, ino: Ino) -> Result<Attr> {
+        self.see(|volume| {
+            let ino = volume.known(ino)?;
+            volume.attributes(ino)
+        })
+    }
+
+    fn set_attr(&self, ino: Ino, change: &SetAttr) -> Result<Attr> {
+        self.change(|volume| {
+            let ino = volume.known(ino)?;
+            volume.set_attributes(ino, change)?;
+            volume.attributes(ino)
+        })
+    }
+
+    fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Attr> {
+        self.see(|volume| {
+            let dir = volume.known(dir)?;
+            let (ino, _) = volume.find(dir, name)?;
+            volume.attributes(ino)
+        })
+    }
+
+    fn parent(&self, dir: Ino) -> Result<Ino> {
+        self.see(|volume| {
+            let dir = volume.known(dir)?;
+            Ok(Ino(volume.directory(dir)?.parent.into()))
+        })
+    }
+
+    fn readlink(&self, ino: Ino) -> Result<Vec<u8>> {
+        self.see(|volume| {
+            let ino = volume.known(ino)?;
+            let inode = volume.inode(ino)?;
+            if inode.kind != FileKind::Symlink {
+                return Err(Errno::Invalid.into());
+            }
+            let mut target = alloc::vec![0; crate::codec::size(inode.size).min(4096)];
+            volume.read_file(ino, 0, &mut target)?;
+            Ok(target)
+        })
+    }
+
+    fn create(&self, dir: Ino, name: &[u8], node: &NewNode<'_>) -> Result<Attr> {
+        self.change(|volume| {
+            let dir = volume.known(dir)?;
+            let ino = volume.create_node(dir, name, node)?;
+            volume.attributes(ino)
+        })
+    }
+
+    fn link(&self, ino: Ino, dir: Ino, name: &[u8]) -> Result<Attr> {
+        self.change(|volume| {
+            let (ino, dir) = (volume.known(ino)?, volume.known(dir)?);
+            volume.link_node(ino, dir, name)?;
+            volume.attributes(ino)
+        })
+    }
+
+    fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()> {
+        self.change(|volume| {
+            let dir = volume.known(dir)?;
+            volume.unlink_node(dir, name, false)
+        })
+    }
+
+    fn rmdir(&self, dir: Ino, name: &[u8]) -> Result<()> {
+        self.change(|volume| {
+            let dir = volume.known(dir)?;
+            volume.unlink_node(dir, name, true)
+        })
+    }
+
+    fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
+        self.change(|volume| {
+            let (dir, to_dir) = (volume.known(dir)?, volume.known(to_dir)?);
+            volume.rename_node(dir, name, to_dir, to_name, mode)
+        })
+    }
+
+    fn hold(&self, ino: Ino) -> Result<()> {
+        self.see(|volume| {
+            let ino = volume.known(ino)?;
+            *volume.held.entry(ino).or_default() += 1;
+            Ok(())
+        })
+    }
+
+    fn release(&self, ino: Ino) -> Result<()> {
+        self.see(|volume| volume.release_node(number(ino)?))
+    }
+
+    fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        self.see(|volume| {
+            let ino = volume.known_file(ino)?;
+            volume.read_file(ino, offset, buffer)
+        })
+    }
+
+    fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()> {
+        // A call as large as the window is cut into pieces, each with room made for it.
+        const PIECE: usize = 64 << 10;
+        if data.is_empty() {
+            return self.see(|volume| volume.known_file(ino).map(|_| ()));
+        }
+        self.volume.with(|volume| {
+            for (piece, at) in data.chunks(PIECE).zip((offset..).step_by(PIECE)) {
+                volume.begin()?;
+                let ino = volume.known_file(ino)?;
+                volume.write_file(ino, at, piece)?;
+                volume.stamp_content(ino)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn allocate(&self, ino: Ino, mode: SpaceMode, offset: u64, length: u64) -> Result<()> {
+        self.change(|volume| {
+            let ino = volume.known_file(ino)?;
+            if length == 0 {
+                return Err(Errno::Invalid.into());
+            }
+            volume.allocate_file(ino, mode, offset, length)?;
+            volume.stamp_content(ino)
+        })
+    }
+
+    fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64> {
+        self.see(|volume| {
+            let ino = volume.known_file(ino)?;
+            volume.seek_file(ino, offset, what)
+        })
+    }
+
+    fn fsync(&self, ino: Ino, _data_only: bool) -> Result<()> {
+        self.see(|volume| {
+            let ino = volume.known(ino)?;
+            volume.fsync_node(ino)
+        })
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.see(Volume::sync_all)
+    }
+
+    fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
+        self.see(|volume| {
+            let dir = volume.known(dir)?;
+            volume.directory(dir)?;
+            volume.dir_list(dir, cookie, &mut |entry, next| {
+                each(DirEntry {
+                    name: entry.name,
+                    ino: Ino(entry.ino.into()),
+                    kind: entry.kind,
+                    cookie: next,
+                })
+            })
+        })
+    }
+
+    fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>> {
+        self.see(|volume| {
+            let ino = volume.known(ino)?;
+            volume.xattr_get(ino, name)
+        })
+    }
+
+    fn set_xattr(&self, ino: Ino, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
+        self.change(|volume| {
+            let ino = volume.known(ino)?;
+            volume.xattr_set(ino, name, Some(value), mode)
+        })
+    }
+
+    fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>> {
+        self.see(|volume| {
+            let ino = volume.known(ino)?;
+            volume.xattr_list(ino)
+        })
+    }
+
+    fn remove_xattr(&self, ino: Ino, name: &[u8]) -> Result<()> {
+        self.change(|volume| {
+            let ino = volume.known(ino)?;
+            volume.xattr_set(ino, name, None, XattrMode::Replace)
+        })
+    }
+
+    fn maintain(&self) -> Result<bool> {
+        self.see(Volume::maintain_some)
+    }
+}

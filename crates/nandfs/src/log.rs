@@ -1,0 +1,300 @@
+//! The log: heads that fill erase blocks page by page, and the window of blocks they may take next.
+//!
+//! A checkpoint names the blocks of the window; nothing else is opened before the next checkpoint, so recovery
+//! knows where to look. What happens to blocks is reported as events, in order, for the block table.
+
+use alloc::{collections::VecDeque, vec, vec::Vec};
+
+use pumice_media::{Nand, NandError};
+use pumice_vfs::{Errno, FsError, Timestamp};
+
+use crate::addr::Addr;
+use crate::codec::len16;
+use crate::error::{Damage, device};
+use crate::flash::Flash;
+use crate::params::Params;
+use crate::tag::{ChunkKind, Desc, LogKind, Tag, chunks, overflow_bytes};
+
+/// The head of nodes, directory blocks and table pages.
+pub(crate) const META: usize = 0;
+/// The head of data that fsync writes.
+pub(crate) const SYNC: usize = 1;
+/// The first head of data written back; further ones are colder.
+pub(crate) const DATA: usize = 2;
+
+/// Stands for the checkpoints, which are no head, where a head is recorded.
+pub(crate) const ROOT_HEAD: u8 = 15;
+
+/// A block that may be opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Spare {
+    pub(crate) block: u32,
+    /// Known to be erased; otherwise it is erased when it is taken.
+    pub(crate) erased: bool,
+}
+
+/// What happened to a block or a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    Erased(u32),
+    /// An erase failed; the block carries its mark.
+    Bad(u32),
+    /// A block was taken, by this head.
+    Opened(u32, u8),
+    Sealed(u32),
+    /// A program failed: what the block holds must move, then it is marked bad.
+    Failing(u32),
+    /// A chunk went to another place than its writer was told.
+    Moved {
+        desc: Desc,
+        from: Addr,
+        to: Addr,
+    },
+}
+
+/// An open block and the page being filled.
+struct Head {
+    kind: LogKind,
+    /// Block and index of the page being filled.
+    place: Option<(u32, u32)>,
+    payload: Vec<u8>,
+    used: usize,
+    descs: Vec<Desc>,
+}
+
+impl Head {
+    fn new(kind: LogKind) -> Head {
+        Head { kind, place: None, payload: Vec::new(), used: 0, descs: Vec::new() }
+    }
+}
+
+/// The log.
+pub(crate) struct Log<N> {
+    pub(crate) flash: Flash<N>,
+    params: Params,
+    /// Number of the next page programmed.
+    pub(crate) seq: u64,
+    heads: Vec<Head>,
+    pub(crate) window: VecDeque<Spare>,
+    events: VecDeque<Event>,
+    /// Pages since the last checkpoint that recovery would have to read.
+    pub(crate) scan_pages: u32,
+}
+
+impl<N: Nand> Log<N> {
+    pub(crate) fn new(flash: Flash<N>, params: Params, data_heads: usize) -> Log<N> {
+        let mut heads = vec![Head::new(LogKind::Meta), Head::new(LogKind::Sync)];
+        heads.extend((0..data_heads).map(|_| Head::new(LogKind::Data)));
+        Log { flash, params, seq: 1, heads, window: VecDeque::new(), events: VecDeque::new(), scan_pages: 0 }
+    }
+
+    pub(crate) fn head_count(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// Memory of the page buffers, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        (self.heads.len() + 4) * self.params.payload as usize + self.window.len() * size_of::<Spare>()
+    }
+
+    /// Where each head goes on, for the checkpoint; all pages must have been programmed.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Option<(u32, u32)>> + '_ {
+        self.heads.iter().map(|head| head.place)
+    }
+
+    /// Lets a head go on where a clean checkpoint left it.
+    pub(crate) fn resume(&mut self, head: usize, place: Option<(u32, u32)>) {
+        if let Some(head) = self.heads.get_mut(head) {
+            head.place = place;
+        }
+    }
+
+    /// True if a head is filling this block.
+    pub(crate) fn is_open(&self, block: u32) -> bool {
+        self.heads.iter().any(|head| head.place.is_some_and(|(open, _)| open == block))
+    }
+
+    /// Notes a failed program outside the heads.
+    pub(crate) fn report_failing(&mut self, block: u32) {
+        self.events.push_back(Event::Failing(block));
+    }
+
+    /// True if something happened that nobody took note of.
+    pub(crate) fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// The oldest event not yet seen.
+    pub(crate) fn next_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Takes the next block of the window, erasing it if need be.
+    pub(crate) fn take_block(&mut self, head: usize) -> Result<u32, FsError> {
+        loop {
+            // Strictly in order: recovery must know which blocks may have been touched last.
+            let Some(spare) = self.window.pop_front() else {
+                return Err(FsError::new(Errno::NoSpace, "no erased block is left".into()));
+            };
+            if spare.erased || self.erase(spare.block)? {
+                self.events.push_back(Event::Opened(spare.block, u8::try_from(head).unwrap_or(ROOT_HEAD)));
+                return Ok(spare.block);
+            }
+        }
+    }
+
+    /// Erases a block; false if it went bad.
+    pub(crate) fn erase(&mut self, block: u32) -> Result<bool, FsError> {
+        match self.flash.erase(block) {
+            Ok(()) => {
+                self.events.push_back(Event::Erased(block));
+                Ok(true)
+            }
+            Err(NandError::EraseFailed(_)) => {
+                self.flash.mark_bad(block)?;
+                self.events.push_back(Event::Bad(block));
+                Ok(false)
+            }
+            Err(error) => Err(device(error)),
+        }
+    }
+
+    /// Erases one block of the window that waits for it; false if none does.
+    pub(crate) fn erase_ahead(&mut self) -> Result<bool, FsError> {
+        let Some(place) = self.window.iter().position(|spare| !spare.erased) else { return Ok(false) };
+        let Some(block) = self.window.get(place).map(|spare| spare.block) else { return Ok(false) };
+        if self.erase(block)? {
+            if let Some(spare) = self.window.get_mut(place) {
+                spare.erased = true;
+            }
+        } else {
+            self.window.remove(place);
+        }
+        Ok(true)
+    }
+
+    /// Has the next blocks of the window erased again before use: they may have been touched.
+    pub(crate) fn doubt(&mut self, count: usize) {
+        self.window.iter_mut().take(count).for_each(|spare| spare.erased = false);
+    }
+
+    /// Adds a chunk to the page that a head is filling and says where it will be.
+    pub(crate) fn append(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<Addr, FsError> {
+        let (payload, spare_descs) = (self.params.payload as usize, self.params.spare_descs);
+        let fits = |head: &Head| {
+            let count = head.descs.len() + 1;
+            count < 255 && head.used + bytes.len() + overflow_bytes(count, spare_descs) <= payload
+        };
+        if !self.heads.get(head).is_some_and(fits) {
+            self.program(head, None)?;
+        }
+        if self.heads.get(head).is_some_and(|head| head.place.is_none()) {
+            let block = self.take_block(head)?;
+            self.resume(head, Some((block, 0)));
+        }
+        let params = self.params;
+        let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
+        let Some((block, index)) = open.place else { return Err(Errno::NoSpace.into()) };
+        open.payload.resize(payload, 0);
+        let end = open.used + bytes.len();
+        let Some(place) = open.payload.get_mut(open.used..end) else { return Err(Errno::Invalid.into()) };
+        place.copy_from_slice(bytes);
+        let addr =
+            Addr { page: params.page(block, index), offset: len16(open.used), len: len16(bytes.len()) };
+        open.used = end;
+        open.descs.push(desc);
+        Ok(addr)
+    }
+
+    /// Programs the page that a head is filling, full or not; `commit` marks it as the end of an fsync.
+    ///
+    /// If the chip says that the program failed, the page goes to a new block and its chunks are reported
+    /// as moved.
+    pub(crate) fn program(&mut self, head: usize, commit: Option<Timestamp>) -> Result<(), FsError> {
+        let params = self.params;
+        loop {
+            let seq = self.seq;
+            let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
+            let Some((block, index)) = open.place else { return Ok(()) };
+            if open.descs.is_empty() {
+                return Ok(());
+            }
+            let tag = Tag { log: open.kind, seq, commit, descs: open.descs.clone() };
+            let page = params.page(block, index);
+            let done = self.flash.program(page, &tag, &mut open.payload);
+            self.seq += 1;
+            match done {
+                Ok(()) => {
+                    open.used = 0;
+                    open.descs.clear();
+                    open.payload.fill(0);
+                    open.place = Some((block, index + 1)).filter(|_| index + 1 < params.pages_per_block);
+                    if open.place.is_none() {
+                        self.events.push_back(Event::Sealed(block));
+                    }
+                    self.scan_pages += u32::from(tag.log != LogKind::Data);
+                    return Ok(());
+                }
+                Err(NandError::ProgramFailed(_)) => self.move_page(head, block, page, &tag)?,
+                Err(error) => return Err(device(error)),
+            }
+        }
+    }
+
+    fn move_page(&mut self, head: usize, block: u32, page: u32, tag: &Tag) -> Result<(), FsError> {
+        self.events.push_back(Event::Failing(block));
+        let fresh = self.take_block(head)?;
+        self.resume(head, Some((fresh, 0)));
+        let to_page = self.params.page(fresh, 0);
+        for (offset, desc) in tag.chunks() {
+            let from = Addr { page, offset, len: desc.len };
+            self.events.push_back(Event::Moved { desc, from, to: Addr { page: to_page, ..from } });
+        }
+        Ok(())
+    }
+
+    /// The head whose page buffer holds this page.
+    fn buffered(&self, page: u32) -> Option<&Head> {
+        let here = |(block, index)| self.params.page(block, index) == page;
+        self.heads.iter().find(|head| head.used > 0 && head.place.is_some_and(here))
+    }
+
+    /// Reads the chunk at `addr`, which must be of this kind and id, and hands it to `take` with its descriptor.
+    pub(crate) fn read_as<T>(
+        &mut self,
+        addr: Addr,
+        kind: ChunkKind,
+        id: u32,
+        take: impl FnOnce(&[u8], Desc) -> T,
+    ) -> Result<T, FsError> {
+        let Addr { page, offset, len } = addr;
+        let end = usize::from(offset) + usize::from(len);
+        if page == 0 || page >= self.params.pages() || end > self.params.payload as usize {
+            return Err(Damage::Address { page, offset, len }.into());
+        }
+        let not_there = Damage::NotThere { page, offset };
+        let is_it = |desc: &Desc| desc.kind == kind && desc.id == id && desc.len == len;
+        if let Some(head) = self.buffered(page) {
+            let desc = chunks(&head.descs).find(|(at, desc)| *at == offset && is_it(desc));
+            let bytes = head.payload.get(usize::from(offset)..end);
+            return desc.zip(bytes).map(|((_, desc), bytes)| take(bytes, desc)).ok_or(not_there.into());
+        }
+        let found = self.flash.read(page)?;
+        let desc = found.tag.chunks().find(|(at, desc)| *at == offset && is_it(desc));
+        let bytes = found.payload.get(usize::from(offset)..end);
+        desc.zip(bytes).map(|((_, desc), bytes)| take(bytes, desc)).ok_or(not_there.into())
+    }
+
+    /// The same with the whole descriptor known.
+    pub(crate) fn read<T>(
+        &mut self,
+        addr: Addr,
+        want: &Desc,
+        take: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, FsError> {
+        let taken = self.read_as(addr, want.kind, want.id, |bytes, desc| {
+            (desc.index == want.index).then(|| take(bytes))
+        })?;
+        taken.ok_or(Damage::NotThere { page: addr.page, offset: addr.offset }.into())
+    }
+}

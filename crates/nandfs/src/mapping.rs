@@ -1,0 +1,386 @@
+//! Which chunk holds a block of a file: from the inode through index nodes (CFFS, 2.1, generalised).
+
+use alloc::vec::Vec;
+
+use pumice_media::Nand;
+use pumice_vfs::{Errno, Result};
+
+use crate::addr::Addr;
+use crate::codec::size;
+use crate::error::Damage;
+use crate::node::{Body, Index, IndexBody, Map};
+use crate::volume::{Volume, grow_to};
+
+/// Where the pointer of a block is kept.
+enum Place {
+    /// In the inode.
+    Direct(u64),
+    /// In an index node of height 1.
+    Node(u32, u64),
+    /// Nowhere: the block is in a hole.
+    Nowhere,
+}
+
+/// The way from an inode to a block: child of the inode, its height, and the block's place under it.
+struct Way {
+    child: usize,
+    height: u8,
+    rest: u64,
+}
+
+/// The shape of block maps.
+#[derive(Clone, Copy)]
+struct Shape {
+    fanout: u64,
+}
+
+impl Shape {
+    /// Blocks under a node of this height; a block pointer has height 0.
+    fn span(self, height: u8) -> u64 {
+        self.fanout.saturating_pow(height.into())
+    }
+
+    /// Blocks that an inode of this class can map.
+    fn capacity(self, class: u8) -> u64 {
+        ((self.fanout - 1) * self.span(class - 1)).saturating_add(self.span(class))
+    }
+
+    /// The way to a block below the capacity.
+    fn way(self, class: u8, block: u64) -> Way {
+        let unit = self.span(class - 1);
+        let low = (self.fanout - 1) * unit;
+        if block >= low {
+            let last = if class == 1 { 0 } else { self.fanout - 1 };
+            return Way { child: size(last), height: class, rest: block - low };
+        }
+        Way { child: size(block / unit), height: class - 1, rest: block % unit }
+    }
+
+    /// The first block under a child of the inode, and the child's height.
+    fn child_start(self, class: u8, child: u64) -> (u64, u8) {
+        let unit = self.span(class - 1);
+        if class == 1 || child == self.fanout - 1 {
+            ((self.fanout - 1) * unit, class)
+        } else {
+            (child * unit, class - 1)
+        }
+    }
+}
+
+impl<N: Nand> Volume<N> {
+    fn shape(&self) -> Shape {
+        Shape { fanout: self.params.fanout().into() }
+    }
+
+    fn map(&mut self, ino: u32) -> Result<Option<&Map>> {
+        match &self.inode(ino)?.body {
+            Body::Mapped(map) => Ok(Some(map)),
+            Body::Inline(_) => Ok(None),
+        }
+    }
+
+    /// The block map of an inode that is being changed; what data tags tell needs no other note.
+    fn map_mut(&mut self, ino: u32) -> Result<&mut Map> {
+        match &mut self.nodes.inode_mut(&mut self.log, ino)?.body {
+            Body::Mapped(map) => Ok(map),
+            Body::Inline(_) => Err(Damage::NodeKind(ino).into()),
+        }
+    }
+
+    fn locate(&mut self, ino: u32, block: u64, create: bool) -> Result<Place> {
+        let shape = self.shape();
+        let class = loop {
+            let Some(class) = self.map(ino)?.map(|map| map.class) else { return Ok(Place::Nowhere) };
+            if block < shape.capacity(class) {
+                break class;
+            }
+            if !create {
+                return Ok(Place::Nowhere);
+            }
+            self.raise_class(ino)?;
+        };
+        let Way { child, mut height, mut rest } = shape.way(class, block);
+        if height == 0 {
+            return Ok(Place::Direct(block));
+        }
+        let known = self.map(ino)?.and_then(|map| map.children.get(child)).copied().unwrap_or(0);
+        let mut nid = match known {
+            0 if !create => return Ok(Place::Nowhere),
+            0 => {
+                let nid = self.add_index(Index::new(ino, height))?;
+                let map = self.map_mut(ino)?;
+                grow_to(&mut map.children, child as u64);
+                map.children[child] = nid;
+                nid
+            }
+            nid => nid,
+        };
+        while height > 1 {
+            let stride = shape.span(height - 1);
+            nid = match self.child_of(nid, rest / stride)? {
+                0 if !create => return Ok(Place::Nowhere),
+                0 => self.add_child(ino, nid, rest / stride, height - 1)?,
+                child => child,
+            };
+            (rest, height) = (rest % stride, height - 1);
+        }
+        Ok(Place::Node(nid, rest))
+    }
+
+    fn child_of(&mut self, nid: u32, slot: u64) -> Result<u32> {
+        match &self.nodes.index(&mut self.log, nid)?.body {
+            IndexBody::Nodes { children, .. } => Ok(children.get(size(slot)).copied().unwrap_or(0)),
+            IndexBody::Blocks(_) => Err(Damage::NodeKind(nid).into()),
+        }
+    }
+
+    fn set_child(&mut self, nid: u32, slot: u64, child: u32) -> Result<()> {
+        match &mut self.nodes.index_mut(&mut self.log, nid)?.body {
+            IndexBody::Nodes { children, .. } => {
+                grow_to(children, slot);
+                children[size(slot)] = child;
+                Ok(())
+            }
+            IndexBody::Blocks(_) => Err(Damage::NodeKind(nid).into()),
+        }
+    }
+
+    fn add_child(&mut self, ino: u32, nid: u32, slot: u64, height: u8) -> Result<u32> {
+        let child = self.add_index(Index::new(ino, height))?;
+        self.set_child(nid, slot, child)?;
+        Ok(child)
+    }
+
+    /// Makes room for larger block indices: what hung under the inode and its last child is dealt out to two
+    /// index nodes (CFFS, 2.3, changes i-class 1 to 2 in the same way).
+    fn raise_class(&mut self, ino: u32) -> Result<()> {
+        let fanout = size(self.shape().fanout);
+        let map = self.map_mut(ino)?;
+        let class = map.class;
+        let old = core::mem::replace(map, Map { class: class + 1, direct: Vec::new(), children: Vec::new() });
+        if class >= 7 {
+            return Err(Errno::FileTooBig.into());
+        }
+        let children = if class == 1 {
+            self.deal_blocks(ino, old, fanout)?
+        } else {
+            // Index nodes change their parent, which replaying nodes one by one cannot follow.
+            self.pend(ino).needs_checkpoint = true;
+            self.deal_nodes(ino, old, fanout)?
+        };
+        self.map_mut(ino)?.children = children;
+        Ok(())
+    }
+
+    fn deal_blocks(&mut self, ino: u32, old: Map, fanout: usize) -> Result<Vec<u32>> {
+        let mut units = old.direct;
+        let last = old.children.first().copied().unwrap_or(0);
+        if last != 0 {
+            units.resize(fanout - 1, Addr::NONE);
+            if let IndexBody::Blocks(blocks) = &mut self.nodes.index_mut(&mut self.log, last)?.body {
+                units.append(blocks);
+            }
+        }
+        let rest = units.split_off(fanout.min(units.len()));
+        let first = Index { owner: ino, body: IndexBody::Blocks(units) };
+        let mut children = Vec::new();
+        children.push(self.add_index(first)?);
+        if last != 0 {
+            self.nodes.index_mut(&mut self.log, last)?.body = IndexBody::Blocks(rest);
+            children.push(last);
+        }
+        Ok(children)
+    }
+
+    fn deal_nodes(&mut self, ino: u32, old: Map, fanout: usize) -> Result<Vec<u32>> {
+        let mut units = old.children;
+        let last = if units.len() == fanout { units.pop().unwrap_or(0) } else { 0 };
+        if last != 0
+            && let IndexBody::Nodes { children, .. } = &mut self.nodes.index_mut(&mut self.log, last)?.body
+        {
+            units.append(children);
+        }
+        let rest = units.split_off(fanout.min(units.len()));
+        let nodes = |children| IndexBody::Nodes { height: old.class, children };
+        let mut children = Vec::new();
+        children.push(self.add_index(Index { owner: ino, body: nodes(units) })?);
+        if last != 0 {
+            self.nodes.index_mut(&mut self.log, last)?.body = nodes(rest);
+            children.push(last);
+        }
+        Ok(children)
+    }
+
+    /// The chunk of a block, [`Addr::NONE`] in a hole.
+    pub(crate) fn map_get(&mut self, ino: u32, block: u32) -> Result<Addr> {
+        let addr = match self.locate(ino, block.into(), false)? {
+            Place::Direct(slot) => self.map(ino)?.and_then(|map| map.direct.get(size(slot))).copied(),
+            Place::Node(nid, slot) => match &self.nodes.index(&mut self.log, nid)?.body {
+                IndexBody::Blocks(blocks) => blocks.get(size(slot)).copied(),
+                IndexBody::Nodes { .. } => return Err(Damage::NodeKind(nid).into()),
+            },
+            Place::Nowhere => None,
+        };
+        Ok(addr.unwrap_or(Addr::NONE))
+    }
+
+    /// Points a block at another chunk and returns the one it had, which is not released here.
+    pub(crate) fn map_put(&mut self, ino: u32, block: u32, addr: Addr) -> Result<Addr> {
+        let list = match self.locate(ino, block.into(), addr != Addr::NONE)? {
+            Place::Direct(slot) => Some((&mut self.map_mut(ino)?.direct, slot)),
+            Place::Node(nid, slot) => match &mut self.nodes.index_mut(&mut self.log, nid)?.body {
+                IndexBody::Blocks(blocks) => Some((blocks, slot)),
+                IndexBody::Nodes { .. } => return Err(Damage::NodeKind(nid).into()),
+            },
+            Place::Nowhere => None,
+        };
+        let Some((list, slot)) = list else { return Ok(Addr::NONE) };
+        grow_to(list, slot);
+        let old = core::mem::replace(&mut list[size(slot)], addr);
+        self.count_block(ino, old, addr)?;
+        Ok(old)
+    }
+
+    fn count_block(&mut self, ino: u32, old: Addr, new: Addr) -> Result<()> {
+        let (before, after) = (old != Addr::NONE, new != Addr::NONE);
+        if before != after {
+            let inode = self.nodes.inode_mut(&mut self.log, ino)?;
+            inode.blocks = (inode.blocks + u32::from(after)).saturating_sub(u32::from(before));
+            self.data_blocks = (self.data_blocks + u64::from(after)).saturating_sub(u64::from(before));
+        }
+        Ok(())
+    }
+
+    /// Pointers in long form in the node that holds a block's pointer.
+    pub(crate) fn odd_pointers(&mut self, ino: u32, block: u32) -> Result<usize> {
+        let params = self.params;
+        let list = match self.locate(ino, block.into(), false)? {
+            Place::Direct(_) => self.map(ino)?.map(|map| &map.direct),
+            Place::Node(nid, _) => match &self.nodes.index(&mut self.log, nid)?.body {
+                IndexBody::Blocks(blocks) => Some(blocks),
+                IndexBody::Nodes { .. } => None,
+            },
+            Place::Nowhere => None,
+        };
+        let odd =
+            |list: &Vec<Addr>| list.iter().filter(|addr| crate::pointers::is_odd(**addr, &params)).count();
+        Ok(list.map_or(0, odd))
+    }
+
+    /// The first block at or behind `from` that is not in a hole.
+    pub(crate) fn map_next(&mut self, ino: u32, from: u64) -> Result<Option<(u64, Addr)>> {
+        let shape = self.shape();
+        let Some(map) = self.map(ino)?.cloned() else { return Ok(None) };
+        if map.class == 1
+            && let Some(found) = first_block(&map.direct, 0, from)
+        {
+            return Ok(Some(found));
+        }
+        for (child, nid) in (0..).zip(&map.children) {
+            let (start, height) = shape.child_start(map.class, child);
+            if *nid != 0
+                && start.saturating_add(shape.span(height)) > from
+                && let Some(found) = self.next_under(*nid, start, from)?
+            {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_under(&mut self, nid: u32, start: u64, from: u64) -> Result<Option<(u64, Addr)>> {
+        let shape = self.shape();
+        let (height, children) = match &self.nodes.index(&mut self.log, nid)?.body {
+            IndexBody::Blocks(blocks) => return Ok(first_block(blocks, start, from)),
+            IndexBody::Nodes { height, children } => (*height, children.clone()),
+        };
+        let span = shape.span(height - 1);
+        for (slot, child) in (0..).zip(children) {
+            let start = start.saturating_add(span.saturating_mul(slot));
+            if child == 0 || start.saturating_add(span) <= from {
+                continue;
+            }
+            self.expect_height(child, height - 1)?;
+            if let Some(found) = self.next_under(child, start, from)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Heights fall by one from parent to child: so no damage can lead in a circle.
+    fn expect_height(&mut self, nid: u32, height: u8) -> Result<()> {
+        match self.nodes.index(&mut self.log, nid)?.height() == height {
+            true => Ok(()),
+            false => Err(Damage::NodeKind(nid).into()),
+        }
+    }
+
+    /// Makes a hole of the blocks `from..to` and takes away index nodes that nothing hangs under any more.
+    pub(crate) fn unmap(&mut self, ino: u32, from: u64, to: u64) -> Result<()> {
+        let shape = self.shape();
+        let Some(map) = self.map(ino)?.cloned() else { return Ok(()) };
+        if map.class == 1 {
+            for block in from..to.min(map.direct.len() as u64) {
+                let old = self.map_put(ino, crate::volume::block_index(block)?, Addr::NONE)?;
+                self.release(old)?;
+            }
+        }
+        for (child, nid) in (0..).zip(&map.children) {
+            let (start, height) = shape.child_start(map.class, child);
+            if *nid == 0 || start >= to || start.saturating_add(shape.span(height)) <= from {
+                continue;
+            }
+            self.expect_height(*nid, height)?;
+            if self.unmap_under(ino, *nid, start, from, to)? {
+                self.map_mut(ino)?.children[size(child)] = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same below an index node; true if the node is gone.
+    fn unmap_under(&mut self, ino: u32, nid: u32, start: u64, from: u64, to: u64) -> Result<bool> {
+        let shape = self.shape();
+        let index = self.nodes.index(&mut self.log, nid)?.clone();
+        match index.body {
+            IndexBody::Blocks(blocks) => {
+                for (slot, addr) in (0..).zip(blocks) {
+                    let block = start + slot;
+                    if addr == Addr::NONE || block < from || block >= to {
+                        continue;
+                    }
+                    if let IndexBody::Blocks(blocks) = &mut self.nodes.index_mut(&mut self.log, nid)?.body {
+                        blocks[size(slot)] = Addr::NONE;
+                    }
+                    self.count_block(ino, addr, Addr::NONE)?;
+                    self.release(addr)?;
+                }
+            }
+            IndexBody::Nodes { height, children } => {
+                let span = shape.span(height - 1);
+                for (slot, child) in (0..).zip(children) {
+                    let start = start.saturating_add(span.saturating_mul(slot));
+                    if child == 0 || start >= to || start.saturating_add(span) <= from {
+                        continue;
+                    }
+                    self.expect_height(child, height - 1)?;
+                    if self.unmap_under(ino, child, start, from, to)? {
+                        self.set_child(nid, slot, 0)?;
+                    }
+                }
+            }
+        }
+        if !self.nodes.index(&mut self.log, nid)?.is_empty() {
+            return Ok(false);
+        }
+        self.pend(ino).needs_checkpoint = true;
+        self.remove_node(nid)?;
+        Ok(true)
+    }
+}
+
+fn first_block(blocks: &[Addr], start: u64, from: u64) -> Option<(u64, Addr)> {
+    let found = (start..).zip(blocks).find(|(block, addr)| *block >= from && **addr != Addr::NONE);
+    found.map(|(block, addr)| (block, *addr))
+}

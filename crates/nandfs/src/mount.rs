@@ -1,0 +1,153 @@
+//! Format and mount.
+
+use alloc::{boxed::Box, format};
+
+use pumice_media::Nand;
+use pumice_vfs::{Errno, FsError, Result};
+
+use crate::api::{FormatOptions, MountOptions, Progress};
+use crate::blocks::State;
+use crate::error::Damage;
+use crate::flash::Flash;
+use crate::log::{Log, Spare};
+use crate::namespace::empty_directory;
+use crate::nodes::{ORPHANS, ROOT, inode_node};
+use crate::params::{ANCHOR_BLOCKS, Params};
+use crate::roots::{Roots, find, find_anchor};
+use crate::superblock::Superblock;
+use crate::volume::{Volume, data_classes};
+
+/// The least memory for caches, in bytes.
+const BUDGET_MIN: usize = 256 << 10;
+
+fn params_of<N: Nand>(nand: &N) -> Result<Params> {
+    let geometry = nand.geometry();
+    Params::of(&geometry).ok_or_else(|| {
+        let text = format!(
+            "a chip of {} blocks of {} pages of {} bytes is too small for a file system",
+            geometry.blocks, geometry.pages_per_block, geometry.page_bytes
+        );
+        FsError::new(Errno::Invalid, text)
+    })
+}
+
+/// True if the chip carries this file system.
+pub(crate) fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
+    let Ok(params) = params_of(nand) else { return Ok(false) };
+    match find_anchor(&mut Flash::new(nand, params), &params) {
+        Ok(found) => Ok(found.is_some()),
+        Err(error) if error.errno() == Errno::NotSupported => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes an empty file system.
+pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: Progress<'_>) -> Result<()> {
+    let params = params_of(nand)?;
+    let superblock = Superblock {
+        uuid: options.uuid,
+        label: options.label.clone(),
+        geometry: nand.geometry(),
+        read_only: false,
+        checkpoint_block: 0,
+    };
+    let log = Log::new(Flash::new(nand, params), params, data_classes(&params).into());
+    let clock = Box::new(pumice_vfs::Timestamp::default);
+    let mut volume = Volume::empty(log, params, superblock, Roots::blank(&params), clock, BUDGET_MIN);
+    volume.prepare_blocks(options.erased, progress)?;
+    for (nid, nlink, perm) in [(ROOT, 2, 0o755), (ORPHANS, 2, 0)] {
+        volume.nodes.add_at(nid, inode_node(empty_directory(nid, perm, nlink, options.created)));
+    }
+    // The first blocks are taken before any checkpoint names a window: nothing can be lost yet.
+    volume.checkpoint(true)
+}
+
+impl<N: Nand> Volume<N> {
+    /// Finds the bad blocks, erases the rest, and opens a first window.
+    fn prepare_blocks(&mut self, erased: bool, progress: Progress<'_>) -> Result<()> {
+        let blocks = self.params.blocks;
+        let mut good = 0;
+        for block in 0..blocks {
+            if block % 256 == 0 {
+                progress(block.into(), blocks.into());
+            }
+            let bad = self.log.flash.is_bad(block)? || !(erased || self.log.erase(block)?);
+            while self.log.next_event().is_some() {}
+            let state = match (bad, block < ANCHOR_BLOCKS) {
+                (true, _) => State::Bad,
+                (false, true) => State::Anchor,
+                (false, false) => State::Erased,
+            };
+            self.blocks.free += u32::from(state == State::Erased);
+            if state == State::Erased {
+                good += 1;
+                if self.log.window.len() < self.limits.window.min(32) {
+                    self.log.window.push_back(Spare { block, erased: true });
+                }
+                continue;
+            }
+            // Counting starts here: so far the table says that every block is free.
+            self.blocks.free += 1;
+            self.blocks.update(&mut self.log, block, |usage| usage.state = state)?;
+        }
+        progress(blocks.into(), blocks.into());
+        if good < 32 {
+            return Err(FsError::new(
+                Errno::Invalid,
+                format!("only {good} good blocks: too few for a file system"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Mounts.
+pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>> {
+    let params = params_of(&nand)?;
+    let geometry = nand.geometry();
+    let mut flash = Flash::new(nand, params);
+    let found = find(&mut flash, &params)?;
+    if found.superblock.geometry != geometry {
+        return Err(Damage::Root("the volume was made for a chip of another shape").into());
+    }
+    let checkpoint = found.checkpoint;
+    let log = Log::new(flash, params, data_classes(&params).into());
+    let budget = options.cache_bytes.max(BUDGET_MIN);
+    let mut volume = Volume::empty(log, params, found.superblock, found.roots, options.clock, budget);
+    volume.read_only = options.read_only || volume.superblock.read_only;
+    volume.clean = checkpoint.clean;
+    volume.checkpoints = checkpoint.number;
+    volume.data_blocks = checkpoint.data_blocks;
+    volume.cursor = checkpoint.cursor.clamp(ANCHOR_BLOCKS, params.blocks - 1);
+    volume.log.seq = checkpoint.seq + 1;
+    volume.nodes.next_nid = checkpoint.next_nid;
+    volume.nodes.inodes = checkpoint.inodes;
+    volume.nodes.bytes = checkpoint.node_bytes;
+    volume.nodes.free.clone_from(&checkpoint.free_nids);
+    (volume.nodes.table.root, volume.nodes.table.height) = checkpoint.node_root;
+    volume.nodes.table.overlay.extend(checkpoint.node_journal.iter().copied());
+    volume.blocks.free = checkpoint.free_blocks;
+    volume.blocks.bad = checkpoint.bad_blocks;
+    volume.blocks.clock = checkpoint.clock;
+    volume.blocks.failing.clone_from(&checkpoint.failing);
+    volume.blocks.dying.clone_from(&checkpoint.dying);
+    volume.blocks.lost_dead = checkpoint.lost_dead;
+    (volume.blocks.table.root, volume.blocks.table.height) = checkpoint.block_root;
+    volume.blocks.table.overlay.extend(checkpoint.block_journal.iter().copied());
+    volume.log.window = checkpoint.window.iter().copied().collect();
+    if checkpoint.clean {
+        for (head, place) in checkpoint.heads.iter().enumerate() {
+            volume.log.resume(head, *place);
+        }
+        // The checkpoint that ends the clean state may have been cut off in a block that it had just taken.
+        if volume.roots.is_full(&params) {
+            volume.log.doubt(2);
+        }
+        return Ok(volume);
+    }
+    volume.recover(&checkpoint)?;
+    if !volume.read_only {
+        volume.checkpoint(false)?;
+    }
+    Ok(volume)
+}

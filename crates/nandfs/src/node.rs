@@ -1,0 +1,342 @@
+//! Nodes: inodes and the index nodes of large files (SPEC, "Nodes").
+//!
+//! An inode of class 1 points straight at its blocks but for the last entry, which is an index node; class 2
+//! points at index nodes but for the last entry, which is one level higher; and so on (CFFS, 2.1).
+
+use alloc::{vec, vec::Vec};
+
+use pumice_vfs::{FileKind, Timestamp};
+
+use crate::addr::Addr;
+use crate::codec::{Put, Reader, len16};
+use crate::params::Params;
+use crate::pointers;
+
+const TAG_INODE: u8 = 1;
+const TAG_INDEX: u8 = 2;
+const BODY_INLINE: u8 = 0;
+const BODY_MAPPED: u8 = 1;
+
+/// Extended attributes up to this many bytes live in the inode.
+pub(crate) const XATTR_INLINE: usize = 192;
+/// Bytes of an inode besides name, attributes and body.
+const FIXED: usize = 102;
+
+/// What hangs under an inode.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Body {
+    /// The content itself: a small file, a link's target, a small directory's entries.
+    Inline(Vec<u8>),
+    /// Pointers.
+    Mapped(Map),
+}
+
+/// The top of a block map.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Map {
+    /// 1 upwards.
+    pub(crate) class: u8,
+    /// Blocks, in class 1.
+    pub(crate) direct: Vec<Addr>,
+    /// Index nodes by node id, 0 for none: one in class 1, up to `fanout` in others.
+    pub(crate) children: Vec<u32>,
+}
+
+impl Map {
+    pub(crate) fn new() -> Map {
+        Map { class: 1, direct: Vec::new(), children: Vec::new() }
+    }
+}
+
+/// An inode.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Inode {
+    pub(crate) kind: FileKind,
+    pub(crate) perm: u16,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) nlink: u32,
+    pub(crate) rdev: u32,
+    pub(crate) generation: u32,
+    /// Bytes of a file or a link's target; entries of a directory.
+    pub(crate) size: u64,
+    /// Blocks mapped or reserved.
+    pub(crate) blocks: u32,
+    /// A directory this inode was last given a name in, and the name: for rescue and roll-forward.
+    pub(crate) parent: u32,
+    pub(crate) name: Vec<u8>,
+    pub(crate) atime: Timestamp,
+    pub(crate) mtime: Timestamp,
+    pub(crate) ctime: Timestamp,
+    pub(crate) btime: Timestamp,
+    /// Hidden inode that holds the extended attributes, 0 if they are inline.
+    pub(crate) xattr_ino: u32,
+    pub(crate) xattr: Vec<u8>,
+    pub(crate) body: Body,
+}
+
+/// An index node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Index {
+    /// The inode it belongs to.
+    pub(crate) owner: u32,
+    pub(crate) body: IndexBody,
+}
+
+/// What an index node points at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum IndexBody {
+    /// Height 1: blocks.
+    Blocks(Vec<Addr>),
+    /// Height 2 and more: index nodes one level lower.
+    Nodes { height: u8, children: Vec<u32> },
+}
+
+/// Either.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Node {
+    Inode(alloc::boxed::Box<Inode>),
+    Index(Index),
+}
+
+impl Inode {
+    /// Bytes that an inline body may have; a longer name or more attributes never drive it out.
+    pub(crate) fn inline_room(params: &Params) -> usize {
+        params.node as usize - FIXED - 255 - XATTR_INLINE
+    }
+
+    fn encode(&self, params: &Params, out: &mut Vec<u8>) {
+        out.put_u8(TAG_INODE);
+        out.put_u8(kind_number(self.kind));
+        out.put_u16(self.perm);
+        for value in [self.uid, self.gid, self.nlink, self.rdev, self.generation, self.blocks, self.parent] {
+            out.put_u32(value);
+        }
+        out.put_u64(self.size);
+        for time in [self.atime, self.mtime, self.ctime, self.btime] {
+            out.put_i64(time.seconds);
+            out.put_u32(time.nanos);
+        }
+        out.put_u32(self.xattr_ino);
+        out.put_u8(u8::try_from(self.name.len()).unwrap_or(u8::MAX));
+        out.put(&self.name);
+        out.put_u16(len16(self.xattr.len()));
+        out.put(&self.xattr);
+        match &self.body {
+            Body::Inline(bytes) => {
+                out.put_u8(BODY_INLINE);
+                out.put_u16(len16(bytes.len()));
+                out.put(bytes);
+            }
+            Body::Mapped(map) => {
+                out.put_u8(BODY_MAPPED);
+                out.put_u8(map.class);
+                pointers::encode(&map.direct, params, out);
+                put_children(&map.children, out);
+            }
+        }
+    }
+
+    fn decode(reader: &mut Reader<'_>, params: &Params) -> Option<Inode> {
+        let kind = kind_from(reader.u8()?)?;
+        let perm = reader.u16()?;
+        let mut numbers = [0u32; 7];
+        for number in &mut numbers {
+            *number = reader.u32()?;
+        }
+        let [uid, gid, nlink, rdev, generation, blocks, parent] = numbers;
+        let size = reader.u64()?;
+        let mut times = [Timestamp::default(); 4];
+        for time in &mut times {
+            *time = Timestamp { seconds: reader.i64()?, nanos: reader.u32()? };
+        }
+        let [atime, mtime, ctime, btime] = times;
+        let xattr_ino = reader.u32()?;
+        let name_len = usize::from(reader.u8()?);
+        let name = reader.bytes(name_len)?.to_vec();
+        let xattr_len = usize::from(reader.u16()?);
+        let xattr = reader.bytes(xattr_len)?.to_vec();
+        let body = Self::decode_body(reader, params)?;
+        (perm <= 0o7777 && times.iter().all(|time| time.nanos < 1_000_000_000)).then_some(Inode {
+            kind,
+            perm,
+            uid,
+            gid,
+            nlink,
+            rdev,
+            generation,
+            size,
+            blocks,
+            parent,
+            name,
+            atime,
+            mtime,
+            ctime,
+            btime,
+            xattr_ino,
+            xattr,
+            body,
+        })
+    }
+
+    fn decode_body(reader: &mut Reader<'_>, params: &Params) -> Option<Body> {
+        let fanout = params.fanout() as usize;
+        match reader.u8()? {
+            BODY_INLINE => {
+                let len = usize::from(reader.u16()?);
+                Some(Body::Inline(reader.bytes(len)?.to_vec()))
+            }
+            BODY_MAPPED => {
+                let class = reader.u8()?;
+                let direct = pointers::decode(reader, params, fanout - 1)?;
+                let children = take_children(reader, if class == 1 { 1 } else { fanout })?;
+                let sound = (1..=7).contains(&class) && (class == 1 || direct.is_empty());
+                sound.then_some(Body::Mapped(Map { class, direct, children }))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Index {
+    pub(crate) fn new(owner: u32, height: u8) -> Index {
+        let body = match height {
+            1 => IndexBody::Blocks(Vec::new()),
+            _ => IndexBody::Nodes { height, children: Vec::new() },
+        };
+        Index { owner, body }
+    }
+
+    pub(crate) fn height(&self) -> u8 {
+        match &self.body {
+            IndexBody::Blocks(_) => 1,
+            IndexBody::Nodes { height, .. } => *height,
+        }
+    }
+
+    /// True if nothing hangs under it.
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.body {
+            IndexBody::Blocks(blocks) => blocks.iter().all(|addr| *addr == Addr::NONE),
+            IndexBody::Nodes { children, .. } => children.iter().all(|nid| *nid == 0),
+        }
+    }
+
+    fn encode(&self, params: &Params, out: &mut Vec<u8>) {
+        out.put_u8(TAG_INDEX);
+        out.put_u8(self.height());
+        out.put_u32(self.owner);
+        match &self.body {
+            IndexBody::Blocks(blocks) => pointers::encode(blocks, params, out),
+            IndexBody::Nodes { children, .. } => put_children(children, out),
+        }
+    }
+
+    fn decode(reader: &mut Reader<'_>, params: &Params) -> Option<Index> {
+        let fanout = params.fanout() as usize;
+        let height = reader.u8()?;
+        let owner = reader.u32()?;
+        let body = match height {
+            1 => IndexBody::Blocks(pointers::decode(reader, params, fanout)?),
+            2..=7 => IndexBody::Nodes { height, children: take_children(reader, fanout)? },
+            _ => return None,
+        };
+        Some(Index { owner, body })
+    }
+}
+
+impl Node {
+    /// The inode that the node belongs to, for node `nid`.
+    pub(crate) fn owner(&self, nid: u32) -> u32 {
+        match self {
+            Node::Inode(_) => nid,
+            Node::Index(index) => index.owner,
+        }
+    }
+
+    /// The bytes of the node; at most `params.node`.
+    pub(crate) fn encode(&self, params: &Params) -> Vec<u8> {
+        let mut out = Vec::with_capacity(params.node as usize / 2);
+        match self {
+            Node::Inode(inode) => inode.encode(params, &mut out),
+            Node::Index(index) => index.encode(params, &mut out),
+        }
+        out
+    }
+
+    /// The node of these bytes; `None` if anything is out of range.
+    pub(crate) fn decode(bytes: &[u8], params: &Params) -> Option<Node> {
+        let mut reader = Reader(bytes);
+        match reader.u8()? {
+            TAG_INODE => {
+                Inode::decode(&mut reader, params).map(|inode| Node::Inode(alloc::boxed::Box::new(inode)))
+            }
+            TAG_INDEX => Index::decode(&mut reader, params).map(Node::Index),
+            _ => None,
+        }
+    }
+
+    /// Memory it takes, roughly, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        match self {
+            Node::Inode(inode) => {
+                let body = match &inode.body {
+                    Body::Inline(bytes) => bytes.capacity(),
+                    Body::Mapped(map) => map.direct.capacity() * 8 + map.children.capacity() * 4,
+                };
+                size_of::<Inode>() + inode.name.capacity() + inode.xattr.capacity() + body
+            }
+            Node::Index(index) => {
+                64 + match &index.body {
+                    IndexBody::Blocks(blocks) => blocks.capacity() * 8,
+                    IndexBody::Nodes { children, .. } => children.capacity() * 4,
+                }
+            }
+        }
+    }
+}
+
+fn put_children(children: &[u32], out: &mut Vec<u8>) {
+    let used = children.iter().rposition(|nid| *nid != 0).map_or(0, |last| last + 1);
+    out.put_u16(len16(used));
+    children.iter().take(used).for_each(|nid| out.put_u32(*nid));
+}
+
+fn take_children(reader: &mut Reader<'_>, limit: usize) -> Option<Vec<u32>> {
+    let count = usize::from(reader.u16()?);
+    if count > limit {
+        return None;
+    }
+    let mut children = vec![0; count];
+    for child in &mut children {
+        *child = reader.u32()?;
+    }
+    Some(children)
+}
+
+/// The number of a kind in inodes and directory entries.
+pub(crate) fn kind_number(kind: FileKind) -> u8 {
+    match kind {
+        FileKind::File => 1,
+        FileKind::Dir => 2,
+        FileKind::Symlink => 3,
+        FileKind::Fifo => 4,
+        FileKind::Socket => 5,
+        FileKind::CharDevice => 6,
+        FileKind::BlockDevice => 7,
+    }
+}
+
+/// The inverse of [`kind_number`].
+pub(crate) fn kind_from(number: u8) -> Option<FileKind> {
+    Some(match number {
+        1 => FileKind::File,
+        2 => FileKind::Dir,
+        3 => FileKind::Symlink,
+        4 => FileKind::Fifo,
+        5 => FileKind::Socket,
+        6 => FileKind::CharDevice,
+        7 => FileKind::BlockDevice,
+        _ => return None,
+    })
+}

@@ -1,0 +1,308 @@
+//! The node table and the nodes in memory.
+
+use alloc::{boxed::Box, vec::Vec};
+
+use hashbrown::HashMap;
+use pumice_media::Nand;
+use pumice_vfs::{Errno, FsError};
+
+use crate::addr::Addr;
+use crate::error::Damage;
+use crate::log::Log;
+use crate::node::{Index, Inode, Node};
+use crate::params::Params;
+use crate::table::Table;
+use crate::tag::{ChunkKind, desc};
+
+/// The root directory's node.
+pub(crate) const ROOT: u32 = 1;
+/// The hidden directory of inodes that have no name left but are held; emptied after a mount.
+pub(crate) const ORPHANS: u32 = 2;
+/// The first node id for others.
+pub(crate) const FIRST_NID: u32 = 3;
+/// Free node ids remembered in memory.
+const FREE_MAX: usize = 1024;
+
+struct Cached {
+    node: Node,
+    dirty: bool,
+    used: u64,
+}
+
+/// Nodes by id.
+pub(crate) struct Nodes {
+    params: Params,
+    pub(crate) table: Table<8>,
+    cache: HashMap<u32, Cached>,
+    tick: u64,
+    dirty: usize,
+    memory: usize,
+    pub(crate) next_nid: u32,
+    /// Node ids free since before the last checkpoint.
+    pub(crate) free: Vec<u32>,
+    /// Node ids freed since the last checkpoint: recovery must not see them under another owner.
+    freed: Vec<u32>,
+    /// Inodes that exist.
+    pub(crate) inodes: u64,
+    /// Bytes of all nodes on the chip.
+    pub(crate) bytes: u64,
+}
+
+impl Nodes {
+    pub(crate) fn new(params: Params) -> Nodes {
+        Nodes {
+            params,
+            table: Table::new(ChunkKind::NodeTable, params.node),
+            cache: HashMap::new(),
+            tick: 0,
+            dirty: 0,
+            memory: 0,
+            next_nid: FIRST_NID,
+            free: Vec::new(),
+            freed: Vec::new(),
+            inodes: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Memory of the nodes, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// Nodes changed since they were last written.
+    pub(crate) fn dirty(&self) -> usize {
+        self.dirty
+    }
+
+    /// Where a node lies on the chip.
+    pub(crate) fn addr<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<Addr, FsError> {
+        Ok(Addr::from_u64(u64::from_le_bytes(self.table.get(log, nid)?)))
+    }
+
+    pub(crate) fn set_addr(&mut self, nid: u32, addr: Addr) {
+        self.table.set(nid, addr.to_u64().to_le_bytes());
+    }
+
+    fn cached<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<&mut Cached, FsError> {
+        self.tick += 1;
+        if !self.cache.contains_key(&nid) {
+            let node = self.read(log, nid)?;
+            self.insert(nid, node, false);
+        }
+        let tick = self.tick;
+        let cached = self.cache.get_mut(&nid).ok_or(Damage::NoNode(nid))?;
+        cached.used = tick;
+        Ok(cached)
+    }
+
+    /// True if the node is an inode.
+    pub(crate) fn is_inode<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<bool, FsError> {
+        Ok(matches!(self.cached(log, nid)?.node, Node::Inode(_)))
+    }
+
+    /// True if the node is in memory.
+    pub(crate) fn has(&self, nid: u32) -> bool {
+        self.cache.contains_key(&nid)
+    }
+
+    /// True if the node is in memory and changed.
+    pub(crate) fn is_dirty(&self, nid: u32) -> bool {
+        self.cache.get(&nid).is_some_and(|cached| cached.dirty)
+    }
+
+    /// A node as it is on the chip.
+    pub(crate) fn read<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<Node, FsError> {
+        let addr = self.addr(log, nid)?;
+        if !addr.is_stored() {
+            return Err(Damage::NoNode(nid).into());
+        }
+        self.read_at(log, nid, addr, None)
+    }
+
+    /// The node at an address; `owner` is not checked when not given.
+    pub(crate) fn read_at<N: Nand>(
+        &mut self,
+        log: &mut Log<N>,
+        nid: u32,
+        addr: Addr,
+        owner: Option<u32>,
+    ) -> Result<Node, FsError> {
+        let params = self.params;
+        let (node, found) = log
+            .read_as(addr, ChunkKind::Node, nid, |bytes, desc| (Node::decode(bytes, &params), desc.index))?;
+        let node = node.ok_or(Damage::Node(nid))?;
+        if node.owner(nid) != found || owner.is_some_and(|owner| owner != found) {
+            return Err(Damage::Node(nid).into());
+        }
+        Ok(node)
+    }
+
+    fn insert(&mut self, nid: u32, node: Node, dirty: bool) {
+        self.memory += node.memory() + 64;
+        self.dirty += usize::from(dirty);
+        if let Some(old) = self.cache.insert(nid, Cached { node, dirty, used: self.tick }) {
+            self.memory = self.memory.saturating_sub(old.node.memory() + 64);
+            self.dirty -= usize::from(old.dirty);
+        }
+    }
+
+    /// Drops a node from memory, changed or not.
+    pub(crate) fn forget(&mut self, nid: u32) {
+        if let Some(old) = self.cache.remove(&nid) {
+            self.memory = self.memory.saturating_sub(old.node.memory() + 64);
+            self.dirty -= usize::from(old.dirty);
+        }
+    }
+
+    pub(crate) fn inode<N: Nand>(&mut self, log: &mut Log<N>, ino: u32) -> Result<&Inode, FsError> {
+        match &self.cached(log, ino)?.node {
+            Node::Inode(inode) => Ok(inode),
+            Node::Index(_) => Err(Damage::NodeKind(ino).into()),
+        }
+    }
+
+    /// The same, about to be changed.
+    pub(crate) fn inode_mut<N: Nand>(&mut self, log: &mut Log<N>, ino: u32) -> Result<&mut Inode, FsError> {
+        self.touch(log, ino)?;
+        match self.cache.get_mut(&ino).map(|cached| &mut cached.node) {
+            Some(Node::Inode(inode)) => Ok(inode),
+            _ => Err(Damage::NodeKind(ino).into()),
+        }
+    }
+
+    pub(crate) fn index<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<&Index, FsError> {
+        match &self.cached(log, nid)?.node {
+            Node::Index(index) => Ok(index),
+            Node::Inode(_) => Err(Damage::NodeKind(nid).into()),
+        }
+    }
+
+    /// The same, about to be changed.
+    pub(crate) fn index_mut<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<&mut Index, FsError> {
+        self.touch(log, nid)?;
+        match self.cache.get_mut(&nid).map(|cached| &mut cached.node) {
+            Some(Node::Index(index)) => Ok(index),
+            _ => Err(Damage::NodeKind(nid).into()),
+        }
+    }
+
+    /// Marks a node changed.
+    pub(crate) fn touch<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<(), FsError> {
+        let cached = self.cached(log, nid)?;
+        let fresh = !cached.dirty;
+        cached.dirty = true;
+        self.dirty += usize::from(fresh);
+        Ok(())
+    }
+
+    /// Adds a new node under an unused id.
+    pub(crate) fn add(&mut self, node: Node) -> Result<u32, FsError> {
+        let nid = match self.free.pop() {
+            Some(nid) => nid,
+            None if self.next_nid < u32::MAX => {
+                self.next_nid += 1;
+                self.next_nid - 1
+            }
+            None => return Err(Errno::NoSpace.into()),
+        };
+        self.add_at(nid, node);
+        Ok(nid)
+    }
+
+    /// Adds or replaces a node under a given id.
+    pub(crate) fn add_at(&mut self, nid: u32, node: Node) {
+        self.inodes += u64::from(matches!(node, Node::Inode(_)));
+        self.tick += 1;
+        self.insert(nid, node, true);
+    }
+
+    /// A copy of a node as it is in memory.
+    pub(crate) fn current<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<Node, FsError> {
+        Ok(self.cached(log, nid)?.node.clone())
+    }
+
+    /// Keeps an id from being given out.
+    pub(crate) fn avoid(&mut self, nid: u32) {
+        self.next_nid = self.next_nid.max(nid.saturating_add(1));
+        self.free.retain(|free| *free != nid);
+    }
+
+    /// Takes a node away; hands back the address it had on the chip, to be released.
+    pub(crate) fn remove<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<Addr, FsError> {
+        let addr = self.addr(log, nid)?;
+        if matches!(self.cached(log, nid)?.node, Node::Inode(_)) {
+            self.inodes = self.inodes.saturating_sub(1);
+        }
+        self.forget(nid);
+        self.set_addr(nid, Addr::NONE);
+        self.bytes = self.bytes.saturating_sub(addr.len.into());
+        if self.free.len() + self.freed.len() < FREE_MAX {
+            self.freed.push(nid);
+        }
+        Ok(addr)
+    }
+
+    /// A checkpoint was made: ids freed before it may be used again.
+    pub(crate) fn settle_freed(&mut self) {
+        self.free.append(&mut self.freed);
+    }
+
+    /// Ids that are free once a checkpoint is made, as many as it holds.
+    pub(crate) fn free_after_checkpoint(&self, most: usize) -> Vec<u32> {
+        self.free.iter().chain(&self.freed).take(most).copied().collect()
+    }
+
+    /// Ids of the nodes to write, inodes with their index nodes beside them.
+    pub(crate) fn dirty_nids(&self, owner: Option<u32>) -> Vec<u32> {
+        let mut nids: Vec<(u32, u32)> = self
+            .cache
+            .iter()
+            .filter(|(_, cached)| cached.dirty)
+            .map(|(nid, cached)| (cached.node.owner(*nid), *nid))
+            .filter(|(of, _)| owner.is_none_or(|owner| owner == *of))
+            .collect();
+        nids.sort_unstable();
+        nids.into_iter().map(|(_, nid)| nid).collect()
+    }
+
+    /// The bytes of a node in memory with its owner; it counts as written from here on.
+    pub(crate) fn take_bytes(&mut self, nid: u32) -> Option<(Vec<u8>, u32)> {
+        let cached = self.cache.get_mut(&nid)?;
+        self.dirty -= usize::from(core::mem::replace(&mut cached.dirty, false));
+        Some((cached.node.encode(&self.params), cached.node.owner(nid)))
+    }
+
+    /// Drops unchanged nodes, least recently used first, until `bytes` remain.
+    pub(crate) fn trim(&mut self, bytes: usize) {
+        // Sizes drift while nodes are changed in place: count again before dropping anything.
+        self.memory = self.cache.values().map(|cached| cached.node.memory() + 64).sum();
+        if self.memory <= bytes {
+            return;
+        }
+        let mut clean: Vec<(u64, u32, usize)> = self
+            .cache
+            .iter()
+            .filter(|(_, cached)| !cached.dirty)
+            .map(|(nid, cached)| (cached.used, *nid, cached.node.memory() + 64))
+            .collect();
+        clean.sort_unstable();
+        for (_, nid, size) in clean {
+            if self.memory <= bytes / 2 {
+                return;
+            }
+            self.cache.remove(&nid);
+            self.memory -= size;
+        }
+    }
+
+    /// A chunk descriptor for a node.
+    pub(crate) fn desc(nid: u32, owner: u32, len: usize) -> crate::tag::Desc {
+        desc(ChunkKind::Node, nid, owner, len)
+    }
+}
+
+/// An inode as a node.
+pub(crate) fn inode_node(inode: Inode) -> Node {
+    Node::Inode(Box::new(inode))
+}

@@ -1,0 +1,137 @@
+//! The shape of a volume, derived from the shape of its chip.
+//!
+//! A *log page* is what the log reads and programs in one go: one chip page, or a gang of small ones whose
+//! spare areas together hold a tag (ScaleFFS, 3.2, combines two 512-byte pages in the same way).
+
+use pumice_media::Geometry;
+
+use crate::tag::{DESC_BYTES, TAG_BYTES};
+
+/// Erase blocks at the start of the chip that hold the anchors.
+pub(crate) const ANCHOR_BLOCKS: u32 = 8;
+
+/// Largest payload that still lets one node, table page or checkpoint stand for many files.
+const NODE_BYTES_MAX: u32 = 4096;
+
+/// All sizes that follow from the geometry. Nothing here is read from the chip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Params {
+    /// Chip pages in a log page.
+    pub(crate) gang: u32,
+    /// The tag lies in the spare area, or else at the end of the page.
+    pub(crate) tag_in_spare: bool,
+    /// Free spare bytes of one chip page.
+    pub(crate) spare: u32,
+    /// Data bytes of one chip page.
+    pub(crate) chip_page: u32,
+    /// Bytes of a log page that hold chunks.
+    pub(crate) payload: u32,
+    /// Descriptors besides the first that fit behind the tag; others take payload.
+    pub(crate) spare_descs: u32,
+    /// Log pages in an erase block.
+    pub(crate) pages_per_block: u32,
+    /// Erase blocks of the chip.
+    pub(crate) blocks: u32,
+    /// Logical block of a file, in bytes.
+    pub(crate) block: u32,
+    /// Logical blocks that fit in a log page.
+    pub(crate) slots: u32,
+    /// Largest node, and the size of every table page, in bytes.
+    pub(crate) node: u32,
+}
+
+impl Params {
+    /// The shape for a chip, or `None` if it is too small for the file system: a log page of which no gang
+    /// of 8 reaches 2 KiB, fewer than 4 log pages in a block, or fewer than 40 blocks.
+    pub(crate) fn of(geometry: &Geometry) -> Option<Params> {
+        let (page, spare) = (geometry.page_bytes, geometry.free_spare_bytes);
+        let in_spare = [1, 2, 4, 8].into_iter().find(|gang| spare * gang >= TAG_BYTES && page * gang >= 2048);
+        let in_page = [1, 2, 4, 8].into_iter().find(|gang| page * gang >= 2048);
+        let (gang, tag_in_spare) = match (in_spare, in_page) {
+            (Some(gang), _) if page * gang <= 4096 || gang == 1 => (gang, true),
+            (_, Some(gang)) => (gang, false),
+            _ => return None,
+        };
+        let pages_per_block = geometry.pages_per_block / gang;
+        if pages_per_block < 4 || geometry.blocks < 40 || page * gang > 0xffff {
+            return None;
+        }
+        let payload = if tag_in_spare { page * gang } else { page * gang - TAG_BYTES };
+        let spare_descs = if tag_in_spare { (spare * gang - TAG_BYTES) / DESC_BYTES } else { 0 };
+        // Whole blocks must tile a page together with their descriptors, or each page would waste one.
+        let slots = (payload / 4096).clamp(1, spare_descs + 1);
+        Some(Params {
+            gang,
+            tag_in_spare,
+            spare,
+            chip_page: page,
+            payload,
+            spare_descs,
+            pages_per_block,
+            blocks: geometry.blocks,
+            block: if payload / slots >= 4096 { 4096.max(payload / slots & !4095) } else { payload / slots },
+            slots,
+            node: payload.min(NODE_BYTES_MAX),
+        })
+    }
+
+    /// Entries of an index node, and of an inode: two index nodes of whole blocks share 2 KiB, or one page.
+    pub(crate) fn fanout(&self) -> u32 {
+        (self.node / 2 - 24) / 4
+    }
+
+    /// The erase block of a log page.
+    pub(crate) fn block_of(&self, page: u32) -> u32 {
+        page / self.pages_per_block
+    }
+
+    /// The log page at `index` of an erase block.
+    pub(crate) fn page(&self, block: u32, index: u32) -> u32 {
+        block * self.pages_per_block + index
+    }
+
+    /// Log pages of the chip.
+    pub(crate) fn pages(&self) -> u32 {
+        self.blocks.saturating_mul(self.pages_per_block)
+    }
+
+    /// Payload bytes of an erase block.
+    pub(crate) fn block_payload(&self) -> u32 {
+        self.pages_per_block * self.payload
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn geometry(page: u32, spare: u32) -> Geometry {
+        Geometry {
+            page_bytes: page,
+            spare_bytes: 2 * spare,
+            free_spare_bytes: spare,
+            pages_per_block: 64,
+            blocks: 100,
+        }
+    }
+
+    #[test]
+    fn small_pages_gang_up_until_their_spare_areas_hold_a_tag() {
+        let params = Params::of(&geometry(512, 8)).unwrap();
+        assert_eq!((params.gang, params.tag_in_spare, params.payload, params.block), (4, true, 2048, 2048));
+    }
+
+    #[test]
+    fn a_chip_with_on_die_ecc_keeps_the_tag_in_the_page() {
+        let params = Params::of(&geometry(2048, 4)).unwrap();
+        assert_eq!((params.gang, params.tag_in_spare, params.payload, params.block), (1, false, 2016, 2016));
+    }
+
+    #[test]
+    fn large_pages_hold_several_blocks() {
+        let params = Params::of(&geometry(16384, 96)).unwrap();
+        assert_eq!((params.slots, params.block, params.node), (4, 4096, 4096));
+        let params = Params::of(&geometry(16384, 50)).unwrap();
+        assert_eq!((params.slots, params.block), (2, 8192));
+    }
+}

@@ -1,0 +1,173 @@
+//! Block pointers as nodes store them: short for whole blocks, shorter still for runs (SPEC, "Pointers").
+
+use alloc::vec::Vec;
+
+use crate::addr::Addr;
+use crate::codec::{Put, Reader, len16};
+use crate::params::Params;
+
+/// Chunks that are not whole blocks, at most this many in a node; a writer pads further ones.
+pub(crate) const MAX_ODD: usize = 32;
+
+const FORM_SLOTS: u8 = 0;
+const FORM_RUNS: u8 = 1;
+const SLOT_NONE: u32 = 0;
+const SLOT_RESERVED: u32 = u32::MAX;
+
+/// A whole block as one number: log pages times blocks in a page.
+fn to_slot(addr: Addr, params: &Params) -> Option<u32> {
+    if addr == Addr::NONE {
+        return Some(SLOT_NONE);
+    }
+    if addr == Addr::RESERVED {
+        return Some(SLOT_RESERVED);
+    }
+    let (offset, block) = (u32::from(addr.offset), params.block);
+    let whole = u32::from(addr.len) == block && offset.is_multiple_of(block);
+    if whole { addr.page.checked_mul(params.slots)?.checked_add(offset / block) } else { None }
+}
+
+fn from_slot(slot: u32, params: &Params) -> Addr {
+    match slot {
+        SLOT_NONE => Addr::NONE,
+        SLOT_RESERVED => Addr::RESERVED,
+        _ => Addr {
+            page: slot / params.slots,
+            offset: len16((slot % params.slots * params.block) as usize),
+            len: len16(params.block as usize),
+        },
+    }
+}
+
+/// True if a pointer takes the long form.
+pub(crate) fn is_odd(addr: Addr, params: &Params) -> bool {
+    to_slot(addr, params).is_none()
+}
+
+fn steps(slot: u32) -> u32 {
+    u32::from(slot != SLOT_NONE && slot != SLOT_RESERVED)
+}
+
+fn runs_of(slots: &[u32]) -> Vec<(u32, u16)> {
+    let mut runs: Vec<(u32, u16)> = Vec::new();
+    for slot in slots {
+        match runs.last_mut() {
+            Some((start, count)) if start.wrapping_add(steps(*start) * u32::from(*count)) == *slot => {
+                *count += 1
+            }
+            _ => runs.push((*slot, 1)),
+        }
+    }
+    runs
+}
+
+/// Appends the pointers, without the holes at the end.
+pub(crate) fn encode(pointers: &[Addr], params: &Params, out: &mut Vec<u8>) {
+    let used = pointers.iter().rposition(|addr| *addr != Addr::NONE).map_or(0, |last| last + 1);
+    let pointers = pointers.get(..used).unwrap_or_default();
+    let slots: Vec<u32> = pointers.iter().map(|addr| to_slot(*addr, params).unwrap_or(SLOT_NONE)).collect();
+    let runs = runs_of(&slots);
+    if runs.len() * 6 + 2 < slots.len() * 4 {
+        out.put_u8(FORM_RUNS);
+        out.put_u16(len16(used));
+        out.put_u16(len16(runs.len()));
+        for (slot, count) in runs {
+            out.put_u32(slot);
+            out.put_u16(count);
+        }
+    } else {
+        out.put_u8(FORM_SLOTS);
+        out.put_u16(len16(used));
+        slots.iter().for_each(|slot| out.put_u32(*slot));
+    }
+    let odd: Vec<(usize, &Addr)> =
+        pointers.iter().enumerate().filter(|(_, addr)| is_odd(**addr, params)).collect();
+    out.put_u8(u8::try_from(odd.len()).unwrap_or(u8::MAX));
+    for (place, addr) in odd {
+        out.put_u16(len16(place));
+        out.put_u64(addr.to_u64());
+    }
+}
+
+/// Reads pointers back; `None` if they make no sense or exceed `limit`.
+pub(crate) fn decode(reader: &mut Reader<'_>, params: &Params, limit: usize) -> Option<Vec<Addr>> {
+    let form = reader.u8()?;
+    let used = usize::from(reader.u16()?);
+    if used > limit {
+        return None;
+    }
+    let mut pointers = Vec::with_capacity(used);
+    match form {
+        FORM_SLOTS => {
+            for _ in 0..used {
+                pointers.push(from_slot(reader.u32()?, params));
+            }
+        }
+        FORM_RUNS => {
+            for _ in 0..reader.u16()? {
+                let (slot, count) = (reader.u32()?, reader.u16()?);
+                if pointers.len() + usize::from(count) > used {
+                    return None;
+                }
+                let run = (0..u32::from(count)).map(|n| slot.wrapping_add(n * steps(slot)));
+                pointers.extend(run.map(|slot| from_slot(slot, params)));
+            }
+        }
+        _ => return None,
+    }
+    for _ in 0..reader.u8()? {
+        let (place, raw) = (reader.u16()?, reader.u64()?);
+        *pointers.get_mut(usize::from(place))? = Addr::from_u64(raw);
+    }
+    (pointers.len() == used).then_some(pointers)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    fn params() -> Params {
+        Params::of(&pumice_media::Geometry {
+            page_bytes: 16384,
+            spare_bytes: 512,
+            free_spare_bytes: 128,
+            pages_per_block: 64,
+            blocks: 1000,
+        })
+        .unwrap()
+    }
+
+    fn round_trip(pointers: &[Addr]) -> usize {
+        let mut bytes = Vec::new();
+        encode(pointers, &params(), &mut bytes);
+        let mut back = decode(&mut Reader(&bytes), &params(), 1000).unwrap();
+        back.resize(pointers.len(), Addr::NONE);
+        assert_eq!(back, pointers);
+        bytes.len()
+    }
+
+    #[test]
+    fn pointers_come_back_and_runs_are_short() {
+        let whole = |slot| from_slot(slot, &params());
+        let run: Vec<Addr> = (100..400).map(whole).collect();
+        assert!(round_trip(&run) < 20);
+        let scattered: Vec<Addr> = (1..250).map(|n| whole(n * 77)).collect();
+        assert_eq!(round_trip(&scattered), 249 * 4 + 4);
+        let odd = Addr { page: 9, offset: 13, len: 300 };
+        round_trip(&[Addr::RESERVED, Addr::NONE, whole(5), Addr::RESERVED, Addr::RESERVED, odd, Addr::NONE]);
+        round_trip(&vec![Addr::NONE; 50]);
+    }
+
+    #[test]
+    fn damaged_pointers_are_refused() {
+        let mut bytes = Vec::new();
+        encode(&[from_slot(7, &params())], &params(), &mut bytes);
+        for cut in 0..bytes.len() {
+            assert_eq!(decode(&mut Reader(&bytes[..cut]), &params(), 10), None);
+        }
+        bytes[0] = 9;
+        assert_eq!(decode(&mut Reader(&bytes), &params(), 10), None);
+    }
+}

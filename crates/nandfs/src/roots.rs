@@ -1,0 +1,218 @@
+//! Where anchors and checkpoints are written and found again.
+//!
+//! The first erase blocks hold anchors, filled one after the other in a ring. An anchor names the block of the
+//! checkpoints, an ordinary block that is filled and then left for another: so checkpoints wear no place out,
+//! and finding the newest takes one look at each anchor block and two searches by halves (ScaleFFS, 4.5,
+//! searches its fixed checkpoint region in the same two phases).
+
+use alloc::{vec, vec::Vec};
+
+use pumice_media::{Nand, NandError};
+use pumice_vfs::FsError;
+
+use crate::checkpoint_record::Checkpoint;
+use crate::error::{Damage, device};
+use crate::flash::{Flash, Peek};
+use crate::log::{Log, ROOT_HEAD};
+use crate::params::{ANCHOR_BLOCKS, Params};
+use crate::superblock::Superblock;
+use crate::tag::{ChunkKind, LogKind, Tag, desc};
+
+/// Where the next anchor and the next checkpoint go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Roots {
+    /// Anchor block and the next page in it; the page may be past the end.
+    anchor: (u32, u32),
+    /// Checkpoint block and the next page in it; the page may be past the end.
+    checkpoint: (u32, u32),
+}
+
+/// What mounting starts from.
+pub(crate) struct Found {
+    pub(crate) superblock: Superblock,
+    pub(crate) checkpoint: Checkpoint,
+    pub(crate) roots: Roots,
+}
+
+/// The number of pages of a block that were programmed, by halves: pages are programmed in order.
+fn programmed<N: Nand>(flash: &mut Flash<N>, params: &Params, block: u32) -> Result<u32, FsError> {
+    let (mut low, mut high) = (0, params.pages_per_block);
+    while low < high {
+        let middle = u32::midpoint(low, high);
+        if flash.peek(params.page(block, middle))? == Peek::Erased {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok(low)
+}
+
+/// The newest page of a block that proves itself to be a root of this log, and the number of pages used.
+fn newest_root<N: Nand, T>(
+    flash: &mut Flash<N>,
+    params: &Params,
+    block: u32,
+    log: LogKind,
+    read: impl Fn(&[u8]) -> Result<Option<T>, FsError>,
+) -> Result<Option<(T, u32)>, FsError> {
+    let used = programmed(flash, params, block)?;
+    for index in (0..used).rev() {
+        let Ok(page) = flash.read(params.page(block, index)) else { continue };
+        if page.tag.log != log {
+            continue;
+        }
+        if let Some(root) = read(&page.payload)? {
+            return Ok(Some((root, used)));
+        }
+    }
+    Ok(None)
+}
+
+/// Anchor blocks in use, newest first.
+fn anchors<N: Nand>(flash: &mut Flash<N>, params: &Params) -> Result<Vec<u32>, FsError> {
+    let mut found = Vec::new();
+    for block in 0..ANCHOR_BLOCKS {
+        if let Peek::Programmed(kind, seq) = flash.peek(params.page(block, 0))? {
+            let rank = if kind == Some(LogKind::Anchor) { seq } else { 0 };
+            found.push((rank, block));
+        }
+    }
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(found.into_iter().map(|(_, block)| block).collect())
+}
+
+/// Finds the newest anchor; `None` if the chip carries no such file system.
+pub(crate) fn find_anchor<N: Nand>(
+    flash: &mut Flash<N>,
+    params: &Params,
+) -> Result<Option<(Superblock, (u32, u32))>, FsError> {
+    for block in anchors(flash, params)? {
+        if let Some((superblock, used)) =
+            newest_root(flash, params, block, LogKind::Anchor, Superblock::decode)?
+        {
+            return Ok(Some((superblock, (block, used))));
+        }
+    }
+    Ok(None)
+}
+
+/// Finds the newest anchor and the newest checkpoint.
+pub(crate) fn find<N: Nand>(flash: &mut Flash<N>, params: &Params) -> Result<Found, FsError> {
+    let Some((superblock, anchor)) = find_anchor(flash, params)? else {
+        return Err(Damage::Root("no anchor on the chip: it holds no pumice file system").into());
+    };
+    let block = superblock.checkpoint_block;
+    if block >= params.blocks {
+        return Err(Damage::Root("the anchor names a checkpoint block outside the chip").into());
+    }
+    let read = |bytes: &[u8]| Ok(Checkpoint::decode(bytes, params));
+    let Some((checkpoint, used)) = newest_root(flash, params, block, LogKind::Checkpoint, read)? else {
+        return Err(Damage::Root("no valid checkpoint in the block that the anchor names").into());
+    };
+    // A torn page may look erased. Writing there is read back, and goes elsewhere if it did not hold.
+    let roots = Roots { anchor, checkpoint: (block, used) };
+    Ok(Found { superblock, checkpoint, roots })
+}
+
+impl Roots {
+    /// Writes a checkpoint. Whoever mounts after this call returns finds it. Moving on to another block
+    /// writes an anchor too; the block left is reported back, empty now.
+    pub(crate) fn write<N: Nand>(
+        &mut self,
+        log: &mut Log<N>,
+        params: &Params,
+        superblock: &mut Superblock,
+        encode: &mut dyn FnMut(&mut Log<N>) -> Result<Vec<u8>, FsError>,
+    ) -> Result<Option<u32>, FsError> {
+        let (block, index) = self.checkpoint;
+        if index < params.pages_per_block {
+            let bytes = encode(log)?;
+            self.checkpoint = (block, index + 1);
+            if put(log, params, params.page(block, index), LogKind::Checkpoint, &bytes)? {
+                return Ok(None);
+            }
+            log.report_failing(block);
+        }
+        let old = superblock.checkpoint_block;
+        loop {
+            let block = log.take_block(ROOT_HEAD.into())?;
+            let bytes = encode(log)?;
+            if put(log, params, params.page(block, 0), LogKind::Checkpoint, &bytes)? {
+                superblock.checkpoint_block = block;
+                self.checkpoint = (block, 1);
+                break;
+            }
+            log.report_failing(block);
+        }
+        self.write_anchor(log, params, superblock)?;
+        Ok(Some(old))
+    }
+
+    fn write_anchor<N: Nand>(
+        &mut self,
+        log: &mut Log<N>,
+        params: &Params,
+        superblock: &Superblock,
+    ) -> Result<(), FsError> {
+        let bytes = superblock.encode();
+        let (block, index) = self.anchor;
+        self.anchor = (block, index + 1);
+        if index < params.pages_per_block
+            && put(log, params, params.page(block, index), LogKind::Anchor, &bytes)?
+        {
+            return Ok(());
+        }
+        for step in 1..ANCHOR_BLOCKS {
+            let next = (block + step) % ANCHOR_BLOCKS;
+            if log.flash.is_bad(next)? {
+                continue;
+            }
+            match log.flash.erase(next) {
+                Ok(()) => {}
+                Err(NandError::EraseFailed(_)) => {
+                    log.flash.mark_bad(next)?;
+                    continue;
+                }
+                Err(error) => return Err(device(error)),
+            }
+            if put(log, params, params.page(next, 0), LogKind::Anchor, &bytes)? {
+                self.anchor = (next, 1);
+                return Ok(());
+            }
+        }
+        Err(Damage::Root("no good anchor block is left").into())
+    }
+
+    /// True if the next checkpoint takes a new block.
+    pub(crate) fn is_full(&self, params: &Params) -> bool {
+        self.checkpoint.1 >= params.pages_per_block
+    }
+
+    /// The state of a chip on which the first anchor is about to be written.
+    pub(crate) fn blank(params: &Params) -> Roots {
+        Roots { anchor: (ANCHOR_BLOCKS - 1, params.pages_per_block), checkpoint: (0, params.pages_per_block) }
+    }
+}
+
+/// Programs a root page and reads it back; false if it failed or did not hold.
+fn put<N: Nand>(
+    log: &mut Log<N>,
+    params: &Params,
+    page: u32,
+    kind: LogKind,
+    bytes: &[u8],
+) -> Result<bool, FsError> {
+    let tag =
+        Tag { log: kind, seq: log.seq, commit: None, descs: vec![desc(ChunkKind::Root, 0, 0, bytes.len())] };
+    let mut payload = vec![0; params.payload as usize];
+    if let Some(place) = payload.get_mut(..bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+    log.seq += 1;
+    match log.flash.program(page, &tag, &mut payload) {
+        Ok(()) => Ok(log.flash.read(page).is_ok()),
+        Err(NandError::ProgramFailed(_)) => Ok(false),
+        Err(error) => Err(device(error)),
+    }
+}

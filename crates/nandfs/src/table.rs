@@ -1,0 +1,266 @@
+//! A table too large for memory: pages of entries in the log, under pages of addresses, up to one root.
+//!
+//! The node table (F2FS's NAT) and the block table (its SIT) are such tables. Changes gather in an overlay in
+//! memory; a checkpoint either carries the overlay along or writes it into the pages.
+
+use alloc::{collections::BTreeSet, vec, vec::Vec};
+
+use hashbrown::HashMap;
+use pumice_media::Nand;
+use pumice_vfs::FsError;
+
+use crate::addr::Addr;
+use crate::codec::len32;
+use crate::log::Log;
+use crate::tag::{ChunkKind, Desc, desc};
+
+/// Bytes of an address in a page of addresses.
+const POINTER: u32 = 8;
+
+/// A page in memory.
+struct Cached {
+    bytes: Vec<u8>,
+    used: u64,
+}
+
+/// A table of entries of `E` bytes; entries never set are all zeros.
+pub(crate) struct Table<const E: usize> {
+    kind: ChunkKind,
+    page_bytes: u32,
+    /// Address of the topmost page.
+    pub(crate) root: Addr,
+    /// Levels of pages, 0 for an empty table.
+    pub(crate) height: u8,
+    /// Changed entries.
+    pub(crate) overlay: HashMap<u32, [u8; E]>,
+    cache: HashMap<(u8, u32), Cached>,
+    /// Pages changed in the cache and not yet written; lower levels come first.
+    dirty: BTreeSet<(u8, u32)>,
+    tick: u64,
+}
+
+impl<const E: usize> Table<E> {
+    pub(crate) fn new(kind: ChunkKind, page_bytes: u32) -> Table<E> {
+        Table {
+            kind,
+            page_bytes,
+            root: Addr::NONE,
+            height: 0,
+            overlay: HashMap::new(),
+            cache: HashMap::new(),
+            dirty: BTreeSet::new(),
+            tick: 0,
+        }
+    }
+
+    /// Entries of a page at the lowest level.
+    pub(crate) fn per_leaf(&self) -> u32 {
+        self.page_bytes / len32(E)
+    }
+
+    fn per_inner(&self) -> u32 {
+        self.page_bytes / POINTER
+    }
+
+    /// Entries that `height` levels hold.
+    fn reach(&self, height: u8) -> u64 {
+        match height {
+            0 => 0,
+            _ => {
+                u64::from(self.per_leaf()) * u64::from(self.per_inner()).saturating_pow(u32::from(height) - 1)
+            }
+        }
+    }
+
+    /// Memory in use, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.overlay.len() * (E + 8) * 2 + self.cache.len() * (self.page_bytes as usize + 64)
+    }
+
+    /// Drops the pages least recently used until `bytes` of cache remain.
+    pub(crate) fn trim(&mut self, bytes: usize) {
+        let keep = bytes / self.page_bytes as usize;
+        if self.cache.len() <= keep {
+            return;
+        }
+        let mut ages: Vec<u64> = self.cache.values().map(|page| page.used).collect();
+        ages.sort_unstable_by(|a, b| b.cmp(a));
+        let oldest = ages.get(keep / 2).copied().unwrap_or(0);
+        let dirty = &self.dirty;
+        self.cache.retain(|place, page| page.used > oldest || dirty.contains(place));
+    }
+
+    fn desc(&self, level: u8, index: u32) -> Desc {
+        desc(self.kind, u32::from(level), index, self.page_bytes as usize)
+    }
+
+    /// The entry at `key`.
+    pub(crate) fn get<N: Nand>(&mut self, log: &mut Log<N>, key: u32) -> Result<[u8; E], FsError> {
+        if let Some(entry) = self.overlay.get(&key) {
+            return Ok(*entry);
+        }
+        if u64::from(key) >= self.reach(self.height) {
+            return Ok([0; E]);
+        }
+        let (leaf, slot) = (key / self.per_leaf(), key % self.per_leaf());
+        let start = slot as usize * E;
+        let page = self.page(log, 0, leaf)?;
+        let entry =
+            page.and_then(|bytes| bytes.get(start..start + E)).and_then(|bytes| bytes.try_into().ok());
+        Ok(entry.unwrap_or([0; E]))
+    }
+
+    /// Changes the entry at `key`.
+    pub(crate) fn set(&mut self, key: u32, entry: [u8; E]) {
+        self.overlay.insert(key, entry);
+    }
+
+    /// A page of the table, read if need be; `None` where none was ever written.
+    fn page<N: Nand>(
+        &mut self,
+        log: &mut Log<N>,
+        level: u8,
+        index: u32,
+    ) -> Result<Option<&mut Vec<u8>>, FsError> {
+        self.tick += 1;
+        if !self.cache.contains_key(&(level, index)) {
+            let addr = self.addr_of(log, level, index)?;
+            if !addr.is_stored() {
+                return Ok(None);
+            }
+            let bytes = log.read(addr, &self.desc(level, index), <[u8]>::to_vec)?;
+            self.cache.insert((level, index), Cached { bytes, used: 0 });
+        }
+        let tick = self.tick;
+        Ok(self.cache.get_mut(&(level, index)).map(|page| {
+            page.used = tick;
+            &mut page.bytes
+        }))
+    }
+
+    /// The same, made of zeros where none was ever written.
+    fn page_or_new<N: Nand>(
+        &mut self,
+        log: &mut Log<N>,
+        level: u8,
+        index: u32,
+    ) -> Result<Option<&mut Vec<u8>>, FsError> {
+        if self.page(log, level, index)?.is_none() {
+            let bytes = vec![0; self.page_bytes as usize];
+            self.cache.insert((level, index), Cached { bytes, used: self.tick });
+        }
+        Ok(self.cache.get_mut(&(level, index)).map(|page| &mut page.bytes))
+    }
+
+    /// Where a page lies on the chip.
+    pub(crate) fn addr_of<N: Nand>(
+        &mut self,
+        log: &mut Log<N>,
+        level: u8,
+        index: u32,
+    ) -> Result<Addr, FsError> {
+        if level + 1 >= self.height {
+            return Ok(if level + 1 == self.height && index == 0 { self.root } else { Addr::NONE });
+        }
+        let (parent, start) = self.parent_slot(index);
+        let page = self.page(log, level + 1, parent)?;
+        let raw = page.and_then(|bytes| bytes.get(start..start + 8)).and_then(|raw| raw.try_into().ok());
+        Ok(raw.map_or(Addr::NONE, |raw| Addr::from_u64(u64::from_le_bytes(raw))))
+    }
+
+    fn parent_slot(&self, index: u32) -> (u32, usize) {
+        (index / self.per_inner(), (index % self.per_inner() * POINTER) as usize)
+    }
+
+    /// Notes where a page lies now; its parent becomes dirty.
+    pub(crate) fn set_addr<N: Nand>(
+        &mut self,
+        log: &mut Log<N>,
+        level: u8,
+        index: u32,
+        addr: Addr,
+    ) -> Result<(), FsError> {
+        if level + 1 >= self.height {
+            self.root = addr;
+            return Ok(());
+        }
+        let (parent, start) = self.parent_slot(index);
+        if let Some(place) =
+            self.page_or_new(log, level + 1, parent)?.and_then(|b| b.get_mut(start..start + 8))
+        {
+            place.copy_from_slice(&addr.to_u64().to_le_bytes());
+        }
+        self.dirty.insert((level + 1, parent));
+        Ok(())
+    }
+
+    /// The pages that writing the overlay will replace: leaves and all above them.
+    pub(crate) fn pages_to_write(&self) -> BTreeSet<(u8, u32)> {
+        let mut pages = BTreeSet::new();
+        for key in self.overlay.keys() {
+            let mut index = key / self.per_leaf();
+            for level in 0..self.height.max(1) {
+                if !pages.insert((level, index)) {
+                    break;
+                }
+                index /= self.per_inner();
+            }
+        }
+        pages
+    }
+
+    /// Takes a page off the chip's hands: it will be written again, and says where it was.
+    pub(crate) fn detach<N: Nand>(&mut self, log: &mut Log<N>, place: (u8, u32)) -> Result<Addr, FsError> {
+        let (level, index) = place;
+        let old = self.addr_of(log, level, index)?;
+        if old.is_stored() {
+            self.page(log, level, index)?;
+            self.dirty.insert(place);
+            self.set_addr(log, level, index, Addr::NONE)?;
+        }
+        Ok(old)
+    }
+
+    /// Puts the overlay into the pages in memory and makes the table high enough for it.
+    pub(crate) fn absorb_overlay<N: Nand>(&mut self, log: &mut Log<N>) -> Result<(), FsError> {
+        let mut entries: Vec<(u32, [u8; E])> = self.overlay.drain().collect();
+        entries.sort_unstable_by_key(|(key, _)| *key);
+        let Some((highest, _)) = entries.last().copied() else { return Ok(()) };
+        while u64::from(highest) >= self.reach(self.height) {
+            self.grow(log)?;
+        }
+        for (key, entry) in entries {
+            let (leaf, start) = (key / self.per_leaf(), (key % self.per_leaf()) as usize * E);
+            if let Some(place) = self.page_or_new(log, 0, leaf)?.and_then(|b| b.get_mut(start..start + E)) {
+                place.copy_from_slice(&entry);
+            }
+            self.dirty.insert((0, leaf));
+        }
+        Ok(())
+    }
+
+    fn grow<N: Nand>(&mut self, log: &mut Log<N>) -> Result<(), FsError> {
+        let old = core::mem::replace(&mut self.root, Addr::NONE);
+        self.height += 1;
+        if old.is_stored() {
+            self.set_addr(log, self.height - 2, 0, old)?;
+        }
+        Ok(())
+    }
+
+    /// The next page to write, lowest level first, with its bytes and the address it had.
+    pub(crate) fn next_dirty<N: Nand>(
+        &mut self,
+        log: &mut Log<N>,
+    ) -> Result<Option<(u8, u32, Desc, Vec<u8>)>, FsError> {
+        let Some((level, index)) = self.dirty.pop_first() else { return Ok(None) };
+        let desc = self.desc(level, index);
+        let bytes = self.page_or_new(log, level, index)?.map(|bytes| bytes.clone()).unwrap_or_default();
+        Ok(Some((level, index, desc, bytes)))
+    }
+
+    /// True if pages wait to be written.
+    pub(crate) fn is_dirty(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+}

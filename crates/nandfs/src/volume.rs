@@ -1,0 +1,321 @@
+//! A mounted volume: its parts, and what all of them share. Each concern has a file of its own with a further
+//! `impl Volume`.
+
+use alloc::vec::Vec;
+
+use hashbrown::HashMap;
+use pumice_cleaning::{Class, Placement, SepBit};
+use pumice_media::Nand;
+use pumice_vfs::{Errno, FsError, Result, Timestamp};
+
+use crate::addr::Addr;
+use crate::block_cache::BlockCache;
+use crate::blocks::Blocks;
+use crate::checkpoint_record::Limits;
+use crate::codec::{len32, size};
+use crate::log::{DATA, Log, META};
+use crate::node::{Inode, Node};
+use crate::nodes::Nodes;
+use crate::params::{ANCHOR_BLOCKS, Params};
+use crate::roots::Roots;
+use crate::superblock::Superblock;
+use crate::tag::{ChunkKind, Desc};
+use pumice_vfs::Clock;
+
+/// What happened to an inode since the last checkpoint, as far as fsync must know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Pending {
+    /// Something changed that the tags of data written by fsync do not tell.
+    pub(crate) unlogged: bool,
+    /// Something changed that only a checkpoint can make durable.
+    pub(crate) needs_checkpoint: bool,
+    /// The inode is newer than the checkpoint.
+    pub(crate) created: bool,
+    /// Recovery will have to load the inode.
+    pub(crate) synced: bool,
+}
+
+/// A mounted volume.
+pub(crate) struct Volume<N> {
+    pub(crate) params: Params,
+    pub(crate) limits: Limits,
+    pub(crate) superblock: Superblock,
+    pub(crate) roots: Roots,
+    pub(crate) log: Log<N>,
+    pub(crate) blocks: Blocks,
+    pub(crate) nodes: Nodes,
+    pub(crate) cache: BlockCache,
+    pub(crate) placement: SepBit,
+    pub(crate) clock: Clock,
+    pub(crate) read_only: bool,
+    /// Memory for caches, in bytes.
+    pub(crate) budget: usize,
+    /// The newest checkpoint on the chip says that nothing follows it.
+    pub(crate) clean: bool,
+    pub(crate) checkpoints: u64,
+    /// Blocks of files and directories, mapped or reserved.
+    pub(crate) data_blocks: u64,
+    /// Where the search for free blocks goes on.
+    pub(crate) cursor: u32,
+    pub(crate) pending: HashMap<u32, Pending>,
+    /// Inodes kept alive, with how often.
+    pub(crate) held: HashMap<u32, u32>,
+    /// Chip reads that recovery would need for what fsync wrote since the last checkpoint.
+    pub(crate) recovery_reads: u32,
+    /// At most this many, by a checkpoint in time.
+    pub(crate) recovery_limit: u32,
+    pub(crate) calls: u32,
+}
+
+/// Device time that recovery may take to read what fsync wrote, in nanoseconds.
+const RECOVERY_NS: u64 = 15_000_000;
+
+impl<N: Nand> Volume<N> {
+    /// The parts with nothing in them yet.
+    pub(crate) fn empty(
+        log: Log<N>,
+        params: Params,
+        superblock: Superblock,
+        roots: Roots,
+        clock: Clock,
+        budget: usize,
+    ) -> Volume<N> {
+        let recovery_limit = RECOVERY_NS.checked_div(log.flash.page_read_ns()).unwrap_or(600).clamp(32, 2048);
+        Volume {
+            params,
+            limits: Limits::of(&params),
+            superblock,
+            roots,
+            blocks: Blocks::new(params),
+            nodes: Nodes::new(params),
+            cache: BlockCache::new(params.block as usize),
+            placement: SepBit::new(data_classes(&params)),
+            log,
+            clock,
+            read_only: false,
+            budget,
+            clean: false,
+            checkpoints: 0,
+            data_blocks: 0,
+            cursor: ANCHOR_BLOCKS,
+            pending: HashMap::new(),
+            held: HashMap::new(),
+            recovery_reads: 0,
+            recovery_limit: u32::try_from(recovery_limit).unwrap_or(600),
+            calls: 0,
+        }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// Notes what fsync must know about an inode.
+    pub(crate) fn pend(&mut self, ino: u32) -> &mut Pending {
+        self.pending.entry(ino).or_default()
+    }
+
+    pub(crate) fn inode(&mut self, ino: u32) -> Result<&Inode> {
+        self.nodes.inode(&mut self.log, ino)
+    }
+
+    /// An inode about to be changed in a way that data tags do not tell.
+    pub(crate) fn inode_mut(&mut self, ino: u32) -> Result<&mut Inode> {
+        self.pend(ino).unlogged = true;
+        self.nodes.inode_mut(&mut self.log, ino)
+    }
+
+    /// Adds a chunk to the log and counts it.
+    pub(crate) fn append(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<Addr> {
+        let addr = self.log.append(head, desc, bytes)?;
+        self.settle()?;
+        self.blocks.add(&mut self.log, addr)?;
+        Ok(addr)
+    }
+
+    /// Programs what a head has gathered.
+    pub(crate) fn program(&mut self, head: usize, commit: Option<Timestamp>) -> Result<()> {
+        self.log.program(head, commit)?;
+        self.settle()
+    }
+
+    /// Programs what all heads have gathered.
+    pub(crate) fn program_all(&mut self) -> Result<()> {
+        (0..self.log.head_count()).try_for_each(|head| self.program(head, None))
+    }
+
+    /// Takes note of what happened to blocks and leads pointers to chunks that moved.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        if !self.log.has_events() {
+            return Ok(());
+        }
+        for (desc, from, to) in self.blocks.observe(&mut self.log)? {
+            if self.live(&desc)? == from {
+                self.repoint(&desc, to)?;
+                self.blocks.add(&mut self.log, to)?;
+                self.blocks.release(&mut self.log, from)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A chunk is needed no more.
+    pub(crate) fn release(&mut self, addr: Addr) -> Result<()> {
+        self.blocks.release(&mut self.log, addr)
+    }
+
+    /// Where the newest chunk of this name is; none if there is no such thing any more.
+    pub(crate) fn live(&mut self, desc: &Desc) -> Result<Addr> {
+        match desc.kind {
+            ChunkKind::Data => {
+                let exists = self.nodes.addr(&mut self.log, desc.id)?.is_stored() || self.nodes.has(desc.id);
+                if exists { self.map_get(desc.id, desc.index) } else { Ok(Addr::NONE) }
+            }
+            ChunkKind::Node => self.nodes.addr(&mut self.log, desc.id),
+            ChunkKind::NodeTable => self.nodes.table.addr_of(&mut self.log, level(desc), desc.index),
+            ChunkKind::BlockTable => self.blocks.table.addr_of(&mut self.log, level(desc), desc.index),
+            ChunkKind::Root => Ok(Addr::NONE),
+        }
+    }
+
+    /// Leads whoever points at a live chunk to its new place.
+    pub(crate) fn repoint(&mut self, desc: &Desc, to: Addr) -> Result<()> {
+        match desc.kind {
+            ChunkKind::Data => self.map_put(desc.id, desc.index, to).map(|_| ()),
+            ChunkKind::Node => {
+                self.nodes.set_addr(desc.id, to);
+                Ok(())
+            }
+            ChunkKind::NodeTable => self.nodes.table.set_addr(&mut self.log, level(desc), desc.index, to),
+            ChunkKind::BlockTable => self.blocks.table.set_addr(&mut self.log, level(desc), desc.index, to),
+            ChunkKind::Root => Ok(()),
+        }
+    }
+
+    /// The head for a chunk of file data that replaces the one at `old`.
+    pub(crate) fn user_head(&mut self, old: Addr) -> Result<usize> {
+        let age = match old.is_stored() {
+            true => {
+                let usage = self.blocks.get(&mut self.log, self.params.block_of(old.page))?;
+                Some(self.blocks.clock.wrapping_sub(usage.stamp))
+            }
+            false => None,
+        };
+        let Class(class) = self.placement.user_write(age);
+        Ok(DATA + usize::from(class))
+    }
+
+    /// Writes one node to the log.
+    pub(crate) fn write_node(&mut self, nid: u32) -> Result<()> {
+        let Some((bytes, owner)) = self.nodes.take_bytes(nid) else { return Ok(()) };
+        let addr = self.append(META, Nodes::desc(nid, owner, bytes.len()), &bytes)?;
+        let old = self.nodes.addr(&mut self.log, nid)?;
+        self.release(old)?;
+        self.nodes.bytes = (self.nodes.bytes + bytes.len() as u64).saturating_sub(old.len.into());
+        self.nodes.set_addr(nid, addr);
+        Ok(())
+    }
+
+    /// Adds an inode and notes that it is new.
+    pub(crate) fn add_inode(&mut self, inode: Inode) -> Result<u32> {
+        let nid = self.nodes.add(crate::nodes::inode_node(inode))?;
+        *self.pend(nid) = Pending { unlogged: true, created: true, ..Pending::default() };
+        Ok(nid)
+    }
+
+    /// Adds an index node.
+    pub(crate) fn add_index(&mut self, index: crate::node::Index) -> Result<u32> {
+        self.nodes.add(Node::Index(index))
+    }
+
+    /// Takes a node away, on the chip too.
+    pub(crate) fn remove_node(&mut self, nid: u32) -> Result<()> {
+        let addr = self.nodes.remove(&mut self.log, nid)?;
+        self.release(addr)
+    }
+
+    /// Blocks never given to users: anchors, open heads, the checkpoint's, and room to clean.
+    fn reserved_blocks(&self) -> u32 {
+        ANCHOR_BLOCKS + 2 + 2 * len32(self.log.head_count()) + (self.params.blocks / 32).max(4)
+    }
+
+    /// Bytes that users can fill in all.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        let good = self.params.blocks.saturating_sub(self.blocks.bad + self.reserved_blocks());
+        u64::from(good) * u64::from(self.params.pages_per_block * self.params.slots * self.params.block)
+    }
+
+    /// Bytes taken: blocks of files, and nodes with what packing them may waste.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        let unwritten = (self.nodes.dirty() * self.params.node as usize) as u64;
+        self.data_blocks * u64::from(self.params.block) + self.nodes.bytes + self.nodes.bytes / 2 + unwritten
+    }
+
+    /// Fails unless `bytes` more can be taken.
+    pub(crate) fn claim(&self, bytes: u64) -> Result<()> {
+        // Names and nodes get the last of the space, so that a full volume can still be tidied up.
+        if self.used_bytes() + bytes > self.total_bytes() {
+            return Err(Errno::NoSpace.into());
+        }
+        Ok(())
+    }
+
+    /// Memory besides the caches, in bytes.
+    pub(crate) fn fixed_memory(&self) -> usize {
+        size_of::<Self>()
+            + self.log.memory()
+            + self.blocks.memory()
+            + (self.pending.len() + self.held.len()) * 16
+    }
+
+    /// Brings the caches back into the budget.
+    pub(crate) fn trim(&mut self) {
+        let share = self.budget / 8;
+        self.nodes.trim(share * 3);
+        self.nodes.table.trim(share);
+        self.blocks.table.trim(share);
+        self.cache.trim(share * 2);
+    }
+
+    /// True if what waits to be written takes more than its share of memory.
+    pub(crate) fn is_laden(&self) -> bool {
+        let nodes = self.nodes.dirty() * (self.params.fanout() as usize * 8 + 200);
+        let tables = (self.nodes.table.overlay.len() + self.blocks.table.overlay.len()) * 40;
+        nodes + tables + self.cache.dirty_bytes() > self.budget / 2
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.read_only { Err(Errno::ReadOnly.into()) } else { Ok(()) }
+    }
+
+    pub(crate) fn unmount_log(self) -> Log<N> {
+        self.log
+    }
+
+    /// The temperature of what a head writes; what fsync writes counts as hot.
+    pub(crate) fn class_of_head(head: u8) -> Class {
+        Class(u8::try_from(usize::from(head).saturating_sub(DATA)).unwrap_or(0))
+    }
+}
+
+/// Open heads for data: each costs a block, so small chips have few (measured in the cleaning crate's tests).
+pub(crate) fn data_classes(params: &Params) -> u8 {
+    if params.blocks < 512 { 2 } else { 3 }
+}
+
+fn level(desc: &Desc) -> u8 {
+    u8::try_from(desc.id).unwrap_or(u8::MAX)
+}
+
+/// A 64-bit block index as the 32 bits that pointers and tags hold.
+pub(crate) fn block_index(index: u64) -> Result<u32> {
+    u32::try_from(index).map_err(|_| FsError::from(Errno::FileTooBig))
+}
+
+/// A list of `count` holes.
+pub(crate) fn grow_to<T: Clone + Default>(list: &mut Vec<T>, place: u64) {
+    let want = size(place) + 1;
+    if list.len() < want {
+        list.resize(want, T::default());
+    }
+}

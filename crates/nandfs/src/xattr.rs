@@ -1,0 +1,135 @@
+//! Extended attributes: a list of names and values in the inode or, once it is long, in a hidden inode.
+
+use alloc::{vec, vec::Vec};
+
+use pumice_media::Nand;
+use pumice_vfs::{Errno, FileKind, Result, XattrMode};
+
+use crate::codec::{Put, Reader, len32, size};
+use crate::error::Damage;
+use crate::namespace::empty_directory;
+use crate::node::{Inode, XATTR_INLINE};
+use crate::volume::Volume;
+
+/// Largest value, in bytes.
+const VALUE_MAX: usize = 65_536;
+
+type Attribute<'a> = (&'a [u8], &'a [u8]);
+
+fn decode(bytes: &[u8]) -> Option<Vec<Attribute<'_>>> {
+    let mut reader = Reader(bytes);
+    let mut list = Vec::new();
+    while !reader.0.is_empty() {
+        let name_len = usize::from(reader.u8()?);
+        let value_len = reader.u32()? as usize;
+        list.push((reader.bytes(name_len)?, reader.bytes(value_len)?));
+    }
+    Some(list)
+}
+
+fn encode(list: &[Attribute<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, value) in list {
+        out.put_u8(u8::try_from(name.len()).unwrap_or(u8::MAX));
+        out.put_u32(len32(value.len()));
+        out.put(name);
+        out.put(value);
+    }
+    out
+}
+
+fn check(name: &[u8]) -> Result<()> {
+    if name.len() > 255 {
+        return Err(Errno::Range.into());
+    }
+    let spaces: [&[u8]; 4] = [b"user.", b"trusted.", b"security.", b"system."];
+    match spaces.iter().any(|space| name.starts_with(space) && name.len() > space.len()) {
+        true => Ok(()),
+        false => Err(Errno::NotSupported.into()),
+    }
+}
+
+impl<N: Nand> Volume<N> {
+    fn xattr_bytes(&mut self, ino: u32) -> Result<Vec<u8>> {
+        let inode = self.inode(ino)?;
+        let hidden = inode.xattr_ino;
+        if hidden == 0 {
+            return Ok(inode.xattr.clone());
+        }
+        let mut bytes = vec![0; size(self.inode(hidden)?.size)];
+        self.read_file(hidden, 0, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn set_xattr_bytes(&mut self, ino: u32, bytes: Vec<u8>) -> Result<()> {
+        let now = self.now();
+        let hidden = self.inode(ino)?.xattr_ino;
+        if bytes.len() <= XATTR_INLINE {
+            if hidden != 0 {
+                self.destroy(hidden)?;
+                self.pend(ino).needs_checkpoint = true;
+            }
+            let inode = self.inode_mut(ino)?;
+            (inode.xattr, inode.xattr_ino, inode.ctime) = (bytes, 0, now);
+            return Ok(());
+        }
+        // The new list is whole before the old one goes: a full volume leaves everything as it was.
+        self.claim(bytes.len() as u64 + u64::from(self.params.node))?;
+        let fresh = self.add_inode(Inode { kind: FileKind::File, ..empty_directory(ino, 0, 1, now) })?;
+        if let Err(error) = self.write_file(fresh, 0, &bytes) {
+            self.destroy(fresh)?;
+            return Err(error);
+        }
+        if hidden != 0 {
+            self.destroy(hidden)?;
+        }
+        let inode = self.inode_mut(ino)?;
+        (inode.xattr, inode.xattr_ino, inode.ctime) = (Vec::new(), fresh, now);
+        self.pend(ino).needs_checkpoint = true;
+        Ok(())
+    }
+
+    /// The value of an attribute.
+    pub(crate) fn xattr_get(&mut self, ino: u32, name: &[u8]) -> Result<Vec<u8>> {
+        check(name)?;
+        let bytes = self.xattr_bytes(ino)?;
+        let list = decode(&bytes).ok_or(Damage::Xattr(ino))?;
+        let found = list.into_iter().find(|(there, _)| *there == name);
+        found.map(|(_, value)| value.to_vec()).ok_or(Errno::NoData.into())
+    }
+
+    /// Sets an attribute, or takes it away without a value.
+    pub(crate) fn xattr_set(
+        &mut self,
+        ino: u32,
+        name: &[u8],
+        value: Option<&[u8]>,
+        mode: XattrMode,
+    ) -> Result<()> {
+        check(name)?;
+        if value.is_some_and(|value| value.len() > VALUE_MAX) {
+            return Err(Errno::Range.into());
+        }
+        let bytes = self.xattr_bytes(ino)?;
+        let mut list = decode(&bytes).ok_or(Damage::Xattr(ino))?;
+        let place = list.iter().position(|(there, _)| *there == name);
+        match (mode, place) {
+            (XattrMode::Create, Some(_)) => return Err(Errno::Exists.into()),
+            (XattrMode::Replace, None) => return Err(Errno::NoData.into()),
+            _ => {}
+        }
+        if let Some(place) = place {
+            list.remove(place);
+        }
+        list.extend(value.map(|value| (name, value)));
+        let bytes = encode(&list);
+        self.set_xattr_bytes(ino, bytes)
+    }
+
+    /// The names of all attributes.
+    pub(crate) fn xattr_list(&mut self, ino: u32) -> Result<Vec<Vec<u8>>> {
+        let bytes = self.xattr_bytes(ino)?;
+        let list = decode(&bytes).ok_or(Damage::Xattr(ino))?;
+        Ok(list.into_iter().map(|(name, _)| name.to_vec()).collect())
+    }
+}
