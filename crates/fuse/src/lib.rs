@@ -4,6 +4,9 @@
 //! pages: the file system is only ever changed through its one mount, so what the kernel knows stays true.
 //! Writes go through to the file system at once; the kernel holds none back, because then it would be the
 //! kernel, not the file system, that decides modification times.
+//!
+//! What survives a power cut: everything that `fsync` was called on, and the rest at most a few seconds after
+//! it was written. `sync(2)` and `syncfs(2)` do not reach a FUSE file system, so they promise nothing here.
 
 mod attr;
 mod dir;
