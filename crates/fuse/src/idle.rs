@@ -196,7 +196,8 @@ mod tests {
     fn work_waits_while_requests_come() {
         let fs = counting(1 << 40);
         let volume = Arc::new(Volume::new(fs.clone()));
-        let idle = Idle::start_at(volume.clone(), Pace { look: Duration::from_millis(250), ..QUICK }).unwrap();
+        let idle =
+            Idle::start_at(volume.clone(), Pace { look: Duration::from_millis(250), ..QUICK }).unwrap();
         for _ in 0..500 {
             volume.serve("test", 1, |_| Ok(())).unwrap();
             std::thread::sleep(Duration::from_millis(1));
