@@ -1,3 +1,59 @@
-//! The `pumice` command.
+//! The `pumice` command: flash file systems from the shell.
 
-fn main() {}
+mod applet;
+mod args;
+mod context;
+mod document;
+mod failure;
+mod image;
+mod logger;
+mod metered;
+mod output;
+mod path;
+mod progress;
+mod size;
+#[cfg(test)]
+mod testing;
+mod text;
+mod tree;
+mod verbs;
+
+use std::{
+    io::{Write, stderr},
+    process::ExitCode,
+};
+
+fn main() -> ExitCode {
+    logger::install();
+    let code = match applet::parse(std::env::args_os()) {
+        Ok(command) => run(&command),
+        Err(ended) => ended,
+    };
+    ExitCode::from(code)
+}
+
+fn run(command: &args::Command) -> u8 {
+    let context = context::Context::new(&command.common);
+    let code = match command.verb.run(&context) {
+        Ok(code) => code,
+        Err(failure) => {
+            complain(&failure.to_string());
+            command.verb.exit_code(failure.code())
+        }
+    };
+    if command.common.stats {
+        complain_lines(&context.meter.report());
+    }
+    code
+}
+
+/// One line on stderr, if there is anything to say. Nobody is left to tell if stderr is closed.
+pub(crate) fn complain(message: &str) {
+    if !message.is_empty() {
+        let _ = writeln!(stderr(), "pumice: {message}");
+    }
+}
+
+fn complain_lines(text: &str) {
+    let _ = writeln!(stderr(), "{text}");
+}

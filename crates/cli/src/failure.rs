@@ -1,0 +1,71 @@
+//! What a verb ends with when it does not end well: one line for stderr and an exit code.
+
+use std::{fmt, io, path::Path};
+
+use pumice_vfs::FsError;
+
+/// Exit codes that are everybody's.
+pub(crate) mod code {
+    /// Something failed while running.
+    pub(crate) const FAILED: u8 = 1;
+    /// The command line makes no sense.
+    pub(crate) const USAGE: u8 = 2;
+}
+
+/// One line and an exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    code: u8,
+}
+
+/// What every verb returns.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// A failure while running.
+    pub(crate) fn new(message: impl Into<String>) -> Failure {
+        Failure { message: message.into(), code: code::FAILED }
+    }
+
+    /// A command line that makes no sense, beyond what the parser can see.
+    pub(crate) fn usage(message: impl Into<String>) -> Failure {
+        Failure { message: message.into(), code: code::USAGE }
+    }
+
+    /// The exit code.
+    pub(crate) fn code(&self) -> u8 {
+        self.code
+    }
+
+    /// A call of the host that failed on a path.
+    pub(crate) fn host(path: &Path, error: &io::Error) -> Failure {
+        Failure::new(format!("{}: {}", path.display(), host_reason(error)))
+    }
+
+    /// A call of the file system that failed on something inside an image.
+    pub(crate) fn inside(name: &[u8], error: &FsError) -> Failure {
+        Failure::new(format!("{}: {error}", crate::text::name(name)))
+    }
+}
+
+/// The system's words without its number, in our spelling.
+pub(crate) fn host_reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<&str> = self.message.lines().map(str::trim).collect();
+        f.write_str(lines.join(" ").trim())
+    }
+}
+
+impl From<FsError> for Failure {
+    fn from(error: FsError) -> Failure {
+        Failure::new(error.to_string())
+    }
+}

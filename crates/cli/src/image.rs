@@ -1,0 +1,173 @@
+//! The one place where images are opened and where it is decided what they hold.
+
+use std::{
+    io,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use pumice_media::{ChipFile, MediaError, Nand};
+use pumice_nandfs::{MountOptions, NandFs};
+use pumice_vfs::{FileSystem, FsError};
+
+use crate::{
+    context::{Context, now},
+    failure::{Failure, Outcome},
+    metered::Metered,
+};
+
+/// How long an image that is in use is asked for again: umount(8) returns before the volume is written back.
+const BUSY_PATIENCE: Duration = Duration::from_secs(1);
+const BUSY_PAUSE: Duration = Duration::from_millis(20);
+
+/// What is going to be done with an image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    /// Nothing in it changes.
+    Read,
+    /// Whoever else has it open is in the way.
+    Write,
+}
+
+impl Access {
+    /// Writing, unless it is only to be said what would be written.
+    pub(crate) fn write_unless(dry_run: bool) -> Access {
+        if dry_run { Access::Read } else { Access::Write }
+    }
+
+    fn is_read(self) -> bool {
+        self == Access::Read
+    }
+}
+
+/// A mounted file system of any kind.
+pub(crate) enum Volume {
+    /// Pumice's own on raw NAND.
+    Nand { fs: Arc<NandFs<Metered>>, path: PathBuf },
+}
+
+impl Volume {
+    /// Opens an image and mounts what it holds.
+    pub(crate) fn open(path: &Path, access: Access, context: &Context) -> Outcome<Volume> {
+        let mut chip = open_chip(path, access, context)?;
+        if !pumice_nandfs::probe(&mut chip).map_err(|error| about(path, &error))? {
+            return Err(Failure::new(format!(
+                "{}: no file system on this chip; make one with `pumice mkfs {}`",
+                path.display(),
+                path.display()
+            )));
+        }
+        let options = MountOptions {
+            read_only: access.is_read(),
+            cache_bytes: context.cache_bytes,
+            clock: Box::new(now),
+        };
+        let fs = NandFs::mount(chip, options).map_err(|error| about(path, &error))?;
+        Ok(Volume::Nand { fs: Arc::new(fs), path: path.into() })
+    }
+
+    /// The file system.
+    pub(crate) fn fs(&self) -> &dyn FileSystem {
+        match self {
+            Volume::Nand { fs, .. } => &**fs,
+        }
+    }
+
+    /// The file system, to be served by other threads. [`Volume::close`] must come after they are done.
+    pub(crate) fn shared(&self) -> Arc<dyn FileSystem + Send + Sync> {
+        match self {
+            Volume::Nand { fs, .. } => fs.clone(),
+        }
+    }
+
+    /// What the file system tells about itself.
+    pub(crate) fn info(&self) -> Outcome<pumice_nandfs::Info> {
+        match self {
+            Volume::Nand { fs, path } => fs.info().map_err(|error| about(path, &error)),
+        }
+    }
+
+    /// Unmounts: everything is written when this returns without an error.
+    pub(crate) fn close(self) -> Outcome {
+        match self {
+            Volume::Nand { fs, path } => {
+                let fs = Arc::try_unwrap(fs)
+                    .map_err(|_| Failure::new(format!("{}: still in use, not unmounted", path.display())))?;
+                let mut chip = fs.unmount().map_err(|error| about(&path, &error))?;
+                chip.flush().map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+            }
+        }
+    }
+}
+
+/// Mounts, works and unmounts; if the work fails its failure is the one that counts.
+pub(crate) fn with_volume<T>(
+    path: &Path,
+    access: Access,
+    context: &Context,
+    work: impl FnOnce(&dyn FileSystem) -> Outcome<T>,
+) -> Outcome<T> {
+    let volume = Volume::open(path, access, context)?;
+    let result = work(volume.fs());
+    let closed = volume.close();
+    result.and_then(|value| closed.map(|()| value))
+}
+
+/// Opens the chip of an image, whatever it holds.
+pub(crate) fn open_chip(path: &Path, access: Access, context: &Context) -> Outcome<Metered> {
+    let chip: Box<dyn Nand + Send> = if is_device(path) {
+        Box::new(pumice_media::MtdChip::open(path, access.is_read()).map_err(|error| media(path, &error))?)
+    } else {
+        Box::new(open_container(path, access)?)
+    };
+    Ok(Metered::new(chip, context.meter.clone()))
+}
+
+/// Opens a container file, for what only a simulated chip can do.
+pub(crate) fn open_container(path: &Path, access: Access) -> Outcome<ChipFile> {
+    if is_device(path) {
+        return Err(Failure::new(format!("{}: a device; only a simulated chip can do this", path.display())));
+    }
+    let give_up = Instant::now() + BUSY_PATIENCE;
+    loop {
+        match ChipFile::open(path, access.is_read()) {
+            Err(MediaError::Busy(_)) if Instant::now() < give_up => std::thread::sleep(BUSY_PAUSE),
+            opened => return opened.map_err(|error| media(path, &error)),
+        }
+    }
+}
+
+/// True for `/dev/mtdN`.
+pub(crate) fn is_device(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_char_device())
+}
+
+/// A failure of the media, with a hint where one helps.
+pub(crate) fn media(path: &Path, error: &MediaError) -> Failure {
+    let hint = match error {
+        MediaError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            return Failure::new(format!(
+                "{}: no such file; make one with `pumice mkfs --chip NAME {}`",
+                path.display(),
+                path.display()
+            ));
+        }
+        MediaError::Io { what, source, .. } => {
+            return Failure::new(format!(
+                "cannot {what} {}: {}",
+                path.display(),
+                crate::failure::host_reason(source)
+            ));
+        }
+        MediaError::Busy(_) => "; unmount it first, or wait until the other command is done",
+        MediaError::Foreign { .. } => "; turn a raw dump into one with `pumice nand import`",
+        _ => "",
+    };
+    Failure::new(format!("{error}{hint}"))
+}
+
+fn about(path: &Path, error: &FsError) -> Failure {
+    Failure::new(format!("{}: {error}", path.display()))
+}

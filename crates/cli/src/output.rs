@@ -1,0 +1,68 @@
+//! Data for stdout: text that is written as it comes, or one JSON document.
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+use serde_json::{Map, Value};
+
+use crate::failure::{Failure, Outcome, host_reason};
+
+/// Standard output, buffered.
+pub(crate) struct Output {
+    inner: BufWriter<StdoutLock<'static>>,
+}
+
+impl Output {
+    pub(crate) fn new() -> Output {
+        Output { inner: BufWriter::with_capacity(1 << 16, io::stdout().lock()) }
+    }
+
+    /// Writes a line.
+    pub(crate) fn line(&mut self, text: impl AsRef<str>) -> Outcome {
+        self.bytes(text.as_ref().as_bytes())?;
+        self.bytes(b"\n")
+    }
+
+    /// Writes bytes as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Outcome {
+        self.inner.write_all(bytes).map_err(|error| broken(&error))
+    }
+
+    /// Writes what is still buffered; without this, errors would be lost.
+    pub(crate) fn finish(mut self) -> Outcome {
+        self.inner.flush().map_err(|error| broken(&error))
+    }
+}
+
+/// A reader that went away (`| head`) is not worth a word; the exit code tells.
+fn broken(error: &io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Failure::new("");
+    }
+    Failure::new(format!("cannot write to standard output: {}", host_reason(error)))
+}
+
+/// Writes a document: `schema` and `version` first, then `fields` in their order.
+pub(crate) fn document(schema: &str, fields: Value) -> Outcome {
+    let mut document = Map::new();
+    document.insert("schema".into(), format!("pumice.{schema}").into());
+    document.insert("version".into(), 1.into());
+    match fields {
+        Value::Object(fields) => document.extend(fields),
+        other => {
+            document.insert("value".into(), other);
+        }
+    }
+    let text = serde_json::to_string_pretty(&document).map_err(|error| Failure::new(error.to_string()))?;
+    let mut output = Output::new();
+    output.line(text)?;
+    output.finish()
+}
+
+/// Writes lines of text.
+pub(crate) fn lines<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> Outcome {
+    let mut output = Output::new();
+    for line in lines {
+        output.line(line)?;
+    }
+    output.finish()
+}

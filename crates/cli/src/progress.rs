@@ -1,0 +1,57 @@
+//! Bars for long work, on stderr, and only if that is a terminal.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A bar; it goes away when dropped.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// A bar over bytes.
+    pub(crate) fn bytes(what: &'static str) -> Progress {
+        Progress::new(what, "{msg} [{bar:40}] {bytes}/{total_bytes} {eta}")
+    }
+
+    /// A bar over things counted.
+    pub(crate) fn counted(what: &'static str) -> Progress {
+        Progress::new(what, "{msg} [{bar:40}] {pos}/{len} {eta}")
+    }
+
+    fn new(what: &'static str, template: &str) -> Progress {
+        let target = if std::io::stderr().is_terminal() {
+            ProgressDrawTarget::stderr_with_hz(10)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(0), target).with_message(what);
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Progress { bar }
+    }
+
+    /// How much there is to do.
+    pub(crate) fn set_total(&self, total: u64) {
+        self.bar.set_length(total);
+    }
+
+    /// More was done.
+    pub(crate) fn advance(&self, by: u64) {
+        self.bar.inc(by);
+    }
+
+    /// For callers that count themselves: so much of so much.
+    pub(crate) fn set(&self, done: u64, total: u64) {
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

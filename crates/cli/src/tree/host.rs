@@ -1,0 +1,118 @@
+//! Files of the host, with everything that belongs to them. Links are never followed.
+
+use std::{
+    fs, io,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown},
+    },
+    path::Path,
+};
+
+use pumice_vfs::{Attr, FileKind, Timestamp};
+use rustix::{
+    fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags},
+    io::Errno,
+};
+
+/// True if owners can be set and devices made.
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// What a host file is.
+pub(crate) fn kind(found: &fs::Metadata) -> FileKind {
+    let kind = found.file_type();
+    if kind.is_dir() {
+        FileKind::Dir
+    } else if kind.is_symlink() {
+        FileKind::Symlink
+    } else if kind.is_fifo() {
+        FileKind::Fifo
+    } else if kind.is_socket() {
+        FileKind::Socket
+    } else if kind.is_char_device() {
+        FileKind::CharDevice
+    } else if kind.is_block_device() {
+        FileKind::BlockDevice
+    } else {
+        FileKind::File
+    }
+}
+
+/// A device number as an image has it: the 32 bits of Linux's `st_rdev` that its tools use.
+pub(crate) fn rdev(found: &fs::Metadata) -> u32 {
+    let (major, minor) = (rustix::fs::major(found.rdev()), rustix::fs::minor(found.rdev()));
+    (minor & 0xff) | ((major & 0xfff) << 8) | ((minor & 0xf_ff00) << 12)
+}
+
+/// Times of last access and change.
+pub(crate) fn times(found: &fs::Metadata) -> (Timestamp, Timestamp) {
+    let time = |seconds, nanos| Timestamp { seconds, nanos: u32::try_from(nanos).unwrap_or_default() };
+    (time(found.atime(), found.atime_nsec()), time(found.mtime(), found.mtime_nsec()))
+}
+
+/// Names and values of all extended attributes that may be read; none where the host has none.
+pub(crate) fn xattrs(path: &Path) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut list = vec![0; 1 << 16];
+    let length = match rustix::fs::llistxattr(path, list.as_mut_slice()) {
+        Ok(length) => length,
+        Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    list.truncate(length);
+    let mut found = Vec::new();
+    for name in list.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let mut value = vec![0; 1 << 16];
+        match rustix::fs::lgetxattr(path, name, value.as_mut_slice()) {
+            Ok(length) => {
+                value.truncate(length);
+                found.push((name.to_vec(), value));
+            }
+            // Gone since it was listed, or made up by a security module that does not show it.
+            Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::PERM) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(found)
+}
+
+/// Sets an extended attribute; false if the host or this user cannot.
+pub(crate) fn set_xattr(path: &Path, name: &[u8], value: &[u8]) -> io::Result<bool> {
+    match rustix::fs::lsetxattr(path, name, value, XattrFlags::empty()) {
+        Ok(()) => Ok(true),
+        Err(Errno::OPNOTSUPP | Errno::PERM | Errno::ACCESS | Errno::INVAL) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes a device node, pipe or socket.
+pub(crate) fn make_node(path: &Path, attr: &Attr) -> io::Result<()> {
+    let kind = match attr.kind {
+        FileKind::CharDevice => FileType::CharacterDevice,
+        FileKind::BlockDevice => FileType::BlockDevice,
+        FileKind::Socket => FileType::Socket,
+        _ => FileType::Fifo,
+    };
+    let (major, minor) = crate::text::device(attr.rdev);
+    let device = rustix::fs::makedev(major, minor);
+    Ok(rustix::fs::mknodat(CWD, path, kind, Mode::from_raw_mode(0o600), device)?)
+}
+
+/// Owner, permissions and times of what is at `path`, in the order in which none undoes another.
+pub(crate) fn set_attributes(path: &Path, attr: &Attr) -> io::Result<()> {
+    if is_root() {
+        lchown(path, Some(attr.uid), Some(attr.gid))?;
+    }
+    if attr.kind != FileKind::Symlink {
+        fs::set_permissions(path, fs::Permissions::from_mode(attr.perm))?;
+    }
+    let spec = |time: Timestamp| Timespec { tv_sec: time.seconds, tv_nsec: i64::from(time.nanos) };
+    let times = Timestamps { last_access: spec(attr.atime), last_modification: spec(attr.mtime) };
+    Ok(rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// The bytes of a path.
+pub(crate) fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}

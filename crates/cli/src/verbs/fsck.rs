@@ -1,0 +1,126 @@
+//! `pumice fsck`: checks a volume. Exit codes are the bits of fsck(8).
+
+use serde_json::json;
+
+use crate::{
+    args::Reader,
+    context::Context,
+    failure::{Failure, Outcome},
+    image::{Access, open_chip},
+    output::{self, Output},
+    progress::Progress,
+    text,
+    verbs::Image,
+};
+
+/// Something is wrong and was left as it is.
+pub(crate) const UNCORRECTED: u8 = 4;
+/// The check itself could not be done.
+pub(crate) const OPERATIONAL_ERROR: u8 = 8;
+/// The command line makes no sense.
+pub(crate) const USAGE_ERROR: u8 = 16;
+
+/// Check a file system
+///
+/// Exits with 0 if it is sound, 4 if something is wrong, 8 if that cannot be told, 16 for wrong usage.
+#[derive(clap::Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    image: Image,
+    /// Change nothing; this is so without it too
+    #[arg(short = 'n', conflicts_with_all = ["preen", "yes"])]
+    no: bool,
+    /// For fsck(8): as -n, since what is found is reported and left as it is
+    #[arg(short = 'p', short_alias = 'a', conflicts_with = "yes")]
+    preen: bool,
+    /// The same
+    #[arg(short = 'y')]
+    yes: bool,
+    /// Check even a clean volume; this is so without it too
+    #[arg(short = 'f')]
+    force: bool,
+    /// For fsck(8): nothing more can be said
+    #[arg(short = 'v', hide = true)]
+    verbose: bool,
+    /// Where fsck(8) wants a progress bar; it comes to stderr
+    #[arg(short = 'C', value_name = "FD", num_args = 0..=1, default_missing_value = "0", hide = true)]
+    bar: Option<i32>,
+    #[command(flatten)]
+    reader: Reader,
+}
+
+impl Args {
+    pub(crate) fn run(&self, context: &Context) -> Outcome<u8> {
+        let path = self.image.image.display();
+        let mut chip = open_chip(&self.image.image, Access::Read, context)?;
+        let failed = |error: pumice_vfs::FsError| Failure::new(format!("{path}: {error}"));
+        if !pumice_nandfs::probe(&mut chip).map_err(failed)? {
+            return Err(Failure::new(format!("{path}: no file system on this chip")));
+        }
+        let progress = Progress::counted("check");
+        let report =
+            pumice_nandfs::check(chip, &mut |done, total| progress.set(done, total)).map_err(failed)?;
+        drop(progress);
+        // Every volume has a root: a report without one checked nothing, and "sound" would be a lie.
+        if report.findings.is_empty() && report.directories == 0 {
+            return Err(Failure::new(format!(
+                "{path}: the check did not reach the root directory, so nothing is known"
+            )));
+        }
+        let printed = if self.reader.json { self.print_json(&report) } else { self.print(&report) };
+        printed?;
+        let count = report.findings.len();
+        if count == 0 {
+            return Ok(0);
+        }
+        if self.preen || self.yes {
+            crate::complain(&format!(
+                "{path}: {count} problems are left as they are; copy what can be read with `pumice get`"
+            ));
+        }
+        Ok(UNCORRECTED)
+    }
+
+    fn print(&self, report: &pumice_nandfs::CheckReport) -> Outcome {
+        let mut output = Output::new();
+        for finding in &report.findings {
+            output.line(format!("{}: {}", finding.code, finding.detail))?;
+        }
+        let state = match report.findings.len() {
+            0 => "sound".to_owned(),
+            count => format!("{count} problems"),
+        };
+        let files = report.inodes.saturating_sub(report.directories);
+        output.line(format!(
+            "{}: {state}; {} directories, {files} other files, {}",
+            self.image.image.display(),
+            report.directories,
+            text::size(report.data_bytes)
+        ))?;
+        if report.recovered {
+            output.line("it was not unmounted; the next mount recovers it")?;
+        }
+        output.finish()
+    }
+
+    fn print_json(&self, report: &pumice_nandfs::CheckReport) -> Outcome {
+        let findings: Vec<_> = report
+            .findings
+            .iter()
+            .map(|finding| json!({ "code": finding.code, "detail": finding.detail }))
+            .collect();
+        output::document(
+            "fsck",
+            json!({
+                "image": self.image.image.to_string_lossy(),
+                "sound": report.findings.is_empty(),
+                "recovered": report.recovered,
+                "inodes": report.inodes,
+                "directories": report.directories,
+                "data_bytes": report.data_bytes,
+                "findings": findings,
+            }),
+        )
+    }
+}

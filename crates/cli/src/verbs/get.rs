@@ -1,0 +1,101 @@
+//! `pumice get`: from an image to the host.
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use pumice_vfs::{Attr, FileKind, FileSystem};
+
+use crate::{
+    args::Writer,
+    context::Context,
+    failure::{Failure, Outcome},
+    image::{Access, with_volume},
+    output::Output,
+    path,
+    progress::Progress,
+    text,
+    tree::{
+        pull::Pull,
+        walk::{Step, walk},
+    },
+    verbs::{Image, warn_of},
+};
+
+/// Copy a file or a tree out of an image, with modes, times, links, attributes and holes
+///
+/// Owners are kept and devices made when root runs it.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    image: Image,
+    /// What to copy
+    path: OsString,
+    /// Where to: a new name, or a directory to copy into
+    #[arg(default_value = ".")]
+    target: PathBuf,
+    /// Replace files that are there already
+    #[arg(short, long)]
+    force: bool,
+    #[command(flatten)]
+    writer: Writer,
+}
+
+impl Args {
+    pub(crate) fn run(&self, context: &Context) -> Outcome {
+        with_volume(&self.image.image, Access::Read, context, |fs| {
+            let found = path::find(fs, &self.path)?;
+            let target = self.target(&found);
+            if self.writer.dry_run {
+                return self.say(fs, found, &target);
+            }
+            let progress = Progress::bytes("get");
+            progress.set_total(measure(fs, &self.path, found)?);
+            let lost = Pull::new(fs, self.force, &progress).run(self.path.as_bytes(), found, &target)?;
+            drop(progress);
+            warn_of(&lost);
+            Ok(())
+        })
+    }
+
+    /// Into a directory that is there, under the same name. The root has no name: its content goes in.
+    fn target(&self, found: &Attr) -> PathBuf {
+        let name = self.path.as_bytes().rsplit(|byte| *byte == b'/').find(|name| !name.is_empty());
+        let name = name.filter(|name| *name != b"." && *name != b"..");
+        match name {
+            Some(name) if self.target.is_dir() && found.ino != pumice_vfs::Ino::ROOT => {
+                self.target.join(OsStr::from_bytes(name))
+            }
+            _ => self.target.clone(),
+        }
+    }
+
+    fn say(&self, fs: &dyn FileSystem, found: Attr, target: &Path) -> Outcome {
+        let mut output = Output::new();
+        let start = self.path.as_bytes().len();
+        walk(fs, self.path.as_bytes(), found, &mut |step, place| match step {
+            Step::Leave => Ok(()),
+            Step::Enter => {
+                let below = text::name(place.path.get(start..).unwrap_or_default());
+                let below = below.trim_start_matches('/');
+                let target = if below.is_empty() { target.to_path_buf() } else { target.join(below) };
+                output.line(format!("would write {} ({})", target.display(), text::kind(place.attr.kind)))
+            }
+        })?;
+        output.finish()
+    }
+}
+
+/// Bytes of all files of a tree.
+fn measure(fs: &dyn FileSystem, path: &OsStr, start: Attr) -> Outcome<u64> {
+    let mut bytes = 0_u64;
+    walk(fs, path.as_bytes(), start, &mut |step, place| {
+        if matches!(step, Step::Enter) && place.attr.kind == FileKind::File {
+            bytes = bytes.saturating_add(place.attr.size);
+        }
+        Ok::<(), Failure>(())
+    })?;
+    Ok(bytes)
+}

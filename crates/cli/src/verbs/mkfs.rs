@@ -1,0 +1,258 @@
+//! `pumice mkfs`: makes a file system, and the simulated chip under it if there is none.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use pumice_media::{BlockId, ChipFile, ChipSpec, Nand, NandError};
+use pumice_nandfs::FormatOptions;
+use pumice_vfs::Ino;
+
+use crate::{
+    args::Writer,
+    context::{Context, now},
+    failure::{Failure, Outcome},
+    image::{self, Access, Volume, open_chip},
+    metered::Metered,
+    output::{self, Output},
+    progress::Progress,
+    text,
+    tree::push::{Push, measure},
+    verbs::{chips::shape, put::say_tree, warn_of},
+};
+
+/// The chip that is proposed where none is named.
+const USUAL_CHIP: &str = "slc-2k-2g";
+
+/// Longest label, in bytes.
+const LABEL_MAX: usize = 64;
+
+/// Make a file system on a chip; a container for a simulated chip is made if there is none
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Which file system
+    #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "nandfs", value_parser = ["nandfs", "pumice"])]
+    kind: String,
+    #[command(flatten)]
+    spec: Spec,
+    /// Fill it with what this directory holds
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+    /// A name for the volume, to 64 bytes
+    #[arg(short, long, default_value = "", hide_default_value = true, value_parser = label)]
+    label: String,
+    /// The volume's identity, in place of a random one
+    #[arg(short = 'U', long)]
+    uuid: Option<uuid::Uuid>,
+    /// Replace whatever the image holds
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    writer: Writer,
+    /// A chip container, made if it is not there, or /dev/mtdN
+    image: PathBuf,
+}
+
+/// Which chip to simulate.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Spec {
+    /// Simulate a known chip; see `pumice chips`
+    #[arg(long, value_name = "NAME", conflicts_with = "geometry")]
+    chip: Option<String>,
+    /// Simulate a chip of this shape: data and spare bytes of a page, pages of a block, blocks
+    #[arg(long, value_name = "PAGE+OOB:PAGES:BLOCKS")]
+    geometry: Option<String>,
+    /// As many blocks as this much data needs, in place of the chip's own number
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
+    size: Option<u64>,
+}
+
+impl Spec {
+    /// The chip that was asked for, if any was.
+    pub(crate) fn wanted(&self) -> Outcome<Option<ChipSpec>> {
+        let wrong = |error: pumice_media::SpecError| Failure::new(error.to_string());
+        let spec = match (&self.chip, &self.geometry) {
+            (Some(name), _) => ChipSpec::named(name).map_err(wrong)?,
+            (_, Some(geometry)) => ChipSpec::parse_geometry(geometry).map_err(wrong)?,
+            _ if self.size.is_some() => {
+                return Err(Failure::usage("--size needs --chip NAME or --geometry, whose blocks it counts"));
+            }
+            _ => return Ok(None),
+        };
+        match self.size {
+            Some(bytes) => spec.with_size(bytes).map(Some).map_err(wrong),
+            None => Ok(Some(spec)),
+        }
+    }
+
+    /// The chip that was asked for; `path` does not exist and cannot be made without.
+    pub(crate) fn needed(&self, path: &Path) -> Outcome<ChipSpec> {
+        self.wanted()?.ok_or_else(|| {
+            Failure::usage(format!(
+                "{}: no such file; to make one say which chip to simulate, such as --chip {USUAL_CHIP} (see `pumice chips`)",
+                path.display()
+            ))
+        })
+    }
+}
+
+fn label(text: &str) -> Result<String, String> {
+    if text.len() > LABEL_MAX {
+        return Err(format!("a label of {} bytes is too long (want at most {LABEL_MAX})", text.len()));
+    }
+    Ok(text.into())
+}
+
+/// What the image is before.
+enum Before {
+    /// Nothing that is to be kept: a container for this chip is to be made.
+    Absent(ChipSpec),
+    /// A chip to be formatted as it is.
+    Chip,
+}
+
+impl Args {
+    pub(crate) fn run(&self, context: &Context) -> Outcome {
+        if let Some(from) = &self.from
+            && !fs::metadata(from).map_err(|error| Failure::host(from, &error))?.is_dir()
+        {
+            return Err(Failure::new(format!("{}: not a directory", from.display())));
+        }
+        let before = self.look(context)?;
+        if self.writer.dry_run {
+            return self.say(&before);
+        }
+        let is_new = matches!(before, Before::Absent(_));
+        let result = self.make(before, context).and_then(|uuid| self.fill(context).map(|()| uuid));
+        if result.is_err() && is_new {
+            // Half a file system is worse than none, and the first failure is the one to tell.
+            let _ = fs::remove_file(&self.image);
+        }
+        self.report(&result?, context)
+    }
+
+    /// Decides what is to be made, and refuses to destroy anything unless that was asked for.
+    fn look(&self, context: &Context) -> Outcome<Before> {
+        let wanted = self.spec.wanted()?;
+        let path = self.image.display();
+        match fs::metadata(&self.image) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return self.spec.needed(&self.image).map(Before::Absent);
+            }
+            Err(error) => return Err(Failure::host(&self.image, &error)),
+            // An empty file holds nothing: mktemp(1) makes such.
+            Ok(found) if found.is_file() && found.len() == 0 => {
+                return self.spec.needed(&self.image).map(Before::Absent);
+            }
+            Ok(found) if found.is_dir() => return Err(Failure::new(format!("{path}: is a directory"))),
+            Ok(_) => {}
+        }
+        match wanted {
+            Some(spec) if self.force => Ok(Before::Absent(spec)),
+            Some(_) => Err(Failure::new(format!(
+                "{path}: exists already; use --force to replace it by a new chip, or leave out --chip and --geometry to use the chip it has"
+            ))),
+            None => {
+                let mut chip = open_chip(&self.image, Access::Read, context)?;
+                if !self.force {
+                    self.refuse_content(&mut chip)?;
+                }
+                Ok(Before::Chip)
+            }
+        }
+    }
+
+    fn refuse_content(&self, chip: &mut Metered) -> Outcome {
+        let path = self.image.display();
+        let failed = |error: &dyn std::fmt::Display| Failure::new(format!("{path}: {error}"));
+        if pumice_nandfs::probe(chip).map_err(|error| failed(&error))? {
+            return Err(Failure::new(format!(
+                "{path}: holds a nandfs file system; use --force to destroy it"
+            )));
+        }
+        match written_block(chip).map_err(|error| failed(&error))? {
+            Some(block) => Err(Failure::new(format!(
+                "{path}: block {} is written, so the chip holds something; use --force to destroy it",
+                block.0
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn say(&self, before: &Before) -> Outcome {
+        let mut output = Output::new();
+        let path = self.image.display();
+        if let Before::Absent(spec) = before {
+            output.line(super::nand::would_create(&self.image, spec))?;
+        }
+        output.line(format!("would make a nandfs file system on {path}"))?;
+        if let Some(from) = &self.from {
+            say_tree(from, b"/", &mut output)?;
+        }
+        output.finish()
+    }
+
+    fn make(&self, before: Before, context: &Context) -> Outcome<uuid::Uuid> {
+        let (mut chip, erased) = match before {
+            Before::Absent(spec) => {
+                let file = ChipFile::create(&self.image, &spec, true);
+                let file = file.map_err(|error| image::media(&self.image, &error))?;
+                (Metered::new(Box::new(file), context.meter.clone()), true)
+            }
+            Before::Chip => (open_chip(&self.image, Access::Write, context)?, false),
+        };
+        let uuid = self.uuid.unwrap_or_else(uuid::Uuid::new_v4);
+        let options =
+            FormatOptions { label: self.label.clone(), uuid: uuid.into_bytes(), created: now(), erased };
+        let progress = Progress::counted("format");
+        pumice_nandfs::format(&mut chip, &options, &mut |done, total| progress.set(done, total))
+            .map_err(|error| Failure::new(format!("{}: {error}", self.image.display())))?;
+        chip.flush().map_err(|error| Failure::new(format!("{}: {error}", self.image.display())))?;
+        Ok(uuid)
+    }
+
+    fn fill(&self, context: &Context) -> Outcome {
+        let Some(from) = &self.from else { return Ok(()) };
+        let volume = Volume::open(&self.image, Access::Write, context)?;
+        let progress = Progress::bytes("fill");
+        progress.set_total(measure(from).0);
+        let mut push = Push::new(volume.fs(), false, &progress);
+        push.put_content(from, Ino::ROOT)?;
+        let lost = push.into_lost();
+        drop(progress);
+        warn_of(&lost);
+        volume.close()
+    }
+
+    fn report(&self, uuid: &uuid::Uuid, context: &Context) -> Outcome {
+        let geometry = open_chip(&self.image, Access::Read, context)?.geometry();
+        output::lines([format!(
+            "{}: nandfs on {}, {}, uuid {uuid}",
+            self.image.display(),
+            shape(&geometry),
+            text::size(geometry.capacity_bytes())
+        )])
+    }
+}
+
+/// The first good block whose first page is not erased.
+fn written_block(chip: &mut Metered) -> Result<Option<BlockId>, NandError> {
+    let geometry = chip.geometry();
+    let mut data = vec![0; geometry.page_bytes as usize];
+    let mut spare = vec![0; geometry.free_spare_bytes as usize];
+    for block in (0..geometry.blocks).map(BlockId) {
+        if chip.is_bad(block)? {
+            continue;
+        }
+        let is_blank = match chip.read(geometry.page(block, 0), &mut data, &mut spare) {
+            Ok(_) => data.iter().chain(&spare).all(|byte| *byte == 0xff),
+            Err(NandError::Uncorrectable(_)) => false,
+            Err(error) => return Err(error),
+        };
+        if !is_blank {
+            return Ok(Some(block));
+        }
+    }
+    Ok(None)
+}

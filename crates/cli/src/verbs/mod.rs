@@ -1,0 +1,36 @@
+//! The verbs, one file each.
+
+pub(crate) mod cat;
+pub(crate) mod chips;
+pub(crate) mod df;
+pub(crate) mod fsck;
+pub(crate) mod get;
+pub(crate) mod info;
+pub(crate) mod ln;
+pub(crate) mod ls;
+pub(crate) mod mkdir;
+pub(crate) mod mkfs;
+pub(crate) mod mount;
+pub(crate) mod mv;
+pub(crate) mod nand;
+pub(crate) mod put;
+pub(crate) mod rm;
+pub(crate) mod stat;
+pub(crate) mod tree;
+
+use std::path::PathBuf;
+
+/// The image every verb works on.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Image {
+    /// A chip container or /dev/mtdN
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: PathBuf,
+}
+
+/// Warnings about what a copy could not keep.
+fn warn_of(lost: &[String]) {
+    for line in lost {
+        crate::complain(line);
+    }
+}

@@ -1,0 +1,206 @@
+//! `pumice mount`: an image as a directory, through FUSE.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    io::{Read, Write},
+    os::unix::{ffi::OsStrExt, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use pumice_fuse::{MountOptions, Session, Unmounter};
+use pumice_vfs::FileSystem;
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
+
+use crate::{
+    context::Context,
+    failure::{Failure, Outcome, code},
+    image::{Access, Volume},
+    logger,
+};
+
+/// What mount(8) calls a wrong command line.
+pub(crate) const HELPER_USAGE: u8 = 1;
+/// What mount(8) calls a mount that failed.
+const HELPER_FAILED: u8 = 32;
+
+const OPTIONS_HELP: &str =
+    "Options, separated by commas: ro, rw, allow_other, cache=SIZE, fsname=NAME, suid, dev, noexec, ...";
+
+/// Mount an image on a directory
+///
+/// Stays in the foreground until the directory is unmounted (umount, fusermount3 -u) or it gets SIGINT or
+/// SIGTERM; then everything is written and the volume marked clean.
+#[derive(clap::Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct Args {
+    /// A chip container or /dev/mtdN
+    image: PathBuf,
+    /// The directory to mount on
+    dir: PathBuf,
+    #[arg(short, value_name = "OPTIONS", value_delimiter = ',', help = OPTIONS_HELP)]
+    options: Vec<String>,
+    /// Return once it is mounted, and go on in the background
+    #[arg(long)]
+    daemon: bool,
+    /// Open the image, and do not mount it
+    #[arg(long)]
+    dry_run: bool,
+    /// The background half of --daemon: says `ready` on stdout once it is mounted
+    #[arg(long, hide = true)]
+    background: bool,
+    /// Exit codes as mount(8) wants them
+    #[arg(long, hide = true)]
+    helper: bool,
+}
+
+/// The arguments mount(8) gives its helpers, in our words.
+pub(crate) fn from_helper(rest: &[OsString]) -> Vec<OsString> {
+    let mut words: Vec<OsString> = vec!["--helper".into(), "--daemon".into()];
+    let mut rest = rest.iter();
+    while let Some(word) = rest.next() {
+        match word.as_bytes() {
+            b"-r" => words.extend(["-o".into(), "ro".into()]),
+            b"-w" => words.extend(["-o".into(), "rw".into()]),
+            b"-f" => words.push("--dry-run".into()),
+            b"-n" | b"-s" | b"-v" => {}
+            b"-t" | b"-N" => {
+                rest.next();
+            }
+            _ => words.push(word.clone()),
+        }
+    }
+    words
+}
+
+impl Args {
+    pub(crate) fn run(&self, context: &Context) -> Outcome {
+        let (options, cache_bytes) = self.options(context.cache_bytes)?;
+        if !self.dir.is_dir() {
+            let why = if self.dir.exists() { "not a directory" } else { "no such directory" };
+            return Err(Failure::new(format!("cannot mount on {}: {why}", self.dir.display())));
+        }
+        if self.daemon && !self.dry_run {
+            return self.start(cache_bytes);
+        }
+        let access = if options.read_only { Access::Read } else { Access::Write };
+        let context = Context { cache_bytes, meter: context.meter.clone() };
+        let volume = Volume::open(&self.image, access, &context)?;
+        let served = if self.dry_run { Ok(()) } else { self.serve(&volume, &options) };
+        let closed = volume.close();
+        served.and(closed)
+    }
+
+    /// What a failure's exit code is, by whose rules we run.
+    pub(crate) fn exit_code(&self, failed: u8) -> u8 {
+        match failed {
+            code::USAGE if self.helper => HELPER_USAGE,
+            code::FAILED if self.helper => HELPER_FAILED,
+            other => other,
+        }
+    }
+
+    fn options(&self, mut cache_bytes: usize) -> Outcome<(MountOptions, usize)> {
+        let source = std::path::absolute(&self.image).unwrap_or_else(|_| self.image.clone());
+        let mut options = MountOptions::default();
+        options.source = source.to_string_lossy().into_owned();
+        for word in &self.options {
+            if let Some(size) = word.strip_prefix("cache=") {
+                let bytes = crate::args::cache_size(size).map_err(Failure::usage)?;
+                cache_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            } else {
+                options.apply(word).map_err(|error| Failure::usage(error.to_string()))?;
+            }
+        }
+        Ok((options, cache_bytes))
+    }
+
+    fn serve(&self, volume: &Volume, options: &MountOptions) -> Outcome {
+        let broken = |error: std::io::Error| Failure::new(format!("cannot catch signals: {error}"));
+        // Before the mount, so that no signal can come between the two and leave it behind.
+        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(broken)?;
+        let failed = |error: pumice_fuse::MountError| Failure::new(error.to_string());
+        let session = pumice_fuse::mount(volume.shared(), &self.dir, options).map_err(failed)?;
+        if self.background {
+            detach()?;
+        }
+        wait(session, signals).map_err(failed)
+    }
+
+    /// Starts this program again in the background and waits until it has mounted or failed.
+    fn start(&self, cache_bytes: usize) -> Outcome {
+        let program =
+            std::env::current_exe().map_err(|error| Failure::host(Path::new("/proc/self/exe"), &error))?;
+        let mut command = Command::new(&program);
+        command.arg0("pumice").arg(format!("--cache={cache_bytes}")).args(["mount", "--background"]);
+        if !self.options.is_empty() {
+            command.arg("-o").arg(self.options.join(","));
+        }
+        command.arg("--").arg(absolute(&self.image)?).arg(absolute(&self.dir)?);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| Failure::host(&program, &error))?;
+        let mut word = String::new();
+        if let Some(stdout) = &mut child.stdout {
+            // A child that dies says nothing; its own words on stderr count then.
+            let _ = stdout.read_to_string(&mut word);
+        }
+        if word == READY {
+            return Ok(());
+        }
+        let mut complaint = String::new();
+        if let Some(stderr) = &mut child.stderr {
+            let _ = stderr.read_to_string(&mut complaint);
+        }
+        // Reaped, so that nothing is left of it; what it said tells more than its code.
+        let _ = child.wait();
+        let complaint = complaint.trim().trim_start_matches("pumice: ").to_owned();
+        Err(Failure::new(if complaint.is_empty() { "the background process died".into() } else { complaint }))
+    }
+}
+
+/// What the background half says once it has mounted.
+const READY: &str = "ready";
+
+/// Tells the parent, and leaves its terminal, its directory and its streams.
+fn detach() -> Outcome {
+    let failed = |what: &str, error: &dyn std::fmt::Display| Failure::new(format!("{what}: {error}"));
+    // Fails only for a group leader, who has no terminal to lose then.
+    let _ = rustix::process::setsid();
+    std::env::set_current_dir("/").map_err(|error| failed("cannot leave the directory", &error))?;
+    logger::to_system_log();
+    let mut stdout = std::io::stdout();
+    let said = stdout.write_all(READY.as_bytes()).and_then(|()| stdout.flush());
+    said.map_err(|error| failed("cannot tell that it is mounted", &error))?;
+    let null = File::options().read(true).write(true).open("/dev/null");
+    let null = null.map_err(|error| failed("cannot open /dev/null", &error))?;
+    rustix::stdio::dup2_stdout(&null).map_err(|error| failed("cannot close stdout", &error))?;
+    rustix::stdio::dup2_stderr(&null).map_err(|error| failed("cannot close stderr", &error))
+}
+
+/// Waits for the end of the session, and lets a signal bring it about.
+fn wait<F: FileSystem + Send + Sync + ?Sized>(
+    session: Session<F>,
+    mut signals: Signals,
+) -> Result<(), pumice_fuse::MountError> {
+    let unmounter: Unmounter = session.unmounter();
+    let handle = signals.handle();
+    let catcher = std::thread::spawn(move || {
+        for _ in signals.forever() {
+            unmounter.unmount();
+        }
+    });
+    let result = session.wait();
+    handle.close();
+    // It has nothing to return, and a panic in it was reported already.
+    let _ = catcher.join();
+    result
+}
+
+fn absolute(path: &Path) -> Outcome<OsString> {
+    let full = std::path::absolute(path).map_err(|error| Failure::host(path, &error))?;
+    Ok(OsStr::to_owned(full.as_os_str()))
+}

@@ -1,0 +1,73 @@
+//! `pumice nand`: simulated chips themselves, whatever they hold.
+
+mod create;
+mod export;
+mod flip;
+mod import;
+mod kill;
+mod stats;
+
+use std::path::Path;
+
+use pumice_media::{BlockId, ChipFile, ChipSpec, Nand, PageId};
+
+use crate::{
+    context::Context,
+    failure::{Failure, Outcome},
+    text,
+    verbs::chips::shape,
+};
+
+/// Simulated chips: make one, raw dumps in and out, faults, wear
+#[derive(clap::Subcommand, Debug)]
+pub(crate) enum Verb {
+    Create(create::Args),
+    Import(import::Args),
+    Export(export::Args),
+    Flip(flip::Args),
+    Kill(kill::Args),
+    Stats(stats::Args),
+}
+
+impl Verb {
+    pub(crate) fn run(&self, context: &Context) -> Outcome {
+        match self {
+            Verb::Create(args) => args.run(),
+            Verb::Import(args) => args.run(context),
+            Verb::Export(args) => args.run(context),
+            Verb::Flip(args) => args.run(context),
+            Verb::Kill(args) => args.run(context),
+            Verb::Stats(args) => args.run(context),
+        }
+    }
+}
+
+/// What making a container would be, in words.
+pub(crate) fn would_create(path: &Path, spec: &ChipSpec) -> String {
+    let geometry = spec.geometry();
+    let (shape, capacity) = (shape(&geometry), text::size(geometry.capacity_bytes()));
+    format!("would make the chip container {}: {}, {shape}, {capacity}", path.display(), spec.name())
+}
+
+/// Writes a changed chip back and takes in its figures.
+fn close(mut chip: ChipFile, context: &Context) -> Outcome {
+    let flushed = chip.flush().map_err(|error| Failure::new(error.to_string()));
+    context.meter.add(chip.stats());
+    flushed
+}
+
+fn checked_page(chip: &ChipFile, page: u32) -> Outcome<PageId> {
+    let pages = chip.geometry().pages();
+    if u64::from(page) >= pages {
+        return Err(Failure::new(format!("no page {page}: the chip has pages 0 to {}", pages - 1)));
+    }
+    Ok(PageId(page))
+}
+
+fn checked_block(chip: &ChipFile, block: u32) -> Outcome<BlockId> {
+    let blocks = chip.geometry().blocks;
+    if block >= blocks {
+        return Err(Failure::new(format!("no block {block}: the chip has blocks 0 to {}", blocks - 1)));
+    }
+    Ok(BlockId(block))
+}

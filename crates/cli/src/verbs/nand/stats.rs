@@ -1,0 +1,108 @@
+//! `pumice nand stats`: what a simulated chip has done and how worn it is.
+
+use pumice_media::{BlockId, ChipFile, Nand};
+use serde_json::json;
+
+use crate::{
+    args::Reader,
+    context::Context,
+    document,
+    failure::{Failure, Outcome},
+    image::{Access, open_container},
+    output,
+    verbs::{Image, chips::shape},
+};
+
+/// Show what a simulated chip has done since it was made, its wear and its faults
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    image: Image,
+    #[command(flatten)]
+    reader: Reader,
+}
+
+/// Erase counts of all blocks.
+struct Wear {
+    least: u32,
+    most: u32,
+    /// Thousandths of an erase.
+    mean_milli: u64,
+    bad: u32,
+}
+
+impl Args {
+    pub(crate) fn run(&self, context: &Context) -> Outcome {
+        let mut chip = open_container(&self.image.image, Access::Read)?;
+        let wear = wear(&mut chip)?;
+        context.meter.add(chip.stats());
+        if self.reader.json { print_json(&chip, &wear) } else { print(&chip, &wear) }
+    }
+}
+
+fn wear(chip: &mut ChipFile) -> Outcome<Wear> {
+    let blocks = chip.geometry().blocks;
+    let mut wear = Wear { least: u32::MAX, most: 0, mean_milli: 0, bad: 0 };
+    let mut sum = 0_u64;
+    for block in (0..blocks).map(BlockId) {
+        let erases = chip.erase_count(block);
+        wear.least = wear.least.min(erases);
+        wear.most = wear.most.max(erases);
+        sum += u64::from(erases);
+        wear.bad += u32::from(chip.is_bad(block).map_err(|error| Failure::new(error.to_string()))?);
+    }
+    wear.mean_milli = sum * 1000 / u64::from(blocks.max(1));
+    Ok(wear)
+}
+
+fn print(chip: &ChipFile, wear: &Wear) -> Outcome {
+    let (stats, faults) = (chip.lifetime_stats(), chip.faults());
+    output::lines([
+        format!("chip:        {}, {}", chip.spec().name(), shape(&chip.geometry())),
+        format!("page reads:  {}", stats.page_reads),
+        format!("spare reads: {}", stats.spare_reads),
+        format!("programs:    {}", stats.programs),
+        format!("erases:      {}", stats.erases),
+        format!("device time: {}.{:03} ms", stats.device_ns / 1_000_000, stats.device_ns / 1000 % 1000),
+        format!(
+            "wear:        {} to {} erases a block, mean {}.{:03}, of {} promised",
+            wear.least,
+            wear.most,
+            wear.mean_milli / 1000,
+            wear.mean_milli % 1000,
+            chip.spec().endurance_erases()
+        ),
+        format!("bad blocks:  {}", wear.bad),
+        format!(
+            "faults set:  {} wrong bits, {} unreadable pages, {} dead blocks",
+            faults.flips.len(),
+            faults.unreadable.len(),
+            faults.erase_fails.len()
+        ),
+    ])
+}
+
+fn print_json(chip: &ChipFile, wear: &Wear) -> Outcome {
+    let (stats, faults) = (chip.lifetime_stats(), chip.faults());
+    output::document(
+        "nand-stats",
+        json!({
+            "chip": chip.spec().name(),
+            "geometry": document::geometry(&chip.geometry()),
+            "page_reads": stats.page_reads,
+            "spare_reads": stats.spare_reads,
+            "programs": stats.programs,
+            "erases": stats.erases,
+            "device_ns": stats.device_ns,
+            "violations": stats.violations,
+            "wear_min_erases": wear.least,
+            "wear_mean_millierases": wear.mean_milli,
+            "wear_max_erases": wear.most,
+            "endurance_erases": chip.spec().endurance_erases(),
+            "bad_blocks": wear.bad,
+            "flipped_bits": faults.flips.len(),
+            "unreadable_pages": faults.unreadable.len(),
+            "dead_blocks": faults.erase_fails.len(),
+        }),
+    )
+}

@@ -1,0 +1,126 @@
+//! `pumice stat`: all that is known about a file.
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+};
+
+use pumice_vfs::{Attr, FileKind, FileSystem};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    args::Reader,
+    context::Context,
+    document,
+    failure::{Failure, Outcome},
+    image::{Access, with_volume},
+    output::{self, Output},
+    path, text,
+    verbs::Image,
+};
+
+/// Show all attributes of files of an image
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    image: Image,
+    /// Files to show
+    #[arg(default_value = "/", value_name = "PATH")]
+    paths: Vec<OsString>,
+    #[command(flatten)]
+    reader: Reader,
+}
+
+struct Found {
+    path: Vec<u8>,
+    attr: Attr,
+    target: Option<Vec<u8>>,
+    xattrs: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Args {
+    pub(crate) fn run(&self, context: &Context) -> Outcome {
+        let found: Vec<Found> = with_volume(&self.image.image, Access::Read, context, |fs| {
+            self.paths.iter().map(|path| look(fs, path)).collect()
+        })?;
+        if self.reader.json {
+            let files: Vec<Value> = found.iter().map(Found::json).collect();
+            return output::document("stat", json!({ "files": files }));
+        }
+        let mut output = Output::new();
+        found.iter().try_for_each(|found| found.print(&mut output))?;
+        output.finish()
+    }
+}
+
+fn look(fs: &dyn FileSystem, path: &OsStr) -> Outcome<Found> {
+    let attr = path::find(fs, path)?;
+    let inside = |error| Failure::inside(path.as_bytes(), &error);
+    let target =
+        (attr.kind == FileKind::Symlink).then(|| fs.readlink(attr.ino)).transpose().map_err(inside)?;
+    let mut xattrs = Vec::new();
+    for name in fs.list_xattr(attr.ino).map_err(inside)? {
+        let value = fs.xattr(attr.ino, &name).map_err(inside)?;
+        xattrs.push((name, value));
+    }
+    Ok(Found { path: path.as_bytes().to_vec(), attr, target, xattrs })
+}
+
+impl Found {
+    fn print(&self, output: &mut Output) -> Outcome {
+        let attr = &self.attr;
+        let arrow =
+            self.target.as_ref().map(|target| format!(" -> {}", text::name(target))).unwrap_or_default();
+        output.line(format!("    path: {}{arrow}", text::name(&self.path)))?;
+        output.line(format!(
+            "    kind: {}, inode {}, generation {}",
+            text::kind(attr.kind),
+            attr.ino.0,
+            attr.generation
+        ))?;
+        output.line(format!("    size: {} bytes, {} allocated", attr.size, attr.allocated))?;
+        output.line(format!(
+            "    mode: {:04o} {}, owner {}, group {}, links {}",
+            attr.perm,
+            text::mode(attr),
+            attr.uid,
+            attr.gid,
+            attr.nlink
+        ))?;
+        if matches!(attr.kind, FileKind::CharDevice | FileKind::BlockDevice) {
+            let (major, minor) = text::device(attr.rdev);
+            output.line(format!("  device: {major}, {minor}"))?;
+        }
+        for (label, time) in [
+            ("accessed", attr.atime),
+            ("modified", attr.mtime),
+            (" changed", attr.ctime),
+            ("    born", attr.btime),
+        ] {
+            output.line(format!("{label}: {}", text::time(time)))?;
+        }
+        for (name, value) in &self.xattrs {
+            output.line(format!("   xattr: {} = {}", text::name(name), text::name(value)))?;
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        let mut map = Map::new();
+        document::put_bytes(&mut map, "path", &self.path);
+        map.extend(document::attr(&self.attr));
+        map.insert("generation".into(), self.attr.generation.into());
+        if let Some(target) = &self.target {
+            document::put_bytes(&mut map, "target", target);
+        }
+        let mut xattrs = Vec::new();
+        for (name, value) in &self.xattrs {
+            let mut map = Map::new();
+            document::put_bytes(&mut map, "name", name);
+            map.insert("value_hex".into(), document::hex(value).into());
+            xattrs.push(Value::Object(map));
+        }
+        map.insert("xattrs".into(), xattrs.into());
+        Value::Object(map)
+    }
+}

@@ -1,0 +1,110 @@
+//! Making file systems, and what is refused.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::{fs, os::unix::fs::symlink};
+
+use common::{CHIP, World, document};
+
+#[test]
+fn a_volume_has_the_label_and_the_uuid_it_was_given() {
+    let world = World::new();
+    let uuid = "01234567-89ab-cdef-0123-456789abcdef";
+    let words = [&["mkfs"], &CHIP[..], &["-l", "köln", "-U", uuid, "image"]].concat();
+    assert!(world.run(&words).good().contains(uuid));
+    let info = document(&world.say("info --json image").good(), "info");
+    assert_eq!((&info["label"], &info["uuid"]), (&"köln".into(), &uuid.into()));
+    assert_eq!(info["chip"]["capacity_bytes"], 16 << 20);
+    assert!(world.say("info image").good().contains("köln"));
+}
+
+#[test]
+fn nothing_is_destroyed_unless_forced() {
+    let world = World::formatted();
+    world.say("mkfs image").bad(1, &["holds a nandfs file system", "--force"]);
+    world.say("mkfs --chip slc-2k-2g image").bad(1, &["exists already", "--force"]);
+    world.say("mkfs --force image").good();
+    world.say("mkfs --force --geometry 2048+64:64:64 image").good();
+    assert_eq!(document(&world.say("info --json image").good(), "info")["chip"]["blocks"], 64);
+
+    fs::write(world.path("letter"), b"dear all").unwrap();
+    world.say("mkfs letter").bad(1, &["letter is not a chip container"]);
+    world.say("mkfs --chip slc-2k-2g letter").bad(1, &["letter: exists already"]);
+    assert_eq!(fs::read(world.path("letter")).unwrap(), b"dear all");
+}
+
+#[test]
+fn a_written_chip_is_not_blank() {
+    let world = World::new();
+    world.say("nand create --geometry 2048+64:64:64 image").good();
+    let mut dump = vec![0xff_u8; (2048 + 64) * 64 * 64];
+    dump[(2048 + 64) * 64 * 3] = 0;
+    fs::write(world.path("dump"), dump).unwrap();
+    world.say("nand import --force dump image").good();
+    world.say("mkfs image").bad(1, &["block 3 is written", "--force"]);
+    world.say("mkfs --force image").good();
+}
+
+#[test]
+fn wrong_words_are_named() {
+    let world = World::new();
+    world.say("mkfs image").bad(2, &["image: no such file", "--chip slc-2k-2g"]);
+    world.say("mkfs --size 1M image").bad(2, &["--size"]);
+    world.say("mkfs --chip nope image").bad(1, &["unknown chip `nope`", "slc-2k-2g"]);
+    world.say("mkfs --from nowhere --chip slc-2k-2g image").bad(1, &["nowhere"]);
+    for wrong in ["--size 1x", "--chip a --geometry b", "-U zz", "-t ext4"] {
+        let run = world.say(&format!("mkfs {wrong} image"));
+        assert_eq!(run.code, 2, "{run:?}");
+    }
+    let long = "x".repeat(65);
+    assert_eq!(world.run(&[&["mkfs", "-l", &long], &CHIP[..], &["image"]].concat()).code, 2);
+    assert!(!world.path("image").exists());
+}
+
+#[test]
+fn a_dry_run_makes_nothing() {
+    let world = World::new();
+    fs::create_dir(world.path("src")).unwrap();
+    fs::write(world.path("src/file"), b"").unwrap();
+    let said = world.say("mkfs --dry-run --chip slc-2k-2g --from src image").good();
+    assert!(said.contains("would make a nandfs file system on image"), "{said}");
+    assert!(said.contains("would copy src/file to /file"), "{said}");
+    assert!(!world.path("image").exists());
+}
+
+#[test]
+fn from_fills_the_root() {
+    let world = World::new();
+    fs::create_dir_all(world.path("src/a/b")).unwrap();
+    fs::write(world.path("src/a/b/c"), b"deep").unwrap();
+    world.run(&[&["mkfs", "--from", "src"], &CHIP[..], &["image"]].concat()).good();
+    assert_eq!(world.say("cat image a/b/c").good(), "deep");
+}
+
+#[test]
+fn what_does_not_fit_leaves_no_image_behind() {
+    let world = World::new();
+    fs::create_dir(world.path("src")).unwrap();
+    let noise: Vec<u8> =
+        (0..24_u32 << 18).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    fs::write(world.path("src/big"), noise).unwrap();
+    world.run(&[&["mkfs", "--from", "src"], &CHIP[..], &["image"]].concat()).bad(1, &["no space left"]);
+    assert!(!world.path("image").exists());
+}
+
+#[test]
+fn links_to_the_program_take_its_tools_arguments() {
+    let world = World::new();
+    for name in ["mkfs.pumice", "fsck.pumice"] {
+        symlink(env!("CARGO_BIN_EXE_pumice"), world.path(name)).unwrap();
+    }
+    let call = |name: &str, words: &[&str]| {
+        let mut command = std::process::Command::new(world.path(name));
+        common::finish(command.args(words).current_dir(world.path(".")))
+    };
+    call("mkfs.pumice", &[&CHIP[..], &["image"]].concat()).good();
+    call("fsck.pumice", &["-a", "-C0", "image"]).good();
+    assert_eq!(call("fsck.pumice", &["--nonsense"]).code, 16);
+    call("fsck.pumice", &["missing"]).bad(8, &["missing"]);
+}

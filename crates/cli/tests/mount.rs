@@ -1,0 +1,157 @@
+//! Mounts for real, in the foreground, in the background and as mount(8) does.
+//!
+//! Where FUSE cannot be used the tests say so on stderr and pass.
+#![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
+
+mod common;
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use common::World;
+
+/// A world whose `dir` is unmounted when the test ends, however it ends.
+struct Mounting {
+    world: World,
+    child: Option<Child>,
+}
+
+impl Mounting {
+    fn new() -> Option<Mounting> {
+        if fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").is_err() {
+            eprintln!("SKIPPED: /dev/fuse cannot be opened, so nothing was tested");
+            return None;
+        }
+        let world = World::formatted();
+        fs::create_dir(world.path("dir")).unwrap();
+        Some(Mounting { world, child: None })
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.world.path("dir")
+    }
+
+    fn is_mounted(&self) -> bool {
+        let place = self.dir().canonicalize().unwrap();
+        fs::read_to_string("/proc/mounts").unwrap().contains(place.to_str().unwrap())
+    }
+
+    fn wait_until_mounted(&self, wanted: bool) {
+        let end = Instant::now() + Duration::from_secs(10);
+        while self.is_mounted() != wanted {
+            assert!(Instant::now() < end, "mounted is still {}", !wanted);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn unmount(&self) -> bool {
+        let status = Command::new("umount").arg(self.dir()).stderr(Stdio::null()).status();
+        if status.is_ok_and(|status| status.success()) {
+            return true;
+        }
+        let status =
+            Command::new("fusermount3").args(["-u", "-z"]).arg(self.dir()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    }
+
+    fn in_foreground(&mut self) {
+        let child =
+            self.world.command().args(["mount", "image", "dir"]).stderr(Stdio::piped()).spawn().unwrap();
+        self.child = Some(child);
+        self.wait_until_mounted(true);
+    }
+}
+
+impl Drop for Mounting {
+    fn drop(&mut self) {
+        if self.is_mounted() {
+            self.unmount();
+        }
+        if let Some(mut child) = self.child.take() {
+            let _ = child.wait();
+        }
+    }
+}
+
+#[test]
+fn in_the_foreground_until_unmounted() {
+    let Some(mut mounting) = Mounting::new() else { return };
+    mounting.in_foreground();
+    fs::write(mounting.dir().join("file"), b"through the kernel").unwrap();
+    mounting.world.say("ls image").bad(1, &["in use", "unmount"]);
+    assert!(mounting.unmount());
+    let ended = mounting.child.take().unwrap().wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), ended.stderr.len()), (Some(0), 0));
+    assert_eq!(mounting.world.say("cat image file").good(), "through the kernel");
+    mounting.world.say("fsck image").good();
+}
+
+#[test]
+fn a_signal_ends_it_cleanly() {
+    let Some(mut mounting) = Mounting::new() else { return };
+    mounting.in_foreground();
+    fs::write(mounting.dir().join("file"), b"kept").unwrap();
+    let child = mounting.child.take().unwrap();
+    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+    assert!(!mounting.is_mounted());
+    assert_eq!(mounting.world.say("cat image file").good(), "kept");
+}
+
+#[test]
+fn in_the_background_it_returns_mounted() {
+    let Some(mounting) = Mounting::new() else { return };
+    assert_eq!(mounting.world.say("mount --daemon image dir").good(), "");
+    assert!(mounting.is_mounted());
+    fs::create_dir(mounting.dir().join("made")).unwrap();
+    assert!(mounting.unmount());
+    assert_eq!(mounting.world.say("ls image").good(), "made\n");
+}
+
+#[test]
+fn a_read_only_mount_leaves_the_image_alone() {
+    let Some(mounting) = Mounting::new() else { return };
+    let before = fs::read(mounting.world.path("image")).unwrap();
+    mounting.world.say("mount --daemon -o ro,noatime image dir").good();
+    assert!(fs::write(mounting.dir().join("file"), b"").is_err());
+    assert_eq!(mounting.world.say("ls image").good(), "", "readers share an image");
+    assert!(mounting.unmount());
+    mounting.world.say("fsck image").good();
+    assert!(fs::read(mounting.world.path("image")).unwrap() == before);
+}
+
+#[test]
+fn mount_8_is_answered_in_its_words() {
+    let Some(mounting) = Mounting::new() else { return };
+    let helper = mounting.world.path("mount.pumice");
+    symlink(env!("CARGO_BIN_EXE_pumice"), &helper).unwrap();
+    let call = |words: &[&str]| {
+        common::finish(Command::new(&helper).args(words).current_dir(mounting.world.path(".")))
+    };
+    call(&["image", "dir", "-o", "rw,nofail,x-test"]).good();
+    assert!(mounting.is_mounted());
+    assert!(mounting.unmount());
+    call(&["missing", "dir"]).bad(32, &["missing"]);
+    call(&["image", "dir", "-o", "sideways"]).bad(1, &["sideways"]);
+    call(&["image", "dir", "-f"]).good();
+    assert!(!mounting.is_mounted());
+}
+
+#[test]
+fn places_that_cannot_be_mounted_on_are_named() {
+    let Some(mounting) = Mounting::new() else { return };
+    let world = &mounting.world;
+    world.say("mount image nowhere").bad(1, &["nowhere", "no such directory"]);
+    world.say("mount image image").bad(1, &["image", "not a directory"]);
+    world.say("mount missing dir").bad(1, &["missing"]);
+    world.say("mount --daemon missing dir").bad(1, &["missing"]);
+    world.say("mount -o sideways image dir").bad(2, &["sideways", "allow_other"]);
+    world.say("mount -o cache=1k image dir").bad(2, &["1024", "256KiB"]);
+}

@@ -1,0 +1,108 @@
+//! Simulated chips without a file system.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::fs;
+
+use common::{World, document};
+
+const SMALL: &str = "--geometry 512+16:8:16";
+/// Bytes of a raw dump of it.
+const DUMP_BYTES: usize = (512 + 16) * 8 * 16;
+
+fn with_chip() -> World {
+    let world = World::new();
+    world.say(&format!("nand create {SMALL} chip")).good();
+    world
+}
+
+#[test]
+fn chips_are_listed() {
+    let world = World::new();
+    assert!(world.say("chips").good().lines().any(|line| line.starts_with("slc-2k-2g ")));
+    let list = document(&world.say("chips --json").good(), "chips");
+    let chips = list["chips"].as_array().unwrap();
+    assert!(chips.iter().any(|chip| chip["name"] == "slc-2k-2g" && chip["timing"]["erase_ns"] == 2_000_000));
+}
+
+#[test]
+fn create_makes_a_container_once() {
+    let world = with_chip();
+    world.say(&format!("nand create {SMALL} chip")).bad(1, &["chip", "--force"]);
+    world.say(&format!("nand create --force {SMALL} chip")).good();
+    world.say("nand create other").bad(2, &["other", "--chip"]);
+    world.say("nand create --chip slc-2k-3g other").bad(1, &["slc-2k-3g", "slc-2k-2g"]);
+    world.say("nand create --geometry 2048:64 other").bad(1, &["2048:64", "PAGE+OOB:PAGES:BLOCKS"]);
+    assert!(!world.path("other").exists());
+}
+
+#[test]
+fn a_dry_run_makes_nothing() {
+    let world = World::new();
+    let said = world.say(&format!("nand create --dry-run {SMALL} chip")).good();
+    assert!(said.contains("would make the chip container chip"), "{said}");
+    assert!(!world.path("chip").exists());
+}
+
+#[test]
+fn dumps_go_out_and_come_back() {
+    let world = with_chip();
+    world.say("nand export chip dump").good();
+    let blank = fs::read(world.path("dump")).unwrap();
+    assert!(blank.len() == DUMP_BYTES && blank.iter().all(|byte| *byte == 0xff));
+    world.say("nand export chip dump").bad(1, &["dump", "--force"]);
+
+    let mut written = blank.clone();
+    written[..512].fill(0x5a);
+    fs::write(world.path("dump"), &written).unwrap();
+    world.say("nand import dump chip").bad(1, &["chip", "--force"]);
+    world.say("nand import --force dump chip").good();
+    world.say(&format!("nand import {SMALL} dump second")).good();
+    for image in ["chip", "second"] {
+        world.say(&format!("nand export --force {image} back")).good();
+        assert!(fs::read(world.path("back")).unwrap() == written);
+    }
+    assert_eq!(world.command().args(["nand", "export", "chip", "-"]).output().unwrap().stdout, written);
+}
+
+#[test]
+fn a_dump_of_another_chip_is_refused() {
+    let world = with_chip();
+    fs::write(world.path("dump"), b"short").unwrap();
+    world.say("nand import --force dump chip").bad(1, &["5 bytes", &DUMP_BYTES.to_string()]);
+    world.say(&format!("nand import {SMALL} dump second")).bad(1, &["5 bytes"]);
+    assert!(!world.path("second").exists());
+    world.say(&format!("nand import {SMALL} missing second")).bad(1, &["missing"]);
+}
+
+#[test]
+fn faults_are_set_counted_and_lifted() {
+    let world = with_chip();
+    let faults = || {
+        let stats = document(&world.say("nand stats --json chip").good(), "nand-stats");
+        [&stats["flipped_bits"], &stats["unreadable_pages"], &stats["dead_blocks"]]
+            .map(|n| n.as_u64().unwrap())
+    };
+    world.say("nand flip chip --page 3 --bits 0,7,4095").good();
+    world.say("nand kill chip --page 9").good();
+    assert_eq!(faults(), [3, 1, 0]);
+    world.say("nand kill chip --block 2,3").good();
+    assert_eq!(faults(), [3, 17, 2]);
+    world.say("nand flip --dry-run chip --page 3 --lift").good();
+    assert_eq!(faults(), [3, 17, 2]);
+    world.say("nand flip chip --lift").good();
+    world.say("nand kill chip --lift").good();
+    assert_eq!(faults(), [0, 0, 0]);
+    world.say("nand flip chip --page 128").bad(1, &["no page 128", "0 to 127"]);
+    world.say("nand flip chip --page 1 --bits 4160").bad(1, &["no bit 4160", "0 to 4159"]);
+    world.say("nand kill chip --block 16").bad(1, &["no block 16", "0 to 15"]);
+}
+
+#[test]
+fn stats_tell_wear() {
+    let world = with_chip();
+    let text = world.say("nand stats chip").good();
+    assert!(text.contains("0 to 0 erases a block, mean 0.000, of 100000 promised"), "{text}");
+    world.say("nand stats missing").bad(1, &["missing: no such file"]);
+}

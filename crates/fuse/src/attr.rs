@@ -1,0 +1,126 @@
+//! Attributes between the file system's words and FUSE's.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use fuser::{FileAttr, FileType, Generation, INodeNo, TimeOrNow};
+use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
+
+/// How long names stay known to the kernel: nobody else changes them.
+pub(crate) const NAME_TTL: Duration = Duration::from_secs(24 * 3600);
+
+/// How long attributes stay known: the space a file takes changes when it is compressed or written back.
+pub(crate) const ATTR_TTL: Duration = Duration::from_secs(1);
+
+pub(crate) fn ino(number: INodeNo) -> Ino {
+    Ino(number.0)
+}
+
+pub(crate) fn generation(attr: &Attr) -> Generation {
+    Generation(u64::from(attr.generation))
+}
+
+pub(crate) fn file_type(kind: FileKind) -> FileType {
+    match kind {
+        FileKind::File => FileType::RegularFile,
+        FileKind::Dir => FileType::Directory,
+        FileKind::Symlink => FileType::Symlink,
+        FileKind::Fifo => FileType::NamedPipe,
+        FileKind::Socket => FileType::Socket,
+        FileKind::CharDevice => FileType::CharDevice,
+        FileKind::BlockDevice => FileType::BlockDevice,
+    }
+}
+
+pub(crate) fn file_attr(attr: &Attr) -> FileAttr {
+    FileAttr {
+        ino: INodeNo(attr.ino.0),
+        size: attr.size,
+        blocks: attr.allocated.div_ceil(512),
+        atime: system_time(attr.atime),
+        mtime: system_time(attr.mtime),
+        ctime: system_time(attr.ctime),
+        crtime: system_time(attr.btime),
+        kind: file_type(attr.kind),
+        perm: u16::try_from(attr.perm & 0o7777).unwrap_or_default(),
+        nlink: attr.nlink,
+        uid: attr.uid,
+        gid: attr.gid,
+        rdev: attr.rdev,
+        blksize: 4096,
+        flags: 0,
+    }
+}
+
+/// "No such name", for the kernel to remember.
+pub(crate) fn absent() -> FileAttr {
+    FileAttr {
+        ino: INodeNo(0),
+        size: 0,
+        blocks: 0,
+        atime: UNIX_EPOCH,
+        mtime: UNIX_EPOCH,
+        ctime: UNIX_EPOCH,
+        crtime: UNIX_EPOCH,
+        kind: FileType::RegularFile,
+        perm: 0,
+        nlink: 0,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        blksize: 0,
+        flags: 0,
+    }
+}
+
+fn system_time(time: Timestamp) -> SystemTime {
+    let nanos = Duration::from_nanos(u64::from(time.nanos));
+    let whole = Duration::from_secs(time.seconds.unsigned_abs());
+    let base = if time.seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+    base.and_then(|base| base.checked_add(nanos)).unwrap_or(UNIX_EPOCH)
+}
+
+/// A time as `utimensat(2)` asked for it.
+pub(crate) fn asked_time(time: TimeOrNow) -> Timestamp {
+    match time {
+        TimeOrNow::SpecificTime(time) => kernel_time(time),
+        TimeOrNow::Now => now(),
+    }
+}
+
+/// A time that fuser decoded. Before 1970 it counts the nanoseconds backwards where the kernel counts them
+/// forwards; the parts themselves are the kernel's, so they are taken out as they were put in.
+pub(crate) fn kernel_time(time: SystemTime) -> Timestamp {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => Timestamp {
+            seconds: i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
+            nanos: after.subsec_nanos(),
+        },
+        Err(error) => {
+            let before = error.duration();
+            let seconds = i64::try_from(before.as_secs()).map_or(i64::MIN, |seconds| -seconds);
+            Timestamp { seconds, nanos: before.subsec_nanos() }
+        }
+    }
+}
+
+fn now() -> Timestamp {
+    kernel_time(SystemTime::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_before_1970_go_out_right() {
+        let time = Timestamp { seconds: -2, nanos: 800_000_000 };
+        assert_eq!(system_time(time), UNIX_EPOCH - Duration::from_millis(1200));
+    }
+
+    #[test]
+    fn times_before_1970_come_in_right() {
+        // (-2 s, 800,000,000 ns) as fuser hands it over
+        let decoded = UNIX_EPOCH - Duration::new(2, 800_000_000);
+        assert_eq!(kernel_time(decoded), Timestamp { seconds: -2, nanos: 800_000_000 });
+    }
+}

@@ -1,0 +1,462 @@
+//! Each request of the kernel, handed to the file system and answered.
+
+use std::{ffi::OsStr, io, os::unix::ffi::OsStrExt, path::Path, sync::Arc, time::SystemTime};
+
+use fuser::{
+    BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, INodeNo, InitFlags, IoctlFlags, KernelConfig,
+    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
+    ReplyEmpty, ReplyEntry, ReplyIoctl, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request,
+    TimeOrNow, WriteFlags,
+};
+use pumice_vfs::{Attr, FileKind, FileSystem, RenameMode, Seek, SpaceMode, XattrMode};
+
+use crate::{
+    attr::{ATTR_TTL, NAME_TTL, absent, file_attr, generation, ino},
+    dir,
+    node::{self, Change, Wanted},
+    reply,
+    volume::{Answer, Volume},
+};
+
+/// Bytes of a write the kernel hands over in one request.
+const MAX_WRITE: u32 = 1 << 20;
+
+/// The kernel's side of a mount.
+pub(crate) struct Front<F: ?Sized> {
+    volume: Arc<Volume<F>>,
+    /// The kernel leaves it to us to take set-id bits away, and does not ask for capabilities at each write.
+    kill_priv: bool,
+    /// The kernel does without open and release, which do nothing here.
+    no_open: bool,
+    no_opendir: bool,
+}
+
+impl<F: FileSystem + ?Sized> Front<F> {
+    pub(crate) fn new(volume: Arc<Volume<F>>) -> Front<F> {
+        Front { volume, kill_priv: false, no_open: false, no_opendir: false }
+    }
+
+    /// Makes an inode and counts the kernel's knowledge of it.
+    fn make(&self, request: &Request, parent: INodeNo, name: &OsStr, wanted: &Wanted<'_>) -> Answer<Attr> {
+        self.volume.change("create", parent.0, |fs| {
+            let attr = node::create(fs, request, ino(parent), name.as_bytes(), wanted)?;
+            self.volume.refs.take(fs, attr.ino)?;
+            Ok(attr)
+        })
+    }
+}
+
+/// The namespaces whose attributes would promise access control that nobody here enforces.
+fn is_acl(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b"system.posix_acl_")
+}
+
+fn space_mode(mode: i32) -> Option<SpaceMode> {
+    const KEEP_SIZE: i32 = 0x01;
+    const PUNCH_HOLE: i32 = 0x02;
+    const ZERO_RANGE: i32 = 0x10;
+    let keep_size = mode & KEEP_SIZE != 0;
+    match mode & !KEEP_SIZE {
+        0 => Some(SpaceMode::Reserve { keep_size }),
+        PUNCH_HOLE if keep_size => Some(SpaceMode::PunchHole),
+        ZERO_RANGE => Some(SpaceMode::Zero { keep_size }),
+        _ => None,
+    }
+}
+
+fn rename_mode(flags: RenameFlags) -> Option<RenameMode> {
+    Some(match flags {
+        RenameFlags::RENAME_NOREPLACE => RenameMode::NoReplace,
+        RenameFlags::RENAME_EXCHANGE => RenameMode::Exchange,
+        _ if flags.is_empty() => RenameMode::Replace,
+        _ => return None,
+    })
+}
+
+impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        for wish in [
+            InitFlags::FUSE_DO_READDIRPLUS,
+            InitFlags::FUSE_READDIRPLUS_AUTO,
+            InitFlags::FUSE_PARALLEL_DIROPS,
+            InitFlags::FUSE_CACHE_SYMLINKS,
+            InitFlags::FUSE_ASYNC_DIO,
+        ] {
+            // An older kernel without one of these is only slower.
+            let _ = config.add_capabilities(wish);
+        }
+        self.kill_priv = config.add_capabilities(InitFlags::FUSE_HANDLE_KILLPRIV_V2).is_ok();
+        self.no_open = config.add_capabilities(InitFlags::FUSE_NO_OPEN_SUPPORT).is_ok();
+        self.no_opendir = config.add_capabilities(InitFlags::FUSE_NO_OPENDIR_SUPPORT).is_ok();
+        config
+            .set_max_write(MAX_WRITE)
+            .map(drop)
+            .map_err(|max| io::Error::other(format!("max_write above {max}")))
+    }
+
+    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let answer = self.volume.serve("lookup", parent.0, |fs| {
+            let attr = fs.lookup(ino(parent), name.as_bytes())?;
+            self.volume.refs.take(fs, attr.ino)?;
+            Ok(attr)
+        });
+        match answer {
+            Err(error) if error == Errno::ENOENT => {
+                reply.entry_with_ttls(&ATTR_TTL, &NAME_TTL, &absent(), fuser::Generation(0));
+            }
+            answer => reply::entry(reply, answer),
+        }
+    }
+
+    fn forget(&self, _request: &Request, number: INodeNo, times: u64) {
+        // There is nobody to answer; `serve` has logged what matters.
+        let _ =
+            self.volume.serve("forget", number.0, |fs| self.volume.refs.give_back(fs, ino(number), times));
+    }
+
+    fn getattr(&self, _request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+        reply::attr(reply, self.volume.serve("getattr", number.0, |fs| fs.attr(ino(number))));
+    }
+
+    fn setattr(
+        &self,
+        request: &Request,
+        number: INodeNo,
+        mode: Option<u32>,
+        uid: Option<u32>,
+        gid: Option<u32>,
+        size: Option<u64>,
+        atime: Option<TimeOrNow>,
+        mtime: Option<TimeOrNow>,
+        ctime: Option<SystemTime>,
+        _handle: Option<FileHandle>,
+        _crtime: Option<SystemTime>,
+        _chgtime: Option<SystemTime>,
+        _bkuptime: Option<SystemTime>,
+        _flags: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        let change = Change { mode, uid, gid, size, atime, mtime, ctime };
+        let answer = self.volume.change("setattr", number.0, |fs| {
+            node::change(fs, request, ino(number), &change, self.kill_priv)
+        });
+        reply::attr(reply, answer);
+    }
+
+    fn readlink(&self, _request: &Request, number: INodeNo, reply: ReplyData) {
+        reply::data(reply, self.volume.serve("readlink", number.0, |fs| fs.readlink(ino(number))));
+    }
+
+    fn mknod(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        rdev: u32,
+        reply: ReplyEntry,
+    ) {
+        let Some(kind) = FileKind::from_mode(mode) else { return reply.error(Errno::EINVAL) };
+        let rdev = if matches!(kind, FileKind::CharDevice | FileKind::BlockDevice) { rdev } else { 0 };
+        reply::entry(reply, self.make(request, parent, name, &Wanted { kind, mode, rdev, target: b"" }));
+    }
+
+    fn mkdir(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        reply: ReplyEntry,
+    ) {
+        let wanted = Wanted { kind: FileKind::Dir, mode, rdev: 0, target: b"" };
+        reply::entry(reply, self.make(request, parent, name, &wanted));
+    }
+
+    fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let answer = self.volume.change("unlink", parent.0, |fs| fs.unlink(ino(parent), name.as_bytes()));
+        reply::empty(reply, answer);
+    }
+
+    fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let answer = self.volume.change("rmdir", parent.0, |fs| fs.rmdir(ino(parent), name.as_bytes()));
+        reply::empty(reply, answer);
+    }
+
+    fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
+        let target = target.as_os_str().as_bytes();
+        let wanted = Wanted { kind: FileKind::Symlink, mode: 0o777, rdev: 0, target };
+        reply::entry(reply, self.make(request, parent, name, &wanted));
+    }
+
+    fn rename(
+        &self,
+        _request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        let Some(mode) = rename_mode(flags) else { return reply.error(Errno::EINVAL) };
+        let answer = self.volume.change("rename", parent.0, |fs| {
+            fs.rename(ino(parent), name.as_bytes(), ino(new_parent), new_name.as_bytes(), mode)
+        });
+        reply::empty(reply, answer);
+    }
+
+    fn link(&self, _request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let answer = self.volume.change("link", number.0, |fs| {
+            let attr = fs.link(ino(number), ino(parent), name.as_bytes())?;
+            self.volume.refs.take(fs, attr.ino)?;
+            Ok(attr)
+        });
+        reply::entry(reply, answer);
+    }
+
+    fn open(&self, _request: &Request, _number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        if self.no_open {
+            return reply.error(Errno::ENOSYS);
+        }
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE);
+    }
+
+    fn read(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        _handle: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let answer = self.volume.serve("read", number.0, |fs| {
+            let mut buffer = vec![0; size as usize];
+            let got = fs.read(ino(number), offset, &mut buffer)?;
+            buffer.truncate(got);
+            Ok(buffer)
+        });
+        reply::data(reply, answer);
+    }
+
+    fn write(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        _handle: FileHandle,
+        offset: u64,
+        data: &[u8],
+        write_flags: WriteFlags,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let kill = write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
+        let answer = self.volume.change("write", number.0, |fs| {
+            fs.write(ino(number), offset, data)?;
+            if kill { node::kill_set_id(fs, ino(number)) } else { Ok(()) }
+        });
+        match answer {
+            Ok(()) => reply.written(u32::try_from(data.len()).unwrap_or(MAX_WRITE)),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn flush(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        _handle: FileHandle,
+        _lock_owner: LockOwner,
+        reply: ReplyEmpty,
+    ) {
+        // Nothing is kept per handle; the kernel takes this as success and never asks again.
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn fsync(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        _handle: FileHandle,
+        data_only: bool,
+        reply: ReplyEmpty,
+    ) {
+        reply::empty(reply, self.volume.serve("fsync", number.0, |fs| fs.fsync(ino(number), data_only)));
+    }
+
+    fn opendir(&self, _request: &Request, _number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        if self.no_opendir {
+            return reply.error(Errno::ENOSYS);
+        }
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR);
+    }
+
+    fn readdir(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        _handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        match self.volume.serve("readdir", number.0, |fs| dir::list(fs, ino(number), offset, &mut reply)) {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn readdirplus(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        _handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
+        let answer = self.volume.serve("readdirplus", number.0, |fs| {
+            dir::list_plus(fs, &self.volume.refs, ino(number), offset, &mut reply)
+        });
+        match answer {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn fsyncdir(
+        &self,
+        request: &Request,
+        number: INodeNo,
+        handle: FileHandle,
+        data_only: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.fsync(request, number, handle, data_only, reply);
+    }
+
+    fn statfs(&self, _request: &Request, number: INodeNo, reply: ReplyStatfs) {
+        reply::statfs(reply, self.volume.serve("statfs", number.0, FileSystem::space));
+    }
+
+    fn setxattr(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        name: &OsStr,
+        value: &[u8],
+        flags: i32,
+        _position: u32,
+        reply: ReplyEmpty,
+    ) {
+        let mode = match flags {
+            0 => XattrMode::Either,
+            1 => XattrMode::Create,
+            2 => XattrMode::Replace,
+            _ => return reply.error(Errno::EINVAL),
+        };
+        if is_acl(name) {
+            return reply.error(Errno::EOPNOTSUPP);
+        }
+        let answer = self
+            .volume
+            .change("setxattr", number.0, |fs| fs.set_xattr(ino(number), name.as_bytes(), value, mode));
+        reply::empty(reply, answer);
+    }
+
+    fn getxattr(&self, _request: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        let answer = self.volume.serve("getxattr", number.0, |fs| fs.xattr(ino(number), name.as_bytes()));
+        reply::xattr(reply, size, answer);
+    }
+
+    fn listxattr(&self, _request: &Request, number: INodeNo, size: u32, reply: ReplyXattr) {
+        let answer = self.volume.serve("listxattr", number.0, |fs| fs.list_xattr(ino(number)));
+        reply::xattr(reply, size, answer.map(reply::names_with_nul));
+    }
+
+    fn removexattr(&self, _request: &Request, number: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let answer =
+            self.volume.change("removexattr", number.0, |fs| fs.remove_xattr(ino(number), name.as_bytes()));
+        reply::empty(reply, answer);
+    }
+
+    fn create(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        _flags: i32,
+        reply: ReplyCreate,
+    ) {
+        match self.make(request, parent, name, &Wanted { kind: FileKind::File, mode, rdev: 0, target: b"" }) {
+            // One lifetime serves name and attributes here; the shorter is right for both.
+            Ok(attr) => reply.created(
+                &ATTR_TTL,
+                &file_attr(&attr),
+                generation(&attr),
+                FileHandle(0),
+                FopenFlags::FOPEN_KEEP_CACHE,
+            ),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn ioctl(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        _handle: FileHandle,
+        _flags: IoctlFlags,
+        _command: u32,
+        _data: &[u8],
+        _out_size: u32,
+        reply: ReplyIoctl,
+    ) {
+        reply.error(Errno::ENOTTY);
+    }
+
+    fn fallocate(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        _handle: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        let Some(mode) = space_mode(mode) else { return reply.error(Errno::EOPNOTSUPP) };
+        let answer =
+            self.volume.change("fallocate", number.0, |fs| fs.allocate(ino(number), mode, offset, length));
+        reply::empty(reply, answer);
+    }
+
+    fn lseek(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        _handle: FileHandle,
+        offset: i64,
+        whence: i32,
+        reply: ReplyLseek,
+    ) {
+        const SEEK_DATA: i32 = 3;
+        const SEEK_HOLE: i32 = 4;
+        let what = match whence {
+            SEEK_DATA => Seek::Data,
+            SEEK_HOLE => Seek::Hole,
+            _ => return reply.error(Errno::EINVAL),
+        };
+        let Ok(offset) = u64::try_from(offset) else { return reply.error(Errno::ENXIO) };
+        match self.volume.serve("lseek", number.0, |fs| fs.seek(ino(number), offset, what)) {
+            Ok(found) => reply.offset(i64::try_from(found).unwrap_or(i64::MAX)),
+            Err(error) => reply.error(error),
+        }
+    }
+}

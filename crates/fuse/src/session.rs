@@ -1,0 +1,145 @@
+//! A mount from its beginning to its end.
+
+use std::{
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    time::Duration,
+};
+
+use fuser::{Config, SessionACL, SessionUnmounter};
+use parking_lot::Mutex;
+use pumice_vfs::FileSystem;
+
+use crate::{MountError, MountOptions, front::Front, idle::Idle, volume::Volume};
+
+/// How long requests under way may take once the mount point is gone.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// What the waiting thread may hear.
+enum Event {
+    /// The kernel has closed the connection.
+    Ended(io::Result<()>),
+    /// [`Unmounter::unmount`] was called.
+    Unmounted,
+}
+
+/// A mounted file system; see [`mount`].
+pub struct Session<F: FileSystem + Send + Sync + ?Sized + 'static> {
+    volume: Arc<Volume<F>>,
+    idle: Idle,
+    events: Receiver<Event>,
+    unmounter: Unmounter,
+}
+
+/// Ends a session from any thread.
+#[derive(Clone)]
+pub struct Unmounter {
+    mountpoint: PathBuf,
+    inner: Arc<Mutex<Option<SessionUnmounter>>>,
+    events: Sender<Event>,
+}
+
+/// Mounts `fs` on the directory `mountpoint` and serves it on threads of its own. Root calls mount(2);
+/// others need `fusermount3`.
+pub fn mount<F: FileSystem + Send + Sync + ?Sized + 'static>(
+    fs: Arc<F>,
+    mountpoint: &Path,
+    options: &MountOptions,
+) -> Result<Session<F>, MountError> {
+    let mountpoint = checked_mountpoint(mountpoint)?;
+    fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").map_err(MountError::NoFuse)?;
+    let volume = Arc::new(Volume::new(fs));
+    let mut config = Config::default();
+    config.mount_options = options.to_fuser();
+    config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
+    config.n_threads = Some(std::thread::available_parallelism().map_or(1, |n| n.get().min(4)));
+    let mut session = fuser::Session::new(Front::new(volume.clone()), &mountpoint, &config)
+        .map_err(|error| MountError::Refused(mountpoint.clone(), one_line(&error)))?;
+    let (sender, events) = channel();
+    let inner = Arc::new(Mutex::new(Some(session.unmount_callable())));
+    let unmounter = Unmounter { mountpoint, inner, events: sender.clone() };
+    let serve = move || {
+        // The receiver is gone if `wait` gave up on this thread; then nobody wants to know.
+        let _ = sender.send(Event::Ended(session.run()));
+    };
+    std::thread::Builder::new().name("pumice-fuse".into()).spawn(serve).map_err(MountError::Session)?;
+    let idle = Idle::start(volume.clone()).map_err(MountError::Session)?;
+    Ok(Session { volume, idle, events, unmounter })
+}
+
+impl<F: FileSystem + Send + Sync + ?Sized + 'static> Session<F> {
+    /// A handle that ends the session.
+    pub fn unmounter(&self) -> Unmounter {
+        self.unmounter.clone()
+    }
+
+    /// Returns once the file system is unmounted, by whomever. Then nothing here refers to it any more: the
+    /// caller's `Arc` is the last one, to unmount the volume itself with.
+    pub fn wait(self) -> Result<(), MountError> {
+        let result = match self.events.recv() {
+            Ok(Event::Ended(result)) => result,
+            // Files may still be open. Programs that hold them get errors from now on.
+            Ok(Event::Unmounted) => match self.events.recv_timeout(GRACE) {
+                Ok(Event::Ended(result)) => result,
+                Ok(Event::Unmounted) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    Ok(())
+                }
+            },
+            Err(_) => Ok(()),
+        };
+        drop(self.idle);
+        self.volume.close();
+        result.map_err(MountError::Session)
+    }
+}
+
+impl Unmounter {
+    /// Takes the mount point away. If files are still open there, it goes at once all the same, and the
+    /// session ends a few seconds later.
+    pub fn unmount(&self) {
+        if let Some(mut inner) = self.inner.lock().take()
+            && let Err(error) = inner.unmount()
+        {
+            log::warn!("{} is in use ({error}); detached", self.mountpoint.display());
+            self.detach();
+        }
+        // Nobody listens if the session has ended by itself.
+        let _ = self.events.send(Event::Unmounted);
+    }
+
+    fn detach(&self) {
+        if rustix::mount::unmount(&self.mountpoint, rustix::mount::UnmountFlags::DETACH).is_ok() {
+            return;
+        }
+        let status = Command::new("fusermount3")
+            .args(["-u", "-q", "-z", "--"])
+            .arg(&self.mountpoint)
+            .stdin(Stdio::null())
+            .status();
+        if !status.is_ok_and(|status| status.success()) {
+            log::error!("{} cannot be unmounted", self.mountpoint.display());
+        }
+    }
+}
+
+/// The mount point without links and dots, once it is known to be a directory that is there.
+fn checked_mountpoint(path: &Path) -> Result<PathBuf, MountError> {
+    let refuse = |error| MountError::Mountpoint(path.into(), error);
+    let full = fs::canonicalize(path).map_err(refuse)?;
+    let found = fs::metadata(&full).map_err(refuse)?;
+    if !found.is_dir() || found.nlink() == 0 {
+        return Err(refuse(io::Error::from(io::ErrorKind::NotADirectory)));
+    }
+    Ok(full)
+}
+
+fn one_line(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
