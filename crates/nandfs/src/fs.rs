@@ -299,11 +299,13 @@ impl<N: Nand> FileSystem for NandFs<N> {
             return self.see(|volume| volume.known_file(ino).map(|_| ()));
         }
         self.volume.with(|volume| {
-            for (piece, at) in data.chunks(PIECE).zip((offset..).step_by(PIECE)) {
+            let mut at = offset;
+            for piece in data.chunks(PIECE) {
                 volume.begin()?;
                 let ino = volume.known_file(ino)?;
                 volume.write_file(ino, at, piece)?;
                 volume.stamp_content(ino)?;
+                at = at.saturating_add(piece.len() as u64);
             }
             Ok(())
         })

@@ -15,7 +15,7 @@ struct Mounted {
 
 impl Mounted {
     fn new(geometry: &str, clock: &TestClock) -> Box<dyn Subject> {
-        let fs = mount(formatted(geometry), clock.clock());
+        let fs = mount(formatted(geometry, clock.now()), clock.clock());
         Box::new(Mounted { fs: Some(fs), clock: clock.clone() })
     }
 }

@@ -3,7 +3,7 @@
 
 use pumice_media::{ChipSpec, SimChip};
 use pumice_nandfs::{FormatOptions, MountOptions, NandFs, format};
-use pumice_vfs::Clock;
+use pumice_vfs::{Clock, Timestamp};
 
 /// Chips of every layout: ganged small pages, tag in the page, one block in a page, several, and odd shapes.
 pub const GEOMETRIES: [&str; 7] = [
@@ -27,9 +27,10 @@ pub fn spec(geometry: &str) -> ChipSpec {
     }
 }
 
-pub fn formatted(geometry: &str) -> SimChip {
+pub fn formatted(geometry: &str, created: Timestamp) -> SimChip {
     let mut chip = blank(geometry);
-    let options = FormatOptions { uuid: *b"0123456789abcdef", erased: true, ..FormatOptions::default() };
+    let options =
+        FormatOptions { uuid: *b"0123456789abcdef", created, erased: true, ..FormatOptions::default() };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
     chip
 }
