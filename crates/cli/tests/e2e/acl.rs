@@ -43,7 +43,7 @@ fn a_list_and_the_permission_bits_keep_step() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o604)).unwrap();
     assert_eq!(getfacl(&file), "user::rw- user:54321:rw- group::r-- mask::--- other::r--");
     setfacl(&["-b"], &file);
-    assert_eq!((getfacl(&file).as_str(), mode(&file)), ("user::rw- group::r-- other::r--", 0o644));
+    assert_eq!((getfacl(&file).as_str(), mode(&file)), ("user::rw- group::--- other::r--", 0o604));
 }
 
 #[test]

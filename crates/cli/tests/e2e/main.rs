@@ -12,3 +12,4 @@ mod power;
 mod real_tree;
 mod source;
 mod walk;
+mod zero_range;
