@@ -124,7 +124,8 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
     volume.nodes.inodes = checkpoint.inodes;
     volume.nodes.bytes = checkpoint.node_bytes;
     volume.nodes.free.clone_from(&checkpoint.free_nids);
-    (volume.nodes.table.root, volume.nodes.table.height) = checkpoint.node_root;
+    (volume.nodes.table.roots, volume.nodes.table.height) = checkpoint.node_roots.clone();
+    volume.nodes.root_inode = checkpoint.root_inode;
     volume.nodes.table.overlay.extend(checkpoint.node_journal.iter().copied());
     volume.blocks.free = checkpoint.free_blocks;
     volume.blocks.bad = checkpoint.bad_blocks;
@@ -132,8 +133,9 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
     volume.blocks.failing.clone_from(&checkpoint.failing);
     volume.blocks.dying.clone_from(&checkpoint.dying);
     volume.blocks.lost_dead = checkpoint.lost_dead;
-    (volume.blocks.table.root, volume.blocks.table.height) = checkpoint.block_root;
+    (volume.blocks.table.roots, volume.blocks.table.height) = checkpoint.block_roots.clone();
     volume.blocks.table.overlay.extend(checkpoint.block_journal.iter().copied());
+    volume.trim();
     volume.log.window = checkpoint.window.iter().copied().collect();
     if checkpoint.clean {
         for (head, place) in checkpoint.heads.iter().enumerate() {
