@@ -13,6 +13,8 @@ mod links;
 mod maps;
 mod nodes;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use alloc::{boxed::Box, collections::BTreeMap, format, vec, vec::Vec};
 
