@@ -7,6 +7,7 @@ use pumice_vfs::{Errno, FsError, Result};
 
 use crate::api::{FormatOptions, MountOptions, Progress};
 use crate::blocks::State;
+use crate::checkpoint_record::Checkpoint;
 use crate::error::Damage;
 use crate::flash::Flash;
 use crate::log::{Log, Spare};
@@ -103,6 +104,19 @@ impl<N: Nand> Volume<N> {
 
 /// Mounts.
 pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>> {
+    let (mut volume, checkpoint) = load(nand, options)?;
+    if volume.clean {
+        return Ok(volume);
+    }
+    volume.recover(&checkpoint)?;
+    if !volume.read_only {
+        volume.checkpoint(false)?;
+    }
+    Ok(volume)
+}
+
+/// The volume as its newest checkpoint tells it: if that is not clean, recovery has yet to follow.
+pub(crate) fn load<N: Nand>(nand: N, options: MountOptions) -> Result<(Volume<N>, Checkpoint)> {
     let params = params_of(&nand)?;
     let geometry = nand.geometry();
     let mut flash = Flash::new(nand, params);
@@ -145,11 +159,6 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
         if volume.roots.is_full(&params) {
             volume.log.doubt(2);
         }
-        return Ok(volume);
     }
-    volume.recover(&checkpoint)?;
-    if !volume.read_only {
-        volume.checkpoint(false)?;
-    }
-    Ok(volume)
+    Ok((volume, checkpoint))
 }

@@ -58,7 +58,7 @@ impl<const E: usize> Table<E> {
         self.page_bytes / len32(E)
     }
 
-    fn per_inner(&self) -> u32 {
+    pub(crate) fn per_inner(&self) -> u32 {
         self.page_bytes / POINTER
     }
 
@@ -111,7 +111,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// A page of the table, read if need be; `None` where none was ever written.
-    fn page<N: Nand>(
+    pub(crate) fn page<N: Nand>(
         &mut self,
         log: &mut Log<N>,
         level: u8,
