@@ -61,6 +61,10 @@ pub struct Info {
     pub inodes: u64,
     /// Bytes of memory in use besides the cache.
     pub fixed_memory_bytes: usize,
+    /// Log pages' worth of chunks that cleaning copied since the mount, in chip pages.
+    pub copied_pages: u64,
+    /// Page reads that recovery would need for what fsync wrote since the last checkpoint.
+    pub recovery_reads: u32,
 }
 
 /// One thing that is wrong with a volume.

@@ -180,6 +180,7 @@ impl<N: Nand> Volume<N> {
         let Ok(bytes) = self.log.read(addr, desc, <[u8]>::to_vec) else { return Ok(()) };
         let head = self.survivor_head(block, desc)?;
         let to = self.append(head, *desc, &bytes)?;
+        self.copied_bytes += u64::from(addr.len);
         // Appending may itself have moved the chunk: a failed program in the same block.
         let from = self.live(desc)?;
         self.repoint(desc, to)?;

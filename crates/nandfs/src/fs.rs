@@ -64,6 +64,8 @@ impl<N: Nand> NandFs<N> {
                 bad_blocks: volume.blocks.bad,
                 inodes: volume.nodes.inodes,
                 fixed_memory_bytes: volume.fixed_memory(),
+                copied_pages: volume.copied_bytes.div_ceil(u64::from(params.chip_page)),
+                recovery_reads: volume.recovery_reads + volume.log.scan_pages,
             })
         })
     }

@@ -65,6 +65,8 @@ pub(crate) struct Volume<N> {
     /// At most this many, by a checkpoint in time.
     pub(crate) recovery_limit: u32,
     pub(crate) calls: u32,
+    /// Bytes of live chunks that cleaning copied since the mount.
+    pub(crate) copied_bytes: u64,
 }
 
 /// Device time that recovery may take to read what fsync wrote, in nanoseconds.
@@ -103,6 +105,7 @@ impl<N: Nand> Volume<N> {
             recovery_reads: 0,
             recovery_limit: u32::try_from(recovery_limit).unwrap_or(600),
             calls: 0,
+            copied_bytes: 0,
         }
     }
 

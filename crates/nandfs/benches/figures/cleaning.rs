@@ -1,0 +1,56 @@
+//! Write amplification of steady random 4 KiB overwrites, with live data a given share of the whole chip.
+
+use fastrand::Rng;
+use pumice_vfs::FileSystem;
+
+use crate::Figure;
+use crate::chip::{create, during, formatted, mount, noise, spec};
+
+const CHIP: &str = "slc-2k-2g";
+
+pub fn figures() -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (share, bound) in [(66, 2.1), (77, 2.9), (87, 5.0)] {
+        figures.push(Figure::at_most(
+            format!("write amplification, {share} % live, uniform"),
+            "times",
+            amplification(share, |rng, blocks| rng.u64(0..blocks)),
+            bound,
+        ));
+    }
+    for (share, bound) in [(66, 1.7), (77, 2.2), (87, 3.4)] {
+        let skewed = |rng: &mut Rng, blocks: u64| {
+            let hot = blocks / 10;
+            if rng.u32(0..10) < 9 { rng.u64(0..hot) } else { rng.u64(hot..blocks) }
+        };
+        figures.push(Figure::at_most(
+            format!("write amplification, {share} % live, 90 % of writes to 10 %"),
+            "times",
+            amplification(share, skewed),
+            bound,
+        ));
+    }
+    figures
+}
+
+fn amplification(share: u64, pick: impl Fn(&mut Rng, u64) -> u64) -> f64 {
+    let geometry = spec(CHIP, None).geometry();
+    let blocks = geometry.capacity_bytes() * share / 100 / 4096;
+    let fs = mount(formatted(CHIP, None));
+    let ino = create(&fs, "data");
+    let data = noise(64 << 10, 3);
+    for n in 0..blocks / 16 {
+        fs.write(ino, n * 16 * 4096, &data).unwrap();
+    }
+    let blocks = blocks / 16 * 16;
+    let mut rng = Rng::with_seed(7);
+    let mut turns = |count: u64| {
+        for _ in 0..count {
+            fs.write(ino, pick(&mut rng, blocks) * 4096, &data[..4096]).unwrap();
+        }
+    };
+    turns(blocks * 6);
+    let count = blocks * 3;
+    let did = during(&fs, || turns(count));
+    did.programs as f64 * f64::from(geometry.page_bytes) / (count * 4096) as f64
+}

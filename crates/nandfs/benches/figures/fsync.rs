@@ -1,0 +1,74 @@
+//! Small durable writes.
+
+use pumice_vfs::FileSystem;
+
+use crate::Figure;
+use crate::chip::{create, during, formatted, mount, noise, spec};
+
+pub fn figures() -> Vec<Figure> {
+    let mut figures = vec![append_4k("scaleffs-256m"), append_4k("slc-2k-2g")];
+    figures.extend(append_300());
+    figures.extend(overwrite());
+    figures
+}
+
+/// 4 KiB appends to a file of 32 MB, each with fsync, checkpoints in between included.
+fn append_4k(chip: &str) -> Figure {
+    const TURNS: u64 = 2000;
+    let page = spec(chip, None).geometry().page_bytes;
+    let fs = mount(formatted(chip, None));
+    let ino = create(&fs, "large");
+    fs.write(ino, 0, &noise(32 << 20, 1)).unwrap();
+    fs.sync().unwrap();
+    let did = during(&fs, || {
+        for turn in 0..TURNS {
+            fs.write(ino, (32 << 20) + turn * 4096, &noise(4096, turn)).unwrap();
+            fs.fsync(ino, false).unwrap();
+        }
+    });
+    let over = did.programs as f64 / TURNS as f64 - f64::from(4096 / page);
+    Figure::at_most(format!("fsync of a 4 KiB append, {chip}, programs over the data"), "pages", over, 2.0)
+}
+
+fn append_300() -> Vec<Figure> {
+    const TURNS: u64 = 3000;
+    let fs = mount(formatted("slc-2k-2g", None));
+    let ino = create(&fs, "log");
+    fs.sync().unwrap();
+    let did = during(&fs, || {
+        for turn in 0..TURNS {
+            fs.write(ino, turn * 300, &noise(300, turn)).unwrap();
+            fs.fsync(ino, false).unwrap();
+        }
+    });
+    vec![
+        Figure::at_most("300 B append with fsync", "programs", did.programs as f64 / TURNS as f64, 1.2),
+        Figure::at_most("- device time", "ms", did.device_ns as f64 / 1e6 / TURNS as f64, 0.7),
+        Figure::at_most("- erases in the path", "erases", did.erases as f64, 0.0),
+    ]
+}
+
+fn overwrite() -> Vec<Figure> {
+    const TURNS: u64 = 3000;
+    let fs = mount(formatted("slc-2k-2g", None));
+    let ino = create(&fs, "table");
+    fs.write(ino, 0, &noise(1 << 20, 1)).unwrap();
+    fs.sync().unwrap();
+    let mut rng = fastrand::Rng::with_seed(9);
+    let did = during(&fs, || {
+        for turn in 0..TURNS {
+            fs.write(ino, rng.u64(0..256) * 4096, &noise(4096, turn)).unwrap();
+            fs.fsync(ino, false).unwrap();
+        }
+    });
+    vec![
+        Figure::at_most(
+            "random 4 KiB overwrite in 1 MiB with fsync",
+            "programs",
+            did.programs as f64 / TURNS as f64,
+            2.2,
+        ),
+        Figure::at_most("- device time", "ms", did.device_ns as f64 / 1e6 / TURNS as f64, 1.1),
+        Figure::at_most("- erases in the path", "erases", did.erases as f64, 0.0),
+    ]
+}

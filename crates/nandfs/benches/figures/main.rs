@@ -1,0 +1,86 @@
+//! The figures that README quotes: device time and operation counts of simulated chips, the same on every machine,
+//! and the speed of this code on the host that runs it. `--quick` leaves out what takes minutes; a word selects the
+//! figures whose name holds it.
+#![allow(
+    missing_docs,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    reason = "a program that prints a table, and stops at the first thing that goes wrong"
+)]
+
+mod chip;
+mod cleaning;
+mod fsync;
+mod host;
+mod memory;
+mod mounting;
+mod postmark;
+mod sequential;
+mod small;
+
+/// One line of the table.
+pub struct Figure {
+    pub name: String,
+    pub unit: &'static str,
+    pub measured: f64,
+    pub bound: Bound,
+}
+
+/// What the figure must reach.
+#[derive(Clone, Copy)]
+pub enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+impl Figure {
+    pub fn at_most(name: impl Into<String>, unit: &'static str, measured: f64, bound: f64) -> Figure {
+        Figure { name: name.into(), unit, measured, bound: Bound::AtMost(bound) }
+    }
+
+    pub fn at_least(name: impl Into<String>, unit: &'static str, measured: f64, bound: f64) -> Figure {
+        Figure { name: name.into(), unit, measured, bound: Bound::AtLeast(bound) }
+    }
+
+    fn row(&self) -> String {
+        let (word, bound, reached) = match self.bound {
+            Bound::AtMost(bound) => ("at most", bound, self.measured <= bound),
+            Bound::AtLeast(bound) => ("at least", bound, self.measured >= bound),
+        };
+        let mark = if reached { "yes" } else { "NO" };
+        format!("| {} | {:.3} {} | {word} {bound} | {mark} |", self.name, self.measured, self.unit)
+    }
+}
+
+type Group = (&'static str, bool, fn() -> Vec<Figure>);
+
+/// Name, whether it is quick, and the work.
+const GROUPS: [Group; 9] = [
+    ("mount", true, mounting::figures),
+    ("sequential", true, sequential::figures),
+    ("fsync", true, fsync::figures),
+    ("small", true, small::figures),
+    ("postmark", true, postmark::figures),
+    ("crash", true, mounting::after_cut),
+    ("memory", false, memory::figures),
+    ("cleaning", false, cleaning::figures),
+    ("host", true, host::figures),
+];
+
+#[global_allocator]
+static HEAP: memory::Counting = memory::Counting;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let quick = words.iter().any(|word| word == "--quick");
+    let chosen: Vec<&String> = words.iter().filter(|word| !word.starts_with("--")).collect();
+    println!("| figure | measured | wanted | reached |\n|---|---|---|---|");
+    for (name, is_quick, run) in GROUPS {
+        let wanted =
+            if chosen.is_empty() { is_quick || !quick } else { chosen.iter().any(|word| *word == name) };
+        if wanted {
+            run().iter().for_each(|figure| println!("{}", figure.row()));
+        }
+    }
+}
