@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use pumice_vfs::Ino;
 
-use super::image::{Image, Node};
+use super::image::{Image, Mismatch, Node};
 
 /// What a call promised.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,12 +84,14 @@ impl History {
                 let Some(want) = self.tree(base, cut) else { continue };
                 match want.compare(found) {
                     Ok(()) => return Ok(()),
-                    Err(what) => wrong.push(format!("  as after call {}: {what}", self.first + base)),
+                    Err(Mismatch(alike, what)) => wrong.push((alike, self.first + base, what)),
                 }
             }
         }
-        wrong.truncate(6);
-        Err(format!("no allowed tree ({} calls done):\n{}", self.done(), wrong.join("\n")))
+        // The best fits first.
+        wrong.sort();
+        let lines = wrong.iter().rev().take(5).map(|(_, base, what)| format!("\n  as after call {base}: {what}"));
+        Err(format!("no allowed tree, {} calls done:{}", self.done(), lines.collect::<String>()))
     }
 
     /// The tree after call `base` with the fsyncs behind it; `None` if that cannot be.

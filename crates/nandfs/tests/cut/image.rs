@@ -18,6 +18,10 @@ pub struct Node {
     pub entries: BTreeMap<Vec<u8>, Ino>,
 }
 
+/// After how many inodes that were alike a difference was found, and which.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Mismatch(pub usize, pub String);
+
 /// All inodes that have a name, by number.
 #[derive(Clone, Default)]
 pub struct Image(pub BTreeMap<Ino, Arc<Node>>);
@@ -54,7 +58,7 @@ impl Image {
     }
 
     /// Compares two trees, links included; numbers of inodes may differ.
-    pub fn compare(&self, found: &Image) -> std::result::Result<(), String> {
+    pub fn compare(&self, found: &Image) -> std::result::Result<(), Mismatch> {
         let mut met: BTreeMap<Ino, Ino> = BTreeMap::new();
         let mut back: BTreeMap<Ino, Ino> = BTreeMap::new();
         let mut pending = vec![(String::new(), Ino::ROOT, Ino::ROOT)];
@@ -62,12 +66,12 @@ impl Image {
             match (met.insert(want, have), back.insert(have, want)) {
                 (None, None) => {}
                 (Some(old), Some(_)) if old == have => continue,
-                _ => return Err(format!("{path}: linked to another inode")),
+                _ => return Err(Mismatch(met.len(), format!("{path}: linked to another inode"))),
             }
             let (Some(want), Some(have)) = (self.0.get(&want), found.0.get(&have)) else {
-                return Err(format!("{path}: not in the image"));
+                return Err(Mismatch(met.len(), format!("{path}: not in the image")));
             };
-            want.compare(have).map_err(|what| format!("{path}/: {what}"))?;
+            want.compare(have).map_err(|what| Mismatch(met.len(), format!("{path}: {what}")))?;
             let both = want.entries.iter().zip(have.entries.values());
             pending.extend(both.map(|((name, a), b)| (format!("{path}/{}", name.escape_ascii()), *a, *b)));
         }
@@ -101,7 +105,7 @@ impl Node {
             return Err(format!("names {:?}, want {:?}", names(found), names(self)));
         }
         if self.attr != found.attr {
-            return Err(format!("{:?}, want {:?}", found.attr, self.attr));
+            return Err(difference(&found.attr, &self.attr));
         }
         if self.xattrs != found.xattrs {
             return Err(format!("attributes {:?}, want {:?}", found.xattrs.keys(), self.xattrs.keys()));
@@ -115,6 +119,15 @@ impl Node {
             )),
         }
     }
+}
+
+/// The fields that differ.
+fn difference(found: &Attr, want: &Attr) -> String {
+    let fields = |attr: &Attr| -> Vec<String> {
+        format!("{attr:#?}").replace("{\n        ", "").split("\n    ").map(str::to_string).collect()
+    };
+    let pairs = fields(found).into_iter().zip(fields(want)).filter(|(a, b)| a != b);
+    pairs.map(|(a, b)| format!("{} want {}", a.replace('\n', ""), b.replace('\n', ""))).collect()
 }
 
 fn comparable(ino: Ino, attr: Attr) -> Attr {

@@ -110,6 +110,6 @@ impl<N: Nand> Player<N> {
     pub fn compare(&self) -> Result<(), String> {
         let fs = self.fs.as_ref().ok_or("not mounted")?;
         let found = Image::take(fs as &dyn FileSystem, &Image::default()).map_err(|e| e.to_string())?;
-        self.notes.history.borrow().last().compare(&found)
+        self.notes.history.borrow().last().compare(&found).map_err(|what| format!("{what:?}"))
     }
 }

@@ -54,7 +54,7 @@ pub fn verify(chip: SimChip, judge: &dyn Fn(&Image) -> Outcome<()>) -> Outcome<I
     if let (Some(root), Some(before)) = (again.edit(Ino::ROOT), found.0.get(&Ino::ROOT)) {
         (root.attr.mtime, root.attr.ctime) = (before.attr.mtime, before.attr.ctime);
     }
-    found.compare(&again).map_err(|what| format!("after the second mount: {what}"))?;
+    found.compare(&again).map_err(|what| format!("after the second mount: {what:?}"))?;
     Ok(found)
 }
 
