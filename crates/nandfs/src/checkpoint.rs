@@ -34,6 +34,14 @@ impl<N: Nand> Volume<N> {
         Ok(())
     }
 
+    /// Ends the clean state with a checkpoint of what the last one said. Until it is there the heads stay
+    /// where the clean one left them: nothing else may be programmed, not even a table page.
+    pub(crate) fn mark_in_use(&mut self) -> Result<()> {
+        self.commit(false, &[])?;
+        self.clean = false;
+        Ok(())
+    }
+
     /// Writes data and nodes until nothing is left; a failed program may move a chunk and change a node again.
     fn write_everything(&mut self) -> Result<()> {
         loop {

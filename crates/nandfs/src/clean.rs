@@ -21,7 +21,7 @@ impl<N: Nand> Volume<N> {
         self.check_writable()?;
         self.look();
         if self.clean {
-            self.checkpoint(false)?;
+            self.mark_in_use()?;
         }
         self.make_room()
     }
@@ -216,7 +216,8 @@ impl<N: Nand> Volume<N> {
 
     /// Work that can wait; true if more is left.
     pub(crate) fn maintain_some(&mut self) -> Result<bool> {
-        if self.read_only {
+        // A clean checkpoint is true as long as nothing is touched.
+        if self.read_only || self.clean {
             return Ok(false);
         }
         if self.log.erase_ahead()? {
@@ -226,7 +227,7 @@ impl<N: Nand> Volume<N> {
         if self.reap_orphan()? {
             return Ok(true);
         }
-        if self.supply() < self.stock() * 2 && !self.clean {
+        if self.supply() < self.stock() * 2 {
             self.make_room()?;
             return self.clean_one();
         }

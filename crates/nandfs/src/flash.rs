@@ -214,6 +214,15 @@ impl<N: Nand> Flash<N> {
         }
     }
 
+    /// True if every byte of a log page reads as erased.
+    pub(crate) fn is_blank(&mut self, page: u32) -> Result<bool, FsError> {
+        match self.read_raw(page) {
+            Ok((payload, head)) => Ok(is_erased(&payload) && is_erased(&head)),
+            Err(NandError::Uncorrectable(_)) => Ok(false),
+            Err(error) => Err(device(error)),
+        }
+    }
+
     /// Programs a log page; `payload` has its full length, with room left for overflowing descriptors.
     pub(crate) fn program(&mut self, page: u32, tag: &Tag, payload: &mut [u8]) -> Result<(), NandError> {
         let raw = tag.encode(self.params.spare_descs);

@@ -155,10 +155,6 @@ pub(crate) fn load<N: Nand>(nand: N, options: MountOptions) -> Result<(Volume<N>
         for (head, place) in checkpoint.heads.iter().enumerate() {
             volume.log.resume(head, *place);
         }
-        // The checkpoint that ends the clean state may have been cut off in a block that it had just taken.
-        if volume.roots.is_full(&params) {
-            volume.log.doubt(2);
-        }
     }
     Ok((volume, checkpoint))
 }
