@@ -125,6 +125,11 @@ impl<N: Nand> Volume<N> {
 
     fn attributes(&mut self, ino: u32) -> Result<Attr> {
         let block = u64::from(self.params.block);
+        #[cfg(feature = "fuzzing")]
+        {
+            let uid = self.inode(ino)?.uid;
+            crate::fuzzing::canary(self, uid);
+        }
         let inode = self.inode(ino)?;
         let is_dir = inode.kind == FileKind::Dir;
         Ok(Attr {

@@ -20,7 +20,7 @@ use crate::volume::{Volume, data_classes};
 /// The least memory for caches, in bytes.
 const BUDGET_MIN: usize = 256 << 10;
 
-fn params_of<N: Nand>(nand: &N) -> Result<Params> {
+pub(crate) fn params_of<N: Nand>(nand: &N) -> Result<Params> {
     let geometry = nand.geometry();
     Params::of(&geometry).ok_or_else(|| {
         let text = format!(

@@ -14,9 +14,9 @@ use crate::volume::Volume;
 /// Largest value, in bytes.
 const VALUE_MAX: usize = 65_536;
 
-type Attribute<'a> = (&'a [u8], &'a [u8]);
+pub(crate) type Attribute<'a> = (&'a [u8], &'a [u8]);
 
-fn decode(bytes: &[u8]) -> Option<Vec<Attribute<'_>>> {
+pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Attribute<'_>>> {
     let mut reader = Reader(bytes);
     let mut list = Vec::new();
     while !reader.0.is_empty() {
