@@ -6,7 +6,9 @@ use crate::addr::Addr;
 use crate::blocks::ENTRY;
 use crate::codec::{Put, Reader, len16};
 use crate::log::Spare;
-use crate::params::Params;
+use crate::nodes::FIRST_NID;
+use crate::params::{ANCHOR_BLOCKS, Params};
+use crate::tag::SEQ_END;
 
 const MAGIC: u32 = 0x3154_5043;
 const CLEAN: u8 = 1;
@@ -136,10 +138,7 @@ impl Checkpoint {
         let failing = take_list(&mut reader, Reader::u32)?;
         let dying = take_list(&mut reader, Reader::u32)?;
         let lost_dead = reader.u8()? != 0;
-        let blocks_exist = window.iter().all(|spare| spare.block < params.blocks)
-            && block_journal.iter().all(|(block, _)| *block < params.blocks)
-            && failing.iter().chain(&dying).all(|block| *block < params.blocks);
-        (blocks_exist && node_root.1 <= 7 && block_root.1 <= 7).then_some(Checkpoint {
+        let checkpoint = Checkpoint {
             number,
             clean,
             seq,
@@ -161,7 +160,38 @@ impl Checkpoint {
             failing,
             dying,
             lost_dead,
-        })
+        };
+        checkpoint.is_sound(params).then_some(checkpoint)
+    }
+
+    /// True if no number is beyond what a chip of this shape can bring about.
+    fn is_sound(&self, params: &Params) -> bool {
+        let roots = [self.node_root, self.block_root];
+        let slots = u64::from(params.pages()) * u64::from(params.slots);
+        let payload = u64::from(params.pages()) * u64::from(params.payload);
+        self.number < u64::MAX
+            && self.seq < SEQ_END
+            && self.inodes <= self.next_nid.into()
+            && self.data_blocks <= slots
+            && self.node_bytes <= payload
+            && self.free_blocks <= params.blocks
+            && self.bad_blocks <= params.blocks
+            && self.next_nid >= FIRST_NID
+            && self.free_nids.iter().all(|nid| (FIRST_NID..self.next_nid).contains(nid))
+            && roots.iter().all(|(addr, height)| *height <= 7 && (*height > 0 || *addr == Addr::NONE))
+            && self.block_journal.iter().all(|(block, _)| *block < params.blocks)
+            && self.failing.iter().chain(&self.dying).all(|block| *block < params.blocks)
+            && self.may_be_written(params)
+    }
+
+    /// True if the heads and the window are blocks of the log, each named once.
+    fn may_be_written(&self, params: &Params) -> bool {
+        let heads = self.heads.iter().flatten().map(|(block, _)| *block);
+        let mut blocks: Vec<u32> = heads.chain(self.window.iter().map(|spare| spare.block)).collect();
+        let count = blocks.len();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks.len() == count && blocks.iter().all(|block| (ANCHOR_BLOCKS..params.blocks).contains(block))
     }
 }
 
@@ -196,7 +226,7 @@ mod tests {
                 spare_bytes: 64,
                 free_spare_bytes: spare,
                 pages_per_block: 64,
-                blocks: 100,
+                blocks: 2000,
             })
             .unwrap();
             let limits = Limits::of(&params);
@@ -205,10 +235,11 @@ mod tests {
                 clean: true,
                 node_root: (Addr { page: 1, offset: 2, len: 3 }, 2),
                 heads: vec![Some((9, 3)), None, None, None, None, None, None, None],
-                window: vec![Spare { block: 5, erased: true }; limits.window],
+                window: (10..).map(|block| Spare { block, erased: true }).take(limits.window).collect(),
                 node_journal: vec![(1, [3; 8]); limits.node_journal],
                 block_journal: vec![(1, [4; ENTRY]); limits.block_journal],
                 free_nids: vec![8; limits.free_nids],
+                next_nid: 9,
                 failing: vec![9; limits.failing],
                 dying: vec![9; limits.failing],
                 ..Checkpoint::default()
