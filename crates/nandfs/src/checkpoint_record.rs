@@ -167,12 +167,11 @@ impl Checkpoint {
     /// True if no number is beyond what a chip of this shape can bring about.
     fn is_sound(&self, params: &Params) -> bool {
         let roots = [self.node_root, self.block_root];
-        let slots = u64::from(params.pages()) * u64::from(params.slots);
         let payload = u64::from(params.pages()) * u64::from(params.payload);
         self.number < u64::MAX
             && self.seq < SEQ_END
             && self.inodes <= self.next_nid.into()
-            && self.data_blocks <= slots
+            && self.data_blocks <= params.slots_of_chip()
             && self.node_bytes <= payload
             && self.free_blocks <= params.blocks
             && self.bad_blocks <= params.blocks

@@ -145,7 +145,8 @@ impl<N: Nand> Volume<N> {
             if packed.len() + need <= room {
                 bucket::push(&mut packed, &Entry { ino, kind, name });
                 self.fill_bucket(dir, bucket, packed)?;
-                self.inode_mut(dir)?.size += 1;
+                let inode = self.inode_mut(dir)?;
+                inode.size = inode.size.saturating_add(1);
                 return Ok(());
             }
             match bucket {
@@ -218,7 +219,8 @@ impl<N: Nand> Volume<N> {
         packed.drain(range);
         let poor = packed.len() < self.params.block as usize / 4;
         self.fill_bucket(dir, bucket, packed)?;
-        self.inode_mut(dir)?.size -= 1;
+        let inode = self.inode_mut(dir)?;
+        inode.size = inode.size.saturating_sub(1);
         match bucket {
             Some(bucket) if poor => self.join(dir, bucket),
             _ => Ok(()),

@@ -90,7 +90,8 @@ impl<N: Nand> Volume<N> {
             return Err(error);
         }
         if is_dir {
-            self.inode_mut(dir)?.nlink += 1;
+            let parent = self.inode_mut(dir)?;
+            parent.nlink = parent.nlink.saturating_add(1);
         }
         self.touch_dir(dir, now)?;
         Ok(ino)
@@ -234,7 +235,8 @@ impl<N: Nand> Volume<N> {
         if kind == FileKind::Dir && from != to {
             let parent = self.inode_mut(from)?;
             parent.nlink = parent.nlink.saturating_sub(1);
-            self.inode_mut(to)?.nlink += 1;
+            let parent = self.inode_mut(to)?;
+            parent.nlink = parent.nlink.saturating_add(1);
         }
         for ino in [ino, from, to] {
             self.pend(ino).needs_checkpoint = true;

@@ -159,8 +159,13 @@ impl<const E: usize> Table<E> {
         level: u8,
         index: u32,
     ) -> Result<Addr, FsError> {
-        if level + 1 >= self.height {
-            return Ok(if level + 1 == self.height && index == 0 { self.root } else { Addr::NONE });
+        // A level may come from a tag that nothing has proved.
+        if level.saturating_add(1) >= self.height {
+            return Ok(if level.saturating_add(1) == self.height && index == 0 {
+                self.root
+            } else {
+                Addr::NONE
+            });
         }
         let (parent, start) = self.parent_slot(index);
         let page = self.page(log, level + 1, parent)?;
