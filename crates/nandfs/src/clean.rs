@@ -83,7 +83,11 @@ impl<N: Nand> Volume<N> {
     /// Cleans until enough blocks will be free, as far as there is room for what survives.
     fn clean_up_to_stock(&mut self) -> Result<()> {
         let heads = len32(self.log.head_count());
-        while self.supply() < self.stock() {
+        // Wrong counts in the block table must not keep it here forever.
+        for _ in 0..self.params.blocks {
+            if self.supply() >= self.stock() {
+                break;
+            }
             let needed = self.checkpoint_pages() / self.params.pages_per_block + heads + 2;
             if len32(self.log.window.len()) < needed || !self.clean_one()? {
                 break;

@@ -248,6 +248,15 @@ impl<N: Nand> Volume<N> {
         Ok(())
     }
 
+    /// Counts a bucket of a walk through a directory: a damaged one may seem to have no end of them.
+    pub(crate) fn count_bucket(&self, dir: u32, buckets: &mut u64) -> Result<()> {
+        *buckets += 1;
+        if *buckets > self.params.slots_of_chip() {
+            return Err(Damage::Directory(dir, 0).into());
+        }
+        Ok(())
+    }
+
     /// The entries of one bucket at or behind a place (0: the start), in order of hash, each with the place behind
     /// it; and where the next bucket starts, if there is one.
     pub(crate) fn dir_batch(&mut self, dir: u32, from: u64) -> Result<(Vec<Listed>, Option<u64>)> {

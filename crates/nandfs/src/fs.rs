@@ -348,12 +348,13 @@ impl<N: Nand> FileSystem for NandFs<N> {
     }
 
     fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
-        let mut at = Some(cookie);
+        let (mut at, mut buckets) = (Some(cookie), 0);
         while let Some(from) = at {
             // Entries are handed out with the volume unlocked: whoever takes them may call again.
             let (batch, next) = self.see(|volume| {
                 let dir = volume.known(dir)?;
                 volume.directory(dir)?;
+                volume.count_bucket(dir, &mut buckets)?;
                 volume.dir_batch(dir, from)
             })?;
             for Listed { name, ino, kind, next } in &batch {
