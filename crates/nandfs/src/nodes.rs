@@ -37,6 +37,8 @@ pub(crate) struct Nodes {
     tick: u64,
     dirty: usize,
     memory: usize,
+    /// Memory that nodes may take within one call, in bytes; changed ones stay all the same.
+    limit: usize,
     pub(crate) next_nid: u32,
     /// Node ids free since before the last checkpoint.
     pub(crate) free: Vec<u32>,
@@ -49,7 +51,7 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    pub(crate) fn new(params: Params) -> Nodes {
+    pub(crate) fn new(params: Params, limit: usize) -> Nodes {
         Nodes {
             params,
             table: Table::new(ChunkKind::NodeTable, params.node),
@@ -57,6 +59,7 @@ impl Nodes {
             tick: 0,
             dirty: 0,
             memory: 0,
+            limit,
             next_nid: FIRST_NID,
             free: Vec::new(),
             freed: Vec::new(),
@@ -87,6 +90,9 @@ impl Nodes {
     fn cached<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<&mut Cached, FsError> {
         self.tick += 1;
         if !self.cache.contains_key(&nid) {
+            if self.memory > self.limit {
+                self.trim(self.limit);
+            }
             let node = self.read(log, nid)?;
             self.insert(nid, node, false);
         }

@@ -89,7 +89,7 @@ impl<N: Nand> Volume<N> {
             superblock,
             roots,
             blocks: Blocks::new(params),
-            nodes: Nodes::new(params),
+            nodes: Nodes::new(params, budget),
             cache: BlockCache::new(params.block as usize),
             placement: SepBit::new(data_classes(&params)),
             log,
