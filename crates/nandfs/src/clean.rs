@@ -163,7 +163,8 @@ impl<N: Nand> Volume<N> {
             let Ok(Some(tag)) = self.log.flash.read_tag(page) else { continue };
             for (offset, desc) in tag.chunks() {
                 let addr = Addr { page, offset, len: desc.len };
-                if self.live(&desc)? == addr {
+                // An owner that cannot be read keeps its chunks where they are.
+                if self.live(&desc).is_ok_and(|live| live == addr) {
                     self.move_chunk(block, addr, &desc)?;
                 }
             }
