@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use harness::{GEOMETRIES, damaged, populated};
+use harness::{GEOMETRIES, damaged, operations, populated};
 use pumice_media::SimChip;
 use pumice_nandfs::fuzzing::{CANARY_LOOP, CANARY_PANIC, Catalogue, parsers};
 
@@ -83,6 +83,19 @@ fn damaged_volumes_neither_panic_nor_hang() {
                     case(&image, seed).err().map(|words| format!("{geometry} {clean} seed {seed}: {words}")),
                 );
             }
+        }
+    }
+    assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn promises_outlive_a_cut() {
+    let mut wrong = Vec::new();
+    for (place, geometry) in GEOMETRIES.into_iter().enumerate() {
+        for number in 0..2 * cases() {
+            let seed = number * 100 + place as u64;
+            let outcome = watch(move || operations(geometry, &bytes(seed, 3000)));
+            wrong.extend(outcome.err().map(|words| format!("{geometry} seed {seed}: {words}")));
         }
     }
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));

@@ -294,3 +294,101 @@ pub fn damaged(chip: &SimChip, catalogue: &Catalogue, bytes: &[u8]) {
     catalogue.damage(&mut chip, &mut choices).unwrap();
     exercise(&chip, &mut choices);
 }
+
+/// What fsync has promised of a file: its name in the root and its bytes.
+type Promises = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// The third depth: operations on the volume and on the model alike, made up by the bytes, until the power is cut;
+/// then what was promised must be there, and a second life must end as the model does.
+pub fn operations(geometry: &str, bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let mut chip = blank(geometry, *b"0123456789abcdef");
+    let seed = choices.number().into();
+    let mode = match choices.below(5) {
+        0 => CutMode::Nothing,
+        1 => CutMode::Complete,
+        2 => CutMode::Torn { seed },
+        3 => CutMode::Garbage { seed },
+        _ => CutMode::Half { seed },
+    };
+    chip.cut_after(choices.below(400).into(), mode);
+    let mut promises = Promises::new();
+    let mut chip = match Watched::mount(chip, false) {
+        Ok(watched) => {
+            run(&watched, &MemFs::new(Box::new(Timestamp::default)), &mut choices, &mut promises);
+            watched.abandon()
+        }
+        // The cut came with the first checkpoint.
+        Err(_) => return,
+    };
+    chip.power_on();
+    chip.faults_mut().power_cut = None;
+    let (nand, _) = Metered::new(chip.clone());
+    let report = check(nand, &mut |_, _| {}).expect("a volume after a cut can be checked");
+    assert_eq!(report.findings, [], "after a cut");
+    let watched = Watched::mount(chip, false).expect("a volume after a cut can be mounted");
+    for (name, content) in &promises {
+        let ino = watched.fs().lookup(Ino::ROOT, name).expect("fsync promised the name").ino;
+        let found = read_whole(watched.fs(), ino);
+        assert_eq!(found.len(), content.len(), "fsync promised the length");
+        assert!(found == *content, "fsync promised the bytes");
+    }
+    let file = watched.fs().create(Ino::ROOT, b"afterwards", &node(FileKind::File, b"")).unwrap().ino;
+    watched.fs().write(file, 0, b"still in use").unwrap();
+    let watched = Watched::mount(watched.unmount().unwrap(), true).unwrap();
+    assert_eq!(read_whole(watched.fs(), file), b"still in use");
+}
+
+fn read_whole(fs: &dyn FileSystem, ino: Ino) -> Vec<u8> {
+    let size = usize::try_from(fs.attr(ino).unwrap().size).unwrap();
+    let mut bytes = vec![0; size];
+    assert_eq!(fs.read(ino, 0, &mut bytes).unwrap(), size);
+    bytes
+}
+
+/// Runs until the power is gone or the choices are used up; all answers up to there are those of the model.
+fn run(watched: &Watched, model: &MemFs, choices: &mut Choices<'_>, promises: &mut Promises) {
+    while !choices.is_used_up() {
+        let name = format!("{}", choices.below(8)).into_bytes();
+        let other = format!("{}", choices.below(8)).into_bytes();
+        let kind = choices.below(10);
+        let (at, length) = (u64::from(choices.below(20_000)), choices.below(6000) as usize);
+        let step = |fs: &dyn FileSystem| -> Result<()> {
+            let find = || fs.lookup(Ino::ROOT, &name).map(|attr| attr.ino);
+            match kind {
+                0..=2 => match fs.create(Ino::ROOT, &name, &node(FileKind::File, b"")) {
+                    Ok(attr) => fs.write(attr.ino, 0, &vec![1; length]),
+                    Err(_) => fs.write(find()?, at, &vec![2; length]),
+                },
+                3 => fs.set_attr(find()?, &SetAttr { size: Some(at), ..SetAttr::default() }).map(drop),
+                4 => fs.unlink(Ino::ROOT, &name),
+                5 => fs.rename(Ino::ROOT, &name, Ino::ROOT, &other, RenameMode::Replace),
+                6 => fs.set_xattr(find()?, b"user.x", &vec![3; length], XattrMode::Either),
+                7 => fs.sync(),
+                _ => fs.fsync(find()?, false),
+            }
+        };
+        // A promise holds until the file changes, and a cut may fall into the middle of the change.
+        match kind {
+            0..=4 => drop(promises.remove(&name)),
+            5 => [&name, &other].into_iter().for_each(|name| drop(promises.remove(name))),
+            _ => {}
+        }
+        let answer = step(watched.fs());
+        let model_answer = step(model);
+        match answer {
+            Err(error) if error.errno() == pumice_vfs::Errno::Io => return,
+            answer => assert_eq!(answer.map_err(|e| e.errno()), model_answer.map_err(|e| e.errno())),
+        }
+        let promised: Vec<Vec<u8>> = match kind {
+            7 => (0..8).map(|n| format!("{n}").into_bytes()).collect(),
+            8.. => vec![name],
+            _ => continue,
+        };
+        for name in promised {
+            if let Ok(attr) = model.lookup(Ino::ROOT, &name) {
+                promises.insert(name, read_whole(model, attr.ino));
+            }
+        }
+    }
+}
