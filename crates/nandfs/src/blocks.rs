@@ -2,11 +2,12 @@
 
 use alloc::{collections::BTreeSet, vec::Vec};
 
-use pumice_cleaning::{CandidatePool, CostBenefit, SegmentView};
+use pumice_cleaning::{CandidatePool, RootAge, SegmentView};
 use pumice_media::Nand;
 use pumice_vfs::FsError;
 
 use crate::addr::Addr;
+use crate::checkpoint_record::BLOCK_ROOTS;
 
 use crate::codec::{Put, Reader};
 use crate::log::{Event, Log};
@@ -118,7 +119,7 @@ impl Blocks {
         let pool = u16::try_from(params.blocks).unwrap_or(POOL_MAX).min(POOL_MAX);
         Blocks {
             params,
-            table: Table::new(ChunkKind::BlockTable, params.node),
+            table: Table::new(ChunkKind::BlockTable, params.node, BLOCK_ROOTS),
             free: 0,
             bad: 0,
             dying: Vec::new(),
@@ -175,15 +176,18 @@ impl Blocks {
     }
 
     fn count(&mut self, before: Usage, after: Usage) {
-        self.free = self.free + u32::from(after.is_free()) - u32::from(before.is_free());
+        // Counts of a damaged volume may be lower than what its table says.
+        self.free = (self.free + u32::from(after.is_free())).saturating_sub(u32::from(before.is_free()));
         let bad = |usage: Usage| u32::from(usage.state == State::Bad);
-        self.bad = self.bad + bad(after) - bad(before);
+        self.bad = (self.bad + bad(after)).saturating_sub(bad(before));
     }
 
     /// Counts a chunk in.
     pub(crate) fn add<N: Nand>(&mut self, log: &mut Log<N>, addr: Addr) -> Result<(), FsError> {
         let block = self.params.block_of(addr.page);
-        self.update(log, block, |usage| usage.valid = usage.valid.saturating_add(addr.len.into()))?;
+        if addr.is_stored() && block < self.params.blocks {
+            self.update(log, block, |usage| usage.valid = usage.valid.saturating_add(addr.len.into()))?;
+        }
         Ok(())
     }
 
@@ -213,7 +217,7 @@ impl Blocks {
             age: self.clock.wrapping_sub(usage.stamp),
             erases: usage.erases,
         };
-        self.pool.offer(&CostBenefit, self.clock, block, &view);
+        self.pool.offer(&RootAge, self.clock, block, &view);
     }
 
     /// Takes note of what happened to blocks; hands back the chunks that moved.

@@ -70,7 +70,7 @@ pub(crate) struct Volume<N> {
 }
 
 /// Device time that recovery may take to read what fsync wrote, in nanoseconds.
-const RECOVERY_NS: u64 = 15_000_000;
+const RECOVERY_NS: u64 = 10_000_000;
 
 impl<N: Nand> Volume<N> {
     /// The parts with nothing in them yet.
@@ -89,7 +89,7 @@ impl<N: Nand> Volume<N> {
             superblock,
             roots,
             blocks: Blocks::new(params),
-            nodes: Nodes::new(params),
+            nodes: Nodes::new(params, budget),
             cache: BlockCache::new(params.block as usize),
             placement: SepBit::new(data_classes(&params)),
             log,
@@ -171,8 +171,13 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn live(&mut self, desc: &Desc) -> Result<Addr> {
         match desc.kind {
             ChunkKind::Data => {
+                // The id may since belong to an index node.
                 let exists = self.nodes.addr(&mut self.log, desc.id)?.is_stored() || self.nodes.has(desc.id);
-                if exists { self.map_get(desc.id, desc.index) } else { Ok(Addr::NONE) }
+                if exists && self.nodes.is_inode(&mut self.log, desc.id)? {
+                    self.map_get(desc.id, desc.index)
+                } else {
+                    Ok(Addr::NONE)
+                }
             }
             ChunkKind::Node => self.nodes.addr(&mut self.log, desc.id),
             ChunkKind::NodeTable => self.nodes.table.addr_of(&mut self.log, level(desc), desc.index),
@@ -278,6 +283,7 @@ impl<N: Nand> Volume<N> {
         self.nodes.table.trim(share);
         self.blocks.table.trim(share);
         self.cache.trim(share * 2);
+        self.log.flash.set_kept(share / 2 / self.params.payload as usize);
     }
 
     /// True if what waits to be written takes more than its share of memory.
