@@ -28,8 +28,6 @@ impl<N: Nand> Volume<N> {
             return self.sync_all();
         }
         self.make_room()?;
-        // Making room may have made a checkpoint: look again.
-        let pending = self.pending.get(&ino).copied().unwrap_or_default();
         let mut wrote = false;
         while let Some((owner, index)) = self.cache.next_dirty((ino, 0)) {
             if owner != ino {
@@ -39,7 +37,7 @@ impl<N: Nand> Volume<N> {
             wrote = true;
         }
         let time = self.inode(ino)?.mtime;
-        if pending.unlogged {
+        if self.pending.get(&ino).is_some_and(|pending| pending.unlogged) {
             self.program(SYNC, None)?;
             self.commit_nodes(ino)?;
         } else if wrote {
