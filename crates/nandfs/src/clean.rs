@@ -202,7 +202,8 @@ impl<N: Nand> Volume<N> {
         if self.read_only {
             return Ok(false);
         }
-        if self.log.erase_ahead()? {
+        // What an erase changes in the block table must fit into the checkpoint that ends the clean state.
+        if !self.clean && self.log.erase_ahead()? {
             self.settle()?;
             return Ok(true);
         }
