@@ -71,7 +71,8 @@ impl<N: Nand> Volume<N> {
         if matches!(inode.body, Body::Inline(_)) {
             return Ok(None);
         }
-        for level in (0..=inode.rdev.min(LEVEL_MAX)).rev() {
+        // From the top: the upper levels are pointed at by the inode itself, or known to be gone, without a read.
+        for level in 0..=inode.rdev.min(LEVEL_MAX) {
             let bucket = Bucket::of(hash, level);
             if self.map_get(dir, bucket.block())? != Addr::NONE {
                 return Ok(Some(bucket));

@@ -8,6 +8,7 @@ use pumice_vfs::FileKind;
 use super::Check;
 use crate::addr::Addr;
 use crate::node::Node;
+use crate::nodes::ROOT;
 
 /// What a node turned out to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +65,7 @@ impl<N: Nand> Check<'_, N> {
         }
         let mut others: BTreeSet<u32> = self.volume.nodes.dirty_nids(None).into_iter().collect();
         others.extend(self.volume.nodes.table.overlay.keys());
+        others.insert(ROOT);
         others.retain(|nid| leaves.binary_search(&(nid / per_leaf)).is_err());
         for nid in others {
             self.node(nid);

@@ -1,6 +1,6 @@
 //! The pages of the node table and the block table.
 
-use alloc::{format, vec, vec::Vec};
+use alloc::{format, vec::Vec};
 
 use pumice_media::Nand;
 use pumice_vfs::Result;
@@ -21,13 +21,13 @@ struct Page {
     read: Result<()>,
 }
 
-/// Hands out every page from the root down; returns the leaves that could be read.
+/// Hands out every page from the roots down; returns the leaves that could be read.
 fn walk<const E: usize, N: Nand>(
     table: &mut Table<E>,
     log: &mut Log<N>,
     mut each: impl FnMut(Page),
 ) -> Vec<u32> {
-    let mut row = vec![0];
+    let mut row: Vec<u32> = (0..).take(table.roots.len()).collect();
     for level in (0..table.height).rev() {
         let mut below = Vec::new();
         for index in row {
@@ -42,9 +42,7 @@ fn walk<const E: usize, N: Nand>(
                 Err(_) => {}
             }
             each(Page { level, index, addr, read });
-            if table.memory() > CACHE {
-                table.trim(CACHE / 2);
-            }
+            table.trim(CACHE);
         }
         row = below;
     }

@@ -118,7 +118,7 @@ impl Vol {
 type Harm = (&'static str, fn(&mut Vol));
 
 const NODES: &[Harm] = &[
-    ("table-page", |v| v.nodes.table.root.page = 1_000_000),
+    ("table-page", |v| v.nodes.table.roots[0].page = 1_000_000),
     ("node-address", |v| {
         let ino = v.at("dir/small");
         v.nodes.set_addr(ino, Addr { page: 1, offset: 0, len: 9 });
