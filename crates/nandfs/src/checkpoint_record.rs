@@ -6,7 +6,9 @@ use crate::addr::Addr;
 use crate::blocks::ENTRY;
 use crate::codec::{Put, Reader, len16};
 use crate::log::Spare;
-use crate::params::Params;
+use crate::nodes::FIRST_NID;
+use crate::params::{ANCHOR_BLOCKS, Params};
+use crate::tag::SEQ_END;
 
 const MAGIC: u32 = 0x3154_5043;
 const CLEAN: u8 = 1;
@@ -153,10 +155,7 @@ impl Checkpoint {
         let failing = take_list(&mut reader, Reader::u32)?;
         let dying = take_list(&mut reader, Reader::u32)?;
         let lost_dead = reader.u8()? != 0;
-        let blocks_exist = window.iter().all(|spare| spare.block < params.blocks)
-            && block_journal.iter().all(|(block, _)| *block < params.blocks)
-            && failing.iter().chain(&dying).all(|block| *block < params.blocks);
-        blocks_exist.then_some(Checkpoint {
+        let checkpoint = Checkpoint {
             number,
             clean,
             seq,
@@ -179,7 +178,37 @@ impl Checkpoint {
             failing,
             dying,
             lost_dead,
-        })
+        };
+        checkpoint.is_sound(params).then_some(checkpoint)
+    }
+
+    /// True if no number is beyond what a chip of this shape can bring about.
+    fn is_sound(&self, params: &Params) -> bool {
+        let roots = [&self.node_roots, &self.block_roots];
+        let payload = u64::from(params.pages()) * u64::from(params.payload);
+        self.number < u64::MAX
+            && self.seq < SEQ_END
+            && self.inodes <= self.next_nid.into()
+            && self.data_blocks <= params.slots_of_chip()
+            && self.node_bytes <= payload
+            && self.free_blocks <= params.blocks
+            && self.bad_blocks <= params.blocks
+            && self.next_nid >= FIRST_NID
+            && self.free_nids.iter().all(|nid| (FIRST_NID..self.next_nid).contains(nid))
+            && roots.iter().all(|(roots, height)| *height > 0 || roots.iter().all(|addr| *addr == Addr::NONE))
+            && self.block_journal.iter().all(|(block, _)| *block < params.blocks)
+            && self.failing.iter().chain(&self.dying).all(|block| *block < params.blocks)
+            && self.may_be_written(params)
+    }
+
+    /// True if the heads and the window are blocks of the log, each named once.
+    fn may_be_written(&self, params: &Params) -> bool {
+        let heads = self.heads.iter().flatten().map(|(block, _)| *block);
+        let mut blocks: Vec<u32> = heads.chain(self.window.iter().map(|spare| spare.block)).collect();
+        let count = blocks.len();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks.len() == count && blocks.iter().all(|block| (ANCHOR_BLOCKS..params.blocks).contains(block))
     }
 }
 
@@ -225,7 +254,7 @@ mod tests {
                 spare_bytes: 64,
                 free_spare_bytes: spare,
                 pages_per_block: 64,
-                blocks: 100,
+                blocks: 2000,
             })
             .unwrap();
             let limits = Limits::of(&params);
@@ -239,10 +268,11 @@ mod tests {
                 block_roots: (vec![Addr::NONE; BLOCK_ROOTS], 1),
                 root_inode: Addr { page: 5, offset: 0, len: 100 },
                 heads: vec![Some((9, 3)), None, None, None, None, None, None, None],
-                window: vec![Spare { block: 5, erased: true }; limits.window],
+                window: (10..).map(|block| Spare { block, erased: true }).take(limits.window).collect(),
                 node_journal: vec![(1, [3; 8]); limits.node_journal],
                 block_journal: vec![(1, [4; ENTRY]); limits.block_journal],
                 free_nids: vec![8; limits.free_nids],
+                next_nid: 9,
                 failing: vec![9; limits.failing],
                 dying: vec![9; limits.failing],
                 ..Checkpoint::default()

@@ -42,6 +42,8 @@ pub(crate) struct Nodes {
     /// Index nodes among the dirty.
     dirty_index: usize,
     memory: usize,
+    /// Memory that nodes may take within one call, in bytes; changed ones stay all the same.
+    limit: usize,
     pub(crate) next_nid: u32,
     /// Node ids free since before the last checkpoint.
     pub(crate) free: Vec<u32>,
@@ -54,7 +56,7 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    pub(crate) fn new(params: Params) -> Nodes {
+    pub(crate) fn new(params: Params, limit: usize) -> Nodes {
         Nodes {
             params,
             table: Table::new(ChunkKind::NodeTable, params.node, NODE_ROOTS),
@@ -64,6 +66,7 @@ impl Nodes {
             dirty: 0,
             dirty_index: 0,
             memory: 0,
+            limit,
             next_nid: FIRST_NID,
             free: Vec::new(),
             freed: Vec::new(),
@@ -117,6 +120,9 @@ impl Nodes {
     fn cached<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<&mut Cached, FsError> {
         self.tick += 1;
         if !self.cache.contains_key(&nid) {
+            if self.memory > self.limit {
+                self.trim(self.limit);
+            }
             let node = self.read(log, nid)?;
             self.insert(nid, node, false);
         }

@@ -237,9 +237,10 @@ fn put<N: Nand>(
     let tag =
         Tag { log: kind, seq: log.seq, commit: None, descs: vec![desc(ChunkKind::Root, 0, 0, bytes.len())] };
     let mut payload = vec![0; params.payload as usize];
-    if let Some(place) = payload.get_mut(..bytes.len()) {
-        place.copy_from_slice(bytes);
-    }
+    let Some(place) = payload.get_mut(..bytes.len()) else {
+        return Err(Damage::Root("a record does not fit its page").into());
+    };
+    place.copy_from_slice(bytes);
     log.seq += 1;
     match log.flash.program(page, &tag, &mut payload) {
         Ok(()) => Ok(log.flash.read(page).is_ok()),

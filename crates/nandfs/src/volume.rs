@@ -89,7 +89,7 @@ impl<N: Nand> Volume<N> {
             superblock,
             roots,
             blocks: Blocks::new(params),
-            nodes: Nodes::new(params),
+            nodes: Nodes::new(params, budget),
             cache: BlockCache::new(params.block as usize),
             placement: SepBit::new(data_classes(&params)),
             log,
@@ -171,8 +171,13 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn live(&mut self, desc: &Desc) -> Result<Addr> {
         match desc.kind {
             ChunkKind::Data => {
+                // The id may since belong to an index node.
                 let exists = self.nodes.addr(&mut self.log, desc.id)?.is_stored() || self.nodes.has(desc.id);
-                if exists { self.map_get(desc.id, desc.index) } else { Ok(Addr::NONE) }
+                if exists && self.nodes.is_inode(&mut self.log, desc.id)? {
+                    self.map_get(desc.id, desc.index)
+                } else {
+                    Ok(Addr::NONE)
+                }
             }
             ChunkKind::Node => self.nodes.addr(&mut self.log, desc.id),
             ChunkKind::NodeTable => self.nodes.table.addr_of(&mut self.log, level(desc), desc.index),
