@@ -20,13 +20,8 @@ impl<N: Nand> Volume<N> {
     /// Makes a checkpoint. Once it returns, a power cut loses nothing that came before.
     pub(crate) fn checkpoint(&mut self, clean: bool) -> Result<()> {
         self.write_everything()?;
-        let mut fresh = Vec::new();
-        // While the chip says that nothing follows the last checkpoint, no other page may be programmed: the next
-        // mount would let the heads go on at pages that are taken. A clean volume has nothing to write anyway.
-        if clean || !self.clean {
-            fresh = self.choose_window()?;
-            self.write_tables()?;
-        }
+        let fresh = self.choose_window()?;
+        self.write_tables()?;
         self.commit(clean, &fresh)?;
         self.log.window.extend(fresh);
         self.log.scan_pages = 0;

@@ -224,8 +224,7 @@ impl<N: Nand> Volume<N> {
         if self.read_only || self.clean {
             return Ok(false);
         }
-        // What an erase changes in the block table must fit into the checkpoint that ends the clean state.
-        if !self.clean && self.log.erase_ahead()? {
+        if self.log.erase_ahead()? {
             self.settle()?;
             return Ok(true);
         }

@@ -127,8 +127,8 @@ pub(crate) fn find<N: Nand>(flash: &mut Flash<N>, params: &Params) -> Result<Fou
 }
 
 impl Roots {
-    /// Writes a checkpoint, which `encode` makes, told what block is being left if one is. Whoever mounts after this call returns finds it. Moving on to another block
-    /// writes an anchor too; the block left is reported back, empty now.
+    /// Writes a checkpoint. Whoever mounts after this call returns finds it. Moving on to another block
+    /// writes an anchor too; the block left is told to `encode` and reported back, empty now.
     pub(crate) fn write<N: Nand>(
         &mut self,
         log: &mut Log<N>,

@@ -71,7 +71,7 @@ impl Vol {
     }
 
     /// The index node of a file.
-    fn index_of(&mut self, way: &str) -> (u32, &mut Index) {
+    fn index_node_of(&mut self, way: &str) -> (u32, &mut Index) {
         let nid = self.map_of(way).children[0];
         (nid, self.nodes.index_mut(&mut self.log, nid).unwrap())
     }
@@ -136,12 +136,12 @@ const NODES: &[Harm] = &[
     ("counter-data-blocks", |v| v.data_blocks += 3),
     ("index-missing", |v| v.map_of("dir/data").children[0] = NOBODY),
     ("index-kind", |v| v.map_of("dir/data").children[0] = ROOT),
-    ("index-owner", |v| v.index_of("dir/data").1.owner = ROOT),
+    ("index-owner", |v| v.index_node_of("dir/data").1.owner = ROOT),
     ("index-height", |v| {
-        v.index_of("dir/data").1.body = IndexBody::Nodes { height: 2, children: Vec::new() };
+        v.index_node_of("dir/data").1.body = IndexBody::Nodes { height: 2, children: Vec::new() };
     }),
     ("index-shared", |v| {
-        let nid = v.index_of("dir/data").0;
+        let nid = v.index_node_of("dir/data").0;
         v.map_of("dir/other").children[0] = nid;
     }),
     ("node-lost", |v| {
@@ -249,7 +249,7 @@ const NAMES: &[Harm] = &[
     ("entry-inode", |v| v.enter(&[(NOBODY, FileKind::File, b"nobody")])),
     ("entry-inode", |v| v.enter(&[(ORPHANS, FileKind::Dir, b"hidden")])),
     ("entry-inode", |v| {
-        let nid = v.index_of("dir/data").0;
+        let nid = v.index_node_of("dir/data").0;
         v.enter(&[(nid, FileKind::File, b"index")]);
     }),
     ("entry-kind", |v| {
