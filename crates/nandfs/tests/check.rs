@@ -192,7 +192,7 @@ fn what_is_held_without_a_name_is_sound_after_a_crash() {
 
 #[test]
 fn a_nearly_full_chip_is_sound_after_cleaning() {
-    for geometry in ["2048+64:16:96", "4096+128:16:80", "8192+448:32:64"] {
+    for geometry in ["2048+64:16:96", "8192+448:32:64", "1024+32:64:256"] {
         let fs = mount(formatted(geometry, Timestamp::default()), clock());
         let mut files = Vec::new();
         for n in 0.. {
@@ -215,7 +215,7 @@ fn a_nearly_full_chip_is_sound_after_cleaning() {
         }
         let mut chip = fs.abandon().unwrap();
         assert!(sound(&mut chip, geometry).recovered);
-        let mut chip = mount(chip, clock()).unmount().unwrap();
+        let mut chip = mount(chip, clock()).abandon().unwrap();
         sound(&mut chip, geometry);
     }
 }
