@@ -181,14 +181,14 @@ impl<N: Nand> Volume<N> {
     fn commit(&mut self, clean: bool, fresh: &[Spare]) -> Result<()> {
         let Volume { params, limits, superblock, roots, log, blocks, nodes, .. } = self;
         let (checkpoints, data_blocks, cursor) = (self.checkpoints + 1, self.data_blocks, self.cursor);
-        let mut encode = |log: &mut crate::log::Log<N>| {
+        let mut encode = |log: &mut crate::log::Log<N>, leaving: Option<u32>| {
             blocks.observe(log)?;
             let mut window: Vec<Spare> = log.window.iter().copied().collect();
             window.extend_from_slice(fresh);
             window.truncate(limits.window);
             let mut failing = blocks.failing.clone();
             failing.truncate(limits.failing);
-            let mut dying = blocks.dying.clone();
+            let mut dying: Vec<u32> = leaving.into_iter().chain(blocks.dying.iter().copied()).collect();
             dying.truncate(limits.failing);
             Ok(Checkpoint {
                 number: checkpoints,
@@ -210,7 +210,7 @@ impl<N: Nand> Volume<N> {
                 block_journal: journal(&blocks.table.overlay),
                 free_nids: nodes.free_after_checkpoint(limits.free_nids),
                 failing,
-                lost_dead: blocks.lost_dead || dying.len() < blocks.dying.len(),
+                lost_dead: blocks.lost_dead || dying.len() >= limits.failing,
                 dying,
             }
             .encode())
