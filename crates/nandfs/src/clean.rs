@@ -12,6 +12,12 @@ use crate::params::ANCHOR_BLOCKS;
 use crate::tag::{ChunkKind, Desc};
 use crate::volume::Volume;
 
+/// Blocks that cleaning may take at the least: one for data, one for nodes, one for the checkpoint page.
+const LEAN_BLOCKS: u32 = 3;
+
+/// Checkpoints that making room may take: each frees what was cleaned before it.
+const ROUNDS: u32 = 32;
+
 /// Calls between two looks at the size of the caches.
 const TRIM_EVERY: u32 = 256;
 
@@ -57,7 +63,7 @@ impl<N: Nand> Volume<N> {
         if self.is_laden() {
             self.checkpoint(false)?;
         }
-        for _ in 0..8 {
+        for _ in 0..ROUNDS {
             if len32(self.log.window.len()) >= self.blocks_needed() {
                 return Ok(());
             }
@@ -84,11 +90,15 @@ impl<N: Nand> Volume<N> {
     fn clean_up_to_stock(&mut self) -> Result<()> {
         let heads = len32(self.log.head_count());
         while self.supply() < self.stock() {
-            let needed = self.checkpoint_pages() / self.params.pages_per_block + heads + 2;
-            if len32(self.log.window.len()) < needed || !self.clean_one()? {
+            let checkpoint = self.checkpoint_pages() / self.params.pages_per_block;
+            let window = len32(self.log.window.len());
+            // Power cuts close open blocks half full. Few may be left then: all survivors share one head.
+            self.lean = window < checkpoint + heads + 2;
+            if window < checkpoint + LEAN_BLOCKS || !self.clean_one()? {
                 break;
             }
         }
+        self.lean = false;
         Ok(())
     }
 
@@ -191,6 +201,9 @@ impl<N: Nand> Volume<N> {
         let usage = self.blocks.get(&mut self.log, block)?;
         if desc.kind != ChunkKind::Data || usize::from(usage.head) == META {
             return Ok(META);
+        }
+        if self.lean {
+            return Ok(DATA);
         }
         let age = self.blocks.clock.wrapping_sub(usage.stamp);
         let class = self.placement.cleaner_copy(Volume::<N>::class_of_head(usage.head), age);
