@@ -5,6 +5,7 @@ pub mod contract;
 pub mod image;
 pub mod probe;
 pub mod random;
+pub mod rebuild;
 pub mod player;
 pub mod runner;
 pub mod scenarios;
