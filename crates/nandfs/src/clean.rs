@@ -1,6 +1,6 @@
 //! Room: cleaning blocks for their dead space, and checkpoints in time.
 
-use pumice_cleaning::{CostBenefit, Placement};
+use pumice_cleaning::{Placement, RootAge};
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
@@ -57,48 +57,80 @@ impl<N: Nand> Volume<N> {
         if self.recovery_reads + self.log.scan_pages > self.recovery_limit {
             self.checkpoint(false)?;
         }
-        if self.is_laden() && self.cache.dirty_bytes() > self.budget / 8 {
+        if self.is_laden() && self.cache.dirty_bytes() > self.budget / 4 {
             self.spill_cache()?;
         }
         if self.is_laden() {
             self.checkpoint(false)?;
         }
+        if len32(self.log.window.len()) < self.blocks_needed() {
+            // What waits in memory has to be written anyway: perhaps the checkpoint can wait then.
+            self.write_back_files()?;
+        }
+        self.clean_up_to_stock()?;
         for _ in 0..ROUNDS {
             if len32(self.log.window.len()) >= self.blocks_needed() {
                 return Ok(());
             }
-            self.clean_up_to_stock()?;
             self.checkpoint(false)?;
+            self.clean_up_to_stock()?;
+            self.clean_lean()?;
         }
         if len32(self.log.window.len()) >= self.blocks_needed() {
             return Ok(());
         }
-        Err(FsError::new(Errno::NoSpace, "cleaning found no block to win".into()))
+        Err(FsError::new(
+            Errno::NoSpace,
+            alloc::format!(
+                "cleaning found no block to win ({} of {} blocks in the window, {} free, {} candidates)",
+                self.log.window.len(),
+                self.blocks_needed(),
+                self.blocks.free,
+                self.blocks.pool.len()
+            ),
+        ))
     }
 
     /// Writes changed blocks of files to the log before memory runs out.
     fn spill_cache(&mut self) -> Result<()> {
-        let target = self.budget / 16;
+        let target = self.budget / 8;
         self.write_back_from((0, 0), |volume, _| volume.cache.dirty_bytes() <= target, false)
+    }
+
+    /// Writes all changed blocks of files to the log.
+    fn write_back_files(&mut self) -> Result<()> {
+        self.write_back_from((0, 0), |_, _| false, false)
     }
 
     fn supply(&self) -> u32 {
         self.blocks.free + len32(self.blocks.dying.len())
     }
 
-    /// Cleans until enough blocks will be free, as far as there is room for what survives.
+    /// Cleans until enough blocks will be free at the next checkpoint, while the window has room for survivors.
     fn clean_up_to_stock(&mut self) -> Result<()> {
-        let heads = len32(self.log.head_count());
-        while self.supply() < self.stock() {
-            let checkpoint = self.checkpoint_pages() / self.params.pages_per_block;
-            let window = len32(self.log.window.len());
-            // Power cuts close open blocks half full. Few may be left then: all survivors share one head.
-            self.lean = window < checkpoint + heads + 2;
-            if window < checkpoint + LEAN_BLOCKS || !self.clean_one()? {
+        while self.supply() < self.stock() && len32(self.log.window.len()) > self.blocks_needed() {
+            if !self.clean_one()? {
                 break;
             }
         }
-        self.lean = false;
+        Ok(())
+    }
+
+    /// Cleans with fewer blocks in the window than calls need: power cuts close open blocks half full and
+    /// recoveries take new ones. All survivors share a head, and the next checkpoint frees what was won.
+    fn clean_lean(&mut self) -> Result<()> {
+        while len32(self.log.window.len()) < self.blocks_needed()
+            && len32(self.log.window.len()) + len32(self.blocks.dying.len()) < 2 * self.blocks_needed()
+            && len32(self.log.window.len())
+                >= self.checkpoint_pages() / self.params.pages_per_block + LEAN_BLOCKS
+        {
+            self.lean = true;
+            let cleaned = self.clean_one();
+            self.lean = false;
+            if !cleaned? {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -110,7 +142,7 @@ impl<N: Nand> Volume<N> {
         }
         self.feed_pool()?;
         let clock = self.blocks.clock;
-        let Some((block, _)) = self.blocks.pool.take_best(&CostBenefit, clock) else { return Ok(false) };
+        let Some((block, _)) = self.blocks.pool.take_best(&RootAge, clock) else { return Ok(false) };
         let usage = self.blocks.get(&mut self.log, block)?;
         self.evacuate(block)?;
         let class = Volume::<N>::class_of_head(usage.head);

@@ -14,9 +14,10 @@ use crate::volume::Volume;
 /// Largest value, in bytes.
 const VALUE_MAX: usize = 65_536;
 
-type Attribute<'a> = (&'a [u8], &'a [u8]);
+pub(crate) type Attribute<'a> = (&'a [u8], &'a [u8]);
 
-fn decode(bytes: &[u8]) -> Option<Vec<Attribute<'_>>> {
+/// The attributes of a list; `None` if it is damaged.
+pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Attribute<'_>>> {
     let mut reader = Reader(bytes);
     let mut list = Vec::new();
     while !reader.0.is_empty() {
@@ -50,7 +51,7 @@ fn check(name: &[u8]) -> Result<()> {
 }
 
 impl<N: Nand> Volume<N> {
-    fn xattr_bytes(&mut self, ino: u32) -> Result<Vec<u8>> {
+    pub(crate) fn xattr_bytes(&mut self, ino: u32) -> Result<Vec<u8>> {
         let inode = self.inode(ino)?;
         let hidden = inode.xattr_ino;
         if hidden == 0 {

@@ -90,7 +90,8 @@ impl History {
         }
         // The best fits first.
         wrong.sort();
-        let lines = wrong.iter().rev().take(5).map(|(_, base, what)| format!("\n  as after call {base}: {what}"));
+        let lines =
+            wrong.iter().rev().take(5).map(|(_, base, what)| format!("\n  as after call {base}: {what}"));
         Err(format!("no allowed tree, {} calls done:{}", self.done(), lines.collect::<String>()))
     }
 

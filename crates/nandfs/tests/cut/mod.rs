@@ -3,10 +3,10 @@
 
 pub mod contract;
 pub mod image;
+pub mod player;
 pub mod probe;
 pub mod random;
 pub mod rebuild;
-pub mod player;
 pub mod runner;
 pub mod scenarios;
 pub mod shared;

@@ -71,7 +71,8 @@ pub fn cut_everywhere(name: &str, chip_name: &str, budget: u64) -> u64 {
     let stride = operations.div_ceil(budget).max(1);
     let clock = TestClock::new();
     let start = chip(chip_name, &clock);
-    let watch = Rc::new(RefCell::new(Watch { id: format!("{name}:{chip_name}"), stride, cuts: 0, notes: None }));
+    let watch =
+        Rc::new(RefCell::new(Watch { id: format!("{name}:{chip_name}"), stride, cuts: 0, notes: None }));
     let hook: Rc<RefCell<dyn Hook>> = watch.clone();
     let mut player = Player::new(Probe::new(start, hook), clock);
     watch.borrow_mut().notes = Some(player.notes.clone());
@@ -195,11 +196,11 @@ fn plain(name: &str, chip_name: &str, cut: Cut, second: Option<Cut>) {
 fn replay_if(case: &str, name: &str, chip_name: &str) {
     let fields: Vec<&str> = case.split(':').collect();
     let cut = |at: usize| -> Option<Cut> {
-        let mode = MODES.iter().find(|(letter, _)| fields.get(at + 1) == Some(&letter.to_string().as_str()))?;
+        let mode =
+            MODES.iter().find(|(letter, _)| fields.get(at + 1) == Some(&letter.to_string().as_str()))?;
         Some((fields.get(at)?.parse().ok()?, mode.1))
     };
     if fields.get(..2) == Some(&[name, chip_name]) {
         plain(name, chip_name, cut(2).expect("PUMICE_CUT=scenario:chip:n:mode"), cut(4));
     }
 }
-

@@ -182,7 +182,13 @@ fn growth() -> Vec<Step> {
             steps.push(write("/f", 700 * 2048, 100));
         }
     }
-    steps.extend([Step::Truncate("/f".into(), 0), write("/f", 0, 100), fsync("/f"), unlink("/g"), Step::Sync]);
+    steps.extend([
+        Step::Truncate("/f".into(), 0),
+        write("/f", 0, 100),
+        fsync("/f"),
+        unlink("/g"),
+        Step::Sync,
+    ]);
     steps
 }
 
