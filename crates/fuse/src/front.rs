@@ -158,7 +158,10 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     ) {
         let Some(kind) = FileKind::from_mode(mode) else { return reply.error(Errno::EINVAL) };
         let rdev = if matches!(kind, FileKind::CharDevice | FileKind::BlockDevice) { rdev } else { 0 };
-        reply::entry(reply, self.make(request, parent, name, &Wanted { kind, mode, umask, rdev, target: b"" }));
+        reply::entry(
+            reply,
+            self.make(request, parent, name, &Wanted { kind, mode, umask, rdev, target: b"" }),
+        );
     }
 
     fn mkdir(

@@ -176,15 +176,18 @@ impl Blocks {
     }
 
     fn count(&mut self, before: Usage, after: Usage) {
-        self.free = self.free + u32::from(after.is_free()) - u32::from(before.is_free());
+        // Counts of a damaged volume may be lower than what its table says.
+        self.free = (self.free + u32::from(after.is_free())).saturating_sub(u32::from(before.is_free()));
         let bad = |usage: Usage| u32::from(usage.state == State::Bad);
-        self.bad = self.bad + bad(after) - bad(before);
+        self.bad = (self.bad + bad(after)).saturating_sub(bad(before));
     }
 
     /// Counts a chunk in.
     pub(crate) fn add<N: Nand>(&mut self, log: &mut Log<N>, addr: Addr) -> Result<(), FsError> {
         let block = self.params.block_of(addr.page);
-        self.update(log, block, |usage| usage.valid = usage.valid.saturating_add(addr.len.into()))?;
+        if addr.is_stored() && block < self.params.blocks {
+            self.update(log, block, |usage| usage.valid = usage.valid.saturating_add(addr.len.into()))?;
+        }
         Ok(())
     }
 

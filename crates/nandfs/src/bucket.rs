@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use pumice_vfs::FileKind;
+use pumice_vfs::{FileKind, check_name};
 
 use crate::codec::{Put, Reader};
 use crate::node::{kind_from, kind_number};
@@ -41,7 +41,7 @@ fn take<'a>(reader: &mut Reader<'a>, ino: u32) -> Option<Entry<'a>> {
     let kind = kind_from(reader.u8()?)?;
     let len = usize::from(reader.u8()?);
     let name = reader.bytes(len)?;
-    (len > 0).then_some(Entry { ino, kind, name })
+    check_name(name).is_ok().then_some(Entry { ino, kind, name })
 }
 
 /// Bytes in use; `None` if the bucket is damaged.

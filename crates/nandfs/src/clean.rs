@@ -35,7 +35,7 @@ impl<N: Nand> Volume<N> {
     /// Before any call: keeps the caches within their budget.
     pub(crate) fn look(&mut self) {
         self.calls = self.calls.wrapping_add(1);
-        if self.calls.is_multiple_of(TRIM_EVERY) {
+        if self.calls.is_multiple_of(TRIM_EVERY) || self.is_bloated() {
             self.trim();
         }
     }
@@ -49,7 +49,9 @@ impl<N: Nand> Volume<N> {
     /// Free blocks that cleaning keeps in stock.
     fn stock(&self) -> u32 {
         let heads = len32(self.log.head_count());
-        (self.params.blocks / 50).min(len32(self.limits.window) / 2).max(2 * heads + 8)
+        (self.params.blocks / 50)
+            .min(len32(self.window_max.min(self.limits.window_words)) / 2)
+            .max(2 * heads + 8)
     }
 
     /// Makes sure that the blocks of the window suffice for everything that waits to be written.
@@ -57,7 +59,7 @@ impl<N: Nand> Volume<N> {
         if self.recovery_reads + self.log.scan_pages > self.recovery_limit {
             self.checkpoint(false)?;
         }
-        if self.is_laden() && self.cache.dirty_bytes() > self.budget / 4 {
+        if self.is_laden() && self.cache.dirty_bytes() > self.budget / 8 * 5 {
             self.spill_cache()?;
         }
         if self.is_laden() {
@@ -93,7 +95,7 @@ impl<N: Nand> Volume<N> {
 
     /// Writes changed blocks of files to the log before memory runs out.
     fn spill_cache(&mut self) -> Result<()> {
-        let target = self.budget / 8;
+        let target = self.budget / 2;
         self.write_back_from((0, 0), |volume, _| volume.cache.dirty_bytes() <= target, false)
     }
 
@@ -108,8 +110,11 @@ impl<N: Nand> Volume<N> {
 
     /// Cleans until enough blocks will be free at the next checkpoint, while the window has room for survivors.
     fn clean_up_to_stock(&mut self) -> Result<()> {
-        while self.supply() < self.stock() && len32(self.log.window.len()) > self.blocks_needed() {
-            if !self.clean_one()? {
+        // Wrong counts in the block table must not keep it here forever.
+        for _ in 0..self.params.blocks {
+            let short = self.supply() < self.stock();
+            let room = len32(self.log.window.len()) > self.blocks_needed();
+            if !short || !room || !self.clean_one()? {
                 break;
             }
         }
@@ -201,7 +206,8 @@ impl<N: Nand> Volume<N> {
             let Ok(Some(tag)) = self.log.flash.read_tag(page) else { continue };
             for (offset, desc) in tag.chunks() {
                 let addr = Addr { page, offset, len: desc.len };
-                if self.live(&desc)? == addr {
+                // An owner that cannot be read keeps its chunks where they are.
+                if self.live(&desc).is_ok_and(|live| live == addr) {
                     self.move_chunk(block, addr, &desc)?;
                 }
             }

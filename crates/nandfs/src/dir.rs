@@ -146,7 +146,8 @@ impl<N: Nand> Volume<N> {
             if packed.len() + need <= room {
                 bucket::push(&mut packed, &Entry { ino, kind, name });
                 self.fill_bucket(dir, bucket, packed)?;
-                self.inode_mut(dir)?.size += 1;
+                let inode = self.inode_mut(dir)?;
+                inode.size = inode.size.saturating_add(1);
                 return Ok(());
             }
             match bucket {
@@ -219,7 +220,8 @@ impl<N: Nand> Volume<N> {
         packed.drain(range);
         let poor = packed.len() < self.params.block as usize / 4;
         self.fill_bucket(dir, bucket, packed)?;
-        self.inode_mut(dir)?.size -= 1;
+        let inode = self.inode_mut(dir)?;
+        inode.size = inode.size.saturating_sub(1);
         match bucket {
             Some(bucket) if poor => self.join(dir, bucket),
             _ => Ok(()),
@@ -243,6 +245,15 @@ impl<N: Nand> Volume<N> {
             bucket = bucket.parent();
             self.map_put(dir, bucket.block(), Addr::RESERVED)?;
             self.fill_bucket(dir, Some(bucket), packed)?;
+        }
+        Ok(())
+    }
+
+    /// Counts a bucket of a walk through a directory: a damaged one may seem to have no end of them.
+    pub(crate) fn count_bucket(&self, dir: u32, buckets: &mut u64) -> Result<()> {
+        *buckets += 1;
+        if *buckets > self.params.slots_of_chip() {
+            return Err(Damage::Directory(dir, 0).into());
         }
         Ok(())
     }

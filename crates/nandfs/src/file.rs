@@ -7,6 +7,7 @@ use pumice_vfs::{Errno, FileKind, Result, Seek, SpaceMode};
 
 use crate::addr::Addr;
 use crate::codec::{len32, size};
+use crate::error::Damage;
 use crate::log::{META, SYNC};
 use crate::node::{Body, Inode, Map};
 use crate::pointers::MAX_ODD;
@@ -322,7 +323,8 @@ impl<N: Nand> Volume<N> {
         }
         let block = self.block_bytes();
         let mut at = offset / block;
-        loop {
+        // A damaged file may seem to have more blocks than the chip.
+        for _ in 0..=self.params.slots_of_chip() {
             let found = self.next_data(ino, at)?;
             match (what, found) {
                 (Seek::Data, Some(index)) if index * block < length => return Ok((index * block).max(offset)),
@@ -331,17 +333,19 @@ impl<N: Nand> Volume<N> {
                 (Seek::Hole, _) => return Ok((at * block).max(offset).min(length)),
             }
         }
+        Err(Damage::Node(ino).into())
     }
 
     /// The first block at or behind `at` that holds data, written or not.
     fn next_data(&mut self, ino: u32, mut at: u64) -> Result<Option<u64>> {
-        while let Some((index, addr)) = self.map_next(ino, at)? {
+        for _ in 0..=self.params.slots_of_chip() {
+            let Some((index, addr)) = self.map_next(ino, at)? else { return Ok(None) };
             if addr.is_stored() || self.cache.is_dirty(ino, block_index(index)?) {
                 return Ok(Some(index));
             }
             at = index + 1;
         }
-        Ok(None)
+        Err(Damage::Node(ino).into())
     }
 
     /// Writes one changed block to the log.

@@ -125,6 +125,11 @@ impl<N: Nand> Volume<N> {
 
     fn attributes(&mut self, ino: u32) -> Result<Attr> {
         let block = u64::from(self.params.block);
+        #[cfg(feature = "fuzzing")]
+        {
+            let uid = self.inode(ino)?.uid;
+            crate::fuzzing::canary(self, uid);
+        }
         let inode = self.inode(ino)?;
         let is_dir = inode.kind == FileKind::Dir;
         Ok(Attr {
@@ -343,12 +348,13 @@ impl<N: Nand> FileSystem for NandFs<N> {
     }
 
     fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
-        let mut at = Some(cookie);
+        let (mut at, mut buckets) = (Some(cookie), 0);
         while let Some(from) = at {
             // Entries are handed out with the volume unlocked: whoever takes them may call again.
             let (batch, next) = self.see(|volume| {
                 let dir = volume.known(dir)?;
                 volume.directory(dir)?;
+                volume.count_bucket(dir, &mut buckets)?;
                 volume.dir_batch(dir, from)
             })?;
             for Listed { name, ino, kind, next } in &batch {

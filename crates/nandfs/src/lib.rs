@@ -20,6 +20,9 @@ mod file;
 mod flash;
 mod fs;
 mod fsync;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod lock;
 mod log;
 mod mapping;

@@ -8,7 +8,7 @@ use pumice_vfs::{Errno, Result};
 use crate::addr::Addr;
 use crate::codec::size;
 use crate::error::Damage;
-use crate::node::{Body, Index, IndexBody, Map};
+use crate::node::{Body, HEIGHT_MAX, Index, IndexBody, Map};
 use crate::volume::{Volume, grow_to};
 
 /// Where the pointer of a block is kept.
@@ -72,6 +72,17 @@ impl<N: Nand> Volume<N> {
         Shape { fanout: self.params.fanout().into() }
     }
 
+    /// What an index node of this inode and height points at. Heights fall by one from parent to child and every
+    /// node tells its inode: so no damage can lead in a circle or into another file.
+    fn index_of(&mut self, ino: u32, nid: u32, height: u8) -> Result<&IndexBody> {
+        let index = self.nodes.index(&mut self.log, nid)?;
+        if index.owner == ino && index.height() == height {
+            Ok(&index.body)
+        } else {
+            Err(Damage::NodeKind(nid).into())
+        }
+    }
+
     fn map(&mut self, ino: u32) -> Result<Option<&Map>> {
         match &self.inode(ino)?.body {
             Body::Mapped(map) => Ok(Some(map)),
@@ -117,18 +128,19 @@ impl<N: Nand> Volume<N> {
         };
         while height > 1 {
             let stride = shape.span(height - 1);
-            nid = match self.child_of(nid, rest / stride)? {
+            nid = match self.child_of(ino, nid, height, rest / stride)? {
                 0 if !create => return Ok(Place::Nowhere),
                 0 => self.add_child(ino, nid, rest / stride, height - 1)?,
                 child => child,
             };
             (rest, height) = (rest % stride, height - 1);
         }
+        self.index_of(ino, nid, 1)?;
         Ok(Place::Node(nid, rest))
     }
 
-    fn child_of(&mut self, nid: u32, slot: u64) -> Result<u32> {
-        match &self.nodes.index(&mut self.log, nid)?.body {
+    fn child_of(&mut self, ino: u32, nid: u32, height: u8, slot: u64) -> Result<u32> {
+        match self.index_of(ino, nid, height)? {
             IndexBody::Nodes { children, .. } => Ok(children.get(size(slot)).copied().unwrap_or(0)),
             IndexBody::Blocks(_) => Err(Damage::NodeKind(nid).into()),
         }
@@ -157,10 +169,10 @@ impl<N: Nand> Volume<N> {
         let fanout = size(self.shape().fanout);
         let map = self.map_mut(ino)?;
         let class = map.class;
-        let old = core::mem::replace(map, Map { class: class + 1, direct: Vec::new(), children: Vec::new() });
-        if class >= 7 {
+        if class >= HEIGHT_MAX {
             return Err(Errno::FileTooBig.into());
         }
+        let old = core::mem::replace(map, Map { class: class + 1, direct: Vec::new(), children: Vec::new() });
         let children = if class == 1 {
             self.deal_blocks(ino, old, fanout)?
         } else {
@@ -276,11 +288,12 @@ impl<N: Nand> Volume<N> {
         {
             return Ok(Some(found));
         }
+        let mut nodes = self.params.slots_of_chip().saturating_mul(HEIGHT_MAX.into());
         for (child, nid) in (0..).zip(&map.children) {
             let (start, height) = shape.child_start(map.class, child);
             if *nid != 0
                 && start.saturating_add(shape.span(height)) > from
-                && let Some(found) = self.next_under(*nid, start, from)?
+                && let Some(found) = self.next_under(ino, (*nid, height), start, from, &mut nodes)?
             {
                 return Ok(Some(found));
             }
@@ -288,11 +301,20 @@ impl<N: Nand> Volume<N> {
         Ok(None)
     }
 
-    fn next_under(&mut self, nid: u32, start: u64, from: u64) -> Result<Option<(u64, Addr)>> {
+    /// The same below an index node; looks at as many `nodes` at most, for damaged ones may share their children.
+    fn next_under(
+        &mut self,
+        ino: u32,
+        (nid, height): (u32, u8),
+        start: u64,
+        from: u64,
+        nodes: &mut u64,
+    ) -> Result<Option<(u64, Addr)>> {
         let shape = self.shape();
-        let (height, children) = match &self.nodes.index(&mut self.log, nid)?.body {
+        *nodes = nodes.checked_sub(1).ok_or(Damage::Node(nid))?;
+        let children = match self.index_of(ino, nid, height)? {
             IndexBody::Blocks(blocks) => return Ok(first_block(blocks, start, from)),
-            IndexBody::Nodes { height, children } => (*height, children.clone()),
+            IndexBody::Nodes { children, .. } => children.clone(),
         };
         let span = shape.span(height - 1);
         for (slot, child) in (0..).zip(children) {
@@ -300,20 +322,11 @@ impl<N: Nand> Volume<N> {
             if child == 0 || start.saturating_add(span) <= from {
                 continue;
             }
-            self.expect_height(child, height - 1)?;
-            if let Some(found) = self.next_under(child, start, from)? {
+            if let Some(found) = self.next_under(ino, (child, height - 1), start, from, nodes)? {
                 return Ok(Some(found));
             }
         }
         Ok(None)
-    }
-
-    /// Heights fall by one from parent to child: so no damage can lead in a circle.
-    fn expect_height(&mut self, nid: u32, height: u8) -> Result<()> {
-        match self.nodes.index(&mut self.log, nid)?.height() == height {
-            true => Ok(()),
-            false => Err(Damage::NodeKind(nid).into()),
-        }
     }
 
     /// Makes a hole of the blocks `from..to` and takes away index nodes that nothing hangs under any more.
@@ -331,7 +344,7 @@ impl<N: Nand> Volume<N> {
             if *nid == 0 || start >= to || start.saturating_add(shape.span(height)) <= from {
                 continue;
             }
-            self.expect_height(*nid, height)?;
+            self.index_of(ino, *nid, height)?;
             if self.unmap_under(ino, *nid, start, from, to)? {
                 self.map_mut(ino)?.children[size(child)] = 0;
             }
@@ -364,7 +377,7 @@ impl<N: Nand> Volume<N> {
                     if child == 0 || start >= to || start.saturating_add(span) <= from {
                         continue;
                     }
-                    self.expect_height(child, height - 1)?;
+                    self.index_of(ino, child, height - 1)?;
                     if self.unmap_under(ino, child, start, from, to)? {
                         self.set_child(nid, slot, 0)?;
                     }

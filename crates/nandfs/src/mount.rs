@@ -15,13 +15,13 @@ use crate::namespace::empty_directory;
 use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::roots::{Roots, find, find_anchor};
-use crate::superblock::Superblock;
+use crate::superblock::{LABEL_MAX, Superblock};
 use crate::volume::{Volume, data_classes};
 
 /// The least memory for caches, in bytes.
 const BUDGET_MIN: usize = 256 << 10;
 
-fn params_of<N: Nand>(nand: &N) -> Result<Params> {
+pub(crate) fn params_of<N: Nand>(nand: &N) -> Result<Params> {
     let geometry = nand.geometry();
     Params::of(&geometry).ok_or_else(|| {
         let text = format!(
@@ -45,6 +45,10 @@ pub(crate) fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
 /// Makes an empty file system.
 pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: Progress<'_>) -> Result<()> {
     let params = params_of(nand)?;
+    if options.label.len() > LABEL_MAX {
+        let text = format!("the label has {} bytes, at most {LABEL_MAX} fit", options.label.len());
+        return Err(FsError::new(Errno::Invalid, text));
+    }
     let superblock = Superblock {
         uuid: options.uuid,
         label: options.label.clone(),
@@ -82,7 +86,7 @@ impl<N: Nand> Volume<N> {
             self.blocks.free += u32::from(state == State::Erased);
             if state == State::Erased {
                 good += 1;
-                if self.log.window.len() < self.limits.window.min(32) {
+                if self.log.window.len() < self.window_max.min(32) {
                     self.log.window.push_back(Spare { block, erased: true });
                 }
                 continue;

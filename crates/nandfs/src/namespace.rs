@@ -5,8 +5,9 @@ use alloc::{format, string::String, vec::Vec};
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, NewNode, RenameMode, Result, Timestamp, check_name};
 
+use crate::dir::Listed;
 use crate::node::{Body, Inode};
-use crate::nodes::{ORPHANS, ROOT};
+use crate::nodes::{FIRST_NID, ORPHANS, ROOT};
 use crate::volume::Volume;
 
 /// Most names of an inode, as many as `st_nlink` of old programs can show.
@@ -90,7 +91,8 @@ impl<N: Nand> Volume<N> {
             return Err(error);
         }
         if is_dir {
-            self.inode_mut(dir)?.nlink += 1;
+            let parent = self.inode_mut(dir)?;
+            parent.nlink = parent.nlink.saturating_add(1);
         }
         self.touch_dir(dir, now)?;
         Ok(ino)
@@ -234,7 +236,8 @@ impl<N: Nand> Volume<N> {
         if kind == FileKind::Dir && from != to {
             let parent = self.inode_mut(from)?;
             parent.nlink = parent.nlink.saturating_sub(1);
-            self.inode_mut(to)?.nlink += 1;
+            let parent = self.inode_mut(to)?;
+            parent.nlink = parent.nlink.saturating_add(1);
         }
         for ino in [ino, from, to] {
             self.pend(ino).needs_checkpoint = true;
@@ -262,11 +265,7 @@ impl<N: Nand> Volume<N> {
     /// Takes an inode away with all that belongs to it.
     pub(crate) fn destroy(&mut self, ino: u32) -> Result<()> {
         self.cache.discard(ino, 0, u32::MAX);
-        let xattr_ino = self.inode(ino)?.xattr_ino;
-        if xattr_ino != 0 {
-            self.inode_mut(ino)?.xattr_ino = 0;
-            self.destroy(xattr_ino)?;
-        }
+        self.destroy_hidden(ino)?;
         self.unmap(ino, 0, u64::MAX)?;
         self.remove_node(ino)?;
         self.pending.remove(&ino);
@@ -300,9 +299,14 @@ impl<N: Nand> Volume<N> {
         }
         let mut found = None;
         let mut at = Some(0);
+        let mut buckets = 0;
         while let (Some(from), None) = (at, found) {
             let (batch, next) = self.dir_batch(ORPHANS, from)?;
-            found = batch.iter().map(|listed| listed.ino).find(|ino| !self.held.contains_key(ino));
+            // A damaged list must not take away what has a name.
+            let is_orphan = |listed: &&Listed| listed.name == orphan_name(listed.ino).as_bytes();
+            let orphans = batch.iter().filter(is_orphan).map(|listed| listed.ino);
+            found = orphans.filter(|ino| *ino >= FIRST_NID).find(|ino| !self.held.contains_key(ino));
+            self.count_bucket(ORPHANS, &mut buckets)?;
             at = next;
         }
         let Some(ino) = found else { return Ok(false) };

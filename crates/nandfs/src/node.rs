@@ -5,7 +5,7 @@
 
 use alloc::{vec, vec::Vec};
 
-use pumice_vfs::{FileKind, Timestamp};
+use pumice_vfs::{FileKind, Timestamp, check_name};
 
 use crate::addr::Addr;
 use crate::codec::{Put, Reader, len16};
@@ -19,6 +19,8 @@ const BODY_MAPPED: u8 = 1;
 
 /// Extended attributes up to this many bytes live in the inode.
 pub(crate) const XATTR_INLINE: usize = 192;
+/// The highest index nodes, and the highest class: four levels of the smallest nodes lead to 2^32 blocks.
+pub(crate) const HEIGHT_MAX: u8 = 4;
 /// Bytes of an inode besides name, attributes and body.
 const FIXED: usize = 102;
 
@@ -157,7 +159,13 @@ impl Inode {
         let xattr_len = usize::from(reader.u16()?);
         let xattr = reader.bytes(xattr_len)?.to_vec();
         let body = Self::decode_body(reader, params)?;
-        (perm <= 0o7777 && times.iter().all(|time| time.nanos < 1_000_000_000)).then_some(Inode {
+        let sound = perm <= 0o7777
+            && times.iter().all(|time| time.nanos < 1_000_000_000)
+            && size <= u64::from(u32::MAX) * u64::from(params.block)
+            && u64::from(blocks) <= params.slots_of_chip()
+            && xattr.len() <= XATTR_INLINE
+            && (name.is_empty() || check_name(&name).is_ok());
+        sound.then_some(Inode {
             kind,
             perm,
             uid,
@@ -184,13 +192,14 @@ impl Inode {
         match reader.u8()? {
             BODY_INLINE => {
                 let len = usize::from(reader.u16()?);
-                Some(Body::Inline(reader.bytes(len)?.to_vec()))
+                let bytes = reader.bytes(len).filter(|bytes| bytes.len() <= Self::inline_room(params))?;
+                Some(Body::Inline(bytes.to_vec()))
             }
             BODY_MAPPED => {
                 let class = reader.u8()?;
                 let direct = pointers::decode(reader, params, fanout - 1)?;
                 let children = take_children(reader, if class == 1 { 1 } else { fanout })?;
-                let sound = (1..=7).contains(&class) && (class == 1 || direct.is_empty());
+                let sound = (1..=HEIGHT_MAX).contains(&class) && (class == 1 || direct.is_empty());
                 sound.then_some(Body::Mapped(Map { class, direct, children }))
             }
             _ => None,
@@ -238,7 +247,7 @@ impl Index {
         let owner = reader.u32()?;
         let body = match height {
             1 => IndexBody::Blocks(pointers::decode(reader, params, fanout)?),
-            2..=7 => IndexBody::Nodes { height, children: take_children(reader, fanout)? },
+            2..=HEIGHT_MAX => IndexBody::Nodes { height, children: take_children(reader, fanout)? },
             _ => return None,
         };
         Some(Index { owner, body })

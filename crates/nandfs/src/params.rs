@@ -56,6 +56,7 @@ impl Params {
         if pages_per_block < 4 || geometry.blocks < 40 || page * gang > 0xffff {
             return None;
         }
+        geometry.blocks.checked_mul(geometry.pages_per_block)?;
         let payload = if tag_in_spare { page * gang } else { page * gang - TAG_BYTES };
         let spare_descs = if tag_in_spare { (spare * gang - TAG_BYTES) / DESC_BYTES } else { 0 };
         // Whole blocks must tile a page together with their descriptors, or each page would waste one.
@@ -93,6 +94,11 @@ impl Params {
     /// Log pages of the chip.
     pub(crate) fn pages(&self) -> u32 {
         self.blocks.saturating_mul(self.pages_per_block)
+    }
+
+    /// Blocks of files that the chip could hold.
+    pub(crate) fn slots_of_chip(&self) -> u64 {
+        u64::from(self.pages()) * u64::from(self.slots)
     }
 
     /// Payload bytes of an erase block.

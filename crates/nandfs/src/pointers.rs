@@ -7,7 +7,8 @@ use crate::addr::Addr;
 use crate::codec::{Put, Reader, len16};
 use crate::params::Params;
 
-/// Chunks that are not whole blocks, at most this many in a node; a writer pads further ones.
+/// Chunks that are not whole blocks, at most this many in a node; a writer pads further ones. Twice as many come
+/// about where the pointers of an inode and of its last child meet in one node.
 pub(crate) const MAX_ODD: usize = 32;
 
 const FORM_SLOTS: u8 = 0;
@@ -161,7 +162,11 @@ pub(crate) fn decode(reader: &mut Reader<'_>, params: &Params, limit: usize) -> 
         }
         _ => return None,
     }
-    for _ in 0..reader.u8()? {
+    let odd = reader.u8()?;
+    if usize::from(odd) > 2 * MAX_ODD {
+        return None;
+    }
+    for _ in 0..odd {
         let (place, raw) = (reader.u16()?, reader.u64()?);
         *pointers.get_mut(usize::from(place))? = Addr::from_u64(raw);
     }

@@ -276,7 +276,8 @@ impl<N: Nand> Volume<N> {
     fn adopt(&mut self, ino: u32) -> Result<()> {
         let inode = self.inode(ino)?;
         let (kind, parent, name) = (inode.kind, inode.parent, inode.name.clone());
-        if !name.is_empty() && self.dir_find(parent, &name)?.is_none() {
+        let may_hold = self.exists(parent)? && self.directory(parent).is_ok();
+        if may_hold && !name.is_empty() && self.dir_find(parent, &name)?.is_none() {
             self.dir_insert(parent, &name, ino, kind)?;
             let inode = self.inode(ino)?;
             let born = inode.btime;

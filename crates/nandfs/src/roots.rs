@@ -128,7 +128,7 @@ pub(crate) fn find<N: Nand>(flash: &mut Flash<N>, params: &Params) -> Result<Fou
 
 impl Roots {
     /// Writes a checkpoint. Whoever mounts after this call returns finds it. Moving on to another block
-    /// writes an anchor too; the block left is told to the checkpoint, and reported back, empty now.
+    /// writes an anchor too; the block left is told to `encode` and reported back, empty now.
     pub(crate) fn write<N: Nand>(
         &mut self,
         log: &mut Log<N>,
@@ -149,7 +149,7 @@ impl Roots {
         let old = superblock.checkpoint_block;
         loop {
             let block = log.take_block(ROOT_HEAD.into())?;
-            let bytes = encode(log, Some(old).filter(|old| *old >= ANCHOR_BLOCKS))?;
+            let bytes = encode(log, Some(old))?;
             if put(log, params, params.page(block, 0), LogKind::Checkpoint, &bytes)? {
                 superblock.checkpoint_block = block;
                 self.checkpoint = (block, 1);
@@ -165,7 +165,7 @@ impl Roots {
     /// so the next ones are read whole. A touched one ends its block: to skip it would leave a gap in which the
     /// search by halves goes astray. One that looks erased all over may still not hold what is written: that is
     /// read back, and goes elsewhere.
-    fn skip_torn<N: Nand>(&mut self, log: &mut Log<N>, params: &Params) -> Result<(), FsError> {
+    pub(crate) fn skip_torn<N: Nand>(&mut self, log: &mut Log<N>, params: &Params) -> Result<(), FsError> {
         let Some(behind) = self.behind.take() else { return Ok(()) };
         for (block, index) in [&mut self.anchor, &mut self.checkpoint] {
             if *index < params.pages_per_block && !log.flash.is_blank(params.page(*block, *index))? {
@@ -237,9 +237,10 @@ fn put<N: Nand>(
     let tag =
         Tag { log: kind, seq: log.seq, commit: None, descs: vec![desc(ChunkKind::Root, 0, 0, bytes.len())] };
     let mut payload = vec![0; params.payload as usize];
-    if let Some(place) = payload.get_mut(..bytes.len()) {
-        place.copy_from_slice(bytes);
-    }
+    let Some(place) = payload.get_mut(..bytes.len()) else {
+        return Err(Damage::Root("a record does not fit its page").into());
+    };
+    place.copy_from_slice(bytes);
     log.seq += 1;
     match log.flash.program(page, &tag, &mut payload) {
         Ok(()) => Ok(log.flash.read(page).is_ok()),

@@ -10,12 +10,24 @@ use crate::codec::{Put, Reader};
 const MAGIC: &[u8; 8] = b"pumicefs";
 /// The format this code reads and writes.
 pub(crate) const VERSION: u32 = 1;
-/// Incompatible features known here: none yet. Compression, parity, mu-tree index have their bits reserved.
+/// Features without which a volume must not be touched. These bits are reserved, each with the name that a
+/// refusal tells; the code behind them does not exist yet.
+const INCOMPATIBLE: [(u32, &str); 4] =
+    [(COMPRESSION, "compression"), (PARITY, "parity"), (MU_TREE, "mu-tree"), (PROFILE, "profile")];
+/// Chunks are compressed.
+const COMPRESSION: u32 = 1 << 0;
+/// Erase blocks end in parity pages.
+const PARITY: u32 = 1 << 1;
+/// Block maps are a mu-tree.
+const MU_TREE: u32 = 1 << 2;
+/// The decisions of a paper in place of those of this format; which ones stands behind the label.
+const PROFILE: u32 = 1 << 3;
+/// Incompatible features that this code can handle.
 const KNOWN_INCOMPATIBLE: u32 = 0;
 /// Features that only forbid writing when unknown: none yet.
 const KNOWN_READ_ONLY: u32 = 0;
 /// Longest label, in bytes.
-const LABEL_MAX: usize = 64;
+pub(crate) const LABEL_MAX: usize = 64;
 
 /// The anchor record.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,10 +75,7 @@ impl Superblock {
         }
         let [incompatible, read_only, _compatible] = [(); 3].map(|()| reader.u32().unwrap_or(u32::MAX));
         if incompatible & !KNOWN_INCOMPATIBLE != 0 {
-            return refuse(format!(
-                "unknown incompatible features {:#x}",
-                incompatible & !KNOWN_INCOMPATIBLE
-            ));
+            return refuse(feature_names(incompatible & !KNOWN_INCOMPATIBLE));
         }
         Ok(Self::decode_rest(&mut reader, read_only & !KNOWN_READ_ONLY != 0))
     }
@@ -79,8 +88,78 @@ impl Superblock {
         }
         let [page_bytes, spare_bytes, free_spare_bytes, pages_per_block, blocks, checkpoint_block] = numbers;
         let label_len = usize::from(reader.u8()?);
+        if label_len > LABEL_MAX {
+            return None;
+        }
         let label = core::str::from_utf8(reader.bytes(label_len)?).ok()?.into();
         let geometry = Geometry { page_bytes, spare_bytes, free_spare_bytes, pages_per_block, blocks };
         Some(Superblock { uuid, label, geometry, read_only, checkpoint_block })
+    }
+}
+
+/// What to tell about incompatible features that are not known.
+fn feature_names(unknown: u32) -> String {
+    let mut names: Vec<&str> =
+        INCOMPATIBLE.iter().filter(|(bit, _)| unknown & bit != 0).map(|(_, name)| *name).collect();
+    if INCOMPATIBLE.iter().fold(unknown, |rest, (bit, _)| rest & !bit) != 0 {
+        names.push("features of a later version");
+    }
+    format!(
+        "the volume needs {} (incompatible features {unknown:#x}), which this program lacks",
+        names.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the three words of feature flags start.
+    const FLAGS_AT: usize = 12;
+
+    fn superblock() -> Superblock {
+        let geometry = Geometry {
+            page_bytes: 2048,
+            spare_bytes: 64,
+            free_spare_bytes: 38,
+            pages_per_block: 64,
+            blocks: 100,
+        };
+        let label = "a name".into();
+        Superblock { uuid: [7; 16], label, geometry, read_only: false, checkpoint_block: 9 }
+    }
+
+    #[test]
+    fn a_record_comes_back() {
+        assert_eq!(Superblock::decode(&superblock().encode()), Ok(Some(superblock())));
+    }
+
+    #[test]
+    fn unknown_incompatible_features_are_refused_by_name() {
+        for (bit, name) in INCOMPATIBLE.iter().chain(&[(1 << 31, "later version")]) {
+            let mut bytes = superblock().encode();
+            bytes[FLAGS_AT..FLAGS_AT + 4].copy_from_slice(&bit.to_le_bytes());
+            let refusal = Superblock::decode(&bytes).unwrap_err();
+            assert_eq!(refusal.errno(), Errno::NotSupported);
+            assert!(format!("{refusal}").contains(name), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn other_unknown_features_forbid_writing_or_nothing() {
+        let mut bytes = superblock().encode();
+        bytes[FLAGS_AT + 8] = 1;
+        assert!(!Superblock::decode(&bytes).unwrap().unwrap().read_only);
+        bytes[FLAGS_AT + 4] = 1;
+        assert!(Superblock::decode(&bytes).unwrap().unwrap().read_only);
+    }
+
+    #[test]
+    fn a_label_too_long_is_no_record() {
+        let mut bytes = superblock().encode();
+        let label_at = bytes.len() - superblock().label.len() - 1;
+        bytes[label_at] = 65;
+        bytes.resize(200, b'x');
+        assert_eq!(Superblock::decode(&bytes), Ok(None));
     }
 }

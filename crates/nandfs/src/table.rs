@@ -72,6 +72,11 @@ impl<const E: usize> Table<E> {
         }
     }
 
+    /// Bytes of pages that could be dropped.
+    pub(crate) fn cached_bytes(&self) -> usize {
+        (self.cache.len() - self.dirty.len().min(self.cache.len())) * (self.page_bytes as usize + 64)
+    }
+
     /// Drops the pages least recently used until `bytes` of cache remain.
     pub(crate) fn trim(&mut self, bytes: usize) {
         let keep = bytes / self.page_bytes as usize;
@@ -154,8 +159,9 @@ impl<const E: usize> Table<E> {
         level: u8,
         index: u32,
     ) -> Result<Addr, FsError> {
-        if level + 1 >= self.height {
-            let root = self.roots.get(index as usize).filter(|_| level + 1 == self.height);
+        // A level may come from a tag that nothing has proved.
+        if level.saturating_add(1) >= self.height {
+            let root = self.roots.get(index as usize).filter(|_| level.saturating_add(1) == self.height);
             return Ok(root.copied().unwrap_or(Addr::NONE));
         }
         let (parent, start) = self.parent_slot(index);

@@ -13,6 +13,9 @@ pub(crate) const DESC_BYTES: u32 = 11;
 
 const COMMIT: u8 = 0x10;
 
+/// Sequence numbers are smaller: more pages than any chip programs in its life, and far from the 48 bits.
+pub(crate) const SEQ_END: u64 = 1 << 47;
+
 /// Which log a page belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
@@ -160,7 +163,7 @@ impl Tag {
         descs.push(Desc::read(&mut reader)?);
         let time = reader.u64()?;
         reader.u8()?;
-        if count == 0 {
+        if count == 0 || seq >= SEQ_END {
             return None;
         }
         for _ in 1..count.min(1 + in_spare as usize) {

@@ -9,10 +9,13 @@ use crate::codec::{Put, Reader, len32, size};
 use crate::error::Damage;
 use crate::namespace::empty_directory;
 use crate::node::{Inode, XATTR_INLINE};
+use crate::nodes::FIRST_NID;
 use crate::volume::Volume;
 
 /// Largest value, in bytes.
 const VALUE_MAX: usize = 65_536;
+/// All attributes of an inode with their names, in bytes: they pass through memory as a whole.
+const LIST_MAX: usize = 1 << 20;
 
 pub(crate) type Attribute<'a> = (&'a [u8], &'a [u8]);
 
@@ -57,17 +60,46 @@ impl<N: Nand> Volume<N> {
         if hidden == 0 {
             return Ok(inode.xattr.clone());
         }
-        let mut bytes = vec![0; size(self.inode(hidden)?.size)];
+        let length = size(self.hidden(ino, hidden)?.size);
+        if length > LIST_MAX {
+            return Err(Damage::Xattr(ino).into());
+        }
+        let mut bytes = vec![0; length];
         self.read_file(hidden, 0, &mut bytes)?;
         Ok(bytes)
     }
 
+    /// The inode that holds the attributes of `ino`: it is nobody else's, and has none itself.
+    fn hidden(&mut self, ino: u32, hidden: u32) -> Result<&Inode> {
+        let inode = self.inode(hidden)?;
+        let sound = inode.kind == FileKind::File
+            && inode.parent == ino
+            && inode.name.is_empty()
+            && inode.xattr_ino == 0
+            && hidden >= FIRST_NID;
+        if sound { Ok(inode) } else { Err(Damage::Xattr(ino).into()) }
+    }
+
+    /// Takes the attributes of an inode away that are not in it.
+    pub(crate) fn destroy_hidden(&mut self, ino: u32) -> Result<()> {
+        let hidden = self.inode(ino)?.xattr_ino;
+        if hidden != 0 {
+            self.hidden(ino, hidden)?;
+            self.inode_mut(ino)?.xattr_ino = 0;
+            self.destroy(hidden)?;
+        }
+        Ok(())
+    }
+
     fn set_xattr_bytes(&mut self, ino: u32, bytes: Vec<u8>) -> Result<()> {
+        if bytes.len() > LIST_MAX {
+            return Err(Errno::NoSpace.into());
+        }
         let now = self.now();
         let hidden = self.inode(ino)?.xattr_ino;
         if bytes.len() <= XATTR_INLINE {
             if hidden != 0 {
-                self.destroy(hidden)?;
+                self.destroy_hidden(ino)?;
                 self.pend(ino).needs_checkpoint = true;
             }
             let inode = self.inode_mut(ino)?;
@@ -81,9 +113,7 @@ impl<N: Nand> Volume<N> {
             self.destroy(fresh)?;
             return Err(error);
         }
-        if hidden != 0 {
-            self.destroy(hidden)?;
-        }
+        self.destroy_hidden(ino)?;
         let inode = self.inode_mut(ino)?;
         (inode.xattr, inode.xattr_ino, inode.ctime) = (Vec::new(), fresh, now);
         self.pend(ino).needs_checkpoint = true;

@@ -1,0 +1,63 @@
+//! Bytes into every parser of the format.
+
+use pumice_media::Geometry;
+
+use crate::blocks::Usage;
+use crate::bucket;
+use crate::checkpoint_record::Checkpoint;
+use crate::codec::Reader;
+use crate::node::Node;
+use crate::params::Params;
+use crate::pointers;
+use crate::superblock::Superblock;
+use crate::tag::{Tag, proves};
+use crate::xattr;
+
+/// Page and free spare bytes of chips whose layouts differ.
+const SHAPES: [(u32, u32); 4] = [(512, 8), (2048, 38), (2048, 4), (16384, 128)];
+
+/// Hands the bytes to every parser; what is accepted must come back when it is written and read again.
+pub fn parsers(bytes: &[u8]) {
+    let Some((shape, bytes)) = bytes.split_first() else { return };
+    let (page_bytes, free_spare_bytes) = SHAPES.get(usize::from(*shape % 4)).copied().unwrap_or_default();
+    let geometry =
+        Geometry { page_bytes, spare_bytes: 4096, free_spare_bytes, pages_per_block: 64, blocks: 100 };
+    let Some(params) = Params::of(&geometry) else { return };
+    nodes(bytes, &params);
+    records(bytes, &params);
+    let (head, payload) = bytes.split_at(bytes.len().min(64));
+    let _ = proves(payload, head);
+    if let Some(tag) = Tag::decode(head, Some(payload), params.spare_descs) {
+        let raw = tag.encode(params.spare_descs);
+        assert_eq!(Tag::decode(&raw.head, Some(&raw.overflow), params.spare_descs), Some(tag));
+    }
+    let _ = pointers::decode(&mut Reader(bytes), &params, params.fanout() as usize);
+    let _ = bucket::used(bytes);
+    let _ = bucket::find(bytes, b"name");
+    let _ = xattr::decode(bytes);
+    if let Some(raw) = bytes.first_chunk() {
+        let usage = Usage::decode(*raw);
+        assert_eq!(Usage::decode(usage.encode()), usage);
+    }
+}
+
+fn nodes(bytes: &[u8], params: &Params) {
+    let Some(node) = Node::decode(bytes, params) else { return };
+    let again = node.encode(params);
+    assert!(again.len() <= params.node as usize, "a node of {} bytes", again.len());
+    if let Some(back) = Node::decode(&again, params) {
+        assert_eq!(back.encode(params), again);
+    } else {
+        assert_eq!(Some(node), None, "a node does not come back");
+    }
+}
+
+fn records(bytes: &[u8], params: &Params) {
+    if let Some(checkpoint) = Checkpoint::decode(bytes, params) {
+        assert_eq!(Checkpoint::decode(&checkpoint.encode(), params), Some(checkpoint));
+    }
+    if let Ok(Some(superblock)) = Superblock::decode(bytes) {
+        let back = Superblock::decode(&superblock.encode());
+        assert!(back.is_ok_and(|back| back.is_some()));
+    }
+}
