@@ -1,6 +1,6 @@
 //! What fuzzers do, in three depths: bytes into the parsers, damaged images into the reader and the writer, operations
 //! into the writer until the power is cut. Shared by the bounded run of `tests/fuzz.rs` and by the targets in `fuzz/`.
-#![allow(dead_code, reason = "each user takes a part")]
+#![allow(dead_code, unreachable_pub, reason = "each user takes a part")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
