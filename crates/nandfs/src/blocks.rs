@@ -162,7 +162,7 @@ impl Blocks {
     }
 
     /// Notes that a block holds nothing any more.
-    pub(crate) fn retire(&mut self, block: u32) {
+    fn retire(&mut self, block: u32) {
         self.pool.remove(block);
         if self.dying.contains(&block) {
             return;

@@ -68,8 +68,7 @@ impl<N: Nand> Volume<N> {
         for ino in created {
             self.adopt(ino)?;
         }
-        self.settle_blocks(&survey)?;
-        self.close_heads(checkpoint)
+        self.settle_blocks(&survey)
     }
 
     /// Looks at every block that may have been written since the checkpoint.
@@ -279,17 +278,6 @@ impl<N: Nand> Volume<N> {
             let born = inode.btime;
             let dir = self.inode_mut(parent)?;
             (dir.mtime, dir.ctime) = (dir.mtime.max(born), dir.ctime.max(born));
-        }
-        Ok(())
-    }
-
-    /// No head goes on where it was; a block in which nothing counts is free to be used again.
-    fn close_heads(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        for (block, _) in checkpoint.heads.iter().flatten() {
-            let usage = self.blocks.get(&mut self.log, *block)?;
-            if usage.state == State::Used && usage.valid == 0 {
-                self.blocks.retire(*block);
-            }
         }
         Ok(())
     }
