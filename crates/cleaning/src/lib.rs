@@ -18,4 +18,4 @@ pub mod victim;
 pub use placement::{Class, Placement, SepBit, Static};
 pub use pool::CandidatePool;
 pub use segment::SegmentView;
-pub use victim::{CostBenefit, Greedy, UnknownVictim, Victim, VictimPolicy, choose};
+pub use victim::{CostBenefit, Greedy, RootAge, UnknownVictim, Victim, VictimPolicy, choose};

@@ -11,6 +11,7 @@ use fuser::{
 use pumice_vfs::{Attr, FileKind, FileSystem, RenameMode, Seek, SpaceMode, XattrMode};
 
 use crate::{
+    acl,
     attr::{ATTR_TTL, NAME_TTL, absent, file_attr, generation, ino},
     dir,
     node::{self, Change, Wanted},
@@ -29,11 +30,13 @@ pub(crate) struct Front<F: ?Sized> {
     /// The kernel does without open and release, which do nothing here.
     no_open: bool,
     no_opendir: bool,
+    /// The kernel enforces access control lists, and leaves the umask to us.
+    acl: bool,
 }
 
 impl<F: FileSystem + ?Sized> Front<F> {
     pub(crate) fn new(volume: Arc<Volume<F>>) -> Front<F> {
-        Front { volume, kill_priv: false, no_open: false, no_opendir: false }
+        Front { volume, kill_priv: false, no_open: false, no_opendir: false, acl: false }
     }
 
     /// Makes an inode and counts the kernel's knowledge of it.
@@ -44,11 +47,6 @@ impl<F: FileSystem + ?Sized> Front<F> {
             Ok(attr)
         })
     }
-}
-
-/// The namespaces whose attributes would promise access control that nobody here enforces.
-fn is_acl(name: &OsStr) -> bool {
-    name.as_bytes().starts_with(b"system.posix_acl_")
 }
 
 fn space_mode(mode: i32) -> Option<SpaceMode> {
@@ -86,6 +84,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
             let _ = config.add_capabilities(wish);
         }
         self.kill_priv = config.add_capabilities(InitFlags::FUSE_HANDLE_KILLPRIV_V2).is_ok();
+        self.acl = config.add_capabilities(InitFlags::FUSE_POSIX_ACL | InitFlags::FUSE_DONT_MASK).is_ok();
         self.no_open = config.add_capabilities(InitFlags::FUSE_NO_OPEN_SUPPORT).is_ok();
         self.no_opendir = config.add_capabilities(InitFlags::FUSE_NO_OPENDIR_SUPPORT).is_ok();
         config
@@ -153,13 +152,16 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
-        _umask: u32,
+        umask: u32,
         rdev: u32,
         reply: ReplyEntry,
     ) {
         let Some(kind) = FileKind::from_mode(mode) else { return reply.error(Errno::EINVAL) };
         let rdev = if matches!(kind, FileKind::CharDevice | FileKind::BlockDevice) { rdev } else { 0 };
-        reply::entry(reply, self.make(request, parent, name, &Wanted { kind, mode, rdev, target: b"" }));
+        reply::entry(
+            reply,
+            self.make(request, parent, name, &Wanted { kind, mode, umask, rdev, target: b"" }),
+        );
     }
 
     fn mkdir(
@@ -168,10 +170,10 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
-        _umask: u32,
+        umask: u32,
         reply: ReplyEntry,
     ) {
-        let wanted = Wanted { kind: FileKind::Dir, mode, rdev: 0, target: b"" };
+        let wanted = Wanted { kind: FileKind::Dir, mode, umask, rdev: 0, target: b"" };
         reply::entry(reply, self.make(request, parent, name, &wanted));
     }
 
@@ -187,7 +189,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let target = target.as_os_str().as_bytes();
-        let wanted = Wanted { kind: FileKind::Symlink, mode: 0o777, rdev: 0, target };
+        let wanted = Wanted { kind: FileKind::Symlink, mode: 0o777, umask: 0, rdev: 0, target };
         reply::entry(reply, self.make(request, parent, name, &wanted));
     }
 
@@ -345,7 +347,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
 
     fn setxattr(
         &self,
-        _request: &Request,
+        request: &Request,
         number: INodeNo,
         name: &OsStr,
         value: &[u8],
@@ -359,12 +361,16 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
             2 => XattrMode::Replace,
             _ => return reply.error(Errno::EINVAL),
         };
-        if is_acl(name) {
+        let name = name.as_bytes();
+        let is_acl = acl::is_acl(name);
+        if is_acl && !self.acl {
+            // It would promise access control that nobody enforces.
             return reply.error(Errno::EOPNOTSUPP);
         }
-        let answer = self
-            .volume
-            .change("setxattr", number.0, |fs| fs.set_xattr(ino(number), name.as_bytes(), value, mode));
+        let answer = self.volume.change("setxattr", number.0, |fs| match is_acl {
+            true => acl::set(fs, request, ino(number), name, value),
+            false => fs.set_xattr(ino(number), name, value, mode),
+        });
         reply::empty(reply, answer);
     }
 
@@ -379,8 +385,11 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     }
 
     fn removexattr(&self, _request: &Request, number: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let answer =
-            self.volume.change("removexattr", number.0, |fs| fs.remove_xattr(ino(number), name.as_bytes()));
+        let name = name.as_bytes();
+        let answer = self.volume.change("removexattr", number.0, |fs| match acl::is_acl(name) {
+            true => acl::remove(fs, ino(number), name),
+            false => fs.remove_xattr(ino(number), name),
+        });
         reply::empty(reply, answer);
     }
 
@@ -390,11 +399,12 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
-        _umask: u32,
+        umask: u32,
         _flags: i32,
         reply: ReplyCreate,
     ) {
-        match self.make(request, parent, name, &Wanted { kind: FileKind::File, mode, rdev: 0, target: b"" }) {
+        let wanted = Wanted { kind: FileKind::File, mode, umask, rdev: 0, target: b"" };
+        match self.make(request, parent, name, &wanted) {
             // One lifetime serves name and attributes here; the shorter is right for both.
             Ok(attr) => reply.created(
                 &ATTR_TTL,

@@ -8,6 +8,7 @@
 //! What survives a power cut: everything that `fsync` was called on, and the rest at most a few seconds after
 //! it was written. `sync(2)` and `syncfs(2)` do not reach a FUSE file system, so they promise nothing here.
 
+mod acl;
 mod attr;
 mod dir;
 mod error;

@@ -1,20 +1,26 @@
-//! What Unix asks of the front end when inodes are made and changed: set-gid directories, and set-id bits
-//! that go when somebody else touches the file.
+//! What Unix asks of the front end when inodes are made and changed: set-gid directories, set-id bits
+//! that go when somebody else touches the file, and access control lists in step with the permissions.
 
 use fuser::{Request, TimeOrNow};
 use pumice_vfs::{Attr, FileKind, FileSystem, Ino, NewNode, Result, SetAttr};
 use std::time::SystemTime;
 
-use crate::attr::{asked_time, kernel_time};
+use crate::{
+    acl,
+    attr::{asked_time, kernel_time},
+};
 
 const SET_UID: u32 = 0o4000;
 const SET_GID: u32 = 0o2000;
 const GROUP_EXEC: u32 = 0o0010;
 
-/// What is to be made, as the kernel asked for it; the umask is applied already.
+/// What is to be made, as the kernel asked for it.
 pub(crate) struct Wanted<'a> {
     pub(crate) kind: FileKind,
     pub(crate) mode: u32,
+    /// Bits to take from the mode, where no access control list is inherited. A kernel that has taken them
+    /// already loses nothing by it.
+    pub(crate) umask: u32,
     pub(crate) rdev: u32,
     pub(crate) target: &'a [u8],
 }
@@ -38,7 +44,7 @@ pub(crate) fn create<F: FileSystem + ?Sized>(
         rdev: wanted.rdev,
         target: wanted.target,
     };
-    fs.create(dir, name, &node)
+    acl::create(fs, dir, name, &node, wanted.umask & 0o777)
 }
 
 /// Every field that `setattr` may carry on Linux.
@@ -74,6 +80,9 @@ pub(crate) fn change<F: FileSystem + ?Sized>(
     let cut_by_user = change.size.is_some() && request.uid() != 0;
     if kill_priv && set.perm.is_none() && (new_owner || cut_by_user) {
         set.perm = without_set_id(&fs.attr(ino)?);
+    }
+    if let (Some(perm), true) = (set.perm, change.mode.is_some()) {
+        acl::follow(fs, ino, perm)?;
     }
     fs.set_attr(ino, &set)
 }

@@ -2,11 +2,12 @@
 
 use alloc::{collections::BTreeSet, vec::Vec};
 
-use pumice_cleaning::{CandidatePool, CostBenefit, SegmentView};
+use pumice_cleaning::{CandidatePool, RootAge, SegmentView};
 use pumice_media::Nand;
 use pumice_vfs::FsError;
 
 use crate::addr::Addr;
+use crate::checkpoint_record::BLOCK_ROOTS;
 
 use crate::codec::{Put, Reader};
 use crate::log::{Event, Log};
@@ -118,7 +119,7 @@ impl Blocks {
         let pool = u16::try_from(params.blocks).unwrap_or(POOL_MAX).min(POOL_MAX);
         Blocks {
             params,
-            table: Table::new(ChunkKind::BlockTable, params.node),
+            table: Table::new(ChunkKind::BlockTable, params.node, BLOCK_ROOTS),
             free: 0,
             bad: 0,
             dying: Vec::new(),
@@ -216,7 +217,7 @@ impl Blocks {
             age: self.clock.wrapping_sub(usage.stamp),
             erases: usage.erases,
         };
-        self.pool.offer(&CostBenefit, self.clock, block, &view);
+        self.pool.offer(&RootAge, self.clock, block, &view);
     }
 
     /// Takes note of what happened to blocks; hands back the chunks that moved.

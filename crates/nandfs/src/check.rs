@@ -1,7 +1,126 @@
 //! Checks a volume: everything is read and compared with everything else; nothing is written.
-use crate::api::{CheckReport, Progress};
+//!
+//! The volume is mounted read-only, which replays what fsync promised in memory. Then follow the pages of both
+//! tables, every node, every inode with its block map and names, and last what the block table says of it all.
+//! Memory: a counter for each erase block, a small record for each node.
+
+mod blocks;
+mod counters;
+mod directories;
+mod findings;
+mod inodes;
+mod links;
+mod maps;
+mod nodes;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use alloc::{boxed::Box, collections::BTreeMap, format, vec, vec::Vec};
+
 use pumice_media::Nand;
-use pumice_vfs::Result;
-pub(crate) fn check<N: Nand>(_nand: N, _progress: Progress<'_>) -> Result<CheckReport> {
-    Ok(CheckReport::default())
+use pumice_vfs::{Result, Timestamp};
+
+use crate::addr::Addr;
+use crate::api::{CheckReport, MountOptions, Progress};
+use crate::check::findings::Findings;
+use crate::check::nodes::Known;
+use crate::codec::size;
+use crate::mount;
+use crate::params::{ANCHOR_BLOCKS, Params};
+use crate::volume::Volume;
+
+/// Memory for cached nodes and tables, in bytes.
+const CACHE: usize = 2 << 20;
+
+/// A check at work.
+struct Check<'p, N> {
+    volume: Volume<N>,
+    params: Params,
+    found: Findings,
+    /// Bytes of chunks that something points at, for each erase block.
+    live: Vec<u32>,
+    /// Every node of the node table or, after recovery, of memory.
+    known: BTreeMap<u32, Known>,
+    /// Everything that points at chunks was read, so sums must agree to the byte.
+    complete: bool,
+    node_bytes: u64,
+    data_blocks: u64,
+    report: CheckReport,
+    progress: Progress<'p>,
+    done: u64,
+    total: u64,
+}
+
+/// Checks the volume on a chip. Fails only if there is none, or no state of it can be found.
+pub(crate) fn check<N: Nand>(nand: N, progress: Progress<'_>) -> Result<CheckReport> {
+    let mut found = Findings::default();
+    let volume = load(nand, &mut found)?;
+    let params = volume.params;
+    let mut check = Check {
+        report: CheckReport { recovered: !volume.clean, ..CheckReport::default() },
+        // Every node is looked at twice, every erase block once.
+        total: 2 * u64::from(volume.nodes.next_nid) + u64::from(params.blocks),
+        live: vec![0; params.blocks as usize],
+        volume,
+        params,
+        found,
+        known: BTreeMap::new(),
+        complete: true,
+        node_bytes: 0,
+        data_blocks: 0,
+        progress,
+        done: 0,
+    };
+    check.tables_and_nodes();
+    check.inodes();
+    check.links();
+    let blocks = check.blocks();
+    check.counters(blocks);
+    Ok(CheckReport { findings: check.found.into_list(), ..check.report })
+}
+
+fn options() -> MountOptions {
+    MountOptions { read_only: true, cache_bytes: CACHE, clock: Box::new(Timestamp::default) }
+}
+
+/// The volume as a mount would show it; if recovery fails, as the checkpoint left it.
+fn load<N: Nand>(nand: N, found: &mut Findings) -> Result<Volume<N>> {
+    let (mut volume, checkpoint) = mount::load(nand, options())?;
+    if volume.clean {
+        return Ok(volume);
+    }
+    match volume.recover(&checkpoint) {
+        Ok(()) => Ok(volume),
+        Err(error) => {
+            found.add("recovery", format!("what fsync promised cannot be replayed: {error}"));
+            Ok(mount::load(volume.unmount_log().flash.into_nand(), options())?.0)
+        }
+    }
+}
+
+impl<N: Nand> Check<'_, N> {
+    /// Some steps further.
+    fn step(&mut self, steps: u64) {
+        let before = self.done / 64;
+        self.done = (self.done + steps).min(self.total);
+        if self.done / 64 != before || self.done == self.total {
+            (self.progress)(self.done, self.total);
+        }
+    }
+
+    /// True if an address is one that a chunk can have.
+    fn is_possible(&self, addr: Addr) -> bool {
+        let end = u32::from(addr.offset) + u32::from(addr.len);
+        let block = self.params.block_of(addr.page);
+        (ANCHOR_BLOCKS..self.params.blocks).contains(&block) && addr.len > 0 && end <= self.params.payload
+    }
+
+    /// Counts a chunk that something points at.
+    fn count(&mut self, addr: Addr) {
+        let block = self.params.block_of(addr.page);
+        if let Some(live) = self.live.get_mut(size(block.into())) {
+            *live = live.saturating_add(addr.len.into());
+        }
+    }
 }

@@ -9,6 +9,7 @@ use crate::blocks::{State, Usage};
 use crate::checkpoint_record::Checkpoint;
 use crate::codec::len32;
 use crate::log::{META, Spare};
+use crate::nodes::ROOT;
 use crate::params::ANCHOR_BLOCKS;
 use crate::volume::Volume;
 
@@ -30,6 +31,14 @@ impl<N: Nand> Volume<N> {
         self.clean = clean;
         self.bury_failing()?;
         self.trim();
+        Ok(())
+    }
+
+    /// Ends the clean state with a checkpoint of what the last one said. Until it is there the heads stay
+    /// where the clean one left them: nothing else may be programmed, not even a table page.
+    pub(crate) fn mark_in_use(&mut self) -> Result<()> {
+        self.commit(false, &[])?;
+        self.clean = false;
         Ok(())
     }
 
@@ -171,6 +180,7 @@ impl<N: Nand> Volume<N> {
 
     /// Writes the checkpoint page.
     fn commit(&mut self, clean: bool, fresh: &[Spare]) -> Result<()> {
+        let root_inode = self.nodes.addr(&mut self.log, ROOT)?;
         let Volume { params, limits, superblock, roots, log, blocks, nodes, .. } = self;
         let (checkpoints, data_blocks, cursor) = (self.checkpoints + 1, self.data_blocks, self.cursor);
         let mut encode = |log: &mut crate::log::Log<N>| {
@@ -194,8 +204,9 @@ impl<N: Nand> Volume<N> {
                 next_nid: nodes.next_nid,
                 cursor,
                 clock: blocks.clock,
-                node_root: (nodes.table.root, nodes.table.height),
-                block_root: (blocks.table.root, blocks.table.height),
+                node_roots: (nodes.table.roots.clone(), nodes.table.height),
+                block_roots: (blocks.table.roots.clone(), blocks.table.height),
+                root_inode,
                 heads: log.places().collect(),
                 window,
                 node_journal: journal(&nodes.table.overlay),
@@ -239,7 +250,7 @@ impl<N: Nand> Volume<N> {
     /// Log pages that a checkpoint made now may program.
     pub(crate) fn checkpoint_pages(&self) -> u32 {
         let per_page = self.params.payload / self.params.node;
-        let nodes = len32(self.nodes.dirty()) / per_page + 1;
+        let nodes = len32(self.nodes.dirty_bytes()) / self.params.payload + 1;
         let tables =
             len32(self.nodes.table.pages_to_write().len() + 2 * self.blocks.table.pages_to_write().len());
         self.write_back_pages() + nodes + tables / per_page + 6

@@ -13,8 +13,15 @@ use crate::tag::SEQ_END;
 const MAGIC: u32 = 0x3154_5043;
 const CLEAN: u8 = 1;
 const ERASED: u32 = 1 << 31;
-/// Bytes of the fixed fields, with room for eight heads, sixteen failing and sixteen dying blocks.
-const FIXED: u32 = 320;
+/// Topmost pages of the node table that a checkpoint points at: with 2 KiB pages up to 8,192 nodes are found
+/// without a further level.
+pub(crate) const NODE_ROOTS: usize = 32;
+/// Topmost pages of the block table.
+pub(crate) const BLOCK_ROOTS: usize = 8;
+
+/// Bytes of the fixed fields, with room for eight heads, sixteen failing and sixteen dying blocks and
+/// the roots.
+const FIXED: u32 = 570;
 
 /// How many of each list fit in a checkpoint of this volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,8 +66,12 @@ pub(crate) struct Checkpoint {
     pub(crate) cursor: u32,
     /// The clock of ages.
     pub(crate) clock: u32,
-    pub(crate) node_root: (Addr, u8),
-    pub(crate) block_root: (Addr, u8),
+    /// Topmost pages of the node table, and its height.
+    pub(crate) node_roots: (Vec<Addr>, u8),
+    /// Topmost pages of the block table, and its height.
+    pub(crate) block_roots: (Vec<Addr>, u8),
+    /// Where the root directory's inode is: every way starts there.
+    pub(crate) root_inode: Addr,
     /// Block and next page of each open head.
     pub(crate) heads: Vec<Option<(u32, u32)>>,
     pub(crate) window: Vec<Spare>,
@@ -85,10 +96,14 @@ impl Checkpoint {
         for value in [self.free_blocks, self.bad_blocks, self.next_nid, self.cursor, self.clock] {
             out.put_u32(value);
         }
-        for (addr, height) in [self.node_root, self.block_root] {
-            out.put_u64(addr.to_u64());
-            out.put_u8(height);
+        for (roots, height) in [&self.node_roots, &self.block_roots] {
+            out.put_u8(*height);
+            put_list(&mut out, roots, |out, addr| {
+                out.put_u32(addr.page);
+                out.put_u16(addr.offset);
+            });
         }
+        out.put_u64(self.root_inode.to_u64());
         out.put_u16(len16(self.heads.len()));
         for head in &self.heads {
             let (block, index) = head.unwrap_or((u32::MAX, 0));
@@ -121,7 +136,9 @@ impl Checkpoint {
         let clean = reader.u8()? == CLEAN;
         let [number, seq, inodes, data_blocks, node_bytes] = take::<5, _>(|| reader.u64())?;
         let [free_blocks, bad_blocks, next_nid, cursor, clock] = take::<5, _>(|| reader.u32())?;
-        let [node_root, block_root] = take::<2, _>(|| Some((Addr::from_u64(reader.u64()?), reader.u8()?)))?;
+        let node_roots = take_roots(&mut reader, params, NODE_ROOTS)?;
+        let block_roots = take_roots(&mut reader, params, BLOCK_ROOTS)?;
+        let root_inode = Addr::from_u64(reader.u64()?);
         let heads = take_list(&mut reader, |reader| {
             let place = (reader.u32()?, reader.u32()?);
             Some((place.0 < params.blocks && place.1 < params.pages_per_block).then_some(place))
@@ -150,8 +167,9 @@ impl Checkpoint {
             next_nid,
             cursor,
             clock,
-            node_root,
-            block_root,
+            node_roots,
+            block_roots,
+            root_inode,
             heads,
             window,
             node_journal,
@@ -166,7 +184,7 @@ impl Checkpoint {
 
     /// True if no number is beyond what a chip of this shape can bring about.
     fn is_sound(&self, params: &Params) -> bool {
-        let roots = [self.node_root, self.block_root];
+        let roots = [&self.node_roots, &self.block_roots];
         let payload = u64::from(params.pages()) * u64::from(params.payload);
         self.number < u64::MAX
             && self.seq < SEQ_END
@@ -177,7 +195,7 @@ impl Checkpoint {
             && self.bad_blocks <= params.blocks
             && self.next_nid >= FIRST_NID
             && self.free_nids.iter().all(|nid| (FIRST_NID..self.next_nid).contains(nid))
-            && roots.iter().all(|(addr, height)| *height <= 7 && (*height > 0 || *addr == Addr::NONE))
+            && roots.iter().all(|(roots, height)| *height > 0 || roots.iter().all(|addr| *addr == Addr::NONE))
             && self.block_journal.iter().all(|(block, _)| *block < params.blocks)
             && self.failing.iter().chain(&self.dying).all(|block| *block < params.blocks)
             && self.may_be_written(params)
@@ -197,6 +215,17 @@ impl Checkpoint {
 fn put_list<T>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
     out.put_u16(len16(list.len()));
     list.iter().for_each(|item| put(out, item));
+}
+
+/// Height and topmost pages of a table; table pages have a fixed length.
+fn take_roots(reader: &mut Reader<'_>, params: &Params, count: usize) -> Option<(Vec<Addr>, u8)> {
+    let height = reader.u8()?;
+    let roots = take_list(reader, |reader| {
+        let (page, offset) = (reader.u32()?, reader.u16()?);
+        let len = if page == 0 { 0 } else { len16(params.node as usize) };
+        Some(Addr { page, offset, len })
+    })?;
+    (height <= 6 && roots.len() == count).then_some((roots, height))
 }
 
 fn take_list<'a, T>(reader: &mut Reader<'a>, take: impl Fn(&mut Reader<'a>) -> Option<T>) -> Option<Vec<T>> {
@@ -232,7 +261,12 @@ mod tests {
             let checkpoint = Checkpoint {
                 number: 7,
                 clean: true,
-                node_root: (Addr { page: 1, offset: 2, len: 3 }, 2),
+                node_roots: (
+                    vec![Addr { page: 1, offset: 2, len: len16(params.node as usize) }; NODE_ROOTS],
+                    2,
+                ),
+                block_roots: (vec![Addr::NONE; BLOCK_ROOTS], 1),
+                root_inode: Addr { page: 5, offset: 0, len: 100 },
                 heads: vec![Some((9, 3)), None, None, None, None, None, None, None],
                 window: (10..).map(|block| Spare { block, erased: true }).take(limits.window).collect(),
                 node_journal: vec![(1, [3; 8]); limits.node_journal],

@@ -1,6 +1,6 @@
 //! Room: cleaning blocks for their dead space, and checkpoints in time.
 
-use pumice_cleaning::{CostBenefit, Placement};
+use pumice_cleaning::{Placement, RootAge};
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
@@ -21,7 +21,7 @@ impl<N: Nand> Volume<N> {
         self.check_writable()?;
         self.look();
         if self.clean {
-            self.checkpoint(false)?;
+            self.mark_in_use()?;
         }
         self.make_room()
     }
@@ -51,45 +51,61 @@ impl<N: Nand> Volume<N> {
         if self.recovery_reads + self.log.scan_pages > self.recovery_limit {
             self.checkpoint(false)?;
         }
-        if self.is_laden() && self.cache.dirty_bytes() > self.budget / 8 {
+        if self.is_laden() && self.cache.dirty_bytes() > self.budget / 4 {
             self.spill_cache()?;
         }
         if self.is_laden() {
             self.checkpoint(false)?;
         }
+        if len32(self.log.window.len()) < self.blocks_needed() {
+            // What waits in memory has to be written anyway: perhaps the checkpoint can wait then.
+            self.write_back_files()?;
+        }
+        self.clean_up_to_stock()?;
         for _ in 0..8 {
             if len32(self.log.window.len()) >= self.blocks_needed() {
                 return Ok(());
             }
-            self.clean_up_to_stock()?;
             self.checkpoint(false)?;
+            self.clean_up_to_stock()?;
         }
         if len32(self.log.window.len()) >= self.blocks_needed() {
             return Ok(());
         }
-        Err(FsError::new(Errno::NoSpace, "cleaning found no block to win".into()))
+        Err(FsError::new(
+            Errno::NoSpace,
+            alloc::format!(
+                "cleaning found no block to win ({} of {} blocks in the window, {} free, {} candidates)",
+                self.log.window.len(),
+                self.blocks_needed(),
+                self.blocks.free,
+                self.blocks.pool.len()
+            ),
+        ))
     }
 
     /// Writes changed blocks of files to the log before memory runs out.
     fn spill_cache(&mut self) -> Result<()> {
-        let target = self.budget / 16;
+        let target = self.budget / 8;
         self.write_back_from((0, 0), |volume, _| volume.cache.dirty_bytes() <= target, false)
+    }
+
+    /// Writes all changed blocks of files to the log.
+    fn write_back_files(&mut self) -> Result<()> {
+        self.write_back_from((0, 0), |_, _| false, false)
     }
 
     fn supply(&self) -> u32 {
         self.blocks.free + len32(self.blocks.dying.len())
     }
 
-    /// Cleans until enough blocks will be free, as far as there is room for what survives.
+    /// Cleans until enough blocks will be free at the next checkpoint, while the window has room for survivors.
     fn clean_up_to_stock(&mut self) -> Result<()> {
-        let heads = len32(self.log.head_count());
         // Wrong counts in the block table must not keep it here forever.
         for _ in 0..self.params.blocks {
-            if self.supply() >= self.stock() {
-                break;
-            }
-            let needed = self.checkpoint_pages() / self.params.pages_per_block + heads + 2;
-            if len32(self.log.window.len()) < needed || !self.clean_one()? {
+            let short = self.supply() < self.stock();
+            let room = len32(self.log.window.len()) > self.blocks_needed();
+            if !short || !room || !self.clean_one()? {
                 break;
             }
         }
@@ -104,7 +120,7 @@ impl<N: Nand> Volume<N> {
         }
         self.feed_pool()?;
         let clock = self.blocks.clock;
-        let Some((block, _)) = self.blocks.pool.take_best(&CostBenefit, clock) else { return Ok(false) };
+        let Some((block, _)) = self.blocks.pool.take_best(&RootAge, clock) else { return Ok(false) };
         let usage = self.blocks.get(&mut self.log, block)?;
         self.evacuate(block)?;
         let class = Volume::<N>::class_of_head(usage.head);
@@ -204,7 +220,8 @@ impl<N: Nand> Volume<N> {
 
     /// Work that can wait; true if more is left.
     pub(crate) fn maintain_some(&mut self) -> Result<bool> {
-        if self.read_only {
+        // A clean checkpoint is true as long as nothing is touched.
+        if self.read_only || self.clean {
             return Ok(false);
         }
         if self.log.erase_ahead()? {
@@ -214,7 +231,7 @@ impl<N: Nand> Volume<N> {
         if self.reap_orphan()? {
             return Ok(true);
         }
-        if self.supply() < self.stock() * 2 && !self.clean {
+        if self.supply() < self.stock() * 2 {
             self.make_room()?;
             return self.clean_one();
         }

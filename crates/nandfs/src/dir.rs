@@ -20,19 +20,19 @@ use crate::node::{Body, Inode, Map};
 use crate::volume::Volume;
 
 /// Bits of a hash: a place in a directory must fit in a positive 64-bit number, zero left out.
-const HASH_BITS: u32 = 62;
+pub(crate) const HASH_BITS: u32 = 62;
 /// The deepest level; its block indices still fit in 32 bits.
-const LEVEL_MAX: u32 = 30;
+pub(crate) const LEVEL_MAX: u32 = 30;
 
 /// A bucket: level and prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Bucket {
-    level: u32,
-    prefix: u32,
+pub(crate) struct Bucket {
+    pub(crate) level: u32,
+    pub(crate) prefix: u32,
 }
 
 impl Bucket {
-    fn of(hash: u64, level: u32) -> Bucket {
+    pub(crate) fn of(hash: u64, level: u32) -> Bucket {
         Bucket { level, prefix: u32::try_from(hash >> (HASH_BITS - level)).unwrap_or(0) }
     }
 
@@ -41,7 +41,7 @@ impl Bucket {
     }
 
     /// The first hash behind it.
-    fn end(self) -> u64 {
+    pub(crate) fn end(self) -> u64 {
         (u64::from(self.prefix) + 1) << (HASH_BITS - self.level)
     }
 
@@ -59,7 +59,7 @@ impl Bucket {
 }
 
 impl<N: Nand> Volume<N> {
-    fn name_hash(&self, name: &[u8]) -> u64 {
+    pub(crate) fn name_hash(&self, name: &[u8]) -> u64 {
         let mut hasher = SipHasher13::new_with_key(&self.superblock.uuid);
         hasher.write(name);
         hasher.finish() >> (64 - HASH_BITS)
@@ -71,7 +71,8 @@ impl<N: Nand> Volume<N> {
         if matches!(inode.body, Body::Inline(_)) {
             return Ok(None);
         }
-        for level in (0..=inode.rdev.min(LEVEL_MAX)).rev() {
+        // From the top: the upper levels are pointed at by the inode itself, or known to be gone, without a read.
+        for level in 0..=inode.rdev.min(LEVEL_MAX) {
             let bucket = Bucket::of(hash, level);
             if self.map_get(dir, bucket.block())? != Addr::NONE {
                 return Ok(Some(bucket));

@@ -345,15 +345,15 @@ impl<N: Nand> Volume<N> {
         };
         self.blocks.clock = self.blocks.clock.wrapping_add(u32::from(!is_dir));
         let tail = size(file_size.saturating_sub(u64::from(index) * self.block_bytes()));
-        let short = !is_dir
-            && self.params.slots == 1
-            && (1..bytes.len()).contains(&tail)
-            && self.odd_pointers(ino, index)? < MAX_ODD;
+        let partial = !is_dir && (1..bytes.len()).contains(&tail);
+        // Behind a short chunk no whole block fits in its page; fsync ends the page there anyway.
+        let short = partial && (sync || self.params.slots == 1) && self.odd_pointers(ino, index)? < MAX_ODD;
         let content = bytes.get(..tail).filter(|_| short).unwrap_or(&bytes);
         let addr = self.append(head, desc(ChunkKind::Data, ino, index, content.len()), content)?;
         let old = self.map_put(ino, index, addr)?;
         self.release(old)?;
-        if !sync {
+        // The tag of a padded chunk does not tell where the file ends.
+        if !sync || (partial && !short) {
             self.pend(ino).unlogged = true;
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use alloc::{sync::Arc, vec, vec::Vec};
 
+use hashbrown::HashMap;
 use pumice_media::{BlockId, Nand, NandError, NandStats, PageId, ReadOutcome};
 use pumice_vfs::FsError;
 
@@ -10,8 +11,8 @@ use crate::error::{Damage, device};
 use crate::params::Params;
 use crate::tag::{DESC_BYTES, LogKind, TAG_BYTES, Tag, is_erased, proves, seal};
 
-/// Log pages kept after a read, so that several chunks of one page cost one read.
-const KEPT_PAGES: usize = 4;
+/// Log pages kept after a read at the least, so that several chunks of one page cost one read.
+const KEPT_MIN: usize = 4;
 
 /// A log page that proved itself.
 pub(crate) struct LogPage {
@@ -32,15 +33,17 @@ pub(crate) enum Peek {
 pub(crate) struct Flash<N> {
     nand: N,
     params: Params,
-    kept: Vec<(u32, Arc<LogPage>)>,
-    turn: usize,
+    /// Pages with several chunks, and when each was last used.
+    kept: HashMap<u32, (u64, Arc<LogPage>)>,
+    kept_max: usize,
+    turn: u64,
     /// Blocks in which ECC is near its limit, to be rewritten soon.
     pub(crate) tired: Vec<u32>,
 }
 
 impl<N: Nand> Flash<N> {
     pub(crate) fn new(nand: N, params: Params) -> Flash<N> {
-        Flash { nand, params, kept: Vec::new(), turn: 0, tired: Vec::new() }
+        Flash { nand, params, kept: HashMap::new(), kept_max: KEPT_MIN, turn: 0, tired: Vec::new() }
     }
 
     pub(crate) fn into_nand(self) -> N {
@@ -106,7 +109,9 @@ impl<N: Nand> Flash<N> {
 
     /// Reads a log page and proves it.
     pub(crate) fn read(&mut self, page: u32) -> Result<Arc<LogPage>, FsError> {
-        if let Some((_, kept)) = self.kept.iter().find(|(kept, _)| *kept == page) {
+        self.turn += 1;
+        if let Some((used, kept)) = self.kept.get_mut(&page) {
+            *used = self.turn;
             return Ok(Arc::clone(kept));
         }
         let (payload, head) = match self.read_raw(page) {
@@ -126,18 +131,26 @@ impl<N: Nand> Flash<N> {
         Ok(found)
     }
 
+    /// How many pages may be kept; never fewer than a handful.
+    pub(crate) fn set_kept(&mut self, pages: usize) {
+        self.kept_max = pages.max(KEPT_MIN);
+    }
+
     fn keep(&mut self, page: u32, found: Arc<LogPage>) {
-        if self.kept.len() < KEPT_PAGES {
-            self.kept.push((page, found));
-        } else if let Some(place) = self.kept.get_mut(self.turn % KEPT_PAGES) {
-            *place = (page, found);
-            self.turn += 1;
+        if found.tag.descs.len() < 2 {
+            return;
         }
+        if self.kept.len() >= self.kept_max
+            && let Some(oldest) = self.kept.iter().min_by_key(|(_, (used, _))| *used).map(|(page, _)| *page)
+        {
+            self.kept.remove(&oldest);
+        }
+        self.kept.insert(page, (self.turn, found));
     }
 
     fn forget_block(&mut self, block: u32) {
         let params = self.params;
-        self.kept.retain(|(page, _)| params.block_of(*page) != block);
+        self.kept.retain(|page, _| params.block_of(*page) != block);
         self.tired.retain(|tired| *tired != block);
     }
 
@@ -172,7 +185,7 @@ impl<N: Nand> Flash<N> {
 
     /// The chunks of a page by its tag alone where that lies in the spare area; not proved.
     pub(crate) fn read_tag(&mut self, page: u32) -> Result<Option<Tag>, FsError> {
-        if let Some((_, kept)) = self.kept.iter().find(|(kept, _)| *kept == page) {
+        if let Some((_, kept)) = self.kept.get(&page) {
             return Ok(Some(kept.tag.clone()));
         }
         if self.params.tag_in_spare {

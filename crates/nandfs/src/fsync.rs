@@ -10,7 +10,7 @@ use pumice_media::Nand;
 use pumice_vfs::{FileKind, Result};
 
 use crate::codec::len32;
-use crate::log::{META, SYNC};
+use crate::log::{DATA, META, SYNC};
 use crate::volume::{Pending, Volume};
 
 /// Reads with which recovery reaches an inode: node table twice, node once.
@@ -28,8 +28,6 @@ impl<N: Nand> Volume<N> {
             return self.sync_all();
         }
         self.make_room()?;
-        // Making room may have made a checkpoint: look again.
-        let pending = self.pending.get(&ino).copied().unwrap_or_default();
         let mut wrote = false;
         while let Some((owner, index)) = self.cache.next_dirty((ino, 0)) {
             if owner != ino {
@@ -39,8 +37,11 @@ impl<N: Nand> Volume<N> {
             wrote = true;
         }
         let time = self.inode(ino)?.mtime;
+        // Making room may have made a checkpoint, writing may have found more to tell: look again.
+        let pending = self.pending.get(&ino).copied().unwrap_or_default();
         if pending.unlogged {
             self.program(SYNC, None)?;
+            self.program_data_of(ino)?;
             self.commit_nodes(ino)?;
         } else if wrote {
             self.program(SYNC, Some(time))?;
@@ -63,6 +64,17 @@ impl<N: Nand> Volume<N> {
         let parent = self.inode(ino)?.parent;
         let parent = self.pending.get(&parent).copied().unwrap_or_default();
         Ok(parent.created || parent.needs_checkpoint)
+    }
+
+    /// Programs what was written back of an inode and still waits for its page to fill: nodes that are about to
+    /// be committed point there.
+    fn program_data_of(&mut self, ino: u32) -> Result<()> {
+        for head in DATA..self.log.head_count() {
+            if self.log.gathers(head, ino) {
+                self.program(head, None)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the changed nodes of an inode on pages of their own.

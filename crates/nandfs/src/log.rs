@@ -206,6 +206,12 @@ impl<N: Nand> Log<N> {
         Ok(addr)
     }
 
+    /// True if the page that a head is filling holds data of this inode.
+    pub(crate) fn gathers(&self, head: usize, ino: u32) -> bool {
+        let is_it = |desc: &Desc| desc.kind == ChunkKind::Data && desc.id == ino;
+        self.heads.get(head).is_some_and(|head| head.descs.iter().any(is_it))
+    }
+
     /// Programs the page that a head is filling, full or not; `commit` marks it as the end of an fsync.
     ///
     /// If the chip says that the program failed, the page goes to a new block and its chunks are reported

@@ -30,13 +30,13 @@ struct Way {
 
 /// The shape of block maps.
 #[derive(Clone, Copy)]
-struct Shape {
+pub(crate) struct Shape {
     fanout: u64,
 }
 
 impl Shape {
     /// Blocks under a node of this height; a block pointer has height 0.
-    fn span(self, height: u8) -> u64 {
+    pub(crate) fn span(self, height: u8) -> u64 {
         self.fanout.saturating_pow(height.into())
     }
 
@@ -57,7 +57,7 @@ impl Shape {
     }
 
     /// The first block under a child of the inode, and the child's height.
-    fn child_start(self, class: u8, child: u64) -> (u64, u8) {
+    pub(crate) fn child_start(self, class: u8, child: u64) -> (u64, u8) {
         let unit = self.span(class - 1);
         if class == 1 || child == self.fanout - 1 {
             ((self.fanout - 1) * unit, class)
@@ -68,7 +68,7 @@ impl Shape {
 }
 
 impl<N: Nand> Volume<N> {
-    fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> Shape {
         Shape { fanout: self.params.fanout().into() }
     }
 

@@ -7,6 +7,7 @@ use pumice_vfs::{Errno, FsError, Result};
 
 use crate::api::{FormatOptions, MountOptions, Progress};
 use crate::blocks::State;
+use crate::checkpoint_record::Checkpoint;
 use crate::error::Damage;
 use crate::flash::Flash;
 use crate::log::{Log, Spare};
@@ -107,6 +108,19 @@ impl<N: Nand> Volume<N> {
 
 /// Mounts.
 pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>> {
+    let (mut volume, checkpoint) = load(nand, options)?;
+    if volume.clean {
+        return Ok(volume);
+    }
+    volume.recover(&checkpoint)?;
+    if !volume.read_only {
+        volume.checkpoint(false)?;
+    }
+    Ok(volume)
+}
+
+/// The volume as its newest checkpoint tells it: if that is not clean, recovery has yet to follow.
+pub(crate) fn load<N: Nand>(nand: N, options: MountOptions) -> Result<(Volume<N>, Checkpoint)> {
     let params = params_of(&nand)?;
     let geometry = nand.geometry();
     let mut flash = Flash::new(nand, params);
@@ -128,7 +142,8 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
     volume.nodes.inodes = checkpoint.inodes;
     volume.nodes.bytes = checkpoint.node_bytes;
     volume.nodes.free.clone_from(&checkpoint.free_nids);
-    (volume.nodes.table.root, volume.nodes.table.height) = checkpoint.node_root;
+    (volume.nodes.table.roots, volume.nodes.table.height) = checkpoint.node_roots.clone();
+    volume.nodes.root_inode = checkpoint.root_inode;
     volume.nodes.table.overlay.extend(checkpoint.node_journal.iter().copied());
     volume.blocks.free = checkpoint.free_blocks;
     volume.blocks.bad = checkpoint.bad_blocks;
@@ -136,22 +151,14 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
     volume.blocks.failing.clone_from(&checkpoint.failing);
     volume.blocks.dying.clone_from(&checkpoint.dying);
     volume.blocks.lost_dead = checkpoint.lost_dead;
-    (volume.blocks.table.root, volume.blocks.table.height) = checkpoint.block_root;
+    (volume.blocks.table.roots, volume.blocks.table.height) = checkpoint.block_roots.clone();
     volume.blocks.table.overlay.extend(checkpoint.block_journal.iter().copied());
+    volume.trim();
     volume.log.window = checkpoint.window.iter().copied().collect();
     if checkpoint.clean {
         for (head, place) in checkpoint.heads.iter().enumerate() {
             volume.log.resume(head, *place);
         }
-        // The checkpoint that ends the clean state may have been cut off in a block that it had just taken.
-        if volume.roots.is_full(&params) {
-            volume.log.doubt(2);
-        }
-        return Ok(volume);
     }
-    volume.recover(&checkpoint)?;
-    if !volume.read_only {
-        volume.checkpoint(false)?;
-    }
-    Ok(volume)
+    Ok((volume, checkpoint))
 }

@@ -317,7 +317,8 @@ impl<N: Nand> Volume<N> {
     }
 }
 
-fn orphan_name(ino: u32) -> String {
+/// The name of an inode in the hidden directory.
+pub(crate) fn orphan_name(ino: u32) -> String {
     format!("{ino:08x}")
 }
 

@@ -7,6 +7,7 @@ use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError};
 
 use crate::addr::Addr;
+use crate::checkpoint_record::NODE_ROOTS;
 use crate::error::Damage;
 use crate::log::Log;
 use crate::node::{Index, Inode, Node};
@@ -33,9 +34,13 @@ struct Cached {
 pub(crate) struct Nodes {
     params: Params,
     pub(crate) table: Table<8>,
+    /// Where the root directory's inode is, so that reaching it takes no look into the table.
+    pub(crate) root_inode: Addr,
     cache: HashMap<u32, Cached>,
     tick: u64,
     dirty: usize,
+    /// Index nodes among the dirty.
+    dirty_index: usize,
     memory: usize,
     /// Memory that nodes may take within one call, in bytes; changed ones stay all the same.
     limit: usize,
@@ -54,10 +59,12 @@ impl Nodes {
     pub(crate) fn new(params: Params, limit: usize) -> Nodes {
         Nodes {
             params,
-            table: Table::new(ChunkKind::NodeTable, params.node),
+            table: Table::new(ChunkKind::NodeTable, params.node, NODE_ROOTS),
+            root_inode: Addr::NONE,
             cache: HashMap::new(),
             tick: 0,
             dirty: 0,
+            dirty_index: 0,
             memory: 0,
             limit,
             next_nid: FIRST_NID,
@@ -68,22 +75,45 @@ impl Nodes {
         }
     }
 
-    /// Memory of the nodes, in bytes.
-    pub(crate) fn memory(&self) -> usize {
-        self.memory
-    }
-
     /// Nodes changed since they were last written.
     pub(crate) fn dirty(&self) -> usize {
         self.dirty
     }
 
+    /// Bytes that writing the changed nodes may take: index nodes are made to fit in half a page.
+    pub(crate) fn dirty_bytes(&self) -> usize {
+        let node = self.params.node as usize;
+        (self.dirty - self.dirty_index) * node + self.dirty_index * node / 2
+    }
+
+    fn count_dirty(&mut self, nid: u32, now: bool) {
+        let Some(cached) = self.cache.get_mut(&nid) else { return };
+        if cached.dirty != now {
+            cached.dirty = now;
+            let is_index = usize::from(matches!(cached.node, Node::Index(_)));
+            if now {
+                self.dirty += 1;
+                self.dirty_index += is_index;
+            } else {
+                self.dirty -= 1;
+                self.dirty_index -= is_index;
+            }
+        }
+    }
+
     /// Where a node lies on the chip.
     pub(crate) fn addr<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<Addr, FsError> {
+        if nid == ROOT {
+            return Ok(self.root_inode);
+        }
         Ok(Addr::from_u64(u64::from_le_bytes(self.table.get(log, nid)?)))
     }
 
     pub(crate) fn set_addr(&mut self, nid: u32, addr: Addr) {
+        if nid == ROOT {
+            self.root_inode = addr;
+            return;
+        }
         self.table.set(nid, addr.to_u64().to_le_bytes());
     }
 
@@ -145,19 +175,17 @@ impl Nodes {
     }
 
     fn insert(&mut self, nid: u32, node: Node, dirty: bool) {
+        self.forget(nid);
         self.memory += node.memory() + 64;
-        self.dirty += usize::from(dirty);
-        if let Some(old) = self.cache.insert(nid, Cached { node, dirty, used: self.tick }) {
-            self.memory = self.memory.saturating_sub(old.node.memory() + 64);
-            self.dirty -= usize::from(old.dirty);
-        }
+        self.cache.insert(nid, Cached { node, dirty: false, used: self.tick });
+        self.count_dirty(nid, dirty);
     }
 
     /// Drops a node from memory, changed or not.
     pub(crate) fn forget(&mut self, nid: u32) {
+        self.count_dirty(nid, false);
         if let Some(old) = self.cache.remove(&nid) {
             self.memory = self.memory.saturating_sub(old.node.memory() + 64);
-            self.dirty -= usize::from(old.dirty);
         }
     }
 
@@ -195,10 +223,8 @@ impl Nodes {
 
     /// Marks a node changed.
     pub(crate) fn touch<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<(), FsError> {
-        let cached = self.cached(log, nid)?;
-        let fresh = !cached.dirty;
-        cached.dirty = true;
-        self.dirty += usize::from(fresh);
+        self.cached(log, nid)?;
+        self.count_dirty(nid, true);
         Ok(())
     }
 
@@ -274,8 +300,8 @@ impl Nodes {
 
     /// The bytes of a node in memory with its owner; it counts as written from here on.
     pub(crate) fn take_bytes(&mut self, nid: u32) -> Option<(Vec<u8>, u32)> {
-        let cached = self.cache.get_mut(&nid)?;
-        self.dirty -= usize::from(core::mem::replace(&mut cached.dirty, false));
+        self.count_dirty(nid, false);
+        let cached = self.cache.get(&nid)?;
         Some((cached.node.encode(&self.params), cached.node.owner(nid)))
     }
 

@@ -1,4 +1,5 @@
-//! Block pointers as nodes store them: short for whole blocks, shorter still for runs (SPEC, "Pointers").
+//! Block pointers as nodes store them: whole blocks in as many bits as the largest needs, runs as runs (SPEC,
+//! "Pointers"). The shorter a node, the more of them share a page, and the less a checkpoint costs.
 
 use alloc::vec::Vec;
 
@@ -13,7 +14,8 @@ pub(crate) const MAX_ODD: usize = 32;
 const FORM_SLOTS: u8 = 0;
 const FORM_RUNS: u8 = 1;
 const SLOT_NONE: u32 = 0;
-const SLOT_RESERVED: u32 = u32::MAX;
+/// Log page 0 holds no chunk, so no block has slot 1 either.
+const SLOT_RESERVED: u32 = 1;
 
 /// A whole block as one number: log pages times blocks in a page.
 fn to_slot(addr: Addr, params: &Params) -> Option<u32> {
@@ -25,7 +27,8 @@ fn to_slot(addr: Addr, params: &Params) -> Option<u32> {
     }
     let (offset, block) = (u32::from(addr.offset), params.block);
     let whole = u32::from(addr.len) == block && offset.is_multiple_of(block);
-    if whole { addr.page.checked_mul(params.slots)?.checked_add(offset / block) } else { None }
+    let slot = addr.page.checked_mul(params.slots)?.checked_add(offset / block)?;
+    (whole && slot > SLOT_RESERVED).then_some(slot)
 }
 
 fn from_slot(slot: u32, params: &Params) -> Addr {
@@ -62,13 +65,57 @@ fn runs_of(slots: &[u32]) -> Vec<(u32, u16)> {
     runs
 }
 
+fn packed_bytes(count: usize, width: u32) -> usize {
+    (count * width as usize).div_ceil(8)
+}
+
+/// Appends numbers of `width` bits each, low bits first, with their width before them.
+fn pack(slots: &[u32], width: u32, out: &mut Vec<u8>) {
+    out.put_u8(u8::try_from(width).unwrap_or(32));
+    let (mut bits, mut held) = (0u64, 0);
+    for slot in slots {
+        bits |= u64::from(*slot) << held;
+        held += width;
+        while held >= 8 {
+            out.put_u8(bits.to_le_bytes()[0]);
+            bits >>= 8;
+            held -= 8;
+        }
+    }
+    if held > 0 {
+        out.put_u8(bits.to_le_bytes()[0]);
+    }
+}
+
+fn unpack(reader: &mut Reader<'_>, count: usize) -> Option<Vec<u32>> {
+    let width = u32::from(reader.u8()?);
+    if width > 32 {
+        return None;
+    }
+    let mut bytes = reader.bytes(packed_bytes(count, width))?.iter();
+    let mask = (1u64 << width) - 1;
+    let (mut bits, mut held) = (0u64, 0);
+    let mut slots = Vec::with_capacity(count);
+    for _ in 0..count {
+        while held < width {
+            bits |= u64::from(*bytes.next()?) << held;
+            held += 8;
+        }
+        slots.push(u32::try_from(bits & mask).ok()?);
+        bits >>= width;
+        held -= width;
+    }
+    Some(slots)
+}
+
 /// Appends the pointers, without the holes at the end.
 pub(crate) fn encode(pointers: &[Addr], params: &Params, out: &mut Vec<u8>) {
     let used = pointers.iter().rposition(|addr| *addr != Addr::NONE).map_or(0, |last| last + 1);
     let pointers = pointers.get(..used).unwrap_or_default();
     let slots: Vec<u32> = pointers.iter().map(|addr| to_slot(*addr, params).unwrap_or(SLOT_NONE)).collect();
     let runs = runs_of(&slots);
-    if runs.len() * 6 + 2 < slots.len() * 4 {
+    let width = slots.iter().map(|slot| u32::BITS - slot.leading_zeros()).max().unwrap_or(0);
+    if runs.len() * 6 + 2 < packed_bytes(slots.len(), width) + 1 {
         out.put_u8(FORM_RUNS);
         out.put_u16(len16(used));
         out.put_u16(len16(runs.len()));
@@ -79,7 +126,7 @@ pub(crate) fn encode(pointers: &[Addr], params: &Params, out: &mut Vec<u8>) {
     } else {
         out.put_u8(FORM_SLOTS);
         out.put_u16(len16(used));
-        slots.iter().for_each(|slot| out.put_u32(*slot));
+        pack(&slots, width, out);
     }
     let odd: Vec<(usize, &Addr)> =
         pointers.iter().enumerate().filter(|(_, addr)| is_odd(**addr, params)).collect();
@@ -100,9 +147,8 @@ pub(crate) fn decode(reader: &mut Reader<'_>, params: &Params, limit: usize) -> 
     let mut pointers = Vec::with_capacity(used);
     match form {
         FORM_SLOTS => {
-            for _ in 0..used {
-                pointers.push(from_slot(reader.u32()?, params));
-            }
+            let slots = unpack(reader, used)?;
+            pointers.extend(slots.into_iter().map(|slot| from_slot(slot, params)));
         }
         FORM_RUNS => {
             for _ in 0..reader.u16()? {
@@ -159,7 +205,8 @@ mod tests {
         let run: Vec<Addr> = (100..400).map(whole).collect();
         assert!(round_trip(&run) < 20);
         let scattered: Vec<Addr> = (1..250).map(|n| whole(n * 77)).collect();
-        assert_eq!(round_trip(&scattered), 249 * 4 + 4);
+        // 15 bits each.
+        assert_eq!(round_trip(&scattered), (249 * 15_usize).div_ceil(8) + 5);
         let odd = Addr { page: 9, offset: 13, len: 300 };
         round_trip(&[Addr::RESERVED, Addr::NONE, whole(5), Addr::RESERVED, Addr::RESERVED, odd, Addr::NONE]);
         round_trip(&vec![Addr::NONE; 50]);

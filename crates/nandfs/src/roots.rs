@@ -18,6 +18,9 @@ use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::superblock::Superblock;
 use crate::tag::{ChunkKind, LogKind, Tag, desc};
 
+/// Blocks of the window that a checkpoint may have taken before its anchor was written.
+const DOUBTED: usize = 2;
+
 /// Where the next anchor and the next checkpoint go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Roots {
@@ -25,6 +28,8 @@ pub(crate) struct Roots {
     anchor: (u32, u32),
     /// Checkpoint block and the next page in it; the page may be past the end.
     checkpoint: (u32, u32),
+    /// The page behind the newest checkpoint. What lies between is torn, or nobody looked yet.
+    behind: Option<u32>,
 }
 
 /// What mounting starts from.
@@ -48,14 +53,21 @@ fn programmed<N: Nand>(flash: &mut Flash<N>, params: &Params, block: u32) -> Res
     Ok(low)
 }
 
-/// The newest page of a block that proves itself to be a root of this log, and the number of pages used.
+/// A root that was found: what it says, the page behind it, and the number of pages used.
+struct Newest<T> {
+    root: T,
+    behind: u32,
+    used: u32,
+}
+
+/// The newest page of a block that proves itself to be a root of this log.
 fn newest_root<N: Nand, T>(
     flash: &mut Flash<N>,
     params: &Params,
     block: u32,
     log: LogKind,
     read: impl Fn(&[u8]) -> Result<Option<T>, FsError>,
-) -> Result<Option<(T, u32)>, FsError> {
+) -> Result<Option<Newest<T>>, FsError> {
     let used = programmed(flash, params, block)?;
     for index in (0..used).rev() {
         let Ok(page) = flash.read(params.page(block, index)) else { continue };
@@ -63,7 +75,7 @@ fn newest_root<N: Nand, T>(
             continue;
         }
         if let Some(root) = read(&page.payload)? {
-            return Ok(Some((root, used)));
+            return Ok(Some(Newest { root, behind: index + 1, used }));
         }
     }
     Ok(None)
@@ -88,10 +100,10 @@ pub(crate) fn find_anchor<N: Nand>(
     params: &Params,
 ) -> Result<Option<(Superblock, (u32, u32))>, FsError> {
     for block in anchors(flash, params)? {
-        if let Some((superblock, used)) =
+        if let Some(Newest { root, used, .. }) =
             newest_root(flash, params, block, LogKind::Anchor, Superblock::decode)?
         {
-            return Ok(Some((superblock, (block, used))));
+            return Ok(Some((root, (block, used))));
         }
     }
     Ok(None)
@@ -107,12 +119,11 @@ pub(crate) fn find<N: Nand>(flash: &mut Flash<N>, params: &Params) -> Result<Fou
         return Err(Damage::Root("the anchor names a checkpoint block outside the chip").into());
     }
     let read = |bytes: &[u8]| Ok(Checkpoint::decode(bytes, params));
-    let Some((checkpoint, used)) = newest_root(flash, params, block, LogKind::Checkpoint, read)? else {
+    let Some(newest) = newest_root(flash, params, block, LogKind::Checkpoint, read)? else {
         return Err(Damage::Root("no valid checkpoint in the block that the anchor names").into());
     };
-    // A torn page may look erased. Writing there is read back, and goes elsewhere if it did not hold.
-    let roots = Roots { anchor, checkpoint: (block, used) };
-    Ok(Found { superblock, checkpoint, roots })
+    let roots = Roots { anchor, checkpoint: (block, newest.used), behind: Some(newest.behind) };
+    Ok(Found { superblock, checkpoint: newest.root, roots })
 }
 
 impl Roots {
@@ -125,6 +136,7 @@ impl Roots {
         superblock: &mut Superblock,
         encode: &mut dyn FnMut(&mut Log<N>) -> Result<Vec<u8>, FsError>,
     ) -> Result<Option<u32>, FsError> {
+        self.skip_torn(log, params)?;
         let (block, index) = self.checkpoint;
         if index < params.pages_per_block {
             let bytes = encode(log)?;
@@ -147,6 +159,24 @@ impl Roots {
         }
         self.write_anchor(log, params, superblock)?;
         Ok(Some(old))
+    }
+
+    /// Before the first write after a mount: a page that a power cut touched may have a tag that looks erased,
+    /// so the next ones are read whole. A touched one ends its block: to skip it would leave a gap in which the
+    /// search by halves goes astray. One that looks erased all over may still not hold what is written: that is
+    /// read back, and goes elsewhere.
+    fn skip_torn<N: Nand>(&mut self, log: &mut Log<N>, params: &Params) -> Result<(), FsError> {
+        let Some(behind) = self.behind.take() else { return Ok(()) };
+        for (block, index) in [&mut self.anchor, &mut self.checkpoint] {
+            if *index < params.pages_per_block && !log.flash.is_blank(params.page(*block, *index))? {
+                *index = params.pages_per_block;
+            }
+        }
+        // The write that was cut may have gone on to a new block.
+        if self.checkpoint.1 != behind || self.is_full(params) {
+            log.doubt(DOUBTED);
+        }
+        Ok(())
     }
 
     fn write_anchor<N: Nand>(
@@ -185,13 +215,14 @@ impl Roots {
     }
 
     /// True if the next checkpoint takes a new block.
-    pub(crate) fn is_full(&self, params: &Params) -> bool {
+    fn is_full(&self, params: &Params) -> bool {
         self.checkpoint.1 >= params.pages_per_block
     }
 
     /// The state of a chip on which the first anchor is about to be written.
     pub(crate) fn blank(params: &Params) -> Roots {
-        Roots { anchor: (ANCHOR_BLOCKS - 1, params.pages_per_block), checkpoint: (0, params.pages_per_block) }
+        let full = params.pages_per_block;
+        Roots { anchor: (ANCHOR_BLOCKS - 1, full), checkpoint: (0, full), behind: None }
     }
 }
 

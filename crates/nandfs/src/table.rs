@@ -27,8 +27,8 @@ struct Cached {
 pub(crate) struct Table<const E: usize> {
     kind: ChunkKind,
     page_bytes: u32,
-    /// Address of the topmost page.
-    pub(crate) root: Addr,
+    /// Addresses of the topmost pages, as many as a checkpoint holds.
+    pub(crate) roots: Vec<Addr>,
     /// Levels of pages, 0 for an empty table.
     pub(crate) height: u8,
     /// Changed entries.
@@ -40,11 +40,11 @@ pub(crate) struct Table<const E: usize> {
 }
 
 impl<const E: usize> Table<E> {
-    pub(crate) fn new(kind: ChunkKind, page_bytes: u32) -> Table<E> {
+    pub(crate) fn new(kind: ChunkKind, page_bytes: u32, roots: usize) -> Table<E> {
         Table {
             kind,
             page_bytes,
-            root: Addr::NONE,
+            roots: vec![Addr::NONE; roots],
             height: 0,
             overlay: HashMap::new(),
             cache: HashMap::new(),
@@ -58,7 +58,7 @@ impl<const E: usize> Table<E> {
         self.page_bytes / len32(E)
     }
 
-    fn per_inner(&self) -> u32 {
+    pub(crate) fn per_inner(&self) -> u32 {
         self.page_bytes / POINTER
     }
 
@@ -70,11 +70,6 @@ impl<const E: usize> Table<E> {
                 u64::from(self.per_leaf()) * u64::from(self.per_inner()).saturating_pow(u32::from(height) - 1)
             }
         }
-    }
-
-    /// Memory in use, in bytes.
-    pub(crate) fn memory(&self) -> usize {
-        self.overlay.len() * (E + 8) * 2 + self.cache.len() * (self.page_bytes as usize + 64)
     }
 
     /// Drops the pages least recently used until `bytes` of cache remain.
@@ -116,7 +111,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// A page of the table, read if need be; `None` where none was ever written.
-    fn page<N: Nand>(
+    pub(crate) fn page<N: Nand>(
         &mut self,
         log: &mut Log<N>,
         level: u8,
@@ -161,11 +156,8 @@ impl<const E: usize> Table<E> {
     ) -> Result<Addr, FsError> {
         // A level may come from a tag that nothing has proved.
         if level.saturating_add(1) >= self.height {
-            return Ok(if level.saturating_add(1) == self.height && index == 0 {
-                self.root
-            } else {
-                Addr::NONE
-            });
+            let root = self.roots.get(index as usize).filter(|_| level.saturating_add(1) == self.height);
+            return Ok(root.copied().unwrap_or(Addr::NONE));
         }
         let (parent, start) = self.parent_slot(index);
         let page = self.page(log, level + 1, parent)?;
@@ -186,7 +178,9 @@ impl<const E: usize> Table<E> {
         addr: Addr,
     ) -> Result<(), FsError> {
         if level + 1 >= self.height {
-            self.root = addr;
+            if let Some(root) = self.roots.get_mut(index as usize) {
+                *root = addr;
+            }
             return Ok(());
         }
         let (parent, start) = self.parent_slot(index);
@@ -244,11 +238,15 @@ impl<const E: usize> Table<E> {
         Ok(())
     }
 
+    /// Adds a level: what the roots point at hangs under its first page from now on.
     fn grow<N: Nand>(&mut self, log: &mut Log<N>) -> Result<(), FsError> {
-        let old = core::mem::replace(&mut self.root, Addr::NONE);
+        let none = vec![Addr::NONE; self.roots.len()];
+        let old = core::mem::replace(&mut self.roots, none);
         self.height += 1;
-        if old.is_stored() {
-            self.set_addr(log, self.height - 2, 0, old)?;
+        if let Some(below) = self.height.checked_sub(2) {
+            for (index, addr) in (0..).zip(old) {
+                self.set_addr(log, below, index, addr)?;
+            }
         }
         Ok(())
     }

@@ -70,7 +70,7 @@ pub(crate) struct Volume<N> {
 }
 
 /// Device time that recovery may take to read what fsync wrote, in nanoseconds.
-const RECOVERY_NS: u64 = 15_000_000;
+const RECOVERY_NS: u64 = 10_000_000;
 
 impl<N: Nand> Volume<N> {
     /// The parts with nothing in them yet.
@@ -283,6 +283,7 @@ impl<N: Nand> Volume<N> {
         self.nodes.table.trim(share);
         self.blocks.table.trim(share);
         self.cache.trim(share * 2);
+        self.log.flash.set_kept(share / 2 / self.params.payload as usize);
     }
 
     /// True if what waits to be written takes more than its share of memory.

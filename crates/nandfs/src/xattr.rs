@@ -19,6 +19,7 @@ const LIST_MAX: usize = 1 << 20;
 
 pub(crate) type Attribute<'a> = (&'a [u8], &'a [u8]);
 
+/// The attributes of a list; `None` if it is damaged.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Attribute<'_>>> {
     let mut reader = Reader(bytes);
     let mut list = Vec::new();
@@ -53,7 +54,7 @@ fn check(name: &[u8]) -> Result<()> {
 }
 
 impl<N: Nand> Volume<N> {
-    fn xattr_bytes(&mut self, ino: u32) -> Result<Vec<u8>> {
+    pub(crate) fn xattr_bytes(&mut self, ino: u32) -> Result<Vec<u8>> {
         let inode = self.inode(ino)?;
         let hidden = inode.xattr_ino;
         if hidden == 0 {

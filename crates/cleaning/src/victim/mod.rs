@@ -4,12 +4,14 @@ mod choose;
 mod cost_benefit;
 mod greedy;
 mod policy;
+mod root_age;
 
 pub use choose::choose;
 pub(crate) use choose::rank;
 pub use cost_benefit::CostBenefit;
 pub use greedy::Greedy;
 pub use policy::{UnknownVictim, VictimPolicy};
+pub use root_age::RootAge;
 
 use crate::SegmentView;
 

@@ -3,7 +3,7 @@
 use alloc::{borrow::ToOwned, string::String};
 use core::{fmt, str::FromStr};
 
-use super::{CostBenefit, Greedy, Victim};
+use super::{CostBenefit, Greedy, RootAge, Victim};
 use crate::SegmentView;
 
 /// A victim policy chosen at run time.
@@ -13,17 +13,20 @@ pub enum VictimPolicy {
     Greedy,
     /// [`CostBenefit`].
     CostBenefit,
+    /// [`RootAge`].
+    RootAge,
 }
 
 impl VictimPolicy {
     /// Every policy.
-    pub const ALL: [Self; 2] = [Self::Greedy, Self::CostBenefit];
+    pub const ALL: [Self; 3] = [Self::Greedy, Self::CostBenefit, Self::RootAge];
 
     /// The name that [`VictimPolicy::from_str`] reads back.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Greedy => "greedy",
             Self::CostBenefit => "cost-benefit",
+            Self::RootAge => "root-age",
         }
     }
 }
@@ -33,6 +36,7 @@ impl Victim for VictimPolicy {
         match self {
             Self::Greedy => Greedy.cost(s),
             Self::CostBenefit => CostBenefit.cost(s),
+            Self::RootAge => RootAge.cost(s),
         }
     }
 }

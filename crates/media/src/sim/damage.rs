@@ -29,7 +29,8 @@ pub(super) fn torn(rng: &mut fastrand::Rng, data: &[u8], spare: &[u8], step_byte
             if rng.bool() {
                 page.spare.copy_from_slice(spare);
             }
-            page.state = PageState::Programmed;
+            let untouched = page.data.iter().chain(&page.spare).all(|byte| *byte == 0xFF);
+            page.state = if untouched { PageState::Spoiled } else { PageState::Programmed };
         }
         2 => copy_prefix(&mut page.data, data, rng.usize(..=data.len())),
         _ => {

@@ -124,9 +124,9 @@ fn lie_in_counts(checkpoint: &mut Checkpoint, params: &Params, choices: &mut Cho
         8 => checkpoint.cursor = number,
         9 => checkpoint.clock = number,
         10 => checkpoint.clean = !checkpoint.clean,
-        11 => checkpoint.node_root.1 = u8::try_from(choices.below(8)).unwrap_or(0),
-        12 => checkpoint.block_root.1 = u8::try_from(choices.below(8)).unwrap_or(0),
-        13 => core::mem::swap(&mut checkpoint.node_root, &mut checkpoint.block_root),
+        11 => checkpoint.node_roots.1 = u8::try_from(choices.below(8)).unwrap_or(0),
+        12 => checkpoint.block_roots.1 = u8::try_from(choices.below(8)).unwrap_or(0),
+        13 => core::mem::swap(&mut checkpoint.node_roots, &mut checkpoint.block_roots),
         14 => checkpoint.lost_dead = true,
         _ => {}
     }

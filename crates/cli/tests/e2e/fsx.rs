@@ -1,0 +1,48 @@
+//! fsx: one file, every way to change it, each read compared.
+
+use std::{fs, process::Command};
+
+use crate::mounting::{Bench, said, tool};
+
+const SEED: u64 = 20_260_101;
+const OPERATIONS: u64 = 100_000;
+
+/// Every operation fsx has. Lengths of 0 are left out: fallocate(2) refuses them on every file system.
+const CONFIGURATION: &str = "
+flen = 1048576
+
+[opsize]
+min = 1
+max = 65536
+
+[weights]
+close_open = 1
+read = 10
+write = 10
+mapread = 10
+mapwrite = 10
+invalidate = 1
+truncate = 5
+fsync = 1
+fdatasync = 1
+posix_fallocate = 5
+punch_hole = 5
+sendfile = 3
+posix_fadvise = 1
+copy_file_range = 3
+";
+
+#[test]
+fn fsx_reads_what_it_wrote() {
+    let Some(mut bench) = Bench::new("64M") else { return };
+    bench.mount();
+    let configuration = bench.path("fsx.toml");
+    fs::write(&configuration, CONFIGURATION).unwrap();
+    let mut command = Command::new(tool("fsx"));
+    command.arg("-f").arg(&configuration).arg("-P").arg(bench.path("."));
+    command.args(["-S", &SEED.to_string(), "-N", &OPERATIONS.to_string()]).arg(bench.inside("file"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "seed {SEED}: {}", said(&output));
+    bench.unmount();
+    bench.check();
+}

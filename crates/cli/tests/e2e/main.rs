@@ -1,0 +1,15 @@
+//! The whole program end to end: the real command, a real FUSE mount, real trees and real test suites.
+//!
+//! Needs root, `/dev/fuse` and what `scripts/setup.sh test` installs. Without root or FUSE every test here
+//! says so on stderr and passes.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod acl;
+mod fsx;
+mod mounting;
+mod pjdfstest;
+mod power;
+mod real_tree;
+mod source;
+mod walk;
+mod zero_range;

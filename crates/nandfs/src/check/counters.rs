@@ -1,0 +1,47 @@
+//! The counters of the checkpoint, and the node ids that it gives out next.
+
+use alloc::{collections::BTreeSet, format};
+
+use pumice_media::Nand;
+
+use super::Check;
+use super::blocks::Tally;
+use super::nodes::What;
+
+impl<N: Nand> Check<'_, N> {
+    pub(super) fn counters(&mut self, tally: Option<Tally>) {
+        if let Some(tally) = tally {
+            self.counter("counter-free", "free erase blocks", self.volume.blocks.free, tally.free);
+            self.counter("counter-bad", "bad erase blocks", self.volume.blocks.bad, tally.bad);
+        }
+        if self.complete {
+            let is_inode = |what| matches!(what, What::Inode(_));
+            let inodes = self.known.values().filter(|known| is_inode(known.what)).count() as u64;
+            self.counter("counter-inodes", "inodes", self.volume.nodes.inodes, inodes);
+            self.counter("counter-data-blocks", "blocks of files", self.volume.data_blocks, self.data_blocks);
+            self.counter("counter-node-bytes", "bytes of nodes", self.volume.nodes.bytes, self.node_bytes);
+        }
+        self.free_ids();
+    }
+
+    fn counter(&mut self, code: &'static str, what: &str, counted: impl Into<u64>, wanted: impl Into<u64>) {
+        let (counted, wanted) = (counted.into(), wanted.into());
+        if counted != wanted {
+            self.found.add(code, format!("the checkpoint counts {counted} {what}, there are {wanted}"));
+        }
+    }
+
+    fn free_ids(&mut self) {
+        let mut seen = BTreeSet::new();
+        for nid in self.volume.nodes.free.clone() {
+            if self.known.contains_key(&nid) {
+                self.found
+                    .add("free-id", format!("node {nid} is in use, but its id would be given out again"));
+            }
+            if !seen.insert(nid) || nid == 0 || nid >= self.volume.nodes.next_nid {
+                let text = format!("id {nid} is listed twice or not below {}", self.volume.nodes.next_nid);
+                self.found.add("free-id", text);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Inodes: content, counts and extended attributes.
+
+use alloc::format;
+
+use pumice_media::Nand;
+use pumice_vfs::FileKind;
+
+use super::Check;
+use super::maps::Tally;
+use super::nodes::What;
+use crate::node::{Body, Inode, Node};
+use crate::nodes::ORPHANS;
+use crate::xattr;
+
+/// Longer lists of attributes are not read; none of this length can be made in practice.
+const ATTRIBUTES_MAX: u64 = 64 << 20;
+
+impl<N: Nand> Check<'_, N> {
+    pub(super) fn inodes(&mut self) {
+        let start = self.done;
+        for ino in self.inode_ids() {
+            self.volume.look();
+            if let Ok(Node::Inode(inode)) = self.volume.nodes.current(&mut self.volume.log, ino) {
+                self.inode(ino, &inode);
+            }
+            self.done =
+                self.done.max(start + u64::from(ino.min(self.volume.nodes.next_nid)).saturating_sub(1));
+            self.step(1);
+        }
+        self.done = start + u64::from(self.volume.nodes.next_nid);
+    }
+
+    fn inode(&mut self, ino: u32, inode: &Inode) {
+        let mut tally = Tally::of(ino, inode);
+        match &inode.body {
+            Body::Inline(bytes) => self.inline(ino, inode, bytes),
+            Body::Mapped(map) => self.map(map, &mut tally),
+        }
+        self.data_blocks += tally.mapped;
+        if tally.whole && tally.mapped != u64::from(inode.blocks) {
+            let text = format!("inode {ino} counts {} blocks, {} are mapped", inode.blocks, tally.mapped);
+            self.found.add("inode-blocks", text);
+        }
+        if inode.kind == FileKind::Dir {
+            self.directory(ino, inode, tally);
+            self.report.directories += u64::from(ino != ORPHANS);
+        }
+        self.attributes(ino, inode);
+    }
+
+    fn inline(&mut self, ino: u32, inode: &Inode, bytes: &[u8]) {
+        if inode.kind == FileKind::Dir {
+            return;
+        }
+        self.report.data_bytes += bytes.len() as u64;
+        let room = Inode::inline_room(&self.params);
+        if bytes.len() as u64 > inode.size || inode.size > room as u64 {
+            let text = format!(
+                "inode {ino} holds {} bytes itself, its length is {}, at most {room} fit",
+                bytes.len(),
+                inode.size
+            );
+            self.found.add("inode-size", text);
+        }
+    }
+
+    /// Extended attributes decode; those outside the inode belong to it alone.
+    fn attributes(&mut self, ino: u32, inode: &Inode) {
+        let hidden = inode.xattr_ino;
+        if hidden == 0 {
+            return self.attribute_list(ino, &inode.xattr);
+        }
+        let text = |what: &str| format!("attributes of inode {ino} in inode {hidden}: {what}");
+        let Some(known) = self.known.get_mut(&hidden) else {
+            return self.found.add("xattr-missing", text("there is no such inode"));
+        };
+        known.refs += 1;
+        known.attribute_of = ino;
+        match known.what {
+            What::Damaged => return,
+            What::Inode(FileKind::File) if known.refs > 1 => {
+                return self.found.add("xattr-shared", text("another inode has them too"));
+            }
+            What::Inode(FileKind::File) => {}
+            what => {
+                return self.found.add("xattr-missing", text(&format!("it is of another kind, {what:?}")));
+            }
+        }
+        let length = self.volume.inode(hidden).map_or(0, |inode| inode.size);
+        if length > ATTRIBUTES_MAX {
+            self.found.add("xattr-damaged", text(&format!("{length} bytes, at most {ATTRIBUTES_MAX}")));
+        } else if let Ok(bytes) = self.volume.xattr_bytes(ino) {
+            self.attribute_list(ino, &bytes);
+        }
+    }
+
+    fn attribute_list(&mut self, ino: u32, bytes: &[u8]) {
+        if xattr::decode(bytes).is_none() {
+            let text = format!("{} bytes of extended attributes of inode {ino} do not decode", bytes.len());
+            self.found.add("xattr-damaged", text);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Every node: it reads, decodes, and is the one that the node table says.
+
+use alloc::{collections::BTreeSet, format, vec::Vec};
+
+use pumice_media::Nand;
+use pumice_vfs::FileKind;
+
+use super::Check;
+use crate::addr::Addr;
+use crate::node::Node;
+use crate::nodes::ROOT;
+
+/// What a node turned out to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum What {
+    /// It cannot be read or makes no sense.
+    Damaged,
+    Index {
+        owner: u32,
+        height: u8,
+    },
+    Inode(FileKind),
+}
+
+/// What is remembered of a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    pub(super) what: What,
+    /// Places that point at an index node, names of an inode, users of hidden attributes.
+    pub(super) refs: u32,
+    pub(super) names: u32,
+    pub(super) attribute_of: u32,
+    /// Subdirectories that have a name here.
+    pub(super) subdirs: u32,
+    /// The directory in which a directory has its name.
+    pub(super) named_in: u32,
+    /// It is on the list of inodes without a name.
+    pub(super) orphan: bool,
+    pub(super) nlink: u32,
+    pub(super) parent: u32,
+}
+
+impl Known {
+    fn of(node: Option<&Node>) -> Known {
+        let (what, nlink, parent) = match node {
+            None => (What::Damaged, 0, 0),
+            Some(Node::Index(index)) => (What::Index { owner: index.owner, height: index.height() }, 0, 0),
+            Some(Node::Inode(inode)) => (What::Inode(inode.kind), inode.nlink, inode.parent),
+        };
+        let (refs, names, subdirs, named_in, attribute_of) = (0, 0, 0, 0, 0);
+        Known { what, refs, names, attribute_of, subdirs, named_in, orphan: false, nlink, parent }
+    }
+}
+
+impl<N: Nand> Check<'_, N> {
+    pub(super) fn tables_and_nodes(&mut self) {
+        let leaves = self.node_table();
+        let per_leaf = self.volume.nodes.table.per_leaf();
+        for leaf in &leaves {
+            for slot in 0..per_leaf {
+                if let Some(nid) = leaf.checked_mul(per_leaf).and_then(|first| first.checked_add(slot)) {
+                    self.node(nid);
+                }
+            }
+        }
+        let mut others: BTreeSet<u32> = self.volume.nodes.dirty_nids(None).into_iter().collect();
+        others.extend(self.volume.nodes.table.overlay.keys());
+        others.insert(ROOT);
+        others.retain(|nid| leaves.binary_search(&(nid / per_leaf)).is_err());
+        for nid in others {
+            self.node(nid);
+        }
+        self.done = self.volume.nodes.next_nid.into();
+    }
+
+    fn node(&mut self, nid: u32) {
+        self.volume.look();
+        // An unreadable page of the table has been told.
+        let Ok(addr) = self.volume.nodes.addr(&mut self.volume.log, nid) else { return };
+        let in_memory = self.volume.nodes.is_dirty(nid);
+        if addr == Addr::NONE && !in_memory {
+            return;
+        }
+        if nid < self.volume.nodes.next_nid {
+            self.step(1);
+        }
+        let mut node = self.stored_node(nid, addr);
+        if in_memory {
+            node = self.volume.nodes.current(&mut self.volume.log, nid).ok();
+        }
+        let next = self.volume.nodes.next_nid;
+        if nid == 0 || nid >= next {
+            self.found.add("node-id", format!("node {nid} exists, ids in use are 1 to {}", next - 1));
+        }
+        self.complete &= node.is_some();
+        self.known.insert(nid, Known::of(node.as_ref()));
+    }
+
+    /// The node as it lies on the chip.
+    fn stored_node(&mut self, nid: u32, addr: Addr) -> Option<Node> {
+        if addr == Addr::NONE {
+            return None;
+        }
+        self.node_bytes += u64::from(addr.len);
+        if !self.is_possible(addr) {
+            let Addr { page, offset, len } = addr;
+            self.found
+                .add("node-address", format!("node {nid}: {len} bytes at byte {offset} of log page {page}"));
+            return None;
+        }
+        self.count(addr);
+        match self.volume.nodes.read_at(&mut self.volume.log, nid, addr, None) {
+            Ok(node) => Some(node),
+            Err(error) => {
+                self.found.add("node-unreadable", format!("node {nid}: {error}"));
+                None
+            }
+        }
+    }
+
+    /// The ids of all inodes that could be read.
+    pub(super) fn inode_ids(&self) -> Vec<u32> {
+        let inodes = self.known.iter().filter(|(_, known)| matches!(known.what, What::Inode(_)));
+        inodes.map(|(nid, _)| *nid).collect()
+    }
+}

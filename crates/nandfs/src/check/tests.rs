@@ -1,0 +1,449 @@
+//! Every code of the checker, provoked: one structure of a sound volume is altered, then a checkpoint is made.
+
+use alloc::{boxed::Box, collections::BTreeSet, format, string::String, vec, vec::Vec};
+
+use pumice_media::{ChipSpec, Faults, Nand, PageId, SimChip};
+use pumice_vfs::{FileKind, NewNode, Result, Timestamp, XattrMode};
+
+use super::check;
+use crate::addr::Addr;
+use crate::api::{FormatOptions, MountOptions};
+use crate::blocks::{State, Usage};
+use crate::bucket::{self, Entry};
+use crate::log::Spare;
+use crate::mount::{format, mount};
+use crate::namespace::orphan_name;
+use crate::node::{Body, Index, IndexBody, Map};
+use crate::nodes::{ORPHANS, ROOT};
+use crate::volume::Volume;
+
+type Vol = Volume<SimChip>;
+
+/// A node id that nobody has.
+const NOBODY: u32 = 60_000;
+
+fn mounted(chip: SimChip) -> Vol {
+    let clock = Box::new(Timestamp::default);
+    mount(chip, MountOptions { read_only: false, cache_bytes: 1 << 20, clock }).unwrap()
+}
+
+fn make(volume: &mut Vol, dir: u32, name: &str, kind: FileKind) -> u32 {
+    let node = NewNode { kind, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
+    volume.create_node(dir, name.as_bytes(), &node).unwrap()
+}
+
+/// A sound volume with something of everything.
+fn sample() -> Vol {
+    let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:16:96").unwrap());
+    let options = FormatOptions { erased: true, ..FormatOptions::default() };
+    format(&mut chip, &options, &mut |_, _| {}).unwrap();
+    let mut volume = mounted(chip);
+    volume.begin().unwrap();
+    let many = make(&mut volume, ROOT, "many", FileKind::Dir);
+    for n in 0..200 {
+        make(&mut volume, many, &format!("a name that takes a little room {n}"), FileKind::File);
+    }
+    let dir = make(&mut volume, ROOT, "dir", FileKind::Dir);
+    make(&mut volume, dir, "below", FileKind::Dir);
+    for name in ["data", "other"] {
+        let file = make(&mut volume, dir, name, FileKind::File);
+        volume.write_file(file, 0, &vec![7; 30_000]).unwrap();
+        volume.write_file(file, 600_000, &vec![8; 3_000]).unwrap();
+        volume.xattr_set(file, b"user.long", Some(&[9; 500]), XattrMode::Either).unwrap();
+    }
+    let small = make(&mut volume, dir, "small", FileKind::File);
+    volume.write_file(small, 0, b"few bytes").unwrap();
+    volume.checkpoint(true).unwrap();
+    mounted(volume.unmount_log().flash.into_nand())
+}
+
+impl Vol {
+    fn at(&mut self, way: &str) -> u32 {
+        way.split('/').fold(ROOT, |dir, name| self.dir_find(dir, name.as_bytes()).unwrap().unwrap().0)
+    }
+
+    fn map_of(&mut self, way: &str) -> &mut Map {
+        let ino = self.at(way);
+        match &mut self.inode_mut(ino).unwrap().body {
+            Body::Mapped(map) => map,
+            Body::Inline(_) => panic!("{way} has no map"),
+        }
+    }
+
+    /// The index node of a file.
+    fn index_of(&mut self, way: &str) -> (u32, &mut Index) {
+        let nid = self.map_of(way).children[0];
+        (nid, self.nodes.index_mut(&mut self.log, nid).unwrap())
+    }
+
+    /// Adds raw entries to the small directory.
+    fn enter(&mut self, entries: &[(u32, FileKind, &[u8])]) {
+        let dir = self.at("dir");
+        let inode = self.inode_mut(dir).unwrap();
+        inode.size += entries.len() as u64;
+        let Body::Inline(bytes) = &mut inode.body else { panic!("the small directory has grown") };
+        for (ino, kind, name) in entries {
+            bucket::push(bytes, &Entry { ino: *ino, kind: *kind, name });
+        }
+    }
+
+    fn buckets(&mut self) -> Vec<u32> {
+        let many = self.at("many");
+        self.buckets_of(many)
+    }
+
+    fn buckets_of(&mut self, dir: u32) -> Vec<u32> {
+        (0..1024).filter(|block| self.map_get(dir, *block).unwrap() != Addr::NONE).collect()
+    }
+
+    fn usage(&mut self, block: u32, change: impl FnOnce(&mut Usage)) {
+        self.blocks.update(&mut self.log, block, change).unwrap();
+    }
+
+    /// An erase block with data.
+    fn data_block(&mut self) -> u32 {
+        let page = self.map_of("dir/data").direct[0].page;
+        self.params.block_of(page)
+    }
+
+    fn last_of_window(&mut self) -> &mut Spare {
+        self.log.window.back_mut().unwrap()
+    }
+
+    fn head(&self) -> (u32, u32) {
+        self.log.places().flatten().next().unwrap()
+    }
+}
+
+type Harm = (&'static str, fn(&mut Vol));
+
+const NODES: &[Harm] = &[
+    ("table-page", |v| v.nodes.table.roots[0].page = 1_000_000),
+    ("node-address", |v| {
+        let ino = v.at("dir/small");
+        v.nodes.set_addr(ino, Addr { page: 1, offset: 0, len: 9 });
+    }),
+    ("node-unreadable", |v| {
+        let (one, other) = (v.at("dir/small"), v.at("dir/data"));
+        let addr = v.nodes.addr(&mut v.log, one).unwrap();
+        v.nodes.set_addr(other, addr);
+    }),
+    ("node-id", |v| v.nodes.next_nid = 9),
+    ("free-id", |v| v.nodes.free.push(ROOT)),
+    ("free-id", |v| v.nodes.free = vec![NOBODY]),
+    ("counter-inodes", |v| v.nodes.inodes += 1),
+    ("counter-node-bytes", |v| v.nodes.bytes -= 1),
+    ("counter-data-blocks", |v| v.data_blocks += 3),
+    ("index-missing", |v| v.map_of("dir/data").children[0] = NOBODY),
+    ("index-kind", |v| v.map_of("dir/data").children[0] = ROOT),
+    ("index-owner", |v| v.index_of("dir/data").1.owner = ROOT),
+    ("index-height", |v| {
+        v.index_of("dir/data").1.body = IndexBody::Nodes { height: 2, children: Vec::new() };
+    }),
+    ("index-shared", |v| {
+        let nid = v.index_of("dir/data").0;
+        v.map_of("dir/other").children[0] = nid;
+    }),
+    ("node-lost", |v| {
+        let ino = v.at("dir/data");
+        v.add_index(Index::new(ino, 1)).unwrap();
+    }),
+    ("map-odd", |v| {
+        let odd = Addr { page: 300, offset: 0, len: 7 };
+        v.map_of("dir/data").direct.resize(60, odd);
+    }),
+    ("data-address", |v| v.map_of("dir/data").direct[1].page = 3),
+    ("data-length", |v| {
+        let bucket = v.buckets()[0];
+        let many = v.at("many");
+        let addr = v.map_get(many, bucket).unwrap();
+        v.map_put(many, bucket, Addr { len: 5, ..addr }).unwrap();
+    }),
+    ("data-unreadable", |v| v.map_of("dir/data").direct.swap(0, 1)),
+    ("data-beyond-end", |v| {
+        let ino = v.at("dir/data");
+        v.inode_mut(ino).unwrap().size = 20_000;
+    }),
+    ("inode-blocks", |v| {
+        let ino = v.at("dir/data");
+        v.inode_mut(ino).unwrap().blocks += 1;
+    }),
+    ("inode-size", |v| {
+        let ino = v.at("dir/small");
+        v.inode_mut(ino).unwrap().size = 3;
+    }),
+    ("xattr-damaged", |v| {
+        let ino = v.at("dir/small");
+        v.inode_mut(ino).unwrap().xattr = vec![9; 4];
+    }),
+    ("xattr-damaged", |v| {
+        let ino = v.at("dir/data");
+        let hidden = v.inode(ino).unwrap().xattr_ino;
+        v.inode_mut(hidden).unwrap().size = u64::MAX;
+    }),
+    ("xattr-missing", |v| {
+        let ino = v.at("dir/data");
+        v.inode_mut(ino).unwrap().xattr_ino = NOBODY;
+    }),
+    ("xattr-missing", |v| {
+        let ino = v.at("dir/data");
+        v.inode_mut(ino).unwrap().xattr_ino = ROOT;
+    }),
+    ("xattr-shared", |v| {
+        let (ino, other) = (v.at("dir/data"), v.at("dir/other"));
+        let hidden = v.inode(ino).unwrap().xattr_ino;
+        v.inode_mut(other).unwrap().xattr_ino = hidden;
+    }),
+    ("xattr-owner", |v| {
+        let ino = v.at("dir/data");
+        let hidden = v.inode(ino).unwrap().xattr_ino;
+        v.inode_mut(hidden).unwrap().parent = ROOT;
+    }),
+];
+
+const NAMES: &[Harm] = &[
+    ("root", |v| v.inode_mut(ROOT).unwrap().kind = FileKind::Fifo),
+    ("directory-size", |v| {
+        let dir = v.at("many");
+        v.inode_mut(dir).unwrap().size += 1;
+    }),
+    ("directory-depth", |v| {
+        let dir = v.at("many");
+        v.inode_mut(dir).unwrap().rdev = 0;
+    }),
+    ("bucket-place", |v| {
+        let dir = v.at("many");
+        v.map_put(dir, 0, Addr::RESERVED).unwrap();
+    }),
+    ("bucket-overlap", |v| {
+        let dir = v.at("many");
+        v.map_put(dir, 1, Addr::RESERVED).unwrap();
+    }),
+    ("bucket-gap", |v| {
+        let (dir, bucket) = (v.at("many"), v.buckets()[0]);
+        v.unmap(dir, bucket.into(), u64::from(bucket) + 1).unwrap();
+    }),
+    ("bucket-gap", |v| {
+        let dir = v.at("many");
+        let bucket = v.buckets().into_iter().max_by_key(|block| block << block.leading_zeros()).unwrap();
+        v.unmap(dir, bucket.into(), u64::from(bucket) + 1).unwrap();
+    }),
+    ("bucket-damaged", |v| {
+        let (dir, bucket) = (v.at("many"), v.buckets()[0]);
+        v.cache.insert(dir, bucket, vec![99; 2048], true);
+    }),
+    ("entry-hash", |v| {
+        let (dir, buckets) = (v.at("many"), v.buckets());
+        let mut bytes = vec![0; 2048];
+        v.read_block(dir, buckets[0], 0, &mut bytes).unwrap();
+        v.cache.insert(dir, buckets[1], bytes, true);
+    }),
+    ("entry-name", |v| {
+        let ino = v.at("dir/small");
+        v.enter(&[(ino, FileKind::File, b"a/b")]);
+    }),
+    ("entry-duplicate", |v| {
+        let ino = v.at("dir/small");
+        v.enter(&[(ino, FileKind::File, b"twice"), (ino, FileKind::File, b"twice")]);
+    }),
+    ("entry-inode", |v| v.enter(&[(NOBODY, FileKind::File, b"nobody")])),
+    ("entry-inode", |v| v.enter(&[(ORPHANS, FileKind::Dir, b"hidden")])),
+    ("entry-inode", |v| {
+        let nid = v.index_of("dir/data").0;
+        v.enter(&[(nid, FileKind::File, b"index")]);
+    }),
+    ("entry-kind", |v| {
+        let ino = v.at("dir/small");
+        v.enter(&[(ino, FileKind::Socket, b"socket")]);
+    }),
+    ("directory-names", |v| {
+        let ino = v.at("many");
+        v.enter(&[(ino, FileKind::Dir, b"again")]);
+    }),
+    ("directory-parent", |v| {
+        let ino = v.at("dir/below");
+        v.inode_mut(ino).unwrap().parent = ROOT;
+    }),
+    ("directory-nlink", |v| {
+        let ino = v.at("dir");
+        v.inode_mut(ino).unwrap().nlink += 1;
+    }),
+    ("directory-circle", |v| {
+        let (top, below) = (v.at("dir"), v.at("dir/below"));
+        v.dir_remove(ROOT, b"dir").unwrap();
+        v.dir_insert(below, b"top", top, FileKind::Dir).unwrap();
+    }),
+    ("inode-lost", |v| {
+        let dir = v.at("dir");
+        v.dir_remove(dir, b"small").unwrap();
+    }),
+    ("inode-lost", |v| v.dir_remove(ROOT, b"many").unwrap()),
+    ("inode-nlink", |v| {
+        let ino = v.at("dir/small");
+        v.inode_mut(ino).unwrap().nlink = 2;
+    }),
+    ("orphan-name", |v| {
+        let ino = v.at("dir/small");
+        v.dir_insert(ORPHANS, b"misnamed", ino, FileKind::File).unwrap();
+    }),
+    ("orphan-named", |v| {
+        let ino = v.at("dir/small");
+        v.dir_insert(ORPHANS, orphan_name(ino).as_bytes(), ino, FileKind::File).unwrap();
+    }),
+    ("orphan-named", |v| {
+        let ino = v.at("dir/below");
+        v.dir_insert(ORPHANS, orphan_name(ino).as_bytes(), ino, FileKind::Dir).unwrap();
+    }),
+];
+
+const BLOCKS: &[Harm] = &[
+    ("block-valid-count", |v| {
+        let block = v.data_block();
+        v.usage(block, |usage| usage.valid -= 1);
+    }),
+    ("block-valid-count", |v| {
+        let block = v.data_block();
+        v.usage(block, |usage| usage.valid += 1);
+    }),
+    ("block-state", |v| {
+        let block = v.data_block();
+        v.usage(block, |usage| usage.state = State::Dirty);
+    }),
+    ("block-not-erased", |v| {
+        let block = v.data_block();
+        v.usage(block, |usage| usage.state = State::Erased);
+    }),
+    ("block-anchor", |v| v.usage(3, |usage| usage.state = State::Used)),
+    ("block-anchor", |v| {
+        let block = v.data_block();
+        v.usage(block, |usage| usage.state = State::Anchor);
+    }),
+    ("block-checkpoint", |v| {
+        let block = v.superblock.checkpoint_block;
+        v.usage(block, |usage| usage.state = State::Failing);
+    }),
+    ("block-failing", |v| {
+        let block = v.data_block();
+        v.usage(block, |usage| usage.state = State::Failing);
+    }),
+    ("block-lost", |v| {
+        let block = v.log.window.pop_back().unwrap().block;
+        v.usage(block, |usage| usage.state = State::Used);
+    }),
+    ("block-marked", |v| {
+        let block = v.data_block();
+        v.log.flash.mark_bad(block).unwrap();
+    }),
+    ("block-unmarked", |v| {
+        let block = v.log.window.pop_back().unwrap().block;
+        v.usage(block, |usage| usage.state = State::Bad);
+    }),
+    ("window-twice", |v| {
+        let spare = *v.last_of_window();
+        v.log.window.push_back(spare);
+    }),
+    ("window-state", |v| {
+        let block = v.last_of_window().block;
+        v.usage(block, |usage| usage.state = State::Used);
+    }),
+    ("window-erased", |v| {
+        v.last_of_window().erased = true;
+        let block = v.last_of_window().block;
+        v.usage(block, |usage| usage.state = State::Dirty);
+    }),
+    ("head-state", |v| {
+        let (block, _) = v.head();
+        v.usage(block, |usage| usage.state = State::Failing);
+    }),
+    ("head-page", |v| {
+        let place = v.head();
+        v.log.resume(0, Some((place.0, 0)));
+    }),
+    ("counter-free", |v| v.blocks.free += 1),
+    ("counter-bad", |v| v.blocks.bad += 1),
+];
+
+fn codes(chip: &mut SimChip) -> Vec<String> {
+    let report = check(chip, &mut |_, _| {}).unwrap();
+    report.findings.iter().map(|finding| format!("{}: {}", finding.code, finding.detail)).collect()
+}
+
+#[test]
+fn the_sample_is_sound() {
+    let mut volume = sample();
+    volume.checkpoint(true).unwrap();
+    assert_eq!(codes(&mut volume.unmount_log().flash.into_nand()), [""; 0]);
+}
+
+#[test]
+fn every_harm_is_found() {
+    for (place, (code, harm)) in [NODES, NAMES, BLOCKS].into_iter().flatten().enumerate() {
+        let mut volume = sample();
+        harm(&mut volume);
+        volume.checkpoint(true).unwrap_or_else(|error| panic!("{place} {code}: {error}"));
+        let found = codes(&mut volume.unmount_log().flash.into_nand());
+        assert!(
+            found.iter().any(|line| line.starts_with(&format!("{code}: "))),
+            "{place} {code}: {found:#?}"
+        );
+    }
+}
+
+/// A file that fsync wrote since the checkpoint; replaying needs what the checkpoint leads to.
+fn crashed() -> Result<SimChip> {
+    let mut volume = sample();
+    volume.begin()?;
+    let ino = volume.at("dir/data");
+    volume.write_file(ino, 4_000, &[1; 3_000])?;
+    volume.fsync_node(ino)?;
+    Ok(volume.unmount_log().flash.into_nand())
+}
+
+#[test]
+fn a_volume_that_cannot_be_recovered_is_checked_all_the_same() {
+    let mut chip = crashed().unwrap();
+    assert_eq!(codes(&mut chip), [""; 0]);
+    let pages = chip.geometry().blocks * chip.geometry().pages_per_block;
+    let found = (0..pages).any(|page| {
+        *chip.faults_mut() = Faults { unreadable: BTreeSet::from([PageId(page)]), ..Faults::none() };
+        check(&mut chip, &mut |_, _| {})
+            .is_ok_and(|report| report.findings.iter().any(|finding| finding.code == "recovery"))
+    });
+    assert!(found);
+}
+
+#[test]
+fn long_lists_are_cut_short() {
+    let mut volume = sample();
+    let many = volume.at("many");
+    volume.dir_remove(ROOT, b"many").unwrap();
+    for block in volume.buckets_of(many) {
+        volume.cache.insert(many, block, vec![0; 2048], true);
+    }
+    volume.checkpoint(true).unwrap();
+    let found = codes(&mut volume.unmount_log().flash.into_nand());
+    assert!(found.iter().any(|line| line == "inode-lost: 1 more of these"), "{found:#?}");
+}
+
+#[test]
+fn every_code_has_a_harm() {
+    let sources = [
+        include_str!("../check.rs"),
+        include_str!("blocks.rs"),
+        include_str!("counters.rs"),
+        include_str!("directories.rs"),
+        include_str!("inodes.rs"),
+        include_str!("links.rs"),
+        include_str!("maps.rs"),
+        include_str!("nodes.rs"),
+        include_str!("tables.rs"),
+    ];
+    let harms = [NODES, NAMES, BLOCKS].into_iter().flatten().map(|(code, _)| *code);
+    let provoked: BTreeSet<&str> = harms.chain(["recovery"]).collect();
+    let calls = sources
+        .iter()
+        .flat_map(|source| source.split(".add(").skip(1).chain(source.split(".counter(").skip(1)));
+    let codes: BTreeSet<&str> =
+        calls.filter_map(|call| call.trim_start().strip_prefix('"')?.split('"').next()).collect();
+    assert_eq!(codes, provoked);
+}

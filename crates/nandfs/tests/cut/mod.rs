@@ -1,0 +1,13 @@
+//! What the tests of power cuts, faults and torture share.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+
+pub mod contract;
+pub mod image;
+pub mod player;
+pub mod probe;
+pub mod random;
+pub mod runner;
+pub mod scenarios;
+pub mod shared;
+pub mod step;
+pub mod verify;

@@ -1,0 +1,115 @@
+//! Plays steps on a chip and on the model side by side and writes their history.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use pumice_media::Nand;
+use pumice_nandfs::NandFs;
+use pumice_vfs::conformance::{TestClock, resolve};
+use pumice_vfs::model::MemFs;
+use pumice_vfs::{Errno, FileKind, FileSystem, FsError};
+
+use super::contract::{History, Promise};
+use super::image::Image;
+use super::step::{Held, Step};
+use super::verify::mount;
+
+/// What watches a player from outside.
+#[derive(Clone)]
+pub struct Notes {
+    pub history: Rc<RefCell<History>>,
+    /// What the call promises that is being made.
+    pub promise: Rc<Cell<Promise>>,
+}
+
+/// A mounted chip and its model.
+pub struct Player<N: Nand> {
+    /// None once an unmount failed.
+    pub fs: Option<NandFs<N>>,
+    pub model: MemFs,
+    pub clock: TestClock,
+    pub notes: Notes,
+    held: Held,
+    model_held: Held,
+    number: usize,
+}
+
+impl<N: Nand> Player<N> {
+    /// Mounts a fresh chip, formatted at the clock's time.
+    pub fn new(nand: N, clock: TestClock) -> Player<N> {
+        let fs = mount(nand, &clock).unwrap();
+        let model = MemFs::new(clock.clock());
+        Player::of(fs, model, clock, 0)
+    }
+
+    /// Goes on with a file system and a model that hold the same; `number` tells its data from that of others.
+    pub fn of(fs: NandFs<N>, model: MemFs, clock: TestClock, number: usize) -> Player<N> {
+        let image = Image::take(&model, &Image::default()).unwrap();
+        let notes = Notes {
+            history: Rc::new(RefCell::new(History::new(image))),
+            promise: Rc::new(Cell::new(Promise::Nothing)),
+        };
+        Player { fs: Some(fs), model, clock, notes, held: Held::new(), model_held: Held::new(), number }
+    }
+
+    fn promise_of(&self, step: &Step) -> Promise {
+        match step {
+            Step::Sync | Step::Remount => Promise::Everything,
+            Step::Fsync(path) => match resolve(&self.model, path) {
+                Ok(attr) if attr.kind == FileKind::Dir => Promise::Everything,
+                Ok(attr) => Promise::Inode(attr.ino),
+                Err(_) => Promise::Nothing,
+            },
+            _ => Promise::Nothing,
+        }
+    }
+
+    /// Makes one call on both sides. The error is the chip's: its power is gone, or something is broken.
+    pub fn play(&mut self, step: &Step) -> Result<(), FsError> {
+        let promise = self.promise_of(step);
+        self.notes.promise.set(promise);
+        self.clock.tick();
+        self.number += 1;
+        let done = self.call(step);
+        let kept = match &done {
+            Err(error) if error.errno() == Errno::Io => return done,
+            // The model never runs full.
+            Err(error) if error.errno() == Errno::NoSpace => Promise::Nothing,
+            _ => {
+                let model = self.call_model(step);
+                assert_eq!(done.is_ok(), model.is_ok(), "{step:?}: {done:?}, the model {model:?}");
+                if done.is_ok() { promise } else { Promise::Nothing }
+            }
+        };
+        let mut history = self.notes.history.borrow_mut();
+        let image = Image::take(&self.model, history.last()).unwrap();
+        history.push(image, kept);
+        Ok(())
+    }
+
+    fn call(&mut self, step: &Step) -> Result<(), FsError> {
+        let fs = self.fs.as_ref().ok_or(Errno::Io)?;
+        if *step != Step::Remount {
+            return step.apply(fs, self.number, &mut self.held);
+        }
+        self.held.clear();
+        let nand = self.fs.take().ok_or(Errno::Io)?.unmount()?;
+        self.fs = Some(mount(nand, &self.clock)?);
+        Ok(())
+    }
+
+    fn call_model(&mut self, step: &Step) -> Result<(), FsError> {
+        if *step == Step::Remount {
+            self.model_held.clear();
+            self.model.remount();
+        }
+        step.apply(&self.model, self.number, &mut self.model_held)
+    }
+
+    /// Compares the mounted tree with the model's.
+    pub fn compare(&self) -> Result<(), String> {
+        let fs = self.fs.as_ref().ok_or("not mounted")?;
+        let found = Image::take(fs as &dyn FileSystem, &Image::default()).map_err(|e| e.to_string())?;
+        self.notes.history.borrow().last().compare(&found).map_err(|what| format!("{what:?}"))
+    }
+}

@@ -1,0 +1,101 @@
+//! A chip that crashes at every operation without ending: at each program, erase and bad-block mark, clones of
+//! it lose their power in each mode and are handed to a hook, while the chip itself goes on.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use pumice_media::{
+    BlockId, CutMode, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, SimChip, Timing,
+};
+
+/// Who looks at the crashed clones.
+pub trait Hook {
+    /// The modes in which operation `n` is to be cut.
+    fn modes(&mut self, n: u64) -> Vec<CutMode>;
+    /// A chip that lost its power in operation `n`, and has it back.
+    fn crashed(&mut self, n: u64, mode: CutMode, chip: SimChip);
+}
+
+/// The chip.
+pub struct Probe {
+    pub chip: SimChip,
+    hook: Rc<RefCell<dyn Hook>>,
+    base: u64,
+}
+
+impl Probe {
+    pub fn new(chip: SimChip, hook: Rc<RefCell<dyn Hook>>) -> Probe {
+        let base = chip.operations();
+        Probe { chip, hook, base }
+    }
+
+    /// Goes on with the count of another probe.
+    pub fn chip(self) -> SimChip {
+        self.chip
+    }
+
+    fn branch(&mut self, work: impl Fn(&mut SimChip)) {
+        let n = self.chip.operations() - self.base;
+        let modes = self.hook.borrow_mut().modes(n);
+        for mode in modes {
+            let mut chip = self.chip.clone();
+            chip.cut_after(0, mode);
+            work(&mut chip);
+            assert!(!chip.is_powered(), "operation {n} breaks a rule of the chip");
+            chip.power_on();
+            chip.faults_mut().power_cut = None;
+            self.hook.borrow_mut().crashed(n, mode, chip);
+        }
+    }
+}
+
+impl Nand for Probe {
+    fn geometry(&self) -> Geometry {
+        self.chip.geometry()
+    }
+
+    fn timing(&self) -> Timing {
+        self.chip.timing()
+    }
+
+    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+        self.chip.read(page, data, spare)
+    }
+
+    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+        self.chip.read_spare(page, spare)
+    }
+
+    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+        self.branch(|chip| {
+            let _ = chip.program(page, data, spare);
+        });
+        self.chip.program(page, data, spare)
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
+        self.branch(|chip| {
+            let _ = chip.erase(block);
+        });
+        self.chip.erase(block)
+    }
+
+    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
+        self.chip.is_bad(block)
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
+        self.branch(|chip| {
+            let _ = chip.mark_bad(block);
+        });
+        self.chip.mark_bad(block)
+    }
+
+    fn stats(&self) -> NandStats {
+        self.chip.stats()
+    }
+
+    fn flush(&mut self) -> Result<(), NandError> {
+        self.chip.flush()
+    }
+}

@@ -1,0 +1,1 @@
+//! Random steps from a seed.

@@ -1,0 +1,30 @@
+//! Power cuts after every operation of scripted workloads. What may be found is told in `cut/contract.rs`, how the
+//! cuts are made and replayed in `cut/runner.rs`.
+
+mod cut;
+
+use cut::runner::cut_everywhere;
+
+/// Operations of a scenario that are cut, in each mode; those left out are spread evenly.
+const BUDGET: u64 = 150;
+
+macro_rules! scenarios {
+    ($($test:ident: $scenario:literal on $($chip:literal),+;)*) => {
+        $(#[test]
+        fn $test() {
+            $(cut_everywhere($scenario, $chip, BUDGET);)+
+        })*
+    };
+}
+
+scenarios! {
+    names: "names" on "spare", "gang", "page", "slots";
+    appends: "appends" on "spare", "gang", "page", "slots";
+    new_files: "newfiles" on "spare", "gang", "page", "slots";
+    growth: "growth" on "spare", "gang", "page";
+    big_directory: "bigdir" on "spare", "gang", "page", "slots";
+    full: "full" on "spare", "gang", "page", "slots";
+    remounts: "remounts" on "spare", "gang", "page", "slots";
+    space: "space" on "spare", "gang", "page", "slots";
+    tree: "tree" on "spare", "gang", "page", "slots";
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Brings in what `make demo` and `make test` need beyond a Rust toolchain, and nothing that is there already.
+# Usage: scripts/setup.sh demo|test
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tools="${CARGO_TARGET_DIR:-target}/tools"
+
+say() { echo "setup: $*" >&2; }
+is_root() { [ "$(id -u)" = 0 ]; }
+
+# Prints the Debian packages whose files are missing.
+missing_packages() {
+    command -v cc >/dev/null || echo gcc libc6-dev
+    command -v fusermount3 >/dev/null || echo fuse3
+    [ "$1" = test ] || return 0
+    command -v setfacl >/dev/null || echo acl
+    command -v setfattr >/dev/null || echo attr
+    # pjdfstest links with it.
+    [ -e /usr/include/sys/acl.h ] || echo libacl1-dev
+}
+
+packages() {
+    local missing
+    missing=$(missing_packages "$1" | xargs)
+    [ -n "$missing" ] || return 0
+    if ! is_root || ! command -v apt-get >/dev/null; then
+        say "please install: $missing"
+        return 0
+    fi
+    say "apt-get install $missing"
+    # A list that cannot be refreshed may still be good enough; the installation itself must succeed.
+    apt-get -q update >&2 || true
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $missing >&2
+}
+
+# The compiler's own parts: formatter, linter, and the core library of a microcontroller.
+toolchain() {
+    if ! command -v rustup >/dev/null; then
+        say "no rustup: rustfmt, clippy and the core library of thumbv7em-none-eabihf must be there already"
+        return 0
+    fi
+    cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+    cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+    [ -d "$(rustc --print target-libdir --target thumbv7em-none-eabihf)" ] ||
+        rustup target add thumbv7em-none-eabihf
+}
+
+# helper NAME VERSION: a test program from crates.io, built once, into the target directory.
+helper() {
+    local stamp="$tools/$1-$2.stamp"
+    [ -e "$stamp" ] && return 0
+    say "cargo install $1 $2"
+    CARGO_TARGET_DIR="$tools/build" cargo install --quiet --locked --root "$tools" "$1@$2"
+    rm -rf "$tools/build"
+    touch "$stamp"
+}
+
+# Two users are needed that own nothing: pjdfstest acts in their names.
+users() {
+    getent passwd nobody >/dev/null || useradd --system --no-create-home nobody
+    getent passwd tests >/dev/null || useradd --system --no-create-home --user-group tests
+}
+
+case "${1:-}" in
+demo)
+    packages demo
+    ;;
+test)
+    packages test
+    toolchain
+    if is_root && [ -e /dev/fuse ]; then
+        users
+        helper pjdfstest 0.2.2
+        helper fsx 0.3.2
+    else
+        say "the end-to-end tests are skipped: they need root and /dev/fuse"
+    fi
+    ;;
+*)
+    echo "usage: $0 demo|test" >&2
+    exit 2
+    ;;
+esac
