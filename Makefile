@@ -1,0 +1,36 @@
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+# Where cargo builds; logs and helper programs go there too.
+target := $(or $(CARGO_TARGET_DIR),target)
+
+.PHONY: help demo test lint core unit bench
+
+help:
+	@echo "make demo   build it, and see a real tree survive a power cut on a simulated chip"
+	@echo "make test   everything that must hold: lints, the core without std, all tests"
+	@echo "make bench  the figures that README quotes (minutes)"
+
+demo:
+	scripts/setup.sh demo
+	scripts/demo.sh
+
+test: lint core unit
+
+lint:
+	scripts/setup.sh test
+	cargo fmt --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+# The file system's core stays fit for a microcontroller.
+core:
+	cargo build -p pumice-nandfs --no-default-features --target thumbv7em-none-eabihf
+
+# All tests; then the closing line of each test program once more, for those who read the end only.
+unit:
+	mkdir -p $(target)
+	cargo test --workspace 2>&1 | tee $(target)/test.log
+	@grep -E '^(SKIPPED|test result):' $(target)/test.log
+
+bench:
+	cargo bench -p pumice-nandfs --bench figures
