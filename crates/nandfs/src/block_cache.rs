@@ -26,6 +26,11 @@ impl BlockCache {
         self.dirty * self.block
     }
 
+    /// Bytes of blocks that could be dropped.
+    pub(crate) fn clean_bytes(&self) -> usize {
+        (self.blocks.len() - self.dirty) * (self.block + 64)
+    }
+
     pub(crate) fn memory(&self) -> usize {
         self.blocks.len() * (self.block + 64)
     }

@@ -183,14 +183,16 @@ impl<N: Nand> Volume<N> {
         let root_inode = self.nodes.addr(&mut self.log, ROOT)?;
         let Volume { params, limits, superblock, roots, log, blocks, nodes, .. } = self;
         let (checkpoints, data_blocks, cursor) = (self.checkpoints + 1, self.data_blocks, self.cursor);
-        let mut encode = |log: &mut crate::log::Log<N>| {
+        let mut encode = |log: &mut crate::log::Log<N>, left: Option<u32>| {
             blocks.observe(log)?;
             let mut window: Vec<Spare> = log.window.iter().copied().collect();
             window.extend_from_slice(fresh);
             window.truncate(limits.window);
             let mut failing = blocks.failing.clone();
             failing.truncate(limits.failing);
-            let mut dying = blocks.dying.clone();
+            // The block being left must not be forgotten if this checkpoint turns out to be the last.
+            let mut dying: Vec<u32> = left.into_iter().chain(blocks.dying.iter().copied()).collect();
+            let all = dying.len();
             dying.truncate(limits.failing);
             Ok(Checkpoint {
                 number: checkpoints,
@@ -213,7 +215,7 @@ impl<N: Nand> Volume<N> {
                 block_journal: journal(&blocks.table.overlay),
                 free_nids: nodes.free_after_checkpoint(limits.free_nids),
                 failing,
-                lost_dead: blocks.lost_dead || dying.len() < blocks.dying.len(),
+                lost_dead: blocks.lost_dead || dying.len() < all,
                 dying,
             }
             .encode())

@@ -29,7 +29,7 @@ impl<N: Nand> Volume<N> {
     /// Before any call: keeps the caches within their budget.
     pub(crate) fn look(&mut self) {
         self.calls = self.calls.wrapping_add(1);
-        if self.calls.is_multiple_of(TRIM_EVERY) {
+        if self.calls.is_multiple_of(TRIM_EVERY) || self.is_bloated() {
             self.trim();
         }
     }
@@ -51,7 +51,7 @@ impl<N: Nand> Volume<N> {
         if self.recovery_reads + self.log.scan_pages > self.recovery_limit {
             self.checkpoint(false)?;
         }
-        if self.is_laden() && self.cache.dirty_bytes() > self.budget / 4 {
+        if self.is_laden() && self.cache.dirty_bytes() > self.budget / 8 * 3 {
             self.spill_cache()?;
         }
         if self.is_laden() {
@@ -86,7 +86,7 @@ impl<N: Nand> Volume<N> {
 
     /// Writes changed blocks of files to the log before memory runs out.
     fn spill_cache(&mut self) -> Result<()> {
-        let target = self.budget / 8;
+        let target = self.budget / 4;
         self.write_back_from((0, 0), |volume, _| volume.cache.dirty_bytes() <= target, false)
     }
 

@@ -24,6 +24,9 @@ pub(crate) const FIRST_NID: u32 = 3;
 /// Free node ids remembered in memory.
 const FREE_MAX: usize = 1024;
 
+/// Bytes of a node in memory besides what it says itself: its place in the map, and the heap's own.
+const OVERHEAD: usize = 128;
+
 struct Cached {
     node: Node,
     dirty: bool,
@@ -176,7 +179,7 @@ impl Nodes {
 
     fn insert(&mut self, nid: u32, node: Node, dirty: bool) {
         self.forget(nid);
-        self.memory += node.memory() + 64;
+        self.memory += node.memory() + OVERHEAD;
         self.cache.insert(nid, Cached { node, dirty: false, used: self.tick });
         self.count_dirty(nid, dirty);
     }
@@ -185,7 +188,7 @@ impl Nodes {
     pub(crate) fn forget(&mut self, nid: u32) {
         self.count_dirty(nid, false);
         if let Some(old) = self.cache.remove(&nid) {
-            self.memory = self.memory.saturating_sub(old.node.memory() + 64);
+            self.memory = self.memory.saturating_sub(old.node.memory() + OVERHEAD);
         }
     }
 
@@ -308,7 +311,7 @@ impl Nodes {
     /// Drops unchanged nodes, least recently used first, until `bytes` remain.
     pub(crate) fn trim(&mut self, bytes: usize) {
         // Sizes drift while nodes are changed in place: count again before dropping anything.
-        self.memory = self.cache.values().map(|cached| cached.node.memory() + 64).sum();
+        self.memory = self.cache.values().map(|cached| cached.node.memory() + OVERHEAD).sum();
         if self.memory <= bytes {
             return;
         }
@@ -316,7 +319,7 @@ impl Nodes {
             .cache
             .iter()
             .filter(|(_, cached)| !cached.dirty)
-            .map(|(nid, cached)| (cached.used, *nid, cached.node.memory() + 64))
+            .map(|(nid, cached)| (cached.used, *nid, cached.node.memory() + OVERHEAD))
             .collect();
         clean.sort_unstable();
         for (_, nid, size) in clean {

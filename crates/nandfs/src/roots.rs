@@ -128,18 +128,18 @@ pub(crate) fn find<N: Nand>(flash: &mut Flash<N>, params: &Params) -> Result<Fou
 
 impl Roots {
     /// Writes a checkpoint. Whoever mounts after this call returns finds it. Moving on to another block
-    /// writes an anchor too; the block left is reported back, empty now.
+    /// writes an anchor too; the block left is told to `encode` and reported back, empty now.
     pub(crate) fn write<N: Nand>(
         &mut self,
         log: &mut Log<N>,
         params: &Params,
         superblock: &mut Superblock,
-        encode: &mut dyn FnMut(&mut Log<N>) -> Result<Vec<u8>, FsError>,
+        encode: &mut dyn FnMut(&mut Log<N>, Option<u32>) -> Result<Vec<u8>, FsError>,
     ) -> Result<Option<u32>, FsError> {
         self.skip_torn(log, params)?;
         let (block, index) = self.checkpoint;
         if index < params.pages_per_block {
-            let bytes = encode(log)?;
+            let bytes = encode(log, None)?;
             self.checkpoint = (block, index + 1);
             if put(log, params, params.page(block, index), LogKind::Checkpoint, &bytes)? {
                 return Ok(None);
@@ -149,7 +149,7 @@ impl Roots {
         let old = superblock.checkpoint_block;
         loop {
             let block = log.take_block(ROOT_HEAD.into())?;
-            let bytes = encode(log)?;
+            let bytes = encode(log, Some(old))?;
             if put(log, params, params.page(block, 0), LogKind::Checkpoint, &bytes)? {
                 superblock.checkpoint_block = block;
                 self.checkpoint = (block, 1);

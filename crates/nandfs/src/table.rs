@@ -72,6 +72,11 @@ impl<const E: usize> Table<E> {
         }
     }
 
+    /// Bytes of pages that could be dropped.
+    pub(crate) fn cached_bytes(&self) -> usize {
+        (self.cache.len() - self.dirty.len().min(self.cache.len())) * (self.page_bytes as usize + 64)
+    }
+
     /// Drops the pages least recently used until `bytes` of cache remain.
     pub(crate) fn trim(&mut self, bytes: usize) {
         let keep = bytes / self.page_bytes as usize;

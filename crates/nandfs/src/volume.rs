@@ -286,6 +286,14 @@ impl<N: Nand> Volume<N> {
         self.log.flash.set_kept(share / 2 / self.params.payload as usize);
     }
 
+    /// True if some cache holds more than its share of what could be dropped.
+    pub(crate) fn is_bloated(&self) -> bool {
+        let share = self.budget / 8;
+        self.cache.clean_bytes() > share * 2
+            || self.nodes.table.cached_bytes() > share
+            || self.blocks.table.cached_bytes() > share
+    }
+
     /// True if what waits to be written takes more than its share of memory.
     pub(crate) fn is_laden(&self) -> bool {
         let nodes = self.nodes.dirty() * (self.params.fanout() as usize * 8 + 200);

@@ -1,9 +1,11 @@
 //! The checker on sound volumes, in every state a crash may leave them, and on chips that lost something.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail so")]
+
 mod common;
 
 use common::{GEOMETRIES, formatted, mount};
-use pumice_media::{BitFlip, Faults, Nand, PageId, SimChip};
+use pumice_media::{BitFlip, CutMode, Faults, Nand, PageId, SimChip};
 use pumice_nandfs::{CheckReport, NandFs, check};
 use pumice_vfs::{
     Clock, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, SetAttr, SpaceMode, Timestamp, XattrMode,
@@ -213,7 +215,7 @@ fn a_nearly_full_chip_is_sound_after_cleaning() {
         }
         let mut chip = fs.abandon().unwrap();
         assert!(sound(&mut chip, geometry).recovered);
-        let mut chip = mount(chip, clock()).unmount().unwrap();
+        let mut chip = mount(chip, clock()).abandon().unwrap();
         sound(&mut chip, geometry);
     }
 }
@@ -272,4 +274,58 @@ fn bits_beyond_correction_are_found_one_page_at_a_time() {
 fn a_chip_without_a_volume_cannot_be_checked() {
     let error = check(common::blank("2048+64:16:96"), &mut |_, _| {}).unwrap_err();
     assert!(error.to_string().contains("no pumice file system"), "{error}");
+}
+
+#[test]
+fn no_block_is_forgotten_when_the_checkpoints_move_on() {
+    for geometry in GEOMETRIES {
+        let mut chip = formatted(geometry, Timestamp::default());
+        for n in 0..40 {
+            let fs = mount(chip, clock());
+            file(&fs, Ino::ROOT, &format!("file {n}"));
+            fs.sync().unwrap();
+            chip = fs.abandon().unwrap();
+            sound(&mut chip, &format!("{geometry} after {n}"));
+        }
+    }
+}
+
+#[test]
+fn a_file_has_its_length_after_a_crash_whatever_its_last_block_holds() {
+    for geometry in GEOMETRIES {
+        let fs = mount(formatted(geometry, Timestamp::default()), clock());
+        let ino = file(&fs, Ino::ROOT, "log");
+        fs.write(ino, 0, &noise(50_000, 1)).unwrap();
+        fs.sync().unwrap();
+        fs.write(ino, 50_000, &noise(1_000, 2)).unwrap();
+        fs.fsync(ino, false).unwrap();
+        let mut chip = fs.abandon().unwrap();
+        sound(&mut chip, geometry);
+        assert_eq!(mount(chip, clock()).attr(ino).unwrap().size, 51_000, "{geometry}");
+    }
+}
+
+/// A volume cleanly unmounted whose free blocks wait to be erased.
+fn worn() -> SimChip {
+    let fs = mount(formatted("2048+64:16:96", Timestamp::default()), clock());
+    let ino = file(&fs, Ino::ROOT, "file");
+    for round in 0..60 {
+        fs.write(ino, 0, &noise(60_000, round)).unwrap();
+        fs.sync().unwrap();
+    }
+    fs.unmount().unwrap()
+}
+
+#[test]
+fn the_first_change_after_a_clean_mount_may_be_cut_off_anywhere() {
+    for after in 0..110 {
+        let mut chip = worn();
+        chip.cut_after(after, CutMode::Complete);
+        let fs = mount(chip, clock());
+        while fs.maintain() == Ok(true) {}
+        let _ = fs.create(Ino::ROOT, b"new", &new(FileKind::File)).and_then(|_| fs.sync());
+        let mut chip = fs.abandon().unwrap();
+        chip.power_on();
+        sound(&mut chip, &format!("cut after {after}"));
+    }
 }

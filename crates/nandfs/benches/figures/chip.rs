@@ -6,7 +6,8 @@ use pumice_vfs::{FileKind, FileSystem, Ino, NewNode, Timestamp};
 
 pub type Fs = NandFs<SimChip>;
 
-pub const CACHE: usize = 4 << 20;
+/// What the command gives a mount when nothing else is asked for.
+pub const CACHE: usize = 8 << 20;
 
 pub fn spec(name: &str, bytes: Option<u64>) -> ChipSpec {
     let spec = ChipSpec::named(name).unwrap();

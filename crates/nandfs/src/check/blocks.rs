@@ -23,8 +23,8 @@ impl<N: Nand> Check<'_, N> {
     /// Returns the sums if the whole table could be read.
     pub(super) fn blocks(&mut self) -> Option<Tally> {
         self.block_table();
-        let mut tally = Tally::default();
-        self.window(&mut tally);
+        let window = self.volume.log.window.iter().map(|spare| (spare.block, spare.erased)).collect();
+        let mut tally = Tally { window, ..Tally::default() };
         let mut whole = true;
         for block in 0..self.params.blocks {
             self.step(1);
@@ -39,14 +39,6 @@ impl<N: Nand> Check<'_, N> {
         }
         self.heads();
         whole.then_some(tally)
-    }
-
-    fn window(&mut self, tally: &mut Tally) {
-        for spare in self.volume.log.window.clone() {
-            if tally.window.insert(spare.block, spare.erased).is_some() {
-                self.found.add("window-twice", format!("block {} is in the window twice", spare.block));
-            }
-        }
     }
 
     fn block(&mut self, block: u32, usage: Usage, tally: &mut Tally) {

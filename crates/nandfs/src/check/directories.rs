@@ -4,7 +4,7 @@ use alloc::{format, string::String, vec, vec::Vec};
 
 use hashbrown::HashSet;
 use pumice_media::Nand;
-use pumice_vfs::{FileKind, check_name};
+use pumice_vfs::FileKind;
 
 use super::Check;
 use super::maps::Tally;
@@ -91,19 +91,13 @@ impl<N: Nand> Check<'_, N> {
         let mut seen = HashSet::new();
         let mut names = 0;
         for entry in entries(bytes) {
-            let Some((place, entry)) = entry else {
+            let Some((_, entry)) = entry else {
                 let text = format!("directory {dir}: {bucket:?} makes no sense behind {names} names");
                 self.found.add("bucket-damaged", text);
                 return None;
             };
             names += 1;
             let name = entry.name;
-            if check_name(name).is_err() {
-                self.found.add(
-                    "entry-name",
-                    format!("directory {dir} has a name {:?} at byte {place}", show(name)),
-                );
-            }
             if !seen.insert(name) {
                 self.found
                     .add("entry-duplicate", format!("directory {dir} has the name {:?} twice", show(name)));
