@@ -6,13 +6,15 @@ use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use crate::blocks::{State, Usage};
-use crate::checkpoint_record::Checkpoint;
+use crate::checkpoint_record::{Checkpoint, words_of};
 use crate::codec::len32;
 use crate::log::{META, Spare};
 use crate::nodes::ROOT;
 use crate::params::ANCHOR_BLOCKS;
 use crate::volume::Volume;
 
+/// Words of the window kept free for what happens to it until the next checkpoint.
+const WORDS_SLACK: usize = 12;
 /// Journal entries kept free for what writing the checkpoint itself changes: opened blocks, mostly.
 const JOURNAL_SLACK: usize = 12;
 
@@ -120,7 +122,7 @@ impl<N: Nand> Volume<N> {
     /// Chooses the blocks that the coming checkpoint adds to the window: those that died, then free ones in
     /// the order of the chip, on from where the last search ended.
     fn choose_window(&mut self) -> Result<Vec<Spare>> {
-        let room = self.limits.window.saturating_sub(self.log.window.len());
+        let room = self.window_max.saturating_sub(self.log.window.len());
         let mut fresh = Vec::new();
         let mut keep = Vec::new();
         for block in core::mem::take(&mut self.blocks.dying) {
@@ -137,7 +139,26 @@ impl<N: Nand> Volume<N> {
         }
         self.blocks.dying.append(&mut keep);
         self.search_free(room, &mut fresh)?;
+        self.fit_window(&mut fresh);
         Ok(fresh)
+    }
+
+    /// Leaves out blocks that the checkpoint has no room to name; the table knows that they are free. Some words
+    /// stay unused: blocks erased ahead split runs.
+    fn fit_window(&mut self, fresh: &mut Vec<Spare>) {
+        let limit = self.limits.window_words - WORDS_SLACK;
+        loop {
+            let all: Vec<Spare> = self.log.window.iter().chain(fresh.iter()).copied().collect();
+            let over = words_of(&all).len().saturating_sub(limit);
+            if over == 0 {
+                return;
+            }
+            for _ in 0..over {
+                if fresh.pop().is_none() {
+                    self.log.window.pop_back();
+                }
+            }
+        }
     }
 
     /// True if a block is open or holds the checkpoints.
@@ -187,7 +208,6 @@ impl<N: Nand> Volume<N> {
             blocks.observe(log)?;
             let mut window: Vec<Spare> = log.window.iter().copied().collect();
             window.extend_from_slice(fresh);
-            window.truncate(limits.window);
             let mut failing = blocks.failing.clone();
             failing.truncate(limits.failing);
             // The block being left must not be forgotten if this checkpoint turns out to be the last.

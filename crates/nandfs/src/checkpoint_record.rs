@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::addr::Addr;
 use crate::blocks::ENTRY;
-use crate::codec::{Put, Reader, len16};
+use crate::codec::{Put, Reader, len16, len32};
 use crate::log::Spare;
 use crate::nodes::FIRST_NID;
 use crate::params::{ANCHOR_BLOCKS, Params};
@@ -12,7 +12,9 @@ use crate::tag::SEQ_END;
 
 const MAGIC: u32 = 0x3154_5043;
 const CLEAN: u8 = 1;
+/// Flags of a word of the window: the blocks are erased; a word follows that says how many there are in a row.
 const ERASED: u32 = 1 << 31;
+const RUN: u32 = 1 << 30;
 /// Topmost pages of the node table that a checkpoint points at: with 2 KiB pages up to 8,192 nodes are found
 /// without a further level.
 pub(crate) const NODE_ROOTS: usize = 32;
@@ -29,7 +31,8 @@ pub(crate) struct Limits {
     pub(crate) node_journal: usize,
     pub(crate) block_journal: usize,
     pub(crate) free_nids: usize,
-    pub(crate) window: usize,
+    /// Words for the window; a block, or two for blocks in a row.
+    pub(crate) window_words: usize,
     /// Failing blocks, and likewise dying ones.
     pub(crate) failing: usize,
 }
@@ -39,8 +42,8 @@ impl Limits {
         let scale = (params.node / 2000) as usize;
         let (node_journal, block_journal, free_nids) = (24 * scale, 40 * scale, 32 * scale);
         let used = FIXED as usize + node_journal * 12 + block_journal * (4 + ENTRY) + free_nids * 4;
-        let window = (params.node as usize - used) / 4;
-        Limits { node_journal, block_journal, free_nids, window, failing: 16 }
+        let window_words = (params.node as usize - used) / 4;
+        Limits { node_journal, block_journal, free_nids, window_words, failing: 16 }
     }
 }
 
@@ -110,9 +113,7 @@ impl Checkpoint {
             out.put_u32(block);
             out.put_u32(index);
         }
-        put_list(&mut out, &self.window, |out, spare| {
-            out.put_u32(spare.block | if spare.erased { ERASED } else { 0 });
-        });
+        put_list(&mut out, &words_of(&self.window), |out, word| out.put_u32(*word));
         put_list(&mut out, &self.node_journal, |out, (nid, entry)| {
             out.put_u32(*nid);
             out.put(entry);
@@ -143,10 +144,7 @@ impl Checkpoint {
             let place = (reader.u32()?, reader.u32()?);
             Some((place.0 < params.blocks && place.1 < params.pages_per_block).then_some(place))
         })?;
-        let window = take_list(&mut reader, |reader| {
-            let raw = reader.u32()?;
-            Some(Spare { block: raw & !ERASED, erased: raw & ERASED != 0 })
-        })?;
+        let window = window_of(&take_list(&mut reader, Reader::u32)?, params)?;
         let node_journal =
             take_list(&mut reader, |reader| Some((reader.u32()?, reader.bytes(8)?.try_into().ok()?)))?;
         let block_journal =
@@ -212,6 +210,37 @@ impl Checkpoint {
     }
 }
 
+/// The window as words.
+pub(crate) fn words_of(window: &[Spare]) -> Vec<u32> {
+    let follows = |a: &Spare, b: &Spare| a.erased == b.erased && a.block.checked_add(1) == Some(b.block);
+    let mut words = Vec::new();
+    for run in window.chunk_by(follows) {
+        let Some(first) = run.first() else { continue };
+        let word = first.block | if first.erased { ERASED } else { 0 };
+        match run.len() {
+            1 => words.push(word),
+            count => words.extend([word | RUN, len32(count)]),
+        }
+    }
+    words
+}
+
+/// The window of these words; `None` if it has more blocks than the chip.
+fn window_of(words: &[u32], params: &Params) -> Option<Vec<Spare>> {
+    let mut window = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let (first, erased) = (word & !(ERASED | RUN), word & ERASED != 0);
+        let count = if word & RUN == 0 { 1 } else { *words.next()? };
+        let end = first.checked_add(count).filter(|end| *end <= params.blocks)?;
+        window.extend((first..end).map(|block| Spare { block, erased }));
+        if window.len() > params.blocks as usize {
+            return None;
+        }
+    }
+    Some(window)
+}
+
 fn put_list<T>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
     out.put_u16(len16(list.len()));
     list.iter().for_each(|item| put(out, item));
@@ -268,7 +297,7 @@ mod tests {
                 block_roots: (vec![Addr::NONE; BLOCK_ROOTS], 1),
                 root_inode: Addr { page: 5, offset: 0, len: 100 },
                 heads: vec![Some((9, 3)), None, None, None, None, None, None, None],
-                window: (10..).map(|block| Spare { block, erased: true }).take(limits.window).collect(),
+                window: (5..).map(|n| Spare { block: 2 * n, erased: true }).take(45).collect(),
                 node_journal: vec![(1, [3; 8]); limits.node_journal],
                 block_journal: vec![(1, [4; ENTRY]); limits.block_journal],
                 free_nids: vec![8; limits.free_nids],

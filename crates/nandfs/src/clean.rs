@@ -43,7 +43,9 @@ impl<N: Nand> Volume<N> {
     /// Free blocks that cleaning keeps in stock.
     fn stock(&self) -> u32 {
         let heads = len32(self.log.head_count());
-        (self.params.blocks / 50).min(len32(self.limits.window) / 2).max(2 * heads + 8)
+        (self.params.blocks / 50)
+            .min(len32(self.window_max.min(self.limits.window_words)) / 2)
+            .max(2 * heads + 8)
     }
 
     /// Makes sure that the blocks of the window suffice for everything that waits to be written.
@@ -51,7 +53,7 @@ impl<N: Nand> Volume<N> {
         if self.recovery_reads + self.log.scan_pages > self.recovery_limit {
             self.checkpoint(false)?;
         }
-        if self.is_laden() && self.cache.dirty_bytes() > self.budget / 8 * 3 {
+        if self.is_laden() && self.cache.dirty_bytes() > self.budget / 8 * 5 {
             self.spill_cache()?;
         }
         if self.is_laden() {
@@ -86,7 +88,7 @@ impl<N: Nand> Volume<N> {
 
     /// Writes changed blocks of files to the log before memory runs out.
     fn spill_cache(&mut self) -> Result<()> {
-        let target = self.budget / 4;
+        let target = self.budget / 2;
         self.write_back_from((0, 0), |volume, _| volume.cache.dirty_bytes() <= target, false)
     }
 

@@ -59,6 +59,12 @@ impl<N: Nand> Flash<N> {
         self.nand.timing().read_page_ns * u64::from(self.params.gang)
     }
 
+    /// Device time of a look at a tag, in nanoseconds.
+    pub(crate) fn peek_ns(&self) -> u64 {
+        let timing = self.nand.timing();
+        if self.params.tag_in_spare { timing.read_spare_ns } else { timing.read_page_ns }
+    }
+
     pub(crate) fn flush(&mut self) -> Result<(), FsError> {
         self.nand.flush().map_err(device)
     }

@@ -86,7 +86,7 @@ impl<N: Nand> Volume<N> {
             self.blocks.free += u32::from(state == State::Erased);
             if state == State::Erased {
                 good += 1;
-                if self.log.window.len() < self.limits.window.min(32) {
+                if self.log.window.len() < self.window_max.min(32) {
                     self.log.window.push_back(Spare { block, erased: true });
                 }
                 continue;

@@ -39,6 +39,8 @@ pub(crate) struct Pending {
 pub(crate) struct Volume<N> {
     pub(crate) params: Params,
     pub(crate) limits: Limits,
+    /// Most blocks in the window: recovery takes a look at each.
+    pub(crate) window_max: usize,
     pub(crate) superblock: Superblock,
     pub(crate) roots: Roots,
     pub(crate) log: Log<N>,
@@ -69,6 +71,8 @@ pub(crate) struct Volume<N> {
     pub(crate) copied_bytes: u64,
 }
 
+/// Device time that recovery may take to look at the blocks of the window, in nanoseconds.
+const WINDOW_NS: u64 = 6_000_000;
 /// Device time that recovery may take to read what fsync wrote, in nanoseconds.
 const RECOVERY_NS: u64 = 10_000_000;
 
@@ -86,6 +90,7 @@ impl<N: Nand> Volume<N> {
         Volume {
             params,
             limits: Limits::of(&params),
+            window_max: size(WINDOW_NS.checked_div(log.flash.peek_ns()).unwrap_or(240)).clamp(64, 1024),
             superblock,
             roots,
             blocks: Blocks::new(params),
@@ -276,19 +281,31 @@ impl<N: Nand> Volume<N> {
             + (self.pending.len() + self.held.len()) * 16
     }
 
+    /// Memory that waits to be written, in bytes.
+    fn unwritten(&self) -> usize {
+        let nodes = self.nodes.dirty() * (self.params.fanout() as usize * 8 + 200);
+        let tables = (self.nodes.table.overlay.len() + self.blocks.table.overlay.len()) * 40;
+        nodes + tables + self.cache.dirty_bytes()
+    }
+
+    /// An eighth of what is left for what could be dropped.
+    fn share(&self) -> usize {
+        self.budget.saturating_sub(self.unwritten()).max(self.budget / 4) / 8
+    }
+
     /// Brings the caches back into the budget.
     pub(crate) fn trim(&mut self) {
-        let share = self.budget / 8;
-        self.nodes.trim(share * 3);
+        let share = self.share();
+        self.nodes.trim(self.budget / 8 * 3);
         self.nodes.table.trim(share);
         self.blocks.table.trim(share);
-        self.cache.trim(share * 2);
+        self.cache.trim(self.cache.dirty_bytes() + share * 2);
         self.log.flash.set_kept(share / 2 / self.params.payload as usize);
     }
 
     /// True if some cache holds more than its share of what could be dropped.
     pub(crate) fn is_bloated(&self) -> bool {
-        let share = self.budget / 8;
+        let share = self.share();
         self.cache.clean_bytes() > share * 2
             || self.nodes.table.cached_bytes() > share
             || self.blocks.table.cached_bytes() > share
@@ -296,9 +313,7 @@ impl<N: Nand> Volume<N> {
 
     /// True if what waits to be written takes more than its share of memory.
     pub(crate) fn is_laden(&self) -> bool {
-        let nodes = self.nodes.dirty() * (self.params.fanout() as usize * 8 + 200);
-        let tables = (self.nodes.table.overlay.len() + self.blocks.table.overlay.len()) * 40;
-        nodes + tables + self.cache.dirty_bytes() > self.budget / 2
+        self.unwritten() > self.budget / 4 * 3
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {
