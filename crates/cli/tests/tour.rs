@@ -42,7 +42,8 @@ fn played(text: &str, dir: &Path) -> String {
         let Some(word) = line.strip_prefix(BLOCK) else { continue };
         let skipped = word.trim() == "fuse" && !can_mount();
         if skipped {
-            writeln!(std::io::stderr(), "SKIPPED: the mount in README's tour: needs root and /dev/fuse").unwrap();
+            writeln!(std::io::stderr(), "SKIPPED: the mount in README's tour: needs root and /dev/fuse")
+                .unwrap();
         }
         for line in lines.by_ref() {
             let command = line.strip_prefix("$ ");
