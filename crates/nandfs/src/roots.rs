@@ -19,7 +19,7 @@ use crate::superblock::Superblock;
 use crate::tag::{ChunkKind, LogKind, Tag, desc};
 
 /// Blocks of the window that a checkpoint may have taken before its anchor was written.
-const DOUBTED: usize = 2;
+pub(crate) const DOUBTED: usize = 2;
 
 /// Where the next anchor and the next checkpoint go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
