@@ -79,7 +79,8 @@ fn torture(seed: u64) {
         sound(&shared.copy(), "after the cut").unwrap_or_else(|what| panic!("{name}, life {round}: {what}"));
         let fs = remount(&mut random, &shared, &clock);
         shared.0.borrow_mut().faults_mut().power_cut = None;
-        let found = Image::take(&fs, &Image::default()).unwrap_or_else(|e| panic!("{name}, life {round}: {e}"));
+        let found =
+            Image::take(&fs, &Image::default()).unwrap_or_else(|e| panic!("{name}, life {round}: {e}"));
         let judged = notes.history.borrow().judge(&found, notes.promise.get());
         judged.unwrap_or_else(|what| panic!("{name}, life {round}: {what}"));
         assert_eq!(shared.stats().violations, 0, "{name}, life {round}: a rule of the chip was broken");
