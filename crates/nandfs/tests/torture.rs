@@ -79,7 +79,8 @@ fn torture(seed: u64) {
         sound(&shared.copy(), "after the cut").unwrap_or_else(|what| panic!("{name}, life {round}: {what}"));
         let fs = remount(&mut random, &shared, &clock);
         shared.0.borrow_mut().faults_mut().power_cut = None;
-        let found = Image::take(&fs, &Image::default()).unwrap_or_else(|e| panic!("{name}, life {round}: {e}"));
+        let found =
+            Image::take(&fs, &Image::default()).unwrap_or_else(|e| panic!("{name}, life {round}: {e}"));
         let judged = notes.history.borrow().judge(&found, notes.promise.get());
         judged.unwrap_or_else(|what| panic!("{name}, life {round}: {what}"));
         assert_eq!(shared.stats().violations, 0, "{name}, life {round}: a rule of the chip was broken");
@@ -87,6 +88,8 @@ fn torture(seed: u64) {
         player = Player::of(fs, model, clock.clone(), calls as usize);
         found.compare(player.notes.history.borrow().last()).unwrap();
     }
+    let info = player.fs.as_ref().unwrap().info().unwrap();
+    assert_eq!(info.bad_blocks, 0, "{name}: power cuts wear no block out");
     eprintln!("TORTURE seed {seed} on {name}: {calls} calls");
 }
 
