@@ -186,27 +186,29 @@ impl Checkpoint {
         let payload = u64::from(params.pages()) * u64::from(params.payload);
         self.number < u64::MAX
             && self.seq < SEQ_END
-            && self.inodes <= self.next_nid.into()
+            && self.inodes <= u32::MAX.into()
             && self.data_blocks <= params.slots_of_chip()
             && self.node_bytes <= payload
             && self.free_blocks <= params.blocks
             && self.bad_blocks <= params.blocks
             && self.next_nid >= FIRST_NID
-            && self.free_nids.iter().all(|nid| (FIRST_NID..self.next_nid).contains(nid))
             && roots.iter().all(|(roots, height)| *height > 0 || roots.iter().all(|addr| *addr == Addr::NONE))
             && self.block_journal.iter().all(|(block, _)| *block < params.blocks)
+            && self.window.iter().all(|spare| spare.block < params.blocks)
             && self.failing.iter().chain(&self.dying).all(|block| *block < params.blocks)
-            && self.may_be_written(params)
     }
 
-    /// True if the heads and the window are blocks of the log, each named once.
-    fn may_be_written(&self, params: &Params) -> bool {
+    /// True if nothing that is written by this checkpoint can hit what is in use: the heads and the window are
+    /// blocks of the log, each named once, and free ids are free.
+    pub(crate) fn may_be_written(&self, checkpoint_block: u32) -> bool {
         let heads = self.heads.iter().flatten().map(|(block, _)| *block);
         let mut blocks: Vec<u32> = heads.chain(self.window.iter().map(|spare| spare.block)).collect();
         let count = blocks.len();
         blocks.sort_unstable();
         blocks.dedup();
-        blocks.len() == count && blocks.iter().all(|block| (ANCHOR_BLOCKS..params.blocks).contains(block))
+        blocks.len() == count
+            && blocks.iter().all(|block| *block >= ANCHOR_BLOCKS && *block != checkpoint_block)
+            && self.free_nids.iter().all(|nid| (FIRST_NID..self.next_nid).contains(nid))
     }
 }
 

@@ -1,10 +1,10 @@
-//! Directories: hashed buckets in levels.
+//! Directories: hashed buckets that split.
 //!
-//! A small directory keeps its entries in its inode. A larger one is a sparse file that spells out a binary trie
-//! over the hash of names: the bucket of the `l`-bit prefix `p` is block `2^l + p`, and of the buckets on the way
-//! of a hash exactly one exists. A full bucket is split between the two one level down; two poor ones are joined.
-//! So a name costs one bucket at any size, and reading in order of hash goes on where it stopped though names
-//! come and go.
+//! A small directory keeps its entries in its inode. A larger one is a file of buckets, the leaves of a binary trie
+//! over the hash of names. The bucket of level 0 is block 0; when a bucket of level `l` in block `b` is full, half of
+//! its names move to block `b + 2^l`, and both are of level `l + 1`. So a bucket of level `l` has been split if and
+//! only if block `b + 2^l` exists, blocks are numbered without gaps to speak of, a name costs one bucket at any size,
+//! and reading in order of hash goes on where it stopped though names come and go. Two poor siblings are joined.
 
 use alloc::{vec, vec::Vec};
 use core::hash::Hasher;
@@ -36,8 +36,27 @@ impl Bucket {
         Bucket { level, prefix: u32::try_from(hash >> (HASH_BITS - level)).unwrap_or(0) }
     }
 
+    /// The bits of the prefix in reverse: a left child stays in its parent's block.
     fn block(self) -> u32 {
-        (1 << self.level) + self.prefix
+        self.prefix.reverse_bits().checked_shr(u32::BITS - self.level).unwrap_or(0)
+    }
+
+    /// The block that exists if it was split.
+    fn split_block(self) -> u32 {
+        self.block() | 1 << self.level
+    }
+
+    /// The bucket in a block, if `exists` tells which blocks there are; `None` beyond the deepest level.
+    pub(crate) fn in_block(block: u32, exists: impl Fn(u32) -> bool) -> Option<Bucket> {
+        let least = u32::BITS - block.leading_zeros();
+        let level = (least..=LEVEL_MAX).find(|level| !exists(block | 1 << level))?;
+        let prefix = block.reverse_bits().checked_shr(u32::BITS - level).unwrap_or(0);
+        Some(Bucket { level, prefix })
+    }
+
+    /// Its first hash.
+    pub(crate) fn start(self) -> u64 {
+        u64::from(self.prefix) << (HASH_BITS - self.level)
     }
 
     /// The first hash behind it.
@@ -67,14 +86,12 @@ impl<N: Nand> Volume<N> {
 
     /// The bucket that a hash belongs to; `None` if the entries are in the inode.
     fn bucket(&mut self, dir: u32, hash: u64) -> Result<Option<Bucket>> {
-        let inode = self.inode(dir)?;
-        if matches!(inode.body, Body::Inline(_)) {
+        if matches!(self.inode(dir)?.body, Body::Inline(_)) {
             return Ok(None);
         }
-        // From the top: the upper levels are pointed at by the inode itself, or known to be gone, without a read.
-        for level in 0..=inode.rdev.min(LEVEL_MAX) {
+        for level in 0..=LEVEL_MAX {
             let bucket = Bucket::of(hash, level);
-            if self.map_get(dir, bucket.block())? != Addr::NONE {
+            if level == LEVEL_MAX || self.map_get(dir, bucket.split_block())? == Addr::NONE {
                 return Ok(Some(bucket));
             }
         }
@@ -162,7 +179,6 @@ impl<N: Nand> Volume<N> {
         self.claim(self.params.block.into())?;
         let inode = self.inode_mut(dir)?;
         inode.body = Body::Mapped(Map::new());
-        inode.rdev = 0;
         let bucket = Bucket { level: 0, prefix: 0 };
         self.map_put(dir, bucket.block(), Addr::RESERVED)?;
         self.fill_bucket(dir, Some(bucket), packed)
@@ -173,26 +189,19 @@ impl<N: Nand> Volume<N> {
         if bucket.level >= LEVEL_MAX {
             return Err(Errno::NoSpace.into());
         }
-        self.claim(2 * u64::from(self.params.block))?;
+        self.claim(self.params.block.into())?;
         let mut halves = [Vec::new(), Vec::new()];
         for (_, entry) in bucket::entries(packed).flatten() {
             let below = Bucket::of(self.name_hash(entry.name), bucket.level + 1);
             bucket::push(&mut halves[usize::from(below.prefix & 1 == 1)], &entry);
         }
-        self.drop_bucket(dir, bucket)?;
-        for (side, half) in (0..).zip(halves) {
-            self.map_put(dir, bucket.child(side).block(), Addr::RESERVED)?;
-            if !half.is_empty() {
-                self.fill_bucket(dir, Some(bucket.child(side)), half)?;
-            }
-        }
-        let inode = self.inode_mut(dir)?;
-        inode.rdev = inode.rdev.max(bucket.level + 1);
-        Ok(())
+        let [left, right] = halves;
+        self.map_put(dir, bucket.split_block(), Addr::RESERVED)?;
+        self.fill_bucket(dir, Some(bucket.child(1)), right)?;
+        self.fill_bucket(dir, Some(bucket.child(0)), left)
     }
 
-    fn drop_bucket(&mut self, dir: u32, bucket: Bucket) -> Result<()> {
-        let block = bucket.block();
+    fn drop_block(&mut self, dir: u32, block: u32) -> Result<()> {
         self.cache.discard(dir, block, block);
         self.unmap(dir, block.into(), u64::from(block) + 1)
     }
@@ -232,7 +241,7 @@ impl<N: Nand> Volume<N> {
     fn join(&mut self, dir: u32, mut bucket: Bucket) -> Result<()> {
         while bucket.level > 0 {
             let sibling = bucket.sibling();
-            if self.map_get(dir, sibling.block())? == Addr::NONE {
+            if self.map_get(dir, sibling.split_block())? != Addr::NONE {
                 break;
             }
             let mut packed = self.packed(dir, Some(bucket))?;
@@ -240,10 +249,8 @@ impl<N: Nand> Volume<N> {
             if packed.len() > self.params.block as usize / 2 {
                 break;
             }
-            self.drop_bucket(dir, bucket)?;
-            self.drop_bucket(dir, sibling)?;
             bucket = bucket.parent();
-            self.map_put(dir, bucket.block(), Addr::RESERVED)?;
+            self.drop_block(dir, bucket.split_block())?;
             self.fill_bucket(dir, Some(bucket), packed)?;
         }
         Ok(())

@@ -74,7 +74,7 @@ impl<N: Nand> Volume<N> {
 
     /// What an index node of this inode and height points at. Heights fall by one from parent to child and every
     /// node tells its inode: so no damage can lead in a circle or into another file.
-    fn index_of(&mut self, ino: u32, nid: u32, height: u8) -> Result<&IndexBody> {
+    fn expect_index(&mut self, ino: u32, nid: u32, height: u8) -> Result<&IndexBody> {
         let index = self.nodes.index(&mut self.log, nid)?;
         if index.owner == ino && index.height() == height {
             Ok(&index.body)
@@ -135,12 +135,12 @@ impl<N: Nand> Volume<N> {
             };
             (rest, height) = (rest % stride, height - 1);
         }
-        self.index_of(ino, nid, 1)?;
+        self.expect_index(ino, nid, 1)?;
         Ok(Place::Node(nid, rest))
     }
 
     fn child_of(&mut self, ino: u32, nid: u32, height: u8, slot: u64) -> Result<u32> {
-        match self.index_of(ino, nid, height)? {
+        match self.expect_index(ino, nid, height)? {
             IndexBody::Nodes { children, .. } => Ok(children.get(size(slot)).copied().unwrap_or(0)),
             IndexBody::Blocks(_) => Err(Damage::NodeKind(nid).into()),
         }
@@ -312,7 +312,7 @@ impl<N: Nand> Volume<N> {
     ) -> Result<Option<(u64, Addr)>> {
         let shape = self.shape();
         *nodes = nodes.checked_sub(1).ok_or(Damage::Node(nid))?;
-        let children = match self.index_of(ino, nid, height)? {
+        let children = match self.expect_index(ino, nid, height)? {
             IndexBody::Blocks(blocks) => return Ok(first_block(blocks, start, from)),
             IndexBody::Nodes { children, .. } => children.clone(),
         };
@@ -344,7 +344,7 @@ impl<N: Nand> Volume<N> {
             if *nid == 0 || start >= to || start.saturating_add(shape.span(height)) <= from {
                 continue;
             }
-            self.index_of(ino, *nid, height)?;
+            self.expect_index(ino, *nid, height)?;
             if self.unmap_under(ino, *nid, start, from, to)? {
                 self.map_mut(ino)?.children[size(child)] = 0;
             }
@@ -377,7 +377,7 @@ impl<N: Nand> Volume<N> {
                     if child == 0 || start >= to || start.saturating_add(span) <= from {
                         continue;
                     }
-                    self.index_of(ino, child, height - 1)?;
+                    self.expect_index(ino, child, height - 1)?;
                     if self.unmap_under(ino, child, start, from, to)? {
                         self.set_child(nid, slot, 0)?;
                     }

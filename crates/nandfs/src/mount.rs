@@ -109,6 +109,12 @@ impl<N: Nand> Volume<N> {
 /// Mounts.
 pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>> {
     let (mut volume, checkpoint) = load(nand, options)?;
+    if !volume.read_only && !checkpoint.may_be_written(volume.superblock.checkpoint_block) {
+        return Err(Damage::Root(
+            "the checkpoint contradicts itself: check the volume, or mount it read-only",
+        )
+        .into());
+    }
     if volume.clean {
         return Ok(volume);
     }

@@ -19,7 +19,7 @@ use crate::superblock::Superblock;
 use crate::tag::{ChunkKind, LogKind, Tag, desc};
 
 /// Blocks of the window that a checkpoint may have taken before its anchor was written.
-const DOUBTED: usize = 2;
+pub(crate) const DOUBTED: usize = 2;
 
 /// Where the next anchor and the next checkpoint go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,7 +118,9 @@ pub(crate) fn find<N: Nand>(flash: &mut Flash<N>, params: &Params) -> Result<Fou
     if block >= params.blocks {
         return Err(Damage::Root("the anchor names a checkpoint block outside the chip").into());
     }
-    let read = |bytes: &[u8]| Ok(Checkpoint::decode(bytes, params));
+    // An older one must not take its place: what that one points at may be gone.
+    let damage = Damage::Root("the newest checkpoint has numbers that cannot be");
+    let read = |bytes: &[u8]| Checkpoint::decode(bytes, params).ok_or(damage.into()).map(Some);
     let Some(newest) = newest_root(flash, params, block, LogKind::Checkpoint, read)? else {
         return Err(Damage::Root("no valid checkpoint in the block that the anchor names").into());
     };

@@ -67,7 +67,9 @@ impl<const E: usize> Table<E> {
         match height {
             0 => 0,
             _ => {
-                u64::from(self.per_leaf()) * u64::from(self.per_inner()).saturating_pow(u32::from(height) - 1)
+                let under_root = u64::from(self.per_leaf())
+                    * u64::from(self.per_inner()).saturating_pow(u32::from(height) - 1);
+                under_root.saturating_mul(self.roots.len() as u64)
             }
         }
     }

@@ -10,7 +10,7 @@ use super::Check;
 use super::maps::Tally;
 use super::nodes::What;
 use crate::bucket::{Entry, entries};
-use crate::dir::{Bucket, HASH_BITS, LEVEL_MAX};
+use crate::dir::{Bucket, HASH_BITS};
 use crate::namespace::orphan_name;
 use crate::node::{Body, Inode};
 use crate::nodes::{ORPHANS, ROOT};
@@ -23,7 +23,7 @@ impl<N: Nand> Check<'_, N> {
     pub(super) fn directory(&mut self, dir: u32, inode: &Inode, tally: Tally) {
         let names = match &inode.body {
             Body::Inline(bytes) => self.bucket(dir, None, bytes),
-            Body::Mapped(_) => self.buckets(dir, inode, tally.buckets).filter(|_| tally.whole),
+            Body::Mapped(_) => self.buckets(dir, tally.buckets).filter(|_| tally.whole),
         };
         if let Some(names) = names.filter(|names| *names != inode.size) {
             let text = format!("directory {dir} counts {} names, it has {names}", inode.size);
@@ -32,26 +32,17 @@ impl<N: Nand> Check<'_, N> {
     }
 
     /// All buckets of a directory; returns the number of names if all could be read.
-    fn buckets(&mut self, dir: u32, inode: &Inode, blocks: Vec<u32>) -> Option<u64> {
+    fn buckets(&mut self, dir: u32, blocks: Vec<u32>) -> Option<u64> {
         let mut names = Some(0);
         let mut spans = Vec::new();
+        let known: HashSet<u32> = blocks.iter().copied().collect();
         for block in blocks {
-            let Some(level) = block.checked_ilog2().filter(|level| *level <= LEVEL_MAX) else {
-                self.found.add(
-                    "bucket-place",
-                    format!("directory {dir} has a block {block}: no bucket goes there"),
-                );
+            let Some(bucket) = Bucket::in_block(block, |block| known.contains(&block)) else {
+                let text = format!("directory {dir} has a block {block}: no bucket goes there");
+                self.found.add("bucket-place", text);
                 continue;
             };
-            let bucket = Bucket { level, prefix: block - (1 << level) };
-            spans.push((bucket.end() - (1 << (HASH_BITS - level)), bucket.end(), block));
-            if level > inode.rdev {
-                let text = format!(
-                    "directory {dir} is {} levels deep, bucket {block} is of level {level}",
-                    inode.rdev
-                );
-                self.found.add("directory-depth", text);
-            }
+            spans.push((bucket.start(), bucket.end(), block));
             let mut bytes = vec![0; self.params.block as usize];
             let found = match self.volume.read_block(dir, block, 0, &mut bytes) {
                 Ok(()) => self.bucket(dir, Some(bucket), &bytes),

@@ -213,25 +213,16 @@ const NAMES: &[Harm] = &[
         let dir = v.at("many");
         v.inode_mut(dir).unwrap().size += 1;
     }),
-    ("directory-depth", |v| {
-        let dir = v.at("many");
-        v.inode_mut(dir).unwrap().rdev = 0;
-    }),
     ("bucket-place", |v| {
         let dir = v.at("many");
-        v.map_put(dir, 0, Addr::RESERVED).unwrap();
+        v.map_put(dir, 1 << 31, Addr::RESERVED).unwrap();
     }),
     ("bucket-overlap", |v| {
         let dir = v.at("many");
-        v.map_put(dir, 1, Addr::RESERVED).unwrap();
+        v.map_put(dir, (1 << 20) + 1, Addr::RESERVED).unwrap();
     }),
     ("bucket-gap", |v| {
         let (dir, bucket) = (v.at("many"), v.buckets()[0]);
-        v.unmap(dir, bucket.into(), u64::from(bucket) + 1).unwrap();
-    }),
-    ("bucket-gap", |v| {
-        let dir = v.at("many");
-        let bucket = v.buckets().into_iter().max_by_key(|block| block << block.leading_zeros()).unwrap();
         v.unmap(dir, bucket.into(), u64::from(bucket) + 1).unwrap();
     }),
     ("bucket-damaged", |v| {

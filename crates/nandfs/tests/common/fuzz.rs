@@ -1,6 +1,6 @@
 //! What fuzzers do, in three depths: bytes into the parsers, damaged images into the reader and the writer, operations
 //! into the writer until the power is cut. Shared by the bounded run of `tests/fuzz.rs` and by the targets in `fuzz/`.
-#![allow(dead_code, reason = "each user takes a part")]
+#![allow(dead_code, unreachable_pub, reason = "each user takes a part")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use pumice_nandfs::fuzzing::{Catalogue, Choices};
 use pumice_nandfs::{FormatOptions, MountOptions, NandFs, check, format};
 use pumice_vfs::model::MemFs;
 use pumice_vfs::{
-    FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceMode, Timestamp, XattrMode,
+    Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceMode, Timestamp,
+    XattrMode,
 };
 
 /// Small chips whose layouts differ: gangs, tags in the page, several blocks in a page, one.
@@ -358,7 +359,8 @@ fn run(watched: &Watched, model: &MemFs, choices: &mut Choices<'_>, promises: &m
             match kind {
                 0..=2 => match fs.create(Ino::ROOT, &name, &node(FileKind::File, b"")) {
                     Ok(attr) => fs.write(attr.ino, 0, &vec![1; length]),
-                    Err(_) => fs.write(find()?, at, &vec![2; length]),
+                    Err(error) if error.errno() == Errno::Exists => fs.write(find()?, at, &vec![2; length]),
+                    Err(error) => Err(error),
                 },
                 3 => fs.set_attr(find()?, &SetAttr { size: Some(at), ..SetAttr::default() }).map(drop),
                 4 => fs.unlink(Ino::ROOT, &name),
@@ -377,7 +379,7 @@ fn run(watched: &Watched, model: &MemFs, choices: &mut Choices<'_>, promises: &m
         let answer = step(watched.fs());
         let model_answer = step(model);
         match answer {
-            Err(error) if error.errno() == pumice_vfs::Errno::Io => return,
+            Err(error) if error.errno() == Errno::Io => return,
             answer => assert_eq!(answer.map_err(|e| e.errno()), model_answer.map_err(|e| e.errno())),
         }
         let promised: Vec<Vec<u8>> = match kind {
