@@ -1,5 +1,8 @@
 //! Random calls, the power cut at random operations, again and again on the same chip. A run is told by its seed:
 //! `PUMICE_TORTURE=seed` runs that one alone, `PUMICE_TORTURE_ROUNDS` sets how many lives each chip has.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the seed replays a run")]
 
 mod cut;
 
@@ -88,6 +91,8 @@ fn torture(seed: u64) {
         player = Player::of(fs, model, clock.clone(), calls as usize);
         found.compare(player.notes.history.borrow().last()).unwrap();
     }
+    let info = player.fs.as_ref().unwrap().info().unwrap();
+    assert_eq!(info.bad_blocks, 0, "{name}: power cuts wear no block out");
     eprintln!("TORTURE seed {seed} on {name}: {calls} calls");
 }
 
