@@ -1,6 +1,7 @@
 //! What fuzzers do, in three depths: bytes into the parsers, damaged images into the reader and the writer, operations
 //! into the writer until the power is cut. Shared by the bounded run of `tests/fuzz.rs` and by the targets in `fuzz/`.
 #![allow(dead_code, unreachable_pub, reason = "each user takes a part")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failure is what the fuzzer looks for")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -178,7 +179,7 @@ pub fn populated(geometry: &str, uuid: [u8; 16], clean: bool) -> SimChip {
         return watched.unmount().unwrap();
     }
     let late = create(small, "late", FileKind::File, b"");
-    fs.write(late, 0, &[3; 20_000]).unwrap();
+    fs.write(late, 0, &vec![3; 20_000]).unwrap();
     fs.fsync(late, false).unwrap();
     fs.write(late, 300 * block, &[4; 100]).unwrap();
     fs.fsync(late, false).unwrap();
