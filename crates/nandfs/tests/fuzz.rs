@@ -53,7 +53,7 @@ fn case(image: &(SimChip, Catalogue), seed: u64) -> Result<(), String> {
 
 /// Cases for each image; `PUMICE_FUZZ_CASES` asks for more.
 fn cases() -> u64 {
-    std::env::var("PUMICE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
+    std::env::var("PUMICE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(150)
 }
 
 #[test]

@@ -383,12 +383,12 @@ fn run(watched: &Watched, model: &MemFs, choices: &mut Choices<'_>, promises: &m
             Err(error) if error.errno() == Errno::Io => return,
             answer => assert_eq!(answer.map_err(|e| e.errno()), model_answer.map_err(|e| e.errno())),
         }
-        let promised: Vec<Vec<u8>> = match kind {
+        let names: Vec<Vec<u8>> = match kind {
             7 => (0..8).map(|n| format!("{n}").into_bytes()).collect(),
             8.. => vec![name],
             _ => continue,
         };
-        for name in promised {
+        for name in names {
             if let Ok(attr) = model.lookup(Ino::ROOT, &name) {
                 promises.insert(name, read_whole(model, attr.ino));
             }
