@@ -22,21 +22,34 @@ use crate::{
 /// Bytes of a write the kernel hands over in one request.
 const MAX_WRITE: u32 = 1 << 20;
 
+/// Access control lists, which the kernel enforces; it leaves the umask to us then.
+const LISTS: InitFlags = InitFlags::FUSE_POSIX_ACL.union(InitFlags::FUSE_DONT_MASK);
+
+/// What the kernel is asked for. One without some of these is slower, or knows no lists; it serves all the same.
+const WISHES: [InitFlags; 9] = [
+    InitFlags::FUSE_DO_READDIRPLUS,
+    InitFlags::FUSE_READDIRPLUS_AUTO,
+    InitFlags::FUSE_PARALLEL_DIROPS,
+    InitFlags::FUSE_CACHE_SYMLINKS,
+    InitFlags::FUSE_ASYNC_DIO,
+    // It leaves it to us to take set-id bits away, and does not ask for capabilities at each write.
+    InitFlags::FUSE_HANDLE_KILLPRIV_V2,
+    // It does without open and release, which do nothing here.
+    InitFlags::FUSE_NO_OPEN_SUPPORT,
+    InitFlags::FUSE_NO_OPENDIR_SUPPORT,
+    LISTS,
+];
+
 /// The kernel's side of a mount.
 pub(crate) struct Front<F: ?Sized> {
     volume: Arc<Volume<F>>,
-    /// The kernel leaves it to us to take set-id bits away, and does not ask for capabilities at each write.
-    kill_priv: bool,
-    /// The kernel does without open and release, which do nothing here.
-    no_open: bool,
-    no_opendir: bool,
-    /// The kernel enforces access control lists, and leaves the umask to us.
-    acl: bool,
+    /// What was asked of the kernel and granted.
+    granted: InitFlags,
 }
 
 impl<F: FileSystem + ?Sized> Front<F> {
     pub(crate) fn new(volume: Arc<Volume<F>>) -> Front<F> {
-        Front { volume, kill_priv: false, no_open: false, no_opendir: false, acl: false }
+        Front { volume, granted: InitFlags::empty() }
     }
 
     /// Makes an inode and counts the kernel's knowledge of it.
@@ -73,20 +86,11 @@ fn rename_mode(flags: RenameFlags) -> Option<RenameMode> {
 
 impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        for wish in [
-            InitFlags::FUSE_DO_READDIRPLUS,
-            InitFlags::FUSE_READDIRPLUS_AUTO,
-            InitFlags::FUSE_PARALLEL_DIROPS,
-            InitFlags::FUSE_CACHE_SYMLINKS,
-            InitFlags::FUSE_ASYNC_DIO,
-        ] {
-            // An older kernel without one of these is only slower.
-            let _ = config.add_capabilities(wish);
+        for wish in WISHES {
+            if config.add_capabilities(wish).is_ok() {
+                self.granted |= wish;
+            }
         }
-        self.kill_priv = config.add_capabilities(InitFlags::FUSE_HANDLE_KILLPRIV_V2).is_ok();
-        self.acl = config.add_capabilities(InitFlags::FUSE_POSIX_ACL | InitFlags::FUSE_DONT_MASK).is_ok();
-        self.no_open = config.add_capabilities(InitFlags::FUSE_NO_OPEN_SUPPORT).is_ok();
-        self.no_opendir = config.add_capabilities(InitFlags::FUSE_NO_OPENDIR_SUPPORT).is_ok();
         config
             .set_max_write(MAX_WRITE)
             .map(drop)
@@ -136,9 +140,10 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         reply: ReplyAttr,
     ) {
         let change = Change { mode, uid, gid, size, atime, mtime, ctime };
-        let answer = self.volume.change("setattr", number.0, |fs| {
-            node::change(fs, request, ino(number), &change, self.kill_priv)
-        });
+        let kill_priv = self.granted.contains(InitFlags::FUSE_HANDLE_KILLPRIV_V2);
+        let answer = self
+            .volume
+            .change("setattr", number.0, |fs| node::change(fs, request, ino(number), &change, kill_priv));
         reply::attr(reply, answer);
     }
 
@@ -220,7 +225,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     }
 
     fn open(&self, _request: &Request, _number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        if self.no_open {
+        if self.granted.contains(InitFlags::FUSE_NO_OPEN_SUPPORT) {
             return reply.error(Errno::ENOSYS);
         }
         reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE);
@@ -293,7 +298,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     }
 
     fn opendir(&self, _request: &Request, _number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        if self.no_opendir {
+        if self.granted.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT) {
             return reply.error(Errno::ENOSYS);
         }
         reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR);
@@ -363,13 +368,16 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         };
         let name = name.as_bytes();
         let is_acl = acl::is_acl(name);
-        if is_acl && !self.acl {
+        if is_acl && !self.granted.contains(LISTS) {
             // It would promise access control that nobody enforces.
             return reply.error(Errno::EOPNOTSUPP);
         }
-        let answer = self.volume.change("setxattr", number.0, |fs| match is_acl {
-            true => acl::set(fs, request, ino(number), name, value),
-            false => fs.set_xattr(ino(number), name, value, mode),
+        let answer = self.volume.change("setxattr", number.0, |fs| {
+            if is_acl {
+                acl::set(fs, request, ino(number), name, value)
+            } else {
+                fs.set_xattr(ino(number), name, value, mode)
+            }
         });
         reply::empty(reply, answer);
     }
@@ -386,9 +394,12 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
 
     fn removexattr(&self, _request: &Request, number: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let name = name.as_bytes();
-        let answer = self.volume.change("removexattr", number.0, |fs| match acl::is_acl(name) {
-            true => acl::remove(fs, ino(number), name),
-            false => fs.remove_xattr(ino(number), name),
+        let answer = self.volume.change("removexattr", number.0, |fs| {
+            if acl::is_acl(name) {
+                acl::remove(fs, ino(number), name)
+            } else {
+                fs.remove_xattr(ino(number), name)
+            }
         });
         reply::empty(reply, answer);
     }

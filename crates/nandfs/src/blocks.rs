@@ -209,6 +209,17 @@ impl Blocks {
         Ok(())
     }
 
+    /// A block is written no more: it may be cleaned, or holds nothing at all.
+    pub(crate) fn close<N: Nand>(&mut self, log: &mut Log<N>, block: u32) -> Result<(), FsError> {
+        let usage = self.get(log, block)?;
+        match usage.valid {
+            _ if usage.state != State::Used => {}
+            0 => self.retire(block),
+            _ => self.offer(block, &usage),
+        }
+        Ok(())
+    }
+
     /// Offers a sealed block for cleaning.
     pub(crate) fn offer(&mut self, block: u32, usage: &Usage) {
         let view = SegmentView {
@@ -241,13 +252,7 @@ impl Blocks {
                     };
                     self.update(log, block, change)?;
                 }
-                Event::Sealed(block) => {
-                    let usage = self.get(log, block)?;
-                    match usage.valid {
-                        0 => self.retire(block),
-                        _ => self.offer(block, &usage),
-                    }
-                }
+                Event::Sealed(block) => self.close(log, block)?,
                 Event::Failing(block) => {
                     self.update(log, block, |usage| usage.state = State::Failing)?;
                     self.pool.remove(block);

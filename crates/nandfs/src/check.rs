@@ -88,6 +88,8 @@ fn options() -> MountOptions {
 fn load<N: Nand>(nand: N, found: &mut Findings) -> Result<Volume<N>> {
     let (mut volume, checkpoint) = mount::load(nand, options())?;
     if volume.clean {
+        // A cut at the end of the clean state may have touched blocks that the next write erases again.
+        volume.doubt_torn()?;
         return Ok(volume);
     }
     match volume.recover(&checkpoint) {

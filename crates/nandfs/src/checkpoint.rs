@@ -36,6 +36,12 @@ impl<N: Nand> Volume<N> {
         Ok(())
     }
 
+    /// Has blocks erased again that a cut write of roots may have touched; the next write of roots does it too.
+    pub(crate) fn doubt_torn(&mut self) -> Result<()> {
+        let params = self.params;
+        self.roots.skip_torn(&mut self.log, &params)
+    }
+
     /// Ends the clean state with a checkpoint of what the last one said. Until it is there the heads stay
     /// where the clean one left them: nothing else may be programmed, not even a table page.
     pub(crate) fn mark_in_use(&mut self) -> Result<()> {

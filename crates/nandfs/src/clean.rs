@@ -12,6 +12,12 @@ use crate::params::ANCHOR_BLOCKS;
 use crate::tag::{ChunkKind, Desc};
 use crate::volume::Volume;
 
+/// Blocks that cleaning may take at the least: one for data, one for nodes, one for the checkpoint page.
+const LEAN_BLOCKS: u32 = 3;
+
+/// Checkpoints that making room may take: each frees what was cleaned before it.
+const ROUNDS: u32 = 32;
+
 /// Calls between two looks at the size of the caches.
 const TRIM_EVERY: u32 = 256;
 
@@ -64,12 +70,13 @@ impl<N: Nand> Volume<N> {
             self.write_back_files()?;
         }
         self.clean_up_to_stock()?;
-        for _ in 0..8 {
+        for _ in 0..ROUNDS {
             if len32(self.log.window.len()) >= self.blocks_needed() {
                 return Ok(());
             }
             self.checkpoint(false)?;
             self.clean_up_to_stock()?;
+            self.clean_lean()?;
         }
         if len32(self.log.window.len()) >= self.blocks_needed() {
             return Ok(());
@@ -108,6 +115,24 @@ impl<N: Nand> Volume<N> {
             let short = self.supply() < self.stock();
             let room = len32(self.log.window.len()) > self.blocks_needed();
             if !short || !room || !self.clean_one()? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Cleans with fewer blocks in the window than calls need: power cuts close open blocks half full and
+    /// recoveries take new ones. All survivors share a head, and the next checkpoint frees what was won.
+    fn clean_lean(&mut self) -> Result<()> {
+        while len32(self.log.window.len()) < self.blocks_needed()
+            && len32(self.log.window.len()) + len32(self.blocks.dying.len()) < 2 * self.blocks_needed()
+            && len32(self.log.window.len())
+                >= self.checkpoint_pages() / self.params.pages_per_block + LEAN_BLOCKS
+        {
+            self.lean = true;
+            let cleaned = self.clean_one();
+            self.lean = false;
+            if !cleaned? {
                 break;
             }
         }
@@ -214,6 +239,9 @@ impl<N: Nand> Volume<N> {
         let usage = self.blocks.get(&mut self.log, block)?;
         if desc.kind != ChunkKind::Data || usize::from(usage.head) == META {
             return Ok(META);
+        }
+        if self.lean {
+            return Ok(DATA);
         }
         let age = self.blocks.clock.wrapping_sub(usage.stamp);
         let class = self.placement.cleaner_copy(Volume::<N>::class_of_head(usage.head), age);

@@ -256,8 +256,7 @@ impl<N: Nand> Volume<N> {
             self.clear(ino, offset, end)?;
         }
         if reserve && clear {
-            // The holes that clearing made; their space was counted a moment ago.
-            self.reserve_range(ino, offset, end)?;
+            self.reserve_again(ino, offset, end)?;
         }
         let inode = self.inode_mut(ino)?;
         if !keep_size {
@@ -292,6 +291,23 @@ impl<N: Nand> Volume<N> {
             }
         }
         self.pend(ino).unlogged |= !done.is_empty();
+        Ok(())
+    }
+
+    /// Reserves the holes that clearing made. Their space was claimed a moment ago: to claim it again might fail
+    /// with the content gone.
+    fn reserve_again(&mut self, ino: u32, offset: u64, end: u64) -> Result<()> {
+        if matches!(self.inode(ino)?.body, Body::Inline(_)) {
+            return Ok(());
+        }
+        let block = self.block_bytes();
+        for index in offset / block..end.div_ceil(block) {
+            let index = block_index(index)?;
+            if !self.cache.is_dirty(ino, index) && self.map_get(ino, index)? == Addr::NONE {
+                self.map_put(ino, index, Addr::RESERVED)?;
+            }
+        }
+        self.pend(ino).unlogged = true;
         Ok(())
     }
 

@@ -121,6 +121,13 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
     volume.recover(&checkpoint)?;
     if !volume.read_only {
         volume.checkpoint(false)?;
+        // Each recovery takes blocks: without cleaning here, cut mounts would use them up. A full volume mounts
+        // all the same.
+        if let Err(error) = volume.make_room()
+            && error.errno() != Errno::NoSpace
+        {
+            return Err(error);
+        }
     }
     Ok(volume)
 }

@@ -68,7 +68,12 @@ impl<N: Nand> Volume<N> {
         for ino in created {
             self.adopt(ino)?;
         }
-        self.settle_blocks(&survey)
+        self.settle_blocks(&survey)?;
+        // Nobody will seal what was open.
+        for (block, _) in checkpoint.heads.iter().flatten() {
+            self.blocks.close(&mut self.log, *block)?;
+        }
+        Ok(())
     }
 
     /// Looks at every block that may have been written since the checkpoint.

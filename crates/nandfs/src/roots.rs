@@ -19,7 +19,7 @@ use crate::superblock::Superblock;
 use crate::tag::{ChunkKind, LogKind, Tag, desc};
 
 /// Blocks of the window that a checkpoint may have taken before its anchor was written.
-const DOUBTED: usize = 2;
+pub(crate) const DOUBTED: usize = 2;
 
 /// Where the next anchor and the next checkpoint go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -167,7 +167,7 @@ impl Roots {
     /// so the next ones are read whole. A touched one ends its block: to skip it would leave a gap in which the
     /// search by halves goes astray. One that looks erased all over may still not hold what is written: that is
     /// read back, and goes elsewhere.
-    fn skip_torn<N: Nand>(&mut self, log: &mut Log<N>, params: &Params) -> Result<(), FsError> {
+    pub(crate) fn skip_torn<N: Nand>(&mut self, log: &mut Log<N>, params: &Params) -> Result<(), FsError> {
         let Some(behind) = self.behind.take() else { return Ok(()) };
         for (block, index) in [&mut self.anchor, &mut self.checkpoint] {
             if *index < params.pages_per_block && !log.flash.is_blank(params.page(*block, *index))? {

@@ -67,6 +67,8 @@ pub(crate) struct Volume<N> {
     /// At most this many, by a checkpoint in time.
     pub(crate) recovery_limit: u32,
     pub(crate) calls: u32,
+    /// Cleaning has few blocks to work with.
+    pub(crate) lean: bool,
     /// Bytes of live chunks that cleaning copied since the mount.
     pub(crate) copied_bytes: u64,
 }
@@ -110,6 +112,7 @@ impl<N: Nand> Volume<N> {
             recovery_reads: 0,
             recovery_limit: u32::try_from(recovery_limit).unwrap_or(600),
             calls: 0,
+            lean: false,
             copied_bytes: 0,
         }
     }

@@ -9,7 +9,7 @@ const OPERATIONS: u64 = 100_000;
 
 /// Every operation fsx has. Lengths of 0 are left out: fallocate(2) refuses them on every file system.
 const CONFIGURATION: &str = "
-flen = 1048576
+flen = 262144
 
 [opsize]
 min = 1

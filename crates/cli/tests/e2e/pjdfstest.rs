@@ -36,7 +36,7 @@ fn second() -> &'static Path {
 /// multiple of 127 (`context.rs`, `create_path_max`). Its directory is two temporary names of 11 bytes
 /// below the path it is given.
 fn miscounts(path: &Path) -> bool {
-    (4095 - path.as_os_str().len() - 22) % 127 == 0
+    (4095 - path.as_os_str().len() - 22).is_multiple_of(127)
 }
 
 #[test]

@@ -104,5 +104,5 @@ fn files_that_fsync_promised_survive_cuts_in_the_middle_of_writing() {
         bench.unmount();
         bench.check();
     }
-    assert!(kept > 0, "nothing was promised before any of the cuts");
+    assert!(kept > 50, "only {kept} files were promised before the cuts");
 }

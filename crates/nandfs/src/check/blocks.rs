@@ -9,6 +9,7 @@ use crate::blocks::{State, Usage};
 use crate::codec::size;
 use crate::flash::Peek;
 use crate::params::ANCHOR_BLOCKS;
+use crate::roots::DOUBTED;
 
 /// What the checkpoint says of single blocks, and sums over all.
 #[derive(Default)]
@@ -23,8 +24,7 @@ impl<N: Nand> Check<'_, N> {
     /// Returns the sums if the whole table could be read.
     pub(super) fn blocks(&mut self) -> Option<Tally> {
         self.block_table();
-        let window = self.volume.log.window.iter().map(|spare| (spare.block, spare.erased)).collect();
-        let mut tally = Tally { window, ..Tally::default() };
+        let mut tally = Tally { window: self.window(), ..Tally::default() };
         let mut whole = true;
         for block in 0..self.params.blocks {
             self.step(1);
@@ -39,6 +39,13 @@ impl<N: Nand> Check<'_, N> {
         }
         self.heads();
         whole.then_some(tally)
+    }
+
+    /// The window; after a clean unmount a cut may have hit the first blocks, which are erased again if so.
+    fn window(&self) -> BTreeMap<u32, bool> {
+        let doubted = if self.volume.clean { DOUBTED } else { 0 };
+        let window = self.volume.log.window.iter().enumerate();
+        window.map(|(place, spare)| (spare.block, spare.erased && place >= doubted)).collect()
     }
 
     fn block(&mut self, block: u32, usage: Usage, tally: &mut Tally) {

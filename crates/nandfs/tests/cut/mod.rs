@@ -6,6 +6,7 @@ pub mod image;
 pub mod player;
 pub mod probe;
 pub mod random;
+pub mod rebuild;
 pub mod runner;
 pub mod scenarios;
 pub mod shared;

@@ -74,7 +74,10 @@ impl<N: Nand> Player<N> {
         let kept = match &done {
             Err(error) if error.errno() == Errno::Io => return done,
             // The model never runs full.
-            Err(error) if error.errno() == Errno::NoSpace => Promise::Nothing,
+            Err(error) if error.errno() == Errno::NoSpace => {
+                assert!(step.may_need_space(), "{step:?}: {error}");
+                Promise::Nothing
+            }
             _ => {
                 let model = self.call_model(step);
                 assert_eq!(done.is_ok(), model.is_ok(), "{step:?}: {done:?}, the model {model:?}");

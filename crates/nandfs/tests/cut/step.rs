@@ -68,6 +68,16 @@ fn make(fs: &dyn FileSystem, path: &str, kind: FileKind) -> Result<()> {
 }
 
 impl Step {
+    /// Whether a full volume may refuse it: what keeps a promise or frees space it may not refuse.
+    pub fn may_need_space(&self) -> bool {
+        use Step::{Allocate, Chmod, Create, Link, Make, Rename, SetXattr, Truncate, Write};
+        matches!(
+            self,
+            Create(..) | Make(..) | Write(..) | Truncate(..) | Allocate(..) | Chmod(..) | SetXattr(..) | Link(..)
+                | Rename(..)
+        )
+    }
+
     /// Makes the call.
     pub fn apply(&self, fs: &dyn FileSystem, number: usize, held: &mut Held) -> Result<()> {
         let ino = |path: &str| resolve(fs, path).map(|attr| attr.ino);

@@ -26,7 +26,7 @@ pub fn sound(chip: &SimChip, when: &str) -> Outcome<()> {
     let report = check(chip.clone(), &mut |_, _| {}).map_err(|error| format!("check {when}: {error}"))?;
     match report.findings.as_slice() {
         [] => Ok(()),
-        findings => Err(format!("check {when}: {findings:?}")),
+        findings => Err(format!("check {when} (recovered: {}): {findings:?}", report.recovered)),
     }
 }
 
