@@ -29,7 +29,7 @@ core:
 # All tests; then the closing line of each test program once more, for those who read the end only.
 unit:
 	mkdir -p $(target)
-	cargo test --workspace 2>&1 | tee $(target)/test.log
+	cargo test --workspace --no-fail-fast 2>&1 | tee $(target)/test.log
 	@grep -E '^(SKIPPED|test result):' $(target)/test.log
 
 bench:
