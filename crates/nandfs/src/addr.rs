@@ -28,11 +28,11 @@ impl Addr {
 
     /// The inverse of [`Addr::to_u64`].
     pub(crate) fn from_u64(raw: u64) -> Addr {
-        let [a, b, c, d, e, f, g, h] = raw.to_le_bytes();
+        let [p0, p1, p2, p3, o0, o1, l0, l1] = raw.to_le_bytes();
         Addr {
-            page: u32::from_le_bytes([a, b, c, d]),
-            offset: u16::from_le_bytes([e, f]),
-            len: u16::from_le_bytes([g, h]),
+            page: u32::from_le_bytes([p0, p1, p2, p3]),
+            offset: u16::from_le_bytes([o0, o1]),
+            len: u16::from_le_bytes([l0, l1]),
         }
     }
 }

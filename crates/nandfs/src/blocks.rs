@@ -248,7 +248,7 @@ impl Blocks {
                 }
                 Event::Opened(block, head) => {
                     let change = |usage: &mut Usage| {
-                        (usage.state, usage.stamp, usage.head) = (State::Used, clock, head)
+                        (usage.state, usage.stamp, usage.head) = (State::Used, clock, head);
                     };
                     self.update(log, block, change)?;
                 }

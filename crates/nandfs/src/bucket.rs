@@ -55,6 +55,7 @@ pub(crate) fn used(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The place of a name; the outer `None` if the bucket is damaged.
+#[expect(clippy::option_option, reason = "damage and absence are different answers")]
 pub(crate) fn find<'a>(bytes: &'a [u8], name: &[u8]) -> Option<Option<(usize, Entry<'a>)>> {
     for entry in entries(bytes) {
         let found = entry?;

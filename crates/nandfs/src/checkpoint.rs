@@ -11,6 +11,7 @@ use crate::codec::len32;
 use crate::log::{META, Spare};
 use crate::nodes::ROOT;
 use crate::params::ANCHOR_BLOCKS;
+use crate::table::Page;
 use crate::volume::Volume;
 
 /// Words of the window kept free for what happens to it until the next checkpoint.
@@ -80,7 +81,7 @@ impl<N: Nand> Volume<N> {
     fn write_node_table(&mut self) -> Result<()> {
         self.nodes.table.absorb_overlay(&mut self.log)?;
         loop {
-            while let Some((level, index, desc, bytes)) = self.nodes.table.next_dirty(&mut self.log)? {
+            while let Some(Page { level, index, desc, bytes }) = self.nodes.table.next_dirty(&mut self.log)? {
                 let old = self.nodes.table.addr_of(&mut self.log, level, index)?;
                 self.release(old)?;
                 let addr = self.append(META, desc, &bytes)?;
@@ -112,7 +113,9 @@ impl<N: Nand> Volume<N> {
         }
         self.blocks.table.absorb_overlay(&mut self.log)?;
         loop {
-            while let Some((level, index, desc, bytes)) = self.blocks.table.next_dirty(&mut self.log)? {
+            while let Some(Page { level, index, desc, bytes }) =
+                self.blocks.table.next_dirty(&mut self.log)?
+            {
                 let old = self.blocks.table.addr_of(&mut self.log, level, index)?;
                 self.release(old)?;
                 let addr = self.append(META, desc, &bytes)?;

@@ -245,7 +245,9 @@ fn window_of(words: &[u32], params: &Params) -> Option<Vec<Spare>> {
 
 fn put_list<T>(out: &mut Vec<u8>, list: &[T], put: impl Fn(&mut Vec<u8>, &T)) {
     out.put_u16(len16(list.len()));
-    list.iter().for_each(|item| put(out, item));
+    for item in list {
+        put(out, item);
+    }
 }
 
 /// Height and topmost pages of a table; table pages have a fixed length.

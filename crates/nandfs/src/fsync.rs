@@ -53,7 +53,7 @@ impl<N: Nand> Volume<N> {
         if !core::mem::replace(&mut pending.synced, true) {
             self.recovery_reads += READS_TO_INODE;
         }
-        self.log.flash.flush().map(|()| ())
+        self.log.flash.flush()
     }
 
     /// True if the name of a new inode can only be told by a checkpoint.

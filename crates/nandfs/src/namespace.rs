@@ -54,11 +54,11 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn create_node(&mut self, dir: u32, name: &[u8], new: &NewNode<'_>) -> Result<u32> {
         self.check_new(dir, name)?;
         if new.kind == FileKind::Symlink {
-            match new.target.len() {
-                0 => return Err(Errno::Invalid.into()),
-                1..=4095 if !new.target.contains(&0) => {}
-                1..=4095 => return Err(Errno::Invalid.into()),
-                _ => return Err(Errno::NameTooLong.into()),
+            if new.target.len() > 4095 {
+                return Err(Errno::NameTooLong.into());
+            }
+            if new.target.is_empty() || new.target.contains(&0) {
+                return Err(Errno::Invalid.into());
             }
         }
         self.claim(u64::from(self.params.node) * 2)?;

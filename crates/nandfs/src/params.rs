@@ -70,7 +70,11 @@ impl Params {
             spare_descs,
             pages_per_block,
             blocks: geometry.blocks,
-            block: if payload / slots >= 4096 { 4096.max(payload / slots & !4095) } else { payload / slots },
+            block: if payload / slots >= 4096 {
+                4096.max((payload / slots) & !4095)
+            } else {
+                payload / slots
+            },
             slots,
             node: payload.min(NODE_BYTES_MAX),
         })

@@ -57,7 +57,7 @@ fn runs_of(slots: &[u32]) -> Vec<(u32, u16)> {
     for slot in slots {
         match runs.last_mut() {
             Some((start, count)) if start.wrapping_add(steps(*start) * u32::from(*count)) == *slot => {
-                *count += 1
+                *count += 1;
             }
             _ => runs.push((*slot, 1)),
         }

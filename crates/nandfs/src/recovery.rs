@@ -112,12 +112,11 @@ impl<N: Nand> Volume<N> {
         // A block whose first page was being programmed may look untouched: those next in order are erased again.
         let doubtful = last + self.log.head_count() + 1;
         for (place, (spare, new)) in seen.into_iter().enumerate() {
-            match new {
-                true => survey.touched.push(spare.block),
-                false => {
-                    let erased = spare.erased && place >= doubtful;
-                    survey.untouched.push(Spare { erased, ..spare });
-                }
+            if new {
+                survey.touched.push(spare.block);
+            } else {
+                let erased = spare.erased && place >= doubtful;
+                survey.untouched.push(Spare { erased, ..spare });
             }
         }
         Ok(survey)

@@ -21,6 +21,12 @@ use crate::tag::{ChunkKind, LogKind, Tag, desc};
 /// Blocks of the window that a checkpoint may have taken before its anchor was written.
 pub(crate) const DOUBTED: usize = 2;
 
+/// A block and a page in it.
+type Place = (u32, u32);
+
+/// Makes the bytes of a checkpoint, told which block is being left for another.
+pub(crate) type Encode<'a, N> = &'a mut dyn FnMut(&mut Log<N>, Option<u32>) -> Result<Vec<u8>, FsError>;
+
 /// Where the next anchor and the next checkpoint go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Roots {
@@ -98,7 +104,7 @@ fn anchors<N: Nand>(flash: &mut Flash<N>, params: &Params) -> Result<Vec<u32>, F
 pub(crate) fn find_anchor<N: Nand>(
     flash: &mut Flash<N>,
     params: &Params,
-) -> Result<Option<(Superblock, (u32, u32))>, FsError> {
+) -> Result<Option<(Superblock, Place)>, FsError> {
     for block in anchors(flash, params)? {
         if let Some(Newest { root, used, .. }) =
             newest_root(flash, params, block, LogKind::Anchor, Superblock::decode)?
@@ -136,7 +142,7 @@ impl Roots {
         log: &mut Log<N>,
         params: &Params,
         superblock: &mut Superblock,
-        encode: &mut dyn FnMut(&mut Log<N>, Option<u32>) -> Result<Vec<u8>, FsError>,
+        encode: Encode<'_, N>,
     ) -> Result<Option<u32>, FsError> {
         self.skip_torn(log, params)?;
         let (block, index) = self.checkpoint;

@@ -23,6 +23,14 @@ struct Cached {
     used: u64,
 }
 
+/// A page on its way to the log.
+pub(crate) struct Page {
+    pub(crate) level: u8,
+    pub(crate) index: u32,
+    pub(crate) desc: Desc,
+    pub(crate) bytes: Vec<u8>,
+}
+
 /// A table of entries of `E` bytes; entries never set are all zeros.
 pub(crate) struct Table<const E: usize> {
     kind: ChunkKind,
@@ -64,13 +72,12 @@ impl<const E: usize> Table<E> {
 
     /// Entries that `height` levels hold.
     fn reach(&self, height: u8) -> u64 {
-        match height {
-            0 => 0,
-            _ => {
-                let under_root = u64::from(self.per_leaf())
-                    * u64::from(self.per_inner()).saturating_pow(u32::from(height) - 1);
-                under_root.saturating_mul(self.roots.len() as u64)
-            }
+        if height == 0 {
+            0
+        } else {
+            let under_root = u64::from(self.per_leaf())
+                * u64::from(self.per_inner()).saturating_pow(u32::from(height) - 1);
+            under_root.saturating_mul(self.roots.len() as u64)
         }
     }
 
@@ -259,14 +266,11 @@ impl<const E: usize> Table<E> {
     }
 
     /// The next page to write, lowest level first, with its bytes and the address it had.
-    pub(crate) fn next_dirty<N: Nand>(
-        &mut self,
-        log: &mut Log<N>,
-    ) -> Result<Option<(u8, u32, Desc, Vec<u8>)>, FsError> {
+    pub(crate) fn next_dirty<N: Nand>(&mut self, log: &mut Log<N>) -> Result<Option<Page>, FsError> {
         let Some((level, index)) = self.dirty.pop_first() else { return Ok(None) };
         let desc = self.desc(level, index);
         let bytes = self.page_or_new(log, level, index)?.map(|bytes| bytes.clone()).unwrap_or_default();
-        Ok(Some((level, index, desc, bytes)))
+        Ok(Some(Page { level, index, desc, bytes }))
     }
 
     /// True if pages wait to be written.

@@ -23,6 +23,7 @@ use crate::tag::{ChunkKind, Desc};
 use pumice_vfs::Clock;
 
 /// What happened to an inode since the last checkpoint, as far as fsync must know.
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Pending {
     /// Something changed that the tags of data written by fsync do not tell.

@@ -4,12 +4,12 @@ use pumice_media::{ChipSpec, Nand, NandStats, SimChip};
 use pumice_nandfs::{FormatOptions, MountOptions, NandFs, format};
 use pumice_vfs::{FileKind, FileSystem, Ino, NewNode, Timestamp};
 
-pub type Fs = NandFs<SimChip>;
+pub(crate) type Fs = NandFs<SimChip>;
 
 /// What the command gives a mount when nothing else is asked for.
-pub const CACHE: usize = 8 << 20;
+pub(crate) const CACHE: usize = 8 << 20;
 
-pub fn spec(name: &str, bytes: Option<u64>) -> ChipSpec {
+pub(crate) fn spec(name: &str, bytes: Option<u64>) -> ChipSpec {
     let spec = ChipSpec::named(name).unwrap();
     match bytes {
         Some(bytes) => spec.with_size(bytes).unwrap(),
@@ -17,48 +17,48 @@ pub fn spec(name: &str, bytes: Option<u64>) -> ChipSpec {
     }
 }
 
-pub fn formatted(name: &str, bytes: Option<u64>) -> SimChip {
+pub(crate) fn formatted(name: &str, bytes: Option<u64>) -> SimChip {
     let mut chip = SimChip::new(&spec(name, bytes));
     let options = FormatOptions { uuid: *b"figures.figures.", erased: true, ..FormatOptions::default() };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
     chip
 }
 
-pub fn mount_with(chip: SimChip, cache_bytes: usize) -> Fs {
+pub(crate) fn mount_with(chip: SimChip, cache_bytes: usize) -> Fs {
     let clock = Box::new(|| Timestamp { seconds: 1_700_000_000, nanos: 5 });
     NandFs::mount(chip, MountOptions { read_only: false, cache_bytes, clock }).unwrap()
 }
 
-pub fn mount(chip: SimChip) -> Fs {
+pub(crate) fn mount(chip: SimChip) -> Fs {
     mount_with(chip, CACHE)
 }
 
 /// What mounting costs the chip.
-pub fn mount_cost(chip: SimChip) -> (Fs, NandStats) {
+pub(crate) fn mount_cost(chip: SimChip) -> (Fs, NandStats) {
     let before = chip.stats();
     let fs = mount(chip);
     let cost = fs.stats().unwrap() - before;
     (fs, cost)
 }
 
-pub fn reads(stats: NandStats) -> u64 {
+pub(crate) fn reads(stats: NandStats) -> u64 {
     stats.page_reads + stats.spare_reads
 }
 
-pub fn create(fs: &Fs, name: &str) -> Ino {
+pub(crate) fn create(fs: &Fs, name: &str) -> Ino {
     let node = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, gid: 0, rdev: 0, target: b"" };
     fs.create(Ino::ROOT, name.as_bytes(), &node).unwrap().ino
 }
 
 /// Bytes that do not compress.
-pub fn noise(bytes: usize, seed: u64) -> Vec<u8> {
+pub(crate) fn noise(bytes: usize, seed: u64) -> Vec<u8> {
     let mut data = vec![0; bytes];
     fastrand::Rng::with_seed(seed).fill(&mut data);
     data
 }
 
 /// Counts what the chip does while `work` runs.
-pub fn during(fs: &Fs, work: impl FnOnce()) -> NandStats {
+pub(crate) fn during(fs: &Fs, work: impl FnOnce()) -> NandStats {
     let before = fs.stats().unwrap();
     work();
     fs.stats().unwrap() - before

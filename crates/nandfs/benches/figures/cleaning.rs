@@ -8,7 +8,7 @@ use crate::chip::{create, during, formatted, mount, noise, spec};
 
 const CHIP: &str = "slc-2k-2g";
 
-pub fn figures() -> Vec<Figure> {
+pub(crate) fn figures() -> Vec<Figure> {
     let mut figures = Vec::new();
     for (share, bound) in [(66, 2.1), (77, 2.9), (87, 5.0)] {
         figures.push(Figure::at_most(

@@ -5,7 +5,7 @@ use pumice_vfs::FileSystem;
 use crate::Figure;
 use crate::chip::{create, during, formatted, mount, noise, spec};
 
-pub fn figures() -> Vec<Figure> {
+pub(crate) fn figures() -> Vec<Figure> {
     let mut figures = vec![append_4k("scaleffs-256m"), append_4k("slc-2k-2g")];
     figures.extend(append_300());
     figures.extend(overwrite());

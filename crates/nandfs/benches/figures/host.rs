@@ -7,7 +7,7 @@ use pumice_vfs::FileSystem;
 use crate::Figure;
 use crate::chip::{create, formatted, mount, noise};
 
-pub fn figures() -> Vec<Figure> {
+pub(crate) fn figures() -> Vec<Figure> {
     const BYTES: u64 = 1 << 30;
     let fs = mount(formatted("slc-2k-2g", Some(BYTES + BYTES / 4)));
     let ino = create(&fs, "stream");

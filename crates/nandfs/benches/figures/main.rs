@@ -6,6 +6,7 @@
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
     reason = "a program that prints a table, and stops at the first thing that goes wrong"
 )]
 
@@ -80,7 +81,9 @@ fn main() {
         let wanted =
             if chosen.is_empty() { is_quick || !quick } else { chosen.iter().any(|word| *word == name) };
         if wanted {
-            run().iter().for_each(|figure| println!("{}", figure.row()));
+            for figure in run() {
+                println!("{}", figure.row());
+            }
         }
     }
 }

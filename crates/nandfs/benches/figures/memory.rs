@@ -14,7 +14,7 @@ static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 /// The system's heap, with what is live counted.
-pub struct Counting;
+pub(crate) struct Counting;
 
 #[expect(
     unsafe_code,
@@ -58,7 +58,7 @@ fn besides_cache(chip: SimChip, files: u32) -> f64 {
     (peak - before).saturating_sub(BUDGET) as f64 / 1024.0
 }
 
-pub fn figures() -> Vec<Figure> {
+pub(crate) fn figures() -> Vec<Figure> {
     let small = besides_cache(filled(256 << 20, 100_000), 100_000);
     let large = besides_cache(filled(64 << 30, 1_000_000), 1_000_000);
     vec![

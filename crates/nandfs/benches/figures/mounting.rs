@@ -16,7 +16,7 @@ fn filled(bytes: u64, files: u32) -> SimChip {
     fs.unmount().unwrap()
 }
 
-pub fn figures() -> Vec<Figure> {
+pub(crate) fn figures() -> Vec<Figure> {
     let mut times = Vec::new();
     let mut counts = Vec::new();
     for bytes in [GIB / 4, GIB, 16 * GIB, 64 * GIB] {
@@ -75,7 +75,7 @@ fn cut_off(name: &str, bytes: u64, fill: u64) -> SimChip {
     fs.abandon().unwrap()
 }
 
-pub fn after_cut() -> Vec<Figure> {
+pub(crate) fn after_cut() -> Vec<Figure> {
     let (_, small) = mount_cost(cut_off("scaleffs-256m", GIB / 4, 155 << 20));
     let chip = cut_off("slc-2k-2g", GIB, GIB / 10 * 7);
     let before = chip.stats();

@@ -49,12 +49,14 @@ impl PostMark<'_> {
     }
 
     fn run(&mut self) {
-        (0..500).for_each(|_| self.create());
+        for _ in 0..500 {
+            self.create();
+        }
         for _ in 0..1000 {
             if self.rng.bool() {
-                self.read()
+                self.read();
             } else {
-                self.append()
+                self.append();
             }
             if self.rng.bool() { self.create() } else { self.delete() }
         }
@@ -65,7 +67,7 @@ impl PostMark<'_> {
     }
 }
 
-pub fn figures() -> Vec<Figure> {
+pub(crate) fn figures() -> Vec<Figure> {
     let fs = mount(formatted("k9s1208", None));
     let mut run = PostMark { fs: &fs, rng: Rng::with_seed(42), files: Vec::new(), made: 0 };
     let did = during(&fs, || run.run());

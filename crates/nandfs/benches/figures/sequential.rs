@@ -8,7 +8,7 @@ use crate::chip::{create, during, formatted, mount, mount_cost, noise, reads, sp
 const FILES: usize = 31;
 const FILE: usize = 5_000_000;
 
-pub fn figures() -> Vec<Figure> {
+pub(crate) fn figures() -> Vec<Figure> {
     let spec = spec("scaleffs-256m", None);
     let (page, timing) = (spec.geometry().page_bytes as usize, spec.timing());
     let floor = (FILES * FILE.div_ceil(page)) as f64;

@@ -5,7 +5,7 @@ use pumice_vfs::{FileSystem, Ino};
 use crate::Figure;
 use crate::chip::{create, during, formatted, mount, noise, reads};
 
-pub fn figures() -> Vec<Figure> {
+pub(crate) fn figures() -> Vec<Figure> {
     const FILES: u64 = 5000;
     let fs = mount(formatted("slc-2k-2g", None));
     let did = during(&fs, || {

@@ -1,12 +1,16 @@
 //! Chips and mounts that the tests share.
-#![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "each test binary uses a part, and stops at the first surprise"
+)]
 
 use pumice_media::{ChipSpec, SimChip};
 use pumice_nandfs::{FormatOptions, MountOptions, NandFs, format};
 use pumice_vfs::{Clock, Timestamp};
 
 /// Chips of every layout: ganged small pages, tag in the page, one block in a page, several, and odd shapes.
-pub const GEOMETRIES: [&str; 7] = [
+pub(crate) const GEOMETRIES: [&str; 7] = [
     "512+16:32:1024",
     "2048+64:64:128",
     "2048+64:16:96",
@@ -16,18 +20,18 @@ pub const GEOMETRIES: [&str; 7] = [
     "1024+32:64:256",
 ];
 
-pub fn blank(geometry: &str) -> SimChip {
+pub(crate) fn blank(geometry: &str) -> SimChip {
     SimChip::new(&spec(geometry))
 }
 
-pub fn spec(geometry: &str) -> ChipSpec {
+pub(crate) fn spec(geometry: &str) -> ChipSpec {
     match geometry.split_once(':') {
         Some(_) => ChipSpec::parse_geometry(geometry).unwrap(),
         None => ChipSpec::named(geometry).unwrap(),
     }
 }
 
-pub fn formatted(geometry: &str, created: Timestamp) -> SimChip {
+pub(crate) fn formatted(geometry: &str, created: Timestamp) -> SimChip {
     let mut chip = blank(geometry);
     let options =
         FormatOptions { uuid: *b"0123456789abcdef", created, erased: true, ..FormatOptions::default() };
@@ -35,7 +39,7 @@ pub fn formatted(geometry: &str, created: Timestamp) -> SimChip {
     chip
 }
 
-pub fn mount(chip: SimChip, clock: Clock) -> NandFs<SimChip> {
+pub(crate) fn mount(chip: SimChip, clock: Clock) -> NandFs<SimChip> {
     let options = MountOptions { read_only: false, cache_bytes: 1 << 20, clock };
     NandFs::mount(chip, options).unwrap()
 }
