@@ -84,6 +84,9 @@ mod tests {
     #[test]
     fn a_wrong_name_is_named() {
         let error = "Greedy".parse::<VictimPolicy>().unwrap_err();
-        assert_eq!(error.to_string(), r#"unknown victim policy "Greedy" (known: greedy cost-benefit root-age)"#);
+        assert_eq!(
+            error.to_string(),
+            r#"unknown victim policy "Greedy" (known: greedy cost-benefit root-age)"#
+        );
     }
 }
