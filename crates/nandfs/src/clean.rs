@@ -1,6 +1,6 @@
 //! Room: cleaning blocks for their dead space, and checkpoints in time.
 
-use pumice_cleaning::{Placement, RootAge};
+use pumice_cleaning::{Greedy, Placement, RootAge};
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
@@ -12,8 +12,9 @@ use crate::params::ANCHOR_BLOCKS;
 use crate::tag::{ChunkKind, Desc};
 use crate::volume::Volume;
 
-/// Blocks that cleaning may take at the least: one for data, one for nodes, one for the checkpoint page.
-const LEAN_BLOCKS: u32 = 3;
+/// Blocks that cleaning may take at the least, besides those of the checkpoint after it: one for survivors, one
+/// for the checkpoint page.
+const LEAN_BLOCKS: u32 = 2;
 
 /// Checkpoints that making room may take: each frees what was cleaned before it.
 const ROUNDS: u32 = 32;
@@ -112,7 +113,7 @@ impl<N: Nand> Volume<N> {
     fn clean_up_to_stock(&mut self) -> Result<()> {
         // Wrong counts in the block table must not keep it here forever.
         for _ in 0..self.params.blocks {
-            let short = self.supply() < self.stock();
+            let short = self.supply() < self.stock() || !self.log.flash.tired.is_empty();
             let room = len32(self.log.window.len()) > self.blocks_needed();
             if !short || !room || !self.clean_one()? {
                 break;
@@ -143,11 +144,17 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn clean_one(&mut self) -> Result<bool> {
         if let Some(block) = self.urgent()? {
             self.evacuate(block)?;
+            // Reading it has called it tired again; what is left there cannot be read.
+            self.log.flash.tired.retain(|tired| *tired != block);
             return Ok(true);
         }
         self.feed_pool()?;
         let clock = self.blocks.clock;
-        let Some((block, _)) = self.blocks.pool.take_best(&RootAge, clock) else { return Ok(false) };
+        let best = match self.lean {
+            true => self.blocks.pool.take_best(&Greedy, clock),
+            false => self.blocks.pool.take_best(&RootAge, clock),
+        };
+        let Some((block, _)) = best else { return Ok(false) };
         let usage = self.blocks.get(&mut self.log, block)?;
         self.evacuate(block)?;
         let class = Volume::<N>::class_of_head(usage.head);

@@ -143,16 +143,20 @@ impl Roots {
         if index < params.pages_per_block {
             let bytes = encode(log, None)?;
             self.checkpoint = (block, index + 1);
-            if put(log, params, params.page(block, index), LogKind::Checkpoint, &bytes)? {
+            let put = put(log, params, params.page(block, index), LogKind::Checkpoint, &bytes)?;
+            if put == Put::Held {
                 return Ok(None);
             }
-            log.report_failing(block);
+            // A page that did not hold was touched by a power cut: the block itself is good.
+            if put == Put::Failed {
+                log.report_failing(block);
+            }
         }
         let old = superblock.checkpoint_block;
         loop {
             let block = log.take_block(ROOT_HEAD.into())?;
             let bytes = encode(log, Some(old))?;
-            if put(log, params, params.page(block, 0), LogKind::Checkpoint, &bytes)? {
+            if put(log, params, params.page(block, 0), LogKind::Checkpoint, &bytes)? == Put::Held {
                 superblock.checkpoint_block = block;
                 self.checkpoint = (block, 1);
                 break;
@@ -191,7 +195,7 @@ impl Roots {
         let (block, index) = self.anchor;
         self.anchor = (block, index + 1);
         if index < params.pages_per_block
-            && put(log, params, params.page(block, index), LogKind::Anchor, &bytes)?
+            && put(log, params, params.page(block, index), LogKind::Anchor, &bytes)? == Put::Held
         {
             return Ok(());
         }
@@ -208,7 +212,7 @@ impl Roots {
                 }
                 Err(error) => return Err(device(error)),
             }
-            if put(log, params, params.page(next, 0), LogKind::Anchor, &bytes)? {
+            if put(log, params, params.page(next, 0), LogKind::Anchor, &bytes)? == Put::Held {
                 self.anchor = (next, 1);
                 return Ok(());
             }
@@ -228,14 +232,24 @@ impl Roots {
     }
 }
 
-/// Programs a root page and reads it back; false if it failed or did not hold.
+/// What became of a root page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Put {
+    Held,
+    /// The chip says that the program failed.
+    Failed,
+    /// It cannot be read back.
+    Lost,
+}
+
+/// Programs a root page and reads it back.
 fn put<N: Nand>(
     log: &mut Log<N>,
     params: &Params,
     page: u32,
     kind: LogKind,
     bytes: &[u8],
-) -> Result<bool, FsError> {
+) -> Result<Put, FsError> {
     let tag =
         Tag { log: kind, seq: log.seq, commit: None, descs: vec![desc(ChunkKind::Root, 0, 0, bytes.len())] };
     let mut payload = vec![0; params.payload as usize];
@@ -245,8 +259,9 @@ fn put<N: Nand>(
     place.copy_from_slice(bytes);
     log.seq += 1;
     match log.flash.program(page, &tag, &mut payload) {
-        Ok(()) => Ok(log.flash.read(page).is_ok()),
-        Err(NandError::ProgramFailed(_)) => Ok(false),
+        Ok(()) if log.flash.read(page).is_ok() => Ok(Put::Held),
+        Ok(()) => Ok(Put::Lost),
+        Err(NandError::ProgramFailed(_)) => Ok(Put::Failed),
         Err(error) => Err(device(error)),
     }
 }

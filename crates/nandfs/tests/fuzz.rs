@@ -1,4 +1,5 @@
 //! A bounded, seeded run of the fuzzer.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failure is what the fuzzer looks for")]
 
 #[path = "common/fuzz.rs"]
 mod harness;
@@ -52,7 +53,7 @@ fn case(image: &(SimChip, Catalogue), seed: u64) -> Result<(), String> {
 
 /// Cases for each image; `PUMICE_FUZZ_CASES` asks for more.
 fn cases() -> u64 {
-    std::env::var("PUMICE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
+    std::env::var("PUMICE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(150)
 }
 
 #[test]
@@ -63,12 +64,12 @@ fn parsers_take_anything() {
         if seed % 3 == 0 {
             bytes[1] = 1 + u8::try_from(seed % 2).unwrap();
         }
-        watch_parsers(bytes).unwrap_or_else(|words| panic!("seed {seed}: {words}"));
+        watch_parsers(&bytes).unwrap_or_else(|words| panic!("seed {seed}: {words}"));
     }
 }
 
-fn watch_parsers(bytes: Vec<u8>) -> Result<(), String> {
-    std::panic::catch_unwind(|| parsers(&bytes)).map_err(|_| "a parser panics".into())
+fn watch_parsers(bytes: &[u8]) -> Result<(), String> {
+    std::panic::catch_unwind(|| parsers(bytes)).map_err(|_| "a parser panics".into())
 }
 
 #[test]
@@ -86,6 +87,16 @@ fn damaged_volumes_neither_panic_nor_hang() {
         }
     }
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
+    // Images and all: what a damaged size asks for must not be had.
+    assert!(most_memory() < 1 << 30, "the run took {} bytes", most_memory());
+}
+
+/// The most memory that the process has had so far, in bytes; 0 where the system does not tell.
+fn most_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
 }
 
 #[test]

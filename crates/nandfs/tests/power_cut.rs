@@ -6,7 +6,7 @@ mod cut;
 use cut::runner::cut_everywhere;
 
 /// Operations of a scenario that are cut, in each mode; those left out are spread evenly.
-const BUDGET: u64 = 150;
+const BUDGET: u64 = 100;
 
 macro_rules! scenarios {
     ($($test:ident: $scenario:literal on $($chip:literal),+;)*) => {

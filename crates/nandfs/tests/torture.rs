@@ -1,5 +1,8 @@
 //! Random calls, the power cut at random operations, again and again on the same chip. A run is told by its seed:
 //! `PUMICE_TORTURE=seed` runs that one alone, `PUMICE_TORTURE_ROUNDS` sets how many lives each chip has.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the seed replays a run")]
 
 mod cut;
 
@@ -79,7 +82,8 @@ fn torture(seed: u64) {
         sound(&shared.copy(), "after the cut").unwrap_or_else(|what| panic!("{name}, life {round}: {what}"));
         let fs = remount(&mut random, &shared, &clock);
         shared.0.borrow_mut().faults_mut().power_cut = None;
-        let found = Image::take(&fs, &Image::default()).unwrap_or_else(|e| panic!("{name}, life {round}: {e}"));
+        let found =
+            Image::take(&fs, &Image::default()).unwrap_or_else(|e| panic!("{name}, life {round}: {e}"));
         let judged = notes.history.borrow().judge(&found, notes.promise.get());
         judged.unwrap_or_else(|what| panic!("{name}, life {round}: {what}"));
         assert_eq!(shared.stats().violations, 0, "{name}, life {round}: a rule of the chip was broken");
@@ -87,6 +91,8 @@ fn torture(seed: u64) {
         player = Player::of(fs, model, clock.clone(), calls as usize);
         found.compare(player.notes.history.borrow().last()).unwrap();
     }
+    let info = player.fs.as_ref().unwrap().info().unwrap();
+    assert_eq!(info.bad_blocks, 0, "{name}: power cuts wear no block out");
     eprintln!("TORTURE seed {seed} on {name}: {calls} calls");
 }
 

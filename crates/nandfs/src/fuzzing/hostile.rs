@@ -149,7 +149,7 @@ fn lie_in_lists(checkpoint: &mut Checkpoint, params: &Params, choices: &mut Choi
         9 => checkpoint.node_journal.push((number, (u64::from(block) << choices.below(24)).to_le_bytes())),
         10 => {
             if let Some((_, usage)) = checkpoint.block_journal.get_mut(entry) {
-                usage.iter_mut().for_each(|byte| *byte ^= 0xff);
+                *usage = usage.map(|byte| !byte);
             }
         }
         _ => {}

@@ -1,6 +1,7 @@
 //! What fuzzers do, in three depths: bytes into the parsers, damaged images into the reader and the writer, operations
 //! into the writer until the power is cut. Shared by the bounded run of `tests/fuzz.rs` and by the targets in `fuzz/`.
 #![allow(dead_code, unreachable_pub, reason = "each user takes a part")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failure is what the fuzzer looks for")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -178,7 +179,7 @@ pub fn populated(geometry: &str, uuid: [u8; 16], clean: bool) -> SimChip {
         return watched.unmount().unwrap();
     }
     let late = create(small, "late", FileKind::File, b"");
-    fs.write(late, 0, &[3; 20_000]).unwrap();
+    fs.write(late, 0, &vec![3; 20_000]).unwrap();
     fs.fsync(late, false).unwrap();
     fs.write(late, 300 * block, &[4; 100]).unwrap();
     fs.fsync(late, false).unwrap();
@@ -382,12 +383,12 @@ fn run(watched: &Watched, model: &MemFs, choices: &mut Choices<'_>, promises: &m
             Err(error) if error.errno() == Errno::Io => return,
             answer => assert_eq!(answer.map_err(|e| e.errno()), model_answer.map_err(|e| e.errno())),
         }
-        let promised: Vec<Vec<u8>> = match kind {
+        let names: Vec<Vec<u8>> = match kind {
             7 => (0..8).map(|n| format!("{n}").into_bytes()).collect(),
             8.. => vec![name],
             _ => continue,
         };
-        for name in promised {
+        for name in names {
             if let Ok(attr) = model.lookup(Ino::ROOT, &name) {
                 promises.insert(name, read_whole(model, attr.ino));
             }

@@ -127,7 +127,8 @@ fn difference(found: &Attr, want: &Attr) -> String {
         format!("{attr:#?}").replace("{\n        ", "").split("\n    ").map(str::to_string).collect()
     };
     let pairs = fields(found).into_iter().zip(fields(want)).filter(|(a, b)| a != b);
-    pairs.map(|(a, b)| format!("{} want {}", a.replace('\n', ""), b.replace('\n', ""))).collect()
+    let lines = pairs.map(|(a, b)| format!("{} want {}", a.replace('\n', ""), b.replace('\n', "")));
+    lines.collect::<Vec<_>>().join(" ")
 }
 
 fn comparable(ino: Ino, attr: Attr) -> Attr {

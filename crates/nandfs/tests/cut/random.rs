@@ -49,11 +49,9 @@ impl Random {
             48..52 => Step::Write(self.path(), self.below(size), 1 + self.small(WRITE_MAX)),
             52..56 => Step::Truncate(self.path(), self.below(size)),
             56..60 => {
-                let mode = [
-                    SpaceMode::Reserve { keep_size },
-                    SpaceMode::PunchHole,
-                    SpaceMode::Zero { keep_size },
-                ][self.below(3) as usize];
+                let mode =
+                    [SpaceMode::Reserve { keep_size }, SpaceMode::PunchHole, SpaceMode::Zero { keep_size }]
+                        [self.below(3) as usize];
                 Step::Allocate(self.path(), mode, self.below(size), 1 + self.below(size / 4))
             }
             60..62 => Step::Chmod(self.any(), 0o600 + self.small(0o100)),

@@ -148,8 +148,7 @@ fn cut_recovery(id: &str, notes: &Notes, chip: SimChip) -> u64 {
     if let Err(error) = mount(Probe::new(chip, hook), &TestClock::new()) {
         panic!("PUMICE_CUT={id}: {error}");
     }
-    let cuts = again.borrow().cuts;
-    cuts
+    again.borrow().cuts
 }
 
 struct Again {

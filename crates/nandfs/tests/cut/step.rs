@@ -73,7 +73,14 @@ impl Step {
         use Step::{Allocate, Chmod, Create, Link, Make, Rename, SetXattr, Truncate, Write};
         matches!(
             self,
-            Create(..) | Make(..) | Write(..) | Truncate(..) | Allocate(..) | Chmod(..) | SetXattr(..) | Link(..)
+            Create(..)
+                | Make(..)
+                | Write(..)
+                | Truncate(..)
+                | Allocate(..)
+                | Chmod(..)
+                | SetXattr(..)
+                | Link(..)
                 | Rename(..)
         )
     }
