@@ -29,8 +29,11 @@ core:
 # All tests; then the closing line of each test program once more, for those who read the end only.
 unit:
 	mkdir -p $(target)
-	cargo test --workspace --no-fail-fast 2>&1 | tee $(target)/test.log
-	@grep -E '^(SKIPPED|test result):' $(target)/test.log
+	@status=0; \
+	echo cargo test --workspace --no-fail-fast; \
+	cargo test --workspace --no-fail-fast 2>&1 | tee $(target)/test.log || status=$$?; \
+	grep -E '^(SKIPPED|test result):' $(target)/test.log || true; \
+	exit $$status
 
 bench:
 	cargo bench -p pumice-nandfs --bench figures
