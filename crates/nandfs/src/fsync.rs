@@ -28,14 +28,14 @@ impl<N: Nand> Volume<N> {
             return self.sync_all();
         }
         self.make_room()?;
-        let mut wrote = false;
-        while let Some((owner, index)) = self.cache.next_dirty((ino, 0)) {
-            if owner != ino {
-                break;
+        let wrote = match self.write_synced(ino) {
+            Ok(wrote) => wrote,
+            Err(error) => {
+                // What was written so far carries no mark: the next fsync has to tell of it by the nodes.
+                self.pend(ino).unlogged = true;
+                return Err(error);
             }
-            self.write_back(ino, index, true)?;
-            wrote = true;
-        }
+        };
         let time = self.inode(ino)?.mtime;
         // Making room may have made a checkpoint, writing may have found more to tell: look again.
         let pending = self.pending.get(&ino).copied().unwrap_or_default();
@@ -44,6 +44,8 @@ impl<N: Nand> Volume<N> {
             self.program_data_of(ino)?;
             self.commit_nodes(ino)?;
         } else if wrote {
+            // Until the mark is there, the nodes have to tell.
+            self.pend(ino).unlogged = true;
             self.program(SYNC, Some(time))?;
         } else {
             return Ok(());
@@ -54,6 +56,21 @@ impl<N: Nand> Volume<N> {
             self.recovery_reads += READS_TO_INODE;
         }
         self.log.flash.flush()
+    }
+
+    /// Writes the changed blocks of an inode; false if there were none.
+    fn write_synced(&mut self, ino: u32) -> Result<bool> {
+        // An fsync that failed may have left blocks of another inode: a mark counts for one inode's page.
+        self.program(SYNC, None)?;
+        let mut wrote = false;
+        while let Some((owner, index)) = self.cache.next_dirty((ino, 0)) {
+            if owner != ino {
+                break;
+            }
+            self.write_back(ino, index, true)?;
+            wrote = true;
+        }
+        Ok(wrote)
     }
 
     /// True if the name of a new inode can only be told by a checkpoint.
