@@ -68,7 +68,7 @@ impl<N: Nand> Volume<N> {
         }
         if len32(self.log.window.len()) < self.blocks_needed() {
             // What waits in memory has to be written anyway: perhaps the checkpoint can wait then.
-            self.write_back_files()?;
+            self.write_back_all()?;
         }
         self.clean_up_to_stock()?;
         for _ in 0..ROUNDS {
@@ -98,11 +98,6 @@ impl<N: Nand> Volume<N> {
     fn spill_cache(&mut self) -> Result<()> {
         let target = self.budget / 2;
         self.write_back_from((0, 0), |volume, _| volume.cache.dirty_bytes() <= target, false)
-    }
-
-    /// Writes all changed blocks of files to the log.
-    fn write_back_files(&mut self) -> Result<()> {
-        self.write_back_from((0, 0), |_, _| false, false)
     }
 
     fn supply(&self) -> u32 {
