@@ -14,7 +14,11 @@ use tempfile::TempDir;
 /// How long a mount may take to come or to go.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A directory under `target/` with the file `image` and the directory `mnt` in it.
+/// Where the benches stand, wherever the checkout is: paths in a mount have to be short, because the address
+/// of a socket holds 108 bytes.
+const GROUND: &str = "/tmp";
+
+/// A directory with the file `image` and the directory `mnt` in it.
 pub(crate) struct Bench {
     place: TempDir,
     child: Option<Child>,
@@ -27,7 +31,7 @@ impl Bench {
         if !can_mount() {
             return None;
         }
-        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let place = tempfile::tempdir_in(GROUND).unwrap();
         // Other users have to get through it.
         fs::set_permissions(place.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         fs::create_dir(place.path().join("mnt")).unwrap();
