@@ -28,6 +28,8 @@ pub fn built(package: &str, binary: &str) -> Result<PathBuf, Failure> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
     let mut build = Command::new(cargo);
     build.args(["build", "--locked", "--target", TARGET, "--package", package, "--bin", binary]);
+    // Debugging information would only fill the guest's memory.
+    build.args(["--config", "profile.dev.debug=false", "--config", "profile.dev.strip=true"]);
     build.arg("--message-format=json-render-diagnostics").arg("--manifest-path").arg(manifest);
     let messages = output(&mut build)?;
     let messages = String::from_utf8_lossy(&messages);

@@ -7,6 +7,7 @@
 mod acl;
 mod fsx;
 mod mounting;
+mod ordinary_user;
 mod pjdfstest;
 mod power;
 mod real_tree;
