@@ -83,7 +83,9 @@ impl Initramfs {
     fn write(&self, name: &str, text: &str) -> Result<(), Failure> {
         let path = self.stage.path().join(name);
         let written = fs::write(&path, text);
-        written.and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755))).map_err(about(name))
+        written
+            .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)))
+            .map_err(about(name))
     }
 
     fn link(&self, target: &str, name: &str) -> Result<(), Failure> {

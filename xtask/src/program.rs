@@ -29,7 +29,7 @@ pub fn built(package: &str, binary: &str) -> Result<PathBuf, Failure> {
     let mut build = Command::new(cargo);
     build.args(["build", "--locked", "--target", TARGET, "--package", package, "--bin", binary]);
     // Debugging information would only fill the guest's memory.
-    build.args(["--config", "profile.dev.debug=false", "--config", "profile.dev.strip=true"]);
+    build.args(["--config", "profile.dev.strip=true"]);
     build.arg("--message-format=json-render-diagnostics").arg("--manifest-path").arg(manifest);
     let messages = output(&mut build)?;
     let messages = String::from_utf8_lossy(&messages);

@@ -43,7 +43,8 @@ fn files(dir: &Path, ending: &str) -> Vec<(PathBuf, String)> {
 }
 
 fn sources() -> Vec<(PathBuf, String)> {
-    let all = files(&root().join("crates"), ".rs");
+    let mut all = files(&root().join("crates"), ".rs");
+    all.extend(files(&root().join("xtask"), ".rs"));
     assert!(all.len() > 50, "sources are looked for in the wrong place");
     all
 }

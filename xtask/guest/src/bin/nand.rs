@@ -112,7 +112,11 @@ fn contract(device: &str, chip: &mut MtdChip, shape: &str, free: u32) -> Outcome
     gaps_are_allowed(chip, BlockId(2))?;
     neighbours_are_spared(chip, BlockId(3))?;
     rules(chip)?;
-    same("a second writer is refused", &matches!(MtdChip::open(device, false), Err(MediaError::Busy(_))), &true)
+    same(
+        "a second writer is refused",
+        &matches!(MtdChip::open(device, false), Err(MediaError::Busy(_))),
+        &true,
+    )
 }
 
 /// Erases a block, programs all its pages, reads them, and erases it again.
