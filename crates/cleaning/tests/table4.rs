@@ -11,7 +11,7 @@ mod common;
 use common::Access;
 use pumice_cleaning::{
     ByHeat, BySegment, Cat, CostBenefitWritten, Geometry, Greedy, OneLog, Params, Placement, SegmentView,
-    Selector, Sim, Stats, Victim,
+    Selector, Sim, Stats,
     select::{ByChange, Cells},
     wear::Fifo,
 };
