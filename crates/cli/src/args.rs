@@ -6,7 +6,9 @@ use crate::{
     context::Context,
     failure::{Outcome, code},
     size,
-    verbs::{cat, chips, df, fsck, get, info, ln, ls, mkdir, mkfs, mount, mv, nand, put, rm, stat, tree},
+    verbs::{
+        cat, chips, df, fsck, get, info, ln, ls, mkdir, mkfs, mount, mv, nand, put, rm, sim, stat, tree,
+    },
 };
 
 /// Flash file systems in user space
@@ -94,6 +96,7 @@ pub(crate) enum Verb {
     Chips(chips::Args),
     #[command(subcommand)]
     Nand(nand::Verb),
+    Sim(Box<sim::Args>),
 }
 
 impl Verb {
@@ -117,6 +120,7 @@ impl Verb {
             Verb::Fsck(args) => return args.run(context),
             Verb::Chips(args) => args.run(),
             Verb::Nand(verb) => verb.run(context),
+            Verb::Sim(args) => args.run(),
         }
         .map(|()| 0)
     }

@@ -7,7 +7,7 @@ use std::{env, fs, path::Path};
 
 use common::World;
 
-const VERBS: [&str; 23] = [
+const VERBS: [&str; 24] = [
     "",
     "mkfs",
     "mount",
@@ -25,6 +25,7 @@ const VERBS: [&str; 23] = [
     "df",
     "fsck",
     "chips",
+    "sim",
     "nand",
     "nand create",
     "nand import",

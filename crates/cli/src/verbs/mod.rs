@@ -15,6 +15,7 @@ pub(crate) mod mv;
 pub(crate) mod nand;
 pub(crate) mod put;
 pub(crate) mod rm;
+pub(crate) mod sim;
 pub(crate) mod stat;
 pub(crate) mod tree;
 

@@ -2,6 +2,7 @@
 
 mod access;
 mod clock;
+mod csv;
 mod events;
 mod lifetime;
 mod plan;

@@ -9,7 +9,7 @@ use super::{Setup, clock::Costs};
 const BINS: u64 = 20;
 
 /// One run: what was asked for and what was counted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The workload.
     pub access: String,
@@ -75,7 +75,7 @@ pub struct Record {
 }
 
 /// What a chip's time went into.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeSplit {
     /// The chip.
     pub chip: String,
@@ -103,7 +103,7 @@ pub struct LifetimeRecord {
 }
 
 /// How long requests took from arrival to end.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueRecord {
     /// Arrivals a second.
     pub rate_per_second: f64,
