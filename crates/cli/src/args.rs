@@ -7,7 +7,7 @@ use crate::{
     failure::{Outcome, code},
     size,
     verbs::{
-        cat, chips, df, fsck, get, info, ln, ls, mkdir, mkfs, mount, mv, nand, put, rm, sim, stat, tree,
+        cat, chips, df, fsck, get, info, lab, ln, ls, mkdir, mkfs, mount, mv, nand, put, rm, sim, stat, tree,
     },
 };
 
@@ -97,6 +97,8 @@ pub(crate) enum Verb {
     #[command(subcommand)]
     Nand(nand::Verb),
     Sim(Box<sim::Args>),
+    #[command(subcommand)]
+    Lab(lab::Verb),
 }
 
 impl Verb {
@@ -121,6 +123,7 @@ impl Verb {
             Verb::Chips(args) => args.run(),
             Verb::Nand(verb) => verb.run(context),
             Verb::Sim(args) => args.run(),
+            Verb::Lab(verb) => verb.run(),
         }
         .map(|()| 0)
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt, io, path::Path};
 
-use pumice_lab::LabError;
+use pumice_lab::{LabError, trace::TraceError};
 use pumice_vfs::FsError;
 
 /// Exit codes that are everybody's.
@@ -67,7 +67,12 @@ impl fmt::Display for Failure {
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Failure {
-        Failure::new(error.to_string())
+        match &error {
+            LabError::File { path, error } | LabError::Trace { path, error: TraceError::Io(error) } => {
+                Failure::host(path, error)
+            }
+            _ => Failure::new(error.to_string()),
+        }
     }
 }
 

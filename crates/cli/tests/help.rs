@@ -7,7 +7,7 @@ use std::{env, fs, path::Path};
 
 use common::World;
 
-const VERBS: [&str; 24] = [
+const VERBS: [&str; 28] = [
     "",
     "mkfs",
     "mount",
@@ -26,6 +26,10 @@ const VERBS: [&str; 24] = [
     "fsck",
     "chips",
     "sim",
+    "lab",
+    "lab list",
+    "lab run",
+    "lab report",
     "nand",
     "nand create",
     "nand import",

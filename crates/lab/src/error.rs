@@ -37,6 +37,9 @@ pub enum LabError {
     /// The parameters contradict each other.
     #[error("{0}")]
     Setup(String),
+    /// A picture cannot be drawn.
+    #[error("cannot draw a picture: {0}")]
+    Picture(String),
     /// A file of records or a report cannot be written or read.
     #[error("{}: {error}", path.display())]
     File {

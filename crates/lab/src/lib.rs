@@ -1,7 +1,9 @@
 //! The laboratory of flash policies: traces, workloads, and the papers' experiments on the simulator of `cleaning`.
 
 mod error;
+pub mod experiment;
 pub mod policy;
+pub mod report;
 pub mod run;
 pub mod trace;
 pub mod workload;

@@ -6,6 +6,7 @@ pub(crate) mod df;
 pub(crate) mod fsck;
 pub(crate) mod get;
 pub(crate) mod info;
+pub(crate) mod lab;
 pub(crate) mod ln;
 pub(crate) mod ls;
 pub(crate) mod mkdir;

@@ -144,3 +144,35 @@ impl Room {
 fn too_large() -> LabError {
     LabError::Setup("the flash is too large".to_owned())
 }
+
+impl Setup {
+    /// The CAT paper's chip and amount of writing (sections 5 and 6.1): 24 MiB, segments of 128 KiB, blocks of 4 KiB,
+    /// 90 % full, 192 MiB written.
+    pub fn cat(
+        access: Access,
+        victim: &'static VictimRule,
+        placement: &'static PlacementRule,
+        wear: &'static WearRule,
+        chip: ChipSpec,
+    ) -> Setup {
+        Setup {
+            store: Store {
+                flash: Some(24 << 20),
+                segment: 128 << 10,
+                block: 4 << 10,
+                header: 1,
+                room: Room::Fill(0.9),
+            },
+            access,
+            warm_up: Amount::Bytes(0),
+            write: Some(Amount::Bytes(192 << 20)),
+            victim,
+            placement,
+            wear,
+            seed: 1,
+            chip,
+            endurance: None,
+            rate: None,
+        }
+    }
+}

@@ -1,17 +1,10 @@
 //! All combinations of the values that were given.
 
-use pumice_lab::run::{Amount, Room, Setup, Store};
+use pumice_lab::run::{Access, Amount, Room, Setup, Store};
 use pumice_media::ChipSpec;
 
 use super::{Args, parse};
 use crate::failure::{Failure, Outcome};
-
-/// The paper's chip.
-const FLASH: u64 = 24 << 20;
-/// - and how full it is.
-const FILL: f64 = 0.9;
-/// What the paper's experiments write.
-const WRITE: Amount = Amount::Bytes(192 << 20);
 
 /// A step that gives each setup every value of one option.
 fn each<T: Clone>(setups: &[Setup], values: &[T], set: impl Fn(&mut Setup, T)) -> Vec<Setup> {
@@ -38,21 +31,21 @@ pub(super) fn setups(args: &Args) -> Outcome<Vec<Setup>> {
     if let ([room, ..], [access, ..], [victim, ..], [placement, ..], [wear, ..]) =
         (&*rooms, &*accesses, &*victims, &*placements, &*wears)
     {
+        let chip = ChipSpec::named(&args.chip).map_err(|error| Failure::usage(error.to_string()))?;
+        let paper = Setup::cat(access.clone(), victim, placement, wear, chip);
         setups.push(Setup {
-            store: Store { flash: None, segment: 0, block: 0, header: args.store.header, room: *room },
-            access: access.clone(),
+            store: Store { header: args.store.header, room: *room, ..paper.store },
             warm_up: parse::amount(&args.work.warm_up)?,
-            write: args.work.write.as_deref().map(parse::amount).transpose()?,
-            victim,
-            placement,
-            wear,
-            seed: 1,
-            chip: ChipSpec::named(&args.chip).map_err(|error| Failure::usage(error.to_string()))?,
             endurance: args.endurance,
             rate: rate(args.rate)?,
+            ..paper
         });
     }
-    let setups = each(&setups, &flashes_or_none(&flashes), |setup, flash| setup.store.flash = flash);
+    let setups = if flashes.is_empty() {
+        setups
+    } else {
+        each(&setups, &flashes, |setup, flash| setup.store.flash = Some(flash))
+    };
     let setups = each(&setups, &segments, |setup, segment| setup.store.segment = segment);
     let setups = each(&setups, &blocks, |setup, block| setup.store.block = block);
     let setups = each(&setups, &rooms, |setup, room| setup.store.room = room);
@@ -61,7 +54,8 @@ pub(super) fn setups(args: &Args) -> Outcome<Vec<Setup>> {
     let setups = each(&setups, &placements, |setup, placement| setup.placement = placement);
     let setups = each(&setups, &wears, |setup, wear| setup.wear = wear);
     let setups = each(&setups, &seeds, |setup, seed| setup.seed = seed);
-    Ok(setups.into_iter().map(with_defaults).collect())
+    let write = args.work.write.as_deref().map(parse::amount).transpose()?;
+    Ok(setups.into_iter().map(|setup| sized(setup, flashes.is_empty(), write)).collect())
 }
 
 fn rooms(args: &Args) -> Outcome<Vec<Room>> {
@@ -70,12 +64,8 @@ fn rooms(args: &Args) -> Outcome<Vec<Room>> {
     Ok(match (alphas.is_empty(), fills.is_empty()) {
         (false, _) => alphas.into_iter().map(Room::Alpha).collect(),
         (true, false) => fills.into_iter().map(Room::Fill).collect(),
-        (true, true) => vec![Room::Fill(FILL)],
+        (true, true) => vec![Room::Fill(0.9)],
     })
-}
-
-fn flashes_or_none(flashes: &[u64]) -> Vec<Option<u64>> {
-    if flashes.is_empty() { vec![None] } else { flashes.iter().copied().map(Some).collect() }
 }
 
 fn rate(rate: Option<f64>) -> Outcome<Option<f64>> {
@@ -87,15 +77,13 @@ fn rate(rate: Option<f64>) -> Outcome<Option<f64>> {
     }
 }
 
-/// What depends on whether a trace is played.
-fn with_defaults(mut setup: Setup) -> Setup {
-    use pumice_lab::run::Access::{Pattern, Trace};
-    match (&setup.access, setup.store.room) {
-        (Trace(_), Room::Alpha(_)) => {}
-        _ => setup.store.flash = setup.store.flash.or(Some(FLASH)),
+/// A trace sizes its own store if nobody does, and its own run; a chip that wears out ends its run itself.
+fn sized(mut setup: Setup, by_trace: bool, write: Option<Amount>) -> Setup {
+    let trace = matches!(setup.access, Access::Trace(_));
+    if trace && by_trace && matches!(setup.store.room, Room::Alpha(_)) {
+        setup.store.flash = None;
     }
-    if matches!(setup.access, Pattern(_)) && setup.endurance.is_none() {
-        setup.write = setup.write.or(Some(WRITE));
-    }
+    let usual = setup.write.filter(|_| !trace && setup.endurance.is_none());
+    setup.write = write.or(usual);
     setup
 }

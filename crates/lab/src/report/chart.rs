@@ -1,0 +1,62 @@
+//! A summary as a picture.
+
+use std::error::Error;
+
+use plotters::{
+    prelude::{IntoDrawingArea, SVGBackend},
+    style::{RGBColor, WHITE},
+};
+
+use super::{bars, lines};
+use crate::{
+    LabError,
+    experiment::{Experiment, Look, Summary},
+};
+
+/// Width and height of a picture in pixels.
+const SIZE: (u32, u32) = (860, 420);
+
+/// Colours that also those tell apart who do not see all of them (Okabe and Ito 2008), then darker ones.
+const COLOURS: [RGBColor; 12] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 0, 0),
+    RGBColor(130, 130, 130),
+    RGBColor(120, 60, 0),
+    RGBColor(110, 0, 110),
+    RGBColor(0, 90, 0),
+    RGBColor(170, 170, 0),
+];
+
+/// The colour of a curve.
+pub(super) fn colour(number: usize) -> RGBColor {
+    COLOURS.get(number % COLOURS.len()).copied().unwrap_or(RGBColor(0, 0, 0))
+}
+
+/// The picture, as SVG.
+pub(super) fn draw(experiment: &Experiment, summary: &Summary) -> Result<String, LabError> {
+    let mut svg = String::new();
+    onto(&mut svg, experiment, summary).map_err(|error| LabError::Picture(error.to_string()))?;
+    Ok(svg)
+}
+
+fn onto(svg: &mut String, experiment: &Experiment, summary: &Summary) -> Result<(), Box<dyn Error>> {
+    let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+    area.fill(&WHITE)?;
+    match experiment.look {
+        Look::Lines => lines::draw(&area, experiment, summary)?,
+        Look::Bars => bars::draw(&area, experiment, summary)?,
+    }
+    area.present()?;
+    Ok(())
+}
+
+/// The end of the vertical axis: a little above the highest figure.
+pub(super) fn top(summary: &Summary) -> f64 {
+    let cells = summary.series.iter().flat_map(|series| &series.cells).flatten();
+    cells.map(|cell| cell.range.1.max(cell.mean)).fold(0.0, f64::max).max(1e-9) * 1.08
+}
