@@ -114,7 +114,8 @@ impl Store {
 
     /// Blocks of `flash` bytes that hold data.
     fn usable(&self, flash: u64) -> Result<u64, LabError> {
-        (flash / self.segment.max(1)).checked_mul(self.pages()?).ok_or_else(too_large)
+        let segments = u32::try_from(flash / self.segment.max(1)).map_err(|_| too_large())?;
+        u64::from(segments).checked_mul(self.pages()?).ok_or_else(too_large)
     }
 
     /// Bytes of whole segments that hold `alpha` times `logical` blocks or little more.
@@ -142,7 +143,7 @@ impl Room {
 }
 
 fn too_large() -> LabError {
-    LabError::Setup("the flash is too large".to_owned())
+    LabError::Setup("the flash is too large (want fewer than 2^32 segments)".to_owned())
 }
 
 impl Setup {
