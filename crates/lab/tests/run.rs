@@ -57,8 +57,8 @@ fn requests_that_come_seldom_take_as_long_as_their_work() {
     let record = simulate(&seldom, &()).unwrap();
     let queue = record.queue.unwrap();
     let work = record.time.read_ns + record.time.program_ns + record.time.erase_ns;
-    // Two in a million still meet.
-    assert!(queue.response_mean_ns.abs_diff(work / 49152) < 10_000, "{queue:?}");
+    // A few of the 49152 still meet.
+    assert!(queue.response_mean_ns.abs_diff(work / 49152) < 50_000, "{queue:?} {work}");
     let often = simulate(&Setup { rate: Some(100.0), ..seldom }, &()).unwrap().queue.unwrap();
     assert!(often.response_mean_ns > 100 * queue.response_mean_ns, "{often:?}");
 }

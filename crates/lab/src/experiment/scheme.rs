@@ -35,7 +35,7 @@ impl Scheme {
 /// The three that the paper built into its server (section 5), and the default.
 pub(super) const BUILT: [Scheme; 4] = [
     Scheme::new("greedy", "greedy", "m1"),
-    Scheme::new("cost-benefit", "cost-benefit", "m4"),
+    Scheme::new("cost-benefit", "cost-benefit-written", "m4"),
     Scheme::new("CAT", "cat", "m6"),
     DEFAULT,
 ];
@@ -49,9 +49,9 @@ pub(super) const NINE: [Scheme; 9] = [
     Scheme::new("greedy M1", "greedy", "m1"),
     Scheme::new("greedy M4", "greedy", "m4"),
     Scheme::new("greedy M6", "greedy", "m6"),
-    Scheme::new("cost-benefit M1", "cost-benefit", "m1"),
-    Scheme::new("cost-benefit M4", "cost-benefit", "m4"),
-    Scheme::new("cost-benefit M6", "cost-benefit", "m6"),
+    Scheme::new("cost-benefit M1", "cost-benefit-written", "m1"),
+    Scheme::new("cost-benefit M4", "cost-benefit-written", "m4"),
+    Scheme::new("cost-benefit M6", "cost-benefit-written", "m6"),
     Scheme::new("CAT M1", "cat", "m1"),
     Scheme::new("CAT M4", "cat", "m4"),
     Scheme::new("CAT M6", "cat", "m6"),

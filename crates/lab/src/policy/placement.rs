@@ -1,12 +1,26 @@
 //! Placements by name.
 
-use pumice_cleaning::{OneLog, SepBit, Static};
+use pumice_cleaning::{ByHeat, BySegment, OneLog, Placement, SepBit, Sorted, Static};
 
-use super::PlacementRule;
+use super::{Making, PlacementRule};
 
 /// All of them.
 pub(super) const TABLE: &[PlacementRule] = &[
-    PlacementRule { name: "m1", about: "one log", make: |_| Box::new(OneLog) },
-    PlacementRule { name: "static", about: "user and cleaner apart", make: |_| Box::new(Static) },
-    PlacementRule { name: "sepbit", about: "inferred times of death", make: |_| Box::new(SepBit::new(6)) },
+    rule("default", "what measures best", |_| Box::new(SepBit::new(3))),
+    rule("m1", "one log", |_| Box::new(OneLog)),
+    rule("m2", "one log, survivors by age", |m| Box::new(Sorted::by_age(m.params.logical))),
+    rule("m3", "one log, survivors by hot degree", |m| Box::new(Sorted::by_heat(m.params.logical))),
+    rule("m4", "survivors of cold segments apart", |_| Box::new(BySegment)),
+    rule("m5", "survivors apart by number of updates", |m| Box::new(ByHeat::updates(m.params.logical))),
+    rule("m6", "survivors apart by hot degree", |m| Box::new(ByHeat::degree(m.params.logical))),
+    rule("static", "user and cleaner apart", |_| Box::new(Static)),
+    rule("sepbit", "inferred times of death, six heads", |_| Box::new(SepBit::new(6))),
 ];
+
+const fn rule(
+    name: &'static str,
+    about: &'static str,
+    make: fn(&Making) -> Box<dyn Placement + Send>,
+) -> PlacementRule {
+    PlacementRule { name, about, make }
+}

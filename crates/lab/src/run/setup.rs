@@ -47,6 +47,8 @@ pub struct Store {
     pub block: u64,
     /// Blocks of a segment that hold its header.
     pub header: u32,
+    /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is erased.
+    pub reserve: u32,
     /// How much of it holds data.
     pub room: Room,
 }
@@ -98,7 +100,7 @@ impl Store {
             // The part that is filled is set below, to the page.
             fill: 0.5,
         };
-        Ok(Params { logical, ..geometry.params()? })
+        Ok(Params { logical, reserve: self.reserve, ..geometry.params()? })
     }
 
     /// Blocks of a segment that hold data.
@@ -162,6 +164,7 @@ impl Setup {
                 segment: 128 << 10,
                 block: 4 << 10,
                 header: 1,
+                reserve: 0,
                 room: Room::Fill(0.9),
             },
             access,

@@ -18,18 +18,17 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Page n has rank n. With churn 4 bytes for each page, otherwise none.
-    pub(super) fn natural(pages: u32, drift: Drift) -> Self {
-        let ranked = if let Drift::Churn(_) = drift { (0..pages).collect() } else { Vec::new() };
-        let left = if let Drift::Shift(writes) = drift { writes } else { u32::MAX };
-        Self { pages, drift, ranked, moved: 0, left }
+    /// Page n has rank n, for ever.
+    pub(super) fn natural(pages: u32) -> Self {
+        Self { pages, drift: Drift::None, ranked: Vec::new(), moved: 0, left: 0 }
     }
 
     /// Ranks are dealt at random. 4 bytes for each page.
     pub(super) fn shuffled(pages: u32, drift: Drift, rng: &mut impl Rng) -> Self {
         let mut ranked: Vec<u32> = (0..pages).collect();
         ranked.shuffle(rng);
-        Self { ranked, ..Self::natural(pages, drift) }
+        let left = if let Drift::Shift(writes) = drift { writes } else { 0 };
+        Self { pages, drift, ranked, moved: 0, left }
     }
 
     /// The page of rank `rank`, which is written now.

@@ -12,7 +12,7 @@ pub enum Pattern {
     /// Every page equally often.
     Random,
     /// `accesses` of the writes (0 to 1) go to `data` of the pages (above 0, below 1), the rest to the rest: the CAT
-    /// paper's x/y (section 5.2).
+    /// paper's x/y (section 5.2). Hot pages lie all over the store.
     Locality {
         /// The part of the writes.
         accesses: f64,

@@ -34,7 +34,12 @@ pub(super) fn setups(args: &Args) -> Outcome<Vec<Setup>> {
         let chip = ChipSpec::named(&args.chip).map_err(|error| Failure::usage(error.to_string()))?;
         let paper = Setup::cat(access.clone(), victim, placement, wear, chip);
         setups.push(Setup {
-            store: Store { header: args.store.header, room: *room, ..paper.store },
+            store: Store {
+                header: args.store.header,
+                reserve: args.store.reserve,
+                room: *room,
+                ..paper.store
+            },
             warm_up: parse::amount(&args.work.warm_up)?,
             endurance: args.endurance,
             rate: rate(args.rate)?,

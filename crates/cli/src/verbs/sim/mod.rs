@@ -63,6 +63,9 @@ struct Store {
     /// Blocks of each segment that its header takes
     #[arg(long, value_name = "N", default_value_t = 1)]
     header: u32,
+    /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is erased
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    reserve: u32,
     /// How much of the usable blocks holds data [list] [default: 90%]
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', conflicts_with = "alpha")]
     fill: Vec<String>,
@@ -98,13 +101,13 @@ struct Work {
 #[derive(clap::Args, Debug)]
 struct Rules {
     /// Which segment is cleaned next [list]
-    #[arg(long, value_name = "NAME", default_value = "greedy", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", default_value = "default", value_delimiter = ',')]
     victim: Vec<String>,
     /// What is written beside what [list]
-    #[arg(long, value_name = "NAME", default_value = "m1", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", default_value = "default", value_delimiter = ',')]
     placement: Vec<String>,
     /// How wear is spread [list]
-    #[arg(long, value_name = "NAME", default_value = "none", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", default_value = "default", value_delimiter = ',')]
     wear: Vec<String>,
 }
 
