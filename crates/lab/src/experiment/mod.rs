@@ -10,6 +10,7 @@ mod point;
 mod run;
 mod scheme;
 mod series;
+mod theory;
 mod traces;
 mod zipf;
 
@@ -57,7 +58,7 @@ pub struct Known {
 
 impl Experiment {
     /// All experiments.
-    pub const ALL: [Experiment; 10] = [
+    pub const ALL: [Experiment; 11] = [
         cat::TABLE4,
         cat::FIG12,
         cat::FIG13,
@@ -65,6 +66,7 @@ impl Experiment {
         cat::FIG16,
         cat::FIG17,
         cat::FIG18,
+        theory::THEORY,
         zipf::ZIPF,
         traces::TRACES,
         lifetime::LIFETIME,
