@@ -18,6 +18,7 @@ pub mod pool;
 pub mod segment;
 pub mod select;
 pub mod sim;
+pub mod theory;
 pub mod victim;
 pub mod wear;
 

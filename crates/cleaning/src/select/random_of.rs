@@ -13,7 +13,7 @@ use crate::{
 /// Of d segments drawn at random, with repetition, the one with the fewest valid pages (d-choices: Van Houdt,
 /// SIGMETRICS 2013; random is d = 1).
 ///
-/// With d of about 10 nearly as good as greedy. When all that were drawn are full, more are drawn. A change is O(1), a
+/// With d of about 10 nearly as good as greedy. The one taken may be full if all that were drawn are. A change is O(1), a
 /// choice O(d). 12 bytes a segment.
 #[derive(Clone, Debug)]
 pub struct RandomOf {
@@ -60,14 +60,10 @@ impl Selector for RandomOf {
         if self.stock.dead() == 0 {
             return None;
         }
-        loop {
-            let draws: Option<Vec<_>> = (0..self.draws).map(|_| self.draw()).collect();
-            let (valid, id) = draws?.into_iter().min()?;
-            if valid < self.stock.capacity() {
-                self.remove(id);
-                return Some(id);
-            }
-        }
+        let draws: Option<Vec<_>> = (0..self.draws).map(|_| self.draw()).collect();
+        let (_, id) = draws?.into_iter().min()?;
+        self.remove(id);
+        Some(id)
     }
 
     fn remove(&mut self, id: u32) -> bool {
