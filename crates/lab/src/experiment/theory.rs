@@ -58,14 +58,15 @@ fn setup(scheme: &Scheme, alpha: f64) -> Result<Setup, LabError> {
 }
 
 fn known() -> Vec<Known> {
-    let forms: [(&str, fn(f64) -> f64); 3] = [
-        ("theory: greedy", |alpha| theory::greedy(alpha, f64::from(BLOCKS))),
-        ("theory: best of ten", |alpha| theory::choices(alpha, BLOCKS, 10)),
-        ("theory: FIFO", theory::fifo),
-    ];
-    let metric = Metric::Waf;
-    let of = |(series, form): (&'static str, fn(f64) -> f64)| {
-        ALPHAS.map(|(x, alpha)| Known { series, x, metric, value: form(alpha) })
-    };
-    forms.into_iter().flat_map(of).collect()
+    let mut known = Vec::new();
+    for (x, alpha) in ALPHAS {
+        for (series, value) in [
+            ("theory: greedy", theory::greedy(alpha, f64::from(BLOCKS))),
+            ("theory: best of ten", theory::choices(alpha, BLOCKS, 10)),
+            ("theory: FIFO", theory::fifo(alpha)),
+        ] {
+            known.push(Known { series, x, metric: Metric::Waf, value });
+        }
+    }
+    known
 }

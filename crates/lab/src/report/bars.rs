@@ -10,7 +10,7 @@ use plotters::{
     style::{BLACK, Color, WHITE},
 };
 
-use super::chart::{colour, top};
+use super::chart::{LEGEND, colour, tick, top};
 use crate::experiment::{Cell, Experiment, Summary};
 
 /// The part of a group that bars take.
@@ -24,12 +24,12 @@ pub(super) fn draw(
 ) -> Result<(), Box<dyn Error>> {
     let groups = f64::from(u32::try_from(summary.xs.len())?);
     let width = TAKEN / f64::from(u32::try_from(summary.series.len().max(1))?);
-    // A third more to the right, for the legend.
+    let top = top(summary);
     let mut chart = ChartBuilder::on(area)
         .margin(12)
-        .x_label_area_size(40)
+        .x_label_area_size(46)
         .y_label_area_size(80)
-        .build_cartesian_2d(-0.5..(groups - 0.5) + groups * 0.32, 0.0..top(summary))?;
+        .build_cartesian_2d(-0.5..(groups - 0.5) + groups * LEGEND / (1.0 - LEGEND), 0.0..top)?;
     let name = |at: &f64| {
         let near = summary.xs.iter().zip(0_u32..).find(|(_, group)| (f64::from(*group) - at).abs() < 1e-6);
         near.map(|(x, _)| x.clone()).unwrap_or_default()
@@ -41,22 +41,25 @@ pub(super) fn draw(
         .x_label_formatter(&name)
         .x_desc(experiment.x)
         .y_desc(summary.metric.title())
-        .y_label_formatter(&|y| super::html::figure(*y, if *y < 100.0 { 2 } else { 0 }))
+        .y_label_formatter(&|y| tick(*y, top))
+        .label_style(("sans-serif", 14))
+        .light_line_style(WHITE)
         .draw()?;
     let mut left = -TAKEN / 2.0;
     for (number, series) in summary.series.iter().enumerate() {
-        let colour = colour(number);
+        let colour = colour(summary, number);
         let cells = series.cells.iter().zip(0_u32..);
         let cells: Vec<(f64, Cell)> =
             cells.filter_map(|(cell, group)| cell.map(|cell| (f64::from(group) + left, cell))).collect();
+        // What is known is paler than what was measured.
+        let faded = if cells.iter().all(|(_, cell)| cell.runs == 0) { 0.45 } else { 1.0 };
         let bar = |(at, cell): &(f64, Cell)| {
-            let known = if cell.runs == 0 { 0.45 } else { 1.0 };
-            Rectangle::new([(*at, 0.0), (at + width * 0.92, cell.mean)], colour.mix(known).filled())
+            Rectangle::new([(*at, 0.0), (at + width * 0.92, cell.mean)], colour.mix(faded).filled())
         };
         chart
             .draw_series(cells.iter().map(bar))?
             .label(&series.name)
-            .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.filled()));
+            .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 12, y + 5)], colour.mix(faded).filled()));
         let range = |(at, cell): &(f64, Cell)| {
             let middle = at + width * 0.46;
             PathElement::new(vec![(middle, cell.range.0), (middle, cell.range.1)], BLACK.mix(0.7))
@@ -69,6 +72,7 @@ pub(super) fn draw(
         .position(SeriesLabelPosition::UpperRight)
         .background_style(WHITE.mix(0.85))
         .border_style(BLACK.mix(0.3))
+        .label_font(("sans-serif", 13))
         .draw()?;
     Ok(())
 }

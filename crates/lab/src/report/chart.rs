@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Width and height of a picture in pixels.
-const SIZE: (u32, u32) = (860, 420);
+const SIZE: (u32, u32) = (920, 380);
 
 /// Colours that also those tell apart who do not see all of them (Okabe and Ito 2008), then darker ones.
 const COLOURS: [RGBColor; 12] = [
@@ -32,9 +32,12 @@ const COLOURS: [RGBColor; 12] = [
     RGBColor(170, 170, 0),
 ];
 
-/// The colour of a curve.
-pub(super) fn colour(number: usize) -> RGBColor {
-    COLOURS.get(number % COLOURS.len()).copied().unwrap_or(RGBColor(0, 0, 0))
+/// The colour of curve `number`; a known one, `paper: greedy`, has that of the one it is to be compared with, `greedy`.
+pub(super) fn colour(summary: &Summary, number: usize) -> RGBColor {
+    let name = summary.series.get(number).map_or("", |series| series.name.as_str());
+    let measured = name.split_once(": ").map_or(name, |(_, measured)| measured);
+    let like = summary.series.iter().position(|series| series.name == measured).unwrap_or(number);
+    COLOURS.get(like % COLOURS.len()).copied().unwrap_or(RGBColor(0, 0, 0))
 }
 
 /// The picture, as SVG.
@@ -53,6 +56,14 @@ fn onto(svg: &mut String, experiment: &Experiment, summary: &Summary) -> Result<
     }
     area.present()?;
     Ok(())
+}
+
+/// The part of the width that is left to the legend.
+pub(super) const LEGEND: f64 = 0.3;
+
+/// A figure on the vertical axis, which ends at `top`.
+pub(super) fn tick(value: f64, top: f64) -> String {
+    super::html::figure(value, if top < 4.0 { 2 } else { usize::from(top < 20.0) })
 }
 
 /// The end of the vertical axis: a little above the highest figure.

@@ -1,14 +1,13 @@
 //! The pages of a workload, one after the other.
 
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
-use rand_distr::{Distribution, weighted::WeightedAliasIndex};
 
-use super::{Pattern, locality::Locality, order::Order};
+use super::{Pattern, locality::Locality, order::Order, zipf::Zipf};
 
 /// An endless stream of page numbers.
 ///
-/// Locality takes 4 bytes for each page (the pages in order of rank: hot ones lie all over the store), Zipf 16 (an alias
-/// table too, so that a draw takes the same time whatever the number of pages), the others nothing.
+/// Locality and Zipf take 4 bytes for each page (the pages in order of rank: hot ones lie all over the store), the others
+/// nothing.
 #[derive(Clone, Debug)]
 pub struct Pages {
     count: u32,
@@ -23,7 +22,7 @@ enum Draw {
     Sequential { next: u32 },
     Random,
     Locality(Locality),
-    Zipf(WeightedAliasIndex<f64>),
+    Zipf(Zipf),
 }
 
 impl Pages {
@@ -39,9 +38,7 @@ impl Pages {
                 Order::shuffled(pages, drift, &mut rng),
             ),
             Pattern::Zipf { exponent, drift } => {
-                let weights = (0..pages).map(|rank| (f64::from(rank) + 1.0).powf(-exponent));
-                let table = WeightedAliasIndex::new(weights.collect()).ok()?;
-                (Draw::Zipf(table), Order::shuffled(pages, drift, &mut rng))
+                (Draw::Zipf(Zipf::new(pages, exponent)?), Order::shuffled(pages, drift, &mut rng))
             }
         };
         Some(Pages { count: pages, draw, order, rng })
@@ -61,7 +58,7 @@ impl Iterator for Pages {
                 return Some(page);
             }
             Draw::Locality(locality) => locality.draw(&mut self.rng),
-            Draw::Zipf(table) => u32::try_from(table.sample(&mut self.rng)).unwrap_or(0),
+            Draw::Zipf(zipf) => zipf.draw(&mut self.rng),
         };
         Some(self.order.written(rank, &mut self.rng))
     }
