@@ -22,7 +22,9 @@ pub mod theory;
 pub mod victim;
 pub mod wear;
 
-pub use placement::{ByHeat, BySegment, Cleaned, Old, OneLog, Placement, ReadOnly, SepBit, Sorted, Static};
+pub use placement::{
+    Adaptive, ByHeat, BySegment, Cleaned, Old, OneLog, Placement, ReadOnly, Regime, SepBit, Sorted, Static,
+};
 pub use pool::CandidatePool;
 pub use segment::{Class, SegmentView};
 pub use select::Selector;

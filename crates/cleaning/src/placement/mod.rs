@@ -1,5 +1,6 @@
 //! Placement: which open head a page is written to.
 
+mod adaptive;
 mod by_heat;
 mod by_kind;
 mod by_segment;
@@ -11,6 +12,7 @@ mod sorted;
 
 use alloc::boxed::Box;
 
+pub use adaptive::{Adaptive, Regime};
 pub use by_heat::ByHeat;
 pub use by_kind::Static;
 pub use by_segment::BySegment;
