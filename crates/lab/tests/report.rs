@@ -26,15 +26,6 @@ fn every_experiment_has_points_and_a_place_for_each_known_figure() {
         }
         let twice = (experiment.points)(&Options { seeds: 2, ..options() }).unwrap();
         assert_eq!(twice.len(), 2 * points.len(), "{}", experiment.name);
-        assert_eq!(
-            experiment.look == Look::Bars,
-            experiment
-                .x
-                .split_whitespace()
-                .all(|word| word != "locality" && word != "alpha" && !word.starts_with('(')),
-            "{}",
-            experiment.name
-        );
     }
 }
 

@@ -1,5 +1,8 @@
 //! The default selection: where waiting saves the fewest copies for the room that it holds.
-#![expect(clippy::cast_precision_loss, reason = "estimates; counts are far below 2^24 or may be off a little")]
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "estimates; counts are far below 2^24 or may be off a little"
+)]
 
 use alloc::{vec, vec::Vec};
 
@@ -227,7 +230,9 @@ impl Selector for DecliningCost {
     }
 
     fn remove(&mut self, id: u32) -> bool {
-        let Some(segment) = self.segments.get_mut(id as usize).filter(|s| s.valid != OUT) else { return false };
+        let Some(segment) = self.segments.get_mut(id as usize).filter(|s| s.valid != OUT) else {
+            return false;
+        };
         segment.valid = OUT;
         true
     }

@@ -1,12 +1,15 @@
 //! The rules by name: the one table for each of the three axes.
 
+mod making;
 mod placement;
 mod victim;
 mod wear;
 
 use std::fmt;
 
-use pumice_cleaning::{Params, Placement, Selector, Wear};
+use pumice_cleaning::{Placement, Selector, Wear};
+
+pub use making::Making;
 
 /// A rule on the first axis.
 pub type VictimRule = Rule<Box<dyn Selector + Send>>;
@@ -14,15 +17,6 @@ pub type VictimRule = Rule<Box<dyn Selector + Send>>;
 pub type PlacementRule = Rule<Box<dyn Placement + Send>>;
 /// A rule on the third axis.
 pub type WearRule = Rule<Box<dyn Wear + Send>>;
-
-/// What a rule is made for.
-#[derive(Clone, Copy, Debug)]
-pub struct Making {
-    /// The store.
-    pub params: Params,
-    /// For rules that draw lots.
-    pub seed: u64,
-}
 
 /// A rule by name.
 #[derive(Clone, Copy)]

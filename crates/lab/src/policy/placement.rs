@@ -6,7 +6,7 @@ use super::{Making, PlacementRule};
 
 /// All of them.
 pub(super) const TABLE: &[PlacementRule] = &[
-    rule("default", "what measures best", |_| Box::new(SepBit::new(3))),
+    rule("default", "heads by measured rewrite rates", |m| Box::new(m.adaptive())),
     rule("m1", "one log", |_| Box::new(OneLog)),
     rule("m2", "one log, survivors by age", |m| Box::new(Sorted::by_age(m.params.logical))),
     rule("m3", "one log, survivors by hot degree", |m| Box::new(Sorted::by_heat(m.params.logical))),

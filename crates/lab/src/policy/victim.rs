@@ -2,7 +2,10 @@
 
 use pumice_cleaning::{
     Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, Selector, Victim,
-    select::{AgeThreshold, ByChange, Cells, Grouped, Queue, RandomOf, RoundRobin, SecondChance, Windowed},
+    select::{
+        AgeThreshold, ByChange, Cells, DecliningCost, Grouped, Queue, RandomOf, RoundRobin, SecondChance,
+        Windowed,
+    },
 };
 
 use super::{Making, VictimRule};
@@ -18,7 +21,9 @@ const EVEN: f64 = 10.0;
 
 /// All of them.
 pub(super) const TABLE: &[VictimRule] = &[
-    rule("default", "what measures best with the default placement", |m| by_change(m, CostBenefit)),
+    rule("default", "declining cost, with the default placement's rates", |m| {
+        Box::new(DecliningCost::new(m.params.segments, m.params.pages, m.params.logical, m.regime()))
+    }),
     rule("greedy", "fewest live blocks", |m| by_change(m, Greedy)),
     rule("cost-benefit", "age (1-u)/2u, age since the last invalidation", |m| by_change(m, CostBenefit)),
     rule("cost-benefit-written", "the same, age since the last write: the paper's figures", |m| {

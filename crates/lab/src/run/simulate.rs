@@ -60,7 +60,7 @@ impl<'a> Run<'a> {
     fn new(setup: &'a Setup, plan: &Plan) -> Result<Self, LabError> {
         let mut params = plan.params;
         params.endurance = setup.endurance.unwrap_or(u32::MAX);
-        let making = Making { params, seed: setup.seed };
+        let making = Making::new(params, setup.seed);
         let (victim, placement) = ((setup.victim.make)(&making), (setup.placement.make)(&making));
         let sim = Sim::new(params, victim, placement, (setup.wear.make)(&making))?;
         let block = setup.store.block;
