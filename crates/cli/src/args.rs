@@ -6,7 +6,9 @@ use crate::{
     context::Context,
     failure::{Outcome, code},
     size,
-    verbs::{cat, chips, df, fsck, get, info, ln, ls, mkdir, mkfs, mount, mv, nand, put, rm, stat, tree},
+    verbs::{
+        cat, chips, df, fsck, get, info, lab, ln, ls, mkdir, mkfs, mount, mv, nand, put, rm, sim, stat, tree,
+    },
 };
 
 /// Flash file systems in user space
@@ -94,6 +96,9 @@ pub(crate) enum Verb {
     Chips(chips::Args),
     #[command(subcommand)]
     Nand(nand::Verb),
+    Sim(Box<sim::Args>),
+    #[command(subcommand)]
+    Lab(lab::Verb),
 }
 
 impl Verb {
@@ -117,6 +122,8 @@ impl Verb {
             Verb::Fsck(args) => return args.run(context),
             Verb::Chips(args) => args.run(),
             Verb::Nand(verb) => verb.run(context),
+            Verb::Sim(args) => args.run(),
+            Verb::Lab(verb) => verb.run(),
         }
         .map(|()| 0)
     }

@@ -7,7 +7,7 @@ use std::{env, fs, path::Path};
 
 use common::World;
 
-const VERBS: [&str; 23] = [
+const VERBS: [&str; 28] = [
     "",
     "mkfs",
     "mount",
@@ -25,6 +25,11 @@ const VERBS: [&str; 23] = [
     "df",
     "fsck",
     "chips",
+    "sim",
+    "lab",
+    "lab list",
+    "lab run",
+    "lab report",
     "nand",
     "nand create",
     "nand import",

@@ -6,6 +6,7 @@ pub(crate) mod df;
 pub(crate) mod fsck;
 pub(crate) mod get;
 pub(crate) mod info;
+pub(crate) mod lab;
 pub(crate) mod ln;
 pub(crate) mod ls;
 pub(crate) mod mkdir;
@@ -15,6 +16,7 @@ pub(crate) mod mv;
 pub(crate) mod nand;
 pub(crate) mod put;
 pub(crate) mod rm;
+pub(crate) mod sim;
 pub(crate) mod stat;
 pub(crate) mod tree;
 
