@@ -19,7 +19,7 @@ impl Victim for CostBenefit {
         match (s.reclaimable(), s.valid) {
             (0, _) => NEVER,
             (_, 0) => 0,
-            (gain, valid) => (NEVER - 1) - benefit(s.age, gain, valid).min(NEVER - 2),
+            (gain, valid) => (NEVER - 1) - benefit(s.invalidated, gain, valid).min(NEVER - 2),
         }
     }
 }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     fn cost(valid: u32, capacity: u32, age: u32) -> u64 {
-        CostBenefit.cost(&SegmentView { valid, capacity, age, erases: 3 })
+        CostBenefit.cost(&SegmentView { valid, capacity, invalidated: age, ..Default::default() })
     }
 
     #[test]

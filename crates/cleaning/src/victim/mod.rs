@@ -25,4 +25,9 @@ pub trait Victim {
     /// A pure function, so equal views have equal prices. It is 0 if nothing is valid and [`NEVER`] if nothing is
     /// reclaimable; prices of different policies do not compare.
     fn cost(&self, s: &SegmentView) -> u64;
+
+    /// False if the price depends on no age: then, of segments of one capacity, the emptiest is the cheapest.
+    fn minds_age(&self) -> bool {
+        true
+    }
 }

@@ -1,0 +1,85 @@
+//! Cleaning a segment, and moving cold data for wear.
+
+use super::{Sim, SimError};
+use crate::{Cleaned, Placement, Relocation, Selector, Wear};
+
+impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
+    /// Cleans one segment; false if none has anything to reclaim.
+    pub(super) fn clean(&mut self) -> Result<bool, SimError> {
+        let Some(id) = self.selector.take(self.now) else { return Ok(false) };
+        self.wear.unsealed(id);
+        self.evacuate(id)?;
+        self.erase(id);
+        if let Some(relocation) = self.wear.relocation() {
+            self.relocate(relocation);
+        }
+        Ok(true)
+    }
+
+    fn evacuate(&mut self, id: u32) -> Result<(), SimError> {
+        let from = self.cleaned(id);
+        self.stats.victim(from.segment.valid);
+        let mut survivors = core::mem::take(&mut self.survivors);
+        survivors.clear();
+        survivors.extend(self.live_pages(id));
+        self.placement.sort(self.now, &mut survivors);
+        for &page in &survivors {
+            let class = self.placement.cleaner_copy(self.now, page, &from);
+            self.append(page, class)?;
+            self.stats.blocks_copied += 1;
+        }
+        self.survivors = survivors;
+        self.placement.reclaimed(self.now, &from);
+        Ok(())
+    }
+
+    fn cleaned(&self, id: u32) -> Cleaned {
+        let segment = self.segments.get(id as usize).copied().unwrap_or_default();
+        Cleaned {
+            segment: segment.view(self.params.pages, self.now),
+            live: self.live.into(),
+            room: self.params.physical(),
+        }
+    }
+
+    /// Logical numbers of the pages that live in segment `id`, as they lie in it.
+    fn live_pages(&self, id: u32) -> impl Iterator<Item = u32> {
+        let used = self.segments.get(id as usize).map_or(0, |s| s.used);
+        let first = id << self.shift;
+        let pages = (first..first + used).map(|at| (at, self.owner.get(at)));
+        pages.filter(|&(at, page)| self.place.get(page) == at).map(|(_, page)| page)
+    }
+
+    fn erase(&mut self, id: u32) {
+        let Some(segment) = self.segments.get_mut(id as usize) else { return };
+        segment.erases += 1;
+        (segment.valid, segment.used) = (0, 0);
+        self.stats.erasures += 1;
+        match segment.erases >= self.params.endurance {
+            true => self.stats.deaths += 1,
+            false => self.wear.freed(id, segment.erases),
+        }
+    }
+
+    /// Moves what lives in one segment to another, which keeps its class and creation.
+    fn relocate(&mut self, Relocation { from, to }: Relocation) {
+        let Some(&source) = self.segments.get(from as usize) else { return };
+        self.selector.remove(from);
+        self.wear.unsealed(from);
+        let mut pages = core::mem::take(&mut self.survivors);
+        pages.clear();
+        pages.extend(self.live_pages(from));
+        for (at, &page) in (to << self.shift..).zip(&pages) {
+            self.place.set(page, at);
+            self.owner.set(at, page);
+        }
+        if let Some(target) = self.segments.get_mut(to as usize) {
+            *target = super::Segment { erases: target.erases, ..source };
+        }
+        self.stats.blocks_copied += u64::from(source.valid);
+        self.stats.relocated += u64::from(source.valid);
+        self.survivors = pages;
+        self.seal(to);
+        self.erase(from);
+    }
+}
