@@ -55,6 +55,10 @@ impl<N: Nand> Flash<N> {
         Flash { nand, shape, tired: Vec::new() }
     }
 
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
     pub(crate) fn nand(&mut self) -> &mut N {
         &mut self.nand
     }

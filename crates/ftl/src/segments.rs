@@ -138,7 +138,7 @@ impl Segments {
     }
 
     /// Each segment with its number.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (u32, &Segment)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Segment)> {
         (0..).zip(&self.0)
     }
 

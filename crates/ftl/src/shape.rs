@@ -12,6 +12,8 @@ use crate::layout::{ENTRY_BYTES, SUMMARY_BYTES, TAG_BYTES};
 pub(crate) const ANCHOR_BLOCKS: u32 = 4;
 /// Bytes of the checksum that stands alone where no tag fits.
 pub(crate) const SHORT_TAG_BYTES: u32 = 4;
+/// The least bytes of a page that holds an anchor.
+const ANCHOR_BYTES: u32 = 512;
 /// Log pages of a segment from which on a summary is worth its page.
 const SUMMARY_FROM: u32 = 32;
 /// The fewest log pages of a segment, and the fewest segments of a chip.
@@ -108,6 +110,32 @@ impl Shape {
             blocks: geometry.blocks,
             tag,
             summary,
+        })
+    }
+
+    /// The shape of anchors, which have to be found before anything is known: pages of 512 bytes or more with
+    /// checksums alone.
+    pub(crate) fn of_anchors(geometry: &Geometry) -> Result<Shape, FtlError> {
+        let (page, spare) = (geometry.page_bytes.max(1), geometry.free_spare_bytes);
+        if spare == 0 {
+            return Err(FtlError::SpareBytes { bytes: 0, want: SHORT_TAG_BYTES });
+        }
+        let gang = ANCHOR_BYTES.div_ceil(page).max(SHORT_TAG_BYTES.div_ceil(spare));
+        let pages = geometry.pages_per_block / gang;
+        if pages == 0 {
+            return Err(FtlError::Segments { pages, blocks: geometry.blocks });
+        }
+        Ok(Shape {
+            block_bytes: ANCHOR_BYTES,
+            gang,
+            chip_page: page,
+            chip_spare: spare,
+            chip_pages: geometry.pages_per_block,
+            slots: 1,
+            pages,
+            blocks: geometry.blocks,
+            tag: TagKind::Short,
+            summary: false,
         })
     }
 

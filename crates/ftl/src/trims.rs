@@ -65,10 +65,6 @@ impl Trims {
             self.0.remove(first);
         }
     }
-
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
-    }
 }
 
 /// Ranges that fit a page.
