@@ -71,8 +71,7 @@ impl<N: Nand> Writer<'_, N> {
         let at = (self.part / self.shape.pages) as usize;
         let block = self.blocks.get(at).copied().unwrap_or(u32::MAX);
         let next = self.blocks.get(at + 1).copied().unwrap_or(u32::MAX);
-        let raw =
-            RawPart { checkpoint: self.number.into(), part: self.part.into(), next_block: next.into() };
+        let raw = RawPart { checkpoint: self.number.into(), part: self.part.into(), next_block: next.into() };
         let mut payload = Vec::with_capacity(self.shape.payload());
         payload.extend_from_slice(raw.as_bytes());
         payload.append(&mut self.page);
@@ -133,7 +132,8 @@ impl<N: Nand> Ftl<N> {
 
     /// Writes the pages of a checkpoint: its segments, and how many pages there are.
     fn write_parts(&mut self) -> Result<(Vec<u32>, u32)> {
-        let heads: usize = self.heads.iter().flatten().map(|head| encode_head(&self.shape, 0, head).len()).sum();
+        let heads: usize =
+            self.heads.iter().flatten().map(|head| encode_head(&self.shape, 0, head).len()).sum();
         let bytes = stream_bytes(&self.shape, self.table.len()) + heads as u64;
         let pages = bytes.div_ceil(part_bytes(&self.shape) as u64);
         let wanted = pages.div_ceil(u64::from(self.shape.pages));

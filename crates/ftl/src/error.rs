@@ -65,7 +65,10 @@ impl fmt::Display for FtlError {
             FtlError::Geometry => f.write_str("the logical disk was made on a chip of another shape"),
             FtlError::Anchor(what) => write!(f, "the anchor is damaged: {what}"),
             FtlError::BlockBytes(bytes) => {
-                write!(f, "logical blocks of {bytes} bytes are not possible (want a power of two, 512 to 65536)")
+                write!(
+                    f,
+                    "logical blocks of {bytes} bytes are not possible (want a power of two, 512 to 65536)"
+                )
             }
             FtlError::SpareBytes { bytes, want } => {
                 write!(f, "{bytes} free spare bytes for a logical block are too few (want {want})")

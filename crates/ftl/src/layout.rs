@@ -42,8 +42,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 5] =
-        [Kind::Data, Kind::Summary, Kind::Trim, Kind::Checkpoint, Kind::Anchor];
+    pub(crate) const ALL: [Kind; 5] = [Kind::Data, Kind::Summary, Kind::Trim, Kind::Checkpoint, Kind::Anchor];
 
     pub(crate) fn from_byte(byte: u8) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| *kind as u8 == byte)

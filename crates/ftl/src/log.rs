@@ -51,7 +51,9 @@ impl<N: Nand> Ftl<N> {
             self.segments.change(head.block, |segment| segment.trims = true);
         }
         // A summary counts sequence numbers from its first in 32 bits.
-        if head.index >= self.shape.data_pages() || tag.sequence - head.contents.first() >= u64::from(u32::MAX) {
+        if head.index >= self.shape.data_pages()
+            || tag.sequence - head.contents.first() >= u64::from(u32::MAX)
+        {
             self.seal(at, head)?;
         } else if let Some(slot) = self.heads.get_mut(at) {
             *slot = Some(head);
@@ -157,7 +159,9 @@ impl<N: Nand> Ftl<N> {
     pub(crate) fn write_trims(&mut self) -> Result<()> {
         while !self.trims.is_empty() {
             let at = self.head_for_cleaner(0)?;
-            let Some(head) = self.heads.get_mut(at).and_then(Option::as_mut) else { return Err(FtlError::WornOut) };
+            let Some(head) = self.heads.get_mut(at).and_then(Option::as_mut) else {
+                return Err(FtlError::WornOut);
+            };
             if !head.filled.is_empty() {
                 self.program(at, Kind::Data)?;
                 self.rescue()?;

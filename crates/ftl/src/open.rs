@@ -65,18 +65,19 @@ pub struct OpenOptions {
 
 /// Makes a logical disk on a chip; whatever the chip holds is lost. `progress` is told segments done and all. Returns
 /// the disk's blocks.
-pub fn create<N: Nand>(nand: &mut N, options: &CreateOptions, progress: &mut dyn FnMut(u32, u32)) -> Result<u32> {
+pub fn create<N: Nand>(
+    nand: &mut N,
+    options: &CreateOptions,
+    progress: &mut dyn FnMut(u32, u32),
+) -> Result<u32> {
     let shape = Shape::of(&nand.geometry(), options.block_bytes)?;
     for name in [&options.policies.victim, &options.policies.placement, &options.policies.wear] {
         if name.len() > NAME_BYTES {
             return Err(FtlError::Policy(alloc::format!("no policy has the name {name:?}")));
         }
     }
-    let identity = |logical_blocks| Identity {
-        uuid: options.uuid,
-        logical_blocks,
-        policies: options.policies.clone(),
-    };
+    let identity =
+        |logical_blocks| Identity { uuid: options.uuid, logical_blocks, policies: options.policies.clone() };
     // Of an unknown size until the bad segments are counted.
     let mut ftl = Ftl::assemble(Flash::new(&mut *nand, shape), shape, identity(1), Ring::fresh())?;
     for block in 0..shape.blocks {
@@ -236,7 +237,11 @@ impl<N: Nand> Ftl<N> {
             match segment.state {
                 State::Sealed | State::Stuck if segment.valid == 0 => {
                     self.segments.change(block, |line| line.state = State::Free);
-                    if segment.trims { self.limbo.push(block) } else { self.policies.wear.freed(block, segment.erases) }
+                    if segment.trims {
+                        self.limbo.push(block)
+                    } else {
+                        self.policies.wear.freed(block, segment.erases)
+                    }
                 }
                 State::Free => self.policies.wear.freed(block, segment.erases),
                 State::Sealed => sealed.push((now.wrapping_sub(segment.changed), block)),

@@ -57,12 +57,7 @@ impl<N: Nand> Ftl<N> {
         Ok(contents.filter(|found| found.sequences.last().is_some_and(|last| *last >= since)))
     }
 
-    fn survey_tags(
-        &mut self,
-        block: u32,
-        since: u64,
-        known: Option<&Contents>,
-    ) -> Result<Option<Contents>> {
+    fn survey_tags(&mut self, block: u32, since: u64, known: Option<&Contents>) -> Result<Option<Contents>> {
         let (shape, last) = (self.shape, Place { block, index: self.shape.pages - 1 });
         let known = match known {
             Some(known) if self.still_begins(block, known)? => Some(known),

@@ -18,7 +18,10 @@ fn play(case: Case, names: &PolicyNames, permille: u32, seed: u64, steps: u32) -
         let step = Step::random(&mut rng, blocks);
         player.play(step).unwrap_or_else(|what| panic!("{}: {step:?}: {what}", about(number)));
     }
-    player.model.compare(player.disk.as_mut().unwrap()).unwrap_or_else(|what| panic!("{}: {what}", about(steps)));
+    player
+        .model
+        .compare(player.disk.as_mut().unwrap())
+        .unwrap_or_else(|what| panic!("{}: {what}", about(steps)));
     assert_eq!(player.chip.stats().violations, 0, "{}", about(steps));
     player
 }

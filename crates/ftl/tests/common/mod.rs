@@ -185,8 +185,14 @@ pub fn content(lba: u64, value: u64, bytes: usize) -> Vec<u8> {
 /// Something done to the disk.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    Write { first: u64, count: u64 },
-    Trim { first: u64, count: u64 },
+    Write {
+        first: u64,
+        count: u64,
+    },
+    Trim {
+        first: u64,
+        count: u64,
+    },
     Flush,
     Close,
     /// The process ends, the power stays.
