@@ -6,7 +6,9 @@ use crate::{
     context::Context,
     failure::{Outcome, code},
     size,
-    verbs::{cat, chips, df, fsck, get, info, ln, ls, mkdir, mkfs, mount, mv, nand, put, rm, stat, tree},
+    verbs::{
+        cat, chips, df, fsck, ftl, get, info, ln, ls, mkdir, mkfs, mount, mv, nand, put, rm, stat, tree,
+    },
 };
 
 /// Flash file systems in user space
@@ -94,6 +96,8 @@ pub(crate) enum Verb {
     Chips(chips::Args),
     #[command(subcommand)]
     Nand(nand::Verb),
+    #[command(subcommand)]
+    Ftl(ftl::Verb),
 }
 
 impl Verb {
@@ -117,6 +121,7 @@ impl Verb {
             Verb::Fsck(args) => return args.run(context),
             Verb::Chips(args) => args.run(),
             Verb::Nand(verb) => verb.run(context),
+            Verb::Ftl(verb) => verb.run(context),
         }
         .map(|()| 0)
     }

@@ -7,7 +7,7 @@ use std::{env, fs, path::Path};
 
 use common::World;
 
-const VERBS: [&str; 23] = [
+const VERBS: [&str; 27] = [
     "",
     "mkfs",
     "mount",
@@ -31,6 +31,10 @@ const VERBS: [&str; 23] = [
     "nand export",
     "nand flip",
     "nand kill",
+    "ftl",
+    "ftl create",
+    "ftl info",
+    "ftl mount",
 ];
 
 #[test]
