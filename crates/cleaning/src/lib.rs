@@ -18,13 +18,17 @@ pub mod pool;
 pub mod segment;
 pub mod select;
 pub mod sim;
+pub mod theory;
 pub mod victim;
 pub mod wear;
 
-pub use placement::{Cleaned, Old, OneLog, Placement, SepBit, Static};
+pub use placement::{ByHeat, BySegment, Cleaned, Old, OneLog, Placement, ReadOnly, SepBit, Sorted, Static};
 pub use pool::CandidatePool;
 pub use segment::{Class, SegmentView};
 pub use select::Selector;
 pub use sim::{Geometry, Params, Sim, SimError, Stats, WearStats};
-pub use victim::{CostBenefit, Greedy, RootAge, UnknownVictim, Victim, VictimPolicy, choose};
+pub use victim::{
+    Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, UnknownVictim, Victim,
+    VictimPolicy, choose,
+};
 pub use wear::{Relocation, Wear};

@@ -1,14 +1,23 @@
 //! Placement: which open head a page is written to.
 
+mod by_heat;
 mod by_kind;
+mod by_segment;
+mod heat;
 mod one_log;
+mod read_only;
 mod sepbit;
+mod sorted;
 
 use alloc::boxed::Box;
 
+pub use by_heat::ByHeat;
 pub use by_kind::Static;
+pub use by_segment::BySegment;
 pub use one_log::OneLog;
+pub use read_only::ReadOnly;
 pub use sepbit::SepBit;
+pub use sorted::Sorted;
 
 use crate::segment::{Class, SegmentView};
 

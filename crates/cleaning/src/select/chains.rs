@@ -26,6 +26,16 @@ impl Chains {
         self.first.get(list)
     }
 
+    /// The member that came last, or [`NONE`].
+    pub(super) fn last(&self, list: u32) -> u32 {
+        self.last.get(list)
+    }
+
+    /// The member that came after `member`, or [`NONE`].
+    pub(super) fn after(&self, member: u32) -> u32 {
+        self.after.get(member)
+    }
+
     /// Appends a member that is in no list.
     pub(super) fn push(&mut self, list: u32, member: u32) {
         let end = self.last.get(list);

@@ -1,11 +1,28 @@
 //! Finding the best victim without looking at every segment.
 
+mod age_threshold;
 mod by_change;
+mod cells;
 mod chains;
+mod clock;
+mod heaps;
+mod queue;
+mod random_of;
+mod round_robin;
+mod second_chance;
+mod stock;
+mod windowed;
 
 use alloc::boxed::Box;
 
+pub use age_threshold::AgeThreshold;
 pub use by_change::ByChange;
+pub use cells::{Cells, Grouped};
+pub use queue::Queue;
+pub use random_of::RandomOf;
+pub use round_robin::RoundRobin;
+pub use second_chance::SecondChance;
+pub use windowed::Windowed;
 
 use crate::SegmentView;
 

@@ -1,5 +1,7 @@
 //! Cleaning a segment, and moving cold data for wear.
 
+use alloc::vec::Vec;
+
 use super::{Sim, SimError};
 use crate::{Cleaned, Placement, Relocation, Selector, Wear};
 
@@ -8,28 +10,41 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
     pub(super) fn clean(&mut self) -> Result<bool, SimError> {
         let Some(id) = self.selector.take(self.now) else { return Ok(false) };
         self.wear.unsealed(id);
-        self.evacuate(id)?;
-        self.erase(id);
+        let from = self.cleaned(id);
+        let survivors = self.survivors(id);
+        // With nothing free the survivors wait in memory until their own segment is erased.
+        let early = self.wear.free() == 0;
+        if early {
+            self.erase(id);
+        }
+        self.rescue(&from, survivors)?;
+        if !early {
+            self.erase(id);
+        }
         if let Some(relocation) = self.wear.relocation() {
             self.relocate(relocation);
         }
         Ok(true)
     }
 
-    fn evacuate(&mut self, id: u32) -> Result<(), SimError> {
-        let from = self.cleaned(id);
-        self.stats.victim(from.segment.valid);
+    /// Live pages of segment `id`, in the order in which they are copied; lent memory.
+    fn survivors(&mut self, id: u32) -> Vec<u32> {
         let mut survivors = core::mem::take(&mut self.survivors);
         survivors.clear();
         survivors.extend(self.live_pages(id));
+        survivors
+    }
+
+    fn rescue(&mut self, from: &Cleaned, mut survivors: Vec<u32>) -> Result<(), SimError> {
+        self.stats.victim(from.segment.valid);
         self.placement.sort(self.now, &mut survivors);
         for &page in &survivors {
-            let class = self.placement.cleaner_copy(self.now, page, &from);
+            let class = self.placement.cleaner_copy(self.now, page, from);
             self.append(page, class)?;
             self.stats.blocks_copied += 1;
         }
         self.survivors = survivors;
-        self.placement.reclaimed(self.now, &from);
+        self.placement.reclaimed(self.now, from);
         Ok(())
     }
 
@@ -61,20 +76,19 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         }
     }
 
-    /// Moves what lives in one segment to another, which keeps its class and creation.
+    /// Moves what lives in one segment to another, which takes over its class and creation.
     fn relocate(&mut self, Relocation { from, to }: Relocation) {
         let Some(&source) = self.segments.get(from as usize) else { return };
         self.selector.remove(from);
         self.wear.unsealed(from);
-        let mut pages = core::mem::take(&mut self.survivors);
-        pages.clear();
-        pages.extend(self.live_pages(from));
+        let pages = self.survivors(from);
         for (at, &page) in (to << self.shift..).zip(&pages) {
             self.place.set(page, at);
             self.owner.set(at, page);
         }
         if let Some(target) = self.segments.get_mut(to as usize) {
-            *target = super::Segment { erases: target.erases, ..source };
+            let (erases, now) = (target.erases, self.now);
+            *target = super::Segment { erases, written: now, invalidated: now, ..source };
         }
         self.stats.blocks_copied += u64::from(source.valid);
         self.stats.relocated += u64::from(source.valid);

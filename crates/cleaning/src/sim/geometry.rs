@@ -13,7 +13,8 @@ pub struct Params {
     /// Logical pages; fewer than the segments hold.
     pub logical: u32,
     /// Free segments that users leave to the cleaner: cleaning starts when there are no more, and goes on until there
-    /// are. With 0 a page that the cleaner copies may have to go to another head than its own.
+    /// are. With 0 the survivors of a segment wait in memory while it is erased, as in the CAT paper; that makes the
+    /// most of the space, and a power cut would lose them. 1 is the least that is safe.
     pub reserve: u32,
     /// Erases that a segment withstands; it is dead after so many. `u32::MAX`: any number.
     pub endurance: u32,
