@@ -84,7 +84,8 @@ pub struct Ftl<N: Nand> {
 impl<N: Nand> Ftl<N> {
     /// A server around its parts, with nothing stored.
     pub(crate) fn assemble(flash: Flash<N>, shape: Shape, identity: Identity, ring: Ring) -> Result<Ftl<N>> {
-        let policies = Policies::new(&identity.policies, &shape, identity.logical_blocks)?;
+        let seed = identity.uuid.iter().fold(0, |seed: u64, byte| seed.rotate_left(8) ^ u64::from(*byte));
+        let policies = Policies::new(&identity.policies, &shape, identity.logical_blocks, seed)?;
         let mut heads = Vec::new();
         heads.resize_with(HEADS, || None);
         Ok(Ftl {

@@ -16,6 +16,9 @@ use crate::segments::{Segment, State};
 use crate::shape::{ANCHOR_BLOCKS, Addr, Place, Shape};
 use crate::summary::Contents;
 
+/// No counter gets there in the life of a chip.
+const COUNT_MOST: u64 = 1 << 60;
+
 /// Reads the pages of a checkpoint one after the other.
 struct Reader<'a, N> {
     flash: &'a mut Flash<N>,
@@ -88,10 +91,10 @@ impl<N: Nand> Ftl<N> {
         self.clock = loaded.state.clock.get();
         self.sequence = loaded.state.sequence.get();
         self.counters = Counters {
-            user_writes: loaded.state.user_writes.get(),
-            copied: loaded.state.copied.get(),
-            erases: loaded.state.erases.get(),
-            trimmed: loaded.state.trimmed.get(),
+            user_writes: loaded.state.user_writes.get().min(COUNT_MOST),
+            copied: loaded.state.copied.get().min(COUNT_MOST),
+            erases: loaded.state.erases.get().min(COUNT_MOST),
+            trimmed: loaded.state.trimmed.get().min(COUNT_MOST),
             ..Counters::default()
         };
         for (slot, head) in loaded.heads {

@@ -152,6 +152,7 @@ impl<N: Nand> Ftl<N> {
             Start::Recovered
         };
         ftl.count_valid();
+        ftl.find_free()?;
         if options.read_only {
             return Ok(ftl);
         }
@@ -159,7 +160,11 @@ impl<N: Nand> Ftl<N> {
         ftl.hand_out();
         ftl.check_wear();
         if ftl.start != Start::Checkpoint && ftl.mode == Mode::Dirty {
-            ftl.checkpoint()?;
+            match ftl.checkpoint() {
+                // What it holds can be read all the same.
+                Err(FtlError::WornOut) => ftl.mode = Mode::WornOut,
+                done => done?,
+            }
         }
         Ok(ftl)
     }
@@ -228,6 +233,21 @@ impl<N: Nand> Ftl<N> {
         }
     }
 
+    /// Finds the segments that nothing lives in any more and, after a power cut, which of them went bad since the
+    /// checkpoint.
+    fn find_free(&mut self) -> Result<()> {
+        for block in 0..self.shape.blocks {
+            let segment = self.segments.get(block);
+            let is_empty = matches!(segment.state, State::Sealed | State::Stuck) && segment.valid == 0;
+            if is_empty || segment.state == State::Free {
+                let is_bad = self.start == Start::Recovered && self.flash.is_bad(block)?;
+                let state = if is_bad { State::Bad } else { State::Free };
+                self.segments.change(block, |line| line.state = state);
+            }
+        }
+        Ok(())
+    }
+
     /// Hands segments to the policies: free ones, and sealed ones in the order in which they last changed.
     fn hand_out(&mut self) {
         let (shape, now) = (self.shape, self.clock);
@@ -235,14 +255,7 @@ impl<N: Nand> Ftl<N> {
         for block in 0..shape.blocks {
             let segment = self.segments.get(block);
             match segment.state {
-                State::Sealed | State::Stuck if segment.valid == 0 => {
-                    self.segments.change(block, |line| line.state = State::Free);
-                    if segment.trims {
-                        self.limbo.push(block)
-                    } else {
-                        self.policies.wear.freed(block, segment.erases)
-                    }
-                }
+                State::Free if segment.trims => self.limbo.push(block),
                 State::Free => self.policies.wear.freed(block, segment.erases),
                 State::Sealed => sealed.push((now.wrapping_sub(segment.changed), block)),
                 _ => {}

@@ -3,6 +3,7 @@
 
 use alloc::{vec, vec::Vec};
 
+use pumice_cleaning::placement::MAX_CLASSES;
 use pumice_media::Nand;
 
 use crate::error::Result;
@@ -164,7 +165,8 @@ impl<N: Nand> Ftl<N> {
         // With the summary that told it, if one did.
         let used = u16::try_from((pages + u32::from(shape.summary)).min(shape.pages)).unwrap_or(u16::MAX);
         self.segments.change(block, |segment| {
-            (segment.state, segment.class, segment.used) = (State::Sealed, found.class, used);
+            let class = found.class.min(MAX_CLASSES - 1);
+            (segment.state, segment.class, segment.used) = (State::Sealed, class, used);
             (segment.erases, segment.trims) = (found.erases, trims);
             (segment.opened, segment.sealed, segment.changed) = (found.opened, now, now);
         });

@@ -2,8 +2,9 @@
 
 use alloc::{vec, vec::Vec};
 
+use pumice_cleaning::placement::MAX_CLASSES;
 use pumice_cleaning::{Class, SegmentView};
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::FromBytes;
 
 use crate::layout::RawSegment;
 
@@ -101,10 +102,9 @@ impl Segment {
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Segment> {
         let raw = RawSegment::ref_from_bytes(bytes).ok()?;
-        debug_assert_eq!(raw.as_bytes().len(), bytes.len());
         Some(Segment {
             state: State::from_byte(raw.state)?,
-            class: raw.class,
+            class: raw.class.min(MAX_CLASSES - 1),
             used: u16::from_le_bytes(raw.used),
             trims: false,
             erases: raw.erases.get(),

@@ -3,6 +3,9 @@
 
 mod common;
 
+use proptest::prelude::*;
+use pumice_cleaning::VictimPolicy;
+
 use common::shared::Shared;
 use common::{CASES, Case, Player, Step, policies};
 use pumice_ftl::{Ftl, OpenOptions, PolicyNames};
@@ -32,6 +35,55 @@ fn random_work_on_every_layout() {
         let player = play(case, &PolicyNames::default(), 750, seed, 4000);
         let info = player.disk.unwrap().info();
         assert!(info.counters.erases > u64::from(info.segments) * 3, "{}: {info:?}", case.name);
+    }
+}
+
+/// Every victim policy with every placement and wear levelling, on layouts in turn.
+#[test]
+fn every_policy_keeps_every_block() {
+    let mut seed = 100;
+    for victim in VictimPolicy::ALL {
+        for placement in PolicyNames::PLACEMENTS {
+            for wear in PolicyNames::WEARS {
+                let case = CASES[usize::try_from(seed).unwrap() % CASES.len()];
+                let names = policies(victim.name(), placement, wear);
+                let player = play(case, &names, 650, seed, 700);
+                assert!(player.disk.unwrap().info().counters.erases > 0);
+                seed += 1;
+            }
+        }
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let range = || (any::<u16>(), 1_u64..9);
+    prop_oneof![
+        12 => range().prop_map(|(first, count)| Step::Write { first: first.into(), count }),
+        2 => range().prop_map(|(first, count)| Step::Trim { first: first.into(), count: count * 4 }),
+        2 => Just(Step::Flush),
+        1 => Just(Step::Close),
+        1 => Just(Step::Die),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The same with steps that shrink. `PROPTEST_RNG_SEED` replays a run.
+    #[test]
+    fn any_steps(case in 0..CASES.len(), steps in prop::collection::vec(step(), 1..250)) {
+        let mut player = Player::new(Shared::new(CASES[case].chip(700, &PolicyNames::default())));
+        let blocks = player.model.blocks();
+        for step in steps {
+            let step = match step {
+                Step::Write { first, count } => Step::Write { first: first % blocks, count },
+                Step::Trim { first, count } => Step::Trim { first: first % blocks, count },
+                other => other,
+            };
+            prop_assert_eq!(player.play(step), Ok(()), "{:?}", step);
+        }
+        prop_assert_eq!(player.model.compare(player.disk.as_mut().unwrap()), Ok(()));
+        prop_assert_eq!(player.chip.stats().violations, 0);
     }
 }
 
