@@ -105,12 +105,12 @@ impl<N: Nand> Ftl<N> {
     pub(crate) fn write_checkpoint(&mut self, clean: bool) -> Result<()> {
         self.commit()?;
         let old = core::mem::take(&mut self.checkpoint);
-        old.iter().for_each(|block| self.segments.change(*block, |s| s.state = State::Free));
+        self.set_states(&old, State::Free);
         let (blocks, pages) = match self.write_parts() {
             Ok(written) => written,
             Err(error) => {
                 // It still counts.
-                old.iter().for_each(|block| self.segments.change(*block, |s| s.state = State::Checkpoint));
+                self.set_states(&old, State::Checkpoint);
                 self.checkpoint = old;
                 return Err(error);
             }
@@ -158,6 +158,12 @@ impl<N: Nand> Ftl<N> {
                     self.give_back(core::mem::take(&mut blocks));
                 }
             }
+        }
+    }
+
+    fn set_states(&mut self, blocks: &[u32], state: State) {
+        for block in blocks {
+            self.segments.change(*block, |segment| segment.state = state);
         }
     }
 

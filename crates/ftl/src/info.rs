@@ -71,6 +71,8 @@ pub struct Info {
     pub segments: u32,
     /// Segments that nothing lives in.
     pub free_segments: u32,
+    /// Segments that a checkpoint takes at the most; as many are kept free for the next.
+    pub checkpoint_segments: u32,
     /// Segments that are marked bad.
     pub bad_segments: u32,
     /// Chip pages that are read and programmed as one.
@@ -109,6 +111,7 @@ impl<N: Nand> Ftl<N> {
             segment_blocks: self.shape.capacity(),
             segments: self.shape.blocks,
             free_segments: count(State::Free),
+            checkpoint_segments: self.checkpoint_most,
             bad_segments: count(State::Bad),
             gang_pages: self.shape.gang,
             tag_in_spare: self.shape.tag == TagKind::Full,

@@ -32,5 +32,5 @@ mod trims;
 pub use error::FtlError;
 pub use ftl::Ftl;
 pub use info::{Counters, Info, Start};
-pub use open::{CreateOptions, Export, OpenOptions, create, probe};
+pub use open::{CreateOptions, Export, OpenOptions, create};
 pub use policy::PolicyNames;

@@ -126,16 +126,6 @@ fn export(shape: &Shape, usable: u32, export: Export) -> Result<u32> {
     u32::try_from(blocks).map_err(|_| error)
 }
 
-/// True if the chip holds a logical disk, of any version.
-pub fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
-    match find(nand) {
-        Ok(_) => Ok(true),
-        Err(FtlError::Chip(error)) => Err(error.into()),
-        Err(FtlError::Foreign | FtlError::SpareBytes { .. } | FtlError::Segments { .. }) => Ok(false),
-        Err(_) => Ok(true),
-    }
-}
-
 impl<N: Nand> Ftl<N> {
     /// Starts a server: by the checkpoint if nothing was written since, with what the headers of segments say about the
     /// time since otherwise, and by the headers alone if the checkpoint cannot be read.

@@ -48,7 +48,9 @@ impl Contents {
         for (sequence, entries) in self.pages(shape) {
             let later = u32::try_from(sequence.saturating_sub(first)).unwrap_or(u32::MAX);
             out.extend_from_slice(&later.to_le_bytes());
-            entries.iter().for_each(|entry| out.extend_from_slice(entry.raw().as_bytes()));
+            for entry in entries {
+                out.extend_from_slice(entry.raw().as_bytes());
+            }
         }
     }
 
@@ -63,7 +65,7 @@ impl Contents {
                 return None;
             }
             self.sequences.push(sequence);
-            self.entries.extend(entries.iter().map(Entry::from_raw));
+            self.entries.extend(entries.iter().copied().map(Entry::from_raw));
         }
         Some(())
     }

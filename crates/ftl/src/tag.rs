@@ -26,7 +26,7 @@ impl Entry {
         RawEntry { lba: self.lba.into(), written: self.written.into() }
     }
 
-    pub(crate) fn from_raw(raw: &RawEntry) -> Entry {
+    pub(crate) fn from_raw(raw: RawEntry) -> Entry {
         Entry { lba: raw.lba.get(), written: raw.written.get() }
     }
 }
@@ -106,7 +106,7 @@ impl Tag {
             sequence: Some(sequence_of(&raw.sequence)).filter(|sequence| *sequence < SEQUENCE_END)?,
             erases: raw.erases.get(),
             opened: raw.opened.get(),
-            entries: entries.iter().map(Entry::from_raw).collect(),
+            entries: entries.iter().copied().map(Entry::from_raw).collect(),
         })
     }
 }

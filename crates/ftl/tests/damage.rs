@@ -150,7 +150,7 @@ fn kind(page: &LogPage, block: u32, index: u32, tag_bytes: usize) -> Option<(u8,
 fn reseal(page: &mut LogPage, block: u32, index: u32, tag_bytes: usize, kind: u8, full: bool) {
     if full {
         page.spare[8..12].fill(0);
-        let sum = sum(page, block, index, &page.spare[..tag_bytes].to_vec());
+        let sum = sum(page, block, index, &page.spare[..tag_bytes]);
         page.spare[8..12].copy_from_slice(&sum);
     } else {
         let sum = sum(page, block, index, &[kind]);

@@ -73,8 +73,8 @@ fn cut_start(id: &str, model: &Rc<RefCell<Model>>, chip: SimChip) -> u64 {
     let hook: Rc<RefCell<dyn Hook>> = watch.clone();
     let opened = Ftl::open(Probe::new(chip, hook), OpenOptions::default());
     opened.unwrap_or_else(|error| panic!("{id}: {error}"));
-    let cuts = watch.borrow().cuts;
-    cuts
+    let watch = watch.borrow();
+    watch.cuts
 }
 
 /// Starts the server on a crashed chip, compares, works on, closes, and compares again.
@@ -135,8 +135,8 @@ fn uncut(chip: SimChip, seed: u64) -> u64 {
     let count = Rc::new(RefCell::new(Count(0)));
     let hook: Rc<RefCell<dyn Hook>> = count.clone();
     play(Probe::new(chip, hook), &model, seed);
-    let operations = count.borrow().0;
-    operations
+    let count = count.borrow();
+    count.0
 }
 
 /// The steps of a run: the disk filled once, then random ones. The model is told before each operation begins, and of
