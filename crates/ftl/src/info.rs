@@ -135,7 +135,9 @@ impl<N: Nand> Ftl<N> {
         let erases = || good().map(|(_, segment)| segment.erases);
         let count = erases().count().max(1) as f64;
         let mean = erases().map(f64::from).sum::<f64>() / count;
-        let variance = erases().map(|erases| (f64::from(erases) - mean).powi(2)).sum::<f64>() / count;
+        let variance =
+            erases().map(|erases| (f64::from(erases) - mean) * (f64::from(erases) - mean)).sum::<f64>()
+                / count;
         ((erases().min().unwrap_or(0), mean, erases().max().unwrap_or(0)), root(variance))
     }
 }

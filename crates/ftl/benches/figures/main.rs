@@ -84,7 +84,7 @@ fn locality(rng: &mut fastrand::Rng, blocks: u32) -> u32 {
     let hot = rng.u32(..10) > 0;
     loop {
         let lba = rng.u32(..blocks);
-        if hot == (lba % 10 == 0) {
+        if hot == lba.is_multiple_of(10) {
             return lba;
         }
     }
