@@ -31,4 +31,4 @@ pub use victim::{
     Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, UnknownVictim, Victim,
     VictimPolicy, choose,
 };
-pub use wear::{Relocation, Wear};
+pub use wear::{Relocation, Wear, WearPolicy};

@@ -10,8 +10,8 @@ mod common;
 
 use common::Access;
 use pumice_cleaning::{
-    ByHeat, BySegment, Cat, CostBenefitWritten, Geometry, Greedy, OneLog, Params, Placement, SegmentView,
-    Selector, Sim, Stats,
+    ByHeat, BySegment, Cat, CostBenefitWritten, Geometry, Greedy, OneLog, Params, Placement, Selector, Sim,
+    Stats,
     select::{ByChange, Cells},
     wear::Fifo,
 };

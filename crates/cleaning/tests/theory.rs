@@ -34,10 +34,6 @@ fn measured(params: Params, selector: impl Selector, access: Access) -> f64 {
 
 #[track_caller]
 fn agree(measured: f64, theory: f64, a: f64) {
-    println!(
-        "a {a}: measured {measured:.4}, theory {theory:.4}, {:+.2} %",
-        (measured / theory - 1.0) * 100.0
-    );
     assert!((measured / theory - 1.0).abs() < 0.005, "a {a}: measured {measured:.4}, theory {theory:.4}");
 }
 

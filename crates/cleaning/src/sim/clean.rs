@@ -8,7 +8,7 @@ use crate::{Cleaned, Placement, Relocation, Selector, Wear};
 impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
     /// Cleans one segment; false if none has anything to reclaim.
     pub(super) fn clean(&mut self) -> Result<bool, SimError> {
-        let Some(id) = self.selector.take(self.now) else { return Ok(false) };
+        let Some(id) = self.victim() else { return Ok(false) };
         self.wear.unsealed(id);
         let from = self.cleaned(id);
         let survivors = self.survivors(id);
@@ -25,6 +25,13 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
             self.relocate(relocation);
         }
         Ok(true)
+    }
+
+    fn victim(&mut self) -> Option<u32> {
+        let segments = &self.segments;
+        let valid = |id| segments.get(id as usize).map_or(0, |s| s.valid);
+        let for_wear = self.wear.victim(&valid).filter(|id| self.selector.remove(*id));
+        for_wear.or_else(|| self.selector.take(self.now))
     }
 
     /// Live pages of segment `id`, in the order in which they are copied; lent memory.

@@ -9,6 +9,14 @@ use crate::Class;
 #[derive(Clone, Debug, Default)]
 pub struct Fifo(VecDeque<u32>);
 
+impl Fifo {
+    /// Takes a certain segment out; false if it is not free.
+    pub(super) fn take(&mut self, id: u32) -> bool {
+        let at = self.0.iter().rposition(|free| *free == id);
+        at.and_then(|at| self.0.remove(at)).is_some()
+    }
+}
+
 impl Wear for Fifo {
     fn freed(&mut self, id: u32, _erases: u32) {
         self.0.push_back(id);

@@ -1,10 +1,20 @@
 //! Wear levelling: which free segment a head gets, and which cold data has to move.
 
+mod dual_pool;
+mod end_of_life;
+mod even;
 mod fifo;
+mod least_worn;
+mod policy;
 
 use alloc::boxed::Box;
 
+pub use dual_pool::DualPool;
+pub use end_of_life::EndOfLife;
+pub use even::Even;
 pub use fifo::Fifo;
+pub use least_worn::LeastWorn;
+pub use policy::{UnknownWear, WearPolicy};
 
 use crate::{Class, SegmentView};
 
@@ -34,6 +44,12 @@ pub trait Wear {
     /// Segment `id` was chosen for cleaning, or for the relocation just asked for, and is no longer sealed.
     fn unsealed(&mut self, _id: u32) {}
 
+    /// Asked before every cleaning: the sealed segment to clean for wear, in place of the one that cleaning would take.
+    /// `valid` tells the live pages of a sealed segment.
+    fn victim(&mut self, _valid: &dyn Fn(u32) -> u32) -> Option<u32> {
+        None
+    }
+
     /// Asked after every erase: the data to move now, if any.
     fn relocation(&mut self) -> Option<Relocation> {
         None
@@ -59,6 +75,10 @@ impl<W: Wear + ?Sized> Wear for Box<W> {
 
     fn unsealed(&mut self, id: u32) {
         (**self).unsealed(id);
+    }
+
+    fn victim(&mut self, valid: &dyn Fn(u32) -> u32) -> Option<u32> {
+        (**self).victim(valid)
     }
 
     fn relocation(&mut self) -> Option<Relocation> {
