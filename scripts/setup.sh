@@ -16,6 +16,9 @@ missing_packages() {
     [ "$1" = test ] || return 0
     command -v setfacl >/dev/null || echo acl
     command -v setfattr >/dev/null || echo attr
+    command -v mkfs.ext4 >/dev/null || echo e2fsprogs
+    command -v mkfs.vfat >/dev/null || echo dosfstools
+    command -v mcopy >/dev/null || echo mtools
     # pjdfstest links with it.
     [ -e /usr/include/sys/acl.h ] || echo libacl1-dev
     has_guests || return 0

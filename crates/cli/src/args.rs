@@ -7,7 +7,7 @@ use crate::{
     failure::{Outcome, code},
     size,
     verbs::{
-        cat, chips, df, fsck, get, info, lab, ln, ls, mkdir, mkfs, mount, mv, nand, put, rm, sim, stat, tree,
+        cat, chips, df, fsck, ftl, get, info, lab, ln, ls, mkdir, mkfs, mount, mv, nand, put, rm, sim, stat, tree,
     },
 };
 
@@ -99,6 +99,8 @@ pub(crate) enum Verb {
     Sim(Box<sim::Args>),
     #[command(subcommand)]
     Lab(lab::Verb),
+    #[command(subcommand)]
+    Ftl(ftl::Verb),
 }
 
 impl Verb {
@@ -124,6 +126,7 @@ impl Verb {
             Verb::Nand(verb) => verb.run(context),
             Verb::Sim(args) => args.run(),
             Verb::Lab(verb) => verb.run(),
+            Verb::Ftl(verb) => verb.run(context),
         }
         .map(|()| 0)
     }

@@ -8,12 +8,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{ChipFile, MediaError, Nand};
 use pumice_nandfs::{MountOptions, NandFs};
-use pumice_vfs::{FileSystem, FsError};
+use pumice_vfs::FileSystem;
 
 use crate::{
     context::{Context, now},
+    disk::DiskFs,
     failure::{Failure, Outcome},
     metered::Metered,
 };
@@ -46,6 +48,8 @@ impl Access {
 pub(crate) enum Volume {
     /// Pumice's own on raw NAND.
     Nand { fs: Arc<NandFs<Metered>>, path: PathBuf },
+    /// A logical disk, as a file.
+    Disk { fs: Arc<DiskFs>, path: PathBuf },
 }
 
 impl Volume {
@@ -68,10 +72,18 @@ impl Volume {
         Ok(Volume::Nand { fs: Arc::new(fs), path: path.into() })
     }
 
+    /// Opens an image and shows the logical disk on it as a file.
+    pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outcome<Volume> {
+        let disk = open_disk(path, access, context)?;
+        let fs = DiskFs::new(disk, access.is_read(), Box::new(now));
+        Ok(Volume::Disk { fs: Arc::new(fs), path: path.into() })
+    }
+
     /// The file system.
     pub(crate) fn fs(&self) -> &dyn FileSystem {
         match self {
             Volume::Nand { fs, .. } => &**fs,
+            Volume::Disk { fs, .. } => &**fs,
         }
     }
 
@@ -79,6 +91,7 @@ impl Volume {
     pub(crate) fn shared(&self) -> Arc<dyn FileSystem + Send + Sync> {
         match self {
             Volume::Nand { fs, .. } => fs.clone(),
+            Volume::Disk { fs, .. } => fs.clone(),
         }
     }
 
@@ -86,6 +99,9 @@ impl Volume {
     pub(crate) fn info(&self) -> Outcome<pumice_nandfs::Info> {
         match self {
             Volume::Nand { fs, path } => fs.info().map_err(|error| about(path, &error)),
+            Volume::Disk { path, .. } => {
+                Err(Failure::new(format!("{}: a logical disk; see `pumice ftl info`", path.display())))
+            }
         }
     }
 
@@ -93,13 +109,38 @@ impl Volume {
     pub(crate) fn close(self) -> Outcome {
         match self {
             Volume::Nand { fs, path } => {
-                let fs = Arc::try_unwrap(fs)
-                    .map_err(|_| Failure::new(format!("{}: still in use, not unmounted", path.display())))?;
-                let mut chip = fs.unmount().map_err(|error| about(&path, &error))?;
-                chip.flush().map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+                let chip = owned(fs, &path)?.unmount().map_err(|error| about(&path, &error))?;
+                flushed(chip, &path)
+            }
+            Volume::Disk { fs, path } => {
+                let chip = owned(fs, &path)?.close().map_err(|error| about(&path, &error))?;
+                flushed(chip, &path)
             }
         }
     }
+}
+
+/// The only one who still has it.
+fn owned<T>(shared: Arc<T>, path: &Path) -> Outcome<T> {
+    Arc::try_unwrap(shared)
+        .map_err(|_| Failure::new(format!("{}: still in use, not unmounted", path.display())))
+}
+
+fn flushed(mut chip: Metered, path: &Path) -> Outcome {
+    chip.flush().map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+}
+
+/// Starts the server of the logical disk on an image.
+pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outcome<Ftl<Metered>> {
+    let chip = open_chip(path, access, context)?;
+    let options = OpenOptions { read_only: access.is_read(), ..OpenOptions::default() };
+    Ftl::open(chip, options).map_err(|error| match error {
+        FtlError::Foreign => Failure::new(format!(
+            "{}: no logical disk on this chip; make one with `pumice ftl create`",
+            path.display()
+        )),
+        error => about(path, &error),
+    })
 }
 
 /// Mounts, works and unmounts; if the work fails its failure is the one that counts.
@@ -168,6 +209,6 @@ pub(crate) fn media(path: &Path, error: &MediaError) -> Failure {
     Failure::new(format!("{error}{hint}"))
 }
 
-fn about(path: &Path, error: &FsError) -> Failure {
+fn about(path: &Path, error: &impl std::fmt::Display) -> Failure {
     Failure::new(format!("{}: {error}", path.display()))
 }

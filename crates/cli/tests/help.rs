@@ -7,7 +7,7 @@ use std::{env, fs, path::Path};
 
 use common::World;
 
-const VERBS: [&str; 28] = [
+const VERBS: &[&str] = &[
     "",
     "mkfs",
     "mount",
@@ -36,6 +36,10 @@ const VERBS: [&str; 28] = [
     "nand export",
     "nand flip",
     "nand kill",
+    "ftl",
+    "ftl create",
+    "ftl info",
+    "ftl mount",
 ];
 
 #[test]

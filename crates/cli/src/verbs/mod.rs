@@ -4,6 +4,7 @@ pub(crate) mod cat;
 pub(crate) mod chips;
 pub(crate) mod df;
 pub(crate) mod fsck;
+pub(crate) mod ftl;
 pub(crate) mod get;
 pub(crate) mod info;
 pub(crate) mod lab;

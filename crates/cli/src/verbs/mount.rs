@@ -79,17 +79,27 @@ pub(crate) fn from_helper(rest: &[OsString]) -> Vec<OsString> {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
+        self.run_as(&["mount"], context, Volume::open)
+    }
+
+    /// The same for what `verb` opens with `open`.
+    pub(crate) fn run_as(
+        &self,
+        verb: &[&str],
+        context: &Context,
+        open: impl FnOnce(&Path, Access, &Context) -> Outcome<Volume>,
+    ) -> Outcome {
         let (options, cache_bytes) = self.options(context.cache_bytes)?;
         if !self.dir.is_dir() {
             let why = if self.dir.exists() { "not a directory" } else { "no such directory" };
             return Err(Failure::new(format!("cannot mount on {}: {why}", self.dir.display())));
         }
         if self.daemon && !self.dry_run {
-            return self.start(cache_bytes);
+            return self.start(verb, cache_bytes);
         }
         let access = if options.read_only { Access::Read } else { Access::Write };
         let context = Context { cache_bytes, meter: context.meter.clone() };
-        let volume = Volume::open(&self.image, access, &context)?;
+        let volume = open(&self.image, access, &context)?;
         let served = if self.dry_run { Ok(()) } else { self.serve(&volume, &options) };
         let closed = volume.close();
         served.and(closed)
@@ -132,11 +142,11 @@ impl Args {
     }
 
     /// Starts this program again in the background and waits until it has mounted or failed.
-    fn start(&self, cache_bytes: usize) -> Outcome {
+    fn start(&self, verb: &[&str], cache_bytes: usize) -> Outcome {
         let program =
             std::env::current_exe().map_err(|error| Failure::host(Path::new("/proc/self/exe"), &error))?;
         let mut command = Command::new(&program);
-        command.arg0("pumice").arg(format!("--cache={cache_bytes}")).args(["mount", "--background"]);
+        command.arg0("pumice").arg(format!("--cache={cache_bytes}")).args(verb).arg("--background");
         if !self.options.is_empty() {
             command.arg("-o").arg(self.options.join(","));
         }
