@@ -1,0 +1,1 @@
+//! Compressed clusters: the header of a cluster, and the four decoders.

@@ -1,0 +1,1 @@
+//! The checksum of F2FS: CRC-32 that begins with the magic number and is not inverted.

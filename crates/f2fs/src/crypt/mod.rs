@@ -1,0 +1,1 @@
+//! fscrypt: keys, contents and names.

@@ -1,0 +1,1 @@
+//! Case folding of names in case-insensitive directories.

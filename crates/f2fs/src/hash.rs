@@ -1,0 +1,1 @@
+//! The hash of a name in a directory.

@@ -1,0 +1,8 @@
+//! F2FS, the flash-friendly file system of Linux (Lee et al., FAST 2015), on disk compatible with the kernel.
+
+pub mod compress;
+pub mod crc;
+pub mod crypt;
+pub mod fold;
+pub mod hash;
+pub mod verity;

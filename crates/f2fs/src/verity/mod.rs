@@ -1,0 +1,1 @@
+//! fs-verity: the descriptor and the Merkle tree.
