@@ -3,6 +3,10 @@
 pub mod compress;
 pub mod crc;
 pub mod crypt;
+mod error;
 pub mod fold;
 pub mod hash;
+pub mod layout;
 pub mod verity;
+
+pub use error::{Corrupt, Error, Place, Result};
