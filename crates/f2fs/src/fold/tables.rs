@@ -698,5 +698,5 @@ pub(super) const ASSIGNED: [(u32, u32); 676] = [
     (0xe0001, 0xe0001),
     (0xe0020, 0xe007f),
     (0xe0100, 0xe01ef),
-    (0xefffe, 0x10ffff),
+    (0xefffe, 0x0010_ffff),
 ];
