@@ -1,59 +1,134 @@
-//! The bytes of a file.
+//! The bytes of a file: where they stand, decompressed, decrypted, verified.
 
 use crate::{
-    error::{Error, Place, Result, corrupt},
+    error::{Error, Result},
     layout::{BlockAddr, Inode},
     map::{Mapped, Run},
+    secrets::Secret,
     volume::{Node, Volume},
 };
 
+/// Blocks that are decrypted at a time.
+const BATCH_BLOCKS: u64 = 64;
+
+/// A file that was opened to read from it.
+pub(crate) struct Content<'a> {
+    pub(crate) volume: &'a Volume,
+    pub(crate) inode: &'a Inode,
+    pub(crate) node: &'a Node,
+    /// The key, if the content is encrypted.
+    pub(crate) secret: Option<Secret>,
+}
+
 impl Volume {
-    /// Reads from a file; returns how many bytes, fewer only at its end.
+    /// Reads from a file or a symbolic link; returns how many bytes, fewer only at its end.
     pub fn read(&self, inode: &Inode, node: &Node, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let left = inode.size.saturating_sub(offset);
         let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
         let buffer = buffer.get_mut(..length).unwrap_or_default();
-        if inode.is_encrypted() {
-            return Err(Error::NoKey(inode.ino));
-        }
-        if inode.has_inline_data() {
-            read_inline(inode, node, offset, buffer);
+        let content = Content::new(self, inode, node)?;
+        if inode.is_verity() {
+            content.read_sealed(offset, buffer)?;
         } else {
-            self.read_blocks_of(inode, node, offset, buffer)?;
+            content.read(offset, buffer)?;
         }
         Ok(length)
     }
+}
 
-    fn read_blocks_of(&self, inode: &Inode, node: &Node, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        let width = self.block_size().bytes_u64();
+impl<'a> Content<'a> {
+    pub(crate) fn new(volume: &'a Volume, inode: &'a Inode, node: &'a Node) -> Result<Content<'a>> {
+        let secret = volume.content_secret(inode, node)?;
+        Ok(Content { volume, inode, node, secret })
+    }
+
+    /// Fills `buffer` from byte `offset` on, as if the file had no end.
+    pub(crate) fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        if self.inode.has_inline_data() {
+            read_inline(self.inode, self.node, offset, buffer);
+            return Ok(());
+        }
         let mut at = offset;
         let mut rest = buffer;
         while !rest.is_empty() {
-            let (index, inside) = (at / width, at % width);
-            let most = (inside + rest.len() as u64).div_ceil(width);
-            let run = self.run_at(inode, node, index, most)?;
-            let bytes = run.blocks.saturating_mul(width) - inside;
-            let length = usize::try_from(bytes).map_or(rest.len(), |bytes| bytes.min(rest.len()));
-            let (now, later) = rest.split_at_mut(length);
-            self.read_run(inode, run, inside, now)?;
-            at += length as u64;
-            rest = later;
+            let length = self.read_some(at, rest)?;
+            at = at.saturating_add(length as u64);
+            rest = rest.split_at_mut(length).1;
         }
         Ok(())
     }
 
-    /// Bytes from `inside` on of a run of one sort.
-    fn read_run(&self, inode: &Inode, run: Run, inside: u64, buffer: &mut [u8]) -> Result<()> {
+    /// Fills the beginning of `buffer`, as far as a run of one sort reaches.
+    fn read_some(&self, at: u64, buffer: &mut [u8]) -> Result<usize> {
+        let width = self.volume.block_size().bytes_u64();
+        let (index, inside) = (at / width, at % width);
+        let mut most = (inside + buffer.len() as u64).div_ceil(width);
+        if let Some(cluster) = self.inode.cluster_blocks().map(u64::from) {
+            if let Some(length) = self.read_cluster(at, buffer)? {
+                return Ok(length);
+            }
+            most = most.min(cluster - index % cluster);
+        }
+        let run = self.volume.run_at(self.inode, self.node, index, most)?;
+        let bytes = run.blocks.saturating_mul(width) - inside;
+        let length = usize::try_from(bytes).map_or(buffer.len(), |bytes| bytes.min(buffer.len()));
+        let now = buffer.get_mut(..length).unwrap_or_default();
+        self.read_run(index, run, inside, now)?;
+        Ok(length)
+    }
+
+    /// Bytes from `inside` on of the blocks from `index` on, a run of one sort.
+    fn read_run(&self, index: u64, run: Run, inside: u64, buffer: &mut [u8]) -> Result<()> {
         match run.mapped {
             Mapped::Hole | Mapped::Reserved => buffer.fill(0),
-            Mapped::Compressed => {
-                return Err(corrupt(Place::Inode(inode.ino), "an address is", u32::MAX - 1, 0_u32));
+            Mapped::Compressed => return Err(self.stray_mark()),
+            Mapped::At(addr) if self.secret.is_some() => {
+                self.read_encrypted(index, addr, inside, buffer)?;
             }
-            Mapped::At(addr) => self.read_bytes(addr, inside, buffer)?,
+            Mapped::At(addr) => self.volume.read_bytes(addr, inside, buffer)?,
         }
         Ok(())
     }
 
+    fn stray_mark(&self) -> Error {
+        crate::map::outside(self.inode.ino, BlockAddr::COMPRESSED, self.volume.super_block().main_end())
+    }
+
+    /// The same for encrypted blocks, which are decrypted whole.
+    fn read_encrypted(&self, index: u64, addr: BlockAddr, inside: u64, buffer: &mut [u8]) -> Result<()> {
+        let width = self.volume.block_size().width();
+        let (mut index, mut addr) = (index, addr);
+        let mut inside = usize::try_from(inside).unwrap_or(0);
+        let mut rest = buffer;
+        while !rest.is_empty() {
+            let blocks = ((inside + rest.len()).div_ceil(width) as u64).min(BATCH_BLOCKS);
+            let mut batch = vec![0; usize::try_from(blocks).unwrap_or(1) * width];
+            self.volume.read_blocks(addr, &mut batch)?;
+            self.decrypt(index, &mut batch)?;
+            let length = (batch.len() - inside).min(rest.len());
+            let (now, later) = rest.split_at_mut(length);
+            now.copy_from_slice(batch.get(inside..inside + length).unwrap_or_default());
+            rest = later;
+            index += blocks;
+            addr = u32::try_from(blocks).ok().and_then(|blocks| addr.plus(blocks)).unwrap_or(addr);
+            inside = 0;
+        }
+        Ok(())
+    }
+
+    /// Decrypts the blocks from `index` on, if the content is encrypted.
+    pub(crate) fn decrypt(&self, index: u64, blocks: &mut [u8]) -> Result<()> {
+        let Some(secret) = &self.secret else { return Ok(()) };
+        for (index, block) in (index..).zip(blocks.chunks_mut(self.volume.block_size().width())) {
+            secret
+                .decrypt_block(index, block)
+                .map_err(|error| Error::Crypt { ino: self.inode.ino, error })?;
+        }
+        Ok(())
+    }
+}
+
+impl Volume {
     /// Bytes from `inside` on of the blocks from `addr` on. Whole blocks go straight into the buffer.
     fn read_bytes(&self, addr: BlockAddr, inside: u64, buffer: &mut [u8]) -> Result<()> {
         let width = self.block_size().width();

@@ -7,9 +7,9 @@ use pumice_vfs::Errno;
 use crate::{
     cache::Block,
     error::{Error, Place, Result, corrupt},
-    hash,
     layout::{Dentry, DentryLayout, Inode},
     map::Mapped,
+    names::Names,
     volume::{Node, Volume},
 };
 
@@ -147,11 +147,11 @@ impl<'a> Directory<'a> {
         Ok(found)
     }
 
-    /// The entry of a name, byte for byte.
+    /// The entry of a name as it is shown.
     pub(crate) fn lookup(&self, name: &[u8]) -> Result<Found> {
-        let hash = hash::name_hash(name);
-        self.find(hash, &|dentry| dentry.hash == hash && dentry.name == name)?
-            .ok_or(Error::Errno(Errno::NoEntry))
+        let names = Names::new(self.volume, self.inode, self.node)?;
+        let sought = names.seek(name)?;
+        self.find(sought.hash, &|dentry| names.is(&sought, dentry))?.ok_or(Error::Errno(Errno::NoEntry))
     }
 }
 

@@ -5,7 +5,12 @@ use core::fmt;
 use pumice_media::BlockError;
 use pumice_vfs::{Errno, FsError};
 
-use crate::layout::{BlockAddr, Nid, SegNo};
+use crate::{
+    compress::ClusterError,
+    crypt::CryptError,
+    layout::{BlockAddr, Nid, SegNo},
+    verity::VerityError,
+};
 
 /// The result of every call here.
 pub type Result<T> = core::result::Result<T, Error>;
@@ -52,6 +57,34 @@ pub enum Error {
     /// The content is encrypted and its key was not given.
     #[error("inode {0} is encrypted and its key was not given")]
     NoKey(Nid),
+    /// A key is not what the inode needs, or the inode's encryption makes no sense.
+    #[error("inode {ino}: {error}")]
+    Crypt {
+        /// Whose.
+        ino: Nid,
+        /// What is wrong.
+        error: CryptError,
+    },
+    /// A compressed cluster cannot be decompressed.
+    #[error("inode {ino}, byte {offset}: {error}")]
+    Cluster {
+        /// Whose.
+        ino: Nid,
+        /// Where the cluster begins in the file.
+        offset: u64,
+        /// What is wrong.
+        error: ClusterError,
+    },
+    /// Content is not what fs-verity sealed.
+    #[error("inode {ino}, byte {offset}: {error}")]
+    Verity {
+        /// Whose.
+        ino: Nid,
+        /// Where in the file.
+        offset: u64,
+        /// What is wrong.
+        error: VerityError,
+    },
     /// What callers of the file system get for an ordinary reason.
     #[error("{0}")]
     Errno(Errno),
@@ -136,12 +169,12 @@ impl From<Error> for FsError {
     fn from(error: Error) -> FsError {
         match error {
             Error::Errno(errno) => errno.into(),
-            Error::NoKey(_) => FsError::new(Errno::Perm, error.to_string()),
+            Error::NoKey(_) => FsError::new(Errno::NoKey, error.to_string()),
             Error::Unsupported(_) | Error::UnknownFeatures(_) => {
                 FsError::new(Errno::NotSupported, error.to_string())
             }
             Error::NotF2fs { .. } => FsError::new(Errno::Invalid, error.to_string()),
-            Error::Device { .. } | Error::Read { .. } | Error::Corrupt(_) => {
+            _ => {
                 FsError::new(Errno::Io, error.to_string())
             }
         }

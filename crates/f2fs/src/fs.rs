@@ -9,10 +9,12 @@ use pumice_vfs::{
 };
 
 use crate::{
+    crypt::{Keyring, NoKeyName},
     dir::Directory,
     error::{self, Error},
     layout::{Dentry, ExtraAttr, Inode, Nid},
     map::Mapped,
+    names::Names,
     volume::{Node, OpenOptions, Volume},
 };
 
@@ -23,6 +25,8 @@ const TARGET_MAX: u64 = 4096;
 pub struct MountOptions {
     /// Bytes for blocks of metadata that were read lately.
     pub cache_bytes: usize,
+    /// Master keys of what is encrypted.
+    pub keys: Keyring,
 }
 
 /// A mounted volume. Nothing in it ever changes: calls that would change something fail with
@@ -33,8 +37,8 @@ pub struct F2fs {
 
 impl F2fs {
     /// Mounts a volume from its devices, in the order of its super block.
-    pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: &MountOptions) -> error::Result<F2fs> {
-        let volume = Volume::open(disks, OpenOptions { cache_bytes: options.cache_bytes })?;
+    pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: MountOptions) -> error::Result<F2fs> {
+        let volume = Volume::open(disks, OpenOptions { cache_bytes: options.cache_bytes, keys: options.keys })?;
         Ok(F2fs { volume })
     }
 
@@ -123,10 +127,21 @@ impl F2fs {
         if inode.kind != FileKind::Symlink {
             return Err(Error::Errno(Errno::Invalid));
         }
+        self.target_of(&inode, &node)
+    }
+
+    fn target_of(&self, inode: &Inode, node: &Node) -> error::Result<Vec<u8>> {
         let mut target = vec![0; usize::try_from(inode.size.min(TARGET_MAX)).unwrap_or(0)];
-        let got = self.volume.read(&inode, &node, 0, &mut target)?;
+        let got = self.volume.read(inode, node, 0, &mut target)?;
         target.truncate(got);
-        Ok(target)
+        if !inode.is_encrypted() {
+            return Ok(target);
+        }
+        let shown = match self.volume.name_secret(inode, node)? {
+            Some(key) => key.decrypt_link(&target),
+            None => NoKeyName::of_link(&target).map(|name| name.encode()),
+        };
+        shown.map_err(|error| Error::Crypt { ino: inode.ino, error })
     }
 
     fn list(
@@ -137,15 +152,22 @@ impl F2fs {
     ) -> error::Result<()> {
         let (inode, node) = self.dir(ino)?;
         let dir = Directory::new(&self.volume, &inode, &node);
+        let names = Names::new(&self.volume, &inode, &node)?;
         // A cookie is the place behind an entry: block, and slot in the lower 16 bits.
         let (mut index, mut slot) = (cookie >> 16, u32::try_from(cookie & 0xffff).unwrap_or(0));
         while index < dir.leaves() {
             match dir.leaf(index)? {
                 Err(hole) => index = index.saturating_add(hole),
                 Ok(leaf) => {
-                    let flow = dir.each_in(&leaf, slot, &mut |dentry| self.hand_out(index, dentry, each))?;
+                    let mut failed = None;
+                    let flow = dir.each_in(&leaf, slot, &mut |dentry| {
+                        self.hand_out(&names, index, dentry, each).unwrap_or_else(|error| {
+                            failed = Some(error);
+                            ControlFlow::Break(())
+                        })
+                    })?;
                     if flow.is_break() {
-                        return Ok(());
+                        return failed.map_or(Ok(()), Err);
                     }
                     index += 1;
                 }
@@ -157,21 +179,23 @@ impl F2fs {
 
     fn hand_out(
         &self,
+        names: &Names<'_>,
         index: u64,
         dentry: &Dentry<'_>,
         each: &mut dyn FnMut(DirEntry<'_>) -> bool,
-    ) -> ControlFlow<()> {
+    ) -> error::Result<ControlFlow<()>> {
         if dentry.name == b"." || dentry.name == b".." {
-            return ControlFlow::Continue(());
+            return Ok(ControlFlow::Continue(()));
         }
+        let name = names.shown(dentry)?;
         let behind = dentry.slot + dentry.slots();
         let entry = DirEntry {
-            name: dentry.name,
+            name: &name,
             ino: self.ino(dentry.ino),
             kind: kind_of(dentry.file_type),
             cookie: (index << 16) | u64::from(behind),
         };
-        if each(entry) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        Ok(if each(entry) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     }
 
     fn next_of(&self, ino: Ino, offset: u64, what: Seek) -> error::Result<u64> {
@@ -183,11 +207,12 @@ impl F2fs {
             return Ok(if what == Seek::Data { offset } else { inode.size });
         }
         let width = self.volume.block_size().bytes_u64();
-        let (mut index, end) = (offset / width, inode.size.div_ceil(width));
+        // A compressed cluster is data as a whole, whatever stands in its later slots.
+        let cluster = u64::from(inode.cluster_blocks().unwrap_or(1));
+        let (mut index, end) = (offset / width / cluster * cluster, inode.size.div_ceil(width));
         while index < end {
-            let run = self.volume.run_at(&inode, &node, index, end - index)?;
-            // A cluster is data as a whole, whatever stands in its later slots.
-            let cluster = u64::from(inode.cluster_blocks().unwrap_or(1));
+            let most = if cluster > 1 { cluster - index % cluster } else { end - index };
+            let run = self.volume.run_at(&inode, &node, index, most)?;
             let is_data = !matches!(run.mapped, Mapped::Hole);
             if is_data == (what == Seek::Data) {
                 return Ok((index * width).max(offset));

@@ -4,6 +4,8 @@
 //! nodes, blocks. [`F2fs`] is a volume as a [`pumice_vfs::FileSystem`].
 
 mod cache;
+mod cluster;
+mod cluster;
 pub mod compress;
 mod content;
 pub mod crc;
@@ -16,7 +18,10 @@ mod fs;
 pub mod hash;
 pub mod layout;
 mod map;
+mod names;
 mod overlay;
+mod sealed;
+mod secrets;
 pub mod verity;
 mod volume;
 mod xattr;

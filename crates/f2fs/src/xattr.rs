@@ -51,7 +51,6 @@ impl Volume {
     }
 
     /// The value of a hidden attribute.
-    #[allow(dead_code)]
     pub(crate) fn hidden_xattr(
         &self,
         inode: &Inode,

@@ -16,6 +16,8 @@ use crate::{
         BlockAddr, BlockSize, Checkpoint, Features, Inode, Nid, NodeFooter, NodeOffset, SuperBlock, SummaryLayout,
     },
     overlay::Overlay,
+    sealed::Verifiers,
+    secrets::Secrets,
 };
 
 pub use logs::LogHead;
@@ -35,6 +37,8 @@ pub struct Volume {
     inode_seed: u32,
     /// What rolling forward changed.
     overlay: Overlay,
+    secrets: Secrets,
+    verifiers: Verifiers,
 }
 
 /// A node: its block, which stands where the NAT says.
@@ -158,6 +162,14 @@ impl Volume {
             }
             _ => Ok(()),
         }
+    }
+
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    pub(crate) fn verifiers(&self) -> &Verifiers {
+        &self.verifiers
     }
 
     /// The seed of inode checksums.

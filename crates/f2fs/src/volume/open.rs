@@ -6,17 +6,22 @@ use super::{Volume, packs};
 use crate::{
     cache::BlockCache,
     crc,
+    crypt::Keyring,
     disks::Disks,
     error::{Error, Result},
     layout::{BlockSize, SUPER_OFFSET, SuperBlock},
     overlay::Overlay,
+    sealed::Verifiers,
+    secrets::Secrets,
 };
 
 /// How to open.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct OpenOptions {
     /// Bytes for blocks of metadata that were read lately.
     pub cache_bytes: usize,
+    /// Master keys of what is encrypted.
+    pub keys: Keyring,
 }
 
 impl Volume {
@@ -34,8 +39,22 @@ impl Volume {
         let inode_seed = crc::inode_seed(&sb.uuid());
         let overlay = Overlay::default();
         let logs = super::logs::Logs::default();
-        let mut volume =
-            Volume { disks, sb, cp, packs, sit_bitmap, nat_bitmap, logs, cache, inode_seed, overlay };
+        let secrets = Secrets::new(options.keys);
+        let verifiers = Verifiers::default();
+        let mut volume = Volume {
+            disks,
+            sb,
+            cp,
+            packs,
+            sit_bitmap,
+            nat_bitmap,
+            logs,
+            cache,
+            inode_seed,
+            overlay,
+            secrets,
+            verifiers,
+        };
         volume.logs = volume.read_logs()?;
         Ok(volume)
     }

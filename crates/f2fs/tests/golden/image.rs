@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, OnceLock},
 };
 
-use pumice_f2fs::{F2fs, MountOptions};
+use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring};
 use pumice_media::FileDisk;
 
 use crate::manifest::{self, Record};
@@ -61,9 +61,9 @@ impl Golden {
         Some(Golden { folder, name, image })
     }
 
-    pub(crate) fn mount(&self) -> F2fs {
+    pub(crate) fn mount(&self, keys: Keyring) -> F2fs {
         let disk = FileDisk::open(&self.image, 512, true).unwrap();
-        F2fs::mount(vec![Box::new(disk)], &MountOptions { cache_bytes: 8 << 20 }).unwrap()
+        F2fs::mount(vec![Box::new(disk)], MountOptions { cache_bytes: 8 << 20, keys }).unwrap()
     }
 
     pub(crate) fn manifest(&self, which: &str) -> BTreeMap<String, Record> {

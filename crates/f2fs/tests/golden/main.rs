@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use image::Golden;
 use manifest::Record;
+use pumice_f2fs::crypt::Keyring;
 
 /// Compares a volume with its manifest and returns the differences, one line each.
 fn differences(found: &BTreeMap<String, Record>, wanted: &BTreeMap<String, Record>) -> Vec<String> {
@@ -27,10 +28,10 @@ fn differences(found: &BTreeMap<String, Record>, wanted: &BTreeMap<String, Recor
 }
 
 #[track_caller]
-fn same(golden: &Golden, manifest: &str) {
+fn same(golden: &Golden, keys: Keyring, manifest: &str) {
     let wanted = golden.manifest(manifest);
     assert!(!wanted.is_empty());
-    let lines = differences(&walk::records(&golden.mount()), &wanted);
+    let lines = differences(&walk::records(&golden.mount(keys)), &wanted);
     let shown: Vec<&String> = lines.iter().take(40).collect();
     assert!(lines.is_empty(), "{} of {} differ: {shown:#?}", lines.len(), wanted.len());
 }
@@ -40,7 +41,7 @@ macro_rules! clean {
         $(#[test]
         fn $test() {
             if let Some(golden) = Golden::find($name) {
-                same(&golden, "manifest.jsonl");
+                same(&golden, Keyring::default(), "manifest.jsonl");
             }
         })*
     };
@@ -60,11 +61,19 @@ clean! {
 }
 
 #[test]
+fn encrypted_with_key() {
+    let Some(golden) = Golden::find("g13-encrypt") else { return };
+    let mut keys = Keyring::default();
+    keys.add(&(0..64).collect::<Vec<u8>>()).unwrap();
+    same(&golden, keys, "with-key.manifest");
+}
+
+#[test]
 fn a_difference_is_found() {
     let Some(golden) = Golden::find("g01-basic") else { return };
     let mut wanted = golden.manifest("manifest.jsonl");
     wanted.get_mut("acl").unwrap().set("mode", "0777");
     wanted.remove("abs");
-    let lines = differences(&walk::records(&golden.mount()), &wanted);
+    let lines = differences(&walk::records(&golden.mount(Keyring::default())), &wanted);
     assert_eq!(lines, ["acl: mode is \"0664\", want \"0777\"", "abs: too many"]);
 }
