@@ -35,8 +35,7 @@ impl BlockCache {
     /// A cache of `bytes` bytes for blocks of `block_bytes`; it holds a few blocks in any case.
     pub(crate) fn new(bytes: usize, block_bytes: usize) -> BlockCache {
         let capacity = (bytes / block_bytes.max(1) / SHARDS).max(4);
-        let shard =
-            || Mutex::new(Shard { index: HashMap::new(), slots: Vec::new(), hand: 0, capacity });
+        let shard = || Mutex::new(Shard { index: HashMap::new(), slots: Vec::new(), hand: 0, capacity });
         BlockCache { shards: (0..SHARDS).map(|_| shard()).collect() }
     }
 

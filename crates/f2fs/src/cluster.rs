@@ -16,7 +16,8 @@ impl Content<'_> {
         let blocks = 1_u32 << extra.log_cluster.min(8);
         let first = at / width / u64::from(blocks) * u64::from(blocks);
         let addrs = self.volume.addrs(self.inode, self.node, first, blocks)?;
-        let Some((BlockAddr::COMPRESSED, stored)) = addrs.split_first().map(|(mark, rest)| (*mark, rest)) else {
+        let Some((BlockAddr::COMPRESSED, stored)) = addrs.split_first().map(|(mark, rest)| (*mark, rest))
+        else {
             return Ok(None);
         };
         let algorithm = Algorithm::from_raw(extra.algorithm).ok_or_else(|| {

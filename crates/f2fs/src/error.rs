@@ -174,9 +174,7 @@ impl From<Error> for FsError {
                 FsError::new(Errno::NotSupported, error.to_string())
             }
             Error::NotF2fs { .. } => FsError::new(Errno::Invalid, error.to_string()),
-            _ => {
-                FsError::new(Errno::Io, error.to_string())
-            }
+            _ => FsError::new(Errno::Io, error.to_string()),
         }
     }
 }

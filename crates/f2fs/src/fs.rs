@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use pumice_media::ReadAt;
 use pumice_vfs::{
-    Attr, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr,
-    SpaceInfo, SpaceMode, XattrMode,
+    Attr, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceInfo,
+    SpaceMode, XattrMode,
 };
 
 use crate::{
@@ -38,7 +38,8 @@ pub struct F2fs {
 impl F2fs {
     /// Mounts a volume from its devices, in the order of its super block.
     pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: MountOptions) -> error::Result<F2fs> {
-        let volume = Volume::open(disks, OpenOptions { cache_bytes: options.cache_bytes, keys: options.keys })?;
+        let volume =
+            Volume::open(disks, OpenOptions { cache_bytes: options.cache_bytes, keys: options.keys })?;
         Ok(F2fs { volume })
     }
 
@@ -92,8 +93,13 @@ impl F2fs {
         }
     }
 
-    fn attr_of(&self, inode: &Inode, node: &Node) -> Attr {
-        Attr {
+    fn attr_of(&self, inode: &Inode, node: &Node) -> error::Result<Attr> {
+        // An encrypted target is longer than what is shown of it.
+        let size = match inode.kind {
+            FileKind::Symlink if inode.is_encrypted() => self.target_of(inode, node)?.len() as u64,
+            _ => inode.size,
+        };
+        Ok(Attr {
             ino: self.ino(inode.ino),
             kind: inode.kind,
             perm: u32::from(inode.mode) & 0o7777,
@@ -101,14 +107,14 @@ impl F2fs {
             uid: inode.uid,
             gid: inode.gid,
             rdev: device(inode, node),
-            size: inode.size,
+            size,
             allocated: inode.allocated(),
             atime: inode.atime,
             mtime: inode.mtime,
             ctime: inode.ctime,
             btime: inode.extra.filter(ExtraAttr::has_crtime).map(|extra| extra.crtime).unwrap_or_default(),
             generation: inode.generation,
-        }
+        })
     }
 
     fn find(&self, dir: Ino, name: &[u8]) -> error::Result<Attr> {
@@ -119,7 +125,7 @@ impl F2fs {
             _ => Directory::new(&self.volume, &inode, &node).lookup(name)?.ino,
         };
         let (inode, node) = self.inode(self.ino(nid))?;
-        Ok(self.attr_of(&inode, &node))
+        self.attr_of(&inode, &node)
     }
 
     fn target(&self, ino: Ino) -> error::Result<Vec<u8>> {
@@ -144,12 +150,7 @@ impl F2fs {
         shown.map_err(|error| Error::Crypt { ino: inode.ino, error })
     }
 
-    fn list(
-        &self,
-        ino: Ino,
-        cookie: u64,
-        each: &mut dyn FnMut(DirEntry<'_>) -> bool,
-    ) -> error::Result<()> {
+    fn list(&self, ino: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> error::Result<()> {
         let (inode, node) = self.dir(ino)?;
         let dir = Directory::new(&self.volume, &inode, &node);
         let names = Names::new(&self.volume, &inode, &node)?;
@@ -285,7 +286,7 @@ impl FileSystem for F2fs {
 
     fn attr(&self, ino: Ino) -> Result<Attr> {
         let (inode, node) = self.inode(ino)?;
-        Ok(self.attr_of(&inode, &node))
+        Ok(self.attr_of(&inode, &node)?)
     }
 
     fn set_attr(&self, _: Ino, _: &SetAttr) -> Result<Attr> {

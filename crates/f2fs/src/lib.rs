@@ -5,7 +5,6 @@
 
 mod cache;
 mod cluster;
-mod cluster;
 pub mod compress;
 mod content;
 pub mod crc;

@@ -42,7 +42,8 @@ struct Way {
 
 /// Finds the way to block `index`; `None` if no file reaches so far.
 fn way(inode: &Inode, index: u64, per_node: u32) -> Option<Way> {
-    let (own, direct, nids) = (u64::from(inode.own_addrs()), u64::from(inode.node_addrs()), u64::from(per_node));
+    let (own, direct, nids) =
+        (u64::from(inode.own_addrs()), u64::from(inode.node_addrs()), u64::from(per_node));
     let at = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
     let made = |steps: [Option<u64>; 3], slot: u64, offsets: [u64; 3]| {
         Some(Way {
@@ -141,12 +142,7 @@ impl Volume {
     }
 
     /// The last node of the way; `Err` is the step at which the way ends.
-    fn descend(
-        &self,
-        inode: &Inode,
-        node: &Node,
-        way: &Way,
-    ) -> Result<core::result::Result<Node, usize>> {
+    fn descend(&self, inode: &Inode, node: &Node, way: &Way) -> Result<core::result::Result<Node, usize>> {
         let mut nid = Nid::NULL;
         let mut here: Option<Node> = None;
         for (level, (step, offset)) in way.steps.iter().zip(way.offsets).enumerate() {

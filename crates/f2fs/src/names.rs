@@ -87,9 +87,7 @@ impl<'a> Names<'a> {
                 Ok(Sought { hash: name.hash, what: What::NoKey(name) })
             }
             (_, true) => self.seek_folded(name),
-            (Cipher::Plain, false) => {
-                Ok(Sought { hash: name_hash(name), what: What::Stored(name.to_vec()) })
-            }
+            (Cipher::Plain, false) => Ok(Sought { hash: name_hash(name), what: What::Stored(name.to_vec()) }),
             (Cipher::Key(key), false) => {
                 let stored = key.encrypt_name(name).map_err(|_| missing())?;
                 Ok(Sought { hash: name_hash(&stored), what: What::Stored(stored) })
@@ -98,8 +96,7 @@ impl<'a> Names<'a> {
     }
 
     fn seek_folded(&self, name: &[u8]) -> Result<Sought> {
-        let folded =
-            fold_or_bytes(name, self.strict).map_err(|_| Error::Errno(Errno::Invalid))?;
+        let folded = fold_or_bytes(name, self.strict).map_err(|_| Error::Errno(Errno::Invalid))?;
         let hash = match &self.cipher {
             Cipher::Key(key) => key.directory_hash_key().map_or(0, |key| keyed_name_hash(key, &folded)),
             _ => name_hash(&folded),

@@ -82,7 +82,12 @@ fn shown_name(entry: &XattrEntry<'_>) -> Option<Vec<u8>> {
 fn value(inode: &Inode, entry: &XattrEntry<'_>) -> Result<Vec<u8>> {
     match entry.space {
         XattrSpace::AclAccess | XattrSpace::AclDefault => shown_acl(entry.value).ok_or_else(|| {
-            corrupt(Place::Inode(inode.ino), "bytes of an access control list are", entry.value.len() as u64, 4_u32)
+            corrupt(
+                Place::Inode(inode.ino),
+                "bytes of an access control list are",
+                entry.value.len() as u64,
+                4_u32,
+            )
         }),
         _ => Ok(entry.value.to_vec()),
     }

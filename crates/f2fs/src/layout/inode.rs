@@ -144,7 +144,8 @@ impl InodeFlags {
     pub const DEVICE_ALIAS: InodeFlags = InodeFlags(0x8000_0000);
     /// What the kernel shows: compressed, sync, immutable, append, nodump, noatime, nocompress, index,
     /// dirsync, project inheritance, casefold.
-    const SHOWN: u32 = 0x4 | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x400 | 0x1000 | 0x1_0000 | 0x2000_0000 | 0x4000_0000;
+    const SHOWN: u32 =
+        0x4 | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x400 | 0x1000 | 0x1_0000 | 0x2000_0000 | 0x4000_0000;
 
     /// True if all of `other` are set.
     pub fn has(self, other: InodeFlags) -> bool {

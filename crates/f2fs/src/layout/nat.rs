@@ -37,11 +37,7 @@ impl NatEntry {
 
     /// As it stands on the medium.
     pub fn to_raw(self) -> RawNatEntry {
-        RawNatEntry {
-            version: self.version,
-            ino: U32::new(self.ino.0),
-            block_addr: U32::new(self.addr.0),
-        }
+        RawNatEntry { version: self.version, ino: U32::new(self.ino.0), block_addr: U32::new(self.addr.0) }
     }
 }
 

@@ -38,11 +38,7 @@ pub struct Summary {
 impl Summary {
     /// As it stands on the medium.
     pub fn to_raw(self) -> RawSummary {
-        RawSummary {
-            nid: U32::new(self.nid.0),
-            version: self.version,
-            ofs_in_node: U16::new(self.offset),
-        }
+        RawSummary { nid: U32::new(self.nid.0), version: self.version, ofs_in_node: U16::new(self.offset) }
     }
 }
 
@@ -115,7 +111,10 @@ pub fn parse_journal<E: JournalEntries>(bytes: &[u8]) -> Result<Vec<E>, u16> {
     let Ok((count, rest)) = U16::read_from_prefix(bytes) else { return Err(0) };
     let size = size_of::<E::Raw>();
     let Some(entries) = rest.get(..usize::from(count.get()) * size) else { return Err(count.get()) };
-    Ok(entries.chunks_exact(size).filter_map(|raw| E::Raw::read_from_bytes(raw).ok().map(E::from_raw)).collect())
+    Ok(entries
+        .chunks_exact(size)
+        .filter_map(|raw| E::Raw::read_from_bytes(raw).ok().map(E::from_raw))
+        .collect())
 }
 
 /// Sizes of a summary block, which differ with the size of blocks and with `packed_ssa`.

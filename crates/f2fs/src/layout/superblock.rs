@@ -227,7 +227,12 @@ fn check_sizes(raw: &RawSuperBlock) -> Result<BlockSize> {
     }
     let log = raw.log_blocks_per_seg.get();
     if log != LOG_BLOCKS_PER_SEGMENT {
-        return Err(corrupt(Place::SuperBlock, "log2 of blocks in a segment is", log, LOG_BLOCKS_PER_SEGMENT));
+        return Err(corrupt(
+            Place::SuperBlock,
+            "log2 of blocks in a segment is",
+            log,
+            LOG_BLOCKS_PER_SEGMENT,
+        ));
     }
     Ok(block)
 }
@@ -267,8 +272,8 @@ fn check_areas(raw: &RawSuperBlock) -> Result<()> {
             return Err(corrupt(Place::SuperBlock, what, start.get(), want));
         }
     }
-    let main_end =
-        u64::from(raw.main_blkaddr.get()) + (u64::from(raw.segment_count_main.get()) << LOG_BLOCKS_PER_SEGMENT);
+    let main_end = u64::from(raw.main_blkaddr.get())
+        + (u64::from(raw.segment_count_main.get()) << LOG_BLOCKS_PER_SEGMENT);
     let end = u64::from(raw.segment0_blkaddr.get())
         + (u64::from(raw.segment_count.get()) << LOG_BLOCKS_PER_SEGMENT);
     if main_end > end || main_end > u64::from(u32::MAX - 1) {

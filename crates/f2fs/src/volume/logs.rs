@@ -117,11 +117,8 @@ impl Volume {
         };
         let (nat, sit) = (journal(), journal());
         for (log, head) in heads.iter_mut().enumerate().take(DATA_LOGS) {
-            let used = if self.cp.reuses_holes(log) {
-                self.sb.blocks_per_segment()
-            } else {
-                u32::from(head.offset)
-            };
+            let used =
+                if self.cp.reuses_holes(log) { self.sb.blocks_per_segment() } else { u32::from(head.offset) };
             let mut bytes = Vec::with_capacity(layout.bytes);
             for _ in 0..used {
                 packed.take_entry(&mut bytes)?;

@@ -13,7 +13,8 @@ use crate::{
     disks::Disks,
     error::{Error, Place, Result, corrupt},
     layout::{
-        BlockAddr, BlockSize, Checkpoint, Features, Inode, Nid, NodeFooter, NodeOffset, SuperBlock, SummaryLayout,
+        BlockAddr, BlockSize, Checkpoint, Features, Inode, Nid, NodeFooter, NodeOffset, SummaryLayout,
+        SuperBlock,
     },
     overlay::Overlay,
     sealed::Verifiers,
@@ -154,8 +155,7 @@ impl Volume {
             return Ok(());
         }
         let Some(extra) = inode.extra.filter(crate::layout::ExtraAttr::has_checksum) else { return Ok(()) };
-        let sum =
-            crate::crc::inode_checksum(self.inode_seed, inode.ino.0, inode.generation, &node.block);
+        let sum = crate::crc::inode_checksum(self.inode_seed, inode.ino.0, inode.generation, &node.block);
         match sum {
             Some(sum) if sum != extra.checksum => {
                 Err(corrupt(Place::Inode(inode.ino), "the checksum is", extra.checksum, sum))

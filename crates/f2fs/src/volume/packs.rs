@@ -14,7 +14,12 @@ pub(super) fn read(disks: &Disks, sb: &SuperBlock, pack: u8) -> Result<Checkpoin
     let foot = BlockAddr(start.0.saturating_add(total - 1));
     let foot = read_block(disks, sb, pack, foot)?;
     if foot.version() != head.version() {
-        return Err(corrupt(Place::Checkpoint(pack), "the foot's version is", foot.version(), head.version()));
+        return Err(corrupt(
+            Place::Checkpoint(pack),
+            "the foot's version is",
+            foot.version(),
+            head.version(),
+        ));
     }
     Ok(head)
 }

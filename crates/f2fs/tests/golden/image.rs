@@ -20,10 +20,8 @@ pub(crate) struct Golden {
 }
 
 fn folder() -> PathBuf {
-    std::env::var_os("PUMICE_GOLDEN").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden"),
-        PathBuf::from,
-    )
+    std::env::var_os("PUMICE_GOLDEN")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden"), PathBuf::from)
 }
 
 fn unpacked() -> &'static Path {
@@ -33,7 +31,8 @@ fn unpacked() -> &'static Path {
 
 /// Decompresses a file, whose window may be larger than usual.
 fn decompress(from: &Path) -> Vec<u8> {
-    let output = Command::new("zstd").args(["-dcq", "--long=27"]).arg(from).output().expect("zstd is installed");
+    let output =
+        Command::new("zstd").args(["-dcq", "--long=27"]).arg(from).output().expect("zstd is installed");
     assert!(output.status.success(), "{}: {}", from.display(), String::from_utf8_lossy(&output.stderr));
     output.stdout
 }

@@ -2,7 +2,7 @@
 //!
 //! The volumes are not part of the repository. They are looked for in the folder that `PUMICE_GOLDEN` names, otherwise in
 //! `../shared/golden` beside the checkout; without them the tests say so and pass.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 mod image;
 mod manifest;
@@ -23,7 +23,9 @@ fn differences(found: &BTreeMap<String, Record>, wanted: &BTreeMap<String, Recor
             Some(found) => lines.extend(found.differences(record).map(|line| format!("{path}: {line}"))),
         }
     }
-    lines.extend(found.keys().filter(|path| !wanted.contains_key(*path)).map(|path| format!("{path}: too many")));
+    lines.extend(
+        found.keys().filter(|path| !wanted.contains_key(*path)).map(|path| format!("{path}: too many")),
+    );
     lines
 }
 

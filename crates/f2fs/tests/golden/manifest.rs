@@ -1,6 +1,6 @@
 //! A manifest: what the kernel says of each file, one JSON object a line.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write};
 
 use serde_json::{Map, Value};
 
@@ -41,7 +41,7 @@ pub(crate) fn escape(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
         match byte {
-            b'%' | b'"' | b'\\' | ..0x21 | 0x7f.. => text.push_str(&format!("%{byte:02X}")),
+            b'%' | b'"' | b'\\' | ..=0x20 | 0x7f.. => write!(text, "%{byte:02X}").unwrap(),
             _ => text.push(char::from(*byte)),
         }
     }

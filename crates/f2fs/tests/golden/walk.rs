@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use pumice_f2fs::F2fs;
-use pumice_vfs::{Attr, FileKind, FileSystem, Ino, Seek, Timestamp};
+use pumice_vfs::{Attr, Errno, FileKind, FileSystem, Ino, Seek, Timestamp};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -74,7 +74,8 @@ fn record(fs: &F2fs, path: &str, attr: &Attr) -> Record {
         FileKind::File => content(fs, attr, &mut record),
         FileKind::Symlink => record.set("target", escape(&fs.readlink(attr.ino).unwrap())),
         FileKind::CharDevice | FileKind::BlockDevice => {
-            let (major, minor) = ((attr.rdev >> 8) & 0xfff, (attr.rdev & 0xff) | ((attr.rdev >> 12) & 0xf_ff00));
+            let (major, minor) =
+                ((attr.rdev >> 8) & 0xfff, (attr.rdev & 0xff) | ((attr.rdev >> 12) & 0xf_ff00));
             record.set("rdev", format!("{major}:{minor}"));
         }
         _ => {}
@@ -115,10 +116,7 @@ fn hex(bytes: &[u8]) -> String {
 
 fn xattrs(fs: &F2fs, ino: Ino) -> Map<String, Value> {
     let names = fs.list_xattr(ino).unwrap();
-    names
-        .into_iter()
-        .map(|name| (escape(&name), Value::from(hex(&fs.xattr(ino, &name).unwrap()))))
-        .collect()
+    names.into_iter().map(|name| (escape(&name), Value::from(hex(&fs.xattr(ino, &name).unwrap())))).collect()
 }
 
 fn content(fs: &F2fs, attr: &Attr, record: &mut Record) {
@@ -131,6 +129,12 @@ fn content(fs: &F2fs, attr: &Attr, record: &mut Record) {
     loop {
         let got = match fs.read(attr.ino, at, &mut buffer) {
             Ok(got) => got,
+            Err(error) if error.errno() == Errno::NoKey => {
+                // The kernel does not even open such a file, so nobody could ask for these.
+                record.0.remove("flags");
+                record.0.remove("projid");
+                return;
+            }
             Err(error) => return record.set("read_error", error.to_string()),
         };
         if got == 0 {
