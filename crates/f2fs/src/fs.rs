@@ -15,6 +15,7 @@ use crate::{
     layout::{Dentry, ExtraAttr, Inode, Nid},
     map::Mapped,
     names::Names,
+    recovery::Recovery,
     volume::{Node, OpenOptions, Volume},
 };
 
@@ -36,6 +37,7 @@ pub struct MountOptions {
 /// [`Errno::ReadOnly`].
 pub struct F2fs {
     volume: Volume,
+    recovery: Recovery,
 }
 
 impl F2fs {
@@ -43,10 +45,13 @@ impl F2fs {
     pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: MountOptions) -> error::Result<F2fs> {
         let mut volume =
             Volume::open(disks, OpenOptions { cache_bytes: options.cache_bytes, keys: options.keys })?;
-        if let Some(now) = options.recover {
-            volume.recover(now)?;
-        }
-        Ok(F2fs { volume })
+        let recovery = options.recover.map(|now| volume.recover(now)).transpose()?.unwrap_or_default();
+        Ok(F2fs { volume, recovery })
+    }
+
+    /// What was rolled forward.
+    pub fn recovery(&self) -> Recovery {
+        self.recovery
     }
 
     /// The volume below.
@@ -231,7 +236,8 @@ impl F2fs {
         if what == Seek::Hole { Ok(inode.size) } else { Err(Error::Errno(Errno::NoAddress)) }
     }
 
-    fn usage(&self) -> SpaceInfo {
+    /// Space and inodes.
+    pub fn usage(&self) -> SpaceInfo {
         let cp = self.volume.checkpoint().raw();
         let width = self.volume.block_size().bytes_u64();
         let free = cp.user_block_count.get().saturating_sub(cp.valid_block_count.get());
