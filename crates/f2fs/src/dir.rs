@@ -14,15 +14,15 @@ use crate::{
 };
 
 /// Levels a hash table may have.
-const LEVELS_MAX: u32 = 63;
+pub(crate) const LEVELS_MAX: u32 = 63;
 
 /// Buckets in a level: they double from level to level, down to the middle.
-fn buckets(level: u32, dir_level: u32) -> u64 {
+pub(crate) fn buckets(level: u32, dir_level: u32) -> u64 {
     1 << (level + dir_level).min(LEVELS_MAX / 2 - 1)
 }
 
 /// Blocks in each bucket of a level.
-fn bucket_blocks(level: u32) -> u64 {
+pub(crate) fn bucket_blocks(level: u32) -> u64 {
     if level < LEVELS_MAX / 2 { 2 } else { 4 }
 }
 
