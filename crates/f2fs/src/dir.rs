@@ -7,7 +7,7 @@ use pumice_vfs::Errno;
 use crate::{
     cache::Block,
     error::{Error, Place, Result, corrupt},
-    layout::{Dentry, DentryLayout, Inode},
+    layout::{Dentry, DentryLayout, Inode, Nid},
     map::Mapped,
     names::Names,
     volume::{Node, Volume},
@@ -42,7 +42,11 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn layout(&self) -> DentryLayout {
+        self.layout
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.block.get(self.start..self.end).unwrap_or_default()
     }
 }
@@ -69,12 +73,24 @@ impl<'a> Directory<'a> {
             let block = self.node.block.clone();
             return Ok(Ok(Leaf { layout, block, start: range.start, end: range.end }));
         }
-        let run = self.volume.run_at(self.inode, self.node, index, u64::MAX)?;
-        let Mapped::At(addr) = run.mapped else { return Ok(Err(run.blocks.max(1))) };
         let layout = DentryLayout::for_block(self.volume.block_size());
-        let block = self.volume.block(addr)?;
+        let changed = self.volume.overlay().leaf(self.volume, self.inode.ino, index)?;
+        let block = match changed {
+            Some(block) => block,
+            None => {
+                let run = self.volume.run_at(self.inode, self.node, index, u64::MAX)?;
+                let Mapped::At(addr) = run.mapped else { return Ok(Err(self.hole(index, run.blocks))) };
+                self.volume.block(addr)?
+            }
+        };
         let end = block.len();
         Ok(Ok(Leaf { layout, block, start: 0, end }))
+    }
+
+    /// How far a hole reaches: no further than to the next block that recovery made.
+    fn hole(&self, index: u64, blocks: u64) -> u64 {
+        let next = self.volume.overlay().leaf_behind(self.inode.ino, index);
+        blocks.max(1).min(next.map_or(u64::MAX, |next| next - index))
     }
 
     /// Hands out the entries of block `index` from slot `from` on.
@@ -135,7 +151,12 @@ impl<'a> Directory<'a> {
             let Ok(leaf) = self.leaf(index)? else { continue };
             let flow = self.each_in(&leaf, 0, &mut |dentry| {
                 if is_it(dentry) {
-                    found = Some(Found { ino: dentry.ino });
+                    found = Some(Found {
+                        ino: dentry.ino,
+                        leaf: index,
+                        slot: dentry.slot,
+                        slots: dentry.slots(),
+                    });
                     return ControlFlow::Break(());
                 }
                 ControlFlow::Continue(())
@@ -158,5 +179,11 @@ impl<'a> Directory<'a> {
 /// What a name leads to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Found {
-    pub(crate) ino: crate::layout::Nid,
+    pub(crate) ino: Nid,
+    /// Block of the directory.
+    pub(crate) leaf: u64,
+    /// First slot there.
+    pub(crate) slot: u32,
+    /// Slots it takes.
+    pub(crate) slots: u32,
 }

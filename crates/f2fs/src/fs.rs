@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use pumice_media::ReadAt;
 use pumice_vfs::{
     Attr, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceInfo,
-    SpaceMode, XattrMode,
+    SpaceMode, Timestamp, XattrMode,
 };
 
 use crate::{
@@ -27,6 +27,9 @@ pub struct MountOptions {
     pub cache_bytes: usize,
     /// Master keys of what is encrypted.
     pub keys: Keyring,
+    /// Roll forward what fsync promised since the checkpoint, as of this time; without it the checkpoint is
+    /// shown.
+    pub recover: Option<Timestamp>,
 }
 
 /// A mounted volume. Nothing in it ever changes: calls that would change something fail with
@@ -38,8 +41,11 @@ pub struct F2fs {
 impl F2fs {
     /// Mounts a volume from its devices, in the order of its super block.
     pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: MountOptions) -> error::Result<F2fs> {
-        let volume =
+        let mut volume =
             Volume::open(disks, OpenOptions { cache_bytes: options.cache_bytes, keys: options.keys })?;
+        if let Some(now) = options.recover {
+            volume.recover(now)?;
+        }
         Ok(F2fs { volume })
     }
 
@@ -68,8 +74,7 @@ impl F2fs {
     /// An inode and its node; one that nobody has, or that lost its last name, is [`Errno::Stale`].
     pub fn inode(&self, ino: Ino) -> error::Result<(Inode, Node)> {
         let nid = self.nid(ino)?;
-        let entry = self.volume.nat_entry(nid)?;
-        if !entry.is_used() || entry.ino != nid {
+        if !self.volume.has_inode(nid)? {
             return Err(Error::Errno(Errno::Stale));
         }
         let (inode, node) = self.volume.inode(nid)?;

@@ -2,7 +2,7 @@
 
 use crate::{
     error::{Error, Place, Result, corrupt},
-    layout::{BlockAddr, Inode, InodeFlags, Nid, NodeOffset},
+    layout::{BlockAddr, BlockSize, Inode, InodeFlags, Nid, NodeOffset},
     volume::{Node, Volume},
 };
 
@@ -38,6 +38,15 @@ struct Way {
     slot: u32,
     /// The place of each node on the way.
     offsets: [NodeOffset; 3],
+}
+
+impl Way {
+    /// Which of the inode's direct nodes is at its end.
+    fn direct_index(&self, size: BlockSize) -> u32 {
+        let depth = self.steps.iter().flatten().count();
+        let last = depth.checked_sub(1).and_then(|at| self.offsets.get(at));
+        last.and_then(|offset| offset.direct_index(size)).unwrap_or(u32::MAX)
+    }
 }
 
 /// Finds the way to block `index`; `None` if no file reaches so far.
@@ -132,12 +141,48 @@ impl Volume {
             let at = inode.addrs_at() + way.slot as usize * 4;
             return Ok(Found::Words { node: node.clone(), at, left: inode.own_addrs() - way.slot });
         }
+        let direct = way.direct_index(self.block_size());
+        if let Some(node) = self.overlay().direct(self, inode.ino, direct)? {
+            let left = inode.node_addrs() - way.slot;
+            return Ok(Found::Words { node, at: way.slot as usize * 4, left });
+        }
         match self.descend(inode, node, &way)? {
             Ok(node) => {
                 let left = inode.node_addrs() - way.slot;
                 Ok(Found::Words { node, at: way.slot as usize * 4, left })
             }
-            Err(level) => Ok(Found::Missing(missing(inode, &way, level, per_node))),
+            Err(level) => {
+                let missing = missing(inode, &way, level, per_node);
+                let next = self.overlay().direct_behind(inode.ino, direct);
+                let direct_blocks = u64::from(inode.node_addrs());
+                let before = next
+                    .map_or(u64::MAX, |next| u64::from(next - direct) * direct_blocks - u64::from(way.slot));
+                Ok(Found::Missing(missing.min(before)))
+            }
+        }
+    }
+
+    /// The direct node that block `index` is in, if there is one, and which nodes would have to be made.
+    pub(crate) fn node_below(
+        &self,
+        inode: &Inode,
+        node: &Node,
+        index: u64,
+    ) -> Result<(Option<Node>, Vec<NodeOffset>)> {
+        let Some(way) = way(inode, index, self.block_size().node_words()) else {
+            return Ok((None, Vec::new()));
+        };
+        let direct = way.direct_index(self.block_size());
+        if let Some(node) = self.overlay().direct(self, inode.ino, direct)? {
+            return Ok((Some(node), Vec::new()));
+        }
+        match self.descend(inode, node, &way)? {
+            Ok(node) => Ok((Some(node), Vec::new())),
+            Err(level) => {
+                let steps = way.steps.iter().zip(way.offsets).skip(level);
+                let made = steps.filter(|(step, _)| step.is_some()).map(|(_, offset)| offset);
+                Ok((None, made.collect()))
+            }
         }
     }
 
@@ -242,7 +287,7 @@ fn nid_in(node: &Node, step: u32) -> Nid {
     node.block.get(at..at + 4).map_or(Nid::NULL, |bytes| Nid(word(bytes).0))
 }
 
-fn word(bytes: &[u8]) -> BlockAddr {
+pub(crate) fn word(bytes: &[u8]) -> BlockAddr {
     BlockAddr(bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)))
 }
 

@@ -12,6 +12,13 @@ impl Volume {
     /// All attributes of an inode, hidden ones among them.
     pub fn xattrs(&self, inode: &Inode, node: &Node) -> Result<XattrList> {
         let inline = node.block.get(inode.xattr_range()).unwrap_or_default();
+        if let Some(addr) = self.overlay().xattrs.get(&inode.ino) {
+            let block = self.block(*addr)?;
+            return Ok(XattrList::new(
+                inline,
+                block.get(..self.block_size().node_bytes()).unwrap_or_default(),
+            ));
+        }
         if inode.xattr_nid.is_null() {
             return Ok(XattrList::new(inline, &[]));
         }

@@ -104,6 +104,14 @@ impl DentryLayout {
         bytes.get((slot / 8) as usize).is_some_and(|byte| byte & (1 << (slot % 8)) != 0)
     }
 
+    /// Marks a slot as used or free.
+    pub fn set_used(&self, bytes: &mut [u8], slot: u32, used: bool) {
+        if let Some(byte) = bytes.get_mut((slot / 8) as usize) {
+            let bit = 1 << (slot % 8);
+            *byte = if used { *byte | bit } else { *byte & !bit };
+        }
+    }
+
     /// The first entry at or behind slot `from`; `Err` is the slot of one whose name does not fit. The caller
     /// goes on at [`Dentry::slot`] + [`Dentry::slots`].
     pub fn next<'a>(&self, bytes: &'a [u8], from: u32) -> Result<Option<Dentry<'a>>, u32> {

@@ -111,7 +111,7 @@ impl Volume {
 
     /// A node, by its number. Its footer must name it, and the inode that the NAT names.
     pub fn node(&self, nid: Nid) -> Result<Node> {
-        if let Some(node) = self.overlay.node(self, nid)? {
+        if let Some(node) = self.overlay.inode(self, nid)? {
             return Ok(node);
         }
         let entry = self.nat_entry(nid)?;
@@ -163,6 +163,26 @@ impl Volume {
             }
             _ => Ok(()),
         }
+    }
+
+    /// True if an inode has this number.
+    pub(crate) fn has_inode(&self, ino: Nid) -> Result<bool> {
+        if self.overlay.inodes.contains_key(&ino) {
+            return Ok(true);
+        }
+        if ino.is_null() || ino.0 >= self.sb.nid_limit() {
+            return Ok(false);
+        }
+        let entry = self.nat_entry(ino)?;
+        Ok(entry.is_used() && entry.ino == ino)
+    }
+
+    pub(crate) fn overlay(&self) -> &Overlay {
+        &self.overlay
+    }
+
+    pub(crate) fn overlay_mut(&mut self) -> &mut Overlay {
+        &mut self.overlay
     }
 
     pub(crate) fn secrets(&self) -> &Secrets {

@@ -9,6 +9,7 @@ use std::{
 
 use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring};
 use pumice_media::FileDisk;
+use pumice_vfs::Timestamp;
 
 use crate::manifest::{self, Record};
 
@@ -60,9 +61,10 @@ impl Golden {
         Some(Golden { folder, name, image })
     }
 
-    pub(crate) fn mount(&self, keys: Keyring) -> F2fs {
+    pub(crate) fn mount(&self, keys: Keyring, now: Timestamp) -> F2fs {
         let disk = FileDisk::open(&self.image, 512, true).unwrap();
-        F2fs::mount(vec![Box::new(disk)], MountOptions { cache_bytes: 8 << 20, keys }).unwrap()
+        F2fs::mount(vec![Box::new(disk)], MountOptions { cache_bytes: 8 << 20, keys, recover: Some(now) })
+            .unwrap()
     }
 
     pub(crate) fn manifest(&self, which: &str) -> BTreeMap<String, Record> {

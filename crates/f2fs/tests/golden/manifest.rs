@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
+use pumice_vfs::Timestamp;
 use serde_json::{Map, Value};
 
 /// What is said of a file.
@@ -34,6 +35,15 @@ pub(crate) fn parse(text: &str) -> BTreeMap<String, Record> {
         (value["path"].as_str().unwrap().to_owned(), Record(value))
     };
     text.lines().filter(|line| !line.is_empty()).map(record).collect()
+}
+
+/// The latest change of anything.
+pub(crate) fn last_change(records: &BTreeMap<String, Record>) -> Timestamp {
+    let time = |record: &Record| {
+        let (seconds, nanos) = record.0["ctime"].as_str().unwrap().split_once('.').unwrap();
+        Timestamp { seconds: seconds.parse().unwrap(), nanos: nanos.parse().unwrap() }
+    };
+    records.values().map(time).max().unwrap()
 }
 
 /// Bytes as the manifest writes them.
