@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Levels a hash table may have.
-const LEVELS_MAX: u32 = 63;
+pub(crate) const LEVELS_MAX: u32 = 63;
 
 /// Buckets in a level: they double from level to level, down to the middle.
 pub(crate) fn buckets(level: u32, dir_level: u32) -> u64 {

@@ -4,6 +4,7 @@
 //! nodes, blocks. [`F2fs`] is a volume as a [`pumice_vfs::FileSystem`].
 
 mod cache;
+pub mod check;
 mod cluster;
 pub mod compress;
 mod content;

@@ -91,6 +91,11 @@ pub enum ClusterError {
     },
 }
 
+/// The number of compressed bytes that the header claims; `stored` begins with it.
+pub fn claimed(stored: &[u8]) -> Option<u32> {
+    RawHeader::ref_from_prefix(stored).ok().map(|(header, _)| header.clen.get())
+}
+
 /// The compressed bytes of a cluster whose header makes sense; `stored` is all its stored blocks.
 pub fn compressed(stored: &[u8], checksummed: bool) -> Result<&[u8], ClusterError> {
     let (header, rest) =

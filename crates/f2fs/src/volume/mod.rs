@@ -23,6 +23,7 @@ use crate::{
 
 pub use logs::LogHead;
 pub use open::{OpenOptions, read_super_block, read_super_blocks};
+pub(crate) use tables::nat_entry_in;
 
 /// An opened volume.
 pub struct Volume {
