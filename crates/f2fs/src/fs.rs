@@ -224,14 +224,16 @@ impl F2fs {
         while index < end {
             let most = if cluster > 1 { cluster - index % cluster } else { end - index };
             let run = self.volume.run_at(&inode, &node, index, most)?;
-            let is_data = !matches!(run.mapped, Mapped::Hole);
-            if is_data == (what == Seek::Data) {
+            let mut next = index.saturating_add(run.blocks);
+            if run.mapped == Mapped::Compressed {
+                next = next.next_multiple_of(cluster);
+            }
+            // What is reserved was never written, so there are no data to be found.
+            let is_data = matches!(run.mapped, Mapped::Compressed | Mapped::At(_));
+            if is_data == (what == Seek::Data) && next.saturating_mul(width) > offset {
                 return Ok((index * width).max(offset));
             }
-            index = index.saturating_add(run.blocks);
-            if run.mapped == Mapped::Compressed {
-                index = index.next_multiple_of(cluster);
-            }
+            index = next;
         }
         if what == Seek::Hole { Ok(inode.size) } else { Err(Error::Errno(Errno::NoAddress)) }
     }
