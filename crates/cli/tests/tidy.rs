@@ -17,9 +17,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("vfs", &[]),
     ("nandfs", &["media", "cleaning", "vfs"]),
     ("ftl", &["media", "cleaning"]),
+    ("f2fs", &["media", "vfs"]),
     ("fuse", &["vfs"]),
     ("lab", &["cleaning", "media"]),
-    ("cli", &["media", "vfs", "nandfs", "ftl", "fuse", "lab"]),
+    ("cli", &["media", "vfs", "nandfs", "ftl", "f2fs", "fuse", "lab"]),
 ];
 
 fn root() -> PathBuf {
