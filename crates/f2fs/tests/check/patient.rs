@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use pumice_f2fs::{
-    OpenOptions, Volume, check,
-    crc,
+    OpenOptions, Volume, check, crc,
     crypt::Keyring,
     layout::{BlockAddr, Features, Inode, Nid, RawCheckpoint, RawSitEntry, SegNo},
 };
@@ -34,7 +33,7 @@ impl ReadAt for Disk {
             return Err(BlockError::OutOfRange { first: Lba(at as u64), count: 1, blocks: self.bytes() });
         }
         if self.broken.is_some_and(|broken| (at..end).contains(&broken)) {
-            return Err(BlockError::Failed("broken by the test".into()));
+            return Err(BlockError::Unreadable(Lba(at as u64)));
         }
         buffer.copy_from_slice(&self.base[at..end]);
         for (start, bytes) in &self.changes {
