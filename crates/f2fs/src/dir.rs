@@ -75,13 +75,12 @@ impl<'a> Directory<'a> {
         }
         let layout = DentryLayout::for_block(self.volume.block_size());
         let changed = self.volume.overlay().leaf(self.volume, self.inode.ino, index)?;
-        let block = match changed {
-            Some(block) => block,
-            None => {
-                let run = self.volume.run_at(self.inode, self.node, index, u64::MAX)?;
-                let Mapped::At(addr) = run.mapped else { return Ok(Err(self.hole(index, run.blocks))) };
-                self.volume.block(addr)?
-            }
+        let block = if let Some(block) = changed {
+            block
+        } else {
+            let run = self.volume.run_at(self.inode, self.node, index, u64::MAX)?;
+            let Mapped::At(addr) = run.mapped else { return Ok(Err(self.hole(index, run.blocks))) };
+            self.volume.block(addr)?
         };
         let end = block.len();
         Ok(Ok(Leaf { layout, block, start: 0, end }))
@@ -186,4 +185,29 @@ pub(crate) struct Found {
     pub(crate) slot: u32,
     /// Slots it takes.
     pub(crate) slots: u32,
+}
+
+impl Volume {
+    /// Hands out every entry of a directory as it stands there, `.` and `..` too, with the block it is in.
+    pub fn each_dentry(
+        &self,
+        inode: &Inode,
+        node: &Node,
+        each: &mut dyn FnMut(u64, &Dentry<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let dir = Directory::new(self, inode, node);
+        let mut index = 0;
+        while index < dir.leaves() {
+            match dir.leaf(index)? {
+                Err(hole) => index = index.saturating_add(hole),
+                Ok(leaf) => {
+                    if dir.each_in(&leaf, 0, &mut |dentry| each(index, dentry))?.is_break() {
+                        return Ok(());
+                    }
+                    index += 1;
+                }
+            }
+        }
+        Ok(())
+    }
 }

@@ -15,6 +15,7 @@ use crate::{
     layout::{Dentry, ExtraAttr, Inode, Nid},
     map::Mapped,
     names::Names,
+    recovery::Recovery,
     volume::{Node, OpenOptions, Volume},
 };
 
@@ -36,6 +37,7 @@ pub struct MountOptions {
 /// [`Errno::ReadOnly`].
 pub struct F2fs {
     volume: Volume,
+    recovery: Recovery,
 }
 
 impl F2fs {
@@ -43,10 +45,13 @@ impl F2fs {
     pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: MountOptions) -> error::Result<F2fs> {
         let mut volume =
             Volume::open(disks, OpenOptions { cache_bytes: options.cache_bytes, keys: options.keys })?;
-        if let Some(now) = options.recover {
-            volume.recover(now)?;
-        }
-        Ok(F2fs { volume })
+        let recovery = options.recover.map(|now| volume.recover(now)).transpose()?.unwrap_or_default();
+        Ok(F2fs { volume, recovery })
+    }
+
+    /// What was rolled forward.
+    pub fn recovery(&self) -> Recovery {
+        self.recovery
     }
 
     /// The volume below.
@@ -219,19 +224,22 @@ impl F2fs {
         while index < end {
             let most = if cluster > 1 { cluster - index % cluster } else { end - index };
             let run = self.volume.run_at(&inode, &node, index, most)?;
-            let is_data = !matches!(run.mapped, Mapped::Hole);
-            if is_data == (what == Seek::Data) {
+            let mut next = index.saturating_add(run.blocks);
+            if run.mapped == Mapped::Compressed {
+                next = next.next_multiple_of(cluster);
+            }
+            // What is reserved was never written, so there are no data to be found.
+            let is_data = matches!(run.mapped, Mapped::Compressed | Mapped::At(_));
+            if is_data == (what == Seek::Data) && next.saturating_mul(width) > offset {
                 return Ok((index * width).max(offset));
             }
-            index = index.saturating_add(run.blocks);
-            if run.mapped == Mapped::Compressed {
-                index = index.next_multiple_of(cluster);
-            }
+            index = next;
         }
         if what == Seek::Hole { Ok(inode.size) } else { Err(Error::Errno(Errno::NoAddress)) }
     }
 
-    fn usage(&self) -> SpaceInfo {
+    /// Space and inodes.
+    pub fn usage(&self) -> SpaceInfo {
         let cp = self.volume.checkpoint().raw();
         let width = self.volume.block_size().bytes_u64();
         let free = cp.user_block_count.get().saturating_sub(cp.valid_block_count.get());

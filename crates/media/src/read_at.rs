@@ -21,6 +21,15 @@ impl<D: ReadAt + ?Sized> ReadAt for alloc::boxed::Box<D> {
     }
 }
 
+impl<D: ReadAt + ?Sized> ReadAt for alloc::sync::Arc<D> {
+    fn bytes(&self) -> u64 {
+        (**self).bytes()
+    }
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> Result<(), BlockError> {
+        (**self).read_at(at, buffer)
+    }
+}
+
 impl ReadAt for alloc::vec::Vec<u8> {
     fn bytes(&self) -> u64 {
         self.len() as u64

@@ -26,26 +26,23 @@ impl Replay<'_> {
         let mut inode = Inode::from_block(ino, &link.block, size, self.volume.features())?;
         let mut block = (*link.block).clone();
         let tail = block.len() - TAIL_BYTES;
-        match &before {
-            Some((old, node)) => {
-                inode.links = old.links;
-                inode.blocks = old.blocks;
-                inode.xattr_nid = old.xattr_nid;
-                inode.generation = old.generation;
-                inode.depth = if inode.kind == pumice_vfs::FileKind::Dir { old.depth } else { inode.depth };
-                let nids = node.block.get(tail..tail + 20).unwrap_or_default();
-                put(&mut block, tail, nids);
-                inode.blocks = inode
-                    .blocks
-                    .saturating_add_signed(own_blocks(&inode, &link.block) - own_blocks(old, &node.block));
-            }
-            None => {
-                // A new inode: a name, itself, and what is replayed behind it.
-                inode.links = 1;
-                inode.xattr_nid = Nid::NULL;
-                put(&mut block, tail, &[0; 20]);
-                inode.blocks = 1_u64.saturating_add_signed(own_blocks(&inode, &link.block));
-            }
+        if let Some((old, node)) = &before {
+            inode.links = old.links;
+            inode.blocks = old.blocks;
+            inode.xattr_nid = old.xattr_nid;
+            inode.generation = old.generation;
+            inode.depth = if inode.kind == pumice_vfs::FileKind::Dir { old.depth } else { inode.depth };
+            let nids = node.block.get(tail..tail + 20).unwrap_or_default();
+            put(&mut block, tail, nids);
+            inode.blocks = inode
+                .blocks
+                .saturating_add_signed(own_blocks(&inode, &link.block) - own_blocks(old, &node.block));
+        } else {
+            // A new inode: a name, itself, and what is replayed behind it.
+            inode.links = 1;
+            inode.xattr_nid = Nid::NULL;
+            put(&mut block, tail, &[0; 20]);
+            inode.blocks = 1_u64.saturating_add_signed(own_blocks(&inode, &link.block));
         }
         inode.write_to(&mut block);
         self.keep_inode(ino, link.addr, &block)

@@ -61,6 +61,10 @@ impl Golden {
         Some(Golden { folder, name, image })
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.image
+    }
+
     pub(crate) fn mount(&self, keys: Keyring, now: Timestamp) -> F2fs {
         let disk = FileDisk::open(&self.image, 512, true).unwrap();
         F2fs::mount(vec![Box::new(disk)], MountOptions { cache_bytes: 8 << 20, keys, recover: Some(now) })

@@ -4,6 +4,7 @@
 //! `../shared/golden` beside the checkout; without them the tests say so and pass.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
+#[expect(dead_code, reason = "only damage needs the path")]
 mod image;
 mod manifest;
 mod walk;
