@@ -66,6 +66,13 @@ impl<'a> Owners<'a> {
         }
     }
 
+    /// A block that has no summary, because its file stands for a whole device.
+    pub(super) fn aliased(&mut self, addr: BlockAddr, ino: Nid, findings: &mut Findings) {
+        if self.reached.all.insert(addr.0.saturating_sub(self.volume.super_block().main_start().0)) {
+            shared(addr, ino, findings);
+        }
+    }
+
     /// A block of data, to which `owner` points; true if nobody else did before.
     pub(super) fn data(&mut self, addr: BlockAddr, owner: Owner, findings: &mut Findings) -> bool {
         let Some((segno, offset)) = self.volume.segment_of(addr) else { return false };

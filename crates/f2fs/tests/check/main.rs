@@ -10,7 +10,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use damages::DAMAGES;
 use patient::Patient;
-use pumice_f2fs::check::{Code, check};
+use pumice_f2fs::{
+    check::{Code, check},
+    layout::Features,
+};
 
 const VOLUMES: [&str; 10] = [
     "g01-basic",
@@ -55,4 +58,19 @@ fn every_damage_is_found() {
     let untried: Vec<_> =
         Code::all().filter(|code| DAMAGES.iter().all(|(tried, ..)| tried != code)).collect();
     assert_eq!(untried, [], "codes without a damage");
+}
+
+/// A file that stands for a device: its extent is all that counts. Made from one whose extent is all it has.
+#[test]
+fn a_file_that_stands_for_a_device_owns_its_extent() {
+    let Some(image) = volumes::golden("g01-basic").map(Arc::new) else { return };
+    let mut patient = Patient::new(&image);
+    let file = patient.find(|inode, _| {
+        inode.kind == pumice_vfs::FileKind::File && inode.blocks == u64::from(inode.extent.blocks) + 1
+    });
+    patient.set_features(Features::DEVICE_ALIAS);
+    patient.edit_inode(file.ino, |block| block[83] |= 0x80);
+    assert_eq!(patient.check(), []);
+    patient.edit_inode(file.ino, |block| block[352..356].copy_from_slice(&[7, 0, 0, 0]));
+    assert!(patient.check().contains(&Code::DataAddress));
 }

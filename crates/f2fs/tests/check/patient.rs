@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pumice_f2fs::{
     OpenOptions, Volume, check, crc,
     crypt::Keyring,
-    layout::{BlockAddr, Features, Inode, Nid, RawCheckpoint, RawSitEntry, SegNo},
+    layout::{BlockAddr, Features, Inode, Nid, RawCheckpoint, RawSitEntry, RawSuperBlock, SegNo},
 };
 use pumice_media::{BlockError, Lba, ReadAt};
 use zerocopy::{FromBytes, IntoBytes};
@@ -123,6 +123,15 @@ impl Patient {
             block[368..372].copy_from_slice(&sum.to_le_bytes());
         }
         self.write(at, &block);
+    }
+
+    /// Switches features on, in both super blocks; they must not have checksums.
+    pub(crate) fn set_features(&mut self, features: Features) {
+        for copy in [1024, BLOCK + 1024] {
+            let (mut raw, _) = RawSuperBlock::read_from_prefix(&self.read(copy, 3072)).unwrap();
+            raw.feature |= features.0;
+            self.write(copy, raw.as_bytes());
+        }
     }
 
     /// Changes the checkpoint, head and foot, with checksums.
