@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, OnceLock},
 };
 
-use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring};
+use pumice_f2fs::{F2fs, MountOptions, OpenOptions, Volume, crypt::Keyring};
 use pumice_media::FileDisk;
 use pumice_vfs::Timestamp;
 
@@ -69,6 +69,13 @@ impl Golden {
         let disk = FileDisk::open(&self.image, 512, true).unwrap();
         F2fs::mount(vec![Box::new(disk)], MountOptions { cache_bytes: 8 << 20, keys, recover: Some(now) })
             .unwrap()
+    }
+
+    /// The volume at its checkpoint.
+    pub(crate) fn open(&self) -> Volume {
+        let disk = FileDisk::open(&self.image, 512, true).unwrap();
+        let options = OpenOptions { cache_bytes: 8 << 20, keys: Keyring::default() };
+        Volume::open(vec![Box::new(disk)], options).unwrap()
     }
 
     pub(crate) fn manifest(&self, which: &str) -> BTreeMap<String, Record> {

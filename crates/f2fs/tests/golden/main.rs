@@ -4,7 +4,7 @@
 //! `../shared/golden` beside the checkout; without them the tests say so and pass.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
-#[expect(dead_code, reason = "only damage needs the path")]
+#[expect(dead_code, reason = "others need the path and the volume below")]
 mod image;
 mod manifest;
 mod walk;
