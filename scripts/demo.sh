@@ -125,8 +125,8 @@ without_fuse() {
 }
 
 heading "Built"
-show cargo build --release -p pumice-cli
-PATH=$target/release:$PATH
+show cargo build -p pumice-cli
+PATH=$target/debug:$PATH
 rm -rf "$place"
 mkdir -p "$place/mnt"
 cd "$place"
@@ -144,4 +144,4 @@ show pumice nand stats chip
 
 heading "The figures of the raw-NAND file system"
 cd "$OLDPWD"
-show cargo bench --quiet -p pumice-nandfs --bench figures -- --quick
+show cargo bench --quiet --profile dev -p pumice-nandfs --bench figures -- --quick

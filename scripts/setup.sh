@@ -15,6 +15,8 @@ missing_packages() {
     command -v fusermount3 >/dev/null || echo fuse3
     [ "$1" = test ] || return 0
     command -v setfacl >/dev/null || echo acl
+    command -v sload.f2fs >/dev/null || echo f2fs-tools
+    command -v zstd >/dev/null || echo zstd
     command -v setfattr >/dev/null || echo attr
     # pjdfstest links with it.
     [ -e /usr/include/sys/acl.h ] || echo libacl1-dev

@@ -131,10 +131,14 @@ pub(crate) fn holds_f2fs(path: &Path) -> bool {
     if is_device(path) {
         return false;
     }
-    // Whoever cannot open it will be told why when it is opened as a chip.
-    FileDisk::open(path, 512, true).is_ok_and(|disk| {
-        !matches!(pumice_f2fs::read_super_block(&disk), Err(pumice_f2fs::Error::NotF2fs { .. }))
-    })
+    // Whoever cannot open or read it will be told why when it is opened as a chip.
+    let Ok(disk) = FileDisk::open(path, 512, true) else { return false };
+    match pumice_f2fs::read_super_block(&disk) {
+        Err(error) => {
+            matches!(error, pumice_f2fs::Error::Corrupt(_) | pumice_f2fs::Error::UnknownFeatures(_))
+        }
+        Ok(_) => true,
+    }
 }
 
 /// Mounts F2FS, rolled forward unless the context says otherwise.
@@ -159,7 +163,10 @@ pub(crate) fn f2fs_disks(path: &Path) -> Outcome<Vec<Box<dyn ReadAt>>> {
         let named = Path::new(&device.path);
         let beside = path.with_file_name(named.file_name().unwrap_or_default());
         let found = if beside.exists() { beside } else { named.to_path_buf() };
-        disks.push(Box::new(FileDisk::open(&found, 512, true).map_err(|error| media(&found, &error))?));
+        let missing = |error| {
+            Failure::new(format!("{error}; the volume's other devices must stand beside {}", path.display()))
+        };
+        disks.push(Box::new(FileDisk::open(&found, 512, true).map_err(missing)?));
     }
     Ok(disks)
 }

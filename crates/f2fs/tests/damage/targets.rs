@@ -96,7 +96,7 @@ impl Targets {
     fn prove(&self, block: &mut [u8], addr: u32) {
         if self.nodes.contains(&addr) {
             let footer = NodeFooter::of(block).unwrap();
-            let generation = u32::from_le_bytes(block[76..80].try_into().unwrap());
+            let generation = u32::from_le_bytes(block[68..72].try_into().unwrap());
             let sum = crc::inode_checksum(self.inode_seed, footer.ino.0, generation, block);
             if footer.is_inode() {
                 block[368..372].copy_from_slice(&sum.unwrap().to_le_bytes());
