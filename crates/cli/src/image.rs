@@ -165,7 +165,7 @@ pub(crate) fn with_volume<T>(
 }
 
 /// True if a super block of F2FS is where it should be, sound or not.
-fn holds_f2fs(path: &Path) -> bool {
+pub(crate) fn holds_f2fs(path: &Path) -> bool {
     if is_device(path) {
         return false;
     }

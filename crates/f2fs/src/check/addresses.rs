@@ -74,7 +74,7 @@ impl Worker<'_> {
         }
         let owner =
             Owner { nid: row.nid, version: row.version, slot: u16::try_from(slot).unwrap_or(u16::MAX) };
-        self.owners.data(addr, owner, &mut self.findings);
+        let is_first = self.owners.data(addr, owner, &mut self.findings);
         let index = first + slot as u64;
         if let Some(extent) = facts.extent
             && let Some(inside) = index.checked_sub(extent.first.into())
@@ -83,7 +83,8 @@ impl Worker<'_> {
         {
             facts.tally.in_extent.fetch_add(1, Ordering::Relaxed);
         }
-        if facts.is_directory() {
+        // A block that many point to is looked at once, so that what it holds is not taken in many times.
+        if is_first && facts.is_directory() {
             self.leaves.push(LeafRef { directory: facts.ino, addr, index });
         }
         true

@@ -2,7 +2,7 @@
 
 use super::{
     codes::Code,
-    facts::Inodes,
+    facts::{Facts, Inodes},
     findings::Object,
     worker::{ClusterRef, Worker},
 };
@@ -11,7 +11,7 @@ use crate::{compress, layout::Nid, volume::Volume};
 impl Worker<'_> {
     /// The header of a compressed cluster: its length is that of the stored blocks.
     pub(super) fn check_cluster(&mut self, cluster: &ClusterRef, block: &[u8], inodes: &Inodes) {
-        if inodes.find(cluster.ino).is_some_and(|facts| facts.is_encrypted()) {
+        if inodes.find(cluster.ino).is_some_and(Facts::is_encrypted) {
             return;
         }
         let width = block.len();

@@ -64,7 +64,8 @@ pub(super) fn check_logs(volume: &Volume, findings: &mut Findings) {
                 continue;
             }
         };
-        if !twice && (entry.kind < 3) != (log < 3) {
+        // The kind of a segment that nothing was written to yet may be that of its last life.
+        if !twice && entry.bits() > 0 && (entry.kind < 3) != (log < 3) {
             findings.add(Code::LogSegmentKind, Object::Log(log), || {
                 format!("segment {} has kind {}, want {log}", head.segno, entry.kind)
             });

@@ -154,7 +154,9 @@ impl Worker<'_> {
                     "the symbolic link has no bytes".to_owned()
                 });
             }
-            FileKind::File if inode.flags.has(InodeFlags::DEVICE_ALIAS) => return,
+            FileKind::File if inode.flags.has(InodeFlags::DEVICE_ALIAS) => {
+                return self.check_alias(inode, facts);
+            }
             FileKind::Dir | FileKind::Symlink | FileKind::File => {}
             // The words of devices are their numbers.
             _ => return,
@@ -162,6 +164,23 @@ impl Worker<'_> {
         let at = inode.addrs_at();
         let words = block.get(at..at + inode.own_addrs() as usize * 4).unwrap_or_default();
         self.check_addresses(&Addresses { facts, row, first: 0, words });
+    }
+
+    /// A file that stands for a whole device has all blocks of its extent, and no addresses.
+    fn check_alias(&mut self, inode: &Inode, facts: &Facts) {
+        for inside in 0..inode.extent.blocks {
+            let Some(addr) = inode.extent.addr.plus(inside).filter(|addr| self.volume.is_main(*addr)) else {
+                self.findings.add(Code::DataAddress, Object::Inode(inode.ino), || {
+                    format!(
+                        "block {inside} of its extent from block {} on is not in the main area",
+                        inode.extent.addr
+                    )
+                });
+                return;
+            };
+            self.owners.aliased(addr, inode.ino, &mut self.findings);
+            facts.count_blocks(1);
+        }
     }
 
     fn check_inline(&mut self, inode: &Inode, facts: &Facts, block: &[u8]) {

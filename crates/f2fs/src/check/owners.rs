@@ -66,13 +66,23 @@ impl<'a> Owners<'a> {
         }
     }
 
-    /// A block of data, to which `owner` points.
-    pub(super) fn data(&mut self, addr: BlockAddr, owner: Owner, findings: &mut Findings) {
-        let Some((segno, offset)) = self.volume.segment_of(addr) else { return };
-        if self.reached.all.insert(addr.0 - self.volume.super_block().main_start().0) {
+    /// A block that has no summary, because its file stands for a whole device.
+    pub(super) fn aliased(&mut self, addr: BlockAddr, ino: Nid, findings: &mut Findings) {
+        if self.reached.all.insert(addr.0.saturating_sub(self.volume.super_block().main_start().0)) {
+            shared(addr, ino, findings);
+        }
+    }
+
+    /// A block of data, to which `owner` points; true if nobody else did before.
+    pub(super) fn data(&mut self, addr: BlockAddr, owner: Owner, findings: &mut Findings) -> bool {
+        let Some((segno, offset)) = self.volume.segment_of(addr) else { return false };
+        let is_first = !self.reached.all.insert(addr.0 - self.volume.super_block().main_start().0);
+        if !is_first {
             shared(addr, owner.nid, findings);
         }
-        let Some(found) = self.summary(segno, findings).map(|summary| summary.entry(offset)) else { return };
+        let Some(found) = self.summary(segno, findings).map(|summary| summary.entry(offset)) else {
+            return is_first;
+        };
         let Owner { nid, version, slot } = owner;
         if (found.nid, found.version, found.offset) != (nid, version, slot) {
             findings.add(Code::SsaOwner, Object::Block(addr), || {
@@ -83,6 +93,7 @@ impl<'a> Owners<'a> {
                 )
             });
         }
+        is_first
     }
 
     /// The newest summary of a segment; `None` where it is known only to the nodes themselves, or cannot be read.

@@ -44,7 +44,7 @@ fn look(medium: &Arc<Medium>) -> Option<usize> {
 }
 
 /// Damages a volume in many ways, one at a time.
-fn torment(name: &'static str) {
+fn torment(name: &str) {
     let Some(golden) = Golden::find(name) else { return };
     let sound = Arc::new(Medium::new(std::fs::read(golden.path()).unwrap()));
     let whole = look(&sound).expect("the sound volume can be read");

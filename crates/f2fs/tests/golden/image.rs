@@ -16,11 +16,11 @@ use crate::manifest::{self, Record};
 /// A volume, decompressed.
 pub(crate) struct Golden {
     folder: PathBuf,
-    name: &'static str,
+    name: String,
     image: PathBuf,
 }
 
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     std::env::var_os("PUMICE_GOLDEN")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden"), PathBuf::from)
 }
@@ -40,7 +40,7 @@ fn decompress(from: &Path) -> Vec<u8> {
 
 impl Golden {
     /// A volume by its name; `None`, and a loud line, if it is not there.
-    pub(crate) fn find(name: &'static str) -> Option<Golden> {
+    pub(crate) fn find(name: &str) -> Option<Golden> {
         static UNPACKING: Mutex<()> = Mutex::new(());
         let folder = folder();
         let packed = folder.join(format!("{name}.img.zst"));
@@ -58,7 +58,7 @@ impl Golden {
                 .expect("zstd is installed");
             assert!(status.success());
         }
-        Some(Golden { folder, name, image })
+        Some(Golden { folder, name: name.into(), image })
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -66,6 +66,23 @@ clean! {
     encrypted_without_key: "g13-encrypt",
 }
 
+/// Volumes with a manifest of a folder that has more than the well-known ones.
+#[test]
+fn others() {
+    const KNOWN: [&str; 10] = ["g01", "g02", "g03", "g05", "g06", "g08", "g09", "g11", "g12", "g13"];
+    let entries = std::fs::read_dir(image::folder()).into_iter().flatten();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    for name in names.filter_map(|name| name.strip_suffix(".manifest.jsonl.zst").map(str::to_owned)) {
+        if KNOWN.iter().any(|known| name.starts_with(known)) {
+            continue;
+        }
+        if let Some(golden) = Golden::find(&name) {
+            eprintln!("{name}");
+            same(&golden, Keyring::default(), "manifest.jsonl");
+        }
+    }
+}
+
 #[test]
 fn encrypted_with_key() {
     let Some(golden) = Golden::find("g13-encrypt") else { return };
