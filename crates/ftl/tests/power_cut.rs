@@ -26,7 +26,7 @@ const MODES: [(char, CutMode); 5] = [
 
 /// Steps of a run, and about how many of its operations are cut unless all are.
 const STEPS: u32 = 400;
-const BUDGET: u64 = 120;
+const BUDGET: u64 = 80;
 /// Of so many cuts one has its start cut again.
 const AGAIN_EVERY: u64 = 41;
 
