@@ -21,6 +21,8 @@ pub(crate) struct Identity {
     pub(crate) uuid: [u8; 16],
     pub(crate) logical_blocks: u32,
     pub(crate) policies: PolicyNames,
+    /// Erases promised for each segment.
+    pub(crate) endurance: u32,
 }
 
 /// Where the next anchor goes, and what the last one says.
@@ -145,7 +147,8 @@ fn checked(raw: &RawAnchor, next: Place, geometry: &Geometry) -> Result<Anchor> 
     if ring.number >= u64::MAX / 2 || ring.checkpoint >= u64::MAX / 2 {
         return Err(FtlError::Anchor("a number is out of range"));
     }
-    Ok(Anchor { shape, identity: Identity { uuid: raw.uuid, logical_blocks, policies }, ring })
+    let endurance = raw.endurance.get();
+    Ok(Anchor { shape, identity: Identity { uuid: raw.uuid, logical_blocks, policies, endurance }, ring })
 }
 
 fn shape_words(geometry: &Geometry) -> [u32; 5] {
@@ -240,7 +243,8 @@ impl<N: Nand> Ftl<N> {
             victim: name_bytes(&policies.victim),
             placement: name_bytes(&policies.placement),
             wear: name_bytes(&policies.wear),
-            reserved: [0; 24],
+            endurance: self.identity.endurance.into(),
+            reserved: [0; 20],
         }
     }
 }

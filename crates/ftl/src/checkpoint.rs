@@ -122,7 +122,7 @@ impl<N: Nand> Ftl<N> {
         self.write_anchor(clean)?;
         self.opened = 0;
         for block in old.into_iter().chain(core::mem::take(&mut self.limbo)) {
-            self.policies.wear.freed(block, self.segments.get(block).erases);
+            self.hand_back(block);
         }
         for block in 0..self.shape.blocks {
             self.segments.change(block, |segment| segment.trims = false);
@@ -170,7 +170,7 @@ impl<N: Nand> Ftl<N> {
     fn give_back(&mut self, blocks: Vec<u32>) {
         for block in blocks {
             self.segments.change(block, |segment| segment.state = State::Free);
-            self.policies.wear.freed(block, self.segments.get(block).erases);
+            self.hand_back(block);
         }
     }
 

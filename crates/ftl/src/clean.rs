@@ -17,9 +17,7 @@ use crate::tag::Entry;
 impl<N: Nand> Ftl<N> {
     /// Cleans one segment; false if none has anything to reclaim.
     pub(crate) fn clean(&mut self) -> Result<bool> {
-        let Some(victim) = self.tired().or_else(|| self.policies.selector.take(self.clock)) else {
-            return Ok(false);
-        };
+        let Some(victim) = self.victim() else { return Ok(false) };
         self.policies.wear.unsealed(victim);
         let from = Cleaned {
             segment: self.segments.get(victim).view(self.shape.capacity(), self.clock),
@@ -34,6 +32,17 @@ impl<N: Nand> Ftl<N> {
             self.relocate(relocation)?;
         }
         Ok(true)
+    }
+
+    /// The segment to clean next: before its bits are lost, for wear, for space.
+    fn victim(&mut self) -> Option<u32> {
+        if let Some(tired) = self.tired() {
+            return Some(tired);
+        }
+        let segments = &self.segments;
+        let for_wear = self.policies.wear.victim(&|block| segments.get(block).valid);
+        let selector = &mut self.policies.selector;
+        for_wear.filter(|block| selector.remove(*block)).or_else(|| selector.take(self.clock))
     }
 
     /// A sealed segment whose pages are near the limit of what ECC corrects.
@@ -140,7 +149,7 @@ impl<N: Nand> Ftl<N> {
     fn relocate(&mut self, Relocation { from, to }: Relocation) -> Result<()> {
         let source = self.segments.get(from);
         if source.state != State::Sealed {
-            self.policies.wear.freed(to, self.segments.get(to).erases);
+            self.hand_back(to);
             return Ok(());
         }
         if !self.erase(to)? {

@@ -4,6 +4,7 @@ use alloc::string::String;
 use core::fmt;
 
 use pumice_cleaning::victim::UnknownVictim;
+use pumice_cleaning::wear::UnknownWear;
 use pumice_media::{BlockError, Lba, NandError};
 
 /// An error of the flash memory server.
@@ -94,6 +95,12 @@ impl core::error::Error for FtlError {}
 impl From<NandError> for FtlError {
     fn from(error: NandError) -> FtlError {
         FtlError::Chip(error)
+    }
+}
+
+impl From<UnknownWear> for FtlError {
+    fn from(error: UnknownWear) -> FtlError {
+        FtlError::Policy(alloc::format!("{error}"))
     }
 }
 

@@ -85,7 +85,7 @@ impl<N: Nand> Ftl<N> {
     /// A server around its parts, with nothing stored.
     pub(crate) fn assemble(flash: Flash<N>, shape: Shape, identity: Identity, ring: Ring) -> Result<Ftl<N>> {
         let seed = identity.uuid.iter().fold(0, |seed: u64, byte| seed.rotate_left(8) ^ u64::from(*byte));
-        let policies = Policies::new(&identity.policies, &shape, identity.logical_blocks, seed)?;
+        let policies = Policies::new(&identity, &shape, seed)?;
         let mut heads = Vec::new();
         heads.resize_with(HEADS, || None);
         Ok(Ftl {
@@ -188,8 +188,13 @@ impl<N: Nand> Ftl<N> {
         if segment.trims || self.has_pending() {
             self.limbo.push(block);
         } else {
-            self.policies.wear.freed(block, segment.erases);
+            self.hand_back(block);
         }
+    }
+
+    /// Gives a free segment to the rule that keeps them. It is erased when it is opened, and counted as erased now.
+    pub(crate) fn hand_back(&mut self, block: u32) {
+        self.policies.wear.freed(block, self.segments.get(block).erases.saturating_add(1));
     }
 
     /// True if a power cut now would lose something that was accepted.

@@ -127,7 +127,8 @@ raw! {
         victim: [u8; NAME_BYTES],
         placement: [u8; NAME_BYTES],
         wear: [u8; NAME_BYTES],
-        reserved: [u8; 24],
+        endurance: U32,
+        reserved: [u8; 20],
     }
 }
 

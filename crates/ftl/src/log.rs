@@ -120,7 +120,7 @@ impl<N: Nand> Ftl<N> {
             self.limbo.drain(..).partition(|block| self.segments.get(*block).trims);
         self.limbo = held;
         for block in free {
-            self.policies.wear.freed(block, self.segments.get(block).erases);
+            self.hand_back(block);
         }
         Ok(())
     }

@@ -37,6 +37,8 @@ pub struct CreateOptions {
     pub policies: PolicyNames,
     /// The disk's identity.
     pub uuid: [u8; 16],
+    /// Erases that the chip's maker promises for each erase block; `u32::MAX` if nobody knows.
+    pub endurance: u32,
     /// The chip is known to be erased: its segments are not erased again.
     pub erased: bool,
 }
@@ -48,6 +50,7 @@ impl Default for CreateOptions {
             export: Export::Permille(875),
             policies: PolicyNames::default(),
             uuid: [0; 16],
+            endurance: u32::MAX,
             erased: false,
         }
     }
@@ -76,8 +79,12 @@ pub fn create<N: Nand>(
             return Err(FtlError::Policy(alloc::format!("no policy has the name {name:?}")));
         }
     }
-    let identity =
-        |logical_blocks| Identity { uuid: options.uuid, logical_blocks, policies: options.policies.clone() };
+    let identity = |logical_blocks| Identity {
+        uuid: options.uuid,
+        logical_blocks,
+        policies: options.policies.clone(),
+        endurance: options.endurance,
+    };
     // Of an unknown size until the bad segments are counted.
     let mut ftl = Ftl::assemble(Flash::new(&mut *nand, shape), shape, identity(1), Ring::fresh())?;
     for block in 0..shape.blocks {
@@ -246,7 +253,7 @@ impl<N: Nand> Ftl<N> {
             let segment = self.segments.get(block);
             match segment.state {
                 State::Free if segment.trims => self.limbo.push(block),
-                State::Free => self.policies.wear.freed(block, segment.erases),
+                State::Free => self.hand_back(block),
                 State::Sealed => sealed.push((now.wrapping_sub(segment.changed), block)),
                 _ => {}
             }

@@ -5,9 +5,10 @@ use alloc::format;
 use alloc::string::String;
 
 use pumice_cleaning::victim::VictimPolicy;
-use pumice_cleaning::wear::Fifo;
+use pumice_cleaning::wear::WearPolicy;
 use pumice_cleaning::{ByHeat, BySegment, OneLog, Params, Placement, Selector, SepBit, Sorted, Static, Wear};
 
+use crate::anchor::Identity;
 use crate::error::{FtlError, Result};
 use crate::shape::Shape;
 
@@ -18,20 +19,18 @@ pub struct PolicyNames {
     pub victim: String,
     /// Which head a block is written to: one of [`PolicyNames::PLACEMENTS`].
     pub placement: String,
-    /// Which free segment is used next, and which cold data moves: one of [`PolicyNames::WEARS`].
+    /// Which free segment is used next, and which cold data moves: a name of [`WearPolicy`].
     pub wear: String,
 }
 
 impl PolicyNames {
     /// Placements: the six of the CAT paper (section 6.1.1), users and cleaner apart, and `SepBIT`.
     pub const PLACEMENTS: [&str; 8] = ["m1", "m2", "m3", "m4", "m5", "m6", "apart", "sepbit"];
-    /// Ways to level wear.
-    pub const WEARS: [&str; 1] = ["none"];
 }
 
 impl Default for PolicyNames {
     fn default() -> PolicyNames {
-        PolicyNames { victim: "cost-benefit".into(), placement: "sepbit".into(), wear: "none".into() }
+        PolicyNames { victim: "cost-benefit".into(), placement: "sepbit".into(), wear: "even".into() }
     }
 }
 
@@ -43,19 +42,18 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
-    /// Builds them for a disk of `logical_blocks` on a chip of this shape; `seed` is for those that draw lots.
-    pub(crate) fn new(
-        names: &PolicyNames,
-        shape: &Shape,
-        logical_blocks: u32,
-        seed: u64,
-    ) -> Result<Policies> {
-        let victim: VictimPolicy = names.victim.parse()?;
-        let store = Params::new(shape.blocks, shape.capacity(), logical_blocks);
+    /// Builds them for a disk on a chip of this shape; `seed` is for those that draw lots.
+    pub(crate) fn new(disk: &Identity, shape: &Shape, seed: u64) -> Result<Policies> {
+        let victim: VictimPolicy = disk.policies.victim.parse()?;
+        let wear: WearPolicy = disk.policies.wear.parse()?;
+        let store = Params {
+            endurance: disk.endurance,
+            ..Params::new(shape.blocks, shape.capacity(), disk.logical_blocks)
+        };
         Ok(Policies {
             selector: victim.selector(&store, seed),
-            placement: placement(&names.placement, logical_blocks)?,
-            wear: wear(&names.wear)?,
+            placement: placement(&disk.policies.placement, disk.logical_blocks)?,
+            wear: wear.rule(&store),
         })
     }
 }
@@ -70,17 +68,11 @@ fn placement(name: &str, blocks: u32) -> Result<Box<dyn Placement + Send>> {
         "m6" => Box::new(ByHeat::degree(blocks)),
         "apart" => Box::new(Static),
         "sepbit" => Box::new(SepBit::new(6)),
-        _ => return Err(unknown("placement", name, &PolicyNames::PLACEMENTS)),
+        _ => return Err(unknown(name)),
     })
 }
 
-fn wear(name: &str) -> Result<Box<dyn Wear + Send>> {
-    Ok(match name {
-        "none" => Box::new(Fifo::default()),
-        _ => return Err(unknown("wear levelling", name, &PolicyNames::WEARS)),
-    })
-}
-
-fn unknown(what: &str, name: &str, known: &[&str]) -> FtlError {
-    FtlError::Policy(format!("unknown {what} {name:?} (known: {})", known.join(" ")))
+fn unknown(name: &str) -> FtlError {
+    let known = PolicyNames::PLACEMENTS.join(" ");
+    FtlError::Policy(format!("unknown placement {name:?} (known: {known})"))
 }

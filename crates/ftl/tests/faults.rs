@@ -119,7 +119,7 @@ fn wear_out(case: Case, programs_fail: bool) {
         let bytes = model.write(lba);
         if let Err(what) = disk.write(Lba(lba), &bytes) {
             // Old or new; the model allows both from here on.
-            let mut old = before;
+            let old = before;
             if old.compare(&mut disk).is_ok() {
                 model = old;
             }
@@ -193,7 +193,7 @@ fn a_dead_page_costs_its_blocks_alone() {
 #[test]
 fn tired_pages_are_rewritten() {
     let case = Case::named("tags");
-    let chip = Shared::new(case.chip(500, &PolicyNames::default()));
+    let chip = Shared::new(case.chip(500, &policies("greedy", "m1", "none")));
     let mut disk = start(chip.clone());
     let mut model = Model::new(disk.blocks(), case.block_bytes);
     for lba in 0..disk.blocks() {

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use common::probe::{Hook, Probe};
 use common::{Case, Model, Step, policies, start};
 use pumice_ftl::{Ftl, OpenOptions};
-use pumice_media::{BlockDevice, CutMode, Lba, SimChip};
+use pumice_media::{BlockDevice, CutMode, Lba, Rate, SimChip};
 
 const MODES: [(char, CutMode); 5] = [
     ('n', CutMode::Nothing),
@@ -26,7 +26,7 @@ const MODES: [(char, CutMode); 5] = [
 
 /// Steps of a run, and about how many of its operations are cut unless all are.
 const STEPS: u32 = 400;
-const BUDGET: u64 = 120;
+const BUDGET: u64 = 80;
 /// Of so many cuts one has its start cut again.
 const AGAIN_EVERY: u64 = 41;
 
@@ -97,10 +97,14 @@ fn judge(id: &str, model: &Model, chip: SimChip) {
     assert_eq!(disk.close().unwrap().lifetime_stats().violations, 0, "{id}");
 }
 
-/// Plays random steps with a chip that crashes all the time.
-fn cut_everywhere(name: &str, placement: &str, seed: u64) {
+/// Plays random steps with a chip that crashes all the time; with `fails`, programs and erases fail now and then, too.
+fn cut_everywhere(name: &str, placement: &str, wear: &str, fails: bool, seed: u64) {
     let case = Case::named(name);
-    let chip = case.chip(650, &policies("cost-benefit", placement, "none"));
+    let mut chip = case.chip(if fails { 350 } else { 650 }, &policies("cost-benefit", placement, wear));
+    if fails {
+        let rate = |per_mille: u32| Some(Rate { per_billion: per_mille * 1_000_000, seed });
+        (chip.faults_mut().program_fail_rate, chip.faults_mut().erase_fail_rate) = (rate(2), rate(10));
+    }
     let disk = start(chip.clone());
     let model = Rc::new(RefCell::new(Model::new(disk.blocks(), disk.block_bytes())));
     drop(disk);
@@ -176,23 +180,25 @@ fn play(chip: Probe, model: &Rc<RefCell<Model>>, seed: u64) {
 }
 
 macro_rules! cuts {
-    ($($test:ident: $layout:literal, $placement:literal;)*) => {
+    ($($test:ident: $layout:literal, $placement:literal, $wear:literal, $fails:literal;)*) => {
         $(#[test]
         fn $test() {
             for seed in 0..if all() { 4 } else { 1 } {
-                cut_everywhere($layout, $placement, seed);
+                cut_everywhere($layout, $placement, $wear, $fails, seed);
             }
         })*
     };
 }
 
 cuts! {
-    ganged_pages: "gang", "sepbit";
-    small_pages: "small", "m1";
-    tags: "tags", "sepbit";
-    tags_and_summaries: "summary", "sepbit";
-    few_spare_bytes: "few", "sepbit";
-    spi: "spi", "m1";
-    two_blocks_in_a_page: "slots", "sepbit";
-    four_blocks_without_tags: "packed", "sepbit";
+    ganged_pages: "gang", "sepbit", "even", false;
+    small_pages: "small", "m1", "none", false;
+    tags: "tags", "m6", "dual-pool", false;
+    tags_and_summaries: "summary", "sepbit", "even", false;
+    few_spare_bytes: "few", "sepbit", "end-of-life", false;
+    spi: "spi", "m4", "least-worn", false;
+    two_blocks_in_a_page: "slots", "sepbit", "even", false;
+    four_blocks_without_tags: "packed", "sepbit", "even", false;
+    failing_tags: "tags", "sepbit", "even", true;
+    failing_short_tags: "few", "m4", "none", true;
 }

@@ -85,6 +85,7 @@ impl Args {
             export: self.export,
             policies,
             uuid: uuid.into_bytes(),
+            endurance: spec.endurance_erases(),
             erased: true,
         };
         let file = ChipFile::create(&self.image, &spec, self.force);
