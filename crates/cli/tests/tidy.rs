@@ -11,13 +11,14 @@ use std::{
 const LINES: usize = 800;
 
 /// Which crates of the house each may stand on. An arrow that is not here is a question to be asked.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 7] = [
     ("media", &[]),
     ("cleaning", &[]),
     ("vfs", &[]),
     ("nandfs", &["media", "cleaning", "vfs"]),
+    ("f2fs", &["media", "vfs"]),
     ("fuse", &["vfs"]),
-    ("cli", &["media", "vfs", "nandfs", "fuse"]),
+    ("cli", &["media", "vfs", "nandfs", "f2fs", "fuse"]),
 ];
 
 fn root() -> PathBuf {
