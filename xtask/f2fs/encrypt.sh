@@ -4,7 +4,7 @@ mounted
 key=$(for n in $(seq 0 63); do printf %02x $n; done)
 echo "$key" >/host/key
 id=$(guest-control key /mnt "$key")
-guest-control key /mnt "$key" 0123456789abcdef >/dev/null
+guest-control key /mnt "$key" 04334e23057a6e2d >/dev/null
 tree() {
     mkdir $1; guest-control policy $1 $2 $3 $4 $5
     for size in 0 1 15 16 17 4095 4096 4097 100000; do text $size >$1/size-$size; done
@@ -18,7 +18,7 @@ tree aes-pad32 1 4 3 $id
 tree adiantum 9 9 2 $id
 tree adiantum-direct 9 9 7 $id
 tree aes128 5 6 3 $id
-tree old-aes 1 4 3 0123456789abcdef
+tree old-aes 1 4 3 04334e23057a6e2d
 for n in $(seq 1 300); do echo $n >"aes-pad4/dir/entry-number-$n"; done
 echo clear >clear
 done_

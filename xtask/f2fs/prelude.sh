@@ -28,7 +28,7 @@ varied() {
         printf 'block %s' $block | dd of="$1/sparse" bs=4096 seek=$block conv=notrunc 2>/dev/null
     done
     truncate -s 40000000000 "$1/huge"; printf end | dd of="$1/huge" bs=4096 seek=9000000 conv=notrunc 2>/dev/null
-    fallocate -l 100000 "$1/reserved"; fallocate -n -l 100000 "$1/reserved-beyond"
+    fallocate -l 100000 "$1/reserved"; : >"$1/reserved-beyond"; fallocate -n -l 100000 "$1/reserved-beyond"
     text 200000 >"$1/punched"; fallocate -p -o 8192 -l 16384 "$1/punched"
     text 200000 >"$1/zeroed"; fallocate -z -o 5000 -l 50000 "$1/zeroed"
     text 90000 >"$1/collapsed"; fallocate -c -o 4096 -l 8192 "$1/collapsed"

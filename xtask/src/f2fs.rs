@@ -55,16 +55,16 @@ pub fn recipes() -> impl Iterator<Item = &'static str> {
 pub fn mount_in_kernel(machine: &Machine, image: &Path, script: &str) -> Result<String, Failure> {
     let mut guest = guest(machine)?;
     guest.add_disk(image);
-    let script = format!("set -e\nmount -t f2fs -o noatime /dev/vda /mnt\ncd /mnt\n{script}\ncd /\numount /mnt\n");
+    let script =
+        format!("set -e\nmount -t f2fs -o noatime /dev/vda /mnt\ncd /mnt\n{script}\ncd /\numount /mnt\n");
     guest.run(&script)?.good()
 }
 
 /// Makes the volume of a recipe in `dir`, as `NAME.img`, and its manifests.
 pub fn make(machine: &Machine, name: &str, dir: &Path) -> Result<Volume, Failure> {
     let recipe = RECIPES.iter().find(|(known, _)| *known == name).map(|(_, script)| script);
-    let recipe = recipe.ok_or_else(|| {
-        format!("no recipe {name}; there are {}", recipes().collect::<Vec<_>>().join(", "))
-    })?;
+    let recipe = recipe
+        .ok_or_else(|| format!("no recipe {name}; there are {}", recipes().collect::<Vec<_>>().join(", ")))?;
     let image = dir.join(format!("{name}.img"));
     let made = File::create(&image).and_then(|file| file.set_len(VOLUME_BYTES));
     made.map_err(about(image.display()))?;
@@ -91,15 +91,17 @@ fn manifest(machine: &Machine, image: &Path, key: Option<&str>) -> Result<String
     let copy = image.with_extension("copy");
     output(Command::new("cp").arg("--sparse=always").arg(image).arg(&copy))?;
     let give = key.map_or(String::new(), |key| {
-        format!("guest-control key /mnt {key} >/dev/null; guest-control key /mnt {key} {DESCRIPTOR} >/dev/null\n")
+        format!(
+            "guest-control key /mnt {key} >/dev/null; guest-control key /mnt {key} {DESCRIPTOR} >/dev/null\n"
+        )
     });
     let manifest = mount_in_kernel(machine, &copy, &format!("{give}guest-manifest /mnt"));
     fs::remove_file(&copy).map_err(about(copy.display()))?;
     manifest
 }
 
-/// The name of the key in policies of version 1.
-const DESCRIPTOR: &str = "0123456789abcdef";
+/// The name that tools give to the recipe's key in policies of version 1.
+const DESCRIPTOR: &str = "04334e23057a6e2d";
 
 fn guest(machine: &Machine) -> Result<Guest, Failure> {
     let guest = Guest::new(machine)?;

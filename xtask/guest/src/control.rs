@@ -16,9 +16,9 @@ struct Attributes {
     padding: [u8; 8],
 }
 
-/// `struct fscrypt_add_key_arg` with the largest key behind it.
+/// `struct fscrypt_add_key_arg`.
 #[repr(C)]
-struct Key {
+struct KeyHead {
     /// 1: a descriptor that the caller chooses; 2: an identifier that the kernel computes.
     kind: u32,
     reserved: u32,
@@ -26,8 +26,17 @@ struct Key {
     bytes: u32,
     id: u32,
     more_reserved: [u32; 8],
+}
+
+/// With the largest key behind it.
+#[repr(C)]
+struct Key {
+    head: KeyHead,
     raw: [u8; 64],
 }
+
+/// `struct fscrypt_policy_v1`, by whose size the call for either version is numbered.
+type PolicyV1 = [u8; 12];
 
 /// A policy of version 1 (12 bytes of it) or 2 (24 bytes).
 #[repr(C)]
@@ -35,13 +44,13 @@ struct Policy([u8; 24]);
 
 const _: () = {
     assert!(size_of::<Attributes>() == 28);
-    assert!(size_of::<Key>() == 80 + 64);
+    assert!(size_of::<KeyHead>() == 80);
 };
 
-const GET_ATTRIBUTES: libc::Ioctl = 0x801c_581f;
-const SET_ATTRIBUTES: libc::Ioctl = 0x401c_5820;
-const ADD_KEY: libc::Ioctl = 0xc050_6617;
-const SET_POLICY: libc::Ioctl = 0x800c_6613;
+const GET_ATTRIBUTES: libc::Ioctl = libc::_IOR::<Attributes>(b'X' as u32, 31);
+const SET_ATTRIBUTES: libc::Ioctl = libc::_IOW::<Attributes>(b'X' as u32, 32);
+const ADD_KEY: libc::Ioctl = libc::_IOWR::<KeyHead>(b'f' as u32, 23);
+const SET_POLICY: libc::Ioctl = libc::_IOR::<PolicyV1>(b'f' as u32, 19);
 
 /// # Safety
 ///
@@ -81,12 +90,13 @@ pub(crate) fn add_key(mount: &File, descriptor: Option<[u8; 8]>, key: &[u8]) -> 
     }
     let bytes = u32::try_from(key.len()).unwrap_or(0);
     let kind = if descriptor.is_some() { 1 } else { 2 };
-    let mut argument = Key { kind, reserved: 0, name, bytes, id: 0, more_reserved: [0; 8], raw };
+    let head = KeyHead { kind, reserved: 0, name, bytes, id: 0, more_reserved: [0; 8] };
+    let mut argument = Key { head, raw };
     // SAFETY: FS_IOC_ADD_ENCRYPTION_KEY reads a fscrypt_add_key_arg and as many bytes behind it as it says, which
     // are at most those of `raw`, and writes the identifier.
     unsafe { call(mount, ADD_KEY, &mut argument) }?;
     let mut identifier = [0; 16];
-    identifier.copy_from_slice(argument.name.get(..16).unwrap_or_default());
+    identifier.copy_from_slice(argument.head.name.get(..16).unwrap_or_default());
     Ok(identifier)
 }
 

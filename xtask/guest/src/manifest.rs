@@ -62,7 +62,8 @@ fn walk(path: &Path, shown: &str, out: &mut impl Write) -> io::Result<()> {
 fn describe(path: &Path, shown: &str) -> io::Result<String> {
     let found = fs::symlink_metadata(path)?;
     let kind = kind(&found);
-    let mut text = format!("\"path\":\"{shown}\",\"type\":\"{kind}\",\"mode\":\"{:04o}\"", found.mode() & 0o7777);
+    let mut text =
+        format!("\"path\":\"{shown}\",\"type\":\"{kind}\",\"mode\":\"{:04o}\"", found.mode() & 0o7777);
     let numbers = [
         ("uid", u64::from(found.uid())),
         ("gid", u64::from(found.gid())),
@@ -74,8 +75,11 @@ fn describe(path: &Path, shown: &str) -> io::Result<String> {
     for (name, number) in numbers {
         put(&mut text, name, &number.to_string());
     }
-    let times =
-        [("atime", found.atime(), found.atime_nsec()), ("mtime", found.mtime(), found.mtime_nsec()), ("ctime", found.ctime(), found.ctime_nsec())];
+    let times = [
+        ("atime", found.atime(), found.atime_nsec()),
+        ("mtime", found.mtime(), found.mtime_nsec()),
+        ("ctime", found.ctime(), found.ctime_nsec()),
+    ];
     for (name, seconds, nanos) in times {
         put(&mut text, name, &format!("\"{seconds}.{nanos:09}\""));
     }
@@ -85,8 +89,12 @@ fn describe(path: &Path, shown: &str) -> io::Result<String> {
     }
     match kind {
         "file" | "dir" => content(path, found.size(), kind == "file", &mut text)?,
-        "symlink" => put(&mut text, "target", &format!("\"{}\"", escape(fs::read_link(path)?.as_os_str().as_bytes()))),
-        "chr" | "blk" => put(&mut text, "rdev", &format!("\"{}:{}\"", major(found.rdev()), minor(found.rdev()))),
+        "symlink" => {
+            put(&mut text, "target", &format!("\"{}\"", escape(fs::read_link(path)?.as_os_str().as_bytes())))
+        }
+        "chr" | "blk" => {
+            put(&mut text, "rdev", &format!("\"{}:{}\"", major(found.rdev()), minor(found.rdev())))
+        }
         _ => {}
     }
     let attributes = attributes(path)?;
@@ -126,7 +134,9 @@ fn content(path: &Path, size: u64, is_file: bool, text: &mut String) -> io::Resu
     put(text, "projid", &control::project(&file)?.to_string());
     match is_file {
         false => {}
-        true if size > LARGE => put(text, "sha256_nzblocks", &format!("\"{}\"", hex(&blocks_hash(&file, size)?))),
+        true if size > LARGE => {
+            put(text, "sha256_nzblocks", &format!("\"{}\"", hex(&blocks_hash(&file, size)?)))
+        }
         true => put(text, "sha256", &format!("\"{}\"", hex(&hash(file)?))),
     }
     Ok(())
