@@ -18,6 +18,8 @@ missing_packages() {
     command -v setfattr >/dev/null || echo attr
     # pjdfstest links with it.
     [ -e /usr/include/sys/acl.h ] || echo libacl1-dev
+    # Kept F2FS volumes are compressed with it.
+    command -v zstd >/dev/null || echo zstd
     has_guests || return 0
     command -v qemu-system-x86_64 >/dev/null || echo qemu-system-x86
     command -v busybox >/dev/null || echo busybox-static

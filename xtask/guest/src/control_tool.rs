@@ -3,6 +3,7 @@
 //!     guest-control key MOUNT HEX [DESCRIPTOR]    give a file system a key; says the name that policies have for it
 //!     guest-control policy DIR CONTENTS NAMES FLAGS NAME    encrypt what will be in an empty directory
 //!     guest-control project ID PATH...    make files those of a project
+//!     guest-control verity FILE HASH SALT     seal it; HASH is 1 for SHA-256, 2 for SHA-512
 //!     guest-control socket PATH           make a socket
 
 mod control;
@@ -50,6 +51,9 @@ fn run(words: &[&str]) -> Outcome {
                 control::set_project(&File::open(path)?, id.parse()?)?;
             }
             Ok(())
+        }
+        ["verity", file, hash, salt] => {
+            Ok(control::enable_verity(&File::open(file)?, hash.parse()?, &bytes(salt)?)?)
         }
         ["socket", path] => Ok(UnixListener::bind(path).map(drop)?),
         _ => Err("no such verb, or not its arguments".into()),

@@ -42,13 +42,13 @@ fn main() -> ExitCode {
 
 /// Describes what `path` is, and all below it; `shown` is its name in the manifest.
 fn walk(path: &Path, shown: &str, out: &mut impl Write) -> io::Result<()> {
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{shown}: {error}"));
-    writeln!(out, "{{{}}}", describe(path, shown).map_err(named)?)?;
+    let in_place = |error: io::Error| io::Error::new(error.kind(), format!("{shown}: {error}"));
+    writeln!(out, "{{{}}}", describe(path, shown).map_err(in_place)?)?;
     if !fs::symlink_metadata(path)?.is_dir() {
         return Ok(());
     }
     let names = fs::read_dir(path)?.map(|entry| entry.map(|entry| entry.file_name()));
-    let mut names: Vec<_> = names.collect::<io::Result<_>>().map_err(named)?;
+    let mut names: Vec<_> = names.collect::<io::Result<_>>().map_err(in_place)?;
     names.sort();
     for name in names {
         let escaped = escape(name.as_bytes());
@@ -90,10 +90,10 @@ fn describe(path: &Path, shown: &str) -> io::Result<String> {
     match kind {
         "file" | "dir" => content(path, found.size(), kind == "file", &mut text)?,
         "symlink" => {
-            put(&mut text, "target", &format!("\"{}\"", escape(fs::read_link(path)?.as_os_str().as_bytes())))
+            put(&mut text, "target", &format!("\"{}\"", escape(fs::read_link(path)?.as_os_str().as_bytes())));
         }
         "chr" | "blk" => {
-            put(&mut text, "rdev", &format!("\"{}:{}\"", major(found.rdev()), minor(found.rdev())))
+            put(&mut text, "rdev", &format!("\"{}:{}\"", major(found.rdev()), minor(found.rdev())));
         }
         _ => {}
     }
@@ -135,7 +135,7 @@ fn content(path: &Path, size: u64, is_file: bool, text: &mut String) -> io::Resu
     match is_file {
         false => {}
         true if size > LARGE => {
-            put(text, "sha256_nzblocks", &format!("\"{}\"", hex(&blocks_hash(&file, size)?)))
+            put(text, "sha256_nzblocks", &format!("\"{}\"", hex(&blocks_hash(&file, size)?)));
         }
         true => put(text, "sha256", &format!("\"{}\"", hex(&hash(file)?))),
     }
