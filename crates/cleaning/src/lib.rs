@@ -22,7 +22,10 @@ pub mod theory;
 pub mod victim;
 pub mod wear;
 
-pub use placement::{ByHeat, BySegment, Cleaned, Old, OneLog, Placement, ReadOnly, SepBit, Sorted, Static};
+pub use placement::{
+    Adaptive, ByHeat, BySegment, Chain, Cleaned, Dac, Hint, MultiLog, Old, OneLog, Oracle, Placement,
+    ReadOnly, Regime, SepBit, Sfs, Sorted, Static, Temperature,
+};
 pub use pool::CandidatePool;
 pub use segment::{Class, SegmentView};
 pub use select::Selector;
