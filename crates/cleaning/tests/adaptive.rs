@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::Access;
+use common::{Access, zipf::Zipf};
 use pumice_cleaning::{Adaptive, Geometry, Params, Sim, select::DecliningCost, wear::Fifo};
 
 /// 192 MiB in blocks of 4 KiB.
@@ -23,7 +23,7 @@ fn erasures(access: Access) -> f64 {
         sim.run(access.pages(sim.params().logical, seed).take(WRITES)).unwrap();
         (49152.0 + sim.stats().blocks_copied as f64) / 31.0 - 19.0
     };
-    (1..=4).map(run).sum::<f64>() / 4.0
+    (1..=12).map(run).sum::<f64>() / 12.0
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn greedy() {
             sim.run(access.pages(sim.params().logical, seed).take(WRITES)).unwrap();
             (49152.0 + sim.stats().blocks_copied as f64) / 31.0 - 19.0
         };
-        println!("greedy {access:?} {}", (1..=4).map(run).sum::<f64>() / 4.0);
+        println!("greedy {access:?} {}", (1..=12).map(run).sum::<f64>() / 12.0);
     }
 }
 #[test]
@@ -77,5 +77,22 @@ fn speed() {
             sim.run(access.pages(params.logical, 1).take(8_000_000)).unwrap();
             println!("{segments} {access:?} {:.1} M/s waf {:.3}", 8.0 / (cpu() - start), sim.stats().waf());
         }
+    }
+}
+
+#[test]
+fn zipf() {
+    for churn in [0.0, 0.05, 0.2] {
+        let run = |seed| {
+            let params = Params::new(2048, 256, (2048.0 * 256.0 / 1.1765) as u32);
+            let mut sim = default(params);
+            sim.fill().unwrap();
+            let mut pages = Zipf::new(params.logical, 0.99, churn, seed);
+            sim.run(pages.by_ref().take(8 * params.logical as usize)).unwrap();
+            sim.reset_stats();
+            sim.run(pages.by_ref().take(6 * params.logical as usize)).unwrap();
+            sim.stats().waf()
+        };
+        println!("Random zipf {churn} {:.3}", (1..=2).map(run).sum::<f64>() / 2.0);
     }
 }

@@ -7,7 +7,7 @@ const LIVES: usize = 24;
 /// Groups at most.
 pub(super) const GROUPS: usize = 12;
 /// Room that an open head wastes, in segments.
-const HEAD: f32 = 0.7;
+const HEAD: f32 = 1.0;
 
 /// Pages of a bin, and the sum of their rates in units of the mean rate.
 #[derive(Clone, Copy, Debug, Default)]
