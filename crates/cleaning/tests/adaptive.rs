@@ -7,8 +7,8 @@ mod common;
 
 use common::{Access, zipf::Zipf};
 use pumice_cleaning::{
-    Adaptive, Chain, Dac, Geometry, Greedy, MultiLog, OneLog, Oracle, Params, Placement, Regime, Selector, SepBit,
-    Sfs, Sim, Static, VictimPolicy, select::ByChange, select::DecliningCost, wear::Fifo,
+    Adaptive, Chain, Dac, Geometry, Greedy, MultiLog, OneLog, Oracle, Params, Placement, Regime, Selector,
+    SepBit, Sfs, Sim, Static, VictimPolicy, select::ByChange, select::DecliningCost, wear::Fifo,
 };
 
 /// 192 MiB in blocks of 4 KiB.
@@ -70,7 +70,8 @@ fn table_4_with_locality() {
     let ours = |access| erasures(|_| default(cat_chip()), access);
     let hot = ours(Access::Locality(90));
     assert!(hot <= 3950.0, "{hot}");
-    let (hotter, plain) = (ours(Access::Locality(95)), erasures(|_| greedy(cat_chip()), Access::Locality(95)));
+    let (hotter, plain) =
+        (ours(Access::Locality(95)), erasures(|_| greedy(cat_chip()), Access::Locality(95)));
     assert!(hotter <= 0.275 * plain, "{hotter} of {plain}");
 }
 
@@ -85,7 +86,7 @@ fn uniform_writes_cost_what_greedy_costs() {
 #[test]
 fn zipf_costs_less_than_with_fixed_schemes() {
     let params = Params::new(256, 64, 13_926);
-    for (churn, bound) in [(0.0, 1.97), (0.05, 2.35), (0.2, 2.85)] {
+    for (churn, part) in [(0.0, 0.93), (0.05, 0.95), (0.2, 1.0)] {
         let run = |policies: (Box<dyn Selector + Send>, Box<dyn Placement>)| {
             waf(params, policies, Zipf::new(params.logical, 0.99, churn, 1), (8, 6))
         };
@@ -94,7 +95,7 @@ fn zipf_costs_less_than_with_fixed_schemes() {
         let ours = run((Box::new(selector), Box::new(placement)));
         let sepbit = run((cost_benefit(), Box::new(SepBit::new(6))));
         let dac = run((cost_benefit(), Box::new(Dac::new(10, params.logical))));
-        assert!(ours <= bound && ours < sepbit && ours < dac, "{churn}: {ours:.3} {sepbit:.3} {dac:.3}");
+        assert!(ours <= part * sepbit.min(dac), "{churn}: {ours:.3} {sepbit:.3} {dac:.3}");
     }
 }
 
@@ -148,7 +149,13 @@ const VICTIMS: [VictimPolicy; 4] =
 #[ignore = "prints a table, takes a minute"]
 #[expect(clippy::print_stdout, reason = "the table is what it is for")]
 fn table_of_table_4() {
-    let accesses = [Access::Random, Access::Locality(60), Access::Locality(80), Access::Locality(90), Access::Locality(95)];
+    let accesses = [
+        Access::Random,
+        Access::Locality(60),
+        Access::Locality(80),
+        Access::Locality(90),
+        Access::Locality(95),
+    ];
     println!("| erasures | victim | random | 60/40 | 80/20 | 90/10 | 95/5 |\n|---|---|---|---|---|---|---|");
     let row = |name: &str, victim: &str, of: &dyn Fn(Access) -> f64| {
         println!("| {name} | {victim} |{}", accesses.map(|access| format!(" {:.0} |", of(access))).concat());
@@ -176,7 +183,10 @@ fn table_of_zipf() {
     println!("| write amplification | victim | no churn | 5 % | 20 % |\n|---|---|---|---|---|");
     let row = |name: &str, victim: &str, run: &dyn Fn(f64, u64) -> f64| {
         let mean = |churn| (1..=SEEDS).map(|seed| run(churn, seed)).sum::<f64>() / SEEDS as f64;
-        println!("| {name} | {victim} |{}", [0.0, 0.05, 0.2].map(|churn| format!(" {:.3} |", mean(churn))).concat());
+        println!(
+            "| {name} | {victim} |{}",
+            [0.0, 0.05, 0.2].map(|churn| format!(" {:.3} |", mean(churn))).concat()
+        );
     };
     let pages = |churn, seed| Zipf::new(params.logical, 0.99, churn, seed);
     row("default", "declining cost", &|churn, seed| waf(params, default(params), pages(churn, seed), (8, 6)));

@@ -47,7 +47,7 @@ impl Regime {
 /// twelve heads. User writes and survivors of the same rate share a head.
 ///
 /// If, over about half a turnover, less than 0.45 of the copies that the closed form expects are made, pages do not die
-/// independently; then [`SepBit`] places (six heads from 48 spare segments, four from 16, otherwise three), until it
+/// independently; then [`SepBit`] places (six heads from 24 spare segments, four from 8, otherwise three), until it
 /// copies more than 0.9 of that.
 ///
 /// Sources: rates as death over exposure are the life tables of actuaries; the closed form is that of Desnoyers (ACM
@@ -114,8 +114,8 @@ impl Adaptive {
         let room = segments as f32 * capacity as f32;
         let spare = segments.saturating_sub(pages / capacity.max(1));
         let heads = match spare {
-            48.. => 6,
-            16.. => 4,
+            24.. => 6,
+            8.. => 4,
             _ => 3,
         };
         let regime = Regime::default();
