@@ -125,6 +125,23 @@ fn the_oracle_is_ahead() {
     assert!((2000.0..3000.0).contains(&bound), "{bound}");
 }
 
+/// Tiny stores, trims, and pages that are written again.
+#[test]
+fn any_store_will_do() {
+    for (segments, pages, logical) in [(3, 1, 1), (4, 2, 3), (6, 3, 8), (40, 7, 180), (3000, 2, 4000)] {
+        let params = Params::new(segments, pages, logical);
+        let (selector, placement) = default(params);
+        let mut sim = Sim::new(params, selector, placement, Fifo::default()).unwrap();
+        for (at, page) in Access::Random.pages(logical, 1).take(20_000).enumerate() {
+            match at % 7 {
+                3 => sim.trim(page).unwrap(),
+                _ => sim.write(page).unwrap(),
+            }
+        }
+        sim.check().unwrap();
+    }
+}
+
 type Fixed = (&'static str, fn(u32) -> Box<dyn Placement>);
 
 const FIXED: [Fixed; 12] = [

@@ -32,7 +32,7 @@ impl Regime {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn set(&self, temporal: bool) {
+    pub(crate) fn set(&self, temporal: bool) {
         self.0.store(temporal, Ordering::Relaxed);
     }
 }
