@@ -40,7 +40,7 @@ pub(super) const BUILT: [Scheme; 4] = [
     DEFAULT,
 ];
 
-/// Ours.
+/// Ours, with wear levelling and a segment in reserve.
 pub(super) const DEFAULT: Scheme =
     Scheme { name: "default", victim: "default", placement: "default", wear: "default" };
 

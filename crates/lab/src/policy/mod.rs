@@ -86,6 +86,11 @@ impl WearRule {
     pub fn named(name: &str) -> Result<&'static WearRule, UnknownRule> {
         Rule::find("wear rule", Self::ALL, name)
     }
+
+    /// Free segments that the rule needs to judge by. Without levelling there need be none: that is the paper's store.
+    pub fn reserve(&self) -> u32 {
+        u32::from(self.name != "none")
+    }
 }
 
 #[cfg(test)]

@@ -47,8 +47,9 @@ pub struct Store {
     pub block: u64,
     /// Blocks of a segment that hold its header.
     pub header: u32,
-    /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is erased.
-    pub reserve: u32,
+    /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is erased. `None`:
+    /// as many as the wear rule asks for.
+    pub reserve: Option<u32>,
     /// How much of it holds data.
     pub room: Room,
 }
@@ -84,7 +85,7 @@ impl Amount {
 
 impl Store {
     /// In pages; `footprint` is what a trace writes to, if one is played.
-    pub(super) fn params(&self, footprint: Option<u32>) -> Result<Params, LabError> {
+    pub(super) fn params(&self, footprint: Option<u32>, wear: &WearRule) -> Result<Params, LabError> {
         let (flash, logical) = match (self.flash, self.room, footprint) {
             (Some(flash), room, _) => (flash, room.of(self.usable(flash)?)),
             (None, Room::Alpha(alpha), Some(pages)) => (self.around(pages, alpha)?, pages),
@@ -100,7 +101,7 @@ impl Store {
             // The part that is filled is set below, to the page.
             fill: 0.5,
         };
-        Ok(Params { logical, reserve: self.reserve, ..geometry.params()? })
+        Ok(Params { logical, reserve: self.reserve.unwrap_or(wear.reserve()), ..geometry.params()? })
     }
 
     /// Blocks of a segment that hold data.
@@ -164,7 +165,7 @@ impl Setup {
                 segment: 128 << 10,
                 block: 4 << 10,
                 header: 1,
-                reserve: 0,
+                reserve: None,
                 room: Room::Fill(0.9),
             },
             access,
