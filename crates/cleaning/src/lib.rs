@@ -23,7 +23,8 @@ pub mod victim;
 pub mod wear;
 
 pub use placement::{
-    Adaptive, ByHeat, BySegment, Cleaned, Old, OneLog, Placement, ReadOnly, Regime, SepBit, Sorted, Static,
+    Adaptive, ByHeat, BySegment, Chain, Cleaned, Dac, Hint, MultiLog, Old, OneLog, Oracle, Placement,
+    ReadOnly, Regime, SepBit, Sfs, Sorted, Static, Temperature,
 };
 pub use pool::CandidatePool;
 pub use segment::{Class, SegmentView};

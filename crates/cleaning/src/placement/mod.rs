@@ -4,11 +4,17 @@ mod adaptive;
 mod by_heat;
 mod by_kind;
 mod by_segment;
+mod chain;
+mod dac;
 mod heat;
+mod multi_log;
 mod one_log;
+mod oracle;
 mod read_only;
 mod sepbit;
+mod sfs;
 mod sorted;
+mod temperature;
 
 use alloc::boxed::Box;
 
@@ -16,10 +22,16 @@ pub use adaptive::{Adaptive, Regime};
 pub use by_heat::ByHeat;
 pub use by_kind::Static;
 pub use by_segment::BySegment;
+pub use chain::Chain;
+pub use dac::Dac;
+pub use multi_log::MultiLog;
 pub use one_log::OneLog;
+pub use oracle::Oracle;
 pub use read_only::ReadOnly;
 pub use sepbit::SepBit;
+pub use sfs::Sfs;
 pub use sorted::Sorted;
+pub use temperature::{Hint, Temperature};
 
 use crate::segment::{Class, SegmentView};
 

@@ -219,7 +219,7 @@ impl Selector for DecliningCost {
         if now.wrapping_sub(self.sampled) >= self.turnover >> 10 {
             self.sample(now);
         }
-        if now.wrapping_sub(self.measured) >= self.turnover >> 5 {
+        if now.wrapping_sub(self.measured) >= self.turnover >> 6 {
             self.measure(now);
         }
         let id = self.best(now).or_else(|| self.any())?;

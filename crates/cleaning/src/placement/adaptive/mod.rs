@@ -85,14 +85,14 @@ impl Clock {
     }
 
     fn period(&self) -> u32 {
-        let parts = if self.rewrites < 2 * self.turnover { 32 } else { 8 };
+        let parts = if self.rewrites < 2 * self.turnover { 64 } else { 8 };
         (self.turnover / parts).max(1)
     }
 
-    /// What is kept of older evidence: half an eighth of a turnover ago.
+    /// What is kept of older evidence: a half after five sixteenths of a turnover.
     fn keep(&self, now: u32) -> f32 {
         let eighths = now.wrapping_sub(self.last) as f32 * 8.0 / self.turnover as f32;
-        libm::exp2f(-eighths)
+        libm::exp2f(-0.4 * eighths)
     }
 }
 

@@ -7,7 +7,7 @@ const LIVES: usize = 24;
 /// Groups at most.
 pub(super) const GROUPS: usize = 12;
 /// Room that an open head wastes, in segments.
-const HEAD: f32 = 0.7;
+const HEAD: f32 = 1.0;
 
 /// Pages of a bin, and the sum of their rates in units of the mean rate.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,7 +66,7 @@ impl Partition {
     pub(super) fn divide(&mut self, bins: &[Bin; BINS], live: f32) -> Division {
         let mut sums = [[(0.0, 0.0); LIVES]; BINS + 1];
         for (at, bin) in bins.iter().enumerate() {
-            sums[at + 1] = plus(&sums[at], &curve(bin));
+            sums[at + 1] = plus(&sums[at], &curve(*bin));
         }
         let full = bins.map(|bin| bin.pages > 0.0);
         let (mut table, mut copies) = ([Best::START; BINS + 1], 0.0);
@@ -128,7 +128,7 @@ impl Best {
     const START: Self = Self { cost: 0.0, copies: 0.0, room: 0.0, groups: 0, from: 0 };
 }
 
-fn curve(bin: &Bin) -> Curve {
+fn curve(bin: Bin) -> Curve {
     let mut curve = [(0.0, 0.0); LIVES];
     if bin.pages > 0.0 {
         let rate = bin.rates / bin.pages;

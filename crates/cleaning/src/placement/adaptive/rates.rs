@@ -3,7 +3,7 @@
 use super::state::{Octaves, State};
 
 /// Weight of the first guess, in deaths.
-const GUESS: f32 = 1.0;
+const GUESS: f32 = 0.25;
 
 /// Pages, deaths and exposure (pages x user writes) of each state; deaths and exposure fade.
 #[derive(Clone, Debug)]

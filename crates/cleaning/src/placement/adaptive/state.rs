@@ -68,8 +68,8 @@ impl State {
         let time = |level| scale.time(level) as f32;
         let age = self.age().map_or(0.0, time);
         match self.interval() {
-            None => 0.2 / (pages + 2.0 * age),
-            Some(interval) => 1.0 / (time(interval) + 4.0 * age),
+            None => 1.0 / (pages + 2.0 * age),
+            Some(interval) => 1.0 / (time(interval) + 2.0 * age),
         }
     }
 }
