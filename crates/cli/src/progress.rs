@@ -33,6 +33,11 @@ impl Progress {
         Progress { bar }
     }
 
+    /// True if anybody sees it.
+    pub(crate) fn is_shown(&self) -> bool {
+        !self.bar.is_hidden()
+    }
+
     /// How much there is to do.
     pub(crate) fn set_total(&self, total: u64) {
         self.bar.set_length(total);

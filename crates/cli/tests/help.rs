@@ -7,7 +7,7 @@ use std::{env, fs, path::Path};
 
 use common::World;
 
-const VERBS: [&str; 28] = [
+const VERBS: &[&str] = &[
     "",
     "mkfs",
     "mount",
@@ -15,7 +15,9 @@ const VERBS: [&str; 28] = [
     "tree",
     "cat",
     "stat",
+    "find",
     "get",
+    "tar",
     "put",
     "mkdir",
     "rm",
@@ -23,6 +25,16 @@ const VERBS: [&str; 28] = [
     "ln",
     "info",
     "df",
+    "map",
+    "whois",
+    "dump",
+    "dump sb",
+    "dump cp",
+    "dump nat",
+    "dump sit",
+    "dump ssa",
+    "dump node",
+    "dump dentry",
     "fsck",
     "chips",
     "sim",
@@ -36,6 +48,10 @@ const VERBS: [&str; 28] = [
     "nand export",
     "nand flip",
     "nand kill",
+    "ftl",
+    "ftl create",
+    "ftl info",
+    "ftl mount",
 ];
 
 #[test]
