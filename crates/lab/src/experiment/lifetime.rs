@@ -45,6 +45,5 @@ fn setup(scheme: &Scheme, wear: &'static WearRule) -> Result<Setup, LabError> {
     setup.wear = wear;
     setup.endurance = Some(ENDURANCE);
     setup.write = None;
-    setup.store.reserve = Some(1);
     Ok(setup)
 }

@@ -32,12 +32,13 @@ impl Scheme {
     }
 }
 
-/// The three that the paper built into its server (section 5), and the default.
-pub(super) const BUILT: [Scheme; 4] = [
+/// The three that the paper built into its server (section 5), the default, and what would be possible.
+pub(super) const BUILT: [Scheme; 5] = [
     Scheme::new("greedy", "greedy", "m1"),
     Scheme::new("cost-benefit", "cost-benefit-written", "m4"),
     Scheme::new("CAT", "cat", "m6"),
     DEFAULT,
+    Scheme::new("oracle", "cost-benefit", "oracle"),
 ];
 
 /// Ours, with wear levelling and a segment in reserve.

@@ -76,6 +76,11 @@ impl PlacementRule {
     pub fn named(name: &str) -> Result<&'static PlacementRule, UnknownRule> {
         Rule::find("placement", Self::ALL, name)
     }
+
+    /// True for the one that has to be told every write beforehand.
+    pub fn is_oracle(&self) -> bool {
+        self.name == placement::ORACLE
+    }
 }
 
 impl WearRule {

@@ -64,7 +64,7 @@ struct Store {
     #[arg(long, value_name = "N", default_value_t = 1)]
     header: u32,
     /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is
-    /// erased [default: 0 with --wear none, as in the CAT paper, otherwise 1]
+    /// erased [default: 1; 0 with --wear none and no --endurance, as in the CAT paper]
     #[arg(long, value_name = "N")]
     reserve: Option<u32>,
     /// How much of the usable blocks holds data [list] [default: 90%]
