@@ -9,11 +9,20 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
     /// Cleans one segment; false if none has anything to reclaim.
     pub(super) fn clean(&mut self) -> Result<bool, SimError> {
         let Some(id) = self.victim() else { return Ok(false) };
+        self.evacuate(id)?;
+        if let Some(relocation) = self.wear.relocation() {
+            self.relocate(relocation);
+        }
+        Ok(true)
+    }
+
+    /// Moves what lives in a segment to the heads, and erases it.
+    pub(super) fn evacuate(&mut self, id: u32) -> Result<(), SimError> {
         self.wear.unsealed(id);
         let from = self.cleaned(id);
         let survivors = self.survivors(id);
-        // With nothing free the survivors wait in memory until their own segment is erased.
-        let early = self.wear.free() == 0;
+        // Without a reserve the survivors wait in memory until their own segment is erased.
+        let early = self.wear.free() == 0 && self.params.reserve == 0 && !self.is_last_erase(id);
         if early {
             self.erase(id);
         }
@@ -21,13 +30,25 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         if !early {
             self.erase(id);
         }
-        if let Some(relocation) = self.wear.relocation() {
-            self.relocate(relocation);
-        }
-        Ok(true)
+        Ok(())
     }
 
+    /// The segment to clean next. One that the erase will kill wins no free segment, so it waits until one is to spare.
     fn victim(&mut self) -> Option<u32> {
+        loop {
+            let Some(id) = self.choose() else { return self.doomed.pop() };
+            if !self.is_last_erase(id) {
+                return Some(id);
+            }
+            self.doomed.push(id);
+        }
+    }
+
+    fn is_last_erase(&self, id: u32) -> bool {
+        self.segments.get(id as usize).is_some_and(|s| s.erases.saturating_add(1) >= self.params.endurance)
+    }
+
+    fn choose(&mut self) -> Option<u32> {
         let segments = &self.segments;
         let valid = |id| segments.get(id as usize).map_or(0, |s| s.valid);
         let for_wear = self.wear.victim(&valid).filter(|id| self.selector.remove(*id));
@@ -65,7 +86,7 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
     }
 
     /// Logical numbers of the pages that live in segment `id`, as they lie in it.
-    fn live_pages(&self, id: u32) -> impl Iterator<Item = u32> {
+    pub(super) fn live_pages(&self, id: u32) -> impl Iterator<Item = u32> {
         let used = self.segments.get(id as usize).map_or(0, |s| s.used);
         let first = id << self.shift;
         let pages = (first..first + used).map(|at| (at, self.owner.get(at)));

@@ -24,9 +24,11 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
     pub(super) fn make_room(&mut self, class: Class) -> Result<(), SimError> {
         while self.open(class) == NONE && !self.adopt(class) {
             if self.wear.free() > self.params.reserve {
-                return self.allocate(class);
-            }
-            if !self.clean()? {
+                match self.doomed.pop() {
+                    Some(id) => self.evacuate(id)?,
+                    None => return self.allocate(class),
+                }
+            } else if !self.clean()? {
                 return Ok(());
             }
         }

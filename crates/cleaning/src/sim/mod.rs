@@ -6,6 +6,7 @@
 //! Memory: 4 bytes for each logical page, 4 for each physical page (a segment's pages rounded up to a power of two),
 //! 32 for each segment, and what the three rules keep.
 
+mod check;
 mod clean;
 mod error;
 mod geometry;
@@ -45,6 +46,8 @@ pub struct Sim<S, P, W> {
     now: u32,
     live: u32,
     stats: Stats,
+    /// Chosen for cleaning, and dead after one more erase.
+    doomed: Vec<u32>,
     /// Survivors of the segment being cleaned, kept for its memory.
     survivors: Vec<u32>,
 }
@@ -67,6 +70,7 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
             now: 0,
             live: 0,
             stats: Stats::new(&params),
+            doomed: Vec::new(),
             survivors: Vec::new(),
         })
     }
@@ -121,7 +125,7 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
     /// A user writes logical page `page`, which first cleans as much as is needed.
     #[inline]
     pub fn write(&mut self, page: u32) -> Result<(), SimError> {
-        self.check(page)?;
+        self.in_range(page)?;
         self.now = self.now.wrapping_add(1);
         let old = self.old(page);
         let class = self.placement.user_write(self.now, page, old);
@@ -135,7 +139,7 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
 
     /// A user needs logical page `page` no more; nothing happens if it was never written. No time passes.
     pub fn trim(&mut self, page: u32) -> Result<(), SimError> {
-        self.check(page)?;
+        self.in_range(page)?;
         if let Some(old) = self.old(page) {
             self.placement.trimmed(self.now, page, old);
             self.kill(page);
@@ -145,7 +149,7 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         Ok(())
     }
 
-    fn check(&self, page: u32) -> Result<(), SimError> {
+    fn in_range(&self, page: u32) -> Result<(), SimError> {
         match page < self.params.logical {
             true => Ok(()),
             false => Err(SimError::PageOutOfRange { page, pages: self.params.logical }),
