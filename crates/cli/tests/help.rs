@@ -7,7 +7,7 @@ use std::{env, fs, path::Path};
 
 use common::World;
 
-const VERBS: [&str; 27] = [
+const VERBS: &[&str] = &[
     "",
     "mkfs",
     "mount",
@@ -15,7 +15,9 @@ const VERBS: [&str; 27] = [
     "tree",
     "cat",
     "stat",
+    "find",
     "get",
+    "tar",
     "put",
     "mkdir",
     "rm",
@@ -23,8 +25,23 @@ const VERBS: [&str; 27] = [
     "ln",
     "info",
     "df",
+    "map",
+    "whois",
+    "dump",
+    "dump sb",
+    "dump cp",
+    "dump nat",
+    "dump sit",
+    "dump ssa",
+    "dump node",
+    "dump dentry",
     "fsck",
     "chips",
+    "sim",
+    "lab",
+    "lab list",
+    "lab run",
+    "lab report",
     "nand",
     "nand create",
     "nand import",

@@ -8,6 +8,7 @@ mod acl;
 mod disk;
 mod fsx;
 mod mounting;
+mod ordinary_user;
 mod pjdfstest;
 mod power;
 mod real_tree;
