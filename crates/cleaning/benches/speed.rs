@@ -29,7 +29,7 @@ fn speed(params: Params, selector: impl Selector, placement: impl Placement, hot
     (0..writes / 4).for_each(|_| sim.write(next()).unwrap());
     let (start, ran) = (Instant::now(), cpu());
     (0..writes).for_each(|_| sim.write(next()).unwrap());
-    let spent = cpu().zip(ran).map_or(start.elapsed(), |(now, ran)| now - ran);
+    let spent = cpu().zip(ran).map_or(start.elapsed(), |(now, ran)| now.saturating_sub(ran));
     f64::from(writes) / spent.as_secs_f64() / 1e6
 }
 
