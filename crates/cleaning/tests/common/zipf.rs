@@ -23,7 +23,8 @@ impl Zipf {
         let mean = weights.iter().sum::<f64>() / f64::from(pages);
         let mut keep: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
         let mut alias: Vec<usize> = (0..keep.len()).collect();
-        let (mut small, mut large): (Vec<usize>, Vec<usize>) = alias.iter().partition(|&&rank| keep[rank] < 1.0);
+        let (mut small, mut large): (Vec<usize>, Vec<usize>) =
+            alias.iter().partition(|&&rank| keep[rank] < 1.0);
         while let (Some(low), Some(&high)) = (small.pop(), large.last()) {
             alias[low] = high;
             keep[high] -= 1.0 - keep[low];

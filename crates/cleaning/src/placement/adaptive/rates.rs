@@ -77,3 +77,32 @@ impl Rates {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_deaths_over_exposure() {
+        let scale = Octaves::new(4096);
+        let mut rates = Rates::new();
+        let (hot, cold) = (State(0x10), State(0x20));
+        (0..10).for_each(|_| rates.born(hot, 0));
+        (0..100).for_each(|_| rates.born(cold, 0));
+        (0..500).for_each(|_| rates.died(hot));
+        (0..50).for_each(|_| rates.died(cold));
+        let measured = rates.measure(&scale, 110.0, 0.5, 10_000);
+        for (state, pages, rate) in [(hot, 10.0, 0.005), (cold, 100.0, 0.00005)] {
+            let (counted, found) = measured[state.index()];
+            assert!(
+                (counted - pages).abs() < 0.5 && (found / rate - 1.0f32).abs() < 0.02,
+                "{counted} {found}"
+            );
+        }
+        // A page that changes its history takes its exposure along from then on.
+        rates.moved(cold, hot, 10_000);
+        assert_eq!(rates.live(), 110);
+        rates.gone(hot, 10_000);
+        assert_eq!(rates.live(), 109);
+    }
+}
