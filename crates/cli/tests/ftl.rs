@@ -48,7 +48,7 @@ fn info_tells_geometry_wear_and_amplification() {
     let world = World::new();
     world.say(&format!("ftl create {SMALL} --victim cat --placement m6 chip")).good();
     let text = world.say("ftl info chip").good();
-    assert!(text.contains("policies:     victim cat, placement m6, wear none"), "{text}");
+    assert!(text.contains("policies:     victim cat, placement m6, wear even"), "{text}");
     let info = document(&world.say("ftl info --json chip").good(), "ftl-info");
     assert_eq!(info["logical_blocks"], 420);
     assert_eq!(info["size_bytes"], 420 * 4096);

@@ -106,7 +106,7 @@ impl From<UnknownWear> for FtlError {
 
 impl From<UnknownVictim> for FtlError {
     fn from(error: UnknownVictim) -> FtlError {
-        FtlError::Policy(alloc::format!("{error}"))
+        FtlError::Policy(alloc::format!("{error}, or default"))
     }
 }
 

@@ -130,8 +130,9 @@ impl Wear for DualPool {
     fn relocation(&mut self) -> Option<Relocation> {
         let to = self.last.take()?;
         let (most, top) = *self.hot.erases.last()?;
-        let (least, from) = *self.cold.erases.first()?;
-        let due = top == to && most > least.saturating_add(self.threshold) && self.member(from).is_sealed;
+        // Some segments are never sealed: bad ones, and those that are used otherwise.
+        let (least, from) = *self.cold.erases.iter().find(|(_, id)| self.member(*id).is_sealed)?;
+        let due = top == to && most > least.saturating_add(self.threshold);
         if !due || !self.free.take(to) {
             return None;
         }
@@ -154,6 +155,14 @@ mod tests {
         rule.freed(0, 4);
         assert_eq!(rule.relocation(), Some(Relocation { from: 2, to: 0 }));
         assert_eq!([0, 2].map(|id| rule.member(id).is_hot), [false, true]);
+    }
+
+    #[test]
+    fn a_segment_that_is_never_used_is_in_nobodys_way() {
+        let mut rule = DualPool::new(3, 4);
+        rule.sealed(3, &SegmentView::default());
+        rule.freed(0, 4);
+        assert_eq!(rule.relocation(), Some(Relocation { from: 3, to: 0 }));
     }
 
     #[test]

@@ -9,7 +9,10 @@
     reason = "a program that prints tables, and stops at the first thing that goes wrong"
 )]
 
-use pumice_cleaning::{ByHeat, OneLog, Params, Placement, SepBit, Sim, VictimPolicy, wear::Fifo};
+use pumice_cleaning::select::DecliningCost;
+use pumice_cleaning::{
+    Adaptive, ByHeat, OneLog, Params, Placement, Selector, SepBit, Sim, VictimPolicy, wear::Fifo,
+};
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, PolicyNames, create};
 use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, SimChip};
 
@@ -97,12 +100,13 @@ fn amplification(quick: bool) {
     println!("---|---|---|---");
     let size = if quick { 16 << 20 } else { 64 << 20 };
     for (victim, placement) in [
-        (VictimPolicy::Greedy, "m1"),
-        (VictimPolicy::CostBenefit, "m1"),
-        (VictimPolicy::CostBenefit, "sepbit"),
-        (VictimPolicy::Cat, "m6"),
+        ("greedy", "m1"),
+        ("cost-benefit", "m1"),
+        ("cost-benefit", "sepbit"),
+        ("cat", "m6"),
+        ("default", "default"),
     ] {
-        let mut disk = disk("slc-2k-2g", size, 2048, names(victim.name(), placement));
+        let mut disk = disk("slc-2k-2g", size, 2048, names(victim, placement));
         let (segments, capacity) = (disk.info().segments, disk.info().segment_blocks);
         let blocks = u32::try_from(disk.blocks()).unwrap();
         // Anchors, and the segments of two checkpoints: one that counts, one that is being written.
@@ -135,14 +139,20 @@ fn serve(disk: &mut Ftl<SimChip>, blocks: u32) -> f64 {
     (writes + copied) as f64 / writes as f64
 }
 
-fn simulate(params: Params, victim: VictimPolicy, placement: &str) -> f64 {
+fn simulate(params: Params, victim: &str, placement: &str) -> f64 {
     let blocks = params.logical;
+    let (adaptive, regime) = Adaptive::new(params.segments, params.pages, blocks);
     let rule: Box<dyn Placement> = match placement {
         "m1" => Box::new(OneLog),
         "m6" => Box::new(ByHeat::degree(blocks)),
-        _ => Box::new(SepBit::new(6)),
+        "sepbit" => Box::new(SepBit::new(6)),
+        _ => Box::new(adaptive),
     };
-    let mut sim = Sim::new(params, victim.selector(&params, 1), rule, Fifo::default()).unwrap();
+    let selector: Box<dyn Selector> = match victim.parse::<VictimPolicy>() {
+        Ok(victim) => victim.selector(&params, 1),
+        Err(_) => Box::new(DecliningCost::new(params.segments, params.pages, blocks, regime)),
+    };
+    let mut sim = Sim::new(params, selector, rule, Fifo::default()).unwrap();
     sim.fill().unwrap();
     let mut rng = fastrand::Rng::with_seed(1);
     let mut writes = |sim: &mut Sim<_, _, _>, turnovers: u32| {
