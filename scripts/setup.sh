@@ -23,6 +23,8 @@ missing_packages() {
     command -v mcopy >/dev/null || echo mtools
     # pjdfstest links with it.
     [ -e /usr/include/sys/acl.h ] || echo libacl1-dev
+    # Kept F2FS volumes are compressed with it.
+    command -v zstd >/dev/null || echo zstd
     has_guests || return 0
     command -v qemu-system-x86_64 >/dev/null || echo qemu-system-x86
     command -v busybox >/dev/null || echo busybox-static

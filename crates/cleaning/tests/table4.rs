@@ -2,7 +2,7 @@
 //!
 //! Where the paper is silent: survivors wait in memory while their segment is erased (no segment in reserve, or random
 //! writes would cost 4 % more than the paper's); the hot tenth of the data lies all over the chip (or greedy would do
-//! 6 % better than the paper's under locality); cost-benefit's age runs from the last write into a segment (see
+//! better than the paper's under locality); cost-benefit's age runs from the last write into a segment (see
 //! `CostBenefitWritten`); the readings of CAT and of M4 to M6 stand in their own documentation.
 #![allow(clippy::unwrap_used, missing_docs)]
 

@@ -12,7 +12,8 @@ use pumice_f2fs::F2fs;
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{ChipFile, FileDisk, MediaError, Nand, ReadAt};
 use pumice_nandfs::{MountOptions, NandFs};
-use pumice_vfs::FileSystem;
+use pumice_vfs::{FileSystem, FsError, Ino};
+use serde_json::{Map, Value};
 
 use crate::{
     context::{Context, now},
@@ -104,6 +105,14 @@ impl Volume {
             Volume::Nand { fs, .. } => fs.clone(),
             Volume::Disk { fs, .. } => fs.clone(),
             Volume::F2fs { fs, .. } => fs.clone(),
+        }
+    }
+
+    /// Attributes that no other file system has.
+    pub(crate) fn own_attributes(&self, ino: Ino) -> Result<Map<String, Value>, FsError> {
+        match self {
+            Volume::Nand { .. } | Volume::Disk { .. } => Ok(Map::new()),
+            Volume::F2fs { fs, .. } => Ok(crate::f2fs::attributes(fs, ino)?),
         }
     }
 

@@ -46,6 +46,7 @@ fn volumes_of_f2fs_tools_are_sound() {
         &["-s", "2", "-z", "2"],
         &["-O", "encrypt,verity,extra_attr,lost_found"],
         &["-i"],
+        &["-O", "ro,extra_attr"],
     ] {
         let Some(world) = filled(options) else { return };
         let run = world.say("fsck -n image");

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fs};
 
 use pumice_lab::{
-    experiment::{Experiment, Line, Look, Metric, Options, Summary, run},
+    experiment::{Experiment, Line, Metric, Options, Summary, run},
     report::report,
     run::Record,
 };

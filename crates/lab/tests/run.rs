@@ -84,6 +84,9 @@ fn a_worn_out_store_ends_the_run() {
     assert!(first <= last && life.dead_segments > 0 && record.wear_max == 50, "{life:?}");
     let short = simulate(&Setup { write: Some(Amount::Bytes(1 << 20)), ..worn }, &()).unwrap();
     assert_eq!(short.lifetime.unwrap().exhausted_bytes, None);
+    let mut none = Setup { endurance: Some(50), ..pattern("random") };
+    none.store.reserve = Some(0);
+    refused(&none, &["at least one in reserve"]);
 }
 
 /// 64 KiB of two volumes: blocks 0, 1 and 2 of one, block 1 of the other; one is trimmed, three are read.

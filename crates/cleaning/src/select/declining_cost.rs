@@ -219,7 +219,7 @@ impl Selector for DecliningCost {
         if now.wrapping_sub(self.sampled) >= self.turnover >> 10 {
             self.sample(now);
         }
-        if now.wrapping_sub(self.measured) >= self.turnover >> 5 {
+        if now.wrapping_sub(self.measured) >= self.turnover >> 6 {
             self.measure(now);
         }
         let id = self.best(now).or_else(|| self.any())?;
@@ -235,5 +235,89 @@ impl Selector for DecliningCost {
         };
         segment.valid = OUT;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Class, RootAge, choose};
+
+    fn view(valid: u32, age: u32, class: u8) -> SegmentView {
+        SegmentView {
+            valid,
+            capacity: 8,
+            created: age,
+            written: age,
+            invalidated: age,
+            class: Class(class),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn only_what_has_something_to_reclaim_is_taken_and_once() {
+        let mut selector = DecliningCost::new(4, 8, 24, Regime::default());
+        assert_eq!(selector.take(0), None);
+        selector.sealed(1, &view(8, 1, 0), 10);
+        selector.sealed(9, &view(1, 1, 0), 10);
+        assert_eq!(selector.take(10), None);
+        selector.invalidated(1, 11);
+        selector.invalidated(2, 11);
+        assert_eq!((selector.take(12), selector.take(12)), (Some(1), None));
+        assert!(!selector.remove(1));
+    }
+
+    #[test]
+    fn of_one_class_and_age_the_emptiest_of_equal_ones_the_oldest() {
+        let mut selector = DecliningCost::new(8, 8, 48, Regime::default());
+        for (id, valid) in [(0, 5), (1, 3), (2, 6)] {
+            selector.sealed(id, &view(valid, 16, 0), 100);
+        }
+        selector.sealed(3, &view(3, 17, 0), 100);
+        assert_eq!([0; 4].map(|_| selector.take(100)), [Some(3), Some(1), Some(0), Some(2)]);
+    }
+
+    /// Class 0 loses pages all the time, class 1 never: a fuller segment of class 1 is cleaned first.
+    #[test]
+    fn what_dies_soon_waits() {
+        let mut selector = DecliningCost::new(4, 100, 200, Regime::default());
+        for (id, class) in [(0, 0), (1, 1)] {
+            let full = SegmentView { capacity: 100, ..view(100, 0, class) };
+            selector.sealed(id, &full, 0);
+        }
+        (0..60).for_each(|now| selector.invalidated(0, now));
+        (0..20).for_each(|now| selector.invalidated(1, now));
+        for now in (60..4000).step_by(4) {
+            let hot = SegmentView { capacity: 100, ..view(50, 4, 0) };
+            selector.sealed(2, &hot, now);
+            (0..10).for_each(|_| selector.invalidated(2, now));
+            selector.remove(2);
+            selector.sample(now);
+        }
+        selector.sealed(2, &SegmentView { capacity: 100, ..view(40, 4, 0) }, 4000);
+        selector.remove(0);
+        assert_eq!(selector.take(4000), Some(1));
+    }
+
+    #[test]
+    fn where_pages_die_together_root_age_chooses() {
+        let segments =
+            [(0, view(5, 400, 0)), (1, view(3, 90, 1)), (2, view(6, 4000, 0)), (3, view(8, 9000, 0))];
+        let regime = Regime::default();
+        let mut selector = DecliningCost::new(4, 8, 24, regime.clone());
+        segments.iter().for_each(|(id, view)| selector.sealed(*id, view, 10_000));
+        regime.set(true);
+        assert_eq!(selector.take(10_000), choose(&RootAge, segments));
+    }
+
+    #[test]
+    fn of_very_many_some_are_priced_and_all_are_found() {
+        let mut selector = DecliningCost::new(5000, 8, 30_000, Regime::default());
+        selector.sealed(4321, &view(3, 16, 0), 100);
+        assert_eq!(selector.take(100), Some(4321));
+        (0..5000).for_each(|id| selector.sealed(id, &view(1 + id % 7, 16, 0), 100));
+        let valid: u32 = (0..100).map(|_| 1 + selector.take(100).unwrap() % 7).sum();
+        assert!(valid <= 110, "{valid}");
     }
 }

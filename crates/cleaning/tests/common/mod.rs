@@ -1,6 +1,8 @@
 //! Workloads as iterators of pages.
 #![allow(dead_code, clippy::unwrap_used, missing_docs, reason = "each test uses what it needs")]
 
+pub(crate) mod zipf;
+
 use fastrand::Rng;
 
 /// Which pages are overwritten.

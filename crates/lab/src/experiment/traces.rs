@@ -54,6 +54,7 @@ fn setup(scheme: &Scheme, path: &Path) -> Result<Setup, LabError> {
     let mut setup = scheme.setup(Access::Trace(trace))?;
     setup.store.flash = None;
     setup.store.header = 0;
+    setup.store.reserve = Some(1);
     setup.store.room = Room::Alpha(1.15);
     setup.warm_up = Amount::Turnovers(10.0);
     setup.write = Some(Amount::Turnovers(30.0));

@@ -44,6 +44,7 @@ fn setup(scheme: &Scheme, workload: &str) -> Result<Setup, LabError> {
     setup.store.flash = Some(2 << 30);
     setup.store.segment = 1 << 20;
     setup.store.header = 0;
+    setup.store.reserve = Some(1);
     setup.store.room = Room::Alpha(1.1765);
     setup.warm_up = Amount::Turnovers(8.0);
     setup.write = Some(Amount::Turnovers(6.0));

@@ -10,14 +10,16 @@ pub struct Making {
     pub params: Params,
     /// For rules that draw lots.
     pub seed: u64,
+    /// Every write there will be, the filling first; only for the rule that knows the future.
+    pub future: Vec<u32>,
     /// The default placement tells the default victim rule what it sees.
     pair: OnceCell<(Cell<Option<Adaptive>>, Regime)>,
 }
 
 impl Making {
     /// For a store.
-    pub fn new(params: Params, seed: u64) -> Self {
-        Self { params, seed, pair: OnceCell::new() }
+    pub fn new(params: Params, seed: u64, future: Vec<u32>) -> Self {
+        Self { params, seed, future, pair: OnceCell::new() }
     }
 
     fn pair(&self) -> &(Cell<Option<Adaptive>>, Regime) {

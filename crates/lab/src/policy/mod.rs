@@ -76,6 +76,11 @@ impl PlacementRule {
     pub fn named(name: &str) -> Result<&'static PlacementRule, UnknownRule> {
         Rule::find("placement", Self::ALL, name)
     }
+
+    /// True for the one that has to be told every write beforehand.
+    pub fn is_oracle(&self) -> bool {
+        self.name == placement::ORACLE
+    }
 }
 
 impl WearRule {
@@ -85,6 +90,11 @@ impl WearRule {
     /// The one of this name.
     pub fn named(name: &str) -> Result<&'static WearRule, UnknownRule> {
         Rule::find("wear rule", Self::ALL, name)
+    }
+
+    /// Free segments that the rule needs to judge by. Without levelling there need be none: that is the paper's store.
+    pub fn reserve(&self) -> u32 {
+        u32::from(self.name != "none")
     }
 }
 

@@ -1,6 +1,9 @@
 //! Placements by name.
 
-use pumice_cleaning::{ByHeat, BySegment, OneLog, Placement, SepBit, Sorted, Static};
+use pumice_cleaning::{
+    ByHeat, BySegment, OneLog, Placement, SepBit, Sorted, Static,
+    placement::{Chain, Dac, MultiLog, Oracle, Sfs, Temperature},
+};
 
 use super::{Making, PlacementRule};
 
@@ -14,8 +17,25 @@ pub(super) const TABLE: &[PlacementRule] = &[
     rule("m5", "survivors apart by number of updates", |m| Box::new(ByHeat::updates(m.params.logical))),
     rule("m6", "survivors apart by hot degree", |m| Box::new(ByHeat::degree(m.params.logical))),
     rule("static", "user and cleaner apart", |_| Box::new(Static)),
-    rule("sepbit", "inferred times of death, six heads", |_| Box::new(SepBit::new(6))),
+    rule("chain", "MiDAS: a chain of four groups", |_| Box::new(Chain::new(4))),
+    rule("sepbit-3", "SepBIT, three heads", |_| Box::new(SepBit::new(3))),
+    rule("sepbit", "SepBIT as published, six heads", |_| Box::new(SepBit::new(6))),
+    rule("dac-3", "DAC, three regions", |m| Box::new(Dac::new(3, m.params.logical))),
+    rule("dac-10", "DAC, ten regions", |m| Box::new(Dac::new(10, m.params.logical))),
+    rule("multi-log-3", "three logs by update frequency", |m| Box::new(MultiLog::new(3, m.params.logical))),
+    rule("multi-log-8", "eight logs by update frequency", |m| Box::new(MultiLog::new(8, m.params.logical))),
+    rule("sfs-3", "SFS, three groups", |m| Box::new(Sfs::new(3, m.params.logical))),
+    rule("sfs-6", "SFS, six groups", |m| Box::new(Sfs::new(6, m.params.logical))),
+    rule("temperature", "F2FS: all writes warm, all copies cold", |m| {
+        Box::new(Temperature::new(m.params.logical))
+    }),
+    rule(ORACLE, "knows all writes: a bound, with six heads", |m| {
+        Box::new(Oracle::new(6, m.params.logical, &m.future))
+    }),
 ];
+
+/// The one that is told the future.
+pub(super) const ORACLE: &str = "oracle";
 
 const fn rule(
     name: &'static str,

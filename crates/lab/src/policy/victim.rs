@@ -1,55 +1,31 @@
 //! Victim rules by name.
 
-use pumice_cleaning::{
-    Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, Selector, Victim,
-    select::{
-        AgeThreshold, ByChange, Cells, DecliningCost, Grouped, Queue, RandomOf, RoundRobin, SecondChance,
-        Windowed,
-    },
-};
+use pumice_cleaning::{Selector, VictimPolicy as Policy, select::DecliningCost};
 
 use super::{Making, VictimRule};
 
-/// Segments that random choice draws at a time.
-const DRAWS: u32 = 10;
-
-/// One in so many segments is in the window of windowed greedy.
-const WINDOW: u32 = 4;
-
-/// Erases between the most and the least worn segment at which CICL weighs wear and emptiness about equally.
-const EVEN: f64 = 10.0;
-
-/// All of them.
+/// All of them; [`VictimPolicy`](Policy) says which one is which.
 pub(super) const TABLE: &[VictimRule] = &[
     rule("default", "declining cost, with the default placement's rates", |m| {
         Box::new(DecliningCost::new(m.params.segments, m.params.pages, m.params.logical, m.regime()))
     }),
-    rule("greedy", "fewest live blocks", |m| by_change(m, Greedy)),
-    rule("cost-benefit", "age (1-u)/2u, age since the last invalidation", |m| by_change(m, CostBenefit)),
+    rule("greedy", "fewest live blocks", |m| m.select(Policy::Greedy)),
+    rule("cost-benefit", "age (1-u)/2u, age since the last change", |m| m.select(Policy::CostBenefit)),
     rule("cost-benefit-written", "the same, age since the last write: the paper's figures", |m| {
-        cells(m, CostBenefitWritten)
+        m.select(Policy::CostBenefitWritten)
     }),
-    rule("root-age", "sqrt(age) (1-u)/2u", |m| by_change(m, RootAge)),
-    rule("lfs", "age (1-u)/(1+u)", |m| cells(m, Lfs)),
-    rule("cat", "u/(1-u) x 1/age' x erases", |m| cells(m, Cat::new(m.params.logical))),
-    rule("cost-hotness", "SFS: by hotness of the group", |m| cells(m, CostHotness)),
-    rule("cicl", "wear counts the more, the less even it is", |m| {
-        cells(m, Cicl::new(m.params.segments, EVEN))
-    }),
-    rule("age-threshold", "F2FS's: old, and empty", |m| {
-        Box::new(AgeThreshold::new(m.params.logical, m.params.segments, m.params.pages))
-    }),
-    rule("windowed", "greedy among the oldest quarter", |m| {
-        Box::new(Windowed::new(m.params.segments / WINDOW, m.params.segments, m.params.pages))
-    }),
-    rule("second-chance", "oldest, unless fuller than the mean", |m| {
-        Box::new(SecondChance::new(m.params.segments, m.params.pages))
-    }),
-    rule("random", "the best of ten drawn at random", |m| {
-        Box::new(RandomOf::new(DRAWS, m.seed, m.params.segments, m.params.pages))
-    }),
-    rule("fifo", "in the order of writing", |m| Box::new(Queue::new(m.params.segments, m.params.pages))),
-    rule("round-robin", "by number", |m| Box::new(RoundRobin::new(m.params.segments, m.params.pages))),
+    rule("root-age", "sqrt(age) (1-u)/2u", |m| m.select(Policy::RootAge)),
+    rule("lfs", "age (1-u)/(1+u)", |m| m.select(Policy::Lfs)),
+    rule("cat", "u/(1-u) x 1/age' x erases", |m| m.select(Policy::Cat)),
+    rule("cost-hotness", "SFS: by hotness of the group", |m| m.select(Policy::CostHotness)),
+    rule("cicl", "the less even the wear, the more it counts", |m| m.select(Policy::Cicl)),
+    rule("age-threshold", "F2FS's: old, and empty", |m| m.select(Policy::AgeThreshold)),
+    rule("windowed", "greedy among the older half", |m| m.select(Policy::WindowedGreedy)),
+    rule("second-chance", "oldest, unless fuller than the mean", |m| m.select(Policy::SecondChance)),
+    rule("random-10", "the best of ten drawn at random", |m| m.select(Policy::RandomOfTen)),
+    rule("random", "any", |m| m.select(Policy::Random)),
+    rule("fifo", "in the order of writing", |m| m.select(Policy::Fifo)),
+    rule("round-robin", "by number", |m| m.select(Policy::RoundRobin)),
 ];
 
 const fn rule(
@@ -60,10 +36,21 @@ const fn rule(
     VictimRule { name, about, make }
 }
 
-fn by_change<V: Victim + Send + 'static>(making: &Making, rule: V) -> Box<dyn Selector + Send> {
-    Box::new(ByChange::new(rule, making.params.segments, making.params.pages))
+impl Making {
+    fn select(&self, policy: Policy) -> Box<dyn Selector + Send> {
+        policy.selector(&self.params, self.seed)
+    }
 }
 
-fn cells<R: Grouped + Send + 'static>(making: &Making, rule: R) -> Box<dyn Selector + Send> {
-    Box::new(Cells::new(rule, making.params.segments, making.params.pages))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_has_its_name_here() {
+        for policy in Policy::ALL {
+            assert!(TABLE.iter().any(|rule| rule.name == policy.name()), "{policy}");
+        }
+        assert_eq!(TABLE.len(), Policy::ALL.len() + 1);
+    }
 }

@@ -23,3 +23,16 @@ const fn rule(
 ) -> WearRule {
     WearRule { name, about, make }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_has_its_name_here() {
+        for policy in WearPolicy::ALL {
+            assert!(TABLE.iter().any(|rule| rule.name == policy.name()), "{policy}");
+        }
+        assert_eq!(TABLE.len(), WearPolicy::ALL.len() + 1);
+    }
+}

@@ -44,7 +44,7 @@ impl Planner {
             Access::Pattern(_) => None,
             Access::Trace(trace) => Some((trace, self.scan(trace, block)?)),
         };
-        let params = setup.store.params(scan.map(|(_, scan)| scan.pages))?;
+        let params = setup.params(scan.map(|(_, scan)| scan.pages))?;
         if let Some((trace, scan)) = scan
             && scan.pages > params.logical
         {

@@ -47,8 +47,9 @@ pub struct Store {
     pub block: u64,
     /// Blocks of a segment that hold its header.
     pub header: u32,
-    /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is erased.
-    pub reserve: u32,
+    /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is erased. `None`:
+    /// one if wear is levelled or ends the run, otherwise none.
+    pub reserve: Option<u32>,
     /// How much of it holds data.
     pub room: Room,
 }
@@ -84,7 +85,7 @@ impl Amount {
 
 impl Store {
     /// In pages; `footprint` is what a trace writes to, if one is played.
-    pub(super) fn params(&self, footprint: Option<u32>) -> Result<Params, LabError> {
+    fn params(&self, footprint: Option<u32>) -> Result<Params, LabError> {
         let (flash, logical) = match (self.flash, self.room, footprint) {
             (Some(flash), room, _) => (flash, room.of(self.usable(flash)?)),
             (None, Room::Alpha(alpha), Some(pages)) => (self.around(pages, alpha)?, pages),
@@ -100,7 +101,7 @@ impl Store {
             // The part that is filled is set below, to the page.
             fill: 0.5,
         };
-        Ok(Params { logical, reserve: self.reserve, ..geometry.params()? })
+        Ok(Params { logical, ..geometry.params()? })
     }
 
     /// Blocks of a segment that hold data.
@@ -149,6 +150,18 @@ fn too_large() -> LabError {
 }
 
 impl Setup {
+    /// The store in pages; `footprint` is what a trace writes to, if one is played.
+    pub(super) fn params(&self, footprint: Option<u32>) -> Result<Params, LabError> {
+        let usual = if self.endurance.is_some() { 1 } else { self.wear.reserve() };
+        let reserve = self.store.reserve.unwrap_or(usual);
+        if reserve == 0 && self.endurance.is_some() {
+            let why = "a store whose segments die needs at least one in reserve, to hold what lived in them";
+            return Err(LabError::Setup(why.to_owned()));
+        }
+        let endurance = self.endurance.unwrap_or(u32::MAX);
+        Ok(Params { reserve, endurance, ..self.store.params(footprint)? })
+    }
+
     /// The CAT paper's chip and amount of writing (sections 5 and 6.1): 24 MiB, segments of 128 KiB, blocks of 4 KiB,
     /// 90 % full, 192 MiB written.
     pub fn cat(
@@ -164,7 +177,7 @@ impl Setup {
                 segment: 128 << 10,
                 block: 4 << 10,
                 header: 1,
-                reserve: 0,
+                reserve: None,
                 room: Room::Fill(0.9),
             },
             access,

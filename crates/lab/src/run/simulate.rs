@@ -32,17 +32,45 @@ pub(super) fn planned(setup: &Setup, plan: &Plan, progress: &dyn Progress) -> Re
     let mut run = Run::new(setup, plan)?;
     run.sim.fill()?;
     progress.done(u64::from(plan.params.logical));
+    run.all(plan, events(setup, plan)?, progress)?;
+    Ok(run.record())
+}
+
+/// What users do to the store, without end.
+type AnyEvents = Box<dyn Iterator<Item = Result<Event, LabError>>>;
+
+fn events(setup: &Setup, plan: &Plan) -> Result<AnyEvents, LabError> {
     match &setup.access {
         Access::Pattern(pattern) => {
             let pages = Pages::new(*pattern, plan.params.logical, setup.seed)
                 .ok_or_else(|| LabError::Setup("want at least 2 blocks to write to".to_owned()))?;
-            run.all(plan, pages.map(|page| Ok(Event::Write(page))), progress)?;
+            Ok(Box::new(pages.map(|page| Ok(Event::Write(page)))))
         }
-        Access::Trace(trace) => {
-            run.all(plan, Rounds::new(trace, setup.store.block), progress)?;
-        }
+        Access::Trace(trace) => Ok(Box::new(Rounds::new(trace, setup.store.block))),
     }
-    Ok(run.record())
+}
+
+/// All writes that the plan will make, for a placement that has to know them.
+fn future(setup: &Setup, plan: &Plan) -> Result<Vec<u32>, LabError> {
+    if !setup.placement.is_oracle() {
+        return Ok(Vec::new());
+    }
+    let count = usize::try_from(plan.warm_up.saturating_add(plan.writes)).unwrap_or(usize::MAX);
+    if u32::try_from(count).is_err() {
+        let why =
+            "the oracle has to know fewer than 2^32 writes beforehand; --write says how many".to_owned();
+        return Err(LabError::Setup(why));
+    }
+    let mut pages: Vec<u32> = (0..plan.params.logical).collect();
+    let writes = events(setup, plan)?.filter_map(|event| match event {
+        Ok(Event::Write(page)) => Some(Ok(page)),
+        Ok(Event::Trim(_) | Event::Read) => None,
+        Err(error) => Some(Err(error)),
+    });
+    for page in writes.take(count) {
+        pages.push(page?);
+    }
+    Ok(pages)
 }
 
 /// A store and what watches it.
@@ -58,9 +86,8 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(setup: &'a Setup, plan: &Plan) -> Result<Self, LabError> {
-        let mut params = plan.params;
-        params.endurance = setup.endurance.unwrap_or(u32::MAX);
-        let making = Making::new(params, setup.seed);
+        let params = plan.params;
+        let making = Making::new(params, setup.seed, future(setup, plan)?);
         let (victim, placement) = ((setup.victim.make)(&making), (setup.placement.make)(&making));
         let sim = Sim::new(params, victim, placement, (setup.wear.make)(&making))?;
         let block = setup.store.block;

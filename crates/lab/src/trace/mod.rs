@@ -21,6 +21,7 @@ mod source;
 mod spc;
 mod tencent;
 mod wiscsee;
+mod zst;
 
 pub use access::{Access, Op};
 pub use compact::Compactor;

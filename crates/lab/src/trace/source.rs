@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{Format, Pattern, TraceError, TraceReader};
+use super::{Format, Pattern, TraceError, TraceReader, zst::Frames};
 
 /// First bytes of a gzip member (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -43,8 +43,7 @@ fn decompressed(mut file: BufReader<File>) -> io::Result<Box<dyn BufRead + Send>
         let text = flate2::bufread::MultiGzDecoder::new(file);
         Ok(Box::new(BufReader::with_capacity(1 << 16, text)))
     } else if head.starts_with(&ZSTD) {
-        let text = zstd::stream::read::Decoder::with_buffer(file)?;
-        Ok(Box::new(BufReader::with_capacity(1 << 16, text)))
+        Ok(Box::new(BufReader::with_capacity(1 << 16, Frames::new(file))))
     } else {
         Ok(Box::new(file))
     }

@@ -32,7 +32,7 @@ impl Regime {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn set(&self, temporal: bool) {
+    pub(crate) fn set(&self, temporal: bool) {
         self.0.store(temporal, Ordering::Relaxed);
     }
 }
@@ -47,7 +47,7 @@ impl Regime {
 /// twelve heads. User writes and survivors of the same rate share a head.
 ///
 /// If, over about half a turnover, less than 0.45 of the copies that the closed form expects are made, pages do not die
-/// independently; then [`SepBit`] places (six heads from 48 spare segments, four from 16, otherwise three), until it
+/// independently; then [`SepBit`] places (six heads from 24 spare segments, four from 8, otherwise three), until it
 /// copies more than 0.9 of that.
 ///
 /// Sources: rates as death over exposure are the life tables of actuaries; the closed form is that of Desnoyers (ACM
@@ -85,14 +85,14 @@ impl Clock {
     }
 
     fn period(&self) -> u32 {
-        let parts = if self.rewrites < 2 * self.turnover { 32 } else { 8 };
+        let parts = if self.rewrites < 2 * self.turnover { 64 } else { 8 };
         (self.turnover / parts).max(1)
     }
 
-    /// What is kept of older evidence: half an eighth of a turnover ago.
+    /// What is kept of older evidence: a half after five sixteenths of a turnover.
     fn keep(&self, now: u32) -> f32 {
         let eighths = now.wrapping_sub(self.last) as f32 * 8.0 / self.turnover as f32;
-        libm::exp2f(-eighths)
+        libm::exp2f(-0.4 * eighths)
     }
 }
 
@@ -114,8 +114,8 @@ impl Adaptive {
         let room = segments as f32 * capacity as f32;
         let spare = segments.saturating_sub(pages / capacity.max(1));
         let heads = match spare {
-            48.. => 6,
-            16.. => 4,
+            24.. => 6,
+            8.. => 4,
             _ => 3,
         };
         let regime = Regime::default();

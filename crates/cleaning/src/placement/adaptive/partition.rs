@@ -7,7 +7,7 @@ const LIVES: usize = 24;
 /// Groups at most.
 pub(super) const GROUPS: usize = 12;
 /// Room that an open head wastes, in segments.
-const HEAD: f32 = 0.7;
+const HEAD: f32 = 1.0;
 
 /// Pages of a bin, and the sum of their rates in units of the mean rate.
 #[derive(Clone, Copy, Debug, Default)]
@@ -161,4 +161,59 @@ fn trace(table: &[Best; BINS + 1]) -> ([u8; BINS], u8) {
         end = from;
     }
     (group, groups.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    /// The division of some pages with some part of the writes each, after the price of room has settled.
+    fn divided(segments: f32, segment: f32, sets: &[(f32, f32)]) -> Division {
+        let live: f32 = sets.iter().map(|(pages, _)| pages).sum();
+        let mut bins = [Bin::default(); BINS];
+        for (pages, part) in sets {
+            let relative = part / pages * live;
+            bins[bin(relative)].pages += pages;
+            bins[bin(relative)].rates += pages * relative;
+        }
+        let mut partition = Partition::new(segments * segment, segment);
+        for _ in 0..20 {
+            partition.divide(&bins, live);
+        }
+        partition.divide(&bins, live)
+    }
+
+    #[test]
+    fn alike_pages_share_a_log() {
+        let division = divided(192.0, 31.0, &[(5356.0, 1.0)]);
+        assert_eq!(division.groups, 1);
+        // The closed form of FIFO at a = 1.08, which is what two open segments leave of 1.11.
+        assert!((4.5..6.5).contains(&division.copies), "{}", division.copies);
+    }
+
+    #[test]
+    fn hot_and_cold_are_apart() {
+        let division = divided(192.0, 31.0, &[(536.0, 0.9), (4820.0, 0.1)]);
+        assert_eq!(division.groups, 2);
+        assert!((1.2..1.7).contains(&division.copies), "{}", division.copies);
+        let (hot, cold) = (division.group[BINS - 1], division.group[0]);
+        assert_eq!((hot, cold), (0, 1));
+    }
+
+    #[test]
+    fn heads_are_as_many_as_the_room_allows() {
+        let zipf: Vec<(f32, f32)> = (0..12).map(|octave| (2f32.powi(octave), 1.0 / 12.0)).collect();
+        let groups = [4.0, 40.0, 400.0].map(|scale| {
+            let sets: Vec<_> = zipf.iter().map(|(pages, part)| (pages * scale, *part)).collect();
+            divided(4095.0 * scale * 1.1 / 128.0, 128.0, &sets).groups
+        });
+        assert!(groups[0] < groups[1] && groups[1] < groups[2], "{groups:?}");
+    }
+
+    #[test]
+    fn nothing_at_all_is_one_group() {
+        let division = Partition::new(10.0, 1.0).divide(&[Bin::default(); BINS], 1.0);
+        assert_eq!((division.groups, division.copies), (1, 0.0));
+    }
 }

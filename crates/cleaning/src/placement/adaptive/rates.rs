@@ -3,7 +3,7 @@
 use super::state::{Octaves, State};
 
 /// Weight of the first guess, in deaths.
-const GUESS: f32 = 1.0;
+const GUESS: f32 = 0.25;
 
 /// Pages, deaths and exposure (pages x user writes) of each state; deaths and exposure fade.
 #[derive(Clone, Debug)]
@@ -75,5 +75,31 @@ impl Rates {
             cell.exposure *= keep;
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_deaths_over_exposure() {
+        let scale = Octaves::new(4096);
+        let mut rates = Rates::new();
+        let (hot, cold) = (State(0x10), State(0x20));
+        (0..10).for_each(|_| rates.born(hot, 0));
+        (0..100).for_each(|_| rates.born(cold, 0));
+        (0..500).for_each(|_| rates.died(hot));
+        (0..50).for_each(|_| rates.died(cold));
+        let measured = rates.measure(&scale, 110.0, 0.5, 10_000);
+        for (state, pages, rate) in [(hot, 10.0, 0.005), (cold, 100.0, 0.00005)] {
+            let (counted, found) = measured[state.index()];
+            assert!(counted == pages && (found / rate - 1.0f32).abs() < 0.02, "{counted} {found}");
+        }
+        // A page that changes its history takes its exposure along from then on.
+        rates.moved(cold, hot, 10_000);
+        assert_eq!(rates.live(), 110);
+        rates.gone(hot, 10_000);
+        assert_eq!(rates.live(), 109);
     }
 }

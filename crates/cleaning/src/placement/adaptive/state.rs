@@ -68,8 +68,8 @@ impl State {
         let time = |level| scale.time(level) as f32;
         let age = self.age().map_or(0.0, time);
         match self.interval() {
-            None => 0.2 / (pages + 2.0 * age),
-            Some(interval) => 1.0 / (time(interval) + 4.0 * age),
+            None => 1.0 / (pages + 2.0 * age),
+            Some(interval) => 1.0 / (time(interval) + 2.0 * age),
         }
     }
 }
@@ -106,5 +106,62 @@ impl Octaves {
         self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let draw = (self.random >> 28) as i32;
         ((sixteenths + draw) >> 4).clamp(0, 15) as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_settles_at_its_interval() {
+        let mut scale = Octaves::new(4096);
+        for (interval, level) in [(1, 0), (64, 6), (4096, 12), (u32::MAX, 14)] {
+            let mut state = State::NEW;
+            // Written long ago for the first time, which must not count.
+            state = state.rewritten(1 << 20, &mut scale);
+            for _ in 0..20 {
+                state = state.rewritten(interval, &mut scale);
+            }
+            assert_eq!(state, State::of(level, 0), "{interval}");
+        }
+    }
+
+    #[test]
+    fn survivors_age_and_cool() {
+        let mut scale = Octaves::new(4096);
+        let fresh = State::of(5, 0);
+        let mut survivor = fresh;
+        let mut guess = fresh.guess(&scale, 4096.0);
+        for _ in 0..10 {
+            let before = survivor.age();
+            survivor = survivor.survived(1 << 10, &mut scale);
+            assert!(survivor.age() >= before && survivor.interval() == Some(5));
+            assert!(survivor.guess(&scale, 4096.0) <= guess);
+            guess = survivor.guess(&scale, 4096.0);
+        }
+        // Ten times 1024 writes, up to the rounding.
+        assert!((12..=14).contains(&survivor.age().unwrap()));
+    }
+
+    #[test]
+    fn every_byte_is_a_state() {
+        let mut scale = Octaves::new(1);
+        for byte in 0..=u8::MAX {
+            for lay in [0, 1, u32::MAX] {
+                let copied = State(byte).survived(lay, &mut scale);
+                assert!(copied.age().is_some() && copied.interval() == State(byte).interval());
+                assert_eq!(State(byte).rewritten(lay, &mut scale).age(), None);
+            }
+            let guess = State(byte).guess(&scale, 1.0);
+            assert!(guess > 0.0 && guess.is_finite());
+        }
+    }
+
+    #[test]
+    fn rounding_is_right_on_average() {
+        let mut scale = Octaves::new(4096);
+        let sum: u32 = (0..16_000).map(|_| u32::from(scale.round(16 * 3 + 4))).sum();
+        assert!((51_000..53_000).contains(&sum), "{sum}");
     }
 }
