@@ -198,6 +198,21 @@ fn footer(footer: &NodeFooter) -> Value {
     })
 }
 
+/// What `stat` shows beyond what every file system has: flags, project, and how the content is kept.
+pub(crate) fn attributes(fs: &F2fs, ino: Ino) -> Result<Map<String, Value>> {
+    let (inode, _) = fs.inode(ino)?;
+    let mut map = Map::new();
+    map.insert("flags".into(), format!("{:#x}", inode.shown_flags()).into());
+    map.insert("project".into(), inode.extra.map_or(0, |extra| extra.project).into());
+    let mut kept: Vec<&str> = Vec::new();
+    kept.extend((inode.has_inline_data() || inode.has_inline_dentry()).then_some("inline"));
+    kept.extend(inode.compression().is_some().then_some("compressed"));
+    kept.extend(inode.is_encrypted().then_some("encrypted"));
+    kept.extend(inode.is_verity().then_some("verity"));
+    map.insert("kept".into(), kept.into());
+    Ok(map)
+}
+
 fn inode_value(inode: &Inode, block: &[u8], volume: &Volume) -> Result<Value> {
     let mut map = Map::new();
     let mut put = |key: &str, value: Value| map.insert(key.into(), value);

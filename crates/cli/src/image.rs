@@ -11,7 +11,8 @@ use std::{
 use pumice_f2fs::F2fs;
 use pumice_media::{ChipFile, FileDisk, MediaError, Nand, ReadAt};
 use pumice_nandfs::{MountOptions, NandFs};
-use pumice_vfs::{FileSystem, FsError};
+use pumice_vfs::{FileSystem, FsError, Ino};
+use serde_json::{Map, Value};
 
 use crate::{
     context::{Context, now},
@@ -91,6 +92,14 @@ impl Volume {
         match self {
             Volume::Nand { fs, .. } => fs.clone(),
             Volume::F2fs { fs, .. } => fs.clone(),
+        }
+    }
+
+    /// Attributes that no other file system has.
+    pub(crate) fn own_attributes(&self, ino: Ino) -> Result<Map<String, Value>, FsError> {
+        match self {
+            Volume::Nand { .. } => Ok(Map::new()),
+            Volume::F2fs { fs, .. } => Ok(crate::f2fs::attributes(fs, ino)?),
         }
     }
 

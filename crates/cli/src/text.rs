@@ -145,7 +145,8 @@ fn is_table(value: &Value) -> bool {
     value.as_array().is_some_and(|rows| rows.iter().any(Value::is_object))
 }
 
-fn leaf(value: &Value) -> String {
+/// A value in a line.
+pub(crate) fn leaf(value: &Value) -> String {
     match value {
         Value::String(text) => name(text.as_bytes()),
         Value::Array(list) => list.iter().map(leaf).collect::<Vec<_>>().join(" "),

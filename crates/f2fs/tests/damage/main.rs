@@ -3,7 +3,7 @@
 //!
 //! A run tries so many cases for each volume; `PUMICE_DAMAGE_CASES` sets how many, `PUMICE_DAMAGE_SEED` where the
 //! sequence begins. The volumes are those of the golden comparison, and are skipped loudly where they are absent.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 #[path = "../golden/image.rs"]
 #[expect(dead_code, reason = "the manifests are not used here")]
