@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use super::{
     codes::Code,
     findings::{Findings, Object},
-    nat::NodeTable,
 };
 use crate::{
     layout::{BlockAddr, Features, NodeFooter},
@@ -17,7 +16,7 @@ use crate::{
 const WARM_NODES: usize = 4;
 
 /// Follows the chain; gives the number of nodes in it that fsync marked.
-pub(super) fn check(volume: &Volume, table: &NodeTable, findings: &mut Findings) -> u64 {
+pub(super) fn check(volume: &Volume, findings: &mut Findings) -> u64 {
     if volume.features().has(Features::RO) {
         return 0;
     }
@@ -26,7 +25,6 @@ pub(super) fn check(volume: &Volume, table: &NodeTable, findings: &mut Findings)
     let mut here = BlockAddr(start.0.saturating_add(head.offset.into()));
     let mut seen = HashSet::new();
     let mut marked = 0;
-    let mut new_inodes = HashSet::new();
     while volume.is_main(here) {
         // A block that cannot be read ends the chain, as one that was never written does.
         let Ok(block) = volume.block(here) else { break };
@@ -39,31 +37,19 @@ pub(super) fn check(volume: &Volume, table: &NodeTable, findings: &mut Findings)
                 .add(Code::RollForwardChain, Object::Block(here), || "the chain comes back to it".to_owned());
             break;
         }
-        if footer.is_inode() {
-            new_inodes.insert(footer.nid);
-        }
-        let known = table.find(footer.ino).is_some() || new_inodes.contains(&footer.ino);
-        if let Some(wrong) = problem(volume, here, &footer, known) {
+        if let Some(wrong) = problem(volume, here, &footer) {
             findings.add(Code::RollForwardChain, Object::Block(here), || wrong);
         }
         marked += u64::from(footer.is_fsync);
-        if footer.next == here {
-            findings
-                .add(Code::RollForwardChain, Object::Block(here), || "it is followed by itself".to_owned());
-            break;
-        }
         here = footer.next;
     }
     marked
 }
 
-fn problem(volume: &Volume, here: BlockAddr, footer: &NodeFooter, inode_known: bool) -> Option<String> {
+fn problem(volume: &Volume, here: BlockAddr, footer: &NodeFooter) -> Option<String> {
     let limit = volume.super_block().nid_limit();
     if footer.nid.is_null() || footer.nid.0 >= limit || footer.ino.is_null() || footer.ino.0 >= limit {
         return Some(format!("it is node {} of inode {}, which cannot be", footer.nid, footer.ino));
-    }
-    if !inode_known && footer.is_fsync {
-        return Some(format!("it is node {} of inode {}, which is nowhere", footer.nid, footer.ino));
     }
     if volume.is_valid(here).is_ok_and(|valid| valid) {
         return Some("the SIT has it as valid, though it was written since the checkpoint".to_owned());

@@ -48,9 +48,9 @@ const WITHOUT_DOTS: InlineFlags = InlineFlags(0x10);
 impl Facts {
     pub(super) fn new(inode: &Inode) -> Facts {
         // Of a compressed file the extent counts blocks of the file, not of the disk.
+        let plain = inode.cluster_blocks().is_none() && !inode.flags.has(InodeFlags::DEVICE_ALIAS);
         let extent =
-            (inode.extent.blocks > 0 && inode.cluster_blocks().is_none() && inode.kind == FileKind::File)
-                .then_some(inode.extent);
+            (inode.extent.blocks > 0 && plain && inode.kind == FileKind::File).then_some(inode.extent);
         Facts {
             ino: inode.ino,
             kind: inode.kind,

@@ -8,7 +8,7 @@ use super::{
     nat::NodeTable,
 };
 use crate::{
-    layout::{CpFlags, Features, SegNo},
+    layout::{CpFlags, SegNo},
     volume::{Volume, read_super_blocks},
 };
 
@@ -44,14 +44,12 @@ pub(super) fn check_flags(volume: &Volume, findings: &mut Findings) {
 
 /// The logs write to six segments of their kind, at blocks that are free.
 pub(super) fn check_logs(volume: &Volume, findings: &mut Findings) {
-    let read_only = volume.features().has(Features::RO);
     let heads = volume.log_heads();
     for (log, head) in heads.iter().enumerate() {
-        // A volume that was made to be read only has one log of data and one of nodes.
-        if head.segno == SegNo::NULL || (read_only && log % 3 != 0) {
+        if head.segno == SegNo::NULL {
             continue;
         }
-        let twice = heads.iter().take(log).any(|other| other.segno == head.segno) && !read_only;
+        let twice = heads.iter().take(log).any(|other| other.segno == head.segno);
         if twice {
             findings.add(Code::LogSegment, Object::Log(log), || {
                 format!("segment {} is that of another log, too", head.segno)
@@ -64,7 +62,8 @@ pub(super) fn check_logs(volume: &Volume, findings: &mut Findings) {
                 continue;
             }
         };
-        if !twice && (entry.kind < 3) != (log < 3) {
+        // The kind of a segment that nothing was written to yet may be that of its last life.
+        if !twice && entry.bits() > 0 && (entry.kind < 3) != (log < 3) {
             findings.add(Code::LogSegmentKind, Object::Log(log), || {
                 format!("segment {} has kind {}, want {log}", head.segno, entry.kind)
             });

@@ -139,7 +139,7 @@ impl Check<'_> {
         let counted =
             Counted { blocks, nodes: table.rows().len() as u64, inodes: own.len() as u64, free_segments };
         heads::check_numbers(self.volume, &counted, &mut self.findings);
-        let fsynced_nodes = chain::check(self.volume, &table, &mut self.findings);
+        let fsynced_nodes = chain::check(self.volume, &mut self.findings);
         progress(STEPS, STEPS);
         self.report(&inodes, blocks, fsynced_nodes)
     }

@@ -8,8 +8,8 @@ use crate::{
     cache::Block,
     error::{Error, Place, Result, corrupt},
     layout::{
-        BlockAddr, CpFlags, JournalEntries, NatEntry, Nid, RawSummary, SegNo, SitEntry, SummaryBlock,
-        parse_journal,
+        BlockAddr, CpFlags, Features, JournalEntries, NatEntry, Nid, RawSummary, SegNo, SitEntry,
+        SummaryBlock, parse_journal,
     },
 };
 
@@ -55,13 +55,7 @@ impl Volume {
 
     /// Reads summaries and journals from the checkpoint pack.
     pub(super) fn read_logs(&self) -> Result<Logs> {
-        let mut heads: Vec<LogHead> = (0..LOGS)
-            .map(|log| {
-                let (segno, offset) =
-                    if log < DATA_LOGS { self.cp.data_log(log) } else { self.cp.node_log(log - DATA_LOGS) };
-                LogHead { segno, offset, summary: None }
-            })
-            .collect();
+        let mut heads: Vec<LogHead> = (0..LOGS).map(|log| self.head(log)).collect();
         let compact = self.cp.flags().has(CpFlags::COMPACT_SUM);
         let (nat, sit) =
             if compact { self.read_compact(&mut heads)? } else { self.read_data_summaries(&mut heads)? };
@@ -71,6 +65,14 @@ impl Volume {
             }
         }
         Ok(Logs { heads, nat: self.journal(&nat)?, sit: self.journal(&sit)? })
+    }
+
+    /// Where a log goes on. A volume that was made to be read only has one of data and one of nodes.
+    fn head(&self, log: usize) -> LogHead {
+        let (segno, offset) =
+            if log < DATA_LOGS { self.cp.data_log(log) } else { self.cp.node_log(log - DATA_LOGS) };
+        let unused = self.features().has(Features::RO) && !log.is_multiple_of(DATA_LOGS);
+        LogHead { segno: if unused { SegNo::NULL } else { segno }, offset, summary: None }
     }
 
     /// Three whole summaries. They end the pack, with those of nodes behind them, if there are any.
