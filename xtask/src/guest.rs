@@ -84,7 +84,7 @@ impl Guest {
         self.disks.push(image.into());
     }
 
-    /// Boots, runs `script` in busybox's shell as root, in an empty directory, and waits for the end. Can be
+    /// Boots, runs `script` in this machine's sh as root, in an empty directory, and waits for the end. Can be
     /// called again: the guest then boots afresh, with the same disks and the same shared directory.
     pub fn run(&self, script: &str) -> Result<Report, Failure> {
         let shared = self.shared();

@@ -10,7 +10,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::{Failure, Machine, about, output, program};
+use crate::{Failure, Machine, about, installed, output, program};
 
 /// Subtrees of the kernel's modules that guests may ask for.
 const MODULES: [&str; 13] = [
@@ -42,7 +42,7 @@ mount -t tmpfs none /tmp
 modprobe -a virtio_pci 9pnet_virtio 9p virtio_blk
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 host /host
 cd /tmp
-sh /host/script >/host/output 2>&1
+/bin/sh /host/script >/host/output 2>&1
 echo $? >/host/status
 poweroff -f
 ";
@@ -58,6 +58,8 @@ impl Initramfs {
         let stage = tempfile::tempdir().map_err(about("a temporary directory"))?;
         let tree = Initramfs { stage };
         tree.add(&machine.busybox, "bin/busybox")?;
+        // Busybox's own shell prefers its own tools to better ones in the path.
+        tree.add_program(&installed("sh")?, "bin/sh")?;
         tree.write("init", INIT)?;
         tree.link("../bin/busybox", "sbin/modprobe")?;
         tree.add_modules(machine)?;

@@ -3,6 +3,7 @@
 //! `scripts/setup.sh test` brings in what a [`Machine`] is made of. A [`Guest`] is one run of it: files and
 //! programs are put in, a shell script runs as root in the guest, and what it wrote comes back.
 
+pub mod f2fs;
 mod guest;
 mod initramfs;
 mod machine;

@@ -1,18 +1,23 @@
 //! The command line: one table of verbs from which parsing, usage and help are made.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
     context::Context,
     failure::{Outcome, code},
     size,
-    verbs::{cat, chips, df, fsck, get, info, ln, ls, mkdir, mkfs, mount, mv, nand, put, rm, stat, tree},
+    verbs::{
+        cat, chips, df, dump, find, fsck, ftl, get, info, lab, ln, ls, map, mkdir, mkfs, mount, mv, nand,
+        put, rm, sim, stat, tar, tree, whois,
+    },
 };
 
 /// Flash file systems in user space
 ///
 /// Makes, fills, mounts, reads and checks file systems on raw NAND flash: a simulated chip in a container
-/// file, or a real one behind /dev/mtdN.
+/// file, or a real one behind /dev/mtdN. Reads F2FS, which Linux puts on cards and disks.
 #[derive(Parser, Debug)]
 #[command(
     name = "pumice",
@@ -44,6 +49,12 @@ pub(crate) struct Common {
         value_parser = cache_size
     )]
     pub(crate) cache: u64,
+    /// A master key of encrypted files (fscrypt), 16 to 64 bytes; may be given several times
+    #[arg(long = "key-file", global = true, help_heading = "Common options", value_name = "FILE")]
+    pub(crate) key_files: Vec<PathBuf>,
+    /// Show a crashed F2FS as its last checkpoint left it
+    #[arg(long, global = true, help_heading = "Common options")]
+    pub(crate) no_recovery: bool,
 }
 
 /// The least a file system can work with.
@@ -82,7 +93,9 @@ pub(crate) enum Verb {
     Tree(tree::Args),
     Cat(cat::Args),
     Stat(stat::Args),
+    Find(find::Args),
     Get(get::Args),
+    Tar(tar::Args),
     Put(put::Args),
     Mkdir(mkdir::Args),
     Rm(rm::Args),
@@ -90,10 +103,18 @@ pub(crate) enum Verb {
     Ln(ln::Args),
     Info(info::Args),
     Df(df::Args),
+    Map(map::Args),
+    Whois(whois::Args),
+    Dump(dump::Args),
     Fsck(fsck::Args),
     Chips(chips::Args),
     #[command(subcommand)]
     Nand(nand::Verb),
+    Sim(Box<sim::Args>),
+    #[command(subcommand)]
+    Lab(lab::Verb),
+    #[command(subcommand)]
+    Ftl(ftl::Verb),
 }
 
 impl Verb {
@@ -106,7 +127,9 @@ impl Verb {
             Verb::Tree(args) => args.run(context),
             Verb::Cat(args) => args.run(context),
             Verb::Stat(args) => args.run(context),
+            Verb::Find(args) => args.run(context),
             Verb::Get(args) => args.run(context),
+            Verb::Tar(args) => args.run(context),
             Verb::Put(args) => args.run(context),
             Verb::Mkdir(args) => args.run(context),
             Verb::Rm(args) => args.run(context),
@@ -114,9 +137,15 @@ impl Verb {
             Verb::Ln(args) => args.run(context),
             Verb::Info(args) => args.run(context),
             Verb::Df(args) => args.run(context),
+            Verb::Map(args) => args.run(context),
+            Verb::Whois(args) => args.run(context),
+            Verb::Dump(args) => args.run(context),
             Verb::Fsck(args) => return args.run(context),
             Verb::Chips(args) => args.run(),
             Verb::Nand(verb) => verb.run(context),
+            Verb::Sim(args) => args.run(),
+            Verb::Lab(verb) => verb.run(),
+            Verb::Ftl(verb) => verb.run(context),
         }
         .map(|()| 0)
     }

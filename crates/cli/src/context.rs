@@ -1,22 +1,48 @@
 //! What verbs are given beside their own arguments.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
+use pumice_f2fs::crypt::Keyring;
 use pumice_vfs::Timestamp;
 
-use crate::{args::Common, metered::Meter};
+use crate::{
+    args::Common,
+    failure::{Failure, Outcome},
+    metered::Meter,
+};
 
-/// Memory budget and meter of one run.
+/// Memory budget, keys and meter of one run.
+#[derive(Clone)]
 pub(crate) struct Context {
     /// Bytes of memory for cached and unwritten pages.
     pub(crate) cache_bytes: usize,
     /// What the chips of this run have done.
     pub(crate) meter: Meter,
+    /// Master keys of what is encrypted.
+    pub(crate) keys: Keyring,
+    /// Where the keys came from.
+    pub(crate) key_files: Vec<PathBuf>,
+    /// Roll a crashed F2FS forward.
+    pub(crate) recover: bool,
 }
 
 impl Context {
-    pub(crate) fn new(common: &Common) -> Context {
-        Context { cache_bytes: usize::try_from(common.cache).unwrap_or(usize::MAX), meter: Meter::default() }
+    pub(crate) fn new(common: &Common) -> Outcome<Context> {
+        let mut keys = Keyring::default();
+        for path in &common.key_files {
+            let key = std::fs::read(path).map_err(|error| Failure::host(path, &error))?;
+            keys.add(&key).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        }
+        Ok(Context {
+            cache_bytes: usize::try_from(common.cache).unwrap_or(usize::MAX),
+            meter: Meter::default(),
+            keys,
+            key_files: common.key_files.clone(),
+            recover: !common.no_recovery,
+        })
     }
 }
 

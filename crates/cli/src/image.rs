@@ -8,12 +8,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pumice_media::{ChipFile, MediaError, Nand};
+use pumice_f2fs::F2fs;
+use pumice_ftl::{Ftl, FtlError, OpenOptions};
+use pumice_media::{ChipFile, FileDisk, MediaError, Nand, ReadAt};
 use pumice_nandfs::{MountOptions, NandFs};
-use pumice_vfs::{FileSystem, FsError};
+use pumice_vfs::{FileSystem, FsError, Ino};
+use serde_json::{Map, Value};
 
 use crate::{
     context::{Context, now},
+    disk::DiskFs,
     failure::{Failure, Outcome},
     metered::Metered,
 };
@@ -42,15 +46,26 @@ impl Access {
     }
 }
 
+/// A file system that several threads may call.
+pub(crate) type Shared = dyn FileSystem + Send + Sync;
+
 /// A mounted file system of any kind.
 pub(crate) enum Volume {
     /// Pumice's own on raw NAND.
     Nand { fs: Arc<NandFs<Metered>>, path: PathBuf },
+    /// A logical disk, as a file.
+    Disk { fs: Arc<DiskFs>, path: PathBuf },
+    /// F2FS, read only.
+    F2fs { fs: Arc<F2fs>, path: PathBuf },
 }
 
 impl Volume {
     /// Opens an image and mounts what it holds.
     pub(crate) fn open(path: &Path, access: Access, context: &Context) -> Outcome<Volume> {
+        if holds_f2fs(path) {
+            let fs = Arc::new(open_f2fs(path, context)?);
+            return Ok(Volume::F2fs { fs, path: path.into() });
+        }
         let mut chip = open_chip(path, access, context)?;
         if !pumice_nandfs::probe(&mut chip).map_err(|error| about(path, &error))? {
             return Err(Failure::new(format!(
@@ -68,38 +83,81 @@ impl Volume {
         Ok(Volume::Nand { fs: Arc::new(fs), path: path.into() })
     }
 
+    /// Opens an image and shows the logical disk on it as a file.
+    pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outcome<Volume> {
+        let disk = open_disk(path, access, context)?;
+        let fs = DiskFs::new(disk, access.is_read(), Box::new(now));
+        Ok(Volume::Disk { fs: Arc::new(fs), path: path.into() })
+    }
+
     /// The file system.
-    pub(crate) fn fs(&self) -> &dyn FileSystem {
+    pub(crate) fn fs(&self) -> &Shared {
         match self {
             Volume::Nand { fs, .. } => &**fs,
+            Volume::Disk { fs, .. } => &**fs,
+            Volume::F2fs { fs, .. } => &**fs,
         }
     }
 
     /// The file system, to be served by other threads. [`Volume::close`] must come after they are done.
-    pub(crate) fn shared(&self) -> Arc<dyn FileSystem + Send + Sync> {
+    pub(crate) fn shared(&self) -> Arc<Shared> {
         match self {
             Volume::Nand { fs, .. } => fs.clone(),
+            Volume::Disk { fs, .. } => fs.clone(),
+            Volume::F2fs { fs, .. } => fs.clone(),
         }
     }
 
-    /// What the file system tells about itself.
-    pub(crate) fn info(&self) -> Outcome<pumice_nandfs::Info> {
+    /// Attributes that no other file system has.
+    pub(crate) fn own_attributes(&self, ino: Ino) -> Result<Map<String, Value>, FsError> {
         match self {
-            Volume::Nand { fs, path } => fs.info().map_err(|error| about(path, &error)),
+            Volume::Nand { .. } | Volume::Disk { .. } => Ok(Map::new()),
+            Volume::F2fs { fs, .. } => Ok(crate::f2fs::attributes(fs, ino)?),
         }
+    }
+
+    /// True if nothing in it can be changed.
+    pub(crate) fn is_read_only(&self) -> bool {
+        matches!(self, Volume::F2fs { .. })
     }
 
     /// Unmounts: everything is written when this returns without an error.
     pub(crate) fn close(self) -> Outcome {
         match self {
+            Volume::F2fs { .. } => Ok(()),
             Volume::Nand { fs, path } => {
-                let fs = Arc::try_unwrap(fs)
-                    .map_err(|_| Failure::new(format!("{}: still in use, not unmounted", path.display())))?;
-                let mut chip = fs.unmount().map_err(|error| about(&path, &error))?;
-                chip.flush().map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+                let chip = owned(fs, &path)?.unmount().map_err(|error| about(&path, &error))?;
+                flushed(chip, &path)
+            }
+            Volume::Disk { fs, path } => {
+                let chip = owned(fs, &path)?.close().map_err(|error| about(&path, &error))?;
+                flushed(chip, &path)
             }
         }
     }
+}
+
+/// The only one who still has it.
+fn owned<T>(shared: Arc<T>, path: &Path) -> Outcome<T> {
+    Arc::try_unwrap(shared)
+        .map_err(|_| Failure::new(format!("{}: still in use, not unmounted", path.display())))
+}
+
+fn flushed(mut chip: Metered, path: &Path) -> Outcome {
+    chip.flush().map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+}
+
+/// Starts the server of the logical disk on an image.
+pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outcome<Ftl<Metered>> {
+    let chip = open_chip(path, access, context)?;
+    let options = OpenOptions { read_only: access.is_read(), ..OpenOptions::default() };
+    Ftl::open(chip, options).map_err(|error| match error {
+        FtlError::Foreign => Failure::new(format!(
+            "{}: no logical disk on this chip; make one with `pumice ftl create`",
+            path.display()
+        )),
+        error => about(path, &error),
+    })
 }
 
 /// Mounts, works and unmounts; if the work fails its failure is the one that counts.
@@ -107,12 +165,68 @@ pub(crate) fn with_volume<T>(
     path: &Path,
     access: Access,
     context: &Context,
-    work: impl FnOnce(&dyn FileSystem) -> Outcome<T>,
+    work: impl FnOnce(&Shared) -> Outcome<T>,
 ) -> Outcome<T> {
     let volume = Volume::open(path, access, context)?;
     let result = work(volume.fs());
     let closed = volume.close();
     result.and_then(|value| closed.map(|()| value))
+}
+
+/// True if a super block of F2FS is where it should be, sound or not.
+pub(crate) fn holds_f2fs(path: &Path) -> bool {
+    if is_device(path) {
+        return false;
+    }
+    // Whoever cannot open or read it will be told why when it is opened as a chip.
+    let Ok(disk) = FileDisk::open(path, 512, true) else { return false };
+    match pumice_f2fs::read_super_block(&disk) {
+        Err(error) => {
+            matches!(error, pumice_f2fs::Error::Corrupt(_) | pumice_f2fs::Error::UnknownFeatures(_))
+        }
+        Ok(_) => true,
+    }
+}
+
+/// Mounts F2FS, rolled forward unless the context says otherwise.
+pub(crate) fn open_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
+    let options = pumice_f2fs::MountOptions {
+        cache_bytes: context.cache_bytes,
+        keys: context.keys.clone(),
+        recover: context.recover.then(now),
+    };
+    let failed = |error: pumice_f2fs::Error| Failure::new(format!("{}: {error}", path.display()));
+    F2fs::mount(f2fs_disks(path)?, options).map_err(failed)
+}
+
+/// The devices of a volume of F2FS, of which `path` is the first. The others are where they were when it was
+/// made, or beside the first under the same name.
+pub(crate) fn f2fs_disks(path: &Path) -> Outcome<Vec<Box<dyn ReadAt>>> {
+    let first = FileDisk::open(path, 512, true).map_err(|error| media(path, &error))?;
+    let failed = |error: pumice_f2fs::Error| Failure::new(format!("{}: {error}", path.display()));
+    let others = pumice_f2fs::read_super_block(&first).map_err(failed)?.devices();
+    let mut disks: Vec<Box<dyn ReadAt>> = vec![Box::new(first)];
+    for device in others.iter().skip(1) {
+        let named = Path::new(&device.path);
+        let beside = path.with_file_name(named.file_name().unwrap_or_default());
+        let found = if beside.exists() { beside } else { named.to_path_buf() };
+        let missing = |error| {
+            Failure::new(format!("{error}; the volume's other devices must stand beside {}", path.display()))
+        };
+        disks.push(Box::new(FileDisk::open(&found, 512, true).map_err(missing)?));
+    }
+    Ok(disks)
+}
+
+/// Opens a volume of F2FS, for what no other file system has.
+pub(crate) fn only_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
+    if path.exists() && !holds_f2fs(path) {
+        return Err(Failure::new(format!(
+            "{}: not F2FS; only an F2FS image can be looked into so",
+            path.display()
+        )));
+    }
+    open_f2fs(path, context)
 }
 
 /// Opens the chip of an image, whatever it holds.
@@ -168,6 +282,6 @@ pub(crate) fn media(path: &Path, error: &MediaError) -> Failure {
     Failure::new(format!("{error}{hint}"))
 }
 
-fn about(path: &Path, error: &FsError) -> Failure {
+pub(crate) fn about(path: &Path, error: &impl std::fmt::Display) -> Failure {
     Failure::new(format!("{}: {error}", path.display()))
 }

@@ -3,7 +3,9 @@
 mod applet;
 mod args;
 mod context;
+mod disk;
 mod document;
+mod f2fs;
 mod failure;
 mod image;
 mod logger;
@@ -33,18 +35,20 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &args::Command) -> u8 {
-    let context = context::Context::new(&command.common);
-    let code = match command.verb.run(&context) {
+    let ran = context::Context::new(&command.common).and_then(|context| {
+        let code = command.verb.run(&context);
+        if command.common.stats {
+            complain_lines(&context.meter.report());
+        }
+        code
+    });
+    match ran {
         Ok(code) => code,
         Err(failure) => {
             complain(&failure.to_string());
             command.verb.exit_code(failure.code())
         }
-    };
-    if command.common.stats {
-        complain_lines(&context.meter.report());
     }
-    code
 }
 
 /// One line on stderr, if there is anything to say. Nobody is left to tell if stderr is closed.

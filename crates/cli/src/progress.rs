@@ -33,6 +33,11 @@ impl Progress {
         Progress { bar }
     }
 
+    /// True if anybody sees it.
+    pub(crate) fn is_shown(&self) -> bool {
+        !self.bar.is_hidden()
+    }
+
     /// How much there is to do.
     pub(crate) fn set_total(&self, total: u64) {
         self.bar.set_length(total);
@@ -47,6 +52,17 @@ impl Progress {
     pub(crate) fn set(&self, done: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(done);
+    }
+}
+
+/// Runs of the simulator, counted by their writes.
+impl pumice_lab::run::Progress for Progress {
+    fn expect(&self, writes: u64) {
+        self.bar.inc_length(writes);
+    }
+
+    fn done(&self, writes: u64) {
+        self.bar.inc(writes);
     }
 }
 

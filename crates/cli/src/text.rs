@@ -1,6 +1,7 @@
 //! Names, sizes, modes and times as people read them.
 
 use pumice_vfs::{Attr, FileKind, Timestamp};
+use serde_json::Value;
 
 /// A name for a terminal: what is not UTF-8 or would move the cursor is escaped.
 pub(crate) fn name(bytes: &[u8]) -> String {
@@ -105,6 +106,52 @@ pub(crate) fn short_time(time: Timestamp) -> String {
     let text = whole.to_string();
     text.split_once('T')
         .map_or(text.clone(), |(day, clock)| format!("{day} {}", clock.get(..5).unwrap_or(clock)))
+}
+
+/// A document as indented lines `key: value`.
+pub(crate) fn tree(value: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    branch(value, 0, &mut lines);
+    lines
+}
+
+fn branch(value: &Value, depth: usize, lines: &mut Vec<String>) {
+    let indent = "  ".repeat(depth);
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                if matches!(value, Value::Object(_)) || is_table(value) {
+                    lines.push(format!("{indent}{key}:"));
+                    branch(value, depth + 1, lines);
+                } else {
+                    lines.push(format!("{indent}{key}: {}", leaf(value)));
+                }
+            }
+        }
+        Value::Array(rows) if is_table(value) => {
+            for row in rows {
+                let Value::Object(map) = row else { continue };
+                let cells: Vec<String> =
+                    map.iter().map(|(key, value)| format!("{key} {}", leaf(value))).collect();
+                lines.push(format!("{indent}{}", cells.join(", ")));
+            }
+        }
+        other => lines.push(format!("{indent}{}", leaf(other))),
+    }
+}
+
+/// True for a list of objects, which are shown a line each.
+fn is_table(value: &Value) -> bool {
+    value.as_array().is_some_and(|rows| rows.iter().any(Value::is_object))
+}
+
+/// A value in a line.
+pub(crate) fn leaf(value: &Value) -> String {
+    match value {
+        Value::String(text) => name(text.as_bytes()),
+        Value::Array(list) => list.iter().map(leaf).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
 }
 
 #[cfg(test)]

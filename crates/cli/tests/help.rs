@@ -7,7 +7,7 @@ use std::{env, fs, path::Path};
 
 use common::World;
 
-const VERBS: [&str; 23] = [
+const VERBS: &[&str] = &[
     "",
     "mkfs",
     "mount",
@@ -15,7 +15,9 @@ const VERBS: [&str; 23] = [
     "tree",
     "cat",
     "stat",
+    "find",
     "get",
+    "tar",
     "put",
     "mkdir",
     "rm",
@@ -23,14 +25,33 @@ const VERBS: [&str; 23] = [
     "ln",
     "info",
     "df",
+    "map",
+    "whois",
+    "dump",
+    "dump sb",
+    "dump cp",
+    "dump nat",
+    "dump sit",
+    "dump ssa",
+    "dump node",
+    "dump dentry",
     "fsck",
     "chips",
+    "sim",
+    "lab",
+    "lab list",
+    "lab run",
+    "lab report",
     "nand",
     "nand create",
     "nand import",
     "nand export",
     "nand flip",
     "nand kill",
+    "ftl",
+    "ftl create",
+    "ftl info",
+    "ftl mount",
 ];
 
 #[test]

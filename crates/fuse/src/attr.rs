@@ -8,8 +8,11 @@ use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
 /// How long names stay known to the kernel: nobody else changes them.
 pub(crate) const NAME_TTL: Duration = Duration::from_secs(24 * 3600);
 
-/// How long attributes stay known: the space a file takes changes when it is compressed or written back.
-pub(crate) const ATTR_TTL: Duration = Duration::from_secs(1);
+/// How long attributes stay known: the space a file takes changes when it is compressed or written back. Where
+/// nothing can be written nothing changes.
+pub(crate) fn attr_ttl(read_only: bool) -> Duration {
+    if read_only { NAME_TTL } else { Duration::from_secs(1) }
+}
 
 pub(crate) fn ino(number: INodeNo) -> Ino {
     Ino(number.0)

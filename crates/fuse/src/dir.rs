@@ -1,12 +1,12 @@
 //! Directories as the kernel reads them.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, time::Duration};
 
 use fuser::{INodeNo, ReplyDirectory, ReplyDirectoryPlus};
 use pumice_vfs::{Attr, Errno, FileKind, FileSystem, Ino, Result};
 
 use crate::{
-    attr::{ATTR_TTL, file_attr, file_type, generation},
+    attr::{file_attr, file_type, generation},
     refs::Refs,
 };
 
@@ -48,20 +48,15 @@ pub(crate) fn list_plus<F: FileSystem + ?Sized>(
     refs: &Refs,
     dir: Ino,
     offset: u64,
+    ttl: Duration,
     reply: &mut ReplyDirectoryPlus,
 ) -> Result<()> {
     walk(fs, dir, offset, &mut |entry| {
         let counted = entry.offset > DOT_DOT;
         let Some(attr) = attr_of(fs, refs, entry.ino, counted)? else { return Ok(true) };
         let name = OsStr::from_bytes(&entry.name);
-        let full = reply.add(
-            INodeNo(entry.ino.0),
-            entry.offset,
-            name,
-            &ATTR_TTL,
-            &file_attr(&attr),
-            generation(&attr),
-        );
+        let full =
+            reply.add(INodeNo(entry.ino.0), entry.offset, name, &ttl, &file_attr(&attr), generation(&attr));
         if full && counted {
             refs.give_back(fs, entry.ino, 1)?;
         }

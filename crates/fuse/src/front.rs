@@ -1,6 +1,13 @@
 //! Each request of the kernel, handed to the file system and answered.
 
-use std::{ffi::OsStr, io, os::unix::ffi::OsStrExt, path::Path, sync::Arc, time::SystemTime};
+use std::{
+    ffi::OsStr,
+    io,
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use fuser::{
     BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, INodeNo, InitFlags, IoctlFlags, KernelConfig,
@@ -12,7 +19,7 @@ use pumice_vfs::{Attr, FileKind, FileSystem, RenameMode, Seek, SpaceMode, XattrM
 
 use crate::{
     acl,
-    attr::{ATTR_TTL, NAME_TTL, absent, file_attr, generation, ino},
+    attr::{NAME_TTL, absent, attr_ttl, file_attr, generation, ino},
     dir,
     node::{self, Change, Wanted},
     reply,
@@ -45,11 +52,13 @@ pub(crate) struct Front<F: ?Sized> {
     volume: Arc<Volume<F>>,
     /// What was asked of the kernel and granted.
     granted: InitFlags,
+    /// How long the kernel may believe in attributes.
+    attr_ttl: Duration,
 }
 
 impl<F: FileSystem + ?Sized> Front<F> {
-    pub(crate) fn new(volume: Arc<Volume<F>>) -> Front<F> {
-        Front { volume, granted: InitFlags::empty() }
+    pub(crate) fn new(volume: Arc<Volume<F>>, read_only: bool) -> Front<F> {
+        Front { volume, granted: InitFlags::empty(), attr_ttl: attr_ttl(read_only) }
     }
 
     /// Makes an inode and counts the kernel's knowledge of it.
@@ -105,9 +114,9 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         });
         match answer {
             Err(error) if error == Errno::ENOENT => {
-                reply.entry_with_ttls(&ATTR_TTL, &NAME_TTL, &absent(), fuser::Generation(0));
+                reply.entry_with_ttls(&self.attr_ttl, &NAME_TTL, &absent(), fuser::Generation(0));
             }
-            answer => reply::entry(reply, answer),
+            answer => reply::entry(reply, self.attr_ttl, answer),
         }
     }
 
@@ -118,7 +127,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     }
 
     fn getattr(&self, _request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        reply::attr(reply, self.volume.serve("getattr", number.0, |fs| fs.attr(ino(number))));
+        reply::attr(reply, self.attr_ttl, self.volume.serve("getattr", number.0, |fs| fs.attr(ino(number))));
     }
 
     fn setattr(
@@ -144,7 +153,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         let answer = self
             .volume
             .change("setattr", number.0, |fs| node::change(fs, request, ino(number), &change, kill_priv));
-        reply::attr(reply, answer);
+        reply::attr(reply, self.attr_ttl, answer);
     }
 
     fn readlink(&self, _request: &Request, number: INodeNo, reply: ReplyData) {
@@ -165,6 +174,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         let rdev = if matches!(kind, FileKind::CharDevice | FileKind::BlockDevice) { rdev } else { 0 };
         reply::entry(
             reply,
+            self.attr_ttl,
             self.make(request, parent, name, &Wanted { kind, mode, umask, rdev, target: b"" }),
         );
     }
@@ -179,7 +189,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         reply: ReplyEntry,
     ) {
         let wanted = Wanted { kind: FileKind::Dir, mode, umask, rdev: 0, target: b"" };
-        reply::entry(reply, self.make(request, parent, name, &wanted));
+        reply::entry(reply, self.attr_ttl, self.make(request, parent, name, &wanted));
     }
 
     fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
@@ -195,7 +205,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let target = target.as_os_str().as_bytes();
         let wanted = Wanted { kind: FileKind::Symlink, mode: 0o777, umask: 0, rdev: 0, target };
-        reply::entry(reply, self.make(request, parent, name, &wanted));
+        reply::entry(reply, self.attr_ttl, self.make(request, parent, name, &wanted));
     }
 
     fn rename(
@@ -221,7 +231,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
             self.volume.refs.take(fs, attr.ino)?;
             Ok(attr)
         });
-        reply::entry(reply, answer);
+        reply::entry(reply, self.attr_ttl, answer);
     }
 
     fn open(&self, _request: &Request, _number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
@@ -327,7 +337,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         mut reply: ReplyDirectoryPlus,
     ) {
         let answer = self.volume.serve("readdirplus", number.0, |fs| {
-            dir::list_plus(fs, &self.volume.refs, ino(number), offset, &mut reply)
+            dir::list_plus(fs, &self.volume.refs, ino(number), offset, self.attr_ttl, &mut reply)
         });
         match answer {
             Ok(()) => reply.ok(),
@@ -418,7 +428,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         match self.make(request, parent, name, &wanted) {
             // One lifetime serves name and attributes here; the shorter is right for both.
             Ok(attr) => reply.created(
-                &ATTR_TTL,
+                &self.attr_ttl,
                 &file_attr(&attr),
                 generation(&attr),
                 FileHandle(0),

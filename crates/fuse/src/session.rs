@@ -59,8 +59,9 @@ pub fn mount<F: FileSystem + Send + Sync + ?Sized + 'static>(
     config.mount_options = options.to_fuser();
     config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
     config.n_threads = Some(std::thread::available_parallelism().map_or(1, |n| n.get().min(4)));
-    let mut session = fuser::Session::new(Front::new(volume.clone()), &mountpoint, &config)
-        .map_err(|error| MountError::Refused(mountpoint.clone(), one_line(&error)))?;
+    let mut session =
+        fuser::Session::new(Front::new(volume.clone(), options.read_only), &mountpoint, &config)
+            .map_err(|error| MountError::Refused(mountpoint.clone(), one_line(&error)))?;
     let (sender, events) = channel();
     let inner = Arc::new(Mutex::new(Some(session.unmount_callable())));
     let unmounter = Unmounter { mountpoint, inner, events: sender.clone() };

@@ -9,6 +9,7 @@ use crate::MediaError;
 use crate::block::{BlockDevice, BlockError, BlockShape, Lba};
 use crate::error::errno;
 use crate::lock::{create_locked, lock};
+use crate::read_at::ReadAt;
 
 /// A disk in a file: a regular image file, or a device such as a card. A remainder at the end that is no
 /// whole block is not shown. Discards do nothing.
@@ -86,5 +87,19 @@ impl BlockDevice for FileDisk {
     fn discard(&mut self, first: Lba, count: u64) -> Result<(), BlockError> {
         self.writable()?;
         self.shape.locate_blocks(first, count).map(drop)
+    }
+}
+
+impl ReadAt for FileDisk {
+    fn bytes(&self) -> u64 {
+        self.shape.blocks.saturating_mul(u64::from(self.shape.block_bytes))
+    }
+
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> Result<(), BlockError> {
+        let (count, bytes) = (buffer.len() as u64, self.bytes());
+        if at.checked_add(count).is_none_or(|end| end > bytes) {
+            return Err(BlockError::OutOfRange { first: Lba(at), count, blocks: bytes });
+        }
+        self.file.read_exact_at(buffer, at).map_err(|e| failed(&e))
     }
 }

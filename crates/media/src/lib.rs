@@ -26,6 +26,7 @@ mod mem_store;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod mtd;
 mod nand;
+mod read_at;
 pub mod sim;
 mod spec;
 mod store;
@@ -44,6 +45,7 @@ pub use mem_store::MemStore;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub use mtd::MtdChip;
 pub use nand::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, Timing};
+pub use read_at::ReadAt;
 pub use sim::SimChip;
 pub use spec::{ChipSpec, Ecc, SpareRange, SpecError};
 pub use store::{PageState, Store, Wear};

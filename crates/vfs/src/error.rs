@@ -46,6 +46,8 @@ pub enum Errno {
     NotSupported = 95,
     /// The inode is gone.
     Stale = 116,
+    /// The key of something encrypted was not given.
+    NoKey = 126,
 }
 
 /// An error: what the caller may act on, and a line for people that says what was wrong and where.
@@ -103,6 +105,7 @@ impl fmt::Display for Errno {
             Errno::NoData => "no such attribute",
             Errno::NotSupported => "operation not supported",
             Errno::Stale => "stale file handle",
+            Errno::NoKey => "required key not available",
         })
     }
 }

@@ -1,4 +1,4 @@
-//! From an image to the host.
+//! From an image to the host, on several threads: one walks the tree and makes directories, the others fill files.
 
 use std::{
     collections::HashMap,
@@ -10,9 +10,14 @@ use std::{
         fs::{FileExt, symlink},
     },
     path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
 };
 
-use pumice_vfs::{Attr, Errno, FileKind, FileSystem, Ino, Seek, check_name};
+use pumice_vfs::{Attr, Errno, FileKind, Ino, Seek, check_name};
 
 use super::{
     CHUNK, host,
@@ -20,65 +25,149 @@ use super::{
 };
 use crate::{
     failure::{Failure, Outcome},
+    image::Shared,
     progress::Progress,
     text,
 };
 
+/// Threads that fill files, at most.
+const WORKERS: usize = 8;
+/// Files that wait for a thread, at most.
+const QUEUE: usize = 256;
+
 /// A copy under way.
 pub(crate) struct Pull<'a> {
-    fs: &'a dyn FileSystem,
+    fs: &'a Shared,
     /// Replace what is there already.
     force: bool,
     progress: &'a Progress,
-    /// Where inodes with several names went first.
-    links: HashMap<Ino, PathBuf>,
     /// What could not be kept, in words.
-    lost: Vec<String>,
+    lost: Mutex<Vec<String>>,
+    /// The first failure of a thread.
+    failed: Mutex<Option<Failure>>,
+}
+
+/// Something that a thread copies.
+struct Job {
+    place: Place,
+    target: PathBuf,
+}
+
+/// What must wait until all files are there.
+#[derive(Default)]
+struct Later {
+    /// Where inodes with several names went first.
+    first: HashMap<Ino, PathBuf>,
+    /// Further names: of what, and where.
+    links: Vec<(PathBuf, PathBuf)>,
+    /// Directories, whose times change with everything that is made in them.
+    dirs: Vec<Job>,
 }
 
 impl<'a> Pull<'a> {
-    pub(crate) fn new(fs: &'a dyn FileSystem, force: bool, progress: &'a Progress) -> Pull<'a> {
-        Pull { fs, force, progress, links: HashMap::new(), lost: Vec::new() }
+    pub(crate) fn new(fs: &'a Shared, force: bool, progress: &'a Progress) -> Pull<'a> {
+        Pull { fs, force, progress, lost: Mutex::default(), failed: Mutex::default() }
     }
 
     /// Copies `start`, and all below it, to `target`. What is returned could not be kept on this host.
-    pub(crate) fn run(mut self, path: &[u8], start: Attr, target: &Path) -> Outcome<Vec<String>> {
+    pub(crate) fn run(self, path: &[u8], start: Attr, target: &Path) -> Outcome<Vec<String>> {
+        let (sender, receiver) = sync_channel(QUEUE);
+        let receiver = Mutex::new(receiver);
+        let workers = thread::available_parallelism().map_or(1, |count| count.get().min(WORKERS));
+        let later = thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| self.work(&receiver));
+            }
+            self.hand_out(path, start, target, sender)
+        });
+        if let Some(failure) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(failure);
+        }
+        let later = later?;
+        for (first, target) in &later.links {
+            // The first name may have been left out.
+            if fs::symlink_metadata(first).is_ok() {
+                fs::hard_link(first, target).map_err(|error| Failure::host(target, &error))?;
+            }
+        }
+        for dir in later.dirs.iter().rev() {
+            self.finish(&dir.place, &dir.target)?;
+        }
+        let mut lost = self.lost.into_inner().unwrap_or_else(PoisonError::into_inner);
+        lost.sort();
+        Ok(lost)
+    }
+
+    /// Walks the tree; ends early once a thread has failed.
+    fn hand_out(&self, path: &[u8], start: Attr, target: &Path, sender: SyncSender<Job>) -> Outcome<Later> {
         let mut here = target.to_path_buf();
+        let mut later = Later::default();
         walk(self.fs, path, start, &mut |step, place| match step {
             Step::Enter => {
                 if place.depth > 0 {
                     check_name(&place.name).map_err(|error| Failure::inside(&place.path, &error))?;
                     here.push(OsStr::from_bytes(&place.name));
                 }
-                self.make(place, &here)?;
+                self.begin(place, &here, &mut later, &sender)?;
                 if place.attr.kind != FileKind::Dir && place.depth > 0 {
                     here.pop();
                 }
                 Ok(())
             }
             Step::Leave => {
-                self.finish(place, &here)?;
                 here.pop();
                 Ok(())
             }
         })?;
-        Ok(self.lost)
+        drop(sender);
+        Ok(later)
     }
 
-    fn make(&mut self, place: &Place, target: &Path) -> Outcome {
-        let attr = &place.attr;
-        if attr.kind == FileKind::Dir {
-            return make_dir(target);
+    fn begin(&self, place: &Place, target: &Path, later: &mut Later, sender: &SyncSender<Job>) -> Outcome {
+        let job = Job { place: place.clone(), target: target.into() };
+        if place.attr.kind == FileKind::Dir {
+            make_dir(target)?;
+            later.dirs.push(job);
+            return Ok(());
         }
         self.make_room(target)?;
-        if let Some(first) = self.links.get(&attr.ino) {
-            return fs::hard_link(first, target).map_err(|error| Failure::host(target, &error));
+        if let Some(first) = later.first.get(&place.attr.ino) {
+            later.links.push((first.clone(), target.into()));
+            return Ok(());
         }
-        match attr.kind {
-            FileKind::File => self.copy_content(place, target)?,
+        if place.attr.nlink > 1 {
+            later.first.insert(place.attr.ino, target.into());
+        }
+        let ended = || Failure::new("the copy has failed");
+        // A failure of a thread is the one that counts.
+        if self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            return Err(ended());
+        }
+        sender.send(job).map_err(|_| ended())
+    }
+
+    /// Takes one job after the other, until there are no more or one has failed.
+    fn work(&self, jobs: &Mutex<Receiver<Job>>) {
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(job) = job else { return };
+            if self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                continue;
+            }
+            if let Err(failure) = self.copy(&job, &mut buffer) {
+                self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+            }
+        }
+    }
+
+    fn copy(&self, job: &Job, buffer: &mut [u8]) -> Outcome {
+        let (place, target) = (&job.place, &job.target);
+        match place.attr.kind {
+            FileKind::File => self.copy_content(place, target, buffer)?,
             FileKind::Symlink => {
                 let link =
-                    self.fs.readlink(attr.ino).map_err(|error| Failure::inside(&place.path, &error))?;
+                    self.fs.readlink(place.attr.ino).map_err(|error| Failure::inside(&place.path, &error))?;
                 symlink(OsStr::from_bytes(&link), target).map_err(|error| Failure::host(target, &error))?;
             }
             _ => {
@@ -87,18 +176,19 @@ impl<'a> Pull<'a> {
                 }
             }
         }
-        if attr.nlink > 1 {
-            self.links.insert(attr.ino, target.into());
-        }
         self.finish(place, target)
     }
 
+    fn lose(&self, what: String) {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+    }
+
     /// A device node, pipe or socket; false if this user may not make one.
-    fn make_node(&mut self, place: &Place, target: &Path) -> Outcome<bool> {
+    fn make_node(&self, place: &Place, target: &Path) -> Outcome<bool> {
         match host::make_node(target, &place.attr) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                self.lost.push(format!(
+                self.lose(format!(
                     "{}: a {}, which only root can make; left out",
                     text::name(&place.path),
                     text::kind(place.attr.kind)
@@ -126,14 +216,14 @@ impl<'a> Pull<'a> {
     }
 
     /// Attributes last: making and filling a file changes them.
-    fn finish(&mut self, place: &Place, target: &Path) -> Outcome {
+    fn finish(&self, place: &Place, target: &Path) -> Outcome {
         let inside = |error| Failure::inside(&place.path, &error);
         for name in self.fs.list_xattr(place.attr.ino).map_err(inside)? {
             let value = self.fs.xattr(place.attr.ino, &name).map_err(inside)?;
             let kept =
                 host::set_xattr(target, &name, &value).map_err(|error| Failure::host(target, &error))?;
             if !kept {
-                self.lost.push(format!(
+                self.lose(format!(
                     "{}: attribute {} cannot be set here; left out",
                     text::name(&place.path),
                     text::name(&name)
@@ -143,18 +233,21 @@ impl<'a> Pull<'a> {
         host::set_attributes(target, &place.attr).map_err(|error| Failure::host(target, &error))
     }
 
-    fn copy_content(&self, place: &Place, target: &Path) -> Outcome {
+    fn copy_content(&self, place: &Place, target: &Path, buffer: &mut [u8]) -> Outcome {
         let failed = |error: &io::Error| Failure::host(target, error);
         let file =
             OpenOptions::new().write(true).create_new(true).open(target).map_err(|error| failed(&error))?;
         let mut at = 0;
-        let mut buffer = vec![0; CHUNK];
         while let Some((start, end)) = self.next_data(place, at)? {
             self.progress.advance(start - at);
-            at = self.copy_range(place, &file, target, (start, end), &mut buffer)?;
+            at = self.copy_range(place, &file, target, (start, end), buffer)?;
         }
         self.progress.advance(place.attr.size.saturating_sub(at));
-        file.set_len(place.attr.size).map_err(|error| failed(&error))
+        if at == place.attr.size {
+            Ok(())
+        } else {
+            file.set_len(place.attr.size).map_err(|error| failed(&error))
+        }
     }
 
     fn copy_range(

@@ -1,12 +1,14 @@
 //! `pumice fsck`: checks a volume. Exit codes are the bits of fsck(8).
 
+mod f2fs;
+
 use serde_json::json;
 
 use crate::{
     args::Reader,
     context::Context,
     failure::{Failure, Outcome},
-    image::{Access, open_chip},
+    image::{Access, holds_f2fs, open_chip},
     output::{self, Output},
     progress::Progress,
     text,
@@ -52,6 +54,21 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome<u8> {
+        let code = if holds_f2fs(&self.image.image) {
+            f2fs::run(&self.image.image, self.reader.json)?
+        } else {
+            self.check_nandfs(context)?
+        };
+        if code != 0 && (self.preen || self.yes) {
+            let path = self.image.image.display();
+            crate::complain(&format!(
+                "{path}: the problems are left as they are; copy what can be read with `pumice get`"
+            ));
+        }
+        Ok(code)
+    }
+
+    fn check_nandfs(&self, context: &Context) -> Outcome<u8> {
         let path = self.image.image.display();
         let mut chip = open_chip(&self.image.image, Access::Read, context)?;
         let failed = |error: pumice_vfs::FsError| Failure::new(format!("{path}: {error}"));
@@ -70,16 +87,7 @@ impl Args {
         }
         let printed = if self.reader.json { self.print_json(&report) } else { self.print(&report) };
         printed?;
-        let count = report.findings.len();
-        if count == 0 {
-            return Ok(0);
-        }
-        if self.preen || self.yes {
-            crate::complain(&format!(
-                "{path}: {count} problems are left as they are; copy what can be read with `pumice get`"
-            ));
-        }
-        Ok(UNCORRECTED)
+        Ok(if report.findings.is_empty() { 0 } else { UNCORRECTED })
     }
 
     fn print(&self, report: &pumice_nandfs::CheckReport) -> Outcome {

@@ -52,7 +52,9 @@ impl Args {
                 return self.say(fs, found, &target);
             }
             let progress = Progress::bytes("get");
-            progress.set_total(measure(fs, &self.path, found)?);
+            if progress.is_shown() {
+                progress.set_total(measure(fs, &self.path, found)?);
+            }
             let lost = Pull::new(fs, self.force, &progress).run(self.path.as_bytes(), found, &target)?;
             drop(progress);
             warn_of(&lost);

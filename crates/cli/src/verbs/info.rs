@@ -1,13 +1,17 @@
 //! `pumice info`: what a volume tells about itself.
 
-use serde_json::json;
+use pumice_f2fs::{Error, F2fs, layout::CpFlags};
+use pumice_media::Nand;
+use pumice_nandfs::Info;
+use pumice_vfs::{FileSystem, SpaceInfo};
+use serde_json::{Map, Value, json};
 
 use crate::{
     args::Reader,
     context::Context,
-    document,
-    failure::Outcome,
-    image::{Access, Volume, open_chip},
+    document, f2fs,
+    failure::{Failure, Outcome},
+    image::{Access, Volume, about, open_chip},
     output, text,
     verbs::Image,
 };
@@ -23,13 +27,46 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        use pumice_media::Nand;
+        let volume = Volume::open(&self.image.image, Access::Read, context)?;
+        match &volume {
+            Volume::Nand { fs, path } => {
+                let info = fs.info().map_err(|error| about(path, &error))?;
+                let space = fs.space()?;
+                volume.close()?;
+                self.nandfs(&info, &space, context)
+            }
+            Volume::F2fs { fs, path } => {
+                let failed = |error: Error| Failure::new(format!("{}: {error}", path.display()));
+                self.f2fs(fs).map_err(failed)?
+            }
+            Volume::Disk { path, .. } => {
+                Err(Failure::new(format!("{}: a logical disk; see `pumice ftl info`", path.display())))
+            }
+        }
+    }
+
+    fn f2fs(&self, fs: &F2fs) -> Result<Outcome, Error> {
+        let (sb, space) = (f2fs::super_block(fs.volume()), fs.usage());
+        let mut map = Map::new();
+        map.insert("file_system".into(), "f2fs".into());
+        if let Value::Object(sb) = sb {
+            map.extend(sb);
+        }
+        map.insert("clean".into(), fs.volume().checkpoint().flags().has(CpFlags::UMOUNT).into());
+        let recovered = fs.recovery();
+        map.insert("recovered_inodes".into(), recovered.inodes.into());
+        map.insert("recovered_names".into(), recovered.names.into());
+        map.insert("total_bytes".into(), space.total_bytes.into());
+        map.insert("free_bytes".into(), space.free_bytes.into());
+        map.insert("checkpoint".into(), f2fs::checkpoint(fs.volume())?);
+        let value = Value::Object(map);
+        Ok(if self.reader.json { output::document("info", value) } else { output::lines(text::tree(&value)) })
+    }
+
+    fn nandfs(&self, info: &Info, space: &SpaceInfo, context: &Context) -> Outcome {
         let chip = open_chip(&self.image.image, Access::Read, context)?;
         let (geometry, timing) = (chip.geometry(), chip.timing());
         drop(chip);
-        let volume = Volume::open(&self.image.image, Access::Read, context)?;
-        let (info, space) = (volume.info()?, volume.fs().space()?);
-        volume.close()?;
         let uuid = uuid::Uuid::from_bytes(info.uuid).to_string();
         if self.reader.json {
             return output::document(

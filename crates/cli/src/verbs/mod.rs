@@ -3,11 +3,16 @@
 pub(crate) mod cat;
 pub(crate) mod chips;
 pub(crate) mod df;
+pub(crate) mod dump;
+pub(crate) mod find;
 pub(crate) mod fsck;
+pub(crate) mod ftl;
 pub(crate) mod get;
 pub(crate) mod info;
+pub(crate) mod lab;
 pub(crate) mod ln;
 pub(crate) mod ls;
+pub(crate) mod map;
 pub(crate) mod mkdir;
 pub(crate) mod mkfs;
 pub(crate) mod mount;
@@ -15,15 +20,18 @@ pub(crate) mod mv;
 pub(crate) mod nand;
 pub(crate) mod put;
 pub(crate) mod rm;
+pub(crate) mod sim;
 pub(crate) mod stat;
+pub(crate) mod tar;
 pub(crate) mod tree;
+pub(crate) mod whois;
 
 use std::path::PathBuf;
 
 /// The image every verb works on.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Image {
-    /// A chip container or /dev/mtdN
+    /// A chip container, /dev/mtdN, or an F2FS image or disk
     #[arg(value_name = "IMAGE")]
     pub(crate) image: PathBuf,
 }

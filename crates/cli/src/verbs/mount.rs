@@ -28,8 +28,7 @@ pub(crate) const HELPER_USAGE: u8 = 1;
 /// What mount(8) calls a mount that failed.
 const HELPER_FAILED: u8 = 32;
 
-const OPTIONS_HELP: &str =
-    "Options, separated by commas: ro, rw, allow_other, cache=SIZE, fsname=NAME, suid, dev, noexec, ...";
+const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, allow_other, norecovery, cache=SIZE, fsname=NAME, suid, dev, noexec, ...";
 
 /// Mount an image on a directory
 ///
@@ -38,7 +37,7 @@ const OPTIONS_HELP: &str =
 #[derive(clap::Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Args {
-    /// A chip container or /dev/mtdN
+    /// A chip container, /dev/mtdN, or an F2FS image or disk (read only)
     image: PathBuf,
     /// The directory to mount on
     dir: PathBuf,
@@ -79,17 +78,27 @@ pub(crate) fn from_helper(rest: &[OsString]) -> Vec<OsString> {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        let (options, cache_bytes) = self.options(context.cache_bytes)?;
+        self.run_as(&["mount"], context, Volume::open)
+    }
+
+    /// The same for what `verb` opens with `open`.
+    pub(crate) fn run_as(
+        &self,
+        verb: &[&str],
+        context: &Context,
+        open: impl FnOnce(&Path, Access, &Context) -> Outcome<Volume>,
+    ) -> Outcome {
+        let (mut options, context) = self.options(context)?;
         if !self.dir.is_dir() {
             let why = if self.dir.exists() { "not a directory" } else { "no such directory" };
             return Err(Failure::new(format!("cannot mount on {}: {why}", self.dir.display())));
         }
         if self.daemon && !self.dry_run {
-            return self.start(cache_bytes);
+            return self.start(verb, &context);
         }
         let access = if options.read_only { Access::Read } else { Access::Write };
-        let context = Context { cache_bytes, meter: context.meter.clone() };
-        let volume = Volume::open(&self.image, access, &context)?;
+        let volume = open(&self.image, access, &context)?;
+        options.read_only |= volume.is_read_only();
         let served = if self.dry_run { Ok(()) } else { self.serve(&volume, &options) };
         let closed = volume.close();
         served.and(closed)
@@ -104,19 +113,22 @@ impl Args {
         }
     }
 
-    fn options(&self, mut cache_bytes: usize) -> Outcome<(MountOptions, usize)> {
+    fn options(&self, context: &Context) -> Outcome<(MountOptions, Context)> {
+        let mut context = context.clone();
         let source = std::path::absolute(&self.image).unwrap_or_else(|_| self.image.clone());
         let mut options = MountOptions::default();
         options.source = source.to_string_lossy().into_owned();
         for word in &self.options {
             if let Some(size) = word.strip_prefix("cache=") {
                 let bytes = crate::args::cache_size(size).map_err(Failure::usage)?;
-                cache_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+                context.cache_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            } else if word == "norecovery" {
+                context.recover = false;
             } else {
                 options.apply(word).map_err(|error| Failure::usage(error.to_string()))?;
             }
         }
-        Ok((options, cache_bytes))
+        Ok((options, context))
     }
 
     fn serve(&self, volume: &Volume, options: &MountOptions) -> Outcome {
@@ -132,11 +144,18 @@ impl Args {
     }
 
     /// Starts this program again in the background and waits until it has mounted or failed.
-    fn start(&self, cache_bytes: usize) -> Outcome {
+    fn start(&self, verb: &[&str], context: &Context) -> Outcome {
         let program =
             std::env::current_exe().map_err(|error| Failure::host(Path::new("/proc/self/exe"), &error))?;
         let mut command = Command::new(&program);
-        command.arg0("pumice").arg(format!("--cache={cache_bytes}")).args(["mount", "--background"]);
+        command.arg0("pumice").arg(format!("--cache={}", context.cache_bytes));
+        for path in &context.key_files {
+            command.arg("--key-file").arg(absolute(path)?);
+        }
+        if !context.recover {
+            command.arg("--no-recovery");
+        }
+        command.args(verb).arg("--background");
         if !self.options.is_empty() {
             command.arg("-o").arg(self.options.join(","));
         }

@@ -5,7 +5,7 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
-use pumice_vfs::{Attr, FileKind, FileSystem};
+use pumice_vfs::{Attr, FileKind};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     context::Context,
     document,
     failure::{Failure, Outcome},
-    image::{Access, with_volume},
+    image::{Access, Volume},
     output::{self, Output},
     path, text,
     verbs::Image,
@@ -36,13 +36,17 @@ struct Found {
     attr: Attr,
     target: Option<Vec<u8>>,
     xattrs: Vec<(Vec<u8>, Vec<u8>)>,
+    /// What only this file system has.
+    own: Map<String, Value>,
 }
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        let found: Vec<Found> = with_volume(&self.image.image, Access::Read, context, |fs| {
-            self.paths.iter().map(|path| look(fs, path)).collect()
-        })?;
+        let volume = Volume::open(&self.image.image, Access::Read, context)?;
+        let found: Outcome<Vec<Found>> = self.paths.iter().map(|path| look(&volume, path)).collect();
+        let closed = volume.close();
+        let found = found?;
+        closed?;
         if self.reader.json {
             let files: Vec<Value> = found.iter().map(Found::json).collect();
             return output::document("stat", json!({ "files": files }));
@@ -53,7 +57,8 @@ impl Args {
     }
 }
 
-fn look(fs: &dyn FileSystem, path: &OsStr) -> Outcome<Found> {
+fn look(volume: &Volume, path: &OsStr) -> Outcome<Found> {
+    let fs = volume.fs();
     let attr = path::find(fs, path)?;
     let inside = |error| Failure::inside(path.as_bytes(), &error);
     let target =
@@ -63,7 +68,8 @@ fn look(fs: &dyn FileSystem, path: &OsStr) -> Outcome<Found> {
         let value = fs.xattr(attr.ino, &name).map_err(inside)?;
         xattrs.push((name, value));
     }
-    Ok(Found { path: path.as_bytes().to_vec(), attr, target, xattrs })
+    let own = volume.own_attributes(attr.ino).map_err(inside)?;
+    Ok(Found { path: path.as_bytes().to_vec(), attr, target, xattrs, own })
 }
 
 impl Found {
@@ -99,6 +105,9 @@ impl Found {
         ] {
             output.line(format!("{label}: {}", text::time(time)))?;
         }
+        for (key, value) in &self.own {
+            output.line(format!("{:>8}: {}", key.replace('_', " "), text::leaf(value)))?;
+        }
         for (name, value) in &self.xattrs {
             output.line(format!("   xattr: {} = {}", text::name(name), text::name(value)))?;
         }
@@ -113,6 +122,7 @@ impl Found {
         if let Some(target) = &self.target {
             document::put_bytes(&mut map, "target", target);
         }
+        map.extend(self.own.clone());
         let mut xattrs = Vec::new();
         for (name, value) in &self.xattrs {
             let mut map = Map::new();

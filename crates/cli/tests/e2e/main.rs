@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod acl;
+mod disk;
 mod fsx;
 mod mounting;
 mod ordinary_user;

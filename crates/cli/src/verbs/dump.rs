@@ -1,0 +1,91 @@
+//! `pumice dump`: raw structures.
+
+use std::ffi::OsString;
+
+use serde_json::Value;
+
+use crate::{
+    args::Reader,
+    context::Context,
+    f2fs,
+    failure::{Failure, Outcome},
+    image::only_f2fs,
+    output, path, text,
+    verbs::Image,
+};
+
+/// Show a structure as it stands on the medium (F2FS)
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    image: Image,
+    #[command(subcommand)]
+    what: What,
+    #[command(flatten)]
+    reader: Reader,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum What {
+    /// The super block
+    Sb,
+    /// The checkpoint, with its log heads
+    Cp,
+    /// Entries of the node address table
+    Nat {
+        /// The first node
+        first: u32,
+        /// How many
+        #[arg(default_value_t = 1)]
+        count: u32,
+    },
+    /// Entries of the segment information table
+    Sit {
+        /// The first segment
+        first: u32,
+        /// How many
+        #[arg(default_value_t = 1)]
+        count: u32,
+    },
+    /// The summary of a segment
+    Ssa {
+        /// The segment
+        segment: u32,
+    },
+    /// A node: an inode, or a block of addresses, node numbers or attributes
+    Node {
+        /// Its number
+        node: u32,
+    },
+    /// The entries of a directory, slot by slot
+    Dentry {
+        /// The directory
+        path: OsString,
+    },
+}
+
+impl Args {
+    pub(crate) fn run(&self, context: &Context) -> Outcome {
+        let fs = only_f2fs(&self.image.image, context)?;
+        let volume = fs.volume();
+        let value = match &self.what {
+            What::Sb => Ok(f2fs::super_block(volume)),
+            What::Cp => f2fs::checkpoint(volume),
+            What::Nat { first, count } => f2fs::nat(volume, *first, *count),
+            What::Sit { first, count } => f2fs::sit(volume, *first, *count),
+            What::Ssa { segment } => f2fs::ssa(volume, *segment),
+            What::Node { node } => f2fs::node(volume, *node),
+            What::Dentry { path } => {
+                let found = path::find_target(&fs, path)?;
+                f2fs::dentries(&fs, found.ino)
+            }
+        };
+        let failed =
+            |error: pumice_f2fs::Error| Failure::new(format!("{}: {error}", self.image.image.display()));
+        self.print(value.map_err(failed)?)
+    }
+
+    fn print(&self, value: Value) -> Outcome {
+        if self.reader.json { output::document("dump", value) } else { output::lines(text::tree(&value)) }
+    }
+}

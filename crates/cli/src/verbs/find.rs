@@ -1,0 +1,153 @@
+//! `pumice find`: names in a tree.
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+};
+
+use pumice_vfs::FileKind;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    args::Reader,
+    context::Context,
+    document,
+    failure::Outcome,
+    image::{Access, with_volume},
+    output::{self, Output},
+    path, text,
+    tree::walk::{Place, Step, walk},
+    verbs::Image,
+};
+
+/// Find files below a directory of an image by name and kind
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    image: Image,
+    /// Where to begin
+    #[arg(default_value = "/")]
+    path: OsString,
+    /// Names that match a pattern: `*` for any letters, `?` for one
+    #[arg(long, value_name = "PATTERN")]
+    name: Option<OsString>,
+    /// Things of one kind only
+    #[arg(long = "type", value_name = "KIND")]
+    kind: Option<Kind>,
+    #[command(flatten)]
+    reader: Reader,
+}
+
+/// The letters of find(1).
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+enum Kind {
+    #[value(name = "f")]
+    File,
+    #[value(name = "d")]
+    Dir,
+    #[value(name = "l")]
+    Link,
+    #[value(name = "p")]
+    Fifo,
+    #[value(name = "s")]
+    Socket,
+    #[value(name = "c")]
+    CharDevice,
+    #[value(name = "b")]
+    BlockDevice,
+}
+
+impl Kind {
+    fn is(self, kind: FileKind) -> bool {
+        kind == match self {
+            Kind::File => FileKind::File,
+            Kind::Dir => FileKind::Dir,
+            Kind::Link => FileKind::Symlink,
+            Kind::Fifo => FileKind::Fifo,
+            Kind::Socket => FileKind::Socket,
+            Kind::CharDevice => FileKind::CharDevice,
+            Kind::BlockDevice => FileKind::BlockDevice,
+        }
+    }
+}
+
+impl Args {
+    pub(crate) fn run(&self, context: &Context) -> Outcome {
+        with_volume(&self.image.image, Access::Read, context, |fs| {
+            let start = path::find_target(fs, &self.path)?;
+            let mut found = Vec::new();
+            let mut output = Output::new();
+            walk(fs, self.path.as_bytes(), start, &mut |step, place| {
+                if !matches!(step, Step::Enter) || !self.matches(place) {
+                    return Ok(());
+                }
+                if self.reader.json {
+                    found.push(entry(place));
+                    return Ok(());
+                }
+                output.line(text::name(&place.path))
+            })?;
+            output.finish()?;
+            if self.reader.json { output::document("find", json!({ "entries": found })) } else { Ok(()) }
+        })
+    }
+
+    fn matches(&self, place: &Place) -> bool {
+        let name = self.name.as_deref().map(OsStr::as_bytes);
+        name.is_none_or(|pattern| glob(pattern, &place.name))
+            && self.kind.is_none_or(|kind| kind.is(place.attr.kind))
+    }
+}
+
+fn entry(place: &Place) -> Value {
+    let mut map = Map::new();
+    document::put_bytes(&mut map, "path", &place.path);
+    map.extend(document::attr(&place.attr));
+    Value::Object(map)
+}
+
+/// Whether a name matches a pattern with `*` and `?`. Goes back to the last `*` only, so it takes no longer than
+/// the product of both lengths.
+fn glob(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut back: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                back = Some((p, n));
+                p += 1;
+            }
+            Some(letter) if *letter == b'?' || Some(letter) == name.get(n) => (p, n) = (p + 1, n + 1),
+            _ => match &mut back {
+                Some((star, from)) => {
+                    *from += 1;
+                    (p, n) = (*star + 1, *from);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.get(p..).is_none_or(|rest| rest.iter().all(|letter| *letter == b'*'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::glob;
+
+    #[test]
+    fn patterns_match_as_in_a_shell() {
+        for (pattern, name, wanted) in [
+            ("*.rs", "lib.rs", true),
+            ("*.rs", "lib.rsx", false),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("*a*b*", "xxaxxbxx", true),
+            ("*a*b*", "xxbxxaxx", false),
+            ("", "", true),
+            ("*", "", true),
+            ("", "a", false),
+        ] {
+            assert_eq!(glob(pattern.as_bytes(), name.as_bytes()), wanted, "{pattern} on {name}");
+        }
+    }
+}

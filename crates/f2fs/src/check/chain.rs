@@ -1,0 +1,58 @@
+//! The nodes that fsync wrote since the checkpoint: a chain from the warm node log on, which the next mount rolls
+//! forward.
+
+use std::collections::HashSet;
+
+use super::{
+    codes::Code,
+    findings::{Findings, Object},
+};
+use crate::{
+    layout::{BlockAddr, Features, NodeFooter},
+    volume::Volume,
+};
+
+/// The log that fsync writes to.
+const WARM_NODES: usize = 4;
+
+/// Follows the chain; gives the number of nodes in it that fsync marked.
+pub(super) fn check(volume: &Volume, findings: &mut Findings) -> u64 {
+    if volume.features().has(Features::RO) {
+        return 0;
+    }
+    let Some(head) = volume.log_heads().get(WARM_NODES) else { return 0 };
+    let start = volume.segment_start(head.segno);
+    let mut here = BlockAddr(start.0.saturating_add(head.offset.into()));
+    let mut seen = HashSet::new();
+    let mut marked = 0;
+    while volume.is_main(here) {
+        // A block that cannot be read ends the chain, as one that was never written does.
+        let Ok(block) = volume.block(here) else { break };
+        let Some(footer) = NodeFooter::of(&block) else { break };
+        if footer.cp_version != volume.checkpoint().footer_version() {
+            break;
+        }
+        if !seen.insert(here) {
+            findings
+                .add(Code::RollForwardChain, Object::Block(here), || "the chain comes back to it".to_owned());
+            break;
+        }
+        if let Some(wrong) = problem(volume, here, &footer) {
+            findings.add(Code::RollForwardChain, Object::Block(here), || wrong);
+        }
+        marked += u64::from(footer.is_fsync);
+        here = footer.next;
+    }
+    marked
+}
+
+fn problem(volume: &Volume, here: BlockAddr, footer: &NodeFooter) -> Option<String> {
+    let limit = volume.super_block().nid_limit();
+    if footer.nid.is_null() || footer.nid.0 >= limit || footer.ino.is_null() || footer.ino.0 >= limit {
+        return Some(format!("it is node {} of inode {}, which cannot be", footer.nid, footer.ino));
+    }
+    if volume.is_valid(here).is_ok_and(|valid| valid) {
+        return Some("the SIT has it as valid, though it was written since the checkpoint".to_owned());
+    }
+    None
+}

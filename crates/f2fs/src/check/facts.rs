@@ -1,0 +1,130 @@
+//! What is known of each inode once its own node was read, and what is counted of it afterwards.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use pumice_vfs::FileKind;
+
+use crate::layout::{Advise, Extent, InlineFlags, Inode, InodeFlags, Nid};
+
+/// What other nodes and names are checked against.
+pub(super) struct Facts {
+    pub(super) ino: Nid,
+    pub(super) kind: FileKind,
+    pub(super) links: u32,
+    pub(super) blocks: u64,
+    pub(super) size: u64,
+    pub(super) parent: Nid,
+    pub(super) dir_level: u8,
+    /// Levels of a directory's hash table.
+    pub(super) depth: u32,
+    pub(super) own_addrs: u32,
+    pub(super) node_addrs: u32,
+    pub(super) cluster: Option<u32>,
+    pub(super) saved: u64,
+    advise: Advise,
+    inline: InlineFlags,
+    flags: InodeFlags,
+    pub(super) extent: Option<Extent>,
+    pub(super) owners: [u32; 3],
+    pub(super) tally: Tally,
+}
+
+/// What is counted by several threads.
+#[derive(Default)]
+pub(super) struct Tally {
+    /// Blocks, nodes among them.
+    pub(super) blocks: AtomicU64,
+    /// Blocks that compression saves.
+    pub(super) saved: AtomicU64,
+    /// Blocks of the extent that stand where it says.
+    pub(super) in_extent: AtomicU64,
+    /// `.` and `..`.
+    pub(super) dots: AtomicU32,
+}
+
+/// `INLINE_DOTS`: an old repair left `.` and `..` out.
+const WITHOUT_DOTS: InlineFlags = InlineFlags(0x10);
+
+impl Facts {
+    pub(super) fn new(inode: &Inode) -> Facts {
+        // Of a compressed file the extent counts blocks of the file, not of the disk.
+        let plain = inode.cluster_blocks().is_none() && !inode.flags.has(InodeFlags::DEVICE_ALIAS);
+        let extent =
+            (inode.extent.blocks > 0 && plain && inode.kind == FileKind::File).then_some(inode.extent);
+        Facts {
+            ino: inode.ino,
+            kind: inode.kind,
+            links: inode.links,
+            blocks: inode.blocks,
+            size: inode.size,
+            parent: inode.parent,
+            dir_level: inode.dir_level,
+            depth: inode.depth,
+            own_addrs: inode.own_addrs(),
+            node_addrs: inode.node_addrs(),
+            cluster: inode.cluster_blocks(),
+            saved: inode.compression().map_or(0, |extra| extra.saved_blocks),
+            advise: inode.advise,
+            inline: inode.inline,
+            flags: inode.flags,
+            extent,
+            owners: [inode.uid, inode.gid, inode.extra.map_or(0, |extra| extra.project)],
+            tally: Tally::default(),
+        }
+    }
+
+    pub(super) fn is_directory(&self) -> bool {
+        self.kind == FileKind::Dir
+    }
+
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.advise.has(Advise::ENCRYPT)
+    }
+
+    pub(super) fn is_casefolded(&self) -> bool {
+        self.flags.has(InodeFlags::CASEFOLD)
+    }
+
+    /// The blocks that compression saved were given back.
+    pub(super) fn is_released(&self) -> bool {
+        self.inline.has(InlineFlags::RELEASED)
+    }
+
+    /// `.` and `..` need not be there.
+    pub(super) fn is_without_dots(&self) -> bool {
+        self.inline.has(WITHOUT_DOTS)
+    }
+
+    pub(super) fn count_blocks(&self, blocks: u64) {
+        self.tally.blocks.fetch_add(blocks, Ordering::Relaxed);
+    }
+
+    pub(super) fn counted_blocks(&self) -> u64 {
+        self.tally.blocks.load(Ordering::Relaxed)
+    }
+}
+
+/// All inodes, in the order of their numbers.
+#[derive(Default)]
+pub(super) struct Inodes {
+    list: Vec<Facts>,
+}
+
+impl Inodes {
+    pub(super) fn new(mut list: Vec<Facts>) -> Inodes {
+        list.sort_unstable_by_key(|facts| facts.ino);
+        Inodes { list }
+    }
+
+    pub(super) fn all(&self) -> &[Facts] {
+        &self.list
+    }
+
+    pub(super) fn place(&self, ino: Nid) -> Option<usize> {
+        self.list.binary_search_by_key(&ino, |facts| facts.ino).ok()
+    }
+
+    pub(super) fn find(&self, ino: Nid) -> Option<&Facts> {
+        self.list.get(self.place(ino)?)
+    }
+}

@@ -1,0 +1,40 @@
+//! What of files is looked at beyond their addresses: headers of compressed clusters, and trees of fs-verity.
+
+use super::{
+    codes::Code,
+    facts::{Facts, Inodes},
+    findings::Object,
+    worker::{ClusterRef, Worker},
+};
+use crate::{compress, layout::Nid, volume::Volume};
+
+impl Worker<'_> {
+    /// The header of a compressed cluster: its length is that of the stored blocks.
+    pub(super) fn check_cluster(&mut self, cluster: &ClusterRef, block: &[u8], inodes: &Inodes) {
+        if inodes.find(cluster.ino).is_some_and(Facts::is_encrypted) {
+            return;
+        }
+        let width = block.len();
+        let clen = compress::claimed(block).map_or(0, |claimed| claimed as usize);
+        let needed = (clen + compress::HEADER_BYTES).div_ceil(width.max(1));
+        if clen == 0 || needed != cluster.stored as usize {
+            self.findings.add(Code::ClusterHeader, Object::Inode(cluster.ino), || {
+                format!(
+                    "the compressed cluster at block {} of the file claims {clen} bytes, and {} blocks are stored",
+                    cluster.index, cluster.stored
+                )
+            });
+        }
+    }
+}
+
+/// Reads the first block of a sealed file, which proves descriptor and tree down to it. `Some` is what is wrong.
+pub(super) fn check_sealed(volume: &Volume, ino: Nid) -> Option<String> {
+    let (inode, node) = volume.inode(ino).ok()?;
+    // Nothing encrypted can be verified without its key.
+    if inode.is_encrypted() {
+        return None;
+    }
+    let mut block = vec![0; volume.block_size().width()];
+    volume.read(&inode, &node, 0, &mut block).err().map(|error| error.to_string())
+}

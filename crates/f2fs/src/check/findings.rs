@@ -1,0 +1,125 @@
+//! The list of what is wrong, kept short however much that is.
+
+use std::{collections::BTreeMap, fmt};
+
+use super::codes::Code;
+use crate::layout::{BlockAddr, Nid, SegNo};
+
+/// Findings told in full for each code; further ones are only counted.
+const TOLD: usize = 200;
+
+/// What a finding is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Object {
+    /// A super block, counted from 1.
+    SuperBlock(u8),
+    /// A checkpoint pack, 1 or 2.
+    Checkpoint(u8),
+    /// A log: 0 to 2 hot, warm and cold data, 3 to 5 hot, warm and cold nodes.
+    Log(usize),
+    /// A segment of the main area.
+    Segment(SegNo),
+    /// A block.
+    Block(BlockAddr),
+    /// A node.
+    Node(Nid),
+    /// An inode.
+    Inode(Nid),
+    /// A slot of a directory: its inode, the block in it, the slot.
+    Entry {
+        /// The directory.
+        directory: Nid,
+        /// Block of the directory; 0 if its entries stand in the inode.
+        block: u64,
+        /// The slot.
+        slot: u32,
+    },
+    /// The quota of a user (0), group (1) or project (2).
+    Quota {
+        /// Which of the three.
+        kind: usize,
+        /// Whose.
+        id: u32,
+    },
+    /// Many of them.
+    Several,
+}
+
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LOGS: [&str; 6] = ["hot data", "warm data", "cold data", "hot node", "warm node", "cold node"];
+        const QUOTAS: [&str; 3] = ["user", "group", "project"];
+        match self {
+            Object::SuperBlock(number) => write!(f, "super block {number}"),
+            Object::Checkpoint(pack) => write!(f, "checkpoint pack {pack}"),
+            Object::Log(log) => write!(f, "{} log", LOGS.get(*log).copied().unwrap_or_default()),
+            Object::Segment(segno) => write!(f, "segment {segno}"),
+            Object::Block(addr) => write!(f, "block {addr}"),
+            Object::Node(nid) => write!(f, "node {nid}"),
+            Object::Inode(ino) => write!(f, "inode {ino}"),
+            Object::Entry { directory, block, slot } => {
+                write!(f, "slot {slot} of block {block} of directory {directory}")
+            }
+            Object::Quota { kind, id } => {
+                write!(f, "quota of {} {id}", QUOTAS.get(*kind).copied().unwrap_or_default())
+            }
+            Object::Several => f.write_str("volume"),
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// What kind.
+    pub code: Code,
+    /// Where.
+    pub object: Object,
+    /// What is there, and what should be.
+    pub detail: String,
+}
+
+/// What was found so far.
+#[derive(Default)]
+pub(super) struct Findings {
+    list: Vec<Finding>,
+    counts: BTreeMap<Code, usize>,
+}
+
+impl Findings {
+    pub(super) fn add(&mut self, code: Code, object: Object, detail: impl FnOnce() -> String) {
+        let count = self.counts.entry(code).or_default();
+        *count += 1;
+        if *count <= TOLD {
+            self.list.push(Finding { code, object, detail: detail() });
+        }
+    }
+
+    /// Takes over what another worker found.
+    pub(super) fn merge(&mut self, other: Findings) {
+        let untold: Vec<_> =
+            other.counts.iter().map(|(code, count)| (*code, count.saturating_sub(TOLD))).collect();
+        for finding in other.list {
+            let Finding { code, object, detail } = finding;
+            self.add(code, object, || detail);
+        }
+        for (code, count) in untold {
+            *self.counts.entry(code).or_default() += count;
+        }
+    }
+
+    /// The list in the order of codes and objects, so that it is the same whoever found what first, and the number
+    /// of all findings.
+    pub(super) fn into_list(mut self) -> (Vec<Finding>, usize) {
+        self.list.sort_by_cached_key(|finding| {
+            (finding.code, format!("{:?}", finding.object), finding.detail.clone())
+        });
+        for (code, count) in &self.counts {
+            if *count > TOLD {
+                let detail = format!("{} more of these", count - TOLD);
+                self.list.push(Finding { code: *code, object: Object::Several, detail });
+            }
+        }
+        (self.list, self.counts.values().sum())
+    }
+}

@@ -1,0 +1,214 @@
+//! Inodes: their own numbers and flags, their attributes, and what they hold inside.
+
+use pumice_vfs::FileKind;
+
+use super::{
+    addresses::Addresses,
+    codes::Code,
+    facts::Facts,
+    findings::Object,
+    leaves::Leaf,
+    nat::{NatRow, is_zero},
+    worker::Worker,
+};
+use crate::{
+    crc, crypt,
+    layout::{
+        Advise, DentryLayout, Features, InlineFlags, Inode, InodeFlags, NodeOffset, XattrList, XattrSpace,
+    },
+    verity,
+};
+
+/// The first word of a list of attributes.
+const XATTR_MAGIC: [u8; 4] = 0xf2f5_2011_u32.to_le_bytes();
+
+impl Worker<'_> {
+    /// An inode's own node.
+    pub(super) fn check_inode(&mut self, place: u32, row: &NatRow, block: &[u8]) {
+        let Some(footer) = self.check_footer(place, row, block) else { return };
+        if footer.offset != NodeOffset::INODE {
+            self.findings.add(Code::NodePlace, Object::Node(row.nid), || {
+                format!("it is an inode, and its footer has place {}", footer.offset.0)
+            });
+        }
+        let features = self.volume.features();
+        let inode = match Inode::from_block(row.nid, block, self.volume.block_size(), features) {
+            Ok(inode) => inode,
+            Err(error) => {
+                self.findings.add(Code::Inode, Object::Inode(row.nid), || error.to_string());
+                return;
+            }
+        };
+        self.check_checksum(&inode, block);
+        self.check_flags(&inode);
+        let facts = Facts::new(&inode);
+        facts.count_blocks(1);
+        self.note_references(inode.ino, inode.nids(block), inode.xattr_nid);
+        self.check_attributes(&inode, block);
+        self.check_content(&inode, &facts, row, block);
+        self.facts.push(facts);
+    }
+
+    fn check_checksum(&mut self, inode: &Inode, block: &[u8]) {
+        let has_one = self.volume.features().has(Features::INODE_CHECKSUM);
+        let Some(extra) = inode.extra.filter(|extra| has_one && extra.has_checksum()) else { return };
+        let sum = crc::inode_checksum(self.volume.inode_seed(), inode.ino.0, inode.generation, block);
+        if let Some(sum) = sum.filter(|sum| *sum != extra.checksum) {
+            self.findings.add(Code::InodeChecksum, Object::Inode(inode.ino), || {
+                format!("its checksum is {:#010x}, computed is {sum:#010x}", extra.checksum)
+            });
+        }
+    }
+
+    /// Flags need the feature of the volume that they belong to.
+    fn check_flags(&mut self, inode: &Inode) {
+        let flags = [
+            (inode.extra.is_some(), Features::EXTRA_ATTR, "extra_attr"),
+            (inode.advise.has(Advise::ENCRYPT), Features::ENCRYPT, "encrypt"),
+            (inode.is_verity(), Features::VERITY, "verity"),
+            (inode.is_casefolded(), Features::CASEFOLD, "casefold"),
+            (inode.compression().is_some(), Features::COMPRESSION, "compression"),
+            (inode.flags.has(InodeFlags::DEVICE_ALIAS), Features::DEVICE_ALIAS, "device_alias"),
+        ];
+        for (set, feature, name) in flags {
+            if set && !self.volume.features().has(feature) {
+                self.findings.add(Code::InodeFlags, Object::Inode(inode.ino), || {
+                    format!("it needs the feature {name}, which the volume does not have")
+                });
+            }
+        }
+    }
+
+    fn check_attributes(&mut self, inode: &Inode, block: &[u8]) {
+        let inline = block.get(inode.xattr_range()).unwrap_or_default();
+        if inode.xattr_nid.is_null() && is_zero(inline) {
+            return self.check_hidden(inode, &XattrList::default());
+        }
+        let mut more = None;
+        if !inode.xattr_nid.is_null() {
+            // A node that cannot be had is told where references are.
+            let Ok(node) = self.volume.node(inode.xattr_nid) else { return };
+            more = Some(node.block);
+        }
+        let more = more.as_ref().and_then(|block| block.get(..self.volume.block_size().node_bytes()));
+        let list = XattrList::new(inline, more.unwrap_or_default());
+        let broken = if list.as_bytes().starts_with(&XATTR_MAGIC) {
+            list.entries().find_map(Result::err)
+        } else if is_zero(list.as_bytes()) {
+            None
+        } else {
+            Some(0)
+        };
+        match broken {
+            Some(at) => self.findings.add(Code::Xattr, Object::Inode(inode.ino), || {
+                format!("its list of attributes makes no sense from byte {at} on")
+            }),
+            None => self.check_hidden(inode, &list),
+        }
+    }
+
+    /// The attributes that encryption and fs-verity need.
+    fn check_hidden(&mut self, inode: &Inode, list: &XattrList) {
+        let hidden = |space: XattrSpace, name: &[u8]| {
+            list.entries().filter_map(Result::ok).find(|entry| entry.space == space && entry.name == name)
+        };
+        if inode.is_encrypted() {
+            let context = hidden(XattrSpace::Encryption, crypt::XATTR_NAME);
+            // A cipher that is not known here may be known elsewhere.
+            let wrong = match context.map(|entry| crypt::Context::parse(entry.value)) {
+                Some(Ok(_) | Err(crypt::CryptError::Unsupported { .. })) => None,
+                Some(Err(error)) => Some(error.to_string()),
+                None => Some("it is encrypted and has no context".to_owned()),
+            };
+            if let Some(wrong) = wrong {
+                self.findings.add(Code::CryptContext, Object::Inode(inode.ino), || wrong);
+            }
+        }
+        if inode.is_verity() && self.volume.features().has(Features::VERITY) {
+            let location = hidden(XattrSpace::Verity, verity::XATTR_NAME);
+            let wrong = match location.map(|entry| verity::Location::parse(entry.value, inode.size)) {
+                Some(Ok(_)) => {
+                    self.left.sealed.push(inode.ino);
+                    return;
+                }
+                Some(Err(error)) => error.to_string(),
+                None => "it is sealed and has no descriptor".to_owned(),
+            };
+            self.findings.add(Code::Verity, Object::Inode(inode.ino), || wrong);
+        }
+    }
+
+    fn check_content(&mut self, inode: &Inode, facts: &Facts, row: &NatRow, block: &[u8]) {
+        if inode.has_inline_data() || inode.has_inline_dentry() {
+            return self.check_inline(inode, facts, block);
+        }
+        let width = self.volume.block_size().bytes_u64();
+        match inode.kind {
+            FileKind::Dir if !inode.size.is_multiple_of(width) => {
+                self.findings.add(Code::InodeSize, Object::Inode(inode.ino), || {
+                    format!("the directory has {} bytes, which are no whole blocks of {width}", inode.size)
+                });
+            }
+            FileKind::Symlink if inode.size == 0 => {
+                self.findings.add(Code::InodeSize, Object::Inode(inode.ino), || {
+                    "the symbolic link has no bytes".to_owned()
+                });
+            }
+            FileKind::File if inode.flags.has(InodeFlags::DEVICE_ALIAS) => {
+                return self.check_alias(inode, facts);
+            }
+            FileKind::Dir | FileKind::Symlink | FileKind::File => {}
+            // The words of devices are their numbers.
+            _ => return,
+        }
+        let at = inode.addrs_at();
+        let words = block.get(at..at + inode.own_addrs() as usize * 4).unwrap_or_default();
+        self.check_addresses(&Addresses { facts, row, first: 0, words });
+    }
+
+    /// A file that stands for a whole device has all blocks of its extent, and no addresses.
+    fn check_alias(&mut self, inode: &Inode, facts: &Facts) {
+        for inside in 0..inode.extent.blocks {
+            let Some(addr) = inode.extent.addr.plus(inside).filter(|addr| self.volume.is_main(*addr)) else {
+                self.findings.add(Code::DataAddress, Object::Inode(inode.ino), || {
+                    format!(
+                        "block {inside} of its extent from block {} on is not in the main area",
+                        inode.extent.addr
+                    )
+                });
+                return;
+            };
+            self.owners.aliased(addr, inode.ino, &mut self.findings);
+            facts.count_blocks(1);
+        }
+    }
+
+    fn check_inline(&mut self, inode: &Inode, facts: &Facts, block: &[u8]) {
+        let (data, dentry) = (inode.has_inline_data(), inode.has_inline_dentry());
+        let range = inode.inline_range();
+        let room = range.len() as u64;
+        let bytes = block.get(range).unwrap_or_default();
+        let first = block.get(inode.addrs_at()..inode.addrs_at() + 4).unwrap_or_default();
+        let is_dir = inode.kind == FileKind::Dir;
+        let wrong = if data && dentry {
+            Some("it has inline data and an inline directory at once")
+        } else if dentry != is_dir || (data && !matches!(inode.kind, FileKind::File | FileKind::Symlink)) {
+            Some("what it holds inside does not go with its kind")
+        } else if data && !is_zero(first) {
+            Some("it has inline data and a first address")
+        } else if data && inode.size > room {
+            Some("its inline data are larger than their room")
+        } else if data && !inode.inline.has(InlineFlags::DATA_EXIST) && !is_zero(bytes) {
+            Some("it has inline data, and the flag says that they are empty")
+        } else {
+            None
+        };
+        if let Some(wrong) = wrong {
+            self.findings.add(Code::InodeInline, Object::Inode(inode.ino), || wrong.to_owned());
+        }
+        if dentry && is_dir {
+            let layout = DentryLayout::for_bytes(bytes.len());
+            self.check_leaf(&Leaf { facts, index: None, bytes, layout });
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Quota files, which are hidden inodes that the super block names: what they say that users, groups and projects use is
+//! what these use.
+
+use std::collections::{BTreeMap, HashSet};
+
+use pumice_vfs::FileKind;
+use zerocopy::{
+    FromBytes, Immutable, KnownLayout, Unaligned,
+    little_endian::{U32, U64},
+};
+
+use super::{
+    codes::Code,
+    facts::Inodes,
+    findings::{Findings, Object},
+};
+use crate::{
+    layout::{CpFlags, Features, Inode, Nid},
+    volume::{Node, Volume},
+};
+
+/// Bytes of a block of a quota file.
+const BLOCK_BYTES: usize = 1024;
+/// Levels of its tree: a byte of the id for each.
+const LEVELS: u32 = 4;
+/// Bytes in front of the entries of a leaf.
+const LEAF_HEAD_BYTES: usize = 16;
+/// The first word of the files of users, groups and projects.
+const MAGICS: [u32; 3] = [0xd9c0_1f11, 0xd9c0_1927, 0xd9c0_3f14];
+/// The version that Linux writes.
+const VERSION: u32 = 1;
+
+/// An entry of a quota file (version 2, revision 1), raw: 72 bytes.
+#[derive(Clone, Copy, FromBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawEntry {
+    id: U32,
+    pad: U32,
+    inode_hard: U64,
+    inode_soft: U64,
+    inodes: U64,
+    bytes_hard: U64,
+    bytes_soft: U64,
+    bytes: U64,
+    bytes_time: U64,
+    inode_time: U64,
+}
+
+const _: () = assert!(size_of::<RawEntry>() == 72);
+
+/// Inodes and bytes.
+type Usage = BTreeMap<u32, (u64, u64)>;
+
+/// Compares the quota files of a volume that has some.
+pub(super) fn check(volume: &Volume, inodes: &Inodes, findings: &mut Findings) {
+    if !volume.features().has(Features::QUOTA_INO) {
+        return;
+    }
+    let flags = volume.checkpoint().flags();
+    // After a crash the next mount brings them up to date.
+    let exact = flags.has(CpFlags::UMOUNT) && !flags.has(CpFlags::QUOTA_NEED_FSCK);
+    for (kind, ino) in volume.super_block().quota_inodes().into_iter().enumerate() {
+        if ino.is_null() {
+            continue;
+        }
+        if let Some(stored) = read(volume, inodes, kind, ino, findings)
+            && exact
+        {
+            compare(kind, &stored, &counted(volume, inodes, kind), findings);
+        }
+    }
+}
+
+/// What a quota file says.
+fn read(volume: &Volume, inodes: &Inodes, kind: usize, ino: Nid, findings: &mut Findings) -> Option<Usage> {
+    let is_file = inodes.find(ino).is_some_and(|facts| facts.kind == FileKind::File);
+    let Some((inode, node)) = volume.inode(ino).ok().filter(|_| is_file) else {
+        findings.add(Code::QuotaInode, Object::Inode(ino), || {
+            "the super block names it for quota, and it is no file".to_owned()
+        });
+        return None;
+    };
+    let mut file = QuotaFile { volume, inode, node, seen: HashSet::new(), usage: Usage::new() };
+    match file.load(kind) {
+        Ok(()) => Some(file.usage),
+        Err(wrong) => {
+            findings.add(Code::QuotaFile, Object::Inode(ino), || wrong);
+            None
+        }
+    }
+}
+
+struct QuotaFile<'a> {
+    volume: &'a Volume,
+    inode: Inode,
+    node: Node,
+    seen: HashSet<u32>,
+    usage: Usage,
+}
+
+impl QuotaFile<'_> {
+    fn load(&mut self, kind: usize) -> Result<(), String> {
+        let head = self.block(0)?;
+        let (magic, version) = (word(&head, 0), word(&head, 1));
+        if MAGICS.get(kind) != Some(&magic) || version != VERSION {
+            return Err(format!("the quota file has magic {magic:#010x} and version {version}"));
+        }
+        self.descend(1, 0)
+    }
+
+    /// A block of the tree: below its last level stand leaves.
+    fn descend(&mut self, number: u32, level: u32) -> Result<(), String> {
+        if !self.seen.insert(number) {
+            // Ids that are close together share a leaf, but no other block.
+            return if level == LEVELS {
+                Ok(())
+            } else {
+                Err(format!("block {number} of the tree is in it twice"))
+            };
+        }
+        let block = self.block(number)?;
+        if level == LEVELS {
+            self.take_leaf(&block);
+            return Ok(());
+        }
+        for below in (0..BLOCK_BYTES / 4).map(|at| word(&block, at)).filter(|below| *below != 0) {
+            self.descend(below, level + 1)?;
+        }
+        Ok(())
+    }
+
+    fn take_leaf(&mut self, block: &[u8]) {
+        let entries = block.get(LEAF_HEAD_BYTES..).unwrap_or_default().chunks_exact(size_of::<RawEntry>());
+        for raw in entries.filter_map(|raw| RawEntry::read_from_bytes(raw).ok()) {
+            let usage = (raw.inodes.get(), raw.bytes.get());
+            if usage != (0, 0) {
+                self.usage.insert(raw.id.get(), usage);
+            }
+        }
+    }
+
+    fn block(&self, number: u32) -> Result<Vec<u8>, String> {
+        let mut block = vec![0; BLOCK_BYTES];
+        let at = u64::from(number) * BLOCK_BYTES as u64;
+        match self.volume.read(&self.inode, &self.node, at, &mut block) {
+            Ok(BLOCK_BYTES) => Ok(block),
+            Ok(_) => Err(format!("block {number} of the tree is beyond the end of the file")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+fn word(block: &[u8], at: usize) -> u32 {
+    block.get(at * 4..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+/// What users, groups or projects use: inodes, and blocks besides the inodes' own.
+fn counted(volume: &Volume, inodes: &Inodes, kind: usize) -> Usage {
+    let mut usage = Usage::new();
+    let hidden = volume.super_block().quota_inodes();
+    for facts in inodes.all().iter().filter(|facts| !hidden.contains(&facts.ino)) {
+        let Some(id) = facts.owners.get(kind) else { continue };
+        let entry = usage.entry(*id).or_default();
+        entry.0 += 1;
+        entry.1 += facts.counted_blocks().saturating_sub(1) * volume.block_size().bytes_u64();
+    }
+    usage
+}
+
+fn compare(kind: usize, stored: &Usage, counted: &Usage, findings: &mut Findings) {
+    let ids: std::collections::BTreeSet<_> = stored.keys().chain(counted.keys()).collect();
+    for id in ids {
+        let (stored, counted) =
+            (stored.get(id).copied().unwrap_or_default(), counted.get(id).copied().unwrap_or_default());
+        if stored != counted {
+            findings.add(Code::QuotaUsage, Object::Quota { kind, id: *id }, || {
+                format!(
+                    "it counts {} inodes and {} bytes, and there are {} and {}",
+                    stored.0, stored.1, counted.0, counted.1
+                )
+            });
+        }
+    }
+}

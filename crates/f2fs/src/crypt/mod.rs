@@ -1,0 +1,69 @@
+//! fscrypt: encryption contexts, the keys that follow from master keys, contents, names and symbolic links.
+//!
+//! An encrypted inode has an extended attribute of index [`XATTR_INDEX`] and name [`XATTR_NAME`], its context: which
+//! master key, which ciphers, which way to the key of the file. [`Keyring::file_key`] goes that way; the [`FileKey`]
+//! decrypts. Without the key a name is shown as [`NoKeyName`].
+
+mod adiantum;
+mod cipher;
+mod context;
+mod derive;
+mod file_key;
+mod iv;
+mod keyring;
+mod nokey;
+
+pub use context::{Context, KeyName, KeyPath, Mode, RawContextV1, RawContextV2, XATTR_INDEX, XATTR_NAME};
+pub use file_key::{FileKey, Purpose};
+pub use keyring::{Keyring, Subject};
+pub use nokey::NoKeyName;
+
+/// Bytes of the nonce that makes a file's key its own.
+pub const NONCE_BYTES: usize = 16;
+/// The shortest encrypted name; shorter plain names are padded to it.
+pub const MIN_NAME_BYTES: usize = 16;
+/// The longest name, plain or encrypted.
+pub const MAX_NAME_BYTES: usize = 255;
+
+/// Why something encrypted cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CryptError {
+    /// The context is neither of the two forms that Linux writes.
+    #[error(
+        "encryption context of {bytes} bytes and version {version} is not one of version 1 (28 bytes) or 2 (40)"
+    )]
+    Context {
+        /// Its length.
+        bytes: usize,
+        /// Its first byte.
+        version: u8,
+    },
+    /// The context asks for what does not exist or does not go together.
+    #[error("encryption context has {what} {value}, which is not supported")]
+    Unsupported {
+        /// The field.
+        what: &'static str,
+        /// What stands there.
+        value: u8,
+    },
+    /// The master key was not given.
+    #[error("no key {0} was given; give it with --key-file")]
+    NoKey(KeyName),
+    /// A master key of a length that none has.
+    #[error("a master key has {0} bytes, want 16 to 64")]
+    KeyLength(usize),
+    /// The master key is shorter than the cipher wants.
+    #[error("master key of {has} bytes is too short for a cipher that wants {wants}")]
+    KeyTooShort {
+        /// Bytes given.
+        has: usize,
+        /// Bytes that the cipher wants.
+        wants: usize,
+    },
+    /// What is to be decrypted is too short or too long, or not whole blocks.
+    #[error("{0} encrypted bytes are no whole name, link or block")]
+    Length(usize),
+}
+
+#[cfg(test)]
+mod tests;

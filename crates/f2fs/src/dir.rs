@@ -1,0 +1,213 @@
+//! Directories: a hash table of blocks in levels, or entries inside the inode.
+
+use std::ops::ControlFlow;
+
+use pumice_vfs::Errno;
+
+use crate::{
+    cache::Block,
+    error::{Error, Place, Result, corrupt},
+    layout::{Dentry, DentryLayout, Inode, Nid},
+    map::Mapped,
+    names::Names,
+    volume::{Node, Volume},
+};
+
+/// Levels a hash table may have.
+pub(crate) const LEVELS_MAX: u32 = 63;
+
+/// Buckets in a level: they double from level to level, down to the middle.
+pub(crate) fn buckets(level: u32, dir_level: u32) -> u64 {
+    1 << (level + dir_level).min(LEVELS_MAX / 2 - 1)
+}
+
+/// Blocks in each bucket of a level.
+pub(crate) fn bucket_blocks(level: u32) -> u64 {
+    if level < LEVELS_MAX / 2 { 2 } else { 4 }
+}
+
+/// A directory that was opened to look into it.
+pub(crate) struct Directory<'a> {
+    volume: &'a Volume,
+    inode: &'a Inode,
+    node: &'a Node,
+}
+
+/// The entries of one block, or of an inline directory.
+pub(crate) struct Leaf {
+    layout: DentryLayout,
+    block: Block,
+    start: usize,
+    end: usize,
+}
+
+impl Leaf {
+    pub(crate) fn layout(&self) -> DentryLayout {
+        self.layout
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.block.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+impl<'a> Directory<'a> {
+    pub(crate) fn new(volume: &'a Volume, inode: &'a Inode, node: &'a Node) -> Directory<'a> {
+        Directory { volume, inode, node }
+    }
+
+    /// Blocks of entries: one for an inline directory.
+    pub(crate) fn leaves(&self) -> u64 {
+        if self.inode.has_inline_dentry() {
+            return 1;
+        }
+        let width = self.volume.block_size().bytes_u64();
+        self.inode.size.div_ceil(width).min(self.volume.blocks_limit(self.inode))
+    }
+
+    /// The entries in block `index`; `None` if there is a hole, and then how many blocks it has.
+    pub(crate) fn leaf(&self, index: u64) -> Result<core::result::Result<Leaf, u64>> {
+        if self.inode.has_inline_dentry() {
+            let range = self.inode.inline_range();
+            let layout = DentryLayout::for_bytes(range.len());
+            let block = self.node.block.clone();
+            return Ok(Ok(Leaf { layout, block, start: range.start, end: range.end }));
+        }
+        let layout = DentryLayout::for_block(self.volume.block_size());
+        let changed = self.volume.overlay().leaf(self.volume, self.inode.ino, index)?;
+        let block = if let Some(block) = changed {
+            block
+        } else {
+            let run = self.volume.run_at(self.inode, self.node, index, u64::MAX)?;
+            let Mapped::At(addr) = run.mapped else { return Ok(Err(self.hole(index, run.blocks))) };
+            self.volume.block(addr)?
+        };
+        let end = block.len();
+        Ok(Ok(Leaf { layout, block, start: 0, end }))
+    }
+
+    /// How far a hole reaches: no further than to the next block that recovery made.
+    fn hole(&self, index: u64, blocks: u64) -> u64 {
+        let next = self.volume.overlay().leaf_behind(self.inode.ino, index);
+        blocks.max(1).min(next.map_or(u64::MAX, |next| next - index))
+    }
+
+    /// Hands out the entries of block `index` from slot `from` on.
+    pub(crate) fn each_in(
+        &self,
+        leaf: &Leaf,
+        from: u32,
+        each: &mut dyn FnMut(&Dentry<'_>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
+        let mut slot = from;
+        loop {
+            match leaf.layout.next(leaf.bytes(), slot) {
+                Ok(Some(dentry)) => {
+                    slot = dentry.slot + dentry.slots();
+                    if each(&dentry).is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                Ok(None) => return Ok(ControlFlow::Continue(())),
+                Err(slot) => return Err(self.broken_entry(slot)),
+            }
+        }
+    }
+
+    fn broken_entry(&self, slot: u32) -> Error {
+        corrupt(Place::Inode(self.inode.ino), "the name is out of bounds in slot", slot, 255_u32)
+    }
+
+    /// The first entry that `is_it` accepts, among those where a name of this hash would be.
+    pub(crate) fn find(&self, hash: u32, is_it: &dyn Fn(&Dentry<'_>) -> bool) -> Result<Option<Found>> {
+        if self.inode.has_inline_dentry() {
+            return self.find_in_blocks(0, 1, is_it);
+        }
+        let (depth, dir_level) = (self.inode.depth.min(LEVELS_MAX), u32::from(self.inode.dir_level));
+        let mut start = 0_u64;
+        for level in 0..depth {
+            let (buckets, blocks) = (buckets(level, dir_level), bucket_blocks(level));
+            let first = start + u64::from(hash) % buckets * blocks;
+            if let Some(found) = self.find_in_blocks(first, blocks, is_it)? {
+                return Ok(Some(found));
+            }
+            start += buckets * blocks;
+            if start >= self.leaves() {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    fn find_in_blocks(
+        &self,
+        first: u64,
+        blocks: u64,
+        is_it: &dyn Fn(&Dentry<'_>) -> bool,
+    ) -> Result<Option<Found>> {
+        let mut found = None;
+        for index in first..(first + blocks).min(self.leaves()) {
+            let Ok(leaf) = self.leaf(index)? else { continue };
+            let flow = self.each_in(&leaf, 0, &mut |dentry| {
+                if is_it(dentry) {
+                    found = Some(Found {
+                        ino: dentry.ino,
+                        leaf: index,
+                        slot: dentry.slot,
+                        slots: dentry.slots(),
+                    });
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            })?;
+            if flow.is_break() {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The entry of a name as it is shown.
+    pub(crate) fn lookup(&self, name: &[u8]) -> Result<Found> {
+        let names = Names::new(self.volume, self.inode, self.node)?;
+        let sought = names.seek(name)?;
+        self.find(sought.hash, &|dentry| names.is(&sought, dentry))?.ok_or(Error::Errno(Errno::NoEntry))
+    }
+}
+
+/// What a name leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Found {
+    pub(crate) ino: Nid,
+    /// Block of the directory.
+    pub(crate) leaf: u64,
+    /// First slot there.
+    pub(crate) slot: u32,
+    /// Slots it takes.
+    pub(crate) slots: u32,
+}
+
+impl Volume {
+    /// Hands out every entry of a directory as it stands there, `.` and `..` too, with the block it is in.
+    pub fn each_dentry(
+        &self,
+        inode: &Inode,
+        node: &Node,
+        each: &mut dyn FnMut(u64, &Dentry<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let dir = Directory::new(self, inode, node);
+        let mut index = 0;
+        while index < dir.leaves() {
+            match dir.leaf(index)? {
+                Err(hole) => index = index.saturating_add(hole),
+                Ok(leaf) => {
+                    if dir.each_in(&leaf, 0, &mut |dentry| each(index, dentry))?.is_break() {
+                        return Ok(());
+                    }
+                    index += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! The devices of a volume as one row of blocks.
+
+use pumice_media::ReadAt;
+
+use crate::{
+    error::{Error, Result},
+    layout::{BlockAddr, BlockSize, SuperBlock},
+};
+
+/// A device and the blocks of the volume that are on it.
+struct Part {
+    first: u64,
+    blocks: u64,
+    disk: Box<dyn ReadAt>,
+}
+
+/// All devices of a volume.
+pub(crate) struct Disks {
+    block: BlockSize,
+    parts: Vec<Part>,
+}
+
+impl Disks {
+    /// The devices in the order of the super block; they must have room for what is on them.
+    pub(crate) fn new(disks: Vec<Box<dyn ReadAt>>, sb: &SuperBlock) -> Result<Disks> {
+        let named = sb.devices();
+        let mut parts = Vec::new();
+        for (index, disk) in disks.into_iter().enumerate() {
+            let (first, blocks) = match named.get(index) {
+                Some(device) => (device.first, device.blocks),
+                None if index == 0 => (0, sb.main_end()),
+                None => break,
+            };
+            let (found, want) = (disk.bytes(), blocks.saturating_mul(sb.block().bytes_u64()));
+            if found < want {
+                return Err(missing(sb, index, found, want));
+            }
+            parts.push(Part { first, blocks, disk });
+        }
+        if let Some(device) = named.get(parts.len()) {
+            return Err(missing(sb, parts.len(), 0, device.blocks.saturating_mul(sb.block().bytes_u64())));
+        }
+        Ok(Disks { block: sb.block(), parts })
+    }
+
+    /// Fills `buffer`, a whole number of blocks, with the blocks from `addr` on.
+    pub(crate) fn read(&self, addr: BlockAddr, buffer: &mut [u8]) -> Result<()> {
+        let mut at = u64::from(addr.0);
+        let mut rest = buffer;
+        while !rest.is_empty() {
+            let part = self.parts.iter().find(|part| at >= part.first && at - part.first < part.blocks);
+            let Some(part) = part else { return Err(beyond(at)) };
+            let inside = at - part.first;
+            let room = (part.blocks - inside).saturating_mul(self.block.bytes_u64());
+            let length = usize::try_from(room).map_or(rest.len(), |room| room.min(rest.len()));
+            let (now, later) = rest.split_at_mut(length);
+            part.disk
+                .read_at(inside.saturating_mul(self.block.bytes_u64()), now)
+                .map_err(|error| Error::Read { addr: at, error })?;
+            at += length as u64 / self.block.bytes_u64();
+            rest = later;
+        }
+        Ok(())
+    }
+}
+
+fn missing(sb: &SuperBlock, index: usize, found: u64, want: u64) -> Error {
+    let path = sb.devices().get(index).map(|device| device.path.clone()).unwrap_or_default();
+    Error::Device { index, path, found, want }
+}
+
+fn beyond(at: u64) -> Error {
+    let error = pumice_media::BlockError::OutOfRange { first: pumice_media::Lba(at), count: 1, blocks: at };
+    Error::Read { addr: at, error }
+}

@@ -1,0 +1,180 @@
+//! What can go wrong, as callers tell it apart.
+
+use core::fmt;
+
+use pumice_media::BlockError;
+use pumice_vfs::{Errno, FsError};
+
+use crate::{
+    compress::ClusterError,
+    crypt::CryptError,
+    layout::{BlockAddr, Nid, SegNo},
+    verity::VerityError,
+};
+
+/// The result of every call here.
+pub type Result<T> = core::result::Result<T, Error>;
+
+/// Why a call failed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No super block is where it should be.
+    #[error("not an F2FS image (magic {found:#010x} at byte 1024, want 0xf2f52010)")]
+    NotF2fs {
+        /// What stands there.
+        found: u32,
+    },
+    /// The volume uses what nobody here knows.
+    #[error("feature bits {0:#010x} are unknown; a newer version is needed")]
+    UnknownFeatures(u32),
+    /// Something else that is not supported, in words.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A volume on several devices was opened with too few, or with one that is too small.
+    #[error("device {index} ({path}) is missing or has {found} of {want} bytes")]
+    Device {
+        /// Which, counted from 0.
+        index: usize,
+        /// Its path when the volume was made.
+        path: String,
+        /// Bytes it has, 0 if it was not given.
+        found: u64,
+        /// Bytes it needs.
+        want: u64,
+    },
+    /// The device failed.
+    #[error("block {addr}: {error}")]
+    Read {
+        /// The block that was read.
+        addr: u64,
+        /// What the device said.
+        error: BlockError,
+    },
+    /// What the medium holds contradicts the format.
+    #[error("{0}")]
+    Corrupt(#[from] Corrupt),
+    /// The content is encrypted and its key was not given.
+    #[error("inode {0} is encrypted and its key was not given")]
+    NoKey(Nid),
+    /// A key is not what the inode needs, or the inode's encryption makes no sense.
+    #[error("inode {ino}: {error}")]
+    Crypt {
+        /// Whose.
+        ino: Nid,
+        /// What is wrong.
+        error: CryptError,
+    },
+    /// A compressed cluster cannot be decompressed.
+    #[error("inode {ino}, byte {offset}: {error}")]
+    Cluster {
+        /// Whose.
+        ino: Nid,
+        /// Where the cluster begins in the file.
+        offset: u64,
+        /// What is wrong.
+        error: ClusterError,
+    },
+    /// Content is not what fs-verity sealed.
+    #[error("inode {ino}, byte {offset}: {error}")]
+    Verity {
+        /// Whose.
+        ino: Nid,
+        /// Where in the file.
+        offset: u64,
+        /// What is wrong.
+        error: VerityError,
+    },
+    /// What callers of the file system get for an ordinary reason.
+    #[error("{0}")]
+    Errno(Errno),
+}
+
+/// Damage: where, what, and the two numbers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Corrupt {
+    place: Place,
+    what: &'static str,
+    found: u64,
+    want: u64,
+}
+
+/// Where damage is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// One of the two super blocks.
+    SuperBlock,
+    /// A checkpoint pack, 1 or 2.
+    Checkpoint(u8),
+    /// A block.
+    Block(BlockAddr),
+    /// A node.
+    Node(Nid),
+    /// An inode.
+    Inode(Nid),
+    /// A segment of the main area.
+    Segment(SegNo),
+}
+
+impl Corrupt {
+    /// Damage at `place`: `what` is `found`, and `want` is right or the limit, as `what` says.
+    pub fn new(place: Place, what: &'static str, found: u64, want: u64) -> Corrupt {
+        Corrupt { place, what, found, want }
+    }
+
+    /// Where it is.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+}
+
+/// An error for damage.
+pub(crate) fn corrupt(
+    place: Place,
+    what: &'static str,
+    found: impl Into<u64>,
+    want: impl Into<u64>,
+) -> Error {
+    Error::Corrupt(Corrupt::new(place, what, found.into(), want.into()))
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::SuperBlock => f.write_str("super block"),
+            Place::Checkpoint(pack) => write!(f, "checkpoint pack {pack}"),
+            Place::Block(addr) => write!(f, "block {addr}"),
+            Place::Node(nid) => write!(f, "node {nid}"),
+            Place::Inode(ino) => write!(f, "inode {ino}"),
+            Place::Segment(segno) => write!(f, "segment {segno}"),
+        }
+    }
+}
+
+impl fmt::Display for Corrupt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} {} (want {})", self.place, self.what, self.found, self.want)
+    }
+}
+
+impl core::error::Error for Corrupt {}
+
+impl From<Errno> for Error {
+    fn from(errno: Errno) -> Error {
+        Error::Errno(errno)
+    }
+}
+
+impl From<Error> for FsError {
+    fn from(error: Error) -> FsError {
+        match error {
+            Error::Errno(errno) => errno.into(),
+            Error::NoKey(_) => FsError::new(Errno::NoKey, error.to_string()),
+            Error::Unsupported(_) | Error::UnknownFeatures(_) => {
+                FsError::new(Errno::NotSupported, error.to_string())
+            }
+            Error::NotF2fs { .. } => FsError::new(Errno::Invalid, error.to_string()),
+            _ => FsError::new(Errno::Io, error.to_string()),
+        }
+    }
+}

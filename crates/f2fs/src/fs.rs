@@ -1,0 +1,404 @@
+//! A volume as a file system that is read.
+
+use std::ops::ControlFlow;
+
+use pumice_media::ReadAt;
+use pumice_vfs::{
+    Attr, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceInfo,
+    SpaceMode, Timestamp, XattrMode,
+};
+
+use crate::{
+    crypt::{Keyring, NoKeyName},
+    dir::Directory,
+    error::{self, Error},
+    layout::{Dentry, ExtraAttr, Inode, Nid},
+    map::Mapped,
+    names::Names,
+    recovery::Recovery,
+    volume::{Node, OpenOptions, Volume},
+};
+
+/// Longest target of a symbolic link.
+const TARGET_MAX: u64 = 4096;
+
+/// How to mount.
+pub struct MountOptions {
+    /// Bytes for blocks of metadata that were read lately.
+    pub cache_bytes: usize,
+    /// Master keys of what is encrypted.
+    pub keys: Keyring,
+    /// Roll forward what fsync promised since the checkpoint, as of this time; without it the checkpoint is
+    /// shown.
+    pub recover: Option<Timestamp>,
+}
+
+/// A mounted volume. Nothing in it ever changes: calls that would change something fail with
+/// [`Errno::ReadOnly`].
+pub struct F2fs {
+    volume: Volume,
+    recovery: Recovery,
+}
+
+impl F2fs {
+    /// Mounts a volume from its devices, in the order of its super block.
+    pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: MountOptions) -> error::Result<F2fs> {
+        let mut volume =
+            Volume::open(disks, OpenOptions { cache_bytes: options.cache_bytes, keys: options.keys })?;
+        let recovery = options.recover.map(|now| volume.recover(now)).transpose()?.unwrap_or_default();
+        Ok(F2fs { volume, recovery })
+    }
+
+    /// What was rolled forward.
+    pub fn recovery(&self) -> Recovery {
+        self.recovery
+    }
+
+    /// The volume below.
+    pub fn volume(&self) -> &Volume {
+        &self.volume
+    }
+
+    /// The number on the medium of an inode: the root has another than here.
+    pub fn nid(&self, ino: Ino) -> error::Result<Nid> {
+        if ino == Ino::ROOT {
+            return Ok(self.volume.super_block().root());
+        }
+        let nid = u32::try_from(ino.0).map_err(|_| Error::Errno(Errno::Stale))?;
+        // 1 and 2 are the volume's own.
+        if nid < 3 || nid >= self.volume.super_block().nid_limit() {
+            return Err(Error::Errno(Errno::Stale));
+        }
+        Ok(Nid(nid))
+    }
+
+    fn ino(&self, nid: Nid) -> Ino {
+        if nid == self.volume.super_block().root() { Ino::ROOT } else { Ino(u64::from(nid.0)) }
+    }
+
+    /// An inode and its node; one that nobody has, or that lost its last name, is [`Errno::Stale`].
+    pub fn inode(&self, ino: Ino) -> error::Result<(Inode, Node)> {
+        let nid = self.nid(ino)?;
+        if !self.volume.has_inode(nid)? {
+            return Err(Error::Errno(Errno::Stale));
+        }
+        let (inode, node) = self.volume.inode(nid)?;
+        if inode.links == 0 {
+            return Err(Error::Errno(Errno::Stale));
+        }
+        Ok((inode, node))
+    }
+
+    fn dir(&self, ino: Ino) -> error::Result<(Inode, Node)> {
+        let (inode, node) = self.inode(ino)?;
+        if inode.kind == FileKind::Dir { Ok((inode, node)) } else { Err(Error::Errno(Errno::NotDir)) }
+    }
+
+    fn file(&self, ino: Ino) -> error::Result<(Inode, Node)> {
+        let (inode, node) = self.inode(ino)?;
+        match inode.kind {
+            FileKind::File => Ok((inode, node)),
+            FileKind::Dir => Err(Error::Errno(Errno::IsDir)),
+            _ => Err(Error::Errno(Errno::Invalid)),
+        }
+    }
+
+    fn attr_of(&self, inode: &Inode, node: &Node) -> error::Result<Attr> {
+        // An encrypted target is longer than what is shown of it.
+        let size = match inode.kind {
+            FileKind::Symlink if inode.is_encrypted() => self.target_of(inode, node)?.len() as u64,
+            _ => inode.size,
+        };
+        Ok(Attr {
+            ino: self.ino(inode.ino),
+            kind: inode.kind,
+            perm: u32::from(inode.mode) & 0o7777,
+            nlink: inode.links,
+            uid: inode.uid,
+            gid: inode.gid,
+            rdev: device(inode, node),
+            size,
+            allocated: inode.allocated(),
+            atime: inode.atime,
+            mtime: inode.mtime,
+            ctime: inode.ctime,
+            btime: inode.extra.filter(ExtraAttr::has_crtime).map(|extra| extra.crtime).unwrap_or_default(),
+            generation: inode.generation,
+        })
+    }
+
+    fn find(&self, dir: Ino, name: &[u8]) -> error::Result<Attr> {
+        let (inode, node) = self.dir(dir)?;
+        let nid = match name {
+            b"." => inode.ino,
+            _ if name.len() > 255 => return Err(Error::Errno(Errno::NameTooLong)),
+            _ => Directory::new(&self.volume, &inode, &node).lookup(name)?.ino,
+        };
+        let (inode, node) = self.inode(self.ino(nid))?;
+        self.attr_of(&inode, &node)
+    }
+
+    fn target(&self, ino: Ino) -> error::Result<Vec<u8>> {
+        let (inode, node) = self.inode(ino)?;
+        if inode.kind != FileKind::Symlink {
+            return Err(Error::Errno(Errno::Invalid));
+        }
+        self.target_of(&inode, &node)
+    }
+
+    fn target_of(&self, inode: &Inode, node: &Node) -> error::Result<Vec<u8>> {
+        let mut target = vec![0; usize::try_from(inode.size.min(TARGET_MAX)).unwrap_or(0)];
+        let got = self.volume.read(inode, node, 0, &mut target)?;
+        target.truncate(got);
+        if !inode.is_encrypted() {
+            return Ok(target);
+        }
+        let shown = match self.volume.name_secret(inode, node)? {
+            Some(key) => key.decrypt_link(&target),
+            None => NoKeyName::of_link(&target).map(|name| name.encode()),
+        };
+        shown.map_err(|error| Error::Crypt { ino: inode.ino, error })
+    }
+
+    fn list(&self, ino: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> error::Result<()> {
+        let (inode, node) = self.dir(ino)?;
+        let dir = Directory::new(&self.volume, &inode, &node);
+        let names = Names::new(&self.volume, &inode, &node)?;
+        // A cookie is the place behind an entry: block, and slot in the lower 16 bits.
+        let (mut index, mut slot) = (cookie >> 16, u32::try_from(cookie & 0xffff).unwrap_or(0));
+        while index < dir.leaves() {
+            match dir.leaf(index)? {
+                Err(hole) => index = index.saturating_add(hole),
+                Ok(leaf) => {
+                    let mut failed = None;
+                    let flow = dir.each_in(&leaf, slot, &mut |dentry| {
+                        self.hand_out(&names, index, dentry, each).unwrap_or_else(|error| {
+                            failed = Some(error);
+                            ControlFlow::Break(())
+                        })
+                    })?;
+                    if flow.is_break() {
+                        return failed.map_or(Ok(()), Err);
+                    }
+                    index += 1;
+                }
+            }
+            slot = 0;
+        }
+        Ok(())
+    }
+
+    fn hand_out(
+        &self,
+        names: &Names<'_>,
+        index: u64,
+        dentry: &Dentry<'_>,
+        each: &mut dyn FnMut(DirEntry<'_>) -> bool,
+    ) -> error::Result<ControlFlow<()>> {
+        if dentry.name == b"." || dentry.name == b".." {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let name = names.shown(dentry)?;
+        let behind = dentry.slot + dentry.slots();
+        let entry = DirEntry {
+            name: &name,
+            ino: self.ino(dentry.ino),
+            kind: kind_of(dentry.file_type),
+            cookie: (index << 16) | u64::from(behind),
+        };
+        Ok(if each(entry) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    }
+
+    fn next_of(&self, ino: Ino, offset: u64, what: Seek) -> error::Result<u64> {
+        let (inode, node) = self.file(ino)?;
+        if offset >= inode.size {
+            return Err(Error::Errno(Errno::NoAddress));
+        }
+        if inode.has_inline_data() {
+            return Ok(if what == Seek::Data { offset } else { inode.size });
+        }
+        let width = self.volume.block_size().bytes_u64();
+        // A compressed cluster is data as a whole, whatever stands in its later slots.
+        let cluster = u64::from(inode.cluster_blocks().unwrap_or(1));
+        let (mut index, end) = (offset / width / cluster * cluster, inode.size.div_ceil(width));
+        while index < end {
+            let most = if cluster > 1 { cluster - index % cluster } else { end - index };
+            let run = self.volume.run_at(&inode, &node, index, most)?;
+            let mut next = index.saturating_add(run.blocks);
+            if run.mapped == Mapped::Compressed {
+                next = next.next_multiple_of(cluster);
+            }
+            // What is reserved was never written, so there are no data to be found.
+            let is_data = matches!(run.mapped, Mapped::Compressed | Mapped::At(_));
+            if is_data == (what == Seek::Data) && next.saturating_mul(width) > offset {
+                return Ok((index * width).max(offset));
+            }
+            index = next;
+        }
+        if what == Seek::Hole { Ok(inode.size) } else { Err(Error::Errno(Errno::NoAddress)) }
+    }
+
+    /// Space and inodes.
+    pub fn usage(&self) -> SpaceInfo {
+        let cp = self.volume.checkpoint().raw();
+        let width = self.volume.block_size().bytes_u64();
+        let free = cp.user_block_count.get().saturating_sub(cp.valid_block_count.get());
+        // An inode needs a number and a block.
+        let numbers = u64::from(self.volume.super_block().nid_limit())
+            .saturating_sub(u64::from(cp.valid_node_count.get()))
+            .saturating_sub(3);
+        let used = u64::from(cp.valid_inode_count.get());
+        SpaceInfo {
+            block_bytes: self.volume.block_size().bytes(),
+            total_bytes: cp.user_block_count.get().saturating_mul(width),
+            free_bytes: free.saturating_mul(width),
+            inodes: used.saturating_add(numbers.min(free)),
+            free_inodes: numbers.min(free),
+            name_max: 255,
+        }
+    }
+}
+
+/// The device number of a device node: the first address holds the old encoding, otherwise the second the new
+/// one, which is Linux's `st_rdev`.
+fn device(inode: &Inode, node: &Node) -> u32 {
+    if !matches!(inode.kind, FileKind::CharDevice | FileKind::BlockDevice) {
+        return 0;
+    }
+    let at = inode.addrs_at();
+    let word = |at: usize| {
+        node.block.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    };
+    match word(at) {
+        // Eight bits each: major above minor, as in the new encoding.
+        old if old != 0 => old & 0xffff,
+        _ => word(at + 4),
+    }
+}
+
+fn kind_of(file_type: u8) -> FileKind {
+    match file_type {
+        2 => FileKind::Dir,
+        3 => FileKind::CharDevice,
+        4 => FileKind::BlockDevice,
+        5 => FileKind::Fifo,
+        6 => FileKind::Socket,
+        7 => FileKind::Symlink,
+        _ => FileKind::File,
+    }
+}
+
+fn read_only<T>() -> Result<T> {
+    Err(Errno::ReadOnly.into())
+}
+
+impl FileSystem for F2fs {
+    fn space(&self) -> Result<SpaceInfo> {
+        Ok(self.usage())
+    }
+
+    fn attr(&self, ino: Ino) -> Result<Attr> {
+        let (inode, node) = self.inode(ino)?;
+        Ok(self.attr_of(&inode, &node)?)
+    }
+
+    fn set_attr(&self, _: Ino, _: &SetAttr) -> Result<Attr> {
+        read_only()
+    }
+
+    fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Attr> {
+        if name == b".." {
+            return self.attr(self.parent(dir)?);
+        }
+        Ok(self.find(dir, name)?)
+    }
+
+    fn parent(&self, dir: Ino) -> Result<Ino> {
+        let (inode, _) = self.dir(dir)?;
+        let root = self.volume.super_block().root();
+        Ok(if inode.ino == root { Ino::ROOT } else { self.ino(inode.parent) })
+    }
+
+    fn readlink(&self, ino: Ino) -> Result<Vec<u8>> {
+        Ok(self.target(ino)?)
+    }
+
+    fn create(&self, _: Ino, _: &[u8], _: &NewNode<'_>) -> Result<Attr> {
+        read_only()
+    }
+
+    fn link(&self, _: Ino, _: Ino, _: &[u8]) -> Result<Attr> {
+        read_only()
+    }
+
+    fn unlink(&self, _: Ino, _: &[u8]) -> Result<()> {
+        read_only()
+    }
+
+    fn rmdir(&self, _: Ino, _: &[u8]) -> Result<()> {
+        read_only()
+    }
+
+    fn rename(&self, _: Ino, _: &[u8], _: Ino, _: &[u8], _: RenameMode) -> Result<()> {
+        read_only()
+    }
+
+    fn hold(&self, _: Ino) -> Result<()> {
+        Ok(())
+    }
+
+    fn release(&self, _: Ino) -> Result<()> {
+        Ok(())
+    }
+
+    fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let (inode, node) = self.file(ino)?;
+        Ok(self.volume.read(&inode, &node, offset, buffer)?)
+    }
+
+    fn write(&self, _: Ino, _: u64, _: &[u8]) -> Result<()> {
+        read_only()
+    }
+
+    fn allocate(&self, _: Ino, _: SpaceMode, _: u64, _: u64) -> Result<()> {
+        read_only()
+    }
+
+    fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64> {
+        Ok(self.next_of(ino, offset, what)?)
+    }
+
+    fn fsync(&self, _: Ino, _: bool) -> Result<()> {
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
+        Ok(self.list(dir, cookie, each)?)
+    }
+
+    fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>> {
+        let (inode, node) = self.inode(ino)?;
+        Ok(self.volume.xattr_value(&inode, &node, name)?)
+    }
+
+    fn set_xattr(&self, _: Ino, _: &[u8], _: &[u8], _: XattrMode) -> Result<()> {
+        read_only()
+    }
+
+    fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>> {
+        let (inode, node) = self.inode(ino)?;
+        Ok(self.volume.xattr_names(&inode, &node)?)
+    }
+
+    fn remove_xattr(&self, _: Ino, _: &[u8]) -> Result<()> {
+        read_only()
+    }
+
+    fn maintain(&self) -> Result<bool> {
+        Ok(false)
+    }
+}

@@ -1,0 +1,288 @@
+//! The head (and, repeated, the foot) of a checkpoint pack.
+
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    little_endian::{U16, U32, U64},
+};
+
+use super::{BlockSize, SegNo, SuperBlock};
+use crate::{
+    crc,
+    error::{Place, Result, corrupt},
+};
+
+/// The first 192 bytes of a checkpoint block; version bitmaps follow.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Debug)]
+#[repr(C)]
+#[allow(missing_docs, reason = "the names are the format's own; docs/f2fs-format.md explains them")]
+pub struct RawCheckpoint {
+    pub checkpoint_ver: U64,
+    pub user_block_count: U64,
+    pub valid_block_count: U64,
+    pub rsvd_segment_count: U32,
+    pub overprov_segment_count: U32,
+    pub free_segment_count: U32,
+    pub cur_node_segno: [U32; 8],
+    pub cur_node_blkoff: [U16; 8],
+    pub cur_data_segno: [U32; 8],
+    pub cur_data_blkoff: [U16; 8],
+    pub ckpt_flags: U32,
+    pub cp_pack_total_block_count: U32,
+    pub cp_pack_start_sum: U32,
+    pub valid_node_count: U32,
+    pub valid_inode_count: U32,
+    pub next_free_nid: U32,
+    pub sit_ver_bitmap_bytesize: U32,
+    pub nat_ver_bitmap_bytesize: U32,
+    pub checksum_offset: U32,
+    pub elapsed_time: U64,
+    pub alloc_type: [u8; 16],
+}
+
+/// Bytes in front of the bitmaps.
+const HEAD_BYTES: usize = 192;
+const _: () = assert!(size_of::<RawCheckpoint>() == HEAD_BYTES);
+
+/// The flags of a checkpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CpFlags(pub u32);
+
+impl CpFlags {
+    /// Written by unmount: there is nothing to roll forward, and node summaries are in the pack.
+    pub const UMOUNT: CpFlags = CpFlags(0x1);
+    /// The pack has orphan blocks.
+    pub const ORPHAN: CpFlags = CpFlags(0x2);
+    /// Data summaries are compacted.
+    pub const COMPACT_SUM: CpFlags = CpFlags(0x4);
+    /// The kernel met an error.
+    pub const ERROR: CpFlags = CpFlags(0x8);
+    /// The volume needs fsck.
+    pub const FSCK: CpFlags = CpFlags(0x10);
+    /// Node summaries are in the pack though it was not written by unmount.
+    pub const FASTBOOT: CpFlags = CpFlags(0x20);
+    /// The footers of nodes carry the checkpoint's checksum too.
+    pub const CRC_RECOVERY: CpFlags = CpFlags(0x40);
+    /// NAT bits stand at the end of the pack's segment.
+    pub const NAT_BITS: CpFlags = CpFlags(0x80);
+    /// All free space was trimmed.
+    pub const TRIMMED: CpFlags = CpFlags(0x100);
+    /// The checkpoint's checksum is not needed in footers.
+    pub const NOCRC_RECOVERY: CpFlags = CpFlags(0x200);
+    /// The bitmaps follow the checksum, which stands right behind the head.
+    pub const LARGE_NAT_BITMAP: CpFlags = CpFlags(0x400);
+    /// Quota is stale.
+    pub const QUOTA_NEED_FSCK: CpFlags = CpFlags(0x800);
+    /// Checkpoints were switched off.
+    pub const DISABLED: CpFlags = CpFlags(0x1000);
+    /// The same, quickly.
+    pub const DISABLED_QUICK: CpFlags = CpFlags(0x2000);
+    /// A resize was under way.
+    pub const RESIZEFS: CpFlags = CpFlags(0x4000);
+
+    /// True if all of `other` are set.
+    pub fn has(self, other: CpFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// True if the summaries of the node logs are in the pack.
+    pub fn has_node_summaries(self) -> bool {
+        self.has(CpFlags::UMOUNT) || self.has(CpFlags::FASTBOOT)
+    }
+
+    /// The names of those that are set.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        const NAMES: [&str; 15] = [
+            "unmount",
+            "orphans",
+            "compact_summary",
+            "error",
+            "fsck",
+            "fastboot",
+            "crc",
+            "nat_bits",
+            "trimmed",
+            "nocrc",
+            "large_nat_bitmap",
+            "quota_need_fsck",
+            "disabled",
+            "disabled_quick",
+            "resizefs",
+        ];
+        NAMES.iter().enumerate().filter(move |(bit, _)| self.0 & (1 << bit) != 0).map(|(_, name)| *name)
+    }
+}
+
+/// A checkpoint block whose checksum is right and whose numbers fit the volume.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    raw: RawCheckpoint,
+    /// Which pack it is of: 1 or 2.
+    pack: u8,
+    /// The whole block.
+    block: Vec<u8>,
+    checksum: u32,
+}
+
+impl Checkpoint {
+    /// Checks a checkpoint block of pack 1 or 2: checksum first, then each number.
+    pub fn from_block(pack: u8, block: &[u8], sb: &SuperBlock) -> Result<Checkpoint> {
+        let place = Place::Checkpoint(pack);
+        let (raw, _) = RawCheckpoint::read_from_prefix(block)
+            .map_err(|_| corrupt(place, "bytes are", block.len() as u64, HEAD_BYTES as u64))?;
+        let checksum = check_sum(place, &raw, block, sb.block())?;
+        check_numbers(place, &raw, sb)?;
+        Ok(Checkpoint { raw, pack, block: block.to_vec(), checksum })
+    }
+
+    /// The head as it stands on the medium.
+    pub fn raw(&self) -> &RawCheckpoint {
+        &self.raw
+    }
+
+    /// The whole block as it stands on the medium.
+    pub fn block(&self) -> &[u8] {
+        &self.block
+    }
+
+    /// 1 or 2.
+    pub fn pack(&self) -> u8 {
+        self.pack
+    }
+
+    /// The version, which grows with each checkpoint.
+    pub fn version(&self) -> u64 {
+        self.raw.checkpoint_ver.get()
+    }
+
+    /// The flags.
+    pub fn flags(&self) -> CpFlags {
+        CpFlags(self.raw.ckpt_flags.get())
+    }
+
+    /// The version as footers of nodes carry it: with the checkpoint's checksum in the upper half, where the
+    /// flags say so.
+    pub fn footer_version(&self) -> u64 {
+        if self.flags().has(CpFlags::CRC_RECOVERY) {
+            self.version() | (u64::from(self.checksum) << 32)
+        } else {
+            self.version()
+        }
+    }
+
+    /// Blocks of orphan inodes behind the head.
+    pub fn orphan_blocks(&self, sb: &SuperBlock) -> u32 {
+        if !self.flags().has(CpFlags::ORPHAN) {
+            return 0;
+        }
+        self.raw.cp_pack_start_sum.get().saturating_sub(1).saturating_sub(sb.raw().cp_payload.get())
+    }
+
+    /// Segment and next free block of a node log: 0 hot, 1 warm, 2 cold.
+    pub fn node_log(&self, log: usize) -> (SegNo, u16) {
+        head(&self.raw.cur_node_segno, &self.raw.cur_node_blkoff, log)
+    }
+
+    /// Segment and next free block of a data log: 0 hot, 1 warm, 2 cold.
+    pub fn data_log(&self, log: usize) -> (SegNo, u16) {
+        head(&self.raw.cur_data_segno, &self.raw.cur_data_blkoff, log)
+    }
+
+    /// True if a log (0 to 2 data, 3 to 5 nodes) fills holes of a used segment instead of appending.
+    pub fn reuses_holes(&self, log: usize) -> bool {
+        self.raw.alloc_type.get(log).is_some_and(|kind| *kind == 1)
+    }
+
+    /// Where the bitmap of SIT copies begins, in bytes from the start of the pack.
+    pub fn sit_bitmap_at(&self, sb: &SuperBlock) -> usize {
+        let nat = self.raw.nat_ver_bitmap_bytesize.get() as usize;
+        if self.flags().has(CpFlags::LARGE_NAT_BITMAP) {
+            HEAD_BYTES + 4 + nat
+        } else if sb.raw().cp_payload.get() > 0 {
+            sb.block().width()
+        } else {
+            HEAD_BYTES
+        }
+    }
+
+    /// Where the bitmap of NAT copies begins, in bytes from the start of the pack.
+    pub fn nat_bitmap_at(&self, sb: &SuperBlock) -> usize {
+        if self.flags().has(CpFlags::LARGE_NAT_BITMAP) {
+            HEAD_BYTES + 4
+        } else if sb.raw().cp_payload.get() > 0 {
+            HEAD_BYTES
+        } else {
+            HEAD_BYTES + self.raw.sit_ver_bitmap_bytesize.get() as usize
+        }
+    }
+}
+
+fn head(segments: &[U32; 8], offsets: &[U16; 8], log: usize) -> (SegNo, u16) {
+    let segno = segments.get(log).map_or(SegNo::NULL, |segno| SegNo(segno.get()));
+    (segno, offsets.get(log).map_or(0, |offset| offset.get()))
+}
+
+fn check_sum(place: Place, raw: &RawCheckpoint, block: &[u8], size: BlockSize) -> Result<u32> {
+    let at = raw.checksum_offset.get() as usize;
+    let last = size.width() - 4;
+    let stored = block.get(at..).and_then(|rest| U32::read_from_prefix(rest).ok());
+    let (Some((stored, rest)), true) = (stored, (HEAD_BYTES..=last).contains(&at)) else {
+        return Err(corrupt(place, "the checksum's offset is", raw.checksum_offset.get(), last as u64));
+    };
+    // What stands behind the checksum is covered, too.
+    let sum = crc::crc32(crc::checksum(block.get(..at).unwrap_or_default()), rest);
+    if sum != stored.get() {
+        return Err(corrupt(place, "the checksum is", stored.get(), sum));
+    }
+    Ok(sum)
+}
+
+fn check_numbers(place: Place, raw: &RawCheckpoint, sb: &SuperBlock) -> Result<()> {
+    let check = |what, found: u64, low: u64, high: u64| {
+        if (low..=high).contains(&found) { Ok(()) } else { Err(corrupt(place, what, found, high)) }
+    };
+    let per_segment = u64::from(sb.blocks_per_segment());
+    let total = u64::from(raw.cp_pack_total_block_count.get());
+    let payload = u64::from(sb.raw().cp_payload.get());
+    check("blocks of the pack are", total, 2 + payload, per_segment)?;
+    let start = u64::from(raw.cp_pack_start_sum.get());
+    check("the first block of summaries is", start, 1 + payload, total.saturating_sub(1))?;
+    check_bitmaps(place, raw, sb)?;
+    let nids = u64::from(sb.nid_limit());
+    check("valid nodes are", raw.valid_node_count.get().into(), 0, nids)?;
+    check("valid inodes are", raw.valid_inode_count.get().into(), 0, raw.valid_node_count.get().into())?;
+    let main_blocks = u64::from(sb.main_segments()) * per_segment;
+    check("user blocks are", raw.user_block_count.get(), 0, main_blocks)?;
+    check("valid blocks are", raw.valid_block_count.get(), 0, main_blocks)?;
+    check_logs(place, raw, sb)
+}
+
+fn check_bitmaps(place: Place, raw: &RawCheckpoint, sb: &SuperBlock) -> Result<()> {
+    let per_segment = u64::from(sb.blocks_per_segment());
+    let want = |segments: U32| u64::from(segments.get()) / 2 * per_segment / 8;
+    for (what, found, want) in [
+        ("bytes of the SIT's bitmap are", raw.sit_ver_bitmap_bytesize, want(sb.raw().segment_count_sit)),
+        ("bytes of the NAT's bitmap are", raw.nat_ver_bitmap_bytesize, want(sb.raw().segment_count_nat)),
+    ] {
+        if u64::from(found.get()) != want {
+            return Err(corrupt(place, what, found.get(), want));
+        }
+    }
+    Ok(())
+}
+
+fn check_logs(place: Place, raw: &RawCheckpoint, sb: &SuperBlock) -> Result<()> {
+    let read_only = sb.features().has(super::Features::RO);
+    let segments = sb.main_segments();
+    let logs = raw.cur_node_segno.iter().zip(&raw.cur_node_blkoff).take(3);
+    let logs = logs.chain(raw.cur_data_segno.iter().zip(&raw.cur_data_blkoff).take(3));
+    for (segno, offset) in logs {
+        // An image made to be read has only some of the six logs.
+        if segno.get() >= segments && !(read_only && segno.get() == SegNo::NULL.0) {
+            return Err(corrupt(place, "a log stands in segment", segno.get(), segments));
+        }
+        if u32::from(offset.get()) > sb.blocks_per_segment() {
+            return Err(corrupt(place, "a log stands at block", offset.get(), sb.blocks_per_segment()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,545 @@
+//! The inode: attributes, and in the words behind them addresses, inline data, or an inline directory, with
+//! inline attributes at their end.
+
+use core::ops::Range;
+
+use pumice_vfs::{FileKind, Timestamp};
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    little_endian::{U16, U32, U64},
+};
+
+use super::{
+    BlockAddr, BlockSize, Features, Nid,
+    size::{FOOTER_BYTES, INODE_HEAD_BYTES},
+};
+use crate::error::{Place, Result, corrupt};
+
+/// The largest extent of a file, raw: 12 bytes.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Debug)]
+#[repr(C)]
+pub struct RawExtent {
+    /// First block of the file.
+    pub fofs: U32,
+    /// Where it is.
+    pub blk: U32,
+    /// Blocks.
+    pub len: U32,
+}
+
+/// The first 360 bytes of an inode, raw.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Debug)]
+#[repr(C)]
+#[allow(missing_docs, reason = "the names are the format's own; docs/f2fs-format.md explains them")]
+pub struct RawInode {
+    pub i_mode: U16,
+    pub i_advise: u8,
+    pub i_inline: u8,
+    pub i_uid: U32,
+    pub i_gid: U32,
+    pub i_links: U32,
+    pub i_size: U64,
+    pub i_blocks: U64,
+    pub i_atime: U64,
+    pub i_ctime: U64,
+    pub i_mtime: U64,
+    pub i_atime_nsec: U32,
+    pub i_ctime_nsec: U32,
+    pub i_mtime_nsec: U32,
+    pub i_generation: U32,
+    pub i_current_depth: U32,
+    pub i_xattr_nid: U32,
+    pub i_flags: U32,
+    pub i_pino: U32,
+    pub i_namelen: U32,
+    pub i_name: [u8; 255],
+    pub i_dir_level: u8,
+    pub i_ext: RawExtent,
+}
+
+/// The extra attributes that follow, raw: up to 36 bytes, of which an inode has as many as it says.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Debug, Default)]
+#[repr(C)]
+#[allow(
+    missing_docs,
+    clippy::struct_field_names,
+    reason = "the names are the format's own; docs/f2fs-format.md explains them"
+)]
+pub struct RawExtraAttr {
+    pub i_extra_isize: U16,
+    pub i_inline_xattr_size: U16,
+    pub i_projid: U32,
+    pub i_inode_checksum: U32,
+    pub i_crtime: U64,
+    pub i_crtime_nsec: U32,
+    pub i_compr_blocks: U64,
+    pub i_compress_algorithm: u8,
+    pub i_log_cluster_size: u8,
+    pub i_compress_flag: U16,
+}
+
+const HEAD: usize = INODE_HEAD_BYTES as usize;
+const EXTRA: usize = size_of::<RawExtraAttr>();
+const _: () = assert!(size_of::<RawInode>() == HEAD);
+const _: () = assert!(EXTRA == 36);
+/// Words of inline attributes where nothing else is said.
+const DEFAULT_XATTR_WORDS: u16 = 50;
+
+/// How an inode's words are used.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct InlineFlags(pub u8);
+
+impl InlineFlags {
+    /// Attributes stand in the inode.
+    pub const XATTR: InlineFlags = InlineFlags(0x01);
+    /// Data stand in the inode.
+    pub const DATA: InlineFlags = InlineFlags(0x02);
+    /// Directory entries stand in the inode.
+    pub const DENTRY: InlineFlags = InlineFlags(0x04);
+    /// The inline data are not empty.
+    pub const DATA_EXIST: InlineFlags = InlineFlags(0x08);
+    /// There are extra attributes.
+    pub const EXTRA_ATTR: InlineFlags = InlineFlags(0x20);
+    /// The file must not be moved.
+    pub const PIN: InlineFlags = InlineFlags(0x40);
+    /// Blocks that compression saved were given back, and the file is sealed.
+    pub const RELEASED: InlineFlags = InlineFlags(0x80);
+
+    /// True if all of `other` are set.
+    pub fn has(self, other: InlineFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// Hints.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Advise(pub u8);
+
+impl Advise {
+    /// Content is encrypted.
+    pub const ENCRYPT: Advise = Advise(0x04);
+    /// The name is encrypted.
+    pub const ENC_NAME: Advise = Advise(0x08);
+    /// The size must not be guessed from the blocks when rolling forward.
+    pub const KEEP_SIZE: Advise = Advise(0x10);
+    /// Protected by fs-verity.
+    pub const VERITY: Advise = Advise(0x40);
+
+    /// True if all of `other` are set.
+    pub fn has(self, other: Advise) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// The flags that `lsattr` shows, as they stand on the medium.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct InodeFlags(pub u32);
+
+impl InodeFlags {
+    /// Compressed.
+    pub const COMPRESSED: InodeFlags = InodeFlags(0x4);
+    /// Names differ only in case are the same.
+    pub const CASEFOLD: InodeFlags = InodeFlags(0x4000_0000);
+    /// Stands for a whole device.
+    pub const DEVICE_ALIAS: InodeFlags = InodeFlags(0x8000_0000);
+    /// What the kernel shows: compressed, sync, immutable, append, nodump, noatime, nocompress, index,
+    /// dirsync, project inheritance, casefold.
+    const SHOWN: u32 =
+        0x4 | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x400 | 0x1000 | 0x1_0000 | 0x2000_0000 | 0x4000_0000;
+
+    /// True if all of `other` are set.
+    pub fn has(self, other: InodeFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// A run of blocks of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// First block of the file.
+    pub first: u32,
+    /// Where it is.
+    pub addr: BlockAddr,
+    /// Blocks.
+    pub blocks: u32,
+}
+
+/// The extra attributes of an inode; those it has no room for are zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExtraAttr {
+    /// Bytes they take, a multiple of 4.
+    pub bytes: u16,
+    /// Words for inline attributes.
+    pub xattr_words: u16,
+    /// Project.
+    pub project: u32,
+    /// Checksum of the inode.
+    pub checksum: u32,
+    /// Birth.
+    pub crtime: Timestamp,
+    /// Blocks that compression saved.
+    pub saved_blocks: u64,
+    /// Algorithm: 0 lzo, 1 lz4, 2 zstd, 3 lzo-rle.
+    pub algorithm: u8,
+    /// A cluster has `1 << log` blocks.
+    pub log_cluster: u8,
+    /// Bit 0: clusters carry a checksum; bits 8 to 15: level.
+    pub compress_flag: u16,
+}
+
+/// An inode whose numbers fit together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inode {
+    /// Its number.
+    pub ino: Nid,
+    /// What it is.
+    pub kind: FileKind,
+    /// Kind and permissions.
+    pub mode: u16,
+    /// Hints.
+    pub advise: Advise,
+    /// How the words are used.
+    pub inline: InlineFlags,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Names it has.
+    pub links: u32,
+    /// Length in bytes.
+    pub size: u64,
+    /// Blocks it takes, itself among them.
+    pub blocks: u64,
+    /// Last read.
+    pub atime: Timestamp,
+    /// Last change of attributes.
+    pub ctime: Timestamp,
+    /// Last change of content.
+    pub mtime: Timestamp,
+    /// Changes when the number is used again.
+    pub generation: u32,
+    /// Levels of a directory's hash table; of a file the lower half counts failed moves.
+    pub depth: u32,
+    /// The node with more attributes.
+    pub xattr_nid: Nid,
+    /// Flags.
+    pub flags: InodeFlags,
+    /// A directory it has a name in.
+    pub parent: Nid,
+    /// Bytes of that name.
+    pub name_len: u32,
+    /// That name, and what was left behind it.
+    pub name: [u8; 255],
+    /// How many levels a directory's hash table begins below the smallest.
+    pub dir_level: u8,
+    /// The largest extent.
+    pub extent: Extent,
+    /// Extra attributes.
+    pub extra: Option<ExtraAttr>,
+    size_class: BlockSize,
+    /// Words of inline attributes at the end of the words.
+    xattr_words: u16,
+}
+
+impl Inode {
+    /// Takes an inode's block apart and checks it: kind, extra attributes, room for inline attributes.
+    pub fn from_block(ino: Nid, block: &[u8], size: BlockSize, features: Features) -> Result<Inode> {
+        let place = Place::Inode(ino);
+        let short = || corrupt(place, "bytes are", block.len() as u64, size.bytes());
+        let (raw, rest) = RawInode::read_from_prefix(block).map_err(|_| short())?;
+        let mode = raw.i_mode.get();
+        let kind = FileKind::from_mode(u32::from(mode))
+            .ok_or_else(|| corrupt(place, "the mode is", mode, 0o100_000_u32))?;
+        let inline = InlineFlags(raw.i_inline);
+        let extra = inline.has(InlineFlags::EXTRA_ATTR).then(|| extra_attr(place, rest)).transpose()?;
+        let xattr_words = xattr_words(inline, extra.as_ref(), features);
+        let taken = u32::from(xattr_words) + extra.map_or(0, |extra| u32::from(extra.bytes) / 4);
+        if taken >= size.inode_words() {
+            return Err(corrupt(place, "words of attributes are", taken, size.inode_words()));
+        }
+        let inode = native(ino, kind, &raw, extra, size, xattr_words);
+        inode.check_compression(place)?;
+        Ok(inode)
+    }
+
+    fn check_compression(&self, place: Place) -> Result<()> {
+        match self.compression() {
+            Some(extra) if !(2..=8).contains(&extra.log_cluster) => {
+                Err(corrupt(place, "log2 of the cluster size is", extra.log_cluster, 8_u32))
+            }
+            Some(extra) if extra.algorithm > 3 => {
+                Err(corrupt(place, "the compression algorithm is", extra.algorithm, 3_u32))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts the attributes into a block, and leaves addresses and footer as they are.
+    pub fn write_to(&self, block: &mut [u8]) {
+        let head = self.raw_head();
+        if let Some(place) = block.get_mut(..HEAD) {
+            place.copy_from_slice(head.as_bytes());
+        }
+        if let Some(extra) = &self.extra {
+            let raw = extra.to_raw();
+            let bytes = usize::from(extra.bytes).min(EXTRA);
+            if let (Some(place), Some(from)) =
+                (block.get_mut(HEAD..HEAD + bytes), raw.as_bytes().get(..bytes))
+            {
+                place.copy_from_slice(from);
+            }
+        }
+    }
+
+    fn raw_head(&self) -> RawInode {
+        RawInode {
+            i_mode: U16::new(self.mode),
+            i_advise: self.advise.0,
+            i_inline: self.inline.0,
+            i_uid: U32::new(self.uid),
+            i_gid: U32::new(self.gid),
+            i_links: U32::new(self.links),
+            i_size: U64::new(self.size),
+            i_blocks: U64::new(self.blocks),
+            i_atime: U64::new(self.atime.seconds.cast_unsigned()),
+            i_ctime: U64::new(self.ctime.seconds.cast_unsigned()),
+            i_mtime: U64::new(self.mtime.seconds.cast_unsigned()),
+            i_atime_nsec: U32::new(self.atime.nanos),
+            i_ctime_nsec: U32::new(self.ctime.nanos),
+            i_mtime_nsec: U32::new(self.mtime.nanos),
+            i_generation: U32::new(self.generation),
+            i_current_depth: U32::new(self.depth),
+            i_xattr_nid: U32::new(self.xattr_nid.0),
+            i_flags: U32::new(self.flags.0),
+            i_pino: U32::new(self.parent.0),
+            i_namelen: U32::new(self.name_len),
+            i_name: self.name,
+            i_dir_level: self.dir_level,
+            i_ext: RawExtent {
+                fofs: U32::new(self.extent.first),
+                blk: U32::new(self.extent.addr.0),
+                len: U32::new(self.extent.blocks),
+            },
+        }
+    }
+
+    /// True if the data stand in the inode.
+    pub fn has_inline_data(&self) -> bool {
+        self.inline.has(InlineFlags::DATA)
+    }
+
+    /// True if the directory entries stand in the inode.
+    pub fn has_inline_dentry(&self) -> bool {
+        self.inline.has(InlineFlags::DENTRY)
+    }
+
+    /// True if the content (of a directory: the names) is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.advise.has(Advise::ENCRYPT)
+    }
+
+    /// True if names that differ only in case are the same.
+    pub fn is_casefolded(&self) -> bool {
+        self.kind == FileKind::Dir && self.flags.has(InodeFlags::CASEFOLD)
+    }
+
+    /// True if it is protected by fs-verity.
+    pub fn is_verity(&self) -> bool {
+        self.advise.has(Advise::VERITY)
+    }
+
+    /// How the content is compressed, if it is.
+    pub fn compression(&self) -> Option<&ExtraAttr> {
+        let extra = self.extra.as_ref()?;
+        let marked = self.kind == FileKind::File && self.flags.has(InodeFlags::COMPRESSED);
+        (marked && usize::from(extra.bytes) >= EXTRA).then_some(extra)
+    }
+
+    /// Blocks of a cluster of a compressed file.
+    pub fn cluster_blocks(&self) -> Option<u32> {
+        self.compression().map(|extra| 1 << extra.log_cluster.min(8))
+    }
+
+    /// Addresses in the inode. Whole clusters only, where the file is compressed.
+    pub fn own_addrs(&self) -> u32 {
+        let words = self.size_class.inode_words() - self.extra_words() - u32::from(self.xattr_words);
+        self.whole_clusters(words)
+    }
+
+    /// Addresses in each of its direct nodes.
+    pub fn node_addrs(&self) -> u32 {
+        self.whole_clusters(self.size_class.node_words())
+    }
+
+    fn whole_clusters(&self, words: u32) -> u32 {
+        self.cluster_blocks().map_or(words, |blocks| words / blocks * blocks)
+    }
+
+    fn extra_words(&self) -> u32 {
+        self.extra.map_or(0, |extra| u32::from(extra.bytes) / 4)
+    }
+
+    /// Where the first address stands in the block.
+    pub fn addrs_at(&self) -> usize {
+        HEAD + self.extra_words() as usize * 4
+    }
+
+    /// Where inline data, or an inline directory, stand in the block.
+    pub fn inline_range(&self) -> Range<usize> {
+        let words = self.size_class.inode_words() - self.extra_words() - u32::from(self.xattr_words);
+        let start = self.addrs_at() + 4;
+        start..start + (words as usize - 1) * 4
+    }
+
+    /// Where inline attributes stand in the block.
+    pub fn xattr_range(&self) -> Range<usize> {
+        let end = HEAD + self.size_class.inode_words() as usize * 4;
+        end - usize::from(self.xattr_words) * 4..end
+    }
+
+    /// The five node numbers: two direct, two indirect, one double indirect.
+    pub fn nids(&self, block: &[u8]) -> [Nid; 5] {
+        let at = block.len().saturating_sub(FOOTER_BYTES as usize + 20);
+        let raw: [U32; 5] = block
+            .get(at..)
+            .and_then(|rest| <[U32; 5]>::read_from_prefix(rest).ok())
+            .map_or([U32::ZERO; 5], |(raw, _)| raw);
+        raw.map(|nid| Nid(nid.get()))
+    }
+
+    /// The name it was last known by; empty if its length is out of bounds.
+    pub fn last_name(&self) -> &[u8] {
+        self.name.get(..self.name_len as usize).unwrap_or_default()
+    }
+
+    /// The flags as `lsattr` shows them.
+    pub fn shown_flags(&self) -> u32 {
+        const ENCRYPT: u32 = 0x800;
+        const VERITY: u32 = 0x10_0000;
+        const NOCOW: u32 = 0x80_0000;
+        const INLINE: u32 = 0x1000_0000;
+        let mark = |set: bool, bit: u32| if set { bit } else { 0 };
+        (self.flags.0 & InodeFlags::SHOWN)
+            | mark(self.is_encrypted(), ENCRYPT)
+            | mark(self.is_verity(), VERITY)
+            | mark(self.inline.has(InlineFlags::PIN), NOCOW)
+            | mark(self.has_inline_data() || self.has_inline_dentry(), INLINE)
+    }
+
+    /// Space taken as `stat` shows it, in bytes: all blocks but the inode itself; inline content counts by
+    /// its length.
+    pub fn allocated(&self) -> u64 {
+        let blocks = self.blocks.saturating_sub(1).saturating_mul(self.size_class.bytes_u64());
+        let inline = match self.kind {
+            FileKind::File => self.has_inline_data(),
+            _ => self.has_inline_dentry(),
+        };
+        if inline { blocks.saturating_add(self.size.div_ceil(512).saturating_mul(512)) } else { blocks }
+    }
+}
+
+impl ExtraAttr {
+    fn to_raw(self) -> RawExtraAttr {
+        RawExtraAttr {
+            i_extra_isize: U16::new(self.bytes),
+            i_inline_xattr_size: U16::new(self.xattr_words),
+            i_projid: U32::new(self.project),
+            i_inode_checksum: U32::new(self.checksum),
+            i_crtime: U64::new(self.crtime.seconds.cast_unsigned()),
+            i_crtime_nsec: U32::new(self.crtime.nanos),
+            i_compr_blocks: U64::new(self.saved_blocks),
+            i_compress_algorithm: self.algorithm,
+            i_log_cluster_size: self.log_cluster,
+            i_compress_flag: U16::new(self.compress_flag),
+        }
+    }
+
+    /// True if the inode has room for its checksum.
+    pub fn has_checksum(&self) -> bool {
+        self.bytes >= 12
+    }
+
+    /// True if the inode has room for its time of birth.
+    pub fn has_crtime(&self) -> bool {
+        self.bytes >= 24
+    }
+}
+
+fn extra_attr(place: Place, rest: &[u8]) -> Result<ExtraAttr> {
+    let size = rest.first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes));
+    // The smallest has room for both sizes; later kernels may have more than is known here.
+    if size % 4 != 0 || !(4..=512).contains(&size) {
+        return Err(corrupt(place, "bytes of extra attributes are", size, EXTRA as u64));
+    }
+    let mut bytes = [0; EXTRA];
+    let known = usize::from(size).min(EXTRA);
+    if let (Some(place), Some(from)) = (bytes.get_mut(..known), rest.get(..known)) {
+        place.copy_from_slice(from);
+    }
+    let raw: RawExtraAttr = zerocopy::transmute!(bytes);
+    Ok(ExtraAttr {
+        bytes: size,
+        xattr_words: raw.i_inline_xattr_size.get(),
+        project: raw.i_projid.get(),
+        checksum: raw.i_inode_checksum.get(),
+        crtime: time(raw.i_crtime, raw.i_crtime_nsec),
+        saved_blocks: raw.i_compr_blocks.get(),
+        algorithm: raw.i_compress_algorithm,
+        log_cluster: raw.i_log_cluster_size,
+        compress_flag: raw.i_compress_flag.get(),
+    })
+}
+
+fn xattr_words(inline: InlineFlags, extra: Option<&ExtraAttr>, features: Features) -> u16 {
+    if features.has(Features::FLEXIBLE_INLINE_XATTR) {
+        // Inodes without extra attributes come from before the feature was switched on.
+        return extra.map_or(0, |extra| extra.xattr_words);
+    }
+    // Directories inside an inode have always left room for attributes, used or not.
+    if inline.has(InlineFlags::XATTR) || inline.has(InlineFlags::DENTRY) { DEFAULT_XATTR_WORDS } else { 0 }
+}
+
+fn native(
+    ino: Nid,
+    kind: FileKind,
+    raw: &RawInode,
+    extra: Option<ExtraAttr>,
+    size_class: BlockSize,
+    xattr_words: u16,
+) -> Inode {
+    Inode {
+        ino,
+        kind,
+        mode: raw.i_mode.get(),
+        advise: Advise(raw.i_advise),
+        inline: InlineFlags(raw.i_inline),
+        uid: raw.i_uid.get(),
+        gid: raw.i_gid.get(),
+        links: raw.i_links.get(),
+        size: raw.i_size.get(),
+        blocks: raw.i_blocks.get(),
+        atime: time(raw.i_atime, raw.i_atime_nsec),
+        ctime: time(raw.i_ctime, raw.i_ctime_nsec),
+        mtime: time(raw.i_mtime, raw.i_mtime_nsec),
+        generation: raw.i_generation.get(),
+        depth: raw.i_current_depth.get(),
+        xattr_nid: Nid(raw.i_xattr_nid.get()),
+        flags: InodeFlags(raw.i_flags.get()),
+        parent: Nid(raw.i_pino.get()),
+        name_len: raw.i_namelen.get(),
+        name: raw.i_name,
+        dir_level: raw.i_dir_level,
+        extent: Extent {
+            first: raw.i_ext.fofs.get(),
+            addr: BlockAddr(raw.i_ext.blk.get()),
+            blocks: raw.i_ext.len.get(),
+        },
+        extra,
+        size_class,
+        xattr_words,
+    }
+}
+
+fn time(seconds: U64, nanos: U32) -> Timestamp {
+    Timestamp { seconds: seconds.get().cast_signed(), nanos: nanos.get() }
+}

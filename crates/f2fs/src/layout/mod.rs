@@ -1,0 +1,35 @@
+//! What stands on the medium: one module for each structure, raw (little-endian bytes) and checked, in both
+//! directions. Offsets are in bytes, addresses in blocks of the volume.
+
+mod checkpoint;
+mod dentry;
+mod features;
+mod ids;
+mod inode;
+mod nat;
+mod node;
+mod orphan;
+mod sit;
+mod size;
+mod summary;
+mod superblock;
+mod xattr;
+
+pub use checkpoint::{Checkpoint, CpFlags, RawCheckpoint};
+pub use dentry::{DIR_SLOT_BYTES, Dentry, DentryLayout, RawDentry};
+pub use features::Features;
+pub use ids::{BlockAddr, Nid, SegNo};
+pub use inode::{
+    Advise, Extent, ExtraAttr, InlineFlags, Inode, InodeFlags, RawExtent, RawExtraAttr, RawInode,
+};
+pub use nat::{NatEntry, RawNatEntry};
+pub use node::{NodeFooter, NodeOffset, RawNodeFooter};
+pub use orphan::{OrphanBlock, RawOrphanTail};
+pub use sit::{RawSitEntry, SitEntry};
+pub use size::BlockSize;
+pub use summary::{
+    JournalEntries, NatJournalEntry, RawNatJournalEntry, RawSitJournalEntry, RawSummary, SitJournalEntry,
+    Summary, SummaryBlock, SummaryKind, SummaryLayout, parse_journal,
+};
+pub use superblock::{Device, RawDevice, RawSuperBlock, SUPER_OFFSET, SuperBlock};
+pub use xattr::{RawXattrEntry, XattrEntry, XattrList, XattrSpace};

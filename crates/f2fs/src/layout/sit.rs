@@ -1,0 +1,70 @@
+//! An entry of the SIT (segment information table): which blocks of a segment are valid.
+
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    little_endian::{U16, U64},
+};
+
+/// Raw: 74 bytes.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Debug)]
+#[repr(C)]
+pub struct RawSitEntry {
+    /// Valid blocks in the lower 10 bits, kind of the segment above.
+    pub vblocks: U16,
+    /// A bit for each block; the first block's is the highest of the first byte.
+    pub valid_map: [u8; 64],
+    /// When the segment was last changed, in seconds of the volume's own clock.
+    pub mtime: U64,
+}
+
+const _: () = assert!(size_of::<RawSitEntry>() == 74);
+
+/// What a segment holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SitEntry {
+    /// How many blocks are valid, as the entry counts them (0 to 512).
+    pub valid_blocks: u16,
+    /// Kind: 0 to 2 hot, warm and cold data, 3 to 5 hot, warm and cold nodes.
+    pub kind: u8,
+    /// A bit for each block; the first block's is the highest of the first byte.
+    pub valid_map: [u8; 64],
+    /// When the segment was last changed, in seconds of the volume's own clock.
+    pub mtime: u64,
+}
+
+const COUNT_BITS: u32 = 10;
+
+impl SitEntry {
+    /// True if block `offset` of the segment is valid.
+    pub fn is_valid(&self, offset: u32) -> bool {
+        let byte = self.valid_map.get((offset / 8) as usize).copied().unwrap_or_default();
+        byte & (0x80 >> (offset % 8)) != 0
+    }
+
+    /// Bits that are set; a sound entry has [`SitEntry::valid_blocks`] of them.
+    pub fn bits(&self) -> u32 {
+        self.valid_map.iter().map(|byte| byte.count_ones()).sum()
+    }
+
+    /// As it stands on the medium.
+    pub fn to_raw(&self) -> RawSitEntry {
+        let count = self.valid_blocks & ((1 << COUNT_BITS) - 1);
+        RawSitEntry {
+            vblocks: U16::new(count | (u16::from(self.kind) << COUNT_BITS)),
+            valid_map: self.valid_map,
+            mtime: U64::new(self.mtime),
+        }
+    }
+}
+
+impl From<RawSitEntry> for SitEntry {
+    fn from(raw: RawSitEntry) -> SitEntry {
+        let [low, high] = raw.vblocks.get().to_le_bytes();
+        SitEntry {
+            valid_blocks: u16::from_le_bytes([low, high & 0x3]),
+            kind: high >> 2,
+            valid_map: raw.valid_map,
+            mtime: raw.mtime.get(),
+        }
+    }
+}

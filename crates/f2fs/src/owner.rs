@@ -1,0 +1,172 @@
+//! Whose a block is, and whether it is live.
+
+use crate::{
+    error::Result,
+    layout::{BlockAddr, Inode, Nid, NodeOffset, SegNo, SitEntry, Summary},
+    map::word,
+    volume::{Node, Volume},
+};
+
+/// Levels of directories a path may have.
+const DEPTH_MAX: usize = 4096;
+
+/// The area a block is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Area {
+    /// The super blocks and what is left between them and the first segment.
+    Super,
+    /// A checkpoint pack, 1 or 2.
+    Checkpoint(u8),
+    /// The SIT: which of its blocks, and whether this copy counts.
+    Sit {
+        /// Block of the table.
+        index: u32,
+        /// It is the copy that counts.
+        current: bool,
+    },
+    /// The NAT: which of its blocks, and whether this copy counts.
+    Nat {
+        /// Block of the table.
+        index: u32,
+        /// It is the copy that counts.
+        current: bool,
+    },
+    /// The SSA: of which segment (the first one, where several share a block).
+    Ssa(SegNo),
+    /// The main area.
+    Main,
+    /// Behind the volume.
+    Outside,
+}
+
+/// Whose a block of the main area is.
+#[derive(Clone, Debug)]
+pub struct Owner {
+    /// Its segment.
+    pub segno: SegNo,
+    /// Which block of the segment it is.
+    pub offset: u32,
+    /// What the SIT says of the segment.
+    pub sit: SitEntry,
+    /// What the SSA says of the block.
+    pub summary: Summary,
+    /// Something points to it: it is live.
+    pub live: bool,
+    /// The inode, as far as it can be told.
+    pub ino: Option<Nid>,
+    /// Byte of the file, for data.
+    pub file_offset: Option<u64>,
+    /// The place of a node in its inode's tree.
+    pub node_offset: Option<NodeOffset>,
+    /// A path of the inode.
+    pub path: Option<Vec<u8>>,
+}
+
+impl Volume {
+    /// The area a block is in.
+    pub fn area(&self, addr: BlockAddr) -> Area {
+        let raw = self.super_block().raw();
+        let per_segment = self.super_block().blocks_per_segment();
+        let at = addr.0;
+        match at {
+            _ if u64::from(at) >= self.super_block().main_end() => Area::Outside,
+            _ if at >= raw.main_blkaddr.get() => Area::Main,
+            _ if at >= raw.ssa_blkaddr.get() => {
+                let per_block = self.summary_layout().per_block;
+                Area::Ssa(SegNo((at - raw.ssa_blkaddr.get()).saturating_mul(per_block)))
+            }
+            _ if at >= raw.nat_blkaddr.get() => {
+                let inside = at - raw.nat_blkaddr.get();
+                let index = inside / (2 * per_segment) * per_segment + inside % per_segment;
+                Area::Nat { index, current: self.nat_addr(index) == addr }
+            }
+            _ if at >= raw.sit_blkaddr.get() => {
+                let half = raw.segment_count_sit.get() / 2 * per_segment;
+                let index = (at - raw.sit_blkaddr.get()) % half.max(1);
+                Area::Sit { index, current: self.sit_addr(index) == addr }
+            }
+            _ if at >= raw.cp_blkaddr.get() => {
+                Area::Checkpoint(if at < self.super_block().checkpoint_addr(2).0 { 1 } else { 2 })
+            }
+            _ => Area::Super,
+        }
+    }
+
+    /// Whose a block of the main area is; `None` elsewhere.
+    pub fn owner(&self, addr: BlockAddr) -> Result<Option<Owner>> {
+        let (Some((segno, offset)), Some(summary)) = (self.segment_of(addr), self.summary(addr)?) else {
+            return Ok(None);
+        };
+        let sit = self.sit_entry(segno)?;
+        let mut owner = Owner {
+            segno,
+            offset,
+            sit,
+            summary,
+            live: false,
+            ino: None,
+            file_offset: None,
+            node_offset: None,
+            path: None,
+        };
+        // Segments of nodes have the kinds from 3 on.
+        if sit.kind >= 3 {
+            self.node_owner(addr, &mut owner)?;
+        } else {
+            self.data_owner(addr, &mut owner);
+        }
+        owner.path = owner.ino.and_then(|ino| self.path_of(ino));
+        Ok(Some(owner))
+    }
+
+    fn node_owner(&self, addr: BlockAddr, owner: &mut Owner) -> Result<()> {
+        // The footer tells more than the summary, which is written later.
+        let footer = super::volume::footer(&self.block(addr)?, addr)?;
+        let known = footer.nid.0 < self.super_block().nid_limit() && !footer.nid.is_null();
+        owner.live = known && self.nat_entry(footer.nid)?.addr == addr;
+        if owner.live {
+            owner.ino = Some(footer.ino);
+            owner.node_offset = Some(footer.offset);
+        }
+        Ok(())
+    }
+
+    fn data_owner(&self, addr: BlockAddr, owner: &mut Owner) {
+        let Ok(node) = self.node(owner.summary.nid) else { return };
+        let Ok((inode, _)) = self.inode(node.footer.ino) else { return };
+        let Some((at, first)) = self.addrs_of(&inode, &node) else { return };
+        let slot = u64::from(owner.summary.offset);
+        let at = at + usize::from(owner.summary.offset) * 4;
+        owner.live = node.block.get(at..at + 4).map(word) == Some(addr);
+        if owner.live {
+            owner.ino = Some(inode.ino);
+            owner.file_offset = Some((first + slot).saturating_mul(self.block_size().bytes_u64()));
+        }
+    }
+
+    /// Where a node's addresses begin, and which block of the file the first is for.
+    fn addrs_of(&self, inode: &Inode, node: &Node) -> Option<(usize, u64)> {
+        if node.footer.offset == NodeOffset::INODE {
+            return Some((inode.addrs_at(), 0));
+        }
+        let index = node.footer.offset.direct_index(self.block_size())?;
+        Some((0, u64::from(inode.own_addrs()) + u64::from(index) * u64::from(inode.node_addrs())))
+    }
+
+    /// A path of an inode, from the names that inodes carry; `None` if they lead nowhere.
+    pub fn path_of(&self, ino: Nid) -> Option<Vec<u8>> {
+        let root = self.super_block().root();
+        let mut names: Vec<Vec<u8>> = Vec::new();
+        let mut here = ino;
+        while here != root {
+            let (inode, _) = self.inode(here).ok()?;
+            if names.len() >= DEPTH_MAX || inode.last_name().is_empty() {
+                return None;
+            }
+            names.push(inode.last_name().to_vec());
+            here = inode.parent;
+        }
+        names.reverse();
+        Some([b"/".to_vec(), names.join(&b'/')].concat())
+    }
+}

@@ -1,0 +1,232 @@
+//! New names put into directories, as the kernel puts them there.
+
+use pumice_vfs::{Errno, FileKind};
+
+use super::{Link, Replay};
+use crate::{
+    dir::{Directory, Found, bucket_blocks, buckets},
+    error::{Error, Result},
+    fold::fold_or_bytes,
+    hash::name_hash,
+    layout::{DIR_SLOT_BYTES, Dentry, DentryLayout, InlineFlags, Inode, Nid},
+    map::Mapped,
+    overlay::Patched,
+    volume::Node,
+};
+
+use zerocopy::IntoBytes;
+
+/// Levels a directory can have.
+const LEVELS_MAX: u32 = 63;
+
+/// A name that is to be put into a directory.
+struct NewName {
+    hash: u32,
+    ino: Nid,
+    file_type: u8,
+    name: Vec<u8>,
+}
+
+impl Replay<'_> {
+    /// Gives an inode the name that it carries, in the directory that it carries. Who has that name loses it.
+    pub(super) fn name(&mut self, link: &Link) -> Result<()> {
+        let ino = link.footer.ino;
+        let (inode, _) = self.volume.inode(ino)?;
+        if inode.last_name().is_empty() || !self.volume.has_inode(inode.parent)? {
+            return Ok(());
+        }
+        let dir = inode.parent;
+        let Some(name) = self.new_name(&inode)? else { return Ok(()) };
+        match self.holder(dir, &name)? {
+            Some(found) if found.ino == ino => return Ok(()),
+            Some(found) => self.remove(dir, &found)?,
+            None => {}
+        }
+        self.insert(dir, &name)?;
+        self.done.names += 1;
+        let now = self.now;
+        self.change(dir, |dir| (dir.mtime, dir.ctime) = (now, now))
+    }
+
+    fn new_name(&self, inode: &Inode) -> Result<Option<NewName>> {
+        let (dir, _) = self.volume.inode(inode.parent)?;
+        if dir.kind != FileKind::Dir {
+            return Ok(None);
+        }
+        let stored = inode.last_name();
+        let hash = match (dir.is_encrypted(), dir.is_casefolded()) {
+            // Without the key nobody could know the hash; it stands behind the name.
+            (true, true) => {
+                let behind = inode.name.get(stored.len()..).and_then(|rest| rest.first_chunk());
+                match behind {
+                    Some(bytes) => u32::from_le_bytes(*bytes),
+                    None => return Ok(None),
+                }
+            }
+            (false, true) => name_hash(&fold_or_bytes(stored, false).unwrap_or_default()),
+            _ => name_hash(stored),
+        };
+        let file_type = file_type(inode.kind);
+        Ok(Some(NewName { hash, ino: inode.ino, file_type, name: stored.to_vec() }))
+    }
+
+    fn holder(&self, dir: Nid, name: &NewName) -> Result<Option<Found>> {
+        let (inode, node) = self.volume.inode(dir)?;
+        Directory::new(self.volume, &inode, &node)
+            .find(name.hash, &|dentry| dentry.hash == name.hash && dentry.name == name.name)
+    }
+
+    /// Takes a name away, and the inode behind it if it was its last.
+    fn remove(&mut self, dir: Nid, found: &Found) -> Result<()> {
+        let (inode, node) = self.volume.inode(dir)?;
+        let (mut bytes, layout) = self.leaf(&inode, &node, found.leaf)?;
+        for slot in found.slot..found.slot + found.slots {
+            layout.set_used(&mut bytes, slot, false);
+        }
+        self.keep_leaf(&inode, &node, found.leaf, &bytes)?;
+        if !self.volume.has_inode(found.ino)? {
+            return Ok(());
+        }
+        self.change(found.ino, |inode| inode.links = inode.links.saturating_sub(1))
+    }
+
+    fn insert(&mut self, dir: Nid, name: &NewName) -> Result<()> {
+        let (inode, node) = self.volume.inode(dir)?;
+        if inode.has_inline_dentry() {
+            if self.insert_in(&inode, &node, 0, name)? {
+                return Ok(());
+            }
+            self.spread(&inode, &node)?;
+        }
+        let dir_level = u32::from(inode.dir_level);
+        let mut start = 0;
+        for level in 0..LEVELS_MAX {
+            let (inode, _) = self.volume.inode(dir)?;
+            if level >= inode.depth {
+                self.change(dir, |dir| dir.depth = level + 1)?;
+            }
+            let (buckets, blocks) = (buckets(level, dir_level), bucket_blocks(level));
+            let first = start + u64::from(name.hash) % buckets * blocks;
+            for index in first..first + blocks {
+                self.make_leaf(dir, index)?;
+                let (inode, node) = self.volume.inode(dir)?;
+                if self.insert_in(&inode, &node, index, name)? {
+                    return Ok(());
+                }
+            }
+            start += buckets * blocks;
+        }
+        Err(Error::Errno(Errno::NoSpace))
+    }
+
+    /// Puts a name into the first gap of a block that is wide enough; false if there is none.
+    fn insert_in(&mut self, inode: &Inode, node: &Node, index: u64, name: &NewName) -> Result<bool> {
+        let (mut bytes, layout) = self.leaf(inode, node, index)?;
+        let dentry =
+            Dentry { slot: 0, hash: name.hash, ino: name.ino, file_type: name.file_type, name: &name.name };
+        let slots = dentry.slots();
+        let is_free = |slot: u32| (slot..slot + slots).all(|slot| !layout.is_used(&bytes, slot));
+        let Some(slot) = (0..layout.slots.saturating_sub(slots - 1)).find(|slot| is_free(*slot)) else {
+            return Ok(false);
+        };
+        put(&mut bytes, layout.entry_at(slot), dentry.to_raw().as_bytes());
+        put(&mut bytes, layout.name_at(slot), dentry.name);
+        for slot in slot..slot + slots {
+            layout.set_used(&mut bytes, slot, true);
+        }
+        self.keep_leaf(inode, node, index, &bytes)?;
+        Ok(true)
+    }
+
+    /// Moves the entries of an inline directory into a block of its own.
+    fn spread(&mut self, inode: &Inode, node: &Node) -> Result<()> {
+        let (old, from) = self.leaf(inode, node, 0)?;
+        let to = DentryLayout::for_block(self.volume.block_size());
+        let mut block = vec![0; self.volume.block_size().width()];
+        let mut slot = 0;
+        while let Ok(Some(dentry)) = from.next(&old, slot) {
+            put(&mut block, to.entry_at(dentry.slot), dentry.to_raw().as_bytes());
+            let end = (dentry.slots() as usize) * DIR_SLOT_BYTES;
+            let name = old.get(from.name_at(dentry.slot)..from.name_at(dentry.slot) + end);
+            put(&mut block, to.name_at(dentry.slot), name.unwrap_or_default());
+            slot = dentry.slot + dentry.slots();
+            (dentry.slot..slot).for_each(|slot| to.set_used(&mut block, slot, true));
+        }
+        let width = self.volume.block_size().bytes_u64();
+        let mut plain = inode.clone();
+        plain.inline = InlineFlags(plain.inline.0 & !InlineFlags::DENTRY.0);
+        plain.size = width;
+        plain.depth = 1;
+        plain.blocks += 1;
+        let mut bytes = (*node.block).clone();
+        bytes.get_mut(inode.inline_range().start - 4..inode.inline_range().end).unwrap_or_default().fill(0);
+        plain.write_to(&mut bytes);
+        let patched = Patched::new(self.volume, Some(node.addr), &bytes)?;
+        self.volume.overlay_mut().inodes.insert(inode.ino, patched);
+        let patched = Patched::new(self.volume, None, &block)?;
+        self.volume.overlay_mut().leaves.insert((inode.ino, 0), patched);
+        Ok(())
+    }
+
+    /// Makes block `index` of a directory if there is none.
+    fn make_leaf(&mut self, dir: Nid, index: u64) -> Result<()> {
+        let (inode, node) = self.volume.inode(dir)?;
+        let known = self.volume.overlay().leaves.contains_key(&(dir, index));
+        let mapped = self.volume.run_at(&inode, &node, index, 1)?.mapped;
+        if known || matches!(mapped, Mapped::At(_)) {
+            return Ok(());
+        }
+        let empty = vec![0; self.volume.block_size().width()];
+        let patched = Patched::new(self.volume, None, &empty)?;
+        self.volume.overlay_mut().leaves.insert((dir, index), patched);
+        let end = (index + 1).saturating_mul(self.volume.block_size().bytes_u64());
+        self.change(dir, |dir| {
+            dir.blocks += 1;
+            dir.size = dir.size.max(end);
+        })
+    }
+
+    fn leaf(&self, inode: &Inode, node: &Node, index: u64) -> Result<(Vec<u8>, DentryLayout)> {
+        let dir = Directory::new(self.volume, inode, node);
+        let leaf = dir.leaf(index)?.map_err(|_| Error::Errno(Errno::NoEntry))?;
+        Ok((leaf.bytes().to_vec(), leaf.layout()))
+    }
+
+    fn keep_leaf(&mut self, inode: &Inode, node: &Node, index: u64, bytes: &[u8]) -> Result<()> {
+        if inode.has_inline_dentry() {
+            let mut block = (*node.block).clone();
+            put(&mut block, inode.inline_range().start, bytes);
+            let patched = Patched::new(self.volume, Some(node.addr), &block)?;
+            self.volume.overlay_mut().inodes.insert(inode.ino, patched);
+            return Ok(());
+        }
+        let base = match self.volume.overlay().leaves.get(&(inode.ino, index)) {
+            Some(known) => known.base(),
+            None => match self.volume.run_at(inode, node, index, 1)?.mapped {
+                Mapped::At(addr) => Some(addr),
+                _ => None,
+            },
+        };
+        let patched = Patched::new(self.volume, base, bytes)?;
+        self.volume.overlay_mut().leaves.insert((inode.ino, index), patched);
+        Ok(())
+    }
+}
+
+fn file_type(kind: FileKind) -> u8 {
+    match kind {
+        FileKind::File => 1,
+        FileKind::Dir => 2,
+        FileKind::CharDevice => 3,
+        FileKind::BlockDevice => 4,
+        FileKind::Fifo => 5,
+        FileKind::Socket => 6,
+        FileKind::Symlink => 7,
+    }
+}
+
+fn put(block: &mut [u8], at: usize, bytes: &[u8]) {
+    if let Some(place) = block.get_mut(at..at + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+}

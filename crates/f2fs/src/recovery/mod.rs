@@ -1,0 +1,181 @@
+//! Rolling forward: what fsync promised since the checkpoint is in a chain of nodes, which begins where the log
+//! of warm nodes goes on. It is replayed in memory as the kernel replays it at its mount.
+
+mod entries;
+mod nodes;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pumice_vfs::Timestamp;
+
+use crate::{
+    cache::Block,
+    error::{Place, Result, corrupt},
+    layout::{BlockAddr, CpFlags, Nid, NodeFooter, NodeOffset},
+    volume::{Volume, footer},
+};
+
+/// What was rolled forward.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Recovery {
+    /// Inodes with something that fsync promised.
+    pub inodes: usize,
+    /// Nodes that were replayed.
+    pub nodes: u64,
+    /// Names that were made.
+    pub names: u64,
+}
+
+/// What is known of an inode in the chain.
+struct Entry {
+    /// Its last node that bears fsync's mark: what comes later was not promised.
+    last: BlockAddr,
+    /// Its last inode that bears the mark of a new name.
+    last_dentry: Option<BlockAddr>,
+}
+
+/// A replay under way.
+struct Replay<'a> {
+    volume: &'a mut Volume,
+    /// The time at which directories change.
+    now: Timestamp,
+    entries: BTreeMap<Nid, Entry>,
+    done: Recovery,
+}
+
+impl Volume {
+    /// Rolls forward, in memory. Directories that gain names change at `now`.
+    pub fn recover(&mut self, now: Timestamp) -> Result<Recovery> {
+        let entries = self.promised()?;
+        let mut replay = Replay { volume: self, now, entries, done: Recovery::default() };
+        replay.done.inodes = replay.entries.len();
+        if !replay.entries.is_empty() {
+            replay.run()?;
+        }
+        Ok(replay.done)
+    }
+
+    /// The nodes of the chain, in their order.
+    fn chain(&self) -> Chain<'_> {
+        let (segno, offset) = self.checkpoint().node_log(1);
+        let next = self.segment_start(segno).plus(u32::from(offset)).unwrap_or(BlockAddr::NULL);
+        Chain { volume: self, next, seen: 0, turtle: next, limit: 1 }
+    }
+
+    /// Inodes that fsync promised something of.
+    fn promised(&self) -> Result<BTreeMap<Nid, Entry>> {
+        let orphans: BTreeSet<Nid> =
+            self.orphan_blocks()?.into_iter().flat_map(|block| block.inodes).collect();
+        let mut entries: BTreeMap<Nid, Entry> = BTreeMap::new();
+        let mut chain = self.chain();
+        while let Some(link) = chain.next()? {
+            let ino = link.footer.ino;
+            let new_name = link.is_inode() && link.footer.is_dentry;
+            // A node of an inode that nobody knows yet may come before that inode's own.
+            let known = entries.contains_key(&ino) || new_name || self.has_inode(ino)?;
+            if !link.footer.is_fsync || !known || orphans.contains(&ino) || !self.is_file_number(ino) {
+                continue;
+            }
+            let entry = entries.entry(ino).or_insert(Entry { last: link.addr, last_dentry: None });
+            entry.last = link.addr;
+            if new_name {
+                entry.last_dentry = Some(link.addr);
+            }
+        }
+        Ok(entries)
+    }
+
+    fn is_file_number(&self, ino: Nid) -> bool {
+        ino >= self.super_block().root() && ino.0 < self.super_block().nid_limit()
+    }
+}
+
+/// A node of the chain.
+struct Link {
+    addr: BlockAddr,
+    footer: NodeFooter,
+    block: Block,
+}
+
+impl Link {
+    fn is_inode(&self) -> bool {
+        self.footer.is_inode() && self.footer.offset == NodeOffset::INODE
+    }
+}
+
+/// Walks the chain, and notices when it goes round in a circle (Brent's way).
+struct Chain<'a> {
+    volume: &'a Volume,
+    next: BlockAddr,
+    seen: u64,
+    turtle: BlockAddr,
+    limit: u64,
+}
+
+impl Chain<'_> {
+    fn next(&mut self) -> Result<Option<Link>> {
+        if !self.volume.is_main(self.next) {
+            return Ok(None);
+        }
+        let (addr, block) = (self.next, self.volume.block(self.next)?);
+        let footer = footer(&block, addr)?;
+        if !self.belongs(&footer) {
+            return Ok(None);
+        }
+        self.next = footer.next;
+        self.seen += 1;
+        if self.next == self.turtle {
+            return Err(corrupt(
+                Place::Block(addr),
+                "the chain of promised nodes comes back to",
+                self.next.0,
+                0_u32,
+            ));
+        }
+        if self.seen == self.limit {
+            self.turtle = self.next;
+            self.limit = self.limit.saturating_mul(2);
+        }
+        Ok(Some(Link { addr, footer, block }))
+    }
+
+    /// True if the node was written after the checkpoint and before the next one.
+    fn belongs(&self, footer: &NodeFooter) -> bool {
+        let cp = self.volume.checkpoint();
+        if cp.flags().has(CpFlags::NOCRC_RECOVERY) {
+            // Only the lower half counts.
+            return footer.cp_version << 32 == cp.version() << 32;
+        }
+        footer.cp_version == cp.footer_version()
+    }
+}
+
+impl Replay<'_> {
+    fn run(&mut self) -> Result<()> {
+        // The chain was walked once: it ends.
+        let mut next = self.volume.chain().next;
+        while let Some(link) = (Chain { next, ..self.volume.chain() }).next()? {
+            next = link.footer.next;
+            self.link(&link)?;
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, link: &Link) -> Result<()> {
+        let ino = link.footer.ino;
+        let Some(entry) = self.entries.get(&ino) else { return Ok(()) };
+        let (is_last, has_name) = (entry.last == link.addr, entry.last_dentry == Some(link.addr));
+        if link.is_inode() {
+            self.inode(link)?;
+        }
+        if has_name {
+            self.name(link)?;
+        }
+        self.node(link)?;
+        self.done.nodes += 1;
+        if is_last {
+            self.entries.remove(&ino);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! Files protected by fs-verity: what is read is verified first.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::{
+    content::Content,
+    error::{Error, Result},
+    layout::{Nid, XattrSpace},
+    verity::{Descriptor, Location, Source, Verifier, VerityError, XATTR_NAME, metadata_start},
+};
+
+/// Trusted blocks of the tree that are kept for each file.
+const TRUSTED_BLOCKS: usize = 32;
+/// Files whose verifiers are kept.
+const FILES: usize = 16;
+
+/// Verifiers of files that were read lately.
+#[derive(Default)]
+pub(crate) struct Verifiers {
+    files: Mutex<Vec<(Nid, Arc<Mutex<Verifier>>)>>,
+}
+
+impl Verifiers {
+    fn get(&self, ino: Nid) -> Option<Arc<Mutex<Verifier>>> {
+        self.files.lock().iter().find(|(known, _)| *known == ino).map(|(_, verifier)| verifier.clone())
+    }
+
+    fn put(&self, ino: Nid, verifier: &Arc<Mutex<Verifier>>) {
+        let mut files = self.files.lock();
+        if files.len() >= FILES {
+            files.remove(0);
+        }
+        files.push((ino, verifier.clone()));
+    }
+}
+
+/// The tree of a file, which stands behind its end.
+struct Tree<'a, 'b> {
+    content: &'a Content<'b>,
+    start: u64,
+}
+
+/// Why verifying failed: the tree could not be read, or a hash is wrong.
+enum Failed {
+    Read(Error),
+    Wrong(VerityError),
+}
+
+impl From<VerityError> for Failed {
+    fn from(error: VerityError) -> Failed {
+        Failed::Wrong(error)
+    }
+}
+
+impl Source for Tree<'_, '_> {
+    type Error = Failed;
+
+    fn read_tree(&mut self, offset: u64, block: &mut [u8]) -> core::result::Result<(), Failed> {
+        self.content.read(self.start.saturating_add(offset), block).map_err(Failed::Read)
+    }
+}
+
+impl Content<'_> {
+    /// Fills `buffer`, which does not reach beyond the end of the file, from byte `offset` on.
+    pub(crate) fn read_sealed(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let verifier = self.verifier()?;
+        let mut verifier = verifier.lock();
+        let width = u64::from(verifier.descriptor().block_bytes).max(1);
+        let start = metadata_start(self.inode.size).unwrap_or(u64::MAX);
+        let mut block = vec![0; usize::try_from(width).unwrap_or(0)];
+        let mut at = offset;
+        let mut rest = buffer;
+        while !rest.is_empty() {
+            let (index, inside) = (at / width, usize::try_from(at % width).unwrap_or(0));
+            self.read(index * width, &mut block)?;
+            let inside_file = usize::try_from(self.inode.size - index * width).unwrap_or(usize::MAX);
+            block.get_mut(inside_file..).unwrap_or_default().fill(0);
+            verifier
+                .verify(index, &block, &mut Tree { content: self, start })
+                .map_err(|failed| self.refused(index * width, failed))?;
+            let length = (block.len() - inside).min(rest.len());
+            let (now, later) = rest.split_at_mut(length);
+            now.copy_from_slice(block.get(inside..inside + length).unwrap_or_default());
+            at += length as u64;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn refused(&self, offset: u64, failed: Failed) -> Error {
+        match failed {
+            Failed::Read(error) => error,
+            Failed::Wrong(error) => Error::Verity { ino: self.inode.ino, offset, error },
+        }
+    }
+
+    fn verifier(&self) -> Result<Arc<Mutex<Verifier>>> {
+        if let Some(verifier) = self.volume.verifiers().get(self.inode.ino) {
+            return Ok(verifier);
+        }
+        let wrong = |error| Error::Verity { ino: self.inode.ino, offset: 0, error };
+        let place = self.volume.hidden_xattr(self.inode, self.node, XattrSpace::Verity, XATTR_NAME)?;
+        let location = Location::parse(&place.unwrap_or_default(), self.inode.size).map_err(wrong)?;
+        let mut descriptor = vec![0; location.size as usize];
+        self.read(location.position, &mut descriptor)?;
+        let descriptor = Descriptor::parse(&descriptor, self.inode.size).map_err(wrong)?;
+        let verifier = Arc::new(Mutex::new(Verifier::new(descriptor, TRUSTED_BLOCKS)));
+        self.volume.verifiers().put(self.inode.ino, &verifier);
+        Ok(verifier)
+    }
+}

@@ -1,0 +1,91 @@
+//! Opening: super block, checkpoint, bitmaps, log heads, in this order.
+
+use pumice_media::{BlockError, ReadAt};
+
+use super::{Volume, packs};
+use crate::{
+    cache::BlockCache,
+    crc,
+    crypt::Keyring,
+    disks::Disks,
+    error::{Error, Result},
+    layout::{BlockSize, SUPER_OFFSET, SuperBlock},
+    overlay::Overlay,
+    sealed::Verifiers,
+    secrets::Secrets,
+};
+
+/// How to open.
+#[derive(Clone)]
+pub struct OpenOptions {
+    /// Bytes for blocks of metadata that were read lately.
+    pub cache_bytes: usize,
+    /// Master keys of what is encrypted.
+    pub keys: Keyring,
+}
+
+impl Volume {
+    /// Opens a volume at its newer valid checkpoint, from its devices in the order of the super block. Nothing
+    /// is rolled forward.
+    pub fn open(disks: Vec<Box<dyn ReadAt>>, options: OpenOptions) -> Result<Volume> {
+        let first = disks.first().ok_or(Error::NotF2fs { found: 0 })?;
+        let sb = read_super_block(&**first)?;
+        let disks = Disks::new(disks, &sb)?;
+        let packs = [packs::read(&disks, &sb, 1), packs::read(&disks, &sb, 2)];
+        let cp = packs::newer(&packs)?;
+        let sit_bitmap = packs::sit_bitmap(&disks, &sb, &cp)?;
+        let nat_bitmap = packs::nat_bitmap(&disks, &sb, &cp)?;
+        let cache = BlockCache::new(options.cache_bytes, sb.block().width());
+        let inode_seed = crc::inode_seed(&sb.uuid());
+        let overlay = Overlay::default();
+        let logs = super::logs::Logs::default();
+        let secrets = Secrets::new(options.keys);
+        let verifiers = Verifiers::default();
+        let mut volume = Volume {
+            disks,
+            sb,
+            cp,
+            packs,
+            sit_bitmap,
+            nat_bitmap,
+            logs,
+            cache,
+            inode_seed,
+            overlay,
+            secrets,
+            verifiers,
+        };
+        volume.logs = volume.read_logs()?;
+        Ok(volume)
+    }
+}
+
+/// The first super block that is valid; the error is the first one's.
+pub fn read_super_block(disk: &dyn ReadAt) -> Result<SuperBlock> {
+    let [first, second] = read_super_blocks(disk);
+    first.or_else(|error| second.map_err(|_| error))
+}
+
+/// Both super blocks as they were found. Where the first is broken, the second is looked for in each size of block.
+pub fn read_super_blocks(disk: &dyn ReadAt) -> [Result<SuperBlock>; 2] {
+    let first = super_block_at(disk, 0);
+    let second = match &first {
+        Ok(sb) => super_block_at(disk, sb.block().bytes_u64()),
+        Err(error) => BlockSize::ALL
+            .into_iter()
+            .map(|size| super_block_at(disk, size.bytes_u64()))
+            .find(Result::is_ok)
+            .unwrap_or_else(|| Err(error.clone())),
+    };
+    [first, second]
+}
+
+fn super_block_at(disk: &dyn ReadAt, block_at: u64) -> Result<SuperBlock> {
+    let mut bytes = [0; 3072];
+    match disk.read_at(block_at + SUPER_OFFSET, &mut bytes) {
+        Ok(()) => SuperBlock::from_bytes(&bytes),
+        // Too short to hold one.
+        Err(BlockError::OutOfRange { .. }) => Err(Error::NotF2fs { found: 0 }),
+        Err(error) => Err(Error::Read { addr: 0, error }),
+    }
+}

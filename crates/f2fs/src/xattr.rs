@@ -1,0 +1,127 @@
+//! Extended attributes as they are shown.
+
+use pumice_vfs::Errno;
+
+use crate::{
+    error::{Error, Place, Result, corrupt},
+    layout::{Inode, NodeOffset, XattrEntry, XattrList, XattrSpace},
+    volume::{Node, Volume},
+};
+
+impl Volume {
+    /// All attributes of an inode, hidden ones among them.
+    pub fn xattrs(&self, inode: &Inode, node: &Node) -> Result<XattrList> {
+        let inline = node.block.get(inode.xattr_range()).unwrap_or_default();
+        if let Some(addr) = self.overlay().xattrs.get(&inode.ino) {
+            let block = self.block(*addr)?;
+            return Ok(XattrList::new(
+                inline,
+                block.get(..self.block_size().node_bytes()).unwrap_or_default(),
+            ));
+        }
+        if inode.xattr_nid.is_null() {
+            return Ok(XattrList::new(inline, &[]));
+        }
+        let more = self.node(inode.xattr_nid)?;
+        if more.footer.ino != inode.ino || more.footer.offset != NodeOffset::XATTR {
+            return Err(corrupt(
+                Place::Node(inode.xattr_nid),
+                "the inode of attributes is",
+                more.footer.ino.0,
+                inode.ino.0,
+            ));
+        }
+        let bytes = more.block.get(..self.block_size().node_bytes()).unwrap_or_default();
+        Ok(XattrList::new(inline, bytes))
+    }
+
+    /// The names of the attributes that are shown.
+    pub(crate) fn xattr_names(&self, inode: &Inode, node: &Node) -> Result<Vec<Vec<u8>>> {
+        let list = self.xattrs(inode, node)?;
+        let mut names = Vec::new();
+        for entry in list.entries() {
+            names.extend(shown_name(&entry.map_err(|at| broken(inode, at))?));
+        }
+        Ok(names)
+    }
+
+    /// The value of an attribute that is shown.
+    pub(crate) fn xattr_value(&self, inode: &Inode, node: &Node, name: &[u8]) -> Result<Vec<u8>> {
+        let list = self.xattrs(inode, node)?;
+        for entry in list.entries() {
+            let entry = entry.map_err(|at| broken(inode, at))?;
+            if shown_name(&entry).is_some_and(|shown| shown == name) {
+                return value(inode, &entry);
+            }
+        }
+        Err(Error::Errno(Errno::NoData))
+    }
+
+    /// The value of a hidden attribute.
+    pub(crate) fn hidden_xattr(
+        &self,
+        inode: &Inode,
+        node: &Node,
+        space: XattrSpace,
+        name: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        let list = self.xattrs(inode, node)?;
+        for entry in list.entries() {
+            let entry = entry.map_err(|at| broken(inode, at))?;
+            if entry.space == space && entry.name == name {
+                return Ok(Some(entry.value.to_vec()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn broken(inode: &Inode, at: usize) -> Error {
+    corrupt(Place::Inode(inode.ino), "an attribute does not end; it begins at byte", at as u64, 0_u32)
+}
+
+fn shown_name(entry: &XattrEntry<'_>) -> Option<Vec<u8>> {
+    let prefix = entry.space.prefix()?.as_bytes();
+    let is_list = matches!(entry.space, XattrSpace::AclAccess | XattrSpace::AclDefault);
+    Some(if is_list { prefix.to_vec() } else { [prefix, entry.name].concat() })
+}
+
+fn value(inode: &Inode, entry: &XattrEntry<'_>) -> Result<Vec<u8>> {
+    match entry.space {
+        XattrSpace::AclAccess | XattrSpace::AclDefault => shown_acl(entry.value).ok_or_else(|| {
+            corrupt(
+                Place::Inode(inode.ino),
+                "bytes of an access control list are",
+                entry.value.len() as u64,
+                4_u32,
+            )
+        }),
+        _ => Ok(entry.value.to_vec()),
+    }
+}
+
+/// An access control list as programs see it: every entry has an id. On the medium only those of named users
+/// and groups have one, and the version is another.
+fn shown_acl(stored: &[u8]) -> Option<Vec<u8>> {
+    const STORED_VERSION: [u8; 4] = [1, 0, 0, 0];
+    const SHOWN_VERSION: [u8; 4] = [2, 0, 0, 0];
+    const NAMED: [[u8; 2]; 2] = [[0x02, 0], [0x08, 0]];
+    let (version, mut rest) = stored.split_first_chunk::<4>()?;
+    if *version != STORED_VERSION {
+        return None;
+    }
+    let mut shown = SHOWN_VERSION.to_vec();
+    while let Some((head, more)) = rest.split_first_chunk::<4>() {
+        shown.extend_from_slice(head);
+        let [low, high, ..] = *head;
+        if NAMED.contains(&[low, high]) {
+            let (id, more) = more.split_first_chunk::<4>()?;
+            shown.extend_from_slice(id);
+            rest = more;
+        } else {
+            shown.extend_from_slice(&[0xff; 4]);
+            rest = more;
+        }
+    }
+    rest.is_empty().then_some(shown)
+}

@@ -1,0 +1,78 @@
+//! The check: silent on volumes that Linux wrote, loud on damaged ones.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
+
+mod damages;
+mod patient;
+mod random;
+mod volumes;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use damages::DAMAGES;
+use patient::Patient;
+use pumice_f2fs::{
+    check::{Code, check},
+    layout::Features,
+};
+
+const VOLUMES: [&str; 10] = [
+    "g01-basic",
+    "g02-allfeat",
+    "g03-inline",
+    "g05-deep",
+    "g06-compress",
+    "g08-crash-rollfwd",
+    "g09-crash-orphan",
+    "g11-quota",
+    "g12-casefold",
+    "g13-encrypt",
+];
+
+#[test]
+fn volumes_of_linux_are_sound() {
+    for name in VOLUMES {
+        let Some(image) = volumes::golden(name) else { continue };
+        let report = check(vec![Box::new(image)], 2, &mut |_, _| ()).unwrap();
+        assert_eq!(report.findings, [], "{name}");
+        assert!(report.files > 0 && report.directories > 0, "{name}");
+        assert_eq!(report.fsynced_nodes > 0, name.contains("crash"), "{name}");
+    }
+}
+
+/// Each damage is found by its code, and there is one for each code.
+#[test]
+fn every_damage_is_found() {
+    let mut images = BTreeMap::new();
+    let mut missed = Vec::new();
+    for (code, name, damage) in DAMAGES {
+        let image = images.entry(*name).or_insert_with(|| volumes::golden(name).map(Arc::new));
+        let Some(image) = image else { continue };
+        let mut patient = Patient::new(image);
+        damage(&mut patient);
+        let found = patient.check();
+        if !found.contains(code) {
+            missed.push(format!("{} on {name}: found {found:?}", code.name()));
+        }
+    }
+    assert!(missed.is_empty(), "{} missed: {missed:#?}", missed.len());
+    let untried: Vec<_> =
+        Code::all().filter(|code| DAMAGES.iter().all(|(tried, ..)| tried != code)).collect();
+    assert_eq!(untried, [], "codes without a damage");
+}
+
+/// A file that stands for a device: its extent is all that counts. Made from one whose extent is all it has.
+#[test]
+fn a_file_that_stands_for_a_device_owns_its_extent() {
+    let Some(image) = volumes::golden("g01-basic").map(Arc::new) else { return };
+    let mut patient = Patient::new(&image);
+    let file = patient.find(|inode, _| {
+        inode.kind == pumice_vfs::FileKind::File
+            && inode.extent.blocks > 0
+            && inode.blocks == u64::from(inode.extent.blocks) + 1
+    });
+    patient.set_features(Features::DEVICE_ALIAS);
+    patient.edit_inode(file.ino, |block| block[83] |= 0x80);
+    assert_eq!(patient.check(), []);
+    patient.edit_inode(file.ino, |block| block[352..356].copy_from_slice(&[7, 0, 0, 0]));
+    assert!(patient.check().contains(&Code::DataAddress));
+}

@@ -1,0 +1,64 @@
+//! A disk in memory with changes laid over it, which counts what is read.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use pumice_media::{BlockError, ReadAt};
+
+/// Bytes that may be read before it is taken for a hang: many times what a sound volume needs.
+const BUDGET: u64 = 4 << 30;
+
+pub(crate) struct Medium {
+    bytes: Arc<Vec<u8>>,
+    changes: Vec<(u64, Vec<u8>)>,
+    read: AtomicU64,
+}
+
+impl Medium {
+    pub(crate) fn new(bytes: Vec<u8>) -> Medium {
+        Medium { bytes: Arc::new(bytes), changes: Vec::new(), read: AtomicU64::new(0) }
+    }
+
+    /// The same with one more change.
+    pub(crate) fn with(&self, at: u64, bytes: Vec<u8>) -> Medium {
+        let mut changes = self.changes.clone();
+        changes.push((at, bytes));
+        Medium { bytes: self.bytes.clone(), changes, read: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.read.load(Ordering::Relaxed) > BUDGET
+    }
+
+    pub(crate) fn block(&self, addr: u32) -> Vec<u8> {
+        let mut block = vec![0; 4096];
+        self.read_at(u64::from(addr) * 4096, &mut block).unwrap();
+        block
+    }
+}
+
+impl ReadAt for Medium {
+    fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> Result<(), BlockError> {
+        // A small read costs, too.
+        self.read.fetch_add(buffer.len() as u64 + 512, Ordering::Relaxed);
+        if self.is_exhausted() {
+            return Err(BlockError::PowerLost);
+        }
+        self.bytes.as_ref().read_at(at, buffer)?;
+        for (start, change) in &self.changes {
+            for (place, byte) in (*start..).zip(change) {
+                let inside = place.checked_sub(at).and_then(|inside| usize::try_from(inside).ok());
+                if let Some(target) = inside.and_then(|inside| buffer.get_mut(inside)) {
+                    *target = *byte;
+                }
+            }
+        }
+        Ok(())
+    }
+}
