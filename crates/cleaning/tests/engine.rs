@@ -1,12 +1,12 @@
 //! The simulator with every victim policy and wear rule, against a set of pages.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use pumice_cleaning::{
-    ByHeat, BySegment, Geometry, OneLog, Params, Placement, ReadOnly, SepBit, Sim, SimError, Sorted, Static,
-    VictimPolicy, WearPolicy,
+    Adaptive, ByHeat, BySegment, Chain, Dac, Geometry, MultiLog, OneLog, Params, Placement, ReadOnly, SepBit,
+    Sfs, Sim, SimError, Sorted, Static, Temperature, VictimPolicy, WearPolicy,
 };
 
 const LOGICAL: u32 = 300;
@@ -26,6 +26,12 @@ fn placements() -> Vec<Box<dyn Placement>> {
         Box::new(ByHeat::degree(LOGICAL)),
         Box::new(ReadOnly::new(ByHeat::degree(LOGICAL), 0..20)),
         Box::new(SepBit::new(6)),
+        Box::new(Chain::new(4)),
+        Box::new(Dac::new(6, LOGICAL)),
+        Box::new(MultiLog::new(4, LOGICAL)),
+        Box::new(Sfs::new(4, LOGICAL)),
+        Box::new(Temperature::new(LOGICAL)),
+        Box::new(Adaptive::new(50, 8, LOGICAL).0),
     ]
 }
 
@@ -59,7 +65,9 @@ fn every_rule_keeps_every_page() {
         for wear in WearPolicy::ALL {
             for reserve in [0, 1, 3] {
                 let params = Params { reserve, endurance: 100_000, ..params() };
-                placements().into_iter().for_each(|placement| play(params, victim, placement, wear, seed));
+                for placement in placements() {
+                    play(params, victim, placement, wear, seed);
+                }
             }
         }
     }
