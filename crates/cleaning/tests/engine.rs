@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use pumice_cleaning::{
-    ByHeat, BySegment, Geometry, OneLog, Params, Placement, ReadOnly, SepBit, Sim, SimError, Sorted, Static,
-    VictimPolicy, WearPolicy,
+    Adaptive, ByHeat, BySegment, Chain, Dac, Geometry, MultiLog, OneLog, Params, Placement, ReadOnly, SepBit,
+    Sfs, Sim, SimError, Sorted, Static, Temperature, VictimPolicy, WearPolicy,
 };
 
 const LOGICAL: u32 = 300;
@@ -26,6 +26,12 @@ fn placements() -> Vec<Box<dyn Placement>> {
         Box::new(ByHeat::degree(LOGICAL)),
         Box::new(ReadOnly::new(ByHeat::degree(LOGICAL), 0..20)),
         Box::new(SepBit::new(6)),
+        Box::new(Chain::new(4)),
+        Box::new(Dac::new(6, LOGICAL)),
+        Box::new(MultiLog::new(4, LOGICAL)),
+        Box::new(Sfs::new(4, LOGICAL)),
+        Box::new(Temperature::new(LOGICAL)),
+        Box::new(Adaptive::new(50, 8, LOGICAL).0),
     ]
 }
 
