@@ -22,9 +22,9 @@ lint:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-# The file system's core stays fit for a microcontroller.
+# The cores of file system and flash memory server stay fit for a microcontroller.
 core:
-	cargo build -p pumice-nandfs --no-default-features --target thumbv7em-none-eabihf
+	cargo build -p pumice-nandfs -p pumice-ftl --no-default-features --target thumbv7em-none-eabihf
 
 # All tests; then the closing line of each test program once more, for those who read the end only.
 unit:
@@ -37,3 +37,4 @@ unit:
 
 bench:
 	cargo bench -p pumice-nandfs --bench figures
+	cargo bench -p pumice-ftl --bench figures

@@ -18,9 +18,24 @@ missing_packages() {
     command -v sload.f2fs >/dev/null || echo f2fs-tools
     command -v zstd >/dev/null || echo zstd
     command -v setfattr >/dev/null || echo attr
+    command -v mkfs.ext4 >/dev/null || echo e2fsprogs
+    command -v mkfs.vfat >/dev/null || echo dosfstools
+    command -v mcopy >/dev/null || echo mtools
     # pjdfstest links with it.
     [ -e /usr/include/sys/acl.h ] || echo libacl1-dev
+    # Kept F2FS volumes are compressed with it.
+    command -v zstd >/dev/null || echo zstd
+    has_guests || return 0
+    command -v qemu-system-x86_64 >/dev/null || echo qemu-system-x86
+    command -v busybox >/dev/null || echo busybox-static
+    administrators_tool mkfs.f2fs || echo f2fs-tools
+    administrators_tool nanddump || echo mtd-utils
 }
+
+# True where a guest's programs can be built and Debian's kernel can be had.
+has_guests() { [ "$(uname -m)" = x86_64 ] && command -v apt-get >/dev/null; }
+
+administrators_tool() { command -v "$1" >/dev/null || [ -x "/usr/sbin/$1" ]; }
 
 packages() {
     local missing
@@ -47,6 +62,9 @@ toolchain() {
     cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
     [ -d "$(rustc --print target-libdir --target thumbv7em-none-eabihf)" ] ||
         rustup target add thumbv7em-none-eabihf
+    # Programs that run in a guest need nothing of it but its kernel.
+    ! has_guests || [ -d "$(rustc --print target-libdir --target x86_64-unknown-linux-musl)" ] ||
+        rustup target add x86_64-unknown-linux-musl
 }
 
 # helper NAME VERSION: a test program from crates.io, built once, into the target directory.
@@ -57,6 +75,23 @@ helper() {
     CARGO_TARGET_DIR="$tools/build" cargo install --quiet --locked --root "$tools" "$1@$2"
     rm -rf "$tools/build"
     touch "$stamp"
+}
+
+# Debian's kernel, unpacked and not installed: tests boot it in QEMU.
+kernel() {
+    local place="$tools/linux" package
+    if ! has_guests || [ -e "$place" ]; then return 0; fi
+    package=$(apt-cache depends linux-image-amd64 2>/dev/null | sed -n 's/.*Depends: //p' | head -1)
+    say "unpacking ${package:-a kernel} for tests in QEMU"
+    rm -rf "$place.new"
+    mkdir -p "$place.new"
+    # apt-get lets a user of its own fetch, who may not be able to write here; that it says so is no failure.
+    if (cd "$place.new" && apt-get -q download "$package" >&2 && dpkg-deb -x ./*.deb . && rm ./*.deb); then
+        mv "$place.new" "$place"
+    else
+        rm -rf "$place.new"
+        say "no kernel could be had: the tests in QEMU are skipped"
+    fi
 }
 
 # Two users are needed that own nothing: pjdfstest acts in their names.
@@ -72,6 +107,7 @@ demo)
 test)
     packages test
     toolchain
+    kernel
     if is_root && [ -e /dev/fuse ]; then
         users
         helper pjdfstest 0.2.2

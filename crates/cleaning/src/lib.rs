@@ -1,7 +1,9 @@
-//! Which segment is cleaned next, and where data goes: pure decisions, no I/O, no clock.
+//! Which segment is cleaned next, where data goes, and how wear is spread: pure decisions, no I/O, no clock.
 //!
-//! Two independent choices. [`victim`] ranks segments for cleaning; [`pool`] keeps the candidates of a file system
-//! that cannot afford a table of all of them. [`placement`] says which open head a chunk is written to.
+//! Three independent choices. A [`victim`] rule ranks segments for cleaning, and a [`select`] structure finds the best
+//! without looking at all of them; [`pool`] keeps the candidates of a file system that cannot afford a table of all.
+//! [`placement`] says which open head a page is written to. [`wear`] says which free segment a head gets and which cold
+//! data has to move. [`sim`] drives any three of them.
 //!
 //! Time is the caller's write clock: a `u32` that advances by one with every unit a user writes (never with a
 //! cleaner's copy) and may wrap. Ages are wrapping differences of it, so an age of 2^32 units or more appears
@@ -10,12 +12,26 @@
 
 extern crate alloc;
 
+mod packed;
 pub mod placement;
 pub mod pool;
 pub mod segment;
+pub mod select;
+pub mod sim;
+pub mod theory;
 pub mod victim;
+pub mod wear;
 
-pub use placement::{Class, Placement, SepBit, Static};
+pub use placement::{
+    Adaptive, ByHeat, BySegment, Chain, Cleaned, Dac, Hint, MultiLog, Old, OneLog, Oracle, Placement,
+    ReadOnly, Regime, SepBit, Sfs, Sorted, Static, Temperature,
+};
 pub use pool::CandidatePool;
-pub use segment::SegmentView;
-pub use victim::{CostBenefit, Greedy, RootAge, UnknownVictim, Victim, VictimPolicy, choose};
+pub use segment::{Class, SegmentView};
+pub use select::Selector;
+pub use sim::{Geometry, Params, Sim, SimError, Stats, WearStats};
+pub use victim::{
+    Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, UnknownVictim, Victim,
+    VictimPolicy, choose,
+};
+pub use wear::{Relocation, Wear, WearPolicy};

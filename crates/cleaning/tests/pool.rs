@@ -1,87 +1,91 @@
 //! The pool against the plain form: a map of views and `choose`.
 
-#[path = "sim/random.rs"]
-mod random;
-
 use std::collections::BTreeMap;
 
-use pumice_cleaning::{CandidatePool, SegmentView, VictimPolicy, choose};
-use random::Random;
+use fastrand::Rng;
+use pumice_cleaning::{CandidatePool, CostBenefit, Greedy, RootAge, SegmentView, Victim, choose};
 
 const LIMIT: u16 = 24;
 const IDS: u32 = 64;
 const CAPACITY: u32 = 16;
 
-/// Views with the clock of the last change in `age`'s place.
+/// Views with the clock of the last change in the ages' place.
 #[derive(Default)]
 struct Plain(BTreeMap<u32, SegmentView>);
 
 impl Plain {
     fn views(&self, now: u32) -> impl Iterator<Item = (u32, SegmentView)> {
-        self.0.iter().map(move |(&id, v)| (id, SegmentView { age: now.wrapping_sub(v.age), ..*v }))
+        self.0.iter().map(move |(&id, v)| (id, aged(v, now)))
     }
 
     /// Adds, then drops the last to be chosen if there is one too many; full segments are the last of all.
-    fn offer(&mut self, policy: VictimPolicy, now: u32, id: u32, view: SegmentView) -> bool {
-        self.0.insert(id, SegmentView { age: now.wrapping_sub(view.age), ..view });
+    fn offer(&mut self, policy: &dyn Victim, now: u32, id: u32, view: SegmentView) -> bool {
+        self.0.insert(id, aged(&view, now));
         if self.0.len() > usize::from(LIMIT) {
             self.dearest(policy, now).map(|id| self.0.remove(&id));
         }
         self.0.contains_key(&id)
     }
 
-    fn dearest(&self, policy: VictimPolicy, now: u32) -> Option<u32> {
+    fn dearest(&self, policy: &dyn Victim, now: u32) -> Option<u32> {
         let mut left: BTreeMap<u32, SegmentView> = self.views(now).collect();
         while left.len() > 1 {
-            let Some(best) = choose(&policy, left.iter().map(|(&id, &v)| (id, v))) else { break };
+            let Some(best) = choose(policy, left.iter().map(|(&id, &v)| (id, v))) else { break };
             left.remove(&best);
         }
         left.iter().max_by_key(|(id, v)| (v.erases, **id)).map(|(&id, _)| id)
     }
 
-    fn take_best(&mut self, policy: VictimPolicy, now: u32) -> Option<(u32, SegmentView)> {
-        let id = choose(&policy, self.views(now))?;
-        self.0.remove(&id).map(|v| (id, SegmentView { age: now.wrapping_sub(v.age), ..v }))
+    fn take_best(&mut self, policy: &dyn Victim, now: u32) -> Option<(u32, SegmentView)> {
+        let id = choose(policy, self.views(now))?;
+        self.0.remove(&id).map(|v| (id, aged(&v, now)))
     }
 }
 
-fn view(random: &mut Random) -> SegmentView {
+/// Ages for clocks, and clocks for ages.
+fn aged(view: &SegmentView, now: u32) -> SegmentView {
+    let age = now.wrapping_sub(view.invalidated);
+    SegmentView { created: age, written: age, invalidated: age, ..*view }
+}
+
+fn view(random: &mut Rng) -> SegmentView {
     SegmentView {
-        valid: random.below(CAPACITY + 1),
+        valid: random.u32(0..=CAPACITY),
         capacity: CAPACITY,
-        age: random.below(50),
-        erases: random.below(3),
+        invalidated: random.u32(0..50),
+        erases: random.u32(0..3),
+        ..SegmentView::default()
     }
 }
 
 /// One random operation on both; they must answer alike.
-fn step(pool: &mut CandidatePool, plain: &mut Plain, random: &mut Random, now: u32) {
-    let policy = VictimPolicy::ALL[usize::from(random.below(2) == 1)];
-    let id = random.below(IDS);
-    match random.below(8) {
+fn step(pool: &mut CandidatePool, plain: &mut Plain, random: &mut Rng, now: u32) {
+    let policy = [&Greedy as &dyn Victim, &CostBenefit, &RootAge][random.usize(0..3)];
+    let id = random.u32(0..IDS);
+    match random.u32(0..8) {
         0..3 => {
             let view = view(random);
-            assert_eq!(pool.offer(&policy, now, id, &view), plain.offer(policy, now, id, view));
+            assert_eq!(pool.offer(policy, now, id, &view), plain.offer(policy, now, id, view));
         }
         3..6 => {
-            let valid = random.below(CAPACITY + 1);
-            let known = plain.0.get_mut(&id).map(|v| (v.valid, v.age) = (valid, now)).is_some();
+            let valid = random.u32(0..=CAPACITY);
+            let known = plain.0.get_mut(&id).map(|v| (v.valid, v.invalidated) = (valid, now)).is_some();
             assert_eq!(pool.update(id, valid, now), known);
         }
         6 => assert_eq!(pool.remove(id), plain.0.remove(&id).is_some()),
-        _ => assert_eq!(pool.take_best(&policy, now), plain.take_best(policy, now)),
+        _ => assert_eq!(pool.take_best(policy, now), plain.take_best(policy, now)),
     }
 }
 
 #[test]
 fn the_pool_equals_the_plain_form() {
     for seed in 0..200 {
-        let mut random = Random(seed);
+        let mut random = Rng::with_seed(seed);
         let (mut pool, mut plain) = (CandidatePool::new(LIMIT), Plain::default());
         // The clock wraps on the way.
         let mut now = u32::MAX - 500;
         for _ in 0..1000 {
-            now = now.wrapping_add(random.below(3));
+            now = now.wrapping_add(random.u32(0..3));
             step(&mut pool, &mut plain, &mut random, now);
             assert_eq!(pool.len(), plain.0.len(), "seed {seed}");
         }

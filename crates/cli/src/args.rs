@@ -9,8 +9,8 @@ use crate::{
     failure::{Outcome, code},
     size,
     verbs::{
-        cat, chips, df, dump, find, fsck, get, info, ln, ls, map, mkdir, mkfs, mount, mv, nand, put, rm,
-        stat, tar, tree, whois,
+        cat, chips, df, dump, find, fsck, ftl, get, info, lab, ln, ls, map, mkdir, mkfs, mount, mv, nand,
+        put, rm, sim, stat, tar, tree, whois,
     },
 };
 
@@ -110,6 +110,11 @@ pub(crate) enum Verb {
     Chips(chips::Args),
     #[command(subcommand)]
     Nand(nand::Verb),
+    Sim(Box<sim::Args>),
+    #[command(subcommand)]
+    Lab(lab::Verb),
+    #[command(subcommand)]
+    Ftl(ftl::Verb),
 }
 
 impl Verb {
@@ -138,6 +143,9 @@ impl Verb {
             Verb::Fsck(args) => return args.run(context),
             Verb::Chips(args) => args.run(),
             Verb::Nand(verb) => verb.run(context),
+            Verb::Sim(args) => args.run(),
+            Verb::Lab(verb) => verb.run(),
+            Verb::Ftl(verb) => verb.run(context),
         }
         .map(|()| 0)
     }

@@ -2,6 +2,7 @@
 
 use std::{fmt, io, path::Path};
 
+use pumice_lab::{LabError, trace::TraceError};
 use pumice_vfs::FsError;
 
 /// Exit codes that are everybody's.
@@ -61,6 +62,17 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<&str> = self.message.lines().map(str::trim).collect();
         f.write_str(lines.join(" ").trim())
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Failure {
+        match &error {
+            LabError::File { path, error } | LabError::Trace { path, error: TraceError::Io(error) } => {
+                Failure::host(path, error)
+            }
+            _ => Failure::new(error.to_string()),
+        }
     }
 }
 

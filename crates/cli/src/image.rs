@@ -9,6 +9,7 @@ use std::{
 };
 
 use pumice_f2fs::F2fs;
+use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{ChipFile, FileDisk, MediaError, Nand, ReadAt};
 use pumice_nandfs::{MountOptions, NandFs};
 use pumice_vfs::{FileSystem, FsError, Ino};
@@ -16,6 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     context::{Context, now},
+    disk::DiskFs,
     failure::{Failure, Outcome},
     metered::Metered,
 };
@@ -51,6 +53,8 @@ pub(crate) type Shared = dyn FileSystem + Send + Sync;
 pub(crate) enum Volume {
     /// Pumice's own on raw NAND.
     Nand { fs: Arc<NandFs<Metered>>, path: PathBuf },
+    /// A logical disk, as a file.
+    Disk { fs: Arc<DiskFs>, path: PathBuf },
     /// F2FS, read only.
     F2fs { fs: Arc<F2fs>, path: PathBuf },
 }
@@ -79,10 +83,18 @@ impl Volume {
         Ok(Volume::Nand { fs: Arc::new(fs), path: path.into() })
     }
 
+    /// Opens an image and shows the logical disk on it as a file.
+    pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outcome<Volume> {
+        let disk = open_disk(path, access, context)?;
+        let fs = DiskFs::new(disk, access.is_read(), Box::new(now));
+        Ok(Volume::Disk { fs: Arc::new(fs), path: path.into() })
+    }
+
     /// The file system.
     pub(crate) fn fs(&self) -> &Shared {
         match self {
             Volume::Nand { fs, .. } => &**fs,
+            Volume::Disk { fs, .. } => &**fs,
             Volume::F2fs { fs, .. } => &**fs,
         }
     }
@@ -91,6 +103,7 @@ impl Volume {
     pub(crate) fn shared(&self) -> Arc<Shared> {
         match self {
             Volume::Nand { fs, .. } => fs.clone(),
+            Volume::Disk { fs, .. } => fs.clone(),
             Volume::F2fs { fs, .. } => fs.clone(),
         }
     }
@@ -98,7 +111,7 @@ impl Volume {
     /// Attributes that no other file system has.
     pub(crate) fn own_attributes(&self, ino: Ino) -> Result<Map<String, Value>, FsError> {
         match self {
-            Volume::Nand { .. } => Ok(Map::new()),
+            Volume::Nand { .. } | Volume::Disk { .. } => Ok(Map::new()),
             Volume::F2fs { fs, .. } => Ok(crate::f2fs::attributes(fs, ino)?),
         }
     }
@@ -113,13 +126,38 @@ impl Volume {
         match self {
             Volume::F2fs { .. } => Ok(()),
             Volume::Nand { fs, path } => {
-                let fs = Arc::try_unwrap(fs)
-                    .map_err(|_| Failure::new(format!("{}: still in use, not unmounted", path.display())))?;
-                let mut chip = fs.unmount().map_err(|error| about(&path, &error))?;
-                chip.flush().map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+                let chip = owned(fs, &path)?.unmount().map_err(|error| about(&path, &error))?;
+                flushed(chip, &path)
+            }
+            Volume::Disk { fs, path } => {
+                let chip = owned(fs, &path)?.close().map_err(|error| about(&path, &error))?;
+                flushed(chip, &path)
             }
         }
     }
+}
+
+/// The only one who still has it.
+fn owned<T>(shared: Arc<T>, path: &Path) -> Outcome<T> {
+    Arc::try_unwrap(shared)
+        .map_err(|_| Failure::new(format!("{}: still in use, not unmounted", path.display())))
+}
+
+fn flushed(mut chip: Metered, path: &Path) -> Outcome {
+    chip.flush().map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+}
+
+/// Starts the server of the logical disk on an image.
+pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outcome<Ftl<Metered>> {
+    let chip = open_chip(path, access, context)?;
+    let options = OpenOptions { read_only: access.is_read(), ..OpenOptions::default() };
+    Ftl::open(chip, options).map_err(|error| match error {
+        FtlError::Foreign => Failure::new(format!(
+            "{}: no logical disk on this chip; make one with `pumice ftl create`",
+            path.display()
+        )),
+        error => about(path, &error),
+    })
 }
 
 /// Mounts, works and unmounts; if the work fails its failure is the one that counts.
@@ -244,6 +282,6 @@ pub(crate) fn media(path: &Path, error: &MediaError) -> Failure {
     Failure::new(format!("{error}{hint}"))
 }
 
-pub(crate) fn about(path: &Path, error: &FsError) -> Failure {
+pub(crate) fn about(path: &Path, error: &impl std::fmt::Display) -> Failure {
     Failure::new(format!("{}: {error}", path.display()))
 }

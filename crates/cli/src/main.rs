@@ -3,6 +3,7 @@
 mod applet;
 mod args;
 mod context;
+mod disk;
 mod document;
 mod f2fs;
 mod failure;

@@ -27,9 +27,14 @@ impl Output {
         self.inner.write_all(bytes).map_err(|error| broken(&error))
     }
 
+    /// Writes what is buffered, for those who watch.
+    pub(crate) fn flush(&mut self) -> Outcome {
+        self.inner.flush().map_err(|error| broken(&error))
+    }
+
     /// Writes what is still buffered; without this, errors would be lost.
     pub(crate) fn finish(mut self) -> Outcome {
-        self.inner.flush().map_err(|error| broken(&error))
+        self.flush()
     }
 }
 
@@ -43,6 +48,16 @@ fn broken(error: &io::Error) -> Failure {
 
 /// Writes a document: `schema` and `version` first, then `fields` in their order.
 pub(crate) fn document(schema: &str, fields: Value) -> Outcome {
+    let text = serde_json::to_string_pretty(&headed(schema, fields)).map_err(unwritable)?;
+    lines([text])
+}
+
+/// A document as one line, for those who write several.
+pub(crate) fn document_line(schema: &str, fields: Value) -> Outcome<String> {
+    serde_json::to_string(&headed(schema, fields)).map_err(unwritable)
+}
+
+fn headed(schema: &str, fields: Value) -> Map<String, Value> {
     let mut document = Map::new();
     document.insert("schema".into(), format!("pumice.{schema}").into());
     document.insert("version".into(), 1.into());
@@ -52,10 +67,12 @@ pub(crate) fn document(schema: &str, fields: Value) -> Outcome {
             document.insert("value".into(), other);
         }
     }
-    let text = serde_json::to_string_pretty(&document).map_err(|error| Failure::new(error.to_string()))?;
-    let mut output = Output::new();
-    output.line(text)?;
-    output.finish()
+    document
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn unwritable(error: serde_json::Error) -> Failure {
+    Failure::new(error.to_string())
 }
 
 /// Writes lines of text.

@@ -55,6 +55,17 @@ impl Progress {
     }
 }
 
+/// Runs of the simulator, counted by their writes.
+impl pumice_lab::run::Progress for Progress {
+    fn expect(&self, writes: u64) {
+        self.bar.inc_length(writes);
+    }
+
+    fn done(&self, writes: u64) {
+        self.bar.inc(writes);
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();

@@ -7,7 +7,7 @@ use std::{env, fs, path::Path};
 
 use common::World;
 
-const VERBS: [&str; 35] = [
+const VERBS: &[&str] = &[
     "",
     "mkfs",
     "mount",
@@ -37,12 +37,21 @@ const VERBS: [&str; 35] = [
     "dump dentry",
     "fsck",
     "chips",
+    "sim",
+    "lab",
+    "lab list",
+    "lab run",
+    "lab report",
     "nand",
     "nand create",
     "nand import",
     "nand export",
     "nand flip",
     "nand kill",
+    "ftl",
+    "ftl create",
+    "ftl info",
+    "ftl mount",
 ];
 
 #[test]

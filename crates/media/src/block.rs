@@ -33,6 +33,8 @@ pub enum BlockError {
     Unreadable(Lba),
     /// No space is left to write to, although the block exists.
     Full,
+    /// The medium is at the end of its life: it can be read and no longer be written.
+    WornOut,
     /// Power is gone: nothing works until the device is opened again.
     PowerLost,
     /// The device or file failed, with its errno.
@@ -51,6 +53,7 @@ impl fmt::Display for BlockError {
             BlockError::ReadOnly => f.write_str("the device is open for reading only"),
             BlockError::Unreadable(lba) => write!(f, "block {} cannot be read", lba.0),
             BlockError::Full => f.write_str("the device has no space left to write to"),
+            BlockError::WornOut => f.write_str("the device is worn out and can only be read"),
             BlockError::PowerLost => f.write_str("the device has lost power"),
             BlockError::Device(errno) => write!(f, "device error (errno {errno})"),
         }

@@ -16,6 +16,8 @@ pub struct FormatOptions {
     pub uuid: [u8; 16],
     /// The time for the root directory.
     pub created: Timestamp,
+    /// User and group of the root directory.
+    pub owner: (u32, u32),
     /// Every good block is known to be erased, so format need not erase them.
     pub erased: bool,
 }

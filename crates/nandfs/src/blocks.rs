@@ -2,7 +2,7 @@
 
 use alloc::{collections::BTreeSet, vec::Vec};
 
-use pumice_cleaning::{CandidatePool, RootAge, SegmentView};
+use pumice_cleaning::{CandidatePool, Class, Cleaned, RootAge, SegmentView};
 use pumice_media::Nand;
 use pumice_vfs::FsError;
 
@@ -10,7 +10,7 @@ use crate::addr::Addr;
 use crate::checkpoint_record::BLOCK_ROOTS;
 
 use crate::codec::{Put, Reader};
-use crate::log::{Event, Log};
+use crate::log::{DATA, Event, Log};
 use crate::params::Params;
 use crate::table::Table;
 use crate::tag::{ChunkKind, Desc};
@@ -54,6 +54,11 @@ pub(crate) struct Usage {
 impl Usage {
     pub(crate) fn is_free(&self) -> bool {
         matches!(self.state, State::Erased | State::Dirty)
+    }
+
+    /// The temperature of what it holds; what fsync writes counts as hot.
+    pub(crate) fn class(&self) -> Class {
+        Class(u8::try_from(usize::from(self.head).saturating_sub(DATA)).unwrap_or(0))
     }
 
     pub(crate) fn encode(&self) -> [u8; ENTRY] {
@@ -222,13 +227,27 @@ impl Blocks {
 
     /// Offers a sealed block for cleaning.
     pub(crate) fn offer(&mut self, block: u32, usage: &Usage) {
-        let view = SegmentView {
+        let view = self.view(usage);
+        self.pool.offer(&RootAge, self.clock, block, &view);
+    }
+
+    /// A block as policies see it; of its clocks only that of its opening is known.
+    fn view(&self, usage: &Usage) -> SegmentView {
+        let age = self.clock.wrapping_sub(usage.stamp);
+        SegmentView {
             valid: usage.valid,
             capacity: self.params.block_payload(),
-            age: self.clock.wrapping_sub(usage.stamp),
+            created: age,
+            written: age,
+            invalidated: age,
             erases: usage.erases,
-        };
-        self.pool.offer(&RootAge, self.clock, block, &view);
+            class: usage.class(),
+        }
+    }
+
+    /// A block as placement sees it; the rule in use does not ask for the store's totals.
+    pub(crate) fn cleaned(&self, usage: &Usage) -> Cleaned {
+        Cleaned { segment: self.view(usage), ..Cleaned::default() }
     }
 
     /// Takes note of what happened to blocks; hands back the chunks that moved.

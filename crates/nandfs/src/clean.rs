@@ -151,9 +151,9 @@ impl<N: Nand> Volume<N> {
         };
         let Some((block, _)) = best else { return Ok(false) };
         let usage = self.blocks.get(&mut self.log, block)?;
+        let from = self.blocks.cleaned(&usage);
         self.evacuate(block)?;
-        let class = Volume::<N>::class_of_head(usage.head);
-        self.placement.reclaimed(class, clock.wrapping_sub(usage.stamp));
+        self.placement.reclaimed(clock, &from);
         Ok(true)
     }
 
@@ -245,8 +245,8 @@ impl<N: Nand> Volume<N> {
         if self.lean {
             return Ok(DATA);
         }
-        let age = self.blocks.clock.wrapping_sub(usage.stamp);
-        let class = self.placement.cleaner_copy(Volume::<N>::class_of_head(usage.head), age);
+        let from = self.blocks.cleaned(&usage);
+        let class = self.placement.cleaner_copy(self.blocks.clock, 0, &from);
         Ok(DATA + usize::from(class.0))
     }
 

@@ -9,7 +9,7 @@ use pumice_vfs::FsError;
 use crate::codec::Reader;
 use crate::error::{Damage, device};
 use crate::params::Params;
-use crate::tag::{DESC_BYTES, LogKind, TAG_BYTES, Tag, is_erased, proves, seal};
+use crate::tag::{DESC_BYTES, LogKind, TAG_BYTES, Tag, is_erased, mend, proves, seal};
 
 /// Log pages kept after a read at the least, so that several chunks of one page cost one read.
 const KEPT_MIN: usize = 4;
@@ -120,7 +120,7 @@ impl<N: Nand> Flash<N> {
             *used = self.turn;
             return Ok(Arc::clone(kept));
         }
-        let (payload, head) = match self.read_raw(page) {
+        let (payload, mut head) = match self.read_raw(page) {
             Ok(raw) => raw,
             Err(NandError::Uncorrectable(_)) => return Err(Damage::Unreadable(page).into()),
             Err(error) => return Err(device(error)),
@@ -129,7 +129,10 @@ impl<N: Nand> Flash<N> {
             return Err(Damage::Erased(page).into());
         }
         if !proves(&payload, &head) {
-            return Err(Damage::Page(page).into());
+            if !(self.params.tag_in_spare && mend(&payload, &mut head)) {
+                return Err(Damage::Page(page).into());
+            }
+            self.note(page, ReadOutcome::Corrected { bits: 1, refresh: true });
         }
         let tag = Tag::decode(&head, Some(&payload), self.params.spare_descs).ok_or(Damage::Page(page))?;
         let found = Arc::new(LogPage { tag, payload });

@@ -61,7 +61,9 @@ pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: P
     let mut volume = Volume::empty(log, params, superblock, Roots::blank(&params), clock, BUDGET_MIN);
     volume.prepare_blocks(options.erased, progress)?;
     for (nid, nlink, perm) in [(ROOT, 2, 0o755), (ORPHANS, 2, 0)] {
-        volume.nodes.add_at(nid, inode_node(empty_directory(nid, perm, nlink, options.created)));
+        let mut directory = empty_directory(nid, perm, nlink, options.created);
+        (directory.uid, directory.gid) = options.owner;
+        volume.nodes.add_at(nid, inode_node(directory));
     }
     // The first blocks are taken before any checkpoint names a window: nothing can be lost yet.
     volume.checkpoint(true)

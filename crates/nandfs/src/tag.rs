@@ -200,6 +200,11 @@ pub(crate) fn chunks(descs: &[Desc]) -> impl Iterator<Item = (u16, Desc)> + '_ {
 pub(crate) fn checksum(payload: &[u8], head: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(payload);
+    finish(hasher, head)
+}
+
+/// The checksum, from where the payload ends.
+fn finish(mut hasher: crc32fast::Hasher, head: &[u8]) -> u32 {
     hasher.update(head.get(..8).unwrap_or_default());
     hasher.update(&[0; 4]);
     hasher.update(head.get(12..).unwrap_or_default());
@@ -217,6 +222,27 @@ pub(crate) fn seal(payload: &[u8], head: &mut [u8]) {
 /// True if the checksum stored in the tag is that of the page.
 pub(crate) fn proves(payload: &[u8], head: &[u8]) -> bool {
     head.get(8..12).is_some_and(|field| field == checksum(payload, head).to_le_bytes())
+}
+
+/// Puts a single wrong bit of a head right, if the checksum tells which: not every chip's ECC covers the spare
+/// area. That it tells wrong has a chance of one in ten million for a page that is damaged otherwise.
+pub(crate) fn mend(payload: &[u8], head: &mut [u8]) -> bool {
+    let mut before = crc32fast::Hasher::new();
+    before.update(payload);
+    for bit in 0..head.len() * 8 {
+        flip(head, bit);
+        if head.get(8..12).is_some_and(|field| field == finish(before.clone(), head).to_le_bytes()) {
+            return true;
+        }
+        flip(head, bit);
+    }
+    false
+}
+
+fn flip(bytes: &mut [u8], bit: usize) {
+    if let Some(byte) = bytes.get_mut(bit / 8) {
+        *byte ^= 1 << (bit % 8);
+    }
 }
 
 /// True if a tag was never programmed.
@@ -273,9 +299,20 @@ mod tests {
         for bit in 0..head.len() * 8 {
             head[bit / 8] ^= 1 << (bit % 8);
             assert!(!proves(&payload, &head));
-            head[bit / 8] ^= 1 << (bit % 8);
+            assert!(mend(&payload, &mut head));
+            assert!(proves(&payload, &head));
+        }
+        let whole = head.clone();
+        for (one, other) in [(0, 1), (65, 9), (70, 200), (255, 13)] {
+            flip(&mut head, one);
+            flip(&mut head, other);
+            let damaged = head.clone();
+            assert!(!mend(&payload, &mut head));
+            assert_eq!(head, damaged);
+            head.clone_from(&whole);
         }
         payload[5] ^= 4;
         assert!(!proves(&payload, &head));
+        assert!(!mend(&payload, &mut head));
     }
 }

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use hashbrown::HashMap;
-use pumice_cleaning::{Class, Placement, SepBit};
+use pumice_cleaning::{Class, Old, Placement, SepBit};
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result, Timestamp};
 
@@ -211,14 +211,16 @@ impl<N: Nand> Volume<N> {
 
     /// The head for a chunk of file data that replaces the one at `old`.
     pub(crate) fn user_head(&mut self, old: Addr) -> Result<usize> {
-        let age = match old.is_stored() {
+        let old = match old.is_stored() {
             true => {
                 let usage = self.blocks.get(&mut self.log, self.params.block_of(old.page))?;
-                Some(self.blocks.clock.wrapping_sub(usage.stamp))
+                let age = self.blocks.clock.wrapping_sub(usage.stamp);
+                Some(Old { class: usage.class(), age })
             }
             false => None,
         };
-        let Class(class) = self.placement.user_write(age);
+        // SepBit keeps nothing for each page, so pages need no number.
+        let Class(class) = self.placement.user_write(self.blocks.clock, 0, old);
         Ok(DATA + usize::from(class))
     }
 
@@ -326,11 +328,6 @@ impl<N: Nand> Volume<N> {
 
     pub(crate) fn unmount_log(self) -> Log<N> {
         self.log
-    }
-
-    /// The temperature of what a head writes; what fsync writes counts as hot.
-    pub(crate) fn class_of_head(head: u8) -> Class {
-        Class(u8::try_from(usize::from(head).saturating_sub(DATA)).unwrap_or(0))
     }
 }
 

@@ -9,22 +9,24 @@ use cut::runner::cut_everywhere;
 const BUDGET: u64 = 100;
 
 macro_rules! scenarios {
-    ($($test:ident: $scenario:literal on $($chip:literal),+;)*) => {
-        $(#[test]
-        fn $test() {
-            $(cut_everywhere($scenario, $chip, BUDGET);)+
+    ($($test:ident: $scenario:literal on $($chip:ident),+;)*) => {
+        $(mod $test {
+            $(#[test]
+            fn $chip() {
+                super::cut_everywhere($scenario, stringify!($chip), super::BUDGET);
+            })+
         })*
     };
 }
 
 scenarios! {
-    names: "names" on "spare", "gang", "page", "slots";
-    appends: "appends" on "spare", "gang", "page", "slots";
-    new_files: "newfiles" on "spare", "gang", "page", "slots";
-    growth: "growth" on "spare", "gang", "page";
-    big_directory: "bigdir" on "spare", "gang", "page", "slots";
-    full: "full" on "spare", "gang", "page", "slots";
-    remounts: "remounts" on "spare", "gang", "page", "slots";
-    space: "space" on "spare", "gang", "page", "slots";
-    tree: "tree" on "spare", "gang", "page", "slots";
+    names: "names" on spare, gang, page, slots;
+    appends: "appends" on spare, gang, page, slots;
+    new_files: "newfiles" on spare, gang, page, slots;
+    growth: "growth" on spare, gang, page;
+    big_directory: "bigdir" on spare, gang, page, slots;
+    full: "full" on spare, gang, page, slots;
+    remounts: "remounts" on spare, gang, page, slots;
+    space: "space" on spare, gang, page, slots;
+    tree: "tree" on spare, gang, page, slots;
 }

@@ -1,6 +1,6 @@
 //! Static placement: user and cleaner apart.
 
-use super::{Class, Placement};
+use super::{Class, Cleaned, Old, Placement};
 
 /// What users write is class 0, what survives a cleaning is class 1; nothing is learnt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,13 +11,11 @@ impl Placement for Static {
         2
     }
 
-    fn user_write(&mut self, _overwritten: Option<u32>) -> Class {
+    fn user_write(&mut self, _now: u32, _page: u32, _old: Option<Old>) -> Class {
         Class(0)
     }
 
-    fn cleaner_copy(&mut self, _from: Class, _age: u32) -> Class {
+    fn cleaner_copy(&mut self, _now: u32, _page: u32, _from: &Cleaned) -> Class {
         Class(1)
     }
-
-    fn reclaimed(&mut self, _class: Class, _lifespan: u32) {}
 }

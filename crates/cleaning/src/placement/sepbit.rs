@@ -1,6 +1,6 @@
 //! `SepBIT`: chunks that will die at the same time lie together.
 
-use super::{Class, Placement};
+use super::{Class, Cleaned, Old, Placement};
 
 /// Class-0 segments over which the lifespan is averaged.
 const SAMPLES: u8 = 16;
@@ -53,13 +53,14 @@ impl Placement for SepBit {
         self.coldest + 1
     }
 
-    fn user_write(&mut self, overwritten: Option<u32>) -> Class {
-        let short = overwritten.is_some_and(|age| self.younger(age, 1));
+    fn user_write(&mut self, _now: u32, _page: u32, old: Option<Old>) -> Class {
+        let short = old.is_some_and(|old| self.younger(old.age, 1));
         self.class(u8::from(!short))
     }
 
-    fn cleaner_copy(&mut self, from: Class, age: u32) -> Class {
-        self.class(match from {
+    fn cleaner_copy(&mut self, _now: u32, _page: u32, from: &Cleaned) -> Class {
+        let age = from.segment.created;
+        self.class(match from.segment.class {
             Class(0) => 2,
             _ if self.younger(age, 4) => 3,
             _ if self.younger(age, 16) => 4,
@@ -67,11 +68,11 @@ impl Placement for SepBit {
         })
     }
 
-    fn reclaimed(&mut self, class: Class, lifespan: u32) {
-        if class != Class(0) {
+    fn reclaimed(&mut self, _now: u32, from: &Cleaned) {
+        if from.segment.class != Class(0) {
             return;
         }
-        self.sum += u64::from(lifespan);
+        self.sum += u64::from(from.segment.created);
         self.samples += 1;
         if self.samples == SAMPLES {
             self.lifespan = Some(self.sum / u64::from(SAMPLES));
@@ -83,14 +84,30 @@ impl Placement for SepBit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
+    use crate::SegmentView;
+
+    fn cleaned(class: u8, created: u32) -> Cleaned {
+        Cleaned {
+            segment: SegmentView { class: Class(class), created, ..Default::default() },
+            live: 0,
+            room: 0,
+        }
+    }
+
+    fn write(p: &mut SepBit, age: Option<u32>) -> u8 {
+        p.user_write(0, 0, age.map(|age| Old { class: Class(0), age })).0
+    }
+
+    fn copy(p: &mut SepBit, from: u8, age: u32) -> u8 {
+        p.cleaner_copy(0, 0, &cleaned(from, age)).0
+    }
 
     /// A placement that has seen 16 segments with a mean lifespan of 100.
     fn taught(classes: u8) -> SepBit {
         let mut placement = SepBit::new(classes);
         for lifespan in 93..109 {
-            placement.reclaimed(Class(0), lifespan);
-            placement.reclaimed(Class(1), 9999);
+            placement.reclaimed(0, &cleaned(0, lifespan));
+            placement.reclaimed(0, &cleaned(1, 9999));
         }
         placement
     }
@@ -98,9 +115,9 @@ mod tests {
     #[test]
     fn places_as_published() {
         let mut p = taught(6);
-        assert_eq!([Some(99), Some(100), None].map(|age| p.user_write(age).0), [0, 1, 1]);
-        assert_eq!([0, 9999].map(|age| p.cleaner_copy(Class(0), age).0), [2, 2]);
-        let copies = [399, 400, 1599, 1600].map(|age| p.cleaner_copy(Class(1), age).0);
+        assert_eq!([Some(99), Some(100), None].map(|age| write(&mut p, age)), [0, 1, 1]);
+        assert_eq!([0, 9999].map(|age| copy(&mut p, 0, age)), [2, 2]);
+        let copies = [399, 400, 1599, 1600].map(|age| copy(&mut p, 1, age));
         assert_eq!(copies, [3, 4, 4, 5]);
     }
 
@@ -108,9 +125,9 @@ mod tests {
     fn fewer_heads_are_shared() {
         let shared = |heads| {
             let mut p = taught(heads);
-            let user = [p.user_write(Some(9)), p.user_write(None), p.cleaner_copy(Class(0), 0)];
-            let copies = [399, 1599, 1600].map(|age| p.cleaner_copy(Class(1), age));
-            [user, copies].concat().iter().map(|class| class.0).collect::<Vec<_>>()
+            let user = [write(&mut p, Some(9)), write(&mut p, None), copy(&mut p, 0, 0)];
+            let copies = [399, 1599, 1600].map(|age| copy(&mut p, 1, age));
+            [user, copies].concat()
         };
         assert_eq!(shared(2), [0, 1, 1, 1, 1, 1]);
         assert_eq!(shared(3), [0, 1, 1, 2, 2, 2]);
@@ -121,18 +138,18 @@ mod tests {
     #[test]
     fn all_that_replaces_is_hot_before_the_first_lesson() {
         let mut p = SepBit::new(6);
-        assert_eq!([Some(u32::MAX), None].map(|age| p.user_write(age).0), [0, 1]);
-        assert_eq!(p.cleaner_copy(Class(5), u32::MAX), Class(3));
+        assert_eq!([Some(u32::MAX), None].map(|age| write(&mut p, age)), [0, 1]);
+        assert_eq!(copy(&mut p, 5, u32::MAX), 3);
     }
 
     #[test]
     fn the_latest_sixteen_count() {
         let mut p = taught(6);
-        (0..15).for_each(|_| p.reclaimed(Class(0), 10));
-        assert_eq!(p.user_write(Some(99)), Class(0));
-        p.reclaimed(Class(0), 10);
-        assert_eq!(p.user_write(Some(99)), Class(1));
-        assert_eq!(p.user_write(Some(9)), Class(0));
+        (0..15).for_each(|_| p.reclaimed(0, &cleaned(0, 10)));
+        assert_eq!(write(&mut p, Some(99)), 0);
+        p.reclaimed(0, &cleaned(0, 10));
+        assert_eq!(write(&mut p, Some(99)), 1);
+        assert_eq!(write(&mut p, Some(9)), 0);
     }
 
     #[test]
@@ -140,8 +157,8 @@ mod tests {
         for asked in 0..=u8::MAX {
             let mut p = taught(asked);
             assert!((2..=6).contains(&p.classes()));
-            assert!([Some(0), Some(u32::MAX), None].iter().all(|&age| p.user_write(age).0 < p.classes()));
-            assert!([0, 1, 5].iter().all(|&from| p.cleaner_copy(Class(from), u32::MAX).0 < p.classes()));
+            assert!([Some(0), Some(u32::MAX), None].iter().all(|&age| write(&mut p, age) < p.classes()));
+            assert!([0, 1, 5].iter().all(|&from| copy(&mut p, from, u32::MAX) < p.classes()));
         }
     }
 }

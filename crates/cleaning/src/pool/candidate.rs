@@ -1,8 +1,8 @@
 //! A candidate in sixteen bytes.
 
-use crate::SegmentView;
+use crate::{Class, SegmentView};
 
-/// A segment of the pool; the age is kept as the clock of the last change.
+/// A segment of the pool; of its clocks only that of the last change is kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) id: u32,
@@ -20,7 +20,7 @@ impl Candidate {
     pub(super) fn new(id: u32, view: &SegmentView, now: u32) -> Option<Self> {
         (view.capacity <= MAX_U24).then(|| Self {
             id,
-            changed: now.wrapping_sub(view.age),
+            changed: now.wrapping_sub(view.invalidated),
             valid: pack(view.valid.min(view.capacity)),
             capacity: pack(view.capacity),
             erases: u16::try_from(view.erases).unwrap_or(u16::MAX),
@@ -33,11 +33,15 @@ impl Candidate {
     }
 
     pub(super) fn view(&self, now: u32) -> SegmentView {
+        let age = now.wrapping_sub(self.changed);
         SegmentView {
             valid: unpack(self.valid),
             capacity: unpack(self.capacity),
-            age: now.wrapping_sub(self.changed),
+            created: age,
+            written: age,
+            invalidated: age,
             erases: u32::from(self.erases),
+            class: Class(0),
         }
     }
 }

@@ -16,7 +16,8 @@ use candidate::{Candidate, MAX_U24};
 /// search, and there is no index to pay for. Coming and going (once per erase block) moves half the array on average;
 /// taking the best prices every candidate.
 ///
-/// `now` is the write clock; a candidate's age is `now` less the clock at which it last changed.
+/// `now` is the write clock. Of a candidate's clocks only that of its last change is kept, and stands for all three
+/// ages; its class is not kept.
 #[derive(Clone, Debug)]
 pub struct CandidatePool {
     sorted: Vec<Candidate>,
@@ -112,10 +113,18 @@ const _: () = assert!(CandidatePool::BYTES_PER_CANDIDATE == 16);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Greedy;
+    use crate::{Class, Greedy};
 
     const fn view(valid: u32) -> SegmentView {
-        SegmentView { valid, capacity: 64, age: 5, erases: 70_000 }
+        SegmentView {
+            valid,
+            capacity: 64,
+            created: 5,
+            written: 5,
+            invalidated: 5,
+            erases: 70_000,
+            class: Class(0),
+        }
     }
 
     #[test]
@@ -136,7 +145,8 @@ mod tests {
         let mut pool = CandidatePool::new(2);
         pool.offer(&Greedy, 2, 1, &view(30));
         assert!(pool.update(1, 29, u32::MAX));
-        let want = SegmentView { valid: 29, capacity: 64, age: 11, erases: 65_535 };
+        let want =
+            SegmentView { valid: 29, created: 11, written: 11, invalidated: 11, erases: 65_535, ..view(0) };
         assert_eq!(pool.take_best(&Greedy, 10), Some((1, want)));
     }
 

@@ -26,10 +26,18 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CostBenefit, Greedy};
+    use crate::{Class, CostBenefit, Greedy};
 
     const fn view(valid: u32, age: u32, erases: u32) -> SegmentView {
-        SegmentView { valid, capacity: 64, age, erases }
+        SegmentView {
+            valid,
+            capacity: 64,
+            created: age,
+            written: age,
+            invalidated: age,
+            erases,
+            class: Class(0),
+        }
     }
 
     #[test]

@@ -19,15 +19,19 @@ impl Victim for CostBenefit {
         match (s.reclaimable(), s.valid) {
             (0, _) => NEVER,
             (_, 0) => 0,
-            (gain, valid) => (NEVER - 1) - benefit(s.age, gain, valid).min(NEVER - 2),
+            (gain, valid) => price(s.invalidated, gain, 2 * u64::from(valid)),
         }
     }
 }
 
-/// age x gain / (2 x valid), rounded down to the fraction; `valid` is not 0.
-fn benefit(age: u32, gain: u32, valid: u32) -> u64 {
+/// The price for a benefit of age x gain / divisor; the divisor is above 0 and below 2^33.
+pub(super) fn price(age: u32, gain: u32, divisor: u64) -> u64 {
+    (NEVER - 1) - benefit(age, gain, divisor).min(NEVER - 2)
+}
+
+/// age x gain / divisor, rounded down to the fraction.
+fn benefit(age: u32, gain: u32, divisor: u64) -> u64 {
     let dividend = u64::from(age) * u64::from(gain);
-    let divisor = 2 * u64::from(valid);
     // Long division in two steps: the remainder is below 2^33, so shifting it loses nothing.
     let (whole, rest) = (dividend / divisor, dividend % divisor);
     if whole >> (u64::BITS - FRACTION) != 0 {
@@ -41,7 +45,7 @@ mod tests {
     use super::*;
 
     fn cost(valid: u32, capacity: u32, age: u32) -> u64 {
-        CostBenefit.cost(&SegmentView { valid, capacity, age, erases: 3 })
+        CostBenefit.cost(&SegmentView { valid, capacity, invalidated: age, ..Default::default() })
     }
 
     #[test]
@@ -52,7 +56,7 @@ mod tests {
                 for valid in edge {
                     let wide = ((u128::from(age) * u128::from(gain)) << FRACTION) / (2 * u128::from(valid));
                     let want = u64::try_from(wide).unwrap_or(u64::MAX);
-                    assert_eq!(benefit(age, gain, valid), want, "{age} {gain} {valid}");
+                    assert_eq!(benefit(age, gain, 2 * u64::from(valid)), want, "{age} {gain} {valid}");
                 }
             }
         }

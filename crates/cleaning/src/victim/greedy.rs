@@ -11,6 +11,10 @@ use crate::SegmentView;
 pub struct Greedy;
 
 impl Victim for Greedy {
+    fn minds_age(&self) -> bool {
+        false
+    }
+
     fn cost(&self, s: &SegmentView) -> u64 {
         if s.reclaimable() == 0 {
             return NEVER;
@@ -24,7 +28,7 @@ mod tests {
     use super::*;
 
     fn cost(valid: u32, capacity: u32) -> u64 {
-        Greedy.cost(&SegmentView { valid, capacity, age: 7, erases: 3 })
+        Greedy.cost(&SegmentView { valid, capacity, ..Default::default() })
     }
 
     #[test]

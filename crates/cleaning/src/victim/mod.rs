@@ -1,15 +1,25 @@
 //! Victim selection: a policy prices a segment, the cheapest is cleaned.
 
+mod cat;
 mod choose;
+mod cicl;
 mod cost_benefit;
+mod cost_benefit_written;
+mod cost_hotness;
 mod greedy;
+mod lfs;
 mod policy;
 mod root_age;
 
+pub use cat::Cat;
 pub use choose::choose;
 pub(crate) use choose::rank;
+pub use cicl::Cicl;
 pub use cost_benefit::CostBenefit;
+pub use cost_benefit_written::CostBenefitWritten;
+pub use cost_hotness::CostHotness;
 pub use greedy::Greedy;
+pub use lfs::Lfs;
 pub use policy::{UnknownVictim, VictimPolicy};
 pub use root_age::RootAge;
 
@@ -25,4 +35,9 @@ pub trait Victim {
     /// A pure function, so equal views have equal prices. It is 0 if nothing is valid and [`NEVER`] if nothing is
     /// reclaimable; prices of different policies do not compare.
     fn cost(&self, s: &SegmentView) -> u64;
+
+    /// False if the price depends on no age: then, of segments of one capacity, the emptiest is the cheapest.
+    fn minds_age(&self) -> bool {
+        true
+    }
 }

@@ -13,7 +13,7 @@ pub struct RootAge;
 
 impl Victim for RootAge {
     fn cost(&self, s: &SegmentView) -> u64 {
-        CostBenefit.cost(&SegmentView { age: s.age.isqrt(), ..*s })
+        CostBenefit.cost(&SegmentView { invalidated: s.invalidated.isqrt(), ..*s })
     }
 }
 
@@ -23,7 +23,9 @@ mod tests {
 
     #[test]
     fn age_counts_by_its_root() {
-        let cost = |valid, age| RootAge.cost(&SegmentView { valid, capacity: 64, age, erases: 0 });
+        let cost = |valid, age| {
+            RootAge.cost(&SegmentView { valid, capacity: 64, invalidated: age, ..Default::default() })
+        };
         assert_eq!(cost(32, 99), cost(32, 81));
         assert!(cost(32, 100) < cost(32, 99));
         // Three times the benefit of emptiness outweighs an age of up to nine times.

@@ -39,6 +39,9 @@ impl Args {
                 let failed = |error: Error| Failure::new(format!("{}: {error}", path.display()));
                 self.f2fs(fs).map_err(failed)?
             }
+            Volume::Disk { path, .. } => {
+                Err(Failure::new(format!("{}: a logical disk; see `pumice ftl info`", path.display())))
+            }
         }
     }
 

@@ -19,7 +19,11 @@ use crate::{
     progress::Progress,
     text,
     tree::push::{Push, measure},
-    verbs::{chips::shape, put::say_tree, warn_of},
+    verbs::{
+        chips::shape,
+        put::{owner, say_tree},
+        warn_of,
+    },
 };
 
 /// The chip that is proposed where none is named.
@@ -203,8 +207,13 @@ impl Args {
             Before::Chip => (open_chip(&self.image, Access::Write, context)?, false),
         };
         let uuid = self.uuid.unwrap_or_else(uuid::Uuid::new_v4);
-        let options =
-            FormatOptions { label: self.label.clone(), uuid: uuid.into_bytes(), created: now(), erased };
+        let options = FormatOptions {
+            label: self.label.clone(),
+            uuid: uuid.into_bytes(),
+            created: now(),
+            owner: owner(),
+            erased,
+        };
         let progress = Progress::counted("format");
         pumice_nandfs::format(&mut chip, &options, &mut |done, total| progress.set(done, total))
             .map_err(|error| Failure::new(format!("{}: {error}", self.image.display())))?;

@@ -78,16 +78,26 @@ pub(crate) fn from_helper(rest: &[OsString]) -> Vec<OsString> {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
+        self.run_as(&["mount"], context, Volume::open)
+    }
+
+    /// The same for what `verb` opens with `open`.
+    pub(crate) fn run_as(
+        &self,
+        verb: &[&str],
+        context: &Context,
+        open: impl FnOnce(&Path, Access, &Context) -> Outcome<Volume>,
+    ) -> Outcome {
         let (mut options, context) = self.options(context)?;
         if !self.dir.is_dir() {
             let why = if self.dir.exists() { "not a directory" } else { "no such directory" };
             return Err(Failure::new(format!("cannot mount on {}: {why}", self.dir.display())));
         }
         if self.daemon && !self.dry_run {
-            return self.start(&context);
+            return self.start(verb, &context);
         }
         let access = if options.read_only { Access::Read } else { Access::Write };
-        let volume = Volume::open(&self.image, access, &context)?;
+        let volume = open(&self.image, access, &context)?;
         options.read_only |= volume.is_read_only();
         let served = if self.dry_run { Ok(()) } else { self.serve(&volume, &options) };
         let closed = volume.close();
@@ -134,7 +144,7 @@ impl Args {
     }
 
     /// Starts this program again in the background and waits until it has mounted or failed.
-    fn start(&self, context: &Context) -> Outcome {
+    fn start(&self, verb: &[&str], context: &Context) -> Outcome {
         let program =
             std::env::current_exe().map_err(|error| Failure::host(Path::new("/proc/self/exe"), &error))?;
         let mut command = Command::new(&program);
@@ -145,7 +155,7 @@ impl Args {
         if !context.recover {
             command.arg("--no-recovery");
         }
-        command.args(["mount", "--background"]);
+        command.args(verb).arg("--background");
         if !self.options.is_empty() {
             command.arg("-o").arg(self.options.join(","));
         }

@@ -5,8 +5,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod acl;
+mod disk;
 mod fsx;
 mod mounting;
+mod ordinary_user;
 mod pjdfstest;
 mod power;
 mod real_tree;

@@ -28,6 +28,15 @@ impl Bench {
     /// With an empty file system on a chip of `size`. `None`, with a line on stderr, where this process
     /// cannot mount.
     pub(crate) fn new(size: &str) -> Option<Bench> {
+        Bench::made(&["mkfs", "--chip", "slc-2k-2g", "--size", size])
+    }
+
+    /// With an empty logical disk that `pumice ftl create` makes with these words.
+    pub(crate) fn of_disk(words: &[&str]) -> Option<Bench> {
+        Bench::made(&[&["ftl", "create"], words].concat())
+    }
+
+    fn made(words: &[&str]) -> Option<Bench> {
         if !can_mount() {
             return None;
         }
@@ -36,7 +45,7 @@ impl Bench {
         fs::set_permissions(place.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         fs::create_dir(place.path().join("mnt")).unwrap();
         let bench = Bench { place, child: None };
-        bench.pumice(&["mkfs", "--chip", "slc-2k-2g", "--size", size, "image"]);
+        bench.pumice(&[words, &["image"]].concat());
         Some(bench)
     }
 
@@ -57,9 +66,19 @@ impl Bench {
 
     /// Mounts the image in a process of its own.
     pub(crate) fn mount(&mut self) {
+        self.mount_with(&["mount", "-o", "allow_other,suid,dev"]);
+    }
+
+    /// Mounts the image's logical disk as a file.
+    pub(crate) fn mount_disk(&mut self) {
+        self.mount_with(&["ftl", "mount"]);
+    }
+
+    fn mount_with(&mut self, words: &[&str]) {
         assert!(self.child.is_none(), "mounted already");
         let child = Command::new(env!("CARGO_BIN_EXE_pumice"))
-            .args(["mount", "-o", "allow_other,suid,dev", "image", "mnt"])
+            .args(words)
+            .args(["image", "mnt"])
             .current_dir(self.place.path())
             .stdin(Stdio::null())
             .spawn()

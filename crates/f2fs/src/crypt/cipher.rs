@@ -2,7 +2,10 @@
 
 use aes::{
     Aes128, Aes256,
-    cipher::{Array, BlockCipherEncrypt, BlockModeDecrypt, InnerIvInit, KeyInit},
+    cipher::{
+        Array, Block, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt,
+        BlockSizeUser, InnerIvInit, KeyInit, consts::U16,
+    },
 };
 use cts::{CbcCs3, Decrypt, Encrypt};
 use sha2::{Digest, Sha256};
@@ -47,12 +50,8 @@ impl Cipher {
         let short = Array(first_chunk::<BLOCK_BYTES>(iv));
         match self {
             Cipher::Xts(xts) => xts.decrypt_sector(bytes, short),
-            Cipher::Cts256(aes) => {
-                CbcCs3::inner_iv_init((**aes).clone(), &short).decrypt(bytes).map_err(|_| wrong)?;
-            }
-            Cipher::Cts128(aes) => {
-                CbcCs3::inner_iv_init((**aes).clone(), &short).decrypt(bytes).map_err(|_| wrong)?;
-            }
+            Cipher::Cts256(aes) => decrypt_cts(&**aes, &short, bytes).ok_or(wrong)?,
+            Cipher::Cts128(aes) => decrypt_cts(&**aes, &short, bytes).ok_or(wrong)?,
             Cipher::CbcEssiv { data, vector } => {
                 let (blocks, rest) = Array::slice_as_chunks_mut(bytes);
                 if !rest.is_empty() {
@@ -74,8 +73,8 @@ impl Cipher {
         }
         let short = Array(first_chunk::<BLOCK_BYTES>(iv));
         match self {
-            Cipher::Cts256(aes) => CbcCs3::inner_iv_init((**aes).clone(), &short).encrypt(name).ok(),
-            Cipher::Cts128(aes) => CbcCs3::inner_iv_init((**aes).clone(), &short).encrypt(name).ok(),
+            Cipher::Cts256(aes) => encrypt_cts(&**aes, &short, name),
+            Cipher::Cts128(aes) => encrypt_cts(&**aes, &short, name),
             Cipher::Adiantum(adiantum) => {
                 adiantum.encrypt(iv, name);
                 Some(())
@@ -83,6 +82,30 @@ impl Cipher {
             Cipher::Xts(_) | Cipher::CbcEssiv { .. } => None,
         }
     }
+}
+
+/// CBC with ciphertext stealing; a single block has nothing to steal from and is plain CBC. `None` if it is shorter.
+fn decrypt_cts<C>(aes: &C, iv: &Block<C>, bytes: &mut [u8]) -> Option<()>
+where
+    C: BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + Clone,
+{
+    if let Ok(block) = <&mut Block<C>>::try_from(&mut *bytes) {
+        cbc::Decryptor::inner_iv_init(aes.clone(), iv).decrypt_block(block);
+        return Some(());
+    }
+    CbcCs3::inner_iv_init(aes.clone(), iv).decrypt(bytes).ok()
+}
+
+/// The same the other way.
+fn encrypt_cts<C>(aes: &C, iv: &Block<C>, bytes: &mut [u8]) -> Option<()>
+where
+    C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone,
+{
+    if let Ok(block) = <&mut Block<C>>::try_from(&mut *bytes) {
+        cbc::Encryptor::inner_iv_init(aes.clone(), iv).encrypt_block(block);
+        return Some(());
+    }
+    CbcCs3::inner_iv_init(aes.clone(), iv).encrypt(bytes).ok()
 }
 
 fn aes256(key: &[u8]) -> Aes256 {

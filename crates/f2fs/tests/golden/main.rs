@@ -9,27 +9,10 @@ mod image;
 mod manifest;
 mod walk;
 
-use std::collections::BTreeMap;
-
 use image::Golden;
-use manifest::Record;
+use manifest::differences;
 use pumice_f2fs::crypt::Keyring;
 use pumice_vfs::Timestamp;
-
-/// Compares a volume with its manifest and returns the differences, one line each.
-fn differences(found: &BTreeMap<String, Record>, wanted: &BTreeMap<String, Record>) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (path, record) in wanted {
-        match found.get(path) {
-            None => lines.push(format!("{path}: missing")),
-            Some(found) => lines.extend(found.differences(record).map(|line| format!("{path}: {line}"))),
-        }
-    }
-    lines.extend(
-        found.keys().filter(|path| !wanted.contains_key(*path)).map(|path| format!("{path}: too many")),
-    );
-    lines
-}
 
 #[track_caller]
 fn same(golden: &Golden, keys: Keyring, manifest: &str) {

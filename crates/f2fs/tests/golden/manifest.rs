@@ -29,6 +29,24 @@ fn short(value: &Value) -> String {
     value.to_string().chars().take(120).collect()
 }
 
+/// Compares a volume with its manifest and returns the differences, one line each.
+pub(crate) fn differences(
+    found: &BTreeMap<String, Record>,
+    wanted: &BTreeMap<String, Record>,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (path, record) in wanted {
+        match found.get(path) {
+            None => lines.push(format!("{path}: missing")),
+            Some(found) => lines.extend(found.differences(record).map(|line| format!("{path}: {line}"))),
+        }
+    }
+    lines.extend(
+        found.keys().filter(|path| !wanted.contains_key(*path)).map(|path| format!("{path}: too many")),
+    );
+    lines
+}
+
 pub(crate) fn parse(text: &str) -> BTreeMap<String, Record> {
     let record = |line: &str| {
         let value: Map<String, Value> = serde_json::from_str(line).unwrap();

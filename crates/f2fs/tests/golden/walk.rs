@@ -41,7 +41,8 @@ fn children(fs: &F2fs, dir: Ino) -> Vec<(Vec<u8>, Attr)> {
     names
         .into_iter()
         .map(|(name, ino, kind)| {
-            let attr = fs.lookup(dir, &name).unwrap();
+            let attr =
+                fs.lookup(dir, &name).unwrap_or_else(|error| panic!("{} in {dir:?}: {error}", escape(&name)));
             assert_eq!((attr.ino, attr.kind), (ino, kind), "{}", escape(&name));
             (name, attr)
         })

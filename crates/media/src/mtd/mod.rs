@@ -33,7 +33,7 @@ pub struct MtdChip {
     free: Vec<(u32, u32)>,
     /// Wrong bits of a codeword from which on the driver asks for a refresh.
     refresh_bits: u32,
-    /// Cleared by the first `MEMREAD` that the kernel does not know.
+    /// False from the first `MEMREAD` that the kernel does not know.
     has_read_call: bool,
     stats: NandStats,
 }
@@ -63,6 +63,11 @@ impl MtdChip {
         let runs = layout.map_or(Vec::new(), |l| l.free.iter().map(|run| (run.offset, run.length)).collect());
         let stats = NandStats::default();
         Ok(MtdChip { file, geometry, free: runs, refresh_bits, has_read_call: true, stats })
+    }
+
+    /// Reads with the calls that kernels before 6.1 have, whatever this one has: to try that way on any.
+    pub fn read_as_before_linux_6_1(&mut self) {
+        self.has_read_call = false;
     }
 
     fn violation<T>(&mut self, rule: &'static str, page: PageId) -> Result<T, NandError> {

@@ -1,0 +1,167 @@
+//! What is known of a page, in one byte.
+
+/// The history of a page: four bits for its rewrite interval, four for how long it has survived since.
+///
+/// Both are in octaves above the grain (see [`Octaves`]). The interval is a mean of the logarithms of past intervals
+/// that halves the weight of each older one; it is [`NEVER`](Self::NEVER) before the first rewrite. The age is 0 for a
+/// page that a user wrote last and counts from 1 for one that the cleaner copied; 15 marks a page that was rewritten
+/// once only, whose interval reaches back to its first write and counts for nothing at the next rewrite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State(pub(super) u8);
+
+/// The age of a page that was rewritten once.
+const ONCE: u8 = 15;
+/// The oldest age of a survivor.
+const OLDEST: u8 = 14;
+/// The longest interval.
+const LONGEST: u8 = 14;
+
+impl State {
+    /// A page never rewritten.
+    pub(super) const NEW: Self = Self(Self::NEVER << 4);
+    /// The interval of a page never rewritten.
+    const NEVER: u8 = 15;
+
+    fn of(interval: u8, age: u8) -> Self {
+        Self(interval << 4 | age)
+    }
+
+    pub(super) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    fn interval(self) -> Option<u8> {
+        Some(self.0 >> 4).filter(|interval| *interval != Self::NEVER)
+    }
+
+    /// Octaves survived, if any.
+    fn age(self) -> Option<u8> {
+        Some(self.0 & 15).filter(|age| !matches!(*age, 0 | ONCE)).map(|age| age - 1)
+    }
+
+    fn is_once(self) -> bool {
+        self.0 & 15 == ONCE
+    }
+
+    /// A user wrote the page anew `lay` after its copy was laid down.
+    pub(super) fn rewritten(self, lay: u32, scale: &mut Octaves) -> Self {
+        let age = self.age().map_or(0, |age| scale.time(age)).saturating_add(lay);
+        match self.interval() {
+            None => Self::of(scale.round(scale.exact(age)).min(LONGEST), ONCE),
+            Some(_) if self.is_once() => Self::of(scale.round(scale.exact(age)).min(LONGEST), 0),
+            Some(mean) => {
+                let mixed = i32::midpoint(i32::from(mean) << 4, scale.exact(age).max(0));
+                Self::of(scale.round(mixed).min(LONGEST), 0)
+            }
+        }
+    }
+
+    /// The cleaner copied the page `lay` after its copy was laid down.
+    pub(super) fn survived(self, lay: u32, scale: &mut Octaves) -> Self {
+        let before = self.age().map_or(0, |age| scale.time(age));
+        let age = scale.round(scale.exact(before.saturating_add(lay))).min(OLDEST - 1);
+        Self::of(self.0 >> 4, age.max(self.age().unwrap_or(0)) + 1)
+    }
+
+    /// A first guess at the rewrites of the page per user write, of a store of `pages`.
+    pub(super) fn guess(self, scale: &Octaves, pages: f32) -> f32 {
+        let time = |level| scale.time(level) as f32;
+        let age = self.age().map_or(0.0, time);
+        match self.interval() {
+            None => 1.0 / (pages + 2.0 * age),
+            Some(interval) => 1.0 / (time(interval) + 2.0 * age),
+        }
+    }
+}
+
+/// Times as octaves above the grain, rounded at random so that means come out right.
+#[derive(Clone, Debug)]
+pub(super) struct Octaves {
+    grain: u32,
+    random: u32,
+}
+
+impl Octaves {
+    /// 15 octaves from a 4096th of a turnover of `pages` to four turnovers.
+    pub(super) fn new(pages: u32) -> Self {
+        Self { grain: (pages >> 12).max(1), random: 1 }
+    }
+
+    /// The time of a level.
+    fn time(&self, level: u8) -> u32 {
+        self.grain.saturating_mul(1 << level)
+    }
+
+    /// Sixteenths of octaves above the grain, linear between octaves.
+    fn exact(&self, time: u32) -> i32 {
+        let log = |x: u32| {
+            let whole = x.max(1).ilog2();
+            let fraction = (u64::from(x.max(1)) << 4 >> whole) as i32 & 15;
+            (whole as i32) << 4 | fraction
+        };
+        log(time) - log(self.grain)
+    }
+
+    fn round(&mut self, sixteenths: i32) -> u8 {
+        self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let draw = (self.random >> 28) as i32;
+        ((sixteenths + draw) >> 4).clamp(0, 15) as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_settles_at_its_interval() {
+        let mut scale = Octaves::new(4096);
+        for (interval, level) in [(1, 0), (64, 6), (4096, 12), (u32::MAX, 14)] {
+            let mut state = State::NEW;
+            // Written long ago for the first time, which must not count.
+            state = state.rewritten(1 << 20, &mut scale);
+            for _ in 0..20 {
+                state = state.rewritten(interval, &mut scale);
+            }
+            assert_eq!(state, State::of(level, 0), "{interval}");
+        }
+    }
+
+    #[test]
+    fn survivors_age_and_cool() {
+        let mut scale = Octaves::new(4096);
+        let fresh = State::of(5, 0);
+        let mut survivor = fresh;
+        let mut guess = fresh.guess(&scale, 4096.0);
+        for _ in 0..10 {
+            let before = survivor.age();
+            survivor = survivor.survived(1 << 10, &mut scale);
+            assert!(survivor.age() >= before && survivor.interval() == Some(5));
+            assert!(survivor.guess(&scale, 4096.0) <= guess);
+            guess = survivor.guess(&scale, 4096.0);
+        }
+        // Ten times 1024 writes, up to the rounding.
+        assert!((12..=14).contains(&survivor.age().unwrap()));
+    }
+
+    #[test]
+    fn every_byte_is_a_state() {
+        let mut scale = Octaves::new(1);
+        for byte in 0..=u8::MAX {
+            for lay in [0, 1, u32::MAX] {
+                let copied = State(byte).survived(lay, &mut scale);
+                assert!(copied.age().is_some() && copied.interval() == State(byte).interval());
+                assert_eq!(State(byte).rewritten(lay, &mut scale).age(), None);
+            }
+            let guess = State(byte).guess(&scale, 1.0);
+            assert!(guess > 0.0 && guess.is_finite());
+        }
+    }
+
+    #[test]
+    fn rounding_is_right_on_average() {
+        let mut scale = Octaves::new(4096);
+        let sum: u32 = (0..16_000).map(|_| u32::from(scale.round(16 * 3 + 4))).sum();
+        assert!((51_000..53_000).contains(&sum), "{sum}");
+    }
+}

@@ -1,0 +1,323 @@
+//! The default selection: where waiting saves the fewest copies for the room that it holds.
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "estimates; counts are far below 2^24 or may be off a little"
+)]
+
+use alloc::{vec, vec::Vec};
+
+use super::Selector;
+use crate::{
+    SegmentView,
+    placement::{MAX_CLASSES, Regime},
+};
+
+/// The default selector, for [`Adaptive`](crate::placement::Adaptive).
+///
+/// Rule. Of segments whose pages die at rate r each and of which a part u lives, the one with the lowest
+/// r u / (1 - u + u ln u) is cleaned. It is the price of room at which waiting longer no longer pays: with segments of
+/// a group cleaned at age x, u = e^-rx, the price of copies saved by waiting, r u, is set against the room that
+/// cleaning wins now less what it will take again. Where u is near 1 this is 2 r / (1 - u)^2, the declining cost of
+/// Lomet and Luo (VLDB 2021), and with r estimated as -ln u / age it is the age (1 - u) / 2u of cost-benefit.
+///
+/// The rate r is measured for each class and octave of age: deaths over exposure, fading by half each eighth of a
+/// turnover. While pages written together die together ([`Regime`]), the square root of the age since the last change
+/// is used in place of 1 / r, as by [`RootAge`](crate::RootAge).
+///
+/// Up to 2048 segments all are priced; of more, 512 spread evenly from a place that moves on. Of equal ones the older
+/// wins. 16 bytes a segment and 4 a page of a segment. A choice costs 1 to 2 ns for each segment priced.
+#[derive(Debug)]
+pub struct DecliningCost {
+    segments: Vec<Sealed>,
+    /// For each valid count u / (1 - u + u ln u).
+    index: Vec<f32>,
+    hazard: Vec<[Cell; AGES]>,
+    /// Turnover in pages; ages count in octaves from a 16384th of it.
+    turnover: u32,
+    grain: u32,
+    /// When exposure was sampled, when rates were measured.
+    sampled: u32,
+    measured: u32,
+    start: usize,
+    regime: Regime,
+}
+
+/// Octaves of age.
+const AGES: usize = 24;
+/// Segments that are all priced.
+const ALL: usize = 2048;
+/// Segments priced of more.
+const SOME: usize = 512;
+/// Weight of the rate of younger segments in the measure of older ones, in deaths.
+const PRIOR: f32 = 3.0;
+
+/// A sealed segment; not in if `valid` is [`OUT`].
+#[derive(Clone, Copy, Debug)]
+struct Sealed {
+    valid: u32,
+    created: u32,
+    changed: u32,
+    class: u8,
+}
+
+const OUT: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    deaths: f32,
+    /// Pages x user writes.
+    exposure: f32,
+    /// Deaths per page and user write.
+    rate: f32,
+}
+
+impl DecliningCost {
+    /// For the segments 0 to `segments - 1` of `capacity` pages, which hold `pages` logical pages.
+    pub fn new(segments: u32, capacity: u32, pages: u32, regime: Regime) -> Self {
+        let out = Sealed { valid: OUT, created: 0, changed: 0, class: 0 };
+        let cell = Cell { rate: 1.0 / pages.max(1) as f32, ..Cell::default() };
+        Self {
+            segments: vec![out; segments as usize],
+            index: (0..=capacity).map(|valid| index(valid, capacity)).collect(),
+            hazard: vec![[cell; AGES]; usize::from(MAX_CLASSES)],
+            turnover: pages.max(1),
+            grain: (pages >> 14).max(1).ilog2(),
+            sampled: 0,
+            measured: 0,
+            start: 0,
+            regime,
+        }
+    }
+
+    fn capacity(&self) -> u32 {
+        u32::try_from(self.index.len()).unwrap_or(1) - 1
+    }
+
+    #[inline]
+    fn octave(&self, age: u32) -> usize {
+        (age.max(1).ilog2().saturating_sub(self.grain) as usize).min(AGES - 1)
+    }
+
+    /// The segments to be priced now: first, step, count.
+    fn window(&self) -> (usize, usize, usize) {
+        match self.segments.len() {
+            len @ 0..=ALL => (0, 1, len),
+            // An odd step that is no simple part of any length visits all in the course of time.
+            len => (self.start % len, (len / SOME) | 1, SOME),
+        }
+    }
+
+    /// Adds the time since the last sample to the exposure of what is priced.
+    fn sample(&mut self, now: u32) {
+        let (first, step, count) = self.window();
+        let part = count.max(1) as f32 / self.segments.len().max(1) as f32;
+        let time = now.wrapping_sub(self.sampled) as f32 / part;
+        self.sampled = now;
+        let mut at = first;
+        for _ in 0..count {
+            if let Some(segment) = self.segments.get(at).copied().filter(|s| s.valid != OUT) {
+                let octave = self.octave(now.wrapping_sub(segment.created));
+                if let Some(class) = self.hazard.get_mut(usize::from(segment.class)) {
+                    class[octave].exposure += segment.valid as f32 * time;
+                }
+            }
+            at = wrap(at + step, self.segments.len());
+        }
+    }
+
+    fn measure(&mut self, now: u32) {
+        let eighths = now.wrapping_sub(self.measured) as f32 * 8.0 / self.turnover as f32;
+        let keep = libm::exp2f(-eighths);
+        self.measured = now;
+        for class in &mut self.hazard {
+            let deaths: f32 = class.iter().map(|cell| cell.deaths).sum();
+            let exposure: f32 = class.iter().map(|cell| cell.exposure).sum();
+            let mut before = (deaths + 1.0) / (exposure + self.turnover as f32);
+            for cell in class.iter_mut() {
+                cell.rate = (cell.deaths + PRIOR) / (cell.exposure + PRIOR / before);
+                before = cell.rate.min(2.0 * before);
+                cell.deaths *= keep;
+                cell.exposure *= keep;
+            }
+        }
+    }
+
+    /// The price of a segment that is in; the lowest is cleaned.
+    #[inline]
+    fn price(&self, segment: &Sealed, now: u32, temporal: bool) -> f32 {
+        let index = self.index.get(segment.valid as usize).copied().unwrap_or(f32::INFINITY);
+        if temporal {
+            let used = segment.valid as f32 / (self.index.len() - 1) as f32;
+            let cost = used / (1.0 - used);
+            return cost * cost / now.wrapping_sub(segment.changed).max(1) as f32;
+        }
+        let octave = self.octave(now.wrapping_sub(segment.created));
+        self.hazard.get(usize::from(segment.class)).map_or(0.0, |class| class[octave].rate) * index
+    }
+
+    fn best(&self, now: u32) -> Option<usize> {
+        let temporal = self.regime.is_temporal();
+        let (first, step, count) = self.window();
+        let (mut best, mut at) = ((f32::INFINITY, 0, None), first);
+        for _ in 0..count {
+            if let Some(segment) = self.segments.get(at).filter(|s| s.valid < self.capacity()) {
+                let (price, age) = (self.price(segment, now, temporal), now.wrapping_sub(segment.created));
+                if price < best.0 || (price <= best.0 && age > best.1) {
+                    best = (price, age, Some(at));
+                }
+            }
+            at = wrap(at + step, self.segments.len());
+        }
+        best.2
+    }
+
+    /// Any segment that has something to reclaim, where none priced has.
+    fn any(&self) -> Option<usize> {
+        self.segments.iter().position(|segment| segment.valid < self.capacity())
+    }
+}
+
+#[inline]
+fn wrap(at: usize, len: usize) -> usize {
+    if at >= len { at - len } else { at }
+}
+
+/// u / (1 - u + u ln u); 0 if nothing is valid.
+fn index(valid: u32, capacity: u32) -> f32 {
+    let used = valid as f32 / capacity.max(1) as f32;
+    match valid {
+        0 => 0.0,
+        _ if valid >= capacity => f32::INFINITY,
+        _ => used / (1.0 - used + used * libm::logf(used)),
+    }
+}
+
+impl Selector for DecliningCost {
+    fn sealed(&mut self, id: u32, view: &SegmentView, now: u32) {
+        if let Some(segment) = self.segments.get_mut(id as usize) {
+            let created = now.wrapping_sub(view.created);
+            let changed = now.wrapping_sub(view.invalidated);
+            *segment = Sealed { valid: view.valid, created, changed, class: view.class.0 };
+        }
+    }
+
+    fn invalidated(&mut self, id: u32, now: u32) {
+        let Some(segment) = self.segments.get_mut(id as usize).filter(|s| s.valid != OUT && s.valid > 0)
+        else {
+            return;
+        };
+        segment.valid -= 1;
+        segment.changed = now;
+        let (age, class) = (now.wrapping_sub(segment.created), segment.class);
+        let octave = self.octave(age);
+        if let Some(class) = self.hazard.get_mut(usize::from(class)) {
+            class[octave].deaths += 1.0;
+        }
+    }
+
+    fn take(&mut self, now: u32) -> Option<u32> {
+        if now.wrapping_sub(self.sampled) >= self.turnover >> 10 {
+            self.sample(now);
+        }
+        if now.wrapping_sub(self.measured) >= self.turnover >> 6 {
+            self.measure(now);
+        }
+        let id = self.best(now).or_else(|| self.any())?;
+        self.start = self.start.wrapping_add(1);
+        let id = u32::try_from(id).ok()?;
+        self.remove(id);
+        Some(id)
+    }
+
+    fn remove(&mut self, id: u32) -> bool {
+        let Some(segment) = self.segments.get_mut(id as usize).filter(|s| s.valid != OUT) else {
+            return false;
+        };
+        segment.valid = OUT;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Class, RootAge, choose};
+
+    fn view(valid: u32, age: u32, class: u8) -> SegmentView {
+        SegmentView {
+            valid,
+            capacity: 8,
+            created: age,
+            written: age,
+            invalidated: age,
+            class: Class(class),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn only_what_has_something_to_reclaim_is_taken_and_once() {
+        let mut selector = DecliningCost::new(4, 8, 24, Regime::default());
+        assert_eq!(selector.take(0), None);
+        selector.sealed(1, &view(8, 1, 0), 10);
+        selector.sealed(9, &view(1, 1, 0), 10);
+        assert_eq!(selector.take(10), None);
+        selector.invalidated(1, 11);
+        selector.invalidated(2, 11);
+        assert_eq!((selector.take(12), selector.take(12)), (Some(1), None));
+        assert!(!selector.remove(1));
+    }
+
+    #[test]
+    fn of_one_class_and_age_the_emptiest_of_equal_ones_the_oldest() {
+        let mut selector = DecliningCost::new(8, 8, 48, Regime::default());
+        for (id, valid) in [(0, 5), (1, 3), (2, 6)] {
+            selector.sealed(id, &view(valid, 16, 0), 100);
+        }
+        selector.sealed(3, &view(3, 17, 0), 100);
+        assert_eq!([0; 4].map(|_| selector.take(100)), [Some(3), Some(1), Some(0), Some(2)]);
+    }
+
+    /// Class 0 loses pages all the time, class 1 never: a fuller segment of class 1 is cleaned first.
+    #[test]
+    fn what_dies_soon_waits() {
+        let mut selector = DecliningCost::new(4, 100, 200, Regime::default());
+        for (id, class) in [(0, 0), (1, 1)] {
+            let full = SegmentView { capacity: 100, ..view(100, 0, class) };
+            selector.sealed(id, &full, 0);
+        }
+        (0..60).for_each(|now| selector.invalidated(0, now));
+        (0..20).for_each(|now| selector.invalidated(1, now));
+        for now in (60..4000).step_by(4) {
+            let hot = SegmentView { capacity: 100, ..view(50, 4, 0) };
+            selector.sealed(2, &hot, now);
+            (0..10).for_each(|_| selector.invalidated(2, now));
+            selector.remove(2);
+            selector.sample(now);
+        }
+        selector.sealed(2, &SegmentView { capacity: 100, ..view(40, 4, 0) }, 4000);
+        selector.remove(0);
+        assert_eq!(selector.take(4000), Some(1));
+    }
+
+    #[test]
+    fn where_pages_die_together_root_age_chooses() {
+        let segments =
+            [(0, view(5, 400, 0)), (1, view(3, 90, 1)), (2, view(6, 4000, 0)), (3, view(8, 9000, 0))];
+        let regime = Regime::default();
+        let mut selector = DecliningCost::new(4, 8, 24, regime.clone());
+        segments.iter().for_each(|(id, view)| selector.sealed(*id, view, 10_000));
+        regime.set(true);
+        assert_eq!(selector.take(10_000), choose(&RootAge, segments));
+    }
+
+    #[test]
+    fn of_very_many_some_are_priced_and_all_are_found() {
+        let mut selector = DecliningCost::new(5000, 8, 30_000, Regime::default());
+        selector.sealed(4321, &view(3, 16, 0), 100);
+        assert_eq!(selector.take(100), Some(4321));
+        (0..5000).for_each(|id| selector.sealed(id, &view(1 + id % 7, 16, 0), 100));
+        let valid: u32 = (0..100).map(|_| 1 + selector.take(100).unwrap() % 7).sum();
+        assert!(valid <= 110, "{valid}");
+    }
+}

@@ -1,0 +1,127 @@
+//! Cleaning a segment, and moving cold data for wear.
+
+use alloc::vec::Vec;
+
+use super::{Sim, SimError};
+use crate::{Cleaned, Placement, Relocation, Selector, Wear};
+
+impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
+    /// Cleans one segment; false if none has anything to reclaim.
+    pub(super) fn clean(&mut self) -> Result<bool, SimError> {
+        let Some(id) = self.victim() else { return Ok(false) };
+        self.evacuate(id)?;
+        if let Some(relocation) = self.wear.relocation() {
+            self.relocate(relocation);
+        }
+        Ok(true)
+    }
+
+    /// Moves what lives in a segment to the heads, and erases it.
+    pub(super) fn evacuate(&mut self, id: u32) -> Result<(), SimError> {
+        self.wear.unsealed(id);
+        let from = self.cleaned(id);
+        let survivors = self.survivors(id);
+        // Without a reserve the survivors wait in memory until their own segment is erased.
+        let early = self.wear.free() == 0 && self.params.reserve == 0 && !self.is_last_erase(id);
+        if early {
+            self.erase(id);
+        }
+        self.rescue(&from, survivors)?;
+        if !early {
+            self.erase(id);
+        }
+        Ok(())
+    }
+
+    /// The segment to clean next. One that the erase will kill wins no free segment, so it waits until one is to spare.
+    fn victim(&mut self) -> Option<u32> {
+        loop {
+            let Some(id) = self.choose() else { return self.doomed.pop() };
+            if !self.is_last_erase(id) {
+                return Some(id);
+            }
+            self.doomed.push(id);
+        }
+    }
+
+    fn is_last_erase(&self, id: u32) -> bool {
+        self.segments.get(id as usize).is_some_and(|s| s.erases.saturating_add(1) >= self.params.endurance)
+    }
+
+    fn choose(&mut self) -> Option<u32> {
+        let segments = &self.segments;
+        let valid = |id| segments.get(id as usize).map_or(0, |s| s.valid);
+        let for_wear = self.wear.victim(&valid).filter(|id| self.selector.remove(*id));
+        for_wear.or_else(|| self.selector.take(self.now))
+    }
+
+    /// Live pages of segment `id`, in the order in which they are copied; lent memory.
+    fn survivors(&mut self, id: u32) -> Vec<u32> {
+        let mut survivors = core::mem::take(&mut self.survivors);
+        survivors.clear();
+        survivors.extend(self.live_pages(id));
+        survivors
+    }
+
+    fn rescue(&mut self, from: &Cleaned, mut survivors: Vec<u32>) -> Result<(), SimError> {
+        self.stats.victim(from.segment.valid);
+        self.placement.sort(self.now, &mut survivors);
+        for &page in &survivors {
+            let class = self.placement.cleaner_copy(self.now, page, from);
+            self.append(page, class)?;
+            self.stats.blocks_copied += 1;
+        }
+        self.survivors = survivors;
+        self.placement.reclaimed(self.now, from);
+        Ok(())
+    }
+
+    fn cleaned(&self, id: u32) -> Cleaned {
+        let segment = self.segments.get(id as usize).copied().unwrap_or_default();
+        Cleaned {
+            segment: segment.view(self.params.pages, self.now),
+            live: self.live.into(),
+            room: self.params.physical(),
+        }
+    }
+
+    /// Logical numbers of the pages that live in segment `id`, as they lie in it.
+    pub(super) fn live_pages(&self, id: u32) -> impl Iterator<Item = u32> {
+        let used = self.segments.get(id as usize).map_or(0, |s| s.used);
+        let first = id << self.shift;
+        let pages = (first..first + used).map(|at| (at, self.owner.get(at)));
+        pages.filter(|&(at, page)| self.place.get(page) == at).map(|(_, page)| page)
+    }
+
+    fn erase(&mut self, id: u32) {
+        let Some(segment) = self.segments.get_mut(id as usize) else { return };
+        segment.erases += 1;
+        (segment.valid, segment.used) = (0, 0);
+        self.stats.erasures += 1;
+        match segment.erases >= self.params.endurance {
+            true => self.stats.deaths += 1,
+            false => self.wear.freed(id, segment.erases),
+        }
+    }
+
+    /// Moves what lives in one segment to another, which takes over its class and creation.
+    fn relocate(&mut self, Relocation { from, to }: Relocation) {
+        let Some(&source) = self.segments.get(from as usize) else { return };
+        self.selector.remove(from);
+        self.wear.unsealed(from);
+        let pages = self.survivors(from);
+        for (at, &page) in (to << self.shift..).zip(&pages) {
+            self.place.set(page, at);
+            self.owner.set(at, page);
+        }
+        if let Some(target) = self.segments.get_mut(to as usize) {
+            let (erases, now) = (target.erases, self.now);
+            *target = super::Segment { erases, written: now, invalidated: now, ..source };
+        }
+        self.stats.blocks_copied += u64::from(source.valid);
+        self.stats.relocated += u64::from(source.valid);
+        self.survivors = pages;
+        self.seal(to);
+        self.erase(from);
+    }
+}

@@ -1,0 +1,215 @@
+//! The default against its figures, and against every fixed scheme.
+//!
+//! The tables of docs/cleaning.md: `cargo test --release -p pumice-cleaning --test adaptive -- --ignored --nocapture`
+#![allow(clippy::unwrap_used, clippy::cast_precision_loss, missing_docs)]
+
+mod common;
+
+use common::{Access, zipf::Zipf};
+use pumice_cleaning::{
+    Adaptive, Chain, Dac, Geometry, Greedy, MultiLog, OneLog, Oracle, Params, Placement, Regime, Selector,
+    SepBit, Sfs, Sim, Static, VictimPolicy, select::ByChange, select::DecliningCost, wear::Fifo,
+};
+
+/// 192 MiB in blocks of 4 KiB.
+const WRITES: usize = 49152;
+const SEEDS: u64 = 4;
+
+fn default(params: Params) -> (DecliningCost, Adaptive) {
+    let (placement, regime) = Adaptive::new(params.segments, params.pages, params.logical);
+    (DecliningCost::new(params.segments, params.pages, params.logical, regime), placement)
+}
+
+fn greedy(params: Params) -> (ByChange<Greedy>, OneLog) {
+    (ByChange::new(Greedy, params.segments, params.pages), OneLog)
+}
+
+/// The store of Table 4, the cleaner's reserve inside its 192 segments.
+fn cat_chip() -> Params {
+    Geometry::CAT.params().unwrap()
+}
+
+/// Erasures of Table 4's set-up by the paper's identity, averaged over the seeds.
+fn erasures<S: Selector, P: Placement>(policies: impl Fn(&[u32]) -> (S, P), access: Access) -> f64 {
+    let run = |seed| {
+        let params = cat_chip();
+        let writes: Vec<u32> = access.pages(params.logical, seed).take(WRITES).collect();
+        let (selector, placement) = policies(&writes);
+        let mut sim = Sim::new(params, selector, placement, Fifo::default()).unwrap();
+        sim.fill().unwrap();
+        sim.run(writes).unwrap();
+        (WRITES as f64 + sim.stats().blocks_copied as f64) / 31.0 - 19.0
+    };
+    (1..=SEEDS).map(run).sum::<f64>() / SEEDS as f64
+}
+
+/// Write amplification after a fill and `warm` turnovers, over `measured` more.
+fn waf<S: Selector, P: Placement>(
+    params: Params,
+    (selector, placement): (S, P),
+    mut pages: impl Iterator<Item = u32>,
+    (warm, measured): (usize, usize),
+) -> f64 {
+    let turnover = usize::try_from(params.logical).unwrap();
+    let mut sim = Sim::new(params, selector, placement, Fifo::default()).unwrap();
+    sim.fill().unwrap();
+    sim.run(pages.by_ref().take(warm * turnover)).unwrap();
+    sim.reset_stats();
+    sim.run(pages.by_ref().take(measured * turnover)).unwrap();
+    sim.stats().waf()
+}
+
+/// Extents of 64 pages written in order, which die together: files replaced as a whole, some more often than others.
+fn extents(pages: u32, seed: u64) -> impl Iterator<Item = u32> {
+    let files = pages / 64;
+    Zipf::new(files, 0.8, 0.0, seed).flat_map(|file| file * 64..file * 64 + 64)
+}
+
+#[test]
+fn table_4_with_locality() {
+    let ours = |access| erasures(|_| default(cat_chip()), access);
+    let hot = ours(Access::Locality(90));
+    assert!(hot <= 3950.0, "{hot}");
+    let (hotter, plain) =
+        (ours(Access::Locality(95)), erasures(|_| greedy(cat_chip()), Access::Locality(95)));
+    assert!(hotter <= 0.275 * plain, "{hotter} of {plain}");
+}
+
+#[test]
+fn uniform_writes_cost_what_greedy_costs() {
+    let ours = erasures(|_| default(cat_chip()), Access::Random);
+    let plain = erasures(|_| greedy(cat_chip()), Access::Random);
+    assert!(ours <= 1.01 * plain, "{ours}, greedy {plain}");
+}
+
+/// The set-up of the large table at an eighth of the segments and a quarter of their pages.
+#[test]
+fn zipf_costs_less_than_with_fixed_schemes() {
+    let params = Params::new(256, 64, 13_926);
+    for (churn, part) in [(0.0, 0.93), (0.05, 0.95), (0.2, 1.0)] {
+        let run = |policies: (Box<dyn Selector + Send>, Box<dyn Placement>)| {
+            waf(params, policies, Zipf::new(params.logical, 0.99, churn, 1), (8, 6))
+        };
+        let cost_benefit = || VictimPolicy::CostBenefit.selector(&params, 1);
+        let (selector, placement) = default(params);
+        let ours = run((Box::new(selector), Box::new(placement)));
+        let sepbit = run((cost_benefit(), Box::new(SepBit::new(6))));
+        let dac = run((cost_benefit(), Box::new(Dac::new(10, params.logical))));
+        assert!(ours <= part * sepbit.min(dac), "{churn}: {ours:.3} {sepbit:.3} {dac:.3}");
+    }
+}
+
+#[test]
+fn what_dies_together_is_seen() {
+    let params = Params::new(256, 32, 6976);
+    let (placement, regime) = Adaptive::new(params.segments, params.pages, params.logical);
+    let selector = DecliningCost::new(params.segments, params.pages, params.logical, regime.clone());
+    let ours = waf(params, (selector, placement), extents(params.logical, 1), (2, 4));
+    assert!(regime.is_temporal());
+    let plain = VictimPolicy::RootAge.selector(&params, 1);
+    let apart = waf(params, (plain, Static), extents(params.logical, 1), (2, 4));
+    assert!(ours <= 1.03 * apart, "{ours:.3}, user and cleaner apart {apart:.3}");
+    let independent = Regime::default();
+    assert!(!independent.is_temporal());
+}
+
+#[test]
+fn the_oracle_is_ahead() {
+    let fill: Vec<u32> = (0..cat_chip().logical).collect();
+    let oracle = |writes: &[u32]| {
+        let all = [fill.as_slice(), writes].concat();
+        let selector = VictimPolicy::CostBenefit.selector(&cat_chip(), 1);
+        (selector, Oracle::new(6, cat_chip().logical, &all))
+    };
+    let bound = erasures(oracle, Access::Locality(90));
+    assert!((2000.0..3000.0).contains(&bound), "{bound}");
+}
+
+/// Tiny stores, trims, and pages that are written again.
+#[test]
+fn any_store_will_do() {
+    for (segments, pages, logical) in [(3, 1, 1), (4, 2, 3), (6, 3, 8), (40, 7, 180), (3000, 2, 4000)] {
+        let params = Params::new(segments, pages, logical);
+        let (selector, placement) = default(params);
+        let mut sim = Sim::new(params, selector, placement, Fifo::default()).unwrap();
+        for (at, page) in Access::Random.pages(logical, 1).take(20_000).enumerate() {
+            match at % 7 {
+                3 => sim.trim(page).unwrap(),
+                _ => sim.write(page).unwrap(),
+            }
+        }
+        sim.check().unwrap();
+    }
+}
+
+type Fixed = (&'static str, fn(u32) -> Box<dyn Placement>);
+
+const FIXED: [Fixed; 12] = [
+    ("one log", |_| Box::new(OneLog)),
+    ("user and cleaner apart", |_| Box::new(Static)),
+    ("chain of 4", |_| Box::new(Chain::new(4))),
+    ("sepbit 3", |_| Box::new(SepBit::new(3))),
+    ("sepbit 6", |_| Box::new(SepBit::new(6))),
+    ("dac 3", |pages| Box::new(Dac::new(3, pages))),
+    ("dac 6", |pages| Box::new(Dac::new(6, pages))),
+    ("dac 10", |pages| Box::new(Dac::new(10, pages))),
+    ("multi-log 3", |pages| Box::new(MultiLog::new(3, pages))),
+    ("multi-log 8", |pages| Box::new(MultiLog::new(8, pages))),
+    ("sfs 3", |pages| Box::new(Sfs::new(3, pages))),
+    ("sfs 6", |pages| Box::new(Sfs::new(6, pages))),
+];
+
+const VICTIMS: [VictimPolicy; 4] =
+    [VictimPolicy::Greedy, VictimPolicy::CostBenefit, VictimPolicy::RootAge, VictimPolicy::Cat];
+
+#[test]
+#[ignore = "prints a table, takes a minute"]
+#[expect(clippy::print_stdout, reason = "the table is what it is for")]
+fn table_of_table_4() {
+    let accesses = [
+        Access::Random,
+        Access::Locality(60),
+        Access::Locality(80),
+        Access::Locality(90),
+        Access::Locality(95),
+    ];
+    println!("| erasures | victim | random | 60/40 | 80/20 | 90/10 | 95/5 |\n|---|---|---|---|---|---|---|");
+    let row = |name: &str, victim: &str, of: &dyn Fn(Access) -> f64| {
+        println!("| {name} | {victim} |{}", accesses.map(|access| format!(" {:.0} |", of(access))).concat());
+    };
+    for (name, placement) in FIXED {
+        for victim in VICTIMS {
+            let policies = |_: &[u32]| (victim.selector(&cat_chip(), 1), placement(cat_chip().logical));
+            row(name, victim.name(), &|access| erasures(policies, access));
+        }
+    }
+    row("default", "declining cost", &|access| erasures(|_| default(cat_chip()), access));
+    let fill: Vec<u32> = (0..cat_chip().logical).collect();
+    let oracle = |writes: &[u32]| {
+        let all = [fill.as_slice(), writes].concat();
+        (VictimPolicy::CostBenefit.selector(&cat_chip(), 1), Oracle::new(6, cat_chip().logical, &all))
+    };
+    row("oracle of 6", "cost-benefit", &|access| erasures(oracle, access));
+}
+
+#[test]
+#[ignore = "prints a table, takes minutes"]
+#[expect(clippy::print_stdout, reason = "the table is what it is for")]
+fn table_of_zipf() {
+    let params = Params::new(2048, 256, 445_633);
+    println!("| write amplification | victim | no churn | 5 % | 20 % |\n|---|---|---|---|---|");
+    let row = |name: &str, victim: &str, run: &dyn Fn(f64, u64) -> f64| {
+        let mean = |churn| (1..=SEEDS).map(|seed| run(churn, seed)).sum::<f64>() / SEEDS as f64;
+        println!(
+            "| {name} | {victim} |{}",
+            [0.0, 0.05, 0.2].map(|churn| format!(" {:.3} |", mean(churn))).concat()
+        );
+    };
+    let pages = |churn, seed| Zipf::new(params.logical, 0.99, churn, seed);
+    row("default", "declining cost", &|churn, seed| waf(params, default(params), pages(churn, seed), (8, 6)));
+    for name in ["sepbit 6", "dac 6", "dac 10", "multi-log 8", "sfs 6"] {
+        let (_, placement) = FIXED.into_iter().find(|(known, _)| *known == name).unwrap();
+        let policies = || (VictimPolicy::CostBenefit.selector(&params, 1), placement(params.logical));
+        row(name, "cost-benefit", &|churn, seed| waf(params, policies(), pages(churn, seed), (8, 6)));
+    }
+}

@@ -1,0 +1,36 @@
+//! Workloads as iterators of pages.
+#![allow(dead_code, clippy::unwrap_used, missing_docs, reason = "each test uses what it needs")]
+
+pub(crate) mod zipf;
+
+use fastrand::Rng;
+
+/// Which pages are overwritten.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Access {
+    /// One after the other, over and over.
+    Sequential,
+    /// Any, equally often.
+    Random,
+    /// This part in a hundred of the writes goes to the rest of a hundred of the pages, which lie all over the store:
+    /// 90 for 90/10.
+    Locality(u32),
+}
+
+impl Access {
+    /// Endless pages out of `pages`.
+    pub(crate) fn pages(self, pages: u32, seed: u64) -> impl Iterator<Item = u32> {
+        let mut rng = Rng::with_seed(seed);
+        let mut order: Vec<u32> = (0..pages).collect();
+        rng.shuffle(&mut order);
+        (0..).map(move |at: u64| match self {
+            Self::Sequential => u32::try_from(at % u64::from(pages)).unwrap(),
+            Self::Random => rng.u32(0..pages),
+            Self::Locality(percent) => {
+                let hot = pages * (100 - percent) / 100;
+                let at = if rng.u32(0..100) < percent { rng.u32(0..hot) } else { rng.u32(hot..pages) };
+                order[usize::try_from(at).unwrap()]
+            }
+        })
+    }
+}

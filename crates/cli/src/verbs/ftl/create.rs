@@ -1,0 +1,123 @@
+//! `pumice ftl create`: a chip with a logical disk on it.
+
+use std::path::PathBuf;
+
+use pumice_ftl::{CreateOptions, Export, PolicyNames};
+use pumice_media::{ChipFile, Nand};
+
+use crate::{
+    args::Writer,
+    context::Context,
+    failure::{Failure, Outcome},
+    image,
+    metered::Metered,
+    output,
+    progress::Progress,
+    size, text,
+    verbs::{chips::shape, mkfs::Spec, nand::would_create},
+};
+
+/// Make a container for a simulated chip with a logical disk on it
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    spec: Spec,
+    /// Size of the disk, or its share of the chip: the less, the less is copied by the cleaner
+    #[arg(long, value_name = "SIZE|PERCENT%", default_value = "87.5%", value_parser = export)]
+    export: Export,
+    /// Bytes of a logical block, a power of two from 512 to 64k
+    #[arg(long, value_name = "SIZE", default_value = "4096", value_parser = size::parse)]
+    block: u64,
+    /// Which segment is cleaned next
+    #[arg(long, value_name = "NAME", default_value_t = PolicyNames::default().victim)]
+    victim: String,
+    /// Which head a block is written to
+    #[arg(long, value_name = "NAME", default_value_t = PolicyNames::default().placement)]
+    placement: String,
+    /// Which free segment is used next, and which cold data moves
+    #[arg(long, value_name = "NAME", default_value_t = PolicyNames::default().wear)]
+    wear: String,
+    /// The disk's identity, in place of a random one
+    #[arg(short = 'U', long)]
+    uuid: Option<uuid::Uuid>,
+    /// Replace a file that is there already
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    writer: Writer,
+    /// The container to make
+    image: PathBuf,
+}
+
+/// A size, or a share of the chip in percent with one digit behind the point.
+fn export(text: &str) -> Result<Export, String> {
+    let Some(percent) = text.strip_suffix('%') else { return size::parse(text).map(Export::Bytes) };
+    let (whole, part) = percent.split_once('.').unwrap_or((percent, "0"));
+    let permille = (part.len() == 1).then(|| format!("{whole}{part}").parse().ok()).flatten();
+    match permille.filter(|permille| (1..1000).contains(permille)) {
+        Some(permille) => Ok(Export::Permille(permille)),
+        None => Err(format!("`{text}` is no share (want a percentage such as 87.5%, above 0 and below 100)")),
+    }
+}
+
+impl Args {
+    pub(crate) fn run(&self, context: &Context) -> Outcome {
+        let spec = self.spec.needed(&self.image)?;
+        let path = self.image.display();
+        if self.image.exists() && !self.force {
+            return Err(Failure::new(format!("{path}: exists already; use --force to replace it")));
+        }
+        if self.writer.dry_run {
+            let disk = format!("would make a logical disk on {path}");
+            return output::lines([would_create(&self.image, &spec), disk]);
+        }
+        let block_bytes = u32::try_from(self.block).map_err(|_| {
+            Failure::usage(format!("blocks of {} bytes are too large (want at most 64k)", self.block))
+        })?;
+        let uuid = self.uuid.unwrap_or_else(uuid::Uuid::new_v4);
+        let policies = PolicyNames {
+            victim: self.victim.clone(),
+            placement: self.placement.clone(),
+            wear: self.wear.clone(),
+        };
+        let options = CreateOptions {
+            block_bytes,
+            export: self.export,
+            policies,
+            uuid: uuid.into_bytes(),
+            endurance: spec.endurance_erases(),
+            erased: true,
+        };
+        let file = ChipFile::create(&self.image, &spec, self.force);
+        let file = file.map_err(|error| image::media(&self.image, &error))?;
+        let mut chip = Metered::new(Box::new(file), context.meter.clone());
+        let geometry = chip.geometry();
+        let progress = Progress::counted("create");
+        let made =
+            pumice_ftl::create(&mut chip, &options, &mut |done, all| progress.set(done.into(), all.into()));
+        drop((progress, chip));
+        let blocks = made.map_err(|error| {
+            // Half a disk is worse than none, and the first failure is the one to tell.
+            let _ = std::fs::remove_file(&self.image);
+            Failure::new(format!("{path}: {error}"))
+        })?;
+        let disk = text::size(u64::from(blocks) * self.block);
+        let chip = format!("{}, {}", shape(&geometry), text::size(geometry.capacity_bytes()));
+        output::lines([format!("{path}: logical disk of {disk} in {blocks} blocks, on {chip}, uuid {uuid}")])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_sizes_are_understood() {
+        assert_eq!(export("87.5%"), Ok(Export::Permille(875)));
+        assert_eq!(export("90%"), Ok(Export::Permille(900)));
+        assert_eq!(export("20M"), Ok(Export::Bytes(20 << 20)));
+        for wrong in ["0%", "100%", "87.55%", "%", "-1%", "a%", "87.%"] {
+            assert!(export(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `pumice ftl`: the flash memory server, a disk of blocks on a raw chip.
+
+mod create;
+mod info;
+pub(crate) mod mount;
+
+use crate::{context::Context, failure::Outcome};
+
+/// A logical disk on a chip, for other file systems: make one, look at it, mount it
+#[derive(clap::Subcommand, Debug)]
+pub(crate) enum Verb {
+    Create(create::Args),
+    Info(info::Args),
+    Mount(mount::Args),
+}
+
+impl Verb {
+    pub(crate) fn run(&self, context: &Context) -> Outcome {
+        match self {
+            Verb::Create(args) => args.run(context),
+            Verb::Info(args) => args.run(context),
+            Verb::Mount(args) => args.run(context),
+        }
+    }
+}

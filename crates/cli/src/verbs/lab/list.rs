@@ -1,0 +1,24 @@
+//! `pumice lab list`: the experiments.
+
+use pumice_lab::experiment::Experiment;
+use serde_json::{Value, json};
+
+use crate::{args::Reader, failure::Outcome, output};
+
+/// List the experiments
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    reader: Reader,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Outcome {
+        if self.reader.json {
+            let list: Vec<Value> =
+                Experiment::ALL.iter().map(|e| json!({ "name": e.name, "about": e.about })).collect();
+            return output::document("lab-list", json!({ "experiments": list }));
+        }
+        output::lines(Experiment::ALL.iter().map(|e| format!("{:<12} {}", e.name, e.about)))
+    }
+}

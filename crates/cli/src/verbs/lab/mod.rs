@@ -1,0 +1,25 @@
+//! `pumice lab`: the papers' experiments and our own.
+
+mod list;
+mod report;
+mod run;
+
+use crate::failure::Outcome;
+
+/// Experiments: list them, run them, make a report of what came out
+#[derive(clap::Subcommand, Debug)]
+pub(crate) enum Verb {
+    List(list::Args),
+    Run(run::Args),
+    Report(report::Args),
+}
+
+impl Verb {
+    pub(crate) fn run(&self) -> Outcome {
+        match self {
+            Verb::List(args) => args.run(),
+            Verb::Run(args) => args.run(),
+            Verb::Report(args) => args.run(),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! `pumice lab run`: runs experiments, prints their series, keeps their records.
+
+use std::path::PathBuf;
+
+use pumice_lab::experiment::{Cell, Experiment, Options, Summary, run};
+
+use crate::{
+    failure::{Failure, Outcome},
+    output::Output,
+    progress::Progress,
+};
+
+/// Run experiments, print their series and keep every record
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Which; `all` for every one, see `pumice lab list`
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
+    /// The directory for records: NAME.jsonl and NAME.csv
+    #[arg(long, value_name = "DIR", default_value = "lab")]
+    out: PathBuf,
+    /// Seeds of each point
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// Where the traces lie that are played
+    #[arg(long, value_name = "DIR", default_value = "traces")]
+    traces: PathBuf,
+}
+
+impl Args {
+    pub(crate) fn run(&self) -> Outcome {
+        let options = Options { seeds: self.seeds, traces: self.traces.clone() };
+        let mut output = Output::new();
+        for experiment in self.experiments()? {
+            let progress = Progress::counted(experiment.name);
+            let lines = run(experiment, &options, &self.out, &progress)?;
+            drop(progress);
+            output.line(format!("{}: {}", experiment.name, experiment.about))?;
+            for metric in experiment.metrics {
+                let summary = Summary::new(experiment, *metric, &lines);
+                if summary.is_measured() {
+                    table(&mut output, experiment, &summary)?;
+                }
+            }
+            output.flush()?;
+        }
+        output.finish()
+    }
+
+    fn experiments(&self) -> Outcome<Vec<&'static Experiment>> {
+        const ALL: &[Experiment] = &Experiment::ALL;
+        if self.names == ["all"] {
+            return Ok(ALL.iter().collect());
+        }
+        let named = self.names.iter().map(|name| Experiment::named(name));
+        named.collect::<Result<_, _>>().map_err(|error| Failure::usage(error.to_string()))
+    }
+}
+
+/// One metric: a line for each series, a column for each place.
+fn table(output: &mut Output, experiment: &Experiment, summary: &Summary) -> Outcome {
+    let first = summary.series.iter().map(|series| series.name.len()).max().unwrap_or(0).max(8);
+    let line = |name: &str, cells: &[String]| {
+        let cells = summary.xs.iter().zip(cells).map(|(x, cell)| format!("  {cell:>0$}", x.len().max(9)));
+        format!("{name:first$}{}", cells.collect::<Vec<_>>().concat()).trim_end().to_owned()
+    };
+    output.line(format!("\n{} by {}", summary.metric.title(), experiment.x))?;
+    output.line(line("", &summary.xs))?;
+    for series in &summary.series {
+        let digits = summary.metric.digits();
+        let cell =
+            |cell: &Option<Cell>| cell.map(|cell| format!("{:.digits$}", cell.mean)).unwrap_or_default();
+        output.line(line(&series.name, &series.cells.iter().map(cell).collect::<Vec<_>>()))?;
+    }
+    Ok(())
+}

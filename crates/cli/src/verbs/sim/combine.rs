@@ -1,0 +1,94 @@
+//! All combinations of the values that were given.
+
+use pumice_lab::run::{Access, Amount, Room, Setup, Store};
+use pumice_media::ChipSpec;
+
+use super::{Args, parse};
+use crate::failure::{Failure, Outcome};
+
+/// A step that gives each setup every value of one option.
+fn each<T: Clone>(setups: &[Setup], values: &[T], set: impl Fn(&mut Setup, T)) -> Vec<Setup> {
+    let with = |setup: &Setup, value: &T| {
+        let mut setup = setup.clone();
+        set(&mut setup, value.clone());
+        setup
+    };
+    setups.iter().flat_map(|setup| values.iter().map(move |value| with(setup, value))).collect()
+}
+
+/// One setup for each combination; the seed varies fastest.
+pub(super) fn setups(args: &Args) -> Outcome<Vec<Setup>> {
+    let rooms = rooms(args)?;
+    let accesses = parse::list(&args.work.access, |word| parse::access(word, &args.work))?;
+    let seeds = parse::list(&args.seed, parse::seeds)?.concat();
+    let victims = parse::list(&args.rules.victim, parse::victim)?;
+    let placements = parse::list(&args.rules.placement, parse::placement)?;
+    let wears = parse::list(&args.rules.wear, parse::wear)?;
+    let flashes = parse::list(&args.store.flash, parse::bytes)?;
+    let segments = parse::list(&args.store.segment, parse::bytes)?;
+    let blocks = parse::list(&args.store.block, parse::bytes)?;
+    let mut setups = Vec::new();
+    if let ([room, ..], [access, ..], [victim, ..], [placement, ..], [wear, ..]) =
+        (&*rooms, &*accesses, &*victims, &*placements, &*wears)
+    {
+        let chip = ChipSpec::named(&args.chip).map_err(|error| Failure::usage(error.to_string()))?;
+        let paper = Setup::cat(access.clone(), victim, placement, wear, chip);
+        setups.push(Setup {
+            store: Store {
+                header: args.store.header,
+                reserve: args.store.reserve,
+                room: *room,
+                ..paper.store
+            },
+            warm_up: parse::amount(&args.work.warm_up)?,
+            endurance: args.endurance,
+            rate: rate(args.rate)?,
+            ..paper
+        });
+    }
+    let setups = if flashes.is_empty() {
+        setups
+    } else {
+        each(&setups, &flashes, |setup, flash| setup.store.flash = Some(flash))
+    };
+    let setups = each(&setups, &segments, |setup, segment| setup.store.segment = segment);
+    let setups = each(&setups, &blocks, |setup, block| setup.store.block = block);
+    let setups = each(&setups, &rooms, |setup, room| setup.store.room = room);
+    let setups = each(&setups, &accesses, |setup, access| setup.access = access);
+    let setups = each(&setups, &victims, |setup, victim| setup.victim = victim);
+    let setups = each(&setups, &placements, |setup, placement| setup.placement = placement);
+    let setups = each(&setups, &wears, |setup, wear| setup.wear = wear);
+    let setups = each(&setups, &seeds, |setup, seed| setup.seed = seed);
+    let write = args.work.write.as_deref().map(parse::amount).transpose()?;
+    Ok(setups.into_iter().map(|setup| sized(setup, flashes.is_empty(), write)).collect())
+}
+
+fn rooms(args: &Args) -> Outcome<Vec<Room>> {
+    let alphas = parse::list(&args.store.alpha, parse::alpha)?;
+    let fills = parse::list(&args.store.fill, parse::part)?;
+    Ok(match (alphas.is_empty(), fills.is_empty()) {
+        (false, _) => alphas.into_iter().map(Room::Alpha).collect(),
+        (true, false) => fills.into_iter().map(Room::Fill).collect(),
+        (true, true) => vec![Room::Fill(0.9)],
+    })
+}
+
+fn rate(rate: Option<f64>) -> Outcome<Option<f64>> {
+    match rate {
+        Some(rate) if !(rate > 0.0 && rate.is_finite()) => {
+            Err(Failure::usage(format!("`{rate}` is no rate (want requests a second, above 0)")))
+        }
+        rate => Ok(rate),
+    }
+}
+
+/// A trace sizes its own store if nobody does, and its own run; a chip that wears out ends its run itself.
+fn sized(mut setup: Setup, by_trace: bool, write: Option<Amount>) -> Setup {
+    let trace = matches!(setup.access, Access::Trace(_));
+    if trace && by_trace && matches!(setup.store.room, Room::Alpha(_)) {
+        setup.store.flash = None;
+    }
+    let usual = setup.write.filter(|_| !trace && setup.endurance.is_none());
+    setup.write = write.or(usual);
+    setup
+}

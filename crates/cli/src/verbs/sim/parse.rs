@@ -1,0 +1,109 @@
+//! The words of `pumice sim`.
+
+use pumice_lab::{
+    policy::{PlacementRule, Rule, VictimRule, WearRule},
+    run::{Access, Amount, TraceFile},
+    trace::{Format, Pattern, Reading},
+};
+
+use super::Work;
+use crate::{
+    failure::{Failure, Outcome},
+    size,
+};
+
+/// All values of an option.
+pub(super) fn list<T>(words: &[String], parse: impl Fn(&str) -> Outcome<T>) -> Outcome<Vec<T>> {
+    words.iter().map(|word| parse(word)).collect()
+}
+
+pub(super) fn bytes(word: &str) -> Outcome<u64> {
+    size::parse(word).map_err(Failure::usage)
+}
+
+/// `90%`, above 0 and below 100.
+pub(super) fn part(word: &str) -> Outcome<f64> {
+    let percent = word.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+    let part = percent.map(|percent| percent / 100.0).filter(|part| *part > 0.0 && *part < 1.0);
+    part.ok_or_else(|| Failure::usage(format!("`{word}` is no filling (want a percentage such as 90%)")))
+}
+
+/// Above 1.
+pub(super) fn alpha(word: &str) -> Outcome<f64> {
+    let alpha = word.parse::<f64>().ok().filter(|alpha| *alpha > 1.0 && alpha.is_finite());
+    alpha.ok_or_else(|| Failure::usage(format!("`{word}` is no alpha (want a number above 1)")))
+}
+
+/// `192M` or `6x`.
+pub(super) fn amount(word: &str) -> Outcome<Amount> {
+    let times = word.strip_suffix('x').and_then(|number| number.parse::<f64>().ok());
+    match times.filter(|times| *times >= 0.0 && times.is_finite()) {
+        Some(times) => Ok(Amount::Turnovers(times)),
+        None => size::parse(word).map(Amount::Bytes).map_err(|_| {
+            Failure::usage(format!(
+                "`{word}` is no amount (want a size such as 192M, or 6x the logical blocks)"
+            ))
+        }),
+    }
+}
+
+/// `7` or `1..4`.
+pub(super) fn seeds(word: &str) -> Outcome<Vec<u64>> {
+    let range = match word.split_once("..") {
+        Some((first, last)) => first.parse().ok().zip(last.parse().ok()),
+        None => word.parse().ok().map(|seed| (seed, seed)),
+    };
+    let range = range.filter(|(first, last): &(u64, u64)| first <= last);
+    let wrong = || Failure::usage(format!("`{word}` is no seed (want a number, or a range such as 1..4)"));
+    range.map(|(first, last)| (first..=last).collect()).ok_or_else(wrong)
+}
+
+/// A workload or a trace.
+pub(super) fn access(name: &str, work: &Work) -> Outcome<Access> {
+    match name.strip_prefix("trace:") {
+        Some(path) => {
+            let reading = reading(work)?;
+            Ok(Access::Trace(TraceFile { path: path.into(), reading, compact: work.compact }))
+        }
+        None => match name.parse() {
+            Ok(pattern) => Ok(Access::Pattern(pattern)),
+            Err(error) => Err(Failure::usage(format!("{error}, or trace:FILE"))),
+        },
+    }
+}
+
+fn reading(work: &Work) -> Outcome<Reading> {
+    let wrong = |error: pumice_lab::trace::TraceError| Failure::usage(error.to_string());
+    Ok(match (&work.format, &work.pattern) {
+        (Some(name), _) => Reading::As(Format::named(name).map_err(wrong)?),
+        (_, Some(pattern)) => Reading::Pattern(Pattern::new(pattern).map_err(wrong)?),
+        _ => Reading::Detect,
+    })
+}
+
+pub(super) fn victim(word: &str) -> Outcome<&'static VictimRule> {
+    VictimRule::named(word).map_err(|error| Failure::usage(error.to_string()))
+}
+
+pub(super) fn placement(word: &str) -> Outcome<&'static PlacementRule> {
+    PlacementRule::named(word).map_err(|error| Failure::usage(error.to_string()))
+}
+
+pub(super) fn wear(word: &str) -> Outcome<&'static WearRule> {
+    WearRule::named(word).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// Every name there is, for the help.
+pub(super) fn names() -> String {
+    let formats = Format::TABLE.map(|format| format!("  {:<16} {}", format.name, format.fields)).join("\n");
+    format!(
+        "Victims:\n{}\n\nPlacements:\n{}\n\nWear rules:\n{}\n\nTraces (plain, gzip or zstd):\n{formats}",
+        rules(VictimRule::ALL),
+        rules(PlacementRule::ALL),
+        rules(WearRule::ALL)
+    )
+}
+
+fn rules<T>(table: &[Rule<T>]) -> String {
+    table.iter().map(|rule| format!("  {:<16} {}", rule.name, rule.about)).collect::<Vec<_>>().join("\n")
+}

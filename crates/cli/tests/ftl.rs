@@ -1,0 +1,67 @@
+//! Logical disks without a mount.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use common::{World, document};
+
+const SMALL: &str = "--geometry 2048+64:16:64";
+
+#[test]
+fn create_makes_a_disk_once() {
+    let world = World::new();
+    let said = world.say(&format!("ftl create {SMALL} chip")).good();
+    assert!(
+        said.starts_with("chip: logical disk of 1.64 MiB in 420 blocks, on 2048+64:16:64, 2.00 MiB"),
+        "{said}"
+    );
+    world.say(&format!("ftl create {SMALL} chip")).bad(1, &["chip", "--force"]);
+    world.say(&format!("ftl create --force {SMALL} --export 50% chip")).good();
+    world.say(&format!("ftl create --force {SMALL} --export 1M --block 2k chip")).good();
+    world.say("ftl create other").bad(2, &["other", "--chip"]);
+    assert!(!world.path("other").exists());
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_nothing_stays() {
+    let world = World::new();
+    world.say(&format!("ftl create {SMALL} --block 3000 chip")).bad(1, &["3000", "power of two"]);
+    world.say(&format!("ftl create {SMALL} --export 2M chip")).bad(1, &["512 blocks", "does not fit"]);
+    world.say(&format!("ftl create {SMALL} --victim oldest chip")).bad(1, &["oldest", "greedy", "cat"]);
+    world.say(&format!("ftl create {SMALL} --placement m7 chip")).bad(1, &["m7", "m6", "sepbit"]);
+    world.say(&format!("ftl create {SMALL} --wear much chip")).bad(1, &["much", "none"]);
+    assert!(!world.path("chip").exists());
+    let run = world.say(&format!("ftl create {SMALL} --export 100% chip"));
+    assert!(run.code == 2 && run.err.contains("100%"), "{run:?}");
+}
+
+#[test]
+fn a_dry_run_makes_nothing() {
+    let world = World::new();
+    let said = world.say(&format!("ftl create --dry-run {SMALL} chip")).good();
+    assert!(said.contains("would make a logical disk on chip"), "{said}");
+    assert!(!world.path("chip").exists());
+}
+
+#[test]
+fn info_tells_geometry_wear_and_amplification() {
+    let world = World::new();
+    world.say(&format!("ftl create {SMALL} --victim cat --placement m6 chip")).good();
+    let text = world.say("ftl info chip").good();
+    assert!(text.contains("policies:     victim cat, placement m6, wear even"), "{text}");
+    let info = document(&world.say("ftl info --json chip").good(), "ftl-info");
+    assert_eq!(info["logical_blocks"], 420);
+    assert_eq!(info["size_bytes"], 420 * 4096);
+    assert_eq!((&info["start"], &info["waf"]), (&"checkpoint".into(), &1.0.into()));
+    assert_eq!((&info["segments"], &info["bad_segments"]), (&64.into(), &0.into()));
+}
+
+#[test]
+fn other_chips_are_told_apart() {
+    let world = World::formatted();
+    world.say("ftl info image").bad(1, &["image", "no logical disk", "pumice ftl create"]);
+    world.say(&format!("ftl create {SMALL} chip")).good();
+    world.say("ls chip").bad(1, &["chip", "no file system"]);
+    world.say("mkfs chip").bad(1, &["chip", "--force"]);
+    world.say("ftl info nowhere").bad(1, &["nowhere", "no such file"]);
+}

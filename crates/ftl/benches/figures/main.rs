@@ -1,0 +1,180 @@
+//! The figures of the flash memory server: how long a start takes, how much the cleaner copies beside what the
+//! simulator says for the same policies, and what a logical block costs in memory. Device time and counts are the
+//! simulated chip's and the same on every machine. `--quick` takes smaller chips.
+#![allow(
+    missing_docs,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    reason = "a program that prints tables, and stops at the first thing that goes wrong"
+)]
+
+use pumice_cleaning::select::DecliningCost;
+use pumice_cleaning::{
+    Adaptive, ByHeat, OneLog, Params, Placement, Selector, SepBit, Sim, VictimPolicy, wear::Fifo,
+};
+use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, PolicyNames, create};
+use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, SimChip};
+
+fn main() {
+    let quick = std::env::args().any(|word| word == "--quick");
+    starts(quick);
+    amplification(quick);
+    memory();
+}
+
+fn disk(chip: &str, size: u64, block_bytes: u32, policies: PolicyNames) -> Ftl<SimChip> {
+    let spec = ChipSpec::named(chip).unwrap().with_size(size).unwrap();
+    let mut chip = SimChip::new(&spec);
+    let export = Export::Permille(875);
+    let options = CreateOptions { block_bytes, export, policies, erased: true, ..CreateOptions::default() };
+    create(&mut chip, &options, &mut |_, _| {}).unwrap();
+    Ftl::open(chip, OpenOptions::default()).unwrap()
+}
+
+fn names(victim: &str, placement: &str) -> PolicyNames {
+    PolicyNames { victim: victim.into(), placement: placement.into(), wear: "none".into() }
+}
+
+/// Writes every block once, in order.
+fn fill(disk: &mut Ftl<SimChip>) {
+    let bytes = vec![0x5a; disk.block_bytes() as usize];
+    for lba in 0..disk.blocks() {
+        disk.write(Lba(lba), &bytes).unwrap();
+    }
+    disk.flush().unwrap();
+}
+
+/// What a start costs on a full disk: closed, cut off from power in use, and without a checkpoint.
+fn starts(quick: bool) {
+    println!("start of a full disk, 4 KiB blocks | by | page reads | spare reads | device ms");
+    println!("---|---|---|---|---");
+    let chips: &[(&str, u64)] = &[
+        ("slc-2k-2g", 64 << 20),
+        ("slc-2k-2g", 256 << 20),
+        ("spinand-1g", 128 << 20),
+        ("slc-4k-8g", 1 << 30),
+        ("mlc-8k-64g", 4 << 30),
+    ];
+    for (name, size) in chips.iter().take(if quick { 2 } else { chips.len() }) {
+        let mut disk = disk(name, *size, 4096, PolicyNames::default());
+        fill(&mut disk);
+        let bytes = vec![1; 4096];
+        for number in 0..2000 {
+            disk.write(Lba(number * 7919 % disk.blocks()), &bytes).unwrap();
+        }
+        disk.flush().unwrap();
+        let cut = disk.chip().clone();
+        let closed = disk.close().unwrap();
+        let title = format!("{name}, {} MiB", size >> 20);
+        start(&title, "checkpoint", closed.clone(), false);
+        start(&title, "checkpoint and headers, after a power cut", cut, false);
+        start(&title, "headers of all segments", closed, true);
+    }
+}
+
+fn start(title: &str, by: &str, chip: SimChip, rebuild: bool) {
+    let before = chip.stats();
+    // Read-only, so that nothing but the start is counted.
+    let disk = Ftl::open(chip, OpenOptions { read_only: true, rebuild }).unwrap();
+    let cost = disk.chip().stats() - before;
+    let milliseconds = cost.device_ns as f64 / 1e6;
+    println!("{title} | {by} | {} | {} | {milliseconds:.3}", cost.page_reads, cost.spare_reads);
+}
+
+/// 90 % of the writes to 10 % of the blocks, which lie all over the disk.
+fn locality(rng: &mut fastrand::Rng, blocks: u32) -> u32 {
+    let hot = rng.u32(..10) > 0;
+    loop {
+        let lba = rng.u32(..blocks);
+        if hot == lba.is_multiple_of(10) {
+            return lba;
+        }
+    }
+}
+
+/// The server and the simulator, with the same policies, the same space and the same writes.
+fn amplification(quick: bool) {
+    println!();
+    println!("write amplification at 90/10, slc-2k-2g | server | simulator | server over simulator");
+    println!("---|---|---|---");
+    let size = if quick { 16 << 20 } else { 64 << 20 };
+    for (victim, placement) in [
+        ("greedy", "m1"),
+        ("cost-benefit", "m1"),
+        ("cost-benefit", "sepbit"),
+        ("cat", "m6"),
+        ("default", "default"),
+    ] {
+        let mut disk = disk("slc-2k-2g", size, 2048, names(victim, placement));
+        let (segments, capacity) = (disk.info().segments, disk.info().segment_blocks);
+        let blocks = u32::try_from(disk.blocks()).unwrap();
+        // Anchors, and the segments of two checkpoints: one that counts, one that is being written.
+        let checkpoint = disk.info().checkpoint_segments;
+        let params = Params::new(segments - 4 - 2 * checkpoint, capacity, blocks);
+        let server = serve(&mut disk, blocks);
+        let simulator = simulate(params, victim, placement);
+        let ratio = server / simulator;
+        println!("victim {victim}, placement {placement} | {server:.3} | {simulator:.3} | {ratio:.3}");
+    }
+}
+
+/// Warm-up and measurement, in overwrites of the whole disk.
+const TURNOVERS: (u32, u32) = (3, 4);
+
+fn serve(disk: &mut Ftl<SimChip>, blocks: u32) -> f64 {
+    fill(disk);
+    let mut rng = fastrand::Rng::with_seed(1);
+    let bytes = vec![7; disk.block_bytes() as usize];
+    let mut write = |disk: &mut Ftl<SimChip>, turnovers: u32| {
+        for _ in 0..u64::from(blocks) * u64::from(turnovers) {
+            disk.write(Lba(locality(&mut rng, blocks).into()), &bytes).unwrap();
+        }
+    };
+    write(disk, TURNOVERS.0);
+    let before = disk.info().counters;
+    write(disk, TURNOVERS.1);
+    let after = disk.info().counters;
+    let (writes, copied) = (after.user_writes - before.user_writes, after.copied - before.copied);
+    (writes + copied) as f64 / writes as f64
+}
+
+fn simulate(params: Params, victim: &str, placement: &str) -> f64 {
+    let blocks = params.logical;
+    let (adaptive, regime) = Adaptive::new(params.segments, params.pages, blocks);
+    let rule: Box<dyn Placement> = match placement {
+        "m1" => Box::new(OneLog),
+        "m6" => Box::new(ByHeat::degree(blocks)),
+        "sepbit" => Box::new(SepBit::new(6)),
+        _ => Box::new(adaptive),
+    };
+    let selector: Box<dyn Selector> = match victim.parse::<VictimPolicy>() {
+        Ok(victim) => victim.selector(&params, 1),
+        Err(_) => Box::new(DecliningCost::new(params.segments, params.pages, blocks, regime)),
+    };
+    let mut sim = Sim::new(params, selector, rule, Fifo::default()).unwrap();
+    sim.fill().unwrap();
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut writes = |sim: &mut Sim<_, _, _>, turnovers: u32| {
+        for _ in 0..u64::from(blocks) * u64::from(turnovers) {
+            sim.write(locality(&mut rng, blocks)).unwrap();
+        }
+    };
+    writes(&mut sim, TURNOVERS.0);
+    sim.reset_stats();
+    writes(&mut sim, TURNOVERS.1);
+    let stats = sim.stats();
+    (stats.user_writes + stats.blocks_copied) as f64 / stats.user_writes as f64
+}
+
+/// Tables alone; what policies keep stands in their documentation.
+fn memory() {
+    println!();
+    println!("memory of the tables | logical blocks | bytes | bytes a block");
+    println!("---|---|---|---");
+    for (name, size) in [("slc-2k-2g", 256 << 20), ("slc-4k-8g", 1 << 30), ("mlc-8k-64g", 8 << 30)] {
+        let info = disk(name, size, 4096, names("greedy", "m1")).info();
+        let each = info.table_bytes as f64 / f64::from(info.logical_blocks);
+        println!("{name}, {} MiB | {} | {} | {each:.3}", size >> 20, info.logical_blocks, info.table_bytes);
+    }
+}

@@ -1,0 +1,233 @@
+//! Checkpoints: the tables and the heads, written to free segments, so that a start need not read all headers.
+
+use alloc::vec::Vec;
+
+use pumice_media::{Nand, NandError};
+use zerocopy::IntoBytes;
+
+use crate::error::{FtlError, Result};
+use crate::flash::Flash;
+use crate::ftl::{Ftl, HEADS};
+use crate::head::Head;
+use crate::layout::{CHECKPOINT_MAGIC, Kind, RawHead, RawPart, RawSegment, RawState};
+use crate::segments::State;
+use crate::shape::{Place, Shape};
+use crate::tag::Tag;
+
+/// Bytes of a log page that a checkpoint fills.
+pub(crate) fn part_bytes(shape: &Shape) -> usize {
+    shape.payload() - size_of::<RawPart>()
+}
+
+/// Segments that a checkpoint of a disk of so many blocks takes at the most.
+pub(crate) fn segments_at_most(shape: &Shape, logical_blocks: u32) -> u32 {
+    let head = size_of::<RawHead>() + shape.pages as usize * shape.named_bytes();
+    let bytes = stream_bytes(shape, logical_blocks) + (HEADS * head) as u64;
+    let pages = bytes.div_ceil(part_bytes(shape) as u64);
+    u32::try_from(pages.div_ceil(u64::from(shape.pages))).unwrap_or(u32::MAX)
+}
+
+/// Bytes of a checkpoint without its heads.
+fn stream_bytes(shape: &Shape, logical_blocks: u32) -> u64 {
+    let segments = u64::from(shape.blocks) * size_of::<RawSegment>() as u64;
+    size_of::<RawState>() as u64 + u64::from(logical_blocks) * 4 + segments
+}
+
+/// How writing a checkpoint ended when it did not go through.
+enum Stop {
+    /// This segment failed; the checkpoint has to go elsewhere.
+    Segment(u32),
+    /// The chip failed.
+    Chip(NandError),
+}
+
+/// Fills pages one after the other.
+struct Writer<'a, N> {
+    flash: &'a mut Flash<N>,
+    shape: Shape,
+    blocks: &'a [u32],
+    number: u64,
+    /// Sequence number of its pages.
+    sequence: u64,
+    page: Vec<u8>,
+    part: u32,
+}
+
+impl<N: Nand> Writer<'_, N> {
+    fn put(&mut self, mut bytes: &[u8]) -> core::result::Result<(), Stop> {
+        while !bytes.is_empty() {
+            let room = part_bytes(&self.shape).saturating_sub(self.page.len());
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.page.extend_from_slice(now);
+            bytes = later;
+            if self.page.len() >= part_bytes(&self.shape) {
+                self.program()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn program(&mut self) -> core::result::Result<(), Stop> {
+        let at = (self.part / self.shape.pages) as usize;
+        let block = self.blocks.get(at).copied().unwrap_or(u32::MAX);
+        let next = self.blocks.get(at + 1).copied().unwrap_or(u32::MAX);
+        let raw = RawPart { checkpoint: self.number.into(), part: self.part.into(), next_block: next.into() };
+        let mut payload = Vec::with_capacity(self.shape.payload());
+        payload.extend_from_slice(raw.as_bytes());
+        payload.append(&mut self.page);
+        payload.resize(self.shape.payload(), 0);
+        let place = Place { block, index: self.part % self.shape.pages };
+        let tag = Tag::plain(Kind::Checkpoint, self.sequence);
+        self.part += 1;
+        match self.flash.program(place, &tag, &payload) {
+            Ok(()) => Ok(()),
+            Err(NandError::ProgramFailed(_)) => Err(Stop::Segment(block)),
+            Err(error) => Err(Stop::Chip(error)),
+        }
+    }
+
+    /// Programs what is left; the number of pages.
+    fn finish(mut self) -> core::result::Result<u32, Stop> {
+        if !self.page.is_empty() {
+            self.program()?;
+        }
+        Ok(self.part)
+    }
+}
+
+impl<N: Nand> Ftl<N> {
+    /// Writes everything down, so that a start needs nothing older; trims are settled by it.
+    pub(crate) fn checkpoint(&mut self) -> Result<()> {
+        self.write_checkpoint(false)
+    }
+
+    /// The same; with `clean`, nothing follows until the next anchor.
+    pub(crate) fn write_checkpoint(&mut self, clean: bool) -> Result<()> {
+        self.commit()?;
+        let old = core::mem::take(&mut self.checkpoint);
+        self.set_states(&old, State::Free);
+        let (blocks, pages) = match self.write_parts() {
+            Ok(written) => written,
+            Err(error) => {
+                // It still counts.
+                self.set_states(&old, State::Checkpoint);
+                self.checkpoint = old;
+                return Err(error);
+            }
+        };
+        self.ring.checkpoint += 1;
+        self.ring.checkpoint_block = blocks.first().copied().unwrap_or(u32::MAX);
+        self.ring.checkpoint_pages = pages;
+        self.checkpoint = blocks;
+        self.write_anchor(clean)?;
+        self.opened = 0;
+        for block in old.into_iter().chain(core::mem::take(&mut self.limbo)) {
+            self.hand_back(block);
+        }
+        for block in 0..self.shape.blocks {
+            self.segments.change(block, |segment| segment.trims = false);
+        }
+        Ok(())
+    }
+
+    /// Writes the pages of a checkpoint: its segments, and how many pages there are.
+    fn write_parts(&mut self) -> Result<(Vec<u32>, u32)> {
+        let heads: usize =
+            self.heads.iter().flatten().map(|head| encode_head(&self.shape, 0, head).len()).sum();
+        let bytes = stream_bytes(&self.shape, self.table.len()) + heads as u64;
+        let pages = bytes.div_ceil(part_bytes(&self.shape) as u64);
+        let wanted = pages.div_ceil(u64::from(self.shape.pages));
+        let mut blocks = Vec::new();
+        loop {
+            while (blocks.len() as u64) < wanted {
+                let Some(block) = self.take_free(0)? else {
+                    self.give_back(blocks);
+                    return Err(FtlError::WornOut);
+                };
+                self.segments.change(block, |segment| segment.state = State::Checkpoint);
+                blocks.push(block);
+            }
+            match self.write_stream(&blocks) {
+                Ok(pages) => return Ok((blocks, pages)),
+                Err(Stop::Chip(error)) => return self.fail(error),
+                Err(Stop::Segment(block)) => {
+                    blocks.retain(|other| *other != block);
+                    self.segments.change(block, |segment| segment.state = State::Bad);
+                    self.flash.mark_bad(block)?;
+                    self.check_wear();
+                    self.give_back(core::mem::take(&mut blocks));
+                }
+            }
+        }
+    }
+
+    fn set_states(&mut self, blocks: &[u32], state: State) {
+        for block in blocks {
+            self.segments.change(*block, |segment| segment.state = state);
+        }
+    }
+
+    fn give_back(&mut self, blocks: Vec<u32>) {
+        for block in blocks {
+            self.segments.change(block, |segment| segment.state = State::Free);
+            self.hand_back(block);
+        }
+    }
+
+    fn write_stream(&mut self, blocks: &[u32]) -> core::result::Result<u32, Stop> {
+        let open = self.heads.iter().flatten().count();
+        let state = RawState {
+            magic: CHECKPOINT_MAGIC.into(),
+            clock: self.clock.into(),
+            sequence: self.sequence.into(),
+            user_writes: self.counters.user_writes.into(),
+            copied: self.counters.copied.into(),
+            erases: self.counters.erases.into(),
+            trimmed: self.counters.trimmed.into(),
+            heads: u32::try_from(open).unwrap_or(u32::MAX).into(),
+            logical_blocks: self.table.len().into(),
+            segments: self.shape.blocks.into(),
+            reserved: [0; 4],
+        };
+        let mut writer = Writer {
+            flash: &mut self.flash,
+            shape: self.shape,
+            blocks,
+            number: self.ring.checkpoint + 1,
+            sequence: self.sequence,
+            page: Vec::with_capacity(self.shape.payload()),
+            part: 0,
+        };
+        writer.put(state.as_bytes())?;
+        for (slot, head) in (0..).zip(&self.heads) {
+            if let Some(head) = head {
+                writer.put(&encode_head(&self.shape, slot, head))?;
+            }
+        }
+        for addr in self.table.entries() {
+            writer.put(&addr.to_le_bytes())?;
+        }
+        for (_, segment) in self.segments.iter() {
+            writer.put(&segment.encode())?;
+        }
+        writer.finish()
+    }
+}
+
+fn encode_head(shape: &Shape, slot: u8, head: &Head) -> Vec<u8> {
+    let contents = &head.contents;
+    let raw = RawHead {
+        slot,
+        class: contents.class,
+        reserved: [0; 2],
+        block: head.block.into(),
+        pages: head.index.into(),
+        covered: head.covered.into(),
+        erases: contents.erases.into(),
+        opened: contents.opened.into(),
+        first: contents.first().into(),
+    };
+    let mut bytes = raw.as_bytes().to_vec();
+    contents.put_pages(shape, &mut bytes);
+    bytes
+}

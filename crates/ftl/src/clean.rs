@@ -1,0 +1,190 @@
+//! The cleaner: takes a victim, moves what lives in it, frees it (CAT paper, figure 2), and levels wear.
+
+use alloc::{vec, vec::Vec};
+
+use pumice_cleaning::{Cleaned, Relocation};
+use pumice_media::Nand;
+
+use crate::error::{FtlError, Result};
+use crate::ftl::{Ftl, MOVING};
+use crate::head::Head;
+use crate::layout::Kind;
+use crate::segments::State;
+use crate::shape::{Addr, Place, TagKind};
+use crate::summary::Contents;
+use crate::tag::Entry;
+
+impl<N: Nand> Ftl<N> {
+    /// Cleans one segment; false if none has anything to reclaim.
+    pub(crate) fn clean(&mut self) -> Result<bool> {
+        let Some(victim) = self.victim() else { return Ok(false) };
+        self.policies.wear.unsealed(victim);
+        let from = Cleaned {
+            segment: self.segments.get(victim).view(self.shape.capacity(), self.clock),
+            live: self.live,
+            room: u64::from(self.segments.usable()) * u64::from(self.shape.capacity()),
+        };
+        self.evacuate(victim, Some(&from))?;
+        self.policies.placement.reclaimed(self.clock, &from);
+        self.counters.cleaned += 1;
+        self.settle(victim);
+        if let Some(relocation) = self.policies.wear.relocation() {
+            self.relocate(relocation)?;
+        }
+        Ok(true)
+    }
+
+    /// The segment to clean next: before its bits are lost, for wear, for space.
+    fn victim(&mut self) -> Option<u32> {
+        if let Some(tired) = self.tired() {
+            return Some(tired);
+        }
+        let segments = &self.segments;
+        let for_wear = self.policies.wear.victim(&|block| segments.get(block).valid);
+        let selector = &mut self.policies.selector;
+        for_wear.filter(|block| selector.remove(*block)).or_else(|| selector.take(self.clock))
+    }
+
+    /// A sealed segment whose pages are near the limit of what ECC corrects.
+    fn tired(&mut self) -> Option<u32> {
+        while let Some(block) = self.flash.tired.pop() {
+            if self.segments.get(block).state == State::Sealed {
+                self.policies.selector.remove(block);
+                return Some(block);
+            }
+        }
+        None
+    }
+
+    /// Frees a segment from which everything has moved, or leaves it alone if something could not be read.
+    fn settle(&mut self, block: u32) {
+        if self.segments.get(block).valid == 0 {
+            self.free(block);
+        } else {
+            self.segments.change(block, |segment| segment.state = State::Stuck);
+        }
+    }
+
+    /// Copies what lives in a segment to where placement wants it, or all to the moving head.
+    fn evacuate(&mut self, block: u32, from: Option<&Cleaned>) -> Result<()> {
+        let entries = self.survivors(block)?;
+        let mut order: Vec<u32> = entries.iter().map(|entry| entry.lba).collect();
+        if from.is_some() {
+            self.policies.placement.sort(self.clock, &mut order);
+        }
+        let mut data = vec![0; self.shape.block_bytes as usize];
+        for lba in order {
+            let found = entries.binary_search_by_key(&lba, |entry| entry.lba).ok();
+            let Some(entry) = found.and_then(|at| entries.get(at)).copied() else { continue };
+            match self.fetch(lba, self.table.get(lba), &mut data) {
+                Ok(()) => {}
+                Err(FtlError::Unreadable(_)) => continue,
+                Err(error) => return Err(error),
+            }
+            let at = match from {
+                Some(from) => {
+                    let class = self.policies.placement.cleaner_copy(self.clock, lba, from);
+                    self.head_for_cleaner(class.0)?
+                }
+                None if self.heads.get(MOVING).is_some_and(Option::is_some) => MOVING,
+                None => self.head_for_cleaner(self.segments.get(block).class)?,
+            };
+            self.append(at, entry, &data)?;
+            self.counters.copied += 1;
+            self.rescue()?;
+        }
+        Ok(())
+    }
+
+    /// What lives in a segment, by logical block.
+    fn survivors(&mut self, block: u32) -> Result<Vec<Entry>> {
+        let mut live = Vec::new();
+        if let Some(contents) = self.contents(block)? {
+            let first = self.shape.addr(Place { block, index: 0 }, 0).0;
+            let entries = (first..).map(Addr).zip(contents.entries);
+            let lives = |(addr, entry): &(Addr, Entry)| self.table.get(entry.lba) == *addr;
+            live.extend(entries.filter(lives).map(|(_, entry)| entry));
+        }
+        let segment = self.segments.get(block);
+        if live.len() != segment.valid as usize {
+            // The header cannot be read; the table knows, but for the times.
+            let here = |addr: Addr| self.shape.place(addr).0.block == block;
+            let stored = self.table.stored().filter(|(_, addr)| here(*addr));
+            live = stored.map(|(lba, _)| Entry { lba, written: segment.opened }).collect();
+        }
+        live.sort_unstable_by_key(|entry| entry.lba);
+        live.dedup_by_key(|entry| entry.lba);
+        Ok(live)
+    }
+
+    /// What a sealed segment holds: by its summary or, without one, by what the tags say; not proved then.
+    fn contents(&mut self, block: u32) -> Result<Option<Contents>> {
+        let shape = self.shape;
+        let used = u32::from(self.segments.get(block).used).min(shape.pages);
+        if shape.summary
+            && let Some(index) = used.checked_sub(1)
+            && let Some(contents) = self.read_summary(Place { block, index })?
+        {
+            return Ok(Some(contents));
+        }
+        if shape.tag == TagKind::Short {
+            return Ok(None);
+        }
+        let mut contents = Contents::default();
+        for index in 0..used {
+            let tag = self.flash.tag_hint(Place { block, index })?.filter(|tag| tag.kind == Kind::Data);
+            contents.push(&shape, 0, tag.as_ref().map_or(&[], |tag| &tag.entries));
+        }
+        Ok(Some(contents))
+    }
+
+    /// The summary in a page, if there is a proved one.
+    pub(crate) fn read_summary(&mut self, place: Place) -> Result<Option<Contents>> {
+        self.page_at = None;
+        let found = self.flash.read(place, &mut self.page)?.of_kind(Kind::Summary);
+        Ok(found.and_then(|_| Contents::decode(&self.shape, place.block, place.index, &self.page)))
+    }
+
+    /// Moves cold data into a worn segment, which keeps its class and age.
+    fn relocate(&mut self, Relocation { from, to }: Relocation) -> Result<()> {
+        let source = self.segments.get(from);
+        if source.state != State::Sealed {
+            self.hand_back(to);
+            return Ok(());
+        }
+        if !self.erase(to)? {
+            return Ok(());
+        }
+        self.policies.selector.remove(from);
+        self.policies.wear.unsealed(from);
+        self.segments.change(to, |segment| {
+            (segment.state, segment.class, segment.used) = (State::Open, source.class, 0);
+            segment.opened = source.opened;
+            (segment.sealed, segment.changed) = (source.sealed, source.changed);
+        });
+        let erases = self.segments.get(to).erases;
+        let before = self.counters.copied;
+        let head = Head::new(&self.shape, to, source.class, erases, source.opened);
+        if let Some(slot) = self.heads.get_mut(MOVING) {
+            *slot = Some(head);
+        }
+        self.evacuate(from, None)?;
+        self.end_move()?;
+        self.counters.relocated += self.counters.copied - before;
+        self.settle(from);
+        Ok(())
+    }
+
+    /// Seals the segment that data was moved to, full or not.
+    fn end_move(&mut self) -> Result<()> {
+        let is_filled = |head: &Option<Head>| head.as_ref().is_some_and(|head| !head.filled.is_empty());
+        if self.heads.get(MOVING).is_some_and(is_filled) {
+            self.program(MOVING, Kind::Data)?;
+            self.rescue()?;
+        }
+        if let Some(head) = self.heads.get_mut(MOVING).and_then(Option::take) {
+            self.seal(MOVING, head)?;
+        }
+        self.rescue()
+    }
+}

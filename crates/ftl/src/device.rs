@@ -1,0 +1,150 @@
+//! The disk: reads, writes, trims and flushes of logical blocks.
+
+use pumice_media::{BlockDevice, BlockError, BlockShape, Lba, Nand};
+
+use crate::error::{FtlError, Result};
+use crate::ftl::{Ftl, Mode};
+use crate::tag::Entry;
+use crate::trims;
+
+impl<N: Nand> Ftl<N> {
+    fn block_shape(&self) -> BlockShape {
+        BlockShape { block_bytes: self.shape.block_bytes, blocks: u64::from(self.table.len()) }
+    }
+
+    fn read_block(&mut self, lba: u32, out: &mut [u8]) -> Result<()> {
+        let addr = self.table.get(lba);
+        if addr.is_none() {
+            out.fill(0);
+            return Ok(());
+        }
+        self.fetch(lba, addr, out)
+    }
+
+    fn write_block(&mut self, lba: u32, data: &[u8]) -> Result<()> {
+        self.admit_write()?;
+        self.clock = self.clock.wrapping_add(1);
+        self.counters.user_writes += 1;
+        if self.overwrite_buffered(lba, data) {
+            return Ok(());
+        }
+        let old = self.old(lba);
+        let class = self.policies.placement.user_write(self.clock, lba, old);
+        let at = self.head_for_user(class.0)?;
+        self.trims.remove(lba);
+        self.append(at, Entry { lba, written: self.clock }, data)?;
+        self.after_change()
+    }
+
+    /// A block that waits in a page not yet programmed is replaced there.
+    fn overwrite_buffered(&mut self, lba: u32, data: &[u8]) -> bool {
+        let (addr, now, shape) = (self.table.get(lba), self.clock, self.shape);
+        for head in self.heads.iter_mut().flatten() {
+            let Some(slot) = head.buffered(&shape, addr) else { continue };
+            head.buffer_slot(&shape, slot, |bytes| bytes.copy_from_slice(data));
+            head.filled.iter_mut().skip(slot as usize).take(1).for_each(|entry| entry.written = now);
+            return true;
+        }
+        false
+    }
+
+    fn trim_block(&mut self, lba: u32) -> Result<()> {
+        let Some(old) = self.old(lba) else { return Ok(()) };
+        let (addr, shape) = (self.table.get(lba), self.shape);
+        for head in self.heads.iter_mut().flatten() {
+            if let Some(slot) = head.buffered(&shape, addr) {
+                head.filled.iter_mut().skip(slot as usize).take(1).for_each(|entry| *entry = Entry::NONE);
+            }
+        }
+        self.policies.placement.trimmed(self.clock, lba, old);
+        // Known before its segment can become free.
+        self.trims.add(lba);
+        self.forget_copy(lba);
+        self.counters.trimmed += 1;
+        if self.trims.len() >= trims::per_page(self.shape.payload()) {
+            self.room_for_trims()?;
+            self.write_trims()?;
+        }
+        Ok(())
+    }
+
+    /// What follows each change: segments that failed are left, and a checkpoint is made when one is due.
+    fn after_change(&mut self) -> Result<()> {
+        if !self.failing.is_empty() || !self.doomed.is_empty() {
+            self.commit()?;
+        }
+        let due = self.opened >= (self.shape.blocks / 4).max(32);
+        if due && self.policies.wear.free() > self.checkpoint_most {
+            self.checkpoint()?;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        match self.mode {
+            Mode::Dirty | Mode::WornOut => {
+                self.room_for_trims()?;
+                self.commit()?;
+            }
+            Mode::ReadOnly | Mode::Clean => {}
+            Mode::Failed(error) => return Err(error.into()),
+        }
+        Ok(self.flash.nand().flush()?)
+    }
+
+    /// Cleans a segment if fewer are free than a busy disk would like; true if more is left to do. For idle times.
+    pub fn maintain(&mut self) -> Result<bool> {
+        if self.mode != Mode::Dirty || self.flash.tired.is_empty() {
+            return Ok(false);
+        }
+        self.clean()?;
+        self.after_change()?;
+        Ok(!self.flash.tired.is_empty())
+    }
+}
+
+/// Logical blocks have 32-bit numbers; the shape was checked.
+fn number(lba: u64) -> Result<u32> {
+    u32::try_from(lba).map_err(|_| FtlError::Unreadable(u32::MAX))
+}
+
+/// Beyond the promises of the trait: blocks never written and blocks discarded read as zeros, after a power cut too if
+/// the discard was flushed. A write that fails leaves the block as it was or as it should be.
+impl<N: Nand> BlockDevice for Ftl<N> {
+    fn block_bytes(&self) -> u32 {
+        self.shape.block_bytes
+    }
+
+    fn blocks(&self) -> u64 {
+        u64::from(self.table.len())
+    }
+
+    fn read(&mut self, first: Lba, buffer: &mut [u8]) -> core::result::Result<(), BlockError> {
+        self.block_shape().locate(first, buffer.len())?;
+        for (lba, bytes) in (first.0..).zip(buffer.chunks_exact_mut(self.shape.block_bytes as usize)) {
+            self.read_block(number(lba)?, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, first: Lba, buffer: &[u8]) -> core::result::Result<(), BlockError> {
+        self.block_shape().locate(first, buffer.len())?;
+        for (lba, bytes) in (first.0..).zip(buffer.chunks_exact(self.shape.block_bytes as usize)) {
+            self.write_block(number(lba)?, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> core::result::Result<(), BlockError> {
+        Ok(self.sync()?)
+    }
+
+    fn discard(&mut self, first: Lba, count: u64) -> core::result::Result<(), BlockError> {
+        self.block_shape().locate_blocks(first, count)?;
+        self.admit_write()?;
+        for lba in first.0..first.0 + count {
+            self.trim_block(number(lba)?)?;
+        }
+        Ok(self.after_change()?)
+    }
+}

@@ -1,0 +1,130 @@
+//! Why the server refused or failed.
+
+use alloc::string::String;
+use core::fmt;
+
+use pumice_cleaning::victim::UnknownVictim;
+use pumice_cleaning::wear::UnknownWear;
+use pumice_media::{BlockError, Lba, NandError};
+
+/// An error of the flash memory server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum FtlError {
+    /// The chip failed, or lost its power.
+    Chip(NandError),
+    /// No anchor was found: the chip holds no logical disk.
+    Foreign,
+    /// The format is of another version.
+    Version(u32),
+    /// The format has features that this program does not know: their bits.
+    Features(u32),
+    /// The chip has another shape than the one the volume was made on.
+    Geometry,
+    /// An anchor that proves itself makes no sense; the text says what.
+    Anchor(&'static str),
+    /// No logical block can have this many bytes.
+    BlockBytes(u32),
+    /// A log page has too few free spare bytes.
+    SpareBytes {
+        /// What it has.
+        bytes: u32,
+        /// What it needs.
+        want: u32,
+    },
+    /// A segment has too few log pages, or the chip too few or too many segments.
+    Segments {
+        /// Log pages of a segment.
+        pages: u32,
+        /// Segments.
+        blocks: u32,
+    },
+    /// The logical disk cannot have so many blocks.
+    Export {
+        /// Logical blocks asked for.
+        blocks: u64,
+        /// The most the chip can offer.
+        most: u64,
+    },
+    /// No policy has this name.
+    Policy(String),
+    /// Too few good segments are left; the disk can be read and no longer be written.
+    WornOut,
+    /// The disk was opened for reading.
+    ReadOnly,
+    /// The contents of a logical block are lost.
+    Unreadable(u32),
+}
+
+impl fmt::Display for FtlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FtlError::Chip(error) => error.fmt(f),
+            FtlError::Foreign => f.write_str("no logical disk on this chip"),
+            FtlError::Version(found) => write!(f, "format version {found} is not supported (want 1)"),
+            FtlError::Features(bits) => write!(f, "unknown features {bits:#010x} are not supported"),
+            FtlError::Geometry => f.write_str("the logical disk was made on a chip of another shape"),
+            FtlError::Anchor(what) => write!(f, "the anchor is damaged: {what}"),
+            FtlError::BlockBytes(bytes) => {
+                write!(
+                    f,
+                    "logical blocks of {bytes} bytes are not possible (want a power of two, 512 to 65536)"
+                )
+            }
+            FtlError::SpareBytes { bytes, want } => {
+                write!(f, "{bytes} free spare bytes for a logical block are too few (want {want})")
+            }
+            FtlError::Segments { pages, blocks } => {
+                write!(f, "{blocks} erase blocks of {pages} log pages cannot be used (want 16 of 4 or more)")
+            }
+            FtlError::Export { blocks, most } => {
+                write!(f, "a logical disk of {blocks} blocks does not fit this chip (want 1 to {most})")
+            }
+            FtlError::Policy(what) => f.write_str(what),
+            FtlError::WornOut => f.write_str(
+                "too few good erase blocks are left: the disk can only be read; copy it to another chip",
+            ),
+            FtlError::ReadOnly => f.write_str("the disk is open for reading only"),
+            FtlError::Unreadable(lba) => write!(f, "logical block {lba} cannot be read"),
+        }
+    }
+}
+
+impl core::error::Error for FtlError {}
+
+impl From<NandError> for FtlError {
+    fn from(error: NandError) -> FtlError {
+        FtlError::Chip(error)
+    }
+}
+
+impl From<UnknownWear> for FtlError {
+    fn from(error: UnknownWear) -> FtlError {
+        FtlError::Policy(alloc::format!("{error}"))
+    }
+}
+
+impl From<UnknownVictim> for FtlError {
+    fn from(error: UnknownVictim) -> FtlError {
+        FtlError::Policy(alloc::format!("{error}, or default"))
+    }
+}
+
+/// EIO.
+const IO: i32 = 5;
+
+impl From<FtlError> for BlockError {
+    fn from(error: FtlError) -> BlockError {
+        match error {
+            FtlError::Chip(NandError::PowerLost) => BlockError::PowerLost,
+            FtlError::Chip(NandError::Device(errno)) => BlockError::Device(errno),
+            FtlError::WornOut => BlockError::WornOut,
+            FtlError::ReadOnly => BlockError::ReadOnly,
+            FtlError::Unreadable(lba) => BlockError::Unreadable(Lba(u64::from(lba))),
+            _ => BlockError::Device(IO),
+        }
+    }
+}
+
+/// What everything inside returns.
+pub(crate) type Result<T> = core::result::Result<T, FtlError>;

@@ -1,0 +1,232 @@
+//! The server: what it holds in memory, and the paths that all others share.
+
+use alloc::{vec, vec::Vec};
+
+use pumice_cleaning::placement::MAX_CLASSES;
+use pumice_cleaning::{Class, Old};
+use pumice_media::{Nand, NandError};
+
+use crate::anchor::{Identity, Ring};
+use crate::error::{FtlError, Result};
+use crate::flash::Flash;
+use crate::head::Head;
+use crate::info::{Counters, Start};
+use crate::layout::Kind;
+use crate::policy::Policies;
+use crate::segments::{Segments, State};
+use crate::shape::{Addr, Place, Shape, TagKind};
+use crate::table::Table;
+use crate::tag::Entry;
+use crate::trims::Trims;
+
+/// Heads: one for each class, and one for data moved to level wear.
+pub(crate) const HEADS: usize = MAX_CLASSES as usize + 1;
+/// The head of data moved to level wear.
+pub(crate) const MOVING: usize = MAX_CLASSES as usize;
+
+/// What may be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// Opened for reading.
+    ReadOnly,
+    /// Nothing was written since the checkpoint, and its anchor says so.
+    Clean,
+    /// The anchor says that there is more than the checkpoint.
+    Dirty,
+    /// Too few good segments are left.
+    WornOut,
+    /// The chip failed in a way that leaves what it holds in doubt.
+    Failed(NandError),
+}
+
+/// The flash memory server: a disk of logical blocks on a raw NAND chip (CAT paper, section 4).
+///
+/// Blocks are never updated in place: each write goes to the open segment of its class, the translation table says
+/// where, and the cleaner takes back what was overwritten.
+pub struct Ftl<N: Nand> {
+    pub(crate) flash: Flash<N>,
+    pub(crate) shape: Shape,
+    pub(crate) identity: Identity,
+    pub(crate) ring: Ring,
+    pub(crate) mode: Mode,
+    pub(crate) start: Start,
+    pub(crate) table: Table,
+    pub(crate) segments: Segments,
+    pub(crate) policies: Policies,
+    /// The index segment: the open heads.
+    pub(crate) heads: Vec<Option<Head>>,
+    /// Heads in whose segments a program failed; what lives in them has to move.
+    pub(crate) failing: Vec<Head>,
+    /// Segments to be marked bad once what lived in them is safe elsewhere.
+    pub(crate) doomed: Vec<u32>,
+    /// Free segments that must not be erased before the next commit or, if they hold trims, checkpoint.
+    pub(crate) limbo: Vec<u32>,
+    pub(crate) trims: Trims,
+    /// Segments of the last checkpoint.
+    pub(crate) checkpoint: Vec<u32>,
+    /// Segments that a checkpoint takes at the most.
+    pub(crate) checkpoint_most: u32,
+    /// Segments opened since the last checkpoint.
+    pub(crate) opened: u32,
+    /// Sequence number of the next page.
+    pub(crate) sequence: u64,
+    /// The write clock.
+    pub(crate) clock: u32,
+    /// Logical blocks that are stored.
+    pub(crate) live: u64,
+    pub(crate) counters: Counters,
+    /// The page read last, what is in it, and where it lies.
+    pub(crate) page: Vec<u8>,
+    pub(crate) page_entries: Vec<Entry>,
+    pub(crate) page_at: Option<Place>,
+}
+
+impl<N: Nand> Ftl<N> {
+    /// A server around its parts, with nothing stored.
+    pub(crate) fn assemble(flash: Flash<N>, shape: Shape, identity: Identity, ring: Ring) -> Result<Ftl<N>> {
+        let seed = identity.uuid.iter().fold(0, |seed: u64, byte| seed.rotate_left(8) ^ u64::from(*byte));
+        let policies = Policies::new(&identity, &shape, seed)?;
+        let mut heads = Vec::new();
+        heads.resize_with(HEADS, || None);
+        Ok(Ftl {
+            flash,
+            shape,
+            ring,
+            mode: Mode::ReadOnly,
+            start: Start::Checkpoint,
+            table: Table::new(identity.logical_blocks),
+            segments: Segments::new(shape.blocks),
+            policies,
+            heads,
+            failing: Vec::new(),
+            doomed: Vec::new(),
+            limbo: Vec::new(),
+            trims: Trims::default(),
+            checkpoint: Vec::new(),
+            checkpoint_most: crate::checkpoint::segments_at_most(&shape, identity.logical_blocks),
+            opened: 0,
+            sequence: 1,
+            clock: 0,
+            live: 0,
+            counters: Counters::default(),
+            page: vec![0; shape.payload()],
+            page_entries: Vec::new(),
+            page_at: None,
+            identity,
+        })
+    }
+
+    /// Refuses to write where that is not possible, and has the anchor say that more follows.
+    pub(crate) fn admit_write(&mut self) -> Result<()> {
+        match self.mode {
+            Mode::Dirty => Ok(()),
+            Mode::Clean => {
+                self.write_anchor(false)?;
+                self.mode = Mode::Dirty;
+                Ok(())
+            }
+            Mode::ReadOnly => Err(FtlError::ReadOnly),
+            Mode::WornOut => Err(FtlError::WornOut),
+            Mode::Failed(error) => Err(error.into()),
+        }
+    }
+
+    /// After this error the chip's content is in doubt: nothing more is written.
+    pub(crate) fn fail<T>(&mut self, error: NandError) -> Result<T> {
+        self.mode = Mode::Failed(error);
+        Err(error.into())
+    }
+
+    /// The number of the next page.
+    pub(crate) fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence - 1
+    }
+
+    /// What a write or trim of a block replaces, as placement sees it.
+    pub(crate) fn old(&self, lba: u32) -> Option<Old> {
+        let addr = self.table.get(lba);
+        if addr.is_none() {
+            return None;
+        }
+        let segment = self.segments.get(self.shape.place(addr).0.block);
+        Some(Old { class: Class(segment.class), age: self.clock.wrapping_sub(segment.opened) })
+    }
+
+    /// A block has a new copy.
+    pub(crate) fn point(&mut self, lba: u32, addr: Addr) {
+        self.forget_copy(lba);
+        self.table.set(lba, addr);
+        self.segments.change(self.shape.place(addr).0.block, |segment| segment.valid += 1);
+        self.live += 1;
+    }
+
+    /// The copy of a block is garbage from now on.
+    pub(crate) fn forget_copy(&mut self, lba: u32) {
+        let addr = self.table.get(lba);
+        if addr.is_none() {
+            return;
+        }
+        self.table.set(lba, Addr::NONE);
+        self.live = self.live.saturating_sub(1);
+        let (block, now) = (self.shape.place(addr).0.block, self.clock);
+        self.segments.change(block, |segment| {
+            segment.valid = segment.valid.saturating_sub(1);
+            segment.changed = now;
+        });
+        self.policies.selector.invalidated(block, now);
+        let segment = self.segments.get(block);
+        if segment.state == State::Stuck && segment.valid == 0 {
+            self.free(block);
+        }
+    }
+
+    /// Nothing in a segment is needed any more.
+    pub(crate) fn free(&mut self, block: u32) {
+        self.segments.change(block, |segment| segment.state = State::Free);
+        let segment = self.segments.get(block);
+        if segment.trims || self.has_pending() {
+            self.limbo.push(block);
+        } else {
+            self.hand_back(block);
+        }
+    }
+
+    /// Gives a free segment to the rule that keeps them. It is erased when it is opened, and counted as erased now.
+    pub(crate) fn hand_back(&mut self, block: u32) {
+        self.policies.wear.freed(block, self.segments.get(block).erases.saturating_add(1));
+    }
+
+    /// True if a power cut now would lose something that was accepted.
+    pub(crate) fn has_pending(&self) -> bool {
+        let short = self.shape.tag == TagKind::Short;
+        let pending = |head: &Head| !head.filled.is_empty() || (short && head.covered < head.index);
+        !self.trims.is_empty() || !self.failing.is_empty() || self.heads.iter().flatten().any(pending)
+    }
+
+    /// Reads the block at `addr`, which must be `lba`, into `out`.
+    pub(crate) fn fetch(&mut self, lba: u32, addr: Addr, out: &mut [u8]) -> Result<()> {
+        let shape = self.shape;
+        for head in self.heads.iter_mut().flatten().chain(&mut self.failing) {
+            if let Some(slot) = head.buffered(&shape, addr) {
+                head.buffer_slot(&shape, slot, |bytes| out.copy_from_slice(bytes));
+                return Ok(());
+            }
+        }
+        let (place, slot) = shape.place(addr);
+        if self.page_at != Some(place) {
+            self.page_at = None;
+            let found = self.flash.read(place, &mut self.page)?;
+            let tag = found.of_kind(Kind::Data).ok_or(FtlError::Unreadable(lba))?;
+            self.page_entries = tag.entries;
+            self.page_at = Some(place);
+        }
+        let stored = self.page_entries.get(slot as usize).map(|entry| entry.lba);
+        if shape.tag == TagKind::Full && stored != Some(lba) {
+            return Err(FtlError::Unreadable(lba));
+        }
+        let bytes = self.page.get(shape.slot_range(slot)).ok_or(FtlError::Unreadable(lba))?;
+        out.copy_from_slice(bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! Open heads: the segments that are being written, each with the page being filled.
+
+use alloc::{vec, vec::Vec};
+
+use crate::shape::{Addr, Place, Shape};
+use crate::summary::Contents;
+use crate::tag::Entry;
+
+/// A head: an entry of the index segment (CAT paper, section 4).
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    pub(crate) block: u32,
+    /// The page being filled; all before it are programmed.
+    pub(crate) index: u32,
+    /// Pages before this one are named by a summary, or have tags of their own.
+    pub(crate) covered: u32,
+    /// What the programmed pages hold.
+    pub(crate) contents: Contents,
+    /// The bytes of the page being filled.
+    pub(crate) buffer: Vec<u8>,
+    /// What is in the buffer, slot by slot.
+    pub(crate) filled: Vec<Entry>,
+}
+
+impl Head {
+    pub(crate) fn new(shape: &Shape, block: u32, class: u8, erases: u32, opened: u32) -> Head {
+        Head {
+            block,
+            index: 0,
+            covered: 0,
+            contents: Contents { class, erases, opened, ..Contents::default() },
+            buffer: vec![0; shape.payload()],
+            filled: Vec::with_capacity(shape.slots as usize),
+        }
+    }
+
+    /// The page being filled.
+    pub(crate) fn place(&self) -> Place {
+        Place { block: self.block, index: self.index }
+    }
+
+    /// Puts a block into the next slot of the page.
+    pub(crate) fn put(&mut self, shape: &Shape, entry: Entry, data: &[u8]) -> Addr {
+        let slot = u32::try_from(self.filled.len()).unwrap_or(u32::MAX);
+        self.filled.push(entry);
+        self.buffer_slot(shape, slot, |bytes| bytes.copy_from_slice(data));
+        shape.addr(self.place(), slot)
+    }
+
+    /// Works on the bytes of a buffered slot.
+    pub(crate) fn buffer_slot<R>(
+        &mut self,
+        shape: &Shape,
+        slot: u32,
+        work: impl FnOnce(&mut [u8]) -> R,
+    ) -> Option<R> {
+        self.buffer.get_mut(shape.slot_range(slot)).map(work)
+    }
+
+    /// The slot of the buffer that an address names, if it does.
+    pub(crate) fn buffered(&self, shape: &Shape, addr: Addr) -> Option<u32> {
+        let (place, slot) = shape.place(addr);
+        (place == self.place() && (slot as usize) < self.filled.len()).then_some(slot)
+    }
+
+    /// The page was programmed.
+    pub(crate) fn advance(&mut self, shape: &Shape, sequence: u64) {
+        self.contents.push(shape, sequence, &self.filled);
+        self.filled.clear();
+        self.buffer.fill(0);
+        self.index += 1;
+    }
+}

@@ -1,0 +1,152 @@
+//! What a server tells about itself.
+
+use pumice_media::Nand;
+
+use crate::ftl::{Ftl, Mode};
+use crate::layout::VERSION;
+use crate::policy::PolicyNames;
+use crate::segments::State;
+use crate::shape::TagKind;
+
+/// How a server was started.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// By the checkpoint: the disk was closed.
+    Checkpoint,
+    /// By the checkpoint and the headers of what was written since: the power was cut.
+    Recovered,
+    /// By the headers of all segments: there is no checkpoint that can be read.
+    Headers,
+}
+
+/// What was done, counted in logical blocks unless said otherwise. The first four are kept over restarts, as far as the
+/// last checkpoint knows them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Written by users.
+    pub user_writes: u64,
+    /// Copied by the cleaner, moved for wear, or moved out of failing segments.
+    pub copied: u64,
+    /// Segments erased.
+    pub erases: u64,
+    /// Trimmed.
+    pub trimmed: u64,
+    /// Of the copied ones, those moved for wear, since the start.
+    pub relocated: u64,
+    /// Segments cleaned since the start.
+    pub cleaned: u64,
+}
+
+impl Counters {
+    /// Write amplification: blocks written to the chip for each that a user wrote; 1 if nothing was.
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    pub fn waf(&self) -> f64 {
+        if self.user_writes == 0 {
+            return 1.0;
+        }
+        (self.user_writes + self.copied) as f64 / self.user_writes as f64
+    }
+}
+
+/// How a disk is and what it has done.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Info {
+    /// Version of the format.
+    pub version: u32,
+    /// The disk's identity.
+    pub uuid: [u8; 16],
+    /// How it was started.
+    pub start: Start,
+    /// It can be read and no longer be written.
+    pub worn_out: bool,
+    /// Bytes of a logical block.
+    pub block_bytes: u32,
+    /// Blocks of the disk.
+    pub logical_blocks: u32,
+    /// Of these, blocks that are stored.
+    pub stored_blocks: u64,
+    /// Logical blocks that a segment holds.
+    pub segment_blocks: u32,
+    /// Segments of the chip.
+    pub segments: u32,
+    /// Segments that nothing lives in.
+    pub free_segments: u32,
+    /// Segments that a checkpoint takes at the most; as many are kept free for the next.
+    pub checkpoint_segments: u32,
+    /// Segments that are marked bad.
+    pub bad_segments: u32,
+    /// Chip pages that are read and programmed as one.
+    pub gang_pages: u32,
+    /// Pages tell of themselves in their spare area; otherwise summaries tell of them.
+    pub tag_in_spare: bool,
+    /// What it is cleaned by.
+    pub policies: PolicyNames,
+    /// Erases of the good segments: fewest, mean, most.
+    pub wear: (u32, f64, u32),
+    /// Standard deviation of the erases.
+    pub wear_stddev: f64,
+    /// What was done.
+    pub counters: Counters,
+    /// Checkpoints made so far.
+    pub checkpoints: u64,
+    /// Bytes of memory for the tables; policies take theirs besides.
+    pub table_bytes: usize,
+}
+
+impl<N: Nand> Ftl<N> {
+    /// How the disk is and what it has done. Looks at every segment's line in the lookup table.
+    pub fn info(&self) -> Info {
+        let count = |state: State| {
+            u32::try_from(self.segments.iter().filter(|(_, s)| s.state == state).count()).unwrap_or(u32::MAX)
+        };
+        let (wear, wear_stddev) = self.wear();
+        Info {
+            version: VERSION,
+            uuid: self.identity.uuid,
+            start: self.start,
+            worn_out: self.mode == Mode::WornOut,
+            block_bytes: self.shape.block_bytes,
+            logical_blocks: self.table.len(),
+            stored_blocks: self.live,
+            segment_blocks: self.shape.capacity(),
+            segments: self.shape.blocks,
+            free_segments: count(State::Free),
+            checkpoint_segments: self.checkpoint_most,
+            bad_segments: count(State::Bad),
+            gang_pages: self.shape.gang,
+            tag_in_spare: self.shape.tag == TagKind::Full,
+            policies: self.identity.policies.clone(),
+            wear,
+            wear_stddev,
+            counters: self.counters,
+            checkpoints: self.ring.checkpoint,
+            table_bytes: self.table.memory_bytes() + self.segments.memory_bytes(),
+        }
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> &N {
+        self.flash.chip()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    fn wear(&self) -> ((u32, f64, u32), f64) {
+        let good = || self.segments.iter().filter(|(_, s)| !matches!(s.state, State::Bad | State::Anchor));
+        let erases = || good().map(|(_, segment)| segment.erases);
+        let count = erases().count().max(1) as f64;
+        let mean = erases().map(f64::from).sum::<f64>() / count;
+        let variance =
+            erases().map(|erases| (f64::from(erases) - mean) * (f64::from(erases) - mean)).sum::<f64>()
+                / count;
+        ((erases().min().unwrap_or(0), mean, erases().max().unwrap_or(0)), root(variance))
+    }
+}
+
+/// The square root by Newton's steps: `core` has none.
+fn root(value: f64) -> f64 {
+    let mut root = value.max(1.0);
+    for _ in 0..64 {
+        root = f64::midpoint(root, value / root);
+    }
+    root
+}

@@ -1,0 +1,190 @@
+//! What lies on the chip, byte by byte (docs/ftl-spec.md). All numbers are little-endian.
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// The format's name at the start of an anchor.
+pub(crate) const MAGIC: [u8; 8] = *b"pumiceft";
+/// The version written and read.
+pub(crate) const VERSION: u32 = 1;
+/// Starts a summary.
+pub(crate) const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"SUM1");
+/// Starts a checkpoint.
+pub(crate) const CHECKPOINT_MAGIC: u32 = u32::from_le_bytes(*b"FCP1");
+/// An entry of a slot that holds nothing.
+pub(crate) const NO_BLOCK: u32 = u32::MAX;
+/// The first entry of a page that holds trimmed ranges.
+pub(crate) const TRIM_BLOCK: u32 = u32::MAX - 1;
+/// Sequence numbers are smaller: more pages than any chip programs in its life.
+pub(crate) const SEQUENCE_END: u64 = 1 << 47;
+/// Bytes of a policy's name.
+pub(crate) const NAME_BYTES: usize = 24;
+
+/// Bytes of a tag without its entries, of an entry, and of a summary without its pages.
+pub(crate) const TAG_BYTES: u32 = 20;
+pub(crate) const ENTRY_BYTES: u32 = 8;
+pub(crate) const SUMMARY_BYTES: u32 = 32;
+
+/// What a log page holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// Logical blocks.
+    Data = 1,
+    /// What the pages before it in the segment hold.
+    Summary = 2,
+    /// Ranges of logical blocks that were trimmed.
+    Trim = 3,
+    /// A part of a checkpoint.
+    Checkpoint = 4,
+    /// The place of the checkpoint.
+    Anchor = 5,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Kind; 5] = [Kind::Data, Kind::Summary, Kind::Trim, Kind::Checkpoint, Kind::Anchor];
+
+    pub(crate) fn from_byte(byte: u8) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| *kind as u8 == byte)
+    }
+}
+
+macro_rules! raw {
+    ($(#[$doc:meta])* $name:ident, $bytes:expr => { $($field:ident: $kind:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+        #[repr(C)]
+        pub(crate) struct $name {
+            $(pub(crate) $field: $kind,)*
+        }
+        const _: () = assert!(size_of::<$name>() == $bytes);
+    };
+}
+
+raw! {
+    /// A tag in the spare bytes, before its entries.
+    RawTag, TAG_BYTES as usize => {
+        kind: u8,
+        class: u8,
+        sequence: [u8; 6],
+        checksum: U32,
+        erases: U32,
+        opened: U32,
+    }
+}
+
+raw! {
+    /// What a slot holds: the logical block, and the write clock when a user wrote it.
+    RawEntry, ENTRY_BYTES as usize => {
+        lba: U32,
+        written: U32,
+    }
+}
+
+raw! {
+    /// The head of a summary; the pages follow.
+    RawSummary, SUMMARY_BYTES as usize => {
+        magic: U32,
+        block: U32,
+        erases: U32,
+        opened: U32,
+        pages: U32,
+        class: u8,
+        reserved: [u8; 3],
+        first: U64,
+    }
+}
+
+raw! {
+    /// Logical blocks `first` to `first + count - 1`.
+    RawRange, 8 => {
+        first: U32,
+        count: U32,
+    }
+}
+
+raw! {
+    /// An anchor: what the volume is and where its checkpoint lies.
+    RawAnchor, 192 => {
+        magic: [u8; 8],
+        version: U32,
+        incompatible: U32,
+        read_only_compatible: U32,
+        compatible: U32,
+        uuid: [u8; 16],
+        page_bytes: U32,
+        spare_bytes: U32,
+        free_spare_bytes: U32,
+        pages_per_block: U32,
+        blocks: U32,
+        block_bytes: U32,
+        logical_blocks: U32,
+        flags: U32,
+        number: U64,
+        checkpoint: U64,
+        checkpoint_block: U32,
+        checkpoint_pages: U32,
+        victim: [u8; NAME_BYTES],
+        placement: [u8; NAME_BYTES],
+        wear: [u8; NAME_BYTES],
+        endurance: U32,
+        reserved: [u8; 20],
+    }
+}
+
+/// Flag of an anchor: nothing was written since its checkpoint.
+pub(crate) const CLEAN: u32 = 1;
+
+raw! {
+    /// The head of each page of a checkpoint.
+    RawPart, 16 => {
+        checkpoint: U64,
+        part: U32,
+        next_block: U32,
+    }
+}
+
+raw! {
+    /// The start of a checkpoint; heads, translation table and lookup table follow.
+    RawState, 64 => {
+        magic: U32,
+        clock: U32,
+        sequence: U64,
+        user_writes: U64,
+        copied: U64,
+        erases: U64,
+        trimmed: U64,
+        heads: U32,
+        logical_blocks: U32,
+        segments: U32,
+        reserved: [u8; 4],
+    }
+}
+
+raw! {
+    /// An open head: an entry of the index segment. Its pages follow.
+    RawHead, 32 => {
+        slot: u8,
+        class: u8,
+        reserved: [u8; 2],
+        block: U32,
+        pages: U32,
+        covered: U32,
+        erases: U32,
+        opened: U32,
+        first: U64,
+    }
+}
+
+raw! {
+    /// A line of the lookup table.
+    RawSegment, 20 => {
+        erases: U32,
+        opened: U32,
+        sealed: U32,
+        changed: U32,
+        state: u8,
+        class: u8,
+        used: [u8; 2],
+    }
+}

@@ -1,0 +1,203 @@
+//! Reading a checkpoint back.
+
+use alloc::{vec, vec::Vec};
+
+use pumice_media::Nand;
+use zerocopy::FromBytes;
+
+use crate::checkpoint::part_bytes;
+use crate::error::Result;
+use crate::flash::Flash;
+use crate::ftl::Ftl;
+use crate::head::Head;
+use crate::info::Counters;
+use crate::layout::{CHECKPOINT_MAGIC, Kind, RawHead, RawPart, RawSegment, RawState, SEQUENCE_END};
+use crate::segments::{Segment, State};
+use crate::shape::{ANCHOR_BLOCKS, Addr, Place, Shape};
+use crate::summary::Contents;
+
+/// No counter gets there in the life of a chip.
+const COUNT_MOST: u64 = 1 << 60;
+
+/// Reads the pages of a checkpoint one after the other.
+struct Reader<'a, N> {
+    flash: &'a mut Flash<N>,
+    shape: Shape,
+    number: u64,
+    pages: u32,
+    /// Segments met so far.
+    blocks: Vec<u32>,
+    payload: Vec<u8>,
+    at: usize,
+    part: u32,
+}
+
+impl<N: Nand> Reader<'_, N> {
+    /// The next `count` bytes; `None` if the checkpoint ends, or is not what it should be.
+    fn take(&mut self, count: usize) -> Result<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        while bytes.len() < count {
+            if self.at >= self.payload.len() && !self.next_page()? {
+                return Ok(None);
+            }
+            let rest = self.payload.get(self.at..).unwrap_or_default();
+            let now = rest.get(..count - bytes.len()).unwrap_or(rest);
+            bytes.extend_from_slice(now);
+            self.at += now.len();
+        }
+        Ok(Some(bytes))
+    }
+
+    fn next_page(&mut self) -> Result<bool> {
+        let Some(block) = self.blocks.last().copied() else { return Ok(false) };
+        if self.part >= self.pages || block >= self.shape.blocks {
+            return Ok(false);
+        }
+        let index = self.part % self.shape.pages;
+        self.payload.resize(self.shape.payload(), 0);
+        let found = self.flash.read(Place { block, index }, &mut self.payload)?;
+        let raw = RawPart::read_from_prefix(&self.payload).ok().map(|(raw, _)| raw);
+        let (Some(raw), Some(_)) = (raw, found.of_kind(Kind::Checkpoint)) else { return Ok(false) };
+        if raw.checkpoint.get() != self.number || raw.part.get() != self.part {
+            return Ok(false);
+        }
+        if index + 1 == self.shape.pages && self.part + 1 < self.pages {
+            self.blocks.push(raw.next_block.get());
+        }
+        self.part += 1;
+        self.at = self.shape.payload() - part_bytes(&self.shape);
+        Ok(true)
+    }
+}
+
+impl<N: Nand> Ftl<N> {
+    /// Loads the checkpoint that the ring names; false, with nothing loaded, if it is damaged.
+    pub(crate) fn load(&mut self) -> Result<bool> {
+        let mut reader = Reader {
+            shape: self.shape,
+            number: self.ring.checkpoint,
+            pages: self.ring.checkpoint_pages,
+            blocks: vec![self.ring.checkpoint_block],
+            payload: Vec::new(),
+            at: 0,
+            part: 0,
+            flash: &mut self.flash,
+        };
+        let Some(loaded) = Loaded::read(&mut reader, self.table.len())? else { return Ok(false) };
+        let blocks = core::mem::take(&mut reader.blocks);
+        if !loaded.is_sound(&self.shape, &blocks) {
+            return Ok(false);
+        }
+        self.clock = loaded.state.clock.get();
+        self.sequence = loaded.state.sequence.get();
+        self.counters = Counters {
+            user_writes: loaded.state.user_writes.get().min(COUNT_MOST),
+            copied: loaded.state.copied.get().min(COUNT_MOST),
+            erases: loaded.state.erases.get().min(COUNT_MOST),
+            trimmed: loaded.state.trimmed.get().min(COUNT_MOST),
+            ..Counters::default()
+        };
+        for (slot, head) in loaded.heads {
+            if let Some(open) = self.heads.get_mut(usize::from(slot)) {
+                *open = Some(head);
+            }
+        }
+        (0..).zip(loaded.table).for_each(|(lba, addr)| self.table.set(lba, addr));
+        for (block, segment) in (0..).zip(loaded.segments) {
+            self.segments.change(block, |line| *line = segment);
+        }
+        self.checkpoint = blocks;
+        Ok(true)
+    }
+}
+
+/// What a checkpoint says, parsed.
+struct Loaded {
+    state: RawState,
+    heads: Vec<(u8, Head)>,
+    table: Vec<Addr>,
+    segments: Vec<Segment>,
+}
+
+impl Loaded {
+    fn read<N: Nand>(reader: &mut Reader<'_, N>, logical_blocks: u32) -> Result<Option<Loaded>> {
+        let shape = reader.shape;
+        let Some(bytes) = reader.take(size_of::<RawState>())? else { return Ok(None) };
+        let Ok(state) = RawState::read_from_bytes(&bytes) else { return Ok(None) };
+        let fits = state.magic.get() == CHECKPOINT_MAGIC
+            && state.logical_blocks.get() == logical_blocks
+            && state.segments.get() == shape.blocks
+            && state.heads.get() as usize <= crate::ftl::HEADS
+            && (1..SEQUENCE_END).contains(&state.sequence.get());
+        if !fits {
+            return Ok(None);
+        }
+        let mut heads = Vec::new();
+        for _ in 0..state.heads.get() {
+            let Some(head) = read_head(reader)? else { return Ok(None) };
+            heads.push(head);
+        }
+        let mut table = Vec::with_capacity(logical_blocks as usize);
+        for _ in 0..logical_blocks {
+            let Some(bytes) = reader.take(4)? else { return Ok(None) };
+            table.push(Addr(bytes.first_chunk().map_or(u32::MAX, |bytes| u32::from_le_bytes(*bytes))));
+        }
+        let mut segments = Vec::with_capacity(shape.blocks as usize);
+        for _ in 0..shape.blocks {
+            let Some(bytes) = reader.take(size_of::<RawSegment>())? else { return Ok(None) };
+            let Some(segment) = Segment::decode(&bytes) else { return Ok(None) };
+            segments.push(segment);
+        }
+        Ok(Some(Loaded { state, heads, table, segments }))
+    }
+
+    /// True if everything fits together and the chip.
+    fn is_sound(&self, shape: &Shape, checkpoint: &[u32]) -> bool {
+        let state = |block: u32| self.segments.get(block as usize).map(|segment| segment.state);
+        let holds = |addr: &Addr| {
+            let block = shape.place(*addr).0.block;
+            addr.is_none() || state(block).is_some_and(|s| s.holds_data() || s == State::Bad)
+        };
+        let mut open: Vec<u32> = self.heads.iter().map(|(_, head)| head.block).collect();
+        open.sort_unstable();
+        let is_open = |head: &Head| {
+            state(head.block) == Some(State::Open)
+                && head.index < shape.data_pages()
+                && head.covered <= head.index
+                && head.contents.sequences.last().is_none_or(|last| *last < self.state.sequence.get())
+        };
+        let anchors = ANCHOR_BLOCKS as usize;
+        let own = |at: usize| at < anchors;
+        let is_placed = |(at, segment): (usize, &Segment)| match segment.state {
+            State::Anchor => own(at),
+            State::Bad => true,
+            _ => !own(at) && u32::from(segment.used) <= shape.pages,
+        };
+        let opens = self.segments.iter().filter(|segment| segment.state == State::Open).count();
+        self.table.iter().all(holds)
+            && self.heads.iter().all(|(_, head)| is_open(head))
+            && open.windows(2).all(|pair| pair.first() != pair.last())
+            && opens == open.len()
+            && self.segments.iter().enumerate().all(is_placed)
+            && checkpoint.iter().all(|block| state(*block) == Some(State::Checkpoint))
+    }
+}
+
+fn read_head<N: Nand>(reader: &mut Reader<'_, N>) -> Result<Option<(u8, Head)>> {
+    let shape = reader.shape;
+    let Some(bytes) = reader.take(size_of::<RawHead>())? else { return Ok(None) };
+    let Ok(raw) = RawHead::read_from_bytes(&bytes) else { return Ok(None) };
+    let pages = raw.pages.get();
+    if pages > shape.pages || usize::from(raw.slot) >= crate::ftl::HEADS {
+        return Ok(None);
+    }
+    let Some(bytes) = reader.take(pages as usize * shape.named_bytes())? else { return Ok(None) };
+    let mut contents = Contents::default();
+    if contents.take_pages(&shape, raw.first.get(), &bytes).is_none() {
+        return Ok(None);
+    }
+    let mut head = Head::new(&shape, raw.block.get(), raw.class, raw.erases.get(), raw.opened.get());
+    (head.contents.sequences, head.contents.entries) = (contents.sequences, contents.entries);
+    (head.index, head.covered) = (pages, raw.covered.get());
+    Ok(Some((raw.slot, head)))
+}

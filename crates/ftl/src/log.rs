@@ -1,0 +1,231 @@
+//! The log: blocks are put into the pages of open heads, pages are programmed, full segments are sealed.
+
+use alloc::vec::Vec;
+
+use pumice_cleaning::Class;
+use pumice_media::{Nand, NandError};
+
+use crate::error::{FtlError, Result};
+use crate::ftl::{Ftl, MOVING};
+use crate::head::Head;
+use crate::layout::Kind;
+use crate::segments::State;
+use crate::shape::TagKind;
+use crate::tag::{Entry, Tag};
+use crate::trims;
+
+impl<N: Nand> Ftl<N> {
+    /// Puts a block into head `at`, which is open, and points the table there.
+    pub(crate) fn append(&mut self, at: usize, entry: Entry, data: &[u8]) -> Result<()> {
+        let shape = self.shape;
+        let Some(head) = self.heads.get_mut(at).and_then(Option::as_mut) else {
+            return Err(FtlError::WornOut);
+        };
+        let addr = head.put(&shape, entry, data);
+        let full = head.filled.len() >= shape.slots as usize;
+        self.point(entry.lba, addr);
+        if full {
+            self.program(at, Kind::Data)?;
+        }
+        Ok(())
+    }
+
+    /// Programs the page of head `at` as it is; false if the chip failed to, and the head has moved to those failing.
+    pub(crate) fn program(&mut self, at: usize, kind: Kind) -> Result<bool> {
+        let Some(mut head) = self.heads.get_mut(at).and_then(Option::take) else { return Ok(false) };
+        head.filled.resize(self.shape.slots as usize, Entry::NONE);
+        let tag = self.tag(&head, kind, head.filled.clone());
+        match self.flash.program(head.place(), &tag, &head.buffer) {
+            Ok(()) => {}
+            Err(NandError::ProgramFailed(_)) => {
+                self.give_up(head);
+                return Ok(false);
+            }
+            Err(error) => {
+                self.failing.push(head);
+                return self.fail(error);
+            }
+        }
+        head.advance(&self.shape, tag.sequence);
+        if kind == Kind::Trim {
+            self.segments.change(head.block, |segment| segment.trims = true);
+        }
+        // A summary counts sequence numbers from its first in 32 bits.
+        if head.index >= self.shape.data_pages()
+            || tag.sequence - head.contents.first() >= u64::from(u32::MAX)
+        {
+            self.seal(at, head)?;
+        } else if let Some(slot) = self.heads.get_mut(at) {
+            *slot = Some(head);
+        }
+        Ok(true)
+    }
+
+    fn tag(&mut self, head: &Head, kind: Kind, entries: Vec<Entry>) -> Tag {
+        let contents = &head.contents;
+        let (class, erases, opened) = (contents.class, contents.erases, contents.opened);
+        Tag { kind, class, sequence: self.next_sequence(), erases, opened, entries }
+    }
+
+    /// A program failed in the segment of this head.
+    fn give_up(&mut self, head: Head) {
+        self.segments.change(head.block, |segment| segment.state = State::Bad);
+        self.failing.push(head);
+    }
+
+    /// Ends a segment: its header is written behind its pages, and it may be cleaned.
+    pub(crate) fn seal(&mut self, at: usize, mut head: Head) -> Result<()> {
+        if self.shape.summary {
+            let payload = head.contents.encode(&self.shape, head.block);
+            let tag = self.tag(&head, Kind::Summary, Vec::new());
+            match self.flash.program(head.place(), &tag, &payload) {
+                Ok(()) => head.index += 1,
+                Err(NandError::ProgramFailed(_)) => {
+                    self.give_up(head);
+                    return Ok(());
+                }
+                Err(error) => return self.fail(error),
+            }
+        }
+        let (now, used) = (self.clock, u16::try_from(head.index).unwrap_or(u16::MAX));
+        self.segments.change(head.block, |segment| {
+            (segment.state, segment.used) = (State::Sealed, used);
+            if at != MOVING {
+                (segment.sealed, segment.changed) = (now, now);
+            }
+        });
+        let view = self.segments.get(head.block).view(self.shape.capacity(), now);
+        self.policies.selector.sealed(head.block, &view, now);
+        self.policies.wear.sealed(head.block, &view);
+        if at != MOVING {
+            self.policies.placement.sealed(now, Class(head.contents.class));
+        }
+        Ok(())
+    }
+
+    /// Makes everything accepted so far outlive a power cut. What waited for that may be erased afterwards.
+    pub(crate) fn commit(&mut self) -> Result<()> {
+        loop {
+            self.write_trims()?;
+            for at in 0..self.heads.len() {
+                self.commit_head(at)?;
+            }
+            self.rescue()?;
+            if !self.has_pending() {
+                break;
+            }
+        }
+        self.bury()?;
+        let (held, free): (Vec<u32>, Vec<u32>) =
+            self.limbo.drain(..).partition(|block| self.segments.get(*block).trims);
+        self.limbo = held;
+        for block in free {
+            self.hand_back(block);
+        }
+        Ok(())
+    }
+
+    /// Programs the page being filled, and where pages have no tags of their own, a summary of those without one.
+    fn commit_head(&mut self, at: usize) -> Result<()> {
+        let is_filled = |head: &Option<Head>| head.as_ref().is_some_and(|head| !head.filled.is_empty());
+        if self.heads.get(at).is_some_and(is_filled) && !self.program(at, Kind::Data)? {
+            return Ok(());
+        }
+        let uncovered = |head: &mut Head| head.covered < head.index;
+        let slot = self.heads.get_mut(at).filter(|_| self.shape.tag == TagKind::Short);
+        let Some(mut head) = slot.and_then(|slot| slot.take_if(uncovered)) else { return Ok(()) };
+        if head.index + 1 >= self.shape.data_pages() {
+            return self.seal(at, head);
+        }
+        let payload = head.contents.encode(&self.shape, head.block);
+        let tag = self.tag(&head, Kind::Summary, Vec::new());
+        match self.flash.program(head.place(), &tag, &payload) {
+            Ok(()) => {}
+            Err(NandError::ProgramFailed(_)) => {
+                self.give_up(head);
+                return Ok(());
+            }
+            Err(error) => return self.fail(error),
+        }
+        head.advance(&self.shape, tag.sequence);
+        head.covered = head.index;
+        if let Some(slot) = self.heads.get_mut(at) {
+            *slot = Some(head);
+        }
+        Ok(())
+    }
+
+    /// Writes pages that tell of trimmed ranges.
+    pub(crate) fn write_trims(&mut self) -> Result<()> {
+        while !self.trims.is_empty() {
+            let at = self.head_for_cleaner(0)?;
+            let Some(head) = self.heads.get_mut(at).and_then(Option::as_mut) else {
+                return Err(FtlError::WornOut);
+            };
+            if !head.filled.is_empty() {
+                self.program(at, Kind::Data)?;
+                self.rescue()?;
+                continue;
+            }
+            let ranges = self.trims.first(trims::per_page(self.shape.payload()));
+            head.buffer = trims::encode(&ranges, self.shape.payload());
+            head.filled.push(Entry::TRIM);
+            if self.program(at, Kind::Trim)? {
+                self.trims.forget(&ranges);
+            }
+            self.rescue()?;
+        }
+        Ok(())
+    }
+
+    /// Moves what lives in segments in which a program failed.
+    pub(crate) fn rescue(&mut self) -> Result<()> {
+        while let Some(head) = self.failing.pop() {
+            self.segments.change(head.block, |segment| segment.state = State::Bad);
+            if let Err(error) = self.move_all(&head) {
+                self.failing.push(head);
+                return Err(error);
+            }
+            self.doomed.push(head.block);
+        }
+        Ok(())
+    }
+
+    fn move_all(&mut self, head: &Head) -> Result<()> {
+        let shape = self.shape;
+        let mut data = alloc::vec![0; shape.block_bytes as usize];
+        let entries = head.contents.entries.iter().chain(&head.filled).copied();
+        let first = shape.addr(crate::shape::Place { block: head.block, index: 0 }, 0);
+        for (addr, entry) in (first.0..).map(crate::shape::Addr).zip(entries) {
+            if entry.lba >= self.table.len() || self.table.get(entry.lba) != addr {
+                continue;
+            }
+            match head.buffered(&shape, addr) {
+                Some(slot) => {
+                    let bytes = head.buffer.get(shape.slot_range(slot)).unwrap_or_default();
+                    data.copy_from_slice(bytes);
+                }
+                None => match self.fetch(entry.lba, addr, &mut data) {
+                    Ok(()) => {}
+                    // Lost; who reads it will be told.
+                    Err(FtlError::Unreadable(_)) => continue,
+                    Err(error) => return Err(error),
+                },
+            }
+            let at = self.head_for_cleaner(head.contents.class)?;
+            self.append(at, entry, &data)?;
+            self.counters.copied += 1;
+        }
+        Ok(())
+    }
+
+    /// Marks segments bad from which everything has moved.
+    fn bury(&mut self) -> Result<()> {
+        while let Some(block) = self.doomed.pop() {
+            self.flash.mark_bad(block)?;
+            self.segments.change(block, |segment| segment.state = State::Bad);
+        }
+        self.check_wear();
+        Ok(())
+    }
+}

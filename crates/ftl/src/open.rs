@@ -1,0 +1,268 @@
+//! Making a disk, starting a server, ending it.
+
+use alloc::vec::Vec;
+
+use pumice_media::{Nand, NandError};
+
+use crate::anchor::{Anchor, Identity, Ring, find};
+use crate::checkpoint::segments_at_most;
+use crate::error::{FtlError, Result};
+use crate::flash::Flash;
+use crate::ftl::{Ftl, Mode};
+use crate::info::Start;
+use crate::layout::NAME_BYTES;
+use crate::policy::PolicyNames;
+use crate::segments::{Segments, State};
+use crate::shape::{ANCHOR_BLOCKS, Shape};
+use crate::space::segments_needed;
+use crate::table::Table;
+
+/// How large the logical disk is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Export {
+    /// This many bytes, rounded down to whole blocks.
+    Bytes(u64),
+    /// This many thousandths of what the good segments hold.
+    Permille(u32),
+}
+
+/// How to make a disk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CreateOptions {
+    /// Bytes of a logical block: a power of two, 512 to 65536.
+    pub block_bytes: u32,
+    /// Size of the disk. The less, the less is copied by the cleaner.
+    pub export: Export,
+    /// What the disk is cleaned by.
+    pub policies: PolicyNames,
+    /// The disk's identity.
+    pub uuid: [u8; 16],
+    /// Erases that the chip's maker promises for each erase block; `u32::MAX` if nobody knows.
+    pub endurance: u32,
+    /// The chip is known to be erased: its segments are not erased again.
+    pub erased: bool,
+}
+
+impl Default for CreateOptions {
+    fn default() -> CreateOptions {
+        CreateOptions {
+            block_bytes: 4096,
+            export: Export::Permille(875),
+            policies: PolicyNames::default(),
+            uuid: [0; 16],
+            endurance: u32::MAX,
+            erased: false,
+        }
+    }
+}
+
+/// How to start a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OpenOptions {
+    /// Nothing is written to the chip.
+    pub read_only: bool,
+    /// Builds the tables from the headers of the segments, whatever the checkpoint says. Blocks that were trimmed may
+    /// come back with what they held.
+    pub rebuild: bool,
+}
+
+/// Makes a logical disk on a chip; whatever the chip holds is lost. `progress` is told segments done and all. Returns
+/// the disk's blocks.
+pub fn create<N: Nand>(
+    nand: &mut N,
+    options: &CreateOptions,
+    progress: &mut dyn FnMut(u32, u32),
+) -> Result<u32> {
+    let shape = Shape::of(&nand.geometry(), options.block_bytes)?;
+    for name in [&options.policies.victim, &options.policies.placement, &options.policies.wear] {
+        if name.len() > NAME_BYTES {
+            return Err(FtlError::Policy(alloc::format!("no policy has the name {name:?}")));
+        }
+    }
+    let identity = |logical_blocks| Identity {
+        uuid: options.uuid,
+        logical_blocks,
+        policies: options.policies.clone(),
+        endurance: options.endurance,
+    };
+    // Of an unknown size until the bad segments are counted.
+    let mut ftl = Ftl::assemble(Flash::new(&mut *nand, shape), shape, identity(1), Ring::fresh())?;
+    for block in 0..shape.blocks {
+        ftl.prepare(block, options.erased)?;
+        progress(block + 1, shape.blocks);
+    }
+    let segments = ftl.segments.clone();
+    let logical_blocks = export(&shape, segments.usable(), options.export)?;
+    let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity(logical_blocks), Ring::fresh())?;
+    ftl.segments = segments;
+    ftl.mode = Mode::Dirty;
+    ftl.hand_out();
+    ftl.write_checkpoint(true)?;
+    ftl.flash.nand().flush()?;
+    Ok(logical_blocks)
+}
+
+/// Blocks of a disk of this size; an error with the most that is possible if it does not fit.
+fn export(shape: &Shape, usable: u32, export: Export) -> Result<u32> {
+    let slots = u64::from(usable) * u64::from(shape.capacity());
+    let wanted = match export {
+        Export::Bytes(bytes) => bytes / u64::from(shape.block_bytes),
+        Export::Permille(part) => slots * u64::from(part) / 1000,
+    };
+    let fits = |blocks: u64| {
+        u32::try_from(blocks).is_ok_and(|blocks| {
+            let most = segments_at_most(shape, blocks);
+            segments_needed(shape, blocks, most) <= usable
+        })
+    };
+    // The most that fits, by halving: more blocks never need fewer segments.
+    let (mut low, mut high) = (0, slots);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if fits(middle) { low = middle } else { high = middle - 1 }
+    }
+    let blocks = match export {
+        Export::Bytes(_) => wanted,
+        // A small chip has less to offer.
+        Export::Permille(_) => wanted.min(low),
+    };
+    let error = FtlError::Export { blocks, most: low };
+    if blocks == 0 || blocks > low {
+        return Err(error);
+    }
+    u32::try_from(blocks).map_err(|_| error)
+}
+
+impl<N: Nand> Ftl<N> {
+    /// Starts a server: by the checkpoint if nothing was written since, with what the headers of segments say about the
+    /// time since otherwise, and by the headers alone if the checkpoint cannot be read.
+    pub fn open(mut nand: N, options: OpenOptions) -> Result<Ftl<N>> {
+        let Anchor { shape, identity, ring } = find(&mut nand)?;
+        let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity, ring)?;
+        ftl.start = if options.rebuild || !ftl.load()? {
+            ftl.rebuild()?;
+            Start::Headers
+        } else if ftl.ring.clean {
+            Start::Checkpoint
+        } else {
+            ftl.recover(ftl.sequence)?;
+            Start::Recovered
+        };
+        ftl.count_valid();
+        ftl.find_free()?;
+        if options.read_only {
+            return Ok(ftl);
+        }
+        ftl.mode = if ftl.start == Start::Checkpoint { Mode::Clean } else { Mode::Dirty };
+        ftl.hand_out();
+        ftl.check_wear();
+        if ftl.start != Start::Checkpoint && ftl.mode == Mode::Dirty {
+            match ftl.checkpoint() {
+                // What it holds can be read all the same.
+                Err(FtlError::WornOut) => ftl.mode = Mode::WornOut,
+                done => done?,
+            }
+        }
+        Ok(ftl)
+    }
+
+    /// Ends it: everything is on the chip, and the next start is by the checkpoint. Gives the chip back.
+    pub fn close(mut self) -> Result<N> {
+        match self.mode {
+            Mode::Dirty => {
+                self.room_for_trims()?;
+                self.write_checkpoint(true)?;
+            }
+            Mode::WornOut => self.commit()?,
+            Mode::ReadOnly | Mode::Clean | Mode::Failed(_) => {}
+        }
+        Ok(self.flash.into_nand())
+    }
+
+    /// Tables from the headers of all segments.
+    fn rebuild(&mut self) -> Result<()> {
+        self.table = Table::new(self.identity.logical_blocks);
+        self.segments = Segments::new(self.shape.blocks);
+        self.heads.iter_mut().for_each(|head| *head = None);
+        (self.sequence, self.clock) = (1, 0);
+        for block in 0..self.shape.blocks {
+            self.prepare(block, true)?;
+        }
+        self.recover(0)?;
+        // Of what is free nothing is known: as worn as the others.
+        let known: Vec<u64> =
+            self.segments.iter().map(|(_, s)| u64::from(s.erases)).filter(|erases| *erases > 0).collect();
+        let mean = known.iter().sum::<u64>().checked_div(known.len() as u64).unwrap_or(0);
+        for block in 0..self.shape.blocks {
+            self.segments.change(block, |segment| {
+                if segment.erases == 0 {
+                    segment.erases = u32::try_from(mean).unwrap_or(u32::MAX);
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Notes whether a segment is bad or an anchor's, and erases it unless it is known to be erased.
+    fn prepare(&mut self, block: u32, keep: bool) -> Result<()> {
+        let mut state = if block < ANCHOR_BLOCKS { State::Anchor } else { State::Free };
+        if self.flash.is_bad(block)? {
+            state = State::Bad;
+        } else if !keep {
+            match self.flash.erase(block) {
+                Ok(()) => {}
+                Err(NandError::EraseFailed(_)) => {
+                    self.flash.mark_bad(block)?;
+                    state = State::Bad;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.segments.change(block, |segment| segment.state = state);
+        Ok(())
+    }
+
+    /// Counts what lives in each segment by the table.
+    fn count_valid(&mut self) {
+        for (_, addr) in self.table.stored() {
+            self.segments.change(self.shape.place(addr).0.block, |segment| segment.valid += 1);
+            self.live += 1;
+        }
+    }
+
+    /// Finds the segments that nothing lives in any more and, after a power cut, which of them went bad since the
+    /// checkpoint.
+    fn find_free(&mut self) -> Result<()> {
+        for block in 0..self.shape.blocks {
+            let segment = self.segments.get(block);
+            let is_empty = matches!(segment.state, State::Sealed | State::Stuck) && segment.valid == 0;
+            if is_empty || segment.state == State::Free {
+                let is_bad = self.start == Start::Recovered && self.flash.is_bad(block)?;
+                let state = if is_bad { State::Bad } else { State::Free };
+                self.segments.change(block, |line| line.state = state);
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands segments to the policies: free ones, and sealed ones in the order in which they last changed.
+    fn hand_out(&mut self) {
+        let (shape, now) = (self.shape, self.clock);
+        let mut sealed = Vec::new();
+        for block in 0..shape.blocks {
+            let segment = self.segments.get(block);
+            match segment.state {
+                State::Free if segment.trims => self.limbo.push(block),
+                State::Free => self.hand_back(block),
+                State::Sealed => sealed.push((now.wrapping_sub(segment.changed), block)),
+                _ => {}
+            }
+        }
+        sealed.sort_unstable_by_key(|(age, block)| (core::cmp::Reverse(*age), *block));
+        for (_, block) in sealed {
+            let view = self.segments.get(block).view(shape.capacity(), now);
+            self.policies.selector.sealed(block, &view, now);
+            self.policies.wear.sealed(block, &view);
+        }
+    }
+}

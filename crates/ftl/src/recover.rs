@@ -1,0 +1,212 @@
+//! What was written since the checkpoint, found in the headers of segments and the tags of pages; all of it, if there
+//! is no checkpoint.
+
+use alloc::{vec, vec::Vec};
+
+use pumice_cleaning::placement::MAX_CLASSES;
+use pumice_media::Nand;
+
+use crate::error::Result;
+use crate::flash::{Found, Peek};
+use crate::ftl::Ftl;
+use crate::layout::{Kind, TRIM_BLOCK};
+use crate::segments::State;
+use crate::shape::{Addr, Place, TagKind};
+use crate::summary::Contents;
+use crate::trims;
+
+/// A page of trimmed ranges: its sequence number, and first and end of each.
+type Trimmed = (u64, Vec<(u32, u32)>);
+
+impl<N: Nand> Ftl<N> {
+    /// Takes in every page with a sequence number from `since` on. Nothing is written.
+    pub(crate) fn recover(&mut self, since: u64) -> Result<()> {
+        let mut newest = vec![0; self.table.len() as usize];
+        let mut trimmed = Vec::new();
+        let heads = self.heads.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
+        for block in 0..self.shape.blocks {
+            if !matches!(self.segments.get(block).state, State::Bad | State::Anchor | State::Checkpoint) {
+                let head = heads.iter().find(|head| head.block == block);
+                let known = head.map(|head| &head.contents);
+                match self.survey(block, since, known)? {
+                    Some(found) => self.take_in(block, &found, since, &mut newest, &mut trimmed)?,
+                    // Closed, because the page behind the last may have been touched.
+                    None => self.close_head(block, head.map(|head| head.index)),
+                }
+            }
+        }
+        self.apply_trims(&newest, trimmed);
+        Ok(())
+    }
+
+    /// A head that nothing was written to since.
+    fn close_head(&mut self, block: u32, index: Option<u32>) {
+        let Some(used) = index.and_then(|index| u16::try_from(index).ok()) else { return };
+        let now = self.clock;
+        self.segments.change(block, |segment| {
+            (segment.state, segment.used) = (State::Sealed, used);
+            (segment.sealed, segment.changed) = (now, now);
+        });
+    }
+
+    /// What a segment holds, if something in it was written from `since` on; `known` if it was a head.
+    fn survey(&mut self, block: u32, since: u64, known: Option<&Contents>) -> Result<Option<Contents>> {
+        let contents = match self.shape.tag {
+            TagKind::Full => self.survey_tags(block, since, known)?,
+            TagKind::Short => self.survey_summaries(block, since)?,
+        };
+        Ok(contents.filter(|found| found.sequences.last().is_some_and(|last| *last >= since)))
+    }
+
+    fn survey_tags(&mut self, block: u32, since: u64, known: Option<&Contents>) -> Result<Option<Contents>> {
+        let (shape, last) = (self.shape, Place { block, index: self.shape.pages - 1 });
+        let known = match known {
+            Some(known) if self.still_begins(block, known)? => Some(known),
+            // Erased since and perhaps written again.
+            _ => None,
+        };
+        if known.is_none() {
+            match self.flash.peek(Place { block, index: 0 })? {
+                Peek::Erased => return Ok(None),
+                Peek::Programmed(Some(sequence)) if sequence < since => return Ok(None),
+                Peek::Programmed(_) => {}
+            }
+        }
+        if shape.summary
+            && let Some(contents) = self.read_summary(last)?
+        {
+            return Ok(Some(contents));
+        }
+        let mut contents = known.cloned().unwrap_or_default();
+        let from = u32::try_from(contents.sequences.len()).unwrap_or(u32::MAX);
+        for index in from..shape.pages {
+            self.page_at = None;
+            let found = self.flash.read(Place { block, index }, &mut self.page)?;
+            let Found::Page(tag) = found else { break };
+            let ascends = contents.sequences.last().is_none_or(|last| *last < tag.sequence);
+            if !matches!(tag.kind, Kind::Data | Kind::Trim) || !ascends {
+                break;
+            }
+            (contents.class, contents.erases, contents.opened) = (tag.class, tag.erases, tag.opened);
+            contents.push(&shape, tag.sequence, &tag.entries);
+        }
+        Ok(Some(contents))
+    }
+
+    /// True if the first page of a segment is the one that is known.
+    fn still_begins(&mut self, block: u32, known: &Contents) -> Result<bool> {
+        if known.sequences.is_empty() {
+            return Ok(false);
+        }
+        self.page_at = None;
+        let found = self.flash.read(Place { block, index: 0 }, &mut self.page)?;
+        Ok(matches!(found, Found::Page(tag) if tag.sequence == known.first()))
+    }
+
+    /// The last summary of a segment.
+    fn survey_summaries(&mut self, block: u32, since: u64) -> Result<Option<Contents>> {
+        if self.flash.peek(Place { block, index: 0 })? == Peek::Erased {
+            return Ok(None);
+        }
+        let segment = self.segments.get(block);
+        if let Some(index) = u32::from(segment.used).checked_sub(1)
+            && segment.state == State::Sealed
+            && let Some(contents) = self.read_summary(Place { block, index })?
+            && contents.sequences.last().is_some_and(|last| *last < since)
+        {
+            // Its last page is as it was at the checkpoint.
+            return Ok(None);
+        }
+        for index in (1..self.shape.pages).rev() {
+            if let Some(contents) = self.read_summary(Place { block, index })? {
+                return Ok(Some(contents));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Points the table at what a segment holds, where nothing newer is known.
+    fn take_in(
+        &mut self,
+        block: u32,
+        found: &Contents,
+        since: u64,
+        newest: &mut [u64],
+        trimmed: &mut Vec<Trimmed>,
+    ) -> Result<()> {
+        let shape = self.shape;
+        let mut trims = false;
+        for (index, (sequence, entries)) in (0..).zip(found.pages(&shape)) {
+            self.sequence = self.sequence.max(sequence + 1);
+            if sequence < since {
+                continue;
+            }
+            let place = Place { block, index };
+            if entries.first().is_some_and(|entry| entry.lba == TRIM_BLOCK) {
+                trims = true;
+                self.page_at = None;
+                if self.flash.read(place, &mut self.page)?.of_kind(Kind::Trim).is_some() {
+                    trimmed.push((sequence, trims::decode(&self.page, self.table.len())));
+                }
+                continue;
+            }
+            for (slot, entry) in (0..).zip(entries) {
+                let Some(known) = newest.get_mut(entry.lba as usize) else { continue };
+                if *known <= sequence {
+                    *known = sequence;
+                    self.table.set(entry.lba, shape.addr(place, slot));
+                }
+                if entry.written.wrapping_sub(self.clock) < 1 << 31 {
+                    self.clock = entry.written;
+                }
+            }
+        }
+        let (now, pages) = (self.clock, u32::try_from(found.sequences.len()).unwrap_or(u32::MAX));
+        // With the summary that told it, if one did.
+        let used = u16::try_from((pages + u32::from(shape.summary)).min(shape.pages)).unwrap_or(u16::MAX);
+        self.segments.change(block, |segment| {
+            let class = found.class.min(MAX_CLASSES - 1);
+            (segment.state, segment.class, segment.used) = (State::Sealed, class, used);
+            (segment.erases, segment.trims) = (found.erases, trims);
+            (segment.opened, segment.sealed, segment.changed) = (found.opened, now, now);
+        });
+        Ok(())
+    }
+
+    /// Takes blocks off the table whose trim is newer than their newest copy. Each block is looked at once: the newest
+    /// ranges come first, and what they cover is skipped.
+    fn apply_trims(&mut self, newest: &[u64], mut trimmed: Vec<Trimmed>) {
+        trimmed.sort_unstable_by_key(|(sequence, _)| core::cmp::Reverse(*sequence));
+        let mut skip: Vec<u32> = (0..=self.table.len()).collect();
+        for (sequence, ranges) in trimmed {
+            for (first, end) in ranges {
+                let mut lba = next_left(&mut skip, first);
+                while lba < end {
+                    if newest.get(lba as usize).is_some_and(|newest| *newest < sequence) {
+                        self.table.set(lba, Addr::NONE);
+                    }
+                    if let Some(entry) = skip.get_mut(lba as usize) {
+                        *entry = lba + 1;
+                    }
+                    lba = next_left(&mut skip, lba + 1);
+                }
+            }
+        }
+    }
+}
+
+/// The first block from `lba` on that was not looked at; the way there gets shorter for the next.
+fn next_left(skip: &mut [u32], lba: u32) -> u32 {
+    let mut end = lba;
+    while let Some(next) = skip.get(end as usize).filter(|next| **next != end) {
+        end = *next;
+    }
+    let mut at = lba;
+    while let Some(entry) = skip.get_mut(at as usize).filter(|entry| **entry != end) {
+        if at == end {
+            break;
+        }
+        at = core::mem::replace(entry, end);
+    }
+    end
+}

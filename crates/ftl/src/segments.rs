@@ -1,0 +1,155 @@
+//! The lookup table: what is known of each segment (CAT paper, section 4 and figure 9).
+
+use alloc::{vec, vec::Vec};
+
+use pumice_cleaning::placement::MAX_CLASSES;
+use pumice_cleaning::{Class, SegmentView};
+use zerocopy::FromBytes;
+
+use crate::layout::RawSegment;
+
+/// What a segment is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum State {
+    /// Holds nothing that is needed; erased before use.
+    Free = 0,
+    /// A head writes to it.
+    Open = 1,
+    /// Written; may be cleaned.
+    Sealed = 2,
+    /// Written, and some of it cannot be read: left alone until all of it is overwritten.
+    Stuck = 3,
+    /// Holds a part of the checkpoint.
+    Checkpoint = 4,
+    /// Belongs to the anchors.
+    Anchor = 5,
+    /// Marked bad, or about to be.
+    Bad = 6,
+}
+
+impl State {
+    fn from_byte(byte: u8) -> Option<State> {
+        use State::{Anchor, Bad, Checkpoint, Free, Open, Sealed, Stuck};
+        [Free, Open, Sealed, Stuck, Checkpoint, Anchor, Bad].into_iter().find(|state| *state as u8 == byte)
+    }
+
+    /// True if logical blocks may lie in it.
+    pub(crate) fn holds_data(self) -> bool {
+        matches!(self, State::Open | State::Sealed | State::Stuck)
+    }
+}
+
+/// A line of the table. Clocks are the write clock: user writes, wrapping.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Segment {
+    pub(crate) state: State,
+    /// The head that wrote it.
+    pub(crate) class: u8,
+    /// Pages programmed, its summary included.
+    pub(crate) used: u16,
+    /// Holds trimmed ranges that no checkpoint knows yet.
+    pub(crate) trims: bool,
+    /// Erases so far.
+    pub(crate) erases: u32,
+    /// When it was opened.
+    pub(crate) opened: u32,
+    /// When it was written to the end.
+    pub(crate) sealed: u32,
+    /// When it was last changed: written to the end or, if later, a block in it overwritten.
+    pub(crate) changed: u32,
+    /// Logical blocks that live in it.
+    pub(crate) valid: u32,
+}
+
+impl Segment {
+    const FRESH: Segment = Segment {
+        state: State::Free,
+        class: 0,
+        used: 0,
+        trims: false,
+        erases: 0,
+        opened: 0,
+        sealed: 0,
+        changed: 0,
+        valid: 0,
+    };
+
+    /// What policies see of it.
+    pub(crate) fn view(&self, capacity: u32, now: u32) -> SegmentView {
+        SegmentView {
+            valid: self.valid,
+            capacity,
+            created: now.wrapping_sub(self.opened),
+            written: now.wrapping_sub(self.sealed),
+            invalidated: now.wrapping_sub(self.changed),
+            erases: self.erases,
+            class: Class(self.class),
+        }
+    }
+
+    pub(crate) fn encode(&self) -> [u8; size_of::<RawSegment>()] {
+        zerocopy::transmute!(RawSegment {
+            erases: self.erases.into(),
+            opened: self.opened.into(),
+            sealed: self.sealed.into(),
+            changed: self.changed.into(),
+            state: self.state as u8,
+            class: self.class,
+            used: self.used.to_le_bytes(),
+        })
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Segment> {
+        let raw = RawSegment::ref_from_bytes(bytes).ok()?;
+        Some(Segment {
+            state: State::from_byte(raw.state)?,
+            class: raw.class.min(MAX_CLASSES - 1),
+            used: u16::from_le_bytes(raw.used),
+            trims: false,
+            erases: raw.erases.get(),
+            opened: raw.opened.get(),
+            sealed: raw.sealed.get(),
+            changed: raw.changed.get(),
+            valid: 0,
+        })
+    }
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub(crate) struct Segments(Vec<Segment>);
+
+impl Segments {
+    /// All free, never erased.
+    pub(crate) fn new(count: u32) -> Segments {
+        Segments(vec![Segment::FRESH; count as usize])
+    }
+
+    pub(crate) fn get(&self, block: u32) -> Segment {
+        self.0.get(block as usize).copied().unwrap_or(Segment { state: State::Bad, ..Segment::FRESH })
+    }
+
+    /// Changes a line; nothing happens outside the chip.
+    pub(crate) fn change(&mut self, block: u32, change: impl FnOnce(&mut Segment)) {
+        if let Some(segment) = self.0.get_mut(block as usize) {
+            change(segment);
+        }
+    }
+
+    /// Each segment with its number.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Segment)> {
+        (0..).zip(&self.0)
+    }
+
+    /// Segments that can hold logical blocks or a checkpoint.
+    pub(crate) fn usable(&self) -> u32 {
+        let count = self.0.iter().filter(|s| !matches!(s.state, State::Bad | State::Anchor)).count();
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    /// Bytes held in memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<Segment>()
+    }
+}

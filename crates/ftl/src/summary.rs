@@ -1,0 +1,109 @@
+//! The header of a segment: what its pages hold, in one page behind them.
+
+use alloc::vec::Vec;
+
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::layout::{RawEntry, RawSummary, SEQUENCE_END, SUMMARY_MAGIC};
+use crate::shape::Shape;
+use crate::tag::Entry;
+
+/// What a segment holds, page by page from its first.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Contents {
+    /// The head that wrote it.
+    pub(crate) class: u8,
+    /// Erases of the segment so far.
+    pub(crate) erases: u32,
+    /// Write clock when it was opened.
+    pub(crate) opened: u32,
+    /// Sequence number of each page, ascending.
+    pub(crate) sequences: Vec<u64>,
+    /// Entries of each page, one for each slot.
+    pub(crate) entries: Vec<Entry>,
+}
+
+impl Contents {
+    /// Takes in the next page.
+    pub(crate) fn push(&mut self, shape: &Shape, sequence: u64, entries: &[Entry]) {
+        self.sequences.push(sequence);
+        let missing = (shape.slots as usize).saturating_sub(entries.len());
+        self.entries.extend(entries.iter().take(shape.slots as usize));
+        self.entries.extend(core::iter::repeat_n(Entry::NONE, missing));
+    }
+
+    /// Each page: its sequence number and its entries.
+    pub(crate) fn pages(&self, shape: &Shape) -> impl Iterator<Item = (u64, &[Entry])> {
+        self.sequences.iter().copied().zip(self.entries.chunks_exact(shape.slots as usize))
+    }
+
+    /// The sequence number of the first page, from which the others are counted.
+    pub(crate) fn first(&self) -> u64 {
+        self.sequences.first().copied().unwrap_or(0)
+    }
+
+    /// The pages as bytes.
+    pub(crate) fn put_pages(&self, shape: &Shape, out: &mut Vec<u8>) {
+        let first = self.first();
+        for (sequence, entries) in self.pages(shape) {
+            let later = u32::try_from(sequence.saturating_sub(first)).unwrap_or(u32::MAX);
+            out.extend_from_slice(&later.to_le_bytes());
+            for entry in entries {
+                out.extend_from_slice(entry.raw().as_bytes());
+            }
+        }
+    }
+
+    /// Takes in pages from their bytes; `None` if they are not whole or out of order.
+    pub(crate) fn take_pages(&mut self, shape: &Shape, first: u64, bytes: &[u8]) -> Option<()> {
+        for page in bytes.chunks(shape.named_bytes()) {
+            let (later, entries) = page.split_first_chunk()?;
+            let sequence = first.checked_add(u64::from(u32::from_le_bytes(*later)))?;
+            let entries = <[RawEntry]>::ref_from_bytes(entries).ok()?;
+            let ascending = self.sequences.last().is_none_or(|last| *last < sequence);
+            if !ascending || entries.len() != shape.slots as usize || sequence >= SEQUENCE_END {
+                return None;
+            }
+            self.sequences.push(sequence);
+            self.entries.extend(entries.iter().copied().map(Entry::from_raw));
+        }
+        Some(())
+    }
+
+    /// The payload of a summary page of segment `block`.
+    pub(crate) fn encode(&self, shape: &Shape, block: u32) -> Vec<u8> {
+        let raw = RawSummary {
+            magic: SUMMARY_MAGIC.into(),
+            block: block.into(),
+            erases: self.erases.into(),
+            opened: self.opened.into(),
+            pages: u32::try_from(self.sequences.len()).unwrap_or(u32::MAX).into(),
+            class: self.class,
+            reserved: [0; 3],
+            first: self.first().into(),
+        };
+        let mut payload = Vec::with_capacity(shape.payload());
+        payload.extend_from_slice(raw.as_bytes());
+        self.put_pages(shape, &mut payload);
+        payload.resize(shape.payload(), 0);
+        payload
+    }
+
+    /// Reads a proved summary that lies in page `index` of segment `block`; `None` if it makes no sense there.
+    pub(crate) fn decode(shape: &Shape, block: u32, index: u32, payload: &[u8]) -> Option<Contents> {
+        let (raw, pages) = RawSummary::ref_from_prefix(payload).ok()?;
+        let count = raw.pages.get();
+        if raw.magic.get() != SUMMARY_MAGIC || raw.block.get() != block || count > index {
+            return None;
+        }
+        let mut contents = Contents {
+            class: raw.class,
+            erases: raw.erases.get(),
+            opened: raw.opened.get(),
+            ..Contents::default()
+        };
+        let bytes = pages.get(..(count as usize).checked_mul(shape.named_bytes())?)?;
+        contents.take_pages(shape, raw.first.get(), bytes)?;
+        Some(contents)
+    }
+}

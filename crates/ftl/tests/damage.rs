@@ -1,0 +1,255 @@
+//! Damaged and hostile chips: no panic, no hang, and memory in proportion to the chip. Pages are changed at random and,
+//! so that the damage gets past the door, sealed again: the checksums here follow the specification, not the code.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
+
+mod common;
+
+use std::cell::Cell;
+
+use common::{CASES, Case, Step, policies, start};
+use pumice_ftl::{Ftl, OpenOptions};
+use pumice_media::{
+    BlockDevice, BlockId, Geometry, Lba, Nand, NandError, NandStats, PageId, ReadOutcome, SimChip, Timing,
+};
+
+/// Chips with damage for each layout; `PUMICE_FUZZ_CASES` asks for more.
+fn cases() -> u64 {
+    std::env::var("PUMICE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(120)
+}
+
+/// A chip that ends the run once a call has made it do more than any call should.
+struct Bounded {
+    chip: SimChip,
+    left: Cell<u64>,
+}
+
+impl Bounded {
+    fn new(chip: SimChip) -> Bounded {
+        let left = Cell::new(chip.geometry().pages() * 300);
+        Bounded { chip, left }
+    }
+
+    fn spend(&self) {
+        self.left.set(self.left.get().checked_sub(1).unwrap_or_else(|| panic!("no end of operations")));
+    }
+}
+
+impl Nand for Bounded {
+    fn geometry(&self) -> Geometry {
+        self.chip.geometry()
+    }
+    fn timing(&self) -> Timing {
+        self.chip.timing()
+    }
+    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+        self.spend();
+        self.chip.read(page, data, spare)
+    }
+    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+        self.spend();
+        self.chip.read_spare(page, spare)
+    }
+    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+        self.spend();
+        self.chip.program(page, data, spare)
+    }
+    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
+        self.spend();
+        self.chip.erase(block)
+    }
+    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
+        self.chip.is_bad(block)
+    }
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
+        self.chip.mark_bad(block)
+    }
+    fn stats(&self) -> NandStats {
+        self.chip.stats()
+    }
+    fn flush(&mut self) -> Result<(), NandError> {
+        self.chip.flush()
+    }
+}
+
+/// A chip in use, closed or not.
+fn populated(case: Case, seed: u64) -> SimChip {
+    let mut disk = start(case.chip(600, &policies("cost-benefit", "sepbit", "none")));
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let blocks = disk.blocks();
+    for _ in 0..400 {
+        match Step::random(&mut rng, blocks) {
+            Step::Write { first, count } => {
+                let bytes = vec![rng.u8(..); usize::try_from(count).unwrap() * case.block_bytes as usize];
+                disk.write(Lba(first), &bytes).unwrap();
+            }
+            Step::Trim { first, count } => disk.discard(Lba(first), count.min(blocks - first)).unwrap(),
+            _ => disk.flush().unwrap(),
+        }
+    }
+    if seed.is_multiple_of(2) { disk.close().unwrap() } else { disk.chip().clone() }
+}
+
+/// The log page of a chip: as many chip pages as a logical block needs.
+struct LogPage {
+    data: Vec<u8>,
+    spare: Vec<u8>,
+}
+
+/// Copies a chip, with `damage` done to its log pages.
+fn copy(case: Case, chip: &mut SimChip, mut damage: impl FnMut(u32, u32, &mut LogPage)) -> SimChip {
+    let geometry = chip.geometry();
+    let gang = case.block_bytes.div_ceil(geometry.page_bytes);
+    let mut copied = SimChip::new(&case.spec());
+    for block in 0..geometry.blocks {
+        // Anchors are pages of their own size.
+        let gang = if block < 4 { 512_u32.div_ceil(geometry.page_bytes) } else { gang };
+        for index in 0..geometry.pages_per_block / gang {
+            let mut page = LogPage { data: Vec::new(), spare: Vec::new() };
+            for part in 0..gang {
+                let (mut data, mut spare) =
+                    (vec![0; geometry.page_bytes as usize], vec![0; geometry.free_spare_bytes as usize]);
+                let _ = chip.read(geometry.page(BlockId(block), index * gang + part), &mut data, &mut spare);
+                page.data.append(&mut data);
+                page.spare.append(&mut spare);
+            }
+            if page.data.iter().chain(&page.spare).all(|byte| *byte == 0xff) {
+                continue;
+            }
+            damage(block, index, &mut page);
+            let parts = page.data.chunks(geometry.page_bytes as usize);
+            for (part, (data, spare)) in
+                (0..).zip(parts.zip(page.spare.chunks(geometry.free_spare_bytes as usize)))
+            {
+                let _ = copied.program(geometry.page(BlockId(block), index * gang + part), data, spare);
+            }
+        }
+    }
+    copied
+}
+
+/// The checksum of docs/ftl-spec.md.
+fn sum(page: &LogPage, block: u32, index: u32, tail: &[u8]) -> [u8; 4] {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&page.data);
+    hasher.update(&block.to_le_bytes());
+    hasher.update(&index.to_le_bytes());
+    hasher.update(tail);
+    hasher.finalize().to_le_bytes()
+}
+
+/// Which kind a page proves to be, and whether its tag is full.
+fn kind(page: &LogPage, block: u32, index: u32, tag_bytes: usize) -> Option<(u8, bool)> {
+    if tag_bytes <= page.spare.len() && block >= 4 {
+        let mut tag = page.spare[..tag_bytes].to_vec();
+        let stored: Vec<u8> = tag.splice(8..12, [0; 4]).collect();
+        return (sum(page, block, index, &tag)[..] == stored).then_some((tag[0], true));
+    }
+    (1..=5).find(|kind| sum(page, block, index, &[*kind])[..] == page.spare[..4]).map(|kind| (kind, false))
+}
+
+fn reseal(page: &mut LogPage, block: u32, index: u32, tag_bytes: usize, kind: u8, full: bool) {
+    if full {
+        page.spare[8..12].fill(0);
+        let sum = sum(page, block, index, &page.spare[..tag_bytes]);
+        page.spare[8..12].copy_from_slice(&sum);
+    } else {
+        let sum = sum(page, block, index, &[kind]);
+        page.spare[..4].copy_from_slice(&sum);
+    }
+}
+
+/// Changes a few fields: most often to something that fields hold.
+fn scramble(rng: &mut fastrand::Rng, bytes: &mut [u8]) {
+    let near = rng.bool();
+    for _ in 0..rng.usize(1..4) {
+        let end = if near { bytes.len().min(256) } else { bytes.len() };
+        let at = rng.usize(..end / 4) * 4;
+        let value = match rng.u32(..6) {
+            0 => 0,
+            1 => u32::MAX,
+            2 => u32::MAX - 1,
+            3 => rng.u32(..64),
+            4 => rng.u32(..5000),
+            _ => rng.u32(..),
+        };
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+}
+
+/// Whatever the chip holds: every call ends, with or without an error.
+fn work(chip: &SimChip, seed: u64) {
+    for (read_only, rebuild) in [(true, false), (true, true), (false, false), (false, true)] {
+        let chip = Bounded::new(chip.clone());
+        let Ok(mut disk) = Ftl::open(chip, OpenOptions { read_only, rebuild }) else { continue };
+        let bytes = disk.block_bytes() as usize;
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for lba in 0..disk.blocks() {
+            let _ = disk.read(Lba(lba), &mut vec![0; bytes]);
+        }
+        for _ in 0..300 {
+            disk.chip().left.set(disk.chip().chip.geometry().pages() * 300);
+            let lba = rng.u64(..disk.blocks());
+            let _ = match rng.u32(..10) {
+                0 => disk.flush(),
+                1 => disk.discard(Lba(lba), rng.u64(1..9).min(disk.blocks() - lba)),
+                _ => disk.write(Lba(lba), &vec![7; bytes]),
+            };
+        }
+        let _ = disk.close();
+    }
+}
+
+/// Pages with noise, and pages sealed over changed fields.
+#[test]
+fn damage_ends_in_errors_at_worst() {
+    for (number, case) in (0..).zip(CASES) {
+        let geometry = case.spec().geometry();
+        let gang = case.block_bytes.div_ceil(geometry.page_bytes);
+        let slots = gang * geometry.page_bytes / case.block_bytes;
+        let tag_bytes = 20 + 8 * slots as usize;
+        let mut met = [0_u32; 6];
+        for seed in 0..cases() {
+            let mut chip = populated(case, number * 1000 + seed % 4);
+            let mut rng = fastrand::Rng::with_seed(number << 32 | seed);
+            let wanted = rng.u8(1..=5);
+            let every = if matches!(wanted, 1 | 2) { 40 } else { 2 };
+            let damaged = copy(case, &mut chip, |block, index, page| {
+                let found = kind(page, block, index, tag_bytes);
+                if rng.u32(..400) == 0 {
+                    rng.fill(&mut page.data);
+                    return;
+                }
+                let Some((kind, full)) = found.filter(|(kind, _)| *kind == wanted) else { return };
+                if rng.u32(..every) != 0 {
+                    return;
+                }
+                met[usize::from(kind)] += 1;
+                if full && rng.bool() {
+                    scramble(&mut rng, &mut page.spare[..tag_bytes]);
+                } else {
+                    scramble(&mut rng, &mut page.data);
+                }
+                reseal(page, block, index, tag_bytes, kind, full);
+            });
+            work(&damaged, seed);
+        }
+        assert!(met[1] > 0 && met[3] > 0 && met[4] > 0 && met[5] > 0, "{}: {met:?}", case.name);
+    }
+}
+
+/// A faithful copy is the same disk: the damage is done by the damage, not by the copying.
+#[test]
+fn a_copy_without_damage_is_the_same() {
+    for case in CASES {
+        let mut chip = populated(case, 1);
+        let mut copied = start(copy(case, &mut chip, |_, _, _| {}));
+        let mut disk = start(chip);
+        let bytes = case.block_bytes as usize;
+        for lba in 0..disk.blocks() {
+            let (mut want, mut found) = (vec![0; bytes], vec![1; bytes]);
+            disk.read(Lba(lba), &mut want).unwrap();
+            copied.read(Lba(lba), &mut found).unwrap();
+            assert!(want == found, "{}: block {lba}", case.name);
+        }
+    }
+}

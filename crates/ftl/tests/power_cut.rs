@@ -1,0 +1,204 @@
+//! Power cuts at every operation of the chip, in every mode of the simulator: what was flushed is there, and each block
+//! holds its old or its new bytes. One run crashes in clones (`probe`), and of some of them the start is cut again.
+//!
+//! A case is named `layout:seed:n:mode`, with a second cut `layout:seed:n:mode:m:mode`. `PUMICE_CUTS=all` cuts every
+//! operation of the runs and of the starts after them; otherwise they are sampled.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
+#![allow(clippy::print_stderr, reason = "what a run covered")]
+
+mod common;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use common::probe::{Hook, Probe};
+use common::{Case, Model, Step, policies, start};
+use pumice_ftl::{Ftl, OpenOptions};
+use pumice_media::{BlockDevice, CutMode, Lba, Rate, SimChip};
+
+const MODES: [(char, CutMode); 5] = [
+    ('n', CutMode::Nothing),
+    ('c', CutMode::Complete),
+    ('t', CutMode::Torn { seed: 1 }),
+    ('g', CutMode::Garbage { seed: 2 }),
+    ('h', CutMode::Half { seed: 3 }),
+];
+
+/// Steps of a run, and about how many of its operations are cut unless all are.
+const STEPS: u32 = 400;
+const BUDGET: u64 = 80;
+/// Of so many cuts one has its start cut again.
+const AGAIN_EVERY: u64 = 41;
+
+fn all() -> bool {
+    std::env::var("PUMICE_CUTS").is_ok_and(|cuts| cuts == "all")
+}
+
+fn letter(mode: CutMode) -> char {
+    MODES.iter().find(|(_, known)| *known == mode).map_or('?', |(letter, _)| *letter)
+}
+
+/// Judges the crashed clones of a run by the model as it stands.
+struct Watch {
+    id: String,
+    model: Rc<RefCell<Model>>,
+    stride: u64,
+    again_every: u64,
+    cuts: u64,
+    operations: u64,
+}
+
+impl Hook for Watch {
+    fn modes(&mut self, n: u64) -> Vec<CutMode> {
+        self.operations = n;
+        let is_chosen = all() || n < 12 || n.is_multiple_of(self.stride);
+        MODES.iter().filter(|_| is_chosen).map(|(_, mode)| *mode).collect()
+    }
+
+    fn crashed(&mut self, n: u64, mode: CutMode, chip: SimChip) {
+        let id = format!("{}:{n}:{}", self.id, letter(mode));
+        self.cuts += 1;
+        if self.again_every > 0 && (all() || self.cuts.is_multiple_of(self.again_every)) {
+            self.cuts += cut_start(&id, &self.model, chip.clone());
+        }
+        judge(&id, &self.model.borrow(), chip);
+    }
+}
+
+/// Cuts the start after a cut.
+fn cut_start(id: &str, model: &Rc<RefCell<Model>>, chip: SimChip) -> u64 {
+    let (id, model) = (id.to_owned(), Rc::clone(model));
+    let watch = Watch { id: id.clone(), model, stride: 3, again_every: 0, cuts: 0, operations: 0 };
+    let watch = Rc::new(RefCell::new(watch));
+    let hook: Rc<RefCell<dyn Hook>> = watch.clone();
+    let opened = Ftl::open(Probe::new(chip, hook), OpenOptions::default());
+    opened.unwrap_or_else(|error| panic!("{id}: {error}"));
+    let watch = watch.borrow();
+    watch.cuts
+}
+
+/// Starts the server on a crashed chip, compares, works on, closes, and compares again.
+fn judge(id: &str, model: &Model, chip: SimChip) {
+    let mut model = model.clone();
+    let read_only = OpenOptions { read_only: true, ..OpenOptions::default() };
+    let mut disk =
+        Ftl::open(chip.clone(), read_only).unwrap_or_else(|error| panic!("{id}, read-only: {error}"));
+    model.clone().adopt(&mut disk).unwrap_or_else(|what| panic!("{id}, read-only: {what}"));
+    let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap_or_else(|error| panic!("{id}: {error}"));
+    model.adopt(&mut disk).unwrap_or_else(|what| panic!("{id}: {what}"));
+    for lba in (0..model.blocks()).step_by(7) {
+        let bytes = model.write(lba);
+        disk.write(Lba(lba), &bytes).unwrap_or_else(|error| panic!("{id}, written on: {error}"));
+    }
+    let chip = disk.close().unwrap_or_else(|error| panic!("{id}, closed: {error}"));
+    model.flush();
+    let mut disk = start(chip);
+    model.compare(&mut disk).unwrap_or_else(|what| panic!("{id}, closed and started: {what}"));
+    assert_eq!(disk.close().unwrap().lifetime_stats().violations, 0, "{id}");
+}
+
+/// Plays random steps with a chip that crashes all the time; with `fails`, programs and erases fail now and then, too.
+fn cut_everywhere(name: &str, placement: &str, wear: &str, fails: bool, seed: u64) {
+    let case = Case::named(name);
+    let mut chip = case.chip(if fails { 350 } else { 650 }, &policies("cost-benefit", placement, wear));
+    if fails {
+        let rate = |per_mille: u32| Some(Rate { per_billion: per_mille * 1_000_000, seed });
+        (chip.faults_mut().program_fail_rate, chip.faults_mut().erase_fail_rate) = (rate(2), rate(10));
+    }
+    let disk = start(chip.clone());
+    let model = Rc::new(RefCell::new(Model::new(disk.blocks(), disk.block_bytes())));
+    drop(disk);
+    let stride = (uncut(chip.clone(), seed) / BUDGET).max(1);
+    let watch = Watch {
+        id: format!("{name}:{seed}"),
+        model: Rc::clone(&model),
+        stride,
+        again_every: AGAIN_EVERY,
+        cuts: 0,
+        operations: 0,
+    };
+    let watch = Rc::new(RefCell::new(watch));
+    let hook: Rc<RefCell<dyn Hook>> = watch.clone();
+    play(Probe::new(chip, hook), &model, seed);
+    let watch = watch.borrow();
+    eprintln!("{name}:{seed}: {} operations, {} cuts", watch.operations, watch.cuts);
+}
+
+/// Operations of a run without cuts.
+fn uncut(chip: SimChip, seed: u64) -> u64 {
+    struct Count(u64);
+    impl Hook for Count {
+        fn modes(&mut self, n: u64) -> Vec<CutMode> {
+            self.0 = n;
+            Vec::new()
+        }
+        fn crashed(&mut self, _: u64, _: CutMode, _: SimChip) {}
+    }
+    let disk = start(chip.clone());
+    let model = Rc::new(RefCell::new(Model::new(disk.blocks(), disk.block_bytes())));
+    let count = Rc::new(RefCell::new(Count(0)));
+    let hook: Rc<RefCell<dyn Hook>> = count.clone();
+    play(Probe::new(chip, hook), &model, seed);
+    let count = count.borrow();
+    count.0
+}
+
+/// The steps of a run: the disk filled once, then random ones. The model is told before each operation begins, and of
+/// a flush when it has returned.
+fn play(chip: Probe, model: &Rc<RefCell<Model>>, seed: u64) {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut disk = start(chip);
+    let blocks = model.borrow().blocks();
+    let fill = (0..blocks).step_by(4).map(|first| Step::Write { first, count: 4 });
+    let random = std::iter::repeat_with(|| Step::random(&mut rng, blocks)).take(STEPS as usize);
+    for step in fill.chain([Step::Flush]).chain(random) {
+        match step {
+            Step::Write { first, count } => {
+                for lba in first..(first + count).min(blocks) {
+                    let bytes = model.borrow_mut().write(lba);
+                    disk.write(Lba(lba), &bytes).unwrap();
+                }
+            }
+            Step::Trim { first, count } => {
+                let count = count.min(blocks - first);
+                (first..first + count).for_each(|lba| model.borrow_mut().trim(lba));
+                disk.discard(Lba(first), count).unwrap();
+            }
+            Step::Flush => {
+                disk.flush().unwrap();
+                model.borrow_mut().flush();
+            }
+            Step::Close | Step::Die => {
+                let is_close = matches!(step, Step::Close);
+                disk = if is_close { start(disk.close().unwrap()) } else { disk };
+                if is_close {
+                    model.borrow_mut().flush();
+                }
+            }
+        }
+    }
+}
+
+macro_rules! cuts {
+    ($($test:ident: $layout:literal, $placement:literal, $wear:literal, $fails:literal;)*) => {
+        $(#[test]
+        fn $test() {
+            for seed in 0..if all() { 4 } else { 1 } {
+                cut_everywhere($layout, $placement, $wear, $fails, seed);
+            }
+        })*
+    };
+}
+
+cuts! {
+    ganged_pages: "gang", "sepbit", "even", false;
+    small_pages: "small", "m1", "none", false;
+    tags: "tags", "m6", "dual-pool", false;
+    tags_and_summaries: "summary", "sepbit", "even", false;
+    few_spare_bytes: "few", "sepbit", "end-of-life", false;
+    spi: "spi", "m4", "least-worn", false;
+    two_blocks_in_a_page: "slots", "sepbit", "even", false;
+    four_blocks_without_tags: "packed", "sepbit", "even", false;
+    failing_tags: "tags", "sepbit", "even", true;
+    failing_short_tags: "few", "m4", "none", true;
+}

@@ -1,0 +1,51 @@
+//! What can go wrong in the laboratory.
+
+use std::{io, path::PathBuf};
+
+use pumice_cleaning::SimError;
+
+use crate::{policy::UnknownRule, trace::TraceError, workload::PatternError};
+
+/// Why a run was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// A trace cannot be read.
+    #[error("{}: {error}", path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: TraceError,
+    },
+    /// A trace cannot be played on this store.
+    #[error("{}: {why}", path.display())]
+    Unplayable {
+        /// The file.
+        path: PathBuf,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// The simulator refuses.
+    #[error(transparent)]
+    Sim(#[from] SimError),
+    /// No rule has this name.
+    #[error(transparent)]
+    Rule(#[from] UnknownRule),
+    /// No workload has this name.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// The parameters contradict each other.
+    #[error("{0}")]
+    Setup(String),
+    /// A picture cannot be drawn.
+    #[error("cannot draw a picture: {0}")]
+    Picture(String),
+    /// A file of records or a report cannot be written or read.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}

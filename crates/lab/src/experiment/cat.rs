@@ -1,0 +1,151 @@
+//! The CAT paper's experiments (Chiang and Chang, J. Systems and Software 48, 1999).
+//!
+//! The HP traces of its figures 15 to 17 are not public; 90/10 stands in for them.
+
+use super::{
+    Experiment, Known, Look, Metric, Options, Point,
+    scheme::{BUILT, NINE, Scheme, cross, named},
+};
+use crate::{
+    LabError,
+    run::{Access, Room, Setup},
+    workload::Pattern,
+};
+
+/// Table 4.
+pub(super) const TABLE4: Experiment = Experiment {
+    name: "cat-table4",
+    about: "CAT paper, table 4: three cleaning policies and three access patterns",
+    x: "access",
+    look: Look::Bars,
+    metrics: &[Metric::Erasures, Metric::Copied, Metric::WearDeviation, Metric::Throughput],
+    points: table4,
+    known: table4_known,
+};
+
+/// Figure 12.
+pub(super) const FIG12: Experiment = Experiment {
+    name: "cat-fig12",
+    about: "CAT paper, figure 12: varying localities of reference",
+    x: "locality",
+    look: Look::Lines,
+    metrics: &[Metric::Erasures, Metric::Copied, Metric::Throughput, Metric::WearDeviation],
+    points: |options| cross(options, &BUILT, &localities(), locality),
+    known: Vec::new,
+};
+
+/// Figure 13.
+pub(super) const FIG13: Experiment = Experiment {
+    name: "cat-fig13",
+    about: "CAT paper, figure 13: varying utilization, at 90/10",
+    x: "utilization (%)",
+    look: Look::Lines,
+    metrics: &[Metric::Erasures, Metric::Copied],
+    points: |options| cross(options, &BUILT, &named(&UTILIZATIONS), |scheme, x| utilization(scheme, x, 4096)),
+    known: Vec::new,
+};
+
+/// Figure 15.
+pub(super) const FIG15: Experiment = Experiment {
+    name: "cat-fig15",
+    about: "CAT paper, figure 15: varying utilization, blocks of 1 KiB; 90/10 in place of the HP traces",
+    x: "utilization (%)",
+    look: Look::Lines,
+    metrics: &[Metric::Erasures, Metric::Copied],
+    points: |options| cross(options, &NINE, &named(&UTILIZATIONS), |scheme, x| utilization(scheme, x, 1024)),
+    known: Vec::new,
+};
+
+/// Figure 16.
+pub(super) const FIG16: Experiment = Experiment {
+    name: "cat-fig16",
+    about: "CAT paper, figure 16: varying flash size, 85 % full, blocks of 1 KiB; 90/10 in place of the HP traces",
+    x: "flash (MiB)",
+    look: Look::Lines,
+    metrics: &[Metric::Erasures, Metric::Copied],
+    points: |options| cross(options, &NINE, &named(&[16_u64, 24, 32, 40, 48, 64]), flash),
+    known: Vec::new,
+};
+
+/// Figure 17.
+pub(super) const FIG17: Experiment = Experiment {
+    name: "cat-fig17",
+    about: "CAT paper, figure 17: varying segment size, 40 MiB, 85 % full, blocks of 1 KiB; 90/10 likewise",
+    x: "segment (KiB)",
+    look: Look::Lines,
+    metrics: &[Metric::Erasures, Metric::Copied],
+    points: |options| cross(options, &NINE, &named(&[32_u64, 64, 128, 256]), segment),
+    known: Vec::new,
+};
+
+/// Figure 18.
+pub(super) const FIG18: Experiment = Experiment {
+    name: "cat-fig18",
+    about: "CAT paper, figure 18: varying localities, three selectors by three ways to redistribute",
+    x: "locality",
+    look: Look::Lines,
+    metrics: &[Metric::Erasures, Metric::Copied],
+    points: |options| cross(options, &NINE, &localities(), locality),
+    known: Vec::new,
+};
+
+/// Percent full.
+const UTILIZATIONS: [u32; 7] = [60, 65, 70, 75, 80, 85, 90];
+
+/// x of x/y, in percent.
+const LOCALITIES: [u32; 6] = [50, 60, 70, 80, 90, 95];
+
+fn table4(options: &Options) -> Result<Vec<Point>, LabError> {
+    let patterns = ["sequential", "random", "locality:90/10"];
+    cross(options, &BUILT, &named(&patterns), |scheme, name| scheme.setup(Access::Pattern(name.parse()?)))
+}
+
+/// What the paper measured on a Pentium.
+fn table4_known() -> Vec<Known> {
+    let rows = [
+        ("paper: greedy", [(1567.0, 0.0, 2.63), (7103.0, 171_624.0, 4.03), (8827.0, 225_068.0, 11.85)]),
+        ("paper: cost-benefit", [(1568.0, 0.0, 2.64), (7265.0, 176_634.0, 3.51), (5733.0, 129_142.0, 9.2)]),
+        ("paper: CAT", [(1568.0, 0.0, 2.64), (7241.0, 175_891.0, 2.96), (4138.0, 79_705.0, 5.97)]),
+    ];
+    let mut known = Vec::new();
+    for (series, cells) in rows {
+        for (x, (erasures, copied, deviation)) in
+            ["sequential", "random", "locality:90/10"].into_iter().zip(cells)
+        {
+            let figure = |metric, value| Known { series, x, metric, value };
+            known.push(figure(Metric::Erasures, erasures));
+            known.push(figure(Metric::Copied, copied));
+            known.push(figure(Metric::WearDeviation, deviation));
+        }
+    }
+    known
+}
+
+fn localities() -> Vec<(String, u32)> {
+    LOCALITIES.map(|x| (format!("{x}/{}", 100 - x), x)).to_vec()
+}
+
+fn locality(scheme: &Scheme, percent: u32) -> Result<Setup, LabError> {
+    let pattern: Pattern = format!("locality:{percent}/{}", 100 - percent).parse()?;
+    scheme.setup(Access::Pattern(pattern))
+}
+
+/// 90/10 in blocks of `block` bytes, on a store that is `percent` full.
+fn utilization(scheme: &Scheme, percent: u32, block: u64) -> Result<Setup, LabError> {
+    let mut setup = locality(scheme, 90)?;
+    setup.store.room = Room::Fill(f64::from(percent) / 100.0);
+    setup.store.block = block;
+    Ok(setup)
+}
+
+fn flash(scheme: &Scheme, mib: u64) -> Result<Setup, LabError> {
+    let mut setup = utilization(scheme, 85, 1024)?;
+    setup.store.flash = Some(mib << 20);
+    Ok(setup)
+}
+
+fn segment(scheme: &Scheme, kib: u64) -> Result<Setup, LabError> {
+    let mut setup = flash(scheme, 40)?;
+    setup.store.segment = kib << 10;
+    Ok(setup)
+}

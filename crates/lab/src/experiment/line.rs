@@ -1,0 +1,82 @@
+//! A record with its place, as one line of a file.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::Record;
+
+/// What every line of records says it is.
+const SCHEMA: &str = "pumice.lab";
+
+/// The version of the lines that are written, and the only one that is read.
+const VERSION: u32 = 1;
+
+/// One run of an experiment and what came out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    schema: String,
+    version: u32,
+    /// The experiment's name.
+    pub experiment: String,
+    /// The curve.
+    pub series: String,
+    /// The place on the horizontal axis.
+    pub x: String,
+    /// What came out.
+    #[serde(flatten)]
+    pub record: Record,
+}
+
+impl Line {
+    /// A line for `record`.
+    pub fn new(experiment: &str, series: &str, x: &str, record: Record) -> Line {
+        Line {
+            schema: SCHEMA.to_owned(),
+            version: VERSION,
+            experiment: experiment.to_owned(),
+            series: series.to_owned(),
+            x: x.to_owned(),
+            record,
+        }
+    }
+
+    /// As JSON, without the line's end.
+    pub fn json(&self) -> io::Result<String> {
+        Ok(serde_json::to_string(self)?)
+    }
+
+    /// Reads one back.
+    pub fn parse(text: &str) -> io::Result<Line> {
+        let line: Line = serde_json::from_str(text)?;
+        if line.schema == SCHEMA && line.version == VERSION {
+            return Ok(line);
+        }
+        let (schema, version) = (&line.schema, line.version);
+        Err(io::Error::other(format!("{schema} version {version}, want {SCHEMA} version {VERSION}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::LifetimeRecord;
+
+    #[test]
+    fn lines_come_back() {
+        let lifetime =
+            LifetimeRecord { endurance: 9, first_death_bytes: Some(1 << 40), ..Default::default() };
+        for lifetime in [None, Some(lifetime)] {
+            let record = Record { waf: 1.25, victim_utilization: vec![1, 2], lifetime, ..Record::default() };
+            let line = Line::new("cat-fig12", "a", "90/10", record);
+            assert_eq!(Line::parse(&line.json().unwrap()).unwrap(), line);
+        }
+    }
+
+    #[test]
+    fn other_versions_are_refused() {
+        let text = Line::new("a", "b", "c", Record::default()).json().unwrap();
+        let error = Line::parse(&text.replace("\"version\":1", "\"version\":2")).unwrap_err();
+        assert_eq!(error.to_string(), "pumice.lab version 2, want pumice.lab version 1");
+    }
+}

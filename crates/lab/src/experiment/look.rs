@@ -1,0 +1,10 @@
+//! How an experiment is drawn.
+
+/// A kind of picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Curves: the horizontal axis has an order.
+    Lines,
+    /// Groups of bars: it has none.
+    Bars,
+}

@@ -1,0 +1,74 @@
+//! What is looked at in a record.
+
+use crate::run::Record;
+
+/// A figure of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Metric {
+    /// Segments erased.
+    Erasures,
+    /// Blocks copied.
+    Copied,
+    /// Write amplification.
+    Waf,
+    /// Bytes a second that users could write if the chip did nothing else than it had to.
+    Throughput,
+    /// Standard deviation of the erases of segments.
+    WearDeviation,
+    /// Most erases over mean erases.
+    WearPeak,
+    /// GiB written until the first segment died.
+    FirstDeath,
+    /// GiB written until 1 % were dead.
+    OnePercent,
+    /// GiB written until there was no room.
+    Exhausted,
+}
+
+impl Metric {
+    /// As the head of a column.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Erasures => "erasures",
+            Self::Copied => "blocks copied",
+            Self::Waf => "write amplification",
+            Self::Throughput => "throughput (KiB/s)",
+            Self::WearDeviation => "standard deviation of wear",
+            Self::WearPeak => "most over mean wear",
+            Self::FirstDeath => "GiB until the first death",
+            Self::OnePercent => "GiB until 1 % are dead",
+            Self::Exhausted => "GiB until there is no room",
+        }
+    }
+
+    /// Digits after the point that are worth showing.
+    pub fn digits(self) -> usize {
+        match self {
+            Self::Erasures | Self::Copied | Self::Throughput => 0,
+            Self::Waf | Self::WearPeak => 3,
+            Self::WearDeviation | Self::FirstDeath | Self::OnePercent | Self::Exhausted => 2,
+        }
+    }
+
+    /// The figure; `None` if the record has none.
+    #[expect(clippy::cast_precision_loss, reason = "for the eye")]
+    pub fn of(self, record: &Record) -> Option<f64> {
+        let gib = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64 / f64::from(1 << 30));
+        let lifetime = record.lifetime.as_ref();
+        match self {
+            Self::Erasures => Some(record.erasures as f64),
+            Self::Copied => Some(record.blocks_copied as f64),
+            Self::Waf => Some(record.waf),
+            Self::Throughput => {
+                let time = &record.time;
+                let seconds = (time.read_ns + time.program_ns + time.erase_ns) as f64 / 1e9;
+                Some((record.user_writes * record.block_bytes) as f64 / 1024.0 / seconds.max(1e-9))
+            }
+            Self::WearDeviation => Some(record.wear_stddev),
+            Self::WearPeak => Some(f64::from(record.wear_max) / record.wear_mean.max(1e-9)),
+            Self::FirstDeath => gib(lifetime?.first_death_bytes),
+            Self::OnePercent => gib(lifetime?.one_percent_bytes),
+            Self::Exhausted => gib(lifetime?.exhausted_bytes),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The experiments: the papers', and our own.
+
+mod cat;
+mod lifetime;
+mod line;
+mod look;
+mod metric;
+mod options;
+mod point;
+mod run;
+mod scheme;
+mod series;
+mod theory;
+mod traces;
+mod zipf;
+
+pub use line::Line;
+pub use look::Look;
+pub use metric::Metric;
+pub use options::Options;
+pub use point::Point;
+pub use run::run;
+pub use series::{Cell, Series, Summary};
+
+use crate::LabError;
+
+/// An experiment: many runs, and how to look at them.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// Its name on a command line.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub about: &'static str,
+    /// What varies along the horizontal axis.
+    pub x: &'static str,
+    /// How it is drawn.
+    pub look: Look,
+    /// What is looked at, the most telling first.
+    pub metrics: &'static [Metric],
+    /// All its runs.
+    pub points: fn(&Options) -> Result<Vec<Point>, LabError>,
+    /// What the runs are compared with: published or computed figures.
+    pub known: fn() -> Vec<Known>,
+}
+
+/// A figure that was not measured here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// Whose it is.
+    pub series: &'static str,
+    /// Where it stands on the horizontal axis.
+    pub x: &'static str,
+    /// What it is a figure of.
+    pub metric: Metric,
+    /// The figure.
+    pub value: f64,
+}
+
+impl Experiment {
+    /// All experiments.
+    pub const ALL: [Experiment; 11] = [
+        cat::TABLE4,
+        cat::FIG12,
+        cat::FIG13,
+        cat::FIG15,
+        cat::FIG16,
+        cat::FIG17,
+        cat::FIG18,
+        theory::THEORY,
+        zipf::ZIPF,
+        traces::TRACES,
+        lifetime::LIFETIME,
+    ];
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Result<&'static Experiment, LabError> {
+        const ALL: &[Experiment] = &Experiment::ALL;
+        ALL.iter().find(|experiment| experiment.name == name).ok_or_else(|| {
+            let known = Self::ALL.map(|experiment| experiment.name).join(", ");
+            LabError::Setup(format!("unknown experiment `{name}` (known: {known})"))
+        })
+    }
+}

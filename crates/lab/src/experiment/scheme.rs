@@ -1,0 +1,81 @@
+//! Rules on all three axes under one name.
+
+use pumice_media::ChipSpec;
+
+use super::{Options, Point};
+use crate::{
+    LabError,
+    policy::{PlacementRule, VictimRule, WearRule},
+    run::{Access, Setup},
+};
+
+/// A victim rule, a placement and a wear rule, and what a curve of them is called.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scheme {
+    pub(super) name: &'static str,
+    pub(super) victim: &'static str,
+    pub(super) placement: &'static str,
+    pub(super) wear: &'static str,
+}
+
+impl Scheme {
+    /// One without wear levelling.
+    pub(super) const fn new(name: &'static str, victim: &'static str, placement: &'static str) -> Self {
+        Self { name, victim, placement, wear: "none" }
+    }
+
+    /// The paper's chip under this scheme.
+    pub(super) fn setup(&self, access: Access) -> Result<Setup, LabError> {
+        let (victim, placement) = (VictimRule::named(self.victim)?, PlacementRule::named(self.placement)?);
+        let chip = ChipSpec::named("intel-s2plus-24m").map_err(|error| LabError::Setup(error.to_string()))?;
+        Ok(Setup::cat(access, victim, placement, WearRule::named(self.wear)?, chip))
+    }
+}
+
+/// The three that the paper built into its server (section 5), the default, and what would be possible.
+pub(super) const BUILT: [Scheme; 5] = [
+    Scheme::new("greedy", "greedy", "m1"),
+    Scheme::new("cost-benefit", "cost-benefit-written", "m4"),
+    Scheme::new("CAT", "cat", "m6"),
+    DEFAULT,
+    Scheme::new("oracle", "cost-benefit", "oracle"),
+];
+
+/// Ours, with wear levelling and a segment in reserve.
+pub(super) const DEFAULT: Scheme =
+    Scheme { name: "default", victim: "default", placement: "default", wear: "default" };
+
+/// Three selectors with three ways to redistribute (section 6.3).
+pub(super) const NINE: [Scheme; 9] = [
+    Scheme::new("greedy M1", "greedy", "m1"),
+    Scheme::new("greedy M4", "greedy", "m4"),
+    Scheme::new("greedy M6", "greedy", "m6"),
+    Scheme::new("cost-benefit M1", "cost-benefit-written", "m1"),
+    Scheme::new("cost-benefit M4", "cost-benefit-written", "m4"),
+    Scheme::new("cost-benefit M6", "cost-benefit-written", "m6"),
+    Scheme::new("CAT M1", "cat", "m1"),
+    Scheme::new("CAT M4", "cat", "m4"),
+    Scheme::new("CAT M6", "cat", "m6"),
+];
+
+/// Every scheme at every place: `set` turns the setup of a scheme into that of a place.
+pub(super) fn cross<X: Copy>(
+    options: &Options,
+    schemes: &[Scheme],
+    xs: &[(String, X)],
+    set: impl Fn(&Scheme, X) -> Result<Setup, LabError>,
+) -> Result<Vec<Point>, LabError> {
+    let mut points = Vec::new();
+    for scheme in schemes {
+        for (x, value) in xs {
+            let point = Point { series: scheme.name.to_owned(), x: x.clone(), setup: set(scheme, *value)? };
+            points.extend(point.seeded(options.seeds));
+        }
+    }
+    Ok(points)
+}
+
+/// Places that are their own names.
+pub(super) fn named<X: Copy + ToString>(xs: &[X]) -> Vec<(String, X)> {
+    xs.iter().map(|x| (x.to_string(), *x)).collect()
+}

@@ -1,0 +1,121 @@
+//! Seeds averaged, curves put together.
+
+use std::collections::BTreeMap;
+
+use super::{Experiment, Line, Metric};
+
+/// A mean over seeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// Mean.
+    pub mean: f64,
+    /// Least and most.
+    pub range: (f64, f64),
+    /// Runs; 0 for a figure not measured here.
+    pub runs: usize,
+}
+
+/// A curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// One cell for each place on the horizontal axis, where there is one.
+    pub cells: Vec<Option<Cell>>,
+}
+
+/// One metric of an experiment: a table, or a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The metric.
+    pub metric: Metric,
+    /// The places on the horizontal axis.
+    pub xs: Vec<String>,
+    /// The curves, in the order in which they were run, known ones last.
+    pub series: Vec<Series>,
+}
+
+impl Summary {
+    /// The lines of `experiment` by `metric`.
+    pub fn new(experiment: &Experiment, metric: Metric, lines: &[Line]) -> Summary {
+        let mut summary = Summary { metric, xs: Vec::new(), series: Vec::new() };
+        let mut values: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
+        for line in lines {
+            let at = summary.place(&line.series, &line.x);
+            values.entry(at).or_default().extend(metric.of(&line.record));
+        }
+        let mut cells: BTreeMap<(usize, usize), Cell> =
+            values.iter().filter_map(|(at, values)| Some((*at, Cell::over(values)?))).collect();
+        for known in (experiment.known)().into_iter().filter(|known| known.metric == metric) {
+            // Where nothing was run there is nothing to compare.
+            if summary.xs.iter().any(|x| x == known.x) {
+                let at = summary.place(known.series, known.x);
+                cells.insert(at, Cell { mean: known.value, range: (known.value, known.value), runs: 0 });
+            }
+        }
+        let xs = summary.xs.len();
+        for (number, series) in summary.series.iter_mut().enumerate() {
+            series.cells = (0..xs).map(|x| cells.get(&(number, x)).copied()).collect();
+        }
+        summary
+    }
+
+    /// The numbers of a curve and a place, which are added if they are new.
+    fn place(&mut self, series: &str, x: &str) -> (usize, usize) {
+        let known = self.series.iter().position(|known| known.name == series);
+        let series = known.unwrap_or_else(|| {
+            self.series.push(Series { name: series.to_owned(), cells: Vec::new() });
+            self.series.len() - 1
+        });
+        let known = self.xs.iter().position(|known| known == x);
+        let x = known.unwrap_or_else(|| {
+            self.xs.push(x.to_owned());
+            self.xs.len() - 1
+        });
+        (series, x)
+    }
+
+    /// True if anything is there to show.
+    pub fn is_measured(&self) -> bool {
+        self.series.iter().flat_map(|series| &series.cells).flatten().any(|cell| cell.runs > 0)
+    }
+
+    /// The places as numbers, if all are.
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        self.xs.iter().map(|x| x.parse().ok()).collect()
+    }
+}
+
+impl Cell {
+    #[expect(clippy::cast_precision_loss, reason = "seeds are few")]
+    fn over(values: &[f64]) -> Option<Cell> {
+        let least = values.iter().copied().reduce(f64::min)?;
+        let most = values.iter().copied().reduce(f64::max)?;
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        Some(Cell { mean, range: (least, most), runs: values.len() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Record;
+
+    #[test]
+    fn seeds_are_averaged_and_known_figures_stand_beside_them() {
+        let experiment = Experiment::named("cat-table4").unwrap();
+        let line = |series: &str, x: &str, erasures| {
+            Line::new("cat-table4", series, x, Record { erasures, ..Record::default() })
+        };
+        let lines = [line("a", "random", 10), line("b", "random", 30), line("a", "random", 20)];
+        let summary = Summary::new(experiment, Metric::Erasures, &lines);
+        assert_eq!(summary.xs, ["random"]);
+        let cell = |name: &str| {
+            let series = summary.series.iter().find(|series| series.name == name);
+            series.and_then(|series| series.cells[0]).unwrap()
+        };
+        assert_eq!(cell("a"), Cell { mean: 15.0, range: (10.0, 20.0), runs: 2 });
+        assert_eq!((cell("b").mean, cell("paper: greedy").mean), (30.0, 7103.0));
+        assert_eq!(summary.numbers(), None);
+    }
+}

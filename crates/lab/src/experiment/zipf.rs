@@ -1,0 +1,52 @@
+//! Zipf's law with and without churn: what a default is worth against the fixed schemes.
+
+use super::{
+    Experiment, Look, Metric, Options, Point,
+    scheme::{Scheme, cross, named},
+};
+use crate::{
+    LabError,
+    policy::PlacementRule,
+    run::{Access, Amount, Room, Setup},
+};
+
+/// 2048 segments of 256 pages, a = 1.1765; filled, 8 turnovers to warm up, 6 measured.
+pub(super) const ZIPF: Experiment = Experiment {
+    name: "zipf",
+    about: "Zipf 0.99 on 2048 segments of 256 pages, alpha 1.1765, with and without churn: all placements",
+    x: "workload",
+    look: Look::Bars,
+    metrics: &[Metric::Waf, Metric::WearDeviation],
+    points,
+    known: Vec::new,
+};
+
+const WORKLOADS: [&str; 5] =
+    ["zipf:0.99", "zipf:0.99+churn:5%", "zipf:0.99+churn:20%", "random", "locality:90/10"];
+
+fn points(options: &Options) -> Result<Vec<Point>, LabError> {
+    cross(options, &schemes(), &named(&WORKLOADS), setup)
+}
+
+/// Every placement with cost-benefit, greedy for a bound where all is alike, and the default.
+pub(super) fn schemes() -> Vec<Scheme> {
+    let fixed = PlacementRule::ALL.iter().filter(|rule| rule.name != "default");
+    let fixed = fixed.map(|rule| Scheme::new(rule.name, "cost-benefit", rule.name));
+    [Scheme::new("greedy m1", "greedy", "m1")]
+        .into_iter()
+        .chain(fixed)
+        .chain([super::scheme::DEFAULT])
+        .collect()
+}
+
+fn setup(scheme: &Scheme, workload: &str) -> Result<Setup, LabError> {
+    let mut setup = scheme.setup(Access::Pattern(workload.parse()?))?;
+    setup.store.flash = Some(2 << 30);
+    setup.store.segment = 1 << 20;
+    setup.store.header = 0;
+    setup.store.reserve = Some(1);
+    setup.store.room = Room::Alpha(1.1765);
+    setup.warm_up = Amount::Turnovers(8.0);
+    setup.write = Some(Amount::Turnovers(6.0));
+    Ok(setup)
+}

@@ -1,0 +1,107 @@
+//! The page.
+
+use std::fmt::Write;
+
+use crate::experiment::{Cell, Experiment, Line, Summary};
+
+/// The page's head; no script, no other file.
+const HEAD: &str = "<!DOCTYPE html>
+<html lang=\"en\">
+<head>
+<meta charset=\"utf-8\">
+<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">
+<title>Pumice: experiments</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff }
+h2 { margin-top: 3rem; border-bottom: 1px solid #ccc }
+nav li { list-style: none }
+svg { max-width: 100%; height: auto; display: block }
+table { border-collapse: collapse; margin: 1rem 0 2rem; font-size: 14px; display: block; overflow-x: auto }
+th, td { padding: 0.15rem 0.6rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
+th:first-child { text-align: left }
+td.known { color: #777; font-style: italic }
+code { background: #f2f2f2; padding: 0 0.3em }
+</style>
+</head>
+<body>
+<h1>Pumice: experiments</h1>
+";
+
+/// A page as it grows.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    contents: String,
+    body: String,
+}
+
+impl Page {
+    pub(super) fn is_empty(&self) -> bool {
+        self.body.is_empty()
+    }
+
+    /// The head of an experiment.
+    pub(super) fn experiment(&mut self, experiment: &Experiment, lines: &[Line]) {
+        let (name, about) = (experiment.name, escaped(experiment.about));
+        let seeds = lines.iter().map(|line| line.record.seed).max().unwrap_or(0);
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.contents, "<li><a href=\"#{name}\">{name}</a>: {about}</li>");
+        let _ = writeln!(
+            self.body,
+            "<h2 id=\"{name}\">{name}</h2>\n<p>{about}. {} runs, seeds 1 to {seeds}; figures are means, a pointer \
+             on one shows least and most. <code>pumice lab run {name}</code> makes them again.</p>",
+            lines.len()
+        );
+    }
+
+    /// A picture and its table.
+    pub(super) fn summary(&mut self, experiment: &Experiment, summary: &Summary, svg: &str) {
+        let heads: Vec<_> = summary.xs.iter().map(|x| format!("<th>{}</th>", escaped(x))).collect();
+        let _ = writeln!(
+            self.body,
+            "<h3>{}</h3>\n{svg}\n<table>\n<tr><th>{}</th>{}</tr>",
+            escaped(summary.metric.title()),
+            escaped(experiment.x),
+            heads.concat()
+        );
+        for series in &summary.series {
+            let cells: String = series.cells.iter().map(|cell| data(*cell, summary)).collect();
+            let _ = writeln!(self.body, "<tr><th>{}</th>{cells}</tr>", escaped(&series.name));
+        }
+        self.body.push_str("</table>\n");
+    }
+
+    pub(super) fn finish(self) -> String {
+        format!("{HEAD}<nav><ul>\n{}</ul></nav>\n{}</body>\n</html>\n", self.contents, self.body)
+    }
+}
+
+fn data(cell: Option<Cell>, summary: &Summary) -> String {
+    let Some(cell) = cell else { return "<td></td>".to_owned() };
+    let digits = summary.metric.digits();
+    let (mean, least, most) =
+        (figure(cell.mean, digits), figure(cell.range.0, digits), figure(cell.range.1, digits));
+    match cell.runs {
+        0 => format!("<td class=\"known\">{mean}</td>"),
+        runs => format!("<td title=\"{least} to {most}, {runs} runs\">{mean}</td>"),
+    }
+}
+
+/// A figure with `digits` after the point.
+pub(super) fn figure(value: f64, digits: usize) -> String {
+    format!("{value:.digits$}")
+}
+
+/// Text for HTML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_become_markup() {
+        assert_eq!(escaped("<a href=\"x\">&"), "&lt;a href=&quot;x&quot;&gt;&amp;");
+    }
+}

@@ -1,0 +1,35 @@
+//! What is written: a generated workload or a trace.
+
+use std::{fmt, path::PathBuf};
+
+use crate::{trace::Reading, workload::Pattern};
+
+/// Where the pages come from.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// Drawn from a seed.
+    Pattern(Pattern),
+    /// Read from a file.
+    Trace(TraceFile),
+}
+
+/// A trace to be played.
+#[derive(Clone, Debug)]
+pub struct TraceFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// In which format.
+    pub reading: Reading,
+    /// Pages are renumbered in the order in which they are first written; volumes are kept apart. Without it the
+    /// addresses are those of one volume.
+    pub compact: bool,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pattern(pattern) => pattern.fmt(f),
+            Self::Trace(trace) => write!(f, "trace:{}", trace.path.display()),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! One run of the simulator, and many: what is asked for, what came out.
+
+mod access;
+mod clock;
+mod csv;
+mod events;
+mod lifetime;
+mod plan;
+mod queue;
+mod record;
+mod setup;
+mod simulate;
+mod sweep;
+
+pub use access::{Access, TraceFile};
+pub use record::{LifetimeRecord, QueueRecord, Record, TimeSplit};
+pub use setup::{Amount, Room, Setup, Store};
+pub use simulate::simulate;
+pub use sweep::{Progress, sweep};

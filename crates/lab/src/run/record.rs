@@ -1,0 +1,199 @@
+//! What came out of a run.
+
+use pumice_cleaning::{Params, Stats, WearStats};
+use serde::{Deserialize, Serialize};
+
+use super::{Setup, clock::Costs};
+
+/// Bins of the histogram of victims.
+const BINS: u64 = 20;
+
+/// One run: what was asked for and what was counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The workload.
+    pub access: String,
+    /// The victim rule.
+    pub victim: String,
+    /// The placement.
+    pub placement: String,
+    /// The wear rule.
+    pub wear: String,
+    /// The seed.
+    pub seed: u64,
+    /// Bytes of all segments.
+    pub flash_bytes: u64,
+    /// Bytes of a segment.
+    pub segment_bytes: u64,
+    /// Bytes of a block.
+    pub block_bytes: u64,
+    /// Segments.
+    pub segments: u32,
+    /// Blocks of a segment that hold data.
+    pub segment_blocks: u32,
+    /// Blocks that the store offers.
+    pub logical_blocks: u32,
+    /// Physical over logical blocks.
+    pub alpha: f64,
+    /// Writes before counting, without the filling.
+    pub warm_up_writes: u64,
+    /// Blocks that users wrote.
+    pub user_writes: u64,
+    /// Blocks that users read.
+    pub user_reads: u64,
+    /// Blocks that users trimmed.
+    pub user_trims: u64,
+    /// Segments erased.
+    pub erasures: u64,
+    /// Blocks copied by the cleaner and for wear.
+    pub blocks_copied: u64,
+    /// Those of them that were copied for wear.
+    pub blocks_relocated: u64,
+    /// Blocks written for each that users wrote.
+    pub waf: f64,
+    /// Mean erases of a segment, since it was new.
+    pub wear_mean: f64,
+    /// Their standard deviation: the paper's degree of uneven wearing.
+    pub wear_stddev: f64,
+    /// The fewest.
+    pub wear_min: u32,
+    /// The most.
+    pub wear_max: u32,
+    /// Mean part of a victim that was live.
+    pub victim_utilization_mean: f64,
+    /// Victims by the part that was live: from 0 to below 5 %, and so on; wholly live ones count as the last.
+    pub victim_utilization: Vec<u64>,
+    /// Device time.
+    #[serde(flatten)]
+    pub time: TimeSplit,
+    /// How long it lived, if an endurance was given.
+    #[serde(flatten)]
+    pub lifetime: Option<LifetimeRecord>,
+    /// How long requests took, if a rate was given.
+    #[serde(flatten)]
+    pub queue: Option<QueueRecord>,
+}
+
+/// What a chip's time went into.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeSplit {
+    /// The chip.
+    pub chip: String,
+    /// Nanoseconds of reading, for users and cleaner.
+    pub read_ns: u64,
+    /// Nanoseconds of programming.
+    pub program_ns: u64,
+    /// Nanoseconds of erasing.
+    pub erase_ns: u64,
+}
+
+/// When segments died.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LifetimeRecord {
+    /// Erases that a segment withstood.
+    pub endurance: u32,
+    /// Segments that died.
+    pub dead_segments: u32,
+    /// Bytes that users had written when the first died.
+    pub first_death_bytes: Option<u64>,
+    /// - when 1 % were dead.
+    pub one_percent_bytes: Option<u64>,
+    /// - when there was no room any more.
+    pub exhausted_bytes: Option<u64>,
+}
+
+/// How long requests took from arrival to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueueRecord {
+    /// Arrivals a second.
+    pub rate_per_second: f64,
+    /// Mean.
+    pub response_mean_ns: u64,
+    /// Longest.
+    pub response_max_ns: u64,
+}
+
+/// What the simulator says at the end of a run.
+pub(super) struct Outcome<'a> {
+    pub(super) params: &'a Params,
+    pub(super) stats: &'a Stats,
+    pub(super) wear: WearStats,
+    pub(super) warm_up_writes: u64,
+    pub(super) user_reads: u64,
+    pub(super) costs: Costs,
+}
+
+impl Record {
+    pub(super) fn new(setup: &Setup, outcome: &Outcome<'_>) -> Record {
+        let Outcome { params, stats, wear, costs, .. } = outcome;
+        let (utilization, histogram) = victims(&stats.victims);
+        Record {
+            access: setup.access.to_string(),
+            victim: setup.victim.name.to_owned(),
+            placement: setup.placement.name.to_owned(),
+            wear: setup.wear.name.to_owned(),
+            seed: setup.seed,
+            flash_bytes: u64::from(params.segments) * setup.store.segment,
+            segment_bytes: setup.store.segment,
+            block_bytes: setup.store.block,
+            segments: params.segments,
+            segment_blocks: params.pages,
+            logical_blocks: params.logical,
+            alpha: params.alpha(),
+            warm_up_writes: outcome.warm_up_writes,
+            user_writes: stats.user_writes,
+            user_reads: outcome.user_reads,
+            user_trims: stats.trims,
+            erasures: stats.erasures,
+            blocks_copied: stats.blocks_copied,
+            blocks_relocated: stats.relocated,
+            waf: stats.waf(),
+            wear_mean: wear.mean,
+            wear_stddev: wear.stddev,
+            wear_min: wear.min,
+            wear_max: wear.max,
+            victim_utilization_mean: utilization,
+            victim_utilization: histogram,
+            time: TimeSplit {
+                chip: setup.chip.name().to_owned(),
+                read_ns: (stats.blocks_copied + outcome.user_reads).saturating_mul(costs.read),
+                program_ns: (stats.user_writes + stats.blocks_copied).saturating_mul(costs.program),
+                erase_ns: stats.erasures.saturating_mul(costs.erase),
+            },
+            lifetime: None,
+            queue: None,
+        }
+    }
+}
+
+/// Mean and histogram of the utilization of victims, from their numbers by live blocks.
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
+fn victims(by_live: &[u64]) -> (f64, Vec<u64>) {
+    let capacity = (by_live.len() as u64).saturating_sub(1).max(1);
+    let mut bins = vec![0; usize::try_from(BINS).unwrap_or(0)];
+    let (mut count, mut live_sum) = (0, 0);
+    for (live, number) in (0_u64..).zip(by_live) {
+        let bin = (live * BINS / capacity).min(BINS - 1);
+        if let Some(bin) = usize::try_from(bin).ok().and_then(|bin| bins.get_mut(bin)) {
+            *bin += number;
+        }
+        count += number;
+        live_sum += live * number;
+    }
+    (live_sum as f64 / (count.max(1) * capacity) as f64, bins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn victims_fall_into_bins_of_five_percent() {
+        let mut by_live = vec![0; 41];
+        (by_live[0], by_live[1], by_live[2], by_live[39], by_live[40]) = (4, 1, 1, 1, 1);
+        let (mean, bins) = victims(&by_live);
+        assert_eq!((bins[0], bins[1], bins[19], bins.iter().sum::<u64>()), (5, 1, 2, 8));
+        assert!((mean - 82.0 / 320.0).abs() < 1e-12);
+        assert!(victims(&[3]).0.abs() < 1e-12);
+    }
+}

@@ -1,0 +1,68 @@
+//! What can be wrong with a trace.
+
+use std::io;
+
+use super::Format;
+
+/// Why a trace cannot be read, and where.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file cannot be opened or read, or its compression is damaged.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// A line is not of the format.
+    #[error("line {line}, read as {format}: {problem}")]
+    Line {
+        /// From 1, after decompression.
+        line: u64,
+        /// The format read.
+        format: &'static str,
+        /// What is wrong with it.
+        problem: Problem,
+    },
+    /// A line is longer than any record.
+    #[error("line {line} is longer than {most} bytes: not a trace in text form")]
+    Long {
+        /// From 1.
+        line: u64,
+        /// Bytes a line may have.
+        most: usize,
+    },
+    /// The first lines are of no known format.
+    #[error("the first lines are of no known trace format (known: {})", Format::names())]
+    Unknown,
+    /// No format has this name.
+    #[error("unknown trace format `{0}` (known: {names})", names = Format::names())]
+    UnknownName(String),
+    /// A user's regular expression does not serve.
+    #[error("bad pattern: {0}")]
+    Pattern(String),
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// It ends before this field.
+    #[error("no {0}")]
+    Missing(&'static str),
+    /// A field is not what it should be.
+    #[error("{field} is `{text}`, want {want}")]
+    Field {
+        /// The field.
+        field: &'static str,
+        /// What stands there, cut to 40 letters.
+        text: String,
+        /// What should.
+        want: &'static str,
+    },
+    /// The line as a whole is not of the format.
+    #[error("want {0}")]
+    Line(&'static str),
+}
+
+impl Problem {
+    /// A wrong field.
+    pub(super) fn field(field: &'static str, text: &str, want: &'static str) -> Problem {
+        Problem::Field { field, text: text.chars().take(40).collect(), want }
+    }
+}

@@ -1,0 +1,32 @@
+//! Block traces: what a disk was asked to do, read line by line in bounded memory.
+//!
+//! One file for each format; [`Format::TABLE`](format::TABLE) names them all.
+
+mod access;
+mod alibaba;
+mod blkparse;
+mod cloudphysics;
+mod compact;
+mod disksim;
+mod error;
+mod fields;
+mod fio;
+mod fiu;
+mod format;
+mod midas;
+mod msr;
+mod pattern;
+mod reader;
+mod source;
+mod spc;
+mod tencent;
+mod wiscsee;
+mod zst;
+
+pub use access::{Access, Op};
+pub use compact::Compactor;
+pub use error::{Problem, TraceError};
+pub use format::Format;
+pub use pattern::Pattern;
+pub use reader::TraceReader;
+pub use source::{Reading, open};

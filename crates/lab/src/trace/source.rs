@@ -1,0 +1,50 @@
+//! Opening a trace: plain, gzip or Zstandard, told by its first bytes.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader},
+    path::Path,
+};
+
+use super::{Format, Pattern, TraceError, TraceReader, zst::Frames};
+
+/// First bytes of a gzip member (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// First bytes of a Zstandard frame (RFC 8878).
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// What a trace is read as.
+#[derive(Clone, Debug, Default)]
+pub enum Reading {
+    /// As what its first lines look like.
+    #[default]
+    Detect,
+    /// As this format.
+    As(Format),
+    /// By a pattern of the user's.
+    Pattern(Pattern),
+}
+
+/// Opens the trace at `path`.
+pub fn open(path: &Path, reading: &Reading) -> Result<TraceReader, TraceError> {
+    let text = decompressed(BufReader::with_capacity(1 << 16, File::open(path)?))?;
+    match reading {
+        Reading::Detect => TraceReader::detect(text),
+        Reading::As(format) => Ok(TraceReader::new(text, *format)),
+        Reading::Pattern(pattern) => Ok(TraceReader::by_pattern(text, pattern)),
+    }
+}
+
+/// The text behind `file`.
+fn decompressed(mut file: BufReader<File>) -> io::Result<Box<dyn BufRead + Send>> {
+    let head = file.fill_buf()?;
+    if head.starts_with(&GZIP) {
+        let text = flate2::bufread::MultiGzDecoder::new(file);
+        Ok(Box::new(BufReader::with_capacity(1 << 16, text)))
+    } else if head.starts_with(&ZSTD) {
+        Ok(Box::new(BufReader::with_capacity(1 << 16, Frames::new(file))))
+    } else {
+        Ok(Box::new(file))
+    }
+}

@@ -1,0 +1,14 @@
+//! Generated workloads: which page is written next. A seed gives the same pages on every machine.
+
+mod drift;
+mod locality;
+mod order;
+mod pages;
+mod pattern;
+mod poisson;
+mod zipf;
+
+pub use drift::Drift;
+pub use pages::Pages;
+pub use pattern::{Pattern, PatternError};
+pub use poisson::Poisson;

@@ -1,0 +1,101 @@
+//! Chips whose ECC leaves the spare area out, as Linux's Hamming code does: single wrong bits there.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod common;
+
+use common::formatted;
+use pumice_media::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, SimChip, Timing};
+use pumice_nandfs::{MountOptions, NandFs};
+use pumice_vfs::{FileKind, FileSystem, Ino, NewNode, Timestamp};
+
+const FILE: NewNode<'_> = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, gid: 0, rdev: 0, target: b"" };
+const FILES: u32 = 60;
+
+/// A chip that gives every fourth page with a wrong bit in its spare area, each time another, and has no idea that
+/// it does. Small pages are used in gangs of four, and so come with one wrong bit each.
+struct Flipping {
+    chip: SimChip,
+    turn: u32,
+}
+
+impl Nand for Flipping {
+    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+        let outcome = self.chip.read(page, data, spare)?;
+        let is_programmed = spare.iter().any(|byte| *byte != 0xff);
+        let bits = u32::try_from(spare.len() * 8).unwrap_or(0);
+        self.turn += 1;
+        if let Some(bit) = self.turn.checked_rem(bits).filter(|_| is_programmed && self.turn % 4 == 0) {
+            spare[bit as usize / 8] ^= 1 << (bit % 8);
+        }
+        Ok(outcome)
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.chip.geometry()
+    }
+
+    fn timing(&self) -> Timing {
+        self.chip.timing()
+    }
+
+    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+        self.chip.read_spare(page, spare)
+    }
+
+    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+        self.chip.program(page, data, spare)
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
+        self.chip.erase(block)
+    }
+
+    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
+        self.chip.is_bad(block)
+    }
+
+    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
+        self.chip.mark_bad(block)
+    }
+
+    fn stats(&self) -> NandStats {
+        self.chip.stats()
+    }
+
+    fn flush(&mut self) -> Result<(), NandError> {
+        self.chip.flush()
+    }
+}
+
+fn mounted(chip: Flipping) -> NandFs<Flipping> {
+    let options =
+        MountOptions { read_only: false, cache_bytes: 1 << 18, clock: Box::new(Timestamp::default) };
+    NandFs::mount(chip, options).unwrap()
+}
+
+fn content(n: u32) -> Vec<u8> {
+    (0..n * 100 + 9).map(|i| (i.wrapping_mul(n + 7) >> 3).to_le_bytes()[0]).collect()
+}
+
+#[test]
+fn one_wrong_bit_of_a_spare_area_costs_nothing() {
+    for geometry in ["512+16:32:1024", "2048+64:64:128", "4096+128:16:80"] {
+        let fs = mounted(Flipping { chip: formatted(geometry, Timestamp::default()), turn: 0 });
+        for n in 0..FILES {
+            let file = fs.create(Ino::ROOT, format!("{n}").as_bytes(), &FILE).unwrap().ino;
+            fs.write(file, 0, &content(n)).unwrap();
+            fs.fsync(file, false).unwrap();
+        }
+        let fs = mounted(fs.unmount().unwrap());
+        for n in 0..FILES {
+            let found = fs.lookup(Ino::ROOT, format!("{n}").as_bytes()).unwrap();
+            let mut bytes = vec![0; 10_000];
+            let length = fs.read(found.ino, 0, &mut bytes).unwrap();
+            assert_eq!(bytes[..length], content(n), "{geometry}: file {n}");
+        }
+        let chip = fs.unmount().unwrap();
+        assert!(chip.turn > 100, "{geometry}: read only {} times", chip.turn);
+        let report = pumice_nandfs::check(chip, &mut |_, _| {}).unwrap();
+        assert!(report.findings.is_empty(), "{geometry}: {:?}", report.findings);
+    }
+}

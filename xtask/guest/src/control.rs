@@ -1,0 +1,146 @@
+//! Calls of the kernel that no library has: ioctls of `linux/fs.h`, `linux/fscrypt.h` and `linux/fsverity.h`, behind safe functions.
+#![expect(unsafe_code, reason = "the kernel is called with pointers; each call says why they hold")]
+#![allow(dead_code, reason = "each program uses a part")]
+
+use std::{fs::File, io, os::fd::AsRawFd, ptr};
+
+/// `struct fsxattr`.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    flags: u32,
+    extent_bytes: u32,
+    extents: u32,
+    project: u32,
+    cow_extent_bytes: u32,
+    padding: [u8; 8],
+}
+
+/// `struct fscrypt_add_key_arg`.
+#[repr(C)]
+struct KeyHead {
+    /// 1: a descriptor that the caller chooses; 2: an identifier that the kernel computes.
+    kind: u32,
+    reserved: u32,
+    name: [u8; 32],
+    bytes: u32,
+    id: u32,
+    more_reserved: [u32; 8],
+}
+
+/// With the largest key behind it.
+#[repr(C)]
+struct Key {
+    head: KeyHead,
+    raw: [u8; 64],
+}
+
+/// `struct fscrypt_policy_v1`, by whose size the call for either version is numbered.
+type PolicyV1 = [u8; 12];
+
+/// A policy of version 1 (12 bytes of it) or 2 (24 bytes).
+#[repr(C)]
+struct Policy([u8; 24]);
+
+/// `struct fsverity_enable_arg`.
+#[repr(C)]
+struct Verity {
+    version: u32,
+    hash: u32,
+    block_bytes: u32,
+    salt_bytes: u32,
+    salt: u64,
+    signature_bytes: u32,
+    reserved: u32,
+    signature: u64,
+    more_reserved: [u64; 11],
+}
+
+const _: () = {
+    assert!(size_of::<Verity>() == 128);
+    assert!(size_of::<Attributes>() == 28);
+    assert!(size_of::<KeyHead>() == 80);
+};
+
+const GET_ATTRIBUTES: libc::Ioctl = libc::_IOR::<Attributes>(b'X' as u32, 31);
+const SET_ATTRIBUTES: libc::Ioctl = libc::_IOW::<Attributes>(b'X' as u32, 32);
+const ADD_KEY: libc::Ioctl = libc::_IOWR::<KeyHead>(b'f' as u32, 23);
+const ENABLE_VERITY: libc::Ioctl = libc::_IOW::<Verity>(b'f' as u32, 133);
+const SET_POLICY: libc::Ioctl = libc::_IOR::<PolicyV1>(b'f' as u32, 19);
+
+/// # Safety
+///
+/// `number` must be a call that reads and writes at most a `T`; an address in it must be that of memory that is there
+/// during the call, for as many bytes as the length beside it says.
+unsafe fn call<T>(file: &File, number: libc::Ioctl, argument: &mut T) -> io::Result<()> {
+    // SAFETY: the descriptor is open as long as `file` is borrowed; the rest is the caller's promise.
+    let answer = unsafe { libc::ioctl(file.as_raw_fd(), number, ptr::from_mut(argument)) };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A file's project.
+pub(crate) fn project(file: &File) -> io::Result<u32> {
+    let mut attributes = Attributes::default();
+    // SAFETY: FS_IOC_FSGETXATTR fills a fsxattr.
+    unsafe { call(file, GET_ATTRIBUTES, &mut attributes) }.map(|()| attributes.project)
+}
+
+/// Makes a file one of a project.
+pub(crate) fn set_project(file: &File, project: u32) -> io::Result<()> {
+    let mut attributes = Attributes::default();
+    // SAFETY: FS_IOC_FSGETXATTR fills a fsxattr.
+    unsafe { call(file, GET_ATTRIBUTES, &mut attributes) }?;
+    attributes.project = project;
+    // SAFETY: FS_IOC_FSSETXATTR reads a fsxattr.
+    unsafe { call(file, SET_ATTRIBUTES, &mut attributes) }
+}
+
+/// Gives a file system a key: named by a descriptor (policies of version 1), or by the identifier that is returned
+/// (version 2).
+pub(crate) fn add_key(mount: &File, descriptor: Option<[u8; 8]>, key: &[u8]) -> io::Result<[u8; 16]> {
+    let mut raw = [0; 64];
+    let place = raw.get_mut(..key.len()).ok_or(io::ErrorKind::InvalidInput)?;
+    place.copy_from_slice(key);
+    let mut name = [0; 32];
+    if let (Some(descriptor), Some(place)) = (descriptor, name.get_mut(..8)) {
+        place.copy_from_slice(&descriptor);
+    }
+    let bytes = u32::try_from(key.len()).unwrap_or(0);
+    let kind = if descriptor.is_some() { 1 } else { 2 };
+    let head = KeyHead { kind, reserved: 0, name, bytes, id: 0, more_reserved: [0; 8] };
+    let mut argument = Key { head, raw };
+    // SAFETY: FS_IOC_ADD_ENCRYPTION_KEY reads a fscrypt_add_key_arg and as many bytes behind it as it says, which
+    // are at most those of `raw`, and writes the identifier.
+    unsafe { call(mount, ADD_KEY, &mut argument) }?;
+    let mut identifier = [0; 16];
+    identifier.copy_from_slice(argument.head.name.get(..16).unwrap_or_default());
+    Ok(identifier)
+}
+
+/// Encrypts what will be in an empty directory. `name` is the key's: 8 bytes for a policy of version 1, 16 for 2.
+pub(crate) fn set_policy(dir: &File, contents: u8, names: u8, flags: u8, name: &[u8]) -> io::Result<()> {
+    let mut policy = [0; 24];
+    let (version, at) = if name.len() == 8 { (0, 4) } else { (2, 8) };
+    policy.get_mut(..4).unwrap_or_default().copy_from_slice(&[version, contents, names, flags]);
+    let place = policy.get_mut(at..at + name.len()).ok_or(io::ErrorKind::InvalidInput)?;
+    place.copy_from_slice(name);
+    // SAFETY: FS_IOC_SET_ENCRYPTION_POLICY reads a policy of the version in its first byte, at most 24 bytes.
+    unsafe { call(dir, SET_POLICY, &mut Policy(policy)) }
+}
+
+/// Seals a file with fs-verity: `hash` is 1 for SHA-256, 2 for SHA-512.
+pub(crate) fn enable_verity(file: &File, hash: u32, salt: &[u8]) -> io::Result<()> {
+    let mut argument = Verity {
+        version: 1,
+        hash,
+        block_bytes: 4096,
+        salt_bytes: u32::try_from(salt.len()).unwrap_or(u32::MAX),
+        salt: if salt.is_empty() { 0 } else { salt.as_ptr().expose_provenance() as u64 },
+        signature_bytes: 0,
+        reserved: 0,
+        signature: 0,
+        more_reserved: [0; 11],
+    };
+    // SAFETY: FS_IOC_ENABLE_VERITY reads a fsverity_enable_arg; `salt` is borrowed during the call.
+    unsafe { call(file, ENABLE_VERITY, &mut argument) }
+}

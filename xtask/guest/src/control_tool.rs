@@ -1,0 +1,73 @@
+//! Runs in a guest: what no tool of busybox or f2fs-tools does.
+//!
+//!     guest-control key MOUNT HEX [DESCRIPTOR]    give a file system a key; says the name that policies have for it
+//!     guest-control policy DIR CONTENTS NAMES FLAGS NAME    encrypt what will be in an empty directory
+//!     guest-control project ID PATH...    make files those of a project
+//!     guest-control verity FILE HASH SALT     seal it; HASH is 1 for SHA-256, 2 for SHA-512
+//!     guest-control socket PATH           make a socket
+
+mod control;
+
+use std::{
+    env,
+    fmt::Write as _,
+    fs::File,
+    io::{Write, stderr, stdout},
+    os::unix::net::UnixListener,
+    process::ExitCode,
+};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(stderr(), "guest-control {}: {error}", words.join(" "));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Outcome {
+    match words {
+        ["key", mount, key] => {
+            let identifier = control::add_key(&File::open(mount)?, None, &bytes(key)?)?;
+            Ok(writeln!(stdout(), "{}", hex(&identifier))?)
+        }
+        ["key", mount, key, descriptor] => {
+            let name = <[u8; 8]>::try_from(bytes(descriptor)?.as_slice())?;
+            control::add_key(&File::open(mount)?, Some(name), &bytes(key)?)?;
+            Ok(writeln!(stdout(), "{descriptor}")?)
+        }
+        ["policy", dir, contents, names, flags, name] => {
+            let (contents, names, flags) = (contents.parse()?, names.parse()?, flags.parse()?);
+            Ok(control::set_policy(&File::open(dir)?, contents, names, flags, &bytes(name)?)?)
+        }
+        ["project", id, paths @ ..] => {
+            for path in paths {
+                control::set_project(&File::open(path)?, id.parse()?)?;
+            }
+            Ok(())
+        }
+        ["verity", file, hash, salt] => {
+            Ok(control::enable_verity(&File::open(file)?, hash.parse()?, &bytes(salt)?)?)
+        }
+        ["socket", path] => Ok(UnixListener::bind(path).map(drop)?),
+        _ => Err("no such verb, or not its arguments".into()),
+    }
+}
+
+fn bytes(hex: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let pair = |at| hex.get(at..at + 2).ok_or("odd number of digits");
+    (0..hex.len()).step_by(2).map(|at| Ok(u8::from_str_radix(pair(at)?, 16)?)).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

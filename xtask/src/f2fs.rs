@@ -1,0 +1,139 @@
+//! F2FS volumes that the kernel makes, and what it says of F2FS volumes.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{Failure, Guest, Machine, Report, about, built, installed, output};
+
+/// Volumes that can be made, each by a script on an empty disk.
+const RECIPES: [(&str, &str); 13] = [
+    ("basic", include_str!("../f2fs/basic.sh")),
+    ("features", include_str!("../f2fs/features.sh")),
+    ("compress", include_str!("../f2fs/compress.sh")),
+    ("casefold", include_str!("../f2fs/casefold.sh")),
+    ("encrypt", include_str!("../f2fs/encrypt.sh")),
+    ("verity", include_str!("../f2fs/verity.sh")),
+    ("quota", include_str!("../f2fs/quota.sh")),
+    ("xattrs", include_str!("../f2fs/xattrs.sh")),
+    ("full", include_str!("../f2fs/full.sh")),
+    ("fragmented", include_str!("../f2fs/fragmented.sh")),
+    ("crash-fsync", include_str!("../f2fs/crash-fsync.sh")),
+    ("crash-orphan", include_str!("../f2fs/crash-orphan.sh")),
+    ("crash-middle", include_str!("../f2fs/crash-middle.sh")),
+];
+
+const PRELUDE: &str = include_str!("../f2fs/prelude.sh");
+
+/// Size of every volume, in bytes.
+const VOLUME_BYTES: u64 = 64 << 20;
+
+/// This machine's programs that recipes use.
+const PROGRAMS: [&str; 8] =
+    ["mkfs.f2fs", "f2fs_io", "setfattr", "setfacl", "chattr", "fallocate", "sync", "touch"];
+
+/// A volume made by the kernel, and what it then says of each file of it.
+pub struct Volume {
+    /// The raw volume.
+    pub image: PathBuf,
+    /// One JSON object a line, as `guest-manifest` writes it.
+    pub manifest: String,
+    /// The same with the key given, for volumes with encrypted files.
+    pub manifest_with_key: Option<String>,
+}
+
+/// The names of all recipes.
+pub fn recipes() -> impl Iterator<Item = &'static str> {
+    RECIPES.iter().map(|(name, _)| *name)
+}
+
+/// Mounts a volume in the kernel on /mnt and runs a script there as root; the first command that fails ends it.
+/// What it changes is in `image` afterwards, because the volume is unmounted in the end. Returns what the script
+/// wrote.
+pub fn mount_in_kernel(machine: &Machine, image: &Path, script: &str) -> Result<String, Failure> {
+    let mut guest = guest(machine)?;
+    guest.add_disk(image);
+    let script =
+        format!("set -e\nmount -t f2fs -o noatime /dev/vda /mnt\ncd /mnt\n{script}\ncd /\numount /mnt\n");
+    guest.run(&script)?.good()
+}
+
+/// Makes the volume of a recipe in `dir`, as `NAME.img`, and its manifests.
+pub fn make(machine: &Machine, name: &str, dir: &Path) -> Result<Volume, Failure> {
+    let recipe = RECIPES.iter().find(|(known, _)| *known == name).map(|(_, script)| script);
+    let recipe = recipe
+        .ok_or_else(|| format!("no recipe {name}; there are {}", recipes().collect::<Vec<_>>().join(", ")))?;
+    let image = dir.join(format!("{name}.img"));
+    let made = File::create(&image).and_then(|file| file.set_len(VOLUME_BYTES));
+    made.map_err(about(image.display()))?;
+    let mut guest = guest(machine)?;
+    guest.add_disk(&image);
+    let report = guest.run(&format!("{PRELUDE}\n{recipe}"))?;
+    if !went_as_planned(&report, name) {
+        return Err(format!("{name}: {report}").into());
+    }
+    let key = fs::read_to_string(guest.shared().join("key")).ok();
+    let manifest = manifest(machine, &image, None)?;
+    let manifest_with_key = key.map(|key| self::manifest(machine, &image, Some(key.trim()))).transpose()?;
+    Ok(Volume { image, manifest, manifest_with_key })
+}
+
+/// The power goes in some recipes; then there is no status.
+fn went_as_planned(report: &Report, name: &str) -> bool {
+    let cut = name.starts_with("crash-");
+    report.status == if cut { None } else { Some(0) }
+}
+
+/// What the kernel says of a volume; it works on a copy, because mounting one changes it.
+fn manifest(machine: &Machine, image: &Path, key: Option<&str>) -> Result<String, Failure> {
+    let copy = image.with_extension("copy");
+    output(Command::new("cp").arg("--sparse=always").arg(image).arg(&copy))?;
+    let give = key.map_or(String::new(), |key| {
+        format!(
+            "guest-control key /mnt {key} >/dev/null; guest-control key /mnt {key} {DESCRIPTOR} >/dev/null\n"
+        )
+    });
+    let manifest = mount_in_kernel(machine, &copy, &format!("{give}guest-manifest /mnt"));
+    fs::remove_file(&copy).map_err(about(copy.display()))?;
+    manifest
+}
+
+/// The name that tools give to the recipe's key in policies of version 1.
+const DESCRIPTOR: &str = "04334e23057a6e2d";
+
+fn guest(machine: &Machine) -> Result<Guest, Failure> {
+    let guest = Guest::new(machine)?;
+    for name in PROGRAMS {
+        guest.add_program(&installed(name)?)?;
+    }
+    for name in ["guest-manifest", "guest-control"] {
+        guest.add_program(&built("xtask-guest", name)?)?;
+    }
+    Ok(guest)
+}
+
+/// Makes volumes and leaves each in `dir` as NAME.img.zst with NAME.manifest.jsonl.zst.
+pub fn keep(machine: &Machine, names: &[&str], dir: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(dir).map_err(about(dir.display()))?;
+    for name in names {
+        let volume = make(machine, name, dir)?;
+        compress(&volume.image)?;
+        let text = dir.join(format!("{name}.manifest.jsonl"));
+        fs::write(&text, volume.manifest).map_err(about(text.display()))?;
+        compress(&text)?;
+        if let Some(manifest) = volume.manifest_with_key {
+            let text = dir.join(format!("{name}.with-key.manifest"));
+            fs::write(&text, manifest).map_err(about(text.display()))?;
+            compress(&text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Replaces a file by its compressed form.
+fn compress(path: &Path) -> Result<(), Failure> {
+    let mut zstd = Command::new(installed("zstd")?);
+    output(zstd.args(["-q", "-f", "-19", "--long=27", "--rm"]).arg(path)).map(drop)
+}

@@ -1,0 +1,49 @@
+//! `cargo xtask`: work on this repository that needs more than cargo.
+
+use std::{
+    env, fs,
+    io::{Write, stderr, stdout},
+    path::Path,
+    process::ExitCode,
+};
+
+use xtask::{Failure, Guest, Machine, f2fs, installed};
+
+const USAGE: &str = "\
+usage: cargo xtask guest SCRIPT [PROGRAM...]   run a shell script as root on Debian's kernel in QEMU, with these programs
+       cargo xtask f2fs-images [NAME...]        make F2FS volumes with the kernel, all or these, in target/f2fs-images";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["guest", script, programs @ ..] => guest(script, programs),
+        ["f2fs-images", names @ ..] => f2fs_images(names),
+        _ => Err(USAGE.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(stderr(), "{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn guest(script: &str, programs: &[&str]) -> Result<(), Failure> {
+    let script = fs::read_to_string(script)?;
+    let guest = Guest::new(&Machine::find()?)?;
+    for program in programs {
+        let path = Path::new(program);
+        guest.add_program(&if path.is_file() { path.into() } else { installed(program)? })?;
+    }
+    let said = guest.run(&script)?.good()?;
+    Ok(stdout().write_all(said.as_bytes())?)
+}
+
+fn f2fs_images(names: &[&str]) -> Result<(), Failure> {
+    let all: Vec<&str> = f2fs::recipes().collect();
+    let program = env::current_exe()?;
+    let target = program.ancestors().nth(2).unwrap_or(Path::new("target"));
+    f2fs::keep(&Machine::find()?, if names.is_empty() { &all } else { names }, &target.join("f2fs-images"))
+}
