@@ -115,5 +115,7 @@ impl Targets {
 fn fill(block: &mut [u8], rng: &mut Rng, mut byte: impl FnMut(&mut Rng) -> u8) {
     let start = rng.usize(..4096);
     let end = (start + rng.usize(1..200)).min(4096);
-    block[start..end].iter_mut().for_each(|place| *place = byte(rng));
+    for place in &mut block[start..end] {
+        *place = byte(rng);
+    }
 }
