@@ -32,6 +32,8 @@ pub struct DecliningCost {
     /// For each valid count u / (1 - u + u ln u).
     index: Vec<f32>,
     hazard: Vec<[Cell; AGES]>,
+    /// The lowest rate there.
+    lowest: f32,
     /// Turnover in pages; ages count in octaves from a 16384th of it.
     turnover: u32,
     grain: u32,
@@ -80,6 +82,7 @@ impl DecliningCost {
             segments: vec![out; segments as usize],
             index: (0..=capacity).map(|valid| index(valid, capacity)).collect(),
             hazard: vec![[cell; AGES]; usize::from(MAX_CLASSES)],
+            lowest: cell.rate,
             turnover: pages.max(1),
             grain: (pages >> 14).max(1).ilog2(),
             sampled: 0,
@@ -140,30 +143,43 @@ impl DecliningCost {
                 cell.exposure *= keep;
             }
         }
+        let rates = self.hazard.iter().flatten().map(|cell| cell.rate);
+        self.lowest = rates.fold(f32::INFINITY, f32::min);
     }
 
-    /// The price of a segment that is in; the lowest is cleaned.
+    /// The price of a segment with this index; the lowest is cleaned.
     #[inline]
-    fn price(&self, segment: &Sealed, now: u32, temporal: bool) -> f32 {
-        let index = self.index.get(segment.valid as usize).copied().unwrap_or(f32::INFINITY);
-        if temporal {
-            let used = segment.valid as f32 / (self.index.len() - 1) as f32;
-            let cost = used / (1.0 - used);
-            return cost * cost / now.wrapping_sub(segment.changed).max(1) as f32;
-        }
+    fn price(&self, segment: &Sealed, index: f32, now: u32) -> f32 {
         let octave = self.octave(now.wrapping_sub(segment.created));
         self.hazard.get(usize::from(segment.class)).map_or(0.0, |class| class[octave].rate) * index
     }
 
+    /// The price where pages written together die together: the inverse of root-age's benefit, squared.
+    #[inline]
+    fn price_by_change(&self, segment: &Sealed, now: u32) -> f32 {
+        let used = segment.valid as f32 / (self.index.len() - 1) as f32;
+        let cost = used / (1.0 - used);
+        cost * cost / now.wrapping_sub(segment.changed).max(1) as f32
+    }
+
     fn best(&self, now: u32) -> Option<usize> {
         let temporal = self.regime.is_temporal();
+        let (capacity, lowest) = (self.capacity(), self.lowest);
         let (first, step, count) = self.window();
         let (mut best, mut at) = ((f32::INFINITY, 0, None), first);
         for _ in 0..count {
-            if let Some(segment) = self.segments.get(at).filter(|s| s.valid < self.capacity()) {
-                let (price, age) = (self.price(segment, now, temporal), now.wrapping_sub(segment.created));
-                if price < best.0 || (price <= best.0 && age > best.1) {
-                    best = (price, age, Some(at));
+            if let Some(segment) = self.segments.get(at).filter(|s| s.valid < capacity) {
+                let index = self.index.get(segment.valid as usize).copied().unwrap_or(f32::INFINITY);
+                // Most are too full whatever their rate.
+                if temporal || index * lowest <= best.0 {
+                    let price = match temporal {
+                        true => self.price_by_change(segment, now),
+                        false => self.price(segment, index, now),
+                    };
+                    let age = now.wrapping_sub(segment.created);
+                    if price < best.0 || (price <= best.0 && age > best.1) {
+                        best = (price, age, Some(at));
+                    }
                 }
             }
             at = wrap(at + step, self.segments.len());
