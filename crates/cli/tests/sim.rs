@@ -76,8 +76,8 @@ fn traces_are_played() {
 fn wrong_words_are_named_on_one_line() {
     let world = World::new();
     for (words, named) in [
-        ("--victim best", "unknown victim `best` (known: greedy"),
-        ("--placement m7", "unknown placement `m7` (known: m1"),
+        ("--victim best", "unknown victim `best` (known: default, greedy"),
+        ("--placement m7", "unknown placement `m7` (known: default, m1"),
         ("--wear out", "unknown wear rule `out`"),
         ("--access zipf", "unknown workload `zipf`"),
         ("--fill 100%", "`100%` is no filling"),

@@ -33,11 +33,10 @@ fn points(options: &Options) -> Result<Vec<Point>, LabError> {
 pub(super) fn schemes() -> Vec<Scheme> {
     let fixed = PlacementRule::ALL.iter().filter(|rule| rule.name != "default");
     let fixed = fixed.map(|rule| Scheme::new(rule.name, "cost-benefit", rule.name));
-    [Scheme::new("greedy m1", "greedy", "m1")]
-        .into_iter()
-        .chain(fixed)
-        .chain([super::scheme::DEFAULT])
-        .collect()
+    let greedy = Scheme::new("greedy m1", "greedy", "m1");
+    let default = Scheme::new("default", "default", "default");
+    let levelled = Scheme { name: "default, levelled", ..super::scheme::DEFAULT };
+    [greedy].into_iter().chain(fixed).chain([default, levelled]).collect()
 }
 
 fn setup(scheme: &Scheme, workload: &str) -> Result<Setup, LabError> {
