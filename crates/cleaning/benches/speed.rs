@@ -12,8 +12,10 @@ use std::{
 
 use fastrand::Rng;
 use pumice_cleaning::{
-    ByHeat, CostBenefit, Greedy, OneLog, Params, Placement, RootAge, Selector, SepBit, Sim, VictimPolicy,
-    WearPolicy, select::ByChange, wear::Fifo,
+    Adaptive, ByHeat, CostBenefit, Greedy, OneLog, Params, Placement, RootAge, Selector, SepBit, Sim,
+    VictimPolicy, WearPolicy,
+    select::{ByChange, DecliningCost},
+    wear::Fifo,
 };
 
 /// Millions of writes a second, once the store is full, over `writes`.
@@ -66,6 +68,11 @@ fn policies() {
             hot,
             20_000_000,
         )
+    });
+    row("the default", |hot| {
+        let (placement, regime) = Adaptive::new(segments, pages, params.logical);
+        let selector = DecliningCost::new(segments, pages, params.logical, regime);
+        speed(params, selector, placement, hot, 20_000_000)
     });
     for policy in VictimPolicy::ALL {
         row(&format!("{policy}, one log, boxed"), |hot| {

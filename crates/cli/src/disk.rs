@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pumice_ftl::{Ftl, FtlError};
-use pumice_media::{BlockDevice, BlockError, Lba, NandError};
+use pumice_media::{BlockDevice, BlockError, Lba};
 use pumice_vfs::{
     Attr, Clock, DirEntry, Errno, FileKind, FileSystem, FsError, Ino, NewNode, RenameMode, Result, Seek,
     SetAttr, SpaceInfo, SpaceMode, Timestamp, XattrMode,
@@ -321,11 +321,9 @@ impl FileSystem for DiskFs {
     }
 
     fn maintain(&self) -> Result<bool> {
-        self.inner().disk.maintain().map_err(|error| match error {
-            FtlError::Chip(NandError::PowerLost) | FtlError::Chip(_) => {
-                FsError::new(Errno::Io, error.to_string())
-            }
-            error => FsError::new(Errno::ReadOnly, error.to_string()),
+        self.inner().disk.maintain().map_err(|error| {
+            let errno = if matches!(error, FtlError::Chip(_)) { Errno::Io } else { Errno::ReadOnly };
+            FsError::new(errno, error.to_string())
         })
     }
 }

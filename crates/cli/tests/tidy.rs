@@ -129,7 +129,7 @@ fn arrows_between_crates_run_one_way() {
         crates.insert(name);
     }
     for (name, _) in ARROWS {
-        assert!(crates.contains(name), "{name} is not there any more");
+        assert!(crates.contains(*name), "{name} is not there any more");
     }
 }
 

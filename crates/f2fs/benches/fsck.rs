@@ -66,7 +66,7 @@ fn measure(command: &mut Command) -> (Duration, Duration) {
         command.stdout(Stdio::null()).stderr(Stdio::inherit()).status().expect("f2fs-tools are installed");
     let wall = start.elapsed();
     assert!(status.success(), "{command:?}: {status}");
-    (wall, cpu_of_children() - before)
+    (wall, cpu_of_children().saturating_sub(before))
 }
 
 /// Processor time of ended children, in the ticks of 10 ms that the kernel counts.

@@ -102,7 +102,9 @@ fn summaries(volume: &Volume) {
 fn journal<E: JournalEntries>(bytes: &[u8]) {
     let entries: Vec<E> = parse_journal(bytes).unwrap();
     let mut again = u16::try_from(entries.len()).unwrap().to_le_bytes().to_vec();
-    entries.iter().for_each(|entry| again.extend_from_slice(entry.to_raw().as_bytes()));
+    for entry in &entries {
+        again.extend_from_slice(entry.to_raw().as_bytes());
+    }
     assert_eq!(again, bytes[..again.len()]);
 }
 

@@ -24,7 +24,9 @@ impl Nand for Flipping {
         let is_programmed = spare.iter().any(|byte| *byte != 0xff);
         let bits = u32::try_from(spare.len() * 8).unwrap_or(0);
         self.turn += 1;
-        if let Some(bit) = self.turn.checked_rem(bits).filter(|_| is_programmed && self.turn % 4 == 0) {
+        if let Some(bit) =
+            self.turn.checked_rem(bits).filter(|_| is_programmed && self.turn.is_multiple_of(4))
+        {
             spare[bit as usize / 8] ^= 1 << (bit % 8);
         }
         Ok(outcome)

@@ -306,7 +306,9 @@ mod tests {
             [(0, view(5, 400, 0)), (1, view(3, 90, 1)), (2, view(6, 4000, 0)), (3, view(8, 9000, 0))];
         let regime = Regime::default();
         let mut selector = DecliningCost::new(4, 8, 24, regime.clone());
-        segments.iter().for_each(|(id, view)| selector.sealed(*id, view, 10_000));
+        for (id, view) in &segments {
+            selector.sealed(*id, view, 10_000);
+        }
         regime.set(true);
         assert_eq!(selector.take(10_000), choose(&RootAge, segments));
     }

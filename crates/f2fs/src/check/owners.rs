@@ -8,7 +8,7 @@ use super::{
     findings::{Findings, Object},
 };
 use crate::{
-    layout::{BlockAddr, Nid, SegNo, SummaryBlock},
+    layout::{BlockAddr, Features, Nid, SegNo, SummaryBlock},
     volume::Volume,
 };
 
@@ -114,8 +114,12 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// The summary of a segment: of a log's head that in the checkpoint, if there is one, otherwise that of the SSA.
+/// The summary of a segment: of a log's head that in the checkpoint, if there is one, otherwise that of the SSA. Volumes
+/// that were made to be read only have none: nothing in them will ever be moved.
 pub(super) fn newest(volume: &Volume, segno: SegNo, findings: &mut Findings) -> Option<SummaryBlock> {
+    if volume.features().has(Features::RO) {
+        return None;
+    }
     if let Some(head) = volume.log_heads().iter().find(|head| head.segno == segno) {
         return head.summary.clone();
     }

@@ -42,6 +42,9 @@ pub struct RawCheckpoint {
 /// Bytes in front of the bitmaps.
 const HEAD_BYTES: usize = 192;
 const _: () = assert!(size_of::<RawCheckpoint>() == HEAD_BYTES);
+const _: () = assert!(core::mem::offset_of!(RawCheckpoint, ckpt_flags) == 132);
+const _: () = assert!(core::mem::offset_of!(RawCheckpoint, checksum_offset) == 164);
+const _: () = assert!(core::mem::offset_of!(RawCheckpoint, alloc_type) == 176);
 
 /// The flags of a checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -5,153 +5,21 @@ use core::ops::Range;
 
 use pumice_vfs::{FileKind, Timestamp};
 use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    FromBytes, IntoBytes,
     little_endian::{U16, U32, U64},
 };
 
 use super::{
-    BlockAddr, BlockSize, Features, Nid,
+    Advise, BlockAddr, BlockSize, Features, InlineFlags, InodeFlags, Nid,
+    inode_raw::{RawExtent, RawExtraAttr, RawInode},
     size::{FOOTER_BYTES, INODE_HEAD_BYTES},
 };
 use crate::error::{Place, Result, corrupt};
 
-/// The largest extent of a file, raw: 12 bytes.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Debug)]
-#[repr(C)]
-pub struct RawExtent {
-    /// First block of the file.
-    pub fofs: U32,
-    /// Where it is.
-    pub blk: U32,
-    /// Blocks.
-    pub len: U32,
-}
-
-/// The first 360 bytes of an inode, raw.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Debug)]
-#[repr(C)]
-#[allow(missing_docs, reason = "the names are the format's own; docs/f2fs-format.md explains them")]
-pub struct RawInode {
-    pub i_mode: U16,
-    pub i_advise: u8,
-    pub i_inline: u8,
-    pub i_uid: U32,
-    pub i_gid: U32,
-    pub i_links: U32,
-    pub i_size: U64,
-    pub i_blocks: U64,
-    pub i_atime: U64,
-    pub i_ctime: U64,
-    pub i_mtime: U64,
-    pub i_atime_nsec: U32,
-    pub i_ctime_nsec: U32,
-    pub i_mtime_nsec: U32,
-    pub i_generation: U32,
-    pub i_current_depth: U32,
-    pub i_xattr_nid: U32,
-    pub i_flags: U32,
-    pub i_pino: U32,
-    pub i_namelen: U32,
-    pub i_name: [u8; 255],
-    pub i_dir_level: u8,
-    pub i_ext: RawExtent,
-}
-
-/// The extra attributes that follow, raw: up to 36 bytes, of which an inode has as many as it says.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Debug, Default)]
-#[repr(C)]
-#[allow(
-    missing_docs,
-    clippy::struct_field_names,
-    reason = "the names are the format's own; docs/f2fs-format.md explains them"
-)]
-pub struct RawExtraAttr {
-    pub i_extra_isize: U16,
-    pub i_inline_xattr_size: U16,
-    pub i_projid: U32,
-    pub i_inode_checksum: U32,
-    pub i_crtime: U64,
-    pub i_crtime_nsec: U32,
-    pub i_compr_blocks: U64,
-    pub i_compress_algorithm: u8,
-    pub i_log_cluster_size: u8,
-    pub i_compress_flag: U16,
-}
-
 const HEAD: usize = INODE_HEAD_BYTES as usize;
 const EXTRA: usize = size_of::<RawExtraAttr>();
-const _: () = assert!(size_of::<RawInode>() == HEAD);
-const _: () = assert!(EXTRA == 36);
 /// Words of inline attributes where nothing else is said.
 const DEFAULT_XATTR_WORDS: u16 = 50;
-
-/// How an inode's words are used.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct InlineFlags(pub u8);
-
-impl InlineFlags {
-    /// Attributes stand in the inode.
-    pub const XATTR: InlineFlags = InlineFlags(0x01);
-    /// Data stand in the inode.
-    pub const DATA: InlineFlags = InlineFlags(0x02);
-    /// Directory entries stand in the inode.
-    pub const DENTRY: InlineFlags = InlineFlags(0x04);
-    /// The inline data are not empty.
-    pub const DATA_EXIST: InlineFlags = InlineFlags(0x08);
-    /// There are extra attributes.
-    pub const EXTRA_ATTR: InlineFlags = InlineFlags(0x20);
-    /// The file must not be moved.
-    pub const PIN: InlineFlags = InlineFlags(0x40);
-    /// Blocks that compression saved were given back, and the file is sealed.
-    pub const RELEASED: InlineFlags = InlineFlags(0x80);
-
-    /// True if all of `other` are set.
-    pub fn has(self, other: InlineFlags) -> bool {
-        self.0 & other.0 == other.0
-    }
-}
-
-/// Hints.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Advise(pub u8);
-
-impl Advise {
-    /// Content is encrypted.
-    pub const ENCRYPT: Advise = Advise(0x04);
-    /// The name is encrypted.
-    pub const ENC_NAME: Advise = Advise(0x08);
-    /// The size must not be guessed from the blocks when rolling forward.
-    pub const KEEP_SIZE: Advise = Advise(0x10);
-    /// Protected by fs-verity.
-    pub const VERITY: Advise = Advise(0x40);
-
-    /// True if all of `other` are set.
-    pub fn has(self, other: Advise) -> bool {
-        self.0 & other.0 == other.0
-    }
-}
-
-/// The flags that `lsattr` shows, as they stand on the medium.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct InodeFlags(pub u32);
-
-impl InodeFlags {
-    /// Compressed.
-    pub const COMPRESSED: InodeFlags = InodeFlags(0x4);
-    /// Names differ only in case are the same.
-    pub const CASEFOLD: InodeFlags = InodeFlags(0x4000_0000);
-    /// Stands for a whole device.
-    pub const DEVICE_ALIAS: InodeFlags = InodeFlags(0x8000_0000);
-    /// What the kernel shows: compressed, sync, immutable, append, nodump, noatime, nocompress, index,
-    /// dirsync, project inheritance, casefold.
-    const SHOWN: u32 =
-        0x4 | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x400 | 0x1000 | 0x1_0000 | 0x2000_0000 | 0x4000_0000;
-
-    /// True if all of `other` are set.
-    pub fn has(self, other: InodeFlags) -> bool {
-        self.0 & other.0 == other.0
-    }
-}
 
 /// A run of blocks of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

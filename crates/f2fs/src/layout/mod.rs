@@ -6,6 +6,8 @@ mod dentry;
 mod features;
 mod ids;
 mod inode;
+mod inode_flags;
+mod inode_raw;
 mod nat;
 mod node;
 mod orphan;
@@ -19,9 +21,9 @@ pub use checkpoint::{Checkpoint, CpFlags, RawCheckpoint};
 pub use dentry::{DIR_SLOT_BYTES, Dentry, DentryLayout, RawDentry};
 pub use features::Features;
 pub use ids::{BlockAddr, Nid, SegNo};
-pub use inode::{
-    Advise, Extent, ExtraAttr, InlineFlags, Inode, InodeFlags, RawExtent, RawExtraAttr, RawInode,
-};
+pub use inode::{Extent, ExtraAttr, Inode};
+pub use inode_flags::{Advise, InlineFlags, InodeFlags};
+pub use inode_raw::{RawExtent, RawExtraAttr, RawInode};
 pub use nat::{NatEntry, RawNatEntry};
 pub use node::{NodeFooter, NodeOffset, RawNodeFooter};
 pub use orphan::{OrphanBlock, RawOrphanTail};

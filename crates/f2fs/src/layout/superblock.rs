@@ -87,6 +87,9 @@ pub struct RawSuperBlock {
 
 const _: () = assert!(size_of::<RawSuperBlock>() == 3072);
 const _: () = assert!(core::mem::offset_of!(RawSuperBlock, feature) == 2180);
+const _: () = assert!(core::mem::offset_of!(RawSuperBlock, devs) == 2201);
+const _: () = assert!(core::mem::offset_of!(RawSuperBlock, qf_ino) == 2745);
+const _: () = assert!(core::mem::offset_of!(RawSuperBlock, s_encoding) == 2758);
 const _: () = assert!(core::mem::offset_of!(RawSuperBlock, crc) == CHECKSUM_OFFSET as usize);
 
 /// One of the devices a volume is on.

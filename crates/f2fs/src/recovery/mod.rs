@@ -11,7 +11,7 @@ use pumice_vfs::Timestamp;
 use crate::{
     cache::Block,
     error::{Place, Result, corrupt},
-    layout::{BlockAddr, CpFlags, Nid, NodeFooter, NodeOffset},
+    layout::{BlockAddr, CpFlags, Features, Nid, NodeFooter, NodeOffset},
     volume::{Volume, footer},
 };
 
@@ -46,6 +46,10 @@ struct Replay<'a> {
 impl Volume {
     /// Rolls forward, in memory. Directories that gain names change at `now`.
     pub fn recover(&mut self, now: Timestamp) -> Result<Recovery> {
+        // What was made to be read was never written to since.
+        if self.features().has(Features::RO) {
+            return Ok(Recovery::default());
+        }
         let entries = self.promised()?;
         let mut replay = Replay { volume: self, now, entries, done: Recovery::default() };
         replay.done.inodes = replay.entries.len();

@@ -71,7 +71,7 @@ impl Volume {
     fn head(&self, log: usize) -> LogHead {
         let (segno, offset) =
             if log < DATA_LOGS { self.cp.data_log(log) } else { self.cp.node_log(log - DATA_LOGS) };
-        let unused = self.features().has(Features::RO) && log % DATA_LOGS != 0;
+        let unused = self.features().has(Features::RO) && !log.is_multiple_of(DATA_LOGS);
         LogHead { segno: if unused { SegNo::NULL } else { segno }, offset, summary: None }
     }
 

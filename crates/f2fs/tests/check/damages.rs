@@ -50,7 +50,7 @@ pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
     (Code::JournalNat, "g09-crash-orphan", |p| journal(p, 0)),
     (Code::JournalSit, "g09-crash-orphan", |p| journal(p, 1)),
     (Code::LogSegment, "g02-allfeat", |p| {
-        p.edit_checkpoint(|raw| raw.cur_data_segno[0] = raw.cur_data_segno[1])
+        p.edit_checkpoint(|raw| raw.cur_data_segno[0] = raw.cur_data_segno[1]);
     }),
     (Code::LogSegmentKind, "g02-allfeat", |p| {
         p.edit_checkpoint(|raw| std::mem::swap(&mut raw.cur_data_segno[0], &mut raw.cur_node_segno[0]));

@@ -51,7 +51,7 @@ fn torment(name: &str) {
     let targets = targets::metadata(&sound);
     let seed = number("PUMICE_DAMAGE_SEED", 1);
     let mut felt = 0;
-    for case in 0..number("PUMICE_DAMAGE_CASES", 150) {
+    for case in 0..number("PUMICE_DAMAGE_CASES", 60) {
         let mut rng = Rng::with_seed(seed.wrapping_add(case));
         let damaged = Arc::new(targets.damage(&sound, &mut rng));
         let result = std::panic::catch_unwind(|| look(&damaged));

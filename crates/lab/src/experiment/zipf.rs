@@ -28,7 +28,8 @@ fn points(options: &Options) -> Result<Vec<Point>, LabError> {
     cross(options, &schemes(), &named(&WORKLOADS), setup)
 }
 
-/// Every placement with cost-benefit, greedy for a bound where all is alike, and the default.
+/// Every placement with cost-benefit, greedy for a bound where all is alike, and the default without wear levelling, like
+/// the others, and with it.
 pub(super) fn schemes() -> Vec<Scheme> {
     let fixed = PlacementRule::ALL.iter().filter(|rule| rule.name != "default");
     let fixed = fixed.map(|rule| Scheme::new(rule.name, "cost-benefit", rule.name));

@@ -41,9 +41,9 @@ impl Regime {
 ///
 /// Rule. Of each page one byte is kept: the octave of its rewrite interval, and the octave of the time it survived
 /// since. For each of the 256 histories the rewrite rate is measured, as deaths over exposure, so nothing is assumed
-/// about the distribution of rates, or about how long a rate lasts. Eight times in a turnover (32 times in the first
-/// three) the rates are divided into the contiguous groups that cost least by the closed form for segments cleaned at
-/// a fixed age, where a head costs 0.7 of a segment: alike pages and little spare room give one log, skewed ones up to
+/// about the distribution of rates, or about how long a rate lasts. Eight times in a turnover (64 times in the first
+/// two) the rates are divided into the contiguous groups that cost least by the closed form for segments cleaned at
+/// a fixed age, where a head costs a segment: alike pages and little spare room give one log, skewed ones up to
 /// twelve heads. User writes and survivors of the same rate share a head.
 ///
 /// If, over about half a turnover, less than 0.45 of the copies that the closed form expects are made, pages do not die
@@ -54,7 +54,7 @@ impl Regime {
 /// TOS 2014) and of Stoica and Ailamaki (VLDB 2013) for FIFO groups; the price of room that all groups share is
 /// Lagrange's.
 ///
-/// Memory: 1 byte a page; 8 KiB whatever the size. Time: some 10 ns a write, 30 us for each division.
+/// Memory: 1 byte a page; 6 KiB whatever the size. Time: some 10 ns a write, 30 us for each division.
 #[derive(Debug)]
 pub struct Adaptive {
     pages: Vec<u8>,

@@ -94,7 +94,10 @@ mod tests {
         let measured = rates.measure(&scale, 110.0, 0.5, 10_000);
         for (state, pages, rate) in [(hot, 10.0, 0.005), (cold, 100.0, 0.00005)] {
             let (counted, found) = measured[state.index()];
-            assert!(counted == pages && (found / rate - 1.0f32).abs() < 0.02, "{counted} {found}");
+            assert!(
+                (counted - pages).abs() < 0.5 && (found / rate - 1.0f32).abs() < 0.02,
+                "{counted} {found}"
+            );
         }
         // A page that changes its history takes its exposure along from then on.
         rates.moved(cold, hot, 10_000);

@@ -32,11 +32,8 @@ pub(super) fn run(path: &Path, json: bool) -> Outcome<u8> {
             path.display()
         )));
     }
-    if json {
-        print_json(path, &report)?
-    } else {
-        print(path, &report)?
-    }
+    let printed = if json { print_json(path, &report) } else { print(path, &report) };
+    printed?;
     Ok(if report.count == 0 { 0 } else { UNCORRECTED })
 }
 

@@ -1,0 +1,69 @@
+//! The three sets of flags of an inode.
+
+/// How an inode's words are used.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct InlineFlags(pub u8);
+
+impl InlineFlags {
+    /// Attributes stand in the inode.
+    pub const XATTR: InlineFlags = InlineFlags(0x01);
+    /// Data stand in the inode.
+    pub const DATA: InlineFlags = InlineFlags(0x02);
+    /// Directory entries stand in the inode.
+    pub const DENTRY: InlineFlags = InlineFlags(0x04);
+    /// The inline data are not empty.
+    pub const DATA_EXIST: InlineFlags = InlineFlags(0x08);
+    /// There are extra attributes.
+    pub const EXTRA_ATTR: InlineFlags = InlineFlags(0x20);
+    /// The file must not be moved.
+    pub const PIN: InlineFlags = InlineFlags(0x40);
+    /// Blocks that compression saved were given back, and the file is sealed.
+    pub const RELEASED: InlineFlags = InlineFlags(0x80);
+
+    /// True if all of `other` are set.
+    pub fn has(self, other: InlineFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// Hints.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Advise(pub u8);
+
+impl Advise {
+    /// Content is encrypted.
+    pub const ENCRYPT: Advise = Advise(0x04);
+    /// The name is encrypted.
+    pub const ENC_NAME: Advise = Advise(0x08);
+    /// The size must not be guessed from the blocks when rolling forward.
+    pub const KEEP_SIZE: Advise = Advise(0x10);
+    /// Protected by fs-verity.
+    pub const VERITY: Advise = Advise(0x40);
+
+    /// True if all of `other` are set.
+    pub fn has(self, other: Advise) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// The flags that `lsattr` shows, as they stand on the medium.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct InodeFlags(pub u32);
+
+impl InodeFlags {
+    /// Compressed.
+    pub const COMPRESSED: InodeFlags = InodeFlags(0x4);
+    /// Names differ only in case are the same.
+    pub const CASEFOLD: InodeFlags = InodeFlags(0x4000_0000);
+    /// Stands for a whole device.
+    pub const DEVICE_ALIAS: InodeFlags = InodeFlags(0x8000_0000);
+    /// What the kernel shows: compressed, sync, immutable, append, nodump, noatime, nocompress, index,
+    /// dirsync, project inheritance, casefold.
+    pub(super) const SHOWN: u32 =
+        0x4 | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x400 | 0x1000 | 0x1_0000 | 0x2000_0000 | 0x4000_0000;
+
+    /// True if all of `other` are set.
+    pub fn has(self, other: InodeFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
