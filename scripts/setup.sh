@@ -15,20 +15,17 @@ missing_packages() {
     command -v fusermount3 >/dev/null || echo fuse3
     [ "$1" = test ] || return 0
     command -v setfacl >/dev/null || echo acl
-    command -v sload.f2fs >/dev/null || echo f2fs-tools
+    administrators_tool sload.f2fs || echo f2fs-tools
     command -v zstd >/dev/null || echo zstd
     command -v setfattr >/dev/null || echo attr
-    command -v mkfs.ext4 >/dev/null || echo e2fsprogs
-    command -v mkfs.vfat >/dev/null || echo dosfstools
+    administrators_tool mkfs.ext4 || echo e2fsprogs
+    administrators_tool mkfs.vfat || echo dosfstools
     command -v mcopy >/dev/null || echo mtools
     # pjdfstest links with it.
     [ -e /usr/include/sys/acl.h ] || echo libacl1-dev
-    # Kept F2FS volumes are compressed with it.
-    command -v zstd >/dev/null || echo zstd
     has_guests || return 0
     command -v qemu-system-x86_64 >/dev/null || echo qemu-system-x86
     command -v busybox >/dev/null || echo busybox-static
-    administrators_tool mkfs.f2fs || echo f2fs-tools
     administrators_tool nanddump || echo mtd-utils
 }
 

@@ -22,6 +22,16 @@ pub fn installed(name: &str) -> Result<PathBuf, Failure> {
     found.ok_or_else(|| format!("no {name} here; run scripts/setup.sh test as root").into())
 }
 
+/// Fails where nothing can be built for a guest.
+pub(crate) fn needs_target() -> Result<(), Failure> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let place = output(Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]))?;
+    match Path::new(String::from_utf8_lossy(&place).trim()).is_dir() {
+        true => Ok(()),
+        false => Err(format!("no core library of {TARGET}; run rustup target add {TARGET}").into()),
+    }
+}
+
 /// Builds a binary of this workspace for a guest, if it is not up to date, and returns its place.
 pub fn built(package: &str, binary: &str) -> Result<PathBuf, Failure> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -14,7 +14,7 @@ use std::{
 };
 
 use manifest::{Record, differences};
-use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring};
+use pumice_f2fs::{F2fs, MountOptions, check::check, crypt::Keyring};
 use pumice_media::FileDisk;
 use xtask::{Machine, f2fs};
 
@@ -54,8 +54,8 @@ fn same(name: &str, image: &Path, keys: Keyring, manifest: &str) {
     assert!(lines.is_empty(), "{name}: {} of {} differ: {shown:#?}", lines.len(), wanted.len());
 }
 
-#[test]
-fn kept_volumes_show_what_the_kernel_shows() {
+/// Calls `each` with every kept volume: its name and path without ending, and the volume decompressed.
+fn each_kept(mut each: impl FnMut(&str, &Path, &Path)) {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut seen = 0;
     for entry in std::fs::read_dir(images()).unwrap() {
@@ -63,14 +63,35 @@ fn kept_volumes_show_what_the_kernel_shows() {
         let Some(name) = packed.to_str().unwrap().strip_suffix(".img.zst") else { continue };
         let image = place.path().join("image");
         decompress(&packed, &image);
-        let beside = |ending: &str| PathBuf::from(format!("{name}.{ending}.zst"));
-        same(name, &image, Keyring::default(), &text(&beside("manifest.jsonl"), place.path()));
-        if beside("with-key.manifest").exists() {
-            same(name, &image, key(), &text(&beside("with-key.manifest"), place.path()));
-        }
+        each(name, &image, place.path());
         seen += 1;
     }
     assert!(seen >= 10, "only {seen} volumes in {}", images().display());
+}
+
+#[test]
+fn kept_volumes_show_what_the_kernel_shows() {
+    each_kept(|name, image, place| {
+        let beside = |ending: &str| PathBuf::from(format!("{name}.{ending}.zst"));
+        same(name, image, Keyring::default(), &text(&beside("manifest.jsonl"), place));
+        if beside("with-key.manifest").exists() {
+            same(name, image, key(), &text(&beside("with-key.manifest"), place));
+        }
+    });
+}
+
+/// The check finds no fault in a volume that the kernel wrote.
+#[track_caller]
+fn sound(name: &str, image: &Path) {
+    let disk = FileDisk::open(image, 512, true).unwrap();
+    let report = check(vec![Box::new(disk)], 2, &mut |_, _| ()).unwrap();
+    assert_eq!(report.findings, [], "{name}");
+    assert!(report.files > 0, "{name}");
+}
+
+#[test]
+fn kept_volumes_are_sound() {
+    each_kept(|name, image, _| sound(name, image));
 }
 
 #[test]
@@ -79,4 +100,5 @@ fn a_fresh_volume_shows_what_the_kernel_shows() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let volume = f2fs::make(&machine, "basic", place.path()).unwrap_or_else(|error| panic!("{error}"));
     same("fresh", &volume.image, Keyring::default(), &volume.manifest);
+    sound("fresh", &volume.image);
 }
