@@ -64,7 +64,7 @@ toolchain() {
         rustup target add x86_64-unknown-linux-musl
 }
 
-# helper NAME VERSION: a test program from crates.io, built once, into the target directory.
+# helper NAME VERSION: a published test program, built once, into the target directory.
 helper() {
     local stamp="$tools/$1-$2.stamp"
     [ -e "$stamp" ] && return 0
