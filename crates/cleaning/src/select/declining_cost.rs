@@ -5,6 +5,7 @@
 )]
 
 use alloc::{vec, vec::Vec};
+use core::ops::Range;
 
 use super::Selector;
 use crate::{
@@ -24,16 +25,18 @@ use crate::{
 /// turnover. While pages written together die together ([`Regime`]), the square root of the age since the last change
 /// is used in place of 1 / r, as by [`RootAge`](crate::RootAge).
 ///
-/// Up to 2048 segments all are priced; of more, 512 spread evenly from a place that moves on. Of equal ones the older
-/// wins. 16 bytes a segment and 4 a page of a segment. A choice costs 1 to 2 ns for each segment priced.
+/// Up to 2048 segments all are compared, by prices that are renewed when a page dies and 256 times in a turnover; of
+/// more, 512 spread evenly from a place that moves on are priced for each choice. Of equal ones the older wins.
+/// 16 bytes a segment and 4 a page of a segment; fewer than 2^28 pages a segment. A choice reads 4 bytes for each
+/// segment compared.
 #[derive(Debug)]
 pub struct DecliningCost {
     segments: Vec<Sealed>,
+    /// Their prices; infinite where there is nothing to reclaim or the segment is not in.
+    prices: Vec<f32>,
     /// For each valid count u / (1 - u + u ln u).
     index: Vec<f32>,
     hazard: Vec<[Cell; AGES]>,
-    /// The lowest rate there.
-    lowest: f32,
     /// Turnover in pages; ages count in octaves from a 16384th of it.
     turnover: u32,
     grain: u32,
@@ -46,23 +49,40 @@ pub struct DecliningCost {
 
 /// Octaves of age.
 const AGES: usize = 24;
-/// Segments that are all priced.
+/// Segments that are all compared.
 const ALL: usize = 2048;
-/// Segments priced of more.
+/// Segments compared of more.
 const SOME: usize = 512;
+/// Segments passed over at once if all are dearer.
+const RUN: usize = 32;
 /// Weight of the rate of younger segments in the measure of older ones, in deaths.
 const PRIOR: f32 = 3.0;
 
-/// A sealed segment; not in if `valid` is [`OUT`].
+/// A segment, sealed or not in.
 #[derive(Clone, Copy, Debug)]
 struct Sealed {
-    valid: u32,
     created: u32,
     changed: u32,
-    class: u8,
+    /// The class in the upper four bits, then the valid pages; [`OUT`] if the segment is not in.
+    holds: u32,
 }
 
 const OUT: u32 = u32::MAX;
+const VALID: u32 = u32::MAX >> 4;
+
+impl Sealed {
+    fn is_in(self) -> bool {
+        self.holds != OUT
+    }
+
+    fn valid(self) -> u32 {
+        self.holds & VALID
+    }
+
+    fn class(self) -> usize {
+        (self.holds >> 28) as usize
+    }
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
@@ -76,13 +96,13 @@ struct Cell {
 impl DecliningCost {
     /// For the segments 0 to `segments - 1` of `capacity` pages, which hold `pages` logical pages.
     pub fn new(segments: u32, capacity: u32, pages: u32, regime: Regime) -> Self {
-        let out = Sealed { valid: OUT, created: 0, changed: 0, class: 0 };
+        let out = Sealed { created: 0, changed: 0, holds: OUT };
         let cell = Cell { rate: 1.0 / pages.max(1) as f32, ..Cell::default() };
         Self {
             segments: vec![out; segments as usize],
+            prices: vec![f32::INFINITY; segments as usize],
             index: (0..=capacity).map(|valid| index(valid, capacity)).collect(),
             hazard: vec![[cell; AGES]; usize::from(MAX_CLASSES)],
-            lowest: cell.rate,
             turnover: pages.max(1),
             grain: (pages >> 14).max(1).ilog2(),
             sampled: 0,
@@ -101,30 +121,30 @@ impl DecliningCost {
         (age.max(1).ilog2().saturating_sub(self.grain) as usize).min(AGES - 1)
     }
 
-    /// The segments to be priced now: first, step, count.
-    fn window(&self) -> (usize, usize, usize) {
-        match self.segments.len() {
-            len @ 0..=ALL => (0, 1, len),
+    /// The segments to be compared now, adjacent ones together.
+    fn window(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let len = self.segments.len();
+        let (first, step, count, run) = match len {
+            0..=ALL => (0, RUN, len.div_ceil(RUN), RUN),
             // An odd step that is no simple part of any length visits all in the course of time.
-            len => (self.start % len, (len / SOME) | 1, SOME),
-        }
+            _ => (self.start % len, (len / SOME) | 1, SOME, 1),
+        };
+        (0..count).map(move |turn| (first + turn * step) % len).map(move |at| at..(at + run).min(len))
     }
 
-    /// Adds the time since the last sample to the exposure of what is priced.
+    /// Adds the time since the last sample to the exposure of what is compared.
     fn sample(&mut self, now: u32) {
-        let (first, step, count) = self.window();
-        let part = count.max(1) as f32 / self.segments.len().max(1) as f32;
-        let time = now.wrapping_sub(self.sampled) as f32 / part;
+        let (all, some) = (self.segments.len().max(1), self.window().map(|run| run.len()).sum::<usize>());
+        let time = now.wrapping_sub(self.sampled) as f32 * all as f32 / some.max(1) as f32;
         self.sampled = now;
-        let mut at = first;
-        for _ in 0..count {
-            if let Some(segment) = self.segments.get(at).copied().filter(|s| s.valid != OUT) {
-                let octave = self.octave(now.wrapping_sub(segment.created));
-                if let Some(class) = self.hazard.get_mut(usize::from(segment.class)) {
-                    class[octave].exposure += segment.valid as f32 * time;
-                }
+        for at in self.window().flatten() {
+            let Some(segment) = self.segments.get(at).copied().filter(|segment| segment.is_in()) else {
+                continue;
+            };
+            let octave = self.octave(now.wrapping_sub(segment.created));
+            if let Some(class) = self.hazard.get_mut(segment.class()) {
+                class[octave].exposure += segment.valid() as f32 * time;
             }
-            at = wrap(at + step, self.segments.len());
         }
     }
 
@@ -143,59 +163,89 @@ impl DecliningCost {
                 cell.exposure *= keep;
             }
         }
-        let rates = self.hazard.iter().flatten().map(|cell| cell.rate);
-        self.lowest = rates.fold(f32::INFINITY, f32::min);
     }
 
-    /// The price of a segment with this index; the lowest is cleaned.
+    /// The price of a segment; the lowest is cleaned.
     #[inline]
-    fn price(&self, segment: &Sealed, index: f32, now: u32) -> f32 {
+    fn price(&self, segment: Sealed, now: u32) -> f32 {
+        let valid = segment.valid();
+        if valid >= self.capacity() {
+            return f32::INFINITY;
+        }
+        if self.regime.is_temporal() {
+            return self.price_by_change(segment, now);
+        }
         let octave = self.octave(now.wrapping_sub(segment.created));
-        self.hazard.get(usize::from(segment.class)).map_or(0.0, |class| class[octave].rate) * index
+        let rate = self.hazard.get(segment.class()).map_or(0.0, |class| class[octave].rate);
+        rate * self.index.get(valid as usize).copied().unwrap_or(f32::INFINITY)
     }
 
     /// The price where pages written together die together: the inverse of root-age's benefit, squared.
-    #[inline]
-    fn price_by_change(&self, segment: &Sealed, now: u32) -> f32 {
-        let used = segment.valid as f32 / (self.index.len() - 1) as f32;
+    fn price_by_change(&self, segment: Sealed, now: u32) -> f32 {
+        let used = segment.valid() as f32 / self.capacity() as f32;
         let cost = used / (1.0 - used);
         cost * cost / now.wrapping_sub(segment.changed).max(1) as f32
     }
 
+    #[inline]
+    fn put(&mut self, at: usize, segment: Sealed, now: u32) {
+        let price = self.price(segment, now);
+        if let (Some(slot), Some(priced)) = (self.segments.get_mut(at), self.prices.get_mut(at)) {
+            (*slot, *priced) = (segment, price);
+        }
+    }
+
+    /// Prices anew what is compared.
+    fn renew(&mut self, now: u32) {
+        for at in self.window().flatten() {
+            let Some(segment) = self.segments.get(at).copied().filter(|segment| segment.is_in()) else {
+                continue;
+            };
+            let price = self.price(segment, now);
+            if let Some(slot) = self.prices.get_mut(at) {
+                *slot = price;
+            }
+        }
+    }
+
     fn best(&self, now: u32) -> Option<usize> {
-        let temporal = self.regime.is_temporal();
-        let (capacity, lowest) = (self.capacity(), self.lowest);
-        let (first, step, count) = self.window();
-        let (mut best, mut at) = ((f32::INFINITY, 0, None), first);
-        for _ in 0..count {
-            if let Some(segment) = self.segments.get(at).filter(|s| s.valid < capacity) {
-                let index = self.index.get(segment.valid as usize).copied().unwrap_or(f32::INFINITY);
-                // Most are too full whatever their rate.
-                if temporal || index * lowest <= best.0 {
-                    let price = match temporal {
-                        true => self.price_by_change(segment, now),
-                        false => self.price(segment, index, now),
-                    };
-                    let age = now.wrapping_sub(segment.created);
-                    if price < best.0 || (price <= best.0 && age > best.1) {
-                        best = (price, age, Some(at));
-                    }
+        let mut best = (f32::MAX, 0, None);
+        for run in self.window() {
+            let (Some(prices), Some(segments)) =
+                (self.prices.get(run.clone()), self.segments.get(run.clone()))
+            else {
+                continue;
+            };
+            if lowest(prices) > best.0 {
+                continue;
+            }
+            for ((at, &price), segment) in run.zip(prices).zip(segments) {
+                let age = now.wrapping_sub(segment.created);
+                if price < best.0 || (price <= best.0 && age > best.1) {
+                    best = (price, age, Some(at));
                 }
             }
-            at = wrap(at + step, self.segments.len());
         }
         best.2
     }
 
-    /// Any segment that has something to reclaim, where none priced has.
+    /// Any segment that has something to reclaim, where none compared has.
     fn any(&self) -> Option<usize> {
-        self.segments.iter().position(|segment| segment.valid < self.capacity())
+        self.segments.iter().position(|segment| segment.valid() < self.capacity())
     }
 }
 
+/// The lowest price, by eight at once.
 #[inline]
-fn wrap(at: usize, len: usize) -> usize {
-    if at >= len { at - len } else { at }
+fn lowest(prices: &[f32]) -> f32 {
+    let lower = |a: f32, b: f32| if b < a { b } else { a };
+    let mut lanes = [f32::INFINITY; 8];
+    let eights = prices.chunks_exact(8);
+    let rest = eights.remainder().iter().copied().fold(f32::INFINITY, lower);
+    for eight in eights {
+        lanes.iter_mut().zip(eight).for_each(|(lane, price)| *lane = lower(*lane, *price));
+    }
+    lanes.into_iter().fold(rest, lower)
 }
 
 /// u / (1 - u + u ln u); 0 if nothing is valid.
@@ -210,33 +260,36 @@ fn index(valid: u32, capacity: u32) -> f32 {
 
 impl Selector for DecliningCost {
     fn sealed(&mut self, id: u32, view: &SegmentView, now: u32) {
-        if let Some(segment) = self.segments.get_mut(id as usize) {
-            let created = now.wrapping_sub(view.created);
-            let changed = now.wrapping_sub(view.invalidated);
-            *segment = Sealed { valid: view.valid, created, changed, class: view.class.0 };
-        }
+        let created = now.wrapping_sub(view.created);
+        let changed = now.wrapping_sub(view.invalidated);
+        let holds = u32::from(view.class.0) << 28 | view.valid.min(VALID);
+        self.put(id as usize, Sealed { created, changed, holds }, now);
     }
 
     fn invalidated(&mut self, id: u32, now: u32) {
-        let Some(segment) = self.segments.get_mut(id as usize).filter(|s| s.valid != OUT && s.valid > 0)
-        else {
+        let segment = self.segments.get(id as usize).copied();
+        let Some(mut segment) = segment.filter(|segment| segment.is_in() && segment.valid() > 0) else {
             return;
         };
-        segment.valid -= 1;
+        segment.holds -= 1;
         segment.changed = now;
-        let (age, class) = (now.wrapping_sub(segment.created), segment.class);
-        let octave = self.octave(age);
-        if let Some(class) = self.hazard.get_mut(usize::from(class)) {
+        let octave = self.octave(now.wrapping_sub(segment.created));
+        if let Some(class) = self.hazard.get_mut(segment.class()) {
             class[octave].deaths += 1.0;
         }
+        self.put(id as usize, segment, now);
     }
 
     fn take(&mut self, now: u32) -> Option<u32> {
-        if now.wrapping_sub(self.sampled) >= self.turnover >> 10 {
+        let is_due = now.wrapping_sub(self.sampled) >= self.turnover >> 8;
+        if is_due {
             self.sample(now);
         }
         if now.wrapping_sub(self.measured) >= self.turnover >> 6 {
             self.measure(now);
+        }
+        if is_due || self.segments.len() > ALL || self.regime.is_temporal() {
+            self.renew(now);
         }
         let id = self.best(now).or_else(|| self.any())?;
         self.start = self.start.wrapping_add(1);
@@ -246,10 +299,13 @@ impl Selector for DecliningCost {
     }
 
     fn remove(&mut self, id: u32) -> bool {
-        let Some(segment) = self.segments.get_mut(id as usize).filter(|s| s.valid != OUT) else {
+        let Some(segment) = self.segments.get_mut(id as usize).filter(|segment| segment.is_in()) else {
             return false;
         };
-        segment.valid = OUT;
+        segment.holds = OUT;
+        if let Some(price) = self.prices.get_mut(id as usize) {
+            *price = f32::INFINITY;
+        }
         true
     }
 }

@@ -58,8 +58,16 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
     /// Live pages of segment `id`, in the order in which they are copied; lent memory.
     fn survivors(&mut self, id: u32) -> Vec<u32> {
         let mut survivors = core::mem::take(&mut self.survivors);
-        survivors.clear();
-        survivors.extend(self.live_pages(id));
+        survivors.resize(self.params.pages as usize, 0);
+        let mut live = 0;
+        for (page, is_live) in self.written(id) {
+            // Without a branch, which would be guessed wrong as often as not.
+            if let Some(slot) = survivors.get_mut(live) {
+                *slot = page;
+            }
+            live += usize::from(is_live);
+        }
+        survivors.truncate(live);
         survivors
     }
 
@@ -87,10 +95,15 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
 
     /// Logical numbers of the pages that live in segment `id`, as they lie in it.
     pub(super) fn live_pages(&self, id: u32) -> impl Iterator<Item = u32> {
+        self.written(id).filter_map(|(page, is_live)| is_live.then_some(page))
+    }
+
+    /// Logical numbers of the pages written to segment `id`, and which of them live.
+    fn written(&self, id: u32) -> impl Iterator<Item = (u32, bool)> {
         let used = self.segments.get(id as usize).map_or(0, |s| s.used);
         let first = id << self.shift;
         let pages = (first..first + used).map(|at| (at, self.owner.get(at)));
-        pages.filter(|&(at, page)| self.place.get(page) == at).map(|(_, page)| page)
+        pages.map(|(at, page)| (page, self.place.get(page) == at))
     }
 
     fn erase(&mut self, id: u32) {

@@ -23,8 +23,11 @@ struct Cell {
 impl Cell {
     #[inline]
     fn count(&mut self, now: u32) {
-        self.exposure += self.pages as f32 * now.wrapping_sub(self.counted) as f32;
-        self.counted = now;
+        // The copies out of one segment are all made at one time.
+        if self.counted != now {
+            self.exposure += self.pages as f32 * now.wrapping_sub(self.counted) as f32;
+            self.counted = now;
+        }
     }
 }
 
