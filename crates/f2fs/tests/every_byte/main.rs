@@ -1,7 +1,7 @@
 //! One byte of metadata changed at a time: an answer or an error from the reader and from the check, never a panic,
 //! never more work or memory than the volume could need.
 //!
-//! `PUMICE_BYTES=all` changes every byte of every block of metadata; without it each 8191st is. A number says from
+//! `PUMICE_BYTES=all` changes every byte of every block of metadata; without it each 509th is. A number says from
 //! which block of the list on. Progress stands on stderr, block by block.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
@@ -20,7 +20,7 @@ use pumice_vfs::Timestamp;
 
 /// Bytes from one change to the next where nothing else is asked for: a prime, so that all places of a block have
 /// their turn.
-const STRIDE: usize = 8191;
+const STRIDE: usize = 509;
 
 /// More than this program has ever needed, with the image of 64 MiB in memory.
 const MEMORY_MAX_KIB: u64 = 512 << 10;
