@@ -33,8 +33,7 @@ fn main() {
         );
         return;
     };
-    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    println!("median of {TURNS} turns; load before: {}", load.trim());
+    println!("median of {TURNS} turns; load before: {}", load().trim());
     println!();
     println!("| mount | pumice | passthrough_ll | ratio | wanted |");
     println!("|---|---|---|---|---|");
@@ -43,10 +42,13 @@ fn main() {
     println!("| the tree to tmpfs | s | `cp -a` takes times as long |");
     println!("|---|---|---|");
     copy_figures(&input);
-    if let Some(load) = fs::read_to_string("/proc/loadavg").ok() {
-        println!();
-        println!("load after: {}", load.trim());
-    }
+    println!();
+    println!("load after: {}", load().trim());
+}
+
+/// How busy the machine is.
+fn load() -> String {
+    fs::read_to_string("/proc/loadavg").unwrap_or_default()
 }
 
 fn mount_figures(servers: &[Server; 2]) {
