@@ -20,8 +20,8 @@ fn done(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// A tree with a little of everything, in `tree`, and an image of it.
-fn image() -> Option<World> {
+/// A tree with a little of everything, in `tree`.
+fn planted() -> World {
     let world = World::new();
     let tree = world.path("tree");
     fs::create_dir_all(tree.join("deep/er")).unwrap();
@@ -35,13 +35,37 @@ fn image() -> Option<World> {
     sparse.set_len(6_000_000).unwrap();
     symlink("deep/er", tree.join("link")).unwrap();
     fs::set_permissions(tree.join("sparse"), fs::Permissions::from_mode(0o4750)).unwrap();
-    File::create(world.path("disk")).unwrap().set_len(96 << 20).unwrap();
-    if !done(Command::new("mkfs.f2fs").arg("-q").arg(world.path("disk"))) {
+    world
+}
+
+/// A new file of zeros.
+fn blank(world: &World, name: &str, bytes: u64) {
+    File::create(world.path(name)).unwrap().set_len(bytes).unwrap();
+}
+
+/// Formats `disk` with these options and loads the tree into it; false, and a loud line, without f2fs-tools.
+fn loaded(world: &World, options: &[&str]) -> bool {
+    let mut mkfs = Command::new("mkfs.f2fs");
+    mkfs.current_dir(world.path("")).arg("-q").args(options).arg(world.path("disk"));
+    if !done(&mut mkfs) {
         eprintln!("SKIPPED: mkfs.f2fs of f2fs-tools cannot be run, so nothing was tested");
-        return None;
+        return false;
     }
-    assert!(done(Command::new("sload.f2fs").arg("-f").arg(&tree).arg(world.path("disk"))));
-    Some(world)
+    let mut sload = Command::new("sload.f2fs");
+    sload.current_dir(world.path("")).arg("-f").arg(world.path("tree")).arg(world.path("disk"));
+    assert!(done(&mut sload));
+    true
+}
+
+/// The tree, and an image of it made with these options.
+fn image_with(options: &[&str]) -> Option<World> {
+    let world = planted();
+    blank(&world, "disk", 96 << 20);
+    loaded(&world, options).then_some(world)
+}
+
+fn image() -> Option<World> {
+    image_with(&[])
 }
 
 #[track_caller]
@@ -73,8 +97,7 @@ fn a_tree_is_listed_and_printed() {
 #[test]
 fn a_tree_comes_out_as_it_went_in() {
     let Some(world) = image() else { return };
-    world.say("get disk / out").good();
-    same_trees(&world.path("tree"), &world.path("out"));
+    comes_out(&world, "disk");
     let mode = fs::metadata(world.path("out/sparse")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o4750);
     let archive = File::create(world.path("archive")).unwrap();
@@ -84,6 +107,87 @@ fn a_tree_comes_out_as_it_went_in() {
         Command::new("tar").args(["-xf", "archive", "-C", "unpacked"]).current_dir(world.path("")).status();
     assert!(tar.unwrap().success());
     same_trees(&world.path("tree"), &world.path("unpacked"));
+}
+
+/// The tree is taken out of the image whole.
+#[track_caller]
+fn comes_out(world: &World, image: &str) {
+    world.say(&format!("get {image} / out")).good();
+    same_trees(&world.path("tree"), &world.path("out"));
+}
+
+#[test]
+fn a_volume_may_lie_on_two_devices() {
+    let world = planted();
+    // Too small for the tree, so that files are on the other.
+    blank(&world, "disk", 24 << 20);
+    blank(&world, "second", 64 << 20);
+    let second = world.path("second");
+    if !loaded(&world, &["-c", second.to_str().unwrap()]) {
+        return;
+    }
+    let devices = &json(&world, "dump --json disk sb")["devices"];
+    assert_eq!(devices.as_array().unwrap().len(), 2);
+    comes_out(&world, "disk");
+    world.say("fsck -n disk").good();
+    // Moved together they find each other.
+    fs::create_dir(world.path("elsewhere")).unwrap();
+    for name in ["disk", "second"] {
+        fs::rename(world.path(name), world.path("elsewhere").join(name)).unwrap();
+    }
+    assert_eq!(world.say("cat elsewhere/disk /deep/file-2").good(), "content 2\ncontent 2\n");
+    fs::remove_file(world.path("elsewhere/second")).unwrap();
+    world.say("ls elsewhere/disk").bad(1, &["second", "other devices must stand beside"]);
+}
+
+#[test]
+fn a_device_that_was_cut_is_refused() {
+    let world = planted();
+    blank(&world, "disk", 24 << 20);
+    blank(&world, "second", 64 << 20);
+    let second = world.path("second");
+    if !loaded(&world, &["-c", second.to_str().unwrap()]) {
+        return;
+    }
+    File::options().write(true).open(&second).unwrap().set_len(5 << 20).unwrap();
+    world.say("ls disk").bad(1, &["second", "5242880"]);
+}
+
+#[test]
+fn the_second_super_block_does() {
+    let Some(world) = image() else { return };
+    let disk = File::options().write(true).open(world.path("disk")).unwrap();
+    disk.write_all_at(&[0; 4096], 0).unwrap();
+    comes_out(&world, "disk");
+    assert!(world.say("fsck -n disk").out.contains("super block"), "the check sees that one is broken");
+    disk.write_all_at(&[0; 8192], 0).unwrap();
+    assert_eq!(world.say("ls disk").code, 1);
+}
+
+#[test]
+fn a_volume_made_to_be_read_only_is_read() {
+    let Some(world) = image_with(&["-O", "ro"]) else { return };
+    let features = json(&world, "dump --json disk sb")["features"].to_string();
+    assert!(features.contains("\"ro\""), "{features}");
+    comes_out(&world, "disk");
+    world.say("fsck -n disk").good();
+}
+
+/// Cut anywhere an image is refused, in one line that says how long it is and should be.
+#[test]
+fn a_truncated_image_is_refused() {
+    let Some(world) = image() else { return };
+    let disk = File::options().write(true).open(world.path("disk")).unwrap();
+    for bytes in [(96 << 20) - 4096_u64, 50 << 20, 1 << 20, 8192] {
+        disk.set_len(bytes).unwrap();
+        world.say("ls disk").bad(1, &["disk", &bytes.to_string()]);
+        world.say("get disk / out").bad(1, &["disk", &bytes.to_string()]);
+        assert_ne!(world.say("fsck -n disk").code, 0, "{bytes} bytes");
+    }
+    for bytes in [4096, 1024, 1, 0] {
+        disk.set_len(bytes).unwrap();
+        assert_eq!(world.say("ls disk").code, 1, "{bytes} bytes");
+    }
 }
 
 #[test]
@@ -127,22 +231,63 @@ fn nothing_is_written_and_what_cannot_be_is_said() {
 #[test]
 fn a_mount_shows_the_same_tree() {
     let Some(world) = image() else { return };
-    if File::options().read(true).write(true).open("/dev/fuse").is_err() {
-        eprintln!("SKIPPED: /dev/fuse cannot be opened, so nothing was tested");
+    if !can_mount() {
         return;
     }
-    fs::create_dir(world.path("dir")).unwrap();
-    world.say("mount --daemon disk dir").good();
-    let compared =
-        Command::new("diff").arg("-r").args([world.path("tree"), world.path("dir")]).output().unwrap();
-    let written = fs::write(world.path("dir/new"), b"x");
+    let (compared, written) = mounted(&world, "mount --daemon disk dir", || {
+        let compared = Command::new("diff").arg("-r").args([world.path("tree"), world.path("dir")]).output();
+        (compared.unwrap(), fs::write(world.path("dir/new"), b"x"))
+    });
+    assert!(compared.status.success(), "{}", String::from_utf8_lossy(&compared.stdout));
+    assert!(written.is_err_and(|error| error.raw_os_error() == Some(30)), "read-only file system");
+}
+
+/// What `look` sees while `dir` is mounted.
+fn mounted<T>(world: &World, mount: &str, look: impl FnOnce() -> T) -> T {
+    let dir = world.path("dir");
+    fs::create_dir_all(&dir).unwrap();
+    world.say(mount).good();
+    let seen = look();
     // The volume may still be busy for a moment.
     for _ in 0..50 {
-        if done(Command::new("umount").arg(world.path("dir"))) {
+        if done(Command::new("umount").arg(&dir)) {
             break;
         }
         sleep(Duration::from_millis(100));
     }
-    assert!(compared.status.success(), "{}", String::from_utf8_lossy(&compared.stdout));
-    assert!(written.is_err_and(|error| error.raw_os_error() == Some(30)), "read-only file system");
+    seen
+}
+
+/// Linux's own crash: what fsync promised is there, unless one asks for the checkpoint.
+#[test]
+fn norecovery_shows_the_checkpoint() {
+    let world = World::new();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../f2fs/tests/images/crash-fsync.img.zst");
+    let mut zstd = Command::new("zstd");
+    zstd.args(["-dq", "--long=27", "--sparse", "-o"]).arg(world.path("disk")).arg(kept);
+    assert!(done(&mut zstd), "zstd is installed");
+    let names = |line: &str| world.say(line).good();
+    let (recovered, checkpoint) = (names("find disk"), names("find --no-recovery disk"));
+    assert!(recovered.lines().count() > checkpoint.lines().count(), "{recovered} and {checkpoint}");
+    if !can_mount() {
+        return;
+    }
+    for (options, wanted) in [("", recovered), ("-o norecovery", checkpoint)] {
+        let found = mounted(&world, &format!("mount --daemon {options} disk dir"), || {
+            Command::new("find").arg(world.path("dir")).args(["-printf", "/%P\\n"]).output().unwrap().stdout
+        });
+        let mut shown: Vec<_> = std::str::from_utf8(&found).unwrap().lines().collect();
+        let mut wanted: Vec<_> = wanted.lines().collect();
+        shown.sort_unstable();
+        wanted.sort_unstable();
+        assert_eq!(shown, wanted, "{options}");
+    }
+}
+
+fn can_mount() -> bool {
+    let can = File::options().read(true).write(true).open("/dev/fuse").is_ok();
+    if !can {
+        eprintln!("SKIPPED: /dev/fuse cannot be opened, so nothing was tested");
+    }
+    can
 }

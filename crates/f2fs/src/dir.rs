@@ -146,8 +146,15 @@ impl<'a> Directory<'a> {
         is_it: &dyn Fn(&Dentry<'_>) -> bool,
     ) -> Result<Option<Found>> {
         let mut found = None;
-        for index in first..(first + blocks).min(self.leaves()) {
-            let Ok(leaf) = self.leaf(index)? else { continue };
+        let (mut index, end) = (first, first.saturating_add(blocks).min(self.leaves()));
+        while index < end {
+            let leaf = match self.leaf(index)? {
+                Ok(leaf) => leaf,
+                Err(hole) => {
+                    index = index.saturating_add(hole);
+                    continue;
+                }
+            };
             let flow = self.each_in(&leaf, 0, &mut |dentry| {
                 if is_it(dentry) {
                     found = Some(Found {
@@ -163,6 +170,7 @@ impl<'a> Directory<'a> {
             if flow.is_break() {
                 break;
             }
+            index += 1;
         }
         Ok(found)
     }
@@ -171,7 +179,11 @@ impl<'a> Directory<'a> {
     pub(crate) fn lookup(&self, name: &[u8]) -> Result<Found> {
         let names = Names::new(self.volume, self.inode, self.node)?;
         let sought = names.seek(name)?;
-        self.find(sought.hash, &|dentry| names.is(&sought, dentry))?.ok_or(Error::Errno(Errno::NoEntry))
+        let mut found = self.find(sought.hash, &|dentry| names.is(&sought, dentry))?;
+        if found.is_none() && names.is_lenient() {
+            found = self.find_in_blocks(0, self.leaves(), &|dentry| names.is_same(&sought, dentry))?;
+        }
+        found.ok_or(Error::Errno(Errno::NoEntry))
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Names<'a> {
     folded: bool,
     /// Names that are not UTF-8 are refused.
     strict: bool,
+    /// A name whose hash is not that of its folded form is found, too: another version of Unicode folded it.
+    lenient: bool,
     cipher: Cipher,
 }
 
@@ -49,14 +51,21 @@ enum What {
 impl<'a> Names<'a> {
     pub(crate) fn new(volume: &Volume, inode: &'a Inode, node: &Node) -> Result<Names<'a>> {
         const STRICT: u16 = 1;
+        const NO_FALLBACK: u16 = 2;
         let cipher = if inode.is_encrypted() {
             volume.name_secret(inode, node)?.map_or(Cipher::NoKey, Cipher::Key)
         } else {
             Cipher::Plain
         };
         let folded = inode.is_casefolded() && volume.features().has(Features::CASEFOLD);
-        let strict = volume.super_block().raw().s_encoding_flags.get() & STRICT != 0;
-        Ok(Names { inode, folded, strict, cipher })
+        let flags = volume.super_block().raw().s_encoding_flags.get();
+        let (strict, lenient) = (flags & STRICT != 0, folded && flags & NO_FALLBACK == 0);
+        Ok(Names { inode, folded, strict, lenient, cipher })
+    }
+
+    /// True if a name that is not where its hash leads is to be looked for everywhere, as Linux does since 6.13.
+    pub(crate) fn is_lenient(&self) -> bool {
+        self.lenient
     }
 
     /// The name of an entry as it is shown.
@@ -106,9 +115,11 @@ impl<'a> Names<'a> {
 
     /// True if an entry is what is looked for.
     pub(crate) fn is(&self, sought: &Sought, dentry: &Dentry<'_>) -> bool {
-        if dentry.hash != sought.hash {
-            return false;
-        }
+        dentry.hash == sought.hash && self.is_same(sought, dentry)
+    }
+
+    /// True if an entry has the name that is looked for, whatever its hash.
+    pub(crate) fn is_same(&self, sought: &Sought, dentry: &Dentry<'_>) -> bool {
         match &sought.what {
             What::Stored(name) => dentry.name == name,
             What::NoKey(name) => name.matches(dentry.name),

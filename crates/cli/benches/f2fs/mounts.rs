@@ -1,0 +1,90 @@
+//! The two servers: this one, and the pass-through.
+
+use std::{
+    ffi::OsString,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread::sleep,
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+use crate::tree::Input;
+
+pub(crate) const PUMICE: &str = env!("CARGO_BIN_EXE_pumice");
+/// Where Debian's libfuse3-dev has its examples.
+const EXAMPLE: &str = "/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c";
+
+/// A program that serves a mount in the foreground; the directory comes last.
+pub(crate) struct Server {
+    words: Vec<OsString>,
+    /// Where the big file's content comes from.
+    pub(crate) source: PathBuf,
+}
+
+pub(crate) fn pumice(input: &Input) -> Server {
+    let words = vec![PUMICE.into(), "mount".into(), input.image.clone().into()];
+    Server { words, source: input.image.clone() }
+}
+
+/// libfuse's example, built; `None` where it cannot be.
+pub(crate) fn pass_through(input: &Input) -> Option<Server> {
+    let program = input.folder.join("passthrough_ll");
+    let flags = Command::new("pkg-config").args(["--cflags", "--libs", "fuse3"]).output().ok()?.stdout;
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O2", "-w", EXAMPLE, "-o"]).arg(&program);
+    compiler.args(String::from_utf8(flags).ok()?.split_whitespace());
+    compiler.status().ok().filter(std::process::ExitStatus::success)?;
+    let source = format!("source={}", input.tree.display());
+    let words = vec![program.into(), "-f".into(), "-o".into(), source.into()];
+    Some(Server { words, source: input.tree.join("big") })
+}
+
+/// A mount, until it is dropped.
+pub(crate) struct Mount {
+    server: Child,
+    dir: TempDir,
+}
+
+impl Mount {
+    pub(crate) fn new(server: &Server) -> Mount {
+        let dir = tempfile::tempdir().unwrap();
+        let before = fs::metadata(dir.path()).unwrap().dev();
+        let child = Command::new(&server.words[0])
+            .args(&server.words[1..])
+            .arg(dir.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while fs::metadata(dir.path()).unwrap().dev() == before {
+            sleep(Duration::from_millis(2));
+        }
+        Mount { server: child, dir }
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The most memory that the server had.
+    pub(crate) fn memory_kib(&self) -> u32 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.server.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // What was read last may still be busy for a moment.
+        while !Command::new("umount").arg(self.dir.path()).status().unwrap().success() {
+            sleep(Duration::from_millis(50));
+        }
+        self.server.wait().unwrap();
+    }
+}

@@ -1,0 +1,98 @@
+//! One byte of metadata changed at a time: an answer or an error from the reader and from the check, never a panic,
+//! never more work or memory than the volume could need.
+//!
+//! `PUMICE_BYTES=all` changes every byte of every block of metadata; without it each 509th is. A number says from
+//! which block of the list on. Progress stands on stderr, block by block.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
+
+mod blocks;
+#[path = "../damage/medium.rs"]
+mod medium;
+#[path = "../damage/visit.rs"]
+mod visit;
+
+use std::{panic::catch_unwind, path::Path, process::Command, sync::Arc};
+
+use blocks::{BLOCK, Metadata};
+use medium::Medium;
+use pumice_f2fs::{F2fs, MountOptions, check::check, crypt::Keyring};
+use pumice_vfs::Timestamp;
+
+/// Bytes from one change to the next where nothing else is asked for: a prime, so that all places of a block have
+/// their turn.
+const STRIDE: usize = 509;
+
+/// More than this program has ever needed, with the image of 64 MiB in memory.
+const MEMORY_MAX_KIB: u64 = 512 << 10;
+
+/// A small volume that Linux wrote.
+fn volume(name: &str) -> Medium {
+    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/images/{name}.img.zst"));
+    let output =
+        Command::new("zstd").args(["-dcq", "--long=27"]).arg(&packed).output().expect("zstd is installed");
+    assert!(output.status.success(), "{}: {}", packed.display(), String::from_utf8_lossy(&output.stderr));
+    Medium::new(output.stdout)
+}
+
+/// What is left of a volume for its reader, and whether the check complains.
+fn examine(medium: &Arc<Medium>) -> (Option<usize>, bool) {
+    let options =
+        MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: Some(Timestamp::default()) };
+    let found = F2fs::mount(vec![Box::new(medium.clone())], options).ok().map(|fs| visit::visit(&fs));
+    let complains = !check(vec![Box::new(medium.clone())], 1, &mut |_, _| ())
+        .is_ok_and(|report| report.findings.is_empty());
+    assert!(!medium.is_exhausted(), "more was read than a volume of this size could need");
+    (found, complains)
+}
+
+/// The most memory that this program had.
+fn memory_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse().ok())
+}
+
+/// How the bytes of one volume fared.
+#[derive(Default, Debug)]
+struct Tally {
+    changed: usize,
+    /// Changes that the reader felt: less can be read than of the sound volume.
+    felt: usize,
+    /// Changes that the check found.
+    told: usize,
+}
+
+fn torment(name: &str) {
+    let sound = Arc::new(volume(name));
+    let (whole, complains) = examine(&sound);
+    assert!(whole.is_some() && !complains, "{name}: the sound volume");
+    let metadata = Metadata::of(&sound);
+    let asked = std::env::var("PUMICE_BYTES").ok();
+    let first = asked.as_ref().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let stride = if asked.is_some() { 1 } else { STRIDE };
+    let mut tally = Tally::default();
+    for at in (first * BLOCK..metadata.blocks.len() * BLOCK).step_by(stride) {
+        let (addr, byte) = (metadata.blocks[at / BLOCK], at % BLOCK);
+        if asked.is_some() && byte == 0 {
+            eprintln!("{name}: list {} of {}, block {addr}, {tally:?}", at / BLOCK, metadata.blocks.len());
+        }
+        for damaged in metadata.damages(&sound, addr, byte) {
+            let damaged = Arc::new(damaged);
+            let (found, complains) = catch_unwind(|| examine(&damaged)).unwrap_or_else(|_| {
+                panic!("{name}: byte {byte} of block {addr}, number {} of the list", at / BLOCK)
+            });
+            tally.changed += 1;
+            tally.felt += usize::from(found != whole);
+            tally.told += usize::from(complains);
+        }
+    }
+    eprintln!("{name}: {tally:?}, {:?} KiB", memory_kib());
+    assert!(tally.felt > 0 && tally.told > 0, "{name}: no damage was ever felt: {tally:?}");
+    assert!(memory_kib().is_none_or(|kib| kib < MEMORY_MAX_KIB), "{:?} KiB", memory_kib());
+}
+
+#[test]
+fn every_byte_may_be_wrong() {
+    torment("xattrs");
+}
