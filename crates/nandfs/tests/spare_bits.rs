@@ -4,7 +4,7 @@
 mod common;
 
 use common::formatted;
-use pumice_media::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, SimChip, Timing};
+use pumice_media::{Layer, Nand, NandError, PageId, ReadOutcome, SimChip};
 use pumice_nandfs::{MountOptions, NandFs};
 use pumice_vfs::{FileKind, FileSystem, Ino, NewNode, Timestamp};
 
@@ -28,49 +28,28 @@ impl Flipping {
     }
 }
 
-impl Nand for Flipping {
-    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+impl Layer for Flipping {
+    type Chip = SimChip;
+    fn behind(&self) -> &SimChip {
+        &self.chip
+    }
+    fn behind_mut(&mut self) -> &mut SimChip {
+        &mut self.chip
+    }
+    fn pass_read(
+        &mut self,
+        page: PageId,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<ReadOutcome, NandError> {
         let outcome = self.chip.read(page, data, spare)?;
         self.disturb(spare);
         Ok(outcome)
     }
-
-    fn geometry(&self) -> Geometry {
-        self.chip.geometry()
-    }
-
-    fn timing(&self) -> Timing {
-        self.chip.timing()
-    }
-
-    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+    fn pass_read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
         let outcome = self.chip.read_spare(page, spare)?;
         self.disturb(spare);
         Ok(outcome)
-    }
-
-    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
-        self.chip.program(page, data, spare)
-    }
-
-    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
-        self.chip.erase(block)
-    }
-
-    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
-        self.chip.is_bad(block)
-    }
-
-    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
-        self.chip.mark_bad(block)
-    }
-
-    fn stats(&self) -> NandStats {
-        self.chip.stats()
-    }
-
-    fn flush(&mut self) -> Result<(), NandError> {
-        self.chip.flush()
     }
 }
 
