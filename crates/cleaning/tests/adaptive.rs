@@ -75,8 +75,8 @@ fn table_4_with_locality() {
     assert!(hotter <= 0.27 * plain, "{hotter} of {plain}");
 }
 
-/// Wear spread as evenly as the issue asks for. It asks for 1 % more copies at most; 2.7 % are measured. Four seeds
-/// leave half a percent to chance, so there are more.
+/// Wear spread as evenly to a standard deviation of 2 erases, at no more than a hundredth of the copies. Four seeds leave a percent to
+/// chance, so there are 32.
 #[test]
 fn even_wear_costs_little() {
     let run = |wear: WearPolicy, seed| {
@@ -88,12 +88,12 @@ fn even_wear_costs_little() {
         (sim.stats().blocks_copied as f64, sim.wear().stddev)
     };
     let mean = |wear| {
-        let runs: Vec<(f64, f64)> = (1..=4 * SEEDS).map(|seed| run(wear, seed)).collect();
+        let runs: Vec<(f64, f64)> = (1..=8 * SEEDS).map(|seed| run(wear, seed)).collect();
         let sum = runs.iter().fold((0.0, 0.0), |sum, run| (sum.0 + run.0, sum.1 + run.1));
         (sum.0 / runs.len() as f64, sum.1 / runs.len() as f64)
     };
     let (plain, (even, deviation)) = (mean(WearPolicy::None), mean(WearPolicy::Even));
-    assert!(deviation <= 2.0 && even <= 1.03 * plain.0, "{plain:?}: {even} {deviation}");
+    assert!(deviation <= 2.0 && even <= 1.01 * plain.0, "{plain:?}: {even} {deviation}");
 }
 
 #[test]
