@@ -1,6 +1,6 @@
 //! Victim rules by name.
 
-use pumice_cleaning::{Selector, VictimPolicy as Policy, select::DecliningCost};
+use pumice_cleaning::{Selector, VictimPolicy as Policy, placement::Groups, select::DecliningCost};
 
 use super::{Making, VictimRule};
 
@@ -8,6 +8,9 @@ use super::{Making, VictimRule};
 pub(super) const TABLE: &[VictimRule] = &[
     rule("default", "declining cost, with the default placement's rates", |m| {
         Box::new(DecliningCost::new(m.params.segments, m.params.pages, m.params.logical, m.regime()))
+    }),
+    rule("midas", "MiDAS: by the sizes of groups, with the placement of this name", |m| {
+        Box::new(Groups::new(m.sizes(), m.params.segments, m.params.pages))
     }),
     rule("greedy", "fewest live blocks", |m| m.select(Policy::Greedy)),
     rule("cost-benefit", "age (1-u)/2u, age since the last change", |m| m.select(Policy::CostBenefit)),
@@ -51,6 +54,6 @@ mod tests {
         for policy in Policy::ALL {
             assert!(TABLE.iter().any(|rule| rule.name == policy.name()), "{policy}");
         }
-        assert_eq!(TABLE.len(), Policy::ALL.len() + 1);
+        assert_eq!(TABLE.len(), Policy::ALL.len() + 2);
     }
 }
