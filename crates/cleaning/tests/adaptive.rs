@@ -8,7 +8,8 @@ mod common;
 use common::{Access, zipf::Zipf};
 use pumice_cleaning::{
     Adaptive, Chain, Dac, Geometry, Greedy, MultiLog, OneLog, Oracle, Params, Placement, Regime, Selector,
-    SepBit, Sfs, Sim, Static, VictimPolicy, WearPolicy, select::ByChange, select::DecliningCost, wear::Fifo,
+    SepBit, Sfs, Sim, Static, VictimPolicy, WearPolicy, WearStats, select::ByChange, select::DecliningCost,
+    wear::Fifo,
 };
 
 /// 192 MiB in blocks of 4 KiB.
@@ -75,25 +76,48 @@ fn table_4_with_locality() {
     assert!(hotter <= 0.27 * plain, "{hotter} of {plain}");
 }
 
-/// Wear spread as evenly to a standard deviation of 2 erases, at no more than a hundredth of the copies. Four seeds leave a percent to
-/// chance, so there are 32.
+/// Copies and user writes, and the wear, of the default under 90/10, until `writes` are made or a segment dies.
+fn worn(wear: WearPolicy, endurance: u32, writes: usize, seed: u64) -> (f64, f64, WearStats) {
+    let params = Params { endurance, ..cat_chip() };
+    let (selector, placement) = default(params);
+    let mut sim = Sim::new(params, selector, placement, wear.rule(&params)).unwrap();
+    sim.fill().unwrap();
+    for page in Access::Locality(90).pages(params.logical, seed).take(writes) {
+        sim.write(page).unwrap();
+        if sim.stats().deaths > 0 {
+            break;
+        }
+    }
+    (sim.stats().blocks_copied as f64, sim.stats().user_writes as f64, sim.wear())
+}
+
+/// Wear spread to a standard deviation of 2 erases, at no more than a hundredth of the copies. Four seeds leave a percent
+/// to chance, so there are 32.
 #[test]
 fn even_wear_costs_little() {
-    let run = |wear: WearPolicy, seed| {
-        let params = cat_chip();
-        let (selector, placement) = default(params);
-        let mut sim = Sim::new(params, selector, placement, wear.rule(&params)).unwrap();
-        sim.fill().unwrap();
-        sim.run(Access::Locality(90).pages(params.logical, seed).take(WRITES)).unwrap();
-        (sim.stats().blocks_copied as f64, sim.wear().stddev)
-    };
     let mean = |wear| {
-        let runs: Vec<(f64, f64)> = (1..=8 * SEEDS).map(|seed| run(wear, seed)).collect();
-        let sum = runs.iter().fold((0.0, 0.0), |sum, run| (sum.0 + run.0, sum.1 + run.1));
-        (sum.0 / runs.len() as f64, sum.1 / runs.len() as f64)
+        let runs = (1..=8 * SEEDS).map(|seed| worn(wear, u32::MAX, WRITES, seed));
+        let sum = runs.fold((0.0, 0.0), |sum, (copies, _, wear)| (sum.0 + copies, sum.1 + wear.stddev));
+        (sum.0 / (8 * SEEDS) as f64, sum.1 / (8 * SEEDS) as f64)
     };
     let (plain, (even, deviation)) = (mean(WearPolicy::None), mean(WearPolicy::Even));
     assert!(deviation <= 2.0 && even <= 1.01 * plain.0, "{plain:?}: {even} {deviation}");
+}
+
+/// With all segments equally worn the first would die when the mean reaches the endurance: 0.97 of that.
+#[test]
+fn segments_die_together() {
+    let mean = |wear| {
+        let runs = (1..=SEEDS).map(|seed| worn(wear, 1000, usize::MAX, seed));
+        let sum = runs.fold((0.0, 0.0, 0.0), |sum, (copies, writes, wear)| {
+            (sum.0 + copies / writes, sum.1 + writes, sum.2 + f64::from(wear.max) / wear.mean)
+        });
+        (1.0 + sum.0 / SEEDS as f64, sum.1, sum.2 / SEEDS as f64)
+    };
+    let (plain, even) = (mean(WearPolicy::None), mean(WearPolicy::Even));
+    assert!(even.2 <= 1.08 && even.0 <= 1.01 * plain.0, "{plain:?} {even:?}");
+    let (gain, bound) = (even.1 / plain.1, plain.2 * plain.0 / even.0);
+    assert!(gain >= 0.97 * bound, "{gain} of {bound}");
 }
 
 #[test]
