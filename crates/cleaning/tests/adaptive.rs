@@ -7,9 +7,9 @@ mod common;
 
 use common::{Access, zipf::Zipf};
 use pumice_cleaning::{
-    Adaptive, Chain, Dac, Geometry, Greedy, MultiLog, OneLog, Oracle, Params, Placement, Regime, Selector,
-    SepBit, Sfs, Sim, Static, VictimPolicy, WearPolicy, WearStats, select::ByChange, select::DecliningCost,
-    wear::Fifo,
+    Adaptive, Chain, Dac, Geometry, Greedy, Midas, MultiLog, OneLog, Oracle, Params, Placement, Regime,
+    Selector, SepBit, Sfs, Sim, Static, VictimPolicy, WearPolicy, WearStats, placement::Groups,
+    select::ByChange, select::DecliningCost, wear::Fifo,
 };
 
 /// 192 MiB in blocks of 4 KiB.
@@ -23,6 +23,11 @@ fn default(params: Params) -> (DecliningCost, Adaptive) {
 
 fn greedy(params: Params) -> (ByChange<Greedy>, OneLog) {
     (ByChange::new(Greedy, params.segments, params.pages), OneLog)
+}
+
+fn midas(params: Params) -> (Groups, Midas) {
+    let (placement, sizes) = Midas::new(params.logical);
+    (Groups::new(sizes, params.segments, params.pages), placement)
 }
 
 /// The store of Table 4, the cleaner's reserve inside its 192 segments.
@@ -228,6 +233,7 @@ fn table_of_table_4() {
             row(name, victim.name(), &|access| erasures(policies, access));
         }
     }
+    row("midas", "by groups", &|access| erasures(|_| midas(cat_chip()), access));
     row("default", "declining cost", &|access| erasures(|_| default(cat_chip()), access));
     let fill: Vec<u32> = (0..cat_chip().logical).collect();
     let oracle = |writes: &[u32]| {
@@ -252,6 +258,7 @@ fn table_of_zipf() {
     };
     let pages = |churn, seed| Zipf::new(params.logical, 0.99, churn, seed);
     row("default", "declining cost", &|churn, seed| waf(params, default(params), pages(churn, seed), (8, 6)));
+    row("midas", "by groups", &|churn, seed| waf(params, midas(params), pages(churn, seed), (8, 6)));
     for name in ["sepbit 6", "dac 6", "dac 10", "multi-log 8", "sfs 6"] {
         let (_, placement) = FIXED.into_iter().find(|(known, _)| *known == name).unwrap();
         let policies = || (VictimPolicy::CostBenefit.selector(&params, 1), placement(params.logical));

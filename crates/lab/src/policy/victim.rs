@@ -9,9 +9,6 @@ pub(super) const TABLE: &[VictimRule] = &[
     rule("default", "declining cost, with the default placement's rates", |m| {
         Box::new(DecliningCost::new(m.params.segments, m.params.pages, m.params.logical, m.regime()))
     }),
-    rule("midas", "MiDAS: by the sizes of groups, with the placement of this name", |m| {
-        Box::new(Groups::new(m.sizes(), m.params.segments, m.params.pages))
-    }),
     rule("greedy", "fewest live blocks", |m| m.select(Policy::Greedy)),
     rule("cost-benefit", "age (1-u)/2u, age since the last change", |m| m.select(Policy::CostBenefit)),
     rule("cost-benefit-written", "the same, age since the last write: the paper's figures", |m| {
@@ -22,6 +19,9 @@ pub(super) const TABLE: &[VictimRule] = &[
     rule("cat", "u/(1-u) x 1/age' x erases", |m| m.select(Policy::Cat)),
     rule("cost-hotness", "SFS: by hotness of the group", |m| m.select(Policy::CostHotness)),
     rule("cicl", "the less even the wear, the more it counts", |m| m.select(Policy::Cicl)),
+    rule("midas", "MiDAS: by the sizes of groups, with the placement of this name", |m| {
+        Box::new(Groups::new(m.sizes(), m.params.segments, m.params.pages))
+    }),
     rule("age-threshold", "F2FS's: old, and empty", |m| m.select(Policy::AgeThreshold)),
     rule("windowed", "greedy among the older half", |m| m.select(Policy::WindowedGreedy)),
     rule("second-chance", "oldest, unless fuller than the mean", |m| m.select(Policy::SecondChance)),

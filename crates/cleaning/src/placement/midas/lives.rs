@@ -21,6 +21,9 @@ pub(super) struct Lives {
     ends: [f32; AGES],
     deaths: [f32; AGES],
     exposure: [f32; AGES],
+    /// Pages written, and those of them that are watched.
+    writes: f32,
+    births: f32,
     /// What lies before this is already in the table.
     seen: u32,
 }
@@ -40,6 +43,8 @@ impl Lives {
             ends,
             deaths: [0.0; AGES],
             exposure: [0.0; AGES],
+            writes: 0.0,
+            births: 0.0,
             seen: 0,
         }
     }
@@ -51,8 +56,10 @@ impl Lives {
 
     /// A page is written.
     pub(super) fn born(&mut self, now: u32, page: u32) {
+        self.writes += 1.0;
         if let Some(born) = self.watched(page) {
             *born = now;
+            self.births += 1.0;
         }
     }
 
@@ -94,8 +101,13 @@ impl Lives {
             }
         }
         self.seen = now;
-        let survival = Survival::new(&self.ends, &self.deaths, &self.exposure, live as f32);
-        self.deaths.iter_mut().chain(&mut self.exposure).for_each(|sum| *sum *= 0.5);
+        // A few pages may get a good part of the writes; whether they are watched is chance.
+        let part = self.births * self.stride as f32 / self.writes.max(1.0);
+        let survival = Survival::new(&self.ends, &self.deaths, &self.exposure, part, live as f32);
+        let sums = [&mut self.writes, &mut self.births];
+        for sum in self.deaths.iter_mut().chain(&mut self.exposure).chain(sums) {
+            *sum *= 0.5;
+        }
         survival
     }
 }
@@ -133,12 +145,13 @@ impl Piece {
 }
 
 impl Survival {
-    /// From classes of age by where they end; after the last in which anything was in danger pages die at such a rate that
-    /// `live` pages live at a time, as many as there are: one is born with each user write.
-    pub(super) fn new(ends: &[f32], deaths: &[f32], exposure: &[f32], live: f32) -> Self {
+    /// From classes of age by where they end, which are about a part of all writes; what the others wrote is taken to die at
+    /// once. (If they are more than 1, there are too many short lives among them.) After the last class in which anything
+    /// was in danger pages die at such a rate that `live` pages live at a time: one is born with each user write.
+    pub(super) fn new(ends: &[f32], deaths: &[f32], exposure: &[f32], part: f32, live: f32) -> Self {
         let known = exposure.iter().rposition(|time| *time > 0.0).map_or(0, |at| at + 1);
         let mut pieces: Vec<Piece> = Vec::with_capacity(known + 1);
-        let (mut from, mut alive, mut lived) = (0.0, 1.0, 0.0);
+        let (mut from, mut alive, mut lived) = (0.0, part, 0.0);
         for ((end, deaths), exposure) in ends.iter().zip(deaths).zip(exposure).take(known) {
             let piece = Piece { from, rate: deaths / exposure.max(1.0), alive, rest: lived };
             pieces.push(piece);
@@ -160,7 +173,7 @@ impl Survival {
 
     /// The part that outlives `age`.
     pub(super) fn alive(&self, age: f32) -> f32 {
-        self.piece(age).alive(age)
+        if age > 0.0 { self.piece(age).alive(age).min(1.0) } else { 1.0 }
     }
 
     /// Pages older than `age` that live at a time.
@@ -208,5 +221,20 @@ mod tests {
         let survival = lives.survival(1000, 100);
         assert!(survival.alive(9.0) > 0.9 && survival.alive(13.0) < 0.2);
         assert!((80.0..100.0).contains(&survival.older(20.0)), "{}", survival.older(20.0));
+    }
+
+    /// Half of the writes go to one page that is not watched.
+    #[test]
+    fn what_is_not_watched_dies_at_once() {
+        let mut lives = Lives::new(100_000);
+        assert!(lives.stride > 1);
+        for now in 0..100_000 {
+            let page = if now % 2 == 0 { 1 } else { now * 7919 % 100_000 };
+            lives.died(now, page);
+            lives.born(now, page);
+        }
+        let survival = lives.survival(100_000, 50_001);
+        assert!((survival.alive(200.0) - 0.5).abs() < 0.01, "{}", survival.alive(200.0));
+        assert!((survival.older(0.0) - 50_001.0).abs() < 1000.0, "{}", survival.older(0.0));
     }
 }

@@ -82,9 +82,12 @@ impl Placement for Midas {
         self.sizes.groups()
     }
 
-    fn user_write(&mut self, now: u32, page: u32, _old: Option<Old>) -> Class {
+    fn user_write(&mut self, now: u32, page: u32, old: Option<Old>) -> Class {
         self.lives.died(now, page);
-        self.lives.born(now, page);
+        // What is written for the first time tells nothing: a store is filled with pages of all kinds alike.
+        if old.is_some() {
+            self.lives.born(now, page);
+        }
         Class(0)
     }
 
@@ -102,7 +105,9 @@ impl Placement for Midas {
         }
         self.last = now;
         let survival = self.lives.survival(now, from.live);
-        self.sizes.set(&model::sizes(&survival, from.room, from.segment.capacity));
+        if let Some(sizes) = model::sizes(&survival, from.room, from.segment.capacity) {
+            self.sizes.set(&sizes);
+        }
     }
 }
 

@@ -22,8 +22,9 @@ struct Model<'a> {
     segment: f32,
 }
 
-/// The sizes in segments of all groups but the last, for a store of `room` pages in segments of `segment` pages.
-pub(super) fn sizes(survival: &Survival, room: u64, segment: u32) -> Vec<u32> {
+/// The sizes in segments of all groups but the last, for a store of `room` pages in segments of `segment` pages; `None` if
+/// there seems to be no room for what lives.
+pub(super) fn sizes(survival: &Survival, room: u64, segment: u32) -> Option<Vec<u32>> {
     let segment = segment.max(1);
     let segments = u32::try_from(room / u64::from(segment)).unwrap_or(u32::MAX);
     let room = segments.saturating_sub(1) as f32 * segment as f32;
@@ -39,9 +40,9 @@ pub(super) fn sizes(survival: &Survival, room: u64, segment: u32) -> Vec<u32> {
             best = (copies, sizes.clone());
         }
     }
-    let (_, mut sizes) = best;
+    let (copies, mut sizes) = best;
     (0..ROUNDS).for_each(|_| model.change(&mut sizes, &tried));
-    sizes
+    copies.is_finite().then_some(sizes)
 }
 
 /// Sizes worth trying: all small ones, then eight to an octave.
@@ -104,7 +105,7 @@ mod tests {
 
     /// All pages die at one rate, as under uniform writes.
     fn uniform(live: f32) -> Survival {
-        Survival::new(&[], &[], &[], live)
+        Survival::new(&[], &[], &[], 1.0, live)
     }
 
     #[test]
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn like_pages_need_no_groups_and_hot_ones_do() {
-        let none = sizes(&uniform(1000.0 * 32.0), 1150 * 32, 32);
+        let none = sizes(&uniform(1000.0 * 32.0), 1150 * 32, 32).unwrap();
         let survival = uniform(1000.0 * 32.0);
         let model = Model { survival: &survival, room: 1149.0 * 32.0, segment: 32.0 };
         assert!(model.copies(&none) >= model.copies(&[]) * 0.98);
@@ -132,9 +133,9 @@ mod tests {
             .collect();
         let exposure: Vec<f32> =
             (0..6).map(|at| ends[at] - if at == 0 { 0.0 } else { ends[at - 1] }).collect();
-        let skewed = Survival::new(&ends, &deaths, &exposure, 10_900.0);
+        let skewed = Survival::new(&ends, &deaths, &exposure, 1.0, 10_900.0);
         let model = Model { survival: &skewed, room: 12_000.0, segment: 32.0 };
-        let found = sizes(&skewed, 12_032, 32);
+        let found = sizes(&skewed, 12_032, 32).unwrap();
         assert!(!found.is_empty());
         assert!(
             model.copies(&found) < 0.8 * model.copies(&[]),
@@ -142,5 +143,10 @@ mod tests {
             model.copies(&found),
             model.copies(&[])
         );
+    }
+
+    #[test]
+    fn what_does_not_fit_has_no_sizes() {
+        assert_eq!(sizes(&uniform(33.0 * 32.0), 33 * 32, 32), None);
     }
 }
