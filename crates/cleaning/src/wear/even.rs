@@ -16,8 +16,7 @@ use crate::{Class, SegmentView};
 /// thirty-second of its own, the old one is cleaned in place of the segment that cleaning chose: its cold data comes to
 /// lie in the worn segment, and it goes into circulation itself. It must be about as empty as old segments are when they
 /// are cleaned: a 96th of a segment of live data more is allowed, and another for each erase that it is further behind.
-/// So even data that is never written moves in the end, at about a hundredth of all writes. Of several the one farthest
-/// below that is taken.
+/// So even data that is never written moves in the end. Of several the one farthest below that is taken.
 ///
 /// Hot data (class 0) gets the least worn free segment, all other the most worn; with one segment in reserve there is
 /// seldom more than one to choose from. At least one must be in reserve, or there is no free one to judge by.
