@@ -133,7 +133,7 @@ pub fn keep(machine: &Machine, names: &[&str], dir: &Path) -> Result<(), Failure
 }
 
 /// Replaces a file by its compressed form.
-fn compress(path: &Path) -> Result<(), Failure> {
+pub(crate) fn compress(path: &Path) -> Result<(), Failure> {
     let mut zstd = Command::new(installed("zstd")?);
     output(zstd.args(["-q", "-f", "-19", "--long=27", "--rm"]).arg(path)).map(drop)
 }

@@ -2,37 +2,26 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 mod damages;
+#[path = "../golden/image.rs"]
+mod image;
 mod patient;
 mod random;
-mod volumes;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use damages::DAMAGES;
+use image::{Golden, VOLUMES};
 use patient::Patient;
 use pumice_f2fs::{
     check::{Code, check},
     layout::Features,
 };
 
-const VOLUMES: [&str; 10] = [
-    "g01-basic",
-    "g02-allfeat",
-    "g03-inline",
-    "g05-deep",
-    "g06-compress",
-    "g08-crash-rollfwd",
-    "g09-crash-orphan",
-    "g11-quota",
-    "g12-casefold",
-    "g13-encrypt",
-];
-
 #[test]
 fn volumes_of_linux_are_sound() {
     for name in VOLUMES {
-        let Some(image) = volumes::golden(name) else { continue };
-        let report = check(vec![Box::new(image)], 2, &mut |_, _| ()).unwrap();
+        let Some(golden) = Golden::find(name) else { continue };
+        let report = check(golden.disks(), 2, &mut |_, _| ()).unwrap();
         assert_eq!(report.findings, [], "{name}");
         assert!(report.files > 0 && report.directories > 0, "{name}");
         assert_eq!(report.fsynced_nodes > 0, name.contains("crash"), "{name}");
@@ -45,7 +34,8 @@ fn every_damage_is_found() {
     let mut images = BTreeMap::new();
     let mut missed = Vec::new();
     for (code, name, damage) in DAMAGES {
-        let image = images.entry(*name).or_insert_with(|| volumes::golden(name).map(Arc::new));
+        let image =
+            images.entry(*name).or_insert_with(|| Golden::find(name).map(|golden| Arc::new(golden.bytes())));
         let Some(image) = image else { continue };
         let mut patient = Patient::new(image);
         damage(&mut patient);
@@ -63,7 +53,7 @@ fn every_damage_is_found() {
 /// A file that stands for a device: its extent is all that counts. Made from one whose extent is all it has.
 #[test]
 fn a_file_that_stands_for_a_device_owns_its_extent() {
-    let Some(image) = volumes::golden("g01-basic").map(Arc::new) else { return };
+    let Some(image) = Golden::find("g01-basic").map(|golden| Arc::new(golden.bytes())) else { return };
     let mut patient = Patient::new(&image);
     let file = patient.find(|inode, _| {
         inode.kind == pumice_vfs::FileKind::File

@@ -6,14 +6,17 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 mod blocks;
+#[path = "../golden/image.rs"]
+mod image;
 #[path = "../damage/medium.rs"]
 mod medium;
 #[path = "../damage/visit.rs"]
 mod visit;
 
-use std::{panic::catch_unwind, path::Path, process::Command, sync::Arc};
+use std::{panic::catch_unwind, sync::Arc};
 
 use blocks::{BLOCK, Metadata};
+use image::Golden;
 use medium::Medium;
 use pumice_f2fs::{F2fs, MountOptions, check::check, crypt::Keyring};
 use pumice_vfs::Timestamp;
@@ -24,15 +27,6 @@ const STRIDE: usize = 509;
 
 /// More than this program has ever needed, with the image of 64 MiB in memory.
 const MEMORY_MAX_KIB: u64 = 512 << 10;
-
-/// A small volume that Linux wrote.
-fn volume(name: &str) -> Medium {
-    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/images/{name}.img.zst"));
-    let output =
-        Command::new("zstd").args(["-dcq", "--long=27"]).arg(&packed).output().expect("zstd is installed");
-    assert!(output.status.success(), "{}: {}", packed.display(), String::from_utf8_lossy(&output.stderr));
-    Medium::new(output.stdout)
-}
 
 /// What is left of a volume for its reader, and whether the check complains.
 fn examine(medium: &Arc<Medium>) -> (Option<usize>, bool) {
@@ -64,7 +58,7 @@ struct Tally {
 }
 
 fn torment(name: &str) {
-    let sound = Arc::new(volume(name));
+    let sound = Arc::new(Medium::new(Golden::own(name).bytes()));
     let (whole, complains) = examine(&sound);
     assert!(whole.is_some() && !complains, "{name}: the sound volume");
     let metadata = Metadata::of(&sound);
