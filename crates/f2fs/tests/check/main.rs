@@ -13,6 +13,7 @@ use damages::DAMAGES;
 use image::{Golden, VOLUMES};
 use patient::Patient;
 use pumice_f2fs::{
+    Mapped,
     check::{Code, check},
     layout::Features,
 };
@@ -65,4 +66,19 @@ fn a_file_that_stands_for_a_device_owns_its_extent() {
     assert_eq!(patient.check(), []);
     patient.edit_inode(file.ino, |block| block[352..356].copy_from_slice(&[7, 0, 0, 0]));
     assert!(patient.check().contains(&Code::DataAddress));
+}
+
+/// The last block of a Merkle tree proves data that no check reads.
+#[test]
+fn the_whole_tree_of_a_sealed_file_is_checked() {
+    let mut patient = Patient::new(&Arc::new(Golden::own("verity").bytes()));
+    let file = patient.find(|inode, _| inode.is_verity() && inode.size == 3_000_000);
+    let (inode, node) = patient.volume.inode(file.ino).unwrap();
+    // 733 blocks of data: a root and six blocks below it, from the next multiple of 64 KiB on.
+    let last = inode.size.next_multiple_of(1 << 16) / 4096 + 6;
+    let Mapped::At(addr) = patient.volume.run_at(&inode, &node, last, 1).unwrap().mapped else {
+        panic!("the tree has a hole")
+    };
+    patient.flip(patient::place(addr));
+    assert_eq!(patient.check(), [Code::Verity]);
 }
