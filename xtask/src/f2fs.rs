@@ -34,8 +34,8 @@ fn volume_bytes(name: &str) -> u64 {
 }
 
 /// This machine's programs that recipes use.
-const PROGRAMS: [&str; 8] =
-    ["mkfs.f2fs", "f2fs_io", "setfattr", "setfacl", "chattr", "fallocate", "sync", "touch"];
+const PROGRAMS: [&str; 9] =
+    ["mkfs.f2fs", "f2fs_io", "fsverity", "setfattr", "setfacl", "chattr", "fallocate", "sync", "touch"];
 
 /// A volume made by the kernel, and what it then says of each file of it.
 pub struct Volume {

@@ -65,9 +65,9 @@ fn volumes_that_were_filled_show_what_was_put_in() {
     for golden in each_own() {
         let Some(tree) = golden.text("tree.jsonl") else { continue };
         let loaded = |mut records: BTreeMap<String, Record>| {
-            records
-                .values_mut()
-                .for_each(|record| record.0.retain(|field, _| LOADED.contains(&field.as_str())));
+            for record in records.values_mut() {
+                record.0.retain(|field, _| LOADED.contains(&field.as_str()));
+            }
             records
         };
         let found = walk::records(&golden.mount(Keyring::default(), Timestamp::default()));
