@@ -22,7 +22,7 @@ use mounts::{Mount, Server};
 use tree::Input;
 
 /// Turns of each; odd, for the median.
-const TURNS: usize = 3;
+const TURNS: usize = 5;
 
 fn main() {
     // `cargo test --benches` runs it, too, and wants no figures.
