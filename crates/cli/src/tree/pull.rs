@@ -198,7 +198,12 @@ impl<'a> Pull<'a> {
     fn copy(&self, job: &Job, buffer: &mut [u8]) -> Outcome {
         let (place, target) = (&job.place, &job.target);
         match place.attr.kind {
-            FileKind::File => self.copy_content(place, target, buffer)?,
+            FileKind::File => {
+                let file = self.copy_content(place, target, buffer)?;
+                self.set_xattrs(place, target)?;
+                return host::set_attributes_of(&file, &place.attr)
+                    .map_err(|error| Failure::host(target, &error));
+            }
             FileKind::Symlink => {
                 let link =
                     self.fs.readlink(place.attr.ino).map_err(|error| Failure::inside(&place.path, &error))?;
@@ -251,6 +256,11 @@ impl<'a> Pull<'a> {
 
     /// Attributes last: making and filling a file changes them.
     fn finish(&self, place: &Place, target: &Path) -> Outcome {
+        self.set_xattrs(place, target)?;
+        host::set_attributes(target, &place.attr).map_err(|error| Failure::host(target, &error))
+    }
+
+    fn set_xattrs(&self, place: &Place, target: &Path) -> Outcome {
         let inside = |error| Failure::inside(&place.path, &error);
         for name in self.fs.list_xattr(place.attr.ino).map_err(inside)? {
             let value = self.fs.xattr(place.attr.ino, &name).map_err(inside)?;
@@ -264,10 +274,10 @@ impl<'a> Pull<'a> {
                 ));
             }
         }
-        host::set_attributes(target, &place.attr).map_err(|error| Failure::host(target, &error))
+        Ok(())
     }
 
-    fn copy_content(&self, place: &Place, target: &Path, buffer: &mut [u8]) -> Outcome {
+    fn copy_content(&self, place: &Place, target: &Path, buffer: &mut [u8]) -> Outcome<File> {
         let failed = |error: &io::Error| Failure::host(target, error);
         let file =
             OpenOptions::new().write(true).create_new(true).open(target).map_err(|error| failed(&error))?;
@@ -277,11 +287,10 @@ impl<'a> Pull<'a> {
             at = self.copy_range(place, &file, target, (start, end), buffer)?;
         }
         self.progress.advance(place.attr.size.saturating_sub(at));
-        if at == place.attr.size {
-            Ok(())
-        } else {
-            file.set_len(place.attr.size).map_err(|error| failed(&error))
+        if at != place.attr.size {
+            file.set_len(place.attr.size).map_err(|error| failed(&error))?;
         }
+        Ok(file)
     }
 
     fn copy_range(
