@@ -27,6 +27,7 @@ missing_packages() {
     command -v qemu-system-x86_64 >/dev/null || echo qemu-system-x86
     command -v busybox >/dev/null || echo busybox-static
     administrators_tool nanddump || echo mtd-utils
+    command -v fsverity >/dev/null || echo fsverity
 }
 
 # True where a guest's programs can be built and Debian's kernel can be had.
@@ -62,6 +63,11 @@ toolchain() {
     # Programs that run in a guest need nothing of it but its kernel.
     ! has_guests || [ -d "$(rustc --print target-libdir --target x86_64-unknown-linux-musl)" ] ||
         rustup target add x86_64-unknown-linux-musl
+}
+
+# What is built for guests is built without the network.
+crates() {
+    ! has_guests || cargo fetch --quiet --locked
 }
 
 # helper NAME VERSION: a published test program, built once, into the target directory.
@@ -104,6 +110,7 @@ demo)
 test)
     packages test
     toolchain
+    crates
     kernel
     if is_root && [ -e /dev/fuse ]; then
         users

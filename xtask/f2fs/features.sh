@@ -2,6 +2,6 @@
 make -C utf8 -O extra_attr,inode_checksum,sb_checksum,inode_crtime,compression,quota,project_quota,lost_found,verity,flexible_inline_xattr,encrypt
 mounted noatime,inline_xattr_size=64
 varied tree
-mkdir project; guest-control project 42 project; mkdir project/sub
-text 20000 >project/file; guest-control project 0 tree/dir; guest-control project 7 tree/noise
+mkdir project; chattr -p 42 project; mkdir project/sub
+text 20000 >project/file; chattr -p 0 tree/dir; chattr -p 7 tree/noise
 done_

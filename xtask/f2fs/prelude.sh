@@ -1,9 +1,10 @@
 # What every recipe begins with. A recipe makes a volume on /dev/vda and leaves it unmounted, or cuts the power.
 set -eu
 umask 022
+disk=/dev/vda
 # make [MKFS-OPTION...]: formats; with the same identity each time.
-make() { mkfs.f2fs -q -f -U 5ca1ab1e-0000-4000-8000-00000000f2f5 "$@" /dev/vda >/dev/null; }
-mounted() { mount -t f2fs -o "${1:-noatime}" /dev/vda /mnt; cd /mnt; }
+make() { mkfs.f2fs -q -f -U 5ca1ab1e-0000-4000-8000-00000000f2f5 "$@" $disk >/dev/null; }
+mounted() { mount -t f2fs -o "${1:-noatime}" $disk /mnt; cd /mnt; }
 done_() { cd /; umount /mnt; }
 # The power goes: nothing more is written.
 cut() { echo b >/proc/sysrq-trigger; sleep 60; }

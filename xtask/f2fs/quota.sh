@@ -4,5 +4,5 @@ mounted
 for user in 1000 1001 70000; do
     mkdir u$user; text 50000 >u$user/file; chown -R $user:$((user + 5)) u$user
 done
-mkdir p; guest-control project 9 p; text 100000 >p/inherits; guest-control project 10 u1000
+mkdir p; chattr -p 9 p; text 100000 >p/inherits; chattr -p 10 u1000
 done_

@@ -9,7 +9,7 @@ use std::{
 use crate::{Failure, Guest, Machine, Report, about, built, installed, output};
 
 /// Volumes that can be made, each by a script on an empty disk.
-const RECIPES: [(&str, &str); 13] = [
+const RECIPES: [(&str, &str); 14] = [
     ("basic", include_str!("../f2fs/basic.sh")),
     ("features", include_str!("../f2fs/features.sh")),
     ("compress", include_str!("../f2fs/compress.sh")),
@@ -19,6 +19,7 @@ const RECIPES: [(&str, &str); 13] = [
     ("quota", include_str!("../f2fs/quota.sh")),
     ("xattrs", include_str!("../f2fs/xattrs.sh")),
     ("full", include_str!("../f2fs/full.sh")),
+    ("zoned", include_str!("../f2fs/zoned.sh")),
     ("fragmented", include_str!("../f2fs/fragmented.sh")),
     ("crash-fsync", include_str!("../f2fs/crash-fsync.sh")),
     ("crash-orphan", include_str!("../f2fs/crash-orphan.sh")),
@@ -27,12 +28,14 @@ const RECIPES: [(&str, &str); 13] = [
 
 const PRELUDE: &str = include_str!("../f2fs/prelude.sh");
 
-/// Size of every volume, in bytes.
-const VOLUME_BYTES: u64 = 64 << 20;
+/// Size of a volume, in bytes. A zoned one of 64 MiB would have no room for its reserve.
+fn volume_bytes(name: &str) -> u64 {
+    if name == "zoned" { 128 << 20 } else { 64 << 20 }
+}
 
 /// This machine's programs that recipes use.
-const PROGRAMS: [&str; 8] =
-    ["mkfs.f2fs", "f2fs_io", "setfattr", "setfacl", "chattr", "fallocate", "sync", "touch"];
+const PROGRAMS: [&str; 9] =
+    ["mkfs.f2fs", "f2fs_io", "fsverity", "setfattr", "setfacl", "chattr", "fallocate", "sync", "touch"];
 
 /// A volume made by the kernel, and what it then says of each file of it.
 pub struct Volume {
@@ -66,7 +69,7 @@ pub fn make(machine: &Machine, name: &str, dir: &Path) -> Result<Volume, Failure
     let recipe = recipe
         .ok_or_else(|| format!("no recipe {name}; there are {}", recipes().collect::<Vec<_>>().join(", ")))?;
     let image = dir.join(format!("{name}.img"));
-    let made = File::create(&image).and_then(|file| file.set_len(VOLUME_BYTES));
+    let made = File::create(&image).and_then(|file| file.set_len(volume_bytes(name)));
     made.map_err(about(image.display()))?;
     let mut guest = guest(machine)?;
     guest.add_disk(&image);
@@ -75,7 +78,9 @@ pub fn make(machine: &Machine, name: &str, dir: &Path) -> Result<Volume, Failure
         return Err(format!("{name}: {report}").into());
     }
     let key = fs::read_to_string(guest.shared().join("key")).ok();
-    let manifest = manifest(machine, &image, None)?;
+    // What cannot be mounted from a plain disk was described by the recipe.
+    let described = fs::read_to_string(guest.shared().join("manifest"));
+    let manifest = described.or_else(|_| self::manifest(machine, &image, None))?;
     let manifest_with_key = key.map(|key| self::manifest(machine, &image, Some(key.trim()))).transpose()?;
     Ok(Volume { image, manifest, manifest_with_key })
 }
@@ -133,7 +138,7 @@ pub fn keep(machine: &Machine, names: &[&str], dir: &Path) -> Result<(), Failure
 }
 
 /// Replaces a file by its compressed form.
-fn compress(path: &Path) -> Result<(), Failure> {
+pub(crate) fn compress(path: &Path) -> Result<(), Failure> {
     let mut zstd = Command::new(installed("zstd")?);
     output(zstd.args(["-q", "-f", "-19", "--long=27", "--rm"]).arg(path)).map(drop)
 }

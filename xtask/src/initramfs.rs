@@ -13,13 +13,15 @@ use tempfile::TempDir;
 use crate::{Failure, Machine, about, installed, output, program};
 
 /// Subtrees of the kernel's modules that guests may ask for.
-const MODULES: [&str; 13] = [
+const MODULES: [&str; 15] = [
     "arch/x86/crypto",
     "crypto",
+    "drivers/block/null_blk",
     "drivers/block/virtio_blk.ko",
     "drivers/mtd",
     "drivers/virtio",
     "fs/9p",
+    "fs/configfs",
     "fs/f2fs",
     "fs/fscache",
     "fs/fuse",

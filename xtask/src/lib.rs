@@ -4,6 +4,7 @@
 //! programs are put in, a shell script runs as root in the guest, and what it wrote comes back.
 
 pub mod f2fs;
+pub mod f2fs_tools;
 mod guest;
 mod initramfs;
 mod machine;

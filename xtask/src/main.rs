@@ -3,15 +3,16 @@
 use std::{
     env, fs,
     io::{Write, stderr, stdout},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use xtask::{Failure, Guest, Machine, f2fs, installed};
+use xtask::{Failure, Guest, Machine, f2fs, f2fs_tools, installed};
 
 const USAGE: &str = "\
 usage: cargo xtask guest SCRIPT [PROGRAM...]   run a shell script as root on Debian's kernel in QEMU, with these programs
-       cargo xtask f2fs-images [NAME...]        make F2FS volumes with the kernel, all or these, in target/f2fs-images";
+       cargo xtask f2fs-images [NAME...]        make F2FS volumes with the kernel, all or these, in target/f2fs-images
+       cargo xtask f2fs-tools-images            make those that only newer f2fs-tools make, in target/f2fs-images";
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["guest", script, programs @ ..] => guest(script, programs),
         ["f2fs-images", names @ ..] => f2fs_images(names),
+        ["f2fs-tools-images"] => images().and_then(|place| f2fs_tools::keep(&place)),
         _ => Err(USAGE.into()),
     };
     match done {
@@ -43,7 +45,11 @@ fn guest(script: &str, programs: &[&str]) -> Result<(), Failure> {
 
 fn f2fs_images(names: &[&str]) -> Result<(), Failure> {
     let all: Vec<&str> = f2fs::recipes().collect();
+    f2fs::keep(&Machine::find()?, if names.is_empty() { &all } else { names }, &images()?)
+}
+
+/// Where volumes are left.
+fn images() -> Result<PathBuf, Failure> {
     let program = env::current_exe()?;
-    let target = program.ancestors().nth(2).unwrap_or(Path::new("target"));
-    f2fs::keep(&Machine::find()?, if names.is_empty() { &all } else { names }, &target.join("f2fs-images"))
+    Ok(program.ancestors().nth(2).unwrap_or(Path::new("target")).join("f2fs-images"))
 }

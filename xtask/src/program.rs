@@ -32,12 +32,13 @@ pub(crate) fn needs_target() -> Result<(), Failure> {
     }
 }
 
-/// Builds a binary of this workspace for a guest, if it is not up to date, and returns its place.
+/// Builds a binary of this workspace for a guest, if it is not up to date, and returns its place. Nothing is downloaded:
+/// `scripts/setup.sh` has done that.
 pub fn built(package: &str, binary: &str) -> Result<PathBuf, Failure> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
     let mut build = Command::new(cargo);
-    build.args(["build", "--locked", "--target", TARGET, "--package", package, "--bin", binary]);
+    build.args(["build", "--offline", "--locked", "--target", TARGET, "--package", package, "--bin", binary]);
     // Debugging information would only fill the guest's memory.
     build.args(["--config", "profile.dev.strip=true"]);
     build.arg("--message-format=json-render-diagnostics").arg("--manifest-path").arg(manifest);

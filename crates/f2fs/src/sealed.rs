@@ -89,6 +89,22 @@ impl Content<'_> {
         Ok(())
     }
 
+    /// Verifies the whole tree, and of the data the first block. A tree larger than the volume is left alone: it has
+    /// blocks in several places.
+    pub(crate) fn check_seal(&self) -> Result<()> {
+        let mut first = [0];
+        let inside = usize::try_from(self.inode.size).map_or(1, |size| size.min(1));
+        self.read_sealed(0, first.get_mut(..inside).unwrap_or_default())?;
+        let start = metadata_start(self.inode.size).unwrap_or(u64::MAX);
+        let verifier = self.verifier()?;
+        let mut verifier = verifier.lock();
+        let volume = self.volume.super_block();
+        if verifier.tree_bytes() > volume.main_end().saturating_mul(volume.block().bytes_u64()) {
+            return Ok(());
+        }
+        verifier.verify_tree(&mut Tree { content: self, start }).map_err(|failed| self.refused(0, failed))
+    }
+
     fn refused(&self, offset: u64, failed: Failed) -> Error {
         match failed {
             Failed::Read(error) => error,

@@ -1,24 +1,21 @@
 //! Case-insensitive look-up of names whose hash another version of Unicode made.
-#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
+#[path = "golden/image.rs"]
+mod image;
 #[path = "damage/medium.rs"]
 #[expect(dead_code, reason = "no work is counted here")]
 mod medium;
 
-use std::{ops::ControlFlow, path::Path, process::Command, sync::Arc};
+use std::{ops::ControlFlow, sync::Arc};
 
+use image::Golden;
 use medium::Medium;
 use pumice_f2fs::{F2fs, Mapped, MountOptions, crypt::Keyring, layout::Inode};
 use pumice_vfs::{FileSystem, Ino};
 
 /// Where the flags of the encoding are in a super block.
 const ENCODING_FLAGS: u64 = 1024 + 2760;
-
-fn volume() -> Medium {
-    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/images/casefold.img.zst");
-    let output = Command::new("zstd").args(["-dcq", "--long=27"]).arg(packed).output();
-    Medium::new(output.expect("zstd is installed").stdout)
-}
 
 fn mount(medium: Medium) -> F2fs {
     let options = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: None };
@@ -57,7 +54,7 @@ fn is_wanted(inode: &Inode) -> bool {
 
 #[test]
 fn a_name_with_another_hash_is_found_unless_the_volume_forbids_it() {
-    let sound = volume();
+    let sound = Medium::new(Golden::own("casefold").bytes());
     let (dir, name, at) = entry(&mount(sound.with(0, Vec::new())));
     let shouted = name.to_ascii_uppercase();
     let damaged = sound.with(at, vec![1, 2, 3, 4]);

@@ -1,4 +1,4 @@
-//! Calls of the kernel that no library has: ioctls of `linux/fs.h`, `linux/fscrypt.h` and `linux/fsverity.h`, behind safe functions.
+//! Calls of the kernel that no tool of Debian makes: ioctls of `linux/fs.h` and `linux/fscrypt.h`, behind safe functions.
 #![expect(unsafe_code, reason = "the kernel is called with pointers; each call says why they hold")]
 #![allow(dead_code, reason = "each program uses a part")]
 
@@ -42,30 +42,13 @@ type PolicyV1 = [u8; 12];
 #[repr(C)]
 struct Policy([u8; 24]);
 
-/// `struct fsverity_enable_arg`.
-#[repr(C)]
-struct Verity {
-    version: u32,
-    hash: u32,
-    block_bytes: u32,
-    salt_bytes: u32,
-    salt: u64,
-    signature_bytes: u32,
-    reserved: u32,
-    signature: u64,
-    more_reserved: [u64; 11],
-}
-
 const _: () = {
-    assert!(size_of::<Verity>() == 128);
     assert!(size_of::<Attributes>() == 28);
     assert!(size_of::<KeyHead>() == 80);
 };
 
 const GET_ATTRIBUTES: libc::Ioctl = libc::_IOR::<Attributes>(b'X' as u32, 31);
-const SET_ATTRIBUTES: libc::Ioctl = libc::_IOW::<Attributes>(b'X' as u32, 32);
 const ADD_KEY: libc::Ioctl = libc::_IOWR::<KeyHead>(b'f' as u32, 23);
-const ENABLE_VERITY: libc::Ioctl = libc::_IOW::<Verity>(b'f' as u32, 133);
 const SET_POLICY: libc::Ioctl = libc::_IOR::<PolicyV1>(b'f' as u32, 19);
 
 /// # Safety
@@ -83,16 +66,6 @@ pub(crate) fn project(file: &File) -> io::Result<u32> {
     let mut attributes = Attributes::default();
     // SAFETY: FS_IOC_FSGETXATTR fills a fsxattr.
     unsafe { call(file, GET_ATTRIBUTES, &mut attributes) }.map(|()| attributes.project)
-}
-
-/// Makes a file one of a project.
-pub(crate) fn set_project(file: &File, project: u32) -> io::Result<()> {
-    let mut attributes = Attributes::default();
-    // SAFETY: FS_IOC_FSGETXATTR fills a fsxattr.
-    unsafe { call(file, GET_ATTRIBUTES, &mut attributes) }?;
-    attributes.project = project;
-    // SAFETY: FS_IOC_FSSETXATTR reads a fsxattr.
-    unsafe { call(file, SET_ATTRIBUTES, &mut attributes) }
 }
 
 /// Gives a file system a key: named by a descriptor (policies of version 1), or by the identifier that is returned
@@ -126,21 +99,4 @@ pub(crate) fn set_policy(dir: &File, contents: u8, names: u8, flags: u8, name: &
     place.copy_from_slice(name);
     // SAFETY: FS_IOC_SET_ENCRYPTION_POLICY reads a policy of the version in its first byte, at most 24 bytes.
     unsafe { call(dir, SET_POLICY, &mut Policy(policy)) }
-}
-
-/// Seals a file with fs-verity: `hash` is 1 for SHA-256, 2 for SHA-512.
-pub(crate) fn enable_verity(file: &File, hash: u32, salt: &[u8]) -> io::Result<()> {
-    let mut argument = Verity {
-        version: 1,
-        hash,
-        block_bytes: 4096,
-        salt_bytes: u32::try_from(salt.len()).unwrap_or(u32::MAX),
-        salt: if salt.is_empty() { 0 } else { salt.as_ptr().expose_provenance() as u64 },
-        signature_bytes: 0,
-        reserved: 0,
-        signature: 0,
-        more_reserved: [0; 11],
-    };
-    // SAFETY: FS_IOC_ENABLE_VERITY reads a fsverity_enable_arg; `salt` is borrowed during the call.
-    unsafe { call(file, ENABLE_VERITY, &mut argument) }
 }

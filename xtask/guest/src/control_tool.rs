@@ -1,34 +1,24 @@
-//! Runs in a guest: what no tool of busybox or f2fs-tools does.
+//! Runs in a guest: what no tool of Debian does.
 //!
 //!     guest-control key MOUNT HEX [DESCRIPTOR]    give a file system a key; says the name that policies have for it
 //!     guest-control policy DIR CONTENTS NAMES FLAGS NAME    encrypt what will be in an empty directory
-//!     guest-control project ID PATH...    make files those of a project
-//!     guest-control verity FILE HASH SALT     seal it; HASH is 1 for SHA-256, 2 for SHA-512
 //!     guest-control socket PATH           make a socket
 
 mod control;
+mod words;
 
 use std::{
-    env,
     fmt::Write as _,
     fs::File,
-    io::{Write, stderr, stdout},
+    io::{Write, stdout},
     os::unix::net::UnixListener,
     process::ExitCode,
 };
 
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+use words::Outcome;
 
 fn main() -> ExitCode {
-    let words: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match run(&words) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(stderr(), "guest-control {}: {error}", words.join(" "));
-            ExitCode::FAILURE
-        }
-    }
+    words::run("guest-control", run)
 }
 
 fn run(words: &[&str]) -> Outcome {
@@ -45,15 +35,6 @@ fn run(words: &[&str]) -> Outcome {
         ["policy", dir, contents, names, flags, name] => {
             let (contents, names, flags) = (contents.parse()?, names.parse()?, flags.parse()?);
             Ok(control::set_policy(&File::open(dir)?, contents, names, flags, &bytes(name)?)?)
-        }
-        ["project", id, paths @ ..] => {
-            for path in paths {
-                control::set_project(&File::open(path)?, id.parse()?)?;
-            }
-            Ok(())
-        }
-        ["verity", file, hash, salt] => {
-            Ok(control::enable_verity(&File::open(file)?, hash.parse()?, &bytes(salt)?)?)
         }
         ["socket", path] => Ok(UnixListener::bind(path).map(drop)?),
         _ => Err("no such verb, or not its arguments".into()),

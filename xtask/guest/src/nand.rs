@@ -9,26 +9,15 @@
 //!     guest-nand DEVICE unreadable PAGE READS    after so many reads the page is beyond correction
 //!     guest-nand DEVICE corrects              wrong bits are corrected and counted
 
-use std::{
-    env,
-    io::{Write, stderr},
-    process::ExitCode,
-};
+mod words;
+
+use std::process::ExitCode;
 
 use pumice_media::{BlockId, Geometry, MediaError, MtdChip, Nand, NandError, PageId, ReadOutcome};
-
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+use words::Outcome;
 
 fn main() -> ExitCode {
-    let words: Vec<String> = env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match run(&words) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(stderr(), "guest-nand {}: {error}", words.join(" "));
-            ExitCode::FAILURE
-        }
-    }
+    words::run("guest-nand", run)
 }
 
 fn run(words: &[&str]) -> Outcome {

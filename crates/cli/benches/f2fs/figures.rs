@@ -5,8 +5,11 @@ use std::{
     io::Read,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    time::Instant,
+    thread::sleep,
+    time::{Duration, Instant},
 };
+
+use rustix::mount::{MountFlags, mount_remount};
 
 use crate::{
     forget,
@@ -15,8 +18,10 @@ use crate::{
 };
 
 const RANDOM_READS: u32 = 20_000;
-/// The pass-through keeps every file open that it was asked for, and may have 20,000.
-const STATS: usize = 15_000;
+
+/// The pass-through keeps a file open for every name that the kernel keeps, and may have 20,000.
+const STATS_AT_A_TIME: usize = 10_000;
+const PAUSE_AFTER_FORGETTING: Duration = Duration::from_millis(500);
 
 /// A figure: more is better.
 pub(crate) struct Figure {
@@ -30,7 +35,7 @@ pub(crate) const FIGURES: [Figure; 5] = [
     Figure { name: "sequential read of 600 MiB, cold", unit: "MB/s", measure: cold },
     Figure { name: "the same, in the host's cache", unit: "MB/s", measure: warm },
     Figure { name: "20,000 random reads of 4 KiB", unit: "reads/s", measure: random },
-    Figure { name: "stat of 15,000 files", unit: "files/s", measure: stat },
+    Figure { name: "stat of 40,000 files", unit: "files/s", measure: stat },
     Figure { name: "readdir of 20,000 entries", unit: "entries/s", measure: readdir },
 ];
 
@@ -72,13 +77,21 @@ fn random(server: &Server, dir: &Path) -> f64 {
     rate(RANDOM_READS, start)
 }
 
+/// Each file once, in parts that the kernel forgets in between, off the clock.
 fn stat(_: &Server, dir: &Path) -> f64 {
-    let paths: Vec<PathBuf> = tree::small_files().take(STATS).map(|path| dir.join(path)).collect();
-    let start = Instant::now();
-    for path in &paths {
-        assert_eq!(fs::symlink_metadata(path).unwrap().len(), 100);
+    let paths: Vec<PathBuf> = tree::small_files().map(|path| dir.join(path)).collect();
+    let mut time = Duration::ZERO;
+    for part in paths.chunks(STATS_AT_A_TIME) {
+        let start = Instant::now();
+        for path in part {
+            assert_eq!(fs::symlink_metadata(path).unwrap().len(), 100);
+        }
+        time += start.elapsed();
+        // Mounting it once more drops all names that the kernel keeps, and tells the server.
+        mount_remount(dir, MountFlags::RDONLY, c"").unwrap();
+        sleep(PAUSE_AFTER_FORGETTING);
     }
-    rate(u32::try_from(paths.len()).unwrap(), start)
+    f64::from(u32::try_from(paths.len()).unwrap()) / time.as_secs_f64()
 }
 
 fn readdir(_: &Server, dir: &Path) -> f64 {

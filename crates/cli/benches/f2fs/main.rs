@@ -1,25 +1,28 @@
 //! `cargo bench -p pumice-cli --bench f2fs`: a mount of F2FS beside a pass-through FUSE file system over the tree that
-//! the image was made from (libfuse's example passthrough_ll, built from its Debian package), and `get` beside `cp -a`.
-//! Both take turns; each figure is the median. Needs f2fs-tools, libfuse3-dev, a C compiler, and root for /dev/fuse.
+//! the image was made from (libfuse's example passthrough_ll, built from its Debian package); `get` beside
+//! `dump.f2fs -r` and `cp -a`, and `fsck -n` beside fsck.f2fs. All take turns; each figure is the median. Needs f2fs-tools,
+//! libfuse3-dev, a C compiler, and root for /dev/fuse. `DUMP_F2FS` names a `dump.f2fs` newer than the system's.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, missing_docs)]
 
 mod figures;
+mod files;
 mod mounts;
+mod programs;
 mod tree;
 
 use std::{
     fs,
     path::Path,
     process::{Command, Stdio},
-    time::Instant,
 };
 
 use figures::FIGURES;
+use files::Files;
 use mounts::{Mount, Server};
 use tree::Input;
 
 /// Turns of each; odd, for the median.
-const TURNS: usize = 3;
+const TURNS: usize = 5;
 
 fn main() {
     // `cargo test --benches` runs it, too, and wants no figures.
@@ -39,9 +42,7 @@ fn main() {
     println!("|---|---|---|---|---|");
     mount_figures(&[mounts::pumice(&input), peer]);
     println!();
-    println!("| the tree to tmpfs | s | `cp -a` takes times as long |");
-    println!("|---|---|---|");
-    copy_figures(&input);
+    programs::figures(&Files::find_or_make());
     println!();
     println!("load after: {}", load().trim());
 }
@@ -74,32 +75,6 @@ fn mount_figures(servers: &[Server; 2]) {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
-}
-
-fn copy_figures(input: &Input) {
-    let place = tempfile::tempdir_in("/dev/shm").unwrap();
-    let to = place.path().join("copy");
-    let mut get = Command::new(mounts::PUMICE);
-    get.arg("get").arg(&input.image).arg("/").arg(&to);
-    let mut cp = Command::new("cp");
-    cp.arg("-a").arg(&input.tree).arg(&to);
-    let mut times = [Vec::new(), Vec::new()];
-    for _ in 0..TURNS {
-        for (command, times) in [&mut get, &mut cp].into_iter().zip(&mut times) {
-            times.push(seconds(command));
-            fs::remove_dir_all(&to).unwrap();
-        }
-    }
-    let [get, cp] = times.map(median);
-    println!("| `pumice get` | {get:.2} | {:.2} |", cp / get);
-    println!("| `cp -a` of the source | {cp:.2} | 1.00 |");
-}
-
-/// How long a command takes that must succeed.
-fn seconds(command: &mut Command) -> f64 {
-    let start = Instant::now();
-    run(command);
-    start.elapsed().as_secs_f64()
 }
 
 fn run(command: &mut Command) {

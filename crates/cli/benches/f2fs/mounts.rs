@@ -43,6 +43,13 @@ pub(crate) fn pass_through(input: &Input) -> Option<Server> {
     Some(Server { words, source: input.tree.join("big") })
 }
 
+/// The most memory that a program had so far; `None` once it has ended.
+pub(crate) fn most_memory_kib(program: &Child) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{}/status", program.id())).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}
+
 /// A mount, until it is dropped.
 pub(crate) struct Mount {
     server: Child,
@@ -73,9 +80,7 @@ impl Mount {
 
     /// The most memory that the server had.
     pub(crate) fn memory_kib(&self) -> u32 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.server.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse().unwrap()
+        most_memory_kib(&self.server).unwrap()
     }
 }
 

@@ -1,10 +1,11 @@
 //! Files of the host, with everything that belongs to them. Links are never followed.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io,
     os::unix::{
         ffi::OsStrExt,
-        fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown},
+        fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown, lchown},
     },
     path::Path,
 };
@@ -107,9 +108,21 @@ pub(crate) fn set_attributes(path: &Path, attr: &Attr) -> io::Result<()> {
     if attr.kind != FileKind::Symlink {
         fs::set_permissions(path, fs::Permissions::from_mode(attr.perm))?;
     }
+    Ok(rustix::fs::utimensat(CWD, path, &stamps(attr), AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// The same for an open file, whose path need not be walked each time.
+pub(crate) fn set_attributes_of(file: &File, attr: &Attr) -> io::Result<()> {
+    if is_root() {
+        fchown(file, Some(attr.uid), Some(attr.gid))?;
+    }
+    file.set_permissions(fs::Permissions::from_mode(attr.perm))?;
+    Ok(rustix::fs::futimens(file, &stamps(attr))?)
+}
+
+fn stamps(attr: &Attr) -> Timestamps {
     let spec = |time: Timestamp| Timespec { tv_sec: time.seconds, tv_nsec: i64::from(time.nanos) };
-    let times = Timestamps { last_access: spec(attr.atime), last_modification: spec(attr.mtime) };
-    Ok(rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    Timestamps { last_access: spec(attr.atime), last_modification: spec(attr.mtime) }
 }
 
 /// The bytes of a path.

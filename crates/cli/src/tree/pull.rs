@@ -32,8 +32,12 @@ use crate::{
 
 /// Threads that fill files, at most.
 const WORKERS: usize = 8;
-/// Files that wait for a thread, at most.
-const QUEUE: usize = 256;
+/// A batch of files for a thread ends with so many, or with so many bytes: handing over each small file would cost
+/// more than copying it.
+const BATCH_FILES: usize = 64;
+const BATCH_BYTES: u64 = 1 << 20;
+/// Batches that wait for a thread, at most.
+const QUEUE: usize = 16;
 
 /// A copy under way.
 pub(crate) struct Pull<'a> {
@@ -51,6 +55,35 @@ pub(crate) struct Pull<'a> {
 struct Job {
     place: Place,
     target: PathBuf,
+}
+
+/// Files to be copied, on their way to the threads.
+struct Batches {
+    sender: SyncSender<Vec<Job>>,
+    batch: Vec<Job>,
+    bytes: u64,
+}
+
+impl Batches {
+    fn new(sender: SyncSender<Vec<Job>>) -> Batches {
+        Batches { sender, batch: Vec::new(), bytes: 0 }
+    }
+
+    fn add(&mut self, job: Job) -> Outcome {
+        self.bytes = self.bytes.saturating_add(job.place.attr.size);
+        self.batch.push(job);
+        if self.batch.len() < BATCH_FILES && self.bytes < BATCH_BYTES { Ok(()) } else { self.send() }
+    }
+
+    fn send(&mut self) -> Outcome {
+        self.bytes = 0;
+        self.sender.send(std::mem::take(&mut self.batch)).map_err(|_| ended())
+    }
+}
+
+/// A thread has failed, and says why.
+fn ended() -> Failure {
+    Failure::new("the copy has failed")
 }
 
 /// What must wait until all files are there.
@@ -78,7 +111,7 @@ impl<'a> Pull<'a> {
             for _ in 0..workers {
                 scope.spawn(|| self.work(&receiver));
             }
-            self.hand_out(path, start, target, sender)
+            self.hand_out(path, start, target, Batches::new(sender))
         });
         if let Some(failure) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(failure);
@@ -99,7 +132,7 @@ impl<'a> Pull<'a> {
     }
 
     /// Walks the tree; ends early once a thread has failed.
-    fn hand_out(&self, path: &[u8], start: Attr, target: &Path, sender: SyncSender<Job>) -> Outcome<Later> {
+    fn hand_out(&self, path: &[u8], start: Attr, target: &Path, mut batches: Batches) -> Outcome<Later> {
         let mut here = target.to_path_buf();
         let mut later = Later::default();
         walk(self.fs, path, start, &mut |step, place| match step {
@@ -108,7 +141,7 @@ impl<'a> Pull<'a> {
                     check_name(&place.name).map_err(|error| Failure::inside(&place.path, &error))?;
                     here.push(OsStr::from_bytes(&place.name));
                 }
-                self.begin(place, &here, &mut later, &sender)?;
+                self.begin(place, &here, &mut later, &mut batches)?;
                 if place.attr.kind != FileKind::Dir && place.depth > 0 {
                     here.pop();
                 }
@@ -119,11 +152,11 @@ impl<'a> Pull<'a> {
                 Ok(())
             }
         })?;
-        drop(sender);
+        batches.send()?;
         Ok(later)
     }
 
-    fn begin(&self, place: &Place, target: &Path, later: &mut Later, sender: &SyncSender<Job>) -> Outcome {
+    fn begin(&self, place: &Place, target: &Path, later: &mut Later, batches: &mut Batches) -> Outcome {
         let job = Job { place: place.clone(), target: target.into() };
         if place.attr.kind == FileKind::Dir {
             make_dir(target)?;
@@ -138,25 +171,26 @@ impl<'a> Pull<'a> {
         if place.attr.nlink > 1 {
             later.first.insert(place.attr.ino, target.into());
         }
-        let ended = || Failure::new("the copy has failed");
         // A failure of a thread is the one that counts.
         if self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
             return Err(ended());
         }
-        sender.send(job).map_err(|_| ended())
+        batches.add(job)
     }
 
-    /// Takes one job after the other, until there are no more or one has failed.
-    fn work(&self, jobs: &Mutex<Receiver<Job>>) {
+    /// Takes one batch after the other, until there are no more. After a failure nothing more is copied.
+    fn work(&self, batches: &Mutex<Receiver<Vec<Job>>>) {
         let mut buffer = vec![0; CHUNK];
         loop {
-            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(job) = job else { return };
-            if self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
-                continue;
-            }
-            if let Err(failure) = self.copy(&job, &mut buffer) {
-                self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+            let batch = batches.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(batch) = batch else { return };
+            for job in batch {
+                if self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                    break;
+                }
+                if let Err(failure) = self.copy(&job, &mut buffer) {
+                    self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+                }
             }
         }
     }
@@ -164,7 +198,12 @@ impl<'a> Pull<'a> {
     fn copy(&self, job: &Job, buffer: &mut [u8]) -> Outcome {
         let (place, target) = (&job.place, &job.target);
         match place.attr.kind {
-            FileKind::File => self.copy_content(place, target, buffer)?,
+            FileKind::File => {
+                let file = self.copy_content(place, target, buffer)?;
+                self.set_xattrs(place, target)?;
+                return host::set_attributes_of(&file, &place.attr)
+                    .map_err(|error| Failure::host(target, &error));
+            }
             FileKind::Symlink => {
                 let link =
                     self.fs.readlink(place.attr.ino).map_err(|error| Failure::inside(&place.path, &error))?;
@@ -217,6 +256,11 @@ impl<'a> Pull<'a> {
 
     /// Attributes last: making and filling a file changes them.
     fn finish(&self, place: &Place, target: &Path) -> Outcome {
+        self.set_xattrs(place, target)?;
+        host::set_attributes(target, &place.attr).map_err(|error| Failure::host(target, &error))
+    }
+
+    fn set_xattrs(&self, place: &Place, target: &Path) -> Outcome {
         let inside = |error| Failure::inside(&place.path, &error);
         for name in self.fs.list_xattr(place.attr.ino).map_err(inside)? {
             let value = self.fs.xattr(place.attr.ino, &name).map_err(inside)?;
@@ -230,10 +274,10 @@ impl<'a> Pull<'a> {
                 ));
             }
         }
-        host::set_attributes(target, &place.attr).map_err(|error| Failure::host(target, &error))
+        Ok(())
     }
 
-    fn copy_content(&self, place: &Place, target: &Path, buffer: &mut [u8]) -> Outcome {
+    fn copy_content(&self, place: &Place, target: &Path, buffer: &mut [u8]) -> Outcome<File> {
         let failed = |error: &io::Error| Failure::host(target, error);
         let file =
             OpenOptions::new().write(true).create_new(true).open(target).map_err(|error| failed(&error))?;
@@ -243,11 +287,10 @@ impl<'a> Pull<'a> {
             at = self.copy_range(place, &file, target, (start, end), buffer)?;
         }
         self.progress.advance(place.attr.size.saturating_sub(at));
-        if at == place.attr.size {
-            Ok(())
-        } else {
-            file.set_len(place.attr.size).map_err(|error| failed(&error))
+        if at != place.attr.size {
+            file.set_len(place.attr.size).map_err(|error| failed(&error))?;
         }
+        Ok(file)
     }
 
     fn copy_range(

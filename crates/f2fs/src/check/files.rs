@@ -6,7 +6,7 @@ use super::{
     findings::Object,
     worker::{ClusterRef, Worker},
 };
-use crate::{compress, layout::Nid, volume::Volume};
+use crate::{compress, content::Content, layout::Nid, volume::Volume};
 
 impl Worker<'_> {
     /// The header of a compressed cluster: its length is that of the stored blocks.
@@ -28,13 +28,13 @@ impl Worker<'_> {
     }
 }
 
-/// Reads the first block of a sealed file, which proves descriptor and tree down to it. `Some` is what is wrong.
+/// Verifies descriptor and tree of a sealed file, and the first block of its data. `Some` is what is wrong.
 pub(super) fn check_sealed(volume: &Volume, ino: Nid) -> Option<String> {
     let (inode, node) = volume.inode(ino).ok()?;
     // Nothing encrypted can be verified without its key.
     if inode.is_encrypted() {
         return None;
     }
-    let mut block = vec![0; volume.block_size().width()];
-    volume.read(&inode, &node, 0, &mut block).err().map(|error| error.to_string())
+    let content = Content::new(volume, &inode, &node);
+    content.and_then(|content| content.check_seal()).err().map(|error| error.to_string())
 }

@@ -47,7 +47,7 @@ use self::{
 use crate::{
     crypt::Keyring,
     error::{Corrupt, Error, Place, Result},
-    layout::DentryLayout,
+    layout::{BlockAddr, DentryLayout, Nid},
     volume::{OpenOptions, Volume},
 };
 
@@ -123,13 +123,14 @@ impl Check<'_> {
         progress(1, STEPS);
         let reached = Reached::new(self.volume);
         let [own, others] = table.by_address(&mut self.findings);
-        let mut work = Work::default();
-        let inodes = self.read_inodes(&table, &own, &reached, &mut work);
+        let mut work = Work::new(&reached);
+        let inodes = self.read_inodes(&table, &own, &mut work);
         progress(2, STEPS);
-        self.read_nodes(&table, &others, &reached, &inodes, &mut work);
+        self.read_nodes(&table, &others, &inodes, &mut work);
         progress(3, STEPS);
-        self.read_leaves(&reached, &inodes, &mut work);
-        self.read_clusters(&reached, &inodes, &mut work);
+        self.read_leaves(&inodes, &mut work);
+        self.read_clusters(&inodes, &mut work);
+        self.check_sealed(&work.left.sealed);
         progress(4, STEPS);
         tree::check(&table, &work.left, &mut self.findings);
         self.check_names(&inodes, &mut work.left);
@@ -152,88 +153,76 @@ impl Check<'_> {
         Report { findings, count, directories, files, blocks, block_bytes, fsynced_nodes }
     }
 
-    fn read_inodes(&mut self, table: &NodeTable, own: &[u32], reached: &Reached, work: &mut Work) -> Inodes {
-        let items = nodes_at(table, own);
+    /// Reads the block of each item, which are sorted by address, and lets workers look at it.
+    fn read<T: Sync>(
+        &mut self,
+        work: &mut Work<'_>,
+        items: &[T],
+        address: impl Fn(&T) -> BlockAddr + Sync,
+        look: impl Fn(&mut Worker<'_>, &T, &[u8]) + Sync,
+    ) {
+        let reached = work.reached;
         let new = || Worker::new(self.volume, reached);
-        let workers = each_block(
-            self.threads,
+        for worker in each_block(self.threads, items, address, new, look) {
+            work.take(worker, &mut self.findings);
+        }
+    }
+
+    fn read_inodes(&mut self, table: &NodeTable, own: &[u32], work: &mut Work<'_>) -> Inodes {
+        let items = nodes_at(table, own);
+        self.read(
+            work,
             &items,
             |(_, row)| row.addr,
-            new,
             |worker, (place, row), block| {
                 worker.check_inode(*place, row, block);
             },
         );
-        let mut facts = Vec::new();
-        for mut worker in workers {
-            facts.append(&mut worker.facts);
-            work.take(worker, &mut self.findings);
-        }
-        Inodes::new(facts)
+        Inodes::new(std::mem::take(&mut work.facts))
     }
 
-    fn read_nodes(
-        &mut self,
-        table: &NodeTable,
-        others: &[u32],
-        reached: &Reached,
-        inodes: &Inodes,
-        work: &mut Work,
-    ) {
+    fn read_nodes(&mut self, table: &NodeTable, others: &[u32], inodes: &Inodes, work: &mut Work<'_>) {
         let items = nodes_at(table, others);
-        let new = || Worker::new(self.volume, reached);
-        let workers = each_block(
-            self.threads,
+        self.read(
+            work,
             &items,
             |(_, row)| row.addr,
-            new,
             |worker, (place, row), block| {
                 worker.check_node(*place, row, block, inodes);
             },
         );
-        for worker in workers {
-            work.take(worker, &mut self.findings);
-        }
     }
 
-    fn read_leaves(&mut self, reached: &Reached, inodes: &Inodes, work: &mut Work) {
+    fn read_leaves(&mut self, inodes: &Inodes, work: &mut Work<'_>) {
         let mut leaves = std::mem::take(&mut work.leaves);
         leaves.sort_unstable_by_key(|leaf| (leaf.addr, leaf.directory, leaf.index));
-        let new = || Worker::new(self.volume, reached);
         let layout = DentryLayout::for_block(self.volume.block_size());
-        let workers = each_block(
-            self.threads,
+        self.read(
+            work,
             &leaves,
             |leaf| leaf.addr,
-            new,
             |worker, leaf, bytes| {
                 if let Some(facts) = inodes.find(leaf.directory) {
                     worker.check_leaf(&Leaf { facts, index: Some(leaf.index), bytes, layout });
                 }
             },
         );
-        for worker in workers {
-            work.take(worker, &mut self.findings);
-        }
     }
 
-    fn read_clusters(&mut self, reached: &Reached, inodes: &Inodes, work: &mut Work) {
+    fn read_clusters(&mut self, inodes: &Inodes, work: &mut Work<'_>) {
         let mut clusters = std::mem::take(&mut work.clusters);
         clusters.sort_unstable_by_key(|cluster| (cluster.addr, cluster.ino, cluster.index));
-        let new = || Worker::new(self.volume, reached);
-        let workers = each_block(
-            self.threads,
+        self.read(
+            work,
             &clusters,
             |cluster| cluster.addr,
-            new,
             |worker, cluster, block| {
                 worker.check_cluster(cluster, block, inodes);
             },
         );
-        for worker in workers {
-            work.take(worker, &mut self.findings);
-        }
-        let sealed = &work.left.sealed;
+    }
+
+    fn check_sealed(&mut self, sealed: &[Nid]) {
         let workers = share(self.threads, sealed.len(), Findings::default, |findings, job| {
             let Some(ino) = sealed.get(job) else { return };
             if let Some(wrong) = files::check_sealed(self.volume, *ino) {
@@ -255,16 +244,23 @@ impl Check<'_> {
 }
 
 /// What workers leave to be done.
-#[derive(Default)]
-struct Work {
+struct Work<'a> {
+    reached: &'a Reached,
+    facts: Vec<facts::Facts>,
     left: Left,
     leaves: Vec<worker::LeafRef>,
     clusters: Vec<worker::ClusterRef>,
 }
 
-impl Work {
+impl<'a> Work<'a> {
+    fn new(reached: &'a Reached) -> Work<'a> {
+        let (facts, left, leaves, clusters) = Default::default();
+        Work { reached, facts, left, leaves, clusters }
+    }
+
     fn take(&mut self, worker: Worker<'_>, findings: &mut Findings) {
         findings.merge(worker.findings);
+        self.facts.extend(worker.facts);
         self.left.merge(worker.left);
         self.leaves.extend(worker.leaves);
         self.clusters.extend(worker.clusters);

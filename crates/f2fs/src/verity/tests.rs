@@ -108,6 +108,9 @@ fn sealed_files_verify_and_trust_is_kept() {
         sealed.verify_all(&mut verifier).unwrap();
         let blocks = sealed.tree.len() / usize::try_from(sealed.descriptor().block_bytes).unwrap();
         assert_eq!(sealed.reads, blocks, "each block of the tree is read once");
+        sealed.reads = 0;
+        Verifier::new(sealed.descriptor(), 1000).verify_tree(&mut sealed).unwrap();
+        assert_eq!(sealed.reads, blocks, "each block of the tree is read once");
     }
 }
 
@@ -129,6 +132,7 @@ fn each_wrong_bit_is_found() {
     sealed.tree[last] ^= 1;
     let mut verifier = Verifier::new(sealed.descriptor(), 10);
     assert_eq!(sealed.verify_all(&mut verifier), Err(VerityError::Mismatch { level: 1, block: 5 }));
+    assert_eq!(verifier.verify_tree(&mut sealed), Err(VerityError::Mismatch { level: 1, block: 5 }));
     sealed.raw.root_hash[0] ^= 1;
     let mut verifier = Verifier::new(sealed.descriptor(), 10);
     assert_eq!(sealed.verify_all(&mut verifier), Err(VerityError::Mismatch { level: 2, block: 0 }));

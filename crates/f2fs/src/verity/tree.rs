@@ -59,6 +59,13 @@ impl Verifier {
         Ok(())
     }
 
+    /// Verifies every block of the tree, and no data. Each is read once as long as trusted blocks are kept.
+    pub fn verify_tree<S: Source>(&mut self, source: &mut S) -> Result<(), S::Error> {
+        let lowest = self.levels.first().map_or(0, |&(_, blocks)| blocks);
+        let per_block = u64::from(self.descriptor.block_bytes) / self.digest_bytes();
+        (0..lowest).try_for_each(|parent| self.wanted_hash(0, parent * per_block, source).map(drop))
+    }
+
     /// The trusted hash of block `index` of `level`. Goes up until a block is trusted, and down again.
     fn wanted_hash<S: Source>(&mut self, level: u8, index: u64, source: &mut S) -> Result<Vec<u8>, S::Error> {
         let Some(&(first, _)) = self.levels.get(usize::from(level)) else {

@@ -2,37 +2,27 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 mod damages;
+#[path = "../golden/image.rs"]
+mod image;
 mod patient;
 mod random;
-mod volumes;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use damages::DAMAGES;
+use image::{Golden, VOLUMES};
 use patient::Patient;
 use pumice_f2fs::{
+    Mapped,
     check::{Code, check},
     layout::Features,
 };
 
-const VOLUMES: [&str; 10] = [
-    "g01-basic",
-    "g02-allfeat",
-    "g03-inline",
-    "g05-deep",
-    "g06-compress",
-    "g08-crash-rollfwd",
-    "g09-crash-orphan",
-    "g11-quota",
-    "g12-casefold",
-    "g13-encrypt",
-];
-
 #[test]
 fn volumes_of_linux_are_sound() {
     for name in VOLUMES {
-        let Some(image) = volumes::golden(name) else { continue };
-        let report = check(vec![Box::new(image)], 2, &mut |_, _| ()).unwrap();
+        let Some(golden) = Golden::find(name) else { continue };
+        let report = check(golden.disks(), 2, &mut |_, _| ()).unwrap();
         assert_eq!(report.findings, [], "{name}");
         assert!(report.files > 0 && report.directories > 0, "{name}");
         assert_eq!(report.fsynced_nodes > 0, name.contains("crash"), "{name}");
@@ -45,7 +35,8 @@ fn every_damage_is_found() {
     let mut images = BTreeMap::new();
     let mut missed = Vec::new();
     for (code, name, damage) in DAMAGES {
-        let image = images.entry(*name).or_insert_with(|| volumes::golden(name).map(Arc::new));
+        let image =
+            images.entry(*name).or_insert_with(|| Golden::find(name).map(|golden| Arc::new(golden.bytes())));
         let Some(image) = image else { continue };
         let mut patient = Patient::new(image);
         damage(&mut patient);
@@ -63,7 +54,7 @@ fn every_damage_is_found() {
 /// A file that stands for a device: its extent is all that counts. Made from one whose extent is all it has.
 #[test]
 fn a_file_that_stands_for_a_device_owns_its_extent() {
-    let Some(image) = volumes::golden("g01-basic").map(Arc::new) else { return };
+    let Some(image) = Golden::find("g01-basic").map(|golden| Arc::new(golden.bytes())) else { return };
     let mut patient = Patient::new(&image);
     let file = patient.find(|inode, _| {
         inode.kind == pumice_vfs::FileKind::File
@@ -75,4 +66,19 @@ fn a_file_that_stands_for_a_device_owns_its_extent() {
     assert_eq!(patient.check(), []);
     patient.edit_inode(file.ino, |block| block[352..356].copy_from_slice(&[7, 0, 0, 0]));
     assert!(patient.check().contains(&Code::DataAddress));
+}
+
+/// The last block of a Merkle tree proves data that no check reads.
+#[test]
+fn the_whole_tree_of_a_sealed_file_is_checked() {
+    let mut patient = Patient::new(&Arc::new(Golden::own("verity").bytes()));
+    let file = patient.find(|inode, _| inode.is_verity() && inode.size == 3_000_000);
+    let (inode, node) = patient.volume.inode(file.ino).unwrap();
+    // 733 blocks of data: a root and six blocks below it, from the next multiple of 64 KiB on.
+    let last = inode.size.next_multiple_of(1 << 16) / 4096 + 6;
+    let Mapped::At(addr) = patient.volume.run_at(&inode, &node, last, 1).unwrap().mapped else {
+        panic!("the tree has a hole")
+    };
+    patient.flip(patient::place(addr));
+    assert_eq!(patient.check(), [Code::Verity]);
 }

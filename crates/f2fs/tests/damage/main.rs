@@ -6,11 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 #[path = "../golden/image.rs"]
-#[expect(dead_code, reason = "the manifests are not used here")]
 mod image;
-#[path = "../golden/manifest.rs"]
-#[expect(dead_code, reason = "the manifests are not used here")]
-mod manifest;
 mod medium;
 mod targets;
 mod visit;
@@ -46,7 +42,7 @@ fn look(medium: &Arc<Medium>) -> Option<usize> {
 /// Damages a volume in many ways, one at a time.
 fn torment(name: &str) {
     let Some(golden) = Golden::find(name) else { return };
-    let sound = Arc::new(Medium::new(std::fs::read(golden.path()).unwrap()));
+    let sound = Arc::new(Medium::new(golden.bytes()));
     let whole = look(&sound).expect("the sound volume can be read");
     let targets = targets::metadata(&sound);
     let seed = number("PUMICE_DAMAGE_SEED", 1);
@@ -89,7 +85,7 @@ fn encrypted() {
 #[test]
 fn truncated() {
     let Some(golden) = Golden::find("g03-inline") else { return };
-    let bytes = std::fs::read(golden.path()).unwrap();
+    let bytes = golden.bytes();
     let mut rng = Rng::with_seed(number("PUMICE_DAMAGE_SEED", 1));
     for _ in 0..20 {
         let length = rng.usize(..bytes.len());

@@ -51,12 +51,13 @@ impl ReadAt for Medium {
             return Err(BlockError::PowerLost);
         }
         self.bytes.as_ref().read_at(at, buffer)?;
+        let end = at + buffer.len() as u64;
         for (start, change) in &self.changes {
-            for (place, byte) in (*start..).zip(change) {
-                let inside = place.checked_sub(at).and_then(|inside| usize::try_from(inside).ok());
-                if let Some(target) = inside.and_then(|inside| buffer.get_mut(inside)) {
-                    *target = *byte;
-                }
+            let (from, to) = (at.max(*start), end.min(start + change.len() as u64));
+            if from < to {
+                let inside = |place: u64, first: u64| usize::try_from(place - first).unwrap();
+                buffer[inside(from, at)..inside(to, at)]
+                    .copy_from_slice(&change[inside(from, *start)..inside(to, *start)]);
             }
         }
         Ok(())

@@ -1,19 +1,23 @@
 //! One byte of metadata changed at a time: an answer or an error from the reader and from the check, never a panic,
-//! never more work or memory than the volume could need.
+//! never more work or memory than the volume could need, never a case without an end.
 //!
-//! `PUMICE_BYTES=all` changes every byte of every block of metadata; without it each 509th is. A number says from
-//! which block of the list on. Progress stands on stderr, block by block.
+//! `PUMICE_BYTES=all` changes every byte of every block of metadata (minutes, with `--release`); without it each 509th is.
+//! A number says from which block of the list on. Progress stands on stderr, block by block.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 mod blocks;
+#[path = "../golden/image.rs"]
+mod image;
 #[path = "../damage/medium.rs"]
 mod medium;
 #[path = "../damage/visit.rs"]
 mod visit;
+mod watch;
 
-use std::{panic::catch_unwind, path::Path, process::Command, sync::Arc};
+use std::{panic::catch_unwind, sync::Arc};
 
 use blocks::{BLOCK, Metadata};
+use image::Golden;
 use medium::Medium;
 use pumice_f2fs::{F2fs, MountOptions, check::check, crypt::Keyring};
 use pumice_vfs::Timestamp;
@@ -24,15 +28,6 @@ const STRIDE: usize = 509;
 
 /// More than this program has ever needed, with the image of 64 MiB in memory.
 const MEMORY_MAX_KIB: u64 = 512 << 10;
-
-/// A small volume that Linux wrote.
-fn volume(name: &str) -> Medium {
-    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/images/{name}.img.zst"));
-    let output =
-        Command::new("zstd").args(["-dcq", "--long=27"]).arg(&packed).output().expect("zstd is installed");
-    assert!(output.status.success(), "{}: {}", packed.display(), String::from_utf8_lossy(&output.stderr));
-    Medium::new(output.stdout)
-}
 
 /// What is left of a volume for its reader, and whether the check complains.
 fn examine(medium: &Arc<Medium>) -> (Option<usize>, bool) {
@@ -64,7 +59,7 @@ struct Tally {
 }
 
 fn torment(name: &str) {
-    let sound = Arc::new(volume(name));
+    let sound = Arc::new(Medium::new(Golden::own(name).bytes()));
     let (whole, complains) = examine(&sound);
     assert!(whole.is_some() && !complains, "{name}: the sound volume");
     let metadata = Metadata::of(&sound);
@@ -72,7 +67,9 @@ fn torment(name: &str) {
     let first = asked.as_ref().and_then(|text| text.parse().ok()).unwrap_or(0);
     let stride = if asked.is_some() { 1 } else { STRIDE };
     let mut tally = Tally::default();
+    watch::start();
     for at in (first * BLOCK..metadata.blocks.len() * BLOCK).step_by(stride) {
+        watch::begin(at);
         let (addr, byte) = (metadata.blocks[at / BLOCK], at % BLOCK);
         if asked.is_some() && byte == 0 {
             eprintln!("{name}: list {} of {}, block {addr}, {tally:?}", at / BLOCK, metadata.blocks.len());

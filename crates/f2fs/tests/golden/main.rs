@@ -1,22 +1,26 @@
 //! Volumes that Linux wrote, compared with what Linux says of them: every attribute, every byte, every name.
 //!
-//! The volumes are not part of the repository. They are looked for in the folder that `PUMICE_GOLDEN` names, otherwise in
-//! `../shared/golden` beside the checkout; without them the tests say so and pass.
+//! The volumes are not part of the repository; without them the tests say so and pass.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
-#[expect(dead_code, reason = "others need the path and the volume below")]
 mod image;
 mod manifest;
 mod walk;
 
-use image::Golden;
-use manifest::differences;
+use std::collections::BTreeMap;
+
+use image::{Golden, VOLUMES};
+use manifest::{Record, differences};
 use pumice_f2fs::crypt::Keyring;
 use pumice_vfs::Timestamp;
 
+fn manifest(golden: &Golden, kind: &str) -> BTreeMap<String, Record> {
+    manifest::parse(&golden.text(kind).expect("a golden volume has a manifest"))
+}
+
 #[track_caller]
-fn same(golden: &Golden, keys: Keyring, manifest: &str) {
-    let wanted = golden.manifest(manifest);
+fn same(golden: &Golden, keys: Keyring, kind: &str) {
+    let wanted = manifest(golden, kind);
     // Directories that recovery changed have the time of the mount, which is the last in the manifest.
     let now = manifest::last_change(&wanted);
     assert!(!wanted.is_empty());
@@ -52,17 +56,10 @@ clean! {
 /// Volumes with a manifest of a folder that has more than the well-known ones.
 #[test]
 fn others() {
-    const KNOWN: [&str; 10] = ["g01", "g02", "g03", "g05", "g06", "g08", "g09", "g11", "g12", "g13"];
-    let entries = std::fs::read_dir(image::folder()).into_iter().flatten();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    for name in names.filter_map(|name| name.strip_suffix(".manifest.jsonl.zst").map(str::to_owned)) {
-        if KNOWN.iter().any(|known| name.starts_with(known)) {
-            continue;
-        }
-        if let Some(golden) = Golden::find(&name) {
-            eprintln!("{name}");
-            same(&golden, Keyring::default(), "manifest.jsonl");
-        }
+    for name in Golden::other_names().iter().filter(|name| !VOLUMES.contains(&name.as_str())) {
+        let golden = Golden::find(name).expect("it has just been listed");
+        eprintln!("{name}");
+        same(&golden, Keyring::default(), "manifest.jsonl");
     }
 }
 
@@ -77,7 +74,7 @@ fn encrypted_with_key() {
 #[test]
 fn a_difference_is_found() {
     let Some(golden) = Golden::find("g01-basic") else { return };
-    let mut wanted = golden.manifest("manifest.jsonl");
+    let mut wanted = manifest(&golden, "manifest.jsonl");
     wanted.get_mut("acl").unwrap().set("mode", "0777");
     wanted.remove("abs");
     let lines = differences(&walk::records(&golden.mount(Keyring::default(), Timestamp::default())), &wanted);

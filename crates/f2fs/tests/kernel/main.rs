@@ -1,38 +1,21 @@
-//! Volumes of this repository's own, made by Linux: those kept in `tests/images` (`cargo xtask f2fs-images` makes
-//! them), and a fresh one. Each is compared with what the kernel says of it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+//! Volumes of this repository's own: those that are kept in `tests/images`, and a fresh one. Each is compared with what the
+//! kernel says of it, or with the tree that f2fs-tools put in.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
+#[path = "../golden/image.rs"]
+mod image;
 #[path = "../golden/manifest.rs"]
 mod manifest;
 #[path = "../golden/walk.rs"]
 mod walk;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::collections::BTreeMap;
 
+use image::Golden;
 use manifest::{Record, differences};
-use pumice_f2fs::{F2fs, MountOptions, check::check, crypt::Keyring};
-use pumice_media::FileDisk;
+use pumice_f2fs::{check::check, crypt::Keyring};
+use pumice_vfs::Timestamp;
 use xtask::{Machine, f2fs};
-
-fn images() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/images")
-}
-
-fn decompress(from: &Path, to: &Path) {
-    let mut zstd = Command::new("zstd");
-    zstd.args(["-dqf", "--long=27", "--sparse", "-o"]).args([to, from]);
-    assert!(zstd.status().expect("zstd is installed").success(), "{}", from.display());
-}
-
-fn text(from: &Path, dir: &Path) -> String {
-    let to = dir.join("text");
-    decompress(from, &to);
-    std::fs::read_to_string(to).unwrap()
-}
 
 /// The key of the recipes.
 fn key() -> Keyring {
@@ -43,55 +26,68 @@ fn key() -> Keyring {
 
 /// The volume shows what the kernel's manifest says.
 #[track_caller]
-fn same(name: &str, image: &Path, keys: Keyring, manifest: &str) {
-    let wanted: BTreeMap<String, Record> = manifest::parse(manifest);
-    let now = manifest::last_change(&wanted);
-    let disk = FileDisk::open(image, 512, true).unwrap();
-    let options = MountOptions { cache_bytes: 8 << 20, keys, recover: Some(now) };
-    let fs = F2fs::mount(vec![Box::new(disk)], options).unwrap();
-    let lines = differences(&walk::records(&fs), &wanted);
-    let shown: Vec<&String> = lines.iter().take(40).collect();
-    assert!(lines.is_empty(), "{name}: {} of {} differ: {shown:#?}", lines.len(), wanted.len());
+fn same(golden: &Golden, keys: Keyring, manifest: &str) {
+    let wanted = manifest::parse(manifest);
+    equal(golden, &walk::records(&golden.mount(keys, manifest::last_change(&wanted))), &wanted);
 }
 
-/// Calls `each` with every kept volume: its name and path without ending, and the volume decompressed.
-fn each_kept(mut each: impl FnMut(&str, &Path, &Path)) {
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let mut seen = 0;
-    for entry in std::fs::read_dir(images()).unwrap() {
-        let packed = entry.unwrap().path();
-        let Some(name) = packed.to_str().unwrap().strip_suffix(".img.zst") else { continue };
-        let image = place.path().join("image");
-        decompress(&packed, &image);
-        each(name, &image, place.path());
-        seen += 1;
-    }
-    assert!(seen >= 10, "only {seen} volumes in {}", images().display());
+#[track_caller]
+fn equal(golden: &Golden, found: &BTreeMap<String, Record>, wanted: &BTreeMap<String, Record>) {
+    let lines = differences(found, wanted);
+    let shown: Vec<&String> = lines.iter().take(40).collect();
+    assert!(lines.is_empty(), "{}: {} of {} differ: {shown:#?}", golden.name(), lines.len(), wanted.len());
+}
+
+fn each_own() -> impl Iterator<Item = Golden> {
+    let names = Golden::own_names();
+    assert!(names.len() >= 18, "only {names:?}");
+    names.into_iter().map(|name| Golden::own(&name))
 }
 
 #[test]
 fn kept_volumes_show_what_the_kernel_shows() {
-    each_kept(|name, image, place| {
-        let beside = |ending: &str| PathBuf::from(format!("{name}.{ending}.zst"));
-        same(name, image, Keyring::default(), &text(&beside("manifest.jsonl"), place));
-        if beside("with-key.manifest").exists() {
-            same(name, image, key(), &text(&beside("with-key.manifest"), place));
+    for golden in each_own() {
+        if let Some(manifest) = golden.text("manifest.jsonl") {
+            same(&golden, Keyring::default(), &manifest);
         }
-    });
+        if let Some(manifest) = golden.text("with-key.manifest") {
+            same(&golden, key(), &manifest);
+        }
+    }
 }
 
-/// The check finds no fault in a volume that the kernel wrote.
+/// What `sload.f2fs` takes over from the tree that it puts in.
+const LOADED: [&str; 6] = ["path", "type", "mode", "mtime", "sha256", "target"];
+
+#[test]
+fn volumes_that_were_filled_show_what_was_put_in() {
+    let mut seen = 0;
+    for golden in each_own() {
+        let Some(tree) = golden.text("tree.jsonl") else { continue };
+        let loaded = |mut records: BTreeMap<String, Record>| {
+            for record in records.values_mut() {
+                record.0.retain(|field, _| LOADED.contains(&field.as_str()));
+            }
+            records
+        };
+        let found = walk::records(&golden.mount(Keyring::default(), Timestamp::default()));
+        equal(&golden, &loaded(found), &loaded(manifest::parse(&tree)));
+        seen += 1;
+    }
+    assert!(seen >= 4);
+}
+
+/// The check finds no fault in a volume that nobody damaged.
 #[track_caller]
-fn sound(name: &str, image: &Path) {
-    let disk = FileDisk::open(image, 512, true).unwrap();
-    let report = check(vec![Box::new(disk)], 2, &mut |_, _| ()).unwrap();
-    assert_eq!(report.findings, [], "{name}");
-    assert!(report.files > 0, "{name}");
+fn sound(golden: &Golden) {
+    let report = check(golden.disks(), 2, &mut |_, _| ()).unwrap();
+    assert_eq!(report.findings, [], "{}", golden.name());
+    assert!(report.files > 0, "{}", golden.name());
 }
 
 #[test]
 fn kept_volumes_are_sound() {
-    each_kept(|name, image, _| sound(name, image));
+    each_own().for_each(|golden| sound(&golden));
 }
 
 #[test]
@@ -99,6 +95,7 @@ fn a_fresh_volume_shows_what_the_kernel_shows() {
     let Some(machine) = Machine::for_test() else { return };
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let volume = f2fs::make(&machine, "basic", place.path()).unwrap_or_else(|error| panic!("{error}"));
-    same("fresh", &volume.image, Keyring::default(), &volume.manifest);
-    sound("fresh", &volume.image);
+    let golden = Golden::at(&volume.image);
+    same(&golden, Keyring::default(), &volume.manifest);
+    sound(&golden);
 }
