@@ -5,7 +5,7 @@ use std::{
     io,
     os::unix::ffi::OsStrExt,
     path::Path,
-    sync::Arc,
+    sync::{Arc, mpsc::Sender},
     time::{Duration, SystemTime},
 };
 
@@ -23,6 +23,7 @@ use crate::{
     dir,
     node::{self, Change, Wanted},
     reply,
+    session::Event,
     volume::{Answer, Volume},
 };
 
@@ -54,11 +55,13 @@ pub(crate) struct Front<F: ?Sized> {
     granted: InitFlags,
     /// How long the kernel may believe in attributes.
     attr_ttl: Duration,
+    /// Who wants to know that the last request was served.
+    events: Sender<Event>,
 }
 
 impl<F: FileSystem + ?Sized> Front<F> {
-    pub(crate) fn new(volume: Arc<Volume<F>>, read_only: bool) -> Front<F> {
-        Front { volume, granted: InitFlags::empty(), attr_ttl: attr_ttl(read_only) }
+    pub(crate) fn new(volume: Arc<Volume<F>>, read_only: bool, events: Sender<Event>) -> Front<F> {
+        Front { volume, granted: InitFlags::empty(), attr_ttl: attr_ttl(read_only), events }
     }
 
     /// Makes an inode and counts the kernel's knowledge of it.
@@ -104,6 +107,11 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
             .set_max_write(MAX_WRITE)
             .map(drop)
             .map_err(|max| io::Error::other(format!("max_write above {max}")))
+    }
+
+    fn destroy(&mut self) {
+        // The receiver is gone if `Session::wait` gave up on this thread; then nobody wants to know.
+        let _ = self.events.send(Event::Ended);
     }
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {

@@ -18,6 +18,7 @@ mod node;
 mod options;
 mod refs;
 mod reply;
+mod server;
 mod session;
 mod volume;
 

@@ -7,24 +7,24 @@ use std::{
     process::{Command, Stdio},
     sync::{
         Arc,
-        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+        mpsc::{Receiver, Sender, channel},
     },
     time::Duration,
 };
 
-use fuser::{Config, SessionACL, SessionUnmounter};
+use fuser::{Config, SessionACL};
 use parking_lot::Mutex;
 use pumice_vfs::FileSystem;
 
-use crate::{MountError, MountOptions, front::Front, idle::Idle, volume::Volume};
+use crate::{MountError, MountOptions, front::Front, idle::Idle, server::Server, volume::Volume};
 
 /// How long requests under way may take once the mount point is gone.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// What the waiting thread may hear.
-enum Event {
-    /// The kernel has closed the connection.
-    Ended(io::Result<()>),
+pub(crate) enum Event {
+    /// No more requests are served.
+    Ended,
     /// [`Unmounter::unmount`] was called.
     Unmounted,
 }
@@ -41,7 +41,7 @@ pub struct Session<F: FileSystem + Send + Sync + ?Sized + 'static> {
 #[derive(Clone)]
 pub struct Unmounter {
     mountpoint: PathBuf,
-    inner: Arc<Mutex<Option<SessionUnmounter>>>,
+    server: Arc<Mutex<Option<Server>>>,
     events: Sender<Event>,
 }
 
@@ -59,17 +59,12 @@ pub fn mount<F: FileSystem + Send + Sync + ?Sized + 'static>(
     config.mount_options = options.to_fuser();
     config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
     config.n_threads = Some(std::thread::available_parallelism().map_or(1, |n| n.get().min(4)));
-    let mut session =
-        fuser::Session::new(Front::new(volume.clone(), options.read_only), &mountpoint, &config)
-            .map_err(|error| MountError::Refused(mountpoint.clone(), one_line(&error)))?;
     let (sender, events) = channel();
-    let inner = Arc::new(Mutex::new(Some(session.unmount_callable())));
-    let unmounter = Unmounter { mountpoint, inner, events: sender.clone() };
-    let serve = move || {
-        // The receiver is gone if `wait` gave up on this thread; then nobody wants to know.
-        let _ = sender.send(Event::Ended(session.run()));
-    };
-    std::thread::Builder::new().name("pumice-fuse".into()).spawn(serve).map_err(MountError::Session)?;
+    let front = Front::new(volume.clone(), options.read_only, sender.clone());
+    let session = fuser::Session::new(front, &mountpoint, &config)
+        .map_err(|error| MountError::Refused(mountpoint.clone(), one_line(&error)))?;
+    let server = Arc::new(Mutex::new(Some(Server::start(session).map_err(MountError::Session)?)));
+    let unmounter = Unmounter { mountpoint, server, events: sender };
     let idle = Idle::start(volume.clone()).map_err(MountError::Session)?;
     Ok(Session { volume, idle, events, unmounter })
 }
@@ -83,17 +78,11 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Session<F> {
     /// Returns once the file system is unmounted, by whomever. Then nothing here refers to it any more: the
     /// caller's `Arc` is the last one, to unmount the volume itself with.
     pub fn wait(self) -> Result<(), MountError> {
-        let result = match self.events.recv() {
-            Ok(Event::Ended(result)) => result,
+        if let Ok(Event::Unmounted) = self.events.recv() {
             // Files may still be open. Programs that hold them get errors from now on.
-            Ok(Event::Unmounted) => match self.events.recv_timeout(GRACE) {
-                Ok(Event::Ended(result)) => result,
-                Ok(Event::Unmounted) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    Ok(())
-                }
-            },
-            Err(_) => Ok(()),
-        };
+            let _ = self.events.recv_timeout(GRACE);
+        }
+        let result = self.unmounter.server.lock().take().map_or(Ok(()), Server::join);
         drop(self.idle);
         self.volume.close();
         result.map_err(MountError::Session)
@@ -104,8 +93,8 @@ impl Unmounter {
     /// Takes the mount point away. If files are still open there, it goes at once all the same, and the
     /// session ends a few seconds later.
     pub fn unmount(&self) {
-        if let Some(mut inner) = self.inner.lock().take()
-            && let Err(error) = inner.unmount()
+        if let Some(server) = self.server.lock().take()
+            && let Err(error) = server.unmount()
         {
             log::warn!("{} is in use ({error}); detached", self.mountpoint.display());
             self.detach();

@@ -22,6 +22,7 @@ use rustix::{
         listxattr, makedev, mknodat, removexattr, renameat_with, setxattr,
     },
     io::Errno,
+    mount::{UnmountFlags, unmount},
 };
 use tempfile::TempDir;
 
@@ -348,6 +349,28 @@ fn a_busy_mount_ends_all_the_same() {
     let fs = mounted.unmount();
     assert!(fs.lookup(Ino::ROOT, b"open").is_ok());
     drop(open);
+}
+
+/// The server of a mount that someone else took away must not take the next one away.
+#[test]
+fn an_end_leaves_a_later_mount_alone() {
+    if !is_root() {
+        eprintln!("SKIPPED: only root may call umount(2), so nothing was tested");
+        return;
+    }
+    let Some(mut first) = Mounted::new(&[]) else { return };
+    fs::write(first.path("file"), b"content").unwrap();
+    let open = File::open(first.path("file")).unwrap();
+    unmount(first.place.path(), UnmountFlags::DETACH).unwrap();
+    let later = Arc::new(MemFs::new(Box::new(clock)));
+    let session = mount(later.clone(), first.place.path(), &MountOptions::default()).unwrap();
+    drop(open);
+    first.waiter.take().unwrap().join().unwrap();
+    first.unmounter.unmount();
+    fs::write(first.path("later"), b"content").unwrap();
+    assert!(later.lookup(Ino::ROOT, b"later").is_ok());
+    session.unmounter().unmount();
+    session.wait().unwrap();
 }
 
 #[test]

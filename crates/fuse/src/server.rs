@@ -1,0 +1,47 @@
+//! The threads that serve a mount, and what becomes of the mount when they end.
+
+use std::{io, mem, os::fd::AsFd, os::fd::OwnedFd};
+
+use fuser::{BackgroundSession, Filesystem, Session};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// A session being served.
+pub(crate) struct Server {
+    session: BackgroundSession,
+    /// The kernel's end of it.
+    device: OwnedFd,
+}
+
+impl Server {
+    pub(crate) fn start<F: Filesystem + Send + 'static>(session: Session<F>) -> io::Result<Server> {
+        let device = session.as_fd().try_clone_to_owned()?;
+        Ok(Server { session: session.spawn()?, device })
+    }
+
+    /// Takes the mount away and waits for the threads; fails if it is in use.
+    pub(crate) fn unmount(self) -> io::Result<()> {
+        self.finish(BackgroundSession::umount_and_join)
+    }
+
+    /// Waits for the threads, and takes the mount away if it is still there.
+    pub(crate) fn join(self) -> io::Result<()> {
+        self.finish(BackgroundSession::join)
+    }
+
+    /// A session that lost its mount is left as it is: fuser 0.18 takes it for mounted, and would unmount by its path
+    /// what somebody else has mounted there since.
+    fn finish(self, end: fn(BackgroundSession) -> io::Result<()>) -> io::Result<()> {
+        if self.is_mounted() {
+            return end(self.session);
+        }
+        mem::forget(self.session);
+        Ok(())
+    }
+
+    /// The kernel reports an error on the device once the mount is gone.
+    fn is_mounted(&self) -> bool {
+        let mut device = [PollFd::new(&self.device, PollFlags::empty())];
+        let polled = poll(&mut device, Some(&Timespec::default()));
+        polled.is_ok() && device.iter().all(|device| !device.revents().contains(PollFlags::ERR))
+    }
+}
