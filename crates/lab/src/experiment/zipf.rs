@@ -30,7 +30,7 @@ fn points(options: &Options) -> Result<Vec<Point>, LabError> {
 
 /// Every placement with cost-benefit, greedy for a bound where all is alike, and the default without wear levelling, like
 /// the others, and with it.
-pub(super) fn schemes() -> Vec<Scheme> {
+fn schemes() -> Vec<Scheme> {
     let fixed = PlacementRule::ALL.iter().filter(|rule| rule.name != "default");
     let fixed = fixed.map(|rule| Scheme::new(rule.name, "cost-benefit", rule.name));
     let greedy = Scheme::new("greedy m1", "greedy", "m1");

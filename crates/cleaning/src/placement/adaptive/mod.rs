@@ -141,7 +141,7 @@ impl Adaptive {
         let live = self.rates.live().max(1) as f32;
         let keep = self.clock.keep(now);
         self.clock.last = now;
-        let measured = self.rates.measure(&self.scale, live, keep, now);
+        let measured = self.rates.measure(self.scale, live, keep, now);
         let (mut bins, mut place) = ([Bin::default(); BINS], [0; 256]);
         for ((pages, rate), place) in measured.into_iter().zip(&mut place) {
             let relative = rate * live;
@@ -183,7 +183,7 @@ impl Placement for Adaptive {
         };
         self.seen();
         self.rates.died(state);
-        let next = state.rewritten(lain.age, &self.scale);
+        let next = state.rewritten(lain.age, self.scale);
         self.rates.moved(state, next, now);
         self.put(page, next);
         self.class(next)
@@ -191,7 +191,7 @@ impl Placement for Adaptive {
 
     fn cleaner_copy(&mut self, now: u32, page: u32, from: &Cleaned) -> Class {
         let state = self.state(page);
-        let next = state.survived(from.segment.created, &self.scale);
+        let next = state.survived(from.segment.created, self.scale);
         self.rates.moved(state, next, now);
         self.put(page, next);
         if self.watch.writes > 0.0 {

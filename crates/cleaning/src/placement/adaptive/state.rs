@@ -44,7 +44,7 @@ impl State {
     }
 
     /// A user wrote the page anew `lay` after its copy was laid down.
-    pub(super) fn rewritten(self, lay: u32, scale: &Octaves) -> Self {
+    pub(super) fn rewritten(self, lay: u32, scale: Octaves) -> Self {
         let age = self.age().map_or(0, |age| scale.time(age)).saturating_add(lay);
         let last = scale.exact(age).max(0);
         match self.interval() {
@@ -58,14 +58,14 @@ impl State {
     }
 
     /// The cleaner copied the page `lay` after its copy was laid down.
-    pub(super) fn survived(self, lay: u32, scale: &Octaves) -> Self {
+    pub(super) fn survived(self, lay: u32, scale: Octaves) -> Self {
         let before = self.age().map_or(0, |age| scale.time(age));
         let age = level(scale.exact(before.saturating_add(lay))).min(OLDEST - 1);
         Self::of(self.0 >> 4, age.max(self.age().unwrap_or(0)) + 1)
     }
 
     /// A first guess at the rewrites of the page per user write, of a store of `pages`.
-    pub(super) fn guess(self, scale: &Octaves, pages: f32) -> f32 {
+    pub(super) fn guess(self, scale: Octaves, pages: f32) -> f32 {
         let time = |level| scale.time(level) as f32;
         let age = self.age().map_or(0.0, time);
         match self.interval() {
@@ -88,12 +88,12 @@ impl Octaves {
     }
 
     /// The time of a level.
-    fn time(&self, level: u8) -> u32 {
+    fn time(self, level: u8) -> u32 {
         self.grain.saturating_mul(1 << level)
     }
 
     /// Sixteenths of octaves above the grain, linear between octaves.
-    fn exact(&self, time: u32) -> i32 {
+    fn exact(self, time: u32) -> i32 {
         let log = |x: u32| {
             let whole = x.max(1).ilog2();
             let fraction = (u64::from(x.max(1)) << 4 >> whole) as i32 & 15;
@@ -118,9 +118,9 @@ mod tests {
         for (interval, level) in [(1, 0), (64, 6), (4096, 12), (u32::MAX, 14)] {
             let mut state = State::NEW;
             // Written long ago for the first time, which must not count.
-            state = state.rewritten(1 << 20, &scale);
+            state = state.rewritten(1 << 20, scale);
             for _ in 0..20 {
-                state = state.rewritten(interval, &scale);
+                state = state.rewritten(interval, scale);
             }
             assert_eq!(state, State::of(level, 0), "{interval}");
         }
@@ -131,17 +131,17 @@ mod tests {
         let scale = Octaves::new(4096);
         let fresh = State::of(5, 0);
         let mut survivor = fresh;
-        let mut guess = fresh.guess(&scale, 4096.0);
+        let mut guess = fresh.guess(scale, 4096.0);
         for _ in 0..10 {
             let before = survivor.age();
-            survivor = survivor.survived(1 << 10, &scale);
+            survivor = survivor.survived(1 << 10, scale);
             assert!(survivor.age() >= before && survivor.interval() == Some(5));
-            assert!(survivor.guess(&scale, 4096.0) <= guess);
-            guess = survivor.guess(&scale, 4096.0);
+            assert!(survivor.guess(scale, 4096.0) <= guess);
+            guess = survivor.guess(scale, 4096.0);
         }
         // 1024 writes make it 1024 old, 1024 more 2048; to be 4096 old it would have to lie for 2048 at a stretch.
         assert_eq!(survivor.age(), Some(11));
-        assert_eq!(survivor.survived(1 << 11, &scale).age(), Some(12));
+        assert_eq!(survivor.survived(1 << 11, scale).age(), Some(12));
     }
 
     #[test]
@@ -149,11 +149,11 @@ mod tests {
         let scale = Octaves::new(1);
         for byte in 0..=u8::MAX {
             for lay in [0, 1, u32::MAX] {
-                let copied = State(byte).survived(lay, &scale);
+                let copied = State(byte).survived(lay, scale);
                 assert!(copied.age().is_some() && copied.interval() == State(byte).interval());
-                assert_eq!(State(byte).rewritten(lay, &scale).age(), None);
+                assert_eq!(State(byte).rewritten(lay, scale).age(), None);
             }
-            let guess = State(byte).guess(&scale, 1.0);
+            let guess = State(byte).guess(scale, 1.0);
             assert!(guess > 0.0 && guess.is_finite());
         }
     }
