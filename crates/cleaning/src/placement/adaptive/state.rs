@@ -79,12 +79,15 @@ impl State {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Octaves {
     grain: u32,
+    /// Sixteenths of octaves of the grain itself.
+    zero: i32,
 }
 
 impl Octaves {
     /// 15 octaves from a 4096th of a turnover of `pages` to four turnovers.
     pub(super) fn new(pages: u32) -> Self {
-        Self { grain: (pages >> 12).max(1) }
+        let grain = (pages >> 12).max(1);
+        Self { grain, zero: sixteenths(grain) }
     }
 
     /// The time of a level.
@@ -92,15 +95,18 @@ impl Octaves {
         self.grain.saturating_mul(1 << level)
     }
 
-    /// Sixteenths of octaves above the grain, linear between octaves.
+    /// Sixteenths of octaves above the grain.
     fn exact(self, time: u32) -> i32 {
-        let log = |x: u32| {
-            let whole = x.max(1).ilog2();
-            let fraction = (u64::from(x.max(1)) << 4 >> whole) as i32 & 15;
-            (whole as i32) << 4 | fraction
-        };
-        log(time) - log(self.grain)
+        sixteenths(time) - self.zero
     }
+}
+
+/// Sixteen times the binary logarithm, linear between powers of two; 0 counts as 1.
+fn sixteenths(x: u32) -> i32 {
+    let x = x.max(1);
+    let whole = x.ilog2();
+    let fraction = (u64::from(x) << 4 >> whole) as i32 & 15;
+    (whole as i32) << 4 | fraction
 }
 
 /// Whole octaves, rounded down and never by lot: pages written together with one history stay together.
