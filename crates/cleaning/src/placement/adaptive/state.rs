@@ -6,6 +6,8 @@
 /// that halves the weight of each older one; it is [`NEVER`](Self::NEVER) before the first rewrite. The age is 0 for a
 /// page that a user wrote last and counts from 1 for one that the cleaner copied; 15 marks a page that was rewritten
 /// once only, whose interval reaches back to its first write and counts for nothing at the next rewrite.
+///
+/// Both are rounded down: a survivor grows an octave older when it has lain as long again as it is old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State(pub(super) u8);
 
