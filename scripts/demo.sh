@@ -125,7 +125,8 @@ without_fuse() {
 }
 
 heading "Built"
-show cargo build -p pumice-cli
+# Together, for packages built alone would have what they share compiled anew.
+show cargo build -p pumice-cli -p pumice-nandfs --bin pumice --bench figures
 PATH=$target/debug:$PATH
 rm -rf "$place"
 mkdir -p "$place/mnt"
@@ -144,4 +145,4 @@ show pumice nand stats chip
 
 heading "The figures of the raw-NAND file system"
 cd "$OLDPWD"
-show cargo bench --quiet --profile dev -p pumice-nandfs --bench figures -- --quick
+show cargo bench --quiet --profile dev -p pumice-cli -p pumice-nandfs --bench figures -- --quick

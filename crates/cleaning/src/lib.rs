@@ -23,7 +23,7 @@ pub mod victim;
 pub mod wear;
 
 pub use placement::{
-    Adaptive, ByHeat, BySegment, Chain, Cleaned, Dac, Hint, MultiLog, Old, OneLog, Oracle, Placement,
+    Adaptive, ByHeat, BySegment, Chain, Cleaned, Dac, Hint, Midas, MultiLog, Old, OneLog, Oracle, Placement,
     ReadOnly, Regime, SepBit, Sfs, Sorted, Static, Temperature,
 };
 pub use pool::CandidatePool;

@@ -7,8 +7,9 @@ mod common;
 
 use common::{Access, zipf::Zipf};
 use pumice_cleaning::{
-    Adaptive, Chain, Dac, Geometry, Greedy, MultiLog, OneLog, Oracle, Params, Placement, Regime, Selector,
-    SepBit, Sfs, Sim, Static, VictimPolicy, WearPolicy, select::ByChange, select::DecliningCost, wear::Fifo,
+    Adaptive, Chain, Dac, Geometry, Greedy, Midas, MultiLog, OneLog, Oracle, Params, Placement, Regime,
+    Selector, SepBit, Sfs, Sim, Static, VictimPolicy, WearPolicy, WearStats, placement::Groups,
+    select::ByChange, select::DecliningCost, wear::Fifo,
 };
 
 /// 192 MiB in blocks of 4 KiB.
@@ -22,6 +23,11 @@ fn default(params: Params) -> (DecliningCost, Adaptive) {
 
 fn greedy(params: Params) -> (ByChange<Greedy>, OneLog) {
     (ByChange::new(Greedy, params.segments, params.pages), OneLog)
+}
+
+fn midas(params: Params) -> (Groups, Midas) {
+    let (placement, sizes) = Midas::new(params.logical);
+    (Groups::new(sizes, params.segments, params.pages), placement)
 }
 
 /// The store of Table 4, the cleaner's reserve inside its 192 segments.
@@ -74,25 +80,48 @@ fn table_4_with_locality() {
     assert!(hotter <= 0.27 * plain, "{hotter} of {plain}");
 }
 
-/// Wear spread as evenly as the issue asks for. It asks for 1 % more copies at most; 2.7 % are measured. Four seeds
-/// leave half a percent to chance, so there are more.
+/// Copies and user writes, and the wear, of the default under 90/10, until `writes` are made or a segment dies.
+fn worn(wear: WearPolicy, endurance: u32, writes: usize, seed: u64) -> (f64, f64, WearStats) {
+    let params = Params { endurance, ..cat_chip() };
+    let (selector, placement) = default(params);
+    let mut sim = Sim::new(params, selector, placement, wear.rule(&params)).unwrap();
+    sim.fill().unwrap();
+    for page in Access::Locality(90).pages(params.logical, seed).take(writes) {
+        sim.write(page).unwrap();
+        if sim.stats().deaths > 0 {
+            break;
+        }
+    }
+    (sim.stats().blocks_copied as f64, sim.stats().user_writes as f64, sim.wear())
+}
+
+/// Wear spread to a standard deviation of 2 erases, at no more than a hundredth of the copies. Four seeds leave a percent
+/// to chance, so there are 32.
 #[test]
 fn even_wear_costs_little() {
-    let run = |wear: WearPolicy, seed| {
-        let params = cat_chip();
-        let (selector, placement) = default(params);
-        let mut sim = Sim::new(params, selector, placement, wear.rule(&params)).unwrap();
-        sim.fill().unwrap();
-        sim.run(Access::Locality(90).pages(params.logical, seed).take(WRITES)).unwrap();
-        (sim.stats().blocks_copied as f64, sim.wear().stddev)
-    };
     let mean = |wear| {
-        let runs: Vec<(f64, f64)> = (1..=4 * SEEDS).map(|seed| run(wear, seed)).collect();
-        let sum = runs.iter().fold((0.0, 0.0), |sum, run| (sum.0 + run.0, sum.1 + run.1));
-        (sum.0 / runs.len() as f64, sum.1 / runs.len() as f64)
+        let runs = (1..=8 * SEEDS).map(|seed| worn(wear, u32::MAX, WRITES, seed));
+        let sum = runs.fold((0.0, 0.0), |sum, (copies, _, wear)| (sum.0 + copies, sum.1 + wear.stddev));
+        (sum.0 / (8 * SEEDS) as f64, sum.1 / (8 * SEEDS) as f64)
     };
     let (plain, (even, deviation)) = (mean(WearPolicy::None), mean(WearPolicy::Even));
-    assert!(deviation <= 2.0 && even <= 1.03 * plain.0, "{plain:?}: {even} {deviation}");
+    assert!(deviation <= 2.0 && even <= 1.01 * plain.0, "{plain:?}: {even} {deviation}");
+}
+
+/// With all segments equally worn the first would die when the mean reaches the endurance: 0.97 of that.
+#[test]
+fn segments_die_together() {
+    let mean = |wear| {
+        let runs = (1..=SEEDS).map(|seed| worn(wear, 1000, usize::MAX, seed));
+        let sum = runs.fold((0.0, 0.0, 0.0), |sum, (copies, writes, wear)| {
+            (sum.0 + copies / writes, sum.1 + writes, sum.2 + f64::from(wear.max) / wear.mean)
+        });
+        (1.0 + sum.0 / SEEDS as f64, sum.1, sum.2 / SEEDS as f64)
+    };
+    let (plain, even) = (mean(WearPolicy::None), mean(WearPolicy::Even));
+    assert!(even.2 <= 1.08 && even.0 <= 1.01 * plain.0, "{plain:?} {even:?}");
+    let (gain, bound) = (even.1 / plain.1, plain.2 * plain.0 / even.0);
+    assert!(gain >= 0.97 * bound, "{gain} of {bound}");
 }
 
 #[test]
@@ -229,6 +258,7 @@ fn table_of_table_4() {
             row(name, victim.name(), &|access| erasures(policies, access));
         }
     }
+    row("midas", "by groups", &|access| erasures(|_| midas(cat_chip()), access));
     row("default", "declining cost", &|access| erasures(|_| default(cat_chip()), access));
     let fill: Vec<u32> = (0..cat_chip().logical).collect();
     let oracle = |writes: &[u32]| {
@@ -253,6 +283,7 @@ fn table_of_zipf() {
     };
     let pages = |churn, seed| Zipf::new(params.logical, 0.99, churn, seed);
     row("default", "declining cost", &|churn, seed| waf(params, default(params), pages(churn, seed), (8, 6)));
+    row("midas", "by groups", &|churn, seed| waf(params, midas(params), pages(churn, seed), (8, 6)));
     for name in ["sepbit 6", "dac 6", "dac 10", "multi-log 8", "sfs 6"] {
         let (_, placement) = FIXED.into_iter().find(|(known, _)| *known == name).unwrap();
         let policies = || (VictimPolicy::CostBenefit.selector(&params, 1), placement(params.logical));

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use pumice_cleaning::{
-    Adaptive, ByHeat, BySegment, Chain, Dac, Geometry, MultiLog, OneLog, Params, Placement, ReadOnly, SepBit,
-    Sfs, Sim, SimError, Sorted, Static, Temperature, VictimPolicy, WearPolicy,
+    Adaptive, ByHeat, BySegment, Chain, Dac, Geometry, Midas, MultiLog, OneLog, Params, Placement, ReadOnly,
+    Selector, SepBit, Sfs, Sim, SimError, Sorted, Static, Temperature, VictimPolicy, WearPolicy,
+    placement::Groups, select::DecliningCost,
 };
 
 const LOGICAL: u32 = 300;
@@ -27,6 +28,7 @@ fn placements() -> Vec<Box<dyn Placement>> {
         Box::new(ReadOnly::new(ByHeat::degree(LOGICAL), 0..20)),
         Box::new(SepBit::new(6)),
         Box::new(Chain::new(4)),
+        Box::new(Midas::new(LOGICAL).0),
         Box::new(Dac::new(6, LOGICAL)),
         Box::new(MultiLog::new(4, LOGICAL)),
         Box::new(Sfs::new(4, LOGICAL)),
@@ -37,8 +39,19 @@ fn placements() -> Vec<Box<dyn Placement>> {
 
 /// Writes, with a trim now and then; a tenth of the pages gets half of them.
 fn play(params: Params, victim: VictimPolicy, placement: Box<dyn Placement>, wear: WearPolicy, seed: u64) {
+    play_with(victim.name(), params, victim.selector(&params, seed), placement, wear, seed);
+}
+
+fn play_with(
+    victim: &str,
+    params: Params,
+    selector: Box<dyn Selector + Send>,
+    placement: Box<dyn Placement>,
+    wear: WearPolicy,
+    seed: u64,
+) {
     let name = format!("{victim} {wear} reserve {}", params.reserve);
-    let mut sim = Sim::new(params, victim.selector(&params, seed), placement, wear.rule(&params)).unwrap();
+    let mut sim = Sim::new(params, selector, placement, wear.rule(&params)).unwrap();
     let (mut rng, mut live) = (Rng::with_seed(seed), BTreeSet::new());
     let mut writes = 0;
     for _ in 0..6000 {
@@ -70,6 +83,20 @@ fn every_rule_keeps_every_page() {
                 }
             }
         }
+    }
+}
+
+/// The same for the two that have selectors of their own.
+#[test]
+fn rules_in_pairs_keep_every_page() {
+    for (seed, wear) in (0..).zip(WearPolicy::ALL) {
+        let params = Params { endurance: 100_000, ..params() };
+        let (placement, sizes) = Midas::new(LOGICAL);
+        let selector = Groups::new(sizes, params.segments, params.pages);
+        play_with("midas", params, Box::new(selector), Box::new(placement), wear, seed);
+        let (placement, regime) = Adaptive::new(params.segments, params.pages, LOGICAL);
+        let selector = DecliningCost::new(params.segments, params.pages, LOGICAL, regime);
+        play_with("default", params, Box::new(selector), Box::new(placement), wear, seed);
     }
 }
 

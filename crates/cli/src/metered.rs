@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pumice_media::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, Timing};
+use pumice_media::{Layer, Nand, NandStats};
 
 /// Adds up what all chips of a run have done.
 #[derive(Clone, Default)]
@@ -59,35 +59,12 @@ impl Drop for Metered {
     }
 }
 
-impl Nand for Metered {
-    fn geometry(&self) -> Geometry {
-        self.chip.geometry()
+impl Layer for Metered {
+    type Chip = dyn Nand + Send;
+    fn behind(&self) -> &(dyn Nand + Send + 'static) {
+        &*self.chip
     }
-    fn timing(&self) -> Timing {
-        self.chip.timing()
-    }
-    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
-        self.chip.read(page, data, spare)
-    }
-    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
-        self.chip.read_spare(page, spare)
-    }
-    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
-        self.chip.program(page, data, spare)
-    }
-    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
-        self.chip.erase(block)
-    }
-    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
-        self.chip.is_bad(block)
-    }
-    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
-        self.chip.mark_bad(block)
-    }
-    fn stats(&self) -> NandStats {
-        self.chip.stats()
-    }
-    fn flush(&mut self) -> Result<(), NandError> {
-        self.chip.flush()
+    fn behind_mut(&mut self) -> &mut (dyn Nand + Send + 'static) {
+        &mut *self.chip
     }
 }

@@ -39,10 +39,17 @@ impl<N: Nand> Ftl<N> {
         if let Some(tired) = self.tired() {
             return Some(tired);
         }
-        let segments = &self.segments;
-        let for_wear = self.policies.wear.victim(&|block| segments.get(block).valid);
-        let selector = &mut self.policies.selector;
-        for_wear.filter(|block| selector.remove(*block)).or_else(|| selector.take(self.clock))
+        let (policies, segments, now) = (&mut self.policies, &self.segments, self.clock);
+        let chosen = policies.selector.take(now)?;
+        let sealed = |block| {
+            let segment = segments.get(block);
+            (segment.state == State::Sealed).then(|| segment.view(self.shape.capacity(), now))
+        };
+        let other = policies.wear.instead(chosen, &sealed).filter(|block| policies.selector.remove(*block));
+        if let (Some(_), Some(view)) = (other, sealed(chosen)) {
+            policies.selector.sealed(chosen, &view, now);
+        }
+        other.or(Some(chosen))
     }
 
     /// A sealed segment whose pages are near the limit of what ECC corrects.

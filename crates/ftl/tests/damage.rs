@@ -8,9 +8,7 @@ use std::cell::Cell;
 
 use common::{CASES, Case, Step, policies, start};
 use pumice_ftl::{Ftl, OpenOptions};
-use pumice_media::{
-    BlockDevice, BlockId, Geometry, Lba, Nand, NandError, NandStats, PageId, ReadOutcome, SimChip, Timing,
-};
+use pumice_media::{BlockDevice, BlockId, Layer, Lba, Nand, NandError, PageId, ReadOutcome, SimChip};
 
 /// Chips with damage for each layout; `PUMICE_FUZZ_CASES` asks for more.
 fn cases() -> u64 {
@@ -34,40 +32,34 @@ impl Bounded {
     }
 }
 
-impl Nand for Bounded {
-    fn geometry(&self) -> Geometry {
-        self.chip.geometry()
+impl Layer for Bounded {
+    type Chip = SimChip;
+    fn behind(&self) -> &SimChip {
+        &self.chip
     }
-    fn timing(&self) -> Timing {
-        self.chip.timing()
+    fn behind_mut(&mut self) -> &mut SimChip {
+        &mut self.chip
     }
-    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+    fn pass_read(
+        &mut self,
+        page: PageId,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<ReadOutcome, NandError> {
         self.spend();
         self.chip.read(page, data, spare)
     }
-    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
+    fn pass_read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
         self.spend();
         self.chip.read_spare(page, spare)
     }
-    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+    fn pass_program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
         self.spend();
         self.chip.program(page, data, spare)
     }
-    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
+    fn pass_erase(&mut self, block: BlockId) -> Result<(), NandError> {
         self.spend();
         self.chip.erase(block)
-    }
-    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
-        self.chip.is_bad(block)
-    }
-    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
-        self.chip.mark_bad(block)
-    }
-    fn stats(&self) -> NandStats {
-        self.chip.stats()
-    }
-    fn flush(&mut self) -> Result<(), NandError> {
-        self.chip.flush()
     }
 }
 

@@ -65,7 +65,7 @@ fn wear_is_levelled() {
         let blocks = player.model.blocks();
         player.play(Step::Write { first: 0, count: blocks }).unwrap();
         let mut rng = fastrand::Rng::with_seed(5);
-        for _ in 0..8000 {
+        for _ in 0..20_000 {
             player.play(Step::Write { first: rng.u64(..blocks / 12), count: 2 }).unwrap();
         }
         let info = player.disk.as_ref().unwrap().info();

@@ -19,6 +19,7 @@ mod faults;
 mod file_disk;
 #[cfg(feature = "std")]
 mod file_store;
+mod layer;
 #[cfg(feature = "std")]
 mod lock;
 mod mem_disk;
@@ -40,6 +41,7 @@ pub use faults::{BitFlip, CutMode, Endurance, FaultCounts, Faults, PowerCut, Rat
 pub use file_disk::FileDisk;
 #[cfg(feature = "std")]
 pub use file_store::{ChipFile, FileStore};
+pub use layer::Layer;
 pub use mem_disk::MemDisk;
 pub use mem_store::MemStore;
 #[cfg(all(feature = "std", target_os = "linux"))]

@@ -7,9 +7,10 @@ use pumice_vfs::{Errno, FsError, Result};
 use crate::addr::Addr;
 use crate::blocks::{State, Usage};
 use crate::codec::len32;
+use crate::flash::Flash;
 use crate::log::{DATA, META};
 use crate::params::ANCHOR_BLOCKS;
-use crate::tag::{ChunkKind, Desc};
+use crate::tag::{ChunkKind, Desc, Tag};
 use crate::volume::Volume;
 
 /// Blocks that cleaning may take at the least, besides those of the checkpoint after it: one for survivors, one
@@ -21,6 +22,9 @@ const ROUNDS: u32 = 32;
 
 /// Calls between two looks at the size of the caches.
 const TRIM_EVERY: u32 = 256;
+
+/// A way to the tag of a log page.
+type ReadTag<N> = fn(&mut Flash<N>, u32) -> Result<Option<Tag>>;
 
 impl<N: Nand> Volume<N> {
     /// Prepares for a change: the volume is writable, marked in use, and has room for a call's work.
@@ -203,18 +207,30 @@ impl<N: Nand> Volume<N> {
 
     /// Moves all live chunks out of a block. What cannot be read stays, and the block with it.
     fn evacuate(&mut self, block: u32) -> Result<()> {
+        let valid = self.blocks.get(&mut self.log, block)?.valid;
+        // A wrong bit in the spare area hides a chunk from a look at the tag alone.
+        if self.evacuate_by(block, Flash::read_tag)? < valid {
+            self.evacuate_by(block, |flash, page| flash.read(page).map(|found| Some(found.tag.clone())))?;
+        }
+        Ok(())
+    }
+
+    /// Moves the live chunks that the tags tell of; their bytes.
+    fn evacuate_by(&mut self, block: u32, tag: ReadTag<N>) -> Result<u32> {
+        let mut found = 0;
         for index in 0..self.params.pages_per_block {
             let page = self.params.page(block, index);
-            let Ok(Some(tag)) = self.log.flash.read_tag(page) else { continue };
+            let Ok(Some(tag)) = tag(&mut self.log.flash, page) else { continue };
             for (offset, desc) in tag.chunks() {
                 let addr = Addr { page, offset, len: desc.len };
                 // An owner that cannot be read keeps its chunks where they are.
                 if self.live(&desc).is_ok_and(|live| live == addr) {
                     self.move_chunk(block, addr, &desc)?;
+                    found += u32::from(desc.len);
                 }
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     fn move_chunk(&mut self, block: u32, addr: Addr, desc: &Desc) -> Result<()> {

@@ -6,10 +6,9 @@ use hashbrown::HashMap;
 use pumice_media::{BlockId, Nand, NandError, NandStats, PageId, ReadOutcome};
 use pumice_vfs::FsError;
 
-use crate::codec::Reader;
 use crate::error::{Damage, device};
 use crate::params::Params;
-use crate::tag::{DESC_BYTES, LogKind, TAG_BYTES, Tag, is_erased, mend, proves, seal};
+use crate::tag::{DESC_BYTES, LogKind, TAG_BYTES, Tag, is_blank, is_erased, mend, proves, read_header, seal};
 
 /// Log pages kept after a read at the least, so that several chunks of one page cost one read.
 const KEPT_MIN: usize = 4;
@@ -20,13 +19,13 @@ pub(crate) struct LogPage {
     pub(crate) payload: Vec<u8>,
 }
 
-/// What a look at the first bytes of a tag shows; nothing is proved yet.
+/// What a look at the first bytes of a tag shows; the page behind it is not proved yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Peek {
     /// Never programmed, by the look of it.
     Erased,
-    /// Something is there; kind and sequence number if they make sense.
-    Programmed(Option<LogKind>, u64),
+    /// Something is there; log and sequence number if they prove themselves.
+    Programmed(Option<(LogKind, u64)>),
 }
 
 /// The chip.
@@ -180,16 +179,13 @@ impl<N: Nand> Flash<N> {
                 self.note(page, outcome);
                 bytes
             }
-            Err(NandError::Uncorrectable(_)) => return Ok(Peek::Programmed(None, 0)),
+            Err(NandError::Uncorrectable(_)) => return Ok(Peek::Programmed(None)),
             Err(error) => return Err(device(error)),
         };
         if is_erased(&bytes) {
             return Ok(Peek::Erased);
         }
-        let mut reader = Reader(&bytes);
-        let kind = reader.u8().and_then(LogKind::from_tag_byte);
-        let seq = reader.bytes(7).unwrap_or_default().iter().skip(1).rev();
-        Ok(Peek::Programmed(kind, seq.fold(0, |seq, byte| seq << 8 | u64::from(*byte))))
+        Ok(Peek::Programmed(read_header(&bytes)))
     }
 
     /// The chunks of a page by its tag alone where that lies in the spare area; not proved.
@@ -226,7 +222,7 @@ impl<N: Nand> Flash<N> {
     /// True if every byte of a log page reads as erased.
     pub(crate) fn is_blank(&mut self, page: u32) -> Result<bool, FsError> {
         match self.read_raw(page) {
-            Ok((payload, head)) => Ok(is_erased(&payload) && is_erased(&head)),
+            Ok((payload, head)) => Ok(is_blank(&payload) && is_blank(&head)),
             Err(NandError::Uncorrectable(_)) => Ok(false),
             Err(error) => Err(device(error)),
         }

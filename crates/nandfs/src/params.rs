@@ -5,7 +5,7 @@
 
 use pumice_media::Geometry;
 
-use crate::tag::{DESC_BYTES, TAG_BYTES};
+use crate::tag::{DESC_BYTES, HEADER_BYTES, TAG_BYTES};
 
 /// Erase blocks at the start of the chip that hold the anchors.
 pub(crate) const ANCHOR_BLOCKS: u32 = 8;
@@ -45,7 +45,8 @@ impl Params {
     /// of 8 reaches 2 KiB, fewer than 4 log pages in a block, or fewer than 40 blocks.
     pub(crate) fn of(geometry: &Geometry) -> Option<Params> {
         let (page, spare) = (geometry.page_bytes, geometry.free_spare_bytes);
-        let in_spare = [1, 2, 4, 8].into_iter().find(|gang| spare * gang >= TAG_BYTES && page * gang >= 2048);
+        let fits = |gang: &u32| spare >= HEADER_BYTES && spare * gang >= TAG_BYTES && page * gang >= 2048;
+        let in_spare = [1, 2, 4, 8].into_iter().find(fits);
         let in_page = [1, 2, 4, 8].into_iter().find(|gang| page * gang >= 2048);
         let (gang, tag_in_spare) = match (in_spare, in_page) {
             (Some(gang), _) if page * gang <= 4096 || gang == 1 => (gang, true),

@@ -93,11 +93,11 @@ impl<N: Nand> Volume<N> {
             let peek = self.log.flash.peek(self.params.page(spare.block, 0))?;
             let new = match peek {
                 Peek::Erased => false,
-                Peek::Programmed(Some(_), seq) => seq >= checkpoint.seq,
+                Peek::Programmed(Some((_, seq))) => seq >= checkpoint.seq,
                 // Garbage is what a torn page leaves, on a block known to be erased.
-                Peek::Programmed(None, _) => spare.erased,
+                Peek::Programmed(None) => spare.erased,
             };
-            if let (true, Peek::Programmed(Some(log), _)) = (new, peek) {
+            if let (true, Peek::Programmed(Some((log, _)))) = (new, peek) {
                 if is_scanned(log) {
                     self.scan(spare.block, 0, checkpoint.seq, &mut survey)?;
                 } else {
@@ -125,7 +125,7 @@ impl<N: Nand> Volume<N> {
     fn log_of_open(&mut self, block: u32, index: u32) -> Result<Option<LogKind>> {
         let before = self.params.page(block, index.saturating_sub(1));
         match self.log.flash.peek(before)? {
-            Peek::Programmed(log, _) => Ok(log),
+            Peek::Programmed(header) => Ok(header.map(|(log, _)| log)),
             Peek::Erased => Ok(None),
         }
     }

@@ -91,9 +91,9 @@ fn newest_root<N: Nand, T>(
 fn anchors<N: Nand>(flash: &mut Flash<N>, params: &Params) -> Result<Vec<u32>, FsError> {
     let mut found = Vec::new();
     for block in 0..ANCHOR_BLOCKS {
-        if let Peek::Programmed(kind, seq) = flash.peek(params.page(block, 0))? {
-            let rank = if kind == Some(LogKind::Anchor) { seq } else { 0 };
-            found.push((rank, block));
+        if let Peek::Programmed(header) = flash.peek(params.page(block, 0))? {
+            let seq = header.filter(|(log, _)| *log == LogKind::Anchor).map_or(0, |(_, seq)| seq);
+            found.push((seq, block));
         }
     }
     found.sort_unstable_by(|a, b| b.cmp(a));

@@ -10,6 +10,11 @@ use crate::codec::{Put, Reader, len16};
 pub(crate) const TAG_BYTES: u32 = 32;
 /// Bytes of each further descriptor.
 pub(crate) const DESC_BYTES: u32 = 11;
+/// Bytes at the start of a tag that have a checksum of their own, so that they can be believed without the page.
+pub(crate) const HEADER_BYTES: u32 = 8;
+
+/// Zero bits of a spare area that may be flaws of an erased one; a written header has five and more.
+const STRAY_BITS: u32 = 2;
 
 const COMMIT: u8 = 0x10;
 
@@ -131,19 +136,19 @@ pub(crate) fn overflow_bytes(count: usize, in_spare: u32) -> usize {
 }
 
 impl Tag {
-    /// Encodes with a zero checksum; `seal` puts the checksum in.
+    /// Encodes with zero checksums; `seal` puts them in.
     pub(crate) fn encode(&self, in_spare: u32) -> RawTag {
         let mut head = Vec::with_capacity(TAG_BYTES as usize);
         let commit = if self.commit.is_some() { COMMIT } else { 0 };
         head.put_u8(self.log as u8 | commit);
-        head.put_u8(u8::try_from(self.descs.len()).unwrap_or(u8::MAX));
         head.put(&self.seq.to_le_bytes()[..6]);
+        head.put_u8(0);
         head.put_u32(0);
         if let Some(first) = self.descs.first() {
             first.put(&mut head);
         }
         head.put_u64(pack_time(self.commit.unwrap_or_default()));
-        head.put_u8(0);
+        head.put_u8(u8::try_from(self.descs.len()).unwrap_or(u8::MAX));
         let mut overflow = Vec::new();
         for (place, desc) in self.descs.iter().enumerate().skip(1) {
             desc.put(if place <= in_spare as usize { &mut head } else { &mut overflow });
@@ -154,18 +159,16 @@ impl Tag {
     /// Decodes a tag; `payload` is needed only where descriptors overflowed into it. `None` if anything is
     /// out of range; the caller has to prove the checksum before trusting the content.
     pub(crate) fn decode(head: &[u8], payload: Option<&[u8]>, in_spare: u32) -> Option<Tag> {
-        let mut reader = Reader(head);
-        let first = reader.u8()?;
-        let count = usize::from(reader.u8()?);
-        let seq = reader.bytes(6)?.iter().rev().fold(0, |seq, byte| seq << 8 | u64::from(*byte));
-        let _checksum = reader.u32()?;
-        let mut descs = Vec::with_capacity(count);
-        descs.push(Desc::read(&mut reader)?);
+        let (log, seq) = decode_header(*head.first_chunk()?)?;
+        let mut reader = Reader(head.get(12..)?);
+        let first = Desc::read(&mut reader)?;
         let time = reader.u64()?;
-        reader.u8()?;
-        if count == 0 || seq >= SEQ_END {
+        let count = usize::from(reader.u8()?);
+        if count == 0 {
             return None;
         }
+        let mut descs = Vec::with_capacity(count);
+        descs.push(first);
         for _ in 1..count.min(1 + in_spare as usize) {
             descs.push(Desc::read(&mut reader)?);
         }
@@ -177,8 +180,8 @@ impl Tag {
                 descs.push(Desc::read(&mut reader)?);
             }
         }
-        let commit = (first & COMMIT != 0).then(|| unpack_time(time));
-        Some(Tag { log: LogKind::from_tag_byte(first)?, seq, commit, descs })
+        let commit = head.first().is_some_and(|byte| byte & COMMIT != 0).then(|| unpack_time(time));
+        Some(Tag { log, seq, commit, descs })
     }
 
     /// Offset of each chunk with its descriptor.
@@ -193,6 +196,35 @@ pub(crate) fn chunks(descs: &[Desc]) -> impl Iterator<Item = (u16, Desc)> + '_ {
         let start = *offset;
         *offset = offset.saturating_add(desc.len);
         Some((start, *desc))
+    })
+}
+
+/// Log and sequence number of a header that proves itself.
+fn decode_header(header: [u8; HEADER_BYTES as usize]) -> Option<(LogKind, u64)> {
+    let [first, seq @ .., check] = header;
+    let log = LogKind::from_tag_byte(first)?;
+    let seq = seq.iter().rev().fold(0, |seq, byte| seq << 8 | u64::from(*byte));
+    (check == header_check(&header) && seq < SEQ_END).then_some((log, seq))
+}
+
+/// Log and sequence number by the start of a tag, of which one bit may be wrong.
+pub(crate) fn read_header(head: &[u8]) -> Option<(LogKind, u64)> {
+    let mut header = *head.first_chunk()?;
+    decode_header(header).or_else(|| {
+        (0..header.len() * 8).find_map(|bit| {
+            flip(&mut header, bit);
+            let found = decode_header(header);
+            flip(&mut header, bit);
+            found
+        })
+    })
+}
+
+/// The checksum of a header: CRC-8 with the polynomial 0x07, which tells every single wrong bit of 64 from all
+/// others, and two of them from one (Koopman and Chakravarty, DSN 2004).
+fn header_check(head: &[u8]) -> u8 {
+    head.iter().take(HEADER_BYTES as usize - 1).fold(0, |sum, byte| {
+        (0..8).fold(sum ^ byte, |sum, _| if sum & 0x80 == 0 { sum << 1 } else { (sum << 1) ^ 0x07 })
     })
 }
 
@@ -211,8 +243,12 @@ fn finish(mut hasher: crc32fast::Hasher, head: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Puts the checksum into an encoded tag.
+/// Puts the checksums into an encoded tag.
 pub(crate) fn seal(payload: &[u8], head: &mut [u8]) {
+    let check = header_check(head);
+    if let Some(field) = head.get_mut(HEADER_BYTES as usize - 1) {
+        *field = check;
+    }
     let sum = checksum(payload, head);
     if let Some(field) = head.get_mut(8..12) {
         field.copy_from_slice(&sum.to_le_bytes());
@@ -245,9 +281,14 @@ fn flip(bytes: &mut [u8], bit: usize) {
     }
 }
 
-/// True if a tag was never programmed.
+/// True if a tag was never programmed, by the look of it: an erased spare area may have stray zeros.
 pub(crate) fn is_erased(head: &[u8]) -> bool {
-    head.iter().all(|byte| *byte == 0xff)
+    head.iter().map(|byte| byte.count_zeros()).sum::<u32>() <= STRAY_BITS
+}
+
+/// True if every bit is one.
+pub(crate) fn is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0xff)
 }
 
 /// Seconds in 34 bits (to the year 2514 and back to 1698), nanoseconds in 30.
@@ -279,12 +320,42 @@ mod tests {
                 let descs = (0..count).map(|n| desc(ChunkKind::Data, n, n + 7, 100)).collect();
                 let commit = Some(Timestamp { seconds: -5, nanos: 999_999_999 });
                 let tag = Tag { log: LogKind::Sync, seq: 0x1234_5678_9abc, commit, descs };
-                let raw = tag.encode(in_spare);
+                let mut raw = tag.encode(in_spare);
                 let mut payload = vec![7; 2048 - raw.overflow.len()];
                 payload.extend_from_slice(&raw.overflow);
+                seal(&payload, &mut raw.head);
                 assert_eq!(raw.overflow.len(), overflow_bytes(tag.descs.len(), in_spare));
                 assert_eq!(Tag::decode(&raw.head, Some(&payload), in_spare), Some(tag));
             }
+        }
+    }
+
+    #[test]
+    fn a_header_outlives_one_wrong_bit_and_no_two() {
+        for (log, seq) in
+            [(LogKind::Anchor, 1), (LogKind::Sync, 0x4a3b_5566_7701), (LogKind::Data, SEQ_END - 1)]
+        {
+            let tag = Tag { log, seq, commit: None, descs: vec![desc(ChunkKind::Data, 1, 2, 3)] };
+            let mut head = tag.encode(0).head;
+            seal(&[], &mut head);
+            assert_eq!(read_header(&head), Some((log, seq)));
+            for one in 0..64 {
+                flip(&mut head, one);
+                assert_eq!(read_header(&head), Some((log, seq)), "bit {one}");
+                assert!(!is_erased(&head));
+                for other in (0..64).filter(|other| *other != one) {
+                    flip(&mut head, other);
+                    assert_eq!(read_header(&head), None, "bits {one} and {other}");
+                    flip(&mut head, other);
+                }
+                flip(&mut head, one);
+            }
+            assert_eq!(read_header(&head[..7]), None);
+        }
+        for bit in 0..64 {
+            let mut blank = [0xff; 8];
+            flip(&mut blank, bit);
+            assert!(is_erased(&blank));
         }
     }
 

@@ -2,12 +2,10 @@
 
 use super::{Class, Cleaned, MAX_CLASSES, Old, Placement};
 
-/// The chain of MiDAS (Oh, Kim, Kim, Kim, Shim and Kim, FAST 2024, section 3): users write to the first group, what
-/// survives the cleaning of a group goes to the next, what survives the last stays there.
+/// The chain of MiDAS (Oh, Kim, Han, Kim, Lee and Noh, FAST 2024) with any victim rule: users write to the first group,
+/// what survives the cleaning of a group goes to the next, what survives the last stays there.
 ///
-/// How large groups are is the victim rule's choice: the paper cleans each group in order of writing and finds the
-/// sizes that its model expects to copy least, which is what [`DecliningCost`](crate::select::DecliningCost) does by
-/// measured rates of death, segment by segment. Nothing is kept.
+/// How large groups are is the victim rule's choice; [`Midas`](super::Midas) has the model of sizes. Nothing is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
     groups: u8,

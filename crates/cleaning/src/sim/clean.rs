@@ -49,10 +49,17 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
     }
 
     fn choose(&mut self) -> Option<u32> {
-        let segments = &self.segments;
-        let valid = |id| segments.get(id as usize).map_or(0, |s| s.valid);
-        let for_wear = self.wear.victim(&valid).filter(|id| self.selector.remove(*id));
-        for_wear.or_else(|| self.selector.take(self.now))
+        let chosen = self.selector.take(self.now)?;
+        let (segments, pages, now) = (&self.segments, self.params.pages, self.now);
+        let sealed = |id| {
+            let segment = segments.get(id as usize).filter(|segment| segment.used == pages);
+            segment.map(|segment| segment.view(pages, now))
+        };
+        let other = self.wear.instead(chosen, &sealed).filter(|id| self.selector.remove(*id));
+        if let (Some(_), Some(view)) = (other, sealed(chosen)) {
+            self.selector.sealed(chosen, &view, now);
+        }
+        other.or(Some(chosen))
     }
 
     /// Live pages of segment `id`, in the order in which they are copied; lent memory.

@@ -7,7 +7,10 @@ use crate::{SegmentView, packed::NONE, select::Grouped};
 
 /// The segment with the lowest (1 - l) u + l x erases / (most erases + 1), with l = 2 / (1 + e^(k / d)), where d is
 /// the difference between the most and the fewest erases, and l = 0 if that is 0 (cleaning index with cycle levelling:
-/// Kim and Lee, IEICE Transactions E85-B, 2002).
+/// Kim and Lee, IEICE Transactions on Information and Systems E85-D(6), 2002, pages 950 to 964).
+///
+/// Only the paper's abstract was at hand: the index is held to be as above, which has not been compared with its text, and
+/// what the paper does besides, gathering cold data while it cleans, is left to placement.
 ///
 /// With even wear it is greedy; the more uneven it grows, the nearer l comes to 1 and the more erases alone decide. k
 /// is the difference at which l is about a half. The price is the bit pattern of a double; an exponential function for

@@ -1,6 +1,6 @@
 //! Dual pool.
 
-use alloc::{collections::BTreeSet, vec::Vec};
+use alloc::{collections::BTreeSet, vec, vec::Vec};
 
 use super::{Fifo, Relocation, Wear};
 use crate::{Class, SegmentView};
@@ -19,18 +19,27 @@ pub struct DualPool {
     free: Fifo,
     hot: Pool,
     cold: Pool,
-    segments: Vec<Member>,
+    /// What was seen of each segment.
+    segments: Vec<Option<Member>>,
     /// The segment erased last.
     last: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Member {
     erases: u32,
     /// Erases when it came into its pool.
     base: u32,
     is_hot: bool,
-    is_sealed: bool,
+    state: State,
+}
+
+/// Only free and sealed segments are in their pool: one that is being written or cleaned may turn out bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Away,
+    Free,
+    Sealed,
 }
 
 /// Members by erases, and by erases since they came.
@@ -55,38 +64,53 @@ impl Pool {
 impl DualPool {
     /// With a threshold in erases for the segments 0 to `segments - 1`.
     pub fn new(threshold: u32, segments: u32) -> Self {
-        let (mut hot, mut cold) = (Pool::default(), Pool::default());
-        let join = |id| {
-            let member = Member { is_hot: id < segments / 2, ..Member::default() };
-            let pool = if member.is_hot { &mut hot } else { &mut cold };
-            pool.insert(id, member);
-            member
-        };
-        let segments = (0..segments).map(join).collect();
-        Self { threshold, free: Fifo::default(), hot, cold, segments, last: None }
+        Self {
+            threshold,
+            free: Fifo::default(),
+            hot: Pool::default(),
+            cold: Pool::default(),
+            segments: vec![None; segments as usize],
+            last: None,
+        }
     }
 
-    fn member(&self, id: u32) -> Member {
-        self.segments.get(id as usize).copied().unwrap_or_default()
+    fn member(&self, id: u32) -> Option<Member> {
+        self.segments.get(id as usize).copied().flatten()
     }
 
     fn pool(&mut self, hot: bool) -> &mut Pool {
         if hot { &mut self.hot } else { &mut self.cold }
     }
 
-    fn change(&mut self, id: u32, change: impl FnOnce(&mut Member)) {
-        let Some(&before) = self.segments.get(id as usize) else { return };
-        let mut after = before;
-        change(&mut after);
-        self.pool(before.is_hot).remove(id, before);
-        self.pool(after.is_hot).insert(id, after);
+    fn put(&mut self, id: u32, after: Member) {
+        if let Some(before) = self.member(id).filter(|before| before.state != State::Away) {
+            self.pool(before.is_hot).remove(id, before);
+        }
+        if after.state != State::Away {
+            self.pool(after.is_hot).insert(id, after);
+        }
         if let Some(slot) = self.segments.get_mut(id as usize) {
-            *slot = after;
+            *slot = Some(after);
         }
     }
 
-    fn send(&mut self, id: u32, hot: bool) {
-        self.change(id, |member| (member.is_hot, member.base) = (hot, member.erases));
+    /// A segment is in its pool from now on.
+    fn enter(&mut self, id: u32, erases: u32, state: State) {
+        let is_hot = (id as usize) < self.segments.len() / 2;
+        let first = Member { erases, base: erases, is_hot, state };
+        self.put(id, self.member(id).map_or(first, |member| Member { erases, state, ..member }));
+    }
+
+    fn leave(&mut self, id: u32) {
+        if let Some(member) = self.member(id) {
+            self.put(id, Member { state: State::Away, ..member });
+        }
+    }
+
+    fn send(&mut self, id: u32, is_hot: bool) {
+        if let Some(member) = self.member(id) {
+            self.put(id, Member { is_hot, base: member.erases, ..member });
+        }
     }
 
     fn adjust(&mut self) {
@@ -101,43 +125,51 @@ impl DualPool {
             self.send(id, false);
         }
     }
+
+    /// The least worn of the sealed segments in the cold pool.
+    fn least_worn(&self) -> Option<(u32, u32)> {
+        let is_sealed = |id| self.member(id).is_some_and(|member| member.state == State::Sealed);
+        self.cold.erases.iter().copied().find(|(_, id)| is_sealed(*id))
+    }
 }
 
 impl Wear for DualPool {
     fn freed(&mut self, id: u32, erases: u32) {
         self.free.freed(id, erases);
-        self.change(id, |member| member.erases = erases);
+        self.enter(id, erases, State::Free);
         self.last = Some(id);
         self.adjust();
     }
 
     fn allocate(&mut self, class: Class) -> Option<u32> {
-        self.free.allocate(class)
+        let id = self.free.allocate(class)?;
+        self.leave(id);
+        Some(id)
     }
 
     fn free(&self) -> u32 {
         self.free.free()
     }
 
-    fn sealed(&mut self, id: u32, _view: &SegmentView) {
-        self.change(id, |member| member.is_sealed = true);
+    fn sealed(&mut self, id: u32, view: &SegmentView) {
+        self.enter(id, view.erases, State::Sealed);
     }
 
     fn unsealed(&mut self, id: u32) {
-        self.change(id, |member| member.is_sealed = false);
+        self.leave(id);
     }
 
     fn relocation(&mut self) -> Option<Relocation> {
         let to = self.last.take()?;
         let (most, top) = *self.hot.erases.last()?;
-        // Some segments are never sealed: bad ones, and those that are used otherwise.
-        let (least, from) = *self.cold.erases.iter().find(|(_, id)| self.member(*id).is_sealed)?;
+        let (least, from) = self.least_worn()?;
         let due = top == to && most > least.saturating_add(self.threshold);
         if !due || !self.free.take(to) {
             return None;
         }
         self.send(to, false);
         self.send(from, true);
+        self.leave(to);
         Some(Relocation { from, to })
     }
 }
@@ -146,31 +178,43 @@ impl Wear for DualPool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn cold_data_moves_into_the_most_worn() {
+    fn with_hot(erases: u32) -> DualPool {
         let mut rule = DualPool::new(3, 4);
-        rule.sealed(2, &SegmentView::default());
-        rule.freed(0, 3);
-        assert_eq!(rule.relocation(), None);
-        rule.freed(0, 4);
-        assert_eq!(rule.relocation(), Some(Relocation { from: 2, to: 0 }));
-        assert_eq!([0, 2].map(|id| rule.member(id).is_hot), [false, true]);
+        rule.freed(0, erases);
+        rule
+    }
+
+    fn is_hot(rule: &DualPool, id: u32) -> bool {
+        rule.member(id).unwrap().is_hot
     }
 
     #[test]
-    fn a_segment_that_is_never_used_is_in_nobodys_way() {
-        let mut rule = DualPool::new(3, 4);
-        rule.sealed(3, &SegmentView::default());
+    fn cold_data_moves_into_the_most_worn() {
+        let mut rule = with_hot(3);
+        rule.sealed(2, &SegmentView::default());
+        assert_eq!(rule.relocation(), None);
         rule.freed(0, 4);
+        assert_eq!(rule.relocation(), Some(Relocation { from: 2, to: 0 }));
+        assert!(!is_hot(&rule, 0) && is_hot(&rule, 2));
+    }
+
+    #[test]
+    fn segments_that_are_out_of_use_are_in_nobodys_way() {
+        let mut rule = with_hot(4);
+        // The most worn goes bad when it is cleaned; segment 2 was bad all along.
+        rule.sealed(1, &SegmentView { erases: 9, ..Default::default() });
+        rule.unsealed(1);
+        rule.sealed(3, &SegmentView::default());
         assert_eq!(rule.relocation(), Some(Relocation { from: 3, to: 0 }));
     }
 
     #[test]
     fn what_wears_in_the_cold_pool_is_hot() {
-        let mut rule = DualPool::new(3, 4);
-        rule.freed(3, 3);
-        assert!(!rule.member(3).is_hot);
-        rule.freed(3, 4);
-        assert!(rule.member(3).is_hot);
+        let mut rule = with_hot(0);
+        rule.freed(3, 5);
+        rule.freed(3, 8);
+        assert!(!is_hot(&rule, 3));
+        rule.freed(3, 9);
+        assert!(is_hot(&rule, 3));
     }
 }

@@ -44,9 +44,9 @@ pub trait Wear {
     /// Segment `id` was chosen for cleaning, or for the relocation just asked for, and is no longer sealed.
     fn unsealed(&mut self, _id: u32) {}
 
-    /// Asked before every cleaning: the sealed segment to clean for wear, in place of the one that cleaning would take.
-    /// `valid` tells the live pages of a sealed segment.
-    fn victim(&mut self, _valid: &dyn Fn(u32) -> u32) -> Option<u32> {
+    /// Asked before every cleaning: the segment to clean in place of `chosen`, which the victim rule took; `None` to
+    /// leave it at that. `sealed` tells of the sealed segments, `chosen` among them.
+    fn instead(&mut self, _chosen: u32, _sealed: &dyn Fn(u32) -> Option<SegmentView>) -> Option<u32> {
         None
     }
 
@@ -77,8 +77,8 @@ impl<W: Wear + ?Sized> Wear for Box<W> {
         (**self).unsealed(id);
     }
 
-    fn victim(&mut self, valid: &dyn Fn(u32) -> u32) -> Option<u32> {
-        (**self).victim(valid)
+    fn instead(&mut self, chosen: u32, sealed: &dyn Fn(u32) -> Option<SegmentView>) -> Option<u32> {
+        (**self).instead(chosen, sealed)
     }
 
     fn relocation(&mut self) -> Option<Relocation> {

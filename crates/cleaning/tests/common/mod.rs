@@ -15,6 +15,8 @@ pub(crate) enum Access {
     /// This part in a hundred of the writes goes to the rest of a hundred of the pages, which lie all over the store:
     /// 90 for 90/10.
     Locality(u32),
+    /// The same of half of the pages; the others are never written again.
+    HalfWritten(u32),
 }
 
 impl Access {
@@ -23,12 +25,13 @@ impl Access {
         let mut rng = Rng::with_seed(seed);
         let mut order: Vec<u32> = (0..pages).collect();
         rng.shuffle(&mut order);
+        let written = if matches!(self, Self::HalfWritten(_)) { pages / 2 } else { pages };
         (0..).map(move |at: u64| match self {
             Self::Sequential => u32::try_from(at % u64::from(pages)).unwrap(),
             Self::Random => rng.u32(0..pages),
-            Self::Locality(percent) => {
-                let hot = pages * (100 - percent) / 100;
-                let at = if rng.u32(0..100) < percent { rng.u32(0..hot) } else { rng.u32(hot..pages) };
+            Self::Locality(percent) | Self::HalfWritten(percent) => {
+                let hot = written * (100 - percent) / 100;
+                let at = if rng.u32(0..100) < percent { rng.u32(0..hot) } else { rng.u32(hot..written) };
                 order[usize::try_from(at).unwrap()]
             }
         })

@@ -4,7 +4,7 @@
 
 use super::{
     Experiment, Known, Look, Metric, Options, Point,
-    scheme::{BUILT, NINE, Scheme, cross, named},
+    scheme::{BUILT, COMPARED, Scheme, cross, named},
 };
 use crate::{
     LabError,
@@ -52,7 +52,9 @@ pub(super) const FIG15: Experiment = Experiment {
     x: "utilization (%)",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
-    points: |options| cross(options, &NINE, &named(&UTILIZATIONS), |scheme, x| utilization(scheme, x, 1024)),
+    points: |options| {
+        cross(options, &COMPARED, &named(&UTILIZATIONS), |scheme, x| utilization(scheme, x, 1024))
+    },
     known: Vec::new,
 };
 
@@ -63,7 +65,7 @@ pub(super) const FIG16: Experiment = Experiment {
     x: "flash (MiB)",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
-    points: |options| cross(options, &NINE, &named(&[16_u64, 24, 32, 40, 48, 64]), flash),
+    points: |options| cross(options, &COMPARED, &named(&[16_u64, 24, 32, 40, 48, 64]), flash),
     known: Vec::new,
 };
 
@@ -74,7 +76,7 @@ pub(super) const FIG17: Experiment = Experiment {
     x: "segment (KiB)",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
-    points: |options| cross(options, &NINE, &named(&[32_u64, 64, 128, 256]), segment),
+    points: |options| cross(options, &COMPARED, &named(&[32_u64, 64, 128, 256]), segment),
     known: Vec::new,
 };
 
@@ -85,7 +87,7 @@ pub(super) const FIG18: Experiment = Experiment {
     x: "locality",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
-    points: |options| cross(options, &NINE, &localities(), locality),
+    points: |options| cross(options, &COMPARED, &localities(), locality),
     known: Vec::new,
 };
 

@@ -55,7 +55,11 @@ fn points(options: &Options) -> Result<Vec<Point>, LabError> {
 /// The default, and every fixed pair; none knows the future, none levels wear.
 fn schemes() -> Vec<(String, Scheme)> {
     let fixed = PlacementRule::ALL.iter().filter(|rule| rule.name != "default" && !rule.is_oracle());
-    let pairs = fixed.flat_map(|rule| VICTIMS.map(|victim| Scheme::new(rule.name, victim, rule.name)));
+    let pairs = fixed.flat_map(|rule| {
+        // MiDAS is of one piece.
+        let victims: &[&str] = if rule.name == "midas" { &["midas"] } else { &VICTIMS };
+        victims.iter().map(|victim| Scheme::new(rule.name, victim, rule.name))
+    });
     [Scheme::new("default", "default", "default")]
         .into_iter()
         .chain(pairs)

@@ -28,11 +28,14 @@ fn points(options: &Options) -> Result<Vec<Point>, LabError> {
     cross(options, &schemes(), &named(&WORKLOADS), setup)
 }
 
-/// Every placement with cost-benefit, greedy for a bound where all is alike, and the default without wear levelling, like
+/// Every placement with cost-benefit or the rule of its name, greedy for a bound where all is alike, and the default without wear levelling, like
 /// the others, and with it.
 fn schemes() -> Vec<Scheme> {
     let fixed = PlacementRule::ALL.iter().filter(|rule| rule.name != "default");
-    let fixed = fixed.map(|rule| Scheme::new(rule.name, "cost-benefit", rule.name));
+    let fixed = fixed.map(|rule| {
+        let victim = if rule.name == "midas" { rule.name } else { "cost-benefit" };
+        Scheme::new(rule.name, victim, rule.name)
+    });
     let greedy = Scheme::new("greedy m1", "greedy", "m1");
     let default = Scheme::new("default", "default", "default");
     let levelled = Scheme { name: "default, levelled", ..super::scheme::DEFAULT };

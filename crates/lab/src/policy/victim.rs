@@ -1,6 +1,6 @@
 //! Victim rules by name.
 
-use pumice_cleaning::{Selector, VictimPolicy as Policy, select::DecliningCost};
+use pumice_cleaning::{Selector, VictimPolicy as Policy, placement::Groups, select::DecliningCost};
 
 use super::{Making, VictimRule};
 
@@ -19,6 +19,9 @@ pub(super) const TABLE: &[VictimRule] = &[
     rule("cat", "u/(1-u) x 1/age' x erases", |m| m.select(Policy::Cat)),
     rule("cost-hotness", "SFS: by hotness of the group", |m| m.select(Policy::CostHotness)),
     rule("cicl", "the less even the wear, the more it counts", |m| m.select(Policy::Cicl)),
+    rule("midas", "MiDAS: by the sizes of groups, with the placement of this name", |m| {
+        Box::new(Groups::new(m.sizes(), m.params.segments, m.params.pages))
+    }),
     rule("age-threshold", "F2FS's: old, and empty", |m| m.select(Policy::AgeThreshold)),
     rule("windowed", "greedy among the older half", |m| m.select(Policy::WindowedGreedy)),
     rule("second-chance", "oldest, unless fuller than the mean", |m| m.select(Policy::SecondChance)),
@@ -51,6 +54,6 @@ mod tests {
         for policy in Policy::ALL {
             assert!(TABLE.iter().any(|rule| rule.name == policy.name()), "{policy}");
         }
-        assert_eq!(TABLE.len(), Policy::ALL.len() + 1);
+        assert_eq!(TABLE.len(), Policy::ALL.len() + 2);
     }
 }

@@ -11,7 +11,7 @@ pub(super) const TABLE: &[WearRule] = &[
     rule("least-worn", "the least worn free segment first", |m| WearPolicy::LeastWorn.rule(&m.params)),
     rule("end-of-life", "the paper's swap", |m| WearPolicy::EndOfLife.rule(&m.params)),
     rule("dual-pool", "cold data moves into worn segments", |m| WearPolicy::DualPool.rule(&m.params)),
-    rule("even", "worn segments to cold data, now and then a victim for wear", |m| {
+    rule("even", "of old segments that cost about the same a less worn one is cleaned", |m| {
         WearPolicy::Even.rule(&m.params)
     }),
 ];

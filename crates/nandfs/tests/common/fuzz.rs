@@ -7,9 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pumice_media::{
-    BlockId, ChipSpec, CutMode, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, SimChip, Timing,
-};
+use pumice_media::{BlockId, ChipSpec, CutMode, Layer, Nand, NandError, PageId, ReadOutcome, SimChip};
 use pumice_nandfs::fuzzing::{Catalogue, Choices};
 use pumice_nandfs::{FormatOptions, MountOptions, NandFs, check, format};
 use pumice_vfs::model::MemFs;
@@ -57,14 +55,15 @@ impl Metered {
     }
 }
 
-impl Nand for Metered {
-    fn geometry(&self) -> Geometry {
-        self.chip.geometry()
+impl Layer for Metered {
+    type Chip = SimChip;
+    fn behind(&self) -> &SimChip {
+        &self.chip
     }
-    fn timing(&self) -> Timing {
-        self.chip.timing()
+    fn behind_mut(&mut self) -> &mut SimChip {
+        &mut self.chip
     }
-    fn read(
+    fn pass_read(
         &mut self,
         page: PageId,
         data: &mut [u8],
@@ -73,31 +72,26 @@ impl Nand for Metered {
         self.meter.spend();
         self.chip.read(page, data, spare)
     }
-    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> std::result::Result<ReadOutcome, NandError> {
+    fn pass_read_spare(
+        &mut self,
+        page: PageId,
+        spare: &mut [u8],
+    ) -> std::result::Result<ReadOutcome, NandError> {
         self.meter.spend();
         self.chip.read_spare(page, spare)
     }
-    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> std::result::Result<(), NandError> {
+    fn pass_program(
+        &mut self,
+        page: PageId,
+        data: &[u8],
+        spare: &[u8],
+    ) -> std::result::Result<(), NandError> {
         self.meter.spend();
         self.chip.program(page, data, spare)
     }
-    fn erase(&mut self, block: BlockId) -> std::result::Result<(), NandError> {
+    fn pass_erase(&mut self, block: BlockId) -> std::result::Result<(), NandError> {
         self.meter.spend();
         self.chip.erase(block)
-    }
-    fn is_bad(&mut self, block: BlockId) -> std::result::Result<bool, NandError> {
-        self.meter.spend();
-        self.chip.is_bad(block)
-    }
-    fn mark_bad(&mut self, block: BlockId) -> std::result::Result<(), NandError> {
-        self.meter.spend();
-        self.chip.mark_bad(block)
-    }
-    fn stats(&self) -> NandStats {
-        self.chip.stats()
-    }
-    fn flush(&mut self) -> std::result::Result<(), NandError> {
-        self.chip.flush()
     }
 }
 

@@ -4,9 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use pumice_media::{
-    BlockId, CutMode, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, SimChip, Timing,
-};
+use pumice_media::{BlockId, CutMode, Layer, Nand, NandError, PageId, SimChip};
 
 /// Who looks at the crashed clones.
 pub trait Hook {
@@ -49,53 +47,30 @@ impl Probe {
     }
 }
 
-impl Nand for Probe {
-    fn geometry(&self) -> Geometry {
-        self.chip.geometry()
+impl Layer for Probe {
+    type Chip = SimChip;
+    fn behind(&self) -> &SimChip {
+        &self.chip
     }
-
-    fn timing(&self) -> Timing {
-        self.chip.timing()
+    fn behind_mut(&mut self) -> &mut SimChip {
+        &mut self.chip
     }
-
-    fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
-        self.chip.read(page, data, spare)
-    }
-
-    fn read_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
-        self.chip.read_spare(page, spare)
-    }
-
-    fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+    fn pass_program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
         self.branch(|chip| {
             let _ = chip.program(page, data, spare);
         });
         self.chip.program(page, data, spare)
     }
-
-    fn erase(&mut self, block: BlockId) -> Result<(), NandError> {
+    fn pass_erase(&mut self, block: BlockId) -> Result<(), NandError> {
         self.branch(|chip| {
             let _ = chip.erase(block);
         });
         self.chip.erase(block)
     }
-
-    fn is_bad(&mut self, block: BlockId) -> Result<bool, NandError> {
-        self.chip.is_bad(block)
-    }
-
-    fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
+    fn pass_mark_bad(&mut self, block: BlockId) -> Result<(), NandError> {
         self.branch(|chip| {
             let _ = chip.mark_bad(block);
         });
         self.chip.mark_bad(block)
-    }
-
-    fn stats(&self) -> NandStats {
-        self.chip.stats()
-    }
-
-    fn flush(&mut self) -> Result<(), NandError> {
-        self.chip.flush()
     }
 }
