@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fs};
 
 use pumice_lab::{
-    experiment::{Experiment, Line, Metric, Options, Summary, run},
+    experiment::{Experiment, Line, Metric, Options, Point, Summary, run},
     report::report,
     run::Record,
 };
@@ -81,4 +81,25 @@ fn damaged_records_are_named() {
     fs::write(dir.path().join("theory.jsonl"), format!("{good}\n{{}}\n")).unwrap();
     let error = report(dir.path()).unwrap_err().to_string();
     assert!(error.contains("theory.jsonl: line 2: missing field `schema`"), "{error}");
+}
+
+#[test]
+fn traces_are_played_under_every_pair_and_shown_as_a_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let traces = dir.path().join("traces");
+    fs::create_dir(&traces).unwrap();
+    fs::write(traces.join("disk.ascii"), "1000 0 16 8 0\n2000 0 80 8 0\n").unwrap();
+    let experiment = Experiment::named("traces").unwrap();
+    let points = (experiment.points)(&Options { seeds: 1, traces }).unwrap();
+    let series: BTreeSet<_> = points.iter().map(|point| point.series.as_str()).collect();
+    let places: BTreeSet<_> = points.iter().map(|point| point.x.as_str()).collect();
+    assert_eq!(points.len(), series.len() * places.len());
+    assert!(places.contains("disk 1.1765"), "{places:?}");
+    assert!(series.contains("default") && series.contains("chain, root-age"), "{series:?}");
+
+    let line = |point: &Point| Line::new("traces", &point.series, &point.x, Record::default());
+    let lines: Vec<_> = points.iter().map(|point| line(point).json().unwrap()).collect();
+    fs::write(dir.path().join("traces.jsonl"), lines.join("\n")).unwrap();
+    let page = report(dir.path()).unwrap();
+    assert!(page.contains("<th>chain, root-age</th>") && !page.contains("<svg"));
 }

@@ -7,4 +7,6 @@ pub enum Look {
     Lines,
     /// Groups of bars: it has none.
     Bars,
+    /// Not at all: too many series for a picture, a table only.
+    Table,
 }

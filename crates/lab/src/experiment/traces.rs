@@ -1,35 +1,48 @@
-//! Real traces under every placement.
+//! Real traces under every fixed pair of victim and placement, and under the default.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
-use super::{Experiment, Look, Metric, Options, Point, scheme::Scheme, zipf::schemes};
+use super::{Experiment, Look, Metric, Options, Point, scheme::Scheme};
 use crate::{
     LabError,
+    policy::PlacementRule,
     run::{Access, Amount, Room, Setup, TraceFile},
     trace::{Reading, open},
 };
 
-/// Each trace over and over on a store of its own size.
+/// Each trace over and over on stores of its own size.
 pub(super) const TRACES: Experiment = Experiment {
     name: "traces",
-    about: "every trace at hand, repeated, segments of 32 blocks, alpha 1.15: all placements",
-    x: "trace",
-    look: Look::Bars,
-    metrics: &[Metric::Waf, Metric::WearDeviation],
+    about: "every trace at hand, repeated, segments of 32 blocks, by alpha: default and all placements, by victim",
+    x: "trace and alpha",
+    look: Look::Table,
+    metrics: &[Metric::Waf],
     points,
     known: Vec::new,
 };
 
+/// Physical blocks for each that the trace writes to.
+const ALPHAS: [f64; 3] = [1.1, 1.1765, 1.3];
+
+/// The victim rules that are best of all on some workload.
+const VICTIMS: [&str; 4] = ["greedy", "cost-benefit", "root-age", "cat"];
+
 fn points(options: &Options) -> Result<Vec<Point>, LabError> {
     let mut points = Vec::new();
     for path in traces(&options.traces)? {
-        let x = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        for scheme in schemes() {
-            let setup = setup(&scheme, &path)?;
-            points.push(Point { series: scheme.name.to_owned(), x: x.clone(), setup });
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = name.split('.').next().unwrap_or_default();
+        for alpha in ALPHAS {
+            for (series, scheme) in schemes() {
+                points.push(Point {
+                    series,
+                    x: format!("{name} {alpha}"),
+                    setup: setup(&scheme, &path, alpha)?,
+                });
+            }
         }
     }
     if points.is_empty() {
@@ -37,6 +50,27 @@ fn points(options: &Options) -> Result<Vec<Point>, LabError> {
         return Err(LabError::Unplayable { path: options.traces.clone(), why });
     }
     Ok(points)
+}
+
+/// The default, and every fixed pair; none knows the future, none levels wear.
+fn schemes() -> Vec<(String, Scheme)> {
+    let fixed = PlacementRule::ALL.iter().filter(|rule| rule.name != "default" && !rule.is_oracle());
+    let pairs = fixed.flat_map(|rule| {
+        // MiDAS is of one piece.
+        let victims: &[&str] = if rule.name == "midas" { &["midas"] } else { &VICTIMS };
+        victims.iter().map(|victim| Scheme::new(rule.name, victim, rule.name))
+    });
+    [Scheme::new("default", "default", "default")]
+        .into_iter()
+        .chain(pairs)
+        .map(|scheme| {
+            let series = match scheme.victim == scheme.placement {
+                true => scheme.name.to_owned(),
+                false => format!("{}, {}", scheme.placement, scheme.victim),
+            };
+            (series, scheme)
+        })
+        .collect()
 }
 
 /// The files of `dir` that look like block traces, by name.
@@ -49,13 +83,13 @@ fn traces(dir: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(paths)
 }
 
-fn setup(scheme: &Scheme, path: &Path) -> Result<Setup, LabError> {
+fn setup(scheme: &Scheme, path: &Path, alpha: f64) -> Result<Setup, LabError> {
     let trace = TraceFile { path: path.to_owned(), reading: Reading::Detect, compact: true };
     let mut setup = scheme.setup(Access::Trace(trace))?;
     setup.store.flash = None;
     setup.store.header = 0;
     setup.store.reserve = Some(1);
-    setup.store.room = Room::Alpha(1.15);
+    setup.store.room = Room::Alpha(alpha);
     setup.warm_up = Amount::Turnovers(10.0);
     setup.write = Some(Amount::Turnovers(30.0));
     Ok(setup)

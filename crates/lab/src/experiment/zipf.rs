@@ -30,7 +30,7 @@ fn points(options: &Options) -> Result<Vec<Point>, LabError> {
 
 /// Every placement with cost-benefit or the rule of its name, greedy for a bound where all is alike, and the default without wear levelling, like
 /// the others, and with it.
-pub(super) fn schemes() -> Vec<Scheme> {
+fn schemes() -> Vec<Scheme> {
     let fixed = PlacementRule::ALL.iter().filter(|rule| rule.name != "default");
     let fixed = fixed.map(|rule| {
         let victim = if rule.name == "midas" { rule.name } else { "cost-benefit" };

@@ -40,9 +40,12 @@ pub(super) fn colour(summary: &Summary, number: usize) -> RGBColor {
     COLOURS.get(like % COLOURS.len()).copied().unwrap_or(RGBColor(0, 0, 0))
 }
 
-/// The picture, as SVG.
+/// The picture, as SVG; empty if there is to be none.
 pub(super) fn draw(experiment: &Experiment, summary: &Summary) -> Result<String, LabError> {
     let mut svg = String::new();
+    if experiment.look == Look::Table {
+        return Ok(svg);
+    }
     onto(&mut svg, experiment, summary).map_err(|error| LabError::Picture(error.to_string()))?;
     Ok(svg)
 }
@@ -53,6 +56,7 @@ fn onto(svg: &mut String, experiment: &Experiment, summary: &Summary) -> Result<
     match experiment.look {
         Look::Lines => lines::draw(&area, experiment, summary)?,
         Look::Bars => bars::draw(&area, experiment, summary)?,
+        Look::Table => {}
     }
     area.present()?;
     Ok(())

@@ -14,7 +14,7 @@ mod state;
 use alloc::{sync::Arc, vec, vec::Vec};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Class, Cleaned, Old, Placement, SepBit};
+use super::{Class, Cleaned, Old, Placement};
 use partition::{BINS, Bin, Division, Partition};
 use rates::Rates;
 use state::{Octaves, State};
@@ -47,8 +47,8 @@ impl Regime {
 /// twelve heads. User writes and survivors of the same rate share a head.
 ///
 /// If, over about half a turnover, less than 0.45 of the copies that the closed form expects are made, pages do not die
-/// independently; then [`SepBit`] places (six heads from 24 spare segments, four from 8, otherwise three), until it
-/// copies more than 0.9 of that.
+/// independently; then [`Regime`] tells the selector to choose by age in place of rates, until more than 0.9 of them
+/// are made.
 ///
 /// Sources: rates as death over exposure are the life tables of actuaries; the closed form is that of Desnoyers (ACM
 /// TOS 2014) and of Stoica and Ailamaki (VLDB 2013) for FIFO groups; the price of room that all groups share is
@@ -67,7 +67,6 @@ pub struct Adaptive {
     clock: Clock,
     watch: Watch,
     regime: Regime,
-    sepbit: SepBit,
 }
 
 /// When the rates are divided anew.
@@ -112,12 +111,6 @@ impl Adaptive {
     /// For the pages 0 to `pages - 1` on `segments` segments of `capacity` pages, and what its selector has to know.
     pub fn new(segments: u32, capacity: u32, pages: u32) -> (Self, Regime) {
         let room = segments as f32 * capacity as f32;
-        let spare = segments.saturating_sub(pages / capacity.max(1));
-        let heads = match spare {
-            24.. => 6,
-            8.. => 4,
-            _ => 3,
-        };
         let regime = Regime::default();
         let placement = Self {
             pages: vec![State::NEW.0; pages as usize],
@@ -129,7 +122,6 @@ impl Adaptive {
             clock: Clock { turnover: pages.max(1), last: 0, rewrites: 0 },
             watch: Watch::default(),
             regime: regime.clone(),
-            sepbit: SepBit::new(heads),
         };
         (placement, regime)
     }
@@ -149,7 +141,7 @@ impl Adaptive {
         let live = self.rates.live().max(1) as f32;
         let keep = self.clock.keep(now);
         self.clock.last = now;
-        let measured = self.rates.measure(&self.scale, live, keep, now);
+        let measured = self.rates.measure(self.scale, live, keep, now);
         let (mut bins, mut place) = ([Bin::default(); BINS], [0; 256]);
         for ((pages, rate), place) in measured.into_iter().zip(&mut place) {
             let relative = rate * live;
@@ -177,10 +169,7 @@ impl Adaptive {
 
 impl Placement for Adaptive {
     fn classes(&self) -> u8 {
-        match self.regime.is_temporal() {
-            true => self.sepbit.classes(),
-            false => self.division.groups,
-        }
+        self.division.groups
     }
 
     fn user_write(&mut self, now: u32, page: u32, old: Option<Old>) -> Class {
@@ -190,28 +179,25 @@ impl Placement for Adaptive {
         let state = self.state(page);
         let Some(lain) = old else {
             self.rates.born(state, now);
-            return self.place(now, page, old, state);
+            return self.class(state);
         };
         self.seen();
         self.rates.died(state);
-        let next = state.rewritten(lain.age, &mut self.scale);
+        let next = state.rewritten(lain.age, self.scale);
         self.rates.moved(state, next, now);
         self.put(page, next);
-        self.place(now, page, old, next)
+        self.class(next)
     }
 
     fn cleaner_copy(&mut self, now: u32, page: u32, from: &Cleaned) -> Class {
         let state = self.state(page);
-        let next = state.survived(from.segment.created, &mut self.scale);
+        let next = state.survived(from.segment.created, self.scale);
         self.rates.moved(state, next, now);
         self.put(page, next);
         if self.watch.writes > 0.0 {
             self.watch.copies += 1.0;
         }
-        match self.regime.is_temporal() {
-            true => self.sepbit.cleaner_copy(now, page, from),
-            false => Class(self.class[next.index()]),
-        }
+        self.class(next)
     }
 
     fn trimmed(&mut self, now: u32, page: u32, _old: Old) {
@@ -220,18 +206,11 @@ impl Placement for Adaptive {
         self.rates.gone(state, now);
         self.put(page, State::NEW);
     }
-
-    fn reclaimed(&mut self, now: u32, from: &Cleaned) {
-        self.sepbit.reclaimed(now, from);
-    }
 }
 
 impl Adaptive {
-    fn place(&mut self, now: u32, page: u32, old: Option<Old>, state: State) -> Class {
-        match self.regime.is_temporal() {
-            true => self.sepbit.user_write(now, page, old),
-            false => Class(self.class[state.index()]),
-        }
+    fn class(&self, state: State) -> Class {
+        Class(self.class[state.index()])
     }
 
     /// Counts a rewrite; the first tenth of a turnover is not watched, because a store just filled copies little.

@@ -67,7 +67,7 @@ impl Rates {
     }
 
     /// For each state its pages and their rewrites per page and user write; what was counted then fades by `keep`.
-    pub(super) fn measure(&mut self, scale: &Octaves, live: f32, keep: f32, now: u32) -> [(f32, f32); 256] {
+    pub(super) fn measure(&mut self, scale: Octaves, live: f32, keep: f32, now: u32) -> [(f32, f32); 256] {
         let mut all = [(0.0, 0.0); 256];
         for ((state, cell), out) in (0..=u8::MAX).zip(&mut self.cells).zip(&mut all) {
             cell.count(now);
@@ -94,7 +94,7 @@ mod tests {
         (0..100).for_each(|_| rates.born(cold, 0));
         (0..500).for_each(|_| rates.died(hot));
         (0..50).for_each(|_| rates.died(cold));
-        let measured = rates.measure(&scale, 110.0, 0.5, 10_000);
+        let measured = rates.measure(scale, 110.0, 0.5, 10_000);
         for (state, pages, rate) in [(hot, 10.0, 0.005), (cold, 100.0, 0.00005)] {
             let (counted, found) = measured[state.index()];
             assert!(
