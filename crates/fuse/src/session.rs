@@ -58,7 +58,9 @@ pub fn mount<F: FileSystem + Send + Sync + ?Sized + 'static>(
     let mut config = Config::default();
     config.mount_options = options.to_fuser();
     config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
-    config.n_threads = Some(std::thread::available_parallelism().map_or(1, |n| n.get().min(4)));
+    // One more than can run, so that one is ready for the next request; each with a queue of its own.
+    config.n_threads = Some(std::thread::available_parallelism().map_or(2, |n| n.get().min(4) + 1));
+    config.clone_fd = true;
     let (sender, events) = channel();
     let front = Front::new(volume.clone(), options.read_only, sender.clone());
     let session = fuser::Session::new(front, &mountpoint, &config)

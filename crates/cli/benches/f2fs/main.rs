@@ -21,9 +21,6 @@ use files::Files;
 use mounts::{Mount, Server};
 use tree::Input;
 
-/// Turns of each; odd, for the median.
-const TURNS: usize = 5;
-
 fn main() {
     // `cargo test --benches` runs it, too, and wants no figures.
     if !std::env::args().any(|arg| arg == "--bench") {
@@ -36,7 +33,7 @@ fn main() {
         );
         return;
     };
-    println!("median of {TURNS} turns; load before: {}", load().trim());
+    println!("medians; load before: {}", load().trim());
     println!();
     println!("| mount | pumice | passthrough_ll | ratio | wanted |");
     println!("|---|---|---|---|---|");
@@ -56,7 +53,7 @@ fn mount_figures(servers: &[Server; 2]) {
     let mut memory = [0, 0];
     for figure in FIGURES {
         let mut rates = [Vec::new(), Vec::new()];
-        for _ in 0..TURNS {
+        for _ in 0..figure.turns {
             for ((server, rates), memory) in servers.iter().zip(&mut rates).zip(&mut memory) {
                 let mount = Mount::new(server);
                 rates.push((figure.measure)(server, mount.dir()));
