@@ -9,9 +9,9 @@ use pumice_f2fs::crypt::Keyring;
 use pumice_vfs::Timestamp;
 
 use crate::{
-    args::Common,
     failure::{Failure, Outcome},
     metered::Meter,
+    options::Common,
 };
 
 /// Memory budget, keys and meter of one run.

@@ -10,6 +10,7 @@ mod failure;
 mod image;
 mod logger;
 mod metered;
+mod options;
 mod output;
 mod path;
 mod progress;

@@ -23,7 +23,7 @@ use crate::{
     dir,
     node::{self, Change, Wanted},
     reply,
-    session::Event,
+    server::Event,
     volume::{Answer, Volume},
 };
 

@@ -5,6 +5,14 @@ use std::{io, mem, os::fd::AsFd, os::fd::OwnedFd};
 use fuser::{BackgroundSession, Filesystem, Session};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+/// What a thread that waits for the end may hear.
+pub(crate) enum Event {
+    /// No more requests are served.
+    Ended,
+    /// The mount point was taken away.
+    Unmounted,
+}
+
 /// A session being served.
 pub(crate) struct Server {
     session: BackgroundSession,

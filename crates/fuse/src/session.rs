@@ -16,18 +16,16 @@ use fuser::{Config, SessionACL};
 use parking_lot::Mutex;
 use pumice_vfs::FileSystem;
 
-use crate::{MountError, MountOptions, front::Front, idle::Idle, server::Server, volume::Volume};
+use crate::{
+    MountError, MountOptions,
+    front::Front,
+    idle::Idle,
+    server::{Event, Server},
+    volume::Volume,
+};
 
 /// How long requests under way may take once the mount point is gone.
 const GRACE: Duration = Duration::from_secs(3);
-
-/// What the waiting thread may hear.
-pub(crate) enum Event {
-    /// No more requests are served.
-    Ended,
-    /// [`Unmounter::unmount`] was called.
-    Unmounted,
-}
 
 /// A mounted file system; see [`mount`].
 pub struct Session<F: FileSystem + Send + Sync + ?Sized + 'static> {

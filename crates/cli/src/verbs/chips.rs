@@ -3,7 +3,7 @@
 use pumice_media::{ChipSpec, Geometry, chips};
 use serde_json::{Value, json};
 
-use crate::{args::Reader, document, failure::Outcome, output, text};
+use crate::{document, failure::Outcome, options::Reader, output, text};
 
 /// List the known NAND chips: geometry and timing
 #[derive(clap::Args, Debug)]

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use crate::{
-    args::Reader,
     context::Context,
     failure::Outcome,
     image::{Access, with_volume},
+    options::Reader,
     output, text,
     verbs::Image,
 };

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use serde_json::Value;
 
 use crate::{
-    args::Reader,
     context::Context,
     f2fs,
     failure::{Failure, Outcome},
     image::only_f2fs,
+    options::Reader,
     output, path, text,
     verbs::Image,
 };

@@ -9,11 +9,11 @@ use pumice_vfs::FileKind;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    args::Reader,
     context::Context,
     document,
     failure::Outcome,
     image::{Access, with_volume},
+    options::Reader,
     output::{self, Output},
     path, text,
     tree::walk::{Place, Step, walk},

@@ -5,10 +5,10 @@ mod f2fs;
 use serde_json::json;
 
 use crate::{
-    args::Reader,
     context::Context,
     failure::{Failure, Outcome},
     image::{Access, holds_f2fs, open_chip},
+    options::Reader,
     output::{self, Output},
     progress::Progress,
     text,

@@ -9,10 +9,10 @@ use std::{
 use pumice_vfs::{Attr, FileKind, FileSystem};
 
 use crate::{
-    args::Writer,
     context::Context,
     failure::{Failure, Outcome},
     image::{Access, with_volume},
+    options::Writer,
     output::Output,
     path,
     progress::Progress,

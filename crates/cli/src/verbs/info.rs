@@ -7,11 +7,11 @@ use pumice_vfs::{FileSystem, SpaceInfo};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    args::Reader,
     context::Context,
     document, f2fs,
     failure::{Failure, Outcome},
     image::{Access, Volume, about, open_chip},
+    options::Reader,
     output, text,
     verbs::Image,
 };

@@ -6,11 +6,11 @@ use pumice_vfs::{Attr, FileKind, FileSystem};
 use serde_json::{Value, json};
 
 use crate::{
-    args::Reader,
     context::Context,
     document,
     failure::{Failure, Outcome},
     image::{Access, with_volume},
+    options::Reader,
     output::{self, Output},
     path, text,
     tree::walk::{Step, walk},

@@ -7,11 +7,11 @@ use pumice_vfs::{Attr, FileKind, FsError};
 use serde_json::{Value, json};
 
 use crate::{
-    args::Reader,
     context::Context,
     document,
     failure::{Failure, Outcome},
     image::only_f2fs,
+    options::Reader,
     output::{self, Output},
     path, text,
     verbs::Image,

@@ -5,10 +5,10 @@ use std::ffi::{OsStr, OsString};
 use pumice_vfs::{FileKind, FileSystem, NewNode};
 
 use crate::{
-    args::Writer,
     context::Context,
     failure::{Failure, Outcome},
     image::{Access, with_volume},
+    options::Writer,
     output, path,
     verbs::Image,
 };

@@ -10,11 +10,11 @@ use pumice_nandfs::FormatOptions;
 use pumice_vfs::Ino;
 
 use crate::{
-    args::Writer,
     context::{Context, now},
     failure::{Failure, Outcome},
     image::{self, Access, Volume, open_chip},
     metered::Metered,
+    options::Writer,
     output::{self, Output},
     progress::Progress,
     text,

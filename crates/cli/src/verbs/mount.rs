@@ -120,7 +120,7 @@ impl Args {
         options.source = source.to_string_lossy().into_owned();
         for word in &self.options {
             if let Some(size) = word.strip_prefix("cache=") {
-                let bytes = crate::args::cache_size(size).map_err(Failure::usage)?;
+                let bytes = crate::options::cache_size(size).map_err(Failure::usage)?;
                 context.cache_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             } else if word == "norecovery" {
                 context.recover = false;

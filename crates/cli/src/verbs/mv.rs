@@ -5,10 +5,10 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 use pumice_vfs::{FileKind, FileSystem, Ino, RenameMode};
 
 use crate::{
-    args::Writer,
     context::Context,
     failure::{Failure, Outcome},
     image::{Access, with_volume},
+    options::Writer,
     output, path, text,
     verbs::Image,
 };

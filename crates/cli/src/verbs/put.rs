@@ -10,10 +10,10 @@ use std::{
 use pumice_vfs::{FileKind, FileSystem, Ino};
 
 use crate::{
-    args::Writer,
     context::Context,
     failure::{Failure, Outcome},
     image::{Access, with_volume},
+    options::Writer,
     output::Output,
     path,
     progress::Progress,

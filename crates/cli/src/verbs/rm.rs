@@ -8,10 +8,10 @@ use std::{
 use pumice_vfs::{FileKind, FileSystem, FsError};
 
 use crate::{
-    args::Writer,
     context::Context,
     failure::{Failure, Outcome},
     image::{Access, with_volume},
+    options::Writer,
     output::Output,
     path, text,
     tree::walk::{Place, Step, walk},

@@ -9,11 +9,11 @@ use pumice_vfs::{Attr, FileKind};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    args::Reader,
     context::Context,
     document,
     failure::{Failure, Outcome},
     image::{Access, Volume},
+    options::Reader,
     output::{self, Output},
     path, text,
     verbs::Image,

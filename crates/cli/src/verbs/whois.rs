@@ -4,11 +4,11 @@ use pumice_f2fs::{Area, Owner, layout::BlockAddr};
 use serde_json::{Map, Value};
 
 use crate::{
-    args::Reader,
     context::Context,
     document,
     failure::{Failure, Outcome},
     image::only_f2fs,
+    options::Reader,
     output, text,
     verbs::Image,
 };

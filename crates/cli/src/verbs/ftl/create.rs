@@ -6,11 +6,11 @@ use pumice_ftl::{CreateOptions, Export, PolicyNames};
 use pumice_media::{ChipFile, Nand};
 
 use crate::{
-    args::Writer,
     context::Context,
     failure::{Failure, Outcome},
     image,
     metered::Metered,
+    options::Writer,
     output,
     progress::Progress,
     size, text,

@@ -5,11 +5,11 @@ use pumice_media::{Geometry, Nand};
 use serde_json::json;
 
 use crate::{
-    args::Reader,
     context::Context,
     document,
     failure::Outcome,
     image::{Access, open_disk},
+    options::Reader,
     output, text,
     verbs::{Image, chips::shape},
 };

@@ -3,7 +3,7 @@
 use pumice_lab::experiment::Experiment;
 use serde_json::{Value, json};
 
-use crate::{args::Reader, failure::Outcome, output};
+use crate::{failure::Outcome, options::Reader, output};
 
 /// List the experiments
 #[derive(clap::Args, Debug)]

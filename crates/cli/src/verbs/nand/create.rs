@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use pumice_media::ChipFile;
 
 use crate::{
-    args::Writer,
     failure::{Failure, Outcome},
-    image, output,
+    image,
+    options::Writer,
+    output,
     verbs::mkfs::Spec,
 };
 

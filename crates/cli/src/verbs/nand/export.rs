@@ -7,10 +7,10 @@ use std::{
 };
 
 use crate::{
-    args::Writer,
     context::Context,
     failure::{Failure, Outcome},
     image::{Access, open_container},
+    options::Writer,
     output,
     verbs::Image,
 };

@@ -3,10 +3,10 @@
 use pumice_media::{BitFlip, Nand};
 
 use crate::{
-    args::Writer,
     context::Context,
     failure::{Failure, Outcome},
     image::{Access, open_container},
+    options::Writer,
     output,
     verbs::Image,
 };

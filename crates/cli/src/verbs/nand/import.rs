@@ -5,10 +5,10 @@ use std::{fs::File, path::PathBuf};
 use pumice_media::ChipFile;
 
 use crate::{
-    args::Writer,
     context::Context,
     failure::{Failure, Outcome},
     image::{self, Access, open_container},
+    options::Writer,
     output,
     verbs::mkfs::Spec,
 };

@@ -3,10 +3,10 @@
 use pumice_media::{BlockId, ChipFile, Nand, PageId};
 
 use crate::{
-    args::Writer,
     context::Context,
     failure::Outcome,
     image::{Access, open_container},
+    options::Writer,
     output,
     verbs::Image,
 };

@@ -4,11 +4,11 @@ use pumice_media::{BlockId, ChipFile, Nand};
 use serde_json::json;
 
 use crate::{
-    args::Reader,
     context::Context,
     document,
     failure::{Failure, Outcome},
     image::{Access, open_container},
+    options::Reader,
     output,
     verbs::{Image, chips::shape},
 };

@@ -1,0 +1,59 @@
+//! Options that many verbs share.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::size;
+
+/// What every verb understands.
+#[derive(Args, Debug)]
+pub(crate) struct Common {
+    /// Print on stderr what the chip did: reads, programs, erases, device time
+    #[arg(long, global = true, help_heading = "Common options")]
+    pub(crate) stats: bool,
+    /// Memory for cached and unwritten pages
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Common options",
+        value_name = "SIZE",
+        default_value = "8MiB",
+        value_parser = cache_size
+    )]
+    pub(crate) cache: u64,
+    /// A master key of encrypted files (fscrypt), 16 to 64 bytes; may be given several times
+    #[arg(long = "key-file", global = true, help_heading = "Common options", value_name = "FILE")]
+    pub(crate) key_files: Vec<PathBuf>,
+    /// Show a crashed F2FS as its last checkpoint left it
+    #[arg(long, global = true, help_heading = "Common options")]
+    pub(crate) no_recovery: bool,
+}
+
+/// The least a file system can work with.
+const CACHE_MIN: u64 = 256 << 10;
+
+/// A size for `--cache`.
+pub(crate) fn cache_size(text: &str) -> Result<u64, String> {
+    let bytes = size::parse(text)?;
+    if bytes < CACHE_MIN {
+        return Err(format!("a cache of {bytes} bytes is too small (want at least 256KiB)"));
+    }
+    Ok(bytes)
+}
+
+/// For verbs that read.
+#[derive(Args, Debug)]
+pub(crate) struct Reader {
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// For verbs that write.
+#[derive(Args, Debug)]
+pub(crate) struct Writer {
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
