@@ -2,6 +2,7 @@
 
 mod applet;
 mod args;
+mod chip_choice;
 mod context;
 mod disk;
 mod document;

@@ -233,12 +233,12 @@ fn nothing_follows_an_error() {
 #[test]
 fn what_is_no_trace_is_refused() {
     for text in ["", "hello\n", "1,2\n", "\u{0}\u{1}\u{2}"] {
-        assert!(matches!(detect(text), Err(TraceError::Unknown)), "{text:?}");
+        assert!(matches!(detect(text), Err(TraceError::Unknown { .. })), "{text:?}");
     }
     let endless = "0,1,512,w,0,".to_owned() + &"x".repeat(1 << 17);
     let error = reader(&endless, "spc").find_map(Result::err).unwrap();
     assert!(matches!(error, TraceError::Long { line: 1, .. }), "{error}");
-    assert!(matches!(Format::named("ntfs"), Err(TraceError::UnknownName(_))));
+    assert!(matches!(Format::named("ntfs"), Err(TraceError::UnknownName { .. })));
 }
 
 #[test]

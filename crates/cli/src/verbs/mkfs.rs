@@ -1,15 +1,13 @@
 //! `pumice mkfs`: makes a file system, and the simulated chip under it if there is none.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use pumice_media::{BlockId, ChipFile, ChipSpec, Nand, NandError};
 use pumice_nandfs::FormatOptions;
 use pumice_vfs::Ino;
 
 use crate::{
+    chip_choice::{Spec, would_create},
     context::{Context, now},
     failure::{Failure, Outcome},
     image::{self, Access, Volume, open_chip},
@@ -25,9 +23,6 @@ use crate::{
         warn_of,
     },
 };
-
-/// The chip that is proposed where none is named.
-const USUAL_CHIP: &str = "slc-2k-2g";
 
 /// Longest label, in bytes.
 const LABEL_MAX: usize = 64;
@@ -56,49 +51,6 @@ pub(crate) struct Args {
     writer: Writer,
     /// A chip container, made if it is not there, or /dev/mtdN
     image: PathBuf,
-}
-
-/// Which chip to simulate.
-#[derive(clap::Args, Debug)]
-pub(crate) struct Spec {
-    /// Simulate a known chip; see `pumice chips`
-    #[arg(long, value_name = "NAME", conflicts_with = "geometry")]
-    chip: Option<String>,
-    /// Simulate a chip of this shape: data and spare bytes of a page, pages of a block, blocks
-    #[arg(long, value_name = "PAGE+OOB:PAGES:BLOCKS")]
-    geometry: Option<String>,
-    /// As many blocks as this much data needs, in place of the chip's own number
-    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
-    size: Option<u64>,
-}
-
-impl Spec {
-    /// The chip that was asked for, if any was.
-    pub(crate) fn wanted(&self) -> Outcome<Option<ChipSpec>> {
-        let wrong = |error: pumice_media::SpecError| Failure::new(error.to_string());
-        let spec = match (&self.chip, &self.geometry) {
-            (Some(name), _) => ChipSpec::named(name).map_err(wrong)?,
-            (_, Some(geometry)) => ChipSpec::parse_geometry(geometry).map_err(wrong)?,
-            _ if self.size.is_some() => {
-                return Err(Failure::usage("--size needs --chip NAME or --geometry, whose blocks it counts"));
-            }
-            _ => return Ok(None),
-        };
-        match self.size {
-            Some(bytes) => spec.with_size(bytes).map(Some).map_err(wrong),
-            None => Ok(Some(spec)),
-        }
-    }
-
-    /// The chip that was asked for; `path` does not exist and cannot be made without.
-    pub(crate) fn needed(&self, path: &Path) -> Outcome<ChipSpec> {
-        self.wanted()?.ok_or_else(|| {
-            Failure::usage(format!(
-                "{}: no such file; to make one say which chip to simulate, such as --chip {USUAL_CHIP} (see `pumice chips`)",
-                path.display()
-            ))
-        })
-    }
 }
 
 fn label(text: &str) -> Result<String, String> {
@@ -188,7 +140,7 @@ impl Args {
         let mut output = Output::new();
         let path = self.image.display();
         if let Before::Absent(spec) = before {
-            output.line(super::nand::would_create(&self.image, spec))?;
+            output.line(would_create(&self.image, spec))?;
         }
         output.line(format!("would make a nandfs file system on {path}"))?;
         if let Some(from) = &self.from {

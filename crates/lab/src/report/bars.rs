@@ -10,7 +10,7 @@ use plotters::{
     style::{BLACK, Color, WHITE},
 };
 
-use super::chart::{LEGEND, colour, tick, top};
+use super::style::{LEGEND, colour, tick, top};
 use crate::experiment::{Cell, Experiment, Summary};
 
 /// The part of a group that bars take.

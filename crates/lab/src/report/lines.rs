@@ -11,7 +11,7 @@ use plotters::{
     style::{BLACK, Color, WHITE},
 };
 
-use super::chart::{LEGEND, colour, tick, top};
+use super::style::{LEGEND, colour, tick, top};
 use crate::experiment::{Experiment, Series, Summary};
 
 /// One curve for each series, with rings for what is known; the range over seeds is in the table.

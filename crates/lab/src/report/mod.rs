@@ -4,6 +4,7 @@ mod bars;
 mod chart;
 mod html;
 mod lines;
+mod style;
 
 use std::{
     fs, io,

@@ -6,6 +6,7 @@ mod csv;
 mod events;
 mod lifetime;
 mod plan;
+mod progress;
 mod queue;
 mod record;
 mod setup;
@@ -13,7 +14,8 @@ mod simulate;
 mod sweep;
 
 pub use access::{Access, TraceFile};
+pub use progress::Progress;
 pub use record::{LifetimeRecord, QueueRecord, Record, TimeSplit};
 pub use setup::{Amount, Room, Setup, Store};
 pub use simulate::simulate;
-pub use sweep::{Progress, sweep};
+pub use sweep::sweep;

@@ -8,9 +8,9 @@ use super::{
     events::{Event, Rounds},
     lifetime::Lifetime,
     plan::{Plan, Planner},
+    progress::Progress,
     queue::Queue,
     record::Outcome,
-    sweep::Progress,
 };
 use crate::{LabError, policy::Making, workload::Pages};
 

@@ -11,27 +11,11 @@ use std::{
 };
 
 use super::{
-    Record, Setup,
+    Progress, Record, Setup,
     plan::{Plan, Planner},
     simulate::planned,
 };
 use crate::LabError;
-
-/// Told how far the runs are, by several threads.
-pub trait Progress: Sync {
-    /// So many writes will be made.
-    fn expect(&self, writes: u64);
-
-    /// So many more writes were made.
-    fn done(&self, writes: u64);
-}
-
-/// Nobody wants to know.
-impl Progress for () {
-    fn expect(&self, _writes: u64) {}
-
-    fn done(&self, _writes: u64) {}
-}
 
 /// Runs all setups, as many at a time as there are cores, and hands each record to `each` in the order of the setups,
 /// as soon as it and all before it are there. The first failure, of a run or of `each`, ends it.

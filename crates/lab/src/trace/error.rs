@@ -2,8 +2,6 @@
 
 use std::io;
 
-use super::Format;
-
 /// Why a trace cannot be read, and where.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
@@ -29,11 +27,19 @@ pub enum TraceError {
         most: usize,
     },
     /// The first lines are of no known format.
-    #[error("the first lines are of no known trace format (known: {})", Format::names())]
-    Unknown,
+    #[error("the first lines are of no known trace format (known: {known})")]
+    Unknown {
+        /// The names of the known ones.
+        known: String,
+    },
     /// No format has this name.
-    #[error("unknown trace format `{0}` (known: {names})", names = Format::names())]
-    UnknownName(String),
+    #[error("unknown trace format `{name}` (known: {known})")]
+    UnknownName {
+        /// What was asked for.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
     /// A user's regular expression does not serve.
     #[error("bad pattern: {0}")]
     Pattern(String),

@@ -1,9 +1,6 @@
-//! The formats by name, and how one is recognised.
+//! What a trace format is.
 
-use super::{
-    Access, Problem, TraceError, alibaba, blkparse, cloudphysics, disksim, fio, fiu, midas, msr, spc,
-    tencent, wiscsee,
-};
+use super::{Access, Problem};
 
 /// What a line means: `None` if it is of the format and no access.
 pub(super) type Meaning = Result<Option<Access>, Problem>;
@@ -23,36 +20,8 @@ pub struct Format {
 }
 
 impl Format {
-    /// Every format, the more unmistakable ones first: a file is of the first one that reads its beginning.
-    pub const TABLE: [Format; 11] = [
-        fio::FORMAT,
-        wiscsee::FORMAT,
-        blkparse::FORMAT,
-        fiu::FORMAT,
-        msr::FORMAT,
-        alibaba::FORMAT,
-        spc::FORMAT,
-        cloudphysics::FORMAT,
-        tencent::FORMAT,
-        midas::FORMAT,
-        disksim::FORMAT,
-    ];
-
-    /// The format of this name.
-    pub fn named(name: &str) -> Result<Format, TraceError> {
-        let found = Self::TABLE.into_iter().find(|format| format.name == name);
-        found.ok_or_else(|| TraceError::UnknownName(name.to_owned()))
-    }
-
-    /// The format of a file that begins with `lines`: the first that reads all of them and finds an access.
-    pub(super) fn detect<'a, L>(lines: impl Fn() -> L) -> Result<Format, TraceError>
-    where
-        L: Iterator<Item = &'a str>,
-    {
-        Self::TABLE.into_iter().find(|format| format.reads(lines())).ok_or(TraceError::Unknown)
-    }
-
-    fn reads<'a>(&self, lines: impl Iterator<Item = &'a str>) -> bool {
+    /// True if every line can be read and some are accesses.
+    pub(super) fn reads<'a>(&self, lines: impl Iterator<Item = &'a str>) -> bool {
         let mut parser = (self.parser)();
         let mut accesses = 0_u32;
         for line in lines {
@@ -62,10 +31,5 @@ impl Format {
             }
         }
         accesses > 0
-    }
-
-    /// All names, for a message.
-    pub(super) fn names() -> String {
-        Self::TABLE.map(|format| format.name).join(", ")
     }
 }

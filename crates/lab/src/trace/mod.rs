@@ -1,6 +1,6 @@
 //! Block traces: what a disk was asked to do, read line by line in bounded memory.
 //!
-//! One file for each format; [`Format::TABLE`](format::TABLE) names them all.
+//! One file for each format; [`Format::TABLE`] names them all.
 
 mod access;
 mod alibaba;
@@ -19,6 +19,7 @@ mod pattern;
 mod reader;
 mod source;
 mod spc;
+mod table;
 mod tencent;
 mod wiscsee;
 mod zst;

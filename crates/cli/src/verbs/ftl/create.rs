@@ -6,6 +6,7 @@ use pumice_ftl::{CreateOptions, Export, PolicyNames};
 use pumice_media::{ChipFile, Nand};
 
 use crate::{
+    chip_choice::{Spec, would_create},
     context::Context,
     failure::{Failure, Outcome},
     image,
@@ -14,7 +15,7 @@ use crate::{
     output,
     progress::Progress,
     size, text,
-    verbs::{chips::shape, mkfs::Spec, nand::would_create},
+    verbs::chips::shape,
 };
 
 /// Make a container for a simulated chip with a logical disk on it

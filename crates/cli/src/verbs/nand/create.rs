@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use pumice_media::ChipFile;
 
 use crate::{
+    chip_choice::{Spec, would_create},
     failure::{Failure, Outcome},
     image,
     options::Writer,
     output,
-    verbs::mkfs::Spec,
 };
 
 /// Make a container for a fresh simulated chip
@@ -34,7 +34,7 @@ impl Args {
             return Err(Failure::new(format!("{path}: exists already; use --force to replace it")));
         }
         if self.writer.dry_run {
-            return output::lines([super::would_create(&self.image, &spec)]);
+            return output::lines([would_create(&self.image, &spec)]);
         }
         let made = ChipFile::create(&self.image, &spec, self.force);
         made.map(drop).map_err(|error| image::media(&self.image, &error))

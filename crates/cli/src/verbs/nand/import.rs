@@ -5,12 +5,12 @@ use std::{fs::File, path::PathBuf};
 use pumice_media::ChipFile;
 
 use crate::{
+    chip_choice::Spec,
     context::Context,
     failure::{Failure, Outcome},
     image::{self, Access, open_container},
     options::Writer,
     output,
-    verbs::mkfs::Spec,
 };
 
 /// Fill a simulated chip from a raw dump: each page followed by its spare area, as nanddump --oob writes it

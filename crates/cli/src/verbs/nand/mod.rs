@@ -7,15 +7,11 @@ mod import;
 mod kill;
 mod stats;
 
-use std::path::Path;
-
-use pumice_media::{BlockId, ChipFile, ChipSpec, Nand, PageId};
+use pumice_media::{BlockId, ChipFile, Nand, PageId};
 
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
-    text,
-    verbs::chips::shape,
 };
 
 /// Simulated chips: make one, raw dumps in and out, faults, wear
@@ -40,13 +36,6 @@ impl Verb {
             Verb::Stats(args) => args.run(context),
         }
     }
-}
-
-/// What making a container would be, in words.
-pub(crate) fn would_create(path: &Path, spec: &ChipSpec) -> String {
-    let geometry = spec.geometry();
-    let (shape, capacity) = (shape(&geometry), text::size(geometry.capacity_bytes()));
-    format!("would make the chip container {}: {}, {shape}, {capacity}", path.display(), spec.name())
 }
 
 /// Writes a changed chip back and takes in its figures.

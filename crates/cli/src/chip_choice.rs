@@ -1,0 +1,64 @@
+//! Which chip to simulate, where a command makes one.
+
+use std::path::Path;
+
+use pumice_media::ChipSpec;
+
+use crate::{
+    failure::{Failure, Outcome},
+    text,
+    verbs::chips::shape,
+};
+
+/// The chip that is proposed where none is named.
+const USUAL_CHIP: &str = "slc-2k-2g";
+
+/// Which chip to simulate.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Spec {
+    /// Simulate a known chip; see `pumice chips`
+    #[arg(long, value_name = "NAME", conflicts_with = "geometry")]
+    chip: Option<String>,
+    /// Simulate a chip of this shape: data and spare bytes of a page, pages of a block, blocks
+    #[arg(long, value_name = "PAGE+OOB:PAGES:BLOCKS")]
+    geometry: Option<String>,
+    /// As many blocks as this much data needs, in place of the chip's own number
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
+    size: Option<u64>,
+}
+
+impl Spec {
+    /// The chip that was asked for, if any was.
+    pub(crate) fn wanted(&self) -> Outcome<Option<ChipSpec>> {
+        let wrong = |error: pumice_media::SpecError| Failure::new(error.to_string());
+        let spec = match (&self.chip, &self.geometry) {
+            (Some(name), _) => ChipSpec::named(name).map_err(wrong)?,
+            (_, Some(geometry)) => ChipSpec::parse_geometry(geometry).map_err(wrong)?,
+            _ if self.size.is_some() => {
+                return Err(Failure::usage("--size needs --chip NAME or --geometry, whose blocks it counts"));
+            }
+            _ => return Ok(None),
+        };
+        match self.size {
+            Some(bytes) => spec.with_size(bytes).map(Some).map_err(wrong),
+            None => Ok(Some(spec)),
+        }
+    }
+
+    /// The chip that was asked for; `path` does not exist and cannot be made without.
+    pub(crate) fn needed(&self, path: &Path) -> Outcome<ChipSpec> {
+        self.wanted()?.ok_or_else(|| {
+            Failure::usage(format!(
+                "{}: no such file; to make one say which chip to simulate, such as --chip {USUAL_CHIP} (see `pumice chips`)",
+                path.display()
+            ))
+        })
+    }
+}
+
+/// What making a container would be, in words.
+pub(crate) fn would_create(path: &Path, spec: &ChipSpec) -> String {
+    let geometry = spec.geometry();
+    let (shape, capacity) = (shape(&geometry), text::size(geometry.capacity_bytes()));
+    format!("would make the chip container {}: {}, {shape}, {capacity}", path.display(), spec.name())
+}
