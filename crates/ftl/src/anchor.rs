@@ -175,9 +175,10 @@ impl<N: Nand> Ftl<N> {
         let geometry = self.flash.chip().geometry();
         let shape = Shape::of_anchors(&geometry)?;
         self.ring.clean = clean;
+        let newest = Some(self.ring.next.block).filter(|_| self.ring.number > 0);
         // Two rounds: a ring in which nothing holds is worn out.
         for _ in 0..2 * ANCHOR_BLOCKS * shape.pages {
-            if self.ring.next.index >= shape.pages && !self.next_anchor_segment()? {
+            if self.ring.next.index >= shape.pages && !self.next_anchor_segment(newest)? {
                 break;
             }
             let place = self.ring.next;
@@ -190,26 +191,33 @@ impl<N: Nand> Ftl<N> {
             }
             let mut flash = Flash::new(self.flash.nand(), shape);
             match flash.program(place, &Tag::plain(Kind::Anchor, 0), &payload) {
-                Ok(()) => {}
-                Err(NandError::ProgramFailed(_)) => continue,
+                Ok(()) => {
+                    if read(&mut flash, place)?.is_some_and(|found| found.number == raw.number) {
+                        return Ok(());
+                    }
+                }
+                Err(NandError::ProgramFailed(_)) => {}
                 Err(error) => return self.fail(error),
             }
-            if read(&mut flash, place)?.is_some_and(|found| found.number == raw.number) {
-                return Ok(());
+            // A start looks at segments whose first page is an anchor, and searches by halves, which a gap leads astray.
+            if place.index == 0 || flash.read(place, &mut payload)? == Found::Erased {
+                self.ring.next.index = shape.pages;
             }
         }
         self.mode = crate::ftl::Mode::WornOut;
         Err(FtlError::WornOut)
     }
 
-    /// Goes on to the next good anchor segment and erases it; false if there is no other.
-    fn next_anchor_segment(&mut self) -> Result<bool> {
+    /// Goes on to the next good anchor segment and erases it; false if there is no other. That of the newest anchor has
+    /// to outlive the erase.
+    fn next_anchor_segment(&mut self, newest: Option<u32>) -> Result<bool> {
         let current = self.ring.next.block;
         for step in 1..=ANCHOR_BLOCKS {
             let block = (current + step) % ANCHOR_BLOCKS;
-            // The newest anchor has to outlive the erase.
-            let holds_newest = block == current && self.ring.number > 0;
-            if self.segments.get(block).state == State::Anchor && !holds_newest && self.erase(block)? {
+            if self.segments.get(block).state == State::Anchor
+                && Some(block) != newest
+                && self.erase(block)?
+            {
                 self.ring.next = Place { block, index: 0 };
                 return Ok(true);
             }

@@ -6,9 +6,10 @@ mod common;
 
 use common::shared::Shared;
 use common::{CASES, Case, Model, Player, Step, content, policies, start};
-use pumice_ftl::{CreateOptions, Ftl, FtlError, OpenOptions, PolicyNames, create};
+use pumice_ftl::{CreateOptions, Ftl, FtlError, OpenOptions, PolicyNames, Start, create};
 use pumice_media::{
-    BitFlip, BlockDevice, BlockError, BlockId, Endurance, Faults, Lba, Nand, PageId, Rate, SimChip,
+    BitFlip, BlockDevice, BlockError, BlockId, Endurance, Faults, Layer, Lba, Nand, NandError, PageId, Rate,
+    SimChip,
 };
 
 fn per_mille(rate: u32, seed: u64) -> Rate {
@@ -45,6 +46,51 @@ fn erases_fail_now_and_then() {
     for (seed, case) in (0..).zip(CASES) {
         let chip = survive(case, seed, 1500, |faults| faults.erase_fail_rate = Some(per_mille(20, seed)));
         assert!(chip.0.borrow().fault_counts().erase_failures > 0, "{}: nothing failed", case.name);
+    }
+}
+
+/// A chip on which the programs of one page fail; the page holds what was to be written or nothing.
+struct Refusing {
+    chip: SimChip,
+    page: PageId,
+    keeps: bool,
+}
+
+impl Layer for Refusing {
+    type Chip = SimChip;
+    fn behind(&self) -> &SimChip {
+        &self.chip
+    }
+    fn behind_mut(&mut self) -> &mut SimChip {
+        &mut self.chip
+    }
+    fn pass_program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+        if page != self.page {
+            return self.chip.program(page, data, spare);
+        }
+        if self.keeps {
+            let damaged: Vec<u8> = data.iter().map(|byte| byte & 0x55).collect();
+            self.chip.program(page, &damaged, spare)?;
+        }
+        Err(NandError::ProgramFailed(page))
+    }
+}
+
+/// Whichever page of the anchors fails: the newest anchor is found by the next start, round after round.
+#[test]
+fn a_page_of_anchors_that_fails_hides_no_anchor() {
+    let case = Case::named("tags");
+    let policies = policies("greedy", "sepbit", "none");
+    let anchors = 4 * case.spec().geometry().pages_per_block;
+    for (page, keeps) in (1..anchors).flat_map(|page| [(page, false), (page, true)]) {
+        let mut chip = Refusing { chip: case.chip(300, &policies), page: PageId(page), keeps };
+        for round in 0..anchors {
+            let mut disk = start(chip);
+            let about = format!("page {page}, {keeps}, round {round}");
+            assert_eq!(disk.info().start, Start::Checkpoint, "{about}");
+            disk.write(Lba(round.into()), &content(round.into(), 1, 2048)).unwrap();
+            chip = disk.close().unwrap_or_else(|error| panic!("{about}: {error}"));
+        }
     }
 }
 
