@@ -1,6 +1,7 @@
 //! The one place where images are opened and where it is decided what they hold.
 
 use std::{
+    fs::File,
     io,
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
@@ -199,23 +200,42 @@ pub(crate) fn open_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
     F2fs::mount(f2fs_disks(path)?, options).map_err(failed)
 }
 
-/// The devices of a volume of F2FS, of which `path` is the first. The others are where they were when it was
-/// made, or beside the first under the same name.
+/// The devices of a volume of F2FS, of which `path` is the first.
 pub(crate) fn f2fs_disks(path: &Path) -> Outcome<Vec<Box<dyn ReadAt>>> {
+    let open = |path: PathBuf| -> Outcome<Box<dyn ReadAt>> {
+        Ok(Box::new(FileDisk::open(&path, 512, true).map_err(|error| media(&path, &error))?))
+    };
+    f2fs_paths(path)?.into_iter().map(open).collect()
+}
+
+/// Where they are. The others are where they were when the volume was made, or beside the first under the same name.
+fn f2fs_paths(path: &Path) -> Outcome<Vec<PathBuf>> {
     let first = FileDisk::open(path, 512, true).map_err(|error| media(path, &error))?;
-    let failed = |error: pumice_f2fs::Error| Failure::new(format!("{}: {error}", path.display()));
-    let others = pumice_f2fs::read_super_block(&first).map_err(failed)?.devices();
-    let mut disks: Vec<Box<dyn ReadAt>> = vec![Box::new(first)];
-    for device in others.iter().skip(1) {
+    let devices = pumice_f2fs::read_super_block(&first).map_err(|error| about(path, &error))?.devices();
+    let mut paths = vec![path.to_path_buf()];
+    for device in devices.iter().skip(1) {
         let named = Path::new(&device.path);
         let beside = path.with_file_name(named.file_name().unwrap_or_default());
         let found = if beside.exists() { beside } else { named.to_path_buf() };
-        let missing = |error| {
-            Failure::new(format!("{error}; the volume's other devices must stand beside {}", path.display()))
-        };
-        disks.push(Box::new(FileDisk::open(&found, 512, true).map_err(missing)?));
+        if !found.exists() {
+            return Err(Failure::new(format!(
+                "{}: no such file; the volume's other devices must stand beside {}",
+                found.display(),
+                path.display()
+            )));
+        }
+        paths.push(found);
     }
-    Ok(disks)
+    Ok(paths)
+}
+
+/// What the file system of an image is kept on, for whoever copies from there what [`FileSystem::stored`] names.
+pub(crate) fn devices(path: &Path) -> Outcome<Vec<File>> {
+    if !holds_f2fs(path) {
+        return Ok(Vec::new());
+    }
+    let open = |path: PathBuf| File::open(&path).map_err(|error| Failure::host(&path, &error));
+    f2fs_paths(path)?.into_iter().map(open).collect()
 }
 
 /// Opens a volume of F2FS, for what no other file system has.

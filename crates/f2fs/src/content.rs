@@ -1,5 +1,7 @@
 //! The bytes of a file: where they stand, decompressed, decrypted, verified.
 
+use pumice_vfs::Stored;
+
 use crate::{
     error::{Error, Result},
     layout::{BlockAddr, Inode},
@@ -33,6 +35,24 @@ impl Volume {
             content.read(offset, buffer)?;
         }
         Ok(length)
+    }
+}
+
+impl Volume {
+    /// Where the bytes of a file from `offset` on stand as they are, if they do.
+    pub(crate) fn stored_bytes(&self, inode: &Inode, node: &Node, offset: u64) -> Result<Option<Stored>> {
+        let is_plain = !inode.has_inline_data() && !inode.is_encrypted() && !inode.is_verity();
+        if offset >= inode.size || !is_plain || inode.cluster_blocks().is_some() {
+            return Ok(None);
+        }
+        let width = self.block_size().bytes_u64();
+        let (index, inside) = (offset / width, offset % width);
+        let run = self.run_at(inode, node, index, inode.size.div_ceil(width) - index)?;
+        let Mapped::At(addr) = run.mapped else { return Ok(None) };
+        let Some(stored) = self.stored(addr) else { return Ok(None) };
+        let length = run.blocks.saturating_mul(width).min(stored.length) - inside;
+        let length = length.min(inode.size - offset);
+        Ok(Some(Stored { offset: stored.offset + inside, length, ..stored }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The devices of a volume as one row of blocks.
 
 use pumice_media::ReadAt;
+use pumice_vfs::Stored;
 
 use crate::{
     error::{Error, Result},
@@ -43,13 +44,26 @@ impl Disks {
         Ok(Disks { block: sb.block(), parts })
     }
 
+    fn part(&self, at: u64) -> Option<(usize, &Part)> {
+        let holds = |part: &Part| at >= part.first && at - part.first < part.blocks;
+        self.parts.iter().enumerate().find(|(_, part)| holds(part))
+    }
+
+    /// Which device block `addr` is on, its byte there, and how many bytes of the volume go on from it on this device.
+    pub(crate) fn stored(&self, addr: BlockAddr) -> Option<Stored> {
+        let at = u64::from(addr.0);
+        let (device, part) = self.part(at)?;
+        let inside = at - part.first;
+        let bytes = |blocks: u64| blocks.saturating_mul(self.block.bytes_u64());
+        Some(Stored { device, offset: bytes(inside), length: bytes(part.blocks - inside) })
+    }
+
     /// Fills `buffer`, a whole number of blocks, with the blocks from `addr` on.
     pub(crate) fn read(&self, addr: BlockAddr, buffer: &mut [u8]) -> Result<()> {
         let mut at = u64::from(addr.0);
         let mut rest = buffer;
         while !rest.is_empty() {
-            let part = self.parts.iter().find(|part| at >= part.first && at - part.first < part.blocks);
-            let Some(part) = part else { return Err(beyond(at)) };
+            let (_, part) = self.part(at).ok_or_else(|| beyond(at))?;
             let inside = at - part.first;
             let room = (part.blocks - inside).saturating_mul(self.block.bytes_u64());
             let length = usize::try_from(room).map_or(rest.len(), |room| room.min(rest.len()));

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use pumice_media::ReadAt;
 use pumice_vfs::{
     Attr, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceInfo,
-    SpaceMode, Timestamp, XattrMode,
+    SpaceMode, Stored, Timestamp, XattrMode,
 };
 
 use crate::{
@@ -366,6 +366,11 @@ impl FileSystem for F2fs {
 
     fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64> {
         Ok(self.next_of(ino, offset, what)?)
+    }
+
+    fn stored(&self, ino: Ino, offset: u64) -> Result<Option<Stored>> {
+        let (inode, node) = self.file(ino)?;
+        Ok(self.volume.stored_bytes(&inode, &node, offset)?)
     }
 
     fn fsync(&self, _: Ino, _: bool) -> Result<()> {

@@ -70,6 +70,17 @@ pub enum Seek {
     Hole,
 }
 
+/// Bytes of a file that stand, as they are, on a device that the file system is kept on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stored {
+    /// Which device, from 0 in the order in which the file system was given them.
+    pub device: usize,
+    /// Where on it, in bytes.
+    pub offset: u64,
+    /// How many bytes; never 0.
+    pub length: u64,
+}
+
 /// A directory entry as `readdir` hands it out; `.` and `..` are not among them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DirEntry<'a> {
@@ -160,6 +171,12 @@ pub trait FileSystem {
     /// The next data or hole at or behind `offset`; [`Errno::NoAddress`] if `offset` is at or behind the
     /// end, or no data follows. Holes may be reported in whole blocks, and zeros as data.
     fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64>;
+
+    /// Where the bytes of a regular file from `offset` on stand on a device, so that they can be copied from there
+    /// while nothing changes; `None` if that cannot be told, as of a hole, or if they are kept in another form.
+    fn stored(&self, _ino: Ino, _offset: u64) -> Result<Option<Stored>> {
+        Ok(None)
+    }
 
     /// Returns once the content and attributes of an inode, and a name it was created under, will survive
     /// a power cut. With `data_only`, attributes that are not needed to read the content may be lost.

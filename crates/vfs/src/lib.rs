@@ -14,4 +14,4 @@ pub mod model;
 
 pub use attr::{Attr, Clock, FileKind, Ino, SetAttr, SpaceInfo, Timestamp};
 pub use error::{Errno, FsError, Result};
-pub use fs::{DirEntry, FileSystem, NewNode, RenameMode, Seek, SpaceMode, XattrMode, check_name};
+pub use fs::{DirEntry, FileSystem, NewNode, RenameMode, Seek, SpaceMode, Stored, XattrMode, check_name};

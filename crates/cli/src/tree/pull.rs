@@ -5,10 +5,7 @@ use std::{
     ffi::OsStr,
     fs::{self, File, OpenOptions},
     io,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{FileExt, symlink},
-    },
+    os::unix::{ffi::OsStrExt, fs::symlink},
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
@@ -17,10 +14,11 @@ use std::{
     thread,
 };
 
-use pumice_vfs::{Attr, Errno, FileKind, Ino, Seek, check_name};
+use pumice_vfs::{Attr, FileKind, Ino, check_name};
 
 use super::{
-    CHUNK, host,
+    fill::Filler,
+    host,
     walk::{Place, Step, walk},
 };
 use crate::{
@@ -42,6 +40,7 @@ const QUEUE: usize = 16;
 /// A copy under way.
 pub(crate) struct Pull<'a> {
     fs: &'a Shared,
+    devices: &'a [File],
     /// Replace what is there already.
     force: bool,
     progress: &'a Progress,
@@ -98,8 +97,9 @@ struct Later {
 }
 
 impl<'a> Pull<'a> {
-    pub(crate) fn new(fs: &'a Shared, force: bool, progress: &'a Progress) -> Pull<'a> {
-        Pull { fs, force, progress, lost: Mutex::default(), failed: Mutex::default() }
+    /// A copy out of `fs`, which is kept on `devices`; empty if its bytes can only be read through it.
+    pub(crate) fn new(fs: &'a Shared, devices: &'a [File], force: bool, progress: &'a Progress) -> Pull<'a> {
+        Pull { fs, devices, force, progress, lost: Mutex::default(), failed: Mutex::default() }
     }
 
     /// Copies `start`, and all below it, to `target`. What is returned could not be kept on this host.
@@ -120,7 +120,7 @@ impl<'a> Pull<'a> {
         for (first, target) in &later.links {
             // The first name may have been left out.
             if fs::symlink_metadata(first).is_ok() {
-                fs::hard_link(first, target).map_err(|error| Failure::host(target, &error))?;
+                self.make(target, || fs::hard_link(first, target))?;
             }
         }
         for dir in later.dirs.iter().rev() {
@@ -163,7 +163,6 @@ impl<'a> Pull<'a> {
             later.dirs.push(job);
             return Ok(());
         }
-        self.make_room(target)?;
         if let Some(first) = later.first.get(&place.attr.ino) {
             later.links.push((first.clone(), target.into()));
             return Ok(());
@@ -180,7 +179,7 @@ impl<'a> Pull<'a> {
 
     /// Takes one batch after the other, until there are no more. After a failure nothing more is copied.
     fn work(&self, batches: &Mutex<Receiver<Vec<Job>>>) {
-        let mut buffer = vec![0; CHUNK];
+        let mut filler = Filler::new(self.fs, self.devices, self.progress);
         loop {
             let batch = batches.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(batch) = batch else { return };
@@ -188,18 +187,20 @@ impl<'a> Pull<'a> {
                 if self.failed.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
                     break;
                 }
-                if let Err(failure) = self.copy(&job, &mut buffer) {
+                if let Err(failure) = self.copy(&job, &mut filler) {
                     self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
                 }
             }
         }
     }
 
-    fn copy(&self, job: &Job, buffer: &mut [u8]) -> Outcome {
+    fn copy(&self, job: &Job, filler: &mut Filler<'_>) -> Outcome {
         let (place, target) = (&job.place, &job.target);
         match place.attr.kind {
             FileKind::File => {
-                let file = self.copy_content(place, target, buffer)?;
+                let new = || OpenOptions::new().write(true).create_new(true).open(target);
+                let file = self.make(target, new)?;
+                filler.fill(place, &file, target)?;
                 self.set_xattrs(place, target)?;
                 return host::set_attributes_of(&file, &place.attr)
                     .map_err(|error| Failure::host(target, &error));
@@ -207,7 +208,7 @@ impl<'a> Pull<'a> {
             FileKind::Symlink => {
                 let link =
                     self.fs.readlink(place.attr.ino).map_err(|error| Failure::inside(&place.path, &error))?;
-                symlink(OsStr::from_bytes(&link), target).map_err(|error| Failure::host(target, &error))?;
+                self.make(target, || symlink(OsStr::from_bytes(&link), target))?;
             }
             _ => {
                 if !self.make_node(place, target)? {
@@ -224,24 +225,35 @@ impl<'a> Pull<'a> {
 
     /// A device node, pipe or socket; false if this user may not make one.
     fn make_node(&self, place: &Place, target: &Path) -> Outcome<bool> {
-        match host::make_node(target, &place.attr) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                self.lose(format!(
-                    "{}: a {}, which only root can make; left out",
-                    text::name(&place.path),
-                    text::kind(place.attr.kind)
-                ));
-                Ok(false)
-            }
-            Err(error) => Err(Failure::host(target, &error)),
+        let make = || match host::make_node(target, &place.attr) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(false),
+            made => made.map(|()| true),
+        };
+        let is_made = self.make(target, make)?;
+        if !is_made {
+            self.lose(format!(
+                "{}: a {}, which only root can make; left out",
+                text::name(&place.path),
+                text::kind(place.attr.kind)
+            ));
         }
+        Ok(is_made)
     }
 
-    /// Refuses a name that is taken, or frees it if that was asked for.
+    /// Makes something new. What has the name already stays, or goes if that was asked for.
+    fn make<T>(&self, target: &Path, attempt: impl Fn() -> io::Result<T>) -> Outcome<T> {
+        let result = match attempt() {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.make_room(target)?;
+                attempt()
+            }
+            first => first,
+        };
+        result.map_err(|error| Failure::host(target, &error))
+    }
+
     fn make_room(&self, target: &Path) -> Outcome {
         match fs::symlink_metadata(target) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(Failure::host(target, &error)),
             Ok(found) if self.force && !found.is_dir() => {
                 fs::remove_file(target).map_err(|error| Failure::host(target, &error))
@@ -275,60 +287,6 @@ impl<'a> Pull<'a> {
             }
         }
         Ok(())
-    }
-
-    fn copy_content(&self, place: &Place, target: &Path, buffer: &mut [u8]) -> Outcome<File> {
-        let failed = |error: &io::Error| Failure::host(target, error);
-        let file =
-            OpenOptions::new().write(true).create_new(true).open(target).map_err(|error| failed(&error))?;
-        let mut at = 0;
-        while let Some((start, end)) = self.next_data(place, at)? {
-            self.progress.advance(start - at);
-            at = self.copy_range(place, &file, target, (start, end), buffer)?;
-        }
-        self.progress.advance(place.attr.size.saturating_sub(at));
-        if at != place.attr.size {
-            file.set_len(place.attr.size).map_err(|error| failed(&error))?;
-        }
-        Ok(file)
-    }
-
-    fn copy_range(
-        &self,
-        place: &Place,
-        file: &File,
-        target: &Path,
-        (mut at, end): (u64, u64),
-        buffer: &mut [u8],
-    ) -> Outcome<u64> {
-        while at < end {
-            let want = usize::try_from(end - at).map_or(buffer.len(), |left| left.min(buffer.len()));
-            let chunk = buffer.get_mut(..want).unwrap_or_default();
-            let got = self
-                .fs
-                .read(place.attr.ino, at, chunk)
-                .map_err(|error| Failure::inside(&place.path, &error))?;
-            let data = chunk.get(..got).unwrap_or_default();
-            file.write_all_at(data, at).map_err(|error| Failure::host(target, &error))?;
-            if got == 0 {
-                return Ok(end);
-            }
-            at += got as u64;
-            self.progress.advance(got as u64);
-        }
-        Ok(at)
-    }
-
-    /// The next range that is not a hole.
-    fn next_data(&self, place: &Place, from: u64) -> Outcome<Option<(u64, u64)>> {
-        let inside = |error| Failure::inside(&place.path, &error);
-        let start = match self.fs.seek(place.attr.ino, from, Seek::Data) {
-            Ok(start) => start.max(from),
-            Err(error) if error.errno() == Errno::NoAddress => return Ok(None),
-            Err(error) => return Err(inside(error)),
-        };
-        let end = self.fs.seek(place.attr.ino, start, Seek::Hole).map_err(inside)?;
-        Ok((start < end).then_some((start, end)))
     }
 }
 

@@ -11,7 +11,7 @@ use pumice_vfs::{Attr, FileKind, FileSystem};
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
-    image::{Access, with_volume},
+    image::{Access, devices, with_volume},
     options::Writer,
     output::Output,
     path,
@@ -55,7 +55,9 @@ impl Args {
             if progress.is_shown() {
                 progress.set_total(measure(fs, &self.path, found)?);
             }
-            let lost = Pull::new(fs, self.force, &progress).run(self.path.as_bytes(), found, &target)?;
+            let devices = devices(&self.image.image)?;
+            let pull = Pull::new(fs, &devices, self.force, &progress);
+            let lost = pull.run(self.path.as_bytes(), found, &target)?;
             drop(progress);
             warn_of(&lost);
             Ok(())

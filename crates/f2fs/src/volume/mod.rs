@@ -8,6 +8,8 @@ mod tables;
 
 use std::sync::Arc;
 
+use pumice_vfs::Stored;
+
 use crate::{
     cache::{Block, BlockCache},
     disks::Disks,
@@ -95,6 +97,11 @@ impl Volume {
     /// Fills `buffer`, a whole number of blocks, with the blocks from `addr` on, past the cache.
     pub fn read_blocks(&self, addr: BlockAddr, buffer: &mut [u8]) -> Result<()> {
         self.disks.read(addr, buffer)
+    }
+
+    /// Which device block `addr` is on, and where.
+    pub(crate) fn stored(&self, addr: BlockAddr) -> Option<Stored> {
+        self.disks.stored(addr)
     }
 
     /// A block of metadata, through the cache.

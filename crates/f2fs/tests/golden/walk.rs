@@ -15,8 +15,22 @@ const CHUNK: usize = 1 << 20;
 
 pub(crate) fn records(fs: &F2fs) -> BTreeMap<String, Record> {
     let mut all = BTreeMap::new();
-    let root = fs.attr(Ino::ROOT).unwrap();
-    let mut todo = vec![(".".to_owned(), root)];
+    for (path, attr) in entries(fs) {
+        let record = record(fs, &path, &attr);
+        assert!(all.insert(path, record).is_none(), "a name is there twice");
+    }
+    all
+}
+
+/// All regular files, once for each name.
+#[allow(dead_code, reason = "one of the test programs uses it")]
+pub(crate) fn files(fs: &F2fs) -> impl Iterator<Item = Attr> {
+    entries(fs).into_iter().map(|(_, attr)| attr).filter(|attr| attr.kind == FileKind::File)
+}
+
+fn entries(fs: &F2fs) -> Vec<(String, Attr)> {
+    let mut all = Vec::new();
+    let mut todo = vec![(".".to_owned(), fs.attr(Ino::ROOT).unwrap())];
     while let Some((path, attr)) = todo.pop() {
         if attr.kind == FileKind::Dir {
             for (name, child) in children(fs, attr.ino) {
@@ -24,8 +38,7 @@ pub(crate) fn records(fs: &F2fs) -> BTreeMap<String, Record> {
                 todo.push((if path == "." { name } else { format!("{path}/{name}") }, child));
             }
         }
-        let record = record(fs, &path, &attr);
-        assert!(all.insert(path, record).is_none(), "a name is there twice");
+        all.push((path, attr));
     }
     all
 }

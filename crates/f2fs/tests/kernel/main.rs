@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use image::Golden;
 use manifest::{Record, differences};
 use pumice_f2fs::{check::check, crypt::Keyring};
-use pumice_vfs::Timestamp;
+use pumice_vfs::{FileSystem, Timestamp};
 use xtask::{Machine, f2fs};
 
 /// The key of the recipes.
@@ -54,6 +54,30 @@ fn kept_volumes_show_what_the_kernel_shows() {
             same(&golden, key(), &manifest);
         }
     }
+}
+
+/// Bytes that are said to stand on a device as they are do, and those of a file that has to be verified are not said to.
+#[test]
+fn what_is_stored_as_it_is_stands_there() {
+    let mut compared = 0;
+    for golden in each_own() {
+        let (fs, disks) = (golden.mount(key(), Timestamp::default()), golden.disks());
+        for file in walk::files(&fs) {
+            let is_verity = fs.inode(file.ino).unwrap().0.is_verity();
+            // From the middle of a block on, too.
+            for start in [0, 1, 4095, 5000] {
+                let Some(stored) = fs.stored(file.ino, start).unwrap() else { continue };
+                assert!(!is_verity && stored.length > 0 && start + stored.length <= file.size);
+                let length = usize::try_from(stored.length.min(1 << 20)).unwrap();
+                let (mut read, mut found) = (vec![0; length], vec![0; length]);
+                assert_eq!(fs.read(file.ino, start, &mut read).unwrap(), length);
+                disks[stored.device].read_at(stored.offset, &mut found).unwrap();
+                assert!(read == found, "{}: {file:?} from {start}", golden.name());
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 100, "{compared} ranges");
 }
 
 /// What `sload.f2fs` takes over from the tree that it puts in.
