@@ -116,16 +116,18 @@ fn comes_out(world: &World, image: &str) {
     same_trees(&world.path("tree"), &world.path("out"));
 }
 
-#[test]
-fn a_volume_may_lie_on_two_devices() {
+/// The tree on the devices `disk` and `second`, the first too small for it.
+fn two_devices() -> Option<World> {
     let world = planted();
-    // Too small for the tree, so that files are on the other.
     blank(&world, "disk", 24 << 20);
     blank(&world, "second", 64 << 20);
     let second = world.path("second");
-    if !loaded(&world, &["-c", second.to_str().unwrap()]) {
-        return;
-    }
+    loaded(&world, &["-c", second.to_str().unwrap()]).then_some(world)
+}
+
+#[test]
+fn a_volume_may_lie_on_two_devices() {
+    let Some(world) = two_devices() else { return };
     let devices = &json(&world, "dump --json disk sb")["devices"];
     assert_eq!(devices.as_array().unwrap().len(), 2);
     comes_out(&world, "disk");
@@ -142,14 +144,8 @@ fn a_volume_may_lie_on_two_devices() {
 
 #[test]
 fn a_device_that_was_cut_is_refused() {
-    let world = planted();
-    blank(&world, "disk", 24 << 20);
-    blank(&world, "second", 64 << 20);
-    let second = world.path("second");
-    if !loaded(&world, &["-c", second.to_str().unwrap()]) {
-        return;
-    }
-    File::options().write(true).open(&second).unwrap().set_len(5 << 20).unwrap();
+    let Some(world) = two_devices() else { return };
+    File::options().write(true).open(world.path("second")).unwrap().set_len(5 << 20).unwrap();
     world.say("ls disk").bad(1, &["second", "5242880"]);
 }
 
