@@ -1,8 +1,9 @@
 //! Power cuts at every operation of the chip, in every mode of the simulator: what was flushed is there, and each block
 //! holds its old or its new bytes. One run crashes in clones (`probe`), and of some of them the start is cut again.
 //!
-//! A case is named `layout:seed:n:mode`, with a second cut `layout:seed:n:mode:m:mode`. `PUMICE_CUTS=all` cuts every
-//! operation of the runs and of the starts after them; otherwise they are sampled.
+//! A case is named `layout:seed:n:mode`, with a second cut `layout:seed:n:mode:m:mode`. Every operation of a run is cut, in
+//! all modes at some, at the others in one mode after the other; starts are sampled. `PUMICE_CUTS=all` leaves nothing
+//! out.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 #![allow(clippy::print_stderr, reason = "what a run covered")]
 
@@ -24,10 +25,10 @@ const MODES: [(char, CutMode); 5] = [
     ('h', CutMode::Half { seed: 3 }),
 ];
 
-/// Steps of a run, and about how many of its operations are cut unless all are.
+/// Steps of a run, and about how many of its operations are cut in all modes unless all are.
 const STEPS: u32 = 400;
 const BUDGET: u64 = 80;
-/// Of so many cuts one has its start cut again.
+/// Of so many cuts one has its start cut again, where cuts are made in all modes.
 const AGAIN_EVERY: u64 = 41;
 
 fn all() -> bool {
@@ -43,22 +44,36 @@ struct Watch {
     id: String,
     model: Rc<RefCell<Model>>,
     stride: u64,
-    again_every: u64,
+    /// What is cut is a start after a cut: that one is not cut again, and not everywhere.
+    is_start: bool,
     cuts: u64,
     operations: u64,
+}
+
+impl Watch {
+    fn is_cut_in_all(&self, n: u64) -> bool {
+        all() || n < 12 || n.is_multiple_of(self.stride)
+    }
 }
 
 impl Hook for Watch {
     fn modes(&mut self, n: u64) -> Vec<CutMode> {
         self.operations = n;
-        let is_chosen = all() || n < 12 || n.is_multiple_of(self.stride);
-        MODES.iter().filter(|_| is_chosen).map(|(_, mode)| *mode).collect()
+        let count = if self.is_cut_in_all(n) { MODES.len() } else { usize::from(!self.is_start) };
+        MODES
+            .iter()
+            .cycle()
+            .skip((n % MODES.len() as u64) as usize)
+            .take(count)
+            .map(|(_, mode)| *mode)
+            .collect()
     }
 
     fn crashed(&mut self, n: u64, mode: CutMode, chip: SimChip) {
         let id = format!("{}:{n}:{}", self.id, letter(mode));
         self.cuts += 1;
-        if self.again_every > 0 && (all() || self.cuts.is_multiple_of(self.again_every)) {
+        let is_chosen = all() || (self.is_cut_in_all(n) && self.cuts.is_multiple_of(AGAIN_EVERY));
+        if is_chosen && !self.is_start {
             self.cuts += cut_start(&id, &self.model, chip.clone());
         }
         judge(&id, &self.model.borrow(), chip);
@@ -68,7 +83,7 @@ impl Hook for Watch {
 /// Cuts the start after a cut.
 fn cut_start(id: &str, model: &Rc<RefCell<Model>>, chip: SimChip) -> u64 {
     let (id, model) = (id.to_owned(), Rc::clone(model));
-    let watch = Watch { id: id.clone(), model, stride: 3, again_every: 0, cuts: 0, operations: 0 };
+    let watch = Watch { id: id.clone(), model, stride: 3, is_start: true, cuts: 0, operations: 0 };
     let watch = Rc::new(RefCell::new(watch));
     let hook: Rc<RefCell<dyn Hook>> = watch.clone();
     let opened = Ftl::open(Probe::new(chip, hook), OpenOptions::default());
@@ -113,7 +128,7 @@ fn cut_everywhere(name: &str, placement: &str, wear: &str, fails: bool, seed: u6
         id: format!("{name}:{seed}"),
         model: Rc::clone(&model),
         stride,
-        again_every: AGAIN_EVERY,
+        is_start: false,
         cuts: 0,
         operations: 0,
     };

@@ -5,7 +5,7 @@ mod cut;
 
 use cut::runner::cut_everywhere;
 
-/// Operations of a scenario that are cut, in each mode; those left out are spread evenly.
+/// Operations of a scenario that are cut in each mode, spread evenly; the others are cut in one.
 const BUDGET: u64 = 100;
 
 macro_rules! scenarios {

@@ -1,4 +1,5 @@
-//! Runs a scenario once and cuts the power in the middle of every operation of the chip, in every mode.
+//! Runs a scenario once and cuts the power in the middle of every operation of the chip: in every mode at some, at
+//! the others in one mode after the other.
 //!
 //! One run does it: the chip crashes in clones (see `probe`). A few cuts are made the plain way too, with the power
 //! gone for good and the error coming up through the file system. A case is named
@@ -64,7 +65,8 @@ pub fn chip(name: &str, clock: &TestClock) -> SimChip {
     chip
 }
 
-/// Cuts a scenario on a chip in about `budget` operations of it, all modes each; returns how many cuts were made.
+/// Cuts a scenario on a chip in all of its operations, in about `budget` of them in all modes; returns how many cuts were
+/// made.
 pub fn cut_everywhere(name: &str, chip_name: &str, budget: u64) -> u64 {
     if let Ok(case) = std::env::var("PUMICE_CUT") {
         replay_if(&case, name, chip_name);
@@ -115,21 +117,29 @@ struct Watch {
     notes: Option<Notes>,
 }
 
-/// Of so many cuts one has its recovery cut again.
+/// Of so many cuts one has its recovery cut again, where cuts are made in all modes.
 const AGAIN_EVERY: u64 = 61;
+
+impl Watch {
+    fn is_cut_in_all(&self, n: u64) -> bool {
+        n < 24 || n.is_multiple_of(self.stride)
+    }
+}
 
 impl Hook for Watch {
     fn modes(&mut self, n: u64) -> Vec<CutMode> {
-        if self.notes.is_none() || (n >= 24 && !n.is_multiple_of(self.stride)) {
+        if self.notes.is_none() {
             return Vec::new();
         }
-        MODES.iter().map(|(_, mode)| *mode).collect()
+        let turn = MODES.iter().cycle().skip((n % MODES.len() as u64) as usize);
+        turn.take(if self.is_cut_in_all(n) { MODES.len() } else { 1 }).map(|(_, mode)| *mode).collect()
     }
 
     fn crashed(&mut self, n: u64, mode: CutMode, chip: SimChip) {
         let Some(notes) = &self.notes else { return };
         let id = format!("{}:{n}:{}", self.id, letter(mode));
-        let again = self.cuts.is_multiple_of(AGAIN_EVERY).then(|| chip.clone());
+        let is_chosen = self.is_cut_in_all(n) && self.cuts.is_multiple_of(AGAIN_EVERY);
+        let again = is_chosen.then(|| chip.clone());
         self.cuts += 1;
         judged(&id, notes, chip);
         if let Some(chip) = again {
