@@ -39,8 +39,8 @@ impl Regime {
 
 /// The default: heads by measured rewrite rates, their number by what they cost.
 ///
-/// Rule. Of each page one byte is kept: the octave of its rewrite interval, and the octave of the time it survived
-/// since. For each of the 256 histories the rewrite rate is measured, as deaths over exposure, so nothing is assumed
+/// Rule. Of each page one byte is kept: the octave of its mean rewrite interval, forgotten when a rewrite comes 32 times
+/// sooner or later, and the octave of the time it survived since. For each of the 256 histories the rewrite rate is measured, as deaths over exposure, so nothing is assumed
 /// about the distribution of rates, or about how long a rate lasts. Eight times in a turnover (64 times in the first
 /// two) the rates are divided into the contiguous groups that cost least by the closed form for segments cleaned at
 /// a fixed age, where a head costs a segment: alike pages and little spare room give one log, skewed ones up to

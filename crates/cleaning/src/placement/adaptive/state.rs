@@ -4,19 +4,25 @@
 ///
 /// Both are in octaves above the grain (see [`Octaves`]). The interval is a mean of the logarithms of past intervals
 /// that halves the weight of each older one; it is [`NEVER`](Self::NEVER) before the first rewrite. The age is 0 for a
-/// page that a user wrote last and counts from 1 for one that the cleaner copied; 15 marks a page that was rewritten
-/// once only, whose interval reaches back to its first write and counts for nothing at the next rewrite.
+/// page that a user wrote last and counts from 1 for one that the cleaner copied; 15 marks a page of one interval that
+/// is no measure and counts for nothing at the next rewrite: it reaches back to the first write, or over a change.
+///
+/// Rates change: what is rewritten after a time [`FAR`] from its mean is another page from now on. If the time is short,
+/// it is the new mean; if it is long, it was spent partly at the old rate.
 ///
 /// Both are rounded down: a survivor grows an octave older when it has lain as long again as it is old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State(pub(super) u8);
 
-/// The age of a page that was rewritten once.
+/// The age of a page whose interval is no measure.
 const ONCE: u8 = 15;
 /// The oldest age of a survivor.
 const OLDEST: u8 = 14;
 /// The longest interval.
 const LONGEST: u8 = 14;
+/// Sixteenths of octaves by which no interval strays from its mean by chance: a factor of 32. Of intervals at one rate
+/// a fiftieth are as short, none as long.
+const FAR: i32 = 5 << 4;
 
 impl State {
     /// A page never rewritten.
@@ -48,15 +54,15 @@ impl State {
     /// A user wrote the page anew `lay` after its copy was laid down.
     pub(super) fn rewritten(self, lay: u32, scale: Octaves) -> Self {
         let age = self.age().map_or(0, |age| scale.time(age)).saturating_add(lay);
-        let last = scale.exact(age).max(0);
-        match self.interval() {
-            None => Self::of(level(last).min(LONGEST), ONCE),
-            Some(mean) if !self.is_once() => {
-                let mixed = i32::midpoint(i32::from(mean) << 4, last);
-                Self::of(level(mixed).min(LONGEST), 0)
-            }
-            Some(_) => Self::of(level(last).min(LONGEST), 0),
-        }
+        let last = scale.exact(age).clamp(0, i32::from(LONGEST) << 4);
+        let (interval, age) = match self.interval().map(|mean| i32::from(mean) << 4) {
+            None => (last, ONCE),
+            Some(_) if self.is_once() => (last, 0),
+            Some(mean) if last - mean > FAR => (last, ONCE),
+            Some(mean) if mean - last > FAR => (last, 0),
+            Some(mean) => (i32::midpoint(mean, last), 0),
+        };
+        Self::of(level(interval).min(LONGEST), age)
     }
 
     /// The cleaner copied the page `lay` after its copy was laid down.
@@ -132,6 +138,22 @@ mod tests {
             }
             assert_eq!(state, State::of(level, 0), "{interval}");
         }
+    }
+
+    #[test]
+    fn a_page_that_changes_is_another_page() {
+        let scale = Octaves::new(4096);
+        let settled = State::of(6, 0);
+        for (last, next) in [
+            (1 << 1, State::of(3, 0)),
+            (1, State::of(0, 0)),
+            (1 << 11, State::of(8, 0)),
+            (1 << 12, State::of(12, ONCE)),
+        ] {
+            assert_eq!(settled.rewritten(last, scale), next, "{last}");
+        }
+        // What was spent partly at the old rate does not count at the next rewrite.
+        assert_eq!(State::of(12, ONCE).rewritten(1 << 6, scale), settled);
     }
 
     #[test]
