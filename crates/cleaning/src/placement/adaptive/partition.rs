@@ -6,8 +6,8 @@ pub(super) const BINS: usize = 24;
 const LIVES: usize = 24;
 /// Groups at most.
 pub(super) const GROUPS: usize = 12;
-/// Room that an open head wastes, in segments.
-const HEAD: f32 = 1.0;
+/// Room that an open head wastes, in segments: on average it is half full.
+const HEAD: f32 = 0.5;
 
 /// Pages of a bin, and the sum of their rates in units of the mean rate.
 #[derive(Clone, Copy, Debug, Default)]
@@ -188,8 +188,9 @@ mod tests {
     fn alike_pages_share_a_log() {
         let division = divided(192.0, 31.0, &[(5356.0, 1.0)]);
         assert_eq!(division.groups, 1);
-        // The closed form of FIFO at a = 1.08, which is what two open segments leave of 1.11.
-        assert!((4.5..6.5).contains(&division.copies), "{}", division.copies);
+        // The closed form of FIFO at a = 1.10, which is what the cleaner's reserve and the head leave of 1.11, is 4.7; the
+        // price swings between the two lifetimes around it, which are 0.4 octaves apart.
+        assert!((3.5..6.5).contains(&division.copies), "{}", division.copies);
     }
 
     #[test]
