@@ -135,7 +135,7 @@ fn uniform_writes_cost_what_greedy_costs() {
 #[test]
 fn zipf_costs_less_than_with_fixed_schemes() {
     let params = Params::new(256, 64, 13_926);
-    for (churn, part) in [(0.0, 0.93), (0.05, 0.95), (0.2, 1.0)] {
+    for (churn, part) in [(0.0, 0.91), (0.05, 0.89), (0.2, 0.915)] {
         let run = |policies: (Box<dyn Selector + Send>, Box<dyn Placement>)| {
             waf(params, policies, Zipf::new(params.logical, 0.99, churn, 1), (8, 6))
         };
@@ -171,7 +171,7 @@ fn journal(pages: u32, seed: u64) -> impl Iterator<Item = u32> {
 
 /// What goes round must not be torn apart by what else is known of it.
 #[test]
-fn a_journal_costs_little_more_than_with_the_best_fixed_scheme() {
+fn a_journal_costs_no_more_than_with_the_best_fixed_scheme() {
     let params = Params::new(256, 32, 7447);
     let run = |policies: (Box<dyn Selector>, Box<dyn Placement>), seed| {
         waf(params, policies, journal(params.logical, seed), (4, 6))
@@ -185,7 +185,7 @@ fn a_journal_costs_little_more_than_with_the_best_fixed_scheme() {
         let placement = MultiLog::new(3, params.logical);
         run((VictimPolicy::RootAge.selector(&params, seed), Box::new(placement)), seed)
     });
-    assert!(ours <= 1.05 * fixed, "{ours:.3}, multi-log {fixed:.3}");
+    assert!(ours <= fixed, "{ours:.3}, multi-log {fixed:.3}");
 }
 
 #[test]
