@@ -60,13 +60,8 @@ impl Hook for Watch {
     fn modes(&mut self, n: u64) -> Vec<CutMode> {
         self.operations = n;
         let count = if self.is_cut_in_all(n) { MODES.len() } else { usize::from(!self.is_start) };
-        MODES
-            .iter()
-            .cycle()
-            .skip((n % MODES.len() as u64) as usize)
-            .take(count)
-            .map(|(_, mode)| *mode)
-            .collect()
+        let first = usize::try_from(n).unwrap() % MODES.len();
+        MODES.iter().cycle().skip(first).take(count).map(|(_, mode)| *mode).collect()
     }
 
     fn crashed(&mut self, n: u64, mode: CutMode, chip: SimChip) {

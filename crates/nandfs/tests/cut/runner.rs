@@ -131,7 +131,7 @@ impl Hook for Watch {
         if self.notes.is_none() {
             return Vec::new();
         }
-        let turn = MODES.iter().cycle().skip((n % MODES.len() as u64) as usize);
+        let turn = MODES.iter().cycle().skip(usize::try_from(n).unwrap() % MODES.len());
         turn.take(if self.is_cut_in_all(n) { MODES.len() } else { 1 }).map(|(_, mode)| *mode).collect()
     }
 

@@ -39,11 +39,12 @@ impl Regime {
 
 /// The default: heads by measured rewrite rates, their number by what they cost.
 ///
-/// Rule. Of each page one byte is kept: the octave of its mean rewrite interval, forgotten when a rewrite comes 32 times
-/// sooner or later, and the octave of the time it survived since. For each of the 256 histories the rewrite rate is measured, as deaths over exposure, so nothing is assumed
-/// about the distribution of rates, or about how long a rate lasts. Eight times in a turnover (64 times in the first
-/// two) the rates are divided into the contiguous groups that cost least by the closed form for segments cleaned at
-/// a fixed age, where a head costs half a segment: alike pages and little spare room give one log, skewed ones up to
+/// Rule. Of each page one byte is kept: the octave of its mean rewrite interval, forgotten when a rewrite comes 32
+/// times sooner or later, and the octave of the time it survived since. For each of the 256 histories the rewrite rate
+/// is measured, as deaths over exposure, so nothing is assumed about the distribution of rates, or about how long a
+/// rate lasts. Eight times in a turnover (64 times in the first two) the rates are divided into the contiguous groups
+/// that cost least by the closed form for segments cleaned at a fixed age, where a head costs half a segment: alike
+/// pages and little spare room give one log, skewed ones up to
 /// twelve heads. User writes and survivors of the same rate share a head.
 ///
 /// If, over about half a turnover, less than 0.45 of the copies that the closed form expects are made, pages do not die
