@@ -79,14 +79,8 @@ impl F2fs {
     /// An inode and its node; one that nobody has, or that lost its last name, is [`Errno::Stale`].
     pub fn inode(&self, ino: Ino) -> error::Result<(Inode, Node)> {
         let nid = self.nid(ino)?;
-        if !self.volume.has_inode(nid)? {
-            return Err(Error::Errno(Errno::Stale));
-        }
-        let (inode, node) = self.volume.inode(nid)?;
-        if inode.links == 0 {
-            return Err(Error::Errno(Errno::Stale));
-        }
-        Ok((inode, node))
+        let found = self.volume.find_inode(nid)?;
+        found.filter(|(inode, _)| inode.links > 0).ok_or(Error::Errno(Errno::Stale))
     }
 
     fn dir(&self, ino: Ino) -> error::Result<(Inode, Node)> {

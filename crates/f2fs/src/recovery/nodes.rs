@@ -15,7 +15,7 @@ const TAIL_BYTES: usize = 44;
 impl Replay<'_> {
     /// The state of an inode before the node at hand; `None` if there is none yet.
     fn before(&self, ino: Nid) -> Result<Option<(Inode, Node)>> {
-        if self.volume.has_inode(ino)? { self.volume.inode(ino).map(Some) } else { Ok(None) }
+        self.volume.find_inode(ino)
     }
 
     /// Takes over an inode: all that is in it but what recovery itself counts and finds.

@@ -147,7 +147,23 @@ impl Volume {
 
     /// An inode, with its block. Its checksum must be right, if it has one.
     pub fn inode(&self, ino: Nid) -> Result<(Inode, Node)> {
-        let node = self.node(ino)?;
+        self.inode_in(ino, self.node(ino)?)
+    }
+
+    /// The same; `None` if no inode has this number.
+    pub(crate) fn find_inode(&self, ino: Nid) -> Result<Option<(Inode, Node)>> {
+        let node = match self.overlay.inode(self, ino)? {
+            Some(node) => node,
+            None if ino.is_null() || ino.0 >= self.sb.nid_limit() => return Ok(None),
+            None => match self.nat_entry(ino)? {
+                entry if entry.is_used() && entry.ino == ino => self.node_at(ino, entry.addr)?,
+                _ => return Ok(None),
+            },
+        };
+        self.inode_in(ino, node).map(Some)
+    }
+
+    fn inode_in(&self, ino: Nid, node: Node) -> Result<(Inode, Node)> {
         if node.footer.ino != ino || node.footer.offset != NodeOffset::INODE {
             return Err(corrupt(Place::Inode(ino), "the footer's inode is", node.footer.ino.0, ino.0));
         }
