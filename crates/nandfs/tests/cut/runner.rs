@@ -4,7 +4,7 @@
 //! One run does it: the chip crashes in clones (see `probe`). A few cuts are made the plain way too, with the power
 //! gone for good and the error coming up through the file system. A case is named
 //! `scenario:geometry:n:mode`, or with a second cut in the recovery `scenario:geometry:n:mode:m:mode`;
-//! `PUMICE_CUT` set to that runs it alone, the plain way. `PUMICE_CUTS=all` leaves nothing out.
+//! `PUMICE_CUT` set to that runs it alone, the plain way. With `PUMICE_CUTS=all` every operation is cut in every mode.
 
 use std::cell::RefCell;
 use std::rc::Rc;
