@@ -202,8 +202,14 @@ pub(crate) fn open_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
 
 /// The devices of a volume of F2FS, of which `path` is the first.
 pub(crate) fn f2fs_disks(path: &Path) -> Outcome<Vec<Box<dyn ReadAt>>> {
-    let open = |path: PathBuf| -> Outcome<Box<dyn ReadAt>> {
-        Ok(Box::new(FileDisk::open(&path, 512, true).map_err(|error| media(&path, &error))?))
+    let failed = |at: &Path, error| {
+        if at == path {
+            return media(path, &error);
+        }
+        Failure::new(format!("{error}; the volume's other devices must stand beside {}", path.display()))
+    };
+    let open = |at: PathBuf| -> Outcome<Box<dyn ReadAt>> {
+        Ok(Box::new(FileDisk::open(&at, 512, true).map_err(|error| failed(&at, error))?))
     };
     f2fs_paths(path)?.into_iter().map(open).collect()
 }
@@ -216,15 +222,7 @@ fn f2fs_paths(path: &Path) -> Outcome<Vec<PathBuf>> {
     for device in devices.iter().skip(1) {
         let named = Path::new(&device.path);
         let beside = path.with_file_name(named.file_name().unwrap_or_default());
-        let found = if beside.exists() { beside } else { named.to_path_buf() };
-        if !found.exists() {
-            return Err(Failure::new(format!(
-                "{}: no such file; the volume's other devices must stand beside {}",
-                found.display(),
-                path.display()
-            )));
-        }
-        paths.push(found);
+        paths.push(if beside.exists() { beside } else { named.to_path_buf() });
     }
     Ok(paths)
 }
