@@ -22,8 +22,9 @@ use crate::{
 /// Lomet and Luo (VLDB 2021), and with r estimated as -ln u / age it is the age (1 - u) / 2u of cost-benefit.
 ///
 /// The rate r is measured for each class and octave of age: deaths over exposure, fading by half each eighth of a
-/// turnover. While pages written together die together ([`Regime`]), the square root of the age since the last change
-/// is used in place of 1 / r, as by [`RootAge`](crate::RootAge).
+/// turnover. While pages written together die together ([`Regime`]), what has just lost some is about to lose more: then
+/// r is multiplied by the deaths measured at this time after the last one over those expected, and the price by that of
+/// [`RootAge`](crate::RootAge), which falls with the time since the last change.
 ///
 /// Up to 2048 segments all are compared, by prices that are renewed when a page dies and 256 times in a turnover; of
 /// more, 512 spread evenly from a place that moves on are priced for each choice. Of equal ones the older wins.
@@ -37,6 +38,8 @@ pub struct DecliningCost {
     /// For each valid count u / (1 - u + u ln u).
     index: Vec<f32>,
     hazard: Vec<[Cell; AGES]>,
+    /// While pages die together: deaths, those expected, and their ratio, by octave of the time since the last one.
+    lulls: [Cell; AGES],
     /// Turnover in pages; ages count in octaves from a 16384th of it.
     turnover: u32,
     grain: u32,
@@ -57,6 +60,8 @@ const SOME: usize = 512;
 const RUN: usize = 32;
 /// Weight of the rate of younger segments in the measure of older ones, in deaths.
 const PRIOR: f32 = 3.0;
+/// Weight of the assumption that deaths come as expected, in deaths.
+const EVEN: f32 = 30.0;
 
 /// A segment, sealed or not in.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +98,13 @@ struct Cell {
     rate: f32,
 }
 
+impl Cell {
+    fn fade(&mut self, keep: f32) {
+        self.deaths *= keep;
+        self.exposure *= keep;
+    }
+}
+
 impl DecliningCost {
     /// For the segments 0 to `segments - 1` of `capacity` pages, which hold `pages` logical pages.
     pub fn new(segments: u32, capacity: u32, pages: u32, regime: Regime) -> Self {
@@ -103,6 +115,7 @@ impl DecliningCost {
             prices: vec![f32::INFINITY; segments as usize],
             index: (0..=capacity).map(|valid| index(valid, capacity)).collect(),
             hazard: vec![[cell; AGES]; usize::from(MAX_CLASSES)],
+            lulls: [Cell { rate: 1.0, ..Cell::default() }; AGES],
             turnover: pages.max(1),
             grain: (pages >> 14).max(1).ilog2(),
             sampled: 0,
@@ -137,13 +150,18 @@ impl DecliningCost {
         let (all, some) = (self.segments.len().max(1), self.window().map(|run| run.len()).sum::<usize>());
         let time = now.wrapping_sub(self.sampled) as f32 * all as f32 / some.max(1) as f32;
         self.sampled = now;
+        let is_temporal = self.regime.is_temporal();
         for at in self.window().flatten() {
             let Some(segment) = self.segments.get(at).copied().filter(|segment| segment.is_in()) else {
                 continue;
             };
             let octave = self.octave(now.wrapping_sub(segment.created));
-            if let Some(class) = self.hazard.get_mut(segment.class()) {
-                class[octave].exposure += segment.valid() as f32 * time;
+            let lull = self.octave(now.wrapping_sub(segment.changed));
+            let Some(class) = self.hazard.get_mut(segment.class()) else { continue };
+            let exposure = segment.valid() as f32 * time;
+            class[octave].exposure += exposure;
+            if is_temporal {
+                self.lulls[lull].exposure += exposure * class[octave].rate;
             }
         }
     }
@@ -152,6 +170,10 @@ impl DecliningCost {
         let eighths = now.wrapping_sub(self.measured) as f32 * 8.0 / self.turnover as f32;
         let keep = libm::exp2f(-eighths);
         self.measured = now;
+        for lull in &mut self.lulls {
+            lull.rate = (lull.deaths + EVEN) / (lull.exposure + EVEN);
+            lull.fade(keep);
+        }
         for class in &mut self.hazard {
             let deaths: f32 = class.iter().map(|cell| cell.deaths).sum();
             let exposure: f32 = class.iter().map(|cell| cell.exposure).sum();
@@ -159,8 +181,7 @@ impl DecliningCost {
             for cell in class.iter_mut() {
                 cell.rate = (cell.deaths + PRIOR) / (cell.exposure + PRIOR / before);
                 before = cell.rate.min(2.0 * before);
-                cell.deaths *= keep;
-                cell.exposure *= keep;
+                cell.fade(keep);
             }
         }
     }
@@ -172,19 +193,19 @@ impl DecliningCost {
         if valid >= self.capacity() {
             return f32::INFINITY;
         }
-        if self.regime.is_temporal() {
-            return self.price_by_change(segment, now);
-        }
         let octave = self.octave(now.wrapping_sub(segment.created));
         let rate = self.hazard.get(segment.class()).map_or(0.0, |class| class[octave].rate);
-        rate * self.index.get(valid as usize).copied().unwrap_or(f32::INFINITY)
+        let price = rate * self.index.get(valid as usize).copied().unwrap_or(f32::INFINITY);
+        if self.regime.is_temporal() { price * self.price_of_lull(segment, now) } else { price }
     }
 
-    /// The price where pages written together die together: the inverse of root-age's benefit, squared.
-    fn price_by_change(&self, segment: Sealed, now: u32) -> f32 {
+    /// What the time since the last death makes of a price: the measured ratio, and the inverse of root-age's benefit,
+    /// squared.
+    fn price_of_lull(&self, segment: Sealed, now: u32) -> f32 {
+        let lull = now.wrapping_sub(segment.changed);
         let used = segment.valid() as f32 / self.capacity() as f32;
         let cost = used / (1.0 - used);
-        cost * cost / now.wrapping_sub(segment.changed).max(1) as f32
+        self.lulls[self.octave(lull)].rate * cost * cost / lull.max(1) as f32
     }
 
     #[inline]
@@ -271,6 +292,10 @@ impl Selector for DecliningCost {
         let Some(mut segment) = segment.filter(|segment| segment.is_in() && segment.valid() > 0) else {
             return;
         };
+        if self.regime.is_temporal() {
+            let lull = self.octave(now.wrapping_sub(segment.changed));
+            self.lulls[lull].deaths += 1.0;
+        }
         segment.holds -= 1;
         segment.changed = now;
         let octave = self.octave(now.wrapping_sub(segment.created));
@@ -313,7 +338,7 @@ impl Selector for DecliningCost {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, RootAge, choose};
+    use crate::Class;
 
     fn view(valid: u32, age: u32, class: u8) -> SegmentView {
         SegmentView {
@@ -373,16 +398,39 @@ mod tests {
     }
 
     #[test]
-    fn where_pages_die_together_root_age_chooses() {
-        let segments =
-            [(0, view(5, 400, 0)), (1, view(3, 90, 1)), (2, view(6, 4000, 0)), (3, view(8, 9000, 0))];
+    fn where_pages_die_together_what_lost_some_of_late_waits() {
         let regime = Regime::default();
         let mut selector = DecliningCost::new(4, 8, 24, regime.clone());
-        for (id, view) in &segments {
-            selector.sealed(*id, view, 10_000);
+        for (id, created, changed) in [(0, 500, 1), (1, 400, 300), (2, 450, 20)] {
+            selector.sealed(id, &SegmentView { invalidated: changed, ..view(4, created, 0) }, 1000);
         }
+        let mut temporal = DecliningCost::new(4, 8, 24, regime.clone());
+        temporal.segments.clone_from(&selector.segments);
+        assert_eq!([0; 3].map(|_| selector.take(1000)), [Some(0), Some(2), Some(1)]);
         regime.set(true);
-        assert_eq!(selector.take(10_000), choose(&RootAge, segments));
+        assert_eq!([0; 3].map(|_| temporal.take(1000)), [Some(1), Some(2), Some(0)]);
+    }
+
+    /// Segments of any age lose half of their pages at a stretch, one after the other.
+    #[test]
+    fn what_dies_together_is_measured() {
+        let regime = Regime::default();
+        regime.set(true);
+        let mut selector = DecliningCost::new(8, 64, 400, regime);
+        for now in 0..40_000 {
+            let id = now / 32 % 8;
+            if now % 32 == 0 {
+                let age = 1000 + now / 32 * 7919 % 1000;
+                selector.sealed(id, &SegmentView { capacity: 64, ..view(64, age, 0) }, now);
+            }
+            selector.invalidated(id, now);
+            selector.sample(now);
+            if now % 50 == 0 {
+                selector.measure(now);
+            }
+        }
+        let [soon, late] = [1, 100].map(|lull| selector.lulls[selector.octave(lull)].rate);
+        assert!(soon > 2.0 && late < 0.8, "{soon} {late}");
     }
 
     #[test]

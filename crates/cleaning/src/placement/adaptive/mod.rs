@@ -17,12 +17,13 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use super::{Class, Cleaned, Old, Placement};
 use partition::{BINS, Bin, Division, Partition};
 use rates::Rates;
-use state::{Octaves, State};
+use state::{Octaves, State, Tempo};
 
 /// What the default's placement tells the default's selector: whether pages die independently of each other.
 ///
 /// They are taken to, until far fewer pages have to be copied than theory allows for independent pages: then what was
-/// written together dies together (files deleted, logs that go round), and time of writing tells more than rates.
+/// written together dies together (files deleted, logs that go round), and the time since the last death tells as
+/// much as rates.
 #[derive(Clone, Debug, Default)]
 pub struct Regime(Arc<AtomicBool>);
 
@@ -39,16 +40,20 @@ impl Regime {
 
 /// The default: heads by measured rewrite rates, their number by what they cost.
 ///
-/// Rule. Of each page one byte is kept: the octave of its mean rewrite interval, forgotten when a rewrite comes 32
-/// times sooner or later, and the octave of the time it survived since. For each of the 256 histories the rewrite rate
-/// is measured, as deaths over exposure, so nothing is assumed about the distribution of rates, or about how long a
-/// rate lasts. Eight times in a turnover (64 times in the first two) the rates are divided into the contiguous groups
-/// that cost least by the closed form for segments cleaned at a fixed age, where a head costs half a segment: alike
-/// pages and little spare room give one log, skewed ones up to
-/// twelve heads. User writes and survivors of the same rate share a head.
+/// Rule. Of each page one byte is kept: the octave of its mean rewrite interval, and the octave of the time it survived
+/// since. For each of the 256 histories the rewrite rate is measured, as deaths over exposure, so nothing is assumed
+/// about the distribution of rates, or about how long a rate lasts. Eight times in a turnover (64 times in the first
+/// two) the rates are divided into the contiguous groups that cost least by the closed form for segments cleaned at a
+/// fixed age, where a head costs half a segment: alike pages and little spare room give one log, skewed ones up to
+/// twelve heads. User writes and survivors of the same rate share a head; pages that a user writes in order, and whose
+/// histories differ by no more than a rounding, share the head of the first.
+///
+/// A rewrite that comes 64 times later than the mean shows a change of rate. Where of the rewrites of about half a
+/// turnover fewer than 0.4 % do, rates are steady, and means are long; above 0.8 % they are short, and forgotten when a
+/// rewrite comes 32 times sooner or later.
 ///
 /// If, over about half a turnover, less than 0.45 of the copies that the closed form expects are made, pages do not die
-/// independently; then [`Regime`] tells the selector to choose by age in place of rates, until more than 0.9 of them
+/// independently; then [`Regime`] tells the selector to mind when segments lost pages last, until more than 0.9 of them
 /// are made.
 ///
 /// Sources: rates as death over exposure are the life tables of actuaries; the closed form is that of Desnoyers (ACM
@@ -67,7 +72,19 @@ pub struct Adaptive {
     class: [u8; 256],
     clock: Clock,
     watch: Watch,
+    tempo: Tempo,
     regime: Regime,
+    last: Rewrite,
+}
+
+/// A page that a user wrote anew: its history before and after, how long its copy had lain, and its head.
+#[derive(Clone, Copy, Debug)]
+struct Rewrite {
+    page: u32,
+    before: State,
+    lay: u32,
+    after: State,
+    class: Class,
 }
 
 /// When the rates are divided anew.
@@ -96,17 +113,22 @@ impl Clock {
     }
 }
 
-/// User writes and copies of late; both fade.
+/// User writes, copies, and rewrites that show a change of rate, of late; all fade.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watch {
     writes: f32,
     copies: f32,
+    changes: f32,
 }
 
 /// Copies below this part of what theory expects show that pages die together.
 const TOGETHER: f32 = 0.45;
 /// Copies above this part show that they do not.
 const APART: f32 = 0.9;
+/// Where fewer rewrites than this show a change, rates are steady: chance alone shows one in some hundreds.
+const STEADY: f32 = 0.004;
+/// Where more do, they change.
+const CHANGING: f32 = 0.008;
 
 impl Adaptive {
     /// For the pages 0 to `pages - 1` on `segments` segments of `capacity` pages, and what its selector has to know.
@@ -122,7 +144,9 @@ impl Adaptive {
             class: [0; 256],
             clock: Clock { turnover: pages.max(1), last: 0, rewrites: 0 },
             watch: Watch::default(),
+            tempo: Tempo::Changing,
             regime: regime.clone(),
+            last: Rewrite { page: u32::MAX, before: State::NEW, lay: 0, after: State::NEW, class: Class(0) },
         };
         (placement, regime)
     }
@@ -155,7 +179,7 @@ impl Adaptive {
         self.judge();
     }
 
-    /// Compares copies with theory, once enough was seen.
+    /// Compares copies with theory and counts changes, once enough was seen.
     fn judge(&mut self) {
         if self.watch.writes < 0.5 * self.clock.turnover as f32 {
             return;
@@ -163,8 +187,15 @@ impl Adaptive {
         let copies = self.watch.copies / self.watch.writes.max(1.0);
         let bound = if self.regime.is_temporal() { APART } else { TOGETHER };
         self.regime.set(copies < self.division.copies * bound);
+        let changes = self.watch.changes / self.watch.writes.max(1.0);
+        if changes < STEADY {
+            self.tempo = Tempo::Steady;
+        } else if changes > CHANGING {
+            self.tempo = Tempo::Changing;
+        }
         self.watch.writes *= 0.5;
         self.watch.copies *= 0.5;
+        self.watch.changes *= 0.5;
     }
 }
 
@@ -184,10 +215,11 @@ impl Placement for Adaptive {
         };
         self.seen();
         self.rates.died(state);
-        let next = state.rewritten(lain.age, self.scale);
-        self.rates.moved(state, next, now);
-        self.put(page, next);
-        self.class(next)
+        let rewrite = self.rewrite(page, state, lain.age);
+        self.rates.moved(state, rewrite.after, now);
+        self.put(page, rewrite.after);
+        self.last = rewrite;
+        rewrite.class
     }
 
     fn cleaner_copy(&mut self, now: u32, page: u32, from: &Cleaned) -> Class {
@@ -212,6 +244,24 @@ impl Placement for Adaptive {
 impl Adaptive {
     fn class(&self, state: State) -> Class {
         Class(self.class[state.index()])
+    }
+
+    /// What a rewrite makes of a page.
+    ///
+    /// Files are written in order. A page that follows the last one, and has the same history up to a rounding, goes
+    /// with it: what dies together must not be torn apart.
+    #[inline]
+    fn rewrite(&mut self, page: u32, before: State, lay: u32) -> Rewrite {
+        let last = self.last;
+        let follows = last.page.checked_add(1) == Some(page) && before == last.before;
+        if follows && lay.abs_diff(last.lay) <= last.lay / 4 && last.class.0 < self.division.groups {
+            return Rewrite { page, lay, ..last };
+        }
+        let (after, shows) = before.rewritten(lay, self.tempo, self.scale);
+        if shows {
+            self.watch.changes += 1.0;
+        }
+        Rewrite { page, before, lay, after, class: self.class(after) }
     }
 
     /// Counts a rewrite; the first tenth of a turnover is not watched, because a store just filled copies little.

@@ -1,111 +1,123 @@
 //! What is known of a page, in one byte.
 
-/// The history of a page: four bits for its rewrite interval, four for how long it has survived since.
+/// The history of a page: its rewrite interval in the upper four bits, and in the lower ones how long it has survived
+/// since, and whether the interval is a measure.
 ///
-/// Both are in octaves above the grain (see [`Octaves`]). The interval is a mean of the logarithms of past intervals
-/// that halves the weight of each older one; it is [`NEVER`](Self::NEVER) before the first rewrite. The age is 0 for a
-/// page that a user wrote last and counts from 1 for one that the cleaner copied; 15 marks a page of one interval that
-/// is no measure and counts for nothing at the next rewrite: it reaches back to the first write, or over a change.
+/// Times are in octaves above a 4096th of a turnover (see [`Octaves`]), rounded down: a survivor grows an octave older when it has
+/// lain as long again as it is old. The interval is a mean of the logarithms of past intervals, and
+/// [`NEVER`](Self::NEVER) before the first rewrite. An interval that reaches back to the first write, or over a change of
+/// rate, is no measure: it counts for nothing at the next rewrite.
 ///
-/// Rates change: what is rewritten after a time [`FAR`] from its mean is another page from now on. If the time is short,
-/// it is the new mean; if it is long, it was spent partly at the old rate.
-///
-/// Both are rounded down: a survivor grows an octave older when it has lain as long again as it is old.
+/// The lower bits are 0 for a page that a user wrote last and 1 to 8 for a survivor of a 32nd of a turnover up to four;
+/// if the interval is no measure, 9, and 10 to 15 for an eighth of a turnover up to four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State(pub(super) u8);
 
-/// The age of a page whose interval is no measure.
-const ONCE: u8 = 15;
-/// The oldest age of a survivor.
-const OLDEST: u8 = 14;
-/// The longest interval.
+/// The longest interval, and the oldest age.
 const LONGEST: u8 = 14;
+/// The lower bits of a page that a user wrote last and whose interval is no measure.
+const ONCE: u8 = 9;
+/// The ages that the lower bits stand for (see [`State::survived`]); 0 where a user wrote last.
+const AGES: [u8; 16] = [0, 7, 8, 9, 10, 11, 12, 13, 14, 0, 9, 10, 11, 12, 13, 14];
 /// Sixteenths of octaves by which no interval strays from its mean by chance: a factor of 32. Of intervals at one rate
 /// a fiftieth are as short, none as long.
 const FAR: i32 = 5 << 4;
+/// The same, of intervals that show that rates change: a factor of 64.
+const CHANGE: i32 = 6 << 4;
+
+/// How long the rates of pages last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tempo {
+    /// All intervals count, and each weighs a quarter of the mean.
+    Steady,
+    /// A new interval weighs half, and what is rewritten after a time [`FAR`] from its mean is another page from now on.
+    /// If the time is short, it is the new mean; if it is long, it was spent partly at the old rate. So was, as far as
+    /// anyone knows, the time since the first write.
+    Changing,
+}
 
 impl State {
     /// A page never rewritten.
     pub(super) const NEW: Self = Self(Self::NEVER << 4);
     /// The interval of a page never rewritten.
-    const NEVER: u8 = 15;
+    const NEVER: u8 = LONGEST + 1;
 
-    fn of(interval: u8, age: u8) -> Self {
-        Self(interval << 4 | age)
+    fn of(interval: u8, low: u8) -> Self {
+        Self(interval << 4 | low)
+    }
+
+    fn interval(self) -> u8 {
+        self.0 >> 4
+    }
+
+    fn low(self) -> u8 {
+        self.0 & 15
     }
 
     pub(super) fn index(self) -> usize {
         usize::from(self.0)
     }
 
-    fn interval(self) -> Option<u8> {
-        Some(self.0 >> 4).filter(|interval| *interval != Self::NEVER)
-    }
-
-    /// Octaves survived, if any.
-    fn age(self) -> Option<u8> {
-        Some(self.0 & 15).filter(|age| !matches!(*age, 0 | ONCE)).map(|age| age - 1)
-    }
-
-    fn is_once(self) -> bool {
-        self.0 & 15 == ONCE
-    }
-
-    /// A user wrote the page anew `lay` after its copy was laid down.
-    pub(super) fn rewritten(self, lay: u32, scale: Octaves) -> Self {
-        let age = self.age().map_or(0, |age| scale.time(age)).saturating_add(lay);
-        let last = scale.exact(age).clamp(0, i32::from(LONGEST) << 4);
-        let (interval, age) = match self.interval().map(|mean| i32::from(mean) << 4) {
-            None => (last, ONCE),
-            Some(_) if self.is_once() => (last, 0),
-            Some(mean) if last - mean > FAR => (last, ONCE),
-            Some(mean) if mean - last > FAR => (last, 0),
-            Some(mean) => (i32::midpoint(mean, last), 0),
+    /// A user wrote the page anew `lay` after its copy was laid down. Also true if that shows that rates change.
+    pub(super) fn rewritten(self, lay: u32, tempo: Tempo, scale: Octaves) -> (Self, bool) {
+        let last = scale.exact(scale.survived(self).saturating_add(lay)).clamp(0, i32::from(LONGEST) << 4);
+        let off = last - (i32::from(self.interval()) << 4);
+        let is_new = self.interval() == Self::NEVER;
+        let is_mean = self.low() < ONCE && !is_new;
+        let (interval, is_measure) = match tempo {
+            _ if !is_mean => (last, !is_new || tempo == Tempo::Steady),
+            Tempo::Steady => (last - off + (off >> 2), true),
+            Tempo::Changing if off.abs() > FAR => (last, off < 0),
+            Tempo::Changing => (last - off + (off >> 1), true),
         };
-        Self::of(level(interval).min(LONGEST), age)
+        (Self::of(level(interval), if is_measure { 0 } else { ONCE }), is_mean && off > CHANGE)
     }
 
     /// The cleaner copied the page `lay` after its copy was laid down.
     pub(super) fn survived(self, lay: u32, scale: Octaves) -> Self {
-        let before = self.age().map_or(0, |age| scale.time(age));
-        let age = level(scale.exact(before.saturating_add(lay))).min(OLDEST - 1);
-        Self::of(self.0 >> 4, age.max(self.age().unwrap_or(0)) + 1)
+        let age = level(scale.exact(scale.survived(self).saturating_add(lay))).min(LONGEST);
+        let low = if self.low() < ONCE { age.max(7) - 6 } else { age.max(9) + 1 };
+        Self::of(self.interval(), low.max(self.low()))
     }
 
     /// A first guess at the rewrites of the page per user write, of a store of `pages`.
     pub(super) fn guess(self, scale: Octaves, pages: f32) -> f32 {
-        let time = |level| scale.time(level) as f32;
-        let age = self.age().map_or(0.0, time);
-        match self.interval() {
-            None => 1.0 / (pages + 2.0 * age),
-            Some(interval) => 1.0 / (time(interval) + 2.0 * age),
-        }
+        let interval =
+            if self.interval() == Self::NEVER { pages } else { scale.time(self.interval()) as f32 };
+        1.0 / (interval + 2.0 * scale.survived(self) as f32)
     }
 }
 
-/// Times as octaves above the grain.
+/// Times as octaves above a 4096th of a turnover, which counts as the next power of two.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Octaves {
-    grain: u32,
-    /// Sixteenths of octaves of the grain itself.
-    zero: i32,
+    /// The binary logarithm of a turnover.
+    turnover: u32,
 }
 
 impl Octaves {
-    /// 15 octaves from a 4096th of a turnover of `pages` to four turnovers.
+    /// 15 octaves up to about four turnovers of `pages`.
     pub(super) fn new(pages: u32) -> Self {
-        let grain = (pages >> 12).max(1);
-        Self { grain, zero: sixteenths(grain) }
+        Self { turnover: u32::BITS - pages.saturating_sub(1).leading_zeros() }
     }
 
-    /// The time of a level.
+    /// The time of a level, at least 1.
     fn time(self, level: u8) -> u32 {
-        self.grain.saturating_mul(1 << level)
+        let whole = (u32::from(level) + self.turnover).saturating_sub(12);
+        1u32.checked_shl(whole).unwrap_or(u32::MAX)
     }
 
-    /// Sixteenths of octaves above the grain.
+    /// The time that a page had survived when it was copied last.
+    fn survived(self, state: State) -> u32 {
+        match AGES[usize::from(state.low())] {
+            0 => 0,
+            age => self.time(age),
+        }
+    }
+
+    /// Sixteenths of octaves above a 4096th of a turnover; negative below.
     fn exact(self, time: u32) -> i32 {
-        sixteenths(time) - self.zero
+        sixteenths(time) - ((self.turnover as i32 - 12) << 4)
     }
 }
 
@@ -126,62 +138,86 @@ fn level(sixteenths: i32) -> u8 {
 mod tests {
     use super::*;
 
+    fn of(interval: u8, is_measure: bool) -> State {
+        State::of(interval, if is_measure { 0 } else { ONCE })
+    }
+
+    fn rewritten(state: State, lay: u32, tempo: Tempo) -> State {
+        state.rewritten(lay, tempo, Octaves::new(4096)).0
+    }
+
     #[test]
     fn a_page_settles_at_its_interval() {
-        let scale = Octaves::new(4096);
         for (interval, level) in [(1, 0), (64, 6), (4096, 12), (u32::MAX, 14)] {
-            let mut state = State::NEW;
-            // Written long ago for the first time, which must not count.
-            state = state.rewritten(1 << 20, scale);
-            for _ in 0..20 {
-                state = state.rewritten(interval, scale);
+            for tempo in [Tempo::Steady, Tempo::Changing] {
+                // Written long ago for the first time.
+                let mut state = rewritten(State::NEW, 1 << 20, tempo);
+                for _ in 0..40 {
+                    state = rewritten(state, interval, tempo);
+                }
+                assert_eq!(state, of(level, true), "{interval} {tempo:?}");
             }
-            assert_eq!(state, State::of(level, 0), "{interval}");
         }
     }
 
     #[test]
     fn a_page_that_changes_is_another_page() {
-        let scale = Octaves::new(4096);
-        let settled = State::of(6, 0);
-        for (last, next) in [
-            (1 << 1, State::of(3, 0)),
-            (1, State::of(0, 0)),
-            (1 << 11, State::of(8, 0)),
-            (1 << 12, State::of(12, ONCE)),
+        let settled = of(6, true);
+        for (last, next, shows) in [
+            (1 << 1, of(3, true), false),
+            (1, of(0, true), false),
+            (1 << 11, of(8, true), false),
+            (1 << 12, of(12, false), false),
+            (1 << 13, of(13, false), true),
         ] {
-            assert_eq!(settled.rewritten(last, scale), next, "{last}");
+            assert_eq!(settled.rewritten(last, Tempo::Changing, Octaves::new(4096)), (next, shows), "{last}");
         }
-        // What was spent partly at the old rate does not count at the next rewrite.
-        assert_eq!(State::of(12, ONCE).rewritten(1 << 6, scale), settled);
+        // What was spent partly at the old rate does not count at the next rewrite, not even after a copy.
+        let once = of(12, false);
+        assert_eq!(rewritten(once, 1 << 6, Tempo::Changing), settled);
+        let survivor = once.survived(1 << 11, Octaves::new(4096));
+        assert_eq!(rewritten(survivor, 1 << 11, Tempo::Changing), of(12, true));
+    }
+
+    #[test]
+    fn where_rates_are_steady_all_intervals_count() {
+        let scale = Octaves::new(4096);
+        assert_eq!(State::NEW.rewritten(1 << 9, Tempo::Steady, scale), (of(9, true), false));
+        let settled = of(6, true);
+        assert_eq!(settled.rewritten(1 << 10, Tempo::Steady, scale), (of(7, true), false));
+        // A change is told, but believed only if others change too.
+        assert_eq!(settled.rewritten(1 << 14, Tempo::Steady, scale), (of(8, true), true));
     }
 
     #[test]
     fn survivors_age_and_cool() {
         let scale = Octaves::new(4096);
-        let fresh = State::of(5, 0);
-        let mut survivor = fresh;
-        let mut guess = fresh.guess(scale, 4096.0);
+        let fresh = of(5, true);
+        let (mut survivor, mut guess) = (fresh, fresh.guess(scale, 4096.0));
         for _ in 0..10 {
-            let before = survivor.age();
+            let before = survivor.low();
             survivor = survivor.survived(1 << 10, scale);
-            assert!(survivor.age() >= before && survivor.interval() == Some(5));
+            assert!(survivor.low() >= before && survivor.interval() == 5);
             assert!(survivor.guess(scale, 4096.0) <= guess);
             guess = survivor.guess(scale, 4096.0);
         }
         // 1024 writes make it 1024 old, 1024 more 2048; to be 4096 old it would have to lie for 2048 at a stretch.
-        assert_eq!(survivor.age(), Some(11));
-        assert_eq!(survivor.survived(1 << 11, scale).age(), Some(12));
+        assert_eq!(scale.survived(survivor), 2048);
+        assert_eq!(scale.survived(survivor.survived(1 << 11, scale)), 4096);
     }
 
     #[test]
     fn every_byte_is_a_state() {
         let scale = Octaves::new(1);
         for byte in 0..=u8::MAX {
+            let before = State(byte);
             for lay in [0, 1, u32::MAX] {
-                let copied = State(byte).survived(lay, scale);
-                assert!(copied.age().is_some() && copied.interval() == State(byte).interval());
-                assert_eq!(State(byte).rewritten(lay, scale).age(), None);
+                let copied = before.survived(lay, scale);
+                assert!(scale.survived(copied) > 0 && copied.interval() == before.interval());
+                assert_eq!(copied.low() < ONCE, before.low() < ONCE);
+                for tempo in [Tempo::Steady, Tempo::Changing] {
+                    assert_eq!(scale.survived(before.rewritten(lay, tempo, scale).0), 0);
+                }
             }
             let guess = State(byte).guess(scale, 1.0);
             assert!(guess > 0.0 && guess.is_finite());
