@@ -49,7 +49,7 @@ impl Regime {
 /// histories differ by no more than a rounding, share the head of the first.
 ///
 /// A rewrite that comes 64 times later than the mean shows a change of rate. Where of the rewrites of about half a
-/// turnover fewer than 0.4 % do, rates are steady, and means are long; above 0.8 % they are short, and forgotten when a
+/// turnover fewer than 0.4 % do, rates are steady, and means are long; above 0.5 % they are short, and forgotten when a
 /// rewrite comes 32 times sooner or later.
 ///
 /// If, over about half a turnover, less than 0.45 of the copies that the closed form expects are made, pages do not die
@@ -127,8 +127,8 @@ const TOGETHER: f32 = 0.45;
 const APART: f32 = 0.9;
 /// Where fewer rewrites than this show a change, rates are steady: chance alone shows one in some hundreds.
 const STEADY: f32 = 0.004;
-/// Where more do, they change.
-const CHANGING: f32 = 0.008;
+/// Where more than this do, they change.
+const CHANGING: f32 = 0.005;
 
 impl Adaptive {
     /// For the pages 0 to `pages - 1` on `segments` segments of `capacity` pages, and what its selector has to know.
