@@ -5,7 +5,7 @@
 )]
 
 use alloc::{vec, vec::Vec};
-use core::ops::Range;
+use core::{mem, ops::Range};
 
 use super::Selector;
 use crate::{
@@ -137,12 +137,11 @@ impl DecliningCost {
     /// The segments to be compared now, adjacent ones together.
     fn window(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let len = self.segments.len();
-        let (first, step, count, run) = match len {
-            0..=ALL => (0, RUN, len.div_ceil(RUN), RUN),
-            // An odd step that is no simple part of any length visits all in the course of time.
-            _ => (self.start % len, (len / SOME) | 1, SOME, 1),
-        };
-        (0..count).map(move |turn| (first + turn * step) % len).map(move |at| at..(at + run).min(len))
+        let (all, some) = if len <= ALL { (len, 0) } else { (0, SOME) };
+        // An odd step that is no simple part of any length visits all in the course of time.
+        let (first, step) = (self.start % len.max(1), (len / SOME) | 1);
+        let apart = (0..some).map(move |turn| (first + turn * step) % len).map(|at| at..at + 1);
+        (0..all).step_by(RUN).map(move |at| at..(at + RUN).min(all)).chain(apart)
     }
 
     /// Adds the time since the last sample to the exposure of what is compared.
@@ -218,15 +217,16 @@ impl DecliningCost {
 
     /// Prices anew what is compared.
     fn renew(&mut self, now: u32) {
-        for at in self.window().flatten() {
-            let Some(segment) = self.segments.get(at).copied().filter(|segment| segment.is_in()) else {
-                continue;
-            };
-            let price = self.price(segment, now);
-            if let Some(slot) = self.prices.get_mut(at) {
-                *slot = price;
+        let mut prices = mem::take(&mut self.prices);
+        for run in self.window() {
+            let segments = self.segments.get(run.clone()).unwrap_or_default();
+            for (segment, price) in segments.iter().zip(prices.get_mut(run).unwrap_or_default()) {
+                if segment.is_in() {
+                    *price = self.price(*segment, now);
+                }
             }
         }
+        self.prices = prices;
     }
 
     fn best(&self, now: u32) -> Option<usize> {
@@ -266,7 +266,9 @@ fn lowest(prices: &[f32]) -> f32 {
     for eight in eights {
         lanes.iter_mut().zip(eight).for_each(|(lane, price)| *lane = lower(*lane, *price));
     }
-    lanes.into_iter().fold(rest, lower)
+    // As a tree, so that comparisons do not wait for each other.
+    let four = |at: usize| lower(lower(lanes[at], lanes[at + 4]), lower(lanes[at + 2], lanes[at + 6]));
+    lower(rest, lower(four(0), four(1)))
 }
 
 /// u / (1 - u + u ln u); 0 if nothing is valid.
