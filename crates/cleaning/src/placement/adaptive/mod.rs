@@ -7,6 +7,8 @@
     reason = "estimates; counts and levels are far below the limits"
 )]
 
+#[cfg(test)]
+mod bound;
 mod partition;
 mod rates;
 mod state;
