@@ -104,7 +104,7 @@ impl Clock {
     }
 
     fn period(&self) -> u32 {
-        let parts = if self.rewrites < 2 * self.turnover { 64 } else { 8 };
+        let parts = if self.rewrites / 2 < self.turnover { 64 } else { 8 };
         (self.turnover / parts).max(1)
     }
 
@@ -115,11 +115,13 @@ impl Clock {
     }
 }
 
-/// User writes, copies, and rewrites that show a change of rate, of late; all fade.
+/// User writes and copies of late, rewrites of pages that do not follow others, and those of them that show a change of
+/// rate; all fade.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watch {
     writes: f32,
     copies: f32,
+    alone: f32,
     changes: f32,
 }
 
@@ -189,7 +191,7 @@ impl Adaptive {
         let copies = self.watch.copies / self.watch.writes.max(1.0);
         let bound = if self.regime.is_temporal() { APART } else { TOGETHER };
         self.regime.set(copies < self.division.copies * bound);
-        let changes = self.watch.changes / self.watch.writes.max(1.0);
+        let changes = self.watch.changes / self.watch.alone.max(1.0);
         if changes < STEADY {
             self.tempo = Tempo::Steady;
         } else if changes > CHANGING {
@@ -197,6 +199,7 @@ impl Adaptive {
         }
         self.watch.writes *= 0.5;
         self.watch.copies *= 0.5;
+        self.watch.alone *= 0.5;
         self.watch.changes *= 0.5;
     }
 }
@@ -260,8 +263,9 @@ impl Adaptive {
             return Rewrite { page, lay, ..last };
         }
         let (after, shows) = before.rewritten(lay, self.tempo, self.scale);
-        if shows {
-            self.watch.changes += 1.0;
+        if self.watch.writes > 0.0 {
+            self.watch.alone += 1.0;
+            self.watch.changes += f32::from(u8::from(shows));
         }
         Rewrite { page, before, lay, after, class: self.class(after) }
     }
