@@ -129,7 +129,7 @@ struct Watch {
 const TOGETHER: f32 = 0.45;
 /// Copies above this part show that they do not.
 const APART: f32 = 0.9;
-/// Where fewer rewrites than this show a change, rates are steady: chance alone shows one in some hundreds.
+/// Where fewer rewrites than this show a change, rates are steady: chance alone shows one in five hundred.
 const STEADY: f32 = 0.004;
 /// Where more than this do, they change.
 const CHANGING: f32 = 0.005;

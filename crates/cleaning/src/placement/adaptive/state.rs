@@ -3,8 +3,8 @@
 /// The history of a page: its rewrite interval in the upper four bits, and in the lower ones how long it has survived
 /// since, and whether the interval is a measure.
 ///
-/// Times are in octaves above a 4096th of a turnover (see [`Octaves`]), rounded down: a survivor grows an octave older when it has
-/// lain as long again as it is old. The interval is a mean of the logarithms of past intervals, and
+/// Times are in octaves above a 4096th of a turnover (see [`Octaves`]), rounded down: a survivor grows an octave older
+/// when it has lain as long again as it is old. The interval is a mean of the logarithms of past intervals, and
 /// [`NEVER`](Self::NEVER) before the first rewrite. An interval that reaches back to the first write, or over a change of
 /// rate, is no measure: it counts for nothing at the next rewrite.
 ///
@@ -152,7 +152,7 @@ mod tests {
             for tempo in [Tempo::Steady, Tempo::Changing] {
                 // Written long ago for the first time.
                 let mut state = rewritten(State::NEW, 1 << 20, tempo);
-                for _ in 0..40 {
+                for _ in 0..20 {
                     state = rewritten(state, interval, tempo);
                 }
                 assert_eq!(state, of(level, true), "{interval} {tempo:?}");
