@@ -7,12 +7,24 @@ use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::spec::{Ecc, SpareRange};
-use crate::{ChipSpec, Geometry, Timing};
+use crate::nand::{Geometry, Timing};
+use crate::pairing::Pairing;
+use crate::spec::{ChipSpec, Ecc, SpareRange, SpecError};
 
 /// All known chips, those of the papers first.
 pub fn chips() -> Vec<ChipSpec> {
     ROWS.iter().map(Row::spec).collect()
+}
+
+impl ChipSpec {
+    /// The known chip called `name`; see [`chips`].
+    pub fn named(name: &str) -> Result<ChipSpec, SpecError> {
+        let row = ROWS.iter().find(|row| row.name == name);
+        row.map(Row::spec).ok_or_else(|| SpecError::UnknownChip {
+            name: name.to_string(),
+            known: ROWS.iter().map(|row| row.name.to_string()).collect(),
+        })
+    }
 }
 
 /// A chip in one line each: a table for the eye.
@@ -30,6 +42,7 @@ struct Row {
     /// Read page, read spare, program, erase, in nanoseconds.
     times: (u64, u64, u64, u64),
     endurance: u32,
+    pairing: Pairing,
 }
 
 impl Row {
@@ -53,6 +66,7 @@ impl Row {
             free_ranges: vec![SpareRange { offset: self.free.0, bytes: self.free.1 }],
             bad_mark_offset: self.bad_mark,
             endurance_erases: self.endurance,
+            pairing: self.pairing,
         }
     }
 }
@@ -70,6 +84,7 @@ const ROWS: &[Row] = &[
         ecc: (256, 1),
         times: (55_700, 27_000, 237_700, 2_005_000),
         endurance: 100_000,
+        pairing: Pairing::Unpaired,
     },
     // CFFS, Table 2: K9S1208V0M, 4096 blocks of 16 KiB. The table has no time for a spare area alone: it
     // waits for the same array access.
@@ -83,6 +98,7 @@ const ROWS: &[Row] = &[
         ecc: (256, 1),
         times: (12_000, 12_000, 200_000, 2_000_000),
         endurance: 100_000,
+        pairing: Pairing::Unpaired,
     },
     // RCFFS's 128 MiB on Linux's nandsim with its default times: access 25 us, program 200 us, erase 2 ms,
     // 40 ns for each byte out and 50 ns for each byte in, 2112 bytes a page.
@@ -96,6 +112,7 @@ const ROWS: &[Row] = &[
         ecc: (256, 1),
         times: (109_480, 27_560, 305_600, 2_000_000),
         endurance: 100_000,
+        pairing: Pairing::Unpaired,
     },
     // CAT, Tables 1 and 3: Intel Series 2+ card, 24 MB in 192 segments of 128 KiB. The card is NOR and has
     // neither pages nor spare areas; a page is the paper's 4 KiB block here, and 64 bytes are added beside
@@ -111,6 +128,7 @@ const ROWS: &[Row] = &[
         ecc: (256, 1),
         times: (832_000, 12_800, 31_200_000, 700_000_000),
         endurance: 1_000_000,
+        pairing: Pairing::Unpaired,
     },
     // SLC of 2 Gbit, 2 KiB pages, as all makers sold it in the 2000s: array times of the data sheets, one-bit
     // Hamming code with 3 bytes for each 256.
@@ -124,6 +142,7 @@ const ROWS: &[Row] = &[
         ecc: (256, 1),
         times: (25_000, 25_000, 200_000, 2_000_000),
         endurance: 100_000,
+        pairing: Pairing::Unpaired,
     },
     // SLC of 8 Gbit with 4 KiB pages of the 34 nm class: 25 us, 220 us, 0.7 ms, and 25 ns a byte on the bus.
     // BCH of 8 bits takes 13 bytes for each 512.
@@ -137,6 +156,7 @@ const ROWS: &[Row] = &[
         ecc: (512, 8),
         times: (133_000, 30_600, 328_000, 700_000),
         endurance: 60_000,
+        pairing: Pairing::Unpaired,
     },
     // SPI NAND of 1 Gbit with one-bit ECC on the die: 60 us with ECC, 250 us, 2 ms, and four wires at 104 MHz
     // (19 ns a byte). Only the four bytes of the first sector that its ECC covers are shown: the file
@@ -151,9 +171,10 @@ const ROWS: &[Row] = &[
         ecc: (512, 1),
         times: (100_100, 61_200, 290_100, 2_000_000),
         endurance: 100_000,
+        pairing: Pairing::Unpaired,
     },
     // MLC of 64 Gbit, 8 KiB pages, 20 nm class: 75 us, 1.3 ms, 3.8 ms, and 20 ns a byte. BCH of 24 bits takes
-    // 42 bytes for each 1024.
+    // 42 bytes for each 1024. Pairs as Linux has them for such parts.
     Row {
         name: "mlc-8k-64g",
         page: (8192, 448),
@@ -164,9 +185,11 @@ const ROWS: &[Row] = &[
         ecc: (1024, 24),
         times: (247_800, 84_000, 1_472_800, 3_800_000),
         endurance: 3_000,
+        pairing: Pairing::Dist3,
     },
     // TLC with 16 KiB pages: 90 us, 2 ms on average over lower, middle and upper page, 10 ms, and 2.5 ns a
-    // byte (400 MT/s). BCH of 60 bits takes 105 bytes for each 1024.
+    // byte (400 MT/s). BCH of 60 bits takes 105 bytes for each 1024. The three pages of a word line
+    // are neighbours.
     Row {
         name: "tlc-16k-96g",
         page: (16384, 2208),
@@ -177,5 +200,6 @@ const ROWS: &[Row] = &[
         ecc: (1024, 60),
         times: (136_500, 95_500, 2_046_500, 10_000_000),
         endurance: 1_000,
+        pairing: Pairing::WordLine { pages: 3 },
     },
 ];

@@ -1,4 +1,4 @@
-//! The format of chip containers, version 1: where each thing lies in the file and how it is checked.
+//! The format of chip containers, version 2: where each thing lies in the file and how it is checked.
 //!
 //! All numbers are little-endian. The file is sparse: what was never written reads as zeros, and zeros mean a
 //! block that was never erased and pages that were never programmed.
@@ -29,7 +29,7 @@ use crate::store::BlockRecord;
 use crate::{ChipSpec, Geometry, MediaError, PageState, Wear};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"PUMICHIP");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: u64 = 4096;
 const DESCRIPTION_AT: usize = 64;
 const SLOT_BYTES: u64 = 256 * 1024;

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 
 use crate::nand::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, Timing};
+use crate::pairing::Pairing;
 
 type Result<T> = core::result::Result<T, NandError>;
 
@@ -49,6 +50,9 @@ impl<L: Layer> Nand for L {
     }
     fn timing(&self) -> Timing {
         self.behind().timing()
+    }
+    fn pairing(&self) -> Pairing {
+        self.behind().pairing()
     }
     fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome> {
         self.pass_read(page, data, spare)

@@ -27,6 +27,7 @@ mod mem_store;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod mtd;
 mod nand;
+mod pairing;
 mod read_at;
 pub mod sim;
 mod spec;
@@ -47,6 +48,7 @@ pub use mem_store::MemStore;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub use mtd::MtdChip;
 pub use nand::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, Timing};
+pub use pairing::Pairing;
 pub use read_at::ReadAt;
 pub use sim::SimChip;
 pub use spec::{ChipSpec, Ecc, SpareRange, SpecError};

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::pairing::Pairing;
+
 /// A page, counted from the start of the chip: block times pages per block, plus page in block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
@@ -128,7 +130,7 @@ impl core::ops::Sub for NandStats {
 pub enum NandError {
     /// More bits are wrong than ECC can correct; the buffers hold what the chip gave.
     Uncorrectable(PageId),
-    /// The chip reported that the program failed; the page holds anything, earlier pages are as they were.
+    /// The chip reported that the program failed; the page holds anything, all others are as they were.
     ProgramFailed(PageId),
     /// The chip reported that the erase failed; the block holds anything and should be marked bad.
     EraseFailed(BlockId),
@@ -159,13 +161,20 @@ impl core::error::Error for NandError {}
 
 /// A raw NAND chip with its ECC: pages are read and programmed, blocks erased.
 ///
+/// One operation is in flight at a time: each call takes the chip for itself and is done when it returns. What
+/// stands here of power cuts (one operation is hit) holds for such chips only.
+///
 /// Rules for the caller: a page is programmed at most once between two erases of its block; the pages of a
 /// block are programmed in ascending order (gaps are allowed, going back is not); buffers have exactly the
 /// lengths of [`Geometry`] (`page_bytes`, `free_spare_bytes`). A call that breaks a rule does nothing and
 /// returns [`NandError::Violation`].
 ///
-/// Power may be cut in the middle of any call. What each may leave behind stands at the call; all other
-/// pages are never touched.
+/// Power may be cut in the middle of any call. What each may leave behind stands at the call. Beside the page or
+/// block of that call, a cut program may destroy the pages that share its cells ([`Nand::pairing`]), and nothing
+/// else: all other pages keep their bytes.
+///
+/// Bytes that were read once need not be read again: cells lose charge with the years, reading disturbs them, and
+/// what a cut left may read right for a while. A page beyond correction may be readable at the next try.
 pub trait Nand {
     /// The shape of the chip; never changes.
     fn geometry(&self) -> Geometry;
@@ -173,9 +182,13 @@ pub trait Nand {
     /// How long operations take; zeros where nobody knows.
     fn timing(&self) -> Timing;
 
+    /// Which pages of a block share cells; never changes. Where nobody knows, the worst that the chip may be.
+    fn pairing(&self) -> Pairing;
+
     /// Reads a page and the free bytes of its spare area. An erased page reads as all ones, clean.
     ///
-    /// On [`NandError::Uncorrectable`] the buffers are filled with what is there. A cut leaves nothing.
+    /// On [`NandError::Uncorrectable`] the buffers are filled with what is there; another try may succeed. A cut
+    /// leaves nothing.
     fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError>;
 
     /// Reads the free bytes of a spare area alone, cheaper than [`Nand::read`]. They are covered by ECC on
@@ -187,13 +200,16 @@ pub trait Nand {
     /// Returns once the chip reports success: the bytes will be read back. After
     /// [`NandError::ProgramFailed`] the page holds anything and must not be programmed again. A cut may
     /// leave the page erased, complete, or torn: some bits programmed, or garbage that may not even be
-    /// correctable. Other pages of the block keep their bytes.
+    /// correctable. It may look erased and not keep what is programmed there, or look complete and be beyond
+    /// correction after some reads. The pages that [`Pairing::endangers`] names may be destroyed with it, as long
+    /// ago as they were programmed; other pages of the block keep their bytes.
     fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError>;
 
     /// Erases a block: all its pages read as all ones.
     ///
     /// A cut may leave the block as it was, erased, or half erased: any page holds anything, including what
-    /// looks erased but does not keep new data; the caller erases it again before use.
+    /// looks erased but does not keep new data, be it lost at once or after some reads; the caller erases it
+    /// again before use.
     fn erase(&mut self, block: BlockId) -> Result<(), NandError>;
 
     /// True if the block carries a bad-block mark (from the factory or from [`Nand::mark_bad`]).

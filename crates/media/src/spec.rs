@@ -5,7 +5,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::{Geometry, Timing};
+use crate::nand::{Geometry, Timing};
+use crate::pairing::Pairing;
 
 /// The error-correcting code of a chip or its controller: how much it corrects, not how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +41,12 @@ pub struct SpareRange {
 #[non_exhaustive]
 pub enum SpecError {
     /// No known chip has this name.
-    UnknownChip(String),
+    UnknownChip {
+        /// The name that was asked for.
+        name: String,
+        /// The names that are known.
+        known: Vec<String>,
+    },
     /// The text is no geometry.
     Syntax(String),
     /// The figures contradict each other or a limit; the text says which.
@@ -50,12 +56,8 @@ pub enum SpecError {
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SpecError::UnknownChip(name) => {
-                write!(f, "unknown chip `{name}` (known: ")?;
-                for (i, chip) in crate::chips().iter().enumerate() {
-                    write!(f, "{}{}", if i == 0 { "" } else { ", " }, chip.name())?;
-                }
-                f.write_str(")")
+            SpecError::UnknownChip { name, known } => {
+                write!(f, "unknown chip `{name}` (known: {})", known.join(", "))
             }
             SpecError::Syntax(text) => {
                 write!(f, "bad geometry `{text}` (want PAGE+OOB:PAGES:BLOCKS, such as 2048+64:64:1024)")
@@ -78,21 +80,14 @@ pub struct ChipSpec {
     pub(crate) free_ranges: Vec<SpareRange>,
     pub(crate) bad_mark_offset: u32,
     pub(crate) endurance_erases: u32,
+    pub(crate) pairing: Pairing,
 }
 
 impl ChipSpec {
-    /// The known chip called `name`; see [`chips`](crate::chips).
-    pub fn named(name: &str) -> Result<ChipSpec, SpecError> {
-        crate::chips()
-            .into_iter()
-            .find(|chip| chip.name == name)
-            .ok_or_else(|| SpecError::UnknownChip(name.to_string()))
-    }
-
     /// A chip of one's own from `PAGE+OOB:PAGES:BLOCKS`: data bytes of a page, bytes of its spare area,
     /// pages of a block, blocks. Example: `2048+64:64:1024`.
     ///
-    /// Everything else is that of a plain SLC part: 25 us to read a page or its spare area, 200 us to
+    /// Everything else is that of a plain SLC part without paired pages: 25 us to read a page or its spare area, 200 us to
     /// program, 2 ms to erase, 100000 erases, a Hamming code that corrects one bit in 256 bytes. The code
     /// takes 3 bytes for each 256 at the end of the spare area and the bad-block mark the first 2; what lies
     /// between is free. A spare area of up to 16 bytes has the layout of the 512-byte parts instead: bytes
@@ -120,6 +115,7 @@ impl ChipSpec {
             free_ranges: alloc::vec![free],
             bad_mark_offset,
             endurance_erases: 100_000,
+            pairing: Pairing::Unpaired,
         };
         spec.check()?;
         Ok(spec)
@@ -139,6 +135,13 @@ impl ChipSpec {
     pub fn with_timing(mut self, timing: Timing) -> ChipSpec {
         self.timing = timing;
         self
+    }
+
+    /// The same chip with its pages paired so.
+    pub fn with_pairing(mut self, pairing: Pairing) -> Result<ChipSpec, SpecError> {
+        self.pairing = pairing;
+        self.check()?;
+        Ok(self)
     }
 
     /// The chip's name; `custom` if its geometry was parsed.
@@ -176,6 +179,11 @@ impl ChipSpec {
         self.endurance_erases
     }
 
+    /// Which pages of a block share cells.
+    pub fn pairing(&self) -> Pairing {
+        self.pairing
+    }
+
     /// Refuses figures that no chip can have, however the description was made.
     pub(crate) fn check(&self) -> Result<(), SpecError> {
         let g = self.geometry;
@@ -204,6 +212,10 @@ impl ChipSpec {
                 g.spare_bytes,
                 g.free_spare_bytes
             ));
+        }
+        if !self.pairing.fits(g.pages_per_block) {
+            let pages = g.pages_per_block;
+            return refuse(alloc::format!("blocks of {pages} pages cannot be paired as {:?}", self.pairing));
         }
         if self.bad_mark_offset >= g.spare_bytes {
             return refuse("the bad-block mark lies outside the spare area".to_string());

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use pumice_media::{
-    BitFlip, BlockId, ChipSpec, CutMode, Endurance, MemStore, Nand, NandError, PageId, PageState, Rate,
-    ReadDisturb, ReadOutcome, SimChip,
+    BitFlip, BlockId, ChipSpec, CutMode, Endurance, MemStore, Nand, NandError, PageId, PageState, Pairing,
+    Rate, ReadDisturb, ReadOutcome, SimChip,
 };
 
 const SEED: u64 = 7;
@@ -338,4 +338,46 @@ fn the_same_seeds_give_the_same_chip() {
         (programs, reads, chip.fault_counts(), chip.stats())
     };
     assert_eq!(run(), run());
+}
+
+/// A page that shares its cells with an earlier one takes it along; all others keep their bytes.
+#[test]
+fn a_cut_upper_page_destroys_the_lower_one() {
+    for (pairing, at, endangered) in [
+        (Pairing::Dist3, 2, vec![0]),
+        (Pairing::Dist3, 6, vec![3]),
+        (Pairing::Dist3, 5, vec![]),
+        (Pairing::WordLine { pages: 4 }, 6, vec![4, 5]),
+        (Pairing::WordLine { pages: 4 }, 4, vec![]),
+    ] {
+        let spec = ChipSpec::named("slc-4k-8g").unwrap().with_size(16 << 20).unwrap();
+        let spec = spec.with_pairing(pairing).unwrap();
+        let (mut spared, mut destroyed) = (0, 0);
+        for seed in 0..32 {
+            for mode in [CutMode::Torn { seed }, CutMode::Garbage { seed }, CutMode::Half { seed }] {
+                let mut chip = SimChip::new(&spec);
+                assert_eq!(chip.pairing(), pairing);
+                (0..at).for_each(|other| program(&mut chip, other).unwrap());
+                chip.cut_after(0, mode);
+                assert_eq!(program(&mut chip, at), Err(NandError::PowerLost));
+                chip.power_on();
+                let lost: Vec<u32> = (0..at).filter(|other| read(&mut chip, *other).0.is_err()).collect();
+                assert!(lost.is_empty() || lost == endangered, "{pairing:?}: page {at} took {lost:?}");
+                assert_eq!(chip.fault_counts().paired_losses, lost.len() as u64);
+                let others = (0..at).filter(|other| !lost.contains(other));
+                others.for_each(|other| assert_eq!(read(&mut chip, other).1, page(&chip, 0xA5).0));
+                (spared, destroyed) =
+                    (spared + u32::from(lost.is_empty()), destroyed + u32::from(!lost.is_empty()));
+            }
+        }
+        assert!(spared > 10 && (destroyed > 40 || endangered.is_empty()), "{spared}, {destroyed}");
+        for mode in [CutMode::Nothing, CutMode::Complete] {
+            let mut chip = SimChip::new(&spec);
+            (0..at).for_each(|other| program(&mut chip, other).unwrap());
+            chip.cut_after(0, mode);
+            assert_eq!(program(&mut chip, at), Err(NandError::PowerLost));
+            chip.power_on();
+            (0..at).for_each(|other| assert_eq!(read(&mut chip, other).0, Ok(ReadOutcome::Clean)));
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! `pumice chips`: the known chips.
 
-use pumice_media::{ChipSpec, Geometry, chips};
+use pumice_media::{ChipSpec, Geometry, Pairing, chips};
 use serde_json::{Value, json};
 
 use crate::{document, failure::Outcome, options::Reader, output, text};
@@ -20,7 +20,7 @@ impl Args {
             return output::document("chips", json!({ "chips": list }));
         }
         let head = format!(
-            "{:<18} {:>10} {:<22} {:>9} {:>9} {:>9} {:>9} {:>9}",
+            "{:<18} {:>10} {:<22} {:>9} {:>9} {:>9} {:>9} {:>9} paired",
             "name", "capacity", "geometry", "read", "spare", "program", "erase", "endurance"
         );
         output::lines([head].into_iter().chain(known.iter().map(line)))
@@ -38,7 +38,7 @@ pub(crate) fn shape(geometry: &Geometry) -> String {
 fn line(chip: &ChipSpec) -> String {
     let timing = chip.timing();
     format!(
-        "{:<18} {:>10} {:<22} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "{:<18} {:>10} {:<22} {:>9} {:>9} {:>9} {:>9} {:>9} {}",
         chip.name(),
         text::size(chip.geometry().capacity_bytes()),
         shape(&chip.geometry()),
@@ -46,8 +46,18 @@ fn line(chip: &ChipSpec) -> String {
         duration(timing.read_spare_ns),
         duration(timing.program_ns),
         duration(timing.erase_ns),
-        chip.endurance_erases()
+        chip.endurance_erases(),
+        pairing(chip.pairing())
     )
+}
+
+/// Which pages share cells, in a word.
+fn pairing(pairing: Pairing) -> String {
+    match pairing {
+        Pairing::Unpaired => "no".into(),
+        Pairing::Dist3 => "dist3".into(),
+        Pairing::WordLine { pages } => format!("by {pages}"),
+    }
 }
 
 fn duration(ns: u64) -> String {
@@ -65,5 +75,6 @@ fn json_of(chip: &ChipSpec) -> Value {
         "ecc_step_bytes": chip.ecc().step_bytes,
         "ecc_correctable_bits": chip.ecc().bits,
         "endurance_erases": chip.endurance_erases(),
+        "pairing": pairing(chip.pairing()),
     })
 }

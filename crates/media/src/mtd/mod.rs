@@ -18,7 +18,9 @@ use std::{format, str};
 
 use crate::error::device_error;
 use crate::lock::lock;
-use crate::{BlockId, Geometry, MediaError, Nand, NandError, NandStats, PageId, ReadOutcome, Timing};
+use crate::{
+    BlockId, Geometry, MediaError, Nand, NandError, NandStats, PageId, Pairing, ReadOutcome, Timing,
+};
 use ioctl::Found;
 
 /// A NAND chip, or a partition of one, behind Linux's MTD driver.
@@ -29,6 +31,7 @@ use ioctl::Found;
 pub struct MtdChip {
     file: File,
     geometry: Geometry,
+    pairing: Pairing,
     /// Where the free spare bytes lie, for kernels without `MEMREAD`.
     free: Vec<(u32, u32)>,
     /// Wrong bits of a codeword from which on the driver asks for a refresh.
@@ -55,6 +58,7 @@ impl MtdChip {
             free.ok_or_else(|| unsuitable("its driver does not tell the free spare bytes".to_string()))?;
         let size = attributes.number("size").unwrap_or(u64::from(info.size));
         let geometry = geometry(&info, size, free).map_err(unsuitable)?;
+        let pairing = pairing(&info, geometry.pages_per_block);
         let refresh_bits = attributes
             .number("bitflip_threshold")
             .and_then(|bits| u32::try_from(bits).ok())
@@ -62,7 +66,7 @@ impl MtdChip {
             .max(1);
         let runs = layout.map_or(Vec::new(), |l| l.free.iter().map(|run| (run.offset, run.length)).collect());
         let stats = NandStats::default();
-        Ok(MtdChip { file, geometry, free: runs, refresh_bits, has_read_call: true, stats })
+        Ok(MtdChip { file, geometry, pairing, free: runs, refresh_bits, has_read_call: true, stats })
     }
 
     /// Reads with the calls that kernels before 6.1 have, whatever this one has: to try that way on any.
@@ -167,6 +171,15 @@ fn geometry(info: &ioctl::Info, size: u64, free: u64) -> Result<Geometry, String
     Ok(geometry)
 }
 
+/// The driver does not tell a program which pages are paired. Of MLC Linux itself knows one order.
+fn pairing(info: &ioctl::Info, pages_per_block: u32) -> Pairing {
+    if info.kind == ioctl::TYPE_MLC_NAND && Pairing::Dist3.fits(pages_per_block) {
+        Pairing::Dist3
+    } else {
+        Pairing::Unpaired
+    }
+}
+
 /// The files that sysfs keeps for a device.
 struct Attributes(String);
 
@@ -194,6 +207,10 @@ impl Nand for MtdChip {
 
     fn timing(&self) -> Timing {
         Timing::default()
+    }
+
+    fn pairing(&self) -> Pairing {
+        self.pairing
     }
 
     fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
@@ -266,6 +283,14 @@ mod tests {
         let shape = geometry(&info(), 1 << 33, 38).unwrap();
         assert_eq!((shape.pages_per_block, shape.blocks, shape.free_spare_bytes), (64, 65536, 38));
         assert_eq!(geometry(&info(), 1 << 33, 1000).unwrap().free_spare_bytes, 64);
+    }
+
+    #[test]
+    fn pages_of_mlc_are_paired() {
+        let mut info = info();
+        assert_eq!(pairing(&info, 64), Pairing::Unpaired);
+        info.kind = ioctl::TYPE_MLC_NAND;
+        assert_eq!(pairing(&info, 64), Pairing::Dist3);
     }
 
     #[test]

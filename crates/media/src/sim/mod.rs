@@ -16,12 +16,13 @@
 //!   clean, so that file systems check what they read.
 //! - **Power cuts** hit the n-th program, erase or bad-block mark; see [`CutMode`] for what they leave. What
 //!   a cut erase or an early cut program leaves looking erased does not keep what is programmed there: the
-//!   program reports success and the page reads as noise.
+//!   program reports success and the page reads as noise. On chips with several bits a cell a cut program
+//!   takes the pages with it that share its cells, however long ago they were programmed; see
+//!   [`Pairing`](crate::Pairing). A program that fails leaves them alone.
 //!
 //! Not modelled: wrong bits in erased pages (controllers hide a few, and nothing is read from them); pages
-//! that read right once after a cut and wrong later; paired pages of MLC and TLC, where a cut program takes
-//! an earlier page of the block with it, because the [`Nand`] contract promises that other pages are never
-//! touched (drivers keep it by using such parts in SLC mode or with a capacitor); program disturb,
+//! that read right once after a cut and wrong later; chips that keep the pages of a word line in latches and
+//! program them at once with the last (their drivers hand over whole word lines); program disturb,
 //! temperature, and factory bad blocks without a mark.
 //!
 //! # Time
@@ -40,7 +41,8 @@ use crate::faults::{self, FaultCounts, Faults};
 use crate::mem_store::MemStore;
 use crate::store::{PageState, Store, Wear};
 use crate::{
-    BlockId, ChipSpec, CutMode, Geometry, Nand, NandError, NandStats, PageId, PowerCut, ReadOutcome, Timing,
+    BlockId, ChipSpec, CutMode, Geometry, Nand, NandError, NandStats, PageId, Pairing, PowerCut, ReadOutcome,
+    Timing,
 };
 
 /// What a chip remembers beside its pages, for stores that outlive the process.
@@ -250,6 +252,10 @@ impl<S: Store> Nand for SimChip<S> {
 
     fn timing(&self) -> Timing {
         self.spec.timing
+    }
+
+    fn pairing(&self) -> Pairing {
+        self.spec.pairing
     }
 
     fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {

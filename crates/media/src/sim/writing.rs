@@ -5,6 +5,9 @@ use super::damage::{self, Half, Page};
 use crate::store::{PageState, Store, Wear};
 use crate::{BlockId, CutMode, Geometry, NandError, PageId};
 
+/// Draws for the other pages of a cell, apart from those for the page itself.
+const SHARED_CELLS: u64 = 0x5EED_CE11;
+
 impl<S: Store> SimChip<S> {
     pub(super) fn is_bad_block(&self, block: BlockId, wear: Wear) -> bool {
         wear.bad || (self.armed && self.memory.faults.is_factory_bad(block))
@@ -56,15 +59,34 @@ impl<S: Store> SimChip<S> {
             CutMode::Nothing => Ok(()),
             CutMode::Complete => self.complete_program(block, index, data, spare),
             CutMode::Torn { seed } | CutMode::Half { seed } => {
+                self.ruin_shared_cells((block, index), seed)?;
                 let step = self.spec.ecc.step_bytes;
                 self.put(block, index, &damage::torn(&mut self.random(seed), data, spare, step))
             }
             CutMode::Garbage { seed } => {
+                self.ruin_shared_cells((block, index), seed)?;
                 let mut rng = self.random(seed);
                 let readable = rng.bool();
                 self.put(block, index, &damage::garbage(&mut rng, data.len(), spare.len(), readable))
             }
         }
+    }
+
+    /// Destroys what earlier programs left in the cells of a page, in three of four cuts.
+    fn ruin_shared_cells(&mut self, (block, index): (BlockId, u32), seed: u64) -> Result<(), NandError> {
+        let Geometry { page_bytes, free_spare_bytes, pages_per_block, .. } = self.spec.geometry;
+        let mut rng = self.random(seed ^ SHARED_CELLS);
+        if rng.u8(..4) == 0 {
+            return Ok(());
+        }
+        for other in self.spec.pairing.endangers(index, pages_per_block) {
+            if self.store.page_state(block, other)?.is_written() {
+                self.counts.paired_losses += 1;
+                let noise = damage::garbage(&mut rng, page_bytes as usize, free_spare_bytes as usize, false);
+                self.put(block, other, &noise)?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn fail_program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {

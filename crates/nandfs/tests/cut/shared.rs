@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use pumice_media::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, SimChip, Timing};
+use pumice_media::{
+    BlockId, Geometry, Nand, NandError, NandStats, PageId, Pairing, ReadOutcome, SimChip, Timing,
+};
 
 /// The chip; clones are the same chip.
 #[derive(Clone)]
@@ -27,6 +29,10 @@ impl Nand for Shared {
 
     fn timing(&self) -> Timing {
         self.0.borrow().timing()
+    }
+
+    fn pairing(&self) -> Pairing {
+        self.0.borrow().pairing()
     }
 
     fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError> {
