@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use pumice_f2fs::{
-    Error, F2fs, Result, Volume,
+    Error, F2fs, Nodes, Result, Volume,
     layout::{BlockAddr, Inode, Nid, NodeFooter, NodeOffset, SegNo, SitEntry, Summary, SummaryKind},
 };
 use pumice_vfs::{Errno, FileKind, Ino};
@@ -163,23 +163,24 @@ pub(crate) fn ssa(volume: &Volume, segment: u32) -> Result<Value> {
 }
 
 /// A node.
-pub(crate) fn node(volume: &Volume, nid: u32) -> Result<Value> {
-    let node = volume.node(Nid(nid))?;
+pub(crate) fn node(nodes: &Nodes, nid: u32) -> Result<Value> {
+    let node = nodes.node(Nid(nid))?;
+    let size = nodes.volume().block_size();
     let mut map = Map::new();
     map.insert("block".into(), node.addr.0.into());
     map.insert("footer".into(), footer(&node.footer));
     if node.footer.is_inode() {
-        let (inode, node) = volume.inode(Nid(nid))?;
-        map.insert("inode".into(), inode_value(&inode, &node.block, volume)?);
+        let (inode, node) = nodes.inode(Nid(nid))?;
+        map.insert("inode".into(), inode_value(&inode, &node.block, nodes)?);
         return Ok(Value::Object(map));
     }
-    let words = || node.block.chunks_exact(4).take(volume.block_size().node_words() as usize);
+    let words = || node.block.chunks_exact(4).take(size.node_words() as usize);
     let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     if node.footer.offset == NodeOffset::XATTR {
-        let bytes = node.block.get(..volume.block_size().node_bytes()).unwrap_or_default();
+        let bytes = node.block.get(..size.node_bytes()).unwrap_or_default();
         map.insert("attributes_hex".into(), document::hex(bytes).into());
     } else {
-        let key = if node.footer.offset.is_direct(volume.block_size()) { "addresses" } else { "nodes" };
+        let key = if node.footer.offset.is_direct(size) { "addresses" } else { "nodes" };
         map.insert(key.into(), words().map(word).collect::<Vec<u32>>().into());
     }
     Ok(Value::Object(map))
@@ -213,7 +214,7 @@ pub(crate) fn attributes(fs: &F2fs, ino: Ino) -> Result<Map<String, Value>> {
     Ok(map)
 }
 
-fn inode_value(inode: &Inode, block: &[u8], volume: &Volume) -> Result<Value> {
+fn inode_value(inode: &Inode, block: &[u8], nodes: &Nodes) -> Result<Value> {
     let mut map = Map::new();
     let mut put = |key: &str, value: Value| map.insert(key.into(), value);
     put("kind", text::kind(inode.kind).into());
@@ -262,8 +263,8 @@ fn inode_value(inode: &Inode, block: &[u8], volume: &Volume) -> Result<Value> {
         put("addresses", addresses.map(u32::from_le_bytes).collect::<Vec<_>>().into());
     }
     document::put_bytes(&mut map, "name", inode.last_name());
-    let (inode, node) = volume.inode(inode.ino)?;
-    let list = volume.xattrs(&inode, &node)?;
+    let (inode, node) = nodes.inode(inode.ino)?;
+    let list = nodes.xattrs(&inode, &node)?;
     let attributes: Vec<Value> = list
         .entries()
         .map_while(core::result::Result::ok)
@@ -286,7 +287,7 @@ pub(crate) fn dentries(fs: &F2fs, dir: Ino) -> Result<Value> {
         return Err(Error::Errno(Errno::NotDir));
     }
     let mut entries = Vec::new();
-    fs.volume().each_dentry(&inode, &node, &mut |index, dentry| {
+    fs.nodes().each_dentry(&inode, &node, &mut |index, dentry| {
         let mut map = Map::new();
         map.insert("block".into(), index.into());
         map.insert("slot".into(), dentry.slot.into());

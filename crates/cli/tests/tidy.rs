@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -138,4 +138,66 @@ fn manifests_are_read_right() {
     let manifest = "[dependencies]\npumice-media.workspace = true\n[dev-dependencies]\npumice-vfs = 1\n\
                     [target.'cfg(unix)'.dependencies]\npumice-fuse = { path = \"x\" }\n[features]\npumice-no = []\n";
     assert_eq!(depends_on(manifest), ["fuse", "media"].map(String::from).into());
+}
+
+/// Crates whose rooms (files and directories right below `src`) import each other one way.
+const ONE_WAY: &[&str] = &["f2fs"];
+
+/// The rooms of its own crate that a source imports from.
+fn imports(text: &str) -> BTreeSet<String> {
+    let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let word = |text: &str| -> String {
+        text.trim_start().chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect()
+    };
+    let mut rooms = BTreeSet::new();
+    for rest in code.split("crate::").skip(1) {
+        let Some(list) = rest.strip_prefix('{') else {
+            rooms.insert(word(rest));
+            continue;
+        };
+        let mut depth = 1;
+        let mut at_name = true;
+        for (at, letter) in list.char_indices() {
+            depth += i32::from(letter == '{') - i32::from(letter == '}');
+            if depth == 0 {
+                break;
+            }
+            if at_name && letter.is_alphanumeric() {
+                rooms.insert(word(&list[at..]));
+                at_name = false;
+            }
+            at_name |= depth == 1 && letter == ',';
+        }
+    }
+    rooms
+}
+
+#[test]
+fn rooms_import_one_way() {
+    for name in ONE_WAY {
+        let src = root().join("crates").join(name).join("src");
+        let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (path, text) in files(&src, ".rs") {
+            let first = path.strip_prefix(&src).unwrap().components().next().unwrap();
+            let room = first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned();
+            arrows.entry(room).or_default().extend(imports(&text));
+        }
+        arrows.remove("lib");
+        // Who stands on nobody that is left goes, until nobody is left.
+        while !arrows.is_empty() {
+            let stands = |room: &String, on: &BTreeSet<String>| {
+                on.iter().any(|other| other != room && arrows.contains_key(other))
+            };
+            let done: Vec<_> =
+                arrows.iter().filter(|(room, on)| !stands(room, on)).map(|(room, _)| room.clone()).collect();
+            assert!(!done.is_empty(), "{name}: a circle among {:?}", arrows.keys().collect::<Vec<_>>());
+            arrows.retain(|room, _| !done.contains(room));
+        }
+    }
+}
+
+#[test]
+fn imports_are_read_right() {
+    let text = "use crate::{\n    a::{b, C},\n    d,\n};\nuse crate::e::F;\n// crate::g\npub(crate) fn h() -> crate::i::J {}\n";
+    assert_eq!(imports(text), ["a", "d", "e", "i"].map(String::from).into());
 }

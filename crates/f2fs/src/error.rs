@@ -8,7 +8,7 @@ use pumice_vfs::{Errno, FsError};
 use crate::{
     compress::ClusterError,
     crypt::CryptError,
-    layout::{BlockAddr, Nid, SegNo},
+    ids::{BlockAddr, Nid, SegNo},
     verity::VerityError,
 };
 

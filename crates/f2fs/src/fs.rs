@@ -9,18 +9,14 @@ use pumice_vfs::{
 };
 
 use crate::{
-    crypt::{Keyring, NoKeyName},
-    dir::Directory,
+    crypt::Keyring,
     error::{self, Error},
     layout::{Dentry, ExtraAttr, Inode, Nid},
-    map::Mapped,
-    names::Names,
+    nodes::{Directory, Mapped, Nodes},
+    reader::{Names, Reader},
     recovery::Recovery,
-    volume::{Node, OpenOptions, Volume},
+    volume::{Node, Volume},
 };
-
-/// Longest target of a symbolic link.
-const TARGET_MAX: u64 = 4096;
 
 /// How to mount.
 pub struct MountOptions {
@@ -36,17 +32,16 @@ pub struct MountOptions {
 /// A mounted volume. Nothing in it ever changes: calls that would change something fail with
 /// [`Errno::ReadOnly`].
 pub struct F2fs {
-    volume: Volume,
+    reader: Reader,
     recovery: Recovery,
 }
 
 impl F2fs {
     /// Mounts a volume from its devices, in the order of its super block.
     pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: MountOptions) -> error::Result<F2fs> {
-        let mut volume =
-            Volume::open(disks, OpenOptions { cache_bytes: options.cache_bytes, keys: options.keys })?;
-        let recovery = options.recover.map(|now| volume.recover(now)).transpose()?.unwrap_or_default();
-        Ok(F2fs { volume, recovery })
+        let mut nodes = Nodes::new(Volume::open(disks, options.cache_bytes)?);
+        let recovery = options.recover.map(|now| nodes.recover(now)).transpose()?.unwrap_or_default();
+        Ok(F2fs { reader: Reader::new(nodes, options.keys), recovery })
     }
 
     /// What was rolled forward.
@@ -56,30 +51,35 @@ impl F2fs {
 
     /// The volume below.
     pub fn volume(&self) -> &Volume {
-        &self.volume
+        self.nodes().volume()
+    }
+
+    /// Its nodes, with what was rolled forward.
+    pub fn nodes(&self) -> &Nodes {
+        self.reader.nodes()
     }
 
     /// The number on the medium of an inode: the root has another than here.
     pub fn nid(&self, ino: Ino) -> error::Result<Nid> {
         if ino == Ino::ROOT {
-            return Ok(self.volume.super_block().root());
+            return Ok(self.volume().super_block().root());
         }
         let nid = u32::try_from(ino.0).map_err(|_| Error::Errno(Errno::Stale))?;
         // 1 and 2 are the volume's own.
-        if nid < 3 || nid >= self.volume.super_block().nid_limit() {
+        if nid < 3 || nid >= self.volume().super_block().nid_limit() {
             return Err(Error::Errno(Errno::Stale));
         }
         Ok(Nid(nid))
     }
 
     fn ino(&self, nid: Nid) -> Ino {
-        if nid == self.volume.super_block().root() { Ino::ROOT } else { Ino(u64::from(nid.0)) }
+        if nid == self.volume().super_block().root() { Ino::ROOT } else { Ino(u64::from(nid.0)) }
     }
 
     /// An inode and its node; one that nobody has, or that lost its last name, is [`Errno::Stale`].
     pub fn inode(&self, ino: Ino) -> error::Result<(Inode, Node)> {
         let nid = self.nid(ino)?;
-        let found = self.volume.find_inode(nid)?;
+        let found = self.nodes().find_inode(nid)?;
         found.filter(|(inode, _)| inode.links > 0).ok_or(Error::Errno(Errno::Stale))
     }
 
@@ -100,7 +100,7 @@ impl F2fs {
     fn attr_of(&self, inode: &Inode, node: &Node) -> error::Result<Attr> {
         // An encrypted target is longer than what is shown of it.
         let size = match inode.kind {
-            FileKind::Symlink if inode.is_encrypted() => self.target_of(inode, node)?.len() as u64,
+            FileKind::Symlink if inode.is_encrypted() => self.reader.target(inode, node)?.len() as u64,
             _ => inode.size,
         };
         Ok(Attr {
@@ -126,7 +126,7 @@ impl F2fs {
         let nid = match name {
             b"." => inode.ino,
             _ if name.len() > 255 => return Err(Error::Errno(Errno::NameTooLong)),
-            _ => Directory::new(&self.volume, &inode, &node).lookup(name)?.ino,
+            _ => self.reader.lookup(&inode, &node, name)?.ino,
         };
         let (inode, node) = self.inode(self.ino(nid))?;
         self.attr_of(&inode, &node)
@@ -137,27 +137,13 @@ impl F2fs {
         if inode.kind != FileKind::Symlink {
             return Err(Error::Errno(Errno::Invalid));
         }
-        self.target_of(&inode, &node)
-    }
-
-    fn target_of(&self, inode: &Inode, node: &Node) -> error::Result<Vec<u8>> {
-        let mut target = vec![0; usize::try_from(inode.size.min(TARGET_MAX)).unwrap_or(0)];
-        let got = self.volume.read(inode, node, 0, &mut target)?;
-        target.truncate(got);
-        if !inode.is_encrypted() {
-            return Ok(target);
-        }
-        let shown = match self.volume.name_secret(inode, node)? {
-            Some(key) => key.decrypt_link(&target),
-            None => NoKeyName::of_link(&target).map(|name| name.encode()),
-        };
-        shown.map_err(|error| Error::Crypt { ino: inode.ino, error })
+        self.reader.target(&inode, &node)
     }
 
     fn list(&self, ino: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> error::Result<()> {
         let (inode, node) = self.dir(ino)?;
-        let dir = Directory::new(&self.volume, &inode, &node);
-        let names = Names::new(&self.volume, &inode, &node)?;
+        let dir = Directory::new(self.nodes(), &inode, &node);
+        let names = self.reader.names(&inode, &node)?;
         // A cookie is the place behind an entry: block, and slot in the lower 16 bits.
         let (mut index, mut slot) = (cookie >> 16, u32::try_from(cookie & 0xffff).unwrap_or(0));
         while index < dir.leaves() {
@@ -211,13 +197,13 @@ impl F2fs {
         if inode.has_inline_data() {
             return Ok(if what == Seek::Data { offset } else { inode.size });
         }
-        let width = self.volume.block_size().bytes_u64();
+        let width = self.volume().block_size().bytes_u64();
         // A compressed cluster is data as a whole, whatever stands in its later slots.
         let cluster = u64::from(inode.cluster_blocks().unwrap_or(1));
         let (mut index, end) = (offset / width / cluster * cluster, inode.size.div_ceil(width));
         while index < end {
             let most = if cluster > 1 { cluster - index % cluster } else { end - index };
-            let run = self.volume.run_at(&inode, &node, index, most)?;
+            let run = self.nodes().run_at(&inode, &node, index, most)?;
             let mut next = index.saturating_add(run.blocks);
             if run.mapped == Mapped::Compressed {
                 next = next.next_multiple_of(cluster);
@@ -234,16 +220,16 @@ impl F2fs {
 
     /// Space and inodes.
     pub fn usage(&self) -> SpaceInfo {
-        let cp = self.volume.checkpoint().raw();
-        let width = self.volume.block_size().bytes_u64();
+        let cp = self.volume().checkpoint().raw();
+        let width = self.volume().block_size().bytes_u64();
         let free = cp.user_block_count.get().saturating_sub(cp.valid_block_count.get());
         // An inode needs a number and a block.
-        let numbers = u64::from(self.volume.super_block().nid_limit())
+        let numbers = u64::from(self.volume().super_block().nid_limit())
             .saturating_sub(u64::from(cp.valid_node_count.get()))
             .saturating_sub(3);
         let used = u64::from(cp.valid_inode_count.get());
         SpaceInfo {
-            block_bytes: self.volume.block_size().bytes(),
+            block_bytes: self.volume().block_size().bytes(),
             total_bytes: cp.user_block_count.get().saturating_mul(width),
             free_bytes: free.saturating_mul(width),
             inodes: used.saturating_add(numbers.min(free)),
@@ -309,7 +295,7 @@ impl FileSystem for F2fs {
 
     fn parent(&self, dir: Ino) -> Result<Ino> {
         let (inode, _) = self.dir(dir)?;
-        let root = self.volume.super_block().root();
+        let root = self.volume().super_block().root();
         Ok(if inode.ino == root { Ino::ROOT } else { self.ino(inode.parent) })
     }
 
@@ -347,7 +333,7 @@ impl FileSystem for F2fs {
 
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let (inode, node) = self.file(ino)?;
-        Ok(self.volume.read(&inode, &node, offset, buffer)?)
+        Ok(self.reader.read(&inode, &node, offset, buffer)?)
     }
 
     fn write(&self, _: Ino, _: u64, _: &[u8]) -> Result<()> {
@@ -364,7 +350,7 @@ impl FileSystem for F2fs {
 
     fn stored(&self, ino: Ino, offset: u64) -> Result<Option<Stored>> {
         let (inode, node) = self.file(ino)?;
-        Ok(self.volume.stored_bytes(&inode, &node, offset)?)
+        Ok(self.reader.stored_bytes(&inode, &node, offset)?)
     }
 
     fn fsync(&self, _: Ino, _: bool) -> Result<()> {
@@ -381,7 +367,7 @@ impl FileSystem for F2fs {
 
     fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>> {
         let (inode, node) = self.inode(ino)?;
-        Ok(self.volume.xattr_value(&inode, &node, name)?)
+        Ok(self.nodes().xattr_value(&inode, &node, name)?)
     }
 
     fn set_xattr(&self, _: Ino, _: &[u8], _: &[u8], _: XattrMode) -> Result<()> {
@@ -390,7 +376,7 @@ impl FileSystem for F2fs {
 
     fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>> {
         let (inode, node) = self.inode(ino)?;
-        Ok(self.volume.xattr_names(&inode, &node)?)
+        Ok(self.nodes().xattr_names(&inode, &node)?)
     }
 
     fn remove_xattr(&self, _: Ino, _: &[u8]) -> Result<()> {

@@ -1,37 +1,32 @@
 //! F2FS, the flash-friendly file system of Linux (Lee et al., FAST 2015), on disk compatible with the kernel.
 //!
-//! [`layout`] declares what stands on the medium. [`Volume`] finds its way in it: super block, checkpoint, tables,
-//! nodes, blocks. [`F2fs`] is a volume as a [`pumice_vfs::FileSystem`].
+//! Its floors, each standing on those before it:
+//!
+//! 1. [`layout`] declares what stands on the medium, and nothing else.
+//! 2. [`Volume`] is an opened volume: super block, checkpoint, logs, tables, and a cache of blocks. What writes stands
+//!    on it too.
+//! 3. [`Nodes`] are inodes, addresses, attributes and directories, with what fsync promised rolled forward.
+//! 4. The reader makes bytes and names of them; it owns keys and verifiers.
+//! 5. [`F2fs`] is all that as a [`pumice_vfs::FileSystem`]; [`check`] looks at everything.
 
-mod cache;
 pub mod check;
-mod cluster;
 pub mod compress;
-mod content;
 pub mod crc;
 pub mod crypt;
-mod dir;
-mod disks;
 mod error;
 pub mod fold;
 mod fs;
 pub mod hash;
+mod ids;
 pub mod layout;
-mod map;
-mod names;
-mod overlay;
-mod owner;
+mod nodes;
+mod reader;
 mod recovery;
-mod sealed;
-mod secrets;
 pub mod verity;
 mod volume;
-mod xattr;
 
-pub use cache::Block;
 pub use error::{Corrupt, Error, Place, Result};
 pub use fs::{F2fs, MountOptions};
-pub use map::{Mapped, Run};
-pub use owner::{Area, Owner};
+pub use nodes::{Mapped, Nodes, Owner, Run};
 pub use recovery::Recovery;
-pub use volume::{LogHead, Node, OpenOptions, Volume, read_super_block, read_super_blocks};
+pub use volume::{Area, Block, LogHead, Node, Volume, read_super_block, read_super_blocks};

@@ -25,9 +25,9 @@ fn mount(medium: Medium) -> F2fs {
 /// A name of letters in a case-insensitive directory that has blocks: the directory, the name, and the place of its
 /// hash.
 fn entry(fs: &F2fs) -> (Ino, Vec<u8>, u64) {
-    let volume = fs.volume();
+    let nodes = fs.nodes();
     for ino in (3..1000).map(pumice_f2fs::layout::Nid) {
-        let Ok((inode, node)) = volume.inode(ino) else { continue };
+        let Ok((inode, node)) = nodes.inode(ino) else { continue };
         if !is_wanted(&inode) {
             continue;
         }
@@ -39,9 +39,9 @@ fn entry(fs: &F2fs) -> (Ino, Vec<u8>, u64) {
             }
             ControlFlow::Continue(())
         };
-        volume.each_dentry(&inode, &node, &mut look).unwrap();
+        nodes.each_dentry(&inode, &node, &mut look).unwrap();
         let Some((leaf, slot, name)) = found else { continue };
-        let Mapped::At(addr) = volume.run_at(&inode, &node, leaf, 1).unwrap().mapped else { continue };
+        let Mapped::At(addr) = nodes.run_at(&inode, &node, leaf, 1).unwrap().mapped else { continue };
         // Behind the bitmap and what is reserved; an entry has 11 bytes, the hash first.
         return (Ino(u64::from(ino.0)), name, u64::from(addr.0) * 4096 + 30 + u64::from(slot) * 11);
     }

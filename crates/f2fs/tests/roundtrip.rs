@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use image::{Golden, VOLUMES};
 use pumice_f2fs::{
-    Node, Volume, crc,
+    Node, Nodes, Volume, crc,
     layout::{
         Checkpoint, DentryLayout, Inode, JournalEntries, NatEntry, NatJournalEntry, Nid, NodeFooter,
         RawNatEntry, RawSitEntry, RawSummary, SegNo, SitEntry, SitJournalEntry, Summary, SuperBlock,
@@ -22,11 +22,12 @@ use zerocopy::{FromBytes, IntoBytes};
 fn structures_are_put_together_as_they_were() {
     let others = VOLUMES.iter().filter_map(|name| Golden::find(name));
     for golden in others.chain(Golden::own_names().iter().map(|name| Golden::own(name))) {
-        let volume = golden.open();
-        heads(&volume);
-        tables(&volume);
-        summaries(&volume);
-        assert!(nodes(&volume) > 0, "{}", golden.name());
+        let opened = golden.open();
+        let volume = opened.volume();
+        heads(volume);
+        tables(volume);
+        summaries(volume);
+        assert!(nodes(&opened) > 0, "{}", golden.name());
     }
 }
 
@@ -92,36 +93,38 @@ fn journal<E: JournalEntries>(bytes: &[u8]) {
 }
 
 /// Every node that the NAT knows; returns how many.
-fn nodes(volume: &Volume) -> usize {
+fn nodes(nodes: &Nodes) -> usize {
+    let volume = nodes.volume();
     let mut count = 0;
     for nid in (3..volume.nat_blocks().min(8) * volume.block_size().nat_entries()).map(Nid) {
         let entry = volume.nat_entry(nid).unwrap();
         if !entry.is_used() {
             continue;
         }
-        let node = volume.node(nid).unwrap();
+        let node = nodes.node(nid).unwrap();
         count += 1;
         let stored = volume.block(node.addr).unwrap();
         let footer = NodeFooter::of(&stored).unwrap();
         assert_eq!(footer.to_raw().as_bytes(), &stored[stored.len() - 24..]);
         if footer.is_inode() {
-            inode(volume, nid, &stored);
+            inode(nodes, nid, &stored);
         }
     }
     count
 }
 
-fn inode(volume: &Volume, ino: Nid, stored: &[u8]) {
+fn inode(nodes: &Nodes, ino: Nid, stored: &[u8]) {
+    let volume = nodes.volume();
     let inode = Inode::from_block(ino, stored, volume.block_size(), volume.features()).unwrap();
     let bytes = inode.addrs_at();
     let mut again = vec![0; stored.len()];
     inode.write_to(&mut again);
     assert_eq!(again[..bytes], stored[..bytes], "inode {ino}");
-    let (inode, node) = volume.inode(ino).unwrap();
+    let (inode, node) = nodes.inode(ino).unwrap();
     if inode.kind == FileKind::Dir {
-        dentries(volume, &inode, &node);
+        dentries(nodes, &inode, &node);
     }
-    let list = volume.xattrs(&inode, &node).unwrap();
+    let list = nodes.xattrs(&inode, &node).unwrap();
     let mut at = 24;
     for entry in list.entries() {
         let entry = entry.unwrap();
@@ -133,18 +136,19 @@ fn inode(volume: &Volume, ino: Nid, stored: &[u8]) {
     }
 }
 
-fn dentries(volume: &Volume, inode: &Inode, node: &Node) {
+fn dentries(nodes: &Nodes, inode: &Inode, node: &Node) {
+    let volume = nodes.volume();
     let layout = if inode.has_inline_dentry() {
         DentryLayout::for_bytes(inode.inline_range().len())
     } else {
         DentryLayout::for_block(volume.block_size())
     };
-    volume
+    nodes
         .each_dentry(inode, node, &mut |index, dentry| {
             let block = if inode.has_inline_dentry() {
                 node.block[inode.inline_range()].to_vec()
             } else {
-                match volume.run_at(inode, node, index, 1).unwrap().mapped {
+                match nodes.run_at(inode, node, index, 1).unwrap().mapped {
                     pumice_f2fs::Mapped::At(addr) => volume.block(addr).unwrap().to_vec(),
                     other => panic!("a block of entries is {other:?}"),
                 }
@@ -161,8 +165,9 @@ fn dentries(volume: &Volume, inode: &Inode, node: &Node) {
 #[test]
 fn inode_checksums_are_those_that_linux_wrote() {
     let Some(golden) = Golden::find("g02-allfeat") else { return };
-    let volume = golden.open();
-    let (inode, node) = volume.inode(volume.super_block().root()).unwrap();
+    let nodes = golden.open();
+    let volume = nodes.volume();
+    let (inode, node) = nodes.inode(volume.super_block().root()).unwrap();
     let sum = crc::inode_checksum(volume.inode_seed(), inode.ino.0, inode.generation, &node.block);
     assert_eq!(sum, inode.extra.map(|extra| extra.checksum));
 }

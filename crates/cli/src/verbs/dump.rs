@@ -74,7 +74,7 @@ impl Args {
             What::Nat { first, count } => f2fs::nat(volume, *first, *count),
             What::Sit { first, count } => f2fs::sit(volume, *first, *count),
             What::Ssa { segment } => f2fs::ssa(volume, *segment),
-            What::Node { node } => f2fs::node(volume, *node),
+            What::Node { node } => f2fs::node(fs.nodes(), *node),
             What::Dentry { path } => {
                 let found = path::find_target(&fs, path)?;
                 f2fs::dentries(&fs, found.ino)

@@ -89,7 +89,7 @@ fn extents(fs: &F2fs, found: &Attr) -> pumice_f2fs::Result<Vec<Extent>> {
     let mut extents: Vec<Extent> = Vec::new();
     let mut index = 0;
     while index < end {
-        let run = fs.volume().run_at(&inode, &node, index, end - index)?;
+        let run = fs.nodes().run_at(&inode, &node, index, end - index)?;
         let (kind, block) = match run.mapped {
             Mapped::Hole => ("hole", None),
             Mapped::Reserved => ("reserved", None),

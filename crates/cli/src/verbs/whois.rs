@@ -33,7 +33,7 @@ impl Args {
         let addr = BlockAddr(self.block);
         let failed =
             |error: pumice_f2fs::Error| Failure::new(format!("{}: {error}", self.image.image.display()));
-        let owner = volume.owner(addr).map_err(failed)?;
+        let owner = fs.nodes().owner(addr).map_err(failed)?;
         let mut map = Map::new();
         map.insert("block".into(), self.block.into());
         area(volume.area(addr), &mut map);

@@ -6,7 +6,7 @@ use super::{
     findings::Object,
     worker::{ClusterRef, Worker},
 };
-use crate::{compress, content::Content, layout::Nid, volume::Volume};
+use crate::{compress, layout::Nid, reader::Reader};
 
 impl Worker<'_> {
     /// The header of a compressed cluster: its length is that of the stored blocks.
@@ -29,12 +29,11 @@ impl Worker<'_> {
 }
 
 /// Verifies descriptor and tree of a sealed file, and the first block of its data. `Some` is what is wrong.
-pub(super) fn check_sealed(volume: &Volume, ino: Nid) -> Option<String> {
-    let (inode, node) = volume.inode(ino).ok()?;
+pub(super) fn check_sealed(reader: &Reader, ino: Nid) -> Option<String> {
+    let (inode, node) = reader.nodes().inode(ino).ok()?;
     // Nothing encrypted can be verified without its key.
     if inode.is_encrypted() {
         return None;
     }
-    let content = Content::new(volume, &inode, &node);
-    content.and_then(|content| content.check_seal()).err().map(|error| error.to_string())
+    reader.check_seal(&inode, &node).err().map(|error| error.to_string())
 }

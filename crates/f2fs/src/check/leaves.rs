@@ -12,10 +12,9 @@ use super::{
     worker::{Name, Worker},
 };
 use crate::{
-    dir::{LEVELS_MAX, bucket_blocks, buckets},
     fold,
     hash::name_hash,
-    layout::{Dentry, DentryLayout, Features},
+    layout::{Dentry, DentryLayout, Features, LEVELS_MAX, bucket_blocks, buckets},
 };
 
 /// Kinds of files that entries have: 1 to 7.

@@ -48,7 +48,9 @@ use crate::{
     crypt::Keyring,
     error::{Corrupt, Error, Place, Result},
     layout::{BlockAddr, DentryLayout, Nid},
-    volume::{OpenOptions, Volume},
+    nodes::Nodes,
+    reader::Reader,
+    volume::Volume,
 };
 
 /// Bytes of metadata kept in memory beside the tables.
@@ -86,8 +88,13 @@ pub fn check(
     if let Some(disk) = disks.first() {
         heads::check_super_blocks(&**disk, &mut findings);
     }
-    match Volume::open(disks, OpenOptions { cache_bytes: CACHE_BYTES, keys: Keyring::default() }) {
-        Ok(volume) => Ok(Check { volume: &volume, threads, findings }.run(progress)),
+    match Volume::open(disks, CACHE_BYTES) {
+        Ok(volume) => {
+            // Nothing is decrypted, and nothing rolled forward.
+            let reader = Reader::new(Nodes::new(volume), Keyring::default());
+            let volume = reader.nodes().volume();
+            Ok(Check { reader: &reader, volume, threads, findings }.run(progress))
+        }
         Err(Error::Corrupt(corrupt)) => {
             unopened(&corrupt, &mut findings);
             let (findings, count) = findings.into_list();
@@ -108,6 +115,7 @@ fn unopened(corrupt: &Corrupt, findings: &mut Findings) {
 }
 
 struct Check<'a> {
+    reader: &'a Reader,
     volume: &'a Volume,
     threads: usize,
     findings: Findings,
@@ -225,7 +233,7 @@ impl Check<'_> {
     fn check_sealed(&mut self, sealed: &[Nid]) {
         let workers = share(self.threads, sealed.len(), Findings::default, |findings, job| {
             let Some(ino) = sealed.get(job) else { return };
-            if let Some(wrong) = files::check_sealed(self.volume, *ino) {
+            if let Some(wrong) = files::check_sealed(self.reader, *ino) {
                 findings.add(Code::Verity, Object::Inode(*ino), || wrong);
             }
         });
@@ -239,7 +247,7 @@ impl Check<'_> {
         let list = std::mem::take(&mut left.names);
         let names = names::Names::new(self.volume, inodes, list, &mut self.findings);
         names.check(&orphans, &mut self.findings);
-        quota::check(self.volume, inodes, &mut self.findings);
+        quota::check(self.reader, inodes, &mut self.findings);
     }
 }
 

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     layout::{CpFlags, Features, Inode, Nid},
+    reader::Reader,
     volume::{Node, Volume},
 };
 
@@ -52,7 +53,8 @@ const _: () = assert!(size_of::<RawEntry>() == 72);
 type Usage = BTreeMap<u32, (u64, u64)>;
 
 /// Compares the quota files of a volume that has some.
-pub(super) fn check(volume: &Volume, inodes: &Inodes, findings: &mut Findings) {
+pub(super) fn check(reader: &Reader, inodes: &Inodes, findings: &mut Findings) {
+    let volume = reader.nodes().volume();
     if !volume.features().has(Features::QUOTA_INO) {
         return;
     }
@@ -63,7 +65,7 @@ pub(super) fn check(volume: &Volume, inodes: &Inodes, findings: &mut Findings) {
         if ino.is_null() {
             continue;
         }
-        if let Some(stored) = read(volume, inodes, kind, ino, findings)
+        if let Some(stored) = read(reader, inodes, kind, ino, findings)
             && exact
         {
             compare(kind, &stored, &counted(volume, inodes, kind), findings);
@@ -72,15 +74,15 @@ pub(super) fn check(volume: &Volume, inodes: &Inodes, findings: &mut Findings) {
 }
 
 /// What a quota file says.
-fn read(volume: &Volume, inodes: &Inodes, kind: usize, ino: Nid, findings: &mut Findings) -> Option<Usage> {
+fn read(reader: &Reader, inodes: &Inodes, kind: usize, ino: Nid, findings: &mut Findings) -> Option<Usage> {
     let is_file = inodes.find(ino).is_some_and(|facts| facts.kind == FileKind::File);
-    let Some((inode, node)) = volume.inode(ino).ok().filter(|_| is_file) else {
+    let Some((inode, node)) = reader.nodes().inode(ino).ok().filter(|_| is_file) else {
         findings.add(Code::QuotaInode, Object::Inode(ino), || {
             "the super block names it for quota, and it is no file".to_owned()
         });
         return None;
     };
-    let mut file = QuotaFile { volume, inode, node, seen: HashSet::new(), usage: Usage::new() };
+    let mut file = QuotaFile { reader, inode, node, seen: HashSet::new(), usage: Usage::new() };
     match file.load(kind) {
         Ok(()) => Some(file.usage),
         Err(wrong) => {
@@ -91,7 +93,7 @@ fn read(volume: &Volume, inodes: &Inodes, kind: usize, ino: Nid, findings: &mut 
 }
 
 struct QuotaFile<'a> {
-    volume: &'a Volume,
+    reader: &'a Reader,
     inode: Inode,
     node: Node,
     seen: HashSet<u32>,
@@ -142,7 +144,7 @@ impl QuotaFile<'_> {
     fn block(&self, number: u32) -> Result<Vec<u8>, String> {
         let mut block = vec![0; BLOCK_BYTES];
         let at = u64::from(number) * BLOCK_BYTES as u64;
-        match self.volume.read(&self.inode, &self.node, at, &mut block) {
+        match self.reader.read(&self.inode, &self.node, at, &mut block) {
             Ok(BLOCK_BYTES) => Ok(block),
             Ok(_) => Err(format!("block {number} of the tree is beyond the end of the file")),
             Err(error) => Err(error.to_string()),

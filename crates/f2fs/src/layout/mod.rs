@@ -4,10 +4,10 @@
 mod checkpoint;
 mod dentry;
 mod features;
-mod ids;
 mod inode;
 mod inode_flags;
 mod inode_raw;
+mod levels;
 mod nat;
 mod node;
 mod orphan;
@@ -15,15 +15,17 @@ mod sit;
 mod size;
 mod summary;
 mod superblock;
+mod way;
 mod xattr;
 
+pub use crate::ids::{BlockAddr, Nid, SegNo};
 pub use checkpoint::{Checkpoint, CpFlags, RawCheckpoint};
 pub use dentry::{DIR_SLOT_BYTES, Dentry, DentryLayout, RawDentry};
 pub use features::Features;
-pub use ids::{BlockAddr, Nid, SegNo};
 pub use inode::{Extent, ExtraAttr, Inode};
 pub use inode_flags::{Advise, InlineFlags, InodeFlags};
 pub use inode_raw::{RawExtent, RawExtraAttr, RawInode};
+pub use levels::{LEVELS_MAX, bucket_blocks, buckets};
 pub use nat::{NatEntry, RawNatEntry};
 pub use node::{NodeFooter, NodeOffset, RawNodeFooter};
 pub use orphan::{OrphanBlock, RawOrphanTail};
@@ -34,4 +36,5 @@ pub use summary::{
     Summary, SummaryBlock, SummaryKind, SummaryLayout, parse_journal,
 };
 pub use superblock::{Device, RawDevice, RawSuperBlock, SUPER_OFFSET, SuperBlock};
+pub use way::Way;
 pub use xattr::{RawXattrEntry, XattrEntry, XattrList, XattrSpace};

@@ -4,20 +4,17 @@ use pumice_vfs::{Errno, FileKind};
 
 use super::{Link, Replay};
 use crate::{
-    dir::{Directory, Found, bucket_blocks, buckets},
     error::{Error, Result},
     fold::fold_or_bytes,
     hash::name_hash,
-    layout::{DIR_SLOT_BYTES, Dentry, DentryLayout, InlineFlags, Inode, Nid},
-    map::Mapped,
-    overlay::Patched,
+    layout::{
+        DIR_SLOT_BYTES, Dentry, DentryLayout, InlineFlags, Inode, LEVELS_MAX, Nid, bucket_blocks, buckets,
+    },
+    nodes::{Directory, Found, Mapped, Patched},
     volume::Node,
 };
 
 use zerocopy::IntoBytes;
-
-/// Levels a directory can have.
-const LEVELS_MAX: u32 = 63;
 
 /// A name that is to be put into a directory.
 struct NewName {
@@ -31,8 +28,8 @@ impl Replay<'_> {
     /// Gives an inode the name that it carries, in the directory that it carries. Who has that name loses it.
     pub(super) fn name(&mut self, link: &Link) -> Result<()> {
         let ino = link.footer.ino;
-        let (inode, _) = self.volume.inode(ino)?;
-        if inode.last_name().is_empty() || !self.volume.has_inode(inode.parent)? {
+        let (inode, _) = self.nodes.inode(ino)?;
+        if inode.last_name().is_empty() || !self.nodes.has_inode(inode.parent)? {
             return Ok(());
         }
         let dir = inode.parent;
@@ -49,7 +46,7 @@ impl Replay<'_> {
     }
 
     fn new_name(&self, inode: &Inode) -> Result<Option<NewName>> {
-        let (dir, _) = self.volume.inode(inode.parent)?;
+        let (dir, _) = self.nodes.inode(inode.parent)?;
         if dir.kind != FileKind::Dir {
             return Ok(None);
         }
@@ -71,27 +68,27 @@ impl Replay<'_> {
     }
 
     fn holder(&self, dir: Nid, name: &NewName) -> Result<Option<Found>> {
-        let (inode, node) = self.volume.inode(dir)?;
-        Directory::new(self.volume, &inode, &node)
+        let (inode, node) = self.nodes.inode(dir)?;
+        Directory::new(self.nodes, &inode, &node)
             .find(name.hash, &|dentry| dentry.hash == name.hash && dentry.name == name.name)
     }
 
     /// Takes a name away, and the inode behind it if it was its last.
     fn remove(&mut self, dir: Nid, found: &Found) -> Result<()> {
-        let (inode, node) = self.volume.inode(dir)?;
+        let (inode, node) = self.nodes.inode(dir)?;
         let (mut bytes, layout) = self.leaf(&inode, &node, found.leaf)?;
         for slot in found.slot..found.slot + found.slots {
             layout.set_used(&mut bytes, slot, false);
         }
         self.keep_leaf(&inode, &node, found.leaf, &bytes)?;
-        if !self.volume.has_inode(found.ino)? {
+        if !self.nodes.has_inode(found.ino)? {
             return Ok(());
         }
         self.change(found.ino, |inode| inode.links = inode.links.saturating_sub(1))
     }
 
     fn insert(&mut self, dir: Nid, name: &NewName) -> Result<()> {
-        let (inode, node) = self.volume.inode(dir)?;
+        let (inode, node) = self.nodes.inode(dir)?;
         if inode.has_inline_dentry() {
             if self.insert_in(&inode, &node, 0, name)? {
                 return Ok(());
@@ -101,7 +98,7 @@ impl Replay<'_> {
         let dir_level = u32::from(inode.dir_level);
         let mut start = 0;
         for level in 0..LEVELS_MAX {
-            let (inode, _) = self.volume.inode(dir)?;
+            let (inode, _) = self.nodes.inode(dir)?;
             if level >= inode.depth {
                 self.change(dir, |dir| dir.depth = level + 1)?;
             }
@@ -109,7 +106,7 @@ impl Replay<'_> {
             let first = start + u64::from(name.hash) % buckets * blocks;
             for index in first..first + blocks {
                 self.make_leaf(dir, index)?;
-                let (inode, node) = self.volume.inode(dir)?;
+                let (inode, node) = self.nodes.inode(dir)?;
                 if self.insert_in(&inode, &node, index, name)? {
                     return Ok(());
                 }
@@ -141,8 +138,8 @@ impl Replay<'_> {
     /// Moves the entries of an inline directory into a block of its own.
     fn spread(&mut self, inode: &Inode, node: &Node) -> Result<()> {
         let (old, from) = self.leaf(inode, node, 0)?;
-        let to = DentryLayout::for_block(self.volume.block_size());
-        let mut block = vec![0; self.volume.block_size().width()];
+        let to = DentryLayout::for_block(self.nodes.volume().block_size());
+        let mut block = vec![0; self.nodes.volume().block_size().width()];
         let mut slot = 0;
         while let Ok(Some(dentry)) = from.next(&old, slot) {
             put(&mut block, to.entry_at(dentry.slot), dentry.to_raw().as_bytes());
@@ -152,7 +149,7 @@ impl Replay<'_> {
             slot = dentry.slot + dentry.slots();
             (dentry.slot..slot).for_each(|slot| to.set_used(&mut block, slot, true));
         }
-        let width = self.volume.block_size().bytes_u64();
+        let width = self.nodes.volume().block_size().bytes_u64();
         let mut plain = inode.clone();
         plain.inline = InlineFlags(plain.inline.0 & !InlineFlags::DENTRY.0);
         plain.size = width;
@@ -161,25 +158,25 @@ impl Replay<'_> {
         let mut bytes = (*node.block).clone();
         bytes.get_mut(inode.inline_range().start - 4..inode.inline_range().end).unwrap_or_default().fill(0);
         plain.write_to(&mut bytes);
-        let patched = Patched::new(self.volume, Some(node.addr), &bytes)?;
-        self.volume.overlay_mut().inodes.insert(inode.ino, patched);
-        let patched = Patched::new(self.volume, None, &block)?;
-        self.volume.overlay_mut().leaves.insert((inode.ino, 0), patched);
+        let patched = Patched::new(self.nodes.volume(), Some(node.addr), &bytes)?;
+        self.nodes.overlay_mut().inodes.insert(inode.ino, patched);
+        let patched = Patched::new(self.nodes.volume(), None, &block)?;
+        self.nodes.overlay_mut().leaves.insert((inode.ino, 0), patched);
         Ok(())
     }
 
     /// Makes block `index` of a directory if there is none.
     fn make_leaf(&mut self, dir: Nid, index: u64) -> Result<()> {
-        let (inode, node) = self.volume.inode(dir)?;
-        let known = self.volume.overlay().leaves.contains_key(&(dir, index));
-        let mapped = self.volume.run_at(&inode, &node, index, 1)?.mapped;
+        let (inode, node) = self.nodes.inode(dir)?;
+        let known = self.nodes.overlay().leaves.contains_key(&(dir, index));
+        let mapped = self.nodes.run_at(&inode, &node, index, 1)?.mapped;
         if known || matches!(mapped, Mapped::At(_)) {
             return Ok(());
         }
-        let empty = vec![0; self.volume.block_size().width()];
-        let patched = Patched::new(self.volume, None, &empty)?;
-        self.volume.overlay_mut().leaves.insert((dir, index), patched);
-        let end = (index + 1).saturating_mul(self.volume.block_size().bytes_u64());
+        let empty = vec![0; self.nodes.volume().block_size().width()];
+        let patched = Patched::new(self.nodes.volume(), None, &empty)?;
+        self.nodes.overlay_mut().leaves.insert((dir, index), patched);
+        let end = (index + 1).saturating_mul(self.nodes.volume().block_size().bytes_u64());
         self.change(dir, |dir| {
             dir.blocks += 1;
             dir.size = dir.size.max(end);
@@ -187,7 +184,7 @@ impl Replay<'_> {
     }
 
     fn leaf(&self, inode: &Inode, node: &Node, index: u64) -> Result<(Vec<u8>, DentryLayout)> {
-        let dir = Directory::new(self.volume, inode, node);
+        let dir = Directory::new(self.nodes, inode, node);
         let leaf = dir.leaf(index)?.map_err(|_| Error::Errno(Errno::NoEntry))?;
         Ok((leaf.bytes().to_vec(), leaf.layout()))
     }
@@ -196,19 +193,19 @@ impl Replay<'_> {
         if inode.has_inline_dentry() {
             let mut block = (*node.block).clone();
             put(&mut block, inode.inline_range().start, bytes);
-            let patched = Patched::new(self.volume, Some(node.addr), &block)?;
-            self.volume.overlay_mut().inodes.insert(inode.ino, patched);
+            let patched = Patched::new(self.nodes.volume(), Some(node.addr), &block)?;
+            self.nodes.overlay_mut().inodes.insert(inode.ino, patched);
             return Ok(());
         }
-        let base = match self.volume.overlay().leaves.get(&(inode.ino, index)) {
+        let base = match self.nodes.overlay().leaves.get(&(inode.ino, index)) {
             Some(known) => known.base(),
-            None => match self.volume.run_at(inode, node, index, 1)?.mapped {
+            None => match self.nodes.run_at(inode, node, index, 1)?.mapped {
                 Mapped::At(addr) => Some(addr),
                 _ => None,
             },
         };
-        let patched = Patched::new(self.volume, base, bytes)?;
-        self.volume.overlay_mut().leaves.insert((inode.ino, index), patched);
+        let patched = Patched::new(self.nodes.volume(), base, bytes)?;
+        self.nodes.overlay_mut().leaves.insert((inode.ino, index), patched);
         Ok(())
     }
 }

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_vfs::Timestamp;
 
 use crate::{
-    cache::Block,
     error::{Place, Result, corrupt},
     layout::{BlockAddr, CpFlags, Features, Nid, NodeFooter, NodeOffset},
-    volume::{Volume, footer},
+    nodes::Nodes,
+    volume::{Block, footer},
 };
 
 /// What was rolled forward.
@@ -36,22 +36,22 @@ struct Entry {
 
 /// A replay under way.
 struct Replay<'a> {
-    volume: &'a mut Volume,
+    nodes: &'a mut Nodes,
     /// The time at which directories change.
     now: Timestamp,
     entries: BTreeMap<Nid, Entry>,
     done: Recovery,
 }
 
-impl Volume {
+impl Nodes {
     /// Rolls forward, in memory. Directories that gain names change at `now`.
     pub fn recover(&mut self, now: Timestamp) -> Result<Recovery> {
         // What was made to be read was never written to since.
-        if self.features().has(Features::RO) {
+        if self.volume().features().has(Features::RO) {
             return Ok(Recovery::default());
         }
         let entries = self.promised()?;
-        let mut replay = Replay { volume: self, now, entries, done: Recovery::default() };
+        let mut replay = Replay { nodes: self, now, entries, done: Recovery::default() };
         replay.done.inodes = replay.entries.len();
         if !replay.entries.is_empty() {
             replay.run()?;
@@ -61,15 +61,15 @@ impl Volume {
 
     /// The nodes of the chain, in their order.
     fn chain(&self) -> Chain<'_> {
-        let (segno, offset) = self.checkpoint().node_log(1);
-        let next = self.segment_start(segno).plus(u32::from(offset)).unwrap_or(BlockAddr::NULL);
-        Chain { volume: self, next, seen: 0, turtle: next, limit: 1 }
+        let (segno, offset) = self.volume().checkpoint().node_log(1);
+        let next = self.volume().segment_start(segno).plus(u32::from(offset)).unwrap_or(BlockAddr::NULL);
+        Chain { nodes: self, next, seen: 0, turtle: next, limit: 1 }
     }
 
     /// Inodes that fsync promised something of.
     fn promised(&self) -> Result<BTreeMap<Nid, Entry>> {
         let orphans: BTreeSet<Nid> =
-            self.orphan_blocks()?.into_iter().flat_map(|block| block.inodes).collect();
+            self.volume().orphan_blocks()?.into_iter().flat_map(|block| block.inodes).collect();
         let mut entries: BTreeMap<Nid, Entry> = BTreeMap::new();
         let mut chain = self.chain();
         while let Some(link) = chain.next()? {
@@ -90,7 +90,7 @@ impl Volume {
     }
 
     fn is_file_number(&self, ino: Nid) -> bool {
-        ino >= self.super_block().root() && ino.0 < self.super_block().nid_limit()
+        ino >= self.volume().super_block().root() && ino.0 < self.volume().super_block().nid_limit()
     }
 }
 
@@ -109,7 +109,7 @@ impl Link {
 
 /// Walks the chain, and notices when it goes round in a circle (Brent's way).
 struct Chain<'a> {
-    volume: &'a Volume,
+    nodes: &'a Nodes,
     next: BlockAddr,
     seen: u64,
     turtle: BlockAddr,
@@ -118,10 +118,10 @@ struct Chain<'a> {
 
 impl Chain<'_> {
     fn next(&mut self) -> Result<Option<Link>> {
-        if !self.volume.is_main(self.next) {
+        if !self.nodes.volume().is_main(self.next) {
             return Ok(None);
         }
-        let (addr, block) = (self.next, self.volume.block(self.next)?);
+        let (addr, block) = (self.next, self.nodes.volume().block(self.next)?);
         let footer = footer(&block, addr)?;
         if !self.belongs(&footer) {
             return Ok(None);
@@ -145,7 +145,7 @@ impl Chain<'_> {
 
     /// True if the node was written after the checkpoint and before the next one.
     fn belongs(&self, footer: &NodeFooter) -> bool {
-        let cp = self.volume.checkpoint();
+        let cp = self.nodes.volume().checkpoint();
         if cp.flags().has(CpFlags::NOCRC_RECOVERY) {
             // Only the lower half counts.
             return footer.cp_version << 32 == cp.version() << 32;
@@ -157,8 +157,8 @@ impl Chain<'_> {
 impl Replay<'_> {
     fn run(&mut self) -> Result<()> {
         // The chain was walked once: it ends.
-        let mut next = self.volume.chain().next;
-        while let Some(link) = (Chain { next, ..self.volume.chain() }).next()? {
+        let mut next = self.nodes.chain().next;
+        while let Some(link) = (Chain { next, ..self.nodes.chain() }).next()? {
             next = link.footer.next;
             self.link(&link)?;
         }

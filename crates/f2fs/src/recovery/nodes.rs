@@ -4,9 +4,8 @@ use super::{Link, Replay};
 use crate::{
     error::Result,
     layout::{Advise, BlockAddr, Inode, Nid, NodeOffset},
-    map::word,
-    overlay::Patched,
-    volume::{Node, Volume},
+    nodes::{Nodes, Patched, word},
+    volume::Node,
 };
 
 /// Bytes of the five node numbers and the footer, at the end of an inode.
@@ -15,15 +14,15 @@ const TAIL_BYTES: usize = 44;
 impl Replay<'_> {
     /// The state of an inode before the node at hand; `None` if there is none yet.
     fn before(&self, ino: Nid) -> Result<Option<(Inode, Node)>> {
-        self.volume.find_inode(ino)
+        self.nodes.find_inode(ino)
     }
 
     /// Takes over an inode: all that is in it but what recovery itself counts and finds.
     pub(super) fn inode(&mut self, link: &Link) -> Result<()> {
         let ino = link.footer.ino;
         let before = self.before(ino)?;
-        let size = self.volume.block_size();
-        let mut inode = Inode::from_block(ino, &link.block, size, self.volume.features())?;
+        let size = self.nodes.volume().block_size();
+        let mut inode = Inode::from_block(ino, &link.block, size, self.nodes.volume().features())?;
         let mut block = (*link.block).clone();
         let tail = block.len() - TAIL_BYTES;
         if let Some((old, node)) = &before {
@@ -49,14 +48,14 @@ impl Replay<'_> {
     }
 
     fn keep_inode(&mut self, ino: Nid, base: BlockAddr, block: &[u8]) -> Result<()> {
-        let patched = Patched::new(self.volume, Some(base), block)?;
-        self.volume.overlay_mut().inodes.insert(ino, patched);
+        let patched = Patched::new(self.nodes.volume(), Some(base), block)?;
+        self.nodes.overlay_mut().inodes.insert(ino, patched);
         Ok(())
     }
 
     /// Changes an inode that is there.
     pub(super) fn change(&mut self, ino: Nid, change: impl FnOnce(&mut Inode)) -> Result<()> {
-        let (mut inode, node) = self.volume.inode(ino)?;
+        let (mut inode, node) = self.nodes.inode(ino)?;
         change(&mut inode);
         let mut block = (*node.block).clone();
         inode.write_to(&mut block);
@@ -69,11 +68,11 @@ impl Replay<'_> {
         if link.footer.offset == NodeOffset::XATTR {
             return self.xattr_node(link);
         }
-        let (inode, node) = self.volume.inode(ino)?;
+        let (inode, node) = self.nodes.inode(ino)?;
         if inode.has_inline_data() || inode.has_inline_dentry() {
             return Ok(());
         }
-        let size = self.volume.block_size();
+        let size = self.nodes.volume().block_size();
         let index = link.footer.offset.direct_index(size);
         let (first, words, old) = match index {
             None if link.footer.offset == NodeOffset::INODE => {
@@ -102,17 +101,17 @@ impl Replay<'_> {
         index: u32,
         first: u64,
     ) -> Result<Vec<u8>> {
-        let (old, missing) = self.volume.node_below(inode, node, first)?;
+        let (old, missing) = self.nodes.node_below(inode, node, first)?;
         let bytes = inode.node_addrs() as usize * 4;
         let old = old.map(|node| node.block.get(..bytes).unwrap_or_default().to_vec()).unwrap_or_default();
         // The node itself, and indirect ones on the way, once each.
         let mut added = 0;
         for offset in missing {
-            added += i64::from(self.volume.overlay_mut().made.insert((inode.ino, offset)));
+            added += i64::from(self.nodes.overlay_mut().made.insert((inode.ino, offset)));
         }
         let new = link.block.get(..bytes).unwrap_or_default();
         added += used(new) - used(&old);
-        self.volume.overlay_mut().direct.insert((inode.ino, index), Patched::unchanged(link.addr));
+        self.nodes.overlay_mut().direct.insert((inode.ino, index), Patched::unchanged(link.addr));
         self.change(inode.ino, |inode| inode.blocks = inode.blocks.saturating_add_signed(added))?;
         Ok(old)
     }
@@ -127,7 +126,7 @@ impl Replay<'_> {
             now != Some(&[0; 4]) && now != Some(old.get(at * 4..at * 4 + 4).unwrap_or(&[0; 4]))
         };
         let Some(last) = (0..words.len() / 4).rev().find(changed) else { return Ok(()) };
-        let width = self.volume.block_size().bytes_u64();
+        let width = self.nodes.volume().block_size().bytes_u64();
         let index = first + last as u64;
         if inode.size > index.saturating_mul(width) {
             return Ok(());
@@ -137,9 +136,9 @@ impl Replay<'_> {
 
     fn xattr_node(&mut self, link: &Link) -> Result<()> {
         let ino = link.footer.ino;
-        let (inode, _) = self.volume.inode(ino)?;
-        let first = inode.xattr_nid.is_null() && !self.volume.overlay_mut().xattrs.contains_key(&ino);
-        self.volume.overlay_mut().xattrs.insert(ino, link.addr);
+        let (inode, _) = self.nodes.inode(ino)?;
+        let first = inode.xattr_nid.is_null() && !self.nodes.overlay_mut().xattrs.contains_key(&ino);
+        self.nodes.overlay_mut().xattrs.insert(ino, link.addr);
         if first {
             self.change(ino, |inode| inode.blocks = inode.blocks.saturating_add(1))?;
         }
@@ -151,10 +150,10 @@ impl Replay<'_> {
         for (at, bytes) in words.chunks_exact(4).enumerate() {
             let addr = word(bytes);
             let same = old.get(at * 4..at * 4 + 4) == Some(bytes);
-            if !addr.is_block() || same || !self.volume.is_valid(addr)? {
+            if !addr.is_block() || same || !self.nodes.volume().is_valid(addr)? {
                 continue;
             }
-            let Some(summary) = self.volume.summary(addr)? else { continue };
+            let Some(summary) = self.nodes.volume().summary(addr)? else { continue };
             // The node at hand was taken over as a whole.
             if summary.nid != link.footer.nid {
                 self.clear(addr, summary.nid, u32::from(summary.offset))?;
@@ -165,15 +164,15 @@ impl Replay<'_> {
 
     /// Makes a hole where `addr` stands in slot `slot` of node `nid`, if it still does.
     fn clear(&mut self, addr: BlockAddr, nid: Nid, slot: u32) -> Result<()> {
-        let Ok(node) = self.volume.node(nid) else { return Ok(()) };
+        let Ok(node) = self.nodes.node(nid) else { return Ok(()) };
         let ino = node.footer.ino;
         let Some((inode, _)) = self.before(ino)? else { return Ok(()) };
-        let index = node.footer.offset.direct_index(self.volume.block_size());
-        let place = |volume: &Volume| match index {
-            None => volume.overlay().inode(volume, ino),
-            Some(index) => volume.overlay().direct(volume, ino, index),
+        let index = node.footer.offset.direct_index(self.nodes.volume().block_size());
+        let place = |nodes: &Nodes| match index {
+            None => nodes.overlay().inode(nodes.volume(), ino),
+            Some(index) => nodes.overlay().direct(nodes.volume(), ino, index),
         };
-        let node = place(self.volume)?.unwrap_or(node);
+        let node = place(self.nodes)?.unwrap_or(node);
         let at = slot as usize * 4 + if index.is_none() { inode.addrs_at() } else { 0 };
         let limit = if index.is_none() { inode.own_addrs() } else { inode.node_addrs() };
         if slot >= limit || node.block.get(at..at + 4).map(word) != Some(addr) {
@@ -184,8 +183,8 @@ impl Replay<'_> {
         match index {
             None => self.keep_inode(ino, node.addr, &block)?,
             Some(index) => {
-                let patched = Patched::new(self.volume, Some(node.addr), &block)?;
-                self.volume.overlay_mut().direct.insert((ino, index), patched);
+                let patched = Patched::new(self.nodes.volume(), Some(node.addr), &block)?;
+                self.nodes.overlay_mut().direct.insert((ino, index), patched);
             }
         }
         self.change(ino, |inode| inode.blocks = inode.blocks.saturating_sub(1))

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Volume;
+use super::{Block, Volume};
 use crate::{
-    cache::Block,
     error::{Error, Place, Result, corrupt},
     layout::{
         BlockAddr, CpFlags, Features, JournalEntries, NatEntry, Nid, RawSummary, SegNo, SitEntry,

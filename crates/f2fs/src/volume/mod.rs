@@ -1,6 +1,9 @@
 //! An opened volume: its super block, its checkpoint, and the tables that say where nodes are and which blocks
 //! are valid. Everything is read as it is asked for; nothing here grows with the volume but two bitmaps.
 
+mod area;
+mod cache;
+mod disks;
 mod logs;
 mod open;
 mod packs;
@@ -11,20 +14,19 @@ use std::sync::Arc;
 use pumice_vfs::Stored;
 
 use crate::{
-    cache::{Block, BlockCache},
-    disks::Disks,
     error::{Error, Place, Result, corrupt},
     layout::{
         BlockAddr, BlockSize, Checkpoint, Features, Inode, Nid, NodeFooter, NodeOffset, SummaryLayout,
         SuperBlock,
     },
-    overlay::Overlay,
-    sealed::Verifiers,
-    secrets::Secrets,
 };
 
+pub use area::Area;
+pub use cache::Block;
+use cache::BlockCache;
+use disks::Disks;
 pub use logs::LogHead;
-pub use open::{OpenOptions, read_super_block, read_super_blocks};
+pub use open::{read_super_block, read_super_blocks};
 pub(crate) use tables::nat_entry_in;
 
 /// An opened volume.
@@ -39,10 +41,6 @@ pub struct Volume {
     logs: logs::Logs,
     cache: BlockCache,
     inode_seed: u32,
-    /// What rolling forward changed.
-    overlay: Overlay,
-    secrets: Secrets,
-    verifiers: Verifiers,
 }
 
 /// A node: its block, which stands where the NAT says.
@@ -118,9 +116,6 @@ impl Volume {
 
     /// A node, by its number. Its footer must name it, and the inode that the NAT names.
     pub fn node(&self, nid: Nid) -> Result<Node> {
-        if let Some(node) = self.overlay.inode(self, nid)? {
-            return Ok(node);
-        }
         let entry = self.nat_entry(nid)?;
         if !entry.is_used() {
             return Err(corrupt(Place::Node(nid), "the address in the NAT is", entry.addr.0, 1_u32));
@@ -152,18 +147,28 @@ impl Volume {
 
     /// The same; `None` if no inode has this number.
     pub(crate) fn find_inode(&self, ino: Nid) -> Result<Option<(Inode, Node)>> {
-        let node = match self.overlay.inode(self, ino)? {
-            Some(node) => node,
-            None if ino.is_null() || ino.0 >= self.sb.nid_limit() => return Ok(None),
-            None => match self.nat_entry(ino)? {
-                entry if entry.is_used() && entry.ino == ino => self.node_at(ino, entry.addr)?,
-                _ => return Ok(None),
-            },
-        };
-        self.inode_in(ino, node).map(Some)
+        match self.inode_addr(ino)? {
+            Some(addr) => self.inode_in(ino, self.node_at(ino, addr)?).map(Some),
+            None => Ok(None),
+        }
     }
 
-    fn inode_in(&self, ino: Nid, node: Node) -> Result<(Inode, Node)> {
+    /// True if an inode has this number.
+    pub(crate) fn has_inode(&self, ino: Nid) -> Result<bool> {
+        Ok(self.inode_addr(ino)?.is_some())
+    }
+
+    /// Where an inode is, if there is one of this number.
+    fn inode_addr(&self, ino: Nid) -> Result<Option<BlockAddr>> {
+        if ino.is_null() || ino.0 >= self.sb.nid_limit() {
+            return Ok(None);
+        }
+        let entry = self.nat_entry(ino)?;
+        Ok((entry.is_used() && entry.ino == ino).then_some(entry.addr))
+    }
+
+    /// The inode in a node, wherever that was found.
+    pub(crate) fn inode_in(&self, ino: Nid, node: Node) -> Result<(Inode, Node)> {
         if node.footer.ino != ino || node.footer.offset != NodeOffset::INODE {
             return Err(corrupt(Place::Inode(ino), "the footer's inode is", node.footer.ino.0, ino.0));
         }
@@ -186,34 +191,6 @@ impl Volume {
             }
             _ => Ok(()),
         }
-    }
-
-    /// True if an inode has this number.
-    pub(crate) fn has_inode(&self, ino: Nid) -> Result<bool> {
-        if self.overlay.inodes.contains_key(&ino) {
-            return Ok(true);
-        }
-        if ino.is_null() || ino.0 >= self.sb.nid_limit() {
-            return Ok(false);
-        }
-        let entry = self.nat_entry(ino)?;
-        Ok(entry.is_used() && entry.ino == ino)
-    }
-
-    pub(crate) fn overlay(&self) -> &Overlay {
-        &self.overlay
-    }
-
-    pub(crate) fn overlay_mut(&mut self) -> &mut Overlay {
-        &mut self.overlay
-    }
-
-    pub(crate) fn secrets(&self) -> &Secrets {
-        &self.secrets
-    }
-
-    pub(crate) fn verifiers(&self) -> &Verifiers {
-        &self.verifiers
     }
 
     /// The seed of inode checksums.

@@ -2,32 +2,17 @@
 
 use pumice_media::{BlockError, ReadAt};
 
-use super::{Volume, packs};
+use super::{Volume, cache::BlockCache, disks::Disks, packs};
 use crate::{
-    cache::BlockCache,
     crc,
-    crypt::Keyring,
-    disks::Disks,
     error::{Error, Result},
     layout::{BlockSize, SUPER_OFFSET, SuperBlock},
-    overlay::Overlay,
-    sealed::Verifiers,
-    secrets::Secrets,
 };
 
-/// How to open.
-#[derive(Clone)]
-pub struct OpenOptions {
-    /// Bytes for blocks of metadata that were read lately.
-    pub cache_bytes: usize,
-    /// Master keys of what is encrypted.
-    pub keys: Keyring,
-}
-
 impl Volume {
-    /// Opens a volume at its newer valid checkpoint, from its devices in the order of the super block. Nothing
-    /// is rolled forward.
-    pub fn open(disks: Vec<Box<dyn ReadAt>>, options: OpenOptions) -> Result<Volume> {
+    /// Opens a volume at its newer valid checkpoint, from its devices in the order of the super block. Blocks of
+    /// metadata that were read lately are kept in `cache_bytes` bytes.
+    pub fn open(disks: Vec<Box<dyn ReadAt>>, cache_bytes: usize) -> Result<Volume> {
         let first = disks.first().ok_or(Error::NotF2fs { found: 0 })?;
         let sb = read_super_block(&**first)?;
         let disks = Disks::new(disks, &sb)?;
@@ -35,26 +20,10 @@ impl Volume {
         let cp = packs::newer(&packs)?;
         let sit_bitmap = packs::sit_bitmap(&disks, &sb, &cp)?;
         let nat_bitmap = packs::nat_bitmap(&disks, &sb, &cp)?;
-        let cache = BlockCache::new(options.cache_bytes, sb.block().width());
+        let cache = BlockCache::new(cache_bytes, sb.block().width());
         let inode_seed = crc::inode_seed(&sb.uuid());
-        let overlay = Overlay::default();
         let logs = super::logs::Logs::default();
-        let secrets = Secrets::new(options.keys);
-        let verifiers = Verifiers::default();
-        let mut volume = Volume {
-            disks,
-            sb,
-            cp,
-            packs,
-            sit_bitmap,
-            nat_bitmap,
-            logs,
-            cache,
-            inode_seed,
-            overlay,
-            secrets,
-            verifiers,
-        };
+        let mut volume = Volume { disks, sb, cp, packs, sit_bitmap, nat_bitmap, logs, cache, inode_seed };
         volume.logs = volume.read_logs()?;
         Ok(volume)
     }

@@ -1,7 +1,7 @@
 //! The two checkpoint packs: which one counts, and its bitmaps.
 
+use super::disks::Disks;
 use crate::{
-    disks::Disks,
     error::{Place, Result, corrupt},
     layout::{BlockAddr, Checkpoint, SuperBlock},
 };

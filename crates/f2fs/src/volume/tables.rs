@@ -2,9 +2,8 @@
 
 use zerocopy::FromBytes;
 
-use super::Volume;
+use super::{Block, Volume};
 use crate::{
-    cache::Block,
     error::{Place, Result, corrupt},
     layout::{
         BlockAddr, NatEntry, Nid, OrphanBlock, RawNatEntry, RawSitEntry, SegNo, SitEntry, Summary,

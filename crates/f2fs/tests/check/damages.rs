@@ -38,7 +38,7 @@ pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
     (Code::SuperBlockCopy, "g02-allfeat", |p| p.flip(BLOCK + 1024 + 108)),
     (Code::Checkpoint, "g02-allfeat", |p| {
         for pack in [1, 2] {
-            let head = p.volume.super_block().checkpoint_addr(pack);
+            let head = p.volume().super_block().checkpoint_addr(pack);
             p.write(place(head), &[0; BLOCK]);
         }
     }),
@@ -57,8 +57,8 @@ pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
     }),
     (Code::LogNextBlock, "g02-allfeat", |p| p.edit_checkpoint(|raw| raw.cur_data_blkoff[1] -= 1)),
     (Code::RollForwardChain, "g08-crash-rollfwd", |p| {
-        let head = &p.volume.log_heads()[4];
-        let first = BlockAddr(p.volume.segment_start(head.segno).0 + u32::from(head.offset));
+        let head = &p.volume().log_heads()[4];
+        let first = BlockAddr(p.volume().segment_start(head.segno).0 + u32::from(head.offset));
         p.put32(place(first) + FOOTER_NEXT, first.0);
     }),
     (Code::NatAddress, "g02-allfeat", |p| nat(p, 5, 7)),
@@ -68,8 +68,8 @@ pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
         nat(p, 5, root);
     }),
     (Code::NatBits, "g02-allfeat", |p| {
-        let bytes = p.volume.nat_bits().unwrap().expect("the volume has NAT bits").len();
-        let head = p.volume.super_block().checkpoint_addr(p.volume.checkpoint().pack());
+        let bytes = p.volume().nat_bits().unwrap().expect("the volume has NAT bits").len();
+        let head = p.volume().super_block().checkpoint_addr(p.volume().checkpoint().pack());
         let blocks = u32::try_from(bytes.div_ceil(BLOCK)).unwrap();
         p.flip(place(BlockAddr(head.0 + 512 - blocks)) + 8);
     }),
@@ -89,8 +89,8 @@ pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
         });
     }),
     (Code::SitExtra, "g02-allfeat", |p| {
-        let segno = SegNo(p.volume.super_block().main_segments() - 1);
-        assert_eq!(p.volume.sit_entry(segno).unwrap().bits(), 0);
+        let segno = SegNo(p.volume().super_block().main_segments() - 1);
+        assert_eq!(p.volume().sit_entry(segno).unwrap().bits(), 0);
         p.edit_sit(segno, |raw| raw.valid_map[9] = 4);
     }),
     (Code::SsaKind, "g02-allfeat", |p| {
@@ -116,7 +116,7 @@ pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
     }),
     (Code::NodeMissing, "g02-allfeat", |p| {
         let (file, _) = file_with_nodes(p);
-        let unused = p.volume.super_block().nid_limit() - 1;
+        let unused = p.volume().super_block().nid_limit() - 1;
         p.edit_inode(file.ino, |block| put(block, NIDS, unused));
     }),
     (Code::NodePlace, "g02-allfeat", |p| {
@@ -213,7 +213,7 @@ pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
     }),
     (Code::DentryName, "g02-allfeat", |p| entry(p, |_, name| name[0] = b'/')),
     (Code::DentryTwice, "g02-allfeat", |p| {
-        let layout = DentryLayout::for_block(p.volume.block_size());
+        let layout = DentryLayout::for_block(p.volume().block_size());
         let (at, slots) = entries(p);
         let length =
             |slot: usize| layout.entry(&p.read(at, BLOCK), u32::try_from(slot).unwrap()).unwrap().name.len();
@@ -223,7 +223,7 @@ pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
         p.write(at + layout.name_at(u32::try_from(second).unwrap()), &name);
     }),
     (Code::Dots, "g02-allfeat", |p| {
-        let layout = DentryLayout::for_block(p.volume.block_size());
+        let layout = DentryLayout::for_block(p.volume().block_size());
         let (at, slots) = entries(p);
         p.put32(at + layout.entry_at(u32::try_from(slots[0]).unwrap()) + 4, 5);
     }),
@@ -239,7 +239,7 @@ pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
     (Code::QuotaInode, "g11-quota", |p| {
         for copy in [1024, BLOCK + 1024] {
             let (mut raw, _) = RawSuperBlock::read_from_prefix(&p.read(copy, 3072)).unwrap();
-            raw.qf_ino[0].set(p.volume.super_block().root().0);
+            raw.qf_ino[0].set(p.volume().super_block().root().0);
             p.write(copy, raw.as_bytes());
         }
     }),
@@ -280,12 +280,12 @@ fn nat(p: &mut Patient, inside: usize, value: u32) {
 
 /// A segment of data that no log writes to.
 fn segment(p: &Patient) -> SegNo {
-    p.full_segments().into_iter().find(|segno| p.volume.sit_entry(*segno).unwrap().kind < 3).unwrap()
+    p.full_segments().into_iter().find(|segno| p.volume().sit_entry(*segno).unwrap().kind < 3).unwrap()
 }
 
 /// Where its summary is.
 fn summary(p: &Patient) -> usize {
-    place(BlockAddr(p.volume.super_block().raw().ssa_blkaddr.get() + segment(p).0))
+    place(BlockAddr(p.volume().super_block().raw().ssa_blkaddr.get() + segment(p).0))
 }
 
 /// A file with two blocks that its inode names.
@@ -295,7 +295,7 @@ fn plain_file(p: &Patient) -> Inode {
         inode.kind == FileKind::File
             && !inode.has_inline_data()
             && inode.cluster_blocks().is_none()
-            && !p.volume.super_block().quota_inodes().contains(&inode.ino)
+            && !p.volume().super_block().quota_inodes().contains(&inode.ino)
             && BlockAddr(word(&block[at..])).is_block()
             && BlockAddr(word(&block[at + 4..])).is_block()
     })
@@ -308,7 +308,7 @@ fn file_with_nodes(p: &Patient) -> (Inode, Nid) {
         inode.kind == FileKind::File
             && !first.is_null()
             && second.is_null()
-            && !p.volume.nat_journal().contains_key(&first)
+            && !p.volume().nat_journal().contains_key(&first)
     });
     let nid = file.nids(&p.read(place(p.node_at(file.ino)), BLOCK))[0];
     let block = p.read(place(p.node_at(nid)), BLOCK);
@@ -334,7 +334,7 @@ fn entries(p: &Patient) -> (usize, Vec<usize>) {
 }
 
 fn slots_of(p: &Patient, directory: &Inode) -> (usize, Vec<usize>) {
-    let layout = DentryLayout::for_block(p.volume.block_size());
+    let layout = DentryLayout::for_block(p.volume().block_size());
     let at = place(BlockAddr(word(&p.read(place(p.node_at(directory.ino)) + directory.addrs_at(), 4))));
     let block = p.read(at, BLOCK);
     let mut slots = Vec::new();
@@ -348,7 +348,7 @@ fn slots_of(p: &Patient, directory: &Inode) -> (usize, Vec<usize>) {
 
 /// Changes the first entry behind `.` and `..`.
 fn entry(p: &mut Patient, change: impl Fn(&mut RawDentry, &mut [u8])) {
-    let layout = DentryLayout::for_block(p.volume.block_size());
+    let layout = DentryLayout::for_block(p.volume().block_size());
     let (at, slots) = entries(p);
     let slot = u32::try_from(slots[2]).unwrap();
     let (entry, name) = (at + layout.entry_at(slot), at + layout.name_at(slot));
@@ -371,15 +371,15 @@ fn compressed(p: &Patient) -> (Inode, usize) {
 
 /// The first orphan becomes another.
 fn orphan(p: &mut Patient, ino: u32) {
-    let head = p.volume.super_block().checkpoint_addr(p.volume.checkpoint().pack());
-    let payload = p.volume.super_block().raw().cp_payload.get();
+    let head = p.volume().super_block().checkpoint_addr(p.volume().checkpoint().pack());
+    let payload = p.volume().super_block().raw().cp_payload.get();
     p.put32(place(BlockAddr(head.0 + 1 + payload)), ino);
 }
 
 /// A block of 1024 bytes of the users' quota file.
 fn quota_block(p: &Patient, number: usize) -> usize {
-    let ino = p.volume.super_block().quota_inodes()[0];
-    let (inode, _) = p.volume.inode(ino).unwrap();
+    let ino = p.volume().super_block().quota_inodes()[0];
+    let (inode, _) = p.nodes.inode(ino).unwrap();
     let address = place(p.node_at(ino)) + inode.addrs_at() + number / 4 * 4;
     place(BlockAddr(word(&p.read(address, 4)))) + number % 4 * 1024
 }

@@ -73,10 +73,10 @@ fn a_file_that_stands_for_a_device_owns_its_extent() {
 fn the_whole_tree_of_a_sealed_file_is_checked() {
     let mut patient = Patient::new(&Arc::new(Golden::own("verity").bytes()));
     let file = patient.find(|inode, _| inode.is_verity() && inode.size == 3_000_000);
-    let (inode, node) = patient.volume.inode(file.ino).unwrap();
+    let (inode, node) = patient.nodes.inode(file.ino).unwrap();
     // 733 blocks of data: a root and six blocks below it, from the next multiple of 64 KiB on.
     let last = inode.size.next_multiple_of(1 << 16) / 4096 + 6;
-    let Mapped::At(addr) = patient.volume.run_at(&inode, &node, last, 1).unwrap().mapped else {
+    let Mapped::At(addr) = patient.nodes.run_at(&inode, &node, last, 1).unwrap().mapped else {
         panic!("the tree has a hole")
     };
     patient.flip(patient::place(addr));

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use pumice_f2fs::{
-    OpenOptions, Volume, check, crc,
-    crypt::Keyring,
+    Nodes, Volume, check, crc,
     layout::{BlockAddr, Features, Inode, Nid, RawCheckpoint, RawSitEntry, RawSuperBlock, SegNo},
 };
 use pumice_media::{BlockError, Lba, ReadAt};
@@ -50,15 +49,19 @@ impl ReadAt for Disk {
 pub(crate) struct Patient {
     pub(crate) disk: Disk,
     /// As it was.
-    pub(crate) volume: Volume,
+    pub(crate) nodes: Nodes,
 }
 
 impl Patient {
     pub(crate) fn new(image: &Arc<Vec<u8>>) -> Patient {
         let disk = Disk { base: image.clone(), changes: Vec::new(), broken: None, bytes: image.len() };
-        let options = OpenOptions { cache_bytes: 1 << 20, keys: Keyring::default() };
-        let volume = Volume::open(vec![Box::new(disk.clone())], options).unwrap();
-        Patient { disk, volume }
+        let volume = Volume::open(vec![Box::new(disk.clone())], 1 << 20).unwrap();
+        Patient { disk, nodes: Nodes::new(volume) }
+    }
+
+    /// As it was.
+    pub(crate) fn volume(&self) -> &Volume {
+        self.nodes.volume()
     }
 
     /// The codes that the check finds.
@@ -96,13 +99,13 @@ impl Patient {
     }
 
     pub(crate) fn node_at(&self, nid: Nid) -> BlockAddr {
-        self.volume.nat_entry(nid).unwrap().addr
+        self.volume().nat_entry(nid).unwrap().addr
     }
 
     /// All inodes, with their blocks.
     pub(crate) fn inodes(&self) -> impl Iterator<Item = (Inode, Vec<u8>)> {
         (3..2000).filter_map(|ino| {
-            let (inode, node) = self.volume.inode(Nid(ino)).ok()?;
+            let (inode, node) = self.nodes.inode(Nid(ino)).ok()?;
             Some((inode, node.block.to_vec()))
         })
     }
@@ -117,9 +120,9 @@ impl Patient {
         let mut block = self.read(at, BLOCK);
         edit(&mut block);
         let extra = u16::from_le_bytes([block[360], block[361]]);
-        if self.volume.features().has(Features::INODE_CHECKSUM) && block[3] & 0x20 != 0 && extra >= 12 {
+        if self.volume().features().has(Features::INODE_CHECKSUM) && block[3] & 0x20 != 0 && extra >= 12 {
             let generation = u32::from_le_bytes(block[68..72].try_into().unwrap());
-            let sum = crc::inode_checksum(self.volume.inode_seed(), ino.0, generation, &block).unwrap();
+            let sum = crc::inode_checksum(self.volume().inode_seed(), ino.0, generation, &block).unwrap();
             block[368..372].copy_from_slice(&sum.to_le_bytes());
         }
         self.write(at, &block);
@@ -136,14 +139,14 @@ impl Patient {
 
     /// Changes the checkpoint, head and foot, with checksums.
     pub(crate) fn edit_checkpoint(&mut self, edit: impl Fn(&mut RawCheckpoint)) {
-        let checkpoint = self.volume.checkpoint();
+        let checkpoint = self.volume().checkpoint();
         let mut block = checkpoint.block().to_vec();
         let (raw, _) = RawCheckpoint::mut_from_prefix(&mut block).unwrap();
         edit(raw);
         let sum_at = checkpoint.raw().checksum_offset.get() as usize;
         let sum = crc::checksum(&block[..sum_at]);
         block[sum_at..sum_at + 4].copy_from_slice(&sum.to_le_bytes());
-        let head = self.volume.super_block().checkpoint_addr(checkpoint.pack());
+        let head = self.volume().super_block().checkpoint_addr(checkpoint.pack());
         let foot = BlockAddr(head.0 + checkpoint.raw().cp_pack_total_block_count.get() - 1);
         self.write(place(head), &block);
         self.write(place(foot), &block);
@@ -151,25 +154,25 @@ impl Patient {
 
     /// The byte of a node's entry in the NAT; it must not be in the journal.
     pub(crate) fn nat_place(&self, nid: Nid) -> usize {
-        assert!(!self.volume.nat_journal().contains_key(&nid));
-        place(self.volume.nat_addr(nid.0 / 455)) + (nid.0 % 455) as usize * 9
+        assert!(!self.volume().nat_journal().contains_key(&nid));
+        place(self.volume().nat_addr(nid.0 / 455)) + (nid.0 % 455) as usize * 9
     }
 
     /// Segments in use that no log writes to and no journal has.
     pub(crate) fn full_segments(&self) -> Vec<SegNo> {
-        (0..self.volume.super_block().main_segments())
+        (0..self.volume().super_block().main_segments())
             .map(SegNo)
             .filter(|segno| {
-                self.volume.sit_entry(*segno).unwrap().bits() > 0
-                    && !self.volume.sit_journal().contains_key(segno)
-                    && self.volume.log_heads().iter().all(|head| head.segno != *segno)
+                self.volume().sit_entry(*segno).unwrap().bits() > 0
+                    && !self.volume().sit_journal().contains_key(segno)
+                    && self.volume().log_heads().iter().all(|head| head.segno != *segno)
             })
             .collect()
     }
 
     /// Changes a segment's entry in the SIT.
     pub(crate) fn edit_sit(&mut self, segno: SegNo, edit: impl FnOnce(&mut RawSitEntry)) {
-        let at = place(self.volume.sit_addr(segno.0 / 55)) + (segno.0 % 55) as usize * 74;
+        let at = place(self.volume().sit_addr(segno.0 / 55)) + (segno.0 % 55) as usize * 74;
         let mut raw = RawSitEntry::read_from_bytes(&self.read(at, 74)).unwrap();
         edit(&mut raw);
         self.write(at, raw.as_bytes());
@@ -177,8 +180,8 @@ impl Patient {
 
     /// Where the journals of a compacted checkpoint are: that of the NAT, and that of the SIT.
     pub(crate) fn journals(&self) -> [usize; 2] {
-        let checkpoint = self.volume.checkpoint();
-        let head = self.volume.super_block().checkpoint_addr(checkpoint.pack());
+        let checkpoint = self.volume().checkpoint();
+        let head = self.volume().super_block().checkpoint_addr(checkpoint.pack());
         let at = place(BlockAddr(head.0 + checkpoint.raw().cp_pack_start_sum.get()));
         [at, at + 507]
     }

@@ -24,7 +24,7 @@ fn cases(usual: u64) -> std::ops::Range<u64> {
 
 /// All blocks that are not data of files: where damage does most.
 fn metadata(patient: &Patient) -> Vec<BlockAddr> {
-    let volume = &patient.volume;
+    let volume = patient.volume();
     let sb = volume.super_block();
     let checkpoint = volume.checkpoint();
     let head = sb.checkpoint_addr(checkpoint.pack()).0;

@@ -2,8 +2,7 @@
 
 use fastrand::Rng;
 use pumice_f2fs::{
-    OpenOptions, Volume, crc,
-    crypt::Keyring,
+    Volume, crc,
     layout::{BlockAddr, Nid, NodeFooter, SegNo},
 };
 
@@ -22,8 +21,7 @@ pub(crate) struct Targets {
 
 pub(crate) fn metadata(medium: &Medium) -> Targets {
     let disk = Box::new(medium.with(0, Vec::new()));
-    let volume =
-        Volume::open(vec![disk], OpenOptions { cache_bytes: 1 << 20, keys: Keyring::default() }).unwrap();
+    let volume = Volume::open(vec![disk], 1 << 20).unwrap();
     let mut tables = vec![0, 1];
     for pack in [1, 2] {
         let start = volume.super_block().checkpoint_addr(pack).0;

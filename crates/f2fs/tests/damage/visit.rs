@@ -36,7 +36,7 @@ pub(crate) fn visit(fs: &F2fs) -> usize {
         }
     }
     for addr in [0, 512, 1024, 1537, 2561, 3585, 4100, 4700, 5300, u32::MAX] {
-        good += usize::from(fs.volume().owner(BlockAddr(addr)).is_ok());
+        good += usize::from(fs.nodes().owner(BlockAddr(addr)).is_ok());
     }
     good
 }

@@ -3,8 +3,7 @@
 use std::{collections::BTreeSet, ops::ControlFlow, sync::Arc};
 
 use pumice_f2fs::{
-    OpenOptions, Volume, crc,
-    crypt::Keyring,
+    Nodes, Volume, crc,
     layout::{BlockAddr, Nid, SegNo},
 };
 use pumice_vfs::FileKind;
@@ -25,12 +24,12 @@ pub(crate) struct Metadata {
 
 impl Metadata {
     pub(crate) fn of(medium: &Arc<Medium>) -> Metadata {
-        let options = OpenOptions { cache_bytes: 1 << 20, keys: Keyring::default() };
-        let volume = Volume::open(vec![Box::new(medium.clone())], options).unwrap();
+        let nodes = Nodes::new(Volume::open(vec![Box::new(medium.clone())], 1 << 20).unwrap());
+        let volume = nodes.volume();
         let mut metadata = Metadata { blocks: vec![0, 1], ends: BTreeSet::new() };
-        metadata.add_packs(&volume);
-        metadata.add_tables(&volume);
-        metadata.add_nodes(&volume);
+        metadata.add_packs(volume);
+        metadata.add_tables(volume);
+        metadata.add_nodes(&nodes);
         let unique: BTreeSet<u32> = metadata.blocks.iter().copied().collect();
         assert_eq!(unique.len(), metadata.blocks.len(), "no block is listed twice");
         metadata
@@ -57,16 +56,16 @@ impl Metadata {
         self.blocks.extend(filled.map(|segno| ssa + segno.0));
     }
 
-    fn add_nodes(&mut self, volume: &Volume) {
+    fn add_nodes(&mut self, nodes: &Nodes) {
         for nid in (3..NIDS).map(Nid) {
-            let Ok(node) = volume.node(nid) else { continue };
+            let Ok(node) = nodes.node(nid) else { continue };
             self.blocks.push(node.addr.0);
-            let Ok((inode, node)) = volume.inode(nid) else { continue };
+            let Ok((inode, node)) = nodes.inode(nid) else { continue };
             if inode.kind != FileKind::Dir || inode.has_inline_dentry() {
                 continue;
             }
             let mut leaves = BTreeSet::new();
-            volume
+            nodes
                 .each_dentry(&inode, &node, &mut |leaf, _| {
                     leaves.insert(leaf);
                     ControlFlow::Continue(())
@@ -74,7 +73,7 @@ impl Metadata {
                 .unwrap();
             for leaf in leaves {
                 if let pumice_f2fs::Mapped::At(BlockAddr(addr)) =
-                    volume.run_at(&inode, &node, leaf, 1).unwrap().mapped
+                    nodes.run_at(&inode, &node, leaf, 1).unwrap().mapped
                 {
                     self.blocks.push(addr);
                 }

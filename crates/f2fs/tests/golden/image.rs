@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, OnceLock},
 };
 
-use pumice_f2fs::{F2fs, MountOptions, OpenOptions, Volume, crypt::Keyring};
+use pumice_f2fs::{F2fs, MountOptions, Nodes, Volume, crypt::Keyring};
 use pumice_media::{FileDisk, ReadAt};
 use pumice_vfs::Timestamp;
 
@@ -124,9 +124,8 @@ impl Golden {
     }
 
     /// The volume at its checkpoint.
-    pub(crate) fn open(&self) -> Volume {
-        let options = OpenOptions { cache_bytes: 8 << 20, keys: Keyring::default() };
-        Volume::open(self.disks(), options).unwrap()
+    pub(crate) fn open(&self) -> Nodes {
+        Nodes::new(Volume::open(self.disks(), 8 << 20).unwrap())
     }
 
     /// A text that stands beside the volume; `None` if there is none of this kind.

@@ -1,43 +1,14 @@
 //! Whose a block is, and whether it is live.
 
+use super::{Nodes, map::word};
 use crate::{
     error::Result,
     layout::{BlockAddr, Inode, Nid, NodeOffset, SegNo, SitEntry, Summary},
-    map::word,
-    volume::{Node, Volume},
+    volume::{Node, footer},
 };
 
 /// Levels of directories a path may have.
 const DEPTH_MAX: usize = 4096;
-
-/// The area a block is in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Area {
-    /// The super blocks and what is left between them and the first segment.
-    Super,
-    /// A checkpoint pack, 1 or 2.
-    Checkpoint(u8),
-    /// The SIT: which of its blocks, and whether this copy counts.
-    Sit {
-        /// Block of the table.
-        index: u32,
-        /// It is the copy that counts.
-        current: bool,
-    },
-    /// The NAT: which of its blocks, and whether this copy counts.
-    Nat {
-        /// Block of the table.
-        index: u32,
-        /// It is the copy that counts.
-        current: bool,
-    },
-    /// The SSA: of which segment (the first one, where several share a block).
-    Ssa(SegNo),
-    /// The main area.
-    Main,
-    /// Behind the volume.
-    Outside,
-}
 
 /// Whose a block of the main area is.
 #[derive(Clone, Debug)]
@@ -62,42 +33,15 @@ pub struct Owner {
     pub path: Option<Vec<u8>>,
 }
 
-impl Volume {
-    /// The area a block is in.
-    pub fn area(&self, addr: BlockAddr) -> Area {
-        let raw = self.super_block().raw();
-        let per_segment = self.super_block().blocks_per_segment();
-        let at = addr.0;
-        match at {
-            _ if u64::from(at) >= self.super_block().main_end() => Area::Outside,
-            _ if at >= raw.main_blkaddr.get() => Area::Main,
-            _ if at >= raw.ssa_blkaddr.get() => {
-                let per_block = self.summary_layout().per_block;
-                Area::Ssa(SegNo((at - raw.ssa_blkaddr.get()).saturating_mul(per_block)))
-            }
-            _ if at >= raw.nat_blkaddr.get() => {
-                let inside = at - raw.nat_blkaddr.get();
-                let index = inside / (2 * per_segment) * per_segment + inside % per_segment;
-                Area::Nat { index, current: self.nat_addr(index) == addr }
-            }
-            _ if at >= raw.sit_blkaddr.get() => {
-                let half = raw.segment_count_sit.get() / 2 * per_segment;
-                let index = (at - raw.sit_blkaddr.get()) % half.max(1);
-                Area::Sit { index, current: self.sit_addr(index) == addr }
-            }
-            _ if at >= raw.cp_blkaddr.get() => {
-                Area::Checkpoint(if at < self.super_block().checkpoint_addr(2).0 { 1 } else { 2 })
-            }
-            _ => Area::Super,
-        }
-    }
-
+impl Nodes {
     /// Whose a block of the main area is; `None` elsewhere.
     pub fn owner(&self, addr: BlockAddr) -> Result<Option<Owner>> {
-        let (Some((segno, offset)), Some(summary)) = (self.segment_of(addr), self.summary(addr)?) else {
+        let (Some((segno, offset)), Some(summary)) =
+            (self.volume.segment_of(addr), self.volume.summary(addr)?)
+        else {
             return Ok(None);
         };
-        let sit = self.sit_entry(segno)?;
+        let sit = self.volume.sit_entry(segno)?;
         let mut owner = Owner {
             segno,
             offset,
@@ -121,9 +65,9 @@ impl Volume {
 
     fn node_owner(&self, addr: BlockAddr, owner: &mut Owner) -> Result<()> {
         // The footer tells more than the summary, which is written later.
-        let footer = super::volume::footer(&self.block(addr)?, addr)?;
-        let known = footer.nid.0 < self.super_block().nid_limit() && !footer.nid.is_null();
-        owner.live = known && self.nat_entry(footer.nid)?.addr == addr;
+        let footer = footer(&self.volume.block(addr)?, addr)?;
+        let known = footer.nid.0 < self.volume.super_block().nid_limit() && !footer.nid.is_null();
+        owner.live = known && self.volume.nat_entry(footer.nid)?.addr == addr;
         if owner.live {
             owner.ino = Some(footer.ino);
             owner.node_offset = Some(footer.offset);
@@ -140,7 +84,7 @@ impl Volume {
         owner.live = node.block.get(at..at + 4).map(word) == Some(addr);
         if owner.live {
             owner.ino = Some(inode.ino);
-            owner.file_offset = Some((first + slot).saturating_mul(self.block_size().bytes_u64()));
+            owner.file_offset = Some((first + slot).saturating_mul(self.volume.block_size().bytes_u64()));
         }
     }
 
@@ -149,13 +93,13 @@ impl Volume {
         if node.footer.offset == NodeOffset::INODE {
             return Some((inode.addrs_at(), 0));
         }
-        let index = node.footer.offset.direct_index(self.block_size())?;
+        let index = node.footer.offset.direct_index(self.volume.block_size())?;
         Some((0, u64::from(inode.own_addrs()) + u64::from(index) * u64::from(inode.node_addrs())))
     }
 
     /// A path of an inode, from the names that inodes carry; `None` if they lead nowhere.
     pub fn path_of(&self, ino: Nid) -> Option<Vec<u8>> {
-        let root = self.super_block().root();
+        let root = self.volume.super_block().root();
         let mut names: Vec<Vec<u8>> = Vec::new();
         let mut here = ino;
         while here != root {

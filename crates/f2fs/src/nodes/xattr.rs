@@ -2,21 +2,22 @@
 
 use pumice_vfs::Errno;
 
+use super::Nodes;
 use crate::{
     error::{Error, Place, Result, corrupt},
     layout::{Inode, NodeOffset, XattrEntry, XattrList, XattrSpace},
-    volume::{Node, Volume},
+    volume::Node,
 };
 
-impl Volume {
+impl Nodes {
     /// All attributes of an inode, hidden ones among them.
     pub fn xattrs(&self, inode: &Inode, node: &Node) -> Result<XattrList> {
         let inline = node.block.get(inode.xattr_range()).unwrap_or_default();
-        if let Some(addr) = self.overlay().xattrs.get(&inode.ino) {
-            let block = self.block(*addr)?;
+        if let Some(addr) = self.overlay.xattrs.get(&inode.ino) {
+            let block = self.volume.block(*addr)?;
             return Ok(XattrList::new(
                 inline,
-                block.get(..self.block_size().node_bytes()).unwrap_or_default(),
+                block.get(..self.volume.block_size().node_bytes()).unwrap_or_default(),
             ));
         }
         if inode.xattr_nid.is_null() {
@@ -31,7 +32,7 @@ impl Volume {
                 inode.ino.0,
             ));
         }
-        let bytes = more.block.get(..self.block_size().node_bytes()).unwrap_or_default();
+        let bytes = more.block.get(..self.volume.block_size().node_bytes()).unwrap_or_default();
         Ok(XattrList::new(inline, bytes))
     }
 

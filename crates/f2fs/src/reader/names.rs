@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use pumice_vfs::Errno;
 
+use super::secrets::Secret;
 use crate::{
     crypt::{CryptError, NoKeyName},
     error::{Error, Result},
     fold::fold_or_bytes,
     hash::{keyed_name_hash, name_hash},
     layout::{Dentry, Features, Inode},
-    secrets::Secret,
-    volume::{Node, Volume},
+    volume::Volume,
 };
 
 /// How the names of a directory are written.
@@ -49,18 +49,16 @@ enum What {
 }
 
 impl<'a> Names<'a> {
-    pub(crate) fn new(volume: &Volume, inode: &'a Inode, node: &Node) -> Result<Names<'a>> {
+    /// For a directory; `secret` is the key of its names, if it was given.
+    pub(super) fn new(volume: &Volume, inode: &'a Inode, secret: Option<Secret>) -> Names<'a> {
         const STRICT: u16 = 1;
         const NO_FALLBACK: u16 = 2;
-        let cipher = if inode.is_encrypted() {
-            volume.name_secret(inode, node)?.map_or(Cipher::NoKey, Cipher::Key)
-        } else {
-            Cipher::Plain
-        };
+        let cipher =
+            if inode.is_encrypted() { secret.map_or(Cipher::NoKey, Cipher::Key) } else { Cipher::Plain };
         let folded = inode.is_casefolded() && volume.features().has(Features::CASEFOLD);
         let flags = volume.super_block().raw().s_encoding_flags.get();
         let (strict, lenient) = (flags & STRICT != 0, folded && flags & NO_FALLBACK == 0);
-        Ok(Names { inode, folded, strict, lenient, cipher })
+        Names { inode, folded, strict, lenient, cipher }
     }
 
     /// True if a name that is not where its hash leads is to be looked for everywhere, as Linux does since 6.13.

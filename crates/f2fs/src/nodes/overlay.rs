@@ -6,10 +6,9 @@ use std::{
 };
 
 use crate::{
-    cache::Block,
     error::Result,
     layout::{BlockAddr, Nid, NodeOffset},
-    volume::{Node, Volume, footer},
+    volume::{Block, Node, Volume, footer},
 };
 
 /// A block as it stands on the medium, with a few bytes changed. Thousands of them are small.

@@ -2,33 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use pumice_vfs::Errno;
-
+use super::{Nodes, map::Mapped};
 use crate::{
-    cache::Block,
     error::{Error, Place, Result, corrupt},
-    layout::{Dentry, DentryLayout, Inode, Nid},
-    map::Mapped,
-    names::Names,
-    volume::{Node, Volume},
+    layout::{Dentry, DentryLayout, Inode, LEVELS_MAX, Nid, bucket_blocks, buckets},
+    volume::{Block, Node},
 };
-
-/// Levels a hash table may have.
-pub(crate) const LEVELS_MAX: u32 = 63;
-
-/// Buckets in a level: they double from level to level, down to the middle.
-pub(crate) fn buckets(level: u32, dir_level: u32) -> u64 {
-    1 << (level + dir_level).min(LEVELS_MAX / 2 - 1)
-}
-
-/// Blocks in each bucket of a level.
-pub(crate) fn bucket_blocks(level: u32) -> u64 {
-    if level < LEVELS_MAX / 2 { 2 } else { 4 }
-}
 
 /// A directory that was opened to look into it.
 pub(crate) struct Directory<'a> {
-    volume: &'a Volume,
+    nodes: &'a Nodes,
     inode: &'a Inode,
     node: &'a Node,
 }
@@ -52,8 +35,8 @@ impl Leaf {
 }
 
 impl<'a> Directory<'a> {
-    pub(crate) fn new(volume: &'a Volume, inode: &'a Inode, node: &'a Node) -> Directory<'a> {
-        Directory { volume, inode, node }
+    pub(crate) fn new(nodes: &'a Nodes, inode: &'a Inode, node: &'a Node) -> Directory<'a> {
+        Directory { nodes, inode, node }
     }
 
     /// Blocks of entries: one for an inline directory.
@@ -61,8 +44,8 @@ impl<'a> Directory<'a> {
         if self.inode.has_inline_dentry() {
             return 1;
         }
-        let width = self.volume.block_size().bytes_u64();
-        self.inode.size.div_ceil(width).min(self.volume.blocks_limit(self.inode))
+        let width = self.nodes.volume.block_size().bytes_u64();
+        self.inode.size.div_ceil(width).min(self.nodes.blocks_limit(self.inode))
     }
 
     /// The entries in block `index`; `None` if there is a hole, and then how many blocks it has.
@@ -73,14 +56,14 @@ impl<'a> Directory<'a> {
             let block = self.node.block.clone();
             return Ok(Ok(Leaf { layout, block, start: range.start, end: range.end }));
         }
-        let layout = DentryLayout::for_block(self.volume.block_size());
-        let changed = self.volume.overlay().leaf(self.volume, self.inode.ino, index)?;
+        let layout = DentryLayout::for_block(self.nodes.volume.block_size());
+        let changed = self.nodes.overlay.leaf(&self.nodes.volume, self.inode.ino, index)?;
         let block = if let Some(block) = changed {
             block
         } else {
-            let run = self.volume.run_at(self.inode, self.node, index, u64::MAX)?;
+            let run = self.nodes.run_at(self.inode, self.node, index, u64::MAX)?;
             let Mapped::At(addr) = run.mapped else { return Ok(Err(self.hole(index, run.blocks))) };
-            self.volume.block(addr)?
+            self.nodes.volume.block(addr)?
         };
         let end = block.len();
         Ok(Ok(Leaf { layout, block, start: 0, end }))
@@ -88,7 +71,7 @@ impl<'a> Directory<'a> {
 
     /// How far a hole reaches: no further than to the next block that recovery made.
     fn hole(&self, index: u64, blocks: u64) -> u64 {
-        let next = self.volume.overlay().leaf_behind(self.inode.ino, index);
+        let next = self.nodes.overlay.leaf_behind(self.inode.ino, index);
         blocks.max(1).min(next.map_or(u64::MAX, |next| next - index))
     }
 
@@ -139,7 +122,8 @@ impl<'a> Directory<'a> {
         Ok(None)
     }
 
-    fn find_in_blocks(
+    /// The same, among the entries of `blocks` blocks from `first` on.
+    pub(crate) fn find_in_blocks(
         &self,
         first: u64,
         blocks: u64,
@@ -174,17 +158,6 @@ impl<'a> Directory<'a> {
         }
         Ok(found)
     }
-
-    /// The entry of a name as it is shown.
-    pub(crate) fn lookup(&self, name: &[u8]) -> Result<Found> {
-        let names = Names::new(self.volume, self.inode, self.node)?;
-        let sought = names.seek(name)?;
-        let mut found = self.find(sought.hash, &|dentry| names.is(&sought, dentry))?;
-        if found.is_none() && names.is_lenient() {
-            found = self.find_in_blocks(0, self.leaves(), &|dentry| names.is_same(&sought, dentry))?;
-        }
-        found.ok_or(Error::Errno(Errno::NoEntry))
-    }
 }
 
 /// What a name leads to.
@@ -199,7 +172,7 @@ pub(crate) struct Found {
     pub(crate) slots: u32,
 }
 
-impl Volume {
+impl Nodes {
     /// Hands out every entry of a directory as it stands there, `.` and `..` too, with the block it is in.
     pub fn each_dentry(
         &self,

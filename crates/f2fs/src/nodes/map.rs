@@ -1,9 +1,10 @@
 //! From a block of a file to its address: through the inode and up to three levels of nodes.
 
+use super::Nodes;
 use crate::{
     error::{Error, Place, Result, corrupt},
-    layout::{BlockAddr, BlockSize, Inode, InodeFlags, Nid, NodeOffset},
-    volume::{Node, Volume},
+    layout::{BlockAddr, Inode, InodeFlags, Nid, NodeOffset, Way},
+    volume::Node,
 };
 
 /// What stands at a block of a file.
@@ -28,69 +29,6 @@ pub struct Run {
     pub blocks: u64,
 }
 
-/// The way from an inode to the addresses of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Way {
-    /// Which of the inode's five nodes, and then which entry of each indirect one; unused steps are `None`.
-    /// `None` first: the address stands in the inode.
-    steps: [Option<u32>; 3],
-    /// Which address of the last node.
-    slot: u32,
-    /// The place of each node on the way.
-    offsets: [NodeOffset; 3],
-}
-
-impl Way {
-    /// Which of the inode's direct nodes is at its end.
-    fn direct_index(&self, size: BlockSize) -> u32 {
-        let depth = self.steps.iter().flatten().count();
-        let last = depth.checked_sub(1).and_then(|at| self.offsets.get(at));
-        last.and_then(|offset| offset.direct_index(size)).unwrap_or(u32::MAX)
-    }
-}
-
-/// Finds the way to block `index`; `None` if no file reaches so far.
-fn way(inode: &Inode, index: u64, per_node: u32) -> Option<Way> {
-    let (own, direct, nids) =
-        (u64::from(inode.own_addrs()), u64::from(inode.node_addrs()), u64::from(per_node));
-    let at = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-    let made = |steps: [Option<u64>; 3], slot: u64, offsets: [u64; 3]| {
-        Some(Way {
-            steps: steps.map(|step| step.map(at)),
-            slot: at(slot),
-            offsets: offsets.map(|offset| NodeOffset(at(offset))),
-        })
-    };
-    if index < own {
-        return made([None; 3], index, [0; 3]);
-    }
-    let index = index - own;
-    if index < 2 * direct {
-        return made([Some(index / direct), None, None], index % direct, [1 + index / direct, 0, 0]);
-    }
-    let index = index - 2 * direct;
-    let indirect = direct * nids;
-    if index < 2 * indirect {
-        let (which, inside) = (index / indirect, index % indirect);
-        let place = 3 + which * (nids + 1);
-        let below = inside / direct;
-        return made([Some(2 + which), Some(below), None], inside % direct, [place, place + 1 + below, 0]);
-    }
-    let index = index - 2 * indirect;
-    if index < indirect * nids {
-        let (above, inside) = (index / indirect, index % indirect);
-        let place = 5 + 2 * nids;
-        let middle = place + 1 + above * (nids + 1);
-        let below = inside / direct;
-        return made(
-            [Some(4), Some(above), Some(below)],
-            inside % direct,
-            [place, middle, middle + 1 + below],
-        );
-    }
-    None
-}
-
 /// Where the addresses of a block were found.
 enum Found {
     /// In a node, from byte `at` on; `left` of them.
@@ -99,10 +37,11 @@ enum Found {
     Missing(u64),
 }
 
-impl Volume {
+impl Nodes {
     /// Blocks a file of this inode could have.
     pub fn blocks_limit(&self, inode: &Inode) -> u64 {
-        let (direct, nids) = (u64::from(inode.node_addrs()), u64::from(self.block_size().node_words()));
+        let (direct, nids) =
+            (u64::from(inode.node_addrs()), u64::from(self.volume.block_size().node_words()));
         u64::from(inode.own_addrs()) + direct * (2 + 2 * nids + nids * nids)
     }
 
@@ -133,16 +72,16 @@ impl Volume {
     }
 
     fn find(&self, inode: &Inode, node: &Node, index: u64) -> Result<Found> {
-        let per_node = self.block_size().node_words();
-        let Some(way) = way(inode, index, per_node) else {
+        let per_node = self.volume.block_size().node_words();
+        let Some(way) = Way::to(inode, index, per_node) else {
             return Ok(Found::Missing(u64::MAX));
         };
         if way.steps[0].is_none() {
             let at = inode.addrs_at() + way.slot as usize * 4;
             return Ok(Found::Words { node: node.clone(), at, left: inode.own_addrs() - way.slot });
         }
-        let direct = way.direct_index(self.block_size());
-        if let Some(node) = self.overlay().direct(self, inode.ino, direct)? {
+        let direct = way.direct_index(self.volume.block_size());
+        if let Some(node) = self.overlay.direct(&self.volume, inode.ino, direct)? {
             let left = inode.node_addrs() - way.slot;
             return Ok(Found::Words { node, at: way.slot as usize * 4, left });
         }
@@ -152,8 +91,8 @@ impl Volume {
                 Ok(Found::Words { node, at: way.slot as usize * 4, left })
             }
             Err(level) => {
-                let missing = missing(inode, &way, level, per_node);
-                let next = self.overlay().direct_behind(inode.ino, direct);
+                let missing = way.missing_below(inode, level, per_node);
+                let next = self.overlay.direct_behind(inode.ino, direct);
                 let direct_blocks = u64::from(inode.node_addrs());
                 let before = next
                     .map_or(u64::MAX, |next| u64::from(next - direct) * direct_blocks - u64::from(way.slot));
@@ -169,11 +108,11 @@ impl Volume {
         node: &Node,
         index: u64,
     ) -> Result<(Option<Node>, Vec<NodeOffset>)> {
-        let Some(way) = way(inode, index, self.block_size().node_words()) else {
+        let Some(way) = Way::to(inode, index, self.volume.block_size().node_words()) else {
             return Ok((None, Vec::new()));
         };
-        let direct = way.direct_index(self.block_size());
-        if let Some(node) = self.overlay().direct(self, inode.ino, direct)? {
+        let direct = way.direct_index(self.volume.block_size());
+        if let Some(node) = self.overlay.direct(&self.volume, inode.ino, direct)? {
             return Ok((Some(node), Vec::new()));
         }
         match self.descend(inode, node, &way)? {
@@ -231,7 +170,7 @@ impl Volume {
                 let mut want = first;
                 for addr in addrs {
                     want = BlockAddr(want.0 + 1);
-                    if addr != want || !self.is_main(addr) {
+                    if addr != want || !self.volume.is_main(addr) {
                         break;
                     }
                     blocks += 1;
@@ -246,8 +185,8 @@ impl Volume {
             BlockAddr::NULL => Ok(Mapped::Hole),
             BlockAddr::NEW => Ok(Mapped::Reserved),
             BlockAddr::COMPRESSED => Ok(Mapped::Compressed),
-            _ if self.is_main(addr) => Ok(Mapped::At(addr)),
-            _ => Err(outside(inode.ino, addr, self.super_block().main_end())),
+            _ if self.volume.is_main(addr) => Ok(Mapped::At(addr)),
+            _ => Err(outside(inode.ino, addr, self.volume.super_block().main_end())),
         }
     }
 
@@ -258,28 +197,12 @@ impl Volume {
         let addr = inside
             .and_then(|inside| u32::try_from(inside).ok())
             .and_then(|inside| inode.extent.addr.plus(inside))
-            .filter(|addr| self.is_main(*addr));
+            .filter(|addr| self.volume.is_main(*addr));
         match (addr, left) {
             (Some(addr), Some(left)) if left > 0 => Run { mapped: Mapped::At(addr), blocks: left.min(most) },
             _ => Run { mapped: Mapped::Hole, blocks: most },
         }
     }
-}
-
-/// Blocks from the end of the way's `level` on to the end of what would be below it.
-fn missing(inode: &Inode, way: &Way, level: usize, per_node: u32) -> u64 {
-    let direct = u64::from(inode.node_addrs());
-    let nids = u64::from(per_node);
-    let step = |at: usize| way.steps.get(at).copied().flatten().map(u64::from);
-    // Blocks below the entry that is null, and how far into them the block is.
-    let deepest = step(2).map_or(usize::from(step(1).is_some()), |_| 2);
-    let mut inside = u64::from(way.slot);
-    let mut below = direct;
-    for at in (level + 1..=deepest).rev() {
-        inside += step(at).unwrap_or(0) * below;
-        below *= nids;
-    }
-    below - inside
 }
 
 fn nid_in(node: &Node, step: u32) -> Nid {

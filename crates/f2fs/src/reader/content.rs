@@ -1,0 +1,70 @@
+//! The bytes of a file: inside its inode, in plain blocks or in compressed clusters.
+
+use super::{blocks::FileBlocks, secrets::Secrets};
+use crate::{error::Result, layout::Inode, nodes::Nodes, volume::Node};
+
+/// A file that was opened to read from it.
+pub(super) struct Content<'a> {
+    blocks: FileBlocks<'a>,
+}
+
+impl<'a> Content<'a> {
+    pub(super) fn new(
+        nodes: &'a Nodes,
+        secrets: &Secrets,
+        inode: &'a Inode,
+        node: &'a Node,
+    ) -> Result<Content<'a>> {
+        let secret = secrets.of_content(nodes, inode, node)?;
+        Ok(Content { blocks: FileBlocks { nodes, inode, node, secret } })
+    }
+
+    pub(super) fn inode(&self) -> &'a Inode {
+        self.blocks.inode
+    }
+
+    /// Fills `buffer` from byte `offset` on, as if the file had no end.
+    pub(super) fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        if self.blocks.inode.has_inline_data() {
+            read_inline(self.blocks.inode, self.blocks.node, offset, buffer);
+            return Ok(());
+        }
+        let mut at = offset;
+        let mut rest = buffer;
+        while !rest.is_empty() {
+            let length = self.read_some(at, rest)?;
+            at = at.saturating_add(length as u64);
+            rest = rest.split_at_mut(length).1;
+        }
+        Ok(())
+    }
+
+    /// Fills the beginning of `buffer`, as far as a run of one sort reaches.
+    fn read_some(&self, at: u64, buffer: &mut [u8]) -> Result<usize> {
+        let width = self.blocks.nodes.volume().block_size().bytes_u64();
+        let (index, inside) = (at / width, at % width);
+        let mut most = (inside + buffer.len() as u64).div_ceil(width);
+        if let Some(cluster) = self.blocks.inode.cluster_blocks().map(u64::from) {
+            if let Some(length) = self.blocks.read_cluster(at, buffer)? {
+                return Ok(length);
+            }
+            most = most.min(cluster - index % cluster);
+        }
+        let run = self.blocks.nodes.run_at(self.blocks.inode, self.blocks.node, index, most)?;
+        let bytes = run.blocks.saturating_mul(width) - inside;
+        let length = usize::try_from(bytes).map_or(buffer.len(), |bytes| bytes.min(buffer.len()));
+        let now = buffer.get_mut(..length).unwrap_or_default();
+        self.blocks.read_run(index, run, inside, now)?;
+        Ok(length)
+    }
+}
+
+/// Inline data; a file that claims to be longer goes on with zeros.
+fn read_inline(inode: &Inode, node: &Node, offset: u64, buffer: &mut [u8]) {
+    let data = node.block.get(inode.inline_range()).unwrap_or_default();
+    let from = usize::try_from(offset).ok().and_then(|offset| data.get(offset..)).unwrap_or_default();
+    let length = from.len().min(buffer.len());
+    let (now, later) = buffer.split_at_mut(length);
+    now.copy_from_slice(from.get(..length).unwrap_or_default());
+    later.fill(0);
+}

@@ -1,0 +1,124 @@
+//! Files as they are read: decompressed, decrypted, verified. A reader owns the keys and the verifiers.
+
+mod blocks;
+mod cluster;
+mod content;
+mod names;
+mod sealed;
+mod secrets;
+
+use pumice_vfs::{Errno, Stored};
+
+use crate::{
+    crypt::{Keyring, NoKeyName},
+    error::{Error, Result},
+    layout::Inode,
+    nodes::{Directory, Found, Mapped, Nodes},
+    volume::Node,
+};
+
+use content::Content;
+pub(crate) use names::Names;
+use sealed::{Sealed, Verifiers};
+use secrets::Secrets;
+
+/// Longest target of a symbolic link.
+const TARGET_MAX: u64 = 4096;
+
+/// Reads files of a volume.
+pub(crate) struct Reader {
+    nodes: Nodes,
+    secrets: Secrets,
+    verifiers: Verifiers,
+}
+
+impl Reader {
+    /// A reader with the master keys of what is encrypted.
+    pub(crate) fn new(nodes: Nodes, keys: Keyring) -> Reader {
+        Reader { nodes, secrets: Secrets::new(keys), verifiers: Verifiers::default() }
+    }
+
+    /// What it reads from.
+    pub(crate) fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    /// Reads from a file or a symbolic link; returns how many bytes, fewer only at its end.
+    pub(crate) fn read(&self, inode: &Inode, node: &Node, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let left = inode.size.saturating_sub(offset);
+        let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let buffer = buffer.get_mut(..length).unwrap_or_default();
+        let content = self.content(inode, node)?;
+        if inode.is_verity() {
+            self.sealed(&content, node)?.read(offset, buffer)?;
+        } else {
+            content.read(offset, buffer)?;
+        }
+        Ok(length)
+    }
+
+    /// Where the bytes of a file from `offset` on stand as they are, if they do.
+    pub(crate) fn stored_bytes(&self, inode: &Inode, node: &Node, offset: u64) -> Result<Option<Stored>> {
+        let is_plain = !inode.has_inline_data() && !inode.is_encrypted() && !inode.is_verity();
+        if offset >= inode.size || !is_plain || inode.cluster_blocks().is_some() {
+            return Ok(None);
+        }
+        let width = self.nodes.volume().block_size().bytes_u64();
+        let (index, inside) = (offset / width, offset % width);
+        let run = self.nodes.run_at(inode, node, index, inode.size.div_ceil(width) - index)?;
+        let Mapped::At(addr) = run.mapped else { return Ok(None) };
+        let Some(stored) = self.nodes.volume().stored(addr) else { return Ok(None) };
+        let length = run.blocks.saturating_mul(width).min(stored.length) - inside;
+        let length = length.min(inode.size - offset);
+        Ok(Some(Stored { offset: stored.offset + inside, length, ..stored }))
+    }
+
+    /// Verifies the tree of a file that fs-verity protects, and the first block of its data.
+    pub(crate) fn check_seal(&self, inode: &Inode, node: &Node) -> Result<()> {
+        let content = self.content(inode, node)?;
+        self.sealed(&content, node)?.check()
+    }
+
+    fn content<'a>(&'a self, inode: &'a Inode, node: &'a Node) -> Result<Content<'a>> {
+        Content::new(&self.nodes, &self.secrets, inode, node)
+    }
+
+    fn sealed<'a>(&'a self, content: &'a Content<'a>, node: &Node) -> Result<Sealed<'a>> {
+        self.verifiers.open(&self.nodes, content, node)
+    }
+
+    /// How the names in a directory are written.
+    pub(crate) fn names<'a>(&self, inode: &'a Inode, node: &Node) -> Result<Names<'a>> {
+        let secret =
+            if inode.is_encrypted() { self.secrets.of_names(&self.nodes, inode, node)? } else { None };
+        Ok(Names::new(self.nodes.volume(), inode, secret))
+    }
+
+    /// The entry of a name as it is shown.
+    pub(crate) fn lookup(&self, inode: &Inode, node: &Node, name: &[u8]) -> Result<Found> {
+        let directory = Directory::new(&self.nodes, inode, node);
+        let names = self.names(inode, node)?;
+        let sought = names.seek(name)?;
+        let mut found = directory.find(sought.hash, &|dentry| names.is(&sought, dentry))?;
+        if found.is_none() && names.is_lenient() {
+            found =
+                directory.find_in_blocks(0, directory.leaves(), &|dentry| names.is_same(&sought, dentry))?;
+        }
+        found.ok_or(Error::Errno(Errno::NoEntry))
+    }
+
+    /// The target of a symbolic link as it is shown.
+    pub(crate) fn target(&self, inode: &Inode, node: &Node) -> Result<Vec<u8>> {
+        let mut target = vec![0; usize::try_from(inode.size.min(TARGET_MAX)).unwrap_or(0)];
+        let got = self.read(inode, node, 0, &mut target)?;
+        target.truncate(got);
+        if !inode.is_encrypted() {
+            return Ok(target);
+        }
+        let shown = match self.secrets.of_names(&self.nodes, inode, node)? {
+            Some(key) => key.decrypt_link(&target),
+            None => NoKeyName::of_link(&target).map(|name| name.encode()),
+        };
+        shown.map_err(|error| Error::Crypt { ino: inode.ino, error })
+    }
+}
