@@ -13,7 +13,7 @@ use std::{
 use fastrand::Rng;
 use pumice_cleaning::{
     Adaptive, ByHeat, CostBenefit, Greedy, OneLog, Params, Placement, RootAge, Selector, SepBit, Sim,
-    VictimPolicy, WearPolicy,
+    registry::{Store, VictimRule},
     select::{ByChange, DecliningCost},
     wear::Fifo,
 };
@@ -74,9 +74,9 @@ fn policies() {
         let selector = DecliningCost::new(segments, pages, params.logical, regime);
         speed(params, selector, placement, hot, 20_000_000)
     });
-    for policy in VictimPolicy::ALL {
+    for policy in VictimRule::all() {
         row(&format!("{policy}, one log, boxed"), |hot| {
-            speed(params, policy.selector(&params, 1), OneLog, hot, 5_000_000)
+            speed(params, policy.build(&Store::new(params, 1)), OneLog, hot, 5_000_000)
         });
     }
 }
@@ -87,11 +87,7 @@ fn large() {
     let params = Params::new((1 << 20) / 100 * 107, 256, logical);
     let greedy = ByChange::new(Greedy, params.segments, params.pages);
     let placement: Box<dyn Placement> = Box::new(OneLog);
-    println!(
-        "1 TiB, {}: {:.1} M user writes/s",
-        WearPolicy::None,
-        speed(params, greedy, placement, 0, 1 << 26)
-    );
+    println!("1 TiB, no levelling: {:.1} M user writes/s", speed(params, greedy, placement, 0, 1 << 26));
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     status.lines().filter(|line| line.starts_with("VmHWM")).for_each(|line| println!("{line}"));
 }

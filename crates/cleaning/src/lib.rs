@@ -15,6 +15,7 @@ extern crate alloc;
 mod packed;
 pub mod placement;
 pub mod pool;
+pub mod registry;
 pub mod segment;
 pub mod select;
 pub mod sim;
@@ -31,7 +32,6 @@ pub use segment::{Class, SegmentView};
 pub use select::Selector;
 pub use sim::{Geometry, Params, Sim, SimError, Stats, WearStats};
 pub use victim::{
-    Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, UnknownVictim, Victim,
-    VictimPolicy, choose,
+    Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, Victim, choose,
 };
-pub use wear::{Relocation, Wear, WearPolicy};
+pub use wear::{Relocation, Wear};

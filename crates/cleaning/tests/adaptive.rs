@@ -5,11 +5,11 @@
 
 mod common;
 
-use common::{Access, zipf::Zipf};
+use common::{Access, victim, wear, zipf::Zipf};
 use pumice_cleaning::{
     Adaptive, Chain, Dac, Geometry, Greedy, Midas, MultiLog, OneLog, Oracle, Params, Placement, Regime,
-    Selector, SepBit, Sfs, Sim, Static, VictimPolicy, WearPolicy, WearStats, placement::Groups,
-    select::ByChange, select::DecliningCost, wear::Fifo,
+    Selector, SepBit, Sfs, Sim, Static, WearStats, placement::Groups, select::ByChange,
+    select::DecliningCost, wear::Fifo,
 };
 
 /// 192 MiB in blocks of 4 KiB.
@@ -88,10 +88,10 @@ fn table_4_with_locality() {
 }
 
 /// Copies and user writes, and the wear, of the default under 90/10, until `writes` are made or a segment dies.
-fn worn(wear: WearPolicy, endurance: u32, writes: usize, seed: u64) -> (f64, f64, WearStats) {
+fn worn(rule: &str, endurance: u32, writes: usize, seed: u64) -> (f64, f64, WearStats) {
     let params = Params { endurance, ..cat_chip() };
     let (selector, placement) = default(params);
-    let mut sim = Sim::new(params, selector, placement, wear.rule(&params)).unwrap();
+    let mut sim = Sim::new(params, selector, placement, wear(rule, &params)).unwrap();
     sim.fill().unwrap();
     for page in Access::Locality(90).pages(params.logical, seed).take(writes) {
         sim.write(page).unwrap();
@@ -111,7 +111,7 @@ fn even_wear_costs_little() {
         let sum = runs.fold((0.0, 0.0), |sum, (copies, _, wear)| (sum.0 + copies, sum.1 + wear.stddev));
         (sum.0 / (8 * SEEDS) as f64, sum.1 / (8 * SEEDS) as f64)
     };
-    let (plain, (even, deviation)) = (mean(WearPolicy::None), mean(WearPolicy::Even));
+    let (plain, (even, deviation)) = (mean("none"), mean("even"));
     assert!(deviation <= 2.0 && even <= 1.01 * plain.0, "{plain:?}: {even} {deviation}");
 }
 
@@ -125,7 +125,7 @@ fn segments_die_together() {
         });
         (1.0 + sum.0 / SEEDS as f64, sum.1, sum.2 / SEEDS as f64)
     };
-    let (plain, even) = (mean(WearPolicy::None), mean(WearPolicy::Even));
+    let (plain, even) = (mean("none"), mean("even"));
     assert!(even.2 <= 1.08 && even.0 <= 1.01 * plain.0, "{plain:?} {even:?}");
     let (gain, bound) = (even.1 / plain.1, plain.2 * plain.0 / even.0);
     assert!(gain >= 0.97 * bound, "{gain} of {bound}");
@@ -146,7 +146,7 @@ fn zipf_costs_less_than_with_fixed_schemes() {
         let run = |policies: (Box<dyn Selector + Send>, Box<dyn Placement>)| {
             waf(params, policies, Zipf::new(params.logical, 0.99, churn, 1), (8, 6))
         };
-        let cost_benefit = || VictimPolicy::CostBenefit.selector(&params, 1);
+        let cost_benefit = || victim("cost-benefit", &params, 1);
         let (selector, placement) = default(params);
         let ours = run((Box::new(selector), Box::new(placement)));
         let sepbit = run((cost_benefit(), Box::new(SepBit::new(6))));
@@ -162,7 +162,7 @@ fn what_dies_together_is_seen() {
     let selector = DecliningCost::new(params.segments, params.pages, params.logical, regime.clone());
     let ours = waf(params, (selector, placement), extents(params.logical, 64, 0.8, 1), (2, 4));
     assert!(regime.is_temporal());
-    let plain = VictimPolicy::RootAge.selector(&params, 1);
+    let plain = victim("root-age", &params, 1);
     let apart = waf(params, (plain, Static), extents(params.logical, 64, 0.8, 1), (2, 4));
     assert!(ours <= 1.03 * apart, "{ours:.3}, user and cleaner apart {apart:.3}");
     let independent = Regime::default();
@@ -190,7 +190,7 @@ fn a_journal_costs_no_more_than_with_the_best_fixed_scheme() {
     });
     let fixed = mean(&|seed| {
         let placement = MultiLog::new(3, params.logical);
-        run((VictimPolicy::RootAge.selector(&params, seed), Box::new(placement)), seed)
+        run((victim("root-age", &params, seed), Box::new(placement)), seed)
     });
     assert!(ours <= fixed, "{ours:.3}, multi-log {fixed:.3}");
 }
@@ -215,7 +215,7 @@ fn files_cost_little_more_than_with_the_best_fixed_scheme() {
         });
         let fixed = mean(&|seed| {
             let placement = Sfs::new(6, params.logical);
-            run((VictimPolicy::RootAge.selector(&params, seed), Box::new(placement)), load, seed)
+            run((victim("root-age", &params, seed), Box::new(placement)), load, seed)
         });
         assert!(ours <= 1.03 * fixed, "{load}: {ours:.3}, sfs {fixed:.3}");
     }
@@ -237,7 +237,7 @@ fn the_oracle_is_ahead() {
     let fill: Vec<u32> = (0..cat_chip().logical).collect();
     let oracle = |writes: &[u32]| {
         let all = [fill.as_slice(), writes].concat();
-        let selector = VictimPolicy::CostBenefit.selector(&cat_chip(), 1);
+        let selector = victim("cost-benefit", &cat_chip(), 1);
         (selector, Oracle::new(6, cat_chip().logical, &all))
     };
     let bound = erasures(oracle, Access::Locality(90));
@@ -278,8 +278,7 @@ const FIXED: [Fixed; 12] = [
     ("sfs 6", |pages| Box::new(Sfs::new(6, pages))),
 ];
 
-const VICTIMS: [VictimPolicy; 4] =
-    [VictimPolicy::Greedy, VictimPolicy::CostBenefit, VictimPolicy::RootAge, VictimPolicy::Cat];
+const VICTIMS: [&str; 4] = ["greedy", "cost-benefit", "root-age", "cat"];
 
 #[test]
 #[ignore = "prints a table, takes a minute"]
@@ -297,9 +296,9 @@ fn table_of_table_4() {
         println!("| {name} | {victim} |{}", accesses.map(|access| format!(" {:.0} |", of(access))).concat());
     };
     for (name, placement) in FIXED {
-        for victim in VICTIMS {
-            let policies = |_: &[u32]| (victim.selector(&cat_chip(), 1), placement(cat_chip().logical));
-            row(name, victim.name(), &|access| erasures(policies, access));
+        for rule in VICTIMS {
+            let policies = |_: &[u32]| (victim(rule, &cat_chip(), 1), placement(cat_chip().logical));
+            row(name, rule, &|access| erasures(policies, access));
         }
     }
     row("midas", "by groups", &|access| erasures(|_| midas(cat_chip()), access));
@@ -307,7 +306,7 @@ fn table_of_table_4() {
     let fill: Vec<u32> = (0..cat_chip().logical).collect();
     let oracle = |writes: &[u32]| {
         let all = [fill.as_slice(), writes].concat();
-        (VictimPolicy::CostBenefit.selector(&cat_chip(), 1), Oracle::new(6, cat_chip().logical, &all))
+        (victim("cost-benefit", &cat_chip(), 1), Oracle::new(6, cat_chip().logical, &all))
     };
     row("oracle of 6", "cost-benefit", &|access| erasures(oracle, access));
 }
@@ -330,7 +329,7 @@ fn table_of_zipf() {
     row("midas", "by groups", &|churn, seed| waf(params, midas(params), pages(churn, seed), (8, 6)));
     for name in ["sepbit 6", "dac 6", "dac 10", "multi-log 8", "sfs 6"] {
         let (_, placement) = FIXED.into_iter().find(|(known, _)| *known == name).unwrap();
-        let policies = || (VictimPolicy::CostBenefit.selector(&params, 1), placement(params.logical));
+        let policies = || (victim("cost-benefit", &params, 1), placement(params.logical));
         row(name, "cost-benefit", &|churn, seed| waf(params, policies(), pages(churn, seed), (8, 6)));
     }
 }
@@ -361,8 +360,8 @@ fn table_of_files() {
         );
     };
     for (name, placement) in FIXED {
-        for victim in VICTIMS {
-            row(name, victim.name(), &|| (victim.selector(&params, 1), placement(params.logical)));
+        for rule in VICTIMS {
+            row(name, rule, &|| (victim(rule, &params, 1), placement(params.logical)));
         }
     }
     row("default", "declining cost", &|| {

@@ -4,10 +4,11 @@
 
 mod common;
 
-use common::Access;
+use common::{Access, victim, wear};
 use pumice_cleaning::{
-    Adaptive, ByHeat, BySegment, Class, Geometry, OneLog, Params, Placement, Selector, Sim, VictimPolicy,
-    Wear, WearPolicy, select::DecliningCost,
+    Adaptive, ByHeat, BySegment, Class, Geometry, OneLog, Params, Placement, Selector, Sim, Wear,
+    registry::{Store, VictimRule, WearRule},
+    select::DecliningCost,
 };
 
 const SEEDS: u64 = 4;
@@ -25,7 +26,7 @@ struct Sums {
 #[derive(Clone, Copy)]
 struct Setup {
     /// `None` is the default on both axes.
-    victim: Option<VictimPolicy>,
+    victim: Option<&'static str>,
     placement: &'static str,
     access: Access,
     endurance: u32,
@@ -35,7 +36,7 @@ type Policies = (Box<dyn Selector + Send>, Box<dyn Placement>);
 
 impl Setup {
     fn policies(&self, params: &Params, seed: u64) -> Policies {
-        let Some(victim) = self.victim else {
+        let Some(rule) = self.victim else {
             let (placement, regime) = Adaptive::new(params.segments, params.pages, params.logical);
             let selector = DecliningCost::new(params.segments, params.pages, params.logical, regime);
             return (Box::new(selector), Box::new(placement));
@@ -45,11 +46,11 @@ impl Setup {
             "m4" => Box::new(BySegment),
             _ => Box::new(ByHeat::degree(params.logical)),
         };
-        (victim.selector(params, seed), placement)
+        (victim(rule, params, seed), placement)
     }
 
     fn name(&self) -> &'static str {
-        self.victim.map_or("default", VictimPolicy::name)
+        self.victim.unwrap_or("default")
     }
 
     /// 192 MiB are written, or with an endurance as much as the first segment to die lets be.
@@ -90,16 +91,11 @@ impl Sums {
     }
 }
 
-const BASE: Setup = Setup {
-    victim: Some(VictimPolicy::Cat),
-    placement: "m6",
-    access: Access::Locality(90),
-    endurance: u32::MAX,
-};
+const BASE: Setup =
+    Setup { victim: Some("cat"), placement: "m6", access: Access::Locality(90), endurance: u32::MAX };
 
 /// The default, and three of the paper's kind with M6.
-const SCHEMES: [Option<VictimPolicy>; 4] =
-    [None, Some(VictimPolicy::Cat), Some(VictimPolicy::CostBenefitWritten), Some(VictimPolicy::Greedy)];
+const SCHEMES: [Option<&'static str>; 4] = [None, Some("cat"), Some("cost-benefit-written"), Some("greedy")];
 
 #[test]
 #[ignore = "prints a table"]
@@ -107,14 +103,14 @@ fn victims() {
     println!(
         "| victim | random, m1 | 90/10, m1 | 90/10, m4 | 90/10, m6 | wear deviation there |\n|---|---|---|---|---|---|"
     );
-    for victim in VictimPolicy::ALL {
+    for entry in VictimRule::all().map(|rule| rule.entry()) {
         let run = |access, placement| {
-            Setup { victim: Some(victim), placement, access, ..BASE }
-                .run(|params| WearPolicy::None.rule(params))
+            Setup { victim: Some(entry.name), placement, access, ..BASE }.run(|params| wear("none", params))
         };
         let fine = run(Access::Locality(90), "m6");
         println!(
-            "| {victim} | {:.0} | {:.0} | {:.0} | {:.0} | {:.1} |",
+            "| {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.1} |",
+            entry.name,
             run(Access::Random, "m1").erasures,
             run(Access::Locality(90), "m1").erasures,
             run(Access::Locality(90), "m4").erasures,
@@ -131,12 +127,13 @@ fn wear_rules() {
         "| victim | wear | erasures | copied | deviation | MiB to the first death | WAF | most/mean |\n|---|---|---|---|---|---|---|---|"
     );
     for victim in SCHEMES {
-        for wear in WearPolicy::ALL {
+        for rule in WearRule::all() {
             let setup = Setup { victim, ..BASE };
-            let short = setup.run(|params| wear.rule(params));
-            let life = Setup { endurance: 1000, ..setup }.run(|params| wear.rule(params));
+            let wear = |params: &Params| rule.build(&Store::new(*params, 1));
+            let short = setup.run(wear);
+            let life = Setup { endurance: 1000, ..setup }.run(wear);
             println!(
-                "| {} | {wear} | {:.0} | {:.0} | {:.2} | {:.0} | {:.3} | {:.3} |",
+                "| {} | {rule} | {:.0} | {:.0} | {:.2} | {:.0} | {:.3} | {:.3} |",
                 setup.name(),
                 short.erasures,
                 short.copied,
@@ -193,7 +190,7 @@ fn free_segments() {
             ("5 %, half is never written", Access::HalfWritten(90)),
         ] {
             let setup = Setup { victim, access, endurance: 1000, ..BASE };
-            let even = setup.run(|params| WearPolicy::Even.rule(params));
+            let even = setup.run(|params| wear("even", params));
             for (name, free) in
                 [("queue", Free::Queue), ("stack", Free::Stack), ("lowest number", Free::LowestNumber)]
             {

@@ -1,13 +1,15 @@
 //! The simulator with every victim policy and wear rule, against a set of pages.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
+mod common;
+
 use std::collections::BTreeSet;
 
+use common::{victim, wear};
 use fastrand::Rng;
 use pumice_cleaning::{
-    Adaptive, ByHeat, BySegment, Chain, Dac, Geometry, Midas, MultiLog, OneLog, Params, Placement, ReadOnly,
-    Selector, SepBit, Sfs, Sim, SimError, Sorted, Static, Temperature, VictimPolicy, WearPolicy,
-    placement::Groups, select::DecliningCost,
+    ByHeat, Geometry, OneLog, Params, Placement, ReadOnly, Selector, Sim, SimError, Wear,
+    registry::{PlacementRule, Store, VictimRule, WearRule},
 };
 
 const LOGICAL: u32 = 300;
@@ -16,42 +18,16 @@ fn params() -> Params {
     Params::new(50, 8, LOGICAL)
 }
 
-fn placements() -> Vec<Box<dyn Placement>> {
-    vec![
-        Box::new(OneLog),
-        Box::new(Static),
-        Box::new(Sorted::by_age(LOGICAL)),
-        Box::new(Sorted::by_heat(LOGICAL)),
-        Box::new(BySegment),
-        Box::new(ByHeat::updates(LOGICAL)),
-        Box::new(ByHeat::degree(LOGICAL)),
-        Box::new(ReadOnly::new(ByHeat::degree(LOGICAL), 0..20)),
-        Box::new(SepBit::new(6)),
-        Box::new(Chain::new(4)),
-        Box::new(Midas::new(LOGICAL).0),
-        Box::new(Dac::new(6, LOGICAL)),
-        Box::new(MultiLog::new(4, LOGICAL)),
-        Box::new(Sfs::new(4, LOGICAL)),
-        Box::new(Temperature::new(LOGICAL)),
-        Box::new(Adaptive::new(50, 8, LOGICAL).0),
-    ]
-}
-
 /// Writes, with a trim now and then; a tenth of the pages gets half of them.
-fn play(params: Params, victim: VictimPolicy, placement: Box<dyn Placement>, wear: WearPolicy, seed: u64) {
-    play_with(victim.name(), params, victim.selector(&params, seed), placement, wear, seed);
-}
-
-fn play_with(
-    victim: &str,
+fn play(
+    name: &str,
     params: Params,
     selector: Box<dyn Selector + Send>,
     placement: Box<dyn Placement>,
-    wear: WearPolicy,
+    wear: Box<dyn Wear + Send>,
     seed: u64,
 ) {
-    let name = format!("{victim} {wear} reserve {}", params.reserve);
-    let mut sim = Sim::new(params, selector, placement, wear.rule(&params)).unwrap();
+    let mut sim = Sim::new(params, selector, placement, wear).unwrap();
     let (mut rng, mut live) = (Rng::with_seed(seed), BTreeSet::new());
     let mut writes = 0;
     for _ in 0..6000 {
@@ -72,40 +48,42 @@ fn play_with(
     assert!(sim.stats().erasures > 100, "{name}");
 }
 
+/// Every combination; a victim rule that follows a placement is made with it.
 #[test]
 fn every_rule_keeps_every_page() {
-    for (seed, victim) in (0..).zip(VictimPolicy::ALL) {
-        for wear in WearPolicy::ALL {
+    for (seed, victim) in (0..).zip(VictimRule::all()) {
+        for wear in WearRule::all() {
             for reserve in [0, 1, 3] {
                 let params = Params { reserve, endurance: 100_000, ..params() };
-                for placement in placements() {
-                    play(params, victim, placement, wear, seed);
+                for placement in PlacementRule::all() {
+                    let name = format!("{victim} {placement} {wear} reserve {reserve}");
+                    let store = Store::new(params, seed);
+                    play(
+                        &name,
+                        params,
+                        victim.build(&store),
+                        placement.build(&store),
+                        wear.build(&store),
+                        seed,
+                    );
                 }
             }
         }
     }
 }
 
-/// The same for the two that have selectors of their own.
 #[test]
-fn rules_in_pairs_keep_every_page() {
-    for (seed, wear) in (0..).zip(WearPolicy::ALL) {
-        let params = Params { endurance: 100_000, ..params() };
-        let (placement, sizes) = Midas::new(LOGICAL);
-        let selector = Groups::new(sizes, params.segments, params.pages);
-        play_with("midas", params, Box::new(selector), Box::new(placement), wear, seed);
-        let (placement, regime) = Adaptive::new(params.segments, params.pages, LOGICAL);
-        let selector = DecliningCost::new(params.segments, params.pages, LOGICAL, regime);
-        play_with("default", params, Box::new(selector), Box::new(placement), wear, seed);
-    }
+fn a_region_for_what_is_only_read_keeps_every_page() {
+    let placement = Box::new(ReadOnly::new(ByHeat::degree(LOGICAL), 0..20));
+    play("read-only", params(), victim("cat", &params(), 1), placement, wear("even", &params()), 1);
 }
 
 #[test]
 fn a_chip_wears_out() {
     let params = Params { endurance: 20, ..params() };
-    for wear in WearPolicy::ALL {
-        let selector = VictimPolicy::Greedy.selector(&params, 1);
-        let mut sim = Sim::new(params, selector, OneLog, wear.rule(&params)).unwrap();
+    for rule in WearRule::all() {
+        let selector = victim("greedy", &params, 1);
+        let mut sim = Sim::new(params, selector, OneLog, rule.build(&Store::new(params, 1))).unwrap();
         let mut rng = Rng::with_seed(1);
         let end = loop {
             if let Err(end) = sim.write(rng.u32(0..LOGICAL)) {
@@ -113,8 +91,8 @@ fn a_chip_wears_out() {
             }
         };
         // The last to be worn out all wait for a free segment that none of them can give.
-        assert!(matches!(end, SimError::Full { .. }), "{wear}: {end}");
-        assert!(sim.wear().max <= 20 && sim.wear().mean > 18.0, "{wear}: {:?}", sim.wear());
+        assert!(matches!(end, SimError::Full { .. }), "{rule}: {end}");
+        assert!(sim.wear().max <= 20 && sim.wear().mean > 18.0, "{rule}: {:?}", sim.wear());
         sim.check().unwrap();
     }
 }
@@ -122,8 +100,8 @@ fn a_chip_wears_out() {
 #[test]
 fn parameters_that_make_no_store_are_refused() {
     let make = |params: Params| {
-        let selector = VictimPolicy::Greedy.selector(&self::params(), 1);
-        Sim::new(params, selector, OneLog, WearPolicy::None.rule(&self::params())).err()
+        let selector = victim("greedy", &self::params(), 1);
+        Sim::new(params, selector, OneLog, wear("none", &self::params())).err()
     };
     assert!(make(params()).is_none());
     for bad in
@@ -145,8 +123,8 @@ fn parameters_that_make_no_store_are_refused() {
 
 #[test]
 fn pages_out_of_range_are_refused() {
-    let selector = VictimPolicy::Greedy.selector(&params(), 1);
-    let mut sim = Sim::new(params(), selector, OneLog, WearPolicy::None.rule(&params())).unwrap();
+    let selector = victim("greedy", &params(), 1);
+    let mut sim = Sim::new(params(), selector, OneLog, wear("none", &params())).unwrap();
     let refused = Err(SimError::PageOutOfRange { page: LOGICAL, pages: LOGICAL });
     assert_eq!((sim.write(LOGICAL), sim.trim(LOGICAL)), (refused, refused));
 }

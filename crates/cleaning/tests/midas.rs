@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{Access, zipf::Zipf};
+use common::{Access, victim, zipf::Zipf};
 use pumice_cleaning::{
-    Chain, OneLog, Params, Placement, Selector, Sim, VictimPolicy,
+    Chain, OneLog, Params, Placement, Selector, Sim,
     placement::{Groups, Midas, Sizes},
     wear::Fifo,
 };
@@ -25,8 +25,8 @@ fn fixed(size: u32) -> Policies {
     (Box::new(groups), Box::new(Chain::new(4)))
 }
 
-fn chain(victim: VictimPolicy) -> Policies {
-    (victim.selector(&STORE, 1), Box::new(Chain::new(4)))
+fn chain(rule: &str) -> Policies {
+    (victim(rule, &STORE, 1), Box::new(Chain::new(4)))
 }
 
 /// Write amplification over some turnovers after others, averaged over four seeds.
@@ -72,9 +72,9 @@ fn sizes_by_the_model_copy_less_than_fixed_ones() {
             let other = waf(&|| fixed(size), &pages);
             assert!(ours <= 0.98 * other, "{ours:.3}, with {size} segments each {other:.3}");
         }
-        for victim in [VictimPolicy::Greedy, VictimPolicy::CostBenefit] {
-            let other = waf(&|| chain(victim), &pages);
-            assert!(ours <= other, "{ours:.3}, {victim} {other:.3}");
+        for rule in ["greedy", "cost-benefit"] {
+            let other = waf(&|| chain(rule), &pages);
+            assert!(ours <= other, "{ours:.3}, {rule} {other:.3}");
         }
     }
 }
@@ -83,7 +83,7 @@ fn sizes_by_the_model_copy_less_than_fixed_ones() {
 fn like_pages_cost_what_greedy_costs() {
     let uniform =
         |seed| -> Box<dyn Iterator<Item = u32>> { Box::new(Access::Random.pages(STORE.logical, seed)) };
-    let greedy = || -> Policies { (VictimPolicy::Greedy.selector(&STORE, 1), Box::new(OneLog)) };
+    let greedy = || -> Policies { (victim("greedy", &STORE, 1), Box::new(OneLog)) };
     let (ours, other) = (waf(&midas, &uniform), waf(&greedy, &uniform));
     assert!(ours <= 1.01 * other, "{ours:.3}, greedy {other:.3}");
 }
@@ -92,7 +92,7 @@ fn like_pages_cost_what_greedy_costs() {
 #[test]
 fn the_first_sizes_do_no_harm() {
     for pages in [zipf as fn(u64) -> Box<dyn Iterator<Item = u32>>, hot_tenth] {
-        let greedy = || -> Policies { (VictimPolicy::Greedy.selector(&STORE, 1), Box::new(OneLog)) };
+        let greedy = || -> Policies { (victim("greedy", &STORE, 1), Box::new(OneLog)) };
         let (ours, other) = (waf_over((1, 2), &midas, &pages), waf_over((1, 2), &greedy, &pages));
         assert!(ours <= other, "{ours:.3}, greedy {other:.3}");
     }

@@ -8,10 +8,10 @@
 
 mod common;
 
-use common::Access;
+use common::{Access, victim};
 use pumice_cleaning::{
     ByHeat, BySegment, Cat, CostBenefitWritten, Geometry, Greedy, OneLog, Params, Placement, Selector, Sim,
-    Stats, VictimPolicy,
+    Stats,
     select::{ByChange, Cells},
     wear::Fifo,
 };
@@ -103,23 +103,23 @@ fn writes_with_locality() {
 #[test]
 fn cat_with_m6_is_best_where_there_is_locality() {
     let params = Params { reserve: 0, ..Geometry::CAT.params().unwrap() };
-    let run = |victim: VictimPolicy, method: u32, access: Access| {
+    let run = |rule: &str, method: u32, access: Access| {
         let one = |seed| {
             let placement: Box<dyn Placement> = match method {
                 1 => Box::new(OneLog),
                 4 => Box::new(BySegment),
                 _ => Box::new(ByHeat::degree(params.logical)),
             };
-            erasures(&measure(params, victim.selector(&params, seed), placement, access, seed))
+            erasures(&measure(params, victim(rule, &params, seed), placement, access, seed))
         };
         (1..=8).map(one).sum::<f64>() / 8.0
     };
     for access in [70, 80, 90, 95].map(Access::Locality) {
-        let best = run(VictimPolicy::Cat, 6, access);
-        for victim in [VictimPolicy::Greedy, VictimPolicy::CostBenefit, VictimPolicy::Cat] {
+        let best = run("cat", 6, access);
+        for rule in ["greedy", "cost-benefit", "cat"] {
             for method in [1, 4, 6] {
-                let other = run(victim, method, access);
-                assert!(best <= other, "{access:?}: {best}, {victim} M{method} {other}");
+                let other = run(rule, method, access);
+                assert!(best <= other, "{access:?}: {best}, {rule} M{method} {other}");
             }
         }
     }

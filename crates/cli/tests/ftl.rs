@@ -27,9 +27,16 @@ fn what_cannot_be_is_refused_and_nothing_stays() {
     let world = World::new();
     world.say(&format!("ftl create {SMALL} --block 3000 chip")).bad(1, &["3000", "power of two"]);
     world.say(&format!("ftl create {SMALL} --export 2M chip")).bad(1, &["512 blocks", "does not fit"]);
-    world.say(&format!("ftl create {SMALL} --victim oldest chip")).bad(1, &["oldest", "greedy", "cat"]);
-    world.say(&format!("ftl create {SMALL} --placement m7 chip")).bad(1, &["m7", "m6", "sepbit"]);
-    world.say(&format!("ftl create {SMALL} --wear much chip")).bad(1, &["much", "none"]);
+    for (words, named) in [
+        ("--victim oldest", ["oldest", "greedy", "cat"]),
+        ("--placement m7", ["m7", "m6", "sepbit"]),
+        ("--placement chain:17", ["chain:17", "chain:2", "chain:16"]),
+        ("--wear much", ["much", "even", "none"]),
+    ] {
+        let run = world.say(&format!("ftl create {SMALL} {words} chip"));
+        assert!(run.code == 2 && named.iter().all(|word| run.err.contains(word)), "{run:?}");
+    }
+    world.say(&format!("ftl create {SMALL} --placement oracle chip")).bad(1, &["oracle", "every write"]);
     assert!(!world.path("chip").exists());
     let run = world.say(&format!("ftl create {SMALL} --export 100% chip"));
     assert!(run.code == 2 && run.err.contains("100%"), "{run:?}");
@@ -46,9 +53,9 @@ fn a_dry_run_makes_nothing() {
 #[test]
 fn info_tells_geometry_wear_and_amplification() {
     let world = World::new();
-    world.say(&format!("ftl create {SMALL} --victim cat --placement m6 chip")).good();
+    world.say(&format!("ftl create {SMALL} --victim cat --placement chain chip")).good();
     let text = world.say("ftl info chip").good();
-    assert!(text.contains("policies:     victim cat, placement m6, wear even"), "{text}");
+    assert!(text.contains("policies:     victim cat, placement chain:4, wear even"), "{text}");
     let info = document(&world.say("ftl info --json chip").good(), "ftl-info");
     assert_eq!(info["logical_blocks"], 420);
     assert_eq!(info["size_bytes"], 420 * 4096);

@@ -50,6 +50,28 @@ fn lists_are_combined_and_each_run_is_a_line() {
 }
 
 #[test]
+fn a_wear_rule_changes_nothing_else() {
+    let world = World::new();
+    let fields = |wear: &str| {
+        let record = document(&world.say(&format!("sim --write 8M --json --wear {wear}")).good(), "sim");
+        (record["reserve"].clone(), record["wear"].clone())
+    };
+    assert_eq!(fields("none"), (1.into(), "none".into()));
+    assert_eq!(fields("default"), (1.into(), "even".into()));
+}
+
+#[test]
+fn a_policy_has_one_name_everywhere() {
+    let world = World::new();
+    let sim = document(&world.say("sim --write 4M --json --placement chain --victim default").good(), "sim");
+    world.say("ftl create --geometry 2048+64:16:64 --placement chain --victim default chip").good();
+    let disk = document(&world.say("ftl info --json chip").good(), "ftl-info");
+    for (axis, name) in [("placement", "chain:4"), ("victim", "declining-cost")] {
+        assert_eq!((&sim[axis], &disk[axis]), (&name.into(), &name.into()));
+    }
+}
+
+#[test]
 fn a_seed_is_the_same_run_again() {
     let world = World::new();
     let run = |seed: u32| {
@@ -76,8 +98,8 @@ fn traces_are_played() {
 fn wrong_words_are_named_on_one_line() {
     let world = World::new();
     for (words, named) in [
-        ("--victim best", "unknown victim `best` (known: default, greedy"),
-        ("--placement m7", "unknown placement `m7` (known: default, m1"),
+        ("--victim best", "unknown victim `best` (known: declining-cost, greedy"),
+        ("--placement m7", "unknown placement `m7` (known: adaptive, m1"),
         ("--wear out", "unknown wear rule `out`"),
         ("--access zipf", "unknown workload `zipf`"),
         ("--fill 100%", "`100%` is no filling"),

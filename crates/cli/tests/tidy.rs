@@ -20,7 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("f2fs", &["media", "vfs"]),
     ("fuse", &["vfs"]),
     ("lab", &["cleaning", "media"]),
-    ("cli", &["media", "vfs", "nandfs", "ftl", "f2fs", "fuse", "lab"]),
+    ("cli", &["media", "cleaning", "vfs", "nandfs", "ftl", "f2fs", "fuse", "lab"]),
 ];
 
 fn root() -> PathBuf {

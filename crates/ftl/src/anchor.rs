@@ -1,7 +1,8 @@
 //! Anchors: a ring of pages in the first segments; the newest says where the checkpoint lies.
 
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::{vec, vec::Vec};
+use core::{fmt::Display, str::FromStr};
 
 use pumice_media::{Geometry, Nand, NandError};
 use zerocopy::{FromBytes, IntoBytes};
@@ -130,12 +131,12 @@ fn checked(raw: &RawAnchor, next: Place, geometry: &Geometry) -> Result<Anchor> 
     if logical_blocks == 0 || u64::from(logical_blocks) > slots {
         return Err(FtlError::Anchor("the disk is empty or larger than its chip"));
     }
-    let named = |bytes: &[u8; NAME_BYTES]| name(bytes).ok_or(FtlError::Anchor("a policy has no name"));
     let policies = PolicyNames {
-        victim: named(&raw.victim)?,
-        placement: named(&raw.placement)?,
-        wear: named(&raw.wear)?,
+        victim: policy(&raw.victim)?,
+        placement: policy(&raw.placement)?,
+        wear: policy(&raw.wear)?,
     };
+    policies.check()?;
     let ring = Ring {
         next,
         number: raw.number.get(),
@@ -156,15 +157,17 @@ fn shape_words(geometry: &Geometry) -> [u32; 5] {
     [page_bytes, spare_bytes, free_spare_bytes, pages_per_block, blocks]
 }
 
-/// A name, filled up with zeros.
-fn name(bytes: &[u8]) -> Option<String> {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    let text = core::str::from_utf8(bytes.get(..end)?).ok()?;
-    (!text.is_empty()).then(|| text.to_string())
+/// The policy of a name that is filled up with zeros.
+fn policy<P: FromStr>(bytes: &[u8; NAME_BYTES]) -> Result<P> {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(NAME_BYTES);
+    let name = bytes.get(..end).and_then(|name| core::str::from_utf8(name).ok());
+    name.and_then(|name| name.parse().ok()).ok_or(FtlError::Anchor("a policy has a name that is not known"))
 }
 
-fn name_bytes(name: &str) -> [u8; NAME_BYTES] {
+fn name_bytes(policy: &dyn Display) -> [u8; NAME_BYTES] {
     let mut bytes = [0; NAME_BYTES];
+    let name = policy.to_string();
+    debug_assert!(name.len() <= NAME_BYTES, "{name} does not fit");
     bytes.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
     bytes
 }
@@ -254,5 +257,31 @@ impl<N: Nand> Ftl<N> {
             endurance: self.identity.endurance.into(),
             reserved: [0; 20],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_cleaning::registry::{Axis, PlacementRule, Rule, VictimRule, WearRule};
+
+    use super::*;
+
+    fn names_fit<T: Axis>() {
+        for entry in Rule::<T>::all().map(|rule| rule.entry()) {
+            let most = entry.parameter.map_or(String::new(), |parameter| format!(":{}", parameter.most));
+            let rule: Rule<T> = format!("{}{most}", entry.name).parse().unwrap();
+            assert!(rule.to_string().len() <= NAME_BYTES, "{rule}");
+            assert_eq!(policy(&name_bytes(&rule)), Ok(rule));
+        }
+    }
+
+    #[test]
+    fn every_policy_has_room_for_its_name() {
+        names_fit::<Box<dyn pumice_cleaning::Selector + Send>>();
+        names_fit::<Box<dyn pumice_cleaning::Placement + Send>>();
+        names_fit::<Box<dyn pumice_cleaning::Wear + Send>>();
+        assert!(policy::<VictimRule>(&[0; NAME_BYTES]).is_err());
+        assert!(policy::<PlacementRule>(&[b'm'; NAME_BYTES]).is_err());
+        assert!(policy::<WearRule>(&[0xFF; NAME_BYTES]).is_err());
     }
 }

@@ -1,10 +1,8 @@
 //! Why the server refused or failed.
 
-use alloc::string::String;
 use core::fmt;
 
-use pumice_cleaning::victim::UnknownVictim;
-use pumice_cleaning::wear::UnknownWear;
+use pumice_cleaning::registry::PlacementRule;
 use pumice_media::{BlockError, Lba, NandError};
 
 /// An error of the flash memory server.
@@ -46,8 +44,8 @@ pub enum FtlError {
         /// The most the chip can offer.
         most: u64,
     },
-    /// No policy has this name.
-    Policy(String),
+    /// No disk can be written by this placement: it has to be told every write beforehand.
+    Policy(PlacementRule),
     /// Too few good segments are left; the disk can be read and no longer be written.
     WornOut,
     /// The disk was opened for reading.
@@ -80,7 +78,9 @@ impl fmt::Display for FtlError {
             FtlError::Export { blocks, most } => {
                 write!(f, "a logical disk of {blocks} blocks does not fit this chip (want 1 to {most})")
             }
-            FtlError::Policy(what) => f.write_str(what),
+            FtlError::Policy(placement) => {
+                write!(f, "placement `{placement}` has to know every write beforehand, which no disk can")
+            }
             FtlError::WornOut => f.write_str(
                 "too few good erase blocks are left: the disk can only be read; copy it to another chip",
             ),
@@ -95,18 +95,6 @@ impl core::error::Error for FtlError {}
 impl From<NandError> for FtlError {
     fn from(error: NandError) -> FtlError {
         FtlError::Chip(error)
-    }
-}
-
-impl From<UnknownWear> for FtlError {
-    fn from(error: UnknownWear) -> FtlError {
-        FtlError::Policy(alloc::format!("{error}"))
-    }
-}
-
-impl From<UnknownVictim> for FtlError {
-    fn from(error: UnknownVictim) -> FtlError {
-        FtlError::Policy(alloc::format!("{error}, or default"))
     }
 }
 

@@ -83,12 +83,12 @@ pub struct Ftl<N: Nand> {
 
 impl<N: Nand> Ftl<N> {
     /// A server around its parts, with nothing stored.
-    pub(crate) fn assemble(flash: Flash<N>, shape: Shape, identity: Identity, ring: Ring) -> Result<Ftl<N>> {
+    pub(crate) fn assemble(flash: Flash<N>, shape: Shape, identity: Identity, ring: Ring) -> Ftl<N> {
         let seed = identity.uuid.iter().fold(0, |seed: u64, byte| seed.rotate_left(8) ^ u64::from(*byte));
-        let policies = Policies::new(&identity, &shape, seed)?;
+        let policies = Policies::new(&identity, &shape, seed);
         let mut heads = Vec::new();
         heads.resize_with(HEADS, || None);
-        Ok(Ftl {
+        Ftl {
             flash,
             shape,
             ring,
@@ -113,7 +113,7 @@ impl<N: Nand> Ftl<N> {
             page_entries: Vec::new(),
             page_at: None,
             identity,
-        })
+        }
     }
 
     /// Refuses to write where that is not possible, and has the anchor say that more follows.

@@ -115,7 +115,7 @@ impl<N: Nand> Ftl<N> {
             bad_segments: count(State::Bad),
             gang_pages: self.shape.gang,
             tag_in_spare: self.shape.tag == TagKind::Full,
-            policies: self.identity.policies.clone(),
+            policies: self.identity.policies,
             wear,
             wear_stddev,
             counters: self.counters,

@@ -10,7 +10,6 @@ use crate::error::{FtlError, Result};
 use crate::flash::Flash;
 use crate::ftl::{Ftl, Mode};
 use crate::info::Start;
-use crate::layout::NAME_BYTES;
 use crate::policy::PolicyNames;
 use crate::segments::{Segments, State};
 use crate::shape::{ANCHOR_BLOCKS, Shape};
@@ -74,26 +73,22 @@ pub fn create<N: Nand>(
     progress: &mut dyn FnMut(u32, u32),
 ) -> Result<u32> {
     let shape = Shape::of(&nand.geometry(), options.block_bytes)?;
-    for name in [&options.policies.victim, &options.policies.placement, &options.policies.wear] {
-        if name.len() > NAME_BYTES {
-            return Err(FtlError::Policy(alloc::format!("no policy has the name {name:?}")));
-        }
-    }
+    options.policies.check()?;
     let identity = |logical_blocks| Identity {
         uuid: options.uuid,
         logical_blocks,
-        policies: options.policies.clone(),
+        policies: options.policies,
         endurance: options.endurance,
     };
     // Of an unknown size until the bad segments are counted.
-    let mut ftl = Ftl::assemble(Flash::new(&mut *nand, shape), shape, identity(1), Ring::fresh())?;
+    let mut ftl = Ftl::assemble(Flash::new(&mut *nand, shape), shape, identity(1), Ring::fresh());
     for block in 0..shape.blocks {
         ftl.prepare(block, options.erased)?;
         progress(block + 1, shape.blocks);
     }
     let segments = ftl.segments.clone();
     let logical_blocks = export(&shape, segments.usable(), options.export)?;
-    let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity(logical_blocks), Ring::fresh())?;
+    let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity(logical_blocks), Ring::fresh());
     ftl.segments = segments;
     ftl.mode = Mode::Dirty;
     ftl.hand_out();
@@ -138,7 +133,7 @@ impl<N: Nand> Ftl<N> {
     /// time since otherwise, and by the headers alone if the checkpoint cannot be read.
     pub fn open(mut nand: N, options: OpenOptions) -> Result<Ftl<N>> {
         let Anchor { shape, identity, ring } = find(&mut nand)?;
-        let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity, ring)?;
+        let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity, ring);
         ftl.start = if options.rebuild || !ftl.load()? {
             ftl.rebuild()?;
             Start::Headers

@@ -2,9 +2,9 @@
 
 use std::{io, path::PathBuf};
 
-use pumice_cleaning::SimError;
+use pumice_cleaning::{SimError, registry::PolicyError};
 
-use crate::{policy::UnknownRule, trace::TraceError, workload::PatternError};
+use crate::{trace::TraceError, workload::PatternError};
 
 /// Why a run was not made.
 #[derive(Debug, thiserror::Error)]
@@ -28,9 +28,9 @@ pub enum LabError {
     /// The simulator refuses.
     #[error(transparent)]
     Sim(#[from] SimError),
-    /// No rule has this name.
+    /// No policy has this name.
     #[error(transparent)]
-    Rule(#[from] UnknownRule),
+    Policy(#[from] PolicyError),
     /// No workload has this name.
     #[error(transparent)]
     Pattern(#[from] PatternError),

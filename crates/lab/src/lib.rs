@@ -2,7 +2,6 @@
 
 mod error;
 pub mod experiment;
-pub mod policy;
 pub mod report;
 pub mod run;
 pub mod trace;

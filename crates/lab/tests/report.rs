@@ -95,11 +95,11 @@ fn traces_are_played_under_every_pair_and_shown_as_a_table() {
     let places: BTreeSet<_> = points.iter().map(|point| point.x.as_str()).collect();
     assert_eq!(points.len(), series.len() * places.len());
     assert!(places.contains("disk 1.1765"), "{places:?}");
-    assert!(series.contains("default") && series.contains("chain, root-age"), "{series:?}");
+    assert!(series.contains("default") && series.contains("chain:4, root-age"), "{series:?}");
 
     let line = |point: &Point| Line::new("traces", &point.series, &point.x, Record::default());
     let lines: Vec<_> = points.iter().map(|point| line(point).json().unwrap()).collect();
     fs::write(dir.path().join("traces.jsonl"), lines.join("\n")).unwrap();
     let page = report(dir.path()).unwrap();
-    assert!(page.contains("<th>chain, root-age</th>") && !page.contains("<svg"));
+    assert!(page.contains("<th>chain:4, root-age</th>") && !page.contains("<svg"));
 }

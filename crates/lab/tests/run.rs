@@ -5,16 +5,15 @@ use std::{fs, path::Path, sync::Mutex};
 
 use pumice_lab::{
     LabError,
-    policy::{PlacementRule, VictimRule, WearRule},
     run::{Access, Amount, Progress, Record, Room, Setup, TraceFile, simulate, sweep},
     trace::Reading,
 };
 use pumice_media::ChipSpec;
 
 fn setup(access: Access) -> Setup {
-    let rules = (VictimRule::named("greedy"), PlacementRule::named("m1"), WearRule::named("none"));
     let chip = ChipSpec::named("intel-s2plus-24m").unwrap();
-    Setup::cat(access, rules.0.unwrap(), rules.1.unwrap(), rules.2.unwrap(), chip)
+    let [victim, placement, wear] = ["greedy", "m1", "none"];
+    Setup::cat(access, victim.parse().unwrap(), placement.parse().unwrap(), wear.parse().unwrap(), chip)
 }
 
 fn pattern(name: &str) -> Setup {
@@ -76,7 +75,8 @@ fn warming_up_is_not_counted() {
 
 #[test]
 fn a_worn_out_store_ends_the_run() {
-    let worn = Setup { endurance: Some(50), write: None, ..pattern("random") };
+    let mut worn = Setup { endurance: Some(50), write: None, ..pattern("random") };
+    worn.store.reserve = 1;
     let record = simulate(&worn, &()).unwrap();
     let life = record.lifetime.unwrap();
     let (first, last) = (life.first_death_bytes.unwrap(), life.exhausted_bytes.unwrap());
@@ -84,8 +84,7 @@ fn a_worn_out_store_ends_the_run() {
     assert!(first <= last && life.dead_segments > 0 && record.wear_max == 50, "{life:?}");
     let short = simulate(&Setup { write: Some(Amount::Bytes(1 << 20)), ..worn }, &()).unwrap();
     assert_eq!(short.lifetime.unwrap().exhausted_bytes, None);
-    let mut none = Setup { endurance: Some(50), ..pattern("random") };
-    none.store.reserve = Some(0);
+    let none = Setup { endurance: Some(50), ..pattern("random") };
     refused(&none, &["at least one in reserve"]);
 }
 

@@ -8,7 +8,6 @@ mod cost_benefit_written;
 mod cost_hotness;
 mod greedy;
 mod lfs;
-mod policy;
 mod root_age;
 
 pub use cat::Cat;
@@ -20,7 +19,6 @@ pub use cost_benefit_written::CostBenefitWritten;
 pub use cost_hotness::CostHotness;
 pub use greedy::Greedy;
 pub use lfs::Lfs;
-pub use policy::{UnknownVictim, VictimPolicy};
 pub use root_age::RootAge;
 
 use crate::SegmentView;

@@ -5,7 +5,6 @@ mod end_of_life;
 mod even;
 mod fifo;
 mod least_worn;
-mod policy;
 
 use alloc::boxed::Box;
 
@@ -14,7 +13,6 @@ pub use end_of_life::EndOfLife;
 pub use even::Even;
 pub use fifo::Fifo;
 pub use least_worn::LeastWorn;
-pub use policy::{UnknownWear, WearPolicy};
 
 use crate::{Class, SegmentView};
 

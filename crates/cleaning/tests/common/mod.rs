@@ -4,6 +4,20 @@
 pub(crate) mod zipf;
 
 use fastrand::Rng;
+use pumice_cleaning::{
+    Params, Selector, Wear,
+    registry::{Store, VictimRule, WearRule},
+};
+
+/// The victim rule of this name.
+pub(crate) fn victim(name: &str, params: &Params, seed: u64) -> Box<dyn Selector + Send> {
+    name.parse::<VictimRule>().unwrap().build(&Store::new(*params, seed))
+}
+
+/// The wear rule of this name.
+pub(crate) fn wear(name: &str, params: &Params) -> Box<dyn Wear + Send> {
+    name.parse::<WearRule>().unwrap().build(&Store::new(*params, 1))
+}
 
 /// Which pages are overwritten.
 #[derive(Clone, Copy, Debug)]

@@ -9,10 +9,7 @@
     reason = "a program that prints tables, and stops at the first thing that goes wrong"
 )]
 
-use pumice_cleaning::select::DecliningCost;
-use pumice_cleaning::{
-    Adaptive, ByHeat, OneLog, Params, Placement, Selector, SepBit, Sim, VictimPolicy, wear::Fifo,
-};
+use pumice_cleaning::{Params, Sim, registry::Store};
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, PolicyNames, create};
 use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, SimChip};
 
@@ -33,7 +30,11 @@ fn disk(chip: &str, size: u64, block_bytes: u32, policies: PolicyNames) -> Ftl<S
 }
 
 fn names(victim: &str, placement: &str) -> PolicyNames {
-    PolicyNames { victim: victim.into(), placement: placement.into(), wear: "none".into() }
+    PolicyNames {
+        victim: victim.parse().unwrap(),
+        placement: placement.parse().unwrap(),
+        wear: "none".parse().unwrap(),
+    }
 }
 
 /// Writes every block once, in order.
@@ -104,7 +105,7 @@ fn amplification(quick: bool) {
         ("cost-benefit", "m1"),
         ("cost-benefit", "sepbit"),
         ("cat", "m6"),
-        ("default", "default"),
+        ("declining-cost", "adaptive"),
     ] {
         let mut disk = disk("slc-2k-2g", size, 2048, names(victim, placement));
         let (segments, capacity) = (disk.info().segments, disk.info().segment_blocks);
@@ -113,7 +114,7 @@ fn amplification(quick: bool) {
         let checkpoint = disk.info().checkpoint_segments;
         let params = Params::new(segments - 4 - 2 * checkpoint, capacity, blocks);
         let server = serve(&mut disk, blocks);
-        let simulator = simulate(params, victim, placement);
+        let simulator = simulate(params, names(victim, placement));
         let ratio = server / simulator;
         println!("victim {victim}, placement {placement} | {server:.3} | {simulator:.3} | {ratio:.3}");
     }
@@ -139,20 +140,11 @@ fn serve(disk: &mut Ftl<SimChip>, blocks: u32) -> f64 {
     (writes + copied) as f64 / writes as f64
 }
 
-fn simulate(params: Params, victim: &str, placement: &str) -> f64 {
-    let blocks = params.logical;
-    let (adaptive, regime) = Adaptive::new(params.segments, params.pages, blocks);
-    let rule: Box<dyn Placement> = match placement {
-        "m1" => Box::new(OneLog),
-        "m6" => Box::new(ByHeat::degree(blocks)),
-        "sepbit" => Box::new(SepBit::new(6)),
-        _ => Box::new(adaptive),
-    };
-    let selector: Box<dyn Selector> = match victim.parse::<VictimPolicy>() {
-        Ok(victim) => victim.selector(&params, 1),
-        Err(_) => Box::new(DecliningCost::new(params.segments, params.pages, blocks, regime)),
-    };
-    let mut sim = Sim::new(params, selector, rule, Fifo::default()).unwrap();
+fn simulate(params: Params, policies: PolicyNames) -> f64 {
+    let (blocks, store) = (params.logical, Store::new(params, 1));
+    let PolicyNames { victim, placement, wear } = policies;
+    let mut sim =
+        Sim::new(params, victim.build(&store), placement.build(&store), wear.build(&store)).unwrap();
     sim.fill().unwrap();
     let mut rng = fastrand::Rng::with_seed(1);
     let mut writes = |sim: &mut Sim<_, _, _>, turnovers: u32| {

@@ -67,7 +67,7 @@ impl Case {
         let options = CreateOptions {
             block_bytes: self.block_bytes,
             export: Export::Permille(permille),
-            policies: policies.clone(),
+            policies: *policies,
             uuid: *b"0123456789abcdef",
             endurance: ENDURANCE,
             erased: true,
@@ -78,7 +78,11 @@ impl Case {
 }
 
 pub fn policies(victim: &str, placement: &str, wear: &str) -> PolicyNames {
-    PolicyNames { victim: victim.into(), placement: placement.into(), wear: wear.into() }
+    PolicyNames {
+        victim: victim.parse().unwrap(),
+        placement: placement.parse().unwrap(),
+        wear: wear.parse().unwrap(),
+    }
 }
 
 pub fn start<N: Nand>(chip: N) -> Ftl<N> {

@@ -1,12 +1,13 @@
 //! How long a chip lives under each wear rule.
 
+use pumice_cleaning::registry::WearRule;
+
 use super::{
     Experiment, Look, Metric, Options, Point,
     scheme::{Scheme, cross},
 };
 use crate::{
     LabError,
-    policy::WearRule,
     run::{Access, Setup},
 };
 
@@ -36,13 +37,14 @@ const SCHEMES: [Scheme; 2] =
     [Scheme::new("CAT M6", "cat", "m6"), Scheme { wear: "none", ..super::scheme::DEFAULT }];
 
 fn points(options: &Options) -> Result<Vec<Point>, LabError> {
-    let rules: Vec<_> = WearRule::ALL.iter().map(|rule| (rule.name.to_owned(), rule)).collect();
+    let rules: Vec<_> = WearRule::all().map(|rule| (rule.to_string(), rule)).collect();
     cross(options, &SCHEMES, &rules, setup)
 }
 
-fn setup(scheme: &Scheme, wear: &'static WearRule) -> Result<Setup, LabError> {
+fn setup(scheme: &Scheme, wear: WearRule) -> Result<Setup, LabError> {
     let mut setup = scheme.setup(Access::Pattern("locality:90/10".parse()?))?;
     setup.wear = wear;
+    setup.store.reserve = 1;
     setup.endurance = Some(ENDURANCE);
     setup.write = None;
     Ok(setup)

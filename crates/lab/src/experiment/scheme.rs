@@ -5,7 +5,6 @@ use pumice_media::ChipSpec;
 use super::{Options, Point};
 use crate::{
     LabError,
-    policy::{PlacementRule, VictimRule, WearRule},
     run::{Access, Setup},
 };
 
@@ -16,19 +15,23 @@ pub(super) struct Scheme {
     pub(super) victim: &'static str,
     pub(super) placement: &'static str,
     pub(super) wear: &'static str,
+    /// Segments kept free for the cleaner.
+    pub(super) reserve: u32,
 }
 
 impl Scheme {
-    /// One without wear levelling.
+    /// One without wear levelling and reserve, as in the paper.
     pub(super) const fn new(name: &'static str, victim: &'static str, placement: &'static str) -> Self {
-        Self { name, victim, placement, wear: "none" }
+        Self { name, victim, placement, wear: "none", reserve: 0 }
     }
 
     /// The paper's chip under this scheme.
     pub(super) fn setup(&self, access: Access) -> Result<Setup, LabError> {
-        let (victim, placement) = (VictimRule::named(self.victim)?, PlacementRule::named(self.placement)?);
         let chip = ChipSpec::named("intel-s2plus-24m").map_err(|error| LabError::Setup(error.to_string()))?;
-        Ok(Setup::cat(access, victim, placement, WearRule::named(self.wear)?, chip))
+        let (victim, placement) = (self.victim.parse()?, self.placement.parse()?);
+        let mut setup = Setup::cat(access, victim, placement, self.wear.parse()?, chip);
+        setup.store.reserve = self.reserve;
+        Ok(setup)
     }
 }
 
@@ -43,7 +46,30 @@ pub(super) const BUILT: [Scheme; 5] = [
 
 /// Ours, with wear levelling and a segment in reserve.
 pub(super) const DEFAULT: Scheme =
-    Scheme { name: "default", victim: "default", placement: "default", wear: "default" };
+    Scheme { name: "default", victim: "declining-cost", placement: "adaptive", wear: "even", reserve: 1 };
+
+/// Every placement that is compared with the default: all policies, those with a parameter at the values that are good
+/// somewhere.
+pub(super) const PLACEMENTS: [&str; 18] = [
+    "m1",
+    "m2",
+    "m3",
+    "m4",
+    "m5",
+    "m6",
+    "static",
+    "chain:4",
+    "midas",
+    "sepbit:3",
+    "sepbit:6",
+    "dac:3",
+    "dac:10",
+    "multi-log:3",
+    "multi-log:8",
+    "sfs:3",
+    "sfs:6",
+    "temperature",
+];
 
 /// Three selectors with three ways to redistribute (section 6.3), and the default. Cost-benefit stands there twice: its
 /// age is that since the last write, under which the paper's table 4 comes out, or that since the last invalidation,

@@ -38,7 +38,7 @@ const BLOCKS: u32 = 32;
 
 const SCHEMES: [Scheme; 3] = [
     Scheme::new("greedy", "greedy", "m1"),
-    Scheme::new("best of ten", "random-10", "m1"),
+    Scheme::new("best of ten", "random:10", "m1"),
     Scheme::new("FIFO", "fifo", "m1"),
 ];
 

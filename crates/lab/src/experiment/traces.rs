@@ -5,10 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Experiment, Look, Metric, Options, Point, scheme::Scheme};
+use super::{
+    Experiment, Look, Metric, Options, Point,
+    scheme::{DEFAULT, PLACEMENTS, Scheme},
+};
 use crate::{
     LabError,
-    policy::PlacementRule,
     run::{Access, Amount, Room, Setup, TraceFile},
     trace::{Reading, open},
 };
@@ -54,23 +56,17 @@ fn points(options: &Options) -> Result<Vec<Point>, LabError> {
 
 /// The default, and every fixed pair; none knows the future, none levels wear.
 fn schemes() -> Vec<(String, Scheme)> {
-    let fixed = PlacementRule::ALL.iter().filter(|rule| rule.name != "default" && !rule.is_oracle());
-    let pairs = fixed.flat_map(|rule| {
+    let pairs = PLACEMENTS.into_iter().flat_map(|placement| {
         // MiDAS is of one piece.
-        let victims: &[&str] = if rule.name == "midas" { &["midas"] } else { &VICTIMS };
-        victims.iter().map(|victim| Scheme::new(rule.name, victim, rule.name))
-    });
-    [Scheme::new("default", "default", "default")]
-        .into_iter()
-        .chain(pairs)
-        .map(|scheme| {
-            let series = match scheme.victim == scheme.placement {
-                true => scheme.name.to_owned(),
-                false => format!("{}, {}", scheme.placement, scheme.victim),
-            };
-            (series, scheme)
+        let victims: &[&str] = if placement == "midas" { &["midas"] } else { &VICTIMS };
+        victims.iter().map(move |victim| {
+            let series =
+                if placement == "midas" { placement.to_owned() } else { format!("{placement}, {victim}") };
+            (series, Scheme::new(placement, victim, placement))
         })
-        .collect()
+    });
+    let default = ("default".to_owned(), Scheme { wear: "none", ..DEFAULT });
+    [default].into_iter().chain(pairs).collect()
 }
 
 /// The files of `dir` that look like block traces, by name.
@@ -88,7 +84,7 @@ fn setup(scheme: &Scheme, path: &Path, alpha: f64) -> Result<Setup, LabError> {
     let mut setup = scheme.setup(Access::Trace(trace))?;
     setup.store.flash = None;
     setup.store.header = 0;
-    setup.store.reserve = Some(1);
+    setup.store.reserve = 1;
     setup.store.room = Room::Alpha(alpha);
     setup.warm_up = Amount::Turnovers(10.0);
     setup.write = Some(Amount::Turnovers(30.0));

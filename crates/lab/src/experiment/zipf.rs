@@ -2,11 +2,10 @@
 
 use super::{
     Experiment, Look, Metric, Options, Point,
-    scheme::{Scheme, cross, named},
+    scheme::{DEFAULT, PLACEMENTS, Scheme, cross, named},
 };
 use crate::{
     LabError,
-    policy::PlacementRule,
     run::{Access, Amount, Room, Setup},
 };
 
@@ -28,17 +27,16 @@ fn points(options: &Options) -> Result<Vec<Point>, LabError> {
     cross(options, &schemes(), &named(&WORKLOADS), setup)
 }
 
-/// Every placement with cost-benefit or the rule of its name, greedy for a bound where all is alike, and the default without wear levelling, like
-/// the others, and with it.
+/// Every placement with cost-benefit or the rule of its name, the oracle, greedy for a bound where all is alike, and the
+/// default without wear levelling, like the others, and with it.
 fn schemes() -> Vec<Scheme> {
-    let fixed = PlacementRule::ALL.iter().filter(|rule| rule.name != "default");
-    let fixed = fixed.map(|rule| {
-        let victim = if rule.name == "midas" { rule.name } else { "cost-benefit" };
-        Scheme::new(rule.name, victim, rule.name)
+    let fixed = PLACEMENTS.into_iter().chain(["oracle"]).map(|placement| {
+        let victim = if placement == "midas" { placement } else { "cost-benefit" };
+        Scheme::new(placement, victim, placement)
     });
     let greedy = Scheme::new("greedy m1", "greedy", "m1");
-    let default = Scheme::new("default", "default", "default");
-    let levelled = Scheme { name: "default, levelled", ..super::scheme::DEFAULT };
+    let default = Scheme { wear: "none", ..DEFAULT };
+    let levelled = Scheme { name: "default, levelled", ..DEFAULT };
     [greedy].into_iter().chain(fixed).chain([default, levelled]).collect()
 }
 
@@ -47,7 +45,7 @@ fn setup(scheme: &Scheme, workload: &str) -> Result<Setup, LabError> {
     setup.store.flash = Some(2 << 30);
     setup.store.segment = 1 << 20;
     setup.store.header = 0;
-    setup.store.reserve = Some(1);
+    setup.store.reserve = 1;
     setup.store.room = Room::Alpha(1.1765);
     setup.warm_up = Amount::Turnovers(8.0);
     setup.write = Some(Amount::Turnovers(6.0));

@@ -35,6 +35,8 @@ pub struct Record {
     pub logical_blocks: u32,
     /// Physical over logical blocks.
     pub alpha: f64,
+    /// Segments kept free for the cleaner.
+    pub reserve: u32,
     /// Writes before counting, without the filling.
     pub warm_up_writes: u64,
     /// Blocks that users wrote.
@@ -129,9 +131,9 @@ impl Record {
         let (utilization, histogram) = victims(&stats.victims);
         Record {
             access: setup.access.to_string(),
-            victim: setup.victim.name.to_owned(),
-            placement: setup.placement.name.to_owned(),
-            wear: setup.wear.name.to_owned(),
+            victim: setup.victim.to_string(),
+            placement: setup.placement.to_string(),
+            wear: setup.wear.to_string(),
             seed: setup.seed,
             flash_bytes: u64::from(params.segments) * setup.store.segment,
             segment_bytes: setup.store.segment,
@@ -140,6 +142,7 @@ impl Record {
             segment_blocks: params.pages,
             logical_blocks: params.logical,
             alpha: params.alpha(),
+            reserve: params.reserve,
             warm_up_writes: outcome.warm_up_writes,
             user_writes: stats.user_writes,
             user_reads: outcome.user_reads,

@@ -1,13 +1,13 @@
 //! What a run is asked to do: the parameters of the CAT paper, section 6.1.1, and those learnt since.
 
-use pumice_cleaning::{Geometry, Params};
+use pumice_cleaning::{
+    Geometry, Params,
+    registry::{PlacementRule, VictimRule, WearRule},
+};
 use pumice_media::ChipSpec;
 
 use super::Access;
-use crate::{
-    LabError,
-    policy::{PlacementRule, VictimRule, WearRule},
-};
+use crate::LabError;
 
 /// A run.
 #[derive(Clone, Debug)]
@@ -21,11 +21,11 @@ pub struct Setup {
     /// Written while counting; `None` for a trace: all of it, once.
     pub write: Option<Amount>,
     /// Which segment is cleaned next.
-    pub victim: &'static VictimRule,
+    pub victim: VictimRule,
     /// What is written beside what.
-    pub placement: &'static PlacementRule,
+    pub placement: PlacementRule,
     /// How wear is spread.
-    pub wear: &'static WearRule,
+    pub wear: WearRule,
     /// For everything drawn by lot.
     pub seed: u64,
     /// Whose times are added up.
@@ -47,9 +47,8 @@ pub struct Store {
     pub block: u64,
     /// Blocks of a segment that hold its header.
     pub header: u32,
-    /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is erased. `None`:
-    /// one if wear is levelled or ends the run, otherwise none.
-    pub reserve: Option<u32>,
+    /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is erased.
+    pub reserve: u32,
     /// How much of it holds data.
     pub room: Room,
 }
@@ -152,8 +151,7 @@ fn too_large() -> LabError {
 impl Setup {
     /// The store in pages; `footprint` is what a trace writes to, if one is played.
     pub(super) fn params(&self, footprint: Option<u32>) -> Result<Params, LabError> {
-        let usual = if self.endurance.is_some() { 1 } else { self.wear.reserve() };
-        let reserve = self.store.reserve.unwrap_or(usual);
+        let reserve = self.store.reserve;
         if reserve == 0 && self.endurance.is_some() {
             let why = "a store whose segments die needs at least one in reserve, to hold what lived in them";
             return Err(LabError::Setup(why.to_owned()));
@@ -163,12 +161,12 @@ impl Setup {
     }
 
     /// The CAT paper's chip and amount of writing (sections 5 and 6.1): 24 MiB, segments of 128 KiB, blocks of 4 KiB,
-    /// 90 % full, 192 MiB written.
+    /// 90 % full, no segment in reserve, 192 MiB written.
     pub fn cat(
         access: Access,
-        victim: &'static VictimRule,
-        placement: &'static PlacementRule,
-        wear: &'static WearRule,
+        victim: VictimRule,
+        placement: PlacementRule,
+        wear: WearRule,
         chip: ChipSpec,
     ) -> Setup {
         Setup {
@@ -177,7 +175,7 @@ impl Setup {
                 segment: 128 << 10,
                 block: 4 << 10,
                 header: 1,
-                reserve: None,
+                reserve: 0,
                 room: Room::Fill(0.9),
             },
             access,

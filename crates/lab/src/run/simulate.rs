@@ -1,6 +1,6 @@
 //! Running one setup.
 
-use pumice_cleaning::{Placement, Selector, Sim, SimError, Wear};
+use pumice_cleaning::{Placement, Selector, Sim, SimError, Wear, registry::Store};
 
 use super::{
     Access, Record, Setup,
@@ -12,7 +12,7 @@ use super::{
     queue::Queue,
     record::Outcome,
 };
-use crate::{LabError, policy::Making, workload::Pages};
+use crate::{LabError, workload::Pages};
 
 /// Writes between two words about progress.
 const STEP: u64 = 1 << 16;
@@ -52,7 +52,7 @@ fn events(setup: &Setup, plan: &Plan) -> Result<AnyEvents, LabError> {
 
 /// All writes that the plan will make, for a placement that has to know them.
 fn future(setup: &Setup, plan: &Plan) -> Result<Vec<u32>, LabError> {
-    if !setup.placement.is_oracle() {
+    if !setup.placement.needs_future() {
         return Ok(Vec::new());
     }
     let count = usize::try_from(plan.warm_up.saturating_add(plan.writes)).unwrap_or(usize::MAX);
@@ -87,9 +87,9 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(setup: &'a Setup, plan: &Plan) -> Result<Self, LabError> {
         let params = plan.params;
-        let making = Making::new(params, setup.seed, future(setup, plan)?);
-        let (victim, placement) = ((setup.victim.make)(&making), (setup.placement.make)(&making));
-        let sim = Sim::new(params, victim, placement, (setup.wear.make)(&making))?;
+        let store = Store::with_future(params, setup.seed, future(setup, plan)?);
+        let (victim, placement) = (setup.victim.build(&store), setup.placement.build(&store));
+        let sim = Sim::new(params, victim, placement, setup.wear.build(&store))?;
         let block = setup.store.block;
         let costs = Costs::of(&setup.chip, block, setup.store.segment);
         Ok(Self {

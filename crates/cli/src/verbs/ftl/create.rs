@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
 use pumice_ftl::{CreateOptions, Export, PolicyNames};
 use pumice_media::{ChipFile, Nand};
 
@@ -20,6 +21,7 @@ use crate::{
 
 /// Make a container for a simulated chip with a logical disk on it
 #[derive(clap::Args, Debug)]
+#[command(after_help = "`pumice sim --help` lists the policies.")]
 pub(crate) struct Args {
     #[command(flatten)]
     spec: Spec,
@@ -30,14 +32,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "4096", value_parser = size::parse)]
     block: u64,
     /// Which segment is cleaned next
-    #[arg(long, value_name = "NAME", default_value_t = PolicyNames::default().victim)]
-    victim: String,
+    #[arg(long, value_name = "NAME", default_value_t)]
+    victim: VictimRule,
     /// Which head a block is written to
-    #[arg(long, value_name = "NAME", default_value_t = PolicyNames::default().placement)]
-    placement: String,
+    #[arg(long, value_name = "NAME", default_value_t)]
+    placement: PlacementRule,
     /// Which free segment is used next, and which cold data moves
-    #[arg(long, value_name = "NAME", default_value_t = PolicyNames::default().wear)]
-    wear: String,
+    #[arg(long, value_name = "NAME", default_value_t)]
+    wear: WearRule,
     /// The disk's identity, in place of a random one
     #[arg(short = 'U', long)]
     uuid: Option<uuid::Uuid>,
@@ -76,11 +78,7 @@ impl Args {
             Failure::usage(format!("blocks of {} bytes are too large (want at most 64k)", self.block))
         })?;
         let uuid = self.uuid.unwrap_or_else(uuid::Uuid::new_v4);
-        let policies = PolicyNames {
-            victim: self.victim.clone(),
-            placement: self.placement.clone(),
-            wear: self.wear.clone(),
-        };
+        let policies = PolicyNames { victim: self.victim, placement: self.placement, wear: self.wear };
         let options = CreateOptions {
             block_bytes,
             export: self.export,

@@ -63,10 +63,10 @@ struct Store {
     /// Blocks of each segment that its header takes
     #[arg(long, value_name = "N", default_value_t = 1)]
     header: u32,
-    /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is
-    /// erased [default: 1; 0 with --wear none and no --endurance, as in the CAT paper]
-    #[arg(long, value_name = "N")]
-    reserve: Option<u32>,
+    /// Segments kept free for the cleaner; with 0, survivors wait in memory while their segment is
+    /// erased, as in the CAT paper
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    reserve: u32,
     /// How much of the usable blocks holds data [list] [default: 90%]
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', conflicts_with = "alpha")]
     fill: Vec<String>,

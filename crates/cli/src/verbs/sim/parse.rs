@@ -1,7 +1,9 @@
 //! The words of `pumice sim`.
 
+use pumice_cleaning::registry::{
+    Axis, Entry, Parameter, PlacementRule, PolicyError, Rule, VictimRule, WearRule,
+};
 use pumice_lab::{
-    policy::{PlacementRule, Rule, VictimRule, WearRule},
     run::{Access, Amount, TraceFile},
     trace::{Format, Pattern, Reading},
 };
@@ -81,29 +83,33 @@ fn reading(work: &Work) -> Outcome<Reading> {
     })
 }
 
-pub(super) fn victim(word: &str) -> Outcome<&'static VictimRule> {
-    VictimRule::named(word).map_err(|error| Failure::usage(error.to_string()))
-}
-
-pub(super) fn placement(word: &str) -> Outcome<&'static PlacementRule> {
-    PlacementRule::named(word).map_err(|error| Failure::usage(error.to_string()))
-}
-
-pub(super) fn wear(word: &str) -> Outcome<&'static WearRule> {
-    WearRule::named(word).map_err(|error| Failure::usage(error.to_string()))
+/// A policy by name.
+pub(super) fn rule<T: Axis>(word: &str) -> Outcome<Rule<T>> {
+    word.parse().map_err(|error: PolicyError| Failure::usage(error.to_string()))
 }
 
 /// Every name there is, for the help.
 pub(super) fn names() -> String {
-    let formats = Format::TABLE.map(|format| format!("  {:<16} {}", format.name, format.fields)).join("\n");
+    let formats = Format::TABLE.map(|format| format!("  {:<21} {}", format.name, format.fields)).join("\n");
     format!(
-        "Victims:\n{}\n\nPlacements:\n{}\n\nWear rules:\n{}\n\nTraces (plain, gzip or zstd):\n{formats}",
-        rules(VictimRule::ALL),
-        rules(PlacementRule::ALL),
-        rules(WearRule::ALL)
+        "Policies by name; `default` is the first of its kind.\n\nVictims:\n{}\n\nPlacements:\n{}\n\nWear rules:\n{}\n\nTraces (plain, gzip or zstd):\n{formats}",
+        rules(VictimRule::all()),
+        rules(PlacementRule::all()),
+        rules(WearRule::all())
     )
 }
 
-fn rules<T>(table: &[Rule<T>]) -> String {
-    table.iter().map(|rule| format!("  {:<16} {}", rule.name, rule.about)).collect::<Vec<_>>().join("\n")
+/// One policy a line; N is the number that may follow its name.
+fn rules<T: Axis>(all: impl Iterator<Item = Rule<T>>) -> String {
+    all.map(|rule| line(rule.entry())).collect::<Vec<_>>().join("\n")
+}
+
+fn line<T>(entry: &Entry<T>) -> String {
+    let Entry { name, about, .. } = entry;
+    match entry.parameter {
+        None => format!("  {name:<21} {about}"),
+        Some(Parameter { least, most, usual }) => {
+            format!("  {:<21} {about} (N {usual}; {least} to {most})", format!("{name}[:N]"))
+        }
+    }
 }

@@ -102,9 +102,9 @@ impl Table {
             varies(|s| s.store.segment.to_string()),
             varies(|s| s.store.block.to_string()),
             varies(|s| format!("{:?}", s.store.room)),
-            varies(|s| s.victim.name.to_owned()),
-            varies(|s| s.placement.name.to_owned()),
-            varies(|s| s.wear.name.to_owned()),
+            varies(|s| s.victim.to_string()),
+            varies(|s| s.placement.to_string()),
+            varies(|s| s.wear.to_string()),
             varies(|s| s.seed.to_string()),
         ];
         let asked = ASKED.into_iter().zip(asked).filter(|(_, varies)| *varies).map(|(column, _)| column);

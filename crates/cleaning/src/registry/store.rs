@@ -1,17 +1,18 @@
-//! What rules are made for.
+//! What policies are made for.
 
-use std::cell::{Cell, OnceCell};
+use alloc::vec::Vec;
+use core::cell::{Cell, OnceCell};
 
-use pumice_cleaning::{Adaptive, Midas, Params, Regime, placement::Sizes};
+use crate::{Adaptive, Midas, Params, Regime, placement::Sizes};
 
-/// One store, for which the rules of all three axes are made.
-pub struct Making {
-    /// The store.
+/// One store, for which a policy of each axis is made. Where a victim rule follows what a placement sees, both have to
+/// be made of the same `Store`.
+pub struct Store {
+    /// Its size.
     pub params: Params,
-    /// For rules that draw lots.
+    /// For policies that draw at random.
     pub seed: u64,
-    /// Every write there will be, the filling first; only for the rule that knows the future.
-    pub future: Vec<u32>,
+    pub(super) future: Vec<u32>,
     adaptive: Pair<Adaptive, Regime>,
     midas: Pair<Midas, Sizes>,
 }
@@ -26,9 +27,14 @@ fn pair<P, T>(cell: &Pair<P, T>, make: impl FnOnce() -> (P, T)) -> &(Cell<Option
     })
 }
 
-impl Making {
-    /// For a store.
-    pub fn new(params: Params, seed: u64, future: Vec<u32>) -> Self {
+impl Store {
+    /// Of this size.
+    pub fn new(params: Params, seed: u64) -> Self {
+        Self::with_future(params, seed, Vec::new())
+    }
+
+    /// With every write there will be, the filling first: for the oracle.
+    pub fn with_future(params: Params, seed: u64, future: Vec<u32>) -> Self {
         Self { params, seed, future, adaptive: Pair::new(), midas: Pair::new() }
     }
 
@@ -40,12 +46,12 @@ impl Making {
         Midas::new(self.params.logical)
     }
 
-    /// The default placement.
+    /// The adaptive placement.
     pub(super) fn adaptive(&self) -> Adaptive {
         pair(&self.adaptive, || self.new_adaptive()).0.take().unwrap_or_else(|| self.new_adaptive().0)
     }
 
-    /// What the default placement sees; nothing, as long as it is not made.
+    /// What the adaptive placement sees; nothing, as long as it is not made.
     pub(super) fn regime(&self) -> Regime {
         pair(&self.adaptive, || self.new_adaptive()).1.clone()
     }

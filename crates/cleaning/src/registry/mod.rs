@@ -1,0 +1,63 @@
+//! Every policy by name, one table for each axis: what `pumice sim`, the flash memory server and the file systems offer,
+//! write on flash and read back.
+//!
+//! A name is a word, such as `greedy`, or a word with a number, such as `chain:4`; without the number it has its usual
+//! value. The word `default` is the axis's default. What a name is written as always carries the number, so that it
+//! means the same when a usual value changes.
+//!
+//! ```
+//! use pumice_cleaning::{Params, Sim, registry::{PlacementRule, Store, VictimRule, WearRule}};
+//!
+//! let params = Params::new(192, 31, 5356);
+//! let store = Store::new(params, 1);
+//! let (victim, placement): (VictimRule, PlacementRule) = ("cat".parse()?, "sepbit:3".parse()?);
+//! let wear = WearRule::default();
+//! let mut sim = Sim::new(params, victim.build(&store), placement.build(&store), wear.build(&store))?;
+//! sim.fill()?;
+//! sim.run((0..50_000).map(|n| n * 7919 % 500))?;
+//! assert!(sim.stats().waf() < 2.0);
+//! assert_eq!(format!("{victim} {placement} {wear}"), "cat sepbit:3 even");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod placements;
+mod rule;
+mod store;
+mod victims;
+mod wears;
+
+use alloc::boxed::Box;
+
+pub use rule::{Axis, Entry, Parameter, PolicyError, Rule};
+pub use store::Store;
+
+use crate::{Placement, Selector, Wear};
+
+/// Which segment is cleaned next.
+pub type VictimRule = Rule<Box<dyn Selector + Send>>;
+/// Which head a block is written to.
+pub type PlacementRule = Rule<Box<dyn Placement + Send>>;
+/// Which free segment is used next, and which cold data moves.
+pub type WearRule = Rule<Box<dyn Wear + Send>>;
+
+impl Axis for Box<dyn Selector + Send> {
+    const NAME: &'static str = "victim";
+    const TABLE: &'static [Entry<Self>] = victims::TABLE;
+}
+
+impl Axis for Box<dyn Placement + Send> {
+    const NAME: &'static str = "placement";
+    const TABLE: &'static [Entry<Self>] = placements::TABLE;
+}
+
+impl Axis for Box<dyn Wear + Send> {
+    const NAME: &'static str = "wear rule";
+    const TABLE: &'static [Entry<Self>] = wears::TABLE;
+}
+
+impl PlacementRule {
+    /// True for the one that has to be told every write beforehand ([`Store::with_future`]): a bound, not a policy.
+    pub fn needs_future(&self) -> bool {
+        self.entry().name == placements::ORACLE
+    }
+}

@@ -1,0 +1,62 @@
+//! Placements by name.
+
+use alloc::boxed::Box;
+
+use super::{Entry, Store};
+use crate::{
+    ByHeat, BySegment, OneLog, Placement, SepBit, Sorted, Static,
+    placement::{Chain, Dac, MAX_CLASSES, MultiLog, Oracle, Sfs, Temperature},
+};
+
+/// The one that is told the future.
+pub(super) const ORACLE: &str = "oracle";
+
+const MOST: u32 = MAX_CLASSES as u32;
+
+/// All of them.
+pub(super) const TABLE: &[Entry<Box<dyn Placement + Send>>] = &[
+    Entry::plain("adaptive", "heads by measured rewrite rates", |s, _| Box::new(s.adaptive())),
+    Entry::plain("m1", "one log", |_, _| Box::new(OneLog)),
+    Entry::plain("m2", "one log, survivors by age", |s, _| Box::new(Sorted::by_age(s.params.logical))),
+    Entry::plain("m3", "one log, survivors by hot degree", |s, _| {
+        Box::new(Sorted::by_heat(s.params.logical))
+    }),
+    Entry::plain("m4", "survivors of cold segments apart", |_, _| Box::new(BySegment)),
+    Entry::plain("m5", "survivors apart by number of updates", |s, _| {
+        Box::new(ByHeat::updates(s.params.logical))
+    }),
+    Entry::plain("m6", "survivors apart by hot degree", |s, _| Box::new(ByHeat::degree(s.params.logical))),
+    Entry::plain("static", "user and cleaner apart", |_, _| Box::new(Static)),
+    Entry::with("chain", "a chain of N groups; survivors go one down", (2, MOST, 4), |_, n| {
+        Box::new(Chain::new(heads(n)))
+    }),
+    Entry::plain("midas", "MiDAS: as many groups as pay; without hot group and fallback", |s, _| {
+        Box::new(s.midas())
+    }),
+    Entry::with("sepbit", "SepBIT, N heads; ages of segments in place of blocks", (2, 6, 6), |_, n| {
+        Box::new(SepBit::new(heads(n)))
+    }),
+    Entry::with("dac", "DAC, N regions, without thresholds of age", (2, MOST, 6), |s, n| {
+        Box::new(Dac::new(heads(n), s.params.logical))
+    }),
+    Entry::with("multi-log", "N logs by update frequency, at fixed steps", (2, MOST, 6), |s, n| {
+        Box::new(MultiLog::new(heads(n), s.params.logical))
+    }),
+    Entry::with("sfs", "SFS, N groups around centres of hotness", (2, MOST, 6), |s, n| {
+        Box::new(Sfs::new(heads(n), s.params.logical))
+    }),
+    Entry::plain("temperature", "F2FS: all writes warm, all copies cold", |s, _| {
+        Box::new(Temperature::new(s.params.logical))
+    }),
+    Entry::with(ORACLE, "knows all writes: a bound, not for disks; N heads", (2, MOST, 6), oracle),
+];
+
+fn oracle(store: &Store, n: u32) -> Box<dyn Placement + Send> {
+    Box::new(Oracle::new(heads(n), store.params.logical, &store.future))
+}
+
+/// The parameter as a number of heads; its range is within that of heads.
+fn heads(n: u32) -> u8 {
+    debug_assert!(n <= MOST, "parameters are checked where names are read");
+    u8::try_from(n).unwrap_or(MAX_CLASSES)
+}

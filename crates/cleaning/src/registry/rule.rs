@@ -1,0 +1,253 @@
+//! A name, looked up.
+
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use core::{fmt, str::FromStr};
+
+use super::Store;
+
+/// One of the three choices of a cleaner, with all policies for it; the first is the default.
+pub trait Axis: Sized + 'static {
+    /// What a policy of this axis is called.
+    const NAME: &'static str;
+    /// All of them.
+    const TABLE: &'static [Entry<Self>];
+}
+
+/// A line of a table.
+pub struct Entry<T: 'static> {
+    /// The word that stands for it.
+    pub name: &'static str,
+    /// What it does, in one line; N is the parameter.
+    pub about: &'static str,
+    /// The number that may follow the word.
+    pub parameter: Option<Parameter>,
+    /// Makes one for a store, with this parameter (0 if there is none).
+    pub(super) make: fn(&Store, u32) -> T,
+}
+
+/// A whole number that a policy takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The least.
+    pub least: u32,
+    /// The most.
+    pub most: u32,
+    /// The one it has when none is given.
+    pub usual: u32,
+}
+
+impl<T> Entry<T> {
+    pub(super) const fn plain(name: &'static str, about: &'static str, make: fn(&Store, u32) -> T) -> Self {
+        Self { name, about, parameter: None, make }
+    }
+
+    /// One with a parameter: least, most, usual.
+    pub(super) const fn with(
+        name: &'static str,
+        about: &'static str,
+        (least, most, usual): (u32, u32, u32),
+        make: fn(&Store, u32) -> T,
+    ) -> Self {
+        Self { name, about, parameter: Some(Parameter { least, most, usual }), make }
+    }
+}
+
+/// A policy chosen by name: an entry, and the value of its parameter.
+pub struct Rule<T: 'static> {
+    entry: &'static Entry<T>,
+    parameter: u32,
+}
+
+impl<T: Axis> Rule<T> {
+    /// Every policy of this axis with its usual parameter.
+    pub fn all() -> impl Iterator<Item = Self> {
+        T::TABLE.iter().map(Self::usual)
+    }
+
+    fn usual(entry: &'static Entry<T>) -> Self {
+        Self { entry, parameter: entry.parameter.map_or(0, |parameter| parameter.usual) }
+    }
+
+    /// The line of the table that it is.
+    pub fn entry(&self) -> &'static Entry<T> {
+        self.entry
+    }
+
+    /// Makes one for a store.
+    pub fn build(&self, store: &Store) -> T {
+        (self.entry.make)(store, self.parameter)
+    }
+}
+
+impl<T: Axis> Default for Rule<T> {
+    fn default() -> Self {
+        const { assert!(!T::TABLE.is_empty(), "an axis has a default") };
+        Self::usual(&T::TABLE[0])
+    }
+}
+
+impl<T: Axis> FromStr for Rule<T> {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        if text == "default" {
+            return Ok(Self::default());
+        }
+        let (name, number) = text.split_once(':').map_or((text, None), |(name, number)| (name, Some(number)));
+        let entry = T::TABLE.iter().find(|entry| entry.name == name).ok_or_else(|| PolicyError::Unknown {
+            axis: T::NAME,
+            name: text.to_owned(),
+            known: T::TABLE.iter().map(|entry| entry.name).collect(),
+        })?;
+        match (number, entry.parameter) {
+            (None, _) => Ok(Self::usual(entry)),
+            (Some(_), None) => {
+                Err(PolicyError::NoParameter { axis: T::NAME, name: text.to_owned(), word: name.to_owned() })
+            }
+            (Some(number), Some(range)) => {
+                let number = number.parse().ok().filter(|number| (range.least..=range.most).contains(number));
+                let parameter = number.ok_or_else(|| PolicyError::Parameter {
+                    axis: T::NAME,
+                    name: text.to_owned(),
+                    word: name.to_owned(),
+                    range,
+                })?;
+                Ok(Self { entry, parameter })
+            }
+        }
+    }
+}
+
+impl<T> fmt::Display for Rule<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.entry.parameter {
+            None => f.write_str(self.entry.name),
+            Some(_) => write!(f, "{}:{}", self.entry.name, self.parameter),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Rule<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl<T> Clone for Rule<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Rule<T> {}
+
+impl<T> PartialEq for Rule<T> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.entry.name, self.parameter) == (other.entry.name, other.parameter)
+    }
+}
+
+impl<T> Eq for Rule<T> {}
+
+/// A name that stands for no policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyError {
+    /// The word is in no table.
+    Unknown {
+        /// [`Axis::NAME`].
+        axis: &'static str,
+        /// What was asked for.
+        name: String,
+        /// The words of the table.
+        known: Vec<&'static str>,
+    },
+    /// A number follows a word that takes none.
+    NoParameter {
+        /// [`Axis::NAME`].
+        axis: &'static str,
+        /// What was asked for.
+        name: String,
+        /// The word alone.
+        word: String,
+    },
+    /// What follows the word is no number, or out of range.
+    Parameter {
+        /// [`Axis::NAME`].
+        axis: &'static str,
+        /// What was asked for.
+        name: String,
+        /// The word alone.
+        word: String,
+        /// What may follow it.
+        range: Parameter,
+    },
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { axis, name, known } => {
+                write!(f, "unknown {axis} `{name}` (known: {})", known.join(", "))
+            }
+            Self::NoParameter { axis, name, word } => {
+                write!(f, "invalid {axis} `{name}`: `{word}` takes no number")
+            }
+            Self::Parameter { axis, name, word, range: Parameter { least, most, .. } } => {
+                write!(f, "invalid {axis} `{name}` (want {word}:{least} to {word}:{most})")
+            }
+        }
+    }
+}
+
+impl core::error::Error for PolicyError {}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{PlacementRule, VictimRule, WearRule};
+    use super::*;
+    use alloc::{boxed::Box, collections::BTreeSet, format, string::ToString};
+
+    fn names_come_back<T: Axis>() {
+        let mut words = BTreeSet::new();
+        for rule in Rule::<T>::all() {
+            assert_eq!(rule.to_string().parse(), Ok(rule));
+            assert_eq!(rule.entry().name.parse(), Ok(rule));
+            assert!(words.insert(rule.entry().name) && rule.entry().name != "default", "{rule}");
+            if let Some(Parameter { least, most, usual }) = rule.entry().parameter {
+                assert!((least..=most).contains(&usual) && rule.entry().about.contains('N'), "{rule}");
+            }
+        }
+        assert_eq!("default".parse(), Ok(Rule::<T>::default()));
+    }
+
+    #[test]
+    fn every_name_comes_back() {
+        names_come_back::<Box<dyn crate::Selector + Send>>();
+        names_come_back::<Box<dyn crate::Placement + Send>>();
+        names_come_back::<Box<dyn crate::Wear + Send>>();
+    }
+
+    #[test]
+    fn a_number_may_follow() {
+        let rule: PlacementRule = "chain:6".parse().unwrap();
+        assert_eq!(rule.to_string(), "chain:6");
+        assert_ne!(Ok(rule), "chain".parse());
+    }
+
+    fn refusal<T: Axis>(name: &str) -> String {
+        name.parse::<Rule<T>>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn wrong_names_are_named() {
+        let error = refusal::<Box<dyn crate::Wear + Send>>("All");
+        assert!(error.starts_with("unknown wear rule `All` (known: even, "), "{error}");
+        let error = "greedy:2".parse::<VictimRule>().unwrap_err().to_string();
+        assert_eq!(error, "invalid victim `greedy:2`: `greedy` takes no number");
+        for name in ["chain:1", "chain:17", "chain:", "chain:x", "chain:4294967296"] {
+            let error = name.parse::<PlacementRule>().unwrap_err().to_string();
+            assert_eq!(error, format!("invalid placement `{name}` (want chain:2 to chain:16)"));
+        }
+        assert!("".parse::<WearRule>().is_err());
+    }
+}

@@ -1,0 +1,74 @@
+//! Victim rules by name.
+
+use alloc::boxed::Box;
+
+use super::{Entry, Store};
+use crate::{
+    Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, Selector, Victim,
+    placement::Groups,
+    select::{
+        AgeThreshold, ByChange, Cells, DecliningCost, Grouped, Queue, RandomOf, RoundRobin, SecondChance,
+        Windowed,
+    },
+};
+
+type AnySelector = Box<dyn Selector + Send>;
+
+/// All of them.
+pub(super) const TABLE: &[Entry<AnySelector>] = &[
+    Entry::plain(
+        "declining-cost",
+        "where waiting stops to pay, by the rates that `adaptive` measures",
+        |s, _| {
+            let p = &s.params;
+            Box::new(DecliningCost::new(p.segments, p.pages, p.logical, s.regime()))
+        },
+    ),
+    Entry::plain("greedy", "fewest live blocks", |s, _| by_change(s, Greedy)),
+    Entry::plain("cost-benefit", "age (1-u)/2u, age since the last change", |s, _| by_change(s, CostBenefit)),
+    Entry::plain(
+        "cost-benefit-written",
+        "the same, age since the last write: the CAT paper's figures",
+        |s, _| cells(s, CostBenefitWritten),
+    ),
+    Entry::plain("root-age", "sqrt(age) (1-u)/2u", |s, _| by_change(s, RootAge)),
+    Entry::plain("lfs", "age (1-u)/(1+u)", |s, _| cells(s, Lfs)),
+    Entry::plain("cat", "u/(1-u) x 1/age' x erases", |s, _| cells(s, Cat::new(s.params.logical))),
+    Entry::plain("cost-hotness", "SFS: by hotness of the group", |s, _| cells(s, CostHotness)),
+    Entry::with("cicl", "CICL, k = N: the less even the wear, the more it counts", (1, 1000, 10), |s, n| {
+        cells(s, Cicl::new(s.params.segments, f64::from(n)))
+    }),
+    Entry::plain("midas", "MiDAS: by the sizes of groups, with the placement `midas`", |s, _| {
+        Box::new(Groups::new(s.sizes(), s.params.segments, s.params.pages))
+    }),
+    Entry::with("age-threshold", "F2FS's: the emptiest above 1/N turnover of age", (1, 1024, 8), |s, n| {
+        Box::new(AgeThreshold::new(s.params.logical / n.max(1), s.params.segments, s.params.pages))
+    }),
+    Entry::with("windowed", "greedy among the oldest N %", (1, 100, 50), |s, n| {
+        let window = u64::from(s.params.segments) * u64::from(n) / 100;
+        let window = u32::try_from(window).unwrap_or(s.params.segments);
+        Box::new(Windowed::new(window, s.params.segments, s.params.pages))
+    }),
+    Entry::plain("second-chance", "oldest, unless fuller than the mean", |s, _| {
+        Box::new(SecondChance::new(s.params.segments, s.params.pages))
+    }),
+    Entry::with("random", "the best of N drawn at random", (1, 1000, 1), |s, n| {
+        Box::new(RandomOf::new(n, s.seed, s.params.segments, s.params.pages))
+    }),
+    Entry::plain("fifo", "in the order of writing", |s, _| {
+        Box::new(Queue::new(s.params.segments, s.params.pages))
+    }),
+    Entry::plain("round-robin", "by number", |s, _| {
+        Box::new(RoundRobin::new(s.params.segments, s.params.pages))
+    }),
+];
+
+/// The fast form of a rule whose prices change in step with what dies.
+fn by_change<V: Victim + Send + 'static>(store: &Store, rule: V) -> AnySelector {
+    Box::new(ByChange::new(rule, store.params.segments, store.params.pages))
+}
+
+/// The fast form of a rule that minds other ages.
+fn cells<V: Grouped + Send + 'static>(store: &Store, rule: V) -> AnySelector {
+    Box::new(Cells::new(rule, store.params.segments, store.params.pages))
+}
