@@ -24,7 +24,7 @@ lint:
 
 # The cores of file system and flash memory server stay fit for a microcontroller.
 core:
-	cargo build -p pumice-nandfs -p pumice-ftl --no-default-features --target thumbv7em-none-eabihf
+	cargo build -p pumice-nandfs -p pumice-ftl -p pumice-ecc --no-default-features --target thumbv7em-none-eabihf
 
 # All tests; then the closing line of each test program once more, for those who read the end only.
 unit:

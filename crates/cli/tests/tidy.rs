@@ -13,6 +13,7 @@ const LINES: usize = 800;
 /// Which crates of the house each may stand on. An arrow that is not here is a question to be asked.
 const ARROWS: &[(&str, &[&str])] = &[
     ("media", &[]),
+    ("ecc", &[]),
     ("cleaning", &[]),
     ("vfs", &[]),
     ("nandfs", &["media", "cleaning", "vfs"]),

@@ -1,0 +1,45 @@
+//! What can be wrong with a call, or beyond a code.
+
+use core::fmt;
+
+/// Why a code could not be made or used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum CodeError {
+    /// A page has another length than the code was made for, in bytes.
+    Length {
+        /// Bytes of the page.
+        found: usize,
+        /// Bytes that were expected.
+        expected: usize,
+    },
+    /// A page that is empty, of an odd number of bytes, or longer than a code can take, in bytes.
+    PageSize(usize),
+    /// A number of parity pages other than 1 to [`MOST_PARITY`](crate::MOST_PARITY).
+    ParityPages(usize),
+    /// More is wrong than the code corrects.
+    Uncorrectable,
+}
+
+impl fmt::Display for CodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { found, expected } => {
+                write!(f, "a page of {found} bytes where {expected} are expected")
+            }
+            Self::PageSize(bytes) => {
+                write!(
+                    f,
+                    "no code for pages of {bytes} bytes (want an even number, to {})",
+                    crate::LONGEST_PAGE
+                )
+            }
+            Self::ParityPages(pages) => {
+                write!(f, "no code with {pages} parity pages (want 1 to {})", crate::MOST_PARITY)
+            }
+            Self::Uncorrectable => write!(f, "more is wrong than the code corrects"),
+        }
+    }
+}
+
+impl core::error::Error for CodeError {}
