@@ -13,7 +13,9 @@ fn block(rng: &mut Rng, pages: usize, bytes: usize) -> Vec<Vec<u8>> {
 /// The pages of a block with its parity pages behind them.
 fn protected(mut pages: Vec<Vec<u8>>, k: usize) -> Vec<Vec<u8>> {
     let mut parity = Parity::new(k, pages[0].len()).unwrap();
-    pages.iter().for_each(|page| parity.push(page).unwrap());
+    for page in &pages {
+        parity.push(page).unwrap();
+    }
     pages.extend(parity.pages().map(<[u8]>::to_vec));
     pages
 }
@@ -125,7 +127,7 @@ fn what_codes_do_not_take_is_refused() {
     assert_eq!(Parity::new(9, 512).err(), Some(CodeError::ParityPages(9)));
     assert_eq!(Repair::new(1, 511).err(), Some(CodeError::PageSize(511)));
     assert_eq!(Signature::of(&[], Width::Bits32).err(), Some(CodeError::PageSize(0)));
-    assert_eq!(Signature::of(&[0; 65538], Width::Bits32).err(), Some(CodeError::PageSize(65538)));
+    assert_eq!(Signature::of(&vec![0; 65538], Width::Bits32).err(), Some(CodeError::PageSize(65538)));
     let wrong_length = Some(CodeError::Length { found: 510, expected: 512 });
     assert_eq!(Parity::new(2, 512).unwrap().push(&[0; 510]).err(), wrong_length);
     assert_eq!(Repair::new(2, 512).unwrap().push(&[0; 510]).err(), wrong_length);
