@@ -37,8 +37,8 @@ struct Row {
     /// Offset and bytes of the free run in the spare area.
     free: (u32, u32),
     bad_mark: u32,
-    /// Codeword bytes and bits corrected in each.
-    ecc: (u32, u32),
+    /// Codeword bytes, bits corrected in each, and whether free spare bytes are covered.
+    ecc: (u32, u32, bool),
     /// Read page, read spare, program, erase, in nanoseconds.
     times: (u64, u64, u64, u64),
     endurance: u32,
@@ -62,7 +62,7 @@ impl Row {
                 program_ns: self.times.2,
                 erase_ns: self.times.3,
             },
-            ecc: Ecc { step_bytes: self.ecc.0, bits: self.ecc.1 },
+            ecc: Ecc { step_bytes: self.ecc.0, bits: self.ecc.1, covers_spare: self.ecc.2 },
             free_ranges: vec![SpareRange { offset: self.free.0, bytes: self.free.1 }],
             bad_mark_offset: self.bad_mark,
             endurance_erases: self.endurance,
@@ -73,7 +73,8 @@ impl Row {
 
 const ROWS: &[Row] = &[
     // ScaleFFS, Table IV: times as measured there; 256 MiB as in its section 5.1. Spare layout of the
-    // 512-byte parts: six Hamming bytes at 0..4, 6 and 7, bad mark at 5, eight bytes free.
+    // 512-byte parts: six Hamming bytes at 0..4, 6 and 7, bad mark at 5, eight bytes free. As everywhere under Linux, a
+    // Hamming code covers data alone.
     Row {
         name: "scaleffs-256m",
         page: (512, 16),
@@ -81,7 +82,7 @@ const ROWS: &[Row] = &[
         blocks: 16384,
         free: (8, 8),
         bad_mark: 5,
-        ecc: (256, 1),
+        ecc: (256, 1, false),
         times: (55_700, 27_000, 237_700, 2_005_000),
         endurance: 100_000,
         pairing: Pairing::Unpaired,
@@ -95,7 +96,7 @@ const ROWS: &[Row] = &[
         blocks: 4096,
         free: (8, 8),
         bad_mark: 5,
-        ecc: (256, 1),
+        ecc: (256, 1, false),
         times: (12_000, 12_000, 200_000, 2_000_000),
         endurance: 100_000,
         pairing: Pairing::Unpaired,
@@ -109,7 +110,7 @@ const ROWS: &[Row] = &[
         blocks: 1024,
         free: (2, 38),
         bad_mark: 0,
-        ecc: (256, 1),
+        ecc: (256, 1, false),
         times: (109_480, 27_560, 305_600, 2_000_000),
         endurance: 100_000,
         pairing: Pairing::Unpaired,
@@ -125,7 +126,7 @@ const ROWS: &[Row] = &[
         blocks: 192,
         free: (2, 62),
         bad_mark: 0,
-        ecc: (256, 1),
+        ecc: (256, 1, true),
         times: (832_000, 12_800, 31_200_000, 700_000_000),
         endurance: 1_000_000,
         pairing: Pairing::Unpaired,
@@ -139,7 +140,7 @@ const ROWS: &[Row] = &[
         blocks: 2048,
         free: (2, 38),
         bad_mark: 0,
-        ecc: (256, 1),
+        ecc: (256, 1, false),
         times: (25_000, 25_000, 200_000, 2_000_000),
         endurance: 100_000,
         pairing: Pairing::Unpaired,
@@ -153,7 +154,7 @@ const ROWS: &[Row] = &[
         blocks: 4096,
         free: (2, 118),
         bad_mark: 0,
-        ecc: (512, 8),
+        ecc: (512, 8, true),
         times: (133_000, 30_600, 328_000, 700_000),
         endurance: 60_000,
         pairing: Pairing::Unpaired,
@@ -168,7 +169,7 @@ const ROWS: &[Row] = &[
         blocks: 1024,
         free: (4, 4),
         bad_mark: 0,
-        ecc: (512, 1),
+        ecc: (512, 1, true),
         times: (100_100, 61_200, 290_100, 2_000_000),
         endurance: 100_000,
         pairing: Pairing::Unpaired,
@@ -182,7 +183,7 @@ const ROWS: &[Row] = &[
         blocks: 4096,
         free: (2, 110),
         bad_mark: 0,
-        ecc: (1024, 24),
+        ecc: (1024, 24, true),
         times: (247_800, 84_000, 1_472_800, 3_800_000),
         endurance: 3_000,
         pairing: Pairing::Dist3,
@@ -197,7 +198,7 @@ const ROWS: &[Row] = &[
         blocks: 2048,
         free: (2, 526),
         bad_mark: 0,
-        ecc: (1024, 60),
+        ecc: (1024, 60, true),
         times: (136_500, 95_500, 2_046_500, 10_000_000),
         endurance: 1_000,
         pairing: Pairing::WordLine { pages: 3 },

@@ -13,9 +13,10 @@
 //! Header: magic `PUMICHIP` (8 bytes), version (u32), length of the description (u32), its CRC-32 (u32), zero
 //! (u32), zeros up to byte 60, CRC-32 of bytes 0..60 (u32), and from byte 64 the description as JSON. A slot:
 //! CRC-32 of all that follows in it (u32), length of its JSON (u32), sequence number (u64), JSON: faults,
-//! work done, operations. The valid slot with the larger sequence number counts. A block's record: erase
-//! count (u32), flags (u8: 1 bad, 2 weak), 11 zero bytes, and a byte for each page, as [`PageState`] numbers
-//! them; any other value is read as garbage.
+//! work done, operations, clock. The valid slot with the larger sequence number counts. A block's record: erase
+//! count (u32), flags (u8: 1 bad, 2 weak, 4 frail), 3 zero bytes, reads since the erase (u32), 4 zero bytes, and
+//! 8 bytes for each page: its state, as [`PageState`] numbers them (any other value is read as garbage), 3 zero
+//! bytes, and the second it was programmed in (u32).
 
 use std::format;
 use std::fs::File;
@@ -24,9 +25,11 @@ use std::path::Path;
 use std::vec;
 use std::vec::Vec;
 
-use crate::sim::Memory;
-use crate::store::BlockRecord;
-use crate::{ChipSpec, Geometry, MediaError, PageState, Wear};
+use crate::error::MediaError;
+use crate::memory::Memory;
+use crate::nand::Geometry;
+use crate::spec::ChipSpec;
+use crate::store::{BlockRecord, Hold, PageState, Wear};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"PUMICHIP");
 const VERSION: u32 = 2;
@@ -38,6 +41,9 @@ const RECORDS_AT: u64 = HEADER_BYTES + 2 * SLOT_BYTES;
 const RECORD_HEAD: usize = 16;
 const FLAG_BAD: u8 = 1;
 const FLAG_WEAK: u8 = 2;
+const FLAG_FRAIL: u8 = 4;
+/// Bytes of a page's part of a block's record.
+const PAGE_RECORD: usize = 8;
 
 /// Where the parts of a chip lie in its file.
 #[derive(Clone, Copy, Debug)]
@@ -77,8 +83,8 @@ impl Layout {
         RECORDS_AT + u64::from(block) * record_bytes(self.pages_per_block) as u64
     }
 
-    pub(crate) fn state_at(&self, block: u32, index: u32) -> u64 {
-        self.record_at(block) + RECORD_HEAD as u64 + u64::from(index)
+    pub(crate) fn page_record_at(&self, block: u32, index: u32) -> u64 {
+        self.record_at(block) + RECORD_HEAD as u64 + u64::from(index) * PAGE_RECORD as u64
     }
 
     /// Length of the whole file.
@@ -88,29 +94,51 @@ impl Layout {
 }
 
 pub(crate) fn record_bytes(pages_per_block: u32) -> usize {
-    RECORD_HEAD + pages_per_block as usize
+    RECORD_HEAD + pages_per_block as usize * PAGE_RECORD
 }
 
 /// The first 16 bytes of a block's record.
-pub(crate) fn encode_wear(wear: Wear) -> [u8; RECORD_HEAD] {
+pub(crate) fn encode_head(wear: Wear, reads: u32) -> [u8; RECORD_HEAD] {
     let mut head = [0; RECORD_HEAD];
-    let flags = if wear.bad { FLAG_BAD } else { 0 } | if wear.weak { FLAG_WEAK } else { 0 };
-    let bytes = wear.erase_count.to_le_bytes().into_iter().chain([flags]);
+    let hold = match wear.hold {
+        Hold::Sound => 0,
+        Hold::Weak => FLAG_WEAK,
+        Hold::Frail => FLAG_FRAIL,
+    };
+    let flags = if wear.bad { FLAG_BAD } else { 0 } | hold;
+    let bytes = wear.erase_count.to_le_bytes().into_iter().chain([flags, 0, 0, 0]).chain(reads.to_le_bytes());
     head.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
     head
 }
 
-pub(crate) fn decode_record(bytes: &[u8]) -> BlockRecord {
+/// A page's part of its block's record.
+pub(crate) fn encode_page(state: PageState, programmed_s: u32) -> [u8; PAGE_RECORD] {
+    let [a, b, c, d] = programmed_s.to_le_bytes();
+    [state as u8, 0, 0, 0, a, b, c, d]
+}
+
+/// A block's record, and the reads since its erase.
+pub(crate) fn decode_record(bytes: &[u8]) -> (BlockRecord, u32) {
     let flags = bytes.get(4).copied().unwrap_or(0);
-    let wear =
-        Wear { erase_count: u32_at(bytes, 0), bad: flags & FLAG_BAD != 0, weak: flags & FLAG_WEAK != 0 };
-    let states = bytes.get(RECORD_HEAD..).unwrap_or(&[]).iter().map(|state| match state {
-        0 => PageState::Erased,
-        1 => PageState::Programmed,
-        3 => PageState::Spoiled,
-        _ => PageState::Garbage,
-    });
-    BlockRecord::new(wear, states.collect())
+    let hold = match (flags & FLAG_WEAK != 0, flags & FLAG_FRAIL != 0) {
+        (true, _) => Hold::Weak,
+        (false, true) => Hold::Frail,
+        (false, false) => Hold::Sound,
+    };
+    let wear = Wear { erase_count: u32_at(bytes, 0), bad: flags & FLAG_BAD != 0, hold };
+    let pages = bytes.get(RECORD_HEAD..).unwrap_or(&[]).chunks_exact(PAGE_RECORD);
+    let mut record = BlockRecord::erased(wear, u32::try_from(pages.len()).unwrap_or(u32::MAX));
+    for (index, page) in (0..).zip(pages) {
+        let state = match page.first() {
+            Some(0) => PageState::Erased,
+            Some(1) => PageState::Programmed,
+            Some(3) => PageState::Spoiled,
+            Some(4) => PageState::Frail,
+            _ => PageState::Garbage,
+        };
+        record.set(index, state, u32_at(page, 4));
+    }
+    (record, u32_at(bytes, 8))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

@@ -4,7 +4,7 @@
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::vec;
 
-use crate::store::{PageState, Store, Wear};
+use crate::store::{Hold, PageState, Store, Wear};
 use crate::{BlockId, ChipSpec, MediaError, SimChip};
 
 /// What a bad block's mark byte holds in a dump.
@@ -45,20 +45,21 @@ impl<S: Store> SimChip<S> {
         shape.check_length(self.spec(), input)?;
         let mut spare = vec![0; shape.free_bytes];
         let mut raw = vec![0; shape.raw_bytes];
+        let clock_s = self.clock_s();
         let pages = self.spec().geometry().pages_per_block;
         for block in (0..self.spec().geometry().blocks).map(BlockId) {
             let wear = self.store_mut().wear(block)?;
-            self.store_mut().erase(block, Wear { bad: false, weak: false, ..wear })?;
+            self.store_mut().erase(block, Wear { bad: false, hold: Hold::Sound, ..wear })?;
             for index in 0..pages {
                 input.read_exact(&mut raw).map_err(|source| MediaError::Dump { what: "read", source })?;
                 if index == 0 {
                     let mark = raw.get_mut(shape.mark_at);
                     let bad = mark.is_some_and(|mark| core::mem::replace(mark, 0xFF) != 0xFF);
-                    self.store_mut().set_wear(block, Wear { bad, weak: false, ..wear })?;
+                    self.store_mut().set_wear(block, Wear { bad, hold: Hold::Sound, ..wear })?;
                 }
                 if raw.iter().any(|byte| *byte != 0xFF) {
                     let data = shape.split(self.spec(), &raw, &mut spare);
-                    self.store_mut().write(block, index, PageState::Programmed, data, &spare)?;
+                    self.store_mut().write((block, index), PageState::Programmed, clock_s, data, &spare)?;
                 }
             }
         }

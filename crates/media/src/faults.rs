@@ -1,8 +1,8 @@
 //! What goes wrong with a simulated chip, as data: set it, count it, lift it.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 
-use crate::{BlockId, PageId};
+use crate::nand::{BlockId, PageId};
 
 /// How often something happens, and the seed that decides when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,12 +61,23 @@ pub struct Endurance {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct ReadDisturb {
-    /// Reads of a block's pages that do no harm. Reads count from the last erase or, if later, from the
-    /// opening of the chip.
+    /// Reads of a block's pages, spare areas included, that do no harm. They count from the last erase or, if
+    /// later, from the moment this fault was set.
     pub harmless_reads: u32,
     /// Each further run of this many reads flips one more bit in each page of the block; 0 counts as 1.
     pub reads_per_flip: u32,
     /// Decides which bits.
+    pub seed: u64,
+}
+
+/// Cells lose charge while time passes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
+pub struct Retention {
+    /// Bits that a page loses in a month, on average, in thousandths; from the moment it was programmed, one by one
+    /// after Poisson's law, by the chip's clock.
+    pub millibits_per_month: u32,
+    /// Decides which bits, and when.
     pub seed: u64,
 }
 
@@ -97,6 +108,14 @@ pub enum CutMode {
     /// An erase stops half way: by the seed each page is as it was, noise, or looks erased; nothing that is
     /// programmed before the next erase will be kept. A program is torn as by [`CutMode::Torn`].
     Half {
+        /// Decides what is left.
+        seed: u64,
+    },
+    /// What is left seems sound and is not. A program, by the seed: the page is complete and fades after some reads
+    /// ([`Faults::fading`]), or is complete and cannot be read at first ([`Faults::stuttering`]), or looks erased
+    /// and lets what is programmed there fade. An erase: the block looks erased, and all that is programmed there
+    /// before the next erase reads right at first and then fades.
+    Unstable {
         /// Decides what is left.
         seed: u64,
     },
@@ -135,13 +154,19 @@ pub struct Faults {
     pub endurance: Option<Endurance>,
     /// Pages beyond correction, each until its block is erased.
     pub unreadable: BTreeSet<PageId>,
-    /// Single wrong bits, each until its block is erased.
+    /// Pages that read right so many more times, and are beyond correction then, each until its block is erased.
+    pub fading: BTreeMap<PageId, u32>,
+    /// Pages that are beyond correction so many more times, and read right then.
+    pub stuttering: BTreeMap<PageId, u32>,
+    /// Share of reads that find a page beyond correction although it is not: another try may succeed.
+    pub read_fail_rate: Option<Rate>,
+    /// Single wrong bits, each until its block is erased. Those in the spare area get past a code that leaves it out
+    /// ([`Ecc::covers_spare`](crate::Ecc::covers_spare)).
     pub flips: BTreeSet<BitFlip>,
     /// Share of bits that reads wrong, other ones at each read: noise.
     pub read_flip_rate: Option<Rate>,
-    /// Share of bits that has changed in each page since it was programmed, the same ones at each read until
-    /// the block is erased: charge lost over years.
-    pub retention_flip_rate: Option<Rate>,
+    /// Bits that change because time passes.
+    pub retention: Option<Retention>,
     /// Bits that change because their block is read.
     pub read_disturb: Option<ReadDisturb>,
     /// The next power cut.
@@ -180,7 +205,9 @@ pub struct FaultCounts {
     pub flipped_bits: u64,
     /// Reads beyond correction, of damaged pages too.
     pub uncorrectable_reads: u64,
-    /// Programs of pages or blocks that looked erased and were not: the data is lost.
+    /// Reads that failed and may succeed at another try; they count as uncorrectable, too.
+    pub passing_failures: u64,
+    /// Programs of pages or blocks that looked erased and were not: the data is lost, at once or after some reads.
     pub spoiled_programs: u64,
     /// Pages destroyed because a power cut hit a page that shares their cells.
     pub paired_losses: u64,

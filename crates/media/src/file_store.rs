@@ -1,7 +1,7 @@
 //! Pages in a container file: a simulated chip that outlives the process.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,13 @@ use std::vec;
 use std::vec::Vec;
 
 use crate::container::{self, Layout};
-use crate::error::device_error;
+use crate::error::{MediaError, device_error};
 use crate::lock::{create_locked, lock};
-use crate::sim::Memory;
+use crate::memory::Memory;
+use crate::nand::{BlockId, NandError};
+use crate::sim::SimChip;
+use crate::spec::ChipSpec;
 use crate::store::{BlockRecord, PageState, Store, Wear};
-use crate::{BlockId, ChipSpec, MediaError, NandError, SimChip};
 
 /// A simulated chip in a container file.
 pub type ChipFile = SimChip<FileStore>;
@@ -63,8 +65,8 @@ fn format(file: &File, path: &Path, spec: &ChipSpec, memory: &Memory) -> Result<
 ///
 /// Each program writes the page first and its state after it, so that a process that is killed leaves every
 /// page either erased or whole; a killed erase may leave a half-erased block, as a chip does. A crash of the
-/// host loses what was not flushed. Faults, work done and the count of operations are kept by `flush` and
-/// when the chip is dropped, not by each operation.
+/// host loses what was not flushed. Faults, work done, the clock, and the counts of operations and of reads are kept
+/// by `flush` and when the chip is dropped, not by each operation.
 #[derive(Debug)]
 pub struct FileStore {
     file: File,
@@ -72,7 +74,10 @@ pub struct FileStore {
     layout: Layout,
     pages_per_block: u32,
     read_only: bool,
-    records: HashMap<u32, BlockRecord>,
+    /// Blocks that were looked at, with the reads since their erase.
+    records: HashMap<u32, (BlockRecord, u32)>,
+    /// Blocks whose reads the file does not know yet.
+    unsaved_reads: BTreeSet<u32>,
     /// One page with its spare bytes, so that each takes one call to the system.
     scratch: Vec<u8>,
     /// Sequence number and contents of the newest slot.
@@ -89,6 +94,7 @@ impl FileStore {
             pages_per_block: geometry.pages_per_block,
             read_only,
             records: HashMap::new(),
+            unsaved_reads: BTreeSet::new(),
             scratch: Vec::new(),
             saved,
         }
@@ -100,6 +106,10 @@ impl FileStore {
     }
 
     fn record(&mut self, block: BlockId) -> Result<&mut BlockRecord, NandError> {
+        self.entry(block).map(|(record, _)| record)
+    }
+
+    fn entry(&mut self, block: BlockId) -> Result<&mut (BlockRecord, u32), NandError> {
         match self.records.entry(block.0) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => {
@@ -125,7 +135,8 @@ impl Store for FileStore {
     }
 
     fn set_wear(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
-        self.put(&container::encode_wear(wear), self.layout.record_at(block.0))?;
+        let reads = self.reads(block)?;
+        self.put(&container::encode_head(wear, reads), self.layout.record_at(block.0))?;
         self.record(block)?.wear = wear;
         Ok(())
     }
@@ -163,11 +174,26 @@ impl Store for FileStore {
         Ok(state)
     }
 
+    fn programmed_s(&mut self, block: BlockId, index: u32) -> Result<u32, NandError> {
+        Ok(self.record(block)?.programmed_s(index))
+    }
+
+    fn reads(&mut self, block: BlockId) -> Result<u32, NandError> {
+        self.entry(block).map(|(_, reads)| *reads)
+    }
+
+    fn count_read(&mut self, block: BlockId) -> Result<(), NandError> {
+        let (_, reads) = self.entry(block)?;
+        *reads = reads.saturating_add(1);
+        self.unsaved_reads.insert(block.0);
+        Ok(())
+    }
+
     fn write(
         &mut self,
-        block: BlockId,
-        index: u32,
+        (block, index): (BlockId, u32),
         state: PageState,
+        programmed_s: u32,
         data: &[u8],
         spare: &[u8],
     ) -> Result<(), NandError> {
@@ -177,21 +203,32 @@ impl Store for FileStore {
             self.scratch.extend_from_slice(spare);
             self.put(&self.scratch, self.layout.page_at(block.0, index))?;
         }
-        self.put(&[state as u8], self.layout.state_at(block.0, index))?;
-        self.record(block)?.set_state(index, state);
+        let record = container::encode_page(state, programmed_s);
+        self.put(&record, self.layout.page_record_at(block.0, index))?;
+        self.record(block)?.set(index, state, programmed_s);
         Ok(())
     }
 
     fn erase(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
-        let mut bytes = container::encode_wear(wear).to_vec();
-        bytes.resize(container::record_bytes(self.pages_per_block), PageState::Erased as u8);
+        let mut bytes = container::encode_head(wear, 0).to_vec();
+        bytes.resize(container::record_bytes(self.pages_per_block), 0);
         self.put(&bytes, self.layout.record_at(block.0))?;
-        self.record(block)?.erase(wear);
+        let (record, reads) = self.entry(block)?;
+        record.erase(wear);
+        *reads = 0;
+        self.unsaved_reads.remove(&block.0);
         Ok(())
     }
 
     fn save(&mut self, chip: &Memory) -> Result<(), NandError> {
-        if self.read_only || self.saved.1 == *chip {
+        if self.read_only {
+            return Ok(());
+        }
+        for block in core::mem::take(&mut self.unsaved_reads).into_iter().map(BlockId) {
+            let wear = self.wear(block)?;
+            self.set_wear(block, wear)?;
+        }
+        if self.saved.1 == *chip {
             return Ok(());
         }
         let sequence = self.saved.0 + 1;

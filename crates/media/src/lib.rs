@@ -24,6 +24,7 @@ mod layer;
 mod lock;
 mod mem_disk;
 mod mem_store;
+mod memory;
 #[cfg(all(feature = "std", target_os = "linux"))]
 mod mtd;
 mod nand;
@@ -37,7 +38,7 @@ pub use block::{BlockDevice, BlockError, BlockShape, Lba};
 pub use chips::chips;
 #[cfg(feature = "std")]
 pub use error::MediaError;
-pub use faults::{BitFlip, CutMode, Endurance, FaultCounts, Faults, PowerCut, Rate, ReadDisturb};
+pub use faults::{BitFlip, CutMode, Endurance, FaultCounts, Faults, PowerCut, Rate, ReadDisturb, Retention};
 #[cfg(feature = "std")]
 pub use file_disk::FileDisk;
 #[cfg(feature = "std")]
@@ -45,6 +46,7 @@ pub use file_store::{ChipFile, FileStore};
 pub use layer::Layer;
 pub use mem_disk::MemDisk;
 pub use mem_store::MemStore;
+pub use memory::Memory;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub use mtd::MtdChip;
 pub use nand::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, Timing};
@@ -52,4 +54,4 @@ pub use pairing::Pairing;
 pub use read_at::ReadAt;
 pub use sim::SimChip;
 pub use spec::{ChipSpec, Ecc, SpareRange, SpecError};
-pub use store::{PageState, Store, Wear};
+pub use store::{Hold, PageState, Store, Wear};

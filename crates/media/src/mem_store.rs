@@ -1,11 +1,13 @@
 //! Pages in memory, shared between clones until one of them writes.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 
+use crate::memory::Memory;
+use crate::nand::{BlockId, Geometry, NandError};
 use crate::store::{BlockRecord, PageState, Store, Wear};
-use crate::{BlockId, Geometry, NandError};
 
 /// Blocks that share one slot of the directory. A clone copies the directory only; the first write to a
 /// shared group copies this many pointers.
@@ -19,6 +21,8 @@ pub struct MemStore {
     spare_bytes: usize,
     pages_per_block: u32,
     groups: Vec<Option<Arc<Group>>>,
+    /// Reads of blocks since their erase: here, so that a read copies no block that clones share.
+    reads: BTreeMap<BlockId, u32>,
     pool: Pool,
 }
 
@@ -69,6 +73,7 @@ impl MemStore {
             spare_bytes: geometry.free_spare_bytes as usize,
             pages_per_block: geometry.pages_per_block,
             groups,
+            reads: BTreeMap::new(),
             pool: Pool::default(),
         }
     }
@@ -167,11 +172,25 @@ impl Store for MemStore {
         Ok(state)
     }
 
+    fn programmed_s(&mut self, block: BlockId, index: u32) -> Result<u32, NandError> {
+        Ok(self.block(block).map_or(0, |b| b.record.programmed_s(index)))
+    }
+
+    fn reads(&mut self, block: BlockId) -> Result<u32, NandError> {
+        Ok(self.reads.get(&block).copied().unwrap_or(0))
+    }
+
+    fn count_read(&mut self, block: BlockId) -> Result<(), NandError> {
+        let reads = self.reads.entry(block).or_insert(0);
+        *reads = reads.saturating_add(1);
+        Ok(())
+    }
+
     fn write(
         &mut self,
-        block: BlockId,
-        index: u32,
+        (block, index): (BlockId, u32),
         state: PageState,
+        programmed_s: u32,
         data: &[u8],
         spare: &[u8],
     ) -> Result<(), NandError> {
@@ -185,7 +204,7 @@ impl Store for MemStore {
         if state.is_written() {
             block.put(index as usize, pages, data, spare);
         }
-        block.record.set_state(index, state);
+        block.record.set(index, state, programmed_s);
         Ok(())
     }
 
@@ -199,10 +218,11 @@ impl Store for MemStore {
             None => *slot = Some(Arc::new(Block::erased(wear, pages))),
         }
         self.pool.give(bytes);
+        self.reads.remove(&block);
         Ok(())
     }
 
-    fn save(&mut self, _chip: &crate::sim::Memory) -> Result<(), NandError> {
+    fn save(&mut self, _chip: &Memory) -> Result<(), NandError> {
         Ok(())
     }
 

@@ -12,10 +12,14 @@ use crate::pairing::Pairing;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ecc {
-    /// Data bytes of a codeword; at least 1. The free spare bytes of a page are one codeword more.
+    /// Data bytes of a codeword; at least 1. The free spare bytes of a page are one codeword more, if the code
+    /// covers them.
     pub step_bytes: u32,
     /// Wrong bits that can be put right in each codeword; 0 means that none can.
     pub bits: u32,
+    /// False if the free spare bytes are left out, as Linux's Hamming code does: what is wrong there is neither put
+    /// right nor noticed.
+    pub covers_spare: bool,
 }
 
 impl Ecc {
@@ -90,7 +94,7 @@ impl ChipSpec {
     /// Everything else is that of a plain SLC part without paired pages: 25 us to read a page or its spare area, 200 us to
     /// program, 2 ms to erase, 100000 erases, a Hamming code that corrects one bit in 256 bytes. The code
     /// takes 3 bytes for each 256 at the end of the spare area and the bad-block mark the first 2; what lies
-    /// between is free. A spare area of up to 16 bytes has the layout of the 512-byte parts instead: bytes
+    /// between is free, and covered by the code. A spare area of up to 16 bytes has the layout of the 512-byte parts instead: bytes
     /// from 8 on are free and the mark is byte 5.
     pub fn parse_geometry(text: &str) -> Result<ChipSpec, SpecError> {
         let syntax = || SpecError::Syntax(text.to_string());
@@ -111,7 +115,7 @@ impl ChipSpec {
             name: "custom".to_string(),
             geometry,
             timing,
-            ecc: Ecc { step_bytes: 256, bits: 1 },
+            ecc: Ecc { step_bytes: 256, bits: 1, covers_spare: true },
             free_ranges: alloc::vec![free],
             bad_mark_offset,
             endurance_erases: 100_000,
@@ -134,6 +138,13 @@ impl ChipSpec {
     #[must_use]
     pub fn with_timing(mut self, timing: Timing) -> ChipSpec {
         self.timing = timing;
+        self
+    }
+
+    /// The same chip with a code that leaves the free spare bytes out.
+    #[must_use]
+    pub fn with_bare_spare(mut self) -> ChipSpec {
+        self.ecc.covers_spare = false;
         self
     }
 

@@ -2,8 +2,10 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
+use alloc::vec::Vec;
 
-use crate::{BlockId, NandError};
+use crate::memory::Memory;
+use crate::nand::{BlockId, NandError};
 
 /// What a page holds, as the simulator knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -18,6 +20,8 @@ pub enum PageState {
     Garbage = 2,
     /// A program was cut early: reads as erased, but programming it now gives garbage.
     Spoiled = 3,
+    /// A program was cut early: reads as erased, and what is programmed now reads right at first and then fades.
+    Frail = 4,
 }
 
 impl PageState {
@@ -34,8 +38,20 @@ pub struct Wear {
     pub erase_count: u32,
     /// The block carries the bad-block mark.
     pub bad: bool,
-    /// An erase was cut: pages that look erased do not keep what is programmed.
-    pub weak: bool,
+    /// What an interrupted erase left of the block's strength.
+    pub hold: Hold,
+}
+
+/// How well a block keeps what is programmed where it looks erased.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Hold {
+    /// As it should.
+    #[default]
+    Sound,
+    /// An erase was cut: what is programmed is lost at once.
+    Weak,
+    /// An erase was cut: what is programmed reads right at first and then fades.
+    Frail,
 }
 
 /// Holds the pages of a chip. It knows no rules of NAND: [`SimChip`](crate::SimChip) enforces them and never
@@ -65,50 +81,57 @@ pub trait Store {
         spare: &mut [u8],
     ) -> Result<PageState, NandError>;
 
-    /// Stores a page and its state, whatever was there. The buffers are ignored unless `state` is written.
+    /// When the page at `index` of a block was programmed, by the chip's clock; 0 if it is not.
+    fn programmed_s(&mut self, block: BlockId, index: u32) -> Result<u32, NandError>;
+
+    /// Reads of the block's pages since its erase, as [`Store::count_read`] counted them.
+    fn reads(&mut self, block: BlockId) -> Result<u32, NandError>;
+
+    /// Counts one more read of a page of the block. The count is kept by `save`, not by each call.
+    fn count_read(&mut self, block: BlockId) -> Result<(), NandError>;
+
+    /// Stores a page, its state and the time of its program, whatever was there. The buffers are ignored unless
+    /// `state` is written.
     fn write(
         &mut self,
-        block: BlockId,
-        index: u32,
+        place: (BlockId, u32),
         state: PageState,
+        programmed_s: u32,
         data: &[u8],
         spare: &[u8],
     ) -> Result<(), NandError>;
 
-    /// Makes all pages of a block erased and replaces its wear.
+    /// Makes all pages of a block erased, forgets its reads and replaces its wear.
     fn erase(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError>;
 
     /// Keeps what the chip remembers beside its pages; called by `flush` and when the chip is dropped.
-    fn save(&mut self, chip: &crate::sim::Memory) -> Result<(), NandError>;
+    fn save(&mut self, chip: &Memory) -> Result<(), NandError>;
 
     /// Makes everything stored so far outlive a crash of the host.
     fn sync(&mut self) -> Result<(), NandError>;
 }
 
-/// Wear and page states of one block, as every store keeps them in memory.
+/// Wear and pages of one block, as every store keeps them in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockRecord {
     pub(crate) wear: Wear,
     next: u32,
     states: Box<[PageState]>,
+    /// When each page was programmed; shorter where the rest was programmed at 0.
+    programmed_s: Vec<u32>,
 }
 
 impl BlockRecord {
-    #[cfg(feature = "std")]
-    pub(crate) fn new(wear: Wear, states: Box<[PageState]>) -> BlockRecord {
-        let mut record = BlockRecord { wear, next: 0, states };
-        record.find_next();
-        record
-    }
-
     pub(crate) fn erased(wear: Wear, pages: u32) -> BlockRecord {
-        BlockRecord { wear, next: 0, states: vec![PageState::Erased; pages as usize].into_boxed_slice() }
+        let states = vec![PageState::Erased; pages as usize].into_boxed_slice();
+        BlockRecord { wear, next: 0, states, programmed_s: Vec::new() }
     }
 
     pub(crate) fn erase(&mut self, wear: Wear) {
         self.wear = wear;
         self.next = 0;
         self.states.fill(PageState::Erased);
+        self.programmed_s.clear();
     }
 
     pub(crate) fn next(&self) -> u32 {
@@ -119,9 +142,20 @@ impl BlockRecord {
         self.states.get(index as usize).copied().unwrap_or_default()
     }
 
-    pub(crate) fn set_state(&mut self, index: u32, state: PageState) {
-        let Some(slot) = self.states.get_mut(index as usize) else { return };
+    pub(crate) fn programmed_s(&self, index: u32) -> u32 {
+        self.programmed_s.get(index as usize).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn set(&mut self, index: u32, state: PageState, programmed_s: u32) {
+        let at = index as usize;
+        let Some(slot) = self.states.get_mut(at) else { return };
         *slot = state;
+        if programmed_s > 0 && self.programmed_s.len() <= at {
+            self.programmed_s.resize(at + 1, 0);
+        }
+        if let Some(slot) = self.programmed_s.get_mut(at) {
+            *slot = programmed_s;
+        }
         if state.is_written() {
             self.next = self.next.max(index + 1);
         } else if index + 1 == self.next {

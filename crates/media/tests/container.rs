@@ -6,7 +6,8 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use pumice_media::{
-    BitFlip, BlockId, ChipFile, ChipSpec, CutMode, MediaError, Nand, NandError, PageId, ReadOutcome, SimChip,
+    BitFlip, BlockId, ChipFile, ChipSpec, CutMode, MediaError, Nand, NandError, PageId, Pairing, ReadDisturb,
+    ReadOutcome, Retention, SimChip,
 };
 use tempfile::TempDir;
 
@@ -64,6 +65,52 @@ fn a_chip_comes_back_with_pages_wear_marks_faults_and_work() {
     assert_eq!(chip.lifetime_stats() - chip.stats(), work);
     assert!(matches!(program(&mut chip, 5), Err(NandError::Violation(..))), "page states are kept");
     program(&mut chip, 6).unwrap();
+}
+
+#[test]
+fn a_chip_comes_back_with_its_age_its_reads_and_what_a_cut_left() {
+    let (_dir, path) = place();
+    let spec = spec().with_bare_spare().with_pairing(Pairing::Dist3).unwrap();
+    let mut chip = ChipFile::create(&path, &spec, false).unwrap();
+    chip.faults_mut().retention = Some(Retention { millibits_per_month: 1000, seed: 5 });
+    chip.faults_mut().read_disturb = Some(ReadDisturb { harmless_reads: 100, reads_per_flip: 10, seed: 5 });
+    program(&mut chip, 0).unwrap();
+    chip.pass(2_000_000);
+    program(&mut chip, 1).unwrap();
+    (0..30).for_each(|_| assert!(holds(&mut chip, 1)));
+    assert_eq!(chip.reads(BlockId(0)), Ok(60));
+    // Once by flush and once by the end of the process; a reader counts for itself alone.
+    chip.flush().unwrap();
+    drop(chip);
+    let mut chip = ChipFile::open(&path, true).unwrap();
+    assert!(holds(&mut chip, 1));
+    assert_eq!(chip.reads(BlockId(0)), Ok(62));
+    drop(chip);
+    let mut chip = ChipFile::open(&path, false).unwrap();
+    assert_eq!((chip.clock_s(), chip.reads(BlockId(0)), chip.pairing()), (2_000_000, Ok(60), Pairing::Dist3));
+    assert_eq!(*chip.spec(), spec);
+    let flipped = |chip: &mut ChipFile, at| {
+        let (before, (mut data, mut spare)) = (chip.fault_counts().flipped_bits, contents(at));
+        let _ = chip.read(PageId(at), &mut data, &mut spare);
+        chip.fault_counts().flipped_bits - before
+    };
+    chip.faults_mut().read_disturb = None;
+    assert_eq!(flipped(&mut chip, 1), 0, "young");
+    chip.pass(12 * 2_629_800);
+    drop(chip);
+    let mut chip = ChipFile::open(&path, false).unwrap();
+    let old = [flipped(&mut chip, 0), flipped(&mut chip, 1)];
+    assert!(old.iter().all(|bits| (3..30).contains(bits)), "{old:?} bits in a year");
+    chip.cut_after(0, CutMode::Unstable { seed: 1 });
+    chip.erase(BlockId(0)).unwrap_err();
+    chip.faults_mut().fading.insert(PageId(99), 2);
+    drop(chip);
+    let mut chip = ChipFile::open(&path, false).unwrap();
+    assert_eq!(chip.reads(BlockId(0)), Ok(0), "an erase forgets them");
+    assert_eq!(chip.faults().fading.get(&PageId(99)), Some(&2));
+    program(&mut chip, 0).unwrap();
+    assert_eq!(chip.fault_counts().spoiled_programs, 1, "it only looked erased");
+    assert!(chip.faults().fading.contains_key(&PageId(0)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use pumice_media::{
     BitFlip, BlockId, ChipSpec, CutMode, Endurance, MemStore, Nand, NandError, PageId, PageState, Pairing,
-    Rate, ReadDisturb, ReadOutcome, SimChip,
+    Rate, ReadDisturb, ReadOutcome, Retention, SimChip,
 };
 
 const SEED: u64 = 7;
@@ -175,7 +175,7 @@ fn unreadable_pages_read_again_after_an_erase() {
 }
 
 #[test]
-fn noise_differs_from_read_to_read_and_lost_charge_does_not() {
+fn noise_differs_from_read_to_read() {
     let rate = Some(Rate { per_billion: 50_000, seed: SEED });
     let bits = |chip: &mut SimChip<MemStore>| {
         let before = chip.fault_counts().flipped_bits;
@@ -190,15 +190,154 @@ fn noise_differs_from_read_to_read_and_lost_charge_does_not() {
     // 33712 bits at 5e-5 are 1.69 a read.
     assert!((270..400).contains(&sum), "{sum} wrong bits in 200 reads, want about 337");
     assert!(counts.iter().any(|c| *c != counts[0]));
+}
 
-    let mut aged = chip();
-    program(&mut aged, 0).unwrap();
-    aged.faults_mut().retention_flip_rate = Some(Rate { per_billion: 100_000, seed: SEED });
-    let first = bits(&mut aged);
-    assert!(first > 0);
-    assert!((0..20).all(|_| bits(&mut aged) == first));
-    aged.faults_mut().retention_flip_rate = None;
-    assert_eq!(bits(&mut aged), 0);
+/// Seconds of a month.
+const MONTH_S: u32 = 2_629_800;
+
+/// Pages of 33,712 bits that lose one a month: what each has lost after some months, with ECC out of the way.
+fn lost(chip: &mut SimChip<MemStore>, pages: u32) -> Vec<u64> {
+    let counted = |at| {
+        let before = chip.fault_counts().flipped_bits;
+        let _ = read(chip, at);
+        chip.fault_counts().flipped_bits - before
+    };
+    (0..pages).map(counted).collect()
+}
+
+#[test]
+fn pages_age_from_their_program_on() {
+    let mut chip = chip();
+    chip.faults_mut().retention = Some(Retention { millibits_per_month: 1000, seed: SEED });
+    (0..256).for_each(|at| program(&mut chip, at).unwrap());
+    assert_eq!(lost(&mut chip, 256).iter().sum::<u64>(), 0, "fresh");
+    let mut before = vec![0; 256];
+    for month in 1..=24_u64 {
+        chip.pass(MONTH_S);
+        let now = lost(&mut chip, 256);
+        assert!(now.iter().zip(&before).all(|(now, before)| now >= before), "lost charge comes back");
+        let (sum, want) = (now.iter().sum::<u64>(), 256 * month);
+        assert!(
+            sum.abs_diff(want) * sum.abs_diff(want) < 25 * want,
+            "{sum} bits after {month} months, want {want}"
+        );
+        before = now;
+    }
+    // Poisson's law has its variance where its mean is.
+    let variance = before.iter().map(|n| n.abs_diff(24).pow(2)).sum::<u64>() / 256;
+    assert!((16..34).contains(&variance), "variance {variance}");
+    assert_eq!(lost(&mut chip, 256), before, "time stands still, and so do the bits");
+    // What is programmed later is younger, whatever its block's life.
+    program(&mut chip, 256).unwrap();
+    assert_eq!(read(&mut chip, 256).0, Ok(ReadOutcome::Clean));
+    chip.erase(BlockId(0)).unwrap();
+    program(&mut chip, 0).unwrap();
+    assert_eq!(read(&mut chip, 0).0, Ok(ReadOutcome::Clean), "programmed anew");
+    chip.faults_mut().retention = None;
+    assert_eq!(lost(&mut chip, 256).iter().sum::<u64>(), 0, "lifted");
+}
+
+#[test]
+fn reads_vary() {
+    let mut chip = chip();
+    program(&mut chip, 0).unwrap();
+    chip.faults_mut().stuttering.insert(PageId(0), 2);
+    let lost = Err(NandError::Uncorrectable(PageId(0)));
+    let outcomes: Vec<_> = (0..4).map(|_| read(&mut chip, 0).0).collect();
+    assert_eq!(outcomes, [lost, lost, Ok(ReadOutcome::Clean), Ok(ReadOutcome::Clean)]);
+    assert_eq!(chip.fault_counts().passing_failures, 2);
+    chip.faults_mut().read_fail_rate = Some(Rate { per_billion: 100_000_000, seed: SEED });
+    let failed = (0..1000).filter(|_| read(&mut chip, 0).0.is_err()).count();
+    assert!((60..140).contains(&failed), "{failed} of 1000 reads failed, want about 100");
+    chip.faults_mut().read_fail_rate = None;
+    assert_eq!(read(&mut chip, 0).0, Ok(ReadOutcome::Clean));
+}
+
+#[test]
+fn fading_pages_read_right_at_first() {
+    let mut chip = chip();
+    program(&mut chip, 0).unwrap();
+    chip.faults_mut().fading.insert(PageId(0), 3);
+    let spare_read = chip.read_spare(PageId(0), &mut [0; 118]);
+    assert_eq!(spare_read, Ok(ReadOutcome::Clean), "a look at the spare area counts");
+    let outcomes: Vec<_> = (0..5).map(|_| read(&mut chip, 0).0.is_ok()).collect();
+    assert_eq!(outcomes, [true, true, false, false, false]);
+    chip.erase(BlockId(0)).unwrap();
+    assert!(chip.faults().fading.is_empty());
+    program(&mut chip, 0).unwrap();
+    assert!((0..9).all(|_| read(&mut chip, 0).0.is_ok()));
+}
+
+#[test]
+fn codes_may_leave_the_spare_area_out() {
+    let spec = ChipSpec::named("slc-4k-8g").unwrap().with_size(16 << 20).unwrap().with_bare_spare();
+    let mut chip = SimChip::new(&spec);
+    program(&mut chip, 0).unwrap();
+    chip.faults_mut().flips.insert(BitFlip { page: PageId(0), bit: 4096 * 8 });
+    chip.faults_mut().flips.insert(BitFlip { page: PageId(0), bit: 5 });
+    let (outcome, data, spare) = read(&mut chip, 0);
+    assert_eq!(outcome, Ok(ReadOutcome::Corrected { bits: 1, refresh: false }), "the data's bit");
+    assert_eq!((data, spare[0]), (page(&chip, 0xA5).0, 0xA4));
+    let mut spare = [0; 118];
+    assert_eq!(chip.read_spare(PageId(0), &mut spare), Ok(ReadOutcome::Clean), "nobody notices");
+    assert_eq!(spare[..2], [0xA4, 0xA5]);
+}
+
+/// What seems sound after a cut and is not: pages that fade, pages that cannot be read at first, and pages and blocks that
+/// look erased and let what is programmed there fade.
+#[test]
+fn unstable_cuts_leave_what_seems_sound() {
+    let (mut fading, mut stuttering, mut frail) = (0, 0, 0);
+    for seed in 0..64 {
+        let mut chip = chip();
+        program(&mut chip, 0).unwrap();
+        chip.cut_after(0, CutMode::Unstable { seed });
+        assert_eq!(program(&mut chip, 1), Err(NandError::PowerLost));
+        chip.power_on();
+        let whole = page(&chip, 0xA5).0;
+        match chip.page_state(PageId(1)).unwrap() {
+            PageState::Frail => {
+                frail += 1;
+                assert_eq!(
+                    read(&mut chip, 1),
+                    (Ok(ReadOutcome::Clean), page(&chip, 0xFF).0, page(&chip, 0xFF).1)
+                );
+                assert_eq!(program(&mut chip, 1), Ok(()));
+                assert_eq!(read(&mut chip, 1).1, whole, "reads right at first");
+                assert!((0..64).any(|_| read(&mut chip, 1).0.is_err()), "seed {seed} does not fade");
+            }
+            PageState::Programmed if chip.faults().fading.contains_key(&PageId(1)) => {
+                fading += 1;
+                assert_eq!(read(&mut chip, 1).1, whole, "reads right at first");
+                assert!((0..64).any(|_| read(&mut chip, 1).0.is_err()), "seed {seed} does not fade");
+                assert!(read(&mut chip, 1).0.is_err(), "for good");
+            }
+            state => {
+                stuttering += 1;
+                assert_eq!(state, PageState::Programmed);
+                assert!(read(&mut chip, 1).0.is_err(), "cannot be read at first");
+                (0..3).for_each(|_| drop(read(&mut chip, 1)));
+                assert_eq!(read(&mut chip, 1).1, whole);
+            }
+        }
+        assert_eq!(read(&mut chip, 0).1, whole, "the page before");
+    }
+    assert!(fading > 8 && stuttering > 8 && frail > 8, "{fading}, {stuttering}, {frail}");
+
+    let mut chip = chip();
+    (0..64).for_each(|at| program(&mut chip, at).unwrap());
+    chip.cut_after(0, CutMode::Unstable { seed: SEED });
+    assert_eq!(chip.erase(BlockId(0)), Err(NandError::PowerLost));
+    chip.power_on();
+    assert!((0..64).all(|at| read(&mut chip, at).1 == page(&chip, 0xFF).0), "looks erased");
+    (0..64).for_each(|at| program(&mut chip, at).unwrap());
+    assert!((0..64).all(|at| read(&mut chip, at).0.is_ok()), "reads right at first");
+    (0..64).for_each(|_| (0..64).for_each(|at| drop(read(&mut chip, at))));
+    assert!((0..64).all(|at| read(&mut chip, at).0.is_err()), "does not hold");
+    assert_eq!(chip.fault_counts().spoiled_programs, 64);
+    chip.erase(BlockId(0)).unwrap();
+    program(&mut chip, 0).unwrap();
+    assert!((0..200).all(|_| read(&mut chip, 0).0.is_ok()), "an erase cures");
 }
 
 #[test]

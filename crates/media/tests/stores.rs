@@ -4,8 +4,8 @@
 
 use fastrand::Rng;
 use pumice_media::{
-    BlockId, ChipFile, ChipSpec, CutMode, Nand, NandError, PageId, Rate, ReadDisturb, ReadOutcome, SimChip,
-    Store,
+    BlockId, ChipFile, ChipSpec, CutMode, Nand, NandError, PageId, Pairing, Rate, ReadDisturb, ReadOutcome,
+    Retention, SimChip, Store,
 };
 
 const PAGES: u32 = 8;
@@ -35,7 +35,11 @@ fn call<S: Store>(chip: &mut SimChip<S>, mut rng: Rng) -> Answer {
             data.extend(&spare);
             (outcome, data)
         }
-        56..60 => (chip.read_spare(page, &mut spare).map(Some), spare),
+        56 => {
+            chip.pass(rng.u32(..4_000_000));
+            done(Ok(()))
+        }
+        57..60 => (chip.read_spare(page, &mut spare).map(Some), spare),
         60 if rng.u8(..8) == 0 => done(chip.mark_bad(block)),
         60 | 61 => done(chip.is_bad(block).map(drop)),
         62 => {
@@ -46,6 +50,7 @@ fn call<S: Store>(chip: &mut SimChip<S>, mut rng: Rng) -> Answer {
                 CutMode::Torn { seed },
                 CutMode::Garbage { seed },
                 CutMode::Half { seed },
+                CutMode::Unstable { seed },
             ];
             chip.cut_after(rng.u64(..10), modes[rng.usize(..modes.len())]);
             done(Ok(()))
@@ -62,7 +67,9 @@ fn set_faults<S: Store>(chip: &mut SimChip<S>, seed: u64) {
     let faults = chip.faults_mut();
     faults.program_fail_rate = rate(20_000_000);
     faults.erase_fail_rate = rate(20_000_000);
-    faults.retention_flip_rate = rate(50_000);
+    faults.retention = Some(Retention { millibits_per_month: 900, seed });
+    faults.read_disturb = Some(ReadDisturb { harmless_reads: 40, reads_per_flip: 10, seed });
+    faults.read_fail_rate = rate(10_000_000);
     faults.factory_bad.insert(BlockId(2));
 }
 
@@ -70,8 +77,10 @@ fn set_faults<S: Store>(chip: &mut SimChip<S>, seed: u64) {
 fn memory_and_file_answer_alike() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("chip");
-    let spec = ChipSpec::parse_geometry(&format!("512+16:{PAGES}:{BLOCKS}")).unwrap();
     for seed in 0..60 {
+        let pairing = [Pairing::Unpaired, Pairing::Dist3, Pairing::WordLine { pages: 4 }];
+        let spec = ChipSpec::parse_geometry(&format!("512+16:{PAGES}:{BLOCKS}")).unwrap();
+        let spec = spec.with_pairing(pairing[usize::try_from(seed % 3).unwrap()]).unwrap();
         let mut memory = SimChip::new(&spec);
         let mut file = ChipFile::create(&path, &spec, true).unwrap();
         if seed % 2 == 1 {
@@ -91,6 +100,7 @@ fn memory_and_file_answer_alike() {
         assert_eq!(memory.lifetime_stats(), file.lifetime_stats());
         for block in (0..BLOCKS).map(BlockId) {
             assert_eq!(memory.erase_count(block), file.erase_count(block));
+            assert_eq!(memory.reads(block), file.reads(block));
         }
     }
 }
@@ -125,9 +135,12 @@ fn absurd_faults_are_slow_at_worst() {
     let all = Some(Rate { per_billion: u32::MAX, seed: 1 });
     let faults = chip.faults_mut();
     faults.read_flip_rate = all;
-    faults.retention_flip_rate = all;
+    faults.retention = Some(Retention { millibits_per_month: u32::MAX, seed: 1 });
     faults.read_disturb = Some(ReadDisturb { harmless_reads: 0, reads_per_flip: 0, seed: 1 });
     faults.flips.insert(pumice_media::BitFlip { page: PageId(0), bit: u32::MAX });
+    assert_eq!(chip.read(PageId(0), &mut data, &mut spare), Err(NandError::Uncorrectable(PageId(0))));
+    chip.pass(u32::MAX);
+    chip.pass(u32::MAX);
     assert_eq!(chip.read(PageId(0), &mut data, &mut spare), Err(NandError::Uncorrectable(PageId(0))));
     chip.faults_mut().program_fail_rate = all;
     assert_eq!(chip.program(PageId(1), &data, &spare), Err(NandError::ProgramFailed(PageId(1))));

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use crate::ReadOutcome;
+use crate::nand::ReadOutcome;
 use crate::spec::Ecc;
 
 /// The wrong bits of a page, numbered from its first data bit, spare bytes following.
@@ -20,6 +20,11 @@ impl WrongBits {
         }
     }
 
+    /// Adds a bit that stays wrong however often it is added.
+    pub(super) fn lose(&mut self, bit: u32) {
+        self.bits.insert(bit);
+    }
+
     /// Adds `count` bits of a page of `page_bits`, drawn from `rng`.
     pub(super) fn scatter(&mut self, rng: &mut fastrand::Rng, count: u32, page_bits: u32) {
         for _ in 0..count.min(page_bits) {
@@ -31,7 +36,8 @@ impl WrongBits {
         self.bits.len() as u64
     }
 
-    /// Corrects each codeword that can be corrected and flips the wrong bits of the others in the buffers.
+    /// Corrects each codeword that can be corrected and flips the wrong bits of the others in the buffers, and those
+    /// of the spare bytes where no code covers them.
     /// Returns None if any is beyond correction. With an empty `data` only the spare bytes are judged.
     pub(super) fn judge(
         &self,
@@ -46,6 +52,12 @@ impl WrongBits {
         for word in bits.chunk_by(|a, b| codeword(ecc, page_bytes, *a) == codeword(ecc, page_bytes, *b)) {
             let in_data = word.first().is_some_and(|bit| bit / 8 < page_bytes);
             if in_data && data.is_empty() {
+                continue;
+            }
+            if !in_data && !ecc.covers_spare {
+                for bit in word {
+                    flip_in(data, spare, page_bytes, *bit);
+                }
                 continue;
             }
             let wrong = u32::try_from(word.len()).unwrap_or(u32::MAX);

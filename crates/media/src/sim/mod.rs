@@ -2,60 +2,50 @@
 //!
 //! # The fault model
 //!
-//! A chip without [`Faults`] never fails: each bit reads as it was programmed. All faults are data, drawn
-//! from seeds, so that a run can be repeated, and each is counted in [`FaultCounts`].
+//! A chip without [`Faults`] never fails: each bit reads as it was programmed. All faults are data, set and lifted at
+//! any time, drawn from seeds, so that a run can be repeated, and counted in [`FaultCounts`].
 //!
-//! - **Bad blocks.** Those of the factory are marked, cannot be read, and fail every program and erase. A
-//!   block marked later still reads, and fails every program and erase.
-//! - **Failed programs and erases** strike listed places, a share of all calls, or blocks past their
-//!   endurance. A failed program leaves a torn page beyond correction, a failed erase a half-erased block.
-//! - **Wrong bits** come from listed places, from noise that differs at each read, from lost charge that
-//!   stays until the erase, and from reading the block's pages. ECC is modelled by counting: a codeword with
-//!   no more wrong bits than the code corrects reads right, one with more reads wrong and the page is
-//!   uncorrectable. Real codes may also miscorrect; here only the noise of [`CutMode::Garbage`] may read
-//!   clean, so that file systems check what they read.
-//! - **Power cuts** hit the n-th program, erase or bad-block mark; see [`CutMode`] for what they leave. What
-//!   a cut erase or an early cut program leaves looking erased does not keep what is programmed there: the
-//!   program reports success and the page reads as noise. On chips with several bits a cell a cut program
-//!   takes the pages with it that share its cells, however long ago they were programmed; see
-//!   [`Pairing`](crate::Pairing). A program that fails leaves them alone.
+//! - **Bad blocks.** Those of the factory are marked, cannot be read, and fail every program and erase. A block marked
+//!   later still reads, and fails every program and erase.
+//! - **Failed programs and erases** strike listed places, a share of all calls, or blocks past their endurance. A failed
+//!   program leaves a torn page beyond correction and no other, a failed erase a half-erased block.
+//! - **Wrong bits** come from listed places, from noise that differs at each read, from the charge that each page loses
+//!   since it was programmed, and from reading pages of its block. ECC is modelled by counting: a codeword with no more
+//!   wrong bits than the code corrects reads right, one with more reads wrong and the page is uncorrectable. Real codes
+//!   may also miscorrect; here only the noise of [`CutMode::Garbage`] may read clean, so that file systems check what
+//!   they read. Where the code leaves the spare area out, wrong bits there are neither put right nor noticed.
+//! - **Reads that vary.** Listed pages fail at first and read at another try, or read at first and fade for good; and a
+//!   share of all reads fails.
+//! - **Power cuts** hit the n-th program, erase or bad-block mark; see [`CutMode`] for what they leave. What a cut erase
+//!   or an early cut program leaves looking erased does not keep what is programmed there: the program reports success,
+//!   and the page reads as noise or, worse, reads right a few times before it fades. On chips with several bits a cell a
+//!   cut program takes the pages with it that share its cells, however long ago they were programmed; see
+//!   [`Pairing`](crate::Pairing).
 //!
-//! Not modelled: wrong bits in erased pages (controllers hide a few, and nothing is read from them); pages
-//! that read right once after a cut and wrong later; chips that keep the pages of a word line in latches and
-//! program them at once with the last (their drivers hand over whole word lines); program disturb,
-//! temperature, and factory bad blocks without a mark.
+//! Not modelled: wrong bits in erased pages (controllers hide a few, and nothing is read from them); chips that keep the
+//! pages of a word line in latches and program them at once with the last (their drivers hand over whole word lines);
+//! failed programs that take pages of the same cells along; several operations in flight, and what a cut leaves of all
+//! of them; program disturb, temperature, wear that speeds up the loss of charge, and factory bad blocks without a mark.
 //!
 //! # Time
 //!
-//! The clock is the chip's: each call adds the time of the chip's table to
-//! [`device_ns`](NandStats::device_ns), failed and cut ones too.
+//! There are two clocks, and neither is the host's. [`device_ns`](NandStats::device_ns) adds up how long the chip was
+//! busy: each call takes the time of the chip's table, failed and cut ones too. [`SimChip::pass`] moves the years: pages
+//! age by it and by nothing else. A container keeps both, and the reads of each block.
 
 mod bits;
+mod charge;
 mod damage;
 mod reading;
 mod writing;
 
-use alloc::collections::BTreeMap;
-
-use crate::faults::{self, FaultCounts, Faults};
+use crate::faults::{self, CutMode, FaultCounts, Faults, PowerCut};
 use crate::mem_store::MemStore;
+use crate::memory::Memory;
+use crate::nand::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcome, Timing};
+use crate::pairing::Pairing;
+use crate::spec::ChipSpec;
 use crate::store::{PageState, Store, Wear};
-use crate::{
-    BlockId, ChipSpec, CutMode, Geometry, Nand, NandError, NandStats, PageId, Pairing, PowerCut, ReadOutcome,
-    Timing,
-};
-
-/// What a chip remembers beside its pages, for stores that outlive the process.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
-pub struct Memory {
-    /// Faults that are set.
-    pub faults: Faults,
-    /// Work done since the chip was made.
-    pub stats: NandStats,
-    /// Programs, erases and bad-block marks begun since the chip was made.
-    pub operations: u64,
-}
 
 /// A simulated chip over pages kept in `S`; see the [module](self) for what it does and does not model.
 ///
@@ -71,8 +61,6 @@ pub struct SimChip<S: Store = MemStore> {
     /// False as long as nobody has asked for a fault: one test in each call, then none.
     armed: bool,
     powered: bool,
-    /// Reads of blocks since their last erase, while read disturb is on.
-    disturb: BTreeMap<BlockId, u32>,
 }
 
 impl SimChip<MemStore> {
@@ -92,7 +80,6 @@ impl<S: Store> SimChip<S> {
             memory,
             counts: FaultCounts::default(),
             powered: true,
-            disturb: BTreeMap::new(),
         }
     }
 
@@ -152,6 +139,28 @@ impl<S: Store> SimChip<S> {
     /// Takes the power away between two operations, as a cut with [`CutMode::Nothing`] does.
     pub fn power_off(&mut self) {
         self.powered = false;
+    }
+
+    /// Seconds that have passed since the chip was made, by the clock that [`SimChip::pass`] moves.
+    pub fn clock_s(&self) -> u32 {
+        self.memory.clock_s
+    }
+
+    /// Lets time pass: all that is programmed grows older. The clock stops at 136 years.
+    pub fn pass(&mut self, seconds: u32) {
+        self.memory.clock_s = self.memory.clock_s.saturating_add(seconds);
+    }
+
+    /// Reads of a block's pages since its erase, while [`Faults::read_disturb`] was set; 0 outside the chip.
+    pub fn reads(&mut self, block: BlockId) -> Result<u32, NandError> {
+        if block.0 >= self.spec.geometry.blocks { Ok(0) } else { self.store.reads(block) }
+    }
+
+    /// Makes a block as worn as so many erases do; nothing else about it changes. Outside the chip a violation.
+    pub fn set_erase_count(&mut self, block: BlockId, erases: u32) -> Result<(), NandError> {
+        self.admit_block(block)?;
+        let wear = self.store.wear(block)?;
+        self.store.set_wear(block, Wear { erase_count: erases, ..wear })
     }
 
     /// Erases of a block so far; 0 outside the chip and if the container cannot be read.
@@ -324,6 +333,7 @@ impl<S: Store> Nand for SimChip<S> {
                 CutMode::Torn { seed } | CutMode::Garbage { seed } | CutMode::Half { seed } => {
                     self.half_erase(block, wear, seed)?;
                 }
+                CutMode::Unstable { .. } => self.erase_frail(block, wear)?,
             }
             return Err(NandError::PowerLost);
         }
@@ -350,9 +360,12 @@ impl<S: Store> Nand for SimChip<S> {
         let kept = match cut {
             None | Some(CutMode::Complete) => true,
             Some(CutMode::Nothing) => false,
-            Some(CutMode::Torn { seed } | CutMode::Garbage { seed } | CutMode::Half { seed }) => {
-                self.random(seed).bool()
-            }
+            Some(
+                CutMode::Torn { seed }
+                | CutMode::Garbage { seed }
+                | CutMode::Half { seed }
+                | CutMode::Unstable { seed },
+            ) => self.random(seed).bool(),
         };
         if kept {
             let wear = self.store.wear(block)?;

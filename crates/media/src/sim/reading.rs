@@ -2,9 +2,10 @@
 
 use super::SimChip;
 use super::bits::WrongBits;
+use super::charge;
 use crate::faults;
+use crate::nand::{NandError, PageId, ReadOutcome};
 use crate::store::{PageState, Store};
-use crate::{NandError, PageId, ReadOutcome};
 
 impl<S: Store> SimChip<S> {
     /// Reads with faults set: collects the wrong bits and lets ECC judge them.
@@ -21,9 +22,8 @@ impl<S: Store> SimChip<S> {
             spare.fill(0);
             return self.uncorrectable(page);
         }
-        if !data.is_empty() && self.memory.faults.read_disturb.is_some() {
-            let reads = self.disturb.entry(block).or_insert(0);
-            *reads = reads.saturating_add(1);
+        if self.memory.faults.read_disturb.is_some() {
+            self.store.count_read(block)?;
         }
         if !state.is_written() {
             return Ok(ReadOutcome::Clean);
@@ -34,7 +34,7 @@ impl<S: Store> SimChip<S> {
         if state == PageState::Garbage {
             return self.uncorrectable(page);
         }
-        if self.memory.faults.unreadable.contains(&page) {
+        if self.memory.faults.unreadable.contains(&page) || self.varies(page) {
             // More than any code corrects, so that nobody gets the data through by luck.
             data.iter_mut().chain(spare).step_by(8).for_each(|byte| *byte ^= 1);
             return self.uncorrectable(page);
@@ -48,6 +48,24 @@ impl<S: Store> SimChip<S> {
         }
     }
 
+    /// True if the page cannot be read this time, though at other times it can.
+    fn varies(&mut self, page: PageId) -> bool {
+        let case = self.memory.stats.page_reads + self.memory.stats.spare_reads;
+        let faults = &mut self.memory.faults;
+        if let Some(left) = faults.fading.get_mut(&page) {
+            let faded = *left == 0;
+            *left = left.saturating_sub(1);
+            return faded;
+        }
+        let stutters = faults.stuttering.get(&page).is_some_and(|left| *left > 0);
+        if stutters {
+            faults.stuttering.entry(page).and_modify(|left| *left -= 1);
+        }
+        let fails = stutters || faults.read_fail_rate.is_some_and(|rate| rate.hits(case));
+        self.counts.passing_failures += u64::from(fails);
+        fails
+    }
+
     pub(super) fn uncorrectable<T>(&mut self, page: PageId) -> Result<T, NandError> {
         self.counts.uncorrectable_reads += 1;
         Err(NandError::Uncorrectable(page))
@@ -55,7 +73,7 @@ impl<S: Store> SimChip<S> {
 
     pub(super) fn wrong_bits(&mut self, page: PageId) -> Result<WrongBits, NandError> {
         let geometry = self.spec.geometry;
-        let block = geometry.block_of(page);
+        let (block, index) = (geometry.block_of(page), geometry.index_in_block(page));
         let page_bits = (geometry.page_bytes + geometry.free_spare_bytes).saturating_mul(8);
         let erases = self.store.wear(block)?.erase_count;
         // One life of the page from erase to erase: what has changed in it stays changed.
@@ -72,13 +90,12 @@ impl<S: Store> SimChip<S> {
             let count = rate.draw(&mut rng, page_bits);
             bits.scatter(&mut rng, count, page_bits);
         }
-        if let Some(rate) = faults.retention_flip_rate {
-            let mut rng = faults::random(rate.seed, life);
-            let count = rate.draw(&mut rng, page_bits);
-            bits.scatter(&mut rng, count, page_bits);
+        if let Some(law) = faults.retention {
+            let age_s = self.memory.clock_s.saturating_sub(self.store.programmed_s(block, index)?);
+            charge::leak(&mut bits, law, life, age_s, page_bits);
         }
         if let Some(disturb) = faults.read_disturb {
-            let reads = self.disturb.get(&block).copied().unwrap_or(0);
+            let reads = self.store.reads(block)?;
             let count = reads.saturating_sub(disturb.harmless_reads) / disturb.reads_per_flip.max(1);
             bits.scatter(&mut faults::random(disturb.seed, life), count, page_bits);
         }

@@ -2,8 +2,9 @@
 
 use super::SimChip;
 use super::damage::{self, Half, Page};
-use crate::store::{PageState, Store, Wear};
-use crate::{BlockId, CutMode, Geometry, NandError, PageId};
+use crate::faults::CutMode;
+use crate::nand::{BlockId, Geometry, NandError, PageId};
+use crate::store::{Hold, PageState, Store, Wear};
 
 /// Draws for the other pages of a cell, apart from those for the page itself.
 const SHARED_CELLS: u64 = 0x5EED_CE11;
@@ -28,7 +29,7 @@ impl<S: Store> SimChip<S> {
     }
 
     pub(super) fn put(&mut self, block: BlockId, index: u32, page: &Page) -> Result<(), NandError> {
-        self.store.write(block, index, page.state, &page.data, &page.spare)
+        self.store.write((block, index), page.state, self.memory.clock_s, &page.data, &page.spare)
     }
 
     /// Stores a page that is programmed in full, unless its cells were not erased in full.
@@ -39,13 +40,45 @@ impl<S: Store> SimChip<S> {
         data: &[u8],
         spare: &[u8],
     ) -> Result<(), NandError> {
-        let spoiled = self.store.page_state(block, index)? == PageState::Spoiled;
-        if spoiled || self.store.wear(block)?.weak {
+        let (state, hold) = (self.store.page_state(block, index)?, self.store.wear(block)?.hold);
+        if state == PageState::Spoiled || hold == Hold::Weak {
             self.counts.spoiled_programs += 1;
             let noise = damage::garbage(&mut self.random(0), data.len(), spare.len(), false);
             return self.put(block, index, &noise);
         }
-        self.store.write(block, index, PageState::Programmed, data, spare)
+        if state == PageState::Frail || hold == Hold::Frail {
+            self.counts.spoiled_programs += 1;
+            self.fade((block, index), 0);
+        }
+        self.store.write((block, index), PageState::Programmed, self.memory.clock_s, data, spare)
+    }
+
+    /// Lets a page read right a few times more, at least once, and not again.
+    fn fade(&mut self, (block, index): (BlockId, u32), seed: u64) {
+        let mut rng = self.random(seed);
+        let doublings = rng.u32(0..7);
+        let reads = rng.u32(1..=1 << doublings);
+        let page = self.spec.geometry.page(block, index);
+        self.memory.faults.fading.insert(page, reads);
+    }
+
+    /// A program whose power failed near its end or near its start; nobody can tell from what is left.
+    fn leave_unstable(
+        &mut self,
+        (block, index): (BlockId, u32),
+        seed: u64,
+        (data, spare): (&[u8], &[u8]),
+    ) -> Result<(), NandError> {
+        let mut rng = self.random(!seed);
+        match rng.u8(..3) {
+            0 => return self.store.write((block, index), PageState::Frail, 0, &[], &[]),
+            1 => self.fade((block, index), seed),
+            _ => {
+                let page = self.spec.geometry.page(block, index);
+                self.memory.faults.stuttering.insert(page, rng.u32(1..4));
+            }
+        }
+        self.store.write((block, index), PageState::Programmed, self.memory.clock_s, data, spare)
     }
 
     pub(super) fn cut_program(
@@ -68,6 +101,10 @@ impl<S: Store> SimChip<S> {
                 let mut rng = self.random(seed);
                 let readable = rng.bool();
                 self.put(block, index, &damage::garbage(&mut rng, data.len(), spare.len(), readable))
+            }
+            CutMode::Unstable { seed } => {
+                self.ruin_shared_cells((block, index), seed)?;
+                self.leave_unstable((block, index), seed, (data, spare))
             }
         }
     }
@@ -100,14 +137,17 @@ impl<S: Store> SimChip<S> {
 
     /// Erases a block in full; what was wrong with its pages is cured.
     pub(super) fn complete_erase(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
-        self.store
-            .erase(block, Wear { erase_count: wear.erase_count.saturating_add(1), weak: false, ..wear })?;
+        self.store.erase(
+            block,
+            Wear { erase_count: wear.erase_count.saturating_add(1), hold: Hold::Sound, ..wear },
+        )?;
         if self.armed {
             let geometry = self.spec.geometry;
             let faults = &mut self.memory.faults;
             faults.unreadable.retain(|page| geometry.block_of(*page) != block);
             faults.flips.retain(|flip| geometry.block_of(flip.page) != block);
-            self.disturb.remove(&block);
+            faults.fading.retain(|page, _| geometry.block_of(*page) != block);
+            faults.stuttering.retain(|page, _| geometry.block_of(*page) != block);
         }
         Ok(())
     }
@@ -119,7 +159,7 @@ impl<S: Store> SimChip<S> {
         for (index, half) in (0..).zip(damage::halves(&mut rng, pages_per_block)) {
             match half {
                 Half::Kept => {}
-                Half::LooksErased => self.store.write(block, index, PageState::Erased, &[], &[])?,
+                Half::LooksErased => self.store.write((block, index), PageState::Erased, 0, &[], &[])?,
                 Half::Noise => {
                     let page =
                         damage::garbage(&mut noise, page_bytes as usize, free_spare_bytes as usize, false);
@@ -128,6 +168,13 @@ impl<S: Store> SimChip<S> {
             }
         }
         let erase_count = wear.erase_count.saturating_add(1);
-        self.store.set_wear(block, Wear { erase_count, weak: true, ..wear })
+        self.store.set_wear(block, Wear { erase_count, hold: Hold::Weak, ..wear })
+    }
+
+    /// An erase whose power failed just before its end.
+    pub(super) fn erase_frail(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
+        self.complete_erase(block, wear)?;
+        let wear = self.store.wear(block)?;
+        self.store.set_wear(block, Wear { hold: Hold::Frail, ..wear })
     }
 }
