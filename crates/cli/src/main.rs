@@ -10,6 +10,7 @@ mod f2fs;
 mod failure;
 mod image;
 mod logger;
+mod losses;
 mod metered;
 mod options;
 mod output;

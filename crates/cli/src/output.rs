@@ -52,6 +52,39 @@ pub(crate) fn document(schema: &str, fields: Value) -> Outcome {
     lines([text])
 }
 
+/// A document with a list of entries that is written as they come, so that it may be long.
+pub(crate) struct Entries {
+    output: Output,
+    is_first: bool,
+}
+
+impl Entries {
+    /// Begins the document.
+    pub(crate) fn new(schema: &str) -> Outcome<Entries> {
+        let mut output = Output::new();
+        let head =
+            serde_json::to_string_pretty(&headed(schema, Value::Object(Map::new()))).map_err(unwritable)?;
+        output.bytes(head.trim_end_matches("\n}").as_bytes())?;
+        output.bytes(b",\n  \"entries\": [")?;
+        Ok(Entries { output, is_first: true })
+    }
+
+    /// Writes an entry.
+    pub(crate) fn add(&mut self, entry: &Map<String, Value>) -> Outcome {
+        let text = serde_json::to_string_pretty(entry).map_err(unwritable)?;
+        let gap = if std::mem::take(&mut self.is_first) { "\n    " } else { ",\n    " };
+        self.output.bytes(gap.as_bytes())?;
+        self.output.bytes(text.replace('\n', "\n    ").as_bytes())
+    }
+
+    /// Ends the document, with how many entries are missing in it.
+    pub(crate) fn finish(mut self, missing: u64) -> Outcome {
+        let gap = if self.is_first { "" } else { "\n  " };
+        self.output.line(format!("{gap}],\n  \"missing\": {missing}\n}}"))?;
+        self.output.finish()
+    }
+}
+
 /// A document as one line, for those who write several.
 pub(crate) fn document_line(schema: &str, fields: Value) -> Outcome<String> {
     serde_json::to_string(&headed(schema, fields)).map_err(unwritable)

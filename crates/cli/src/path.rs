@@ -83,17 +83,6 @@ pub(crate) fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
     path
 }
 
-/// Every entry of a directory, by name.
-pub(crate) fn entries(fs: &dyn FileSystem, dir: Ino) -> Result<Vec<(Vec<u8>, Ino)>, FsError> {
-    let mut entries = Vec::new();
-    fs.readdir(dir, 0, &mut |entry| {
-        entries.push((entry.name.to_vec(), entry.ino));
-        true
-    })?;
-    entries.sort();
-    Ok(entries)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,11 +2,11 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, time::Duration};
 
-use fuser::{INodeNo, ReplyDirectory, ReplyDirectoryPlus};
+use fuser::{FileAttr, Generation, INodeNo, ReplyDirectory, ReplyDirectoryPlus};
 use pumice_vfs::{Attr, Errno, FileKind, FileSystem, Ino, Result};
 
 use crate::{
-    attr::{file_attr, file_type, generation},
+    attr::{absent, file_attr, file_type, generation},
     refs::Refs,
 };
 
@@ -53,10 +53,15 @@ pub(crate) fn list_plus<F: FileSystem + ?Sized>(
 ) -> Result<()> {
     walk(fs, dir, offset, &mut |entry| {
         let counted = entry.offset > DOT_DOT;
-        let Some(attr) = attr_of(fs, refs, entry.ino, counted)? else { return Ok(true) };
+        let (attr, generation, ttl) = match attr_of(fs, refs, entry.ino, counted) {
+            Ok(attr) => (file_attr(&attr), generation(&attr), ttl),
+            // Gone since it was listed.
+            Err(error) if error.errno() == Errno::Stale => return Ok(true),
+            // Whoever wants to know more than its name asks again, and is told why not.
+            Err(_) => (unknown(entry), Generation(0), Duration::ZERO),
+        };
         let name = OsStr::from_bytes(&entry.name);
-        let full =
-            reply.add(INodeNo(entry.ino.0), entry.offset, name, &ttl, &file_attr(&attr), generation(&attr));
+        let full = reply.add(INodeNo(entry.ino.0), entry.offset, name, &ttl, &attr, generation);
         if full && counted {
             refs.give_back(fs, entry.ino, 1)?;
         }
@@ -64,14 +69,17 @@ pub(crate) fn list_plus<F: FileSystem + ?Sized>(
     })
 }
 
-/// Attributes of an entry; `None` if it has gone since it was listed.
-fn attr_of<F: FileSystem + ?Sized>(fs: &F, refs: &Refs, ino: Ino, counted: bool) -> Result<Option<Attr>> {
-    let taken = if counted { refs.take(fs, ino) } else { Ok(()) };
-    match taken.and_then(|()| fs.attr(ino)) {
-        Ok(attr) => Ok(Some(attr)),
-        Err(error) if error.errno() == Errno::Stale => Ok(None),
-        Err(error) => Err(error),
+/// What is known of an entry whose inode cannot be read.
+fn unknown(entry: &Entry) -> FileAttr {
+    FileAttr { ino: INodeNo(entry.ino.0), kind: file_type(entry.kind), nlink: 1, ..absent() }
+}
+
+/// Attributes of an entry, which the kernel is about to be told of.
+fn attr_of<F: FileSystem + ?Sized>(fs: &F, refs: &Refs, ino: Ino, counted: bool) -> Result<Attr> {
+    if counted {
+        refs.take(fs, ino)?;
     }
+    fs.attr(ino)
 }
 
 /// Hands out entries until `add` says no.
@@ -90,12 +98,20 @@ fn walk<F: FileSystem + ?Sized>(
     }
     let mut cookie = offset.saturating_sub(DOT_DOT);
     loop {
-        let batch = next_batch(fs, dir, cookie)?;
+        let mut batch = Vec::with_capacity(BATCH);
+        let read = next_batch(fs, dir, cookie, &mut batch);
         for entry in &batch {
             if !add(entry)? {
                 return Ok(());
             }
             cookie = entry.offset - DOT_DOT;
+        }
+        match read {
+            // Some of the directory is damaged: what is left of it is shown, as ext4 does, and the log says so.
+            Err(error) if error.errno() == Errno::Io && (cookie > 0 || !batch.is_empty()) => {
+                log::error!("directory {}: {error}", dir.0);
+            }
+            read => read?,
         }
         if batch.len() < BATCH {
             return Ok(());
@@ -108,8 +124,7 @@ fn dots<F: FileSystem + ?Sized>(fs: &F, dir: Ino) -> Result<[Entry; 2]> {
     Ok([entry(b".", dir, DOT), entry(b"..", fs.parent(dir)?, DOT_DOT)])
 }
 
-fn next_batch<F: FileSystem + ?Sized>(fs: &F, dir: Ino, cookie: u64) -> Result<Vec<Entry>> {
-    let mut batch = Vec::with_capacity(BATCH);
+fn next_batch<F: FileSystem + ?Sized>(fs: &F, dir: Ino, cookie: u64, batch: &mut Vec<Entry>) -> Result<()> {
     fs.readdir(dir, cookie, &mut |entry| {
         batch.push(Entry {
             name: entry.name.to_vec(),
@@ -118,6 +133,5 @@ fn next_batch<F: FileSystem + ?Sized>(fs: &F, dir: Ino, cookie: u64) -> Result<V
             offset: entry.cookie.saturating_add(DOT_DOT),
         });
         batch.len() < BATCH
-    })?;
-    Ok(batch)
+    })
 }

@@ -178,6 +178,13 @@ pub trait FileSystem {
         Ok(None)
     }
 
+    /// Where reading may go on after [`FileSystem::read`] or [`FileSystem::seek`] has failed at `offset` because of
+    /// damage: the first byte behind it that the same damage does not reach.
+    fn behind_damage(&self, _ino: Ino, offset: u64) -> u64 {
+        const SMALLEST: u64 = 4096;
+        (offset / SMALLEST).saturating_add(1).saturating_mul(SMALLEST)
+    }
+
     /// Returns once the content and attributes of an inode, and a name it was created under, will survive
     /// a power cut. With `data_only`, attributes that are not needed to read the content may be lost.
     /// On a directory: the names in it.
@@ -188,6 +195,8 @@ pub trait FileSystem {
 
     /// Hands out the entries of a directory behind `cookie` (0: from the start) until `each` says `false`;
     /// the entry it refused is not lost. Entries that stay while others come and go are handed out once.
+    /// Where part of a directory is damaged, what can be read of it is handed out all the same; the error comes
+    /// afterwards, once for all that was passed over, and the call may go on behind the last entry.
     fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()>;
 
     /// The value of an extended attribute; [`Errno::NoData`] if there is none.

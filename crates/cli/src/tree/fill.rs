@@ -1,24 +1,23 @@
 //! The content of a file, from an image to the host: copied by the kernel where it stands in the image as it is,
-//! through a buffer where it does not.
+//! through a buffer where it does not. What cannot be read is passed over.
 
 use std::{
     fs::File,
     io::{self, Seek as _, SeekFrom},
     os::unix::fs::FileExt,
-    path::Path,
 };
 
-use pumice_vfs::{Errno, Seek, Stored};
+use pumice_vfs::{Attr, Errno, FsError, Ino, Seek, Stored};
 
-use super::{CHUNK, walk::Place};
-use crate::{
-    failure::{Failure, Outcome},
-    image::Shared,
-    progress::Progress,
-};
+use super::CHUNK;
+use crate::{image::Shared, progress::Progress};
 
 /// Bytes that the kernel copies at a time.
 const SENT_AT_A_TIME: usize = 8 << 20;
+/// Bytes that are tried at a time where a larger piece cannot be read.
+const SMALL: usize = 4096;
+/// Pieces of a file that may be bad before the rest is given up.
+const BAD_MAX: u32 = 1 << 16;
 
 /// Fills one file after the other.
 pub(crate) struct Filler<'a> {
@@ -29,34 +28,105 @@ pub(crate) struct Filler<'a> {
     buffer: Vec<u8>,
 }
 
+/// What became of a file's content.
+#[derive(Default)]
+pub(crate) struct Filled {
+    /// Bytes that were read.
+    good: u64,
+    /// Bytes that could not be read; they are a hole in the copy.
+    bad: u64,
+    pieces: u32,
+    /// Where the copy ends so far.
+    end: u64,
+    /// Where the first of them is, and why.
+    first: Option<(u64, FsError)>,
+}
+
+impl Filled {
+    /// What is missing, in words, if anything is.
+    pub(crate) fn missing(&self) -> Option<String> {
+        let (at, error) = self.first.as_ref()?;
+        Some(if self.good == 0 {
+            format!("{error}; left out")
+        } else {
+            format!(
+                "{} bytes cannot be read and are zeros in the copy, first at byte {at}: {error}",
+                self.bad
+            )
+        })
+    }
+
+    /// True if something should be there, and nothing could be read of it.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.first.is_some() && self.good == 0
+    }
+
+    fn add_good(&mut self, at: u64, bytes: u64) {
+        self.good += bytes;
+        self.end = at + bytes;
+    }
+
+    fn add_bad(&mut self, at: u64, end: u64, error: FsError) {
+        self.bad += end.saturating_sub(at);
+        self.pieces += 1;
+        self.first.get_or_insert((at, error));
+    }
+}
+
 impl<'a> Filler<'a> {
     pub(crate) fn new(fs: &'a Shared, devices: &'a [File], progress: &'a Progress) -> Filler<'a> {
         Filler { fs, devices, progress, buffer: vec![0; CHUNK] }
     }
 
-    /// Writes the content of `place` into `file`, which is new and stands at `target`. Holes stay holes.
-    pub(crate) fn fill(&mut self, place: &Place, file: &File, target: &Path) -> Outcome {
-        let inside = |error| Failure::inside(&place.path, &error);
-        let size = place.attr.size;
+    /// Writes the content of an inode into `file`, which is new. Holes stay holes. An error is the host's.
+    pub(crate) fn fill(&mut self, attr: &Attr, file: &File) -> io::Result<Filled> {
+        let mut filled = Filled::default();
         let mut at = 0;
-        while at < size {
-            if let Some(stored) = self.fs.stored(place.attr.ino, at).map_err(inside)? {
-                let sent = self.send(stored, file, at);
-                at += sent;
-                if sent == stored.length {
-                    continue;
+        while at < attr.size {
+            match self.piece(attr, file, at, &mut filled)? {
+                Ok(end) => at = end,
+                Err(error) => {
+                    let is_locked = error.errno() == Errno::NoKey;
+                    let is_hopeless = is_locked || filled.pieces >= BAD_MAX;
+                    let behind = self.fs.behind_damage(attr.ino, at).max(at + 1).min(attr.size);
+                    let end = if is_hopeless { attr.size } else { behind };
+                    filled.add_bad(at, end, error);
+                    at = end;
                 }
             }
-            // What the kernel would not copy is read, and if that fails, too, it is told why.
-            let Some((start, end)) = self.next_data(place, at)? else { break };
-            self.progress.advance(start - at);
-            at = if start > at { start } else { self.copy(place, file, target, (start, end))? };
         }
-        self.progress.advance(size.saturating_sub(at));
-        if at < size {
-            file.set_len(size).map_err(|error| Failure::host(target, &error))?;
+        if !filled.is_lost() && filled.end < attr.size {
+            file.set_len(attr.size)?;
         }
-        Ok(())
+        Ok(filled)
+    }
+
+    /// Copies what begins at `at`; returns where it ends.
+    fn piece(
+        &mut self,
+        attr: &Attr,
+        file: &File,
+        at: u64,
+        filled: &mut Filled,
+    ) -> io::Result<Result<u64, FsError>> {
+        let stored = match self.fs.stored(attr.ino, at) {
+            Ok(stored) => stored,
+            Err(error) => return Ok(Err(error)),
+        };
+        if let Some(stored) = stored {
+            let sent = self.send(stored, file, at);
+            if sent > 0 {
+                filled.add_good(at, sent);
+                return Ok(Ok(at + sent));
+            }
+        }
+        // What the kernel would not copy is read, and if that fails, too, it is told why.
+        let (start, end) = match self.next_data(attr, at) {
+            Ok(range) => range,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.progress.advance(start - at);
+        if start > at { Ok(Ok(start)) } else { self.copy(attr.ino, file, (start, end), filled) }
     }
 
     /// Has the kernel copy; returns how many bytes it did.
@@ -64,7 +134,7 @@ impl<'a> Filler<'a> {
         let (mut from, end) = (stored.offset, stored.offset.saturating_add(stored.length));
         let Some(device) = self.devices.get(stored.device) else { return 0 };
         let mut out = file;
-        if out.seek(SeekFrom::Start(at)).is_err() {
+        if at > 0 && out.seek(SeekFrom::Start(at)).is_err() {
             return 0;
         }
         while from < end {
@@ -77,36 +147,42 @@ impl<'a> Filler<'a> {
         from - stored.offset
     }
 
-    /// Copies a range through the buffer; returns its end.
-    fn copy(&mut self, place: &Place, file: &File, target: &Path, (mut at, end): (u64, u64)) -> Outcome<u64> {
-        let failed = |error: &io::Error| Failure::host(target, error);
-        while at < end {
-            let want = usize::try_from(end - at).map_or(CHUNK, |left| left.min(CHUNK));
-            let chunk = self.buffer.get_mut(..want).unwrap_or_default();
-            let got = self
-                .fs
-                .read(place.attr.ino, at, chunk)
-                .map_err(|error| Failure::inside(&place.path, &error))?;
-            let data = chunk.get(..got).unwrap_or_default();
-            file.write_all_at(data, at).map_err(|error| failed(&error))?;
-            if got == 0 {
-                return Ok(end);
-            }
-            at += got as u64;
-            self.progress.advance(got as u64);
+    /// Copies the beginning of a range through the buffer; returns how far.
+    fn copy(
+        &mut self,
+        ino: Ino,
+        file: &File,
+        (at, end): (u64, u64),
+        filled: &mut Filled,
+    ) -> io::Result<Result<u64, FsError>> {
+        let want = usize::try_from(end - at).map_or(CHUNK, |left| left.min(CHUNK));
+        let mut read = self.fs.read(ino, at, self.buffer.get_mut(..want).unwrap_or_default());
+        if read.is_err() && want > SMALL {
+            // A small piece of it may be good; its end is where a block ends.
+            let small = SMALL - usize::try_from(at % SMALL as u64).unwrap_or(0);
+            read = self.fs.read(ino, at, self.buffer.get_mut(..small).unwrap_or_default());
         }
-        Ok(at)
+        let got = match read {
+            Ok(got) => got,
+            Err(error) => return Ok(Err(error)),
+        };
+        file.write_all_at(self.buffer.get(..got).unwrap_or_default(), at)?;
+        filled.add_good(at, got as u64);
+        self.progress.advance(got as u64);
+        Ok(Ok(if got == 0 { end } else { at + got as u64 }))
     }
 
-    /// The next range that is not a hole.
-    fn next_data(&self, place: &Place, from: u64) -> Outcome<Option<(u64, u64)>> {
-        let inside = |error| Failure::inside(&place.path, &error);
-        let start = match self.fs.seek(place.attr.ino, from, Seek::Data) {
-            Ok(start) => start.max(from),
-            Err(error) if error.errno() == Errno::NoAddress => return Ok(None),
-            Err(error) => return Err(inside(error)),
+    /// The next range that is not a hole; where there is none, the end of the file twice.
+    fn next_data(&self, attr: &Attr, from: u64) -> Result<(u64, u64), FsError> {
+        let start = match self.fs.seek(attr.ino, from, Seek::Data) {
+            Ok(start) => start.clamp(from, attr.size),
+            Err(error) if error.errno() == Errno::NoAddress => attr.size,
+            Err(error) => return Err(error),
         };
-        let end = self.fs.seek(place.attr.ino, start, Seek::Hole).map_err(inside)?;
-        Ok((start < end).then_some((start, end)))
+        if start > from {
+            return Ok((start, start));
+        }
+        let end = self.fs.seek(attr.ino, start, Seek::Hole)?;
+        Ok((start, end.clamp(start + 1, attr.size)))
     }
 }

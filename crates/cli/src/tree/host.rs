@@ -3,16 +3,19 @@
 use std::{
     fs::{self, File},
     io,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown, lchown},
+    os::{
+        fd::AsRawFd,
+        unix::{
+            ffi::OsStrExt,
+            fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown},
+        },
     },
     path::Path,
 };
 
 use pumice_vfs::{Attr, FileKind, Timestamp};
 use rustix::{
-    fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags},
+    fs::{AtFlags, FileType, Gid, Mode, OFlags, Timespec, Timestamps, Uid, XattrFlags, openat},
     io::Errno,
 };
 
@@ -78,17 +81,34 @@ pub(crate) fn xattrs(path: &Path) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     Ok(found)
 }
 
-/// Sets an extended attribute; false if the host or this user cannot.
-pub(crate) fn set_xattr(path: &Path, name: &[u8], value: &[u8]) -> io::Result<bool> {
-    match rustix::fs::lsetxattr(path, name, value, XattrFlags::empty()) {
+/// Sets an extended attribute of an open file; false if the host or this user cannot.
+pub(crate) fn set_xattr(file: &File, name: &[u8], value: &[u8]) -> io::Result<bool> {
+    is_set(rustix::fs::fsetxattr(file, name, value, XattrFlags::empty()))
+}
+
+/// The same for a link or a node in `dir`, which cannot be opened.
+pub(crate) fn set_xattr_at(dir: &File, entry: &Path, name: &[u8], value: &[u8]) -> io::Result<bool> {
+    let path = Path::new("/proc/self/fd").join(dir.as_raw_fd().to_string()).join(entry);
+    is_set(rustix::fs::lsetxattr(path, name, value, XattrFlags::empty()))
+}
+
+fn is_set(result: rustix::io::Result<()>) -> io::Result<bool> {
+    match result {
         Ok(()) => Ok(true),
         Err(Errno::OPNOTSUPP | Errno::PERM | Errno::ACCESS | Errno::INVAL) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Makes a device node, pipe or socket.
-pub(crate) fn make_node(path: &Path, attr: &Attr) -> io::Result<()> {
+/// Makes a new file in `dir`, for writing.
+pub(crate) fn make_file(dir: &File, name: &Path, attr: &Attr) -> io::Result<File> {
+    // Mostly what it shall have in the end; whoever makes it may write to it for now.
+    let mode = Mode::from_raw_mode(attr.perm & 0o777) | Mode::RUSR | Mode::WUSR;
+    Ok(openat(dir, name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, mode)?.into())
+}
+
+/// Makes a device node, pipe or socket in `dir`.
+pub(crate) fn make_node(dir: &File, name: &Path, attr: &Attr) -> io::Result<()> {
     let kind = match attr.kind {
         FileKind::CharDevice => FileType::CharacterDevice,
         FileKind::BlockDevice => FileType::BlockDevice,
@@ -97,22 +117,23 @@ pub(crate) fn make_node(path: &Path, attr: &Attr) -> io::Result<()> {
     };
     let (major, minor) = crate::text::device(attr.rdev);
     let device = rustix::fs::makedev(major, minor);
-    Ok(rustix::fs::mknodat(CWD, path, kind, Mode::from_raw_mode(0o600), device)?)
+    Ok(rustix::fs::mknodat(dir, name, kind, Mode::from_raw_mode(0o600), device)?)
 }
 
-/// Owner, permissions and times of what is at `path`, in the order in which none undoes another.
-pub(crate) fn set_attributes(path: &Path, attr: &Attr) -> io::Result<()> {
+/// Owner, permissions and times of a link or a node in `dir`, in the order in which none undoes another.
+pub(crate) fn set_attributes_at(dir: &File, name: &Path, attr: &Attr) -> io::Result<()> {
     if is_root() {
-        lchown(path, Some(attr.uid), Some(attr.gid))?;
+        let owner = (Some(Uid::from_raw(attr.uid)), Some(Gid::from_raw(attr.gid)));
+        rustix::fs::chownat(dir, name, owner.0, owner.1, AtFlags::SYMLINK_NOFOLLOW)?;
     }
     if attr.kind != FileKind::Symlink {
-        fs::set_permissions(path, fs::Permissions::from_mode(attr.perm))?;
+        rustix::fs::chmodat(dir, name, Mode::from_raw_mode(attr.perm), AtFlags::empty())?;
     }
-    Ok(rustix::fs::utimensat(CWD, path, &stamps(attr), AtFlags::SYMLINK_NOFOLLOW)?)
+    Ok(rustix::fs::utimensat(dir, name, &stamps(attr), AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// The same for an open file, whose path need not be walked each time. What is right already, as of most files, is left:
-/// to look costs less than to set.
+/// The same for an open file or directory. What is right already, as of most files, is left: to look costs less than to
+/// set.
 pub(crate) fn set_attributes_of(file: &File, attr: &Attr) -> io::Result<()> {
     let found = file.metadata()?;
     let is_given = is_root() && (found.uid(), found.gid()) != (attr.uid, attr.gid);

@@ -5,12 +5,13 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
-use pumice_vfs::{FileKind, FileSystem};
+use pumice_vfs::{FileKind, FileSystem, Ino};
 
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
     image::{Access, with_volume},
+    losses::Losses,
     output::Output,
     path,
     tree::CHUNK,
@@ -31,39 +32,47 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         with_volume(&self.image.image, Access::Read, context, |fs| {
             let mut output = Output::new();
+            let losses = Losses::default();
             for path in &self.paths {
-                print(fs, path, &mut output)?;
+                let printed = match file(fs, path) {
+                    Ok(found) => print(fs, path, found, &mut output)?,
+                    Err(failure) => Err(failure),
+                };
+                losses.pass_named(printed, self.paths.len())?;
             }
-            output.finish()
+            output.finish()?;
+            losses.end()
         })
     }
 }
 
-fn print(fs: &dyn FileSystem, path: &OsStr, output: &mut Output) -> Outcome {
+/// The file at a path; nothing else has content.
+fn file(fs: &dyn FileSystem, path: &OsStr) -> Outcome<Ino> {
     let found = path::find_target(fs, path)?;
     match found.kind {
-        FileKind::File => {}
+        FileKind::File => Ok(found.ino),
         FileKind::Dir => {
-            return Err(Failure::new(format!(
-                "{}: is a directory; list it with `pumice ls`",
-                path.display()
-            )));
+            Err(Failure::new(format!("{}: is a directory; list it with `pumice ls`", path.display())))
         }
-        other => {
-            return Err(Failure::new(format!(
-                "{}: a {} has no content in an image",
-                path.display(),
-                crate::text::kind(other)
-            )));
-        }
+        other => Err(Failure::new(format!(
+            "{}: a {} has no content in an image",
+            path.display(),
+            crate::text::kind(other)
+        ))),
     }
+}
+
+/// Prints a file up to the first byte that cannot be read: the inner result. The outer one is that of printing.
+fn print(fs: &dyn FileSystem, path: &OsStr, ino: Ino, output: &mut Output) -> Outcome<Outcome> {
     let mut buffer = vec![0; CHUNK];
     let mut at = 0;
     loop {
-        let got =
-            fs.read(found.ino, at, &mut buffer).map_err(|error| Failure::inside(path.as_bytes(), &error))?;
+        let got = match fs.read(ino, at, &mut buffer) {
+            Ok(got) => got,
+            Err(error) => return Ok(Err(Failure::inside(path.as_bytes(), &error))),
+        };
         if got == 0 {
-            return Ok(());
+            return Ok(Ok(()));
         }
         output.bytes(buffer.get(..got).unwrap_or_default())?;
         at += got as u64;

@@ -5,16 +5,17 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
-use pumice_vfs::FileKind;
-use serde_json::{Map, Value, json};
+use pumice_vfs::{Attr, FileKind, FileSystem};
+use serde_json::{Map, Value};
 
 use crate::{
     context::Context,
     document,
     failure::Outcome,
     image::{Access, with_volume},
+    losses::Losses,
     options::Reader,
-    output::{self, Output},
+    output::{Entries, Output},
     path, text,
     tree::walk::{Place, Step, walk},
     verbs::Image,
@@ -75,35 +76,45 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         with_volume(&self.image.image, Access::Read, context, |fs| {
             let start = path::find_target(fs, &self.path)?;
-            let mut found = Vec::new();
-            let mut output = Output::new();
-            walk(fs, self.path.as_bytes(), start, &mut |step, place| {
-                if !matches!(step, Step::Enter) || !self.matches(place) {
-                    return Ok(());
-                }
-                if self.reader.json {
-                    found.push(entry(place));
-                    return Ok(());
-                }
-                output.line(text::name(&place.path))
-            })?;
-            output.finish()?;
-            if self.reader.json { output::document("find", json!({ "entries": found })) } else { Ok(()) }
+            let losses = Losses::default();
+            if self.reader.json {
+                let mut entries = Entries::new("find")?;
+                self.visit(fs, &start, &losses, &mut |place| entries.add(&entry(place)))?;
+                entries.finish(losses.count())?;
+            } else {
+                let mut output = Output::new();
+                self.visit(fs, &start, &losses, &mut |place| output.line(text::name(place.path)))?;
+                output.finish()?;
+            }
+            losses.end()
         })
     }
 
-    fn matches(&self, place: &Place) -> bool {
+    fn visit(
+        &self,
+        fs: &dyn FileSystem,
+        start: &Attr,
+        losses: &Losses,
+        each: &mut dyn FnMut(&Place<'_>) -> Outcome,
+    ) -> Outcome {
+        walk(fs, self.path.as_bytes(), start, losses, &mut |step, place| match step {
+            Step::Enter if self.matches(place) => each(place),
+            _ => Ok(()),
+        })
+    }
+
+    fn matches(&self, place: &Place<'_>) -> bool {
         let name = self.name.as_deref().map(OsStr::as_bytes);
-        name.is_none_or(|pattern| glob(pattern, &place.name))
+        name.is_none_or(|pattern| glob(pattern, place.name))
             && self.kind.is_none_or(|kind| kind.is(place.attr.kind))
     }
 }
 
-fn entry(place: &Place) -> Value {
+fn entry(place: &Place<'_>) -> Map<String, Value> {
     let mut map = Map::new();
-    document::put_bytes(&mut map, "path", &place.path);
-    map.extend(document::attr(&place.attr));
-    Value::Object(map)
+    document::put_bytes(&mut map, "path", place.path);
+    map.extend(document::attr(place.attr));
+    map
 }
 
 /// Whether a name matches a pattern with `*` and `?`. Goes back to the last `*` only, so it takes no longer than

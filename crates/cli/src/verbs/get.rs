@@ -12,6 +12,7 @@ use crate::{
     context::Context,
     failure::{Failure, Outcome},
     image::{Access, devices, with_volume},
+    losses::Losses,
     options::Writer,
     output::Output,
     path,
@@ -21,7 +22,7 @@ use crate::{
         pull::Pull,
         walk::{Step, walk},
     },
-    verbs::{Image, warn_of},
+    verbs::Image,
 };
 
 /// Copy a file or a tree out of an image, with modes, times, links, attributes and holes
@@ -49,18 +50,18 @@ impl Args {
             let found = path::find(fs, &self.path)?;
             let target = self.target(&found);
             if self.writer.dry_run {
-                return self.say(fs, found, &target);
+                return self.say(fs, &found, &target);
             }
             let progress = Progress::bytes("get");
             if progress.is_shown() {
-                progress.set_total(measure(fs, &self.path, found)?);
+                progress.set_total(measure(fs, &self.path, &found)?);
             }
             let devices = devices(&self.image.image)?;
-            let pull = Pull::new(fs, &devices, self.force, &progress);
-            let lost = pull.run(self.path.as_bytes(), found, &target)?;
+            let losses = Losses::default();
+            let ends = (self.path.as_bytes(), target.as_path());
+            Pull::new(fs, &devices, self.force, &progress, &losses, ends).run(&found)?;
             drop(progress);
-            warn_of(&lost);
-            Ok(())
+            losses.end()
         })
     }
 
@@ -76,10 +77,11 @@ impl Args {
         }
     }
 
-    fn say(&self, fs: &dyn FileSystem, found: Attr, target: &Path) -> Outcome {
+    fn say(&self, fs: &dyn FileSystem, found: &Attr, target: &Path) -> Outcome {
         let mut output = Output::new();
         let start = self.path.as_bytes().len();
-        walk(fs, self.path.as_bytes(), found, &mut |step, place| match step {
+        let losses = Losses::default();
+        walk(fs, self.path.as_bytes(), found, &losses, &mut |step, place| match step {
             Step::Leave => Ok(()),
             Step::Enter => {
                 let below = text::name(place.path.get(start..).unwrap_or_default());
@@ -88,14 +90,15 @@ impl Args {
                 output.line(format!("would write {} ({})", target.display(), text::kind(place.attr.kind)))
             }
         })?;
-        output.finish()
+        output.finish()?;
+        losses.end()
     }
 }
 
 /// Bytes of all files of a tree.
-fn measure(fs: &dyn FileSystem, path: &OsStr, start: Attr) -> Outcome<u64> {
+fn measure(fs: &dyn FileSystem, path: &OsStr, start: &Attr) -> Outcome<u64> {
     let mut bytes = 0_u64;
-    walk(fs, path.as_bytes(), start, &mut |step, place| {
+    walk(fs, path.as_bytes(), start, &Losses::silent(), &mut |step, place| {
         if matches!(step, Step::Enter) && place.attr.kind == FileKind::File {
             bytes = bytes.saturating_add(place.attr.size);
         }

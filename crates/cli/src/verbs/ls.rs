@@ -2,18 +2,22 @@
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 
-use pumice_vfs::{Attr, FileKind, FileSystem};
-use serde_json::{Value, json};
+use pumice_vfs::{Attr, FileKind, FileSystem, Ino};
+use serde_json::{Map, Value};
 
 use crate::{
     context::Context,
     document,
     failure::{Failure, Outcome},
     image::{Access, with_volume},
+    losses::Losses,
     options::Reader,
-    output::{self, Output},
+    output::{Entries, Output},
     path, text,
-    tree::walk::{Step, walk},
+    tree::{
+        names::Names,
+        walk::{Step, walk_directories},
+    },
     verbs::Image,
 };
 
@@ -47,99 +51,154 @@ struct Entry {
     target: Option<Vec<u8>>,
 }
 
-/// A directory with what it holds, or things that were named themselves.
-struct Listing {
-    dir: Option<Vec<u8>>,
-    entries: Vec<Entry>,
-}
+/// Entries of a directory that are in memory at a time. Columns are as wide as these need.
+const PAGE: usize = 4096;
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        let listings = with_volume(&self.image.image, Access::Read, context, |fs| self.collect(fs))?;
-        if self.reader.json {
-            let all: Vec<Value> =
-                listings.iter().flat_map(|listing| &listing.entries).map(Entry::json).collect();
-            return output::document("ls", json!({ "entries": all }));
-        }
-        self.print(&listings)
-    }
-
-    fn collect(&self, fs: &dyn FileSystem) -> Outcome<Vec<Listing>> {
-        let mut files = Listing { dir: None, entries: Vec::new() };
-        let mut dirs = Vec::new();
-        for path in &self.paths {
-            let found = if self.directory { path::find(fs, path)? } else { path::find_target(fs, path)? };
-            let bytes = path.as_bytes();
-            if found.kind == FileKind::Dir && !self.directory {
-                self.list(fs, bytes, found, &mut dirs)?;
+        with_volume(&self.image.image, Access::Read, context, |fs| {
+            let losses = Losses::default();
+            let mut list = if self.reader.json {
+                List::Document(Entries::new("ls")?)
             } else {
-                let found = path::find(fs, path)?;
-                files.entries.push(entry(fs, bytes.to_vec(), bytes.to_vec(), found)?);
-            }
-        }
-        if !files.entries.is_empty() {
-            dirs.insert(0, files);
-        }
-        Ok(dirs)
-    }
-
-    fn list(&self, fs: &dyn FileSystem, path: &[u8], dir: Attr, listings: &mut Vec<Listing>) -> Outcome {
-        if !self.recursive {
-            listings.push(content(fs, path, &dir)?);
-            return Ok(());
-        }
-        walk(fs, path, dir, &mut |step, place| {
-            if matches!(step, Step::Enter) && place.attr.kind == FileKind::Dir {
-                listings.push(content(fs, &place.path, &place.attr)?);
-            }
-            Ok(())
+                List::Text { output: Output::new(), long: self.long, headed: self.recursive, gap: false }
+            };
+            self.collect(fs, &losses, &mut list)?;
+            list.finish(losses.count())?;
+            losses.end()
         })
     }
 
-    fn print(&self, listings: &[Listing]) -> Outcome {
-        let mut output = Output::new();
-        for (count, listing) in listings.iter().enumerate() {
-            if let Some(dir) = listing.dir.as_ref().filter(|_| listings.len() > 1) {
-                let gap = if count > 0 { "\n" } else { "" };
-                output.line(format!("{gap}{}:", text::name(dir)))?;
-            }
-            if self.long {
-                print_long(&listing.entries, &mut output)?;
-            } else {
-                listing.entries.iter().try_for_each(|entry| output.line(text::name(&entry.name)))?;
+    /// What is no directory first, then one directory after the other.
+    fn collect(&self, fs: &dyn FileSystem, losses: &Losses, list: &mut List) -> Outcome {
+        let (mut files, mut dirs) = (Vec::new(), Vec::new());
+        for path in &self.paths {
+            let found = if self.directory { path::find(fs, path) } else { path::find_target(fs, path) };
+            let Some(found) = losses.pass_named(found, self.paths.len())? else { continue };
+            if found.kind == FileKind::Dir && !self.directory {
+                dirs.push((path.as_bytes(), found));
+            } else if let Some(found) = losses.pass_named(path::find(fs, path), self.paths.len())? {
+                files.push(entry(fs, losses, path.as_bytes().to_vec(), path.as_bytes().to_vec(), found));
             }
         }
-        output.finish()
+        list.several(self.paths.len() > 1);
+        if !files.is_empty() {
+            list.add(&files)?;
+            list.end_of_directory();
+        }
+        dirs.into_iter().try_for_each(|(path, dir)| self.list(fs, losses, path, &dir, list))
+    }
+
+    fn list(
+        &self,
+        fs: &dyn FileSystem,
+        losses: &Losses,
+        path: &[u8],
+        dir: &Attr,
+        list: &mut List,
+    ) -> Outcome {
+        if !self.recursive {
+            return content(fs, losses, path, dir.ino, list);
+        }
+        walk_directories(fs, path, dir, losses, &mut |step, place| match step {
+            Step::Enter => content(fs, losses, place.path, place.attr.ino, list),
+            Step::Leave => Ok(()),
+        })
     }
 }
 
-fn content(fs: &dyn FileSystem, path: &[u8], dir: &Attr) -> Outcome<Listing> {
-    let mut entries = Vec::new();
-    for (name, ino) in path::entries(fs, dir.ino).map_err(|error| Failure::inside(path, &error))? {
+/// Lists what a directory holds.
+fn content(fs: &dyn FileSystem, losses: &Losses, path: &[u8], dir: Ino, list: &mut List) -> Outcome {
+    list.directory(path)?;
+    let mut names = Names::of(dir);
+    let mut page = Vec::new();
+    while let Some(next) = names.next(fs) {
+        let next = next.map_err(|error| Failure::inside(path, &error));
+        let Some((name, ino, _)) = losses.pass(next) else { continue };
         let full = path::join(path, &name);
-        let attr = fs.attr(ino).map_err(|error| Failure::inside(&full, &error))?;
-        entries.push(entry(fs, full, name, attr)?);
+        let attr = fs.attr(ino).map_err(|error| Failure::inside(&full, &error));
+        page.extend(losses.pass(attr).map(|attr| entry(fs, losses, full, name, attr)));
+        if page.len() == PAGE {
+            list.add(&page)?;
+            page.clear();
+        }
     }
-    Ok(Listing { dir: Some(path.to_vec()), entries })
+    list.add(&page)?;
+    list.end_of_directory();
+    Ok(())
 }
 
-fn entry(fs: &dyn FileSystem, path: Vec<u8>, name: Vec<u8>, attr: Attr) -> Outcome<Entry> {
-    let target = match attr.kind {
-        FileKind::Symlink => Some(fs.readlink(attr.ino).map_err(|error| Failure::inside(&path, &error))?),
-        _ => None,
-    };
-    Ok(Entry { path, name, attr, target })
+fn entry(fs: &dyn FileSystem, losses: &Losses, path: Vec<u8>, name: Vec<u8>, attr: Attr) -> Entry {
+    let target = (attr.kind == FileKind::Symlink).then(|| fs.readlink(attr.ino)).transpose();
+    // A link that leads nobody knows where is there all the same.
+    let target = losses.pass(target.map_err(|error| Failure::inside(&path, &error))).flatten();
+    Entry { path, name, attr, target }
+}
+
+/// Where entries go as they are found.
+enum List {
+    Document(Entries),
+    Text {
+        output: Output,
+        /// A line with attributes for each.
+        long: bool,
+        /// Directories have their path above them.
+        headed: bool,
+        /// Something stands above, to be set off by an empty line.
+        gap: bool,
+    },
+}
+
+impl List {
+    fn several(&mut self, are_several: bool) {
+        if let List::Text { headed, .. } = self {
+            *headed |= are_several;
+        }
+    }
+
+    fn directory(&mut self, path: &[u8]) -> Outcome {
+        match self {
+            List::Text { output, headed: true, gap, .. } => {
+                let gap = if *gap { "\n" } else { "" };
+                output.line(format!("{gap}{}:", text::name(path)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn end_of_directory(&mut self) {
+        if let List::Text { gap, .. } = self {
+            *gap = true;
+        }
+    }
+
+    fn add(&mut self, entries: &[Entry]) -> Outcome {
+        match self {
+            List::Document(list) => entries.iter().try_for_each(|entry| list.add(&entry.json())),
+            List::Text { output, long: true, .. } => print_long(entries, output),
+            List::Text { output, .. } => {
+                entries.iter().try_for_each(|entry| output.line(text::name(&entry.name)))
+            }
+        }
+    }
+
+    fn finish(self, missing: u64) -> Outcome {
+        match self {
+            List::Document(list) => list.finish(missing),
+            List::Text { output, .. } => output.finish(),
+        }
+    }
 }
 
 impl Entry {
-    fn json(&self) -> Value {
-        let mut map = serde_json::Map::new();
+    fn json(&self) -> Map<String, Value> {
+        let mut map = Map::new();
         document::put_bytes(&mut map, "path", &self.path);
         map.extend(document::attr(&self.attr));
         if let Some(target) = &self.target {
             document::put_bytes(&mut map, "target", target);
         }
-        Value::Object(map)
+        map
     }
 
     /// Size, or the numbers of a device.

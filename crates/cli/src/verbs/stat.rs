@@ -1,9 +1,6 @@
 //! `pumice stat`: all that is known about a file.
 
-use std::{
-    ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt,
-};
+use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 
 use pumice_vfs::{Attr, FileKind};
 use serde_json::{Map, Value, json};
@@ -13,9 +10,11 @@ use crate::{
     document,
     failure::{Failure, Outcome},
     image::{Access, Volume},
+    losses::Losses,
     options::Reader,
     output::{self, Output},
     path, text,
+    tree::xattrs,
     verbs::Image,
 };
 
@@ -43,13 +42,23 @@ struct Found {
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         let volume = Volume::open(&self.image.image, Access::Read, context)?;
-        let found: Outcome<Vec<Found>> = self.paths.iter().map(|path| look(&volume, path)).collect();
+        let losses = Losses::default();
+        let shown = self.show(&volume, &losses);
         let closed = volume.close();
-        let found = found?;
+        shown?;
         closed?;
+        losses.end()
+    }
+
+    fn show(&self, volume: &Volume, losses: &Losses) -> Outcome {
+        let mut found = Vec::new();
+        for path in &self.paths {
+            let attr = losses.pass_named(path::find(volume.fs(), path), self.paths.len())?;
+            found.extend(attr.map(|attr| look(volume, path.as_bytes(), attr, losses)));
+        }
         if self.reader.json {
             let files: Vec<Value> = found.iter().map(Found::json).collect();
-            return output::document("stat", json!({ "files": files }));
+            return output::document("stat", json!({ "files": files, "missing": losses.count() }));
         }
         let mut output = Output::new();
         found.iter().try_for_each(|found| found.print(&mut output))?;
@@ -57,19 +66,15 @@ impl Args {
     }
 }
 
-fn look(volume: &Volume, path: &OsStr) -> Outcome<Found> {
+/// Gathers what is known beyond the attributes, as far as it can be read.
+fn look(volume: &Volume, path: &[u8], attr: Attr, losses: &Losses) -> Found {
     let fs = volume.fs();
-    let attr = path::find(fs, path)?;
-    let inside = |error| Failure::inside(path.as_bytes(), &error);
-    let target =
-        (attr.kind == FileKind::Symlink).then(|| fs.readlink(attr.ino)).transpose().map_err(inside)?;
-    let mut xattrs = Vec::new();
-    for name in fs.list_xattr(attr.ino).map_err(inside)? {
-        let value = fs.xattr(attr.ino, &name).map_err(inside)?;
-        xattrs.push((name, value));
-    }
-    let own = volume.own_attributes(attr.ino).map_err(inside)?;
-    Ok(Found { path: path.as_bytes().to_vec(), attr, target, xattrs, own })
+    let target = (attr.kind == FileKind::Symlink).then(|| fs.readlink(attr.ino)).transpose();
+    let target = losses.pass(target.map_err(|error| Failure::inside(path, &error))).flatten();
+    let own = volume.own_attributes(attr.ino).map_err(|error| Failure::inside(path, &error));
+    let own = losses.pass(own).unwrap_or_default();
+    let xattrs = losses.pass(xattrs(fs, path, attr.ino)).unwrap_or_default();
+    Found { path: path.to_vec(), attr, target, xattrs, own }
 }
 
 impl Found {

@@ -3,24 +3,26 @@
 use std::{
     collections::HashMap,
     ffi::OsString,
-    fmt::Write as _,
     io::{self, Read, Write},
     os::unix::ffi::OsStrExt,
 };
 
-use pumice_vfs::{Attr, Errno, FileKind, Ino, Seek, Timestamp};
+use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
 use tar::{Builder, EntryType, Header};
 
 use crate::{
     context::Context,
     failure::{Failure, Outcome, host_reason},
     image::{Access, Shared, with_volume},
+    losses::Losses,
     path, text,
     tree::{
         CHUNK,
+        ranges::Data,
         walk::{Place, Step, walk},
+        xattrs,
     },
-    verbs::{Image, warn_of},
+    verbs::Image,
 };
 
 /// Write a tree of an image as a tar archive to standard output, with owners, times, attributes and holes
@@ -38,16 +40,16 @@ impl Args {
         with_volume(&self.image.image, Access::Read, context, |fs| {
             let found = path::find(fs, &self.path)?;
             let out = io::BufWriter::with_capacity(CHUNK, io::stdout().lock());
-            let builder = Builder::new(out);
-            let mut writer = Archive { fs, builder, links: HashMap::new(), lost: Vec::new() };
+            let losses = Losses::kept();
+            let mut writer =
+                Archive { fs, builder: Builder::new(out), links: HashMap::new(), losses: &losses };
             let prefix = self.path.as_bytes().len();
-            walk(fs, self.path.as_bytes(), found, &mut |step, place| match step {
+            walk(fs, self.path.as_bytes(), &found, &losses, &mut |step, place| match step {
                 Step::Enter => writer.add(place, prefix),
                 Step::Leave => Ok(()),
             })?;
-            let lost = writer.finish()?;
-            warn_of(&lost);
-            Ok(())
+            writer.finish()?;
+            losses.end()
         })
     }
 }
@@ -55,125 +57,145 @@ impl Args {
 struct Archive<'a, W: Write> {
     fs: &'a Shared,
     builder: Builder<W>,
-    /// Where inodes with several names went first.
-    links: HashMap<Ino, Vec<u8>>,
-    lost: Vec<String>,
+    /// Inodes with several names: where the first went, and how many are still to come.
+    links: HashMap<Ino, (Box<[u8]>, u32)>,
+    losses: &'a Losses,
 }
 
 /// Records in front of an entry: what its header has no room for.
 type Records = Vec<(String, Vec<u8>)>;
 
 impl<W: Write> Archive<'_, W> {
-    fn add(&mut self, place: &Place, prefix: usize) -> Outcome {
+    fn add(&mut self, place: &Place<'_>, prefix: usize) -> Outcome {
+        self.note_losses()?;
         let below = place.path.get(prefix..).unwrap_or_default();
         let name = below.strip_prefix(b"/").unwrap_or(below);
         let mut name = if name.is_empty() { b".".to_vec() } else { [b"./", name].concat() };
-        let attr = &place.attr;
+        let attr = place.attr;
         if attr.kind == FileKind::Dir {
             name.push(b'/');
         }
         if attr.kind == FileKind::Socket {
-            self.lost
-                .push(format!("{}: a socket, which no archive holds; left out", text::name(&place.path)));
+            crate::complain(&format!(
+                "{}: a socket, which no archive holds; left out",
+                text::name(place.path)
+            ));
+            return Ok(());
+        }
+        if attr.nlink > 1 && attr.kind != FileKind::Dir && self.link(&name, attr)? {
             return Ok(());
         }
         let mut header = header(attr);
         let mut records = records(&name, attr);
-        if let Some(first) = self.links.get(&attr.ino) {
-            header.set_entry_type(EntryType::Link);
-            records.push(("linkpath".into(), first.clone()));
-            return self.entry(&mut header, &records, io::empty(), 0);
-        }
-        if attr.nlink > 1 && attr.kind != FileKind::Dir {
-            self.links.insert(attr.ino, name);
-        }
-        self.xattrs(place, &mut records)?;
-        match attr.kind {
-            FileKind::File => self.file(place, &mut header, records),
-            FileKind::Symlink => {
-                let target =
-                    self.fs.readlink(attr.ino).map_err(|error| Failure::inside(&place.path, &error))?;
-                records.push(("linkpath".into(), target));
-                self.entry(&mut header, &records, io::empty(), 0)
-            }
-            _ => self.entry(&mut header, &records, io::empty(), 0),
-        }
-    }
-
-    fn xattrs(&self, place: &Place, records: &mut Records) -> Outcome {
-        let inside = |error| Failure::inside(&place.path, &error);
-        for name in self.fs.list_xattr(place.attr.ino).map_err(inside)? {
-            let value = self.fs.xattr(place.attr.ino, &name).map_err(inside)?;
-            records.push((format!("SCHILY.xattr.{}", String::from_utf8_lossy(&name)), value));
+        self.xattrs(place, &mut records);
+        let is_in = match attr.kind {
+            FileKind::File => self.file(place, &mut header, records)?,
+            FileKind::Symlink => self.symlink(place, &mut header, records)?,
+            _ => self.entry(&mut header, &records, io::empty(), 0).map(|()| true)?,
+        };
+        if is_in && attr.nlink > 1 && attr.kind != FileKind::Dir {
+            self.links.insert(attr.ino, (name.into(), attr.nlink - 1));
         }
         Ok(())
     }
 
-    /// A file; with holes as GNU tar's sparse format 1.0: a map in decimal in front of the data.
-    fn file(&mut self, place: &Place, header: &mut Header, mut records: Records) -> Outcome {
-        let ranges = self.ranges(place)?;
-        let size = place.attr.size;
-        let stored: u64 = ranges.iter().map(|(start, end)| end - start).sum();
-        if stored == size {
-            let data = Data::new(self.fs, place.attr.ino, vec![(0, size)], Vec::new());
-            return self.entry(header, &records, data, size);
+    /// One more name of what is in the archive already; false if it is not.
+    fn link(&mut self, name: &[u8], attr: &Attr) -> Outcome<bool> {
+        let Some((first, left)) = self.links.get_mut(&attr.ino) else { return Ok(false) };
+        let mut records = records(name, attr);
+        records.push(("linkpath".into(), first.to_vec()));
+        *left -= 1;
+        if *left == 0 {
+            self.links.remove(&attr.ino);
         }
-        let mut map = format!("{}\n", ranges.len());
-        for (start, end) in &ranges {
-            // Writing to a string cannot fail.
-            let _ = writeln!(map, "{start}\n{}", end - start);
-        }
-        let mut map = map.into_bytes();
-        map.resize(map.len().next_multiple_of(512), 0);
-        let (real, length) = (size.to_string().into_bytes(), map.len() as u64 + stored);
-        let name = records.first().map(|(_, name)| name.clone()).unwrap_or_default();
-        records.extend([
-            ("GNU.sparse.major".into(), b"1".to_vec()),
-            ("GNU.sparse.minor".into(), b"0".to_vec()),
-            ("GNU.sparse.name".into(), name),
-            ("GNU.sparse.realsize".into(), real),
-        ]);
-        let data = Data::new(self.fs, place.attr.ino, ranges, map);
-        self.entry(header, &records, data, length)
+        let mut header = header(attr);
+        header.set_entry_type(EntryType::Link);
+        self.entry(&mut header, &records, io::empty(), 0).map(|()| true)
     }
 
-    /// Where there are data.
-    fn ranges(&self, place: &Place) -> Outcome<Vec<(u64, u64)>> {
-        let inside = |error| Failure::inside(&place.path, &error);
-        let mut ranges = Vec::new();
-        let mut at = 0;
-        loop {
-            let start = match self.fs.seek(place.attr.ino, at, Seek::Data) {
-                Ok(start) => start,
-                Err(error) if error.errno() == Errno::NoAddress => return Ok(ranges),
-                Err(error) => return Err(inside(error)),
-            };
-            at = self.fs.seek(place.attr.ino, start, Seek::Hole).map_err(inside)?;
-            ranges.push((start, at));
+    fn symlink(&mut self, place: &Place<'_>, header: &mut Header, mut records: Records) -> Outcome<bool> {
+        match self.fs.readlink(place.attr.ino) {
+            Ok(target) => records.push(("linkpath".into(), target)),
+            Err(error) => return Ok(self.lose(&Failure::inside(place.path, &error))),
         }
+        self.entry(header, &records, io::empty(), 0).map(|()| true)
+    }
+
+    fn xattrs(&self, place: &Place<'_>, records: &mut Records) {
+        let found = self.losses.pass(xattrs(self.fs, place.path, place.attr.ino)).unwrap_or_default();
+        for (name, value) in found {
+            records.push((format!("SCHILY.xattr.{}", String::from_utf8_lossy(&name)), value));
+        }
+    }
+
+    /// A file; with holes as GNU tar's sparse format 1.0: a map in decimal in front of the data. False if nothing of it
+    /// can be read.
+    fn file(&mut self, place: &Place<'_>, header: &mut Header, mut records: Records) -> Outcome<bool> {
+        let mut data = match Data::of(self.fs, place.attr) {
+            Ok(data) => data,
+            Err(error) => return Ok(self.lose(&Failure::inside(place.path, &error))),
+        };
+        let size = place.attr.size;
+        let mut length = data.stored();
+        if length != size {
+            data.put_map();
+            length += data.map_bytes();
+            let name = records.first().map(|(_, name)| name.clone()).unwrap_or_default();
+            records.extend([
+                ("GNU.sparse.major".into(), b"1".to_vec()),
+                ("GNU.sparse.minor".into(), b"0".to_vec()),
+                ("GNU.sparse.name".into(), name),
+                ("GNU.sparse.realsize".into(), size.to_string().into_bytes()),
+            ]);
+        }
+        self.entry(header, &records, &mut data, length)?;
+        if let Some(missing) = data.missing() {
+            self.lose(&Failure::new(format!("{}: {missing}", text::name(place.path))));
+        }
+        Ok(true)
+    }
+
+    fn lose(&self, failure: &Failure) -> bool {
+        self.losses.add(failure);
+        false
     }
 
     fn entry(&mut self, header: &mut Header, records: &Records, data: impl Read, size: u64) -> Outcome {
-        let failed = |error: io::Error| {
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                return Failure::new("");
-            }
-            Failure::new(format!("cannot write the archive: {}", host_reason(&error)))
-        };
         let records = records.iter().map(|(key, value)| (key.as_str(), value.as_slice()));
-        self.builder.append_pax_extensions(records).map_err(failed)?;
+        self.builder.append_pax_extensions(records).map_err(|error| failed(&error))?;
         header.set_size(size);
         header.set_cksum();
-        self.builder.append(header, data).map_err(failed)
+        self.builder.append(header, data).map_err(|error| failed(&error))
     }
 
-    fn finish(self) -> Outcome<Vec<String>> {
-        let failed =
-            |error: io::Error| Failure::new(format!("cannot write the archive: {}", host_reason(&error)));
-        let mut out = self.builder.into_inner().map_err(failed)?;
-        out.flush().map_err(failed)?;
-        Ok(self.lost)
+    /// Says in the archive itself what is missing: comments, which programs pass over.
+    fn note_losses(&mut self) -> Outcome {
+        let told = self.losses.take_told();
+        if told.is_empty() {
+            return Ok(());
+        }
+        let comments: Vec<u8> = told.lines().flat_map(comment).collect();
+        let mut header = Header::new_ustar();
+        header.set_entry_type(EntryType::XGlobalHeader);
+        header.set_mode(0o644);
+        header.set_size(comments.len() as u64);
+        header.set_cksum();
+        self.builder.append(&header, &*comments).map_err(|error| failed(&error))
     }
+
+    fn finish(mut self) -> Outcome {
+        self.note_losses()?;
+        let mut out = self.builder.into_inner().map_err(|error| failed(&error))?;
+        out.flush().map_err(|error| failed(&error))
+    }
+}
+
+/// Whoever reads the archive has gone away (`| head`): not worth a word; the exit code tells.
+fn failed(error: &io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Failure::new("");
+    }
+    Failure::new(format!("cannot write the archive: {}", host_reason(error)))
 }
 
 fn header(attr: &Attr) -> Header {
@@ -218,39 +240,12 @@ fn records(name: &[u8], attr: &Attr) -> Records {
     ]
 }
 
-/// The bytes of an entry: a map, if there is one, and ranges of a file.
-struct Data<'a> {
-    fs: &'a Shared,
-    ino: Ino,
-    ranges: std::vec::IntoIter<(u64, u64)>,
-    here: (u64, u64),
-    map: io::Cursor<Vec<u8>>,
-}
-
-impl<'a> Data<'a> {
-    fn new(fs: &'a Shared, ino: Ino, ranges: Vec<(u64, u64)>, map: Vec<u8>) -> Data<'a> {
-        Data { fs, ino, ranges: ranges.into_iter(), here: (0, 0), map: io::Cursor::new(map) }
+/// A record of pax: its length, itself among it, a key and a value.
+fn comment(text: &str) -> Vec<u8> {
+    let rest = format!(" comment={text}\n");
+    let mut length = rest.len() + 1;
+    while length.to_string().len() + rest.len() != length {
+        length = length.to_string().len() + rest.len();
     }
-}
-
-impl Read for Data<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let got = self.map.read(buffer)?;
-        if got > 0 {
-            return Ok(got);
-        }
-        while self.here.0 >= self.here.1 {
-            match self.ranges.next() {
-                Some(range) => self.here = range,
-                None => return Ok(0),
-            }
-        }
-        let (start, end) = self.here;
-        let length = usize::try_from(end - start).map_or(buffer.len(), |left| left.min(buffer.len()));
-        let chunk = buffer.get_mut(..length).unwrap_or_default();
-        let got =
-            self.fs.read(self.ino, start, chunk).map_err(|error| io::Error::other(error.to_string()))?;
-        self.here.0 += got as u64;
-        Ok(got)
-    }
+    format!("{length}{rest}").into_bytes()
 }

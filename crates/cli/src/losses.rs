@@ -1,0 +1,81 @@
+//! What of an image could not be read: the patience of every verb that reads.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use crate::failure::{Failure, Outcome};
+
+/// Bytes of what was told that are kept for whoever wants to tell it once more.
+const KEPT_MAX: usize = 1 << 20;
+
+/// What was left out so far. Each loss is told on stderr when it is met, so that however many there are they take no
+/// memory; threads may share it.
+#[derive(Default)]
+pub(crate) struct Losses {
+    count: AtomicU64,
+    /// Somebody else tells them.
+    is_silent: bool,
+    /// What was told since it was asked for last, if anybody asks.
+    told: Option<Mutex<String>>,
+}
+
+impl Losses {
+    /// For a first look at what is told when it is looked at again.
+    pub(crate) fn silent() -> Losses {
+        Losses { is_silent: true, ..Losses::default() }
+    }
+
+    /// For whoever will ask what was told.
+    pub(crate) fn kept() -> Losses {
+        Losses { told: Some(Mutex::default()), ..Losses::default() }
+    }
+
+    /// Says what is missing and why, and counts it.
+    pub(crate) fn add(&self, failure: &Failure) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        if self.is_silent {
+            return;
+        }
+        let line = failure.to_string();
+        crate::complain(&line);
+        if let Some(told) = &self.told {
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            if told.len() < KEPT_MAX {
+                told.push_str(&line);
+                told.push('\n');
+            }
+        }
+    }
+
+    /// The same for a result; `None` if it is a loss.
+    pub(crate) fn pass<T>(&self, result: Outcome<T>) -> Option<T> {
+        result.map_err(|failure| self.add(&failure)).ok()
+    }
+
+    /// The same for one of several things that the user named. If it is the only one, its failure is the verb's own.
+    pub(crate) fn pass_named<T>(&self, result: Outcome<T>, named: usize) -> Outcome<Option<T>> {
+        if named == 1 { result.map(Some) } else { Ok(self.pass(result)) }
+    }
+
+    /// What was told since this was asked last, a line each, if it is not too much.
+    pub(crate) fn take_told(&self) -> String {
+        let told = self.told.as_ref().map(|told| told.lock().unwrap_or_else(PoisonError::into_inner));
+        told.map(|mut told| std::mem::take(&mut *told)).unwrap_or_default()
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// What a verb ends with: a summary, if anything is missing.
+    pub(crate) fn end(&self) -> Outcome {
+        match self.count() {
+            0 => Ok(()),
+            1 => Err(Failure::new("1 thing could not be read; the rest is complete")),
+            count => Err(Failure::new(format!("{count} things could not be read; the rest is complete"))),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The names in a directory, in their order, in bounded memory.
+
+use pumice_vfs::{Errno, FileKind, FileSystem, FsError, Ino};
+
+/// Names kept at a time. A directory that has more is read again for the next ones.
+pub(crate) const BATCH: usize = 1 << 15;
+
+/// A name, and where in the directory it stands.
+type Key = (Box<[u8]>, u64);
+
+/// An entry that is still to come.
+struct Entry {
+    key: Key,
+    ino: Ino,
+    kind: FileKind,
+}
+
+/// An entry: its name, its inode, and what the directory says that is.
+pub(crate) type Named = (Vec<u8>, Ino, FileKind);
+
+/// The entries of one directory that are still to come.
+pub(crate) struct Names {
+    dir: Ino,
+    /// The next ones, the first one last.
+    batch: Vec<Entry>,
+    /// The last one that was handed out.
+    after: Option<Key>,
+    /// The directory has more than the batch.
+    more: bool,
+    /// It was read before: what of it cannot be read is known.
+    is_known: bool,
+}
+
+impl Names {
+    /// All of a directory.
+    pub(crate) fn of(dir: Ino) -> Names {
+        Names { dir, batch: Vec::new(), after: None, more: true, is_known: false }
+    }
+
+    /// The next entry. An error is something that is missing; more entries may follow it.
+    pub(crate) fn next(&mut self, fs: &dyn FileSystem) -> Option<Result<Named, FsError>> {
+        if self.batch.is_empty()
+            && self.more
+            && let Err(error) = self.read(fs)
+        {
+            return Some(Err(error));
+        }
+        let Entry { key, ino, kind } = self.batch.pop()?;
+        let name = key.0.to_vec();
+        let is_second = self.after.as_ref().is_some_and(|(before, _)| *before == key.0);
+        self.after = Some(key);
+        Some(if is_second { Err(second(&name, ino)) } else { Ok((name, ino, kind)) })
+    }
+
+    /// How many are in memory.
+    pub(crate) fn kept(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// Forgets those in memory; they are read again when they are needed.
+    pub(crate) fn forget(&mut self) {
+        self.more |= !self.batch.is_empty();
+        self.batch = Vec::new();
+    }
+
+    /// Reads the directory for the next batch. An error is told the first time; what could be read is there all the same.
+    fn read(&mut self, fs: &dyn FileSystem) -> Result<(), FsError> {
+        let mut batch: Vec<Entry> = Vec::new();
+        let mut more = false;
+        let after = self.after.as_ref();
+        let read = fs.readdir(self.dir, 0, &mut |entry| {
+            let is_due = after.is_none_or(|(name, cookie)| (&**name, *cookie) < (entry.name, entry.cookie));
+            if is_due {
+                let key = (entry.name.into(), entry.cookie);
+                batch.push(Entry { key, ino: entry.ino, kind: entry.kind });
+            }
+            if batch.len() == 2 * BATCH {
+                keep_first(&mut batch);
+                more = true;
+            }
+            true
+        });
+        if batch.len() > BATCH {
+            keep_first(&mut batch);
+            more = true;
+        }
+        batch.sort_unstable_by(|one, other| other.key.cmp(&one.key));
+        (self.batch, self.more) = (batch, more);
+        if std::mem::replace(&mut self.is_known, true) { Ok(()) } else { read }
+    }
+}
+
+/// Keeps a batch of those whose names come first.
+fn keep_first(batch: &mut Vec<Entry>) {
+    batch.select_nth_unstable_by(BATCH, |one, other| one.key.cmp(&other.key));
+    batch.truncate(BATCH);
+}
+
+fn second(name: &[u8], ino: Ino) -> FsError {
+    let name = crate::text::name(name);
+    FsError::new(
+        Errno::Io,
+        format!("the name {name} is there twice; the second, of inode {}, is left out", ino.0),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{file, memory};
+
+    #[test]
+    fn a_large_directory_comes_in_order_and_whole() {
+        let fs = memory();
+        let count = BATCH * 5 / 2;
+        for number in 0..count {
+            // Not in the order of their names.
+            file(&fs, Ino::ROOT, format!("{:06}", number * 7919 % count).as_bytes(), b"");
+        }
+        let mut names = Names::of(Ino::ROOT);
+        for number in 0..count {
+            if number % 10_000 == 0 {
+                names.forget();
+            }
+            let next = names.next(&fs).and_then(Result::ok).map(|(name, ..)| name);
+            assert_eq!(next, Some(format!("{number:06}").into_bytes()));
+            assert!(names.kept() <= BATCH);
+        }
+        assert!(names.next(&fs).is_none());
+    }
+}
