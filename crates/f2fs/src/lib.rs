@@ -1,5 +1,35 @@
 //! F2FS, the flash-friendly file system of Linux (Lee et al., FAST 2015), on disk compatible with the kernel.
 //!
+//! Open an image and read a file:
+//!
+//! ```
+//! use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring};
+//! use pumice_media::FileDisk;
+//! use pumice_vfs::{FileSystem, Ino, Timestamp};
+//!
+//! # let packed = std::fs::File::open("tests/images/basic.img.zst")?;
+//! # let dir = tempfile::tempdir()?;
+//! # let path = dir.path().join("card.img");
+//! # std::io::copy(&mut ruzstd::decoding::StreamingDecoder::new(packed)?, &mut std::fs::File::create(&path)?)?;
+//! let card = FileDisk::open(path, 4096, true)?;
+//! let options =
+//!     MountOptions { cache_bytes: 8 << 20, keys: Keyring::default(), recover: Some(Timestamp::default()) };
+//! let fs = F2fs::mount(vec![Box::new(card)], options)?;
+//!
+//! let tree = fs.lookup(Ino::ROOT, b"tree")?;
+//! let mut names = Vec::new();
+//! fs.readdir(tree.ino, 0, &mut |entry| {
+//!     names.push(entry.name.to_vec());
+//!     true
+//! })?;
+//! assert!(names.contains(&b"size-3400".to_vec()));
+//!
+//! let file = fs.lookup(tree.ino, b"size-3400")?;
+//! let mut bytes = vec![0; file.size as usize];
+//! assert_eq!(fs.read(file.ino, 0, &mut bytes)?, bytes.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Its floors, each standing on those before it:
 //!
 //! 1. [`layout`] declares what stands on the medium, and nothing else.

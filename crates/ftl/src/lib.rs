@@ -1,7 +1,30 @@
 //! The flash memory server: a block device on raw NAND, after the FMS of the CAT paper (section 4).
 //!
 //! Logical blocks are never updated in place. [`create`] makes a disk on a chip, [`Ftl::open`] starts a server, which is
-//! a [`BlockDevice`](pumice_media::BlockDevice), and [`Ftl::close`] ends it. The format stands in `docs/ftl-spec.md`.
+//! a [`BlockDevice`](pumice_media::BlockDevice), and [`Ftl::close`] ends it. The format is specified in
+//! `docs/ftl-spec.md`.
+//!
+//! ```
+//! use pumice_ftl::{CreateOptions, Ftl, OpenOptions, PolicyNames, create};
+//! use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
+//!
+//! let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:64:64")?);
+//! let policies = PolicyNames { victim: "cat".parse()?, placement: "m6".parse()?, ..PolicyNames::default() };
+//! create(&mut chip, &CreateOptions { policies, ..CreateOptions::default() }, &mut |_, _| {})?;
+//!
+//! let mut disk = Ftl::open(&mut chip, OpenOptions::default())?;
+//! disk.write(Lba(0), &[7; 4096])?;
+//! disk.flush()?;
+//! disk.write(Lba(0), &[8; 4096])?;
+//! // The power goes: nothing is closed.
+//! drop(disk);
+//!
+//! let mut disk = Ftl::open(&mut chip, OpenOptions::default())?;
+//! let mut block = [0; 4096];
+//! disk.read(Lba(0), &mut block)?;
+//! assert!(block == [7; 4096] || block == [8; 4096]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

@@ -1,4 +1,30 @@
-//! Raw NAND chips and block devices behind two traits.
+//! Raw NAND chips and block devices behind two traits, [`Nand`] and [`BlockDevice`]: simulated chips with timing,
+//! faults and power cuts ([`SimChip`]), chips in container files, Linux MTD devices, disks in memory and in files.
+//!
+//! ```
+//! use pumice_media::{BlockId, ChipSpec, CutMode, Nand, NandError, PageId, SimChip};
+//!
+//! let mut chip = SimChip::new(&ChipSpec::named("slc-2k-2g")?);
+//! let shape = chip.geometry();
+//! let mut page = vec![0; shape.page_bytes as usize];
+//! let mut spare = vec![0; shape.free_spare_bytes as usize];
+//!
+//! // An erased page reads as ones. A page is programmed once between two erases of its block.
+//! chip.erase(BlockId(0))?;
+//! chip.program(PageId(0), &vec![0x5A; page.len()], &spare)?;
+//! assert!(matches!(chip.program(PageId(0), &page, &spare), Err(NandError::Violation(..))));
+//! chip.read(PageId(0), &mut page, &mut spare)?;
+//! assert_eq!(page[0], 0x5A);
+//!
+//! // The power goes in the middle of the next program; what was programmed before stays.
+//! chip.cut_after(0, CutMode::Torn { seed: 1 });
+//! assert_eq!(chip.program(PageId(1), &page, &spare), Err(NandError::PowerLost));
+//! chip.power_on();
+//! chip.read(PageId(0), &mut page, &mut spare)?;
+//! assert_eq!(page[0], 0x5A);
+//! println!("{} programs, {} ns", chip.stats().programs, chip.stats().device_ns);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![no_std]
 
 extern crate alloc;

@@ -108,6 +108,9 @@ pub struct DirEntry<'a> {
 /// Times as POSIX has them: a change of names sets `mtime` and `ctime` of the directories, and `ctime` of the
 /// inode that gains, changes or loses a name; a change of content sets `mtime` and `ctime`; of attributes,
 /// `ctime`.
+///
+/// Calls with a default may be left out of a file system that cannot be written: what would change it answers
+/// [`Errno::ReadOnly`], every file is all data, and nothing has extended attributes.
 pub trait FileSystem {
     /// Space and inodes.
     fn space(&self) -> Result<SpaceInfo>;
@@ -118,7 +121,9 @@ pub trait FileSystem {
     /// Changes attributes and returns the new ones; a change that names none changes nothing. A length on a
     /// directory is [`Errno::IsDir`], on anything else but a regular file [`Errno::Invalid`], and one that
     /// no file can have [`Errno::FileTooBig`]. Setting the length it has sets `mtime` all the same.
-    fn set_attr(&self, ino: Ino, change: &SetAttr) -> Result<Attr>;
+    fn set_attr(&self, _ino: Ino, _change: &SetAttr) -> Result<Attr> {
+        Err(Errno::ReadOnly.into())
+    }
 
     /// The inode behind a name, and its attributes. `.` and `..` work in every directory that has a name.
     fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Attr>;
@@ -127,50 +132,86 @@ pub trait FileSystem {
     fn parent(&self, dir: Ino) -> Result<Ino>;
 
     /// The target of a symbolic link; [`Errno::Invalid`] for anything else.
-    fn readlink(&self, ino: Ino) -> Result<Vec<u8>>;
+    fn readlink(&self, _ino: Ino) -> Result<Vec<u8>> {
+        Err(Errno::Invalid.into())
+    }
 
     /// Makes an inode of any kind under a new name ([`Errno::Exists`] if it is taken).
-    fn create(&self, dir: Ino, name: &[u8], node: &NewNode<'_>) -> Result<Attr>;
+    fn create(&self, _dir: Ino, _name: &[u8], _node: &NewNode<'_>) -> Result<Attr> {
+        Err(Errno::ReadOnly.into())
+    }
 
     /// Gives an inode one more name; [`Errno::Perm`] for directories, [`Errno::NoEntry`] for an inode whose
     /// last name is gone, [`Errno::Exists`] if the name is taken.
-    fn link(&self, ino: Ino, dir: Ino, name: &[u8]) -> Result<Attr>;
+    fn link(&self, _ino: Ino, _dir: Ino, _name: &[u8]) -> Result<Attr> {
+        Err(Errno::ReadOnly.into())
+    }
 
     /// Takes away a name that is not a directory's ([`Errno::IsDir`]). The inode goes with its last name,
     /// or, while it is held, with the last [`FileSystem::release`].
-    fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()>;
+    fn unlink(&self, _dir: Ino, _name: &[u8]) -> Result<()> {
+        Err(Errno::ReadOnly.into())
+    }
 
     /// Takes away an empty directory ([`Errno::NotEmpty`], [`Errno::NotDir`]). It goes, like other inodes, with the
     /// last [`FileSystem::release`]; until then it is empty, without links, and nothing can be made in it.
-    fn rmdir(&self, dir: Ino, name: &[u8]) -> Result<()>;
+    fn rmdir(&self, _dir: Ino, _name: &[u8]) -> Result<()> {
+        Err(Errno::ReadOnly.into())
+    }
 
     /// Moves a name, as `renameat2(2)`: a directory under itself is [`Errno::Invalid`], one over something
     /// else [`Errno::NotDir`] or over a full one [`Errno::NotEmpty`], anything else over a directory
     /// [`Errno::IsDir`]; two names of one inode are left alone, with no time changed. An exchange moves two
     /// names, of any kinds.
-    fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()>;
+    fn rename(
+        &self,
+        _dir: Ino,
+        _name: &[u8],
+        _to_dir: Ino,
+        _to_name: &[u8],
+        _mode: RenameMode,
+    ) -> Result<()> {
+        Err(Errno::ReadOnly.into())
+    }
 
     /// Keeps an inode alive though its last name may go, until the matching [`FileSystem::release`].
-    fn hold(&self, ino: Ino) -> Result<()>;
+    fn hold(&self, _ino: Ino) -> Result<()> {
+        Ok(())
+    }
 
     /// Ends one [`FileSystem::hold`].
-    fn release(&self, ino: Ino) -> Result<()>;
+    fn release(&self, _ino: Ino) -> Result<()> {
+        Ok(())
+    }
 
     /// Reads from a regular file; returns how many bytes, fewer only at its end. This and the next three
     /// calls fail with [`Errno::IsDir`] on a directory, with [`Errno::Invalid`] on other inodes.
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize>;
 
     /// Writes all of `data`, growing the file as needed ([`Errno::FileTooBig`]); no data, no change.
-    fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()>;
+    fn write(&self, _ino: Ino, _offset: u64, _data: &[u8]) -> Result<()> {
+        Err(Errno::ReadOnly.into())
+    }
 
     /// Reserves, punches or zeroes a range of a regular file, `length` at least 1 ([`Errno::Invalid`]). Counts
     /// as a change of content in every mode, even where nothing was to be done. [`Errno::FileTooBig`] if no
     /// file reaches so far.
-    fn allocate(&self, ino: Ino, mode: SpaceMode, offset: u64, length: u64) -> Result<()>;
+    fn allocate(&self, _ino: Ino, _mode: SpaceMode, _offset: u64, _length: u64) -> Result<()> {
+        Err(Errno::ReadOnly.into())
+    }
 
     /// The next data or hole at or behind `offset`; [`Errno::NoAddress`] if `offset` is at or behind the
     /// end, or no data follows. Holes may be reported in whole blocks, and zeros as data.
-    fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64>;
+    fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64> {
+        let attr = self.attr(ino)?;
+        match (attr.kind, what) {
+            (FileKind::Dir, _) => Err(Errno::IsDir.into()),
+            (FileKind::File, _) if offset >= attr.size => Err(Errno::NoAddress.into()),
+            (FileKind::File, Seek::Data) => Ok(offset),
+            (FileKind::File, Seek::Hole) => Ok(attr.size),
+            _ => Err(Errno::Invalid.into()),
+        }
+    }
 
     /// Where the bytes of a regular file from `offset` on stand on a device, so that they can be copied from there
     /// while nothing changes; `None` if that cannot be told, as of a hole, or if they are kept in another form.
@@ -188,10 +229,14 @@ pub trait FileSystem {
     /// Returns once the content and attributes of an inode, and a name it was created under, will survive
     /// a power cut. With `data_only`, attributes that are not needed to read the content may be lost.
     /// On a directory: the names in it.
-    fn fsync(&self, ino: Ino, data_only: bool) -> Result<()>;
+    fn fsync(&self, _ino: Ino, _data_only: bool) -> Result<()> {
+        Ok(())
+    }
 
     /// Returns once everything will survive a power cut.
-    fn sync(&self) -> Result<()>;
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Hands out the entries of a directory behind `cookie` (0: from the start) until `each` says `false`;
     /// the entry it refused is not lost. Entries that stay while others come and go are handed out once.
@@ -200,23 +245,33 @@ pub trait FileSystem {
     fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()>;
 
     /// The value of an extended attribute; [`Errno::NoData`] if there is none.
-    fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>>;
+    fn xattr(&self, _ino: Ino, _name: &[u8]) -> Result<Vec<u8>> {
+        Err(Errno::NoData.into())
+    }
 
     /// Sets an extended attribute: names of 1 to 255 bytes in the namespaces `user.`, `trusted.`,
     /// `security.` and `system.` (others, and what the format has no place for in `system.`:
     /// [`Errno::NotSupported`]), values to 65,536 bytes
     /// ([`Errno::Range`] for either length; a format that holds less answers [`Errno::NoSpace`]).
-    fn set_xattr(&self, ino: Ino, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()>;
+    fn set_xattr(&self, _ino: Ino, _name: &[u8], _value: &[u8], _mode: XattrMode) -> Result<()> {
+        Err(Errno::ReadOnly.into())
+    }
 
     /// The names of all extended attributes.
-    fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>>;
+    fn list_xattr(&self, _ino: Ino) -> Result<Vec<Vec<u8>>> {
+        Ok(Vec::new())
+    }
 
     /// Takes away an extended attribute; [`Errno::NoData`] if there is none.
-    fn remove_xattr(&self, ino: Ino, name: &[u8]) -> Result<()>;
+    fn remove_xattr(&self, _ino: Ino, _name: &[u8]) -> Result<()> {
+        Err(Errno::ReadOnly.into())
+    }
 
     /// Does a small piece of work that can wait (write back, clean, erase); true if more is left. Front
     /// ends call it when idle.
-    fn maintain(&self) -> Result<bool>;
+    fn maintain(&self) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 /// Checks a name that is to be made: [`Errno::NameTooLong`] over 255 bytes, [`Errno::Invalid`] when empty,
