@@ -4,7 +4,7 @@ SHELL := /bin/bash
 # Where cargo builds; logs and helper programs go there too.
 target := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test lint core unit bench
+.PHONY: help demo test lint core docs packages unit bench
 
 help:
 	@echo "make demo   build it, and see a real tree survive a power cut on a simulated chip"
@@ -15,7 +15,7 @@ demo:
 	scripts/setup.sh demo
 	scripts/demo.sh
 
-test: lint core unit
+test: lint core docs packages unit
 
 lint:
 	scripts/setup.sh test
@@ -25,6 +25,14 @@ lint:
 # The cores of file system and flash memory server stay fit for a microcontroller.
 core:
 	cargo build -p pumice-nandfs -p pumice-ftl -p pumice-ecc --no-default-features --target thumbv7em-none-eabihf
+
+# Every page of the libraries; their examples run with the tests.
+docs:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+# What a registry would be given of the crates that stand alone, and that it builds by itself; nothing is sent.
+packages:
+	cargo package --offline --allow-dirty -p pumice-media -p pumice-cleaning -p pumice-vfs
 
 # All tests; then the closing line of each test program once more, for those who read the end only.
 unit:

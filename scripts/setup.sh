@@ -65,9 +65,9 @@ toolchain() {
         rustup target add x86_64-unknown-linux-musl
 }
 
-# What is built for guests is built without the network.
+# What is built for guests, and to try packages, is built without the network.
 crates() {
-    ! has_guests || cargo fetch --quiet --locked
+    cargo fetch --quiet --locked
 }
 
 # helper NAME VERSION: a published test program, built once, into the target directory.

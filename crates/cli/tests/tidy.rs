@@ -134,6 +134,24 @@ fn arrows_between_crates_run_one_way() {
     }
 }
 
+/// Each can be found, and begins with a program that runs.
+#[test]
+fn every_crate_introduces_itself() {
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap();
+        for field in
+            ["description = ", "keywords = ", "categories = ", "readme.workspace", "version.workspace"]
+        {
+            assert!(manifest.lines().any(|line| line.starts_with(field)), "{}: no {field}", path.display());
+        }
+        if let Ok(library) = fs::read_to_string(path.join("src/lib.rs")) {
+            let front = library.lines().take_while(|line| line.starts_with("//!"));
+            assert!(front.filter(|line| *line == "//! ```").count() >= 2, "{}: no program", path.display());
+        }
+    }
+}
+
 #[test]
 fn manifests_are_read_right() {
     let manifest = "[dependencies]\npumice-media.workspace = true\n[dev-dependencies]\npumice-vfs = 1\n\

@@ -5,7 +5,7 @@
 //!   (RCFFS, section 2.2).
 //! - [`Parity`] makes up to eight parity pages for a block of any number of pages, one page after the other;
 //!   [`Repair`] brings back as many lost pages (RCFFS, sections 2.1 and 3.1).
-//! - [`crc32c`] is the Castagnoli checksum.
+//! - [`crc32c()`] is the Castagnoli checksum.
 //!
 //! Signatures and parity share one field, GF(2^16) ([`gf16`]). So the signature of a parity page is the parity of the
 //! signatures, and a block can be checked from its spare areas alone:

@@ -20,7 +20,7 @@
 //!   or an early cut program leaves looking erased does not keep what is programmed there: the program reports success,
 //!   and the page reads as noise or, worse, reads right a few times before it fades. On chips with several bits a cell a
 //!   cut program takes the pages with it that share its cells, however long ago they were programmed; see
-//!   [`Pairing`](crate::Pairing).
+//!   [`Pairing`].
 //!
 //! Not modelled: wrong bits in erased pages (controllers hide a few, and nothing is read from them); chips that keep the
 //! pages of a word line in latches and program them at once with the last (their drivers hand over whole word lines);
