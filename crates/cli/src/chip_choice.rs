@@ -7,7 +7,6 @@ use pumice_media::ChipSpec;
 use crate::{
     failure::{Failure, Outcome},
     text,
-    verbs::chips::shape,
 };
 
 /// The chip that is proposed where none is named.
@@ -59,6 +58,6 @@ impl Spec {
 /// What making a container would be, in words.
 pub(crate) fn would_create(path: &Path, spec: &ChipSpec) -> String {
     let geometry = spec.geometry();
-    let (shape, capacity) = (shape(&geometry), text::size(geometry.capacity_bytes()));
+    let (shape, capacity) = (text::shape(&geometry), text::size(geometry.capacity_bytes()));
     format!("would make the chip container {}: {}, {shape}, {capacity}", path.display(), spec.name())
 }

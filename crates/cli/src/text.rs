@@ -1,5 +1,6 @@
 //! Names, sizes, modes and times as people read them.
 
+use pumice_media::Geometry;
 use pumice_vfs::{Attr, FileKind, Timestamp};
 use serde_json::Value;
 
@@ -152,6 +153,14 @@ pub(crate) fn leaf(value: &Value) -> String {
         Value::Array(list) => list.iter().map(leaf).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
     }
+}
+
+/// A geometry as the command line takes it.
+pub(crate) fn shape(geometry: &Geometry) -> String {
+    format!(
+        "{}+{}:{}:{}",
+        geometry.page_bytes, geometry.spare_bytes, geometry.pages_per_block, geometry.blocks
+    )
 }
 
 #[cfg(test)]

@@ -99,6 +99,52 @@ fn faults_are_set_counted_and_lifted() {
     world.say("nand kill chip --block 16").bad(1, &["no block 16", "0 to 15"]);
 }
 
+/// Age, wear, reads and pages that come and go: set, told by `nand stats`, kept, lifted.
+#[test]
+fn time_and_wear_are_set_and_kept() {
+    let world = with_chip();
+    let stat = |key: &str| document(&world.say("nand stats --json chip").good(), "nand-stats")[key].clone();
+    world.say("nand age chip --lose 0.25 --seed 3 10y").good();
+    world.say("nand age chip 90d").good();
+    assert_eq!((stat("age_s"), stat("lost_millibits_per_month")), (323_352_000.into(), 250.into()));
+    world.say("nand age chip --lift").good();
+    assert!(stat("lost_millibits_per_month").is_null());
+    world.say("nand wear chip --block 1,2 --erases 7 --endurance 9").good();
+    assert_eq!((stat("wear_max_erases"), stat("wear_min_erases")), (7.into(), 0.into()));
+    assert_eq!(stat("block_life_erases"), 9);
+    world.say("nand wear --dry-run chip --erases 8").good();
+    world.say("nand wear chip --lift").good();
+    assert_eq!((stat("wear_max_erases"), stat("block_life_erases").is_null()), (7.into(), true));
+    world.say("nand disturb chip --harmless 5 --fail 10").good();
+    assert_eq!(stat("harmless_reads"), 5);
+    world.say("nand disturb chip --lift").good();
+    assert!(stat("harmless_reads").is_null());
+    world.say("nand kill chip --page 3 --after 2").good();
+    world.say("nand kill chip --page 4,5 --until 1").good();
+    assert_eq!((stat("fading_pages"), stat("stuttering_pages")), (1.into(), 2.into()));
+    world.say("nand kill chip --lift").good();
+    assert_eq!((stat("fading_pages"), stat("stuttering_pages")), (0.into(), 0.into()));
+    world.say("nand flip chip --spare --page 1 --bits 0,63").good();
+    assert_eq!(stat("flipped_bits"), 2);
+    world.say("nand flip chip --spare --page 1 --bits 64").bad(1, &["no bit 64", "0 to 63"]);
+    world.say("nand wear chip --block 99 --erases 1").bad(1, &["no block 99"]);
+}
+
+/// The power fails in the middle of a copy, and the next command finds a sound volume.
+#[test]
+fn a_cut_ends_a_command_and_the_next_one_recovers() {
+    let world = World::new();
+    world.say("mkfs --geometry 2048+64:16:64 chip").good();
+    fs::write(world.path("file"), vec![7; 50_000]).unwrap();
+    world.say("nand cut chip --after 12 --mode torn --seed 5").good();
+    world.say("put chip file /").bad(1, &["power"]);
+    world.say("fsck -n chip").good();
+    world.say("nand cut chip --after 12").good();
+    world.say("nand cut chip --lift").good();
+    world.say("put chip file /").good();
+    assert_eq!(world.command().args(["cat", "chip", "/file"]).output().unwrap().stdout, vec![7; 50_000]);
+}
+
 #[test]
 fn stats_tell_wear() {
     let world = with_chip();

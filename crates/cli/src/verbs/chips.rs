@@ -1,6 +1,6 @@
 //! `pumice chips`: the known chips.
 
-use pumice_media::{ChipSpec, Geometry, Pairing, chips};
+use pumice_media::{ChipSpec, Pairing, chips};
 use serde_json::{Value, json};
 
 use crate::{document, failure::Outcome, options::Reader, output, text};
@@ -27,21 +27,13 @@ impl Args {
     }
 }
 
-/// A geometry as the command line takes it.
-pub(crate) fn shape(geometry: &Geometry) -> String {
-    format!(
-        "{}+{}:{}:{}",
-        geometry.page_bytes, geometry.spare_bytes, geometry.pages_per_block, geometry.blocks
-    )
-}
-
 fn line(chip: &ChipSpec) -> String {
     let timing = chip.timing();
     format!(
         "{:<18} {:>10} {:<22} {:>9} {:>9} {:>9} {:>9} {:>9} {}",
         chip.name(),
         text::size(chip.geometry().capacity_bytes()),
-        shape(&chip.geometry()),
+        text::shape(&chip.geometry()),
         duration(timing.read_page_ns),
         duration(timing.read_spare_ns),
         duration(timing.program_ns),

@@ -108,11 +108,7 @@ impl Args {
                 "block:       {} bytes, nodes to {} bytes, tag in the {tag}",
                 info.block_bytes, info.node_bytes
             ),
-            format!(
-                "chip:        {}, {}",
-                super::chips::shape(&geometry),
-                text::size(geometry.capacity_bytes())
-            ),
+            format!("chip:        {}, {}", text::shape(&geometry), text::size(geometry.capacity_bytes())),
             format!(
                 "erase blocks: {} good, {} free, {} bad",
                 info.good_blocks, info.free_blocks, info.bad_blocks

@@ -18,7 +18,6 @@ use crate::{
     text,
     tree::push::{Push, measure},
     verbs::{
-        chips::shape,
         put::{owner, say_tree},
         warn_of,
     },
@@ -191,7 +190,7 @@ impl Args {
         output::lines([format!(
             "{}: nandfs on {}, {}, uuid {uuid}",
             self.image.display(),
-            shape(&geometry),
+            text::shape(&geometry),
             text::size(geometry.capacity_bytes())
         )])
     }

@@ -16,7 +16,6 @@ use crate::{
     output,
     progress::Progress,
     size, text,
-    verbs::chips::shape,
 };
 
 /// Make a container for a simulated chip with a logical disk on it
@@ -101,7 +100,7 @@ impl Args {
             Failure::new(format!("{path}: {error}"))
         })?;
         let disk = text::size(u64::from(blocks) * self.block);
-        let chip = format!("{}, {}", shape(&geometry), text::size(geometry.capacity_bytes()));
+        let chip = format!("{}, {}", text::shape(&geometry), text::size(geometry.capacity_bytes()));
         output::lines([format!("{path}: logical disk of {disk} in {blocks} blocks, on {chip}, uuid {uuid}")])
     }
 }

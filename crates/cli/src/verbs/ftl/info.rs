@@ -11,7 +11,7 @@ use crate::{
     image::{Access, open_disk},
     options::Reader,
     output, text,
-    verbs::{Image, chips::shape},
+    verbs::Image,
 };
 
 /// Show a logical disk: geometry, size, wear, free segments, write amplification
@@ -55,7 +55,7 @@ fn print(info: &Info, geometry: &Geometry) -> Outcome {
             "block:        {} bytes, of {} chip pages, told of by {told}",
             info.block_bytes, info.gang_pages
         ),
-        format!("chip:         {}, {}", shape(geometry), text::size(geometry.capacity_bytes())),
+        format!("chip:         {}, {}", text::shape(geometry), text::size(geometry.capacity_bytes())),
         format!(
             "segments:     {} of {} blocks; {} free, {} bad",
             info.segments, info.segment_blocks, info.free_segments, info.bad_segments

@@ -1,13 +1,12 @@
 //! `pumice nand flip`: wrong bits in a page.
 
-use pumice_media::{BitFlip, Nand};
+use pumice_media::{BitFlip, ChipFile, Nand};
 
+use super::{alter, checked_page};
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
-    image::{Access, open_container},
     options::Writer,
-    output,
     verbs::Image,
 };
 
@@ -22,6 +21,9 @@ pub(crate) struct Args {
     /// Bits of the page: its data first, then the free bytes of its spare area
     #[arg(long, value_name = "BIT", value_delimiter = ',', default_value = "0")]
     bits: Vec<u32>,
+    /// Count the bits from the first free byte of the spare area
+    #[arg(long)]
+    spare: bool,
     /// Make wrong bits right again, of one page or of all
     #[arg(long)]
     lift: bool,
@@ -31,25 +33,40 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        let mut chip = open_container(&self.image.image, Access::write_unless(self.writer.dry_run))?;
-        let page = self.page.map(|page| super::checked_page(&chip, page)).transpose()?;
-        let geometry = chip.geometry();
-        let limit = (u64::from(geometry.page_bytes) + u64::from(geometry.free_spare_bytes)) * 8;
-        if let Some(bit) = self.bits.iter().find(|bit| u64::from(**bit) >= limit) {
-            return Err(Failure::new(format!("no bit {bit}: a page has bits 0 to {}", limit - 1)));
-        }
-        if self.writer.dry_run {
-            let which = page.map_or("all pages".into(), |page| format!("page {}", page.0));
-            let bits = format!("would flip bits {:?} of {which}", self.bits);
-            let lift = format!("would make right the wrong bits of {which}");
-            return output::lines([if self.lift { lift } else { bits }]);
-        }
+        alter(&self.image, &self.writer, context, |chip| self.say(chip), |chip| self.apply(chip))
+    }
+
+    /// The bits as the chip counts them.
+    fn flips(&self, chip: &ChipFile) -> Outcome<Vec<BitFlip>> {
+        let Some(page) = self.page else { return Ok(Vec::new()) };
+        let (page, geometry) = (checked_page(chip, page)?, chip.geometry());
+        let (data, spare) = (u64::from(geometry.page_bytes) * 8, u64::from(geometry.free_spare_bytes) * 8);
+        let (first, count) = if self.spare { (data, spare) } else { (0, data + spare) };
+        let what = if self.spare { "a spare area" } else { "a page" };
+        let place = |bit: &u32| {
+            let bit = Some(u64::from(*bit)).filter(|bit| *bit < count).map(|bit| bit + first);
+            bit.and_then(|bit| u32::try_from(bit).ok()).map(|bit| BitFlip { page, bit })
+        };
+        let missing = |bit| Failure::new(format!("no bit {bit}: {what} has bits 0 to {}", count - 1));
+        self.bits.iter().map(|bit| place(bit).ok_or_else(|| missing(bit))).collect()
+    }
+
+    fn say(&self, chip: &ChipFile) -> Outcome<Vec<String>> {
+        self.flips(chip)?;
+        let which = self.page.map_or("all pages".into(), |page| format!("page {page}"));
+        let bits = format!("would flip bits {:?} of {which}", self.bits);
+        let lift = format!("would make right the wrong bits of {which}");
+        Ok(vec![if self.lift { lift } else { bits }])
+    }
+
+    fn apply(&self, chip: &mut ChipFile) -> Outcome {
+        let bits = self.flips(chip)?;
         let flips = &mut chip.faults_mut().flips;
         if self.lift {
-            flips.retain(|flip| page.is_some_and(|page| flip.page != page));
-        } else if let Some(page) = page {
-            flips.extend(self.bits.iter().map(|bit| BitFlip { page, bit: *bit }));
+            flips.retain(|flip| self.page.is_some_and(|page| flip.page.0 != page));
+        } else {
+            flips.extend(bits);
         }
-        super::close(chip, context)
+        Ok(())
     }
 }

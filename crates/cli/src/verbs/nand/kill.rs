@@ -2,14 +2,8 @@
 
 use pumice_media::{BlockId, ChipFile, Nand, PageId};
 
-use crate::{
-    context::Context,
-    failure::Outcome,
-    image::{Access, open_container},
-    options::Writer,
-    output,
-    verbs::Image,
-};
+use super::{alter, checked_block, checked_page};
+use crate::{context::Context, failure::Outcome, options::Writer, verbs::Image};
 
 /// Make pages unreadable, or whole blocks unreadable and impossible to program and erase
 #[derive(clap::Args, Debug)]
@@ -19,6 +13,12 @@ pub(crate) struct Args {
     /// Pages, counted from the start of the chip: beyond correction until their block is erased
     #[arg(long, value_delimiter = ',', required_unless_present_any = ["block", "lift"])]
     page: Vec<u32>,
+    /// The pages still read right so many times
+    #[arg(long, value_name = "READS", requires = "page")]
+    after: Option<u32>,
+    /// The pages read right again after so many tries
+    #[arg(long, value_name = "READS", requires = "page", conflicts_with = "after")]
+    until: Option<u32>,
     /// Blocks
     #[arg(long, value_delimiter = ',')]
     block: Vec<u32>,
@@ -31,34 +31,51 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        let mut chip = open_container(&self.image.image, Access::write_unless(self.writer.dry_run))?;
-        let pages = self.page.iter().map(|page| super::checked_page(&chip, *page));
-        let pages: Vec<PageId> = pages.collect::<Outcome<_>>()?;
-        let blocks = self.block.iter().map(|block| super::checked_block(&chip, *block));
-        let blocks: Vec<BlockId> = blocks.collect::<Outcome<_>>()?;
-        if self.writer.dry_run {
-            return self.say();
-        }
+        alter(&self.image, &self.writer, context, |chip| self.say(chip), |chip| self.apply(chip))
+    }
+
+    fn pages(&self, chip: &ChipFile) -> Outcome<Vec<PageId>> {
+        self.page.iter().map(|page| checked_page(chip, *page)).collect()
+    }
+
+    fn blocks(&self, chip: &ChipFile) -> Outcome<Vec<BlockId>> {
+        self.block.iter().map(|block| checked_block(chip, *block)).collect()
+    }
+
+    fn say(&self, chip: &ChipFile) -> Outcome<Vec<String>> {
+        let (pages, blocks) = (self.pages(chip)?, self.blocks(chip)?);
         if self.lift {
-            let faults = chip.faults_mut();
+            return Ok(vec!["would let everything that was killed live again".into()]);
+        }
+        let when = match (self.after, self.until) {
+            (Some(reads), _) => format!(" after {reads} reads"),
+            (_, Some(reads)) => format!(" for {reads} reads"),
+            (None, None) => String::new(),
+        };
+        let pages = pages.iter().map(|page| format!("would make page {} unreadable{when}", page.0));
+        let blocks = blocks.iter().map(|block| format!("would kill block {}", block.0));
+        Ok(pages.chain(blocks).collect())
+    }
+
+    fn apply(&self, chip: &mut ChipFile) -> Outcome {
+        let (pages, blocks) = (self.pages(chip)?, self.blocks(chip)?);
+        let faults = chip.faults_mut();
+        if self.lift {
             faults.unreadable.clear();
+            faults.fading.clear();
+            faults.stuttering.clear();
             faults.program_fails.clear();
             faults.erase_fails.clear();
         }
-        chip.faults_mut().unreadable.extend(pages);
+        match (self.after, self.until) {
+            (Some(reads), _) => faults.fading.extend(pages.into_iter().map(|page| (page, reads))),
+            (_, Some(reads)) => faults.stuttering.extend(pages.into_iter().map(|page| (page, reads))),
+            (None, None) => faults.unreadable.extend(pages),
+        }
         for block in blocks {
-            kill_block(&mut chip, block);
+            kill_block(chip, block);
         }
-        super::close(chip, context)
-    }
-
-    fn say(&self) -> Outcome {
-        if self.lift {
-            return output::lines(["would let everything that was killed live again"]);
-        }
-        let pages = self.page.iter().map(|page| format!("would make page {page} unreadable"));
-        let blocks = self.block.iter().map(|block| format!("would kill block {block}"));
-        output::lines(pages.chain(blocks))
+        Ok(())
     }
 }
 

@@ -1,20 +1,28 @@
 //! `pumice nand`: simulated chips themselves, whatever they hold.
 
+mod age;
 mod create;
+mod cut;
+mod disturb;
 mod export;
 mod flip;
 mod import;
 mod kill;
 mod stats;
+mod wear;
 
 use pumice_media::{BlockId, ChipFile, Nand, PageId};
 
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
+    image::{Access, open_container},
+    options::Writer,
+    output,
+    verbs::Image,
 };
 
-/// Simulated chips: make one, raw dumps in and out, faults, wear
+/// Simulated chips: make one, raw dumps in and out, faults, age, wear
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Verb {
     Create(create::Args),
@@ -22,6 +30,10 @@ pub(crate) enum Verb {
     Export(export::Args),
     Flip(flip::Args),
     Kill(kill::Args),
+    Age(age::Args),
+    Wear(wear::Args),
+    Disturb(disturb::Args),
+    Cut(cut::Args),
     Stats(stats::Args),
 }
 
@@ -33,9 +45,30 @@ impl Verb {
             Verb::Export(args) => args.run(context),
             Verb::Flip(args) => args.run(context),
             Verb::Kill(args) => args.run(context),
+            Verb::Age(args) => args.run(context),
+            Verb::Wear(args) => args.run(context),
+            Verb::Disturb(args) => args.run(context),
+            Verb::Cut(args) => args.run(context),
             Verb::Stats(args) => args.run(context),
         }
     }
+}
+
+/// Changes what a chip remembers, or with `--dry-run` says what would change. Both refuse what the chip has not.
+fn alter(
+    image: &Image,
+    writer: &Writer,
+    context: &Context,
+    say: impl FnOnce(&ChipFile) -> Outcome<Vec<String>>,
+    apply: impl FnOnce(&mut ChipFile) -> Outcome,
+) -> Outcome {
+    let mut chip = open_container(&image.image, Access::write_unless(writer.dry_run))?;
+    let lines = say(&chip)?;
+    if writer.dry_run {
+        return output::lines(lines);
+    }
+    apply(&mut chip)?;
+    close(chip, context)
 }
 
 /// Writes a changed chip back and takes in its figures.

@@ -9,8 +9,8 @@ use crate::{
     failure::{Failure, Outcome},
     image::{Access, open_container},
     options::Reader,
-    output,
-    verbs::{Image, chips::shape},
+    output, text,
+    verbs::Image,
 };
 
 /// Show what a simulated chip has done since it was made, its wear and its faults
@@ -36,7 +36,12 @@ impl Args {
         let mut chip = open_container(&self.image.image, Access::Read)?;
         let wear = wear(&mut chip)?;
         context.meter.add(chip.stats());
-        if self.reader.json { print_json(&chip, &wear) } else { print(&chip, &wear) }
+        if self.reader.json {
+            let most_reads = most_reads(&mut chip)?;
+            print_json(&chip, &wear, most_reads)
+        } else {
+            print(&chip, &wear)
+        }
     }
 }
 
@@ -55,10 +60,19 @@ fn wear(chip: &mut ChipFile) -> Outcome<Wear> {
     Ok(wear)
 }
 
+/// Reads of the block that was read most since its erase.
+fn most_reads(chip: &mut ChipFile) -> Outcome<u32> {
+    let mut blocks = (0..chip.geometry().blocks).map(BlockId);
+    blocks.try_fold(0, |most, block| {
+        let reads = chip.reads(block).map_err(|error| Failure::new(error.to_string()))?;
+        Ok(most.max(reads))
+    })
+}
+
 fn print(chip: &ChipFile, wear: &Wear) -> Outcome {
     let (stats, faults) = (chip.lifetime_stats(), chip.faults());
     output::lines([
-        format!("chip:        {}, {}", chip.spec().name(), shape(&chip.geometry())),
+        format!("chip:        {}, {}", chip.spec().name(), text::shape(&chip.geometry())),
         format!("page reads:  {}", stats.page_reads),
         format!("spare reads: {}", stats.spare_reads),
         format!("programs:    {}", stats.programs),
@@ -73,16 +87,19 @@ fn print(chip: &ChipFile, wear: &Wear) -> Outcome {
             chip.spec().endurance_erases()
         ),
         format!("bad blocks:  {}", wear.bad),
+        format!("age:         {} s", chip.clock_s()),
         format!(
-            "faults set:  {} wrong bits, {} unreadable pages, {} dead blocks",
+            "faults set:  {} wrong bits, {} unreadable pages, {} fading, {} unreadable at first, {} dead blocks",
             faults.flips.len(),
             faults.unreadable.len(),
+            faults.fading.len(),
+            faults.stuttering.len(),
             faults.erase_fails.len()
         ),
     ])
 }
 
-fn print_json(chip: &ChipFile, wear: &Wear) -> Outcome {
+fn print_json(chip: &ChipFile, wear: &Wear, most_reads: u32) -> Outcome {
     let (stats, faults) = (chip.lifetime_stats(), chip.faults());
     output::document(
         "nand-stats",
@@ -102,7 +119,16 @@ fn print_json(chip: &ChipFile, wear: &Wear) -> Outcome {
             "bad_blocks": wear.bad,
             "flipped_bits": faults.flips.len(),
             "unreadable_pages": faults.unreadable.len(),
+            "fading_pages": faults.fading.len(),
+            "stuttering_pages": faults.stuttering.len(),
             "dead_blocks": faults.erase_fails.len(),
+            "age_s": chip.clock_s(),
+            "lost_millibits_per_month": faults.retention.map(|law| law.millibits_per_month),
+            "harmless_reads": faults.read_disturb.map(|disturb| disturb.harmless_reads),
+            "most_reads_since_erase": most_reads,
+            "block_life_erases": faults.endurance.map(|endurance| endurance.erases),
+            "power_cut_after_operations": faults.power_cut.map(|cut| cut.after_operations),
+            "operations": chip.operations(),
         }),
     )
 }
