@@ -11,7 +11,7 @@ use std::{
 
 use pumice_f2fs::F2fs;
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
-use pumice_media::{ChipFile, FileDisk, MediaError, Nand, ReadAt};
+use pumice_media::{BlockError, ChipFile, FileDisk, Lba, MediaError, Nand, ReadAt};
 use pumice_nandfs::{MountOptions, NandFs};
 use pumice_vfs::{FileSystem, FsError, Ino};
 use serde_json::{Map, Value};
@@ -197,10 +197,31 @@ pub(crate) fn open_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
         recover: context.recover.then(now),
     };
     let failed = |error: pumice_f2fs::Error| Failure::new(format!("{}: {error}", path.display()));
-    F2fs::mount(f2fs_disks(path)?, options).map_err(failed)
+    let fs = F2fs::mount(f2fs_disks(path)?, options).map_err(failed)?;
+    let hint = match fs.volume().super_block().devices().len() {
+        0 | 1 => String::new(),
+        _ => format!("; the volume's other devices must stand beside {}", path.display()),
+    };
+    for warning in fs.warnings() {
+        crate::complain(&format!("{}: {warning}; what is there is shown{hint}", path.display()));
+    }
+    Ok(fs)
 }
 
-/// The devices of a volume of F2FS, of which `path` is the first.
+/// A device that is not there.
+struct Absent;
+
+impl ReadAt for Absent {
+    fn bytes(&self) -> u64 {
+        0
+    }
+
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> Result<(), BlockError> {
+        Err(BlockError::OutOfRange { first: Lba(at), count: buffer.len() as u64, blocks: 0 })
+    }
+}
+
+/// The devices of a volume of F2FS, of which `path` is the first. Others may be missing.
 pub(crate) fn f2fs_disks(path: &Path) -> Outcome<Vec<Box<dyn ReadAt>>> {
     let failed = |at: &Path, error| {
         if at == path {
@@ -209,7 +230,11 @@ pub(crate) fn f2fs_disks(path: &Path) -> Outcome<Vec<Box<dyn ReadAt>>> {
         Failure::new(format!("{error}; the volume's other devices must stand beside {}", path.display()))
     };
     let open = |at: PathBuf| -> Outcome<Box<dyn ReadAt>> {
-        Ok(Box::new(FileDisk::open(&at, 512, true).map_err(|error| failed(&at, error))?))
+        match FileDisk::open(&at, 512, true) {
+            Ok(disk) => Ok(Box::new(disk)),
+            Err(_) if at != path && !at.exists() => Ok(Box::new(Absent)),
+            Err(error) => Err(failed(&at, error)),
+        }
     };
     f2fs_paths(path)?.into_iter().map(open).collect()
 }
@@ -232,8 +257,9 @@ pub(crate) fn devices(path: &Path) -> Outcome<Vec<File>> {
     if !holds_f2fs(path) {
         return Ok(Vec::new());
     }
-    let open = |path: PathBuf| File::open(&path).map_err(|error| Failure::host(&path, &error));
-    f2fs_paths(path)?.into_iter().map(open).collect()
+    // Where one is missing everything is read through the file system, which knows what is.
+    let files: io::Result<Vec<File>> = f2fs_paths(path)?.into_iter().map(File::open).collect();
+    Ok(files.unwrap_or_default())
 }
 
 /// Opens a volume of F2FS, for what no other file system has.

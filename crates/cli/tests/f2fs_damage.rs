@@ -148,26 +148,174 @@ fn finish_to(world: &World, archive: File) -> Run {
     Run { code: output.status.code().unwrap(), out: String::new(), err }
 }
 
-/// The mount shows all names, `ls -R` and `cp -a` lose what is damaged, by name.
+/// The mount shows all names, and `cp -a` loses what is damaged, by name.
 fn in_a_mount(world: &World, lost: &[usize], kept: &BTreeSet<String>) {
+    mounted(world, |dir| {
+        assert_eq!(names_in(&dir.join("dir/below")).len(), FILES, "each name is shown");
+        let broken = fs::symlink_metadata(dir.join(&path(lost[0])[1..]));
+        assert_eq!(broken.unwrap_err().raw_os_error(), Some(5), "an error of input and output");
+        let copied = finish(Command::new("cp").args(["-a", "dir", "copy"]).current_dir(world.path("")));
+        assert_eq!(names_in(&world.path("copy/dir/below")), *kept);
+        assert_eq!(copied.err.lines().count(), lost.len(), "{}", copied.err);
+    });
+}
+
+/// Blocks of the volume that hold names of a directory.
+fn blocks_of_names(world: &World) -> Vec<u64> {
+    let bytes = fs::read(world.path("disk")).unwrap();
+    let names = |block: &[u8]| block.windows(5).filter(|window| window == b"file-").count();
+    let blocks = (0_u64..).zip(bytes.chunks(4096)).filter(|(_, block)| names(block) > 5);
+    blocks.map(|(index, _)| index * BLOCK).collect()
+}
+
+/// The names in the other blocks are shown, and the damage is told with the directory's name.
+#[test]
+fn a_directory_with_a_bad_block_shows_what_is_left() {
+    let Some(world) = image() else { return };
+    let blocks = blocks_of_names(&world);
+    assert!(blocks.len() > 1, "the names are in several blocks");
+    let all = names_in_block(&world, u64::MAX);
+    let bad = names_in_block(&world, blocks[1]);
+    // Used slots whose names are longer than any can be.
+    overwrite(&world, blocks[1], &[0xff; 4096]);
+    let kept: BTreeSet<String> = all.difference(&bad).cloned().collect();
+    let run = world.say("ls disk /dir/below");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_eq!(run.out.lines().map(str::to_owned).collect::<BTreeSet<_>>(), kept);
+    assert!(
+        run.err.starts_with("pumice: /dir/below: ") && run.err.contains("more in the same directory"),
+        "{run:?}"
+    );
+    let got = world.say("get disk / out");
+    assert_eq!((got.code, got.err.lines().count()), (1, 2), "{got:?}");
+    assert_eq!(names_in(&world.path("out/dir/below")), kept);
+    mounted(&world, |dir| assert_eq!(names_in(&dir.join("dir/below")), kept));
+}
+
+/// The names in one block, or in all.
+fn names_in_block(world: &World, at: u64) -> BTreeSet<String> {
+    if at == u64::MAX {
+        return (0..FILES).map(name).collect();
+    }
+    let mut block = vec![0; 4096];
+    File::open(world.path("disk")).unwrap().read_exact_at(&mut block, at).unwrap();
+    let found = block.windows(8).filter(|window| window.starts_with(b"file-") && window[5].is_ascii_digit());
+    found.map(|window| String::from_utf8(window.to_vec()).unwrap()).collect()
+}
+
+/// Puts another name of the same length in place of one.
+fn rename(world: &World, from: &[u8], to: &[u8]) {
+    let mut changed = 0;
+    for at in blocks_of_names(world) {
+        let mut block = vec![0; 4096];
+        File::open(world.path("disk")).unwrap().read_exact_at(&mut block, at).unwrap();
+        if let Some(inside) = block.windows(from.len()).position(|window| window == from) {
+            block[inside..inside + to.len()].copy_from_slice(to);
+            overwrite(world, at, &block);
+            changed += 1;
+        }
+    }
+    assert!(changed > 0);
+}
+
+/// Names that would lead elsewhere, or are there twice, are told and not followed.
+#[test]
+fn names_that_cannot_be_do_not_leave() {
+    let Some(world) = image() else { return };
+    rename(&world, b"file-010", b"../../xx");
+    rename(&world, b"file-011", b"file\x00011");
+    rename(&world, b"file-012", b"file-013");
+    fs::create_dir(world.path("inner")).unwrap();
+    for line in [
+        "ls disk /dir/below",
+        "ls -R --json disk",
+        "find disk",
+        "find --json disk",
+        "tree disk",
+        "tar disk",
+        "get disk / inner/out",
+    ] {
+        let run = world.say(line);
+        assert_eq!(run.code, 1, "{line}: {}", run.err);
+        // The archive names what it does not have.
+        let entries = if line.starts_with("tar") { entries_of(&world) } else { run.out };
+        assert!(!entries.contains("..") && !entries.contains("0011") && !entries.contains("u0000"), "{line}");
+        assert!(entries.matches("file-013").count() <= 1, "{line}");
+        assert!(
+            run.err.contains("../../xx") && run.err.contains("1 more in the same directory"),
+            "{line}: {}",
+            run.err
+        );
+        assert!(run.err.contains("file-013 is there twice"), "{line}: {}", run.err);
+        // The name that cannot be, the one that is there twice, and the summary.
+        assert_eq!(run.err.lines().count(), 3, "{line}: {}", run.err);
+    }
+    assert!(!world.path("xx").exists() && !world.path("inner/xx").exists());
+    assert_eq!(names_in(&world.path("inner/out/dir/below")).len(), FILES - 3);
+    mounted(&world, |dir| {
+        let names: Vec<_> = fs::read_dir(dir.join("dir/below")).unwrap().map(Result::unwrap).collect();
+        assert_eq!(names.len(), FILES - 2);
+    });
+}
+
+/// What tar(1) finds in the archive of the volume.
+fn entries_of(world: &World) -> String {
+    finish_to(world, File::create(world.path("archive")).unwrap());
+    finish(Command::new("tar").args(["-tf", "archive"]).current_dir(world.path(""))).good()
+}
+
+/// Looks at the volume mounted, if it can be.
+fn mounted(world: &World, look: impl FnOnce(&Path)) {
     if File::options().read(true).write(true).open("/dev/fuse").is_err() {
         eprintln!("SKIPPED: /dev/fuse cannot be opened, so no mount was tested");
         return;
     }
-    let dir = world.path("dir");
-    fs::create_dir(&dir).unwrap();
+    let mount = Mounted { dir: world.path("dir") };
+    fs::create_dir(&mount.dir).unwrap();
     world.say("mount --daemon disk dir").good();
-    let names = names_in(&dir.join("dir/below"));
-    let broken = fs::symlink_metadata(dir.join(&path(lost[0])[1..]));
-    let copied = finish(Command::new("cp").args(["-a", "dir", "copy"]).current_dir(world.path("")));
-    for _ in 0..50 {
-        if done(Command::new("umount").arg(&dir)) {
-            break;
+    look(&mount.dir);
+}
+
+/// A mount, until it is dropped.
+struct Mounted {
+    dir: std::path::PathBuf,
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // The volume may still be busy for a moment.
+        for _ in 0..50 {
+            if done(Command::new("umount").arg(&self.dir)) {
+                break;
+            }
+            sleep(Duration::from_millis(100));
         }
-        sleep(Duration::from_millis(100));
     }
-    assert_eq!(names.len(), FILES, "each name is shown");
-    assert_eq!(broken.unwrap_err().raw_os_error(), Some(5), "an error of input and output");
-    assert_eq!(names_in(&world.path("copy/dir/below")), *kept);
-    assert_eq!(copied.err.lines().count(), lost.len(), "{}", copied.err);
+}
+
+/// A file whose data are inside its inode and that says it has 3.9 TB: what it can have is there, and no more.
+#[test]
+fn a_size_that_cannot_be_fills_no_disk() {
+    let Some(world) = image() else { return };
+    let at = node_at(&world, &path(3));
+    let content = fs::read(world.path("tree").join(&path(3)[1..])).unwrap();
+    let stat = json(&world, &format!("stat --json disk {}", path(3)));
+    assert_eq!(stat["files"][0]["kept"], serde_json::json!(["inline"]));
+    // The length of a file is at byte 16 of its inode.
+    overwrite(&world, at + 16, &3_900_000_000_000_u64.to_le_bytes());
+    let got = world.say("get disk / out");
+    names_each(&got, &[3]);
+    let copy = fs::read(world.path("out").join(&path(3)[1..])).unwrap();
+    assert!(copy.starts_with(&content) && copy.len() < 4096);
+    world.say(&format!("cat disk {}", path(3))).bad(1, &["3900000000000"]);
+    let archive = File::create(world.path("archive")).unwrap();
+    names_each(&finish_to(&world, archive), &[3]);
+    assert!(fs::metadata(world.path("archive")).unwrap().len() < 8 << 20);
+    let listed = finish(Command::new("tar").args(["-tvf", "archive"]).current_dir(world.path("")));
+    assert!(listed.code == 0 && !listed.out.contains("3900000000000"), "{listed:?}");
+    mounted(&world, |dir| {
+        let mut file = File::open(dir.join(&path(3)[1..])).unwrap();
+        let read = std::io::copy(&mut file, &mut std::io::sink());
+        assert_eq!(read.unwrap_err().raw_os_error(), Some(5));
+    });
 }

@@ -85,6 +85,22 @@ pub enum Error {
         /// What is wrong.
         error: VerityError,
     },
+    /// A directory has a name that none can be: with a slash or NUL, or one of the two that lead upwards.
+    #[error("inode {dir}: no file can be called \"{name}\"")]
+    Name {
+        /// The directory.
+        dir: Nid,
+        /// The name, with what is no letter escaped.
+        name: String,
+    },
+    /// Several things at once.
+    #[error("{first}; and {more} more in the same directory")]
+    Several {
+        /// The first of them.
+        first: Box<Error>,
+        /// How many others there are.
+        more: u64,
+    },
     /// What callers of the file system get for an ordinary reason.
     #[error("{0}")]
     Errno(Errno),

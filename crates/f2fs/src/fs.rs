@@ -1,7 +1,5 @@
 //! A volume as a file system that is read.
 
-use std::ops::ControlFlow;
-
 use pumice_media::ReadAt;
 use pumice_vfs::{
     Attr, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceInfo,
@@ -11,9 +9,10 @@ use pumice_vfs::{
 use crate::{
     crypt::Keyring,
     error::{self, Error},
-    layout::{Dentry, ExtraAttr, Inode, Nid},
+    layout::{ExtraAttr, Inode, Nid},
+    listing::{self, Listed},
     nodes::{Directory, Mapped, Nodes},
-    reader::{Names, Reader},
+    reader::Reader,
     recovery::Recovery,
     volume::{Node, Volume},
 };
@@ -34,14 +33,29 @@ pub struct MountOptions {
 pub struct F2fs {
     reader: Reader,
     recovery: Recovery,
+    warnings: Vec<String>,
 }
 
 impl F2fs {
-    /// Mounts a volume from its devices, in the order of its super block.
+    /// Mounts a volume from its devices, in the order of its super block, as far as it can be read:
+    /// [`F2fs::warnings`] says what is missing.
     pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: MountOptions) -> error::Result<F2fs> {
-        let mut nodes = Nodes::new(Volume::open(disks, options.cache_bytes)?);
-        let recovery = options.recover.map(|now| nodes.recover(now)).transpose()?.unwrap_or_default();
-        Ok(F2fs { reader: Reader::new(nodes, options.keys), recovery })
+        let mut nodes = Nodes::new(Volume::open_in_part(disks, options.cache_bytes)?);
+        let mut warnings: Vec<String> = nodes.volume().missing().iter().map(Error::to_string).collect();
+        let recovered = options.recover.map(|now| nodes.recover(now)).transpose();
+        let recovery = recovered.unwrap_or_else(|error| {
+            warnings
+                .push(format!("what fsync promised since the checkpoint cannot be rolled forward: {error}"));
+            nodes.take_back();
+            None
+        });
+        let reader = Reader::new(nodes, options.keys);
+        Ok(F2fs { reader, recovery: recovery.unwrap_or_default(), warnings })
+    }
+
+    /// What of the whole volume cannot be shown as it should be: a line each, for people.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// What was rolled forward.
@@ -144,49 +158,9 @@ impl F2fs {
         let (inode, node) = self.dir(ino)?;
         let dir = Directory::new(self.nodes(), &inode, &node);
         let names = self.reader.names(&inode, &node)?;
-        // A cookie is the place behind an entry: block, and slot in the lower 16 bits.
-        let (mut index, mut slot) = (cookie >> 16, u32::try_from(cookie & 0xffff).unwrap_or(0));
-        while index < dir.leaves() {
-            match dir.leaf(index)? {
-                Err(hole) => index = index.saturating_add(hole),
-                Ok(leaf) => {
-                    let mut failed = None;
-                    let flow = dir.each_in(&leaf, slot, &mut |dentry| {
-                        self.hand_out(&names, index, dentry, each).unwrap_or_else(|error| {
-                            failed = Some(error);
-                            ControlFlow::Break(())
-                        })
-                    })?;
-                    if flow.is_break() {
-                        return failed.map_or(Ok(()), Err);
-                    }
-                    index += 1;
-                }
-            }
-            slot = 0;
-        }
-        Ok(())
-    }
-
-    fn hand_out(
-        &self,
-        names: &Names<'_>,
-        index: u64,
-        dentry: &Dentry<'_>,
-        each: &mut dyn FnMut(DirEntry<'_>) -> bool,
-    ) -> error::Result<ControlFlow<()>> {
-        if dentry.name == b"." || dentry.name == b".." {
-            return Ok(ControlFlow::Continue(()));
-        }
-        let name = names.shown(dentry)?;
-        let behind = dentry.slot + dentry.slots();
-        let entry = DirEntry {
-            name: &name,
-            ino: self.ino(dentry.ino),
-            kind: kind_of(dentry.file_type),
-            cookie: (index << 16) | u64::from(behind),
-        };
-        Ok(if each(entry) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        listing::list(inode.ino, &dir, &names, cookie, &mut |Listed { name, ino, file_type, cookie }| {
+            each(DirEntry { name, ino: self.ino(ino), kind: kind_of(file_type), cookie })
+        })
     }
 
     fn next_of(&self, ino: Ino, offset: u64, what: Seek) -> error::Result<u64> {
@@ -194,16 +168,26 @@ impl F2fs {
         if offset >= inode.size {
             return Err(Error::Errno(Errno::NoAddress));
         }
+        let limit = self.nodes().bytes_limit(&inode);
+        if offset >= limit {
+            return Err(Reader::too_long(&inode, limit));
+        }
+        let size = inode.size.min(limit);
         if inode.has_inline_data() {
-            return Ok(if what == Seek::Data { offset } else { inode.size });
+            return Ok(if what == Seek::Data { offset } else { size });
         }
         let width = self.volume().block_size().bytes_u64();
         // A compressed cluster is data as a whole, whatever stands in its later slots.
         let cluster = u64::from(inode.cluster_blocks().unwrap_or(1));
-        let (mut index, end) = (offset / width / cluster * cluster, inode.size.div_ceil(width));
+        let (mut index, end) = (offset / width / cluster * cluster, size.div_ceil(width));
         while index < end {
             let most = if cluster > 1 { cluster - index % cluster } else { end - index };
-            let run = self.nodes().run_at(&inode, &node, index, most)?;
+            let run = match self.nodes().run_at(&inode, &node, index, most) {
+                Ok(run) => run,
+                // What is in front of damage can be read.
+                Err(_) if index * width > offset => return Ok(index * width),
+                Err(error) => return Err(error),
+            };
             let mut next = index.saturating_add(run.blocks);
             if run.mapped == Mapped::Compressed {
                 next = next.next_multiple_of(cluster);
@@ -215,7 +199,24 @@ impl F2fs {
             }
             index = next;
         }
-        if what == Seek::Hole { Ok(inode.size) } else { Err(Error::Errno(Errno::NoAddress)) }
+        match what {
+            // Behind the end that a file can have is damage.
+            Seek::Data if inode.size > limit => Ok(limit),
+            Seek::Data => Err(Error::Errno(Errno::NoAddress)),
+            Seek::Hole => Ok(size),
+        }
+    }
+
+    /// The end of the damage at a byte of a file.
+    fn damage_end(&self, ino: Ino, offset: u64) -> error::Result<u64> {
+        let (inode, node) = self.file(ino)?;
+        if offset >= self.nodes().bytes_limit(&inode) {
+            return Ok(inode.size);
+        }
+        let width = self.volume().block_size().bytes_u64();
+        let index = offset / width;
+        let blocks = if inode.has_inline_data() { 1 } else { self.nodes().damaged_run(&inode, &node, index) };
+        Ok(index.saturating_add(blocks).saturating_mul(width))
     }
 
     /// Space and inodes.
@@ -351,6 +352,11 @@ impl FileSystem for F2fs {
     fn stored(&self, ino: Ino, offset: u64) -> Result<Option<Stored>> {
         let (inode, node) = self.file(ino)?;
         Ok(self.reader.stored_bytes(&inode, &node, offset)?)
+    }
+
+    fn behind_damage(&self, ino: Ino, offset: u64) -> u64 {
+        // If not even the inode can be read nothing of the file can.
+        self.damage_end(ino, offset).unwrap_or(u64::MAX)
     }
 
     fn fsync(&self, _: Ino, _: bool) -> Result<()> {

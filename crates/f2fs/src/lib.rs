@@ -49,6 +49,7 @@ mod fs;
 pub mod hash;
 mod ids;
 pub mod layout;
+mod listing;
 mod nodes;
 mod reader;
 mod recovery;

@@ -33,7 +33,7 @@ pub(crate) struct Filler<'a> {
 pub(crate) struct Filled {
     /// Bytes that were read.
     good: u64,
-    /// Bytes that could not be read; they are a hole in the copy.
+    /// Bytes that could not be read; the copy has a hole there, or ends.
     bad: u64,
     pieces: u32,
     /// Where the copy ends so far.
@@ -81,21 +81,22 @@ impl<'a> Filler<'a> {
     /// Writes the content of an inode into `file`, which is new. Holes stay holes. An error is the host's.
     pub(crate) fn fill(&mut self, attr: &Attr, file: &File) -> io::Result<Filled> {
         let mut filled = Filled::default();
-        let mut at = 0;
+        let (mut at, mut ends_badly) = (0, false);
         while at < attr.size {
             match self.piece(attr, file, at, &mut filled)? {
-                Ok(end) => at = end,
+                Ok(end) => (at, ends_badly) = (end, false),
                 Err(error) => {
                     let is_locked = error.errno() == Errno::NoKey;
                     let is_hopeless = is_locked || filled.pieces >= BAD_MAX;
                     let behind = self.fs.behind_damage(attr.ino, at).max(at + 1).min(attr.size);
                     let end = if is_hopeless { attr.size } else { behind };
                     filled.add_bad(at, end, error);
-                    at = end;
+                    (at, ends_badly) = (end, true);
                 }
             }
         }
-        if !filled.is_lost() && filled.end < attr.size {
+        // Whether a file whose end is damaged was so long nobody knows.
+        if !filled.is_lost() && !ends_badly && filled.end < attr.size {
             file.set_len(attr.size)?;
         }
         Ok(filled)

@@ -105,26 +105,37 @@ impl<'a> Data<'a> {
         let mut at = 0;
         while at < self.size {
             let found = match self.fs.seek(self.ino, at, Seek::Data) {
-                Ok(start) if start >= at && start < self.size => {
-                    self.fs.seek(self.ino, start, Seek::Hole).map(|end| (start, end))
+                Ok(start) if start >= self.size => return,
+                Ok(start) => {
+                    at = start.max(at);
+                    self.fs.seek(self.ino, at, Seek::Hole)
                 }
-                Ok(_) => return,
                 Err(error) if error.errno() == Errno::NoAddress => return,
                 Err(error) => Err(error),
             };
             match found {
-                Ok((start, end)) => {
-                    let end = end.clamp(start + 1, self.size);
-                    self.ranges.push(start, end);
+                Ok(end) => {
+                    let end = end.clamp(at + 1, self.size);
+                    self.ranges.push(at, end);
                     at = end;
                 }
                 Err(error) => {
                     let end = self.behind(at, self.size, &error);
                     self.damage.add(at, end, error);
+                    if end == self.size {
+                        // Whether it was so long nobody knows.
+                        self.size = at;
+                        return;
+                    }
                     at = end;
                 }
             }
         }
+    }
+
+    /// How long the file is: where damage begins that reaches to its end, it ends.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
     }
 
     /// Reads up to the first piece that can be read, and goes back to the beginning; an error if there is none.
@@ -184,7 +195,7 @@ impl<'a> Data<'a> {
     pub(crate) fn missing(&self) -> Option<String> {
         let (at, error) = self.damage.first.as_ref()?;
         let bytes = self.damage.bytes;
-        Some(format!("{bytes} bytes cannot be read and are zeros here, first at byte {at}: {error}"))
+        Some(format!("{bytes} bytes cannot be read and are missing here, first at byte {at}: {error}"))
     }
 
     /// Reads the next piece of the ranges; it is empty at their end.

@@ -167,12 +167,14 @@ impl Args {
             // A child that dies says nothing; its own words on stderr count then.
             let _ = stdout.read_to_string(&mut word);
         }
-        if word == READY {
-            return Ok(());
-        }
+        // Warnings, if it has mounted: it closes the stream then.
         let mut complaint = String::new();
         if let Some(stderr) = &mut child.stderr {
             let _ = stderr.read_to_string(&mut complaint);
+        }
+        if word == READY {
+            complaint.lines().for_each(|line| crate::complain(line.trim_start_matches("pumice: ")));
+            return Ok(());
         }
         // Reaped, so that nothing is left of it; what it said tells more than its code.
         let _ = child.wait();

@@ -135,7 +135,7 @@ impl<W: Write> Archive<'_, W> {
             Ok(data) => data,
             Err(error) => return Ok(self.lose(&Failure::inside(place.path, &error))),
         };
-        let size = place.attr.size;
+        let size = data.size();
         let mut length = data.stored();
         if length != size {
             data.put_map();

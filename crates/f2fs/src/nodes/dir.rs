@@ -75,6 +75,11 @@ impl<'a> Directory<'a> {
         blocks.max(1).min(next.map_or(u64::MAX, |next| next - index))
     }
 
+    /// How many blocks from `index` on cannot be read for the same reason, where the first one cannot.
+    pub(crate) fn damaged_run(&self, index: u64) -> u64 {
+        if self.inode.has_inline_dentry() { 1 } else { self.nodes.damaged_run(self.inode, self.node, index) }
+    }
+
     /// Hands out the entries of block `index` from slot `from` on.
     pub(crate) fn each_in(
         &self,

@@ -45,6 +45,14 @@ impl Nodes {
         u64::from(inode.own_addrs()) + direct * (2 + 2 * nids + nids * nids)
     }
 
+    /// Bytes a file of this inode could have: inside the inode, if its data are there.
+    pub fn bytes_limit(&self, inode: &Inode) -> u64 {
+        if inode.has_inline_data() {
+            return inode.inline_range().len() as u64;
+        }
+        self.blocks_limit(inode).saturating_mul(self.volume.block_size().bytes_u64())
+    }
+
     /// What stands at block `index` of a file and, of the same sort, behind it; at most `most` blocks.
     pub fn run_at(&self, inode: &Inode, node: &Node, index: u64, most: u64) -> Result<Run> {
         if inode.flags.has(InodeFlags::DEVICE_ALIAS) {
@@ -58,6 +66,19 @@ impl Nodes {
                 self.run_in(inode, words)
             }
         }
+    }
+
+    /// How many blocks from `index` on, which cannot be read, hang from the same damaged node; 1 if the nodes are sound.
+    pub(crate) fn damaged_run(&self, inode: &Inode, node: &Node, index: u64) -> u64 {
+        let per_node = self.volume.block_size().node_words();
+        let Some(way) = Way::to(inode, index, per_node) else { return u64::MAX };
+        let levels = way.steps.iter().flatten().count();
+        let is_broken = |level: &usize| {
+            let mut short = way;
+            short.steps.iter_mut().skip(level + 1).for_each(|step| *step = None);
+            self.descend(inode, node, &short).is_err()
+        };
+        (0..levels).find(is_broken).map_or(1, |level| way.missing_below(inode, level, per_node))
     }
 
     /// The addresses of the `count` blocks from `index` on, which stand in one node: a cluster.

@@ -63,6 +63,11 @@ impl Nodes {
         Ok(self.overlay.inodes.contains_key(&ino) || self.volume.has_inode(ino)?)
     }
 
+    /// As the checkpoint has them, again.
+    pub(crate) fn take_back(&mut self) {
+        self.overlay = Overlay::default();
+    }
+
     pub(crate) fn overlay(&self) -> &Overlay {
         &self.overlay
     }

@@ -59,7 +59,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Inline data; a file that claims to be longer goes on with zeros.
+/// Inline data.
 fn read_inline(inode: &Inode, node: &Node, offset: u64, buffer: &mut [u8]) {
     let data = node.block.get(inode.inline_range()).unwrap_or_default();
     let from = usize::try_from(offset).ok().and_then(|offset| data.get(offset..)).unwrap_or_default();

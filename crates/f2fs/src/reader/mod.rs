@@ -11,7 +11,7 @@ use pumice_vfs::{Errno, Stored};
 
 use crate::{
     crypt::{Keyring, NoKeyName},
-    error::{Error, Result},
+    error::{Error, Place, Result, corrupt},
     layout::Inode,
     nodes::{Directory, Found, Mapped, Nodes},
     volume::Node,
@@ -43,10 +43,15 @@ impl Reader {
         &self.nodes
     }
 
-    /// Reads from a file or a symbolic link; returns how many bytes, fewer only at its end.
+    /// Reads from a file or a symbolic link; returns how many bytes, fewer only at its end. Where a file
+    /// claims to be longer than it can be, what is behind that cannot be read.
     pub(crate) fn read(&self, inode: &Inode, node: &Node, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let left = inode.size.saturating_sub(offset);
         let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let limit = self.nodes.bytes_limit(inode);
+        if length > 0 && offset.saturating_add(length as u64) > limit {
+            return Err(Reader::too_long(inode, limit));
+        }
         let buffer = buffer.get_mut(..length).unwrap_or_default();
         let content = self.content(inode, node)?;
         if inode.is_verity() {
@@ -55,6 +60,11 @@ impl Reader {
             content.read(offset, buffer)?;
         }
         Ok(length)
+    }
+
+    /// A file claims to be longer than it can be.
+    pub(crate) fn too_long(inode: &Inode, limit: u64) -> Error {
+        corrupt(Place::Inode(inode.ino), "bytes are", inode.size, limit)
     }
 
     /// Where the bytes of a file from `offset` on stand as they are, if they do.

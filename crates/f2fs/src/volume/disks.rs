@@ -22,8 +22,8 @@ pub(crate) struct Disks {
 }
 
 impl Disks {
-    /// The devices in the order of the super block; they must have room for what is on them.
-    pub(crate) fn new(disks: Vec<Box<dyn ReadAt>>, sb: &SuperBlock) -> Result<Disks> {
+    /// The devices in the order of the super block. What is not there cannot be read.
+    pub(crate) fn new(disks: Vec<Box<dyn ReadAt>>, sb: &SuperBlock) -> Disks {
         let named = sb.devices();
         let mut parts = Vec::new();
         for (index, disk) in disks.into_iter().enumerate() {
@@ -32,16 +32,21 @@ impl Disks {
                 None if index == 0 => (0, sb.main_end()),
                 None => break,
             };
-            let (found, want) = (disk.bytes(), blocks.saturating_mul(sb.block().bytes_u64()));
-            if found < want {
-                return Err(missing(sb, index, found, want));
-            }
             parts.push(Part { first, blocks, disk });
         }
-        if let Some(device) = named.get(parts.len()) {
-            return Err(missing(sb, parts.len(), 0, device.blocks.saturating_mul(sb.block().bytes_u64())));
+        Disks { block: sb.block(), parts }
+    }
+
+    /// The first device that is missing or too small for what is on it.
+    pub(crate) fn missing(&self, sb: &SuperBlock) -> Option<Error> {
+        let bytes = |blocks: u64| blocks.saturating_mul(sb.block().bytes_u64());
+        let is_short = |part: &Part| part.disk.bytes() < bytes(part.blocks);
+        if let Some(index) = self.parts.iter().position(is_short) {
+            let part = self.parts.get(index)?;
+            return Some(missing(sb, index, part.disk.bytes(), bytes(part.blocks)));
         }
-        Ok(Disks { block: sb.block(), parts })
+        let device = sb.devices().into_iter().nth(self.parts.len())?;
+        Some(missing(sb, self.parts.len(), 0, bytes(device.blocks)))
     }
 
     fn part(&self, at: u64) -> Option<(usize, &Part)> {

@@ -87,6 +87,11 @@ impl Volume {
         SummaryLayout::new(self.sb.block(), self.features().has(Features::PACKED_SSA))
     }
 
+    /// The first device that is missing or too short.
+    pub fn missing(&self) -> Option<Error> {
+        self.disks.missing(&self.sb)
+    }
+
     /// True if `addr` lies in the main area.
     pub fn is_main(&self, addr: BlockAddr) -> bool {
         addr >= self.sb.main_start() && u64::from(addr.0) < self.sb.main_end()

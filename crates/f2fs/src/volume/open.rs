@@ -13,9 +13,18 @@ impl Volume {
     /// Opens a volume at its newer valid checkpoint, from its devices in the order of the super block. Blocks of
     /// metadata that were read lately are kept in `cache_bytes` bytes.
     pub fn open(disks: Vec<Box<dyn ReadAt>>, cache_bytes: usize) -> Result<Volume> {
+        let volume = Volume::open_in_part(disks, cache_bytes)?;
+        match volume.missing() {
+            Some(missing) => Err(missing),
+            None => Ok(volume),
+        }
+    }
+
+    /// The same, though devices are missing or too short, as far as what is there goes: [`Volume::missing`].
+    pub fn open_in_part(disks: Vec<Box<dyn ReadAt>>, cache_bytes: usize) -> Result<Volume> {
         let first = disks.first().ok_or(Error::NotF2fs { found: 0 })?;
         let sb = read_super_block(&**first)?;
-        let disks = Disks::new(disks, &sb)?;
+        let disks = Disks::new(disks, &sb);
         let packs = [packs::read(&disks, &sb, 1), packs::read(&disks, &sb, 2)];
         let cp = packs::newer(&packs)?;
         let sit_bitmap = packs::sit_bitmap(&disks, &sb, &cp)?;
