@@ -22,7 +22,7 @@ pub(crate) struct Spec {
     #[arg(long, value_name = "PAGE+OOB:PAGES:BLOCKS")]
     geometry: Option<String>,
     /// As many blocks as this much data needs, in place of the chip's own number
-    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse_some)]
     size: Option<u64>,
 }
 

@@ -1,49 +1,72 @@
 //! What verbs are given beside their own arguments.
 
 use std::{
-    path::PathBuf,
+    fs::File,
+    io::{self, Read},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use pumice_f2fs::crypt::Keyring;
 use pumice_vfs::Timestamp;
+use rustix::fs::OFlags;
 
 use crate::{
     failure::{Failure, Outcome},
+    interrupt::Interrupt,
     metered::Meter,
     options::Common,
 };
 
-/// Memory budget, keys and meter of one run.
+/// Memory budget, where keys are, and meter of one run.
 #[derive(Clone)]
 pub(crate) struct Context {
     /// Bytes of memory for cached and unwritten pages.
     pub(crate) cache_bytes: usize,
     /// What the chips of this run have done.
     pub(crate) meter: Meter,
-    /// Master keys of what is encrypted.
-    pub(crate) keys: Keyring,
-    /// Where the keys came from.
+    /// Where the master keys of what is encrypted are.
     pub(crate) key_files: Vec<PathBuf>,
     /// Roll a crashed F2FS forward.
     pub(crate) recover: bool,
+    /// Signals that ask to end.
+    pub(crate) interrupt: Interrupt,
 }
 
 impl Context {
-    pub(crate) fn new(common: &Common) -> Outcome<Context> {
-        let mut keys = Keyring::default();
-        for path in &common.key_files {
-            let key = std::fs::read(path).map_err(|error| Failure::host(path, &error))?;
-            keys.add(&key).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-        }
-        Ok(Context {
+    pub(crate) fn new(common: &Common) -> Context {
+        Context {
             cache_bytes: usize::try_from(common.cache).unwrap_or(usize::MAX),
             meter: Meter::default(),
-            keys,
             key_files: common.key_files.clone(),
             recover: !common.no_recovery,
-        })
+            interrupt: Interrupt::default(),
+        }
     }
+
+    /// The master keys, read when something may be encrypted and not before.
+    pub(crate) fn keys(&self) -> Outcome<Keyring> {
+        let mut keys = Keyring::default();
+        for path in &self.key_files {
+            let key = read_key(path).map_err(|error| Failure::host(path, &error))?;
+            keys.add(&key).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        }
+        Ok(keys)
+    }
+}
+
+/// More than any key has, so that a device that never ends does not fill the memory.
+const KEY_FILE_MAX: u64 = 4096;
+
+/// Reads a key; it may come from a pipe (`--key-file <(...)`), but nobody waits for one that has no writer.
+fn read_key(path: &Path) -> io::Result<Vec<u8>> {
+    let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = File::options().read(true).custom_flags(no_wait).open(path)?;
+    rustix::io::ioctl_fionbio(&file, false)?;
+    let mut key = Vec::new();
+    file.take(KEY_FILE_MAX).read_to_end(&mut key)?;
+    Ok(key)
 }
 
 /// The system's clock.

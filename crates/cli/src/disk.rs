@@ -152,6 +152,7 @@ fn failed(error: BlockError) -> FsError {
     let errno = match error {
         BlockError::ReadOnly | BlockError::WornOut => Errno::ReadOnly,
         BlockError::OutOfRange { .. } | BlockError::Full => Errno::NoSpace,
+        _ if error.is_host_full() => Errno::NoSpace,
         _ => Errno::Io,
     };
     FsError::new(errno, error.to_string())

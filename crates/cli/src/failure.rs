@@ -11,6 +11,8 @@ pub(crate) mod code {
     pub(crate) const FAILED: u8 = 1;
     /// The command line makes no sense.
     pub(crate) const USAGE: u8 = 2;
+    /// Added to the number of a signal, as shells do.
+    pub(crate) const SIGNALLED: u8 = 128;
 }
 
 /// One line and an exit code.
@@ -32,6 +34,22 @@ impl Failure {
     /// A command line that makes no sense, beyond what the parser can see.
     pub(crate) fn usage(message: impl Into<String>) -> Failure {
         Failure { message: message.into(), code: code::USAGE }
+    }
+
+    /// A signal that asked to end.
+    pub(crate) fn interrupted(signal: u8) -> Failure {
+        Failure { message: "interrupted".into(), code: code::SIGNALLED + signal }
+    }
+
+    /// The same, and what became of the work.
+    pub(crate) fn and(self, then: &str) -> Failure {
+        Failure { message: format!("{}; {then}", self.message), ..self }
+    }
+
+    /// The same, with one path named in place of another.
+    pub(crate) fn with_path(&self, path: &Path, named: &Path) -> Failure {
+        let (path, named) = (path.to_string_lossy(), named.to_string_lossy());
+        Failure { message: self.message.replace(&*path, &named), ..*self }
     }
 
     /// The exit code.

@@ -21,6 +21,7 @@ use crate::{
     disk::DiskFs,
     failure::{Failure, Outcome},
     metered::Metered,
+    recognise::{admit, recognise},
 };
 
 /// How long an image that is in use is asked for again: umount(8) returns before the volume is written back.
@@ -63,18 +64,13 @@ pub(crate) enum Volume {
 impl Volume {
     /// Opens an image and mounts what it holds.
     pub(crate) fn open(path: &Path, access: Access, context: &Context) -> Outcome<Volume> {
+        admit(path)?;
         if holds_f2fs(path) {
             let fs = Arc::new(open_f2fs(path, context)?);
             return Ok(Volume::F2fs { fs, path: path.into() });
         }
         let mut chip = open_chip(path, access, context)?;
-        if !pumice_nandfs::probe(&mut chip).map_err(|error| about(path, &error))? {
-            return Err(Failure::new(format!(
-                "{}: no file system on this chip; make one with `pumice mkfs {}`",
-                path.display(),
-                path.display()
-            )));
-        }
+        must_hold_nandfs(&mut chip, path)?;
         let options = MountOptions {
             read_only: access.is_read(),
             cache_bytes: context.cache_bytes,
@@ -138,6 +134,19 @@ impl Volume {
     }
 }
 
+/// Refuses a chip without nandfs, and says what it holds instead.
+pub(crate) fn must_hold_nandfs(chip: &mut Metered, path: &Path) -> Outcome {
+    if pumice_nandfs::probe(chip).map_err(|error| about(path, &error))? {
+        return Ok(());
+    }
+    let shown = path.display();
+    Err(Failure::new(if pumice_ftl::probe(chip).map_err(|error| about(path, &error))? {
+        format!("{shown}: a logical disk of `pumice ftl`, not a file system; see `pumice ftl info {shown}`")
+    } else {
+        format!("{shown}: no file system on this chip; make one with `pumice mkfs {shown}`")
+    }))
+}
+
 /// The only one who still has it.
 fn owned<T>(shared: Arc<T>, path: &Path) -> Outcome<T> {
     Arc::try_unwrap(shared)
@@ -150,7 +159,13 @@ fn flushed(mut chip: Metered, path: &Path) -> Outcome {
 
 /// Starts the server of the logical disk on an image.
 pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outcome<Ftl<Metered>> {
-    let chip = open_chip(path, access, context)?;
+    let mut chip = open_chip(path, access, context)?;
+    if pumice_nandfs::probe(&mut chip).is_ok_and(|is_one| is_one) {
+        let shown = path.display();
+        return Err(Failure::new(format!(
+            "{shown}: no logical disk, but a file system (nandfs); mount it with `pumice mount {shown} DIR`"
+        )));
+    }
     let options = OpenOptions { read_only: access.is_read(), ..OpenOptions::default() };
     Ftl::open(chip, options).map_err(|error| match error {
         FtlError::Foreign => Failure::new(format!(
@@ -193,7 +208,7 @@ pub(crate) fn holds_f2fs(path: &Path) -> bool {
 pub(crate) fn open_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
     let options = pumice_f2fs::MountOptions {
         cache_bytes: context.cache_bytes,
-        keys: context.keys.clone(),
+        keys: context.keys()?,
         recover: context.recover.then(now),
     };
     let failed = |error: pumice_f2fs::Error| Failure::new(format!("{}: {error}", path.display()));
@@ -264,17 +279,17 @@ pub(crate) fn devices(path: &Path) -> Outcome<Vec<File>> {
 
 /// Opens a volume of F2FS, for what no other file system has.
 pub(crate) fn only_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
+    admit(path)?;
     if path.exists() && !holds_f2fs(path) {
-        return Err(Failure::new(format!(
-            "{}: not F2FS; only an F2FS image can be looked into so",
-            path.display()
-        )));
+        let what = recognise(path).map(|what| format!("; it is {what}")).unwrap_or_default();
+        return Err(Failure::new(format!("{}: not F2FS{what}", path.display())));
     }
     open_f2fs(path, context)
 }
 
 /// Opens the chip of an image, whatever it holds.
 pub(crate) fn open_chip(path: &Path, access: Access, context: &Context) -> Outcome<Metered> {
+    admit(path)?;
     let chip: Box<dyn Nand + Send> = if is_device(path) {
         Box::new(pumice_media::MtdChip::open(path, access.is_read()).map_err(|error| media(path, &error))?)
     } else {
@@ -285,6 +300,7 @@ pub(crate) fn open_chip(path: &Path, access: Access, context: &Context) -> Outco
 
 /// Opens a container file, for what only a simulated chip can do.
 pub(crate) fn open_container(path: &Path, access: Access) -> Outcome<ChipFile> {
+    admit(path)?;
     if is_device(path) {
         return Err(Failure::new(format!("{}: a device; only a simulated chip can do this", path.display())));
     }
@@ -305,7 +321,7 @@ pub(crate) fn is_device(path: &Path) -> bool {
 /// A failure of the media, with a hint where one helps.
 pub(crate) fn media(path: &Path, error: &MediaError) -> Failure {
     let hint = match error {
-        MediaError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+        MediaError::Io { what: "open", source, .. } if source.kind() == io::ErrorKind::NotFound => {
             return Failure::new(format!(
                 "{}: no such file; make one with `pumice mkfs --chip NAME {}`",
                 path.display(),
@@ -320,7 +336,10 @@ pub(crate) fn media(path: &Path, error: &MediaError) -> Failure {
             ));
         }
         MediaError::Busy(_) => "; unmount it first, or wait until the other command is done",
-        MediaError::Foreign { .. } => "; turn a raw dump into one with `pumice nand import`",
+        MediaError::Foreign { .. } => {
+            let Some(what) = recognise(path) else { return Failure::new(error.to_string()) };
+            return Failure::new(format!("{} is not a chip container; it is {what}", path.display()));
+        }
         _ => "",
     };
     Failure::new(format!("{error}{hint}"))

@@ -9,6 +9,7 @@ mod document;
 mod f2fs;
 mod failure;
 mod image;
+mod interrupt;
 mod logger;
 mod losses;
 mod metered;
@@ -16,7 +17,9 @@ mod options;
 mod output;
 mod path;
 mod progress;
+mod recognise;
 mod size;
+mod staged;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -38,13 +41,11 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &args::Command) -> u8 {
-    let ran = context::Context::new(&command.common).and_then(|context| {
-        let code = command.verb.run(&context);
-        if command.common.stats {
-            complain_lines(&context.meter.report());
-        }
-        code
-    });
+    let context = context::Context::new(&command.common);
+    let ran = command.verb.run(&context);
+    if command.common.stats {
+        complain_lines(&context.meter.report());
+    }
     match ran {
         Ok(code) => code,
         Err(failure) => {

@@ -28,6 +28,9 @@ pub(crate) struct Common {
     /// Show a crashed F2FS as its last checkpoint left it
     #[arg(long, global = true, help_heading = "Common options")]
     pub(crate) no_recovery: bool,
+    /// In front of the verb as well as behind it; verbs that have it show it in their own help
+    #[arg(long, global = true, hide = true)]
+    pub(crate) json: bool,
 }
 
 /// The least a file system can work with.

@@ -27,8 +27,14 @@ pub(crate) fn split<'a>(fs: &dyn FileSystem, path: &'a OsStr) -> Outcome<(Ino, &
     let trimmed = bytes.get(..end).unwrap_or_default();
     let start = trimmed.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     let (dir, name) = trimmed.split_at(start);
-    if name.is_empty() || name == b"." || name == b".." {
-        return Err(fail(Errno::Invalid));
+    if name.is_empty() {
+        return Err(Failure::new(format!(
+            "{}: the root directory itself; name something in it",
+            path.display()
+        )));
+    }
+    if name == b"." || name == b".." {
+        return Err(Failure::new(format!("{}: ends in a dot; give the name itself", path.display())));
     }
     let dir = walk(fs, dir, true).map_err(|error| Failure::inside(bytes, &error))?;
     if dir.kind != FileKind::Dir {
@@ -40,6 +46,8 @@ pub(crate) fn split<'a>(fs: &dyn FileSystem, path: &'a OsStr) -> Outcome<(Ino, &
 /// Follows a path from the root. Names still to be walked are kept on a stack, so that the target of a link
 /// takes the place of the link.
 fn walk(fs: &dyn FileSystem, path: &[u8], follow_last: bool) -> Result<Attr, FsError> {
+    let wants_dir = path.ends_with(b"/");
+    let follow_last = follow_last || wants_dir;
     let mut here = fs.attr(Ino::ROOT)?;
     let mut todo = names(path);
     let mut links = 0;
@@ -64,6 +72,9 @@ fn walk(fs: &dyn FileSystem, path: &[u8], follow_last: bool) -> Result<Attr, FsE
             here = fs.attr(Ino::ROOT)?;
         }
         todo.extend(names(&target));
+    }
+    if wants_dir && here.kind != FileKind::Dir {
+        return Err(Errno::NotDir.into());
     }
     Ok(here)
 }

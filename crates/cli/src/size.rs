@@ -17,6 +17,14 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     bytes.and_then(|bytes| u64::try_from(bytes).ok()).ok_or_else(|| format!("`{text}` is more than 16 EiB"))
 }
 
+/// The same, of something that cannot be empty.
+pub(crate) fn parse_some(text: &str) -> Result<u64, String> {
+    match parse(text)? {
+        0 => Err(format!("`{text}` is too small (want at least 1 byte)")),
+        bytes => Ok(bytes),
+    }
+}
+
 /// The power of two of a unit.
 fn shift_of(unit: &str) -> Option<u32> {
     let unit = unit.to_ascii_lowercase();

@@ -43,6 +43,11 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
+/// A number and what it counts.
+pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
 /// Type and permissions as `ls -l` shows them.
 pub(crate) fn mode(attr: &Attr) -> String {
     let mut out = String::with_capacity(10);

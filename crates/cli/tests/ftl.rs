@@ -72,3 +72,15 @@ fn other_chips_are_told_apart() {
     world.say("mkfs chip").bad(1, &["chip", "--force"]);
     world.say("ftl info nowhere").bad(1, &["nowhere", "no such file"]);
 }
+
+#[test]
+fn a_dry_run_of_a_mount_changes_nothing() {
+    let world = World::formatted();
+    world.say(&format!("ftl create {SMALL} disk")).good();
+    std::fs::create_dir(world.path("dir")).unwrap();
+    for (line, image) in [("mount --dry-run image dir", "image"), ("ftl mount --dry-run disk dir", "disk")] {
+        let before = std::fs::read(world.path(image)).unwrap();
+        world.say(line).good();
+        assert!(std::fs::read(world.path(image)).unwrap() == before, "{line}");
+    }
+}

@@ -173,3 +173,30 @@ fn images_that_are_none_are_named() {
     world.say("ls cut").bad(1, &["cut", "5000 bytes"]);
     world.say("ls .").bad(1, &["directory"]);
 }
+
+#[test]
+fn json_stands_before_and_behind_the_verb() {
+    let world = filled();
+    let wanted = world.say("ls --json image").good();
+    assert_eq!(world.say("--json ls image").good(), wanted);
+    assert_eq!(world.say("ls image --json").good(), wanted);
+    document(&world.say("--json nand stats image").good(), "nand-stats");
+    world.say("--json chips").good();
+}
+
+#[test]
+fn one_is_singular() {
+    let world = World::formatted();
+    world.say("mkdir image dir").good();
+    fs::write(world.path("file"), b"").unwrap();
+    world.say("put image file dir").good();
+    assert!(world.say("tree image").good().ends_with("\n1 directory, 1 other file\n"));
+    assert!(world.say("fsck image").good().contains("2 directories, 1 other file,"));
+}
+
+#[test]
+fn keys_are_read_by_those_who_need_them() {
+    let world = World::new();
+    world.say("--key-file missing chips").good();
+    world.say("--key-file missing mkfs --chip slc-2k-2g --size 16M image").good();
+}

@@ -32,7 +32,7 @@ pub enum Error {
     #[error("{0}")]
     Unsupported(String),
     /// A volume on several devices was opened with too few, or with one that is too small.
-    #[error("device {index} ({path}) is missing or has {found} of {want} bytes")]
+    #[error("{}", device(*index, path, *found, *want))]
     Device {
         /// Which, counted from 0.
         index: usize,
@@ -193,4 +193,14 @@ impl From<Error> for FsError {
             _ => FsError::new(Errno::Io, error.to_string()),
         }
     }
+}
+
+/// A device that is not what the super block says.
+fn device(index: usize, path: &str, found: u64, want: u64) -> String {
+    let name = if path.is_empty() { String::new() } else { format!("device {index} ({path}): ") };
+    if found == 0 {
+        return format!("{name}not there (want {want} bytes)");
+    }
+    let missing = want.saturating_sub(found);
+    format!("{name}cut short: {found} of {want} bytes are there, the last {missing} are missing")
 }

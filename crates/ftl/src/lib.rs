@@ -55,5 +55,5 @@ mod trims;
 pub use error::FtlError;
 pub use ftl::Ftl;
 pub use info::{Counters, Info, Start};
-pub use open::{CreateOptions, Export, OpenOptions, create};
+pub use open::{CreateOptions, Export, OpenOptions, create, probe};
 pub use policy::PolicyNames;

@@ -128,6 +128,19 @@ fn export(shape: &Shape, usable: u32, export: Export) -> Result<u32> {
     u32::try_from(blocks).map_err(|_| error)
 }
 
+/// True if the chip holds a logical disk, sound or not. Costs what finding the newest anchor costs.
+pub fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
+    match find(nand) {
+        Ok(_)
+        | Err(FtlError::Version(_) | FtlError::Features(_) | FtlError::Geometry | FtlError::Anchor(_)) => {
+            Ok(true)
+        }
+        Err(FtlError::Chip(error)) => Err(error.into()),
+        // No anchor, or a chip on which there can be none.
+        Err(_) => Ok(false),
+    }
+}
+
 impl<N: Nand> Ftl<N> {
     /// Starts a server: by the checkpoint if nothing was written since, with what the headers of segments say about the
     /// time since otherwise, and by the headers alone if the checkpoint cannot be read.

@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use crate::errno::Errno;
+
 /// A logical block address: a block, counted from the start of the device.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Lba(pub u64);
@@ -41,6 +43,13 @@ pub enum BlockError {
     Device(i32),
 }
 
+impl BlockError {
+    /// True if the file or disk that the device is kept on has no room left.
+    pub fn is_host_full(&self) -> bool {
+        matches!(self, BlockError::Device(errno) if Errno(*errno).is_full())
+    }
+}
+
 impl fmt::Display for BlockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -55,7 +64,7 @@ impl fmt::Display for BlockError {
             BlockError::Full => f.write_str("the device has no space left to write to"),
             BlockError::WornOut => f.write_str("the device is worn out and can only be read"),
             BlockError::PowerLost => f.write_str("the device has lost power"),
-            BlockError::Device(errno) => write!(f, "device error (errno {errno})"),
+            BlockError::Device(errno) => write!(f, "device error: {}", Errno(*errno)),
         }
     }
 }

@@ -38,6 +38,7 @@ mod chips;
 mod container;
 #[cfg(feature = "std")]
 mod dump;
+mod errno;
 #[cfg(feature = "std")]
 mod error;
 mod faults;

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::errno::Errno;
 use crate::pairing::Pairing;
 
 /// A page, counted from the start of the chip: block times pages per block, plus page in block.
@@ -142,6 +143,13 @@ pub enum NandError {
     Device(i32),
 }
 
+impl NandError {
+    /// True if the file or disk that the chip is kept on has no room left.
+    pub fn is_host_full(&self) -> bool {
+        matches!(self, NandError::Device(errno) if Errno(*errno).is_full())
+    }
+}
+
 impl fmt::Display for NandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -152,7 +160,7 @@ impl fmt::Display for NandError {
             NandError::EraseFailed(block) => write!(f, "erasing block {} failed", block.0),
             NandError::PowerLost => write!(f, "the chip has lost power"),
             NandError::Violation(rule, page) => write!(f, "page {}: {rule}", page.0),
-            NandError::Device(errno) => write!(f, "device error (errno {errno})"),
+            NandError::Device(errno) => write!(f, "device error: {}", Errno(*errno)),
         }
     }
 }

@@ -63,5 +63,6 @@ impl From<Damage> for FsError {
 
 /// A failure of the chip as callers see it.
 pub(crate) fn device(error: NandError) -> FsError {
-    FsError::new(Errno::Io, format!("{error}"))
+    let errno = if error.is_host_full() { Errno::NoSpace } else { Errno::Io };
+    FsError::new(errno, format!("{error}"))
 }

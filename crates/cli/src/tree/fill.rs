@@ -10,7 +10,7 @@ use std::{
 use pumice_vfs::{Attr, Errno, FsError, Ino, Seek, Stored};
 
 use super::CHUNK;
-use crate::{image::Shared, progress::Progress};
+use crate::{image::Shared, interrupt::Interrupt, progress::Progress};
 
 /// Bytes that the kernel copies at a time.
 const SENT_AT_A_TIME: usize = 8 << 20;
@@ -25,6 +25,7 @@ pub(crate) struct Filler<'a> {
     /// What the file system is kept on, as far as its bytes can be copied from there.
     devices: &'a [File],
     progress: &'a Progress,
+    interrupt: &'a Interrupt,
     buffer: Vec<u8>,
 }
 
@@ -74,8 +75,13 @@ impl Filled {
 }
 
 impl<'a> Filler<'a> {
-    pub(crate) fn new(fs: &'a Shared, devices: &'a [File], progress: &'a Progress) -> Filler<'a> {
-        Filler { fs, devices, progress, buffer: vec![0; CHUNK] }
+    pub(crate) fn new(
+        fs: &'a Shared,
+        devices: &'a [File],
+        progress: &'a Progress,
+        interrupt: &'a Interrupt,
+    ) -> Filler<'a> {
+        Filler { fs, devices, progress, interrupt, buffer: vec![0; CHUNK] }
     }
 
     /// Writes the content of an inode into `file`, which is new. Holes stay holes. An error is the host's.
@@ -83,6 +89,7 @@ impl<'a> Filler<'a> {
         let mut filled = Filled::default();
         let (mut at, mut ends_badly) = (0, false);
         while at < attr.size {
+            self.interrupt.check_io()?;
             match self.piece(attr, file, at, &mut filled)? {
                 Ok(end) => (at, ends_badly) = (end, false),
                 Err(error) => {
@@ -138,7 +145,7 @@ impl<'a> Filler<'a> {
         if at > 0 && out.seek(SeekFrom::Start(at)).is_err() {
             return 0;
         }
-        while from < end {
+        while from < end && self.interrupt.check_io().is_ok() {
             let count = usize::try_from(end - from).map_or(SENT_AT_A_TIME, |left| left.min(SENT_AT_A_TIME));
             match rustix::fs::sendfile(file, device, Some(&mut from), count) {
                 Ok(sent) if sent > 0 => self.progress.advance(sent as u64),

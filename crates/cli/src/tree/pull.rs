@@ -16,7 +16,7 @@ use std::{
 
 use pumice_vfs::{Attr, FileKind, FsError, Ino};
 use rustix::{
-    fs::{AtFlags, linkat, statat, symlinkat, unlinkat},
+    fs::{AtFlags, linkat, renameat, statat, symlinkat, unlinkat},
     io::Errno,
 };
 
@@ -30,6 +30,7 @@ use super::{
 use crate::{
     failure::{Failure, Outcome},
     image::Shared,
+    interrupt::Interrupt,
     losses::Losses,
     path::join,
     progress::Progress,
@@ -52,6 +53,7 @@ pub(crate) struct Pull<'a> {
     /// Replace what is there already.
     force: bool,
     progress: &'a Progress,
+    interrupt: &'a Interrupt,
     losses: &'a Losses,
     /// What is copied, and where to.
     start: &'a [u8],
@@ -96,11 +98,11 @@ impl<'a> Pull<'a> {
         fs: &'a Shared,
         devices: &'a [File],
         force: bool,
-        progress: &'a Progress,
+        (progress, interrupt): (&'a Progress, &'a Interrupt),
         losses: &'a Losses,
         (start, target): (&'a [u8], &'a Path),
     ) -> Pull<'a> {
-        Pull { fs, devices, force, progress, losses, start, target, failed: Mutex::default() }
+        Pull { fs, devices, force, progress, interrupt, losses, start, target, failed: Mutex::default() }
     }
 
     /// Copies `found`, which stands at the start, and all below it.
@@ -129,13 +131,13 @@ impl<'a> Pull<'a> {
         let dir = File::open(above.unwrap_or(Path::new(".")));
         let dir = dir.map_err(|error| self.host(self.start, &error))?;
         let spot = Spot { dir: &dir, name: self.target.file_name().unwrap_or_default(), path: self.start };
-        let mut filler = Filler::new(self.fs, self.devices, self.progress);
+        let mut filler = Filler::new(self.fs, self.devices, self.progress, self.interrupt);
         self.copy(&spot, found, &mut filler).map(drop)
     }
 
     /// Walks the tree; ends early once a thread has failed.
     fn hand_out(&self, found: &Attr, sender: SyncSender<Batch>) -> Outcome {
-        let filler = Filler::new(self.fs, self.devices, self.progress);
+        let filler = Filler::new(self.fs, self.devices, self.progress, self.interrupt);
         let (dirs, links) = (HostDirs::default(), HashMap::new());
         let mut walker = Walker { pull: self, filler, dirs, sender, batch: None, links };
         walk(self.fs, self.start, found, self.losses, &mut |step, place| {
@@ -171,7 +173,7 @@ impl<'a> Pull<'a> {
 
     /// Takes one batch after the other, until there are no more. After a failure nothing more is copied.
     fn work(&self, batches: &Mutex<Receiver<Batch>>) {
-        let mut filler = Filler::new(self.fs, self.devices, self.progress);
+        let mut filler = Filler::new(self.fs, self.devices, self.progress, self.interrupt);
         loop {
             let batch = batches.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(batch) = batch else { return };
@@ -212,19 +214,44 @@ impl<'a> Pull<'a> {
         Ok(copied)
     }
 
+    /// A file; one that is in the way keeps its name until the new one is whole, and half a file goes away.
     fn copy_file(&self, spot: &Spot<'_>, attr: &Attr, filler: &mut Filler<'_>) -> Outcome<bool> {
         let failed = |error: io::Error| self.host(spot.path, &error);
-        let file = self.make(spot, || host::make_file(spot.dir, Path::new(spot.name), attr))?;
-        let content = filler.fill(attr, &file).map_err(failed)?;
+        let part = format!(".pumice-{}-{}.part", std::process::id(), attr.ino.0);
+        let mut here = Spot { ..*spot };
+        let file = match host::make_file(spot.dir, Path::new(spot.name), attr) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.must_replace(spot)?;
+                here.name = OsStr::new(&part);
+                host::make_file(spot.dir, Path::new(here.name), attr)
+            }
+            made => made,
+        };
+        let copied = self.fill_file(&here, attr, &file.map_err(failed)?, filler).and_then(|is_whole| {
+            if is_whole && here.name != spot.name {
+                renameat(spot.dir, here.name, spot.dir, spot.name).map_err(|error| failed(error.into()))?;
+            }
+            Ok(is_whole)
+        });
+        if !matches!(copied, Ok(true)) {
+            // What went wrong before is what to tell.
+            let _ = unlinkat(here.dir, here.name, AtFlags::empty());
+        }
+        copied
+    }
+
+    /// Fills a new file; false if nothing of its content can be read, which is told.
+    fn fill_file(&self, spot: &Spot<'_>, attr: &Attr, file: &File, filler: &mut Filler<'_>) -> Outcome<bool> {
+        let failed = |error: io::Error| self.host(spot.path, &error);
+        let content = filler.fill(attr, file).map_err(failed)?;
         if let Some(missing) = content.missing() {
             self.losses.add(&Failure::new(format!("{}: {missing}", text::name(spot.path))));
         }
         if content.is_lost() {
-            unlinkat(spot.dir, spot.name, AtFlags::empty()).map_err(|error| failed(error.into()))?;
             return Ok(false);
         }
-        self.set_xattrs(spot.path, attr.ino, |name, value| host::set_xattr(&file, name, value))?;
-        host::set_attributes_of(&file, attr).map_err(failed)?;
+        self.set_xattrs(spot.path, attr.ino, |name, value| host::set_xattr(file, name, value))?;
+        host::set_attributes_of(file, attr).map_err(failed)?;
         Ok(true)
     }
 
@@ -254,7 +281,9 @@ impl<'a> Pull<'a> {
     fn make<T>(&self, spot: &Spot<'_>, attempt: impl Fn() -> io::Result<T>) -> Outcome<T> {
         let result = match attempt() {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                self.make_room(spot)?;
+                self.must_replace(spot)?;
+                unlinkat(spot.dir, spot.name, AtFlags::empty())
+                    .map_err(|error| self.host(spot.path, &error.into()))?;
                 attempt()
             }
             first => first,
@@ -262,12 +291,13 @@ impl<'a> Pull<'a> {
         result.map_err(|error| self.host(spot.path, &error))
     }
 
-    fn make_room(&self, spot: &Spot<'_>) -> Outcome {
+    /// Refuses to replace what is there, unless it was asked for.
+    fn must_replace(&self, spot: &Spot<'_>) -> Outcome {
         let failed = |error: Errno| self.host(spot.path, &error.into());
         let found = statat(spot.dir, spot.name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
         let is_dir = rustix::fs::FileType::from_raw_mode(found.st_mode).is_dir();
         if self.force && !is_dir {
-            return unlinkat(spot.dir, spot.name, AtFlags::empty()).map_err(failed);
+            return Ok(());
         }
         let hint = if is_dir { "a directory is in the way" } else { "use --force to replace it" };
         Err(Failure::new(format!("{}: exists already; {hint}", self.host_path(spot.path).display())))

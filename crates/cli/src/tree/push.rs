@@ -11,12 +11,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pumice_vfs::{Attr, Errno, FileKind, FileSystem, Ino, NewNode, SetAttr, XattrMode};
+use pumice_vfs::{Attr, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, SetAttr, XattrMode};
 use rustix::{fs::SeekFrom, io::Errno as HostErrno};
 
 use super::{CHUNK, host};
 use crate::{
     failure::{Failure, Outcome},
+    interrupt::Interrupt,
     progress::Progress,
     text,
 };
@@ -43,12 +44,27 @@ pub(crate) fn children(path: &Path) -> Outcome<Vec<OsString>> {
     Ok(names)
 }
 
+/// A name that was made.
+struct Made {
+    dir: Ino,
+    name: Vec<u8>,
+    is_dir: bool,
+}
+
+/// The name of a file until it is whole, where it takes the place of another.
+const PART: &[u8] = b".pumice-put.part";
+
 /// A copy under way.
 pub(crate) struct Push<'a> {
     fs: &'a dyn FileSystem,
     /// Replace what is there already.
     force: bool,
     progress: &'a Progress,
+    interrupt: &'a Interrupt,
+    /// What was made, in this order.
+    made: Vec<Made>,
+    /// Files that took the place of others.
+    replaced: usize,
     /// Inodes made for host files with several names, by device and inode there.
     links: HashMap<(u64, u64), Ino>,
     /// What could not be kept, in words.
@@ -56,8 +72,22 @@ pub(crate) struct Push<'a> {
 }
 
 impl<'a> Push<'a> {
-    pub(crate) fn new(fs: &'a dyn FileSystem, force: bool, progress: &'a Progress) -> Push<'a> {
-        Push { fs, force, progress, links: HashMap::new(), lost: Vec::new() }
+    pub(crate) fn new(
+        fs: &'a dyn FileSystem,
+        force: bool,
+        progress: &'a Progress,
+        interrupt: &'a Interrupt,
+    ) -> Push<'a> {
+        Push {
+            fs,
+            force,
+            progress,
+            interrupt,
+            made: Vec::new(),
+            replaced: 0,
+            links: HashMap::new(),
+            lost: Vec::new(),
+        }
     }
 
     /// Copies `source`, and all below it, under the name `name` into `dir`.
@@ -68,18 +98,55 @@ impl<'a> Push<'a> {
             let made = self.make_dir(source, &found, dir, name)?;
             return self.put_content(source, made);
         }
-        self.make_room(source, dir, name)?;
+        self.interrupt.check()?;
+        let replaces = self.must_replace(source, dir, name)?;
+        let here = if replaces { PART } else { name };
         if let Some(first) = linked.and_then(|key| self.links.get(&key)) {
-            return self.fs.link(*first, dir, name).map(drop).map_err(|error| Failure::inside(name, &error));
+            self.fs.link(*first, dir, here).map_err(|error| Failure::inside(name, &error))?;
+            self.note(dir, here, false);
+        } else {
+            let made = self.make(source, &found, dir, here)?;
+            if let Some(key) = linked {
+                self.links.insert(key, made);
+            }
+            if found.is_file() {
+                self.copy_content(source, &found, made)?;
+            }
+            self.finish(source, &found, made)?;
         }
-        let made = self.make(source, &found, dir, name)?;
-        if let Some(key) = linked {
-            self.links.insert(key, made);
+        if replaces { self.replace(dir, name) } else { Ok(()) }
+    }
+
+    fn note(&mut self, dir: Ino, name: &[u8], is_dir: bool) {
+        self.made.push(Made { dir, name: name.to_vec(), is_dir });
+    }
+
+    /// Gives what was made last the name of what it replaces.
+    fn replace(&mut self, dir: Ino, name: &[u8]) -> Outcome {
+        let renamed = self.fs.rename(dir, PART, dir, name, RenameMode::Replace);
+        renamed.map_err(|error| Failure::inside(name, &error))?;
+        self.made.pop();
+        self.replaced += 1;
+        Ok(())
+    }
+
+    /// Takes away again what was made, after `failure`, and tells what has become of all.
+    pub(crate) fn undo(&mut self, failure: Failure) -> Failure {
+        for made in self.made.drain(..).rev() {
+            let removed = match made.is_dir {
+                true => self.fs.rmdir(made.dir, &made.name),
+                false => self.fs.unlink(made.dir, &made.name),
+            };
+            if removed.is_err() {
+                let name = text::name(&made.name);
+                return failure.and(&format!("what was copied before could not be removed again ({name})"));
+            }
         }
-        if found.is_file() {
-            self.copy_content(source, &found, made)?;
+        match self.replaced {
+            0 => failure.and("nothing was copied"),
+            1 => failure.and("nothing was copied but one file that was replaced before"),
+            many => failure.and(&format!("nothing was copied but {many} files that were replaced before")),
         }
-        self.finish(source, &found, made)
     }
 
     /// Copies what is in the directory `source`, and its own attributes, to the directory `dir`.
@@ -96,7 +163,7 @@ impl<'a> Push<'a> {
         self.lost
     }
 
-    fn make_dir(&self, source: &Path, found: &fs::Metadata, dir: Ino, name: &[u8]) -> Outcome<Ino> {
+    fn make_dir(&mut self, source: &Path, found: &fs::Metadata, dir: Ino, name: &[u8]) -> Outcome<Ino> {
         match self.existing(dir, name)? {
             Some(there) if there.kind == FileKind::Dir => Ok(there.ino),
             Some(_) => {
@@ -106,7 +173,7 @@ impl<'a> Push<'a> {
         }
     }
 
-    fn make(&self, source: &Path, found: &fs::Metadata, dir: Ino, name: &[u8]) -> Outcome<Ino> {
+    fn make(&mut self, source: &Path, found: &fs::Metadata, dir: Ino, name: &[u8]) -> Outcome<Ino> {
         let kind = host::kind(found);
         let target = match kind {
             FileKind::Symlink => fs::read_link(source).map_err(|error| Failure::host(source, &error))?,
@@ -122,18 +189,20 @@ impl<'a> Push<'a> {
             target: host::bytes(&target),
         };
         let made = self.fs.create(dir, name, &node).map_err(|error| failed(source, &error))?;
+        self.note(dir, name, kind == FileKind::Dir);
         Ok(made.ino)
     }
 
-    fn make_room(&self, source: &Path, dir: Ino, name: &[u8]) -> Outcome {
+    /// True if something has the name already and may be replaced.
+    fn must_replace(&self, source: &Path, dir: Ino, name: &[u8]) -> Outcome<bool> {
         match self.existing(dir, name)? {
-            None => Ok(()),
+            None => Ok(false),
             Some(there) if there.kind == FileKind::Dir => Err(Failure::new(format!(
                 "{}: a directory is in the way of {}",
                 text::name(name),
                 source.display()
             ))),
-            Some(_) if self.force => self.fs.unlink(dir, name).map_err(|error| Failure::inside(name, &error)),
+            Some(_) if self.force => Ok(true),
             Some(_) => {
                 Err(Failure::new(format!("{}: exists already; use --force to replace it", text::name(name))))
             }
@@ -191,6 +260,7 @@ impl<'a> Push<'a> {
                     break;
                 }
                 let data = buffer.get(..got).unwrap_or_default();
+                self.interrupt.check()?;
                 self.fs.write(made, at, data).map_err(|error| failed(source, &error))?;
                 at += got as u64;
                 self.progress.advance(got as u64);

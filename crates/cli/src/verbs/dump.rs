@@ -11,14 +11,14 @@ use crate::{
     image::only_f2fs,
     options::Reader,
     output, path, text,
-    verbs::Image,
+    verbs::F2fsImage,
 };
 
 /// Show a structure as it stands on the medium (F2FS)
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: F2fsImage,
     #[command(subcommand)]
     what: What,
     #[command(flatten)]

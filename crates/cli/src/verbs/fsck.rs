@@ -7,10 +7,11 @@ use serde_json::json;
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
-    image::{Access, holds_f2fs, open_chip},
+    image::{Access, holds_f2fs, must_hold_nandfs, open_chip},
     options::Reader,
     output::{self, Output},
     progress::Progress,
+    recognise::admit,
     text,
     verbs::Image,
 };
@@ -54,6 +55,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome<u8> {
+        admit(&self.image.image)?;
         let code = if holds_f2fs(&self.image.image) {
             f2fs::run(&self.image.image, self.reader.json)?
         } else {
@@ -72,9 +74,7 @@ impl Args {
         let path = self.image.image.display();
         let mut chip = open_chip(&self.image.image, Access::Read, context)?;
         let failed = |error: pumice_vfs::FsError| Failure::new(format!("{path}: {error}"));
-        if !pumice_nandfs::probe(&mut chip).map_err(failed)? {
-            return Err(Failure::new(format!("{path}: no file system on this chip")));
-        }
+        must_hold_nandfs(&mut chip, &self.image.image)?;
         let progress = Progress::counted("check");
         let report =
             pumice_nandfs::check(chip, &mut |done, total| progress.set(done, total)).map_err(failed)?;
@@ -97,13 +97,14 @@ impl Args {
         }
         let state = match report.findings.len() {
             0 => "sound".to_owned(),
-            count => format!("{count} problems"),
+            found => text::count(found as u64, "problem", "problems"),
         };
         let files = report.inodes.saturating_sub(report.directories);
         output.line(format!(
-            "{}: {state}; {} directories, {files} other files, {}",
+            "{}: {state}; {}, {}, {}",
             self.image.image.display(),
-            report.directories,
+            text::count(report.directories, "directory", "directories"),
+            text::count(files, "other file", "other files"),
             text::size(report.data_bytes)
         ))?;
         if report.recovered {

@@ -52,6 +52,7 @@ impl Args {
             if self.writer.dry_run {
                 return self.say(fs, &found, &target);
             }
+            context.interrupt.watch()?;
             let progress = Progress::bytes("get");
             if progress.is_shown() {
                 progress.set_total(measure(fs, &self.path, &found)?);
@@ -59,7 +60,11 @@ impl Args {
             let devices = devices(&self.image.image)?;
             let losses = Losses::default();
             let ends = (self.path.as_bytes(), target.as_path());
-            Pull::new(fs, &devices, self.force, &progress, &losses, ends).run(&found)?;
+            let pull = Pull::new(fs, &devices, self.force, (&progress, &context.interrupt), &losses, ends);
+            pull.run(&found).map_err(|failure| match context.interrupt.check() {
+                Ok(()) => failure,
+                Err(interrupted) => interrupted.and("the files that are there are whole"),
+            })?;
             drop(progress);
             losses.end()
         })

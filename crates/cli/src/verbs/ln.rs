@@ -10,14 +10,14 @@ use crate::{
     image::{Access, with_volume},
     options::Writer,
     output, path,
-    verbs::Image,
+    verbs::Writable,
 };
 
 /// Make a hard or symbolic link inside an image
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Writable,
     /// What the link leads to; with -s any text
     target: OsString,
     /// Path of the link

@@ -14,14 +14,14 @@ use crate::{
     options::Reader,
     output::{self, Output},
     path, text,
-    verbs::Image,
+    verbs::F2fsImage,
 };
 
 /// Show the extents of a file: which bytes are in which blocks (F2FS)
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: F2fsImage,
     /// A file or directory
     path: OsString,
     #[command(flatten)]

@@ -10,14 +10,14 @@ use crate::{
     image::{Access, with_volume},
     options::Writer,
     output, path,
-    verbs::Image,
+    verbs::Writable,
 };
 
 /// Make directories in an image
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Writable,
     /// Directories to make
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,

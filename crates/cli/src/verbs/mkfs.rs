@@ -1,8 +1,11 @@
 //! `pumice mkfs`: makes a file system, and the simulated chip under it if there is none.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use pumice_media::{BlockId, ChipFile, ChipSpec, Nand, NandError};
+use pumice_media::{BlockId, ChipFile, ChipSpec, Geometry, Nand, NandError};
 use pumice_nandfs::FormatOptions;
 use pumice_vfs::Ino;
 
@@ -10,11 +13,13 @@ use crate::{
     chip_choice::{Spec, would_create},
     context::{Context, now},
     failure::{Failure, Outcome},
-    image::{self, Access, Volume, open_chip},
+    image::{self, Access, Volume, is_device, open_chip},
     metered::Metered,
     options::Writer,
     output::{self, Output},
     progress::Progress,
+    recognise::admit,
+    staged::Staged,
     text,
     tree::push::{Push, measure},
     verbs::{
@@ -78,13 +83,39 @@ impl Args {
         if self.writer.dry_run {
             return self.say(&before);
         }
-        let is_new = matches!(before, Before::Absent(_));
-        let result = self.make(before, context).and_then(|uuid| self.fill(context).map(|()| uuid));
-        if result.is_err() && is_new {
-            // Half a file system is worse than none, and the first failure is the one to tell.
-            let _ = fs::remove_file(&self.image);
-        }
-        self.report(&result?, context)
+        let staged = match &before {
+            Before::Absent(_) => Staged::new(&self.image, true, &context.interrupt)?,
+            Before::Chip if is_device(&self.image) => return self.make_on_device(context),
+            Before::Chip => Staged::copy_of(&self.image, &context.interrupt)?,
+        };
+        let made = self.make(before, staged.path(), context);
+        let uuid = made.map_err(|failure| staged.explain(&failure))?;
+        let geometry = open_chip(staged.path(), Access::Read, context)?.geometry();
+        staged.commit()?;
+        self.report(&uuid, &geometry)
+    }
+
+    /// A chip cannot be made under another name: half a file system is marked as none.
+    fn make_on_device(&self, context: &Context) -> Outcome {
+        context.interrupt.watch()?;
+        let uuid = self.make(Before::Chip, &self.image, context).map_err(|failure| {
+            let erased = open_chip(&self.image, Access::Write, context)
+                .and_then(|mut chip| erase(&mut chip).map_err(|error| image::about(&self.image, &error)));
+            failure.and(if erased.is_ok() {
+                "the chip is erased"
+            } else {
+                "the chip holds half a file system"
+            })
+        })?;
+        let geometry = open_chip(&self.image, Access::Read, context)?.geometry();
+        self.report(&uuid, &geometry)
+    }
+
+    /// Makes the file system on what is at `path`, and fills it.
+    fn make(&self, before: Before, path: &Path, context: &Context) -> Outcome<uuid::Uuid> {
+        let uuid = self.format(before, path, context)?;
+        self.fill(path, context)?;
+        context.interrupt.check().map(|()| uuid)
     }
 
     /// Decides what is to be made, and refuses to destroy anything unless that was asked for.
@@ -100,8 +131,7 @@ impl Args {
             Ok(found) if found.is_file() && found.len() == 0 => {
                 return self.spec.needed(&self.image).map(Before::Absent);
             }
-            Ok(found) if found.is_dir() => return Err(Failure::new(format!("{path}: is a directory"))),
-            Ok(_) => {}
+            Ok(_) => admit(&self.image)?,
         }
         match wanted {
             Some(spec) if self.force => Ok(Before::Absent(spec)),
@@ -148,14 +178,14 @@ impl Args {
         output.finish()
     }
 
-    fn make(&self, before: Before, context: &Context) -> Outcome<uuid::Uuid> {
+    fn format(&self, before: Before, path: &Path, context: &Context) -> Outcome<uuid::Uuid> {
         let (mut chip, erased) = match before {
             Before::Absent(spec) => {
-                let file = ChipFile::create(&self.image, &spec, true);
-                let file = file.map_err(|error| image::media(&self.image, &error))?;
+                let file = ChipFile::create(path, &spec, false);
+                let file = file.map_err(|error| image::media(path, &error))?;
                 (Metered::new(Box::new(file), context.meter.clone()), true)
             }
-            Before::Chip => (open_chip(&self.image, Access::Write, context)?, false),
+            Before::Chip => (open_chip(path, Access::Write, context)?, false),
         };
         let uuid = self.uuid.unwrap_or_else(uuid::Uuid::new_v4);
         let options = FormatOptions {
@@ -167,17 +197,17 @@ impl Args {
         };
         let progress = Progress::counted("format");
         pumice_nandfs::format(&mut chip, &options, &mut |done, total| progress.set(done, total))
-            .map_err(|error| Failure::new(format!("{}: {error}", self.image.display())))?;
-        chip.flush().map_err(|error| Failure::new(format!("{}: {error}", self.image.display())))?;
+            .map_err(|error| image::about(path, &error))?;
+        chip.flush().map_err(|error| image::about(path, &error))?;
         Ok(uuid)
     }
 
-    fn fill(&self, context: &Context) -> Outcome {
+    fn fill(&self, path: &Path, context: &Context) -> Outcome {
         let Some(from) = &self.from else { return Ok(()) };
-        let volume = Volume::open(&self.image, Access::Write, context)?;
+        let volume = Volume::open(path, Access::Write, context)?;
         let progress = Progress::bytes("fill");
         progress.set_total(measure(from).0);
-        let mut push = Push::new(volume.fs(), false, &progress);
+        let mut push = Push::new(volume.fs(), false, &progress, &context.interrupt);
         push.put_content(from, Ino::ROOT)?;
         let lost = push.into_lost();
         drop(progress);
@@ -185,15 +215,24 @@ impl Args {
         volume.close()
     }
 
-    fn report(&self, uuid: &uuid::Uuid, context: &Context) -> Outcome {
-        let geometry = open_chip(&self.image, Access::Read, context)?.geometry();
+    fn report(&self, uuid: &uuid::Uuid, geometry: &Geometry) -> Outcome {
         output::lines([format!(
             "{}: nandfs on {}, {}, uuid {uuid}",
             self.image.display(),
-            text::shape(&geometry),
+            text::shape(geometry),
             text::size(geometry.capacity_bytes())
         )])
     }
+}
+
+/// Erases every good block.
+fn erase(chip: &mut Metered) -> Result<(), NandError> {
+    for block in (0..chip.geometry().blocks).map(BlockId) {
+        if !chip.is_bad(block)? {
+            chip.erase(block)?;
+        }
+    }
+    chip.flush()
 }
 
 /// The first good block whose first page is not erased.

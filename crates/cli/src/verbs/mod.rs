@@ -28,10 +28,42 @@ pub(crate) mod whois;
 
 use std::path::PathBuf;
 
-/// The image every verb works on.
+/// The image of verbs that read any file system.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Image {
     /// A chip container, /dev/mtdN, or an F2FS image or disk
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: PathBuf,
+}
+
+/// The image of verbs that write a file system.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Writable {
+    /// A chip container or /dev/mtdN
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: PathBuf,
+}
+
+/// The image of verbs that look into F2FS.
+#[derive(clap::Args, Debug)]
+pub(crate) struct F2fsImage {
+    /// An F2FS image or disk
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: PathBuf,
+}
+
+/// A simulated chip itself.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Container {
+    /// A chip container
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: PathBuf,
+}
+
+/// A chip that other file systems use as a disk.
+#[derive(clap::Args, Debug)]
+pub(crate) struct LogicalDisk {
+    /// A chip container or /dev/mtdN with a logical disk
     #[arg(value_name = "IMAGE")]
     pub(crate) image: PathBuf,
 }

@@ -35,10 +35,17 @@ const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, allow_other, n
 /// Stays in the foreground until the directory is unmounted (umount, fusermount3 -u) or it gets SIGINT or
 /// SIGTERM; then everything is written and the volume marked clean.
 #[derive(clap::Args, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Args {
     /// A chip container, /dev/mtdN, or an F2FS image or disk (read only)
     image: PathBuf,
+    #[command(flatten)]
+    how: How,
+}
+
+/// Where and how something is mounted.
+#[derive(clap::Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct How {
     /// The directory to mount on
     dir: PathBuf,
     #[arg(short, value_name = "OPTIONS", value_delimiter = ',', help = OPTIONS_HELP)]
@@ -78,44 +85,47 @@ pub(crate) fn from_helper(rest: &[OsString]) -> Vec<OsString> {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        self.run_as(&["mount"], context, Volume::open)
+        self.how.run(&self.image, &["mount"], context, Volume::open)
     }
 
-    /// The same for what `verb` opens with `open`.
-    pub(crate) fn run_as(
+    /// What a failure's exit code is, by whose rules we run.
+    pub(crate) fn exit_code(&self, failed: u8) -> u8 {
+        match failed {
+            code::USAGE if self.how.helper => HELPER_USAGE,
+            code::FAILED if self.how.helper => HELPER_FAILED,
+            other => other,
+        }
+    }
+}
+
+impl How {
+    /// Mounts `image`, which `verb` opens with `open`.
+    pub(crate) fn run(
         &self,
+        image: &Path,
         verb: &[&str],
         context: &Context,
         open: impl FnOnce(&Path, Access, &Context) -> Outcome<Volume>,
     ) -> Outcome {
-        let (mut options, context) = self.options(context)?;
+        let (mut options, context) = self.options(image, context)?;
         if !self.dir.is_dir() {
             let why = if self.dir.exists() { "not a directory" } else { "no such directory" };
             return Err(Failure::new(format!("cannot mount on {}: {why}", self.dir.display())));
         }
         if self.daemon && !self.dry_run {
-            return self.start(verb, &context);
+            return self.start(image, verb, &context);
         }
-        let access = if options.read_only { Access::Read } else { Access::Write };
-        let volume = open(&self.image, access, &context)?;
+        let access = Access::write_unless(options.read_only || self.dry_run);
+        let volume = open(image, access, &context)?;
         options.read_only |= volume.is_read_only();
         let served = if self.dry_run { Ok(()) } else { self.serve(&volume, &options) };
         let closed = volume.close();
         served.and(closed)
     }
 
-    /// What a failure's exit code is, by whose rules we run.
-    pub(crate) fn exit_code(&self, failed: u8) -> u8 {
-        match failed {
-            code::USAGE if self.helper => HELPER_USAGE,
-            code::FAILED if self.helper => HELPER_FAILED,
-            other => other,
-        }
-    }
-
-    fn options(&self, context: &Context) -> Outcome<(MountOptions, Context)> {
+    fn options(&self, image: &Path, context: &Context) -> Outcome<(MountOptions, Context)> {
         let mut context = context.clone();
-        let source = std::path::absolute(&self.image).unwrap_or_else(|_| self.image.clone());
+        let source = std::path::absolute(image).unwrap_or_else(|_| image.to_path_buf());
         let mut options = MountOptions::default();
         options.source = source.to_string_lossy().into_owned();
         for word in &self.options {
@@ -144,7 +154,7 @@ impl Args {
     }
 
     /// Starts this program again in the background and waits until it has mounted or failed.
-    fn start(&self, verb: &[&str], context: &Context) -> Outcome {
+    fn start(&self, image: &Path, verb: &[&str], context: &Context) -> Outcome {
         let program =
             std::env::current_exe().map_err(|error| Failure::host(Path::new("/proc/self/exe"), &error))?;
         let mut command = Command::new(&program);
@@ -159,7 +169,7 @@ impl Args {
         if !self.options.is_empty() {
             command.arg("-o").arg(self.options.join(","));
         }
-        command.arg("--").arg(absolute(&self.image)?).arg(absolute(&self.dir)?);
+        command.arg("--").arg(absolute(image)?).arg(absolute(&self.dir)?);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| Failure::host(&program, &error))?;
         let mut word = String::new();

@@ -10,14 +10,14 @@ use crate::{
     image::{Access, with_volume},
     options::Writer,
     output, path, text,
-    verbs::Image,
+    verbs::Writable,
 };
 
 /// Rename or move something inside an image
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Writable,
     /// What to move
     from: OsString,
     /// Its new path, or a directory to move it into

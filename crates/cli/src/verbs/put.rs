@@ -19,14 +19,14 @@ use crate::{
     progress::Progress,
     text,
     tree::push::{Push, children, measure},
-    verbs::{Image, warn_of},
+    verbs::{Writable, warn_of},
 };
 
 /// Copy files or trees into an image, with modes, owners, times, links, attributes and holes
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Writable,
     /// What to copy
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<OsString>,
@@ -53,19 +53,32 @@ impl Args {
             fs::symlink_metadata(source).map_err(|error| Failure::host(Path::new(source), &error))?;
         }
         let access = Access::write_unless(self.writer.dry_run);
+        context.interrupt.watch()?;
         with_volume(&self.image.image, access, context, |fs| {
             let targets = sources.iter().map(|source| place(fs, source, target, sources.len()));
             let targets: Vec<Target> = targets.collect::<Outcome<_>>()?;
-            if self.writer.dry_run { say(sources, &targets) } else { self.copy(fs, sources, &targets) }
+            if self.writer.dry_run {
+                say(sources, &targets)
+            } else {
+                self.copy(fs, sources, &targets, context)
+            }
         })
     }
 
-    fn copy(&self, fs: &dyn FileSystem, sources: &[OsString], targets: &[Target]) -> Outcome {
+    fn copy(
+        &self,
+        fs: &dyn FileSystem,
+        sources: &[OsString],
+        targets: &[Target],
+        context: &Context,
+    ) -> Outcome {
         let progress = Progress::bytes("put");
         progress.set_total(sources.iter().map(|source| measure(Path::new(source)).0).sum());
-        let mut push = Push::new(fs, self.force, &progress);
+        let mut push = Push::new(fs, self.force, &progress, &context.interrupt);
         for (source, target) in sources.iter().zip(targets) {
-            push.put(Path::new(source), target.dir, &target.name)?;
+            if let Err(failure) = push.put(Path::new(source), target.dir, &target.name) {
+                return Err(push.undo(failure));
+            }
         }
         let lost = push.into_lost();
         drop(progress);

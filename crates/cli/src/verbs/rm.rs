@@ -16,14 +16,14 @@ use crate::{
     output::Output,
     path, text,
     tree::walk::{Place, Step, walk},
-    verbs::Image,
+    verbs::Writable,
 };
 
 /// Remove files and directories from an image
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Writable,
     /// What to remove
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,

@@ -5,6 +5,7 @@ use std::{
     ffi::OsString,
     io::{self, Read, Write},
     os::unix::ffi::OsStrExt,
+    path::PathBuf,
 };
 
 use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
@@ -14,8 +15,11 @@ use crate::{
     context::Context,
     failure::{Failure, Outcome, host_reason},
     image::{Access, Shared, with_volume},
+    interrupt::Watched,
     losses::Losses,
-    path, text,
+    path,
+    staged::Staged,
+    text,
     tree::{
         CHUNK,
         ranges::Data,
@@ -25,7 +29,7 @@ use crate::{
     verbs::Image,
 };
 
-/// Write a tree of an image as a tar archive to standard output, with owners, times, attributes and holes
+/// Write a tree of an image as a tar archive, with owners, times, attributes and holes
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -33,24 +37,42 @@ pub(crate) struct Args {
     /// What to archive
     #[arg(default_value = "/")]
     path: OsString,
+    /// The archive to make, in place of standard output; it is there when it is whole
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace a file that is there already
+    #[arg(short, long, requires = "output")]
+    force: bool,
 }
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         with_volume(&self.image.image, Access::Read, context, |fs| {
             let found = path::find(fs, &self.path)?;
-            let out = io::BufWriter::with_capacity(CHUNK, io::stdout().lock());
             let losses = Losses::kept();
-            let mut writer =
-                Archive { fs, builder: Builder::new(out), links: HashMap::new(), losses: &losses };
-            let prefix = self.path.as_bytes().len();
-            walk(fs, self.path.as_bytes(), &found, &losses, &mut |step, place| match step {
-                Step::Enter => writer.add(place, prefix),
-                Step::Leave => Ok(()),
-            })?;
-            writer.finish()?;
+            match &self.output {
+                None => self.write(fs, &found, io::stdout().lock(), &losses)?,
+                Some(output) => {
+                    let staged = Staged::new(output, self.force, &context.interrupt)?;
+                    let file = Watched::new(staged.create()?, &context.interrupt);
+                    let written = self.write(fs, &found, file, &losses);
+                    written.map_err(|failure| staged.explain(&failure))?;
+                    staged.commit()?;
+                }
+            }
             losses.end()
         })
+    }
+
+    fn write(&self, fs: &Shared, found: &Attr, out: impl Write, losses: &Losses) -> Outcome {
+        let builder = Builder::new(io::BufWriter::with_capacity(CHUNK, out));
+        let mut writer = Archive { fs, builder, links: HashMap::new(), losses };
+        let prefix = self.path.as_bytes().len();
+        walk(fs, self.path.as_bytes(), found, losses, &mut |step, place| match step {
+            Step::Enter => writer.add(place, prefix),
+            Step::Leave => Ok(()),
+        })?;
+        writer.finish()
     }
 }
 

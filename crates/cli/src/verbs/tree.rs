@@ -77,7 +77,11 @@ impl Args {
             output.line(format!("{stem}{branch}{}{arrow}", text::name(place.name)))
         })?;
         let below = dirs.saturating_sub(1);
-        output.line(format!("\n{below} directories, {files} other files"))?;
+        output.line(format!(
+            "\n{}, {}",
+            text::count(below, "directory", "directories"),
+            text::count(files, "other file", "other files")
+        ))?;
         output.finish()
     }
 

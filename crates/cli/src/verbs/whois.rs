@@ -10,14 +10,14 @@ use crate::{
     image::only_f2fs,
     options::Reader,
     output, text,
-    verbs::Image,
+    verbs::F2fsImage,
 };
 
 /// Tell who owns a block, and whether it is live (F2FS)
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: F2fsImage,
     /// A block, counted from the start of the volume
     block: u32,
     #[command(flatten)]

@@ -28,12 +28,24 @@ pub enum Reading {
 
 /// Opens the trace at `path`.
 pub fn open(path: &Path, reading: &Reading) -> Result<TraceReader, TraceError> {
-    let text = decompressed(BufReader::with_capacity(1 << 16, File::open(path)?))?;
+    let text = decompressed(BufReader::with_capacity(1 << 16, open_file(path)?))?;
     match reading {
         Reading::Detect => TraceReader::detect(text),
         Reading::As(format) => Ok(TraceReader::new(text, *format)),
         Reading::Pattern(pattern) => Ok(TraceReader::by_pattern(text, pattern)),
     }
+}
+
+/// Opens a regular file. A trace is read more than once, so it cannot come from a pipe, and opening one would wait.
+fn open_file(path: &Path) -> io::Result<File> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !kind.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    File::open(path)
 }
 
 /// The text behind `file`.

@@ -51,19 +51,19 @@ fn print(path: &Path, report: &Report) -> Outcome {
     }
     let state = match report.count {
         0 => "sound".to_owned(),
-        count => format!("{count} problems"),
+        count => text::count(count as u64, "problem", "problems"),
     };
     output.line(format!(
-        "{}: {state}; {} directories, {} other files, {}",
+        "{}: {state}; {}, {}, {}",
         path.display(),
-        report.directories,
-        report.files,
+        text::count(report.directories, "directory", "directories"),
+        text::count(report.files, "other file", "other files"),
         text::size(bytes(report))
     ))?;
     if report.fsynced_nodes > 0 {
         output.line(format!(
-            "it was not unmounted; the next mount recovers what fsync wrote ({} nodes)",
-            report.fsynced_nodes
+            "it was not unmounted; the next mount recovers what fsync wrote ({})",
+            text::count(report.fsynced_nodes, "node", "nodes")
         ))?;
     }
     output.finish()

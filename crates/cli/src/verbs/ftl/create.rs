@@ -15,7 +15,9 @@ use crate::{
     options::Writer,
     output,
     progress::Progress,
-    size, text,
+    size,
+    staged::Staged,
+    text,
 };
 
 /// Make a container for a simulated chip with a logical disk on it
@@ -66,9 +68,7 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         let spec = self.spec.needed(&self.image)?;
         let path = self.image.display();
-        if self.image.exists() && !self.force {
-            return Err(Failure::new(format!("{path}: exists already; use --force to replace it")));
-        }
+        let staged = Staged::new(&self.image, self.force, &context.interrupt)?;
         if self.writer.dry_run {
             let disk = format!("would make a logical disk on {path}");
             return output::lines([would_create(&self.image, &spec), disk]);
@@ -86,19 +86,16 @@ impl Args {
             endurance: spec.endurance_erases(),
             erased: true,
         };
-        let file = ChipFile::create(&self.image, &spec, self.force);
-        let file = file.map_err(|error| image::media(&self.image, &error))?;
+        let file = ChipFile::create(staged.path(), &spec, false);
+        let file = file.map_err(|error| staged.explain(&image::media(staged.path(), &error)))?;
         let mut chip = Metered::new(Box::new(file), context.meter.clone());
         let geometry = chip.geometry();
         let progress = Progress::counted("create");
         let made =
             pumice_ftl::create(&mut chip, &options, &mut |done, all| progress.set(done.into(), all.into()));
         drop((progress, chip));
-        let blocks = made.map_err(|error| {
-            // Half a disk is worse than none, and the first failure is the one to tell.
-            let _ = std::fs::remove_file(&self.image);
-            Failure::new(format!("{path}: {error}"))
-        })?;
+        let blocks = made.map_err(|error| staged.explain(&image::about(&self.image, &error)))?;
+        staged.commit()?;
         let disk = text::size(u64::from(blocks) * self.block);
         let chip = format!("{}, {}", text::shape(&geometry), text::size(geometry.capacity_bytes()));
         output::lines([format!("{path}: logical disk of {disk} in {blocks} blocks, on {chip}, uuid {uuid}")])

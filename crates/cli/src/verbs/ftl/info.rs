@@ -11,14 +11,14 @@ use crate::{
     image::{Access, open_disk},
     options::Reader,
     output, text,
-    verbs::Image,
+    verbs::LogicalDisk,
 };
 
 /// Show a logical disk: geometry, size, wear, free segments, write amplification
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: LogicalDisk,
     #[command(flatten)]
     reader: Reader,
 }

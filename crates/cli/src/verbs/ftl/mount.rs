@@ -1,20 +1,26 @@
 //! `pumice ftl mount`: a logical disk as a file, for mkfs and loop devices.
 
-use crate::{context::Context, failure::Outcome, image::Volume, verbs::mount};
+use crate::{
+    context::Context,
+    failure::Outcome,
+    image::Volume,
+    verbs::{LogicalDisk, mount::How},
+};
 
 /// Show a logical disk as the file `disk` in a directory
 ///
 /// Stays in the foreground until the directory is unmounted, as `pumice mount` does. fsync(2) of the file flushes the
 /// disk; a hole punched with fallocate(2) is trimmed.
 #[derive(clap::Args, Debug)]
-#[group(skip)]
 pub(crate) struct Args {
     #[command(flatten)]
-    mount: mount::Args,
+    image: LogicalDisk,
+    #[command(flatten)]
+    how: How,
 }
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        self.mount.run_as(&["ftl", "mount"], context, Volume::open_disk)
+        self.how.run(&self.image.image, &["ftl", "mount"], context, Volume::open_disk)
     }
 }

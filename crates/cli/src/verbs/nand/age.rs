@@ -3,13 +3,13 @@
 use pumice_media::{ChipFile, Retention};
 
 use super::alter;
-use crate::{context::Context, failure::Outcome, options::Writer, verbs::Image};
+use crate::{context::Context, failure::Outcome, options::Writer, verbs::Container};
 
 /// Let time pass for a simulated chip, and say how many bits its pages lose in it
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Container,
     /// How long: a number and s, min, h, d, w, mo or y, such as 90d or 10y
     #[arg(value_name = "TIME", value_parser = seconds, required_unless_present_any = ["lose", "lift"])]
     time: Option<u32>,

@@ -6,10 +6,12 @@ use pumice_media::ChipFile;
 
 use crate::{
     chip_choice::{Spec, would_create},
-    failure::{Failure, Outcome},
+    context::Context,
+    failure::Outcome,
     image,
     options::Writer,
     output,
+    staged::Staged,
 };
 
 /// Make a container for a fresh simulated chip
@@ -27,16 +29,14 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn run(&self) -> Outcome {
+    pub(crate) fn run(&self, context: &Context) -> Outcome {
         let spec = self.spec.needed(&self.image)?;
-        if self.image.exists() && !self.force {
-            let path = self.image.display();
-            return Err(Failure::new(format!("{path}: exists already; use --force to replace it")));
-        }
+        let staged = Staged::new(&self.image, self.force, &context.interrupt)?;
         if self.writer.dry_run {
             return output::lines([would_create(&self.image, &spec)]);
         }
-        let made = ChipFile::create(&self.image, &spec, self.force);
-        made.map(drop).map_err(|error| image::media(&self.image, &error))
+        let made = ChipFile::create(staged.path(), &spec, false);
+        made.map_err(|error| staged.explain(&image::media(staged.path(), &error)))?;
+        staged.commit()
     }
 }

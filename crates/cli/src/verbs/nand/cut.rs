@@ -3,13 +3,13 @@
 use pumice_media::{ChipFile, CutMode};
 
 use super::alter;
-use crate::{context::Context, failure::Outcome, options::Writer, verbs::Image};
+use crate::{context::Context, failure::Outcome, options::Writer, verbs::Container};
 
 /// Let the power of a simulated chip fail in the middle of an operation
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Container,
     /// Programs, erases and bad-block marks that still go through
     #[arg(long, value_name = "N", required_unless_present = "lift")]
     after: Option<u32>,

@@ -3,13 +3,13 @@
 use pumice_media::{ChipFile, Rate, ReadDisturb};
 
 use super::alter;
-use crate::{context::Context, failure::Outcome, options::Writer, verbs::Image};
+use crate::{context::Context, failure::Outcome, options::Writer, verbs::Container};
 
 /// Let reading disturb a simulated chip, or fail now and then
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Container,
     /// Reads of a block's pages that do no harm; the chip counts from now on
     #[arg(long, value_name = "N", required_unless_present_any = ["fail", "lift"])]
     harmless: Option<u32>,

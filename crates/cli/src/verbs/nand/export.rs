@@ -1,25 +1,28 @@
 //! `pumice nand export`: a chip as a raw dump.
 
 use std::{
-    fs::{File, OpenOptions},
     io::{BufWriter, ErrorKind, IsTerminal, Write, stdout},
     path::PathBuf,
 };
 
+use pumice_media::{ChipFile, MediaError};
+
 use crate::{
     context::Context,
     failure::{Failure, Outcome},
-    image::{Access, open_container},
+    image::{self, Access, open_container},
+    interrupt::Watched,
     options::Writer,
     output,
-    verbs::Image,
+    staged::Staged,
+    verbs::Container,
 };
 
 /// Write a simulated chip as a raw dump: each page followed by its spare area, as nanddump --oob does
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Container,
     /// The dump to write; - for standard output
     dump: PathBuf,
     /// Replace a file that is there already
@@ -36,27 +39,28 @@ impl Args {
             let (from, to) = (self.image.image.display(), self.dump.display());
             return output::lines([format!("would write a dump of {from} to {to}")]);
         }
-        let out: Box<dyn Write> = if self.dump.as_os_str() != "-" {
-            Box::new(self.create()?)
+        if self.dump.as_os_str() != "-" {
+            let staged = Staged::new(&self.dump, self.force, &context.interrupt)?;
+            let out = Watched::new(staged.create()?, &context.interrupt);
+            self.write(&mut chip, out).map_err(|failure| staged.explain(&failure))?;
+            staged.commit()?;
         } else if stdout().is_terminal() {
             return Err(Failure::usage("a dump is not for a terminal; name a file"));
         } else {
-            Box::new(stdout())
-        };
-        chip.export_dump(&mut BufWriter::with_capacity(1 << 20, out))
-            .map_err(|error| Failure::new(format!("{}: {error}", self.dump.display())))?;
+            self.write(&mut chip, stdout())?;
+        }
         super::close(chip, context)
     }
 
-    fn create(&self) -> Outcome<File> {
-        let mut options = OpenOptions::new();
-        options.write(true).truncate(self.force).create(self.force).create_new(!self.force);
-        options.open(&self.dump).map_err(|error| {
-            let failure = Failure::host(&self.dump, &error);
-            match error.kind() {
-                ErrorKind::AlreadyExists => Failure::new(format!("{failure}; use --force to replace it")),
-                _ => failure,
+    fn write(&self, chip: &mut ChipFile, out: impl Write) -> Outcome {
+        match chip.export_dump(&mut BufWriter::with_capacity(1 << 20, out)) {
+            Ok(_) => Ok(()),
+            // Whoever reads has had enough.
+            Err(MediaError::Dump { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
+                Err(Failure::new(""))
             }
-        })
+            Err(MediaError::Dump { source, .. }) => Err(Failure::host(&self.dump, &source)),
+            Err(error) => Err(image::about(&self.dump, &error)),
+        }
     }
 }

@@ -7,14 +7,14 @@ use crate::{
     context::Context,
     failure::{Failure, Outcome},
     options::Writer,
-    verbs::Image,
+    verbs::Container,
 };
 
 /// Make bits of a page read wrong until its block is erased
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Container,
     /// The page, counted from the start of the chip
     #[arg(long, required_unless_present = "lift")]
     page: Option<u32>,

@@ -11,6 +11,7 @@ use crate::{
     image::{self, Access, open_container},
     options::Writer,
     output,
+    staged::Staged,
 };
 
 /// Fill a simulated chip from a raw dump: each page followed by its spare area, as nanddump --oob writes it
@@ -31,7 +32,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        let mut dump = File::open(&self.dump).map_err(|error| Failure::host(&self.dump, &error))?;
+        let mut dump = self.open_dump()?;
         let exists = self.image.exists();
         if exists && !self.force {
             let path = self.image.display();
@@ -46,24 +47,34 @@ impl Args {
             let (from, to) = (self.dump.display(), self.image.display());
             return output::lines([format!("would fill {to} from {from}")]);
         }
-        let mut chip = self.open()?;
-        if let Err(error) = chip.import_dump(&mut dump) {
-            drop(chip);
-            if !exists {
-                // Ours, and it holds nothing; the dump's own failure is the one to tell.
-                let _ = std::fs::remove_file(&self.image);
-            }
-            return Err(Failure::new(format!("{}: {error}", self.dump.display())));
-        }
-        super::close(chip, context)
+        let (staged, mut chip) = self.open(context)?;
+        let filled = chip.import_dump(&mut dump).map_err(|error| image::about(&self.dump, &error));
+        filled.and_then(|()| super::close(chip, context)).map_err(|failure| staged.explain(&failure))?;
+        staged.commit()
     }
 
-    /// A new chip if one was asked for, else the one that is there.
-    fn open(&self) -> Outcome<ChipFile> {
-        match self.spec.wanted()? {
-            Some(spec) => ChipFile::create(&self.image, &spec, self.force)
-                .map_err(|error| image::media(&self.image, &error)),
-            None => open_container(&self.image, Access::Write),
+    fn open_dump(&self) -> Outcome<File> {
+        let failed = |error| Failure::host(&self.dump, &error);
+        // Opening a pipe would wait for its other end.
+        if !std::fs::metadata(&self.dump).map_err(failed)?.is_file() {
+            let path = self.dump.display();
+            return Err(Failure::new(format!("{path}: not a regular file, so no dump")));
         }
+        File::open(&self.dump).map_err(failed)
+    }
+
+    /// A new chip if one was asked for, else a copy of the one that is there, which keeps its wear.
+    fn open(&self, context: &Context) -> Outcome<(Staged, ChipFile)> {
+        if let Some(spec) = self.spec.wanted()? {
+            let staged = Staged::new(&self.image, self.force, &context.interrupt)?;
+            let chip = ChipFile::create(staged.path(), &spec, false);
+            let chip = chip.map_err(|error| staged.explain(&image::media(staged.path(), &error)))?;
+            return Ok((staged, chip));
+        }
+        // Told what it is before it is copied.
+        drop(open_container(&self.image, Access::Read)?);
+        let staged = Staged::copy_of(&self.image, &context.interrupt)?;
+        let chip = open_container(staged.path(), Access::Write)?;
+        Ok((staged, chip))
     }
 }

@@ -3,13 +3,13 @@
 use pumice_media::{BlockId, ChipFile, Nand, PageId};
 
 use super::{alter, checked_block, checked_page};
-use crate::{context::Context, failure::Outcome, options::Writer, verbs::Image};
+use crate::{context::Context, failure::Outcome, options::Writer, verbs::Container};
 
 /// Make pages unreadable, or whole blocks unreadable and impossible to program and erase
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Container,
     /// Pages, counted from the start of the chip: beyond correction until their block is erased
     #[arg(long, value_delimiter = ',', required_unless_present_any = ["block", "lift"])]
     page: Vec<u32>,

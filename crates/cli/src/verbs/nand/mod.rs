@@ -19,7 +19,7 @@ use crate::{
     image::{Access, open_container},
     options::Writer,
     output,
-    verbs::Image,
+    verbs::Container,
 };
 
 /// Simulated chips: make one, raw dumps in and out, faults, age, wear
@@ -40,7 +40,7 @@ pub(crate) enum Verb {
 impl Verb {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         match self {
-            Verb::Create(args) => args.run(),
+            Verb::Create(args) => args.run(context),
             Verb::Import(args) => args.run(context),
             Verb::Export(args) => args.run(context),
             Verb::Flip(args) => args.run(context),
@@ -56,7 +56,7 @@ impl Verb {
 
 /// Changes what a chip remembers, or with `--dry-run` says what would change. Both refuse what the chip has not.
 fn alter(
-    image: &Image,
+    image: &Container,
     writer: &Writer,
     context: &Context,
     say: impl FnOnce(&ChipFile) -> Outcome<Vec<String>>,

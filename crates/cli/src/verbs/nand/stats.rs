@@ -10,14 +10,14 @@ use crate::{
     image::{Access, open_container},
     options::Reader,
     output, text,
-    verbs::Image,
+    verbs::Container,
 };
 
 /// Show what a simulated chip has done since it was made, its wear and its faults
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Container,
     #[command(flatten)]
     reader: Reader,
 }

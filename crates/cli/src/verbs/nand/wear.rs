@@ -7,14 +7,14 @@ use crate::{
     context::Context,
     failure::{Failure, Outcome},
     options::Writer,
-    verbs::Image,
+    verbs::Container,
 };
 
 /// Make blocks as worn as they are after so many erases, and say how many erases they stand
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
-    image: Image,
+    image: Container,
     /// Blocks to wear; all unless some are named
     #[arg(long, value_delimiter = ',', requires = "erases")]
     block: Vec<u32>,
