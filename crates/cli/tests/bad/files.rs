@@ -205,7 +205,9 @@ fn make(world: &World, name: &str, made: &Made) {
     let with = |magics: &[(u64, &[u8])]| {
         fs::write(&path, noise(80_000)).unwrap();
         let file = File::options().write(true).open(&path).unwrap();
-        magics.iter().for_each(|(at, magic)| file.write_all_at(magic, *at).unwrap());
+        for (at, magic) in magics {
+            file.write_all_at(magic, *at).unwrap();
+        }
     };
     match made {
         Magic(at, magic) => with(&[(*at, magic)]),
@@ -237,7 +239,9 @@ fn every_verb_says_what_a_file_is() {
         for part in KINDS.chunks(KINDS.len().div_ceil(3)) {
             let (world, ledger) = (&world, &ledger);
             scope.spawn(move || {
-                part.iter().for_each(|(name, made, says)| each_verb(ledger, world, &called(name, made), says))
+                for (name, made, says) in part {
+                    each_verb(ledger, world, &called(name, made), says);
+                }
             });
         }
     });

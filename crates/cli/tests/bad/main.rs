@@ -1,7 +1,7 @@
 //! What a user does wrong, and what goes wrong around the command: files of every kind, numbers, names, closed pipes,
 //! full disks, signals in the middle. Each gives one clear line, nothing hangs or aborts, and nothing half written
 //! stays. Each table has one line for each kind of bad input.
-#![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 #[path = "../common/mod.rs"]
 mod common;
