@@ -141,7 +141,7 @@ pub(crate) fn must_hold_nandfs(chip: &mut Metered, path: &Path) -> Outcome {
     }
     let shown = path.display();
     Err(Failure::new(if pumice_ftl::probe(chip).map_err(|error| about(path, &error))? {
-        format!("{shown}: a logical disk of `pumice ftl`, not a file system; see `pumice ftl info {shown}`")
+        format!("{shown}: no file system on this chip, but a logical disk: see `pumice ftl info {shown}`")
     } else {
         format!("{shown}: no file system on this chip; make one with `pumice mkfs {shown}`")
     }))
@@ -163,7 +163,7 @@ pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outco
     if pumice_nandfs::probe(&mut chip).is_ok_and(|is_one| is_one) {
         let shown = path.display();
         return Err(Failure::new(format!(
-            "{shown}: no logical disk, but a file system (nandfs); mount it with `pumice mount {shown} DIR`"
+            "{shown}: no logical disk on this chip, but a file system (nandfs): see `pumice info`"
         )));
     }
     let options = OpenOptions { read_only: access.is_read(), ..OpenOptions::default() };

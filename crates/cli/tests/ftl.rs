@@ -66,7 +66,7 @@ fn info_tells_geometry_wear_and_amplification() {
 #[test]
 fn other_chips_are_told_apart() {
     let world = World::formatted();
-    world.say("ftl info image").bad(1, &["image", "no logical disk", "pumice ftl create"]);
+    world.say("ftl info image").bad(1, &["image", "no logical disk", "file system (nandfs)"]);
     world.say(&format!("ftl create {SMALL} chip")).good();
     world.say("ls chip").bad(1, &["chip", "no file system"]);
     world.say("mkfs chip").bad(1, &["chip", "--force"]);

@@ -33,6 +33,10 @@ pub(crate) fn patiently(command: &mut Command) -> ExitStatus {
             return status;
         }
         if Instant::now() > end {
+            // With a chance to unmount.
+            let id = rustix::process::Pid::from_child(&child);
+            rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+            std::thread::sleep(Duration::from_secs(3));
             child.kill().unwrap();
             child.wait().unwrap();
             panic!("hangs: {command:?}");

@@ -12,7 +12,6 @@ pub(crate) const ROWS: &[(&str, &str)] = &[
     ("ls image none", "none: no such file or directory"),
     ("ls image file/below", "file/below: not a directory"),
     ("ls image circle/x", "symbolic links"),
-    ("ls image dir none file", "none: no such file"),
     ("tree image none", "none: no such file"),
     ("tree image circle", "symbolic links"),
     ("cat image", "required"),
