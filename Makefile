@@ -4,12 +4,18 @@ SHELL := /bin/bash
 # Where cargo builds; logs and helper programs go there too.
 target := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help demo test lint core docs packages unit bench
+# Where `make install` puts things; a package is built with DESTDIR. mount(8) looks for its helpers below /usr only.
+PREFIX ?= /usr/local
+DESTDIR ?=
+place := $(DESTDIR)$(PREFIX)
+
+.PHONY: help demo test lint core docs packages unit bench install
 
 help:
 	@echo "make demo   build it, and see a real tree survive a power cut on a simulated chip"
 	@echo "make test   everything that must hold: lints, the core without std, all tests"
-	@echo "make bench  the figures that README quotes (minutes)"
+	@echo "make bench  the figures of docs/figures.md (minutes)"
+	@echo "make install [PREFIX=/usr] [DESTDIR=DIR]   program, links, manual pages, completions"
 
 demo:
 	scripts/setup.sh demo
@@ -46,3 +52,27 @@ unit:
 bench:
 	cargo bench -p pumice-nandfs --bench figures
 	cargo bench -p pumice-ftl --bench figures
+
+# PROGRAM is a program that is built already; otherwise it is built here.
+ifndef PROGRAM
+PROGRAM := $(target)/release/pumice
+install: $(PROGRAM)
+.PHONY: $(PROGRAM)
+$(PROGRAM):
+	cargo build --release -p pumice-cli
+endif
+
+install:
+	install -Dm755 $(PROGRAM) $(place)/bin/pumice
+	install -d $(place)/sbin
+	for name in mkfs fsck mount; do ln -sf ../bin/pumice $(place)/sbin/$$name.pumice; done
+	pages=$$(mktemp -d); trap 'rm -rf "$$pages"' EXIT; \
+	$(PROGRAM) man "$$pages" >/dev/null; \
+	install -d $(place)/share/man/man1 $(place)/share/man/man8; \
+	install -m644 "$$pages"/*.1 $(place)/share/man/man1; \
+	install -m644 "$$pages"/*.8 $(place)/share/man/man8
+	install -d $(place)/share/bash-completion/completions $(place)/share/zsh/site-functions \
+		$(place)/share/fish/vendor_completions.d
+	$(PROGRAM) completions bash >$(place)/share/bash-completion/completions/pumice
+	$(PROGRAM) completions zsh >$(place)/share/zsh/site-functions/_pumice
+	$(PROGRAM) completions fish >$(place)/share/fish/vendor_completions.d/pumice.fish

@@ -1,14 +1,14 @@
 //! The command line: one table of verbs from which parsing, usage and help are made.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     context::Context,
     failure::{Outcome, code},
     options::Common,
     verbs::{
-        cat, chips, df, dump, find, fsck, ftl, get, info, lab, ln, ls, map, mkdir, mkfs, mount, mv, nand,
-        put, rm, sim, stat, tar, tree, whois,
+        cat, chips, completions, df, dump, find, fsck, ftl, get, info, lab, ln, ls, man, map, mkdir, mkfs,
+        mount, mv, nand, put, rm, sim, stat, tar, tree, whois,
     },
 };
 
@@ -61,6 +61,8 @@ pub(crate) enum Verb {
     Lab(lab::Verb),
     #[command(subcommand)]
     Ftl(ftl::Verb),
+    Man(man::Args),
+    Completions(completions::Args),
 }
 
 impl Verb {
@@ -92,6 +94,8 @@ impl Verb {
             Verb::Sim(args) => args.run(),
             Verb::Lab(verb) => verb.run(),
             Verb::Ftl(verb) => verb.run(context),
+            Verb::Man(args) => args.run(Command::command()),
+            Verb::Completions(args) => args.run(Command::command()),
         }
         .map(|()| 0)
     }

@@ -2,7 +2,8 @@
 
 /// Bytes in a size.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no size (want a number and a unit, such as 4096, 4k, 4KiB or 1.5G)");
+    let wrong =
+        || format!("invalid size `{text}` (want a number and a unit, such as 4096, 4k, 4KiB or 1.5G)");
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let shift = shift_of(unit).ok_or_else(wrong)?;
@@ -14,7 +15,9 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     let scale = u32::try_from(part.len()).map_or(1, |digits| 10_u128.pow(digits));
     let part: u128 = part.parse().map_err(|_| wrong())?;
     let bytes = whole.checked_mul(1 << shift).and_then(|bytes| bytes.checked_add((part << shift) / scale));
-    bytes.and_then(|bytes| u64::try_from(bytes).ok()).ok_or_else(|| format!("`{text}` is more than 16 EiB"))
+    bytes
+        .and_then(|bytes| u64::try_from(bytes).ok())
+        .ok_or_else(|| format!("invalid size `{text}` (want less than 16 EiB)"))
 }
 
 /// The same, of something that cannot be empty.

@@ -56,6 +56,8 @@ const VERBS: &[&str] = &[
     "ftl create",
     "ftl info",
     "ftl mount",
+    "man",
+    "completions",
 ];
 
 #[test]

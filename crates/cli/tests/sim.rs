@@ -102,14 +102,16 @@ fn wrong_words_are_named_on_one_line() {
         ("--placement m7", "unknown placement `m7` (known: adaptive, m1"),
         ("--wear out", "unknown wear rule `out`"),
         ("--access zipf", "unknown workload `zipf`"),
-        ("--fill 100%", "`100%` is no filling"),
-        ("--fill 0.5", "`0.5` is no filling"),
-        ("--alpha 1", "`1` is no alpha"),
-        ("--flash 24X", "`24X` is no size"),
-        ("--write 1y", "`1y` is no amount"),
-        ("--warm-up=-1x", "`-1x` is no amount"),
-        ("--seed 4..1", "`4..1` is no seed"),
-        ("--rate 0", "`0` is no rate"),
+        ("--fill 100%", "invalid --fill `100%`"),
+        ("--fill 0.5", "invalid --fill `0.5` (want a percentage such as 90%"),
+        ("--alpha 0.5", "invalid --alpha `0.5` (want a number above 1)"),
+        ("--flash 24X", "invalid size `24X`"),
+        ("--write 1y", "invalid --write `1y`"),
+        ("--warm-up=-1x", "invalid --warm-up `-1x`"),
+        ("--seed 4..1", "invalid --seed `4..1`"),
+        ("--seed 1..99999999999", "99999999999 runs are too many at a time (want at most 100000)"),
+        ("--seed 0..18446744073709551615 --fill 80%,90%", "runs are too many"),
+        ("--rate 0", "invalid --rate `0`"),
         ("--chip none", "unknown chip `none`"),
         ("--access trace:x --format y", "unknown trace format `y`"),
         ("--access trace:x --pattern (", "bad pattern"),
@@ -119,7 +121,9 @@ fn wrong_words_are_named_on_one_line() {
     }
     world.say("sim --access trace:missing").bad(1, &["missing: no such file"]);
     world.say("sim --segment 4K").bad(1, &["no room for data"]);
-    world.say("sim --fill 99.99%").bad(1, &["nothing left to reclaim"]);
+    world
+        .say("sim --fill 99.99%")
+        .bad(1, &["99.98 % full leaves nothing to reclaim (want --fill 97.91% or less)"]);
 }
 
 #[test]

@@ -1,16 +1,20 @@
 //! Experiments and the report of them.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use std::{collections::BTreeSet, fs};
+use std::{
+    collections::BTreeSet,
+    fs,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use pumice_lab::{
     experiment::{Experiment, Line, Metric, Options, Point, Summary, run},
     report::report,
-    run::Record,
+    run::{Progress, Record, plan},
 };
 
 fn options() -> Options {
-    Options { seeds: 1, traces: "nowhere".into() }
+    Options { seeds: 1, traces: "nowhere".into(), fresh: false }
 }
 
 #[test]
@@ -33,7 +37,7 @@ fn every_experiment_has_points_and_a_place_for_each_known_figure() {
 fn an_experiment_is_run_kept_and_reported() {
     let dir = tempfile::tempdir().unwrap();
     let experiment = Experiment::named("cat-table4").unwrap();
-    let lines = run(experiment, &options(), dir.path(), &()).unwrap();
+    let lines = run(experiment, &options(), dir.path(), &()).unwrap().lines;
     let kept = fs::read_to_string(dir.path().join("cat-table4.jsonl")).unwrap();
     assert_eq!(kept.lines().map(|line| Line::parse(line).unwrap()).collect::<Vec<_>>(), lines);
     let csv = fs::read_to_string(dir.path().join("cat-table4.csv")).unwrap();
@@ -53,10 +57,83 @@ fn an_experiment_is_run_kept_and_reported() {
 
     let page = report(dir.path()).unwrap();
     assert_eq!(page.matches("<svg").count(), 4);
+    assert!(page.contains("<code>pumice lab run cat-table4 --seeds 1</code>"));
     assert!(page.contains("<td class=\"known\">7103</td>") && page.contains("id=\"cat-table4\""));
     // Nothing is loaded from elsewhere: the one address is the name of SVG's name space.
     assert_eq!(page.matches("http").count(), page.matches("xmlns=\"http://www.w3.org/2000/svg\"").count());
     assert!(!page.contains("<script") && !page.contains("<link"));
+}
+
+/// How many runs were made.
+#[derive(Default)]
+struct Runs(AtomicU64);
+
+impl Progress for Runs {
+    fn expect(&self, _writes: u64) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn done(&self, _writes: u64) {}
+}
+
+#[test]
+fn an_experiment_goes_on_where_it_stopped() {
+    let dir = tempfile::tempdir().unwrap();
+    let experiment = Experiment::named("cat-table4").unwrap();
+    let (json, csv) = (dir.path().join("cat-table4.jsonl"), dir.path().join("cat-table4.csv"));
+    let again = |options: &Options| {
+        let runs = Runs::default();
+        let ran = run(experiment, options, dir.path(), &runs).unwrap();
+        (ran.known, runs.0.into_inner(), fs::read_to_string(&json).unwrap())
+    };
+    let (known, runs, whole) = again(&options());
+    let all = whole.lines().count();
+    assert_eq!((known, runs), (0, all as u64));
+    let table = fs::read_to_string(&csv).unwrap();
+
+    // Killed in the middle of a line, with the last ones missing.
+    let part = whole.split_inclusive('\n').take(4).collect::<Vec<_>>().concat();
+    fs::write(&json, format!("{part}{}", &whole.lines().nth(4).unwrap()[..40])).unwrap();
+    fs::remove_file(&csv).unwrap();
+    assert!(report(dir.path()).unwrap().contains("4 runs"));
+    assert_eq!(again(&options()), (4, all as u64 - 4, whole.clone()));
+    assert_eq!(fs::read_to_string(&csv).unwrap(), table);
+
+    // All there: nothing is run; wanted afresh: everything; of another program or version: everything.
+    assert_eq!(again(&options()), (all, 0, whole.clone()));
+    assert_eq!(again(&Options { fresh: true, ..options() }), (0, all as u64, whole.clone()));
+    fs::write(&json, whole.replace("\"program\":\"pumice ", "\"program\":\"pumice 0.0.")).unwrap();
+    assert_eq!(again(&options()), (0, all as u64, whole.clone()));
+    fs::write(&json, whole.replace("\"version\":2", "\"version\":1")).unwrap();
+    assert_eq!(again(&options()), (0, all as u64, whole.clone()));
+
+    // More seeds: those that are missing, in between.
+    let two = Options { seeds: 2, ..options() };
+    let (known, runs, both) = again(&two);
+    assert_eq!((known, runs), (all, all as u64));
+    assert_eq!(both, { again(&Options { fresh: true, ..two }).2 });
+}
+
+#[test]
+fn records_carry_every_parameter() {
+    let dir = tempfile::tempdir().unwrap();
+    let traces = dir.path().join("traces");
+    fs::create_dir(&traces).unwrap();
+    let lines: Vec<_> = (0..2000_u32).map(|at| format!("{at} 0 {} 8 0", at * 7919 % 500 * 8)).collect();
+    fs::write(traces.join("disk.ascii"), lines.join("\n")).unwrap();
+    let experiment = Experiment::named("traces").unwrap();
+    let points = (experiment.points)(&Options { traces: traces.clone(), ..options() }).unwrap();
+    let one = |bytes: &str| {
+        fs::write(traces.join("disk.ascii"), bytes).unwrap();
+        plan(&[points[0].setup.clone()]).unwrap().remove(0).parameters
+    };
+    let parameters = one(&lines.join("\n"));
+    assert_eq!(parameters.trace_sha256.as_ref().map(String::len), Some(64));
+    assert_eq!(parameters.program, concat!("pumice ", env!("CARGO_PKG_VERSION")));
+    assert_eq!((parameters.reserve, parameters.header_blocks, parameters.trace_compact), (1, 0, Some(true)));
+    assert_eq!(parameters.writes, Some(30 * 500));
+    // The same name with other bytes is another trace.
+    assert_ne!(one(&lines[1..].join("\n")).trace_sha256, parameters.trace_sha256);
 }
 
 #[test]
@@ -90,7 +167,7 @@ fn traces_are_played_under_every_pair_and_shown_as_a_table() {
     fs::create_dir(&traces).unwrap();
     fs::write(traces.join("disk.ascii"), "1000 0 16 8 0\n2000 0 80 8 0\n").unwrap();
     let experiment = Experiment::named("traces").unwrap();
-    let points = (experiment.points)(&Options { seeds: 1, traces }).unwrap();
+    let points = (experiment.points)(&Options { seeds: 1, traces, fresh: false }).unwrap();
     let series: BTreeSet<_> = points.iter().map(|point| point.series.as_str()).collect();
     let places: BTreeSet<_> = points.iter().map(|point| point.x.as_str()).collect();
     assert_eq!(points.len(), series.len() * places.len());

@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::Mutex};
 
 use pumice_lab::{
     LabError,
-    run::{Access, Amount, Progress, Record, Room, Setup, TraceFile, simulate, sweep},
+    run::{Access, Amount, Progress, Record, Room, Setup, TraceFile, plan, simulate, sweep},
     trace::Reading,
 };
 use pumice_media::ChipSpec;
@@ -28,7 +28,10 @@ fn trace(path: &Path, compact: bool) -> Setup {
 fn the_papers_identity_holds() {
     for name in ["sequential", "random", "locality:90/10", "zipf:0.99+churn:5%"] {
         let record = simulate(&pattern(name), &()).unwrap();
-        assert_eq!((record.user_writes, record.segments, record.segment_blocks), (49152, 192, 31));
+        assert_eq!(
+            (record.user_writes, record.parameters.segments, record.parameters.segment_blocks),
+            (49152, 192, 31)
+        );
         let rewritten = (49152 + record.blocks_copied).div_ceil(31);
         assert!((rewritten - 19).abs_diff(record.erasures) <= 1, "{name}: {record:?}");
         assert_eq!(record.victim_utilization.iter().sum::<u64>(), record.erasures, "{name}");
@@ -68,7 +71,7 @@ fn warming_up_is_not_counted() {
     let warm = Setup { warm_up: Amount::Turnovers(2.0), ..cold.clone() };
     let both = Setup { write: Some(Amount::Turnovers(4.0)), ..cold.clone() };
     let [cold, warm, both] = [cold, warm, both].map(|setup| simulate(&setup, &()).unwrap());
-    assert_eq!((warm.user_writes, warm.warm_up_writes), (10712, 10712));
+    assert_eq!((warm.user_writes, warm.parameters.warm_up_writes), (10712, 10712));
     assert_eq!(cold.erasures + warm.erasures, both.erasures);
     assert!((both.wear_mean - warm.wear_mean).abs() < 1e-12);
 }
@@ -107,6 +110,51 @@ fn traces_are_played_block_by_block() {
 }
 
 #[test]
+fn what_follows_the_last_write_of_a_trace_is_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("trace");
+    fs::write(&path, format!("{TWO_VOLUMES}a read 0 8192\na trim 8192 4096\n")).unwrap();
+    let once = Setup { write: None, ..trace(&path, true) };
+    let count = |setup: &Setup| {
+        let record = simulate(setup, &()).unwrap();
+        (record.user_writes, record.user_reads, record.user_trims)
+    };
+    assert_eq!(count(&once), (5, 5, 2));
+    let twice = Setup { write: Some(Amount::Bytes(10 * 4096)), ..once.clone() };
+    assert_eq!(count(&twice), (10, 10, 4));
+    // What comes before the next write belongs to the one before it.
+    let four = Setup { write: Some(Amount::Bytes(4 * 4096)), ..once };
+    assert_eq!(count(&four), (4, 3, 1));
+}
+
+#[test]
+fn a_store_that_is_too_full_is_told_what_fits() {
+    let policies = [("greedy", "m1"), ("cat", "m6"), ("default", "default"), ("cost-benefit", "sepbit")];
+    for (victim, placement) in policies {
+        for reserve in [0, 1, 4] {
+            let mut setup = Setup {
+                victim: victim.parse().unwrap(),
+                placement: placement.parse().unwrap(),
+                write: Some(Amount::Bytes(16 << 20)),
+                ..pattern("random")
+            };
+            setup.store.reserve = reserve;
+            setup.store.room = Room::Fill(0.9999);
+            let Err(error) = simulate(&setup, &()) else { continue };
+            let error = error.to_string();
+            let fits = error.split("--fill ").nth(1).and_then(|rest| rest.split('%').next()).unwrap();
+            setup.store.room = Room::Fill(fits.parse::<f64>().unwrap() / 100.0);
+            simulate(&setup, &()).unwrap_or_else(|again| panic!("{victim} {placement}: {error}: {again}"));
+            setup.store.room = Room::Alpha(1.0001);
+            let error = simulate(&setup, &()).unwrap_err().to_string();
+            let fits = error.split("--alpha ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+            setup.store.room = Room::Alpha(fits.parse().unwrap());
+            simulate(&setup, &()).unwrap_or_else(|again| panic!("{victim} {placement}: {error}: {again}"));
+        }
+    }
+}
+
+#[test]
 fn a_trace_sizes_its_store() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("trace");
@@ -116,9 +164,12 @@ fn a_trace_sizes_its_store() {
     setup.store.flash = None;
     setup.store.room = Room::Alpha(1.5);
     let record = simulate(&setup, &()).unwrap();
-    assert_eq!((record.logical_blocks, record.segments, record.user_writes), (1000, 49, 3000));
+    assert_eq!(
+        (record.parameters.logical_blocks, record.parameters.segments, record.user_writes),
+        (1000, 49, 3000)
+    );
     let sparse = Setup { access: trace(&path, false).access, ..setup };
-    assert_eq!(simulate(&sparse, &()).unwrap().logical_blocks, 9991);
+    assert_eq!(simulate(&sparse, &()).unwrap().parameters.logical_blocks, 9991);
 }
 
 #[track_caller]
@@ -175,7 +226,7 @@ fn a_sweep_is_the_same_runs_in_order() {
         .map(|mib| Setup { write: Some(Amount::Bytes(mib << 20)), ..pattern("random") })
         .to_vec();
     let (mut records, count) = (Vec::new(), Count::default());
-    sweep(&setups, &count, |at, record| -> Result<(), LabError> {
+    sweep(&plan(&setups).unwrap(), &count, |at, record| -> Result<(), LabError> {
         assert_eq!(at, records.len());
         records.push(record.clone());
         Ok(())
@@ -191,7 +242,7 @@ fn a_sweep_is_the_same_runs_in_order() {
 fn the_first_failure_ends_a_sweep() {
     let setups = vec![pattern("random"); 3];
     let mut calls = 0;
-    let result = sweep(&setups, &(), |_, _| {
+    let result = sweep(&plan(&setups).unwrap(), &(), |_, _| {
         calls += 1;
         Err(LabError::Setup("enough".to_owned()))
     });

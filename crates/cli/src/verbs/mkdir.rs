@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// Directories to make
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
-    /// Make missing parents too; a directory that is there is no error
+    /// Make missing parents too; ignore directories that exist
     #[arg(short, long)]
     parents: bool,
     /// Permissions, in octal
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 fn octal(text: &str) -> Result<u32, String> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o7777 => Ok(mode),
-        _ => Err(format!("`{text}` is no mode (want octal digits, such as 755)")),
+        _ => Err(format!("invalid mode `{text}` (want octal digits, such as 755)")),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod cat;
 pub(crate) mod chips;
+pub(crate) mod completions;
 pub(crate) mod df;
 pub(crate) mod dump;
 pub(crate) mod find;
@@ -12,6 +13,7 @@ pub(crate) mod info;
 pub(crate) mod lab;
 pub(crate) mod ln;
 pub(crate) mod ls;
+pub(crate) mod man;
 pub(crate) mod map;
 pub(crate) mod mkdir;
 pub(crate) mod mkfs;

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Remove directories with all they hold
     #[arg(short, long)]
     recursive: bool,
-    /// A path that is not there is no error
+    /// Ignore missing paths
     #[arg(short, long)]
     force: bool,
     #[command(flatten)]

@@ -62,7 +62,7 @@ impl Metric {
             Self::Throughput => {
                 let time = &record.time;
                 let seconds = (time.read_ns + time.program_ns + time.erase_ns) as f64 / 1e9;
-                Some((record.user_writes * record.block_bytes) as f64 / 1024.0 / seconds.max(1e-9))
+                Some((record.user_writes * record.parameters.block_bytes) as f64 / 1024.0 / seconds.max(1e-9))
             }
             Self::WearDeviation => Some(record.wear_stddev),
             Self::WearPeak => Some(f64::from(record.wear_max) / record.wear_mean.max(1e-9)),

@@ -7,6 +7,7 @@ mod look;
 mod metric;
 mod options;
 mod point;
+mod records;
 mod run;
 mod scheme;
 mod series;
@@ -19,7 +20,8 @@ pub use look::Look;
 pub use metric::Metric;
 pub use options::Options;
 pub use point::Point;
-pub use run::run;
+pub(crate) use records::read;
+pub use run::{Ran, run};
 pub use series::{Cell, Series, Summary};
 
 use crate::LabError;

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 pub struct Options {
     /// Seeds of each point, from 1; what has no lot to draw runs once.
     pub seeds: u64,
-    /// Where traces lie; each file is one.
+    /// The directory of traces; each file is one.
     pub traces: PathBuf,
+    /// Run every point, also those on record.
+    pub fresh: bool,
 }

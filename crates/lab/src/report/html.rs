@@ -42,13 +42,13 @@ impl Page {
     /// The head of an experiment.
     pub(super) fn experiment(&mut self, experiment: &Experiment, lines: &[Line]) {
         let (name, about) = (experiment.name, escaped(experiment.about));
-        let seeds = lines.iter().map(|line| line.record.seed).max().unwrap_or(0);
+        let seeds = lines.iter().map(|line| line.record.parameters.seed).max().unwrap_or(0);
         // Writing to a string cannot fail.
         let _ = writeln!(self.contents, "<li><a href=\"#{name}\">{name}</a>: {about}</li>");
         let _ = writeln!(
             self.body,
             "<h2 id=\"{name}\">{name}</h2>\n<p>{about}. {} runs, seeds 1 to {seeds}; figures are means, a pointer \
-             on one shows least and most. <code>pumice lab run {name}</code> makes them again.</p>",
+             on one shows least and most. <code>pumice lab run {name} --seeds {seeds}</code> makes them again.</p>",
             lines.len()
         );
     }

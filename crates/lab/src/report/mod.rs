@@ -6,14 +6,11 @@ mod html;
 mod lines;
 mod style;
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 use crate::{
     LabError,
-    experiment::{Experiment, Line, Summary},
+    experiment::{Experiment, Summary, read},
 };
 
 /// Makes the report of the records in `dir`.
@@ -37,18 +34,4 @@ pub fn report(dir: &Path) -> Result<String, LabError> {
         return Err(LabError::File { path: dir.to_owned(), error });
     }
     Ok(page.finish())
-}
-
-/// The lines of a file; none if it is not there.
-fn read(path: &PathBuf) -> Result<Vec<Line>, LabError> {
-    let failed = |error| LabError::File { path: path.clone(), error };
-    let text = match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        text => text.map_err(failed)?,
-    };
-    let numbered = (1..).zip(text.lines());
-    let parse = |(number, line): (u32, &str)| {
-        Line::parse(line).map_err(|error| failed(io::Error::other(format!("line {number}: {error}"))))
-    };
-    numbered.map(parse).collect()
 }

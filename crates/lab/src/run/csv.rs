@@ -51,17 +51,19 @@ fn line(cells: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Parameters;
 
     #[test]
     fn heads_and_rows_have_the_same_columns() {
-        let plain = Record { access: "trace:a,b \"c\"".to_owned(), waf: 1.5, ..Record::default() };
-        let lived = LifetimeRecord { endurance: 7, ..LifetimeRecord::default() };
+        let parameters = Parameters { access: "trace:a,b \"c\"".to_owned(), ..Parameters::default() };
+        let plain = Record { parameters, waf: 1.5, ..Record::default() };
+        let lived = LifetimeRecord { dead_segments: 7, ..LifetimeRecord::default() };
         let lived = Record { lifetime: Some(lived), ..plain.clone() };
         assert!(Record::csv_head().starts_with("access,victim,") && Record::csv_head().contains(",waf,"));
         assert!(plain.csv().starts_with("\"trace:a,b \"\"c\"\"\",") && plain.csv().contains(",1.5,"));
         let text = [Record::csv_head(), plain.csv(), lived.csv()].join("\n");
         let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
-        let at = reader.headers().unwrap().iter().position(|column| column == "endurance").unwrap();
+        let at = reader.headers().unwrap().iter().position(|column| column == "dead_segments").unwrap();
         let cells: Vec<_> = reader.records().map(|row| row.unwrap()[at].to_owned()).collect();
         assert_eq!(cells, ["", "7"]);
     }

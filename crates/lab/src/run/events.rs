@@ -14,6 +14,8 @@ pub(super) enum Event {
     Write(u32),
     Trim(u32),
     Read,
+    /// The trace is at its end, and begins again if more is asked for.
+    End,
 }
 
 /// The events of a trace, from its beginning.
@@ -133,13 +135,18 @@ impl Iterator for Rounds {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(event) = self.events.as_mut().and_then(Events::next) {
-                self.wrote |= matches!(event, Ok(Event::Write(_)));
-                return Some(event);
-            }
-            if let Err(error) = self.begin() {
-                return Some(Err(error));
-            }
+            let Some(events) = &mut self.events else {
+                match self.begin() {
+                    Ok(()) => continue,
+                    Err(error) => return Some(Err(error)),
+                }
+            };
+            let Some(event) = events.next() else {
+                self.events = None;
+                return Some(Ok(Event::End));
+            };
+            self.wrote |= matches!(event, Ok(Event::Write(_)));
+            return Some(event);
         }
     }
 }

@@ -14,9 +14,8 @@ pub(super) struct Lifetime {
 
 impl Lifetime {
     /// Of a store of `segments`, written in blocks of `block` bytes.
-    pub(super) fn new(endurance: u32, segments: u32, block: u64) -> Self {
-        let record = LifetimeRecord { endurance, ..LifetimeRecord::default() };
-        Self { block, one_percent: segments.div_ceil(100), record }
+    pub(super) fn new(segments: u32, block: u64) -> Self {
+        Self { block, one_percent: segments.div_ceil(100), record: LifetimeRecord::default() }
     }
 
     /// After each write.

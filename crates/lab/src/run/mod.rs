@@ -5,6 +5,7 @@ mod clock;
 mod csv;
 mod events;
 mod lifetime;
+mod parameters;
 mod plan;
 mod progress;
 mod queue;
@@ -14,6 +15,8 @@ mod simulate;
 mod sweep;
 
 pub use access::{Access, TraceFile};
+pub use parameters::Parameters;
+pub use plan::{Planned, plan};
 pub use progress::Progress;
 pub use record::{LifetimeRecord, QueueRecord, Record, TimeSplit};
 pub use setup::{Amount, Room, Setup, Store};

@@ -1,15 +1,44 @@
 //! A setup in pages and writes, before it is run.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::{
+    collections::HashMap,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+};
 
 use pumice_cleaning::Params;
+use sha2::{Digest, Sha256};
 
 use super::{
-    Access, Setup, TraceFile,
+    Access, Parameters, Setup, TraceFile,
     events::{Event, Events},
 };
 use crate::LabError;
+
+/// A setup with all that it will do.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    pub(super) setup: Setup,
+    pub(super) plan: Plan,
+    /// What its record will say of what was asked.
+    pub parameters: Parameters,
+}
+
+/// Plans runs; reads each trace once for all of them.
+pub fn plan(setups: &[Setup]) -> Result<Vec<Planned>, LabError> {
+    let mut planner = Planner::default();
+    let all = setups.iter().map(|setup| {
+        let plan = planner.plan(setup)?;
+        let hash = match &setup.access {
+            Access::Pattern(_) => None,
+            Access::Trace(trace) => Some(planner.hash(&trace.path)?),
+        };
+        let parameters = Parameters::new(setup, &plan.params, (plan.warm_up, plan.writes), hash);
+        Ok(Planned { setup: setup.clone(), plan, parameters })
+    });
+    all.collect()
+}
 
 /// What a run will do.
 #[derive(Clone, Copy, Debug)]
@@ -30,15 +59,30 @@ struct Scan {
     pages: u32,
 }
 
-/// Plans runs; reads each trace once for all of them.
+/// Knows what it has read of each trace.
 #[derive(Debug, Default)]
-pub(super) struct Planner {
+struct Planner {
     scans: HashMap<(PathBuf, u64, bool), Scan>,
+    hashes: HashMap<PathBuf, String>,
 }
 
 impl Planner {
+    /// The SHA-256 of a file, in hexadecimal.
+    fn hash(&mut self, path: &Path) -> Result<String, LabError> {
+        if let Some(known) = self.hashes.get(path) {
+            return Ok(known.clone());
+        }
+        let mut digest = Sha256::new();
+        let read = File::open(path).and_then(|mut file| io::copy(&mut file, &mut Hashing(&mut digest)));
+        read.map_err(|error| LabError::File { path: path.to_owned(), error })?;
+        let bytes = digest.finalize();
+        let hash = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+        self.hashes.insert(path.to_owned(), hash.clone());
+        Ok(hash)
+    }
+
     /// The plan of `setup`.
-    pub(super) fn plan(&mut self, setup: &Setup) -> Result<Plan, LabError> {
+    fn plan(&mut self, setup: &Setup) -> Result<Plan, LabError> {
         let block = setup.store.block;
         let scan = match &setup.access {
             Access::Pattern(_) => None,
@@ -82,6 +126,20 @@ impl Planner {
         }
         self.scans.insert(key, scan);
         Ok(scan)
+    }
+}
+
+/// What is written to it is hashed.
+struct Hashing<'a>(&'a mut Sha256);
+
+impl io::Write for Hashing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

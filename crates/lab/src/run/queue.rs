@@ -17,14 +17,13 @@ pub(super) struct Queue {
     count: u64,
     sum_ns: u128,
     most_ns: u64,
-    rate: f64,
 }
 
 impl Queue {
     /// With `rate` requests a second.
     pub(super) fn new(costs: Costs, rate: f64, seed: u64) -> Self {
         let arrivals = Poisson::new(rate, seed);
-        Self { costs, arrivals, idle_ns: 0, copied: 0, erased: 0, count: 0, sum_ns: 0, most_ns: 0, rate }
+        Self { costs, arrivals, idle_ns: 0, copied: 0, erased: 0, count: 0, sum_ns: 0, most_ns: 0 }
     }
 
     /// After each write.
@@ -45,7 +44,6 @@ impl Queue {
     pub(super) fn record(&self) -> QueueRecord {
         let mean = self.sum_ns / u128::from(self.count.max(1));
         QueueRecord {
-            rate_per_second: self.rate,
             response_mean_ns: u64::try_from(mean).unwrap_or(u64::MAX),
             response_max_ns: self.most_ns,
         }

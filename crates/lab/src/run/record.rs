@@ -1,9 +1,9 @@
 //! What came out of a run.
 
-use pumice_cleaning::{Params, Stats, WearStats};
+use pumice_cleaning::{Stats, WearStats};
 use serde::{Deserialize, Serialize};
 
-use super::{Setup, clock::Costs};
+use super::{Parameters, clock::Costs};
 
 /// Bins of the histogram of victims.
 const BINS: u64 = 20;
@@ -11,34 +11,9 @@ const BINS: u64 = 20;
 /// One run: what was asked for and what was counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The workload.
-    pub access: String,
-    /// The victim rule.
-    pub victim: String,
-    /// The placement.
-    pub placement: String,
-    /// The wear rule.
-    pub wear: String,
-    /// The seed.
-    pub seed: u64,
-    /// Bytes of all segments.
-    pub flash_bytes: u64,
-    /// Bytes of a segment.
-    pub segment_bytes: u64,
-    /// Bytes of a block.
-    pub block_bytes: u64,
-    /// Segments.
-    pub segments: u32,
-    /// Blocks of a segment that hold data.
-    pub segment_blocks: u32,
-    /// Blocks that the store offers.
-    pub logical_blocks: u32,
-    /// Physical over logical blocks.
-    pub alpha: f64,
-    /// Segments kept free for the cleaner.
-    pub reserve: u32,
-    /// Writes before counting, without the filling.
-    pub warm_up_writes: u64,
+    /// What was asked for.
+    #[serde(flatten)]
+    pub parameters: Parameters,
     /// Blocks that users wrote.
     pub user_writes: u64,
     /// Blocks that users read.
@@ -79,8 +54,6 @@ pub struct Record {
 /// What a chip's time went into.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeSplit {
-    /// The chip.
-    pub chip: String,
     /// Nanoseconds of reading, for users and cleaner.
     pub read_ns: u64,
     /// Nanoseconds of programming.
@@ -92,8 +65,6 @@ pub struct TimeSplit {
 /// When segments died.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LifetimeRecord {
-    /// Erases that a segment withstood.
-    pub endurance: u32,
     /// Segments that died.
     pub dead_segments: u32,
     /// Bytes that users had written when the first died.
@@ -105,10 +76,8 @@ pub struct LifetimeRecord {
 }
 
 /// How long requests took from arrival to end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueRecord {
-    /// Arrivals a second.
-    pub rate_per_second: f64,
     /// Mean.
     pub response_mean_ns: u64,
     /// Longest.
@@ -117,33 +86,18 @@ pub struct QueueRecord {
 
 /// What the simulator says at the end of a run.
 pub(super) struct Outcome<'a> {
-    pub(super) params: &'a Params,
     pub(super) stats: &'a Stats,
     pub(super) wear: WearStats,
-    pub(super) warm_up_writes: u64,
     pub(super) user_reads: u64,
     pub(super) costs: Costs,
 }
 
 impl Record {
-    pub(super) fn new(setup: &Setup, outcome: &Outcome<'_>) -> Record {
-        let Outcome { params, stats, wear, costs, .. } = outcome;
+    pub(super) fn new(parameters: Parameters, outcome: &Outcome<'_>) -> Record {
+        let Outcome { stats, wear, costs, .. } = outcome;
         let (utilization, histogram) = victims(&stats.victims);
         Record {
-            access: setup.access.to_string(),
-            victim: setup.victim.to_string(),
-            placement: setup.placement.to_string(),
-            wear: setup.wear.to_string(),
-            seed: setup.seed,
-            flash_bytes: u64::from(params.segments) * setup.store.segment,
-            segment_bytes: setup.store.segment,
-            block_bytes: setup.store.block,
-            segments: params.segments,
-            segment_blocks: params.pages,
-            logical_blocks: params.logical,
-            alpha: params.alpha(),
-            reserve: params.reserve,
-            warm_up_writes: outcome.warm_up_writes,
+            parameters,
             user_writes: stats.user_writes,
             user_reads: outcome.user_reads,
             user_trims: stats.trims,
@@ -158,7 +112,6 @@ impl Record {
             victim_utilization_mean: utilization,
             victim_utilization: histogram,
             time: TimeSplit {
-                chip: setup.chip.name().to_owned(),
                 read_ns: (stats.blocks_copied + outcome.user_reads).saturating_mul(costs.read),
                 program_ns: (stats.user_writes + stats.blocks_copied).saturating_mul(costs.program),
                 erase_ns: stats.erasures.saturating_mul(costs.erase),

@@ -1,13 +1,13 @@
 //! Running one setup.
 
-use pumice_cleaning::{Placement, Selector, Sim, SimError, Wear, registry::Store};
+use pumice_cleaning::{Placement, Selector, Sim, SimError, Wear, placement::MAX_CLASSES, registry};
 
 use super::{
-    Access, Record, Setup,
+    Access, Amount, Record, Room, Setup, Store,
     clock::Costs,
     events::{Event, Rounds},
     lifetime::Lifetime,
-    plan::{Plan, Planner},
+    plan::{Plan, Planned, plan},
     progress::Progress,
     queue::Queue,
     record::Outcome,
@@ -22,18 +22,63 @@ type AnySim = Sim<Box<dyn Selector + Send>, Box<dyn Placement + Send>, Box<dyn W
 
 /// Runs `setup`: fills the store in order, warms it up, writes and counts.
 pub fn simulate(setup: &Setup, progress: &dyn Progress) -> Result<Record, LabError> {
-    let plan = Planner::default().plan(setup)?;
-    progress.expect(plan.total());
-    planned(setup, &plan, progress)
+    let planned = plan(std::slice::from_ref(setup))?;
+    let [planned] = planned.as_slice() else { return Err(LabError::Setup("nothing to run".to_owned())) };
+    progress.expect(planned.plan.total());
+    run(planned, progress)
 }
 
 /// Runs a setup already planned.
-pub(super) fn planned(setup: &Setup, plan: &Plan, progress: &dyn Progress) -> Result<Record, LabError> {
+pub(super) fn run(planned: &Planned, progress: &dyn Progress) -> Result<Record, LabError> {
+    let Planned { setup, plan, .. } = planned;
     let mut run = Run::new(setup, plan)?;
-    run.sim.fill()?;
-    progress.done(u64::from(plan.params.logical));
-    run.all(plan, events(setup, plan)?, progress)?;
-    Ok(run.record())
+    match run.whole(plan, progress) {
+        Ok(()) => Ok(run.record(planned)),
+        Err(LabError::Sim(SimError::Full { .. })) => Err(too_full(setup, plan, run.heads())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes of a trial of a smaller filling, in overwrites of the store.
+const TRIAL: Amount = Amount::Turnovers(4.0);
+
+/// A store that is too full is told the largest filling that fits: a segment is left for each head and for each one in
+/// reserve. A trial says how many heads there are then.
+fn too_full(setup: &Setup, plan: &Plan, heads: u32) -> LabError {
+    let params = &plan.params;
+    for heads in heads..=u32::from(MAX_CLASSES) {
+        let usable = params.segments.saturating_sub(params.reserve).saturating_sub(heads);
+        let (most, all) = (f64::from(usable), f64::from(params.segments));
+        if usable == 0 {
+            break;
+        }
+        // Rounded to the safe side.
+        let (room, want) = match setup.store.room {
+            Room::Fill(_) => {
+                let percent = (most / all * 10_000.0).floor() / 100.0;
+                (Room::Fill(percent / 100.0), format!("--fill {percent:.2}% or less"))
+            }
+            Room::Alpha(_) => {
+                let alpha = (all / most * 10_000.0).ceil() / 10_000.0;
+                (Room::Alpha(alpha), format!("--alpha {alpha:.4} or more"))
+            }
+        };
+        let store = Store { room, ..setup.store };
+        let trial = Setup { store, warm_up: Amount::Bytes(0), write: Some(TRIAL), ..setup.clone() };
+        let fits = super::plan(std::slice::from_ref(&trial)).is_ok_and(|planned| {
+            planned
+                .iter()
+                .all(|one| Run::new(&trial, &one.plan).is_ok_and(|mut run| run.whole(&one.plan, &()).is_ok()))
+        });
+        if fits {
+            return LabError::Setup(format!(
+                "{:.2} % full leaves nothing to reclaim (want {want})",
+                100.0 / params.alpha()
+            ));
+        }
+    }
+    let (segments, reserve) = (params.segments, params.reserve);
+    LabError::Setup(format!("{segments} segments are too few for these rules, with {reserve} in reserve"))
 }
 
 /// What users do to the store, without end.
@@ -64,7 +109,7 @@ fn future(setup: &Setup, plan: &Plan) -> Result<Vec<u32>, LabError> {
     let mut pages: Vec<u32> = (0..plan.params.logical).collect();
     let writes = events(setup, plan)?.filter_map(|event| match event {
         Ok(Event::Write(page)) => Some(Ok(page)),
-        Ok(Event::Trim(_) | Event::Read) => None,
+        Ok(Event::Trim(_) | Event::Read | Event::End) => None,
         Err(error) => Some(Err(error)),
     });
     for page in writes.take(count) {
@@ -81,13 +126,12 @@ struct Run<'a> {
     lifetime: Option<Lifetime>,
     queue: Option<Queue>,
     user_reads: u64,
-    warm_up_writes: u64,
 }
 
 impl<'a> Run<'a> {
     fn new(setup: &'a Setup, plan: &Plan) -> Result<Self, LabError> {
         let params = plan.params;
-        let store = Store::with_future(params, setup.seed, future(setup, plan)?);
+        let store = registry::Store::with_future(params, setup.seed, future(setup, plan)?);
         let (victim, placement) = (setup.victim.build(&store), setup.placement.build(&store));
         let sim = Sim::new(params, victim, placement, setup.wear.build(&store))?;
         let block = setup.store.block;
@@ -96,11 +140,17 @@ impl<'a> Run<'a> {
             setup,
             sim,
             costs,
-            lifetime: setup.endurance.map(|erases| Lifetime::new(erases, params.segments, block)),
+            lifetime: setup.endurance.map(|_| Lifetime::new(params.segments, block)),
             queue: setup.rate.map(|rate| Queue::new(costs, rate, setup.seed)),
             user_reads: 0,
-            warm_up_writes: plan.warm_up,
         })
+    }
+
+    /// Fills, warms up and counts.
+    fn whole(&mut self, plan: &Plan, progress: &dyn Progress) -> Result<(), LabError> {
+        self.sim.fill()?;
+        progress.done(u64::from(plan.params.logical));
+        self.all(plan, events(self.setup, plan)?, progress)
     }
 
     /// Warms up and counts.
@@ -119,8 +169,29 @@ impl<'a> Run<'a> {
                 lifetime.exhausted(self.sim.stats());
                 Ok(())
             }
-            (result, _) => result,
+            (Err(error), _) => Err(error),
+            (Ok(()), _) => self.rest(&mut events),
         }
+    }
+
+    /// What follows the last write: reads and trims up to the next one, or the end of the trace.
+    fn rest(&mut self, events: &mut impl Iterator<Item = Result<Event, LabError>>) -> Result<(), LabError> {
+        if !matches!(self.setup.access, Access::Trace(_)) {
+            return Ok(());
+        }
+        loop {
+            match events.next() {
+                Some(Ok(Event::Trim(page))) => self.sim.trim(page)?,
+                Some(Ok(Event::Read)) => self.user_reads += 1,
+                Some(Ok(Event::Write(_) | Event::End)) | None => return Ok(()),
+                Some(Err(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Heads that the placement wants now.
+    fn heads(&self) -> u32 {
+        self.sim.placement().classes().into()
     }
 
     /// `count` writes, and what lies between them.
@@ -155,6 +226,7 @@ impl<'a> Run<'a> {
                 }
                 Some(Ok(Event::Trim(page))) => self.sim.trim(page)?,
                 Some(Ok(Event::Read)) => self.user_reads += 1,
+                Some(Ok(Event::End)) => {}
                 Some(Err(error)) => return Err(error),
                 None => break,
             }
@@ -172,19 +244,17 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn record(&self) -> Record {
+    fn record(&self, planned: &Planned) -> Record {
         let outcome = Outcome {
-            params: self.sim.params(),
             stats: self.sim.stats(),
             wear: self.sim.wear(),
-            warm_up_writes: self.warm_up_writes,
             user_reads: self.user_reads,
             costs: self.costs,
         };
         Record {
             lifetime: self.lifetime.as_ref().map(Lifetime::record),
             queue: self.queue.as_ref().map(Queue::record),
-            ..Record::new(self.setup, &outcome)
+            ..Record::new(planned.parameters.clone(), &outcome)
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A format of the user's own: a regular expression with named groups.
 
+use std::fmt;
+
 use regex::{Captures, Regex};
 
 use super::{
@@ -25,6 +27,13 @@ pub struct Pattern {
 struct Amount {
     group: &'static str,
     read: fn(&'static str, &str) -> Result<u64, Problem>,
+}
+
+impl fmt::Display for Pattern {
+    /// The regular expression.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.regex.as_str())
+    }
 }
 
 impl Pattern {

@@ -60,7 +60,9 @@ fn export(text: &str) -> Result<Export, String> {
     let permille = (part.len() == 1).then(|| format!("{whole}{part}").parse().ok()).flatten();
     match permille.filter(|permille| (1..1000).contains(permille)) {
         Some(permille) => Ok(Export::Permille(permille)),
-        None => Err(format!("`{text}` is no share (want a percentage such as 87.5%, above 0 and below 100)")),
+        None => {
+            Err(format!("invalid share `{text}` (want a percentage such as 87.5%, above 0 and below 100)"))
+        }
     }
 }
 

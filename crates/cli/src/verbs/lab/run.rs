@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pumice_lab::experiment::{Cell, Experiment, Options, Summary, run};
+use pumice_lab::experiment::{Cell, Experiment, Options, Ran, Summary, run};
 
 use crate::{
     failure::{Failure, Outcome},
@@ -11,30 +11,42 @@ use crate::{
 };
 
 /// Run experiments, print their series and keep every record
+///
+/// A run that was interrupted goes on where it stopped: what is on record with the same parameters, trace and version
+/// is not run again.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Which; `all` for every one, see `pumice lab list`
+    /// Experiments to run; `all` for every one, see `pumice lab list`
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
-    /// The directory for records: NAME.jsonl and NAME.csv
+    /// Directory for records: NAME.jsonl and NAME.csv
     #[arg(long, value_name = "DIR", default_value = "lab")]
     out: PathBuf,
     /// Seeds of each point
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// Where the traces lie that are played
+    /// Directory of trace files
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
+    /// Run everything again, in place of going on where an earlier run stopped
+    #[arg(long)]
+    fresh: bool,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> Outcome {
-        let options = Options { seeds: self.seeds, traces: self.traces.clone() };
+        let options = Options { seeds: self.seeds, traces: self.traces.clone(), fresh: self.fresh };
         let mut output = Output::new();
         for experiment in self.experiments()? {
             let progress = Progress::counted(experiment.name);
-            let lines = run(experiment, &options, &self.out, &progress)?;
+            let Ran { lines, known } = run(experiment, &options, &self.out, &progress)?;
             drop(progress);
+            if known > 0 {
+                let (name, all) = (experiment.name, lines.len());
+                crate::complain(&format!(
+                    "{name}: {known} of {all} runs were on record already; --fresh makes them again"
+                ));
+            }
             output.line(format!("{}: {}", experiment.name, experiment.about))?;
             for metric in experiment.metrics {
                 let summary = Summary::new(experiment, *metric, &lines);

@@ -75,15 +75,16 @@ fn seconds(text: &str) -> Result<u32, String> {
         _ => 0,
     };
     let number: u32 = number.parse().ok().filter(|_| unit > 0).ok_or_else(|| {
-        format!("`{text}` is no time (want a number and s, min, h, d, w, mo or y, such as 90d or 10y)")
+        format!("invalid time `{text}` (want a number and s, min, h, d, w, mo or y, such as 90d or 10y)")
     })?;
     number.checked_mul(unit).ok_or_else(|| format!("`{text}` is more than 136 years"))
 }
 
 /// Thousandths in a number with up to three digits behind the point.
 fn thousandths(text: &str) -> Result<u32, String> {
-    let wrong =
-        || format!("`{text}` is no number of bits (want up to three digits behind the point, such as 0.25)");
+    let wrong = || {
+        format!("invalid number of bits `{text}` (want up to three digits behind the point, such as 0.25)")
+    };
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     if part.is_empty() || part.len() > 3 || !part.bytes().all(|digit| digit.is_ascii_digit()) {
         return Err(wrong());

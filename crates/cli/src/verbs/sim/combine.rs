@@ -1,5 +1,7 @@
 //! All combinations of the values that were given.
 
+use std::ops::RangeInclusive;
+
 use pumice_lab::run::{Access, Amount, Room, Setup, Store};
 use pumice_media::ChipSpec;
 
@@ -16,17 +18,32 @@ fn each<T: Clone>(setups: &[Setup], values: &[T], set: impl Fn(&mut Setup, T)) -
     setups.iter().flat_map(|setup| values.iter().map(move |value| with(setup, value))).collect()
 }
 
+/// All of them are planned before the first begins.
+const MOST_RUNS: u128 = 100_000;
+
+fn length(seeds: &RangeInclusive<u64>) -> u128 {
+    u128::from(*seeds.end()) - u128::from(*seeds.start()) + 1
+}
+
 /// One setup for each combination; the seed varies fastest.
 pub(super) fn setups(args: &Args) -> Outcome<Vec<Setup>> {
     let rooms = rooms(args)?;
     let accesses = parse::list(&args.work.access, |word| parse::access(word, &args.work))?;
-    let seeds = parse::list(&args.seed, parse::seeds)?.concat();
+    let seeds = parse::list(&args.seed, parse::seeds)?;
     let victims = parse::list(&args.rules.victim, parse::rule)?;
     let placements = parse::list(&args.rules.placement, parse::rule)?;
     let wears = parse::list(&args.rules.wear, parse::rule)?;
     let flashes = parse::list(&args.store.flash, parse::bytes)?;
     let segments = parse::list(&args.store.segment, parse::bytes)?;
     let blocks = parse::list(&args.store.block, parse::bytes)?;
+    let counts = [rooms.len(), accesses.len(), victims.len(), placements.len(), wears.len(), segments.len()];
+    let counts = counts.into_iter().chain([blocks.len(), flashes.len().max(1)]);
+    let runs =
+        counts.fold(seeds.iter().map(length).sum(), |runs: u128, count| runs.saturating_mul(count as u128));
+    if runs > MOST_RUNS {
+        return Err(Failure::usage(format!("{runs} runs are too many at a time (want at most {MOST_RUNS})")));
+    }
+    let seeds: Vec<u64> = seeds.into_iter().flatten().collect();
     let mut setups = Vec::new();
     if let ([room, ..], [access, ..], [victim, ..], [placement, ..], [wear, ..]) =
         (&*rooms, &*accesses, &*victims, &*placements, &*wears)
@@ -40,7 +57,7 @@ pub(super) fn setups(args: &Args) -> Outcome<Vec<Setup>> {
                 room: *room,
                 ..paper.store
             },
-            warm_up: parse::amount(&args.work.warm_up)?,
+            warm_up: parse::amount("warm-up", &args.work.warm_up)?,
             endurance: args.endurance,
             rate: rate(args.rate)?,
             ..paper
@@ -59,7 +76,7 @@ pub(super) fn setups(args: &Args) -> Outcome<Vec<Setup>> {
     let setups = each(&setups, &placements, |setup, placement| setup.placement = placement);
     let setups = each(&setups, &wears, |setup, wear| setup.wear = wear);
     let setups = each(&setups, &seeds, |setup, seed| setup.seed = seed);
-    let write = args.work.write.as_deref().map(parse::amount).transpose()?;
+    let write = args.work.write.as_deref().map(|word| parse::amount("write", word)).transpose()?;
     Ok(setups.into_iter().map(|setup| sized(setup, flashes.is_empty(), write)).collect())
 }
 
@@ -76,7 +93,7 @@ fn rooms(args: &Args) -> Outcome<Vec<Room>> {
 fn rate(rate: Option<f64>) -> Outcome<Option<f64>> {
     match rate {
         Some(rate) if !(rate > 0.0 && rate.is_finite()) => {
-            Err(Failure::usage(format!("`{rate}` is no rate (want requests a second, above 0)")))
+            Err(Failure::usage(format!("invalid --rate `{rate}` (want requests a second, above 0)")))
         }
         rate => Ok(rate),
     }

@@ -1,5 +1,7 @@
 //! The words of `pumice sim`.
 
+use std::ops::RangeInclusive;
+
 use pumice_cleaning::registry::{
     Axis, Entry, Parameter, PlacementRule, PolicyError, Rule, VictimRule, WearRule,
 };
@@ -23,41 +25,44 @@ pub(super) fn bytes(word: &str) -> Outcome<u64> {
     size::parse(word).map_err(Failure::usage)
 }
 
+/// A value that an option cannot take.
+fn invalid(option: &str, word: &str, want: &str) -> Failure {
+    Failure::usage(format!("invalid --{option} `{word}` (want {want})"))
+}
+
 /// `90%`, above 0 and below 100.
 pub(super) fn part(word: &str) -> Outcome<f64> {
     let percent = word.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
     let part = percent.map(|percent| percent / 100.0).filter(|part| *part > 0.0 && *part < 1.0);
-    part.ok_or_else(|| Failure::usage(format!("`{word}` is no filling (want a percentage such as 90%)")))
+    part.ok_or_else(|| invalid("fill", word, "a percentage such as 90%, above 0 and below 100"))
 }
 
 /// Above 1.
 pub(super) fn alpha(word: &str) -> Outcome<f64> {
     let alpha = word.parse::<f64>().ok().filter(|alpha| *alpha > 1.0 && alpha.is_finite());
-    alpha.ok_or_else(|| Failure::usage(format!("`{word}` is no alpha (want a number above 1)")))
+    alpha.ok_or_else(|| invalid("alpha", word, "a number above 1"))
 }
 
 /// `192M` or `6x`.
-pub(super) fn amount(word: &str) -> Outcome<Amount> {
+pub(super) fn amount(option: &str, word: &str) -> Outcome<Amount> {
     let times = word.strip_suffix('x').and_then(|number| number.parse::<f64>().ok());
     match times.filter(|times| *times >= 0.0 && times.is_finite()) {
         Some(times) => Ok(Amount::Turnovers(times)),
-        None => size::parse(word).map(Amount::Bytes).map_err(|_| {
-            Failure::usage(format!(
-                "`{word}` is no amount (want a size such as 192M, or 6x the logical blocks)"
-            ))
-        }),
+        None => size::parse(word)
+            .map(Amount::Bytes)
+            .map_err(|_| invalid(option, word, "a size such as 192M, or 6x the logical blocks")),
     }
 }
 
 /// `7` or `1..4`.
-pub(super) fn seeds(word: &str) -> Outcome<Vec<u64>> {
+pub(super) fn seeds(word: &str) -> Outcome<RangeInclusive<u64>> {
     let range = match word.split_once("..") {
         Some((first, last)) => first.parse().ok().zip(last.parse().ok()),
         None => word.parse().ok().map(|seed| (seed, seed)),
     };
     let range = range.filter(|(first, last): &(u64, u64)| first <= last);
-    let wrong = || Failure::usage(format!("`{word}` is no seed (want a number, or a range such as 1..4)"));
-    range.map(|(first, last)| (first..=last).collect()).ok_or_else(wrong)
+    let range = range.map(|(first, last)| first..=last);
+    range.ok_or_else(|| invalid("seed", word, "a number, or a range such as 1..4"))
 }
 
 /// A workload or a trace.

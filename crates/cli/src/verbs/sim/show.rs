@@ -8,20 +8,21 @@ use crate::text;
 
 /// One run on a page.
 pub(super) fn one(record: &Record) -> Vec<String> {
-    let r = record;
+    let (r, p) = (record, &record.parameters);
     let mut lines = vec![
-        format!("access:     {}, seed {}", r.access, r.seed),
+        format!("access:     {}, seed {}", p.access, p.seed),
         format!(
-            "store:      {}, {} segments of {} blocks of {} bytes, {} in use (alpha {:.4})",
-            text::size(r.flash_bytes),
-            r.segments,
-            r.segment_blocks,
-            r.block_bytes,
-            r.logical_blocks,
-            r.alpha
+            "store:      {}, {} segments of {} blocks of {} bytes, {} in use (alpha {:.4}), reserve {}",
+            text::size(p.flash_bytes),
+            p.segments,
+            p.segment_blocks,
+            p.block_bytes,
+            p.logical_blocks,
+            p.alpha,
+            p.reserve
         ),
-        format!("rules:      victim {}, placement {}, wear {}", r.victim, r.placement, r.wear),
-        format!("written:    {} blocks, {}", r.user_writes, text::size(r.user_writes * r.block_bytes)),
+        format!("rules:      victim {}, placement {}, wear {}", p.victim, p.placement, p.wear),
+        format!("written:    {} blocks, {}", r.user_writes, text::size(r.user_writes * p.block_bytes)),
         format!("erasures:   {}", r.erasures),
         format!("copied:     {} blocks, {} of them for wear", r.blocks_copied, r.blocks_relocated),
         format!("waf:        {:.4}", r.waf),
@@ -35,7 +36,7 @@ pub(super) fn one(record: &Record) -> Vec<String> {
             seconds(r.time.read_ns),
             seconds(r.time.program_ns),
             seconds(r.time.erase_ns),
-            r.time.chip
+            p.chip
         ),
     ];
     if let Some(life) = &r.lifetime {
@@ -45,7 +46,7 @@ pub(super) fn one(record: &Record) -> Vec<String> {
             when(life.first_death_bytes),
             when(life.one_percent_bytes),
             when(life.exhausted_bytes),
-            life.endurance
+            p.endurance.unwrap_or_default()
         ));
     }
     if let Some(queue) = &r.queue {
@@ -53,7 +54,7 @@ pub(super) fn one(record: &Record) -> Vec<String> {
             "response:   mean {}, longest {} at {} requests a second",
             seconds(queue.response_mean_ns),
             seconds(queue.response_max_ns),
-            queue.rate_per_second
+            p.rate_per_second.unwrap_or_default()
         ));
     }
     lines
@@ -68,15 +69,15 @@ type Column = (&'static str, usize, fn(&Record) -> String);
 
 /// What may vary.
 const ASKED: [Column; 9] = [
-    ("access", 26, |r| r.access.clone()),
-    ("flash", 9, |r| text::size(r.flash_bytes)),
-    ("segment", 9, |r| text::size(r.segment_bytes)),
-    ("block", 9, |r| text::size(r.block_bytes)),
-    ("alpha", 7, |r| format!("{:.4}", r.alpha)),
-    ("victim", 16, |r| r.victim.clone()),
-    ("placement", 12, |r| r.placement.clone()),
-    ("wear", 12, |r| r.wear.clone()),
-    ("seed", 5, |r| r.seed.to_string()),
+    ("access", 26, |r| r.parameters.access.clone()),
+    ("flash", 9, |r| text::size(r.parameters.flash_bytes)),
+    ("segment", 9, |r| text::size(r.parameters.segment_bytes)),
+    ("block", 9, |r| text::size(r.parameters.block_bytes)),
+    ("alpha", 7, |r| format!("{:.4}", r.parameters.alpha)),
+    ("victim", 16, |r| r.parameters.victim.clone()),
+    ("placement", 12, |r| r.parameters.placement.clone()),
+    ("wear", 12, |r| r.parameters.wear.clone()),
+    ("seed", 5, |r| r.parameters.seed.to_string()),
 ];
 
 /// What came out.
