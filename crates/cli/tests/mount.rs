@@ -7,7 +7,7 @@ mod common;
 
 use std::{
     fs,
-    os::unix::fs::symlink,
+    os::unix::fs::{MetadataExt, symlink},
     path::PathBuf,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -154,4 +154,56 @@ fn places_that_cannot_be_mounted_on_are_named() {
     world.say("mount --daemon missing dir").bad(1, &["missing"]);
     world.say("mount -o sideways image dir").bad(2, &["sideways", "allow_other"]);
     world.say("mount -o cache=1k image dir").bad(2, &["1024", "256KiB"]);
+}
+
+#[test]
+fn fstab_may_say_what_it_says_of_other_file_systems() {
+    let Some(mounting) = Mounting::new() else { return };
+    mounting.world.say("mkdir image made").good();
+    let words = "defaults,relatime,strictatime,nodiratime,lazytime,discard,nofail,x-systemd.automount,uid=1000,gid=100,umask=027,fsname=a,b";
+    mounting.world.say(&format!("mount --daemon -o {words} image dir")).good();
+    let made = fs::metadata(mounting.dir().join("made")).unwrap();
+    assert_eq!((made.uid(), made.gid(), made.mode() & 0o7777), (1000, 100, 0o750));
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let dir = mounting.dir().canonicalize().unwrap();
+    let line = mounts.lines().find(|line| line.contains(dir.to_str().unwrap())).unwrap();
+    assert!(line.starts_with("a,b "), "{line}");
+    assert!(mounting.unmount());
+    let own = mounting.world.say("ls -l image").good();
+    assert!(own.starts_with("drwxr-xr-x"), "shown, and not changed: {own}");
+    for (word, says) in [("uid=x", "uid=x"), ("umask=999", "umask=999"), ("fsnam=a", "fsnam=a")] {
+        mounting.world.say(&format!("mount -o {word} image dir")).bad(2, &[says]);
+    }
+}
+
+#[test]
+fn a_remount_changes_what_may_be_done() {
+    let Some(mounting) = Mounting::new() else { return };
+    mounting.world.say("mount -o remount,ro image dir").bad(1, &["dir: no mount of pumice"]);
+    mounting.world.say("mount --daemon image dir").good();
+    let file = mounting.dir().join("file");
+    fs::write(&file, b"one").unwrap();
+    if !common::is_root() {
+        return;
+    }
+    mounting.world.say("mount -o remount,ro image dir").good();
+    assert_eq!(fs::write(&file, b"two").unwrap_err().kind(), std::io::ErrorKind::ReadOnlyFilesystem);
+    mounting.world.say("mount -o remount,rw image dir").good();
+    fs::write(&file, b"three").unwrap();
+    assert!(mounting.unmount());
+    assert_eq!(mounting.world.say("cat image file").good(), "three");
+}
+
+#[test]
+fn a_mount_that_is_watched_goes_when_its_process_dies() {
+    let Some(mut mounting) = Mounting::new() else { return };
+    if !common::is_root() || Command::new("fusermount3").arg("-V").stdout(Stdio::null()).status().is_err() {
+        eprintln!("SKIPPED: fusermount3 is not installed, or may not mount for everybody");
+        return;
+    }
+    let mut command = mounting.world.command();
+    mounting.child = Some(command.args(["mount", "-o", "auto_unmount", "image", "dir"]).spawn().unwrap());
+    mounting.wait_until_mounted(true);
+    mounting.child.as_mut().unwrap().kill().unwrap();
+    mounting.wait_until_mounted(false);
 }

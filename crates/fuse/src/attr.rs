@@ -34,7 +34,36 @@ pub(crate) fn file_type(kind: FileKind) -> FileType {
     }
 }
 
-pub(crate) fn file_attr(attr: &Attr) -> FileAttr {
+/// How the attributes of this mount look, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View {
+    pub(crate) ttl: Duration,
+    pub(crate) shown: Shown,
+}
+
+/// Owner and permissions that all files show in place of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Shown {
+    pub(crate) uid: Option<u32>,
+    pub(crate) gid: Option<u32>,
+    /// Permissions that nobody has; everybody has all others.
+    pub(crate) umask: Option<u32>,
+}
+
+impl View {
+    pub(crate) fn file_attr(&self, attr: &Attr) -> FileAttr {
+        let Shown { uid, gid, umask } = self.shown;
+        let own = file_attr(attr);
+        FileAttr {
+            uid: uid.unwrap_or(own.uid),
+            gid: gid.unwrap_or(own.gid),
+            perm: umask.map_or(own.perm, |umask| u16::try_from(0o777 & !umask).unwrap_or_default()),
+            ..own
+        }
+    }
+}
+
+fn file_attr(attr: &Attr) -> FileAttr {
     FileAttr {
         ino: INodeNo(attr.ino.0),
         size: attr.size,

@@ -6,7 +6,7 @@ use fuser::{FileAttr, Generation, INodeNo, ReplyDirectory, ReplyDirectoryPlus};
 use pumice_vfs::{Attr, Errno, FileKind, FileSystem, Ino, Result};
 
 use crate::{
-    attr::{absent, file_attr, file_type, generation},
+    attr::{View, absent, file_type, generation},
     refs::Refs,
 };
 
@@ -48,13 +48,13 @@ pub(crate) fn list_plus<F: FileSystem + ?Sized>(
     refs: &Refs,
     dir: Ino,
     offset: u64,
-    ttl: Duration,
+    view: &View,
     reply: &mut ReplyDirectoryPlus,
 ) -> Result<()> {
     walk(fs, dir, offset, &mut |entry| {
         let counted = entry.offset > DOT_DOT;
         let (attr, generation, ttl) = match attr_of(fs, refs, entry.ino, counted) {
-            Ok(attr) => (file_attr(&attr), generation(&attr), ttl),
+            Ok(attr) => (view.file_attr(&attr), generation(&attr), view.ttl),
             // Gone since it was listed.
             Err(error) if error.errno() == Errno::Stale => return Ok(true),
             // Whoever wants to know more than its name asks again, and is told why not.

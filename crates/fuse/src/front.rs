@@ -6,7 +6,7 @@ use std::{
     os::unix::ffi::OsStrExt,
     path::Path,
     sync::{Arc, mpsc::Sender},
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
 use fuser::{
@@ -19,9 +19,10 @@ use pumice_vfs::{Attr, FileKind, FileSystem, RenameMode, Seek, SpaceMode, XattrM
 
 use crate::{
     acl,
-    attr::{NAME_TTL, absent, attr_ttl, file_attr, generation, ino},
+    attr::{NAME_TTL, View, absent, attr_ttl, generation, ino},
     dir,
     node::{self, Change, Wanted},
+    options::MountOptions,
     reply,
     server::Event,
     volume::{Answer, Volume},
@@ -34,18 +35,20 @@ const MAX_WRITE: u32 = 1 << 20;
 const LISTS: InitFlags = InitFlags::FUSE_POSIX_ACL.union(InitFlags::FUSE_DONT_MASK);
 
 /// What the kernel is asked for. One without some of these is slower, or knows no lists; it serves all the same.
-const WISHES: [InitFlags; 9] = [
+/// Not `FUSE_ASYNC_DIO`: behind a direct write that a program does not wait for, Linux leaves in its cache what others
+/// read there meanwhile.
+const WISHES: [InitFlags; 8] = [
     InitFlags::FUSE_DO_READDIRPLUS,
     InitFlags::FUSE_READDIRPLUS_AUTO,
     InitFlags::FUSE_PARALLEL_DIROPS,
     InitFlags::FUSE_CACHE_SYMLINKS,
-    InitFlags::FUSE_ASYNC_DIO,
+    // It opens files by handles whose names it has forgotten.
+    InitFlags::FUSE_EXPORT_SUPPORT,
     // It leaves it to us to take set-id bits away, and does not ask for capabilities at each write.
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
     // It does without open and release, which do nothing here.
     InitFlags::FUSE_NO_OPEN_SUPPORT,
     InitFlags::FUSE_NO_OPENDIR_SUPPORT,
-    LISTS,
 ];
 
 /// The kernel's side of a mount.
@@ -53,15 +56,20 @@ pub(crate) struct Front<F: ?Sized> {
     volume: Arc<Volume<F>>,
     /// What was asked of the kernel and granted.
     granted: InitFlags,
-    /// How long the kernel may believe in attributes.
-    attr_ttl: Duration,
+    /// How attributes look, and how long the kernel may believe in them.
+    view: View,
+    /// Access control lists are wanted.
+    has_lists: bool,
     /// Who wants to know that the last request was served.
     events: Sender<Event>,
 }
 
 impl<F: FileSystem + ?Sized> Front<F> {
-    pub(crate) fn new(volume: Arc<Volume<F>>, read_only: bool, events: Sender<Event>) -> Front<F> {
-        Front { volume, granted: InitFlags::empty(), attr_ttl: attr_ttl(read_only), events }
+    pub(crate) fn new(volume: Arc<Volume<F>>, options: &MountOptions, events: Sender<Event>) -> Front<F> {
+        let view = View { ttl: attr_ttl(options.read_only), shown: options.shown() };
+        // Lists would grant what a mask has taken from everybody.
+        let has_lists = view.shown.umask.is_none();
+        Front { volume, granted: InitFlags::empty(), view, has_lists, events }
     }
 
     /// Makes an inode and counts the kernel's knowledge of it.
@@ -98,7 +106,8 @@ fn rename_mode(flags: RenameFlags) -> Option<RenameMode> {
 
 impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        for wish in WISHES {
+        let lists = self.has_lists.then_some(LISTS);
+        for wish in WISHES.into_iter().chain(lists) {
             if config.add_capabilities(wish).is_ok() {
                 self.granted |= wish;
             }
@@ -116,15 +125,20 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
 
     fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let answer = self.volume.serve("lookup", parent.0, |fs| {
-            let attr = fs.lookup(ino(parent), name.as_bytes())?;
+            let attr = match name.as_bytes() {
+                // By number, to open a file by its handle.
+                b"." => fs.attr(ino(parent))?,
+                b".." => fs.attr(fs.parent(ino(parent))?)?,
+                name => fs.lookup(ino(parent), name)?,
+            };
             self.volume.refs.take(fs, attr.ino)?;
             Ok(attr)
         });
         match answer {
             Err(error) if error == Errno::ENOENT => {
-                reply.entry_with_ttls(&self.attr_ttl, &NAME_TTL, &absent(), fuser::Generation(0));
+                reply.entry_with_ttls(&self.view.ttl, &NAME_TTL, &absent(), fuser::Generation(0));
             }
-            answer => reply::entry(reply, self.attr_ttl, answer),
+            answer => reply::entry(reply, &self.view, answer),
         }
     }
 
@@ -135,7 +149,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     }
 
     fn getattr(&self, _request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        reply::attr(reply, self.attr_ttl, self.volume.serve("getattr", number.0, |fs| fs.attr(ino(number))));
+        reply::attr(reply, &self.view, self.volume.serve("getattr", number.0, |fs| fs.attr(ino(number))));
     }
 
     fn setattr(
@@ -161,7 +175,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         let answer = self
             .volume
             .change("setattr", number.0, |fs| node::change(fs, request, ino(number), &change, kill_priv));
-        reply::attr(reply, self.attr_ttl, answer);
+        reply::attr(reply, &self.view, answer);
     }
 
     fn readlink(&self, _request: &Request, number: INodeNo, reply: ReplyData) {
@@ -182,7 +196,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         let rdev = if matches!(kind, FileKind::CharDevice | FileKind::BlockDevice) { rdev } else { 0 };
         reply::entry(
             reply,
-            self.attr_ttl,
+            &self.view,
             self.make(request, parent, name, &Wanted { kind, mode, umask, rdev, target: b"" }),
         );
     }
@@ -197,7 +211,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         reply: ReplyEntry,
     ) {
         let wanted = Wanted { kind: FileKind::Dir, mode, umask, rdev: 0, target: b"" };
-        reply::entry(reply, self.attr_ttl, self.make(request, parent, name, &wanted));
+        reply::entry(reply, &self.view, self.make(request, parent, name, &wanted));
     }
 
     fn unlink(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
@@ -213,7 +227,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let target = target.as_os_str().as_bytes();
         let wanted = Wanted { kind: FileKind::Symlink, mode: 0o777, umask: 0, rdev: 0, target };
-        reply::entry(reply, self.attr_ttl, self.make(request, parent, name, &wanted));
+        reply::entry(reply, &self.view, self.make(request, parent, name, &wanted));
     }
 
     fn rename(
@@ -239,7 +253,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
             self.volume.refs.take(fs, attr.ino)?;
             Ok(attr)
         });
-        reply::entry(reply, self.attr_ttl, answer);
+        reply::entry(reply, &self.view, answer);
     }
 
     fn open(&self, _request: &Request, _number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
@@ -345,7 +359,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         mut reply: ReplyDirectoryPlus,
     ) {
         let answer = self.volume.serve("readdirplus", number.0, |fs| {
-            dir::list_plus(fs, &self.volume.refs, ino(number), offset, self.attr_ttl, &mut reply)
+            dir::list_plus(fs, &self.volume.refs, ino(number), offset, &self.view, &mut reply)
         });
         match answer {
             Ok(()) => reply.ok(),
@@ -436,8 +450,8 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         match self.make(request, parent, name, &wanted) {
             // One lifetime serves name and attributes here; the shorter is right for both.
             Ok(attr) => reply.created(
-                &self.attr_ttl,
-                &file_attr(&attr),
+                &self.view.ttl,
+                &self.view.file_attr(&attr),
                 generation(&attr),
                 FileHandle(0),
                 FopenFlags::FOPEN_KEEP_CACHE,

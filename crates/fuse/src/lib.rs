@@ -95,5 +95,5 @@ mod session;
 mod volume;
 
 pub use error::MountError;
-pub use options::{MountOptions, OptionError};
+pub use options::{MountOptions, OptionError, Users};
 pub use session::{Session, Unmounter, mount};

@@ -2,91 +2,192 @@
 
 use std::fmt;
 
-use fuser::MountOption;
+use fuser::{MountOption, SessionACL};
+
+use crate::attr::Shown;
 
 /// How to mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountOptions {
     /// The kernel refuses all changes; the file system should be read-only too.
     pub read_only: bool,
-    /// Other users than the one who mounts may use the mount.
-    pub allow_other: bool,
+    /// Who may use the mount.
+    pub users: Users,
+    /// `fusermount3` unmounts when this process ends, however it ends.
+    pub auto_unmount: bool,
     /// What `/proc/mounts` shows as the source.
     pub source: String,
     /// Options of the kernel's own that are handed on: `suid`, `dev`, `noexec`, `noatime` and so on.
     flags: Vec<MountOption>,
+    shown: Shown,
+}
+
+/// Who may use a mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Users {
+    /// The one who mounts.
+    #[default]
+    Owner,
+    /// Root, too.
+    Root,
+    /// Everybody, as permissions say.
+    All,
 }
 
 impl Default for MountOptions {
     fn default() -> MountOptions {
-        MountOptions { read_only: false, allow_other: false, source: "pumice".into(), flags: Vec::new() }
+        MountOptions {
+            read_only: false,
+            users: Users::Owner,
+            auto_unmount: false,
+            source: "pumice".into(),
+            flags: Vec::new(),
+            shown: Shown::default(),
+        }
     }
 }
 
-/// An option that nobody knows.
+/// An option that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OptionError(pub String);
+pub enum OptionError {
+    /// Nobody knows it.
+    Unknown(String),
+    /// Its value makes no sense.
+    Value(String),
+}
 
 impl fmt::Display for OptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "unknown mount option {:?}; known are ro, rw, allow_other, fsname=NAME, suid, nosuid, dev, nodev, exec, \
-             noexec, atime, noatime, sync, async, dirsync",
-            self.0
-        )
+        match self {
+            OptionError::Unknown(word) => write!(
+                f,
+                "unknown mount option {word:?}; known are ro, rw, allow_other, allow_root, auto_unmount, fsname=NAME, \
+                 uid=N, gid=N, umask=MODE, suid, nosuid, dev, nodev, exec, noexec, atime, noatime, sync, async, dirsync"
+            ),
+            OptionError::Value(word) => {
+                write!(
+                    f,
+                    "invalid mount option {word:?} (want uid=N and gid=N in decimal, umask=MODE in octal)"
+                )
+            }
+        }
     }
 }
 
 impl std::error::Error for OptionError {}
 
 impl MountOptions {
-    /// Takes in one option of a `-o` list. Words that `/etc/fstab` carries for others (`defaults`, `noauto`,
-    /// `nofail`, `x-...`) are passed over.
+    /// Takes in one option of a `-o` list. Words that `/etc/fstab` carries for others (`defaults`, `noauto`, `nofail`,
+    /// `x-...`), and those that change nothing on a FUSE mount (`relatime`, `discard`), are passed over.
     pub fn apply(&mut self, option: &str) -> Result<(), OptionError> {
         match option {
             "ro" => self.read_only = true,
             "rw" => self.read_only = false,
-            "allow_other" => self.allow_other = true,
+            "allow_other" => self.users = Users::All,
+            "allow_root" => self.users = Users::Root,
+            "auto_unmount" => self.auto_unmount = true,
             _ if option.starts_with("fsname=") => self.source = option["fsname=".len()..].into(),
             _ if is_for_others(option) => {}
-            _ => {
-                let flag = kernel_flag(option).ok_or_else(|| OptionError(option.into()))?;
-                let opposite = opposite(&flag);
-                self.flags.retain(|known| *known != flag && Some(known) != opposite.as_ref());
-                self.flags.push(flag);
-            }
+            _ => match option.split_once('=') {
+                Some(("uid", number)) => self.shown.uid = Some(number_of(option, number, 10)?),
+                Some(("gid", number)) => self.shown.gid = Some(number_of(option, number, 10)?),
+                Some(("umask", mode)) => {
+                    let mode = Some(number_of(option, mode, 8)?);
+                    self.shown.umask = mode.filter(|mode| *mode <= 0o777);
+                    self.shown.umask.ok_or_else(|| OptionError::Value(option.into()))?;
+                }
+                _ => {
+                    let flag = kernel_flag(option).ok_or_else(|| OptionError::Unknown(option.into()))?;
+                    let opposite = opposite(&flag);
+                    self.flags.retain(|known| *known != flag && Some(known) != opposite.as_ref());
+                    self.flags.push(flag);
+                }
+            },
         }
         Ok(())
     }
 
+    /// Owner and permissions that all files show.
+    pub(crate) fn shown(&self) -> Shown {
+        self.shown
+    }
+
+    /// Whom fuser lets in. `fusermount3` watches a mount only if others than its owner may look at it.
+    pub(crate) fn acl(&self) -> SessionACL {
+        match self.users {
+            Users::All => SessionACL::All,
+            Users::Root => SessionACL::RootAndOwner,
+            Users::Owner if self.auto_unmount => SessionACL::RootAndOwner,
+            Users::Owner => SessionACL::Owner,
+        }
+    }
+
     /// The same for fuser.
     pub(crate) fn to_fuser(&self) -> Vec<MountOption> {
+        // Root calls mount(2) itself, unless somebody is to watch.
+        let is_listed = self.auto_unmount || !rustix::process::geteuid().is_root();
         // fuser keeps `Subtype` to itself when it calls mount(2); as a custom option the kernel sees it.
         let mut options = vec![
             MountOption::DefaultPermissions,
-            MountOption::FSName(listed_source(&self.source)),
+            MountOption::FSName(if is_listed { listed(&self.source) } else { self.source.clone() }),
             MountOption::CUSTOM("subtype=pumice".into()),
         ];
         options.push(if self.read_only { MountOption::RO } else { MountOption::RW });
+        if self.auto_unmount {
+            options.push(MountOption::AutoUnmount);
+        }
         options.extend(self.flags.iter().cloned());
         options
     }
 }
 
-/// `fusermount3` splits its options at commas, so a source with one cannot be handed over.
-fn listed_source(source: &str) -> String {
-    source.replace(',', "_")
+fn number_of(option: &str, text: &str, radix: u32) -> Result<u32, OptionError> {
+    u32::from_str_radix(text, radix).map_err(|_| OptionError::Value(option.into()))
 }
 
+/// As `fusermount3` wants it, which splits its options at commas.
+fn listed(source: &str) -> String {
+    source.replace('\\', r"\\").replace(',', r"\,")
+}
+
+/// Words that mean nothing here: mount(8) and others read them, or the kernel's own file systems. The kernel never
+/// changes times of access on FUSE, and holes that are punched are given back at once.
+const OTHERS: [&str; 30] = [
+    "",
+    "defaults",
+    "auto",
+    "noauto",
+    "user",
+    "nouser",
+    "users",
+    "nousers",
+    "owner",
+    "noowner",
+    "group",
+    "nogroup",
+    "nofail",
+    "_netdev",
+    "relatime",
+    "norelatime",
+    "strictatime",
+    "nostrictatime",
+    "diratime",
+    "nodiratime",
+    "lazytime",
+    "nolazytime",
+    "discard",
+    "nodiscard",
+    "silent",
+    "loud",
+    "mand",
+    "nomand",
+    "default_permissions",
+    "acl",
+];
+
 fn is_for_others(option: &str) -> bool {
-    let words =
-        ["", "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev"];
-    words.contains(&option)
-        || option.starts_with("x-")
-        || option.starts_with("comment=")
-        || option == "default_permissions"
-        || option.starts_with("subtype=")
+    let begins = ["x-", "X-", "comment=", "subtype="];
+    OTHERS.contains(&option) || begins.iter().any(|start| option.starts_with(start))
 }
 
 fn kernel_flag(option: &str) -> Option<MountOption> {
@@ -133,13 +234,32 @@ mod tests {
             assert_eq!(options.apply(word), Ok(()));
         }
         assert!(!options.read_only);
-        assert!(options.allow_other);
+        assert_eq!(options.users, Users::All);
         assert_eq!(options.flags, [MountOption::NoSuid]);
     }
 
     #[test]
     fn an_unknown_word_is_named() {
         let error = MountOptions::default().apply("fast");
-        assert_eq!(error, Err(OptionError("fast".into())));
+        assert_eq!(error, Err(OptionError::Unknown("fast".into())));
+    }
+
+    #[test]
+    fn words_of_fstab_are_understood() {
+        let words = "relatime,strictatime,nodiratime,lazytime,uid=1000,gid=100,umask=027,allow_root,auto_unmount,discard";
+        let mut options = MountOptions::default();
+        for word in words.split(',') {
+            assert_eq!(options.apply(word), Ok(()), "{word}");
+        }
+        assert_eq!(options.shown(), Shown { uid: Some(1000), gid: Some(100), umask: Some(0o27) });
+        assert!(options.auto_unmount && options.users == Users::Root && options.flags.is_empty());
+        for word in ["uid=", "uid=x", "gid=-1", "uid=4294967296", "umask=888", "umask=1000"] {
+            assert_eq!(options.apply(word), Err(OptionError::Value(word.into())));
+        }
+    }
+
+    #[test]
+    fn a_comma_in_the_source_is_kept() {
+        assert_eq!(listed(r"a,b\c"), r"a\,b\\c");
     }
 }

@@ -1,25 +1,25 @@
 //! How answers go back to the kernel.
 
-use std::time::Duration;
-
 use fuser::{Errno, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyStatfs, ReplyXattr};
 use pumice_vfs::{Attr, SpaceInfo};
 
 use crate::{
-    attr::{NAME_TTL, file_attr, generation},
+    attr::{NAME_TTL, View, generation},
     volume::Answer,
 };
 
-pub(crate) fn entry(reply: ReplyEntry, ttl: Duration, answer: Answer<Attr>) {
+pub(crate) fn entry(reply: ReplyEntry, view: &View, answer: Answer<Attr>) {
     match answer {
-        Ok(attr) => reply.entry_with_ttls(&ttl, &NAME_TTL, &file_attr(&attr), generation(&attr)),
+        Ok(attr) => {
+            reply.entry_with_ttls(&view.ttl, &NAME_TTL, &view.file_attr(&attr), generation(&attr));
+        }
         Err(error) => reply.error(error),
     }
 }
 
-pub(crate) fn attr(reply: ReplyAttr, ttl: Duration, answer: Answer<Attr>) {
+pub(crate) fn attr(reply: ReplyAttr, view: &View, answer: Answer<Attr>) {
     match answer {
-        Ok(attr) => reply.attr(&ttl, &file_attr(&attr)),
+        Ok(attr) => reply.attr(&view.ttl, &view.file_attr(&attr)),
         Err(error) => reply.error(error),
     }
 }

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use fuser::{Config, SessionACL};
+use fuser::Config;
 use parking_lot::Mutex;
 use pumice_vfs::FileSystem;
 
@@ -55,12 +55,12 @@ pub fn mount<F: FileSystem + Send + Sync + ?Sized + 'static>(
     let volume = Arc::new(Volume::new(fs));
     let mut config = Config::default();
     config.mount_options = options.to_fuser();
-    config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
+    config.acl = options.acl();
     // One more than can run, so that one is ready for the next request; each with a queue of its own.
     config.n_threads = Some(std::thread::available_parallelism().map_or(2, |n| n.get().min(4) + 1));
     config.clone_fd = true;
     let (sender, events) = channel();
-    let front = Front::new(volume.clone(), options.read_only, sender.clone());
+    let front = Front::new(volume.clone(), options, sender.clone());
     let session = fuser::Session::new(front, &mountpoint, &config)
         .map_err(|error| MountError::Refused(mountpoint.clone(), one_line(&error)))?;
     let server = Arc::new(Mutex::new(Some(Server::start(session).map_err(MountError::Session)?)));

@@ -11,6 +11,7 @@ use std::{
 
 use pumice_fuse::{MountOptions, Session, Unmounter};
 use pumice_vfs::FileSystem;
+use rustix::mount::MountFlags;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
@@ -28,7 +29,7 @@ pub(crate) const HELPER_USAGE: u8 = 1;
 /// What mount(8) calls a mount that failed.
 const HELPER_FAILED: u8 = 32;
 
-const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, allow_other, norecovery, cache=SIZE, fsname=NAME, suid, dev, noexec, ...";
+const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
 
 /// Mount an image on a directory
 ///
@@ -112,6 +113,9 @@ impl How {
             let why = if self.dir.exists() { "not a directory" } else { "no such directory" };
             return Err(Failure::new(format!("cannot mount on {}: {why}", self.dir.display())));
         }
+        if self.options.iter().any(|word| word == "remount") {
+            return self.remount(&options);
+        }
         if self.daemon && !self.dry_run {
             return self.start(image, verb, &context);
         }
@@ -128,17 +132,50 @@ impl How {
         let source = std::path::absolute(image).unwrap_or_else(|_| image.to_path_buf());
         let mut options = MountOptions::default();
         options.source = source.to_string_lossy().into_owned();
-        for word in &self.options {
+        for word in self.words() {
             if let Some(size) = word.strip_prefix("cache=") {
                 let bytes = crate::options::cache_size(size).map_err(Failure::usage)?;
                 context.cache_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             } else if word == "norecovery" {
                 context.recover = false;
-            } else {
-                options.apply(word).map_err(|error| Failure::usage(error.to_string()))?;
+            } else if word != "remount" {
+                options.apply(&word).map_err(|error| Failure::usage(error.to_string()))?;
             }
         }
         Ok((options, context))
+    }
+
+    /// The options one by one. A comma behind a backslash is part of its option, and so is one in a name: what follows
+    /// `fsname=` and is no option goes on with it.
+    fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        for word in &self.options {
+            let is_known =
+                || MountOptions::default().apply(word).is_ok() || OWN.iter().any(|own| word.starts_with(own));
+            match words.last_mut() {
+                Some(last) if last.ends_with('\\') => {
+                    last.pop();
+                    *last = format!("{last},{word}");
+                }
+                Some(last) if last.starts_with("fsname=") && !is_known() => *last = format!("{last},{word}"),
+                _ => words.push(word.clone()),
+            }
+        }
+        words
+    }
+
+    /// Changes what the kernel lets through; the file system behind it goes on as it is.
+    fn remount(&self, options: &MountOptions) -> Outcome {
+        let shown = self.dir.display();
+        let place = self.dir.canonicalize().map_err(|error| Failure::host(&self.dir, &error))?;
+        let flags =
+            mount_flags(&place).ok_or_else(|| Failure::new(format!("{shown}: no mount of pumice")))?;
+        let read_only = if options.read_only { MountFlags::RDONLY } else { MountFlags::empty() };
+        if self.dry_run {
+            return Ok(());
+        }
+        rustix::mount::mount_remount(&place, flags | read_only, c"")
+            .map_err(|error| Failure::host(&self.dir, &error.into()))
     }
 
     fn serve(&self, volume: &Volume, options: &MountOptions) -> Outcome {
@@ -191,6 +228,35 @@ impl How {
         let complaint = complaint.trim().trim_start_matches("pumice: ").to_owned();
         Err(Failure::new(if complaint.is_empty() { "the background process died".into() } else { complaint }))
     }
+}
+
+/// Options of our own.
+const OWN: [&str; 3] = ["cache=", "norecovery", "remount"];
+
+/// What the kernel has noted of our mount on `place`, but for whether it can be written to.
+fn mount_flags(place: &Path) -> Option<MountFlags> {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    // "36 35 98:0 / /place rw,noatime shared:1 - fuse.pumice /source rw"; the last one is on top.
+    let line = mounts.lines().rev().find(|line| {
+        let named = line.split(' ').nth(4).map(|name| name.replace(r"\040", " "));
+        named.is_some_and(|name| Path::new(&name) == place)
+    })?;
+    let (mount, kind) = line.split_once(" - ")?;
+    if !kind.starts_with("fuse.pumice ") {
+        return None;
+    }
+    let words = mount.split(' ').nth(5)?;
+    let flags = words.split(',').filter_map(|word| {
+        Some(match word {
+            "nosuid" => MountFlags::NOSUID,
+            "nodev" => MountFlags::NODEV,
+            "noexec" => MountFlags::NOEXEC,
+            "noatime" => MountFlags::NOATIME,
+            "relatime" => MountFlags::RELATIME,
+            _ => return None,
+        })
+    });
+    Some(flags.fold(MountFlags::empty(), MountFlags::union))
 }
 
 /// What the background half says once it has mounted.

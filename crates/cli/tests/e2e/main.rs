@@ -5,8 +5,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod acl;
+mod direct;
 mod disk;
 mod fsx;
+mod handles;
 mod mounting;
 mod ordinary_user;
 mod pjdfstest;
