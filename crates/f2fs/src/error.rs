@@ -186,7 +186,10 @@ impl From<Error> for FsError {
         match error {
             Error::Errno(errno) => errno.into(),
             Error::NoKey(_) => FsError::new(Errno::NoKey, error.to_string()),
-            Error::Unsupported(_) | Error::UnknownFeatures(_) => {
+            Error::Unsupported(_)
+            | Error::UnknownFeatures(_)
+            | Error::Crypt { error: CryptError::NotBuilt, .. }
+            | Error::Cluster { error: ClusterError::NotBuilt(_), .. } => {
                 FsError::new(Errno::NotSupported, error.to_string())
             }
             Error::NotF2fs { .. } => FsError::new(Errno::Invalid, error.to_string()),

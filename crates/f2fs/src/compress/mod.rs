@@ -5,6 +5,7 @@
 
 mod lzo;
 
+#[cfg(feature = "codecs")]
 use ruzstd::decoding::FrameDecoder;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, little_endian::U32};
 
@@ -81,6 +82,9 @@ pub enum ClusterError {
     /// The compressed bytes make no sense.
     #[error("compressed cluster is not {0} data")]
     Damaged(&'static str),
+    /// Whoever built this left the decoder out.
+    #[error("compressed cluster is {0} data, and this build was made without the feature `codecs`")]
+    NotBuilt(&'static str),
     /// The cluster decompresses, but not to its size.
     #[error("compressed cluster decompresses to {found} bytes, want {wanted}")]
     Size {
@@ -125,8 +129,12 @@ pub fn decompress(
     let bytes = compressed(stored, checksummed)?;
     let found = match algorithm {
         Algorithm::Lzo | Algorithm::LzoRle => lzo::decompress(bytes, out),
+        #[cfg(feature = "codecs")]
         Algorithm::Lz4 => lz4_flex::block::decompress_into(bytes, out).ok(),
+        #[cfg(feature = "codecs")]
         Algorithm::Zstd => unzstd(bytes, out),
+        #[cfg(not(feature = "codecs"))]
+        Algorithm::Lz4 | Algorithm::Zstd => return Err(ClusterError::NotBuilt(algorithm.name())),
     };
     match found {
         None => Err(ClusterError::Damaged(algorithm.name())),
@@ -135,6 +143,7 @@ pub fn decompress(
     }
 }
 
+#[cfg(feature = "codecs")]
 /// One frame of Zstandard, whose window is at most the cluster, as in Linux.
 fn unzstd(bytes: &[u8], out: &mut [u8]) -> Option<usize> {
     let mut decoder = FrameDecoder::new();
@@ -143,4 +152,5 @@ fn unzstd(bytes: &[u8], out: &mut [u8]) -> Option<usize> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "codecs")]
 mod tests;

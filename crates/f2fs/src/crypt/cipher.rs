@@ -1,4 +1,4 @@
-//! The five ciphers, each with its key.
+//! The ciphers, each with its key.
 
 use aes::{
     Aes128, Aes256,
@@ -11,7 +11,7 @@ use cts::{CbcCs3, Decrypt, Encrypt};
 use sha2::{Digest, Sha256};
 use xts_mode::Xts128;
 
-use super::{CryptError, Mode, adiantum::Adiantum, derive::first_chunk, iv::IV_BYTES};
+use super::{CryptError, Mode, adiantum::Adiantum, derive::first_chunk, hctr2::Hctr2, iv::IV_BYTES};
 
 /// Bytes of a block of AES.
 const BLOCK_BYTES: usize = 16;
@@ -22,6 +22,7 @@ pub(super) enum Cipher {
     CbcEssiv { data: Box<Aes128>, vector: Box<Aes256> },
     Cts128(Box<Aes128>),
     Adiantum(Box<Adiantum>),
+    Hctr2(Box<Hctr2>),
 }
 
 impl Cipher {
@@ -37,6 +38,7 @@ impl Cipher {
             }
             Mode::Aes128Cts => Cipher::Cts128(Box::new(aes128(key))),
             Mode::Adiantum => Cipher::Adiantum(Box::new(Adiantum::new(&first_chunk(key)))),
+            Mode::Aes256Hctr2 => Cipher::Hctr2(Box::new(Hctr2::new(&first_chunk(key)))),
         }
     }
 
@@ -62,6 +64,7 @@ impl Cipher {
                 cbc::Decryptor::inner_iv_init((**data).clone(), &encrypted).decrypt_blocks(blocks);
             }
             Cipher::Adiantum(adiantum) => adiantum.decrypt(iv, bytes),
+            Cipher::Hctr2(hctr2) => hctr2.decrypt(iv, bytes),
         }
         Ok(())
     }
@@ -77,6 +80,10 @@ impl Cipher {
             Cipher::Cts128(aes) => encrypt_cts(&**aes, &short, name),
             Cipher::Adiantum(adiantum) => {
                 adiantum.encrypt(iv, name);
+                Some(())
+            }
+            Cipher::Hctr2(hctr2) => {
+                hctr2.encrypt(iv, name);
                 Some(())
             }
             Cipher::Xts(_) | Cipher::CbcEssiv { .. } => None,

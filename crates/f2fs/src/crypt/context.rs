@@ -66,6 +66,8 @@ pub enum Mode {
     Aes128Cts,
     /// Adiantum, for both.
     Adiantum,
+    /// AES-256-HCTR2, for names.
+    Aes256Hctr2,
 }
 
 impl Mode {
@@ -76,6 +78,7 @@ impl Mode {
             5 => Some(Mode::Aes128CbcEssiv),
             6 => Some(Mode::Aes128Cts),
             9 => Some(Mode::Adiantum),
+            10 => Some(Mode::Aes256Hctr2),
             _ => None,
         }
     }
@@ -88,6 +91,7 @@ impl Mode {
             Mode::Aes128CbcEssiv => 5,
             Mode::Aes128Cts => 6,
             Mode::Adiantum => 9,
+            Mode::Aes256Hctr2 => 10,
         }
     }
 
@@ -95,7 +99,7 @@ impl Mode {
     pub fn key_bytes(self) -> usize {
         match self {
             Mode::Aes256Xts => 64,
-            Mode::Aes256Cts | Mode::Adiantum => 32,
+            Mode::Aes256Cts | Mode::Adiantum | Mode::Aes256Hctr2 => 32,
             Mode::Aes128CbcEssiv | Mode::Aes128Cts => 16,
         }
     }
@@ -203,13 +207,20 @@ impl Context {
 
     /// Ciphers that go together, and with the way to the key.
     fn checked(self) -> Result<Context, CryptError> {
+        if !matches!(self.contents, Mode::Aes256Xts | Mode::Aes128CbcEssiv | Mode::Adiantum) {
+            let value = self.contents.number();
+            return Err(CryptError::Unsupported { what: "contents cipher", value });
+        }
         let pair = matches!(
             (self.contents, self.names),
             (Mode::Aes256Xts, Mode::Aes256Cts)
                 | (Mode::Aes128CbcEssiv, Mode::Aes128Cts)
                 | (Mode::Adiantum, Mode::Adiantum)
         );
-        if !pair {
+        // Version 1 is older than HCTR2.
+        let is_newer = matches!(self.key, KeyName::Identifier(_))
+            && (self.contents, self.names) == (Mode::Aes256Xts, Mode::Aes256Hctr2);
+        if !pair && !is_newer {
             return Err(CryptError::Unsupported { what: "names cipher", value: self.names.number() });
         }
         // Only Adiantum's initialisation vector has room for the nonce.

@@ -4,16 +4,8 @@ use super::{
     CryptError, MAX_NAME_BYTES, MIN_NAME_BYTES,
     cipher::Cipher,
     iv::{IV_BYTES, IvRule},
+    nokey::link_bytes,
 };
-
-/// What a key is for: it decides between a context's two ciphers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Purpose {
-    /// The data of a regular file.
-    Contents,
-    /// The names in a directory, or the target of a symbolic link.
-    Names,
-}
 
 /// The key of one inode.
 pub struct FileKey {
@@ -80,11 +72,4 @@ impl FileKey {
     fn name_vector(&self) -> [u8; IV_BYTES] {
         self.iv.vector(0)
     }
-}
-
-/// The encrypted target in the stored contents of a symbolic link, behind its 16-bit length.
-pub(super) fn link_bytes(stored: &[u8]) -> Result<&[u8], CryptError> {
-    let split = stored.split_first_chunk::<2>();
-    let found = split.and_then(|(length, rest)| rest.get(..usize::from(u16::from_le_bytes(*length))));
-    found.ok_or(CryptError::Length(stored.len()))
 }

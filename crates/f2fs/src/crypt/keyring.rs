@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
-    Context, CryptError, FileKey, KeyName, KeyPath, Mode, Purpose,
+    Context, CryptError, FileKey, KeyName, KeyPath, Mode, Purpose, Subject,
     cipher::Cipher,
     derive::{Use, descriptor, expand, identifier, per_file_v1},
     iv::IvRule,
@@ -11,17 +11,6 @@ use super::{
 
 /// Bytes that a master key can have.
 const MASTER_KEY_BYTES: std::ops::RangeInclusive<usize> = 16..=64;
-
-/// Which inode a key is for.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject {
-    /// Its number.
-    pub ino: u32,
-    /// UUID of the volume.
-    pub uuid: [u8; 16],
-    /// Contents for regular files, names for directories and symbolic links.
-    pub purpose: Purpose,
-}
 
 /// Master keys by their names. Its memory is not wiped.
 #[derive(Clone, Default)]

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{CryptError, MAX_NAME_BYTES, MIN_NAME_BYTES, file_key::link_bytes};
+use super::{CryptError, MAX_NAME_BYTES, MIN_NAME_BYTES};
 
 /// Bytes of the encrypted name that are shown as they are.
 const SHOWN_BYTES: usize = 149;
@@ -21,6 +21,13 @@ pub struct NoKeyName {
     shown: Vec<u8>,
     /// SHA-256 of the rest of a longer name.
     digest: Option<[u8; DIGEST_BYTES]>,
+}
+
+/// The encrypted target in the stored contents of a symbolic link, behind its 16-bit length.
+pub(super) fn link_bytes(stored: &[u8]) -> Result<&[u8], CryptError> {
+    let split = stored.split_first_chunk::<2>();
+    let found = split.and_then(|(length, rest)| rest.get(..usize::from(u16::from_le_bytes(*length))));
+    found.ok_or(CryptError::Length(stored.len()))
 }
 
 impl NoKeyName {

@@ -38,7 +38,8 @@ impl Secrets {
         }
         match self.secret(nodes, inode, node, Purpose::Contents)? {
             Some(secret) => Ok(Some(secret)),
-            None => Err(Error::NoKey(inode.ino)),
+            None if cfg!(feature = "ciphers") => Err(Error::NoKey(inode.ino)),
+            None => Err(Error::Crypt { ino: inode.ino, error: CryptError::NotBuilt }),
         }
     }
 
