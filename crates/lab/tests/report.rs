@@ -9,7 +9,7 @@ use std::{
 
 use pumice_lab::{
     experiment::{Experiment, Line, Metric, Options, Point, Summary, run},
-    report::report,
+    report::{Report, report},
     run::{Progress, Record, plan},
 };
 
@@ -55,8 +55,10 @@ fn an_experiment_is_run_kept_and_reported() {
         }
     }
 
-    let page = report(dir.path()).unwrap();
+    let Report { page, pictures } = report(dir.path()).unwrap();
     assert_eq!(page.matches("<svg").count(), 4);
+    assert_eq!(pictures.len(), 4);
+    assert!(pictures[0].name == "cat-table4-erasures" && page.contains(&pictures[0].svg));
     assert!(page.contains("<code>pumice lab run cat-table4 --seeds 1</code>"));
     assert!(page.contains("<td class=\"known\">7103</td>") && page.contains("id=\"cat-table4\""));
     // Nothing is loaded from elsewhere: the one address is the name of SVG's name space.
@@ -95,7 +97,7 @@ fn an_experiment_goes_on_where_it_stopped() {
     let part = whole.split_inclusive('\n').take(4).collect::<Vec<_>>().concat();
     fs::write(&json, format!("{part}{}", &whole.lines().nth(4).unwrap()[..40])).unwrap();
     fs::remove_file(&csv).unwrap();
-    assert!(report(dir.path()).unwrap().contains("4 runs"));
+    assert!(report(dir.path()).unwrap().page.contains("4 runs"));
     assert_eq!(again(&options()), (4, all as u64 - 4, whole.clone()));
     assert_eq!(fs::read_to_string(&csv).unwrap(), table);
 
@@ -144,7 +146,7 @@ fn curves_and_words_are_drawn_too() {
         let text = lines.map(|line| line.json().unwrap()).join("\n");
         fs::write(dir.path().join(format!("{name}.jsonl")), text).unwrap();
     }
-    let page = report(dir.path()).unwrap();
+    let page = report(dir.path()).unwrap().page;
     assert!(page.contains("a &lt; b") && !page.contains("a < b"));
     assert!(page.contains("theory: greedy") && page.contains("50/50"));
 }
@@ -177,6 +179,6 @@ fn traces_are_played_under_every_pair_and_shown_as_a_table() {
     let line = |point: &Point| Line::new("traces", &point.series, &point.x, Record::default());
     let lines: Vec<_> = points.iter().map(|point| line(point).json().unwrap()).collect();
     fs::write(dir.path().join("traces.jsonl"), lines.join("\n")).unwrap();
-    let page = report(dir.path()).unwrap();
+    let page = report(dir.path()).unwrap().page;
     assert!(page.contains("<th>chain:4, root-age</th>") && !page.contains("<svg"));
 }

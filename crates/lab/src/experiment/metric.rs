@@ -26,6 +26,21 @@ pub enum Metric {
 }
 
 impl Metric {
+    /// As part of a file's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Erasures => "erasures",
+            Self::Copied => "copied",
+            Self::Waf => "waf",
+            Self::Throughput => "throughput",
+            Self::WearDeviation => "wear-deviation",
+            Self::WearPeak => "wear-peak",
+            Self::FirstDeath => "first-death",
+            Self::OnePercent => "one-percent",
+            Self::Exhausted => "exhausted",
+        }
+    }
+
     /// As the head of a column.
     pub fn title(self) -> &'static str {
         match self {

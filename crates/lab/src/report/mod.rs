@@ -13,9 +13,27 @@ use crate::{
     experiment::{Experiment, Summary, read},
 };
 
+/// A report.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// One page of HTML with all pictures and tables; it needs no other file.
+    pub page: String,
+    /// Each picture once more.
+    pub pictures: Vec<Picture>,
+}
+
+/// A picture of one metric of an experiment.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// The experiment and the metric, such as `lifetime-waf`.
+    pub name: String,
+    /// The picture, as SVG.
+    pub svg: String,
+}
+
 /// Makes the report of the records in `dir`.
-pub fn report(dir: &Path) -> Result<String, LabError> {
-    let mut page = html::Page::default();
+pub fn report(dir: &Path) -> Result<Report, LabError> {
+    let (mut page, mut pictures) = (html::Page::default(), Vec::new());
     for experiment in &Experiment::ALL {
         let lines = read(&dir.join(format!("{}.jsonl", experiment.name)))?;
         if lines.is_empty() {
@@ -25,7 +43,9 @@ pub fn report(dir: &Path) -> Result<String, LabError> {
         for metric in experiment.metrics {
             let summary = Summary::new(experiment, *metric, &lines);
             if summary.is_measured() {
-                page.summary(experiment, &summary, &chart::draw(experiment, &summary)?);
+                let svg = chart::draw(experiment, &summary)?;
+                page.summary(experiment, &summary, &svg);
+                pictures.push(Picture { name: format!("{}-{}", experiment.name, metric.name()), svg });
             }
         }
     }
@@ -33,5 +53,7 @@ pub fn report(dir: &Path) -> Result<String, LabError> {
         let error = io::Error::other("no records there; `pumice lab run` makes some");
         return Err(LabError::File { path: dir.to_owned(), error });
     }
-    Ok(page.finish())
+    // A table alone has no picture.
+    pictures.retain(|picture| !picture.svg.is_empty());
+    Ok(Report { page: page.finish(), pictures })
 }

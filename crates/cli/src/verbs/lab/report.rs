@@ -5,30 +5,42 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pumice_lab::report::report;
+use pumice_lab::report::{Report, report};
 
 use crate::{
     failure::{Failure, Outcome},
     output,
 };
 
-/// Make one HTML file of all records of a directory, with pictures and tables; it opens without network
+/// Make one HTML file of all records in a directory, with pictures and tables; it opens without network
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The directory with records
+    /// Directory of records
     #[arg(value_name = "DIR", default_value = "lab")]
     dir: PathBuf,
-    /// The file to make [default: report.html in the directory]
+    /// File to make [default: report.html in DIR]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Directory for each picture as an SVG file
+    #[arg(long, value_name = "DIR")]
+    pictures: Option<PathBuf>,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> Outcome {
-        let page = report(&self.dir)?;
+        let Report { page, pictures } = report(&self.dir)?;
         let path = self.out.clone().unwrap_or_else(|| self.dir.join("report.html"));
         write(&path, &page)?;
-        output::lines([path.display().to_string()])
+        let mut made = vec![path.display().to_string()];
+        if let Some(dir) = &self.pictures {
+            fs::create_dir_all(dir).map_err(|error| Failure::host(dir, &error))?;
+            for picture in pictures {
+                let path = dir.join(format!("{}.svg", picture.name));
+                write(&path, &picture.svg)?;
+                made.push(path.display().to_string());
+            }
+        }
+        output::lines(made)
     }
 }
 
