@@ -51,8 +51,7 @@ unit:
 	exit $$status
 
 bench:
-	cargo bench -p pumice-nandfs --bench figures
-	cargo bench -p pumice-ftl --bench figures
+	scripts/figures.sh
 
 # PROGRAM is a program that is built already; otherwise it is built here.
 ifndef PROGRAM
