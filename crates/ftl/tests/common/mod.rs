@@ -8,7 +8,7 @@ pub mod probe;
 pub mod shared;
 
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, PolicyNames, create};
-use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, SimChip};
+use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, Pairing, SimChip};
 
 /// A chip, and the logical blocks on it.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,24 @@ impl Case {
 
     /// A fresh chip with a disk that takes `permille` of it.
     pub fn chip(&self, permille: u32, policies: &PolicyNames) -> SimChip {
-        let mut chip = SimChip::new(&self.spec());
+        self.chip_with(&self.spec(), permille, policies)
+    }
+
+    /// The same for a case by name; `/dist3` or `/by4` behind it pairs the pages.
+    pub fn chip_of(name: &str, permille: u32, policies: &PolicyNames) -> SimChip {
+        let (layout, pairing) = name.split_once('/').unwrap_or((name, ""));
+        let pairing = match pairing {
+            "" => Pairing::Unpaired,
+            "dist3" => Pairing::Dist3,
+            "by4" => Pairing::WordLine { pages: 4 },
+            other => panic!("no pairing {other}"),
+        };
+        let case = Case::named(layout);
+        case.chip_with(&case.spec().with_pairing(pairing).unwrap(), permille, policies)
+    }
+
+    fn chip_with(&self, spec: &ChipSpec, permille: u32, policies: &PolicyNames) -> SimChip {
+        let mut chip = SimChip::new(spec);
         let options = CreateOptions {
             block_bytes: self.block_bytes,
             export: Export::Permille(permille),
@@ -167,6 +184,14 @@ impl Model {
             }
         }
         Ok(())
+    }
+
+    /// Whether a block holds what it must; the error tells what is wrong, and ends with `cannot be read` where the disk
+    /// says so itself.
+    pub fn judge(&self, disk: &mut impl BlockDevice, lba: u64) -> Result<(), String> {
+        let found = self.found(disk, lba)?;
+        let want = self.flushed[usize::try_from(lba).unwrap()];
+        if found == want { Ok(()) } else { Err(format!("block {lba} holds value {found}, want {want}")) }
     }
 
     fn found(&self, disk: &mut impl BlockDevice, lba: u64) -> Result<u64, String> {

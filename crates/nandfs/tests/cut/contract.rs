@@ -71,21 +71,26 @@ impl History {
         self.push(image, Promise::Everything);
     }
 
+    /// All trees that may be found after a cut in a call of this promise, newest first, each with the call after which
+    /// the checkpoint was made.
+    pub fn allowed(&self, cut: Promise) -> impl Iterator<Item = (usize, Image)> + '_ {
+        let with_cut = Some(cut).filter(|cut| matches!(cut, Promise::Inode(_)));
+        let cuts = [None].into_iter().chain(with_cut.map(Some));
+        let bases = (0..self.images.len()).rev();
+        bases.flat_map(move |base| cuts.clone().map(move |cut| (base, cut))).filter_map(|(base, cut)| {
+            let tree = self.tree(base, cut)?;
+            Some((self.first + base, tree))
+        })
+    }
+
     /// Whether a tree may be found after a cut in a call of this promise. The error tells what was wrong with the
     /// newest allowed trees.
     pub fn judge(&self, found: &Image, cut: Promise) -> Result<(), String> {
         let mut wrong = Vec::new();
-        for base in (0..self.images.len()).rev() {
-            for with_cut in [false, true] {
-                let cut = Some(cut).filter(|_| with_cut);
-                if with_cut && !matches!(cut, Some(Promise::Inode(_))) {
-                    continue;
-                }
-                let Some(want) = self.tree(base, cut) else { continue };
-                match want.compare(found) {
-                    Ok(()) => return Ok(()),
-                    Err(Mismatch(alike, what)) => wrong.push((alike, self.first + base, what)),
-                }
+        for (base, want) in self.allowed(cut) {
+            match want.compare(found) {
+                Ok(()) => return Ok(()),
+                Err(Mismatch(alike, what)) => wrong.push((alike, base, what)),
             }
         }
         // The best fits first.

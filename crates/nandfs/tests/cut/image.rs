@@ -122,7 +122,7 @@ impl Node {
 }
 
 /// The fields that differ.
-fn difference(found: &Attr, want: &Attr) -> String {
+pub fn difference(found: &Attr, want: &Attr) -> String {
     let fields = |attr: &Attr| -> Vec<String> {
         format!("{attr:#?}").replace("{\n        ", "").split("\n    ").map(str::to_string).collect()
     };
@@ -131,7 +131,8 @@ fn difference(found: &Attr, want: &Attr) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
-fn comparable(ino: Ino, attr: Attr) -> Attr {
+/// What of an inode's attributes can be compared from mount to mount.
+pub fn comparable(ino: Ino, attr: Attr) -> Attr {
     let size = if attr.kind == FileKind::Dir { 0 } else { attr.size };
     // The root is as old as its file system.
     let btime = if ino == Ino::ROOT { Timestamp::default() } else { attr.btime };

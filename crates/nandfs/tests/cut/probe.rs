@@ -32,7 +32,9 @@ impl Probe {
         self.chip
     }
 
+    /// Each operation has a second of its own on the chip's clock, so that pages tell the order of their programs.
     fn branch(&mut self, work: impl Fn(&mut SimChip)) {
+        self.chip.pass(1);
         let n = self.chip.operations() - self.base;
         let modes = self.hook.borrow_mut().modes(n);
         for mode in modes {

@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use pumice_media::{ChipSpec, CutMode, SimChip};
+use pumice_media::{ChipSpec, CutMode, Pairing, SimChip};
 use pumice_nandfs::{FormatOptions, format};
 use pumice_vfs::conformance::TestClock;
 
@@ -22,13 +22,17 @@ use super::step::Step;
 use super::verify::{mount, verify};
 
 /// Modes by their letters.
-const MODES: [(char, CutMode); 5] = [
+pub const MODES: [(char, CutMode); 6] = [
     ('n', CutMode::Nothing),
     ('c', CutMode::Complete),
     ('t', CutMode::Torn { seed: 1 }),
     ('g', CutMode::Garbage { seed: 2 }),
     ('h', CutMode::Half { seed: 3 }),
+    ('u', CutMode::Unstable { seed: 4 }),
 ];
+
+/// The modes whose traces show at once.
+const PLAIN: &[(char, CutMode)] = MODES.split_at(5).0;
 
 /// Chips with small blocks, so that cuts hit changes of blocks; by name, for replaying.
 pub const CHIPS: [(&str, &str); 4] = [
@@ -51,10 +55,18 @@ fn letter(mode: CutMode) -> char {
     MODES.iter().find(|(_, known)| *known == mode).map_or('?', |(letter, _)| *letter)
 }
 
-/// A fresh chip of this name.
+/// A fresh chip of this name: one of [`CHIPS`], or a geometry. `/dist3` or `/by4` behind it pairs its pages.
 pub fn chip(name: &str, clock: &TestClock) -> SimChip {
-    let geometry = CHIPS.iter().find(|(known, _)| *known == name).map_or(name, |(_, geometry)| *geometry);
-    let mut chip = SimChip::new(&ChipSpec::parse_geometry(geometry).unwrap());
+    let (layout, pairing) = name.split_once('/').unwrap_or((name, ""));
+    let geometry = CHIPS.iter().find(|(known, _)| *known == layout).map_or(layout, |(_, geometry)| *geometry);
+    let pairing = match pairing {
+        "" => Pairing::Unpaired,
+        "dist3" => Pairing::Dist3,
+        "by4" => Pairing::WordLine { pages: 4 },
+        other => panic!("no pairing {other}"),
+    };
+    let spec = ChipSpec::parse_geometry(geometry).unwrap().with_pairing(pairing).unwrap();
+    let mut chip = SimChip::new(&spec);
     let options = FormatOptions {
         uuid: *b"0123456789abcdef",
         created: clock.now(),
@@ -72,26 +84,72 @@ pub fn cut_everywhere(name: &str, chip_name: &str, budget: u64) -> u64 {
         replay_if(&case, name, chip_name);
         return 0;
     }
+    let (operations, tally) = crash(name, chip_name, PLAIN, budget);
+    if let Some(what) = tally.failures.first() {
+        panic!("{what}");
+    }
+    for n in [operations / 3, operations * 4 / 5] {
+        plain(name, chip_name, (n, MODES[2].1), None);
+    }
+    eprintln!("{name}:{chip_name}: {operations} operations, {} cuts", tally.cuts);
+    tally.cuts
+}
+
+/// Cuts a scenario on a chip as [`cut_everywhere`] does, in these modes, and tells what became of it.
+pub fn tally(name: &str, chip_name: &str, modes: &'static [(char, CutMode)], budget: u64) -> Tally {
+    crash(name, chip_name, modes, budget).1
+}
+
+/// Plays a scenario on a chip that crashes all the time; returns its operations, too.
+fn crash(name: &str, chip_name: &str, modes: &'static [(char, CutMode)], budget: u64) -> (u64, Tally) {
     let steps = scenario(name);
     let operations = uncut(&steps, chip_name);
     let budget = if all() { u64::MAX } else { budget };
     let stride = operations.div_ceil(budget).max(1);
     let clock = TestClock::new();
     let start = chip(chip_name, &clock);
-    let watch =
-        Rc::new(RefCell::new(Watch { id: format!("{name}:{chip_name}"), stride, cuts: 0, notes: None }));
+    let id = format!("{name}:{chip_name}");
+    let watch = Rc::new(RefCell::new(Watch { id, stride, modes, tally: Tally::default(), notes: None }));
     let hook: Rc<RefCell<dyn Hook>> = watch.clone();
     let mut player = Player::new(Probe::new(start, hook), clock);
     watch.borrow_mut().notes = Some(player.notes.clone());
     for step in &steps {
         player.play(step).unwrap_or_else(|error| panic!("{name}:{chip_name} uncut: {step:?}: {error}"));
     }
-    for n in [operations / 3, operations * 4 / 5] {
-        plain(name, chip_name, (n, MODES[2].1), None);
+    let tally = std::mem::take(&mut watch.borrow_mut().tally);
+    (operations, tally)
+}
+
+/// Cuts every operation of `steps` in every plain mode, after a prologue that is not cut.
+pub fn crash_steps(id: &str, chip_name: &str, prologue: &[Step], steps: &[Step]) -> Tally {
+    let clock = TestClock::new();
+    let watch = Watch { id: id.to_owned(), stride: 1, modes: PLAIN, tally: Tally::default(), notes: None };
+    let watch = Rc::new(RefCell::new(watch));
+    let hook: Rc<RefCell<dyn Hook>> = watch.clone();
+    let mut player = Player::new(Probe::new(chip(chip_name, &clock), hook), clock);
+    for (at, step) in prologue.iter().chain(steps).enumerate() {
+        if at == prologue.len() {
+            watch.borrow_mut().notes = Some(player.notes.clone());
+        }
+        player.play(step).unwrap_or_else(|error| panic!("{id} uncut: {step:?}: {error}"));
     }
-    let watch = watch.borrow();
-    eprintln!("{name}:{chip_name}: {operations} operations, {} cuts", watch.cuts);
-    watch.cuts
+    std::mem::take(&mut watch.borrow_mut().tally)
+}
+
+/// What became of the cuts of a run.
+#[derive(Default)]
+pub struct Tally {
+    pub cuts: u64,
+    /// Cuts after which something was lost that had been promised, or that could not be recovered from; each with the
+    /// value of `PUMICE_CUT` that brings it back.
+    pub failures: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, verdict: Result<(), String>) {
+        self.cuts += 1;
+        self.failures.extend(verdict.err());
+    }
 }
 
 /// Runs a scenario without a cut and compares the end with the model; returns the operations of the chip.
@@ -112,7 +170,8 @@ fn uncut(steps: &[Step], chip_name: &str) -> u64 {
 struct Watch {
     id: String,
     stride: u64,
-    cuts: u64,
+    modes: &'static [(char, CutMode)],
+    tally: Tally,
     /// None before the first mount is through: format has promised an empty tree.
     notes: Option<Notes>,
 }
@@ -131,45 +190,53 @@ impl Hook for Watch {
         if self.notes.is_none() {
             return Vec::new();
         }
-        let turn = MODES.iter().cycle().skip(usize::try_from(n).unwrap() % MODES.len());
-        turn.take(if self.is_cut_in_all(n) { MODES.len() } else { 1 }).map(|(_, mode)| *mode).collect()
+        let turn = self.modes.iter().cycle().skip(usize::try_from(n).unwrap() % self.modes.len());
+        turn.take(if self.is_cut_in_all(n) { self.modes.len() } else { 1 }).map(|(_, mode)| *mode).collect()
     }
 
     fn crashed(&mut self, n: u64, mode: CutMode, chip: SimChip) {
         let Some(notes) = &self.notes else { return };
         let id = format!("{}:{n}:{}", self.id, letter(mode));
-        let is_chosen = self.is_cut_in_all(n) && self.cuts.is_multiple_of(AGAIN_EVERY);
+        let is_chosen = self.is_cut_in_all(n) && self.tally.cuts.is_multiple_of(AGAIN_EVERY);
         let again = is_chosen.then(|| chip.clone());
-        self.cuts += 1;
-        judged(&id, notes, chip);
+        self.tally.add(judged(&id, notes, chip));
         if let Some(chip) = again {
-            self.cuts += cut_recovery(&id, notes, chip);
+            cut_recovery(&id, notes, self.modes, chip, &mut self.tally);
         }
     }
 }
 
-fn judged(id: &str, notes: &Notes, chip: SimChip) {
+fn judged(id: &str, notes: &Notes, chip: SimChip) -> Result<(), String> {
     let promise = notes.promise.get();
     let judge = |found: &Image| notes.history.borrow().judge(found, promise);
-    if let Err(what) = verify(chip, &judge) {
-        panic!("PUMICE_CUT={id}: in a call that promises {promise:?}: {what}");
-    }
+    let told = |what| format!("PUMICE_CUT={id}: in a call that promises {promise:?}: {what}");
+    verify(chip, &judge).map(drop).map_err(told)
 }
 
 /// Cuts the mount after a cut at its operations.
-fn cut_recovery(id: &str, notes: &Notes, chip: SimChip) -> u64 {
-    let again = Rc::new(RefCell::new(Again { id: id.to_string(), notes: notes.clone(), cuts: 0 }));
+fn cut_recovery(
+    id: &str,
+    notes: &Notes,
+    modes: &'static [(char, CutMode)],
+    chip: SimChip,
+    tally: &mut Tally,
+) {
+    let again = Again { id: id.to_string(), notes: notes.clone(), modes, tally: Tally::default() };
+    let again = Rc::new(RefCell::new(again));
     let hook: Rc<RefCell<dyn Hook>> = again.clone();
     if let Err(error) = mount(Probe::new(chip, hook), &TestClock::new()) {
-        panic!("PUMICE_CUT={id}: {error}");
+        tally.failures.push(format!("PUMICE_CUT={id}: {error}"));
     }
-    again.borrow().cuts
+    let again = std::mem::take(&mut again.borrow_mut().tally);
+    tally.cuts += again.cuts;
+    tally.failures.extend(again.failures);
 }
 
 struct Again {
     id: String,
     notes: Notes,
-    cuts: u64,
+    modes: &'static [(char, CutMode)],
+    tally: Tally,
 }
 
 impl Hook for Again {
@@ -178,12 +245,11 @@ impl Hook for Again {
         if n >= 16 && !n.is_multiple_of(37) && !all() {
             return Vec::new();
         }
-        MODES.iter().map(|(_, mode)| *mode).collect()
+        self.modes.iter().map(|(_, mode)| *mode).collect()
     }
 
     fn crashed(&mut self, n: u64, mode: CutMode, chip: SimChip) {
-        self.cuts += 1;
-        judged(&format!("{}:{n}:{}", self.id, letter(mode)), &self.notes, chip);
+        self.tally.add(judged(&format!("{}:{n}:{}", self.id, letter(mode)), &self.notes, chip));
     }
 }
 
@@ -208,7 +274,7 @@ fn plain(name: &str, chip_name: &str, cut: Cut, second: Option<Cut>) {
         assert!(mount(shared.clone(), &TestClock::new()).is_err(), "the second cut did not come up");
         shared.0.borrow_mut().power_on();
     }
-    judged(&id, &notes, shared.copy());
+    judged(&id, &notes, shared.copy()).unwrap_or_else(|what| panic!("{what}"));
 }
 
 fn replay_if(case: &str, name: &str, chip_name: &str) {
