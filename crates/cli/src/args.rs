@@ -14,8 +14,8 @@ use crate::{
 
 /// Flash file systems in user space
 ///
-/// Makes, fills, mounts, reads and checks file systems on raw NAND flash: a simulated chip in a container
-/// file, or a real one behind /dev/mtdN. Reads F2FS, which Linux puts on cards and disks.
+/// Makes, fills, mounts, reads and checks file systems on raw NAND flash: on a simulated chip in a container
+/// file, or on a real one behind /dev/mtdN. Reads F2FS, as Linux and Android write it.
 #[derive(Parser, Debug)]
 #[command(
     name = "pumice",

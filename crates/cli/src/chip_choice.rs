@@ -21,7 +21,7 @@ pub(crate) struct Spec {
     /// Simulate a chip of this shape: data and spare bytes of a page, pages of a block, blocks
     #[arg(long, value_name = "PAGE+OOB:PAGES:BLOCKS")]
     geometry: Option<String>,
-    /// As many blocks as this much data needs, in place of the chip's own number
+    /// Size of the chip, in place of its own
     #[arg(long, value_name = "SIZE", value_parser = crate::size::parse_some)]
     size: Option<u64>,
 }

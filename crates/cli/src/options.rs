@@ -9,7 +9,7 @@ use crate::size;
 /// What every verb understands.
 #[derive(Args, Debug)]
 pub(crate) struct Common {
-    /// Print on stderr what the chip did: reads, programs, erases, device time
+    /// Print what the chip did on stderr: reads, programs, erases, device time
     #[arg(long, global = true, help_heading = "Common options")]
     pub(crate) stats: bool,
     /// Memory for cached and unwritten pages
@@ -22,10 +22,10 @@ pub(crate) struct Common {
         value_parser = cache_size
     )]
     pub(crate) cache: u64,
-    /// A master key of encrypted files (fscrypt), 16 to 64 bytes; may be given several times
+    /// Master key of encrypted files (fscrypt), 16 to 64 bytes; may be repeated
     #[arg(long = "key-file", global = true, help_heading = "Common options", value_name = "FILE")]
     pub(crate) key_files: Vec<PathBuf>,
-    /// Show a crashed F2FS as its last checkpoint left it
+    /// Show a crashed F2FS at its last checkpoint, without recovery
     #[arg(long, global = true, help_heading = "Common options")]
     pub(crate) no_recovery: bool,
     /// In front of the verb as well as behind it; verbs that have it show it in their own help
@@ -56,7 +56,7 @@ pub(crate) struct Reader {
 /// For verbs that write.
 #[derive(Args, Debug)]
 pub(crate) struct Writer {
-    /// Say what would be done, and do nothing
+    /// Say what would be done; change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

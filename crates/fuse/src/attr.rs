@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use fuser::{FileAttr, FileType, Generation, INodeNo, TimeOrNow};
 use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
 
-/// How long names stay known to the kernel: nobody else changes them.
+/// How long the kernel may cache names and attributes: only this mount changes them.
 pub(crate) const NAME_TTL: Duration = Duration::from_secs(24 * 3600);
 
 /// How long attributes stay known: the space a file takes changes when it is compressed or written back. Where

@@ -22,7 +22,7 @@ pub struct NewNode<'a> {
     pub target: &'a [u8],
 }
 
-/// What `rename` does about a name that is there already.
+/// What `rename` does if the target exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RenameMode {
     /// Replace it, as `rename(2)` does.
@@ -33,14 +33,14 @@ pub enum RenameMode {
     Exchange,
 }
 
-/// What `setxattr` does about an attribute that is there already.
+/// What `setxattr` does if the attribute exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum XattrMode {
-    /// Set it either way.
+    /// Set it in both cases.
     Either,
-    /// Fail with [`Errno::Exists`] if it is there.
+    /// Fail with [`Errno::Exists`] if it exists.
     Create,
-    /// Fail with [`Errno::NoData`] if it is not.
+    /// Fail with [`Errno::NoData`] if it does not.
     Replace,
 }
 
@@ -70,7 +70,7 @@ pub enum Seek {
     Hole,
 }
 
-/// Bytes of a file that stand, as they are, on a device that the file system is kept on.
+/// Bytes of a file that a device of the file system holds unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stored {
     /// Which device, from 0 in the order in which the file system was given them.
@@ -100,10 +100,10 @@ pub struct DirEntry<'a> {
 /// with [`Errno::ReadOnly`] on a read-only mount. Times are set by the file system from the clock it was
 /// given; reading does not change `atime`.
 ///
-/// An inode number that nobody has is [`Errno::Stale`]; numbers stay the same from mount to mount. A name
-/// in something that is no directory is [`Errno::NotDir`], a name that is not there [`Errno::NoEntry`], and
-/// so is making one in a directory that is held but removed. Names to be made, moved or taken away pass
-/// [`check_name`]. Where several errors apply, any of them may be returned.
+/// An unused inode number is [`Errno::Stale`]; numbers stay the same from mount to mount. A name in something that
+/// is not a directory is [`Errno::NotDir`]; a missing name is [`Errno::NoEntry`], and so is a new name in a directory
+/// that is held but removed. Names to be made, moved or removed pass [`check_name`]. Where several errors apply, any of
+/// them may be returned.
 ///
 /// Times as POSIX has them: a change of names sets `mtime` and `ctime` of the directories, and `ctime` of the
 /// inode that gains, changes or loses a name; a change of content sets `mtime` and `ctime`; of attributes,
@@ -147,13 +147,13 @@ pub trait FileSystem {
         Err(Errno::ReadOnly.into())
     }
 
-    /// Takes away a name that is not a directory's ([`Errno::IsDir`]). The inode goes with its last name,
+    /// Removes a name that is not a directory's ([`Errno::IsDir`]). The inode goes with its last name,
     /// or, while it is held, with the last [`FileSystem::release`].
     fn unlink(&self, _dir: Ino, _name: &[u8]) -> Result<()> {
         Err(Errno::ReadOnly.into())
     }
 
-    /// Takes away an empty directory ([`Errno::NotEmpty`], [`Errno::NotDir`]). It goes, like other inodes, with the
+    /// Removes an empty directory ([`Errno::NotEmpty`], [`Errno::NotDir`]). It goes, like other inodes, with the
     /// last [`FileSystem::release`]; until then it is empty, without links, and nothing can be made in it.
     fn rmdir(&self, _dir: Ino, _name: &[u8]) -> Result<()> {
         Err(Errno::ReadOnly.into())
@@ -213,8 +213,8 @@ pub trait FileSystem {
         }
     }
 
-    /// Where the bytes of a regular file from `offset` on stand on a device, so that they can be copied from there
-    /// while nothing changes; `None` if that cannot be told, as of a hole, or if they are kept in another form.
+    /// Where a device holds the bytes of a regular file from `offset` on, so that they can be copied from there while
+    /// nothing changes; `None` for a hole, for bytes that are stored in another form, and where it is not known.
     fn stored(&self, _ino: Ino, _offset: u64) -> Result<Option<Stored>> {
         Ok(None)
     }
@@ -238,8 +238,8 @@ pub trait FileSystem {
         Ok(())
     }
 
-    /// Hands out the entries of a directory behind `cookie` (0: from the start) until `each` says `false`;
-    /// the entry it refused is not lost. Entries that stay while others come and go are handed out once.
+    /// Passes the entries of a directory behind `cookie` (0: from the start) to `each` until it returns `false`; the next
+    /// call begins with the entry it refused. Entries that stay while others come and go are passed once.
     /// Where part of a directory is damaged, what can be read of it is handed out all the same; the error comes
     /// afterwards, once for all that was passed over, and the call may go on behind the last entry.
     fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()>;
@@ -262,13 +262,13 @@ pub trait FileSystem {
         Ok(Vec::new())
     }
 
-    /// Takes away an extended attribute; [`Errno::NoData`] if there is none.
+    /// Removes an extended attribute; [`Errno::NoData`] if there is none.
     fn remove_xattr(&self, _ino: Ino, _name: &[u8]) -> Result<()> {
         Err(Errno::ReadOnly.into())
     }
 
-    /// Does a small piece of work that can wait (write back, clean, erase); true if more is left. Front
-    /// ends call it when idle.
+    /// Does a small piece of deferred work (write back, clean, erase); true if more is left. Front ends call it when
+    /// idle.
     fn maintain(&self) -> Result<bool> {
         Ok(false)
     }

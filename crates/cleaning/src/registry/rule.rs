@@ -15,7 +15,7 @@ pub trait Axis: Sized + 'static {
 
 /// A line of a table.
 pub struct Entry<T: 'static> {
-    /// The word that stands for it.
+    /// Its name without a number.
     pub name: &'static str,
     /// What it does, in one line; N is the parameter.
     pub about: &'static str,
@@ -149,7 +149,7 @@ impl<T> PartialEq for Rule<T> {
 
 impl<T> Eq for Rule<T> {}
 
-/// A name that stands for no policy.
+/// A name without a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyError {
     /// The word is in no table.

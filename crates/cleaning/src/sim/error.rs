@@ -1,4 +1,4 @@
-//! What a simulation cannot do.
+//! Errors of a simulation.
 
 use core::fmt;
 

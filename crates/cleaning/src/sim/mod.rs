@@ -80,7 +80,7 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         &self.params
     }
 
-    /// What happened since the start or the last [`Self::reset_stats`].
+    /// Counts since the start or the last [`Self::reset_stats`].
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -100,7 +100,7 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         self.segments.iter().map(|s| s.erases)
     }
 
-    /// The placement rule, for what it has to tell.
+    /// The placement rule.
     pub fn placement(&self) -> &P {
         &self.placement
     }
@@ -137,7 +137,7 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         Ok(())
     }
 
-    /// A user needs logical page `page` no more; nothing happens if it was never written. No time passes.
+    /// A user discards logical page `page`; nothing happens if it was never written. The write clock stays.
     pub fn trim(&mut self, page: u32) -> Result<(), SimError> {
         self.in_range(page)?;
         if let Some(old) = self.old(page) {

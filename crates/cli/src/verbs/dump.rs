@@ -14,7 +14,7 @@ use crate::{
     verbs::F2fsImage,
 };
 
-/// Show a structure as it stands on the medium (F2FS)
+/// Show a structure as it is on the medium (F2FS)
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -54,7 +54,7 @@ enum What {
     },
     /// A node: an inode, or a block of addresses, node numbers or attributes
     Node {
-        /// Its number
+        /// Number of the node
         node: u32,
     },
     /// The entries of a directory, slot by slot

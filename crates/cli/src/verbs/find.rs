@@ -21,18 +21,18 @@ use crate::{
     verbs::Image,
 };
 
-/// Find files below a directory of an image by name and kind
+/// Find files below a directory of an image by name and type
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     image: Image,
-    /// Where to begin
+    /// Directory to search
     #[arg(default_value = "/")]
     path: OsString,
-    /// Names that match a pattern: `*` for any letters, `?` for one
+    /// Only names that match: `*` is any text, `?` any character
     #[arg(long, value_name = "PATTERN")]
     name: Option<OsString>,
-    /// Things of one kind only
+    /// Only entries of this type
     #[arg(long = "type", value_name = "KIND")]
     kind: Option<Kind>,
     #[command(flatten)]

@@ -25,28 +25,28 @@ pub(crate) const USAGE_ERROR: u8 = 16;
 
 /// Check a file system
 ///
-/// Exits with 0 if it is sound, 4 if something is wrong, 8 if that cannot be told, 16 for wrong usage.
+/// Exit codes: 0 sound, 4 problems found, 8 the check failed, 16 wrong usage.
 #[derive(clap::Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Args {
     #[command(flatten)]
     image: Image,
-    /// Change nothing; this is so without it too
+    /// Change nothing (the default)
     #[arg(short = 'n', conflicts_with_all = ["preen", "yes"])]
     no: bool,
-    /// For fsck(8): as -n, since what is found is reported and left as it is
+    /// Same as -n: problems are reported, not repaired
     #[arg(short = 'p', short_alias = 'a', conflicts_with = "yes")]
     preen: bool,
     /// The same
     #[arg(short = 'y')]
     yes: bool,
-    /// Check even a clean volume; this is so without it too
+    /// Check a clean volume too (the default)
     #[arg(short = 'f')]
     force: bool,
-    /// For fsck(8): nothing more can be said
+    /// Accepted for fsck(8); no effect
     #[arg(short = 'v', hide = true)]
     verbose: bool,
-    /// Where fsck(8) wants a progress bar; it comes to stderr
+    /// File descriptor for fsck(8)'s progress bar; the bar goes to stderr
     #[arg(short = 'C', value_name = "FD", num_args = 0..=1, default_missing_value = "0", hide = true)]
     bar: Option<i32>,
     #[command(flatten)]

@@ -27,17 +27,17 @@ use crate::{
 
 /// Copy a file or a tree out of an image, with modes, times, links, attributes and holes
 ///
-/// Owners are kept and devices made when root runs it.
+/// As root it keeps owners and makes device nodes.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
     image: Image,
     /// What to copy
     path: OsString,
-    /// Where to: a new name, or a directory to copy into
+    /// Target: a new name, or a directory to copy into
     #[arg(default_value = ".")]
     target: PathBuf,
-    /// Replace files that are there already
+    /// Replace existing files
     #[arg(short, long)]
     force: bool,
     #[command(flatten)]

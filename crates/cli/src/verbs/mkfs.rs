@@ -31,29 +31,29 @@ use crate::{
 /// Longest label, in bytes.
 const LABEL_MAX: usize = 64;
 
-/// Make a file system on a chip; a container for a simulated chip is made if there is none
+/// Make a file system on a chip, and the container of a simulated chip if needed
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Which file system
+    /// Type of file system
     #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "nandfs", value_parser = ["nandfs", "pumice"])]
     kind: String,
     #[command(flatten)]
     spec: Spec,
-    /// Fill it with what this directory holds
+    /// Fill it with the content of this directory
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
-    /// A name for the volume, to 64 bytes
+    /// Name of the volume, up to 64 bytes
     #[arg(short, long, default_value = "", hide_default_value = true, value_parser = label)]
     label: String,
-    /// The volume's identity, in place of a random one
+    /// UUID of the volume [default: random]
     #[arg(short = 'U', long)]
     uuid: Option<uuid::Uuid>,
-    /// Replace whatever the image holds
+    /// Replace what the image holds
     #[arg(long)]
     force: bool,
     #[command(flatten)]
     writer: Writer,
-    /// A chip container, made if it is not there, or /dev/mtdN
+    /// Chip container (made if missing) or /dev/mtdN
     image: PathBuf,
 }
 

@@ -33,7 +33,7 @@ use std::path::PathBuf;
 /// The image of verbs that read any file system.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Image {
-    /// A chip container, /dev/mtdN, or an F2FS image or disk
+    /// Chip container, /dev/mtdN, or F2FS image or disk
     #[arg(value_name = "IMAGE")]
     pub(crate) image: PathBuf,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Image {
 /// The image of verbs that write a file system.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Writable {
-    /// A chip container or /dev/mtdN
+    /// Chip container or /dev/mtdN
     #[arg(value_name = "IMAGE")]
     pub(crate) image: PathBuf,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Writable {
 /// The image of verbs that look into F2FS.
 #[derive(clap::Args, Debug)]
 pub(crate) struct F2fsImage {
-    /// An F2FS image or disk
+    /// F2FS image or disk
     #[arg(value_name = "IMAGE")]
     pub(crate) image: PathBuf,
 }
@@ -57,7 +57,7 @@ pub(crate) struct F2fsImage {
 /// A simulated chip itself.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Container {
-    /// A chip container
+    /// Chip container
     #[arg(value_name = "IMAGE")]
     pub(crate) image: PathBuf,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Container {
 /// A chip that other file systems use as a disk.
 #[derive(clap::Args, Debug)]
 pub(crate) struct LogicalDisk {
-    /// A chip container or /dev/mtdN with a logical disk
+    /// Chip container or /dev/mtdN with a logical disk
     #[arg(value_name = "IMAGE")]
     pub(crate) image: PathBuf,
 }

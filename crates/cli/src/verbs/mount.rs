@@ -33,11 +33,11 @@ const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow
 
 /// Mount an image on a directory
 ///
-/// Stays in the foreground until the directory is unmounted (umount, fusermount3 -u) or it gets SIGINT or
-/// SIGTERM; then everything is written and the volume marked clean.
+/// Runs in the foreground until the directory is unmounted (umount, fusermount3 -u) or SIGINT or SIGTERM
+/// arrives; then it writes everything and marks the volume clean.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// A chip container, /dev/mtdN, or an F2FS image or disk (read only)
+    /// Chip container, /dev/mtdN, or F2FS image or disk (read-only)
     image: PathBuf,
     #[command(flatten)]
     how: How,
@@ -47,14 +47,14 @@ pub(crate) struct Args {
 #[derive(clap::Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct How {
-    /// The directory to mount on
+    /// Directory to mount on
     dir: PathBuf,
     #[arg(short, value_name = "OPTIONS", value_delimiter = ',', help = OPTIONS_HELP)]
     options: Vec<String>,
-    /// Return once it is mounted, and go on in the background
+    /// Return once mounted, and serve in the background
     #[arg(long)]
     daemon: bool,
-    /// Open the image, and do not mount it
+    /// Open the image without mounting it
     #[arg(long)]
     dry_run: bool,
     /// The background half of --daemon: says `ready` on stdout once it is mounted

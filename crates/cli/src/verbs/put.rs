@@ -30,9 +30,9 @@ pub(crate) struct Args {
     /// What to copy
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<OsString>,
-    /// Where to: a new path, or a directory to copy into
+    /// Target: a new path, or a directory to copy into
     path: OsString,
-    /// Replace files that are there already
+    /// Replace existing files
     #[arg(short, long)]
     force: bool,
     #[command(flatten)]

@@ -18,7 +18,7 @@ use crate::{
     verbs::Image,
 };
 
-/// Show all attributes of files of an image
+/// Show all attributes of files in an image
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]

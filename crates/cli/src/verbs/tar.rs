@@ -37,10 +37,10 @@ pub(crate) struct Args {
     /// What to archive
     #[arg(default_value = "/")]
     path: OsString,
-    /// The archive to make, in place of standard output; it is there when it is whole
+    /// Archive to make [default: standard output]; it appears when it is complete
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(short, long, requires = "output")]
     force: bool,
 }

@@ -23,7 +23,7 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     image: Image,
-    /// Where to begin
+    /// Directory to search
     #[arg(default_value = "/")]
     path: OsString,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What is looked at in a record.
+//! Metrics of a record.
 
 use crate::run::Record;
 
@@ -26,7 +26,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// As part of a file's name.
+    /// Its name as part of a file name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Erasures => "erasures",
@@ -41,7 +41,7 @@ impl Metric {
         }
     }
 
-    /// As the head of a column.
+    /// Its name as the head of a column.
     pub fn title(self) -> &'static str {
         match self {
             Self::Erasures => "erasures",

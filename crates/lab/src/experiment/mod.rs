@@ -26,7 +26,7 @@ pub use series::{Cell, Series, Summary};
 
 use crate::LabError;
 
-/// An experiment: many runs, and how to look at them.
+/// An experiment: many runs, and how to show them.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
     /// Its name on a command line.
@@ -37,7 +37,7 @@ pub struct Experiment {
     pub x: &'static str,
     /// How it is drawn.
     pub look: Look,
-    /// What is looked at, the most telling first.
+    /// The metrics shown, the most telling first.
     pub metrics: &'static [Metric],
     /// All its runs.
     pub points: fn(&Options) -> Result<Vec<Point>, LabError>,
@@ -48,11 +48,11 @@ pub struct Experiment {
 /// A figure that was not measured here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
-    /// Whose it is.
+    /// The curve it belongs to.
     pub series: &'static str,
-    /// Where it stands on the horizontal axis.
+    /// Its place on the horizontal axis.
     pub x: &'static str,
-    /// What it is a figure of.
+    /// The metric.
     pub metric: Metric,
     /// The figure.
     pub value: f64,

@@ -1,11 +1,11 @@
-//! What whoever runs an experiment may choose.
+//! Options of a run of experiments.
 
 use std::path::PathBuf;
 
-/// Choices that hold for all experiments.
+/// Options for all experiments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Seeds of each point, from 1; what has no lot to draw runs once.
+    /// Seeds of each point, from 1; a point without a random part runs once.
     pub seeds: u64,
     /// The directory of traces; each file is one.
     pub traces: PathBuf,

@@ -7,7 +7,7 @@ use crate::run::Setup;
 pub struct Point {
     /// The curve it belongs to.
     pub series: String,
-    /// Where it stands on the horizontal axis: a number, or any word.
+    /// Its place on the horizontal axis: a number, or any word.
     pub x: String,
     /// What is run.
     pub setup: Setup,

@@ -7,13 +7,13 @@ use crate::{trace::Reading, workload::Pattern};
 /// Where the pages come from.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// Drawn from a seed.
+    /// Generated from a seed.
     Pattern(Pattern),
     /// Read from a file.
     Trace(TraceFile),
 }
 
-/// A trace to be played.
+/// A trace to replay.
 #[derive(Clone, Debug)]
 pub struct TraceFile {
     /// Where it is.

@@ -1,6 +1,6 @@
-//! How far runs are.
+//! Progress of runs.
 
-/// Told how far the runs are, by several threads.
+/// Receives the progress of runs, from several threads.
 pub trait Progress: Sync {
     /// So many writes will be made.
     fn expect(&self, writes: u64);
@@ -9,7 +9,7 @@ pub trait Progress: Sync {
     fn done(&self, writes: u64);
 }
 
-/// Nobody wants to know.
+/// Ignores it.
 impl Progress for () {
     fn expect(&self, _writes: u64) {}
 

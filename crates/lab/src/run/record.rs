@@ -1,4 +1,4 @@
-//! What came out of a run.
+//! The result of a run.
 
 use pumice_cleaning::{Stats, WearStats};
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ pub struct Record {
     pub queue: Option<QueueRecord>,
 }
 
-/// What a chip's time went into.
+/// How a chip spent its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeSplit {
     /// Nanoseconds of reading, for users and cleaner.

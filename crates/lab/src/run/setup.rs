@@ -22,13 +22,13 @@ pub struct Setup {
     pub write: Option<Amount>,
     /// Which segment is cleaned next.
     pub victim: VictimRule,
-    /// What is written beside what.
+    /// Which head a block is written to.
     pub placement: PlacementRule,
-    /// How wear is spread.
+    /// Wear levelling.
     pub wear: WearRule,
-    /// For everything drawn by lot.
+    /// Seed of the random generator.
     pub seed: u64,
-    /// Whose times are added up.
+    /// Chip whose timing is used.
     pub chip: ChipSpec,
     /// Erases that a segment withstands. With it the run goes on until the store can take no more, or `write`.
     pub endurance: Option<u32>,

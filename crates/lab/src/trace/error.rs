@@ -56,7 +56,7 @@ pub enum Problem {
     Field {
         /// The field.
         field: &'static str,
-        /// What stands there, cut to 40 letters.
+        /// The field's text, cut to 40 letters.
         text: String,
         /// What should.
         want: &'static str,

@@ -34,7 +34,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The next field as it stands.
+    /// The next field as text.
     pub(super) fn text(&mut self, field: &'static str) -> Result<&'a str, Problem> {
         self.next().filter(|text| !text.is_empty()).ok_or(Problem::Missing(field))
     }

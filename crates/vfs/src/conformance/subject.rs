@@ -31,7 +31,7 @@ pub struct Leeway {
     pub no_times: bool,
 }
 
-/// A clock that stands still until it is told to go on; its copies go together.
+/// A clock that moves only when told to; its copies move together.
 #[derive(Clone, Debug, Default)]
 pub struct TestClock(Arc<AtomicI64>);
 
@@ -46,7 +46,7 @@ impl TestClock {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The moment it stands at.
+    /// Its present moment.
     pub fn now(&self) -> Timestamp {
         let ticks = self.0.load(Ordering::Relaxed);
         let nanos = u32::try_from(ticks.wrapping_mul(7_919_017).rem_euclid(1_000_000_000)).unwrap_or(0);

@@ -26,7 +26,7 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     spec: Spec,
-    /// Size of the disk, or its share of the chip: the less, the less is copied by the cleaner
+    /// Size of the disk, or its share of the chip; a smaller disk needs less cleaning
     #[arg(long, value_name = "SIZE|PERCENT%", default_value = "87.5%", value_parser = export)]
     export: Export,
     /// Bytes of a logical block, a power of two from 512 to 64k
@@ -41,15 +41,15 @@ pub(crate) struct Args {
     /// Which free segment is used next, and which cold data moves
     #[arg(long, value_name = "NAME", default_value_t)]
     wear: WearRule,
-    /// The disk's identity, in place of a random one
+    /// UUID of the disk [default: random]
     #[arg(short = 'U', long)]
     uuid: Option<uuid::Uuid>,
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
     #[command(flatten)]
     writer: Writer,
-    /// The container to make
+    /// Container to make
     image: PathBuf,
 }
 

@@ -45,16 +45,13 @@ fn print(info: &Info, geometry: &Geometry) -> Outcome {
     let stored = info.stored_blocks * u64::from(info.block_bytes);
     let (least, mean, most) = info.wear;
     let (counters, policies) = (&info.counters, &info.policies);
-    let told = if info.tag_in_spare { "tags in the spare area" } else { "summaries" };
+    let identity = if info.tag_in_spare { "tags in the spare area" } else { "tags in summaries" };
     output::lines([
         format!("logical disk: version {}", info.version),
         format!("uuid:         {}", uuid::Uuid::from_bytes(info.uuid)),
         format!("state:        {}, {} checkpoints", state(info), info.checkpoints),
         format!("size:         {} ({} stored)", text::size(bytes), text::size(stored)),
-        format!(
-            "block:        {} bytes, of {} chip pages, told of by {told}",
-            info.block_bytes, info.gang_pages
-        ),
+        format!("block:        {} bytes on {} chip pages, {identity}", info.block_bytes, info.gang_pages),
         format!("chip:         {}, {}", text::shape(geometry), text::size(geometry.capacity_bytes())),
         format!(
             "segments:     {} of {} blocks; {} free, {} bad",

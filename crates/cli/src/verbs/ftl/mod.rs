@@ -6,7 +6,7 @@ pub(crate) mod mount;
 
 use crate::{context::Context, failure::Outcome};
 
-/// A logical disk on a chip, for other file systems: make one, look at it, mount it
+/// Make, inspect and mount a disk on a chip, for other file systems
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Verb {
     Create(create::Args),

@@ -7,9 +7,9 @@ use crate::{
     verbs::{LogicalDisk, mount::How},
 };
 
-/// Show a logical disk as the file `disk` in a directory
+/// Mount a directory with a logical disk as its file `disk`
 ///
-/// Stays in the foreground until the directory is unmounted, as `pumice mount` does. fsync(2) of the file flushes the
+/// Runs in the foreground until the directory is unmounted, as `pumice mount` does. fsync(2) of the file flushes the
 /// disk; a hole punched with fallocate(2) is trimmed.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

@@ -6,7 +6,7 @@ mod run;
 
 use crate::failure::Outcome;
 
-/// Experiments: list them, run them, make a report of what came out
+/// List and run experiments, and draw their results
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Verb {
     List(list::Args),

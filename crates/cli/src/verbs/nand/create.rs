@@ -19,12 +19,12 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     spec: Spec,
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
     #[command(flatten)]
     writer: Writer,
-    /// The container to make
+    /// Container to make
     image: PathBuf,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     image: Container,
     /// The dump to write; - for standard output
     dump: PathBuf,
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
     #[command(flatten)]

@@ -14,7 +14,7 @@ use crate::{
     staged::Staged,
 };
 
-/// Fill a simulated chip from a raw dump: each page followed by its spare area, as nanddump --oob writes it
+/// Fill a simulated chip from a raw dump (each page, then its spare area, as nanddump --oob writes it)
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]

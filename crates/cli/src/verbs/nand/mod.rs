@@ -22,7 +22,7 @@ use crate::{
     verbs::Container,
 };
 
-/// Simulated chips: make one, raw dumps in and out, faults, age, wear
+/// Simulated chips: make them, import and export dumps, set faults, age and wear
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Verb {
     Create(create::Args),
