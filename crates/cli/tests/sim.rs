@@ -121,9 +121,23 @@ fn wrong_words_are_named_on_one_line() {
     }
     world.say("sim --access trace:missing").bad(1, &["missing: no such file"]);
     world.say("sim --segment 4K").bad(1, &["no room for data"]);
+    world.say("sim --reserve 192").bad(1, &["192 segments in reserve are too many, of 192"]);
+    world.say("sim --flash 64T").bad(1, &["2^32"]);
+    assert_eq!(world.say("sim --endurance 0").code, 2);
     world
         .say("sim --fill 99.99%")
         .bad(1, &["99.98 % full leaves nothing to reclaim (want --fill 97.91% or less)"]);
+}
+
+/// A store that needs 24 GiB, with an address space of 2: refused before anything is allocated.
+#[test]
+fn a_store_without_memory_for_it_is_refused() {
+    let pumice = env!("CARGO_BIN_EXE_pumice");
+    let script = format!("ulimit -v 2000000; exec {pumice} sim --flash 8T --write 1M");
+    let run = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+    let said = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("pumice: a store of ") && said.contains("GiB of memory"), "{said}");
 }
 
 #[test]

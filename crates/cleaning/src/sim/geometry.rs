@@ -37,6 +37,11 @@ impl Params {
         self.physical() as f64 / f64::from(self.logical)
     }
 
+    /// Refuses what makes no store, before policies for it take memory.
+    pub fn check(&self) -> Result<(), SimError> {
+        self.shift().map(|_| ())
+    }
+
     /// Bits for a page within a segment; checks everything on the way.
     pub(super) fn shift(&self) -> Result<u32, SimError> {
         let bad = |why| Err(SimError::Parameters(why));

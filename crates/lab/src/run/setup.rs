@@ -144,6 +144,21 @@ impl Room {
     }
 }
 
+/// Refuses a store that this machine has no memory for, before anything is allocated: 4 bytes for each physical block
+/// and each logical one, and 8 more for each logical one, which policies take at most.
+fn enough_memory(params: &Params) -> Result<(), LabError> {
+    let bytes = params.physical().saturating_mul(8).saturating_add(u64::from(params.logical) * 12);
+    let fits =
+        |bytes| usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+    if fits(bytes) {
+        return Ok(());
+    }
+    let (blocks, gib) = (params.physical(), bytes >> 30);
+    Err(LabError::Setup(format!(
+        "a store of {blocks} blocks needs about {gib} GiB of memory, more than there is"
+    )))
+}
+
 fn too_large() -> LabError {
     LabError::Setup("the flash is too large (want fewer than 2^32 segments)".to_owned())
 }
@@ -157,7 +172,16 @@ impl Setup {
             return Err(LabError::Setup(why.to_owned()));
         }
         let endurance = self.endurance.unwrap_or(u32::MAX);
-        Ok(Params { reserve, endurance, ..self.store.params(footprint)? })
+        let params = Params { reserve, endurance, ..self.store.params(footprint)? };
+        if reserve >= params.segments {
+            let segments = params.segments;
+            return Err(LabError::Setup(format!(
+                "{reserve} segments in reserve are too many, of {segments}"
+            )));
+        }
+        params.check()?;
+        enough_memory(&params)?;
+        Ok(params)
     }
 
     /// The CAT paper's chip and amount of writing (sections 5 and 6.1): 24 MiB, segments of 128 KiB, blocks of 4 KiB,

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "intel-s2plus-24m")]
     chip: String,
     /// Erases that a segment withstands; runs until the store can take no more, or for --write
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     endurance: Option<u32>,
     /// Requests a second, arriving as a Poisson process, to measure how long they take
     #[arg(long, value_name = "N")]
