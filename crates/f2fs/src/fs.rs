@@ -283,6 +283,11 @@ impl FileSystem for F2fs {
         Ok(self.attr_of(&inode, &node)?)
     }
 
+    fn expect(&self, inos: &[Ino]) {
+        let nids: Vec<Nid> = inos.iter().filter_map(|ino| self.nid(*ino).ok()).collect();
+        self.volume().read_ahead(&nids);
+    }
+
     fn set_attr(&self, _: Ino, _: &SetAttr) -> Result<Attr> {
         read_only()
     }

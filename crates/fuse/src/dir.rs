@@ -32,7 +32,7 @@ pub(crate) fn list<F: FileSystem + ?Sized>(
     offset: u64,
     reply: &mut ReplyDirectory,
 ) -> Result<()> {
-    walk(fs, dir, offset, &mut |entry| {
+    walk(fs, dir, offset, &|_| {}, &mut |entry| {
         Ok(!reply.add(
             INodeNo(entry.ino.0),
             entry.offset,
@@ -42,7 +42,8 @@ pub(crate) fn list<F: FileSystem + ?Sized>(
     })
 }
 
-/// The same with attributes. The kernel counts each entry as a lookup, except `.` and `..`.
+/// The same with attributes; returns the offset of the last entry. The kernel counts each entry as a lookup, except `.`
+/// and `..`.
 pub(crate) fn list_plus<F: FileSystem + ?Sized>(
     fs: &F,
     refs: &Refs,
@@ -50,8 +51,9 @@ pub(crate) fn list_plus<F: FileSystem + ?Sized>(
     offset: u64,
     view: &View,
     reply: &mut ReplyDirectoryPlus,
-) -> Result<()> {
-    walk(fs, dir, offset, &mut |entry| {
+) -> Result<u64> {
+    let mut last = offset;
+    walk(fs, dir, offset, &|batch| expect(fs, batch), &mut |entry| {
         let counted = entry.offset > DOT_DOT;
         let (attr, generation, ttl) = match attr_of(fs, refs, entry.ino, counted) {
             Ok(attr) => (view.file_attr(&attr), generation(&attr), view.ttl),
@@ -65,8 +67,25 @@ pub(crate) fn list_plus<F: FileSystem + ?Sized>(
         if full && counted {
             refs.give_back(fs, entry.ino, 1)?;
         }
+        if !full {
+            last = entry.offset;
+        }
         Ok(!full)
-    })
+    })?;
+    Ok(last)
+}
+
+/// Prepares what will be asked for next, behind `offset`, while the kernel takes in the last reply.
+pub(crate) fn prepare<F: FileSystem + ?Sized>(fs: &F, dir: Ino, offset: u64) {
+    let mut batch = Vec::with_capacity(BATCH);
+    // What fails now fails again when it is asked for.
+    let _ = next_batch(fs, dir, offset.saturating_sub(DOT_DOT), &mut batch);
+    expect(fs, &batch);
+}
+
+fn expect<F: FileSystem + ?Sized>(fs: &F, batch: &[Entry]) {
+    let inos: Vec<Ino> = batch.iter().map(|entry| entry.ino).collect();
+    fs.expect(&inos);
 }
 
 /// What is known of an entry whose inode cannot be read.
@@ -82,11 +101,12 @@ fn attr_of<F: FileSystem + ?Sized>(fs: &F, refs: &Refs, ino: Ino, counted: bool)
     fs.attr(ino)
 }
 
-/// Hands out entries until `add` says no.
+/// Hands out entries until `add` says no. A batch is shown to `look` before.
 fn walk<F: FileSystem + ?Sized>(
     fs: &F,
     dir: Ino,
     offset: u64,
+    look: &dyn Fn(&[Entry]),
     add: &mut dyn FnMut(&Entry) -> Result<bool>,
 ) -> Result<()> {
     if offset < DOT_DOT {
@@ -100,6 +120,7 @@ fn walk<F: FileSystem + ?Sized>(
     loop {
         let mut batch = Vec::with_capacity(BATCH);
         let read = next_batch(fs, dir, cookie, &mut batch);
+        look(&batch);
         for entry in &batch {
             if !add(entry)? {
                 return Ok(());

@@ -362,7 +362,13 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
             dir::list_plus(fs, &self.volume.refs, ino(number), offset, &self.view, &mut reply)
         });
         match answer {
-            Ok(()) => reply.ok(),
+            Ok(last) => {
+                reply.ok();
+                // Behind the last entry there is nothing; the kernel asks once more to be told so.
+                if last > offset {
+                    self.volume.with(|fs| dir::prepare(fs, ino(number), last));
+                }
+            }
             Err(error) => reply.error(error),
         }
     }

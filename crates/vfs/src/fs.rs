@@ -118,6 +118,10 @@ pub trait FileSystem {
     /// Attributes of an inode; [`Errno::Stale`] if there is none of that number.
     fn attr(&self, ino: Ino) -> Result<Attr>;
 
+    /// Says that the attributes of these inodes will be asked for soon, so that they can be read together. Nothing is
+    /// promised.
+    fn expect(&self, _inos: &[Ino]) {}
+
     /// Changes attributes and returns the new ones; a change that names none changes nothing. A length on a
     /// directory is [`Errno::IsDir`], on anything else but a regular file [`Errno::Invalid`], and one that
     /// no file can have [`Errno::FileTooBig`]. Setting the length it has sets `mtime` all the same.

@@ -7,6 +7,7 @@ mod disks;
 mod logs;
 mod open;
 mod packs;
+mod read_ahead;
 mod tables;
 
 use std::sync::Arc;
