@@ -1,6 +1,6 @@
 //! Which chip to simulate, where a command makes one.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use pumice_media::ChipSpec;
 
@@ -15,8 +15,8 @@ const USUAL_CHIP: &str = "slc-2k-2g";
 /// Which chip to simulate.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Spec {
-    /// Simulate a known chip; see `pumice chips`
-    #[arg(long, value_name = "NAME", conflicts_with = "geometry")]
+    /// Simulate a known chip (see `pumice chips`), or the one that a file describes
+    #[arg(long, value_name = "NAME|FILE.json", conflicts_with = "geometry")]
     chip: Option<String>,
     /// Simulate a chip of this shape: data and spare bytes of a page, pages of a block, blocks
     #[arg(long, value_name = "PAGE+OOB:PAGES:BLOCKS")]
@@ -31,6 +31,7 @@ impl Spec {
     pub(crate) fn wanted(&self) -> Outcome<Option<ChipSpec>> {
         let wrong = |error: pumice_media::SpecError| Failure::new(error.to_string());
         let spec = match (&self.chip, &self.geometry) {
+            (Some(file), _) if file.ends_with(".json") => described(Path::new(file))?,
             (Some(name), _) => ChipSpec::named(name).map_err(wrong)?,
             (_, Some(geometry)) => ChipSpec::parse_geometry(geometry).map_err(wrong)?,
             _ if self.size.is_some() => {
@@ -53,6 +54,12 @@ impl Spec {
             ))
         })
     }
+}
+
+/// The chip that a file describes.
+fn described(path: &Path) -> Outcome<ChipSpec> {
+    let text = fs::read_to_string(path).map_err(|error| Failure::host(path, &error))?;
+    ChipSpec::from_json(&text).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
 }
 
 /// What making a container would be, in words.

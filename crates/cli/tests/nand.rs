@@ -38,6 +38,27 @@ fn create_makes_a_container_once() {
 }
 
 #[test]
+fn a_file_may_describe_the_chip() {
+    let world = World::new();
+    let description = r#"{
+        "name": "mine", "geometry": {"page_bytes": 2048, "spare_bytes": 64, "free_spare_bytes": 38,
+        "pages_per_block": 16, "blocks": 64}, "timing": {"read_page_ns": 1, "read_spare_ns": 1,
+        "program_ns": 2, "erase_ns": 3}, "ecc": {"step_bytes": 256, "bits": 1, "covers_spare": false},
+        "free_ranges": [{"offset": 2, "bytes": 38}], "bad_mark_offset": 0, "endurance_erases": 3000,
+        "pairing": "dist3"}"#;
+    fs::write(world.path("mine.json"), description).unwrap();
+    world.say("nand create --chip mine.json chip").good();
+    let stats = document(&world.say("nand stats --json chip").good(), "nand-stats");
+    assert_eq!((&stats["chip"], &stats["endurance_erases"]), (&"mine".into(), &3000.into()));
+    fs::write(world.path("odd.json"), description.replace(": 16,", ": 15,")).unwrap();
+    world.say("nand create --chip odd.json other").bad(1, &["odd.json", "15 pages"]);
+    fs::write(world.path("half.json"), &description[..90]).unwrap();
+    world.say("nand create --chip half.json other").bad(1, &["half.json", "no description"]);
+    world.say("nand create --chip none.json other").bad(1, &["none.json"]);
+    assert!(!world.path("other").exists());
+}
+
+#[test]
 fn a_dry_run_makes_nothing() {
     let world = World::new();
     let said = world.say(&format!("nand create --dry-run {SMALL} chip")).good();

@@ -53,6 +53,8 @@ pub enum SpecError {
     },
     /// The text is no geometry.
     Syntax(String),
+    /// The text is no description of a chip; it says where.
+    Description(String),
     /// The figures contradict each other or a limit; the text says which.
     Figures(String),
 }
@@ -66,6 +68,7 @@ impl fmt::Display for SpecError {
             SpecError::Syntax(text) => {
                 write!(f, "bad geometry `{text}` (want PAGE+OOB:PAGES:BLOCKS, such as 2048+64:64:1024)")
             }
+            SpecError::Description(why) => write!(f, "no description of a chip: {why}"),
             SpecError::Figures(why) => f.write_str(why),
         }
     }
@@ -121,6 +124,16 @@ impl ChipSpec {
             endurance_erases: 100_000,
             pairing: Pairing::Unpaired,
         };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// A chip of one's own from its description as JSON, as it stands in the header of a container
+    /// (`docs/chip-container.md`); all figures are checked.
+    #[cfg(feature = "std")]
+    pub fn from_json(text: &str) -> Result<ChipSpec, SpecError> {
+        let spec: ChipSpec =
+            serde_json::from_str(text).map_err(|error| SpecError::Description(error.to_string()))?;
         spec.check()?;
         Ok(spec)
     }

@@ -177,6 +177,12 @@ impl<S: Store> SimChip<S> {
         self.store.page_state(block, index)
     }
 
+    /// When a page was programmed, by [`SimChip::clock_s`]; 0 if it is not.
+    pub fn programmed_s(&mut self, page: PageId) -> Result<u32, NandError> {
+        let (block, index) = self.place(page)?;
+        self.store.programmed_s(block, index)
+    }
+
     #[cfg(feature = "std")]
     pub(crate) fn store_mut(&mut self) -> &mut S {
         &mut self.store

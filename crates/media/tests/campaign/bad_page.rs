@@ -1,6 +1,6 @@
 //! No single bad page: each programmed page in turn cannot be read.
 
-use pumice_media::{ChipSpec, PageId};
+use pumice_media::{ChipSpec, PageId, SimChip};
 
 use super::table::Row;
 use super::{Found, Left, Owner, Volume, programmed};
@@ -22,6 +22,17 @@ fn hurt<O: Owner>(owner: &O, volume: &Volume<O::Content>, page: PageId) -> Found
     let mut chip = volume.chip.clone();
     chip.faults_mut().unreadable.insert(page);
     owner.examine(chip, &volume.content)
+}
+
+/// Pages of a chip that lost its power, of which each may be made unreadable: every `step`th that holds something, but
+/// for the pages that were programmed last. Each operation must have had a second of its own.
+pub fn behind_the_cut(chip: &mut SimChip, gang: u32, step: usize, first: usize) -> Vec<PageId> {
+    let mut pages: Vec<(u32, PageId)> =
+        programmed(chip).into_iter().map(|page| (chip.programmed_s(page).unwrap(), page)).collect();
+    pages.sort_unstable();
+    // The log page that the cut hit, and the newest one before it: nobody can tell their loss from a torn program.
+    pages.truncate(pages.len().saturating_sub(2 * gang as usize));
+    pages.into_iter().map(|(_, page)| page).skip(first % step).step_by(step).collect()
 }
 
 /// The newest page of all may take along what it held, if the power failed.
