@@ -31,7 +31,9 @@ impl Spec {
     pub(crate) fn wanted(&self) -> Outcome<Option<ChipSpec>> {
         let wrong = |error: pumice_media::SpecError| Failure::new(error.to_string());
         let spec = match (&self.chip, &self.geometry) {
-            (Some(file), _) if file.ends_with(".json") => described(Path::new(file))?,
+            (Some(file), _) if Path::new(file).extension().is_some_and(|ending| ending == "json") => {
+                described(Path::new(file))?
+            }
             (Some(name), _) => ChipSpec::named(name).map_err(wrong)?,
             (_, Some(geometry)) => ChipSpec::parse_geometry(geometry).map_err(wrong)?,
             _ if self.size.is_some() => {
