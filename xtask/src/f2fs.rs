@@ -26,6 +26,7 @@ const RECIPES: [(&str, &str); 14] = [
     ("crash-middle", include_str!("../f2fs/crash-middle.sh")),
 ];
 
+const JUDGE: &str = include_str!("../f2fs/judge.sh");
 const PRELUDE: &str = include_str!("../f2fs/prelude.sh");
 
 /// Size of a volume, in bytes. A zoned one of 64 MiB would have no room for its reserve.
@@ -61,6 +62,42 @@ pub fn mount_in_kernel(machine: &Machine, image: &Path, script: &str) -> Result<
     let script =
         format!("set -e\nmount -t f2fs -o noatime /dev/vda /mnt\ncd /mnt\n{script}\ncd /\numount /mnt\n");
     guest.run(&script)?.good()
+}
+
+/// What the kernel does with a volume.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It mounts it.
+    Mounted,
+    /// It refuses to.
+    Refused,
+    /// It goes down.
+    Down,
+}
+
+/// Has the kernel mount volumes of `bytes` bytes each, which stand one behind the other in `disk`, look at every inode,
+/// and unmount them. What it changes is in `disk` afterwards.
+pub fn judge(machine: &Machine, disk: &Path, bytes: u64, count: u64) -> Result<Vec<Verdict>, Failure> {
+    let mut guest = guest(machine)?;
+    guest.add_program(&installed("losetup")?)?;
+    guest.add_disk(disk);
+    let mut verdicts = Vec::new();
+    while (verdicts.len() as u64) < count {
+        let first = verdicts.len();
+        let report = guest.run(&format!("first={first}\ncount={count}\nbytes={bytes}\n{JUDGE}"))?;
+        let said =
+            |word: &str, number: usize| report.output.lines().any(|line| line == format!("{word} {number}"));
+        if !said("begin", first) {
+            return Err(report.to_string().into());
+        }
+        let begun = (first..).take_while(|number| said("begin", *number));
+        verdicts.extend(begun.map(|number| match (said("end", number), said("mounted", number)) {
+            (false, _) => Verdict::Down,
+            (true, true) => Verdict::Mounted,
+            (true, false) => Verdict::Refused,
+        }));
+    }
+    Ok(verdicts)
 }
 
 /// Makes the volume of a recipe in `dir`, as `NAME.img`, and its manifests.

@@ -13,10 +13,11 @@ use tempfile::TempDir;
 use crate::{Failure, Machine, about, installed, output, program};
 
 /// Subtrees of the kernel's modules that guests may ask for.
-const MODULES: [&str; 15] = [
+const MODULES: [&str; 16] = [
     "arch/x86/crypto",
     "crypto",
     "drivers/block/null_blk",
+    "drivers/block/loop.ko",
     "drivers/block/virtio_blk.ko",
     "drivers/mtd",
     "drivers/virtio",

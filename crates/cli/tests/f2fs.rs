@@ -319,3 +319,24 @@ fn a_truncated_image_says_how_much_is_there() {
     world.say("fsck disk").bad(8, &says);
     world.say("--key-file missing ls disk").bad(1, &["missing: no such file"]);
 }
+
+/// The newest checkpoint is damaged: what the one before it has is shown, and said so once.
+#[test]
+fn a_checkpoint_is_not_passed_over_in_silence() {
+    let Some(world) = image() else { return };
+    let disk = File::options().read(true).write(true).open(world.path("disk")).unwrap();
+    let version = |pack: u64| {
+        let mut bytes = [0; 8];
+        disk.read_exact_at(&mut bytes, (1 + pack) * 512 * 4096).unwrap();
+        u64::from_le_bytes(bytes)
+    };
+    let newest = u64::from(version(1) > version(0));
+    disk.write_all_at(&[0xff; 4], (1 + newest) * 512 * 4096 + 32).unwrap();
+    for verb in ["info disk", "df disk", "stat disk /"] {
+        let run = world.say(verb);
+        assert_eq!(run.err.matches("a newer checkpoint").count(), 1, "{verb}: {run:?}");
+    }
+    let run = world.say("fsck -n disk");
+    assert_eq!(run.code, 4, "{run:?}");
+    assert!(run.out.contains("checkpoint-passed-over: "), "{run:?}");
+}

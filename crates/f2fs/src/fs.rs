@@ -14,7 +14,7 @@ use crate::{
     nodes::{Directory, Mapped, Nodes},
     reader::Reader,
     recovery::Recovery,
-    volume::{Node, Volume},
+    volume::{Node, PassedOver, Volume},
 };
 
 /// How to mount.
@@ -42,6 +42,10 @@ impl F2fs {
     pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: MountOptions) -> error::Result<F2fs> {
         let mut nodes = Nodes::new(Volume::open_in_part(disks, options.cache_bytes)?);
         let mut warnings: Vec<String> = nodes.volume().missing().iter().map(Error::to_string).collect();
+        warnings.extend(nodes.volume().passed_over().map(|passed| {
+            let PassedOver { pack, version, why } = passed;
+            format!("a newer checkpoint, version {version} in pack {pack}, cannot be used: {why}")
+        }));
         let recovered = options.recover.map(|now| nodes.recover(now)).transpose();
         let recovery = recovered.unwrap_or_else(|error| {
             warnings

@@ -60,4 +60,4 @@ pub use error::{Corrupt, Error, Place, Result};
 pub use fs::{F2fs, MountOptions};
 pub use nodes::{Mapped, Nodes, Owner, Run};
 pub use recovery::Recovery;
-pub use volume::{Area, Block, LogHead, Node, Volume, read_super_block, read_super_blocks};
+pub use volume::{Area, Block, LogHead, Node, PassedOver, Volume, read_super_block, read_super_blocks};

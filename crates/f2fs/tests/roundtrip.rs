@@ -36,7 +36,7 @@ fn heads(volume: &Volume) {
     let bytes = &block[1024..1024 + 3072];
     assert_eq!(SuperBlock::from_bytes(bytes).unwrap().raw().as_bytes(), bytes);
     let cp = volume.checkpoint();
-    let again = Checkpoint::from_block(cp.pack(), cp.block(), volume.super_block()).unwrap();
+    let again = Checkpoint::from_block(cp.pack(), cp.block(), volume.block_size()).unwrap();
     assert_eq!(again.raw().as_bytes(), &cp.block()[..192]);
     let start = volume.super_block().checkpoint_addr(cp.pack()).0 + 1;
     for (index, orphans) in volume.orphan_blocks().unwrap().into_iter().enumerate() {

@@ -8,7 +8,7 @@ use super::{
     findings::{Findings, Object},
 };
 use crate::{
-    layout::{BlockAddr, Features, NodeFooter},
+    layout::{BlockAddr, Features, NatEntry, NodeFooter},
     volume::Volume,
 };
 
@@ -50,6 +50,10 @@ fn problem(volume: &Volume, here: BlockAddr, footer: &NodeFooter) -> Option<Stri
     let limit = volume.super_block().nid_limit();
     if footer.nid.is_null() || footer.nid.0 >= limit || footer.ino.is_null() || footer.ino.0 >= limit {
         return Some(format!("it is node {} of inode {}, which cannot be", footer.nid, footer.ino));
+    }
+    let is_new = footer.is_inode() && footer.is_dentry && footer.is_fsync;
+    if is_new && volume.nat_entry(footer.nid).is_ok_and(NatEntry::is_used) {
+        return Some(format!("it makes inode {}, which exists", footer.ino));
     }
     if volume.is_valid(here).is_ok_and(|valid| valid) {
         return Some("the SIT has it as valid, though it was written since the checkpoint".to_owned());

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use pumice_vfs::FileKind;
 
-use crate::layout::{Advise, Extent, InlineFlags, Inode, InodeFlags, Nid};
+use crate::layout::{Advise, Extent, Features, InlineFlags, Inode, InodeFlags, Nid};
 
 /// What other nodes and names are checked against.
 pub(super) struct Facts {
@@ -38,19 +38,22 @@ pub(super) struct Tally {
     pub(super) saved: AtomicU64,
     /// Blocks of the extent that stand where it says.
     pub(super) in_extent: AtomicU64,
-    /// `.` and `..`.
+    /// `.` in the lower half, `..` in the upper.
     pub(super) dots: AtomicU32,
 }
+
+/// One of each.
+pub(super) const DOTS: [u32; 2] = [1, 1 << 16];
 
 /// `INLINE_DOTS`: an old repair left `.` and `..` out.
 const WITHOUT_DOTS: InlineFlags = InlineFlags(0x10);
 
 impl Facts {
-    pub(super) fn new(inode: &Inode) -> Facts {
-        // Of a compressed file the extent counts blocks of the file, not of the disk.
-        let plain = inode.cluster_blocks().is_none() && !inode.flags.has(InodeFlags::DEVICE_ALIAS);
-        let extent =
-            (inode.extent.blocks > 0 && plain && inode.kind == FileKind::File).then_some(inode.extent);
+    pub(super) fn new(inode: &Inode, features: Features) -> Facts {
+        // In a volume that is only read, the extent of a compressed file counts blocks of the file, not of the disk.
+        let other = inode.flags.has(InodeFlags::DEVICE_ALIAS)
+            || (inode.cluster_blocks().is_some() && features.has(Features::RO));
+        let extent = (inode.extent.blocks > 0 && !other).then_some(inode.extent);
         Facts {
             ino: inode.ino,
             kind: inode.kind,

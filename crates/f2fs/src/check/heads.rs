@@ -1,6 +1,4 @@
-//! What the super blocks, the checkpoint and the six logs say, by themselves and against what was counted.
-
-use pumice_media::ReadAt;
+//! What the checkpoint's flags and counts and the six logs say, by themselves and against what was counted.
 
 use super::{
     codes::Code,
@@ -8,24 +6,12 @@ use super::{
     nat::NodeTable,
 };
 use crate::{
-    layout::{CpFlags, SegNo},
-    volume::{Volume, read_super_blocks},
+    layout::{CpFlags, Features, SitEntry, SummaryBlock, SummaryKind},
+    volume::Volume,
 };
 
-/// Both super blocks are valid and the same.
-pub(super) fn check_super_blocks(disk: &dyn ReadAt, findings: &mut Findings) {
-    match read_super_blocks(disk) {
-        [Ok(first), Ok(second)] => {
-            if zerocopy::IntoBytes::as_bytes(first.raw()) != zerocopy::IntoBytes::as_bytes(second.raw()) {
-                findings.add(Code::SuperBlockCopy, Object::SuperBlock(2), || {
-                    "it differs from the first".to_owned()
-                });
-            }
-        }
-        [Err(error), _] => findings.add(Code::SuperBlock, Object::SuperBlock(1), || error.to_string()),
-        [_, Err(error)] => findings.add(Code::SuperBlockCopy, Object::SuperBlock(2), || error.to_string()),
-    }
-}
+/// Logs of data; as many of nodes follow.
+const DATA_LOGS: usize = 3;
 
 /// Flags that the kernel sets when it meets damage.
 pub(super) fn check_flags(volume: &Volume, findings: &mut Findings) {
@@ -46,7 +32,9 @@ pub(super) fn check_flags(volume: &Volume, findings: &mut Findings) {
 pub(super) fn check_logs(volume: &Volume, findings: &mut Findings) {
     let heads = volume.log_heads();
     for (log, head) in heads.iter().enumerate() {
-        if head.segno == SegNo::NULL {
+        // What is out of range was told with the checkpoint.
+        let per_segment = volume.super_block().blocks_per_segment();
+        if head.segno.0 >= volume.super_block().main_segments() || u32::from(head.offset) >= per_segment {
             continue;
         }
         let twice = heads.iter().take(log).any(|other| other.segno == head.segno);
@@ -62,23 +50,32 @@ pub(super) fn check_logs(volume: &Volume, findings: &mut Findings) {
                 continue;
             }
         };
-        // The kind of a segment that nothing was written to yet may be that of its last life.
-        if !twice && entry.bits() > 0 && (entry.kind < 3) != (log < 3) {
-            findings.add(Code::LogSegmentKind, Object::Log(log), || {
-                format!("segment {} has kind {}, want {log}", head.segno, entry.kind)
-            });
-        }
+        check_kinds(volume, log, twice, &entry, findings);
         let next = u32::from(head.offset);
-        let end = if volume.checkpoint().reuses_holes(log) {
-            next + 1
-        } else {
-            volume.super_block().blocks_per_segment()
-        };
+        let end = if volume.checkpoint().reuses_holes(log) { next + 1 } else { per_segment };
         if let Some(used) = (next..end).find(|offset| entry.is_valid(*offset)) {
             findings.add(Code::LogNextBlock, Object::Log(log), || {
                 format!("it goes on at block {next} of segment {}, and block {used} is valid", head.segno)
             });
         }
+    }
+}
+
+/// The segment of a log is of its kind, in the SIT and in its summary.
+fn check_kinds(volume: &Volume, log: usize, twice: bool, entry: &SitEntry, findings: &mut Findings) {
+    let Some(head) = volume.log_heads().get(log).filter(|_| !twice) else { return };
+    if usize::from(entry.kind) != log {
+        findings.add(Code::LogSegmentKind, Object::Log(log), || {
+            format!("segment {} has kind {}, want {log}", head.segno, entry.kind)
+        });
+    }
+    // Without a summary in the pack there is none that is up to date.
+    let Some(kind) = head.summary.as_ref().map(SummaryBlock::kind) else { return };
+    let wanted = if log < DATA_LOGS { SummaryKind::Data } else { SummaryKind::Node };
+    if kind != wanted && !volume.features().has(Features::RO) {
+        findings.add(Code::SsaKind, Object::Segment(head.segno), || {
+            format!("its summary is of {kind:?}, and the {} writes {wanted:?} there", Object::Log(log))
+        });
     }
 }
 

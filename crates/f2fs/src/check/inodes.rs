@@ -14,7 +14,8 @@ use super::{
 use crate::{
     crc, crypt,
     layout::{
-        Advise, DentryLayout, Features, InlineFlags, Inode, InodeFlags, NodeOffset, XattrList, XattrSpace,
+        DentryLayout, Features, InlineFlags, Inode, InodeFlags, LEVELS_MAX, NodeOffset, XattrList,
+        XattrSpace, bucket_blocks, buckets,
     },
     verity,
 };
@@ -40,8 +41,8 @@ impl Worker<'_> {
             }
         };
         self.check_checksum(&inode, block);
-        self.check_flags(&inode);
-        let facts = Facts::new(&inode);
+        self.check_limits(&inode);
+        let facts = Facts::new(&inode, features);
         facts.count_blocks(1);
         self.note_references(inode.ino, inode.nids(block), inode.xattr_nid);
         self.check_attributes(&inode, block);
@@ -60,25 +61,6 @@ impl Worker<'_> {
         }
     }
 
-    /// Flags need the feature of the volume that they belong to.
-    fn check_flags(&mut self, inode: &Inode) {
-        let flags = [
-            (inode.extra.is_some(), Features::EXTRA_ATTR, "extra_attr"),
-            (inode.advise.has(Advise::ENCRYPT), Features::ENCRYPT, "encrypt"),
-            (inode.is_verity(), Features::VERITY, "verity"),
-            (inode.is_casefolded(), Features::CASEFOLD, "casefold"),
-            (inode.compression().is_some(), Features::COMPRESSION, "compression"),
-            (inode.flags.has(InodeFlags::DEVICE_ALIAS), Features::DEVICE_ALIAS, "device_alias"),
-        ];
-        for (set, feature, name) in flags {
-            if set && !self.volume.features().has(feature) {
-                self.findings.add(Code::InodeFlags, Object::Inode(inode.ino), || {
-                    format!("it needs the feature {name}, which the volume does not have")
-                });
-            }
-        }
-    }
-
     fn check_attributes(&mut self, inode: &Inode, block: &[u8]) {
         let inline = block.get(inode.xattr_range()).unwrap_or_default();
         if inode.xattr_nid.is_null() && is_zero(inline) {
@@ -91,13 +73,13 @@ impl Worker<'_> {
             more = Some(node.block);
         }
         let more = more.as_ref().and_then(|block| block.get(..self.volume.block_size().node_bytes()));
-        let list = XattrList::new(inline, more.unwrap_or_default());
+        let more = more.unwrap_or_default();
+        let list = XattrList::new(inline, more);
         let broken = if list.as_bytes().starts_with(&XATTR_MAGIC) {
-            list.entries().find_map(Result::err)
-        } else if is_zero(list.as_bytes()) {
-            None
+            list.entries().find_map(Result::err).or_else(|| behind_list(&list))
         } else {
-            Some(0)
+            // Without its first word a list was never written.
+            (!is_zero(inline) || !is_zero(more)).then_some(0)
         };
         match broken {
             Some(at) => self.findings.add(Code::Xattr, Object::Inode(inode.ino), || {
@@ -149,6 +131,16 @@ impl Worker<'_> {
                     format!("the directory has {} bytes, which are no whole blocks of {width}", inode.size)
                 });
             }
+            FileKind::Dir if inode.size / width > blocks_of_levels(inode) => {
+                self.findings.add(Code::InodeSize, Object::Inode(inode.ino), || {
+                    format!(
+                        "the directory has {} bytes, and its {} levels have {} blocks",
+                        inode.size,
+                        inode.depth,
+                        blocks_of_levels(inode)
+                    )
+                });
+            }
             FileKind::Symlink if inode.size == 0 => {
                 self.findings.add(Code::InodeSize, Object::Inode(inode.ino), || {
                     "the symbolic link has no bytes".to_owned()
@@ -196,6 +188,10 @@ impl Worker<'_> {
             Some("what it holds inside does not go with its kind")
         } else if data && !is_zero(first) {
             Some("it has inline data and a first address")
+        } else if data && inode.kind == FileKind::File && needs_blocks(inode) {
+            Some("it has inline data, and is encrypted, sealed or compressed")
+        } else if dentry && !is_zero(first) {
+            Some("it has an inline directory and a first address")
         } else if data && inode.size > room {
             Some("its inline data are larger than their room")
         } else if data && !inode.inline.has(InlineFlags::DATA_EXIST) && !is_zero(bytes) {
@@ -211,4 +207,22 @@ impl Worker<'_> {
             self.check_leaf(&Leaf { facts, index: None, bytes, layout });
         }
     }
+}
+
+/// The first byte that is not zero behind the end of a list of attributes.
+fn behind_list(list: &XattrList) -> Option<usize> {
+    let bytes = list.as_bytes();
+    let behind = bytes.get(list.end()..).unwrap_or_default();
+    behind.iter().position(|byte| *byte != 0).map(|at| list.end() + at)
+}
+
+/// True if the bytes of a file are not kept as they are.
+fn needs_blocks(inode: &Inode) -> bool {
+    inode.is_encrypted() || inode.is_verity() || inode.flags.has(InodeFlags::COMPRESSED)
+}
+
+/// Blocks that a directory of so many levels can have.
+fn blocks_of_levels(inode: &Inode) -> u64 {
+    let blocks = |level| buckets(level, inode.dir_level.into()) * bucket_blocks(level);
+    (0..inode.depth.min(LEVELS_MAX)).map(blocks).sum()
 }

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     codes::Code,
-    facts::Facts,
+    facts::{DOTS, Facts},
     findings::Object,
     worker::{Name, Worker},
 };
@@ -19,6 +19,9 @@ use crate::{
 
 /// Kinds of files that entries have: 1 to 7.
 const FILE_TYPES: std::ops::RangeInclusive<u8> = 1..=7;
+
+/// That of directories.
+const DIRECTORY: u8 = 2;
 
 /// The entries of a block, or of an inode.
 pub(super) struct Leaf<'a> {
@@ -107,7 +110,18 @@ impl Worker<'_> {
 
     fn check_dots(&mut self, leaf: &Leaf<'_>, entry: &Dentry<'_>) {
         let facts = leaf.facts;
-        facts.tally.dots.fetch_add(1, Ordering::Relaxed);
+        let [dot, dots] = DOTS;
+        facts.tally.dots.fetch_add(if entry.name.len() == 1 { dot } else { dots }, Ordering::Relaxed);
+        if entry.file_type != DIRECTORY {
+            self.findings.add(Code::DentryType, leaf.object(entry.slot), || {
+                format!("\"{}\" has type {}, want {DIRECTORY}", entry.name.escape_ascii(), entry.file_type)
+            });
+        }
+        if entry.hash != 0 {
+            self.findings.add(Code::DentryHash, leaf.object(entry.slot), || {
+                format!("the hash of \"{}\" is {:#010x}, want 0", entry.name.escape_ascii(), entry.hash)
+            });
+        }
         let root = self.volume.super_block().root();
         let wanted = match entry.name.len() {
             1 => facts.ino,

@@ -8,6 +8,7 @@
 mod addresses;
 mod bitmap;
 mod chain;
+mod checkpoint;
 mod codes;
 mod facts;
 mod files;
@@ -15,6 +16,7 @@ mod findings;
 mod heads;
 mod inodes;
 mod leaves;
+mod limits;
 mod names;
 mod nat;
 mod nodes;
@@ -23,11 +25,13 @@ mod owners;
 mod quota;
 mod scan;
 mod segments;
+mod super_blocks;
 mod tree;
 mod worker;
 mod workers;
 
 use pumice_media::ReadAt;
+use pumice_vfs::Timestamp;
 
 pub use self::{
     codes::Code,
@@ -86,12 +90,17 @@ pub fn check(
 ) -> Result<Report> {
     let mut findings = Findings::default();
     if let Some(disk) = disks.first() {
-        heads::check_super_blocks(&**disk, &mut findings);
+        super_blocks::check(&**disk, &mut findings);
     }
     match Volume::open(disks, CACHE_BYTES) {
         Ok(volume) => {
-            // Nothing is decrypted, and nothing rolled forward.
-            let reader = Reader::new(Nodes::new(volume), Keyring::default());
+            // Nothing is decrypted; what can be rolled forward is found out, and taken back.
+            let mut nodes = Nodes::new(volume);
+            if let Err(error) = nodes.recover(Timestamp::default()) {
+                findings.add(Code::RollForwardChain, Object::Several, || error.to_string());
+            }
+            nodes.take_back();
+            let reader = Reader::new(nodes, Keyring::default());
             let volume = reader.nodes().volume();
             Ok(Check { reader: &reader, volume, threads, findings }.run(progress))
         }
@@ -124,6 +133,7 @@ struct Check<'a> {
 impl Check<'_> {
     fn run(mut self, progress: &mut dyn FnMut(u64, u64)) -> Report {
         const STEPS: u64 = 6;
+        checkpoint::check(self.volume, &mut self.findings);
         heads::check_flags(self.volume, &mut self.findings);
         heads::check_logs(self.volume, &mut self.findings);
         let table = NodeTable::load(self.volume, self.threads, &mut self.findings);

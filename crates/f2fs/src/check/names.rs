@@ -6,7 +6,7 @@ use pumice_vfs::FileKind;
 
 use super::{
     codes::Code,
-    facts::{Facts, Inodes},
+    facts::{DOTS, Facts, Inodes},
     findings::{Findings, Object},
     worker::Name,
 };
@@ -107,9 +107,11 @@ impl<'a> Names<'a> {
             });
         }
         let dots = facts.tally.dots.load(Ordering::Relaxed);
-        if dots != 2 && !facts.is_without_dots() {
+        let [dot, dot_dot] = DOTS;
+        if dots != dot + dot_dot && !facts.is_without_dots() {
             findings.add(Code::Dots, Object::Inode(facts.ino), || {
-                format!("the directory has {dots} of the entries \".\" and \"..\", want 2")
+                let (one, two) = (dots % dot_dot, dots / dot_dot);
+                format!("the directory has {one} entries \".\" and {two} entries \"..\", want 1 of each")
             });
         }
         if facts.ino == self.volume.super_block().root() {

@@ -66,6 +66,12 @@ impl NodeTable {
             findings.merge(worker.findings);
         }
         let journal = volume.nat_journal();
+        for (nid, _) in entries.iter().filter(|(nid, entry)| entry.ino.is_null() && journal.contains_key(nid))
+        {
+            findings.add(Code::NatInode, Object::Node(*nid), || {
+                "its inode is 0, which cannot be (the journal has a newer entry)".to_owned()
+            });
+        }
         entries.retain(|(nid, _)| !journal.contains_key(nid));
         for (nid, entry) in journal {
             if nid.is_null() || nid.0 >= volume.super_block().nid_limit() {
@@ -171,6 +177,9 @@ impl Loader {
     }
 
     fn take(&mut self, volume: &Volume, block: u32, bytes: &[u8]) {
+        if block == 0 {
+            self.check_own(bytes);
+        }
         if is_zero(bytes) {
             return;
         }
@@ -184,6 +193,22 @@ impl Loader {
             }
         }
         self.used.push((block, used));
+    }
+}
+
+impl Loader {
+    /// Number 0 is free, and the two inodes that exist only in memory have address 1.
+    fn check_own(&mut self, bytes: &[u8]) {
+        for (nid, wanted) in [(0, 0), (1, 1), (HIDDEN, 1)] {
+            let found = nat_entry_in(bytes, nid).addr.0;
+            if found != wanted {
+                self.findings.add(Code::NatAddress, Object::Node(Nid(nid)), || {
+                    format!(
+                        "its address is {found}, and the volume keeps that number for itself, with {wanted}"
+                    )
+                });
+            }
+        }
     }
 }
 

@@ -62,12 +62,15 @@ fn check_block(volume: &Volume, index: u32, reached: &Reached, counter: &mut Cou
     let first = index.saturating_mul(per_block);
     let end = volume.super_block().main_segments().min(first.saturating_add(per_block));
     for (segno, raw) in (first..end).map(SegNo).zip(bytes.chunks_exact(size_of::<RawSitEntry>())) {
+        let stored = RawSitEntry::read_from_bytes(raw).map_or_else(|_| empty(), SitEntry::from);
         let newer: &BTreeMap<SegNo, SitEntry> = volume.sit_journal();
-        let entry = match newer.get(&segno) {
-            Some(entry) => *entry,
-            None => RawSitEntry::read_from_bytes(raw).map_or_else(|_| empty(), SitEntry::from),
+        let Some(entry) = newer.get(&segno) else {
+            check_segment(volume, segno, &stored, reached, counter);
+            continue;
         };
-        check_segment(volume, segno, &entry, reached, counter);
+        // Linux reads what the journal supersedes, too, and refuses to mount if it makes no sense.
+        check_count(segno, &stored, " (the journal has a newer entry)", &mut counter.findings);
+        check_segment(volume, segno, entry, reached, counter);
     }
 }
 
@@ -78,11 +81,7 @@ fn empty() -> SitEntry {
 fn check_segment(volume: &Volume, segno: SegNo, entry: &SitEntry, reached: &Reached, counter: &mut Counter) {
     let bits = entry.bits();
     let findings = &mut counter.findings;
-    if u32::from(entry.valid_blocks) != bits {
-        findings.add(Code::SitCount, Object::Segment(segno), || {
-            format!("it counts {} valid blocks, and {bits} are marked", entry.valid_blocks)
-        });
-    }
+    check_count(segno, entry, "", findings);
     let is_head = volume.log_heads().iter().any(|head| head.segno == segno);
     let words = check_bits(volume, segno, entry, reached, findings);
     if bits == 0 && words == [0; 2] {
@@ -91,12 +90,27 @@ fn check_segment(volume: &Volume, segno: SegNo, entry: &SitEntry, reached: &Reac
     }
     let [nodes, data] = words;
     let wrong = if entry.kind < NODES { nodes } else { data };
-    if entry.kind >= KINDS || wrong > 0 {
+    if entry.kind < KINDS && wrong > 0 {
         findings.add(Code::SitKind, Object::Segment(segno), || {
             format!("its kind is {}, and it holds {nodes} nodes and {data} blocks of data", entry.kind)
         });
     }
     check_summary_kind(volume, segno, [nodes, data], findings);
+}
+
+/// The count is that of the bits, and the kind is one of the six.
+fn check_count(segno: SegNo, entry: &SitEntry, whose: &str, findings: &mut Findings) {
+    let bits = entry.bits();
+    if u32::from(entry.valid_blocks) != bits {
+        findings.add(Code::SitCount, Object::Segment(segno), || {
+            format!("it counts {} valid blocks, and {bits} are marked{whose}", entry.valid_blocks)
+        });
+    }
+    if entry.kind >= KINDS {
+        findings.add(Code::SitKind, Object::Segment(segno), || {
+            format!("its kind is {}, which is none{whose}", entry.kind)
+        });
+    }
 }
 
 /// Compares the bits of a segment; gives the numbers of nodes and of blocks of data that are pointed to.

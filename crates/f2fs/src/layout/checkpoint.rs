@@ -40,7 +40,9 @@ pub struct RawCheckpoint {
 }
 
 /// Bytes in front of the bitmaps.
-const HEAD_BYTES: usize = 192;
+pub(crate) const HEAD_BYTES: usize = 192;
+/// A pack has a head, something between, and a foot.
+const PACK_BLOCKS_MIN: u32 = 3;
 const _: () = assert!(size_of::<RawCheckpoint>() == HEAD_BYTES);
 const _: () = assert!(core::mem::offset_of!(RawCheckpoint, ckpt_flags) == 132);
 const _: () = assert!(core::mem::offset_of!(RawCheckpoint, checksum_offset) == 164);
@@ -115,7 +117,7 @@ impl CpFlags {
     }
 }
 
-/// A checkpoint block whose checksum is right and whose numbers fit the volume.
+/// A checkpoint block whose checksum is right. Nothing is said of its numbers.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     raw: RawCheckpoint,
@@ -127,14 +129,32 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Checks a checkpoint block of pack 1 or 2: checksum first, then each number.
-    pub fn from_block(pack: u8, block: &[u8], sb: &SuperBlock) -> Result<Checkpoint> {
+    /// Checks the checksum of a block of pack 1 or 2.
+    pub fn from_block(pack: u8, block: &[u8], size: BlockSize) -> Result<Checkpoint> {
         let place = Place::Checkpoint(pack);
         let (raw, _) = RawCheckpoint::read_from_prefix(block)
             .map_err(|_| corrupt(place, "bytes are", block.len() as u64, HEAD_BYTES as u64))?;
-        let checksum = check_sum(place, &raw, block, sb.block())?;
-        check_numbers(place, &raw, sb)?;
+        let checksum = check_sum(place, &raw, block, size)?;
         Ok(Checkpoint { raw, pack, block: block.to_vec(), checksum })
+    }
+
+    /// Checks what reading relies on: where the parts of the pack are. What else can be wrong with its numbers the
+    /// check tells.
+    pub fn check_parts(&self, sb: &SuperBlock) -> Result<()> {
+        let place = Place::Checkpoint(self.pack);
+        let within = |what, found: u32, low: u32, high: u32| {
+            if (low..=high).contains(&found) { Ok(()) } else { Err(corrupt(place, what, found, high)) }
+        };
+        let payload = sb.raw().cp_payload.get();
+        let total = self.raw.cp_pack_total_block_count.get();
+        within("blocks of the pack are", total, PACK_BLOCKS_MIN, sb.blocks_per_segment())?;
+        let start = self.raw.cp_pack_start_sum.get();
+        within("the first block of summaries is", start, payload.saturating_add(1), total - 1)?;
+        let per_segment = sb.blocks_per_segment();
+        let bits = |segments: U32| segments.get() / 2 * (per_segment / 8);
+        let (sit, nat) = (bits(sb.raw().segment_count_sit), bits(sb.raw().segment_count_nat));
+        within("bytes of the SIT's bitmap are", self.raw.sit_ver_bitmap_bytesize.get(), sit, sit)?;
+        within("bytes of the NAT's bitmap are", self.raw.nat_ver_bitmap_bytesize.get(), nat, nat)
     }
 
     /// The head as it stands on the medium.
@@ -237,55 +257,4 @@ fn check_sum(place: Place, raw: &RawCheckpoint, block: &[u8], size: BlockSize) -
         return Err(corrupt(place, "the checksum is", stored.get(), sum));
     }
     Ok(sum)
-}
-
-fn check_numbers(place: Place, raw: &RawCheckpoint, sb: &SuperBlock) -> Result<()> {
-    let check = |what, found: u64, low: u64, high: u64| {
-        if (low..=high).contains(&found) { Ok(()) } else { Err(corrupt(place, what, found, high)) }
-    };
-    let per_segment = u64::from(sb.blocks_per_segment());
-    let total = u64::from(raw.cp_pack_total_block_count.get());
-    let payload = u64::from(sb.raw().cp_payload.get());
-    check("blocks of the pack are", total, 2 + payload, per_segment)?;
-    let start = u64::from(raw.cp_pack_start_sum.get());
-    check("the first block of summaries is", start, 1 + payload, total.saturating_sub(1))?;
-    check_bitmaps(place, raw, sb)?;
-    let nids = u64::from(sb.nid_limit());
-    check("valid nodes are", raw.valid_node_count.get().into(), 0, nids)?;
-    check("valid inodes are", raw.valid_inode_count.get().into(), 0, raw.valid_node_count.get().into())?;
-    let main_blocks = u64::from(sb.main_segments()) * per_segment;
-    check("user blocks are", raw.user_block_count.get(), 0, main_blocks)?;
-    check("valid blocks are", raw.valid_block_count.get(), 0, main_blocks)?;
-    check_logs(place, raw, sb)
-}
-
-fn check_bitmaps(place: Place, raw: &RawCheckpoint, sb: &SuperBlock) -> Result<()> {
-    let per_segment = u64::from(sb.blocks_per_segment());
-    let want = |segments: U32| u64::from(segments.get()) / 2 * per_segment / 8;
-    for (what, found, want) in [
-        ("bytes of the SIT's bitmap are", raw.sit_ver_bitmap_bytesize, want(sb.raw().segment_count_sit)),
-        ("bytes of the NAT's bitmap are", raw.nat_ver_bitmap_bytesize, want(sb.raw().segment_count_nat)),
-    ] {
-        if u64::from(found.get()) != want {
-            return Err(corrupt(place, what, found.get(), want));
-        }
-    }
-    Ok(())
-}
-
-fn check_logs(place: Place, raw: &RawCheckpoint, sb: &SuperBlock) -> Result<()> {
-    let read_only = sb.features().has(super::Features::RO);
-    let segments = sb.main_segments();
-    let logs = raw.cur_node_segno.iter().zip(&raw.cur_node_blkoff).take(3);
-    let logs = logs.chain(raw.cur_data_segno.iter().zip(&raw.cur_data_blkoff).take(3));
-    for (segno, offset) in logs {
-        // An image made to be read has only some of the six logs.
-        if segno.get() >= segments && !(read_only && segno.get() == SegNo::NULL.0) {
-            return Err(corrupt(place, "a log stands in segment", segno.get(), segments));
-        }
-        if u32::from(offset.get()) > sb.blocks_per_segment() {
-            return Err(corrupt(place, "a log stands at block", offset.get(), sb.blocks_per_segment()));
-        }
-    }
-    Ok(())
 }

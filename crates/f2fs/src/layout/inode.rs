@@ -17,7 +17,8 @@ use super::{
 use crate::error::{Place, Result, corrupt};
 
 const HEAD: usize = INODE_HEAD_BYTES as usize;
-const EXTRA: usize = size_of::<RawExtraAttr>();
+/// Bytes of all extra attributes that are known.
+pub(crate) const EXTRA: usize = size_of::<RawExtraAttr>();
 /// Words of inline attributes where nothing else is said.
 const DEFAULT_XATTR_WORDS: u16 = 50;
 
@@ -259,10 +260,11 @@ impl Inode {
         start..start + (words as usize - 1) * 4
     }
 
-    /// Where inline attributes stand in the block.
+    /// Where inline attributes stand in the block. Room may be left for them where none are.
     pub fn xattr_range(&self) -> Range<usize> {
         let end = HEAD + self.size_class.inode_words() as usize * 4;
-        end - usize::from(self.xattr_words) * 4..end
+        let words = if self.inline.has(InlineFlags::XATTR) { self.xattr_words } else { 0 };
+        end - usize::from(words) * 4..end
     }
 
     /// The five node numbers: two direct, two indirect, one double indirect.
@@ -410,4 +412,22 @@ fn native(
 
 fn time(seconds: U64, nanos: U32) -> Timestamp {
     Timestamp { seconds: seconds.get().cast_signed(), nanos: nanos.get() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory inside its inode leaves room for attributes. Without their flag they begin in the block of their own.
+    #[test]
+    fn room_for_attributes_is_not_yet_attributes() {
+        let attributes = |inline: InlineFlags| {
+            let mut block = vec![0; BlockSize::KIB4.width()];
+            block[..4].copy_from_slice(&[0xed, 0x41, 0, inline.0]);
+            let inode = Inode::from_block(Nid(4), &block, BlockSize::KIB4, Features(0)).unwrap();
+            (inode.inline_range().len(), inode.xattr_range().len())
+        };
+        assert_eq!(attributes(InlineFlags::DENTRY), (3488, 0));
+        assert_eq!(attributes(InlineFlags(InlineFlags::DENTRY.0 | InlineFlags::XATTR.0)), (3488, 200));
+    }
 }

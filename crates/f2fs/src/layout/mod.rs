@@ -19,9 +19,11 @@ mod way;
 mod xattr;
 
 pub use crate::ids::{BlockAddr, Nid, SegNo};
+pub(crate) use checkpoint::HEAD_BYTES as CHECKPOINT_HEAD_BYTES;
 pub use checkpoint::{Checkpoint, CpFlags, RawCheckpoint};
 pub use dentry::{DIR_SLOT_BYTES, Dentry, DentryLayout, RawDentry};
 pub use features::Features;
+pub(crate) use inode::EXTRA as EXTRA_BYTES;
 pub use inode::{Extent, ExtraAttr, Inode};
 pub use inode_flags::{Advise, InlineFlags, InodeFlags};
 pub use inode_raw::{RawExtent, RawExtraAttr, RawInode};

@@ -142,6 +142,12 @@ impl XattrList {
         })
     }
 
+    /// The byte behind the last entry.
+    pub fn end(&self) -> usize {
+        let entries = self.entries().map_while(Result::ok);
+        HEADER_BYTES + entries.map(|entry| entry.bytes()).sum::<usize>()
+    }
+
     /// As it stands on the medium.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes

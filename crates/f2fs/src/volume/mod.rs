@@ -28,6 +28,7 @@ use cache::BlockCache;
 use disks::Disks;
 pub use logs::LogHead;
 pub use open::{read_super_block, read_super_blocks};
+pub use packs::PassedOver;
 pub(crate) use tables::nat_entry_in;
 
 /// An opened volume.
@@ -35,8 +36,7 @@ pub struct Volume {
     disks: Disks,
     sb: SuperBlock,
     cp: Checkpoint,
-    /// The packs as they were found, the first one first.
-    packs: [Result<Checkpoint>; 2],
+    packs: packs::Packs,
     sit_bitmap: Vec<u8>,
     nat_bitmap: Vec<u8>,
     logs: logs::Logs,
@@ -70,7 +70,12 @@ impl Volume {
 
     /// Both checkpoint packs as they were found.
     pub fn packs(&self) -> &[Result<Checkpoint>; 2] {
-        &self.packs
+        &self.packs.found
+    }
+
+    /// A newer checkpoint that cannot be used, so that this volume is shown as it was before.
+    pub fn passed_over(&self) -> Option<&PassedOver> {
+        self.packs.passed_over.as_ref()
     }
 
     /// Bytes of a block.

@@ -2,7 +2,12 @@
 
 use pumice_media::{BlockError, ReadAt};
 
-use super::{Volume, cache::BlockCache, disks::Disks, packs};
+use super::{
+    Volume,
+    cache::BlockCache,
+    disks::Disks,
+    packs::{self, Packs},
+};
 use crate::{
     crc,
     error::{Error, Result},
@@ -25,8 +30,8 @@ impl Volume {
         let first = disks.first().ok_or(Error::NotF2fs { found: 0 })?;
         let sb = read_super_block(&**first)?;
         let disks = Disks::new(disks, &sb);
-        let packs = [packs::read(&disks, &sb, 1), packs::read(&disks, &sb, 2)];
-        let cp = packs::newer(&packs)?;
+        let packs = Packs::read(&disks, &sb);
+        let cp = packs.newer()?;
         let sit_bitmap = packs::sit_bitmap(&disks, &sb, &cp)?;
         let nat_bitmap = packs::nat_bitmap(&disks, &sb, &cp)?;
         let cache = BlockCache::new(cache_bytes, sb.block().width());

@@ -2,17 +2,64 @@
 
 use super::disks::Disks;
 use crate::{
-    error::{Place, Result, corrupt},
+    error::{Error, Place, Result, corrupt},
     layout::{BlockAddr, Checkpoint, SuperBlock},
 };
 
+/// Head and foot of a pack differ in this many bytes at most if they were written together and one was damaged since.
+const DAMAGED_BYTES: usize = 64;
+
+/// A checkpoint that was written as a whole, is newer than the one that counts, and cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PassedOver {
+    /// Its pack: 1 or 2.
+    pub pack: u8,
+    /// Its version, as far as it can be told.
+    pub version: u64,
+    /// Why it cannot be used.
+    pub why: Error,
+}
+
+/// Both packs as they were found.
+pub(super) struct Packs {
+    pub(super) found: [Result<Checkpoint>; 2],
+    pub(super) passed_over: Option<PassedOver>,
+}
+
+impl Packs {
+    pub(super) fn read(disks: &Disks, sb: &SuperBlock) -> Packs {
+        let found = [1, 2].map(|pack| read(disks, sb, pack));
+        let passed_over = match &found {
+            [Ok(used), Err(why)] => unusable(disks, sb, 2, why, used.version()),
+            [Err(why), Ok(used)] => unusable(disks, sb, 1, why, used.version()),
+            _ => None,
+        };
+        Packs { found, passed_over }
+    }
+
+    /// The newer of those that can be used.
+    pub(super) fn newer(&self) -> Result<Checkpoint> {
+        match &self.found {
+            [Ok(first), Ok(second)] => {
+                Ok(if is_after(second.version(), first.version()) { second } else { first }.clone())
+            }
+            [Ok(only), Err(_)] | [Err(_), Ok(only)] => Ok(only.clone()),
+            [Err(error), Err(_)] => Err(error.clone()),
+        }
+    }
+}
+
+/// Versions may wrap around.
+fn is_after(version: u64, other: u64) -> bool {
+    version.wrapping_sub(other).cast_signed() > 0
+}
+
 /// Reads a pack: head and foot must both be valid and of the same version.
-pub(super) fn read(disks: &Disks, sb: &SuperBlock, pack: u8) -> Result<Checkpoint> {
-    let start = sb.checkpoint_addr(pack);
-    let head = read_block(disks, sb, pack, start)?;
+fn read(disks: &Disks, sb: &SuperBlock, pack: u8) -> Result<Checkpoint> {
+    let head = read_block(disks, sb, pack, 0)?;
     let total = head.raw().cp_pack_total_block_count.get();
-    let foot = BlockAddr(start.0.saturating_add(total - 1));
-    let foot = read_block(disks, sb, pack, foot)?;
+    head.check_parts(sb)?;
+    let foot = read_block(disks, sb, pack, total - 1)?;
     if foot.version() != head.version() {
         return Err(corrupt(
             Place::Checkpoint(pack),
@@ -24,23 +71,40 @@ pub(super) fn read(disks: &Disks, sb: &SuperBlock, pack: u8) -> Result<Checkpoin
     Ok(head)
 }
 
-fn read_block(disks: &Disks, sb: &SuperBlock, pack: u8, addr: BlockAddr) -> Result<Checkpoint> {
-    let mut block = vec![0; sb.block().width()];
-    disks.read(addr, &mut block)?;
-    Checkpoint::from_block(pack, &block, sb)
+fn read_block(disks: &Disks, sb: &SuperBlock, pack: u8, index: u32) -> Result<Checkpoint> {
+    Checkpoint::from_block(pack, &bytes(disks, sb, pack, index)?, sb.block())
 }
 
-/// The newer valid pack.
-pub(super) fn newer(packs: &[Result<Checkpoint>; 2]) -> Result<Checkpoint> {
-    match packs {
-        // Versions may wrap around.
-        [Ok(first), Ok(second)] => {
-            let ahead = second.version().wrapping_sub(first.version()).cast_signed();
-            Ok(if ahead > 0 { second.clone() } else { first.clone() })
+fn bytes(disks: &Disks, sb: &SuperBlock, pack: u8, index: u32) -> Result<Vec<u8>> {
+    let mut block = vec![0; sb.block().width()];
+    disks.read(BlockAddr(sb.checkpoint_addr(pack).0.saturating_add(index)), &mut block)?;
+    Ok(block)
+}
+
+/// A pack that cannot be used, if it is newer than version `used`. One that power failed on is no loss: its foot, which is
+/// written last, is not there.
+fn unusable(disks: &Disks, sb: &SuperBlock, pack: u8, why: &Error, used: u64) -> Option<PassedOver> {
+    let head = bytes(disks, sb, pack, 0).ok()?;
+    let is_newer = |version: &u64| is_after(*version, used);
+    let told = |version| Some(PassedOver { pack, version, why: why.clone() });
+    for index in 1..sb.blocks_per_segment() {
+        let Ok(block) = bytes(disks, sb, pack, index) else { continue };
+        let differing = head.iter().zip(&block).filter(|(left, right)| left != right).count();
+        if differing <= DAMAGED_BYTES {
+            // Written together; either may have the right number.
+            return [version(&head), version(&block)].into_iter().filter(is_newer).min().and_then(told);
         }
-        [Ok(only), Err(_)] | [Err(_), Ok(only)] => Ok(only.clone()),
-        [Err(error), Err(_)] => Err(error.clone()),
+        if let Ok(foot) = Checkpoint::from_block(pack, &block, sb.block())
+            && is_newer(&foot.version())
+        {
+            return told(foot.version());
+        }
     }
+    None
+}
+
+fn version(block: &[u8]) -> u64 {
+    block.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 /// A bit for each block of the SIT: which of its two copies counts.

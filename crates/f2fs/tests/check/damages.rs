@@ -22,8 +22,11 @@ const ATIME: usize = 32;
 const DEPTH: usize = 72;
 const FLAGS: usize = 80;
 const PARENT: usize = 84;
+const NAME_BYTES: usize = 88;
 const EXTENT_LENGTH: usize = 356;
+const EXTRA_BYTES: usize = 360;
 const SAVED_BLOCKS: usize = 384;
+const COMPRESS_LEVEL: usize = 395;
 const NIDS: usize = BLOCK - 24 - 20;
 /// Offsets in a node's footer.
 const FOOTER_NID: usize = BLOCK - 24;
@@ -36,12 +39,20 @@ pub(crate) type Damage = fn(&mut Patient);
 pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
     (Code::SuperBlock, "g02-allfeat", |p| p.flip(1024)),
     (Code::SuperBlockCopy, "g02-allfeat", |p| p.flip(BLOCK + 1024 + 108)),
+    (Code::SuperBlockErrors, "g01-basic", |p| {
+        p.flip(1024 + std::mem::offset_of!(RawSuperBlock, s_errors));
+    }),
     (Code::Checkpoint, "g02-allfeat", |p| {
         for pack in [1, 2] {
             let head = p.volume().super_block().checkpoint_addr(pack);
             p.write(place(head), &[0; BLOCK]);
         }
     }),
+    (Code::CheckpointPassedOver, "g02-allfeat", |p| {
+        let head = p.volume().super_block().checkpoint_addr(p.volume().checkpoint().pack());
+        p.flip(place(head) + 8);
+    }),
+    (Code::CheckpointNumbers, "g02-allfeat", |p| p.edit_checkpoint(|raw| raw.overprov_segment_count.set(0))),
     (Code::CheckpointFlag, "g02-allfeat", |p| p.edit_checkpoint(|raw| raw.ckpt_flags |= 0x10)),
     (Code::CheckpointValidBlocks, "g02-allfeat", |p| p.edit_checkpoint(|raw| raw.valid_block_count += 1)),
     (Code::CheckpointValidNodes, "g02-allfeat", |p| p.edit_checkpoint(|raw| raw.valid_node_count += 1)),
@@ -56,6 +67,7 @@ pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
         p.edit_checkpoint(|raw| std::mem::swap(&mut raw.cur_data_segno[0], &mut raw.cur_node_segno[0]));
     }),
     (Code::LogNextBlock, "g02-allfeat", |p| p.edit_checkpoint(|raw| raw.cur_data_blkoff[1] -= 1)),
+    (Code::LogAllocation, "g02-allfeat", |p| p.edit_checkpoint(|raw| raw.alloc_type[2] = 2)),
     (Code::RollForwardChain, "g08-crash-rollfwd", |p| {
         let head = &p.volume().log_heads()[4];
         let first = BlockAddr(p.volume().segment_start(head.segno).0 + u32::from(head.offset));
@@ -138,6 +150,18 @@ pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
     (Code::InodeChecksum, "g02-allfeat", |p| {
         let file = plain_file(p);
         p.flip(place(p.node_at(file.ino)) + ATIME);
+    }),
+    (Code::InodeExtra, "g02-allfeat", |p| {
+        let file = plain_file(p);
+        p.edit_inode(file.ino, |block| block[EXTRA_BYTES] += 4);
+    }),
+    (Code::InodeCompression, "g06-compress", |p| {
+        let file = p.find(|inode, _| inode.compression().is_some());
+        p.edit_inode(file.ino, |block| block[COMPRESS_LEVEL] = 99);
+    }),
+    (Code::InodeName, "g02-allfeat", |p| {
+        let file = plain_file(p);
+        p.edit_inode(file.ino, |block| block[NAME_BYTES + 1] = 1);
     }),
     (Code::InodeBlocks, "g02-allfeat", |p| {
         let file = plain_file(p);

@@ -4,8 +4,11 @@
 mod damages;
 #[path = "../golden/image.rs"]
 mod image;
+mod inject;
+mod members;
 mod patient;
 mod random;
+mod subject;
 
 use std::{collections::BTreeMap, sync::Arc};
 

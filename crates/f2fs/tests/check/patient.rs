@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use pumice_f2fs::{
     Nodes, Volume, check, crc,
-    layout::{BlockAddr, Features, Inode, Nid, RawCheckpoint, RawSitEntry, RawSuperBlock, SegNo},
+    hash::name_hash,
+    layout::{BlockAddr, CpFlags, Features, Inode, Nid, RawCheckpoint, RawSitEntry, RawSuperBlock, SegNo},
 };
 use pumice_media::{BlockError, Lba, ReadAt};
 use zerocopy::{FromBytes, IntoBytes};
@@ -18,6 +19,17 @@ pub(crate) struct Disk {
     changes: Vec<(usize, Vec<u8>)>,
     broken: Option<usize>,
     bytes: usize,
+}
+
+impl Disk {
+    pub(crate) fn new(image: &Arc<Vec<u8>>) -> Disk {
+        Disk { base: image.clone(), changes: Vec::new(), broken: None, bytes: image.len() }
+    }
+
+    /// What was changed, and where.
+    pub(crate) fn changes(&self) -> &[(usize, Vec<u8>)] {
+        &self.changes
+    }
 }
 
 impl ReadAt for Disk {
@@ -45,6 +57,25 @@ impl ReadAt for Disk {
     }
 }
 
+/// What a change breaks around it.
+#[derive(Clone, Debug)]
+pub(crate) enum Seal {
+    None,
+    /// The checksum of a super block: 0 the first.
+    SuperBlock(usize),
+    /// The checksum of a checkpoint pack, and its foot.
+    Pack(u8),
+    /// The checksum of an inode, which stands there.
+    Inode(BlockAddr, Nid),
+    /// The hash of a name, and then what is around that.
+    Name {
+        hash: usize,
+        name: usize,
+        length: usize,
+        then: Box<Seal>,
+    },
+}
+
 /// A volume and its changes.
 pub(crate) struct Patient {
     pub(crate) disk: Disk,
@@ -54,7 +85,7 @@ pub(crate) struct Patient {
 
 impl Patient {
     pub(crate) fn new(image: &Arc<Vec<u8>>) -> Patient {
-        let disk = Disk { base: image.clone(), changes: Vec::new(), broken: None, bytes: image.len() };
+        let disk = Disk::new(image);
         let volume = Volume::open(vec![Box::new(disk.clone())], 1 << 20).unwrap();
         Patient { disk, nodes: Nodes::new(volume) }
     }
@@ -116,16 +147,56 @@ impl Patient {
 
     /// Changes an inode's block, and gives it the checksum that it should have.
     pub(crate) fn edit_inode(&mut self, ino: Nid, edit: impl FnOnce(&mut [u8])) {
-        let at = place(self.node_at(ino));
-        let mut block = self.read(at, BLOCK);
+        let addr = self.node_at(ino);
+        let mut block = self.read(place(addr), BLOCK);
         edit(&mut block);
+        self.write(place(addr), &block);
+        self.make_right(&Seal::Inode(addr, ino));
+    }
+
+    /// Makes right what a change broke around it.
+    pub(crate) fn make_right(&mut self, seal: &Seal) {
+        match seal {
+            Seal::None => {}
+            Seal::SuperBlock(copy) => self.seal_super_block(copy * BLOCK + 1024),
+            Seal::Pack(pack) => self.seal_pack(*pack),
+            Seal::Inode(addr, ino) => self.seal_inode(place(*addr), *ino),
+            Seal::Name { hash, name, length, then } => {
+                let name = self.read(*name, *length);
+                self.put32(*hash, name_hash(&name));
+                self.make_right(then);
+            }
+        }
+    }
+
+    fn seal_super_block(&mut self, at: usize) {
+        let bytes = self.read(at, 3072);
+        let (raw, _) = RawSuperBlock::read_from_prefix(&bytes).unwrap();
+        if Features(raw.feature.get()).has(Features::SB_CHECKSUM) {
+            self.put32(at + 3068, crc::checksum(&bytes[..3068]));
+        }
+    }
+
+    fn seal_pack(&mut self, pack: u8) {
+        let head = self.volume().super_block().checkpoint_addr(pack);
+        let mut block = self.read(place(head), BLOCK);
+        let (raw, _) = RawCheckpoint::read_from_prefix(&block).unwrap();
+        let sum_at = raw.checksum_offset.get() as usize;
+        let sum = crc::checksum(&block[..sum_at]);
+        block[sum_at..sum_at + 4].copy_from_slice(&sum.to_le_bytes());
+        let foot = BlockAddr(head.0 + raw.cp_pack_total_block_count.get() - 1);
+        self.write(place(head), &block);
+        self.write(place(foot), &block);
+    }
+
+    fn seal_inode(&mut self, at: usize, ino: Nid) {
+        let block = self.read(at, BLOCK);
         let extra = u16::from_le_bytes([block[360], block[361]]);
         if self.volume().features().has(Features::INODE_CHECKSUM) && block[3] & 0x20 != 0 && extra >= 12 {
             let generation = u32::from_le_bytes(block[68..72].try_into().unwrap());
             let sum = crc::inode_checksum(self.volume().inode_seed(), ino.0, generation, &block).unwrap();
-            block[368..372].copy_from_slice(&sum.to_le_bytes());
+            self.put32(at + 368, sum);
         }
-        self.write(at, &block);
     }
 
     /// Switches features on, in both super blocks; they must not have checksums.
@@ -143,19 +214,21 @@ impl Patient {
         let mut block = checkpoint.block().to_vec();
         let (raw, _) = RawCheckpoint::mut_from_prefix(&mut block).unwrap();
         edit(raw);
-        let sum_at = checkpoint.raw().checksum_offset.get() as usize;
-        let sum = crc::checksum(&block[..sum_at]);
-        block[sum_at..sum_at + 4].copy_from_slice(&sum.to_le_bytes());
-        let head = self.volume().super_block().checkpoint_addr(checkpoint.pack());
-        let foot = BlockAddr(head.0 + checkpoint.raw().cp_pack_total_block_count.get() - 1);
+        let pack = checkpoint.pack();
+        let head = self.volume().super_block().checkpoint_addr(pack);
         self.write(place(head), &block);
-        self.write(place(foot), &block);
+        self.seal_pack(pack);
     }
 
     /// The byte of a node's entry in the NAT; it must not be in the journal.
     pub(crate) fn nat_place(&self, nid: Nid) -> usize {
         assert!(!self.volume().nat_journal().contains_key(&nid));
         place(self.volume().nat_addr(nid.0 / 455)) + (nid.0 % 455) as usize * 9
+    }
+
+    /// The byte of a segment's entry in the SIT, without the journal.
+    pub(crate) fn sit_place(&self, segno: SegNo) -> usize {
+        place(self.volume().sit_addr(segno.0 / 55)) + (segno.0 % 55) as usize * 74
     }
 
     /// Segments in use that no log writes to and no journal has.
@@ -172,18 +245,39 @@ impl Patient {
 
     /// Changes a segment's entry in the SIT.
     pub(crate) fn edit_sit(&mut self, segno: SegNo, edit: impl FnOnce(&mut RawSitEntry)) {
-        let at = place(self.volume().sit_addr(segno.0 / 55)) + (segno.0 % 55) as usize * 74;
+        let at = self.sit_place(segno);
         let mut raw = RawSitEntry::read_from_bytes(&self.read(at, 74)).unwrap();
         edit(&mut raw);
         self.write(at, raw.as_bytes());
     }
 
-    /// Where the journals of a compacted checkpoint are: that of the NAT, and that of the SIT.
+    /// Where the journals are: that of the NAT, and that of the SIT.
     pub(crate) fn journals(&self) -> [usize; 2] {
         let checkpoint = self.volume().checkpoint();
         let head = self.volume().super_block().checkpoint_addr(checkpoint.pack());
         let at = place(BlockAddr(head.0 + checkpoint.raw().cp_pack_start_sum.get()));
-        [at, at + 507]
+        if checkpoint.flags().has(CpFlags::COMPACT_SUM) {
+            return [at, at + 507];
+        }
+        // Behind the entries of the summaries of hot and of cold data.
+        [at + 512 * 7, at + 2 * BLOCK + 512 * 7]
+    }
+
+    /// The byte of a node's entry in the journal, if it is there.
+    pub(crate) fn nat_journal_place(&self, nid: Nid) -> Option<usize> {
+        self.journal_place(self.journals()[0], nid.0, 13)
+    }
+
+    /// The byte of a segment's entry in the journal, if it is there.
+    pub(crate) fn sit_journal_place(&self, segno: SegNo) -> Option<usize> {
+        self.journal_place(self.journals()[1], segno.0, 78)
+    }
+
+    /// Entries of `bytes` bytes, their number first, stand behind their count.
+    fn journal_place(&self, journal: usize, number: u32, bytes: usize) -> Option<usize> {
+        let count = u16::from_le_bytes(self.read(journal, 2).try_into().unwrap());
+        let starts = (0..usize::from(count)).map(|index| journal + 2 + index * bytes);
+        starts.into_iter().find(|at| self.read(*at, 4) == number.to_le_bytes()).map(|at| at + 4)
     }
 }
 

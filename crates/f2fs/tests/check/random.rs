@@ -23,7 +23,7 @@ fn cases(usual: u64) -> std::ops::Range<u64> {
 }
 
 /// All blocks that are not data of files: where damage does most.
-fn metadata(patient: &Patient) -> Vec<BlockAddr> {
+pub(crate) fn metadata(patient: &Patient) -> Vec<BlockAddr> {
     let volume = patient.volume();
     let sb = volume.super_block();
     let checkpoint = volume.checkpoint();
@@ -42,7 +42,7 @@ fn metadata(patient: &Patient) -> Vec<BlockAddr> {
     blocks
 }
 
-fn damage(patient: &mut Patient, blocks: &[BlockAddr], random: &mut Rng) {
+pub(crate) fn damage(patient: &mut Patient, blocks: &[BlockAddr], random: &mut Rng) {
     for _ in 0..random.usize(1..12) {
         let at = place(blocks[random.usize(..blocks.len())]) + random.usize(..BLOCK - 4);
         match random.u8(0..4) {

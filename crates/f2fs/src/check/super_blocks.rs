@@ -1,0 +1,104 @@
+//! The super blocks: both valid, the same, and within the limits that Linux sets beyond what reading needs.
+
+use pumice_media::ReadAt;
+use zerocopy::IntoBytes;
+
+use super::{
+    codes::Code,
+    findings::{Findings, Object},
+};
+use crate::{
+    error::Result,
+    layout::{Features, RawSuperBlock, SuperBlock},
+    volume::read_super_blocks,
+};
+
+/// Segments that a volume has at least: one for each copy of what has two, one of summaries, one of the main area, and
+/// what is left in front of them.
+const SEGMENTS_MIN: u32 = 9;
+/// File name extensions that the super block has room for.
+const EXTENSIONS: u32 = 64;
+
+/// Checks both.
+pub(super) fn check(disk: &dyn ReadAt, findings: &mut Findings) {
+    let copies = read_super_blocks(disk);
+    for (number, code, copy) in [(1, Code::SuperBlock, &copies[0]), (2, Code::SuperBlockCopy, &copies[1])] {
+        check_copy(number, code, copy, findings);
+    }
+    if let [Ok(first), Ok(second)] = &copies
+        && first.raw().as_bytes() != second.raw().as_bytes()
+    {
+        findings.add(Code::SuperBlockCopy, Object::SuperBlock(2), || "it differs from the first".to_owned());
+    }
+}
+
+fn check_copy(number: u8, code: Code, copy: &Result<SuperBlock>, findings: &mut Findings) {
+    let object = Object::SuperBlock(number);
+    let sb = match copy {
+        Ok(sb) => sb,
+        Err(error) => return findings.add(code, object, || error.to_string()),
+    };
+    if let Some(wrong) = refused(sb.raw()) {
+        findings.add(code, object, || wrong);
+    }
+    if let Some(feature) = lonely_feature(sb.features()) {
+        findings.add(code, object, || format!("the feature {feature} needs extra_attr, which is not on"));
+    }
+    for (what, bytes) in
+        [("stopped", sb.raw().s_stop_reason.as_slice()), ("met damage", sb.raw().s_errors.as_slice())]
+    {
+        if bytes.iter().any(|byte| *byte != 0) {
+            findings.add(Code::SuperBlockErrors, object, || {
+                let noted = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0);
+                let noted: Vec<String> =
+                    noted.map(|(at, byte)| format!("byte {at} is {byte:#04x}")).collect();
+                format!("the kernel {what}: {}", noted.join(", "))
+            });
+        }
+    }
+}
+
+/// Numbers that keep Linux from mounting, in its order.
+fn refused(raw: &RawSuperBlock) -> Option<String> {
+    let segments = raw.segment_count.get();
+    let (main, sections, width) =
+        (raw.segment_count_main.get(), raw.section_count.get(), raw.segs_per_sec.get());
+    let (zone, blocks) = (raw.secs_per_zone.get(), raw.block_count.get());
+    let (cold, hot) = (raw.extension_count.get(), u32::from(raw.hot_ext_count));
+    let named = || raw.devs.iter().take_while(|device| device.path.first() != Some(&0));
+    let on_devices: u64 = named().map(|device| u64::from(device.total_segments.get())).sum();
+    if segments < SEGMENTS_MIN {
+        Some(format!("it counts {segments} segments, and {SEGMENTS_MIN} are the least"))
+    } else if u64::from(sections) * u64::from(width) != u64::from(main) {
+        Some(format!("{sections} sections of {width} segments are not the {main} of the main area"))
+    } else if u64::from(segments) > blocks >> 9 {
+        Some(format!("{segments} segments do not fit into {blocks} blocks"))
+    } else if named().count() > 0 && on_devices != u64::from(segments) {
+        Some(format!("it counts {segments} segments, and its devices have {on_devices}"))
+    } else if zone > sections {
+        Some(format!("a zone has {zone} sections, and there are {sections}"))
+    } else if cold.saturating_add(hot) > EXTENSIONS {
+        Some(format!("{cold} and {hot} extensions are more than {EXTENSIONS}"))
+    } else if (raw.main_blkaddr.get() - raw.segment0_blkaddr.get()) / 512 + main < segments {
+        Some(format!("it counts {segments} segments, and the main area ends before"))
+    } else {
+        None
+    }
+}
+
+/// A feature whose fields inodes have no room for.
+fn lonely_feature(features: Features) -> Option<&'static str> {
+    if features.has(Features::EXTRA_ATTR) {
+        return None;
+    }
+    [
+        (Features::PROJECT_QUOTA, "project_quota"),
+        (Features::INODE_CHECKSUM, "inode_checksum"),
+        (Features::FLEXIBLE_INLINE_XATTR, "flexible_inline_xattr"),
+        (Features::INODE_CRTIME, "inode_crtime"),
+        (Features::COMPRESSION, "compression"),
+    ]
+    .into_iter()
+    .find(|(feature, _)| features.has(*feature))
+    .map(|(_, name)| name)
+}
