@@ -323,7 +323,9 @@ fn a_truncated_image_says_how_much_is_there() {
 /// The newest checkpoint is damaged: what the one before it has is shown, and said so once.
 #[test]
 fn a_checkpoint_is_not_passed_over_in_silence() {
-    let Some(world) = image() else { return };
+    let world = World::new();
+    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../f2fs/tests/images/basic.img.zst");
+    assert!(done(Command::new("zstd").args(["-dq", "--long=27", "-o"]).args([&world.path("disk"), &packed])));
     let disk = File::options().read(true).write(true).open(world.path("disk")).unwrap();
     let version = |pack: u64| {
         let mut bytes = [0; 8];
