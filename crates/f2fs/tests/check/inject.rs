@@ -107,7 +107,7 @@ fn the_kernel_takes_what_is_called_sound() {
     let bytes = subjects[0].image.len();
     assert!(subjects.iter().all(|subject| subject.image.len() == bytes));
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    for batch in Vec::from_iter(seeds(USUAL_IN_KERNEL)).chunks(200) {
+    for batch in seeds(USUAL_IN_KERNEL).collect::<Vec<_>>().chunks(200) {
         let damaged = batch.iter().map(|seed| (seed, subjects[which(*seed)].damage(*seed)));
         let all = damaged.map(|(seed, damaged)| (seed, found_here(&damaged.patient), damaged));
         let (sound, found): (Vec<_>, Vec<_>) = all.partition(|(_, found, _)| found.is_empty());

@@ -29,19 +29,19 @@ type Find = fn(&Subject, &Patient, &mut Rng) -> Option<Field>;
 
 /// All 53.
 pub(crate) const MEMBERS: &[(&str, Find)] = &[
-    ("sb.magic", |_, _, draw| super_block(draw, 0, 4)),
+    ("sb.magic", |_, _, draw| Some(super_block(draw, 0, 4))),
     ("sb.s_stop_reason", |_, _, draw| {
         let index = draw.usize(..32);
-        super_block(draw, std::mem::offset_of!(RawSuperBlock, s_stop_reason) + index, 1)
+        Some(super_block(draw, std::mem::offset_of!(RawSuperBlock, s_stop_reason) + index, 1))
     }),
     ("sb.s_errors", |_, _, draw| {
         let index = draw.usize(..16);
-        super_block(draw, std::mem::offset_of!(RawSuperBlock, s_errors) + index, 1)
+        Some(super_block(draw, std::mem::offset_of!(RawSuperBlock, s_errors) + index, 1))
     }),
-    ("sb.feature", |_, _, draw| super_block(draw, std::mem::offset_of!(RawSuperBlock, feature), 4)),
+    ("sb.feature", |_, _, draw| Some(super_block(draw, std::mem::offset_of!(RawSuperBlock, feature), 4))),
     ("sb.devs.path", |_, _, draw| {
         let index = draw.usize(..8);
-        super_block(draw, std::mem::offset_of!(RawSuperBlock, devs) + 68 * index, 2)
+        Some(super_block(draw, std::mem::offset_of!(RawSuperBlock, devs) + 68 * index, 2))
     }),
     ("cp.checkpoint_ver", |_, p, draw| pack(p, draw, std::mem::offset_of!(RawCheckpoint, checkpoint_ver), 8)),
     ("cp.ckpt_flags", |_, p, draw| pack(p, draw, std::mem::offset_of!(RawCheckpoint, ckpt_flags), 4)),
@@ -71,25 +71,25 @@ pub(crate) const MEMBERS: &[(&str, Find)] = &[
         pack(p, draw, at, 4).map(|field| Field { seal: Seal::None, ..field })
     }),
     ("cp.elapsed_time", |_, p, draw| pack(p, draw, std::mem::offset_of!(RawCheckpoint, elapsed_time), 8)),
-    ("nat.version", |s, p, draw| nat(s, p, draw, 0, 1)),
-    ("nat.ino", |s, p, draw| nat(s, p, draw, 1, 4)),
-    ("nat.block_addr", |s, p, draw| nat(s, p, draw, 5, 4)),
-    ("sit.vblocks", |_, p, draw| sit(p, draw, 0, 2)),
+    ("nat.version", |s, p, draw| Some(nat(s, p, draw, 0, 1))),
+    ("nat.ino", |s, p, draw| Some(nat(s, p, draw, 1, 4))),
+    ("nat.block_addr", |s, p, draw| Some(nat(s, p, draw, 5, 4))),
+    ("sit.vblocks", |_, p, draw| Some(sit(p, draw, 0, 2))),
     ("sit.valid_map", |_, p, draw| {
         let index = draw.usize(..64);
-        sit(p, draw, 2 + index, 1)
+        Some(sit(p, draw, 2 + index, 1))
     }),
-    ("sit.mtime", |_, p, draw| sit(p, draw, 66, 8)),
+    ("sit.mtime", |_, p, draw| Some(sit(p, draw, 66, 8))),
     ("ssa.entry_type", |_, p, draw| ssa(p, draw, |_| (BLOCK - 5, 1))),
     ("ssa.check_sum", |_, p, draw| ssa(p, draw, |_| (BLOCK - 4, 4))),
     ("ssa.nid", |_, p, draw| ssa(p, draw, |offset| (offset * 7, 4))),
     ("ssa.version", |_, p, draw| ssa(p, draw, |offset| (offset * 7 + 4, 1))),
     ("ssa.ofs_in_node", |_, p, draw| ssa(p, draw, |offset| (offset * 7 + 5, 2))),
-    ("node.nid", |s, p, draw| footer(s, p, draw, 0, 4)),
-    ("node.ino", |s, p, draw| footer(s, p, draw, 4, 4)),
-    ("node.flag", |s, p, draw| footer(s, p, draw, 8, 4)),
-    ("node.cp_ver", |s, p, draw| footer(s, p, draw, 12, 8)),
-    ("node.next_blkaddr", |s, p, draw| footer(s, p, draw, 20, 4)),
+    ("node.nid", |s, p, draw| Some(footer(s, p, draw, 0, 4))),
+    ("node.ino", |s, p, draw| Some(footer(s, p, draw, 4, 4))),
+    ("node.flag", |s, p, draw| Some(footer(s, p, draw, 8, 4))),
+    ("node.cp_ver", |s, p, draw| Some(footer(s, p, draw, 12, 8))),
+    ("node.next_blkaddr", |s, p, draw| Some(footer(s, p, draw, 20, 4))),
     ("node.i_mode", |s, p, draw| head(s, p, draw, std::mem::offset_of!(RawInode, i_mode), 2)),
     ("node.i_advise", |s, p, draw| head(s, p, draw, std::mem::offset_of!(RawInode, i_advise), 1)),
     ("node.i_inline", |s, p, draw| head(s, p, draw, std::mem::offset_of!(RawInode, i_inline), 1)),
@@ -135,9 +135,9 @@ pub(crate) const MEMBERS: &[(&str, Find)] = &[
     ("dent.filename", filename),
 ];
 
-fn super_block(draw: &mut Rng, at: usize, bytes: usize) -> Option<Field> {
+fn super_block(draw: &mut Rng, at: usize, bytes: usize) -> Field {
     let copy = draw.usize(..2);
-    Some(Field { at: copy * BLOCK + 1024 + at, bytes, seal: Seal::SuperBlock(copy) })
+    Field { at: copy * BLOCK + 1024 + at, bytes, seal: Seal::SuperBlock(copy) }
 }
 
 /// In the current pack mostly, in the other one sometimes.
@@ -169,18 +169,18 @@ fn promised(patient: &Patient, draw: &mut Rng) -> Option<Field> {
 }
 
 /// An entry of a node that is in use: in the journal if it is there, otherwise in one of the two places of its block.
-fn nat(subject: &Subject, patient: &Patient, draw: &mut Rng, at: usize, bytes: usize) -> Option<Field> {
+fn nat(subject: &Subject, patient: &Patient, draw: &mut Rng, at: usize, bytes: usize) -> Field {
     let nid = subject.nids[draw.usize(..subject.nids.len())];
     if let Some(entry) = patient.nat_journal_place(nid) {
-        return Some(Field { at: entry + at, bytes, seal: Seal::None });
+        return Field { at: entry + at, bytes, seal: Seal::None };
     }
-    Some(Field { at: patient.nat_place(nid) + at, bytes, seal: Seal::None })
+    Field { at: patient.nat_place(nid) + at, bytes, seal: Seal::None }
 }
 
-fn sit(patient: &Patient, draw: &mut Rng, at: usize, bytes: usize) -> Option<Field> {
+fn sit(patient: &Patient, draw: &mut Rng, at: usize, bytes: usize) -> Field {
     let segno = SegNo(draw.u32(..patient.volume().super_block().main_segments()));
     let entry = patient.sit_journal_place(segno).unwrap_or_else(|| patient.sit_place(segno));
-    Some(Field { at: entry + at, bytes, seal: Seal::None })
+    Field { at: entry + at, bytes, seal: Seal::None }
 }
 
 /// In the summary of a random segment, mostly of one in use, about a random block of it.
@@ -195,11 +195,11 @@ fn ssa(patient: &Patient, draw: &mut Rng, within: fn(usize) -> (usize, usize)) -
     Some(Field { at: place(block) + at, bytes, seal: Seal::None })
 }
 
-fn footer(subject: &Subject, patient: &Patient, draw: &mut Rng, at: usize, bytes: usize) -> Option<Field> {
+fn footer(subject: &Subject, patient: &Patient, draw: &mut Rng, at: usize, bytes: usize) -> Field {
     let nid = subject.nids[draw.usize(..subject.nids.len())];
     let addr = patient.node_at(nid);
     let seal = if subject.is_inode(nid) { Seal::Inode(addr, nid) } else { Seal::None };
-    Some(Field { at: place(addr) + BLOCK - 24 + at, bytes, seal })
+    Field { at: place(addr) + BLOCK - 24 + at, bytes, seal }
 }
 
 fn inode(
