@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::Write,
     path::{Path, PathBuf},
 };
 
@@ -9,7 +10,9 @@ use pumice_lab::report::{Report, report};
 
 use crate::{
     failure::{Failure, Outcome},
+    interrupt::Interrupt,
     output,
+    staged::Staged,
 };
 
 /// Make one HTML file of all records in a directory, with pictures and tables; it opens without network
@@ -45,5 +48,8 @@ impl Args {
 }
 
 fn write(path: &Path, page: &str) -> Outcome {
-    fs::write(path, page).map_err(|error| Failure::host(path, &error))
+    let staged = Staged::new(path, true, &Interrupt::default())?;
+    let written = staged.create()?.write_all(page.as_bytes());
+    written.map_err(|error| staged.explain(&Failure::host(path, &error)))?;
+    staged.commit()
 }

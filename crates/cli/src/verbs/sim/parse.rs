@@ -68,6 +68,7 @@ pub(super) fn seeds(word: &str) -> Outcome<RangeInclusive<u64>> {
 /// A workload or a trace.
 pub(super) fn access(name: &str, work: &Work) -> Outcome<Access> {
     match name.strip_prefix("trace:") {
+        Some("") => Err(Failure::usage("`trace:` names no file (want trace:FILE)")),
         Some(path) => {
             let reading = reading(work)?;
             Ok(Access::Trace(TraceFile { path: path.into(), reading, compact: work.compact }))
