@@ -4,6 +4,7 @@ use alloc::string::ToString;
 use alloc::{vec, vec::Vec};
 use core::{fmt::Display, str::FromStr};
 
+use pumice_cleaning::registry::PolicyError;
 use pumice_media::{Geometry, Nand, NandError};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -158,10 +159,10 @@ fn shape_words(geometry: &Geometry) -> [u32; 5] {
 }
 
 /// The policy of a name that is filled up with zeros.
-fn policy<P: FromStr>(bytes: &[u8; NAME_BYTES]) -> Result<P> {
+fn policy<P: FromStr<Err = PolicyError>>(bytes: &[u8; NAME_BYTES]) -> Result<P> {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(NAME_BYTES);
     let name = bytes.get(..end).and_then(|name| core::str::from_utf8(name).ok());
-    name.and_then(|name| name.parse().ok()).ok_or(FtlError::Anchor("a policy has a name that is not known"))
+    name.ok_or(FtlError::Anchor("the name of a policy is not text"))?.parse().map_err(FtlError::Policy)
 }
 
 fn name_bytes(policy: &dyn Display) -> [u8; NAME_BYTES] {
@@ -281,7 +282,8 @@ mod tests {
         names_fit::<Box<dyn pumice_cleaning::Placement + Send>>();
         names_fit::<Box<dyn pumice_cleaning::Wear + Send>>();
         assert!(policy::<VictimRule>(&[0; NAME_BYTES]).is_err());
-        assert!(policy::<PlacementRule>(&[b'm'; NAME_BYTES]).is_err());
+        let unknown = policy::<PlacementRule>(&name_bytes(&"newer:3")).unwrap_err().to_string();
+        assert!(unknown.starts_with("unknown placement `newer:3` (known: "), "{unknown}");
         assert!(policy::<WearRule>(&[0xFF; NAME_BYTES]).is_err());
     }
 }

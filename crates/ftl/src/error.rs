@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use pumice_cleaning::registry::PlacementRule;
+use pumice_cleaning::registry::{PlacementRule, PolicyError};
 use pumice_media::{BlockError, Lba, NandError};
 
 /// An error of the flash memory server.
@@ -44,8 +44,10 @@ pub enum FtlError {
         /// The most the chip can offer.
         most: u64,
     },
+    /// The anchor names a policy that this program does not know.
+    Policy(PolicyError),
     /// No disk can be written by this placement: it has to be told every write beforehand.
-    Policy(PlacementRule),
+    Oracle(PlacementRule),
     /// Too few good segments are left; the disk can be read and no longer be written.
     WornOut,
     /// The disk was opened for reading.
@@ -78,7 +80,8 @@ impl fmt::Display for FtlError {
             FtlError::Export { blocks, most } => {
                 write!(f, "a logical disk of {blocks} blocks does not fit this chip (want 1 to {most})")
             }
-            FtlError::Policy(placement) => {
+            FtlError::Policy(error) => error.fmt(f),
+            FtlError::Oracle(placement) => {
                 write!(f, "placement `{placement}` has to know every write beforehand, which no disk can")
             }
             FtlError::WornOut => f.write_str(

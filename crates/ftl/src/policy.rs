@@ -24,7 +24,7 @@ impl PolicyNames {
     /// Refuses what no disk can be cleaned by.
     pub(crate) fn check(&self) -> Result<()> {
         match self.placement.needs_future() {
-            true => Err(FtlError::Policy(self.placement)),
+            true => Err(FtlError::Oracle(self.placement)),
             false => Ok(()),
         }
     }
