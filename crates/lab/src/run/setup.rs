@@ -173,6 +173,11 @@ impl Setup {
         }
         let endurance = self.endurance.unwrap_or(u32::MAX);
         let params = Params { reserve, endurance, ..self.store.params(footprint)? };
+        if params.segments == 0 {
+            return Err(LabError::Setup(
+                "a store needs at least one segment, and the flash has none".to_owned(),
+            ));
+        }
         if reserve >= params.segments {
             let segments = params.segments;
             return Err(LabError::Setup(format!(
