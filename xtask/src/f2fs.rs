@@ -100,6 +100,35 @@ pub fn judge(machine: &Machine, disk: &Path, bytes: u64, count: u64) -> Result<V
     Ok(verdicts)
 }
 
+/// What a script left in the guest's /host, and what the kernel wrote to its console.
+pub struct Run {
+    guest: Guest,
+    /// The kernel's console.
+    pub console: String,
+}
+
+impl Run {
+    /// A file that the script left in /host.
+    pub fn file(&self, name: &str) -> Result<String, Failure> {
+        let path = self.guest.shared().join(name);
+        fs::read_to_string(&path).map_err(about(path.display()))
+    }
+}
+
+/// Runs a script in the kernel as root, with these volumes as /dev/vda, /dev/vdb and so on; the first command that fails
+/// ends it. What it changes is in the images afterwards.
+pub fn run_in_kernel(machine: &Machine, images: &[PathBuf], script: &str) -> Result<Run, Failure> {
+    let mut guest = guest(machine)?;
+    for image in images {
+        guest.add_disk(image);
+    }
+    let report = guest.run(&format!("set -e\n{script}\n"))?;
+    if report.status != Some(0) {
+        return Err(report.to_string().into());
+    }
+    Ok(Run { guest, console: report.console })
+}
+
 /// Makes the volume of a recipe in `dir`, as `NAME.img`, and its manifests.
 pub fn make(machine: &Machine, name: &str, dir: &Path) -> Result<Volume, Failure> {
     let recipe = RECIPES.iter().find(|(known, _)| *known == name).map(|(_, script)| script);

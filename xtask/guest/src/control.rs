@@ -42,7 +42,16 @@ type PolicyV1 = [u8; 12];
 #[repr(C)]
 struct Policy([u8; 24]);
 
+/// `struct f2fs_gc_range`.
+#[repr(C)]
+struct CleanRange {
+    sync: u32,
+    start: u64,
+    blocks: u64,
+}
+
 const _: () = {
+    assert!(size_of::<CleanRange>() == 24);
     assert!(size_of::<Attributes>() == 28);
     assert!(size_of::<KeyHead>() == 80);
 };
@@ -50,6 +59,8 @@ const _: () = {
 const GET_ATTRIBUTES: libc::Ioctl = libc::_IOR::<Attributes>(b'X' as u32, 31);
 const ADD_KEY: libc::Ioctl = libc::_IOWR::<KeyHead>(b'f' as u32, 23);
 const SET_POLICY: libc::Ioctl = libc::_IOR::<PolicyV1>(b'f' as u32, 19);
+
+const CLEAN_RANGE: libc::Ioctl = libc::_IOW::<CleanRange>(0xf5, 11);
 
 /// # Safety
 ///
@@ -99,4 +110,12 @@ pub(crate) fn set_policy(dir: &File, contents: u8, names: u8, flags: u8, name: &
     place.copy_from_slice(name);
     // SAFETY: FS_IOC_SET_ENCRYPTION_POLICY reads a policy of the version in its first byte, at most 24 bytes.
     unsafe { call(dir, SET_POLICY, &mut Policy(policy)) }
+}
+
+/// Has F2FS move what lives in the section of block `start` away; false if it will not, as where a log writes or nothing
+/// is.
+pub(crate) fn clean(mount: &File, start: u64) -> bool {
+    let mut range = CleanRange { sync: 1, start, blocks: 1 };
+    // SAFETY: F2FS_IOC_GARBAGE_COLLECT_RANGE reads a f2fs_gc_range.
+    unsafe { call(mount, CLEAN_RANGE, &mut range) }.is_ok()
 }

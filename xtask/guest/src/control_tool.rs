@@ -3,6 +3,7 @@
 //!     guest-control key MOUNT HEX [DESCRIPTOR]    give a file system a key; says the name that policies have for it
 //!     guest-control policy DIR CONTENTS NAMES FLAGS NAME    encrypt what will be in an empty directory
 //!     guest-control socket PATH           make a socket
+//!     guest-control clean MOUNT START END STEP    have F2FS clean each section of its main area; says how many it did
 
 mod control;
 mod words;
@@ -35,6 +36,17 @@ fn run(words: &[&str]) -> Outcome {
         ["policy", dir, contents, names, flags, name] => {
             let (contents, names, flags) = (contents.parse()?, names.parse()?, flags.parse()?);
             Ok(control::set_policy(&File::open(dir)?, contents, names, flags, &bytes(name)?)?)
+        }
+        ["clean", mount, start, end, step] => {
+            let (start, end, step): (u64, u64, usize) = (start.parse()?, end.parse()?, step.parse()?);
+            let mount = File::open(mount)?;
+            let mut cleaned = 0;
+            for block in (start..end).step_by(step) {
+                cleaned += u32::from(control::clean(&mount, block));
+                // Only a checkpoint frees what was moved away, and without free segments the kernel goes down.
+                mount.sync_all()?;
+            }
+            Ok(writeln!(stdout(), "{cleaned}")?)
         }
         ["socket", path] => Ok(UnixListener::bind(path).map(drop)?),
         _ => Err("no such verb, or not its arguments".into()),
