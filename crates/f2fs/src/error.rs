@@ -51,6 +51,29 @@ pub enum Error {
         /// What the device said.
         error: BlockError,
     },
+    /// The device failed to write.
+    #[error("block {addr}: {error}")]
+    Write {
+        /// The first block that was to be written.
+        addr: u64,
+        /// What the device said.
+        error: BlockError,
+    },
+    /// The device failed to make durable what was written.
+    #[error("flush: {0}")]
+    Flush(BlockError),
+    /// No segment of the main area is free any more.
+    #[error("no segment is free, of {segments}")]
+    NoSegment {
+        /// Segments of the main area.
+        segments: u32,
+    },
+    /// All node numbers are in use.
+    #[error("no node number is free below {limit}")]
+    NoNode {
+        /// The first number that the NAT has no room for.
+        limit: u32,
+    },
     /// What the medium holds contradicts the format.
     #[error("{0}")]
     Corrupt(#[from] Corrupt),
@@ -193,6 +216,7 @@ impl From<Error> for FsError {
                 FsError::new(Errno::NotSupported, error.to_string())
             }
             Error::NotF2fs { .. } => FsError::new(Errno::Invalid, error.to_string()),
+            Error::NoSegment { .. } | Error::NoNode { .. } => FsError::new(Errno::NoSpace, error.to_string()),
             _ => FsError::new(Errno::Io, error.to_string()),
         }
     }

@@ -50,11 +50,13 @@ pub mod hash;
 mod ids;
 pub mod layout;
 mod listing;
+pub mod mkfs;
 mod nodes;
 mod reader;
 mod recovery;
 pub mod verity;
 mod volume;
+mod write;
 
 pub use error::{Corrupt, Error, Place, Result};
 pub use fs::{F2fs, MountOptions};

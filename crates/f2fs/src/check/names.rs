@@ -2,15 +2,16 @@
 
 use std::{collections::HashMap, sync::atomic::Ordering};
 
-use pumice_vfs::FileKind;
-
 use super::{
     codes::Code,
     facts::{DOTS, Facts, Inodes},
     findings::{Findings, Object},
     worker::Name,
 };
-use crate::{layout::Nid, volume::Volume};
+use crate::{
+    layout::{Nid, file_type},
+    volume::Volume,
+};
 
 /// What names say of an inode.
 #[derive(Clone, Copy, Default)]
@@ -216,17 +217,4 @@ fn unnamed(facts: &Facts, findings: &mut Findings) {
 
 fn entry(name: &Name) -> Object {
     Object::Entry { directory: name.directory, block: name.block, slot: name.slot }
-}
-
-/// The type that an entry has.
-fn file_type(kind: FileKind) -> u8 {
-    match kind {
-        FileKind::File => 1,
-        FileKind::Dir => 2,
-        FileKind::CharDevice => 3,
-        FileKind::BlockDevice => 4,
-        FileKind::Fifo => 5,
-        FileKind::Socket => 6,
-        FileKind::Symlink => 7,
-    }
 }

@@ -4,10 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use pumice_vfs::FileKind;
-use zerocopy::{
-    FromBytes, Immutable, KnownLayout, Unaligned,
-    little_endian::{U32, U64},
-};
+use zerocopy::FromBytes;
 
 use super::{
     codes::Code,
@@ -15,39 +12,13 @@ use super::{
     findings::{Findings, Object},
 };
 use crate::{
-    layout::{CpFlags, Features, Inode, Nid},
+    layout::{
+        CpFlags, Features, Inode, Nid, QUOTA_BLOCK_BYTES, QUOTA_LEVELS, QUOTA_MAGICS, QUOTA_VERSION,
+        RawQuotaEntry, RawQuotaLeaf,
+    },
     reader::Reader,
     volume::{Node, Volume},
 };
-
-/// Bytes of a block of a quota file.
-const BLOCK_BYTES: usize = 1024;
-/// Levels of its tree: a byte of the id for each.
-const LEVELS: u32 = 4;
-/// Bytes in front of the entries of a leaf.
-const LEAF_HEAD_BYTES: usize = 16;
-/// The first word of the files of users, groups and projects.
-const MAGICS: [u32; 3] = [0xd9c0_1f11, 0xd9c0_1927, 0xd9c0_3f14];
-/// The version that Linux writes.
-const VERSION: u32 = 1;
-
-/// An entry of a quota file (version 2, revision 1), raw: 72 bytes.
-#[derive(Clone, Copy, FromBytes, Immutable, KnownLayout, Unaligned)]
-#[repr(C)]
-struct RawEntry {
-    id: U32,
-    pad: U32,
-    inode_hard: U64,
-    inode_soft: U64,
-    inodes: U64,
-    bytes_hard: U64,
-    bytes_soft: U64,
-    bytes: U64,
-    bytes_time: U64,
-    inode_time: U64,
-}
-
-const _: () = assert!(size_of::<RawEntry>() == 72);
 
 /// Inodes and bytes.
 type Usage = BTreeMap<u32, (u64, u64)>;
@@ -104,7 +75,7 @@ impl QuotaFile<'_> {
     fn load(&mut self, kind: usize) -> Result<(), String> {
         let head = self.block(0)?;
         let (magic, version) = (word(&head, 0), word(&head, 1));
-        if MAGICS.get(kind) != Some(&magic) || version != VERSION {
+        if QUOTA_MAGICS.get(kind) != Some(&magic) || version != QUOTA_VERSION {
             return Err(format!("the quota file has magic {magic:#010x} and version {version}"));
         }
         self.descend(1, 0)
@@ -114,26 +85,29 @@ impl QuotaFile<'_> {
     fn descend(&mut self, number: u32, level: u32) -> Result<(), String> {
         if !self.seen.insert(number) {
             // Ids that are close together share a leaf, but no other block.
-            return if level == LEVELS {
+            return if level == QUOTA_LEVELS {
                 Ok(())
             } else {
                 Err(format!("block {number} of the tree is in it twice"))
             };
         }
         let block = self.block(number)?;
-        if level == LEVELS {
+        if level == QUOTA_LEVELS {
             self.take_leaf(&block);
             return Ok(());
         }
-        for below in (0..BLOCK_BYTES / 4).map(|at| word(&block, at)).filter(|below| *below != 0) {
+        for below in (0..QUOTA_BLOCK_BYTES / 4).map(|at| word(&block, at)).filter(|below| *below != 0) {
             self.descend(below, level + 1)?;
         }
         Ok(())
     }
 
     fn take_leaf(&mut self, block: &[u8]) {
-        let entries = block.get(LEAF_HEAD_BYTES..).unwrap_or_default().chunks_exact(size_of::<RawEntry>());
-        for raw in entries.filter_map(|raw| RawEntry::read_from_bytes(raw).ok()) {
+        let entries = block
+            .get(size_of::<RawQuotaLeaf>()..)
+            .unwrap_or_default()
+            .chunks_exact(size_of::<RawQuotaEntry>());
+        for raw in entries.filter_map(|raw| RawQuotaEntry::read_from_bytes(raw).ok()) {
             let usage = (raw.inodes.get(), raw.bytes.get());
             if usage != (0, 0) {
                 self.usage.insert(raw.id.get(), usage);
@@ -142,10 +116,10 @@ impl QuotaFile<'_> {
     }
 
     fn block(&self, number: u32) -> Result<Vec<u8>, String> {
-        let mut block = vec![0; BLOCK_BYTES];
-        let at = u64::from(number) * BLOCK_BYTES as u64;
+        let mut block = vec![0; QUOTA_BLOCK_BYTES];
+        let at = u64::from(number) * QUOTA_BLOCK_BYTES as u64;
         match self.reader.read(&self.inode, &self.node, at, &mut block) {
-            Ok(BLOCK_BYTES) => Ok(block),
+            Ok(QUOTA_BLOCK_BYTES) => Ok(block),
             Ok(_) => Err(format!("block {number} of the tree is beyond the end of the file")),
             Err(error) => Err(error.to_string()),
         }

@@ -62,7 +62,7 @@ fn check_block(volume: &Volume, index: u32, reached: &Reached, counter: &mut Cou
     let first = index.saturating_mul(per_block);
     let end = volume.super_block().main_segments().min(first.saturating_add(per_block));
     for (segno, raw) in (first..end).map(SegNo).zip(bytes.chunks_exact(size_of::<RawSitEntry>())) {
-        let stored = RawSitEntry::read_from_bytes(raw).map_or_else(|_| empty(), SitEntry::from);
+        let stored = RawSitEntry::read_from_bytes(raw).map_or(SitEntry::EMPTY, SitEntry::from);
         let newer: &BTreeMap<SegNo, SitEntry> = volume.sit_journal();
         let Some(entry) = newer.get(&segno) else {
             check_segment(volume, segno, &stored, reached, counter);
@@ -72,10 +72,6 @@ fn check_block(volume: &Volume, index: u32, reached: &Reached, counter: &mut Cou
         check_count(segno, &stored, " (the journal has a newer entry)", &mut counter.findings);
         check_segment(volume, segno, entry, reached, counter);
     }
-}
-
-fn empty() -> SitEntry {
-    SitEntry { valid_blocks: 0, kind: 0, valid_map: [0; 64], mtime: 0 }
 }
 
 fn check_segment(volume: &Volume, segno: SegNo, entry: &SitEntry, reached: &Reached, counter: &mut Counter) {

@@ -48,6 +48,61 @@ const _: () = assert!(core::mem::offset_of!(RawCheckpoint, ckpt_flags) == 132);
 const _: () = assert!(core::mem::offset_of!(RawCheckpoint, checksum_offset) == 164);
 const _: () = assert!(core::mem::offset_of!(RawCheckpoint, alloc_type) == 176);
 
+impl RawCheckpoint {
+    fn flags(&self) -> CpFlags {
+        CpFlags(self.ckpt_flags.get())
+    }
+
+    fn sit_bitmap_at(&self, sb: &SuperBlock) -> usize {
+        if self.flags().has(CpFlags::LARGE_NAT_BITMAP) {
+            HEAD_BYTES + 4 + self.nat_ver_bitmap_bytesize.get() as usize
+        } else if sb.raw().cp_payload.get() > 0 {
+            sb.block().width()
+        } else {
+            HEAD_BYTES
+        }
+    }
+
+    fn nat_bitmap_at(&self, sb: &SuperBlock) -> usize {
+        if self.flags().has(CpFlags::LARGE_NAT_BITMAP) {
+            HEAD_BYTES + 4
+        } else if sb.raw().cp_payload.get() > 0 {
+            HEAD_BYTES
+        } else {
+            HEAD_BYTES + self.sit_ver_bitmap_bytesize.get() as usize
+        }
+    }
+
+    /// The blocks of a pack from its head to the end of its payload: this head with the bitmaps of SIT and NAT copies
+    /// and its checksum. The sizes of the bitmaps, and where the checksum stands, are filled in.
+    pub fn to_blocks(mut self, sb: &SuperBlock, sit: &[u8], nat: &[u8]) -> Vec<u8> {
+        let width = sb.block().width();
+        let bytes = |bitmap: &[u8]| U32::new(u32::try_from(bitmap.len()).unwrap_or(u32::MAX));
+        (self.sit_ver_bitmap_bytesize, self.nat_ver_bitmap_bytesize) = (bytes(sit), bytes(nat));
+        let sum_at = if self.flags().has(CpFlags::LARGE_NAT_BITMAP) { HEAD_BYTES } else { width - 4 };
+        self.checksum_offset = U32::new(u32::try_from(sum_at).unwrap_or(u32::MAX));
+        let mut blocks = vec![0; (1 + sb.raw().cp_payload.get() as usize) * width];
+        let (sit_at, nat_at) = (self.sit_bitmap_at(sb), self.nat_bitmap_at(sb));
+        for (at, part) in [(0, self.as_bytes()), (sit_at, sit), (nat_at, nat)] {
+            debug_assert!(at + part.len() <= blocks.len());
+            if let Some(place) = blocks.get_mut(at..at + part.len()) {
+                place.copy_from_slice(part);
+            }
+        }
+        if let Some(head) = blocks.get_mut(..width) {
+            let sum = head_checksum(head, sum_at);
+            head.iter_mut().skip(sum_at).zip(sum.to_le_bytes()).for_each(|(to, from)| *to = from);
+        }
+        blocks
+    }
+}
+
+/// The checksum of a head: over what is in front of it, then what is behind it.
+fn head_checksum(head: &[u8], at: usize) -> u32 {
+    let behind = head.get(at + 4..).unwrap_or_default();
+    crc::crc32(crc::checksum(head.get(..at).unwrap_or_default()), behind)
+}
+
 /// The flags of a checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CpFlags(pub u32);
@@ -87,6 +142,12 @@ impl CpFlags {
     /// True if all of `other` are set.
     pub fn has(self, other: CpFlags) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// These and `other`.
+    #[must_use]
+    pub fn with(self, other: CpFlags) -> CpFlags {
+        CpFlags(self.0 | other.0)
     }
 
     /// True if the summaries of the node logs are in the pack.
@@ -217,25 +278,12 @@ impl Checkpoint {
 
     /// Where the bitmap of SIT copies begins, in bytes from the start of the pack.
     pub fn sit_bitmap_at(&self, sb: &SuperBlock) -> usize {
-        let nat = self.raw.nat_ver_bitmap_bytesize.get() as usize;
-        if self.flags().has(CpFlags::LARGE_NAT_BITMAP) {
-            HEAD_BYTES + 4 + nat
-        } else if sb.raw().cp_payload.get() > 0 {
-            sb.block().width()
-        } else {
-            HEAD_BYTES
-        }
+        self.raw.sit_bitmap_at(sb)
     }
 
     /// Where the bitmap of NAT copies begins, in bytes from the start of the pack.
     pub fn nat_bitmap_at(&self, sb: &SuperBlock) -> usize {
-        if self.flags().has(CpFlags::LARGE_NAT_BITMAP) {
-            HEAD_BYTES + 4
-        } else if sb.raw().cp_payload.get() > 0 {
-            HEAD_BYTES
-        } else {
-            HEAD_BYTES + self.raw.sit_ver_bitmap_bytesize.get() as usize
-        }
+        self.raw.nat_bitmap_at(sb)
     }
 }
 
@@ -248,11 +296,10 @@ fn check_sum(place: Place, raw: &RawCheckpoint, block: &[u8], size: BlockSize) -
     let at = raw.checksum_offset.get() as usize;
     let last = size.width() - 4;
     let stored = block.get(at..).and_then(|rest| U32::read_from_prefix(rest).ok());
-    let (Some((stored, rest)), true) = (stored, (HEAD_BYTES..=last).contains(&at)) else {
+    let (Some((stored, _)), true) = (stored, (HEAD_BYTES..=last).contains(&at)) else {
         return Err(corrupt(place, "the checksum's offset is", raw.checksum_offset.get(), last as u64));
     };
-    // What stands behind the checksum is covered, too.
-    let sum = crc::crc32(crc::checksum(block.get(..at).unwrap_or_default()), rest);
+    let sum = head_checksum(block, at);
     if sum != stored.get() {
         return Err(corrupt(place, "the checksum is", stored.get(), sum));
     }

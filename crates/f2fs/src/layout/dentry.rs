@@ -1,6 +1,7 @@
 //! Directory entries, in a block of their own or inside an inode: a bitmap of used slots, the entries, the names
 //! in pieces of 8 bytes.
 
+use pumice_vfs::FileKind;
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
     little_endian::{U16, U32},
@@ -61,6 +62,19 @@ impl Dentry<'_> {
     }
 }
 
+/// What an entry says of an inode of this kind.
+pub(crate) fn file_type(kind: FileKind) -> u8 {
+    match kind {
+        FileKind::File => 1,
+        FileKind::Dir => 2,
+        FileKind::CharDevice => 3,
+        FileKind::BlockDevice => 4,
+        FileKind::Fifo => 5,
+        FileKind::Socket => 6,
+        FileKind::Symlink => 7,
+    }
+}
+
 fn slots(name_bytes: usize) -> u32 {
     u32::try_from(name_bytes.div_ceil(DIR_SLOT_BYTES)).unwrap_or(u32::MAX)
 }
@@ -109,6 +123,22 @@ impl DentryLayout {
         if let Some(byte) = bytes.get_mut((slot / 8) as usize) {
             let bit = 1 << (slot % 8);
             *byte = if used { *byte | bit } else { *byte & !bit };
+        }
+    }
+
+    /// Writes an entry into its slots, which must be free.
+    pub fn put(&self, bytes: &mut [u8], dentry: &Dentry<'_>) {
+        debug_assert!(dentry.slot + dentry.slots() <= self.slots && !dentry.name.is_empty());
+        let (entry, name) = (self.entry_at(dentry.slot), self.name_at(dentry.slot));
+        if let Some(place) = bytes.get_mut(entry..entry + size_of::<RawDentry>()) {
+            place.copy_from_slice(dentry.to_raw().as_bytes());
+        }
+        if let Some(place) = bytes.get_mut(name..name + dentry.name.len()) {
+            place.copy_from_slice(dentry.name);
+        }
+        for slot in dentry.slot..dentry.slot + dentry.slots() {
+            debug_assert!(!self.is_used(bytes, slot));
+            self.set_used(bytes, slot, true);
         }
     }
 

@@ -69,6 +69,17 @@ impl Features {
         self.0 & other.0 == other.0
     }
 
+    /// These and `other`.
+    #[must_use]
+    pub fn with(self, other: Features) -> Features {
+        Features(self.0 | other.0)
+    }
+
+    /// The feature of a name, as f2fs-tools spell it.
+    pub fn by_name(name: &str) -> Option<Features> {
+        NAMES.iter().find(|(_, known)| *known == name).map(|(feature, _)| *feature)
+    }
+
     /// Refuses bits that nobody here knows.
     pub fn check(self) -> Result<Features, Error> {
         let unknown = NAMES.iter().fold(self.0, |left, (known, _)| left & !known.0);

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use pumice_vfs::{FileKind, Timestamp};
 use zerocopy::{
-    FromBytes, IntoBytes,
+    FromBytes, FromZeros, IntoBytes,
     little_endian::{U16, U32, U64},
 };
 
@@ -19,6 +19,8 @@ use crate::error::{Place, Result, corrupt};
 const HEAD: usize = INODE_HEAD_BYTES as usize;
 /// Bytes of all extra attributes that are known.
 pub(crate) const EXTRA: usize = size_of::<RawExtraAttr>();
+const EXTRA_BYTES: u16 = 36;
+const _: () = assert!(EXTRA_BYTES as usize == EXTRA);
 /// Words of inline attributes where nothing else is said.
 const DEFAULT_XATTR_WORDS: u16 = 50;
 
@@ -111,6 +113,22 @@ pub struct Inode {
 }
 
 impl Inode {
+    /// A new inode with room for inline attributes, and with extra attributes where the features ask for them, as the
+    /// kernel makes one. All else is zero.
+    pub fn fresh(ino: Nid, kind: FileKind, perm: u16, size: BlockSize, features: Features) -> Inode {
+        let extra = features.has(Features::EXTRA_ATTR).then(|| ExtraAttr::fresh(features));
+        let inline = if extra.is_some() { InlineFlags::EXTRA_ATTR } else { InlineFlags(0) };
+        let inline = inline.with(InlineFlags::XATTR);
+        let mut raw = RawInode::new_zeroed();
+        let [low, high, ..] = kind.mode_bits().to_le_bytes();
+        raw.i_mode = U16::new(u16::from_le_bytes([low, high]) | perm & 0o7777);
+        raw.i_inline = inline.0;
+        raw.i_links = U32::new(1);
+        raw.i_blocks = U64::new(1);
+        let xattr_words = xattr_words(inline, extra.as_ref(), features);
+        native(ino, kind, &raw, extra, size, xattr_words)
+    }
+
     /// Takes an inode's block apart and checks it: kind, extra attributes, room for inline attributes.
     pub fn from_block(ino: Nid, block: &[u8], size: BlockSize, features: Features) -> Result<Inode> {
         let place = Place::Inode(ino);
@@ -267,6 +285,13 @@ impl Inode {
         end - usize::from(words) * 4..end
     }
 
+    /// Writes the five node numbers.
+    pub fn put_nids(nids: [Nid; 5], block: &mut [u8]) {
+        let at = block.len().saturating_sub(FOOTER_BYTES as usize + 20);
+        let bytes = nids.iter().flat_map(|nid| nid.0.to_le_bytes());
+        block.iter_mut().skip(at).zip(bytes).for_each(|(to, from)| *to = from);
+    }
+
     /// The five node numbers: two direct, two indirect, one double indirect.
     pub fn nids(&self, block: &[u8]) -> [Nid; 5] {
         let at = block.len().saturating_sub(FOOTER_BYTES as usize + 20);
@@ -309,6 +334,22 @@ impl Inode {
 }
 
 impl ExtraAttr {
+    /// As many as there are, all zero.
+    fn fresh(features: Features) -> ExtraAttr {
+        let flexible = features.has(Features::FLEXIBLE_INLINE_XATTR);
+        ExtraAttr {
+            bytes: EXTRA_BYTES,
+            xattr_words: if flexible { DEFAULT_XATTR_WORDS } else { 0 },
+            project: 0,
+            checksum: 0,
+            crtime: Timestamp::default(),
+            saved_blocks: 0,
+            algorithm: 0,
+            log_cluster: 0,
+            compress_flag: 0,
+        }
+    }
+
     fn to_raw(self) -> RawExtraAttr {
         RawExtraAttr {
             i_extra_isize: U16::new(self.bytes),

@@ -24,6 +24,12 @@ impl InlineFlags {
     pub fn has(self, other: InlineFlags) -> bool {
         self.0 & other.0 == other.0
     }
+
+    /// These and `other`.
+    #[must_use]
+    pub fn with(self, other: InlineFlags) -> InlineFlags {
+        InlineFlags(self.0 | other.0)
+    }
 }
 
 /// Hints.
@@ -31,18 +37,30 @@ impl InlineFlags {
 pub struct Advise(pub u8);
 
 impl Advise {
+    /// The content is written once and read: its extension says so.
+    pub const COLD: Advise = Advise(0x01);
+    /// `i_pino` and `i_name` may be out of date: it was renamed, or has several names.
+    pub const LOST_PINO: Advise = Advise(0x02);
     /// Content is encrypted.
     pub const ENCRYPT: Advise = Advise(0x04);
     /// The name is encrypted.
     pub const ENC_NAME: Advise = Advise(0x08);
     /// The size must not be guessed from the blocks when rolling forward.
     pub const KEEP_SIZE: Advise = Advise(0x10);
+    /// The content is overwritten often: its extension says so.
+    pub const HOT: Advise = Advise(0x20);
     /// Protected by fs-verity.
     pub const VERITY: Advise = Advise(0x40);
 
     /// True if all of `other` are set.
     pub fn has(self, other: Advise) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// These and `other`.
+    #[must_use]
+    pub fn with(self, other: Advise) -> Advise {
+        Advise(self.0 | other.0)
     }
 }
 
@@ -51,6 +69,10 @@ impl Advise {
 pub struct InodeFlags(pub u32);
 
 impl InodeFlags {
+    /// Cannot be changed.
+    pub const IMMUTABLE: InodeFlags = InodeFlags(0x10);
+    /// The time of the last read is not kept.
+    pub const NOATIME: InodeFlags = InodeFlags(0x80);
     /// Compressed.
     pub const COMPRESSED: InodeFlags = InodeFlags(0x4);
     /// Names differ only in case are the same.
@@ -65,5 +87,11 @@ impl InodeFlags {
     /// True if all of `other` are set.
     pub fn has(self, other: InodeFlags) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// These and `other`.
+    #[must_use]
+    pub fn with(self, other: InodeFlags) -> InodeFlags {
+        InodeFlags(self.0 | other.0)
     }
 }

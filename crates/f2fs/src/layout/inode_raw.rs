@@ -69,7 +69,9 @@ pub struct RawExtraAttr {
 }
 
 const _: () = assert!(size_of::<RawInode>() == super::size::INODE_HEAD_BYTES as usize);
-const _: () = assert!(core::mem::offset_of!(RawInode, i_generation) == 68);
+/// Where an inode block keeps its generation, in bytes from its start.
+pub(crate) const INODE_GENERATION_OFFSET: usize = core::mem::offset_of!(RawInode, i_generation);
+const _: () = assert!(INODE_GENERATION_OFFSET == 68);
 const _: () = assert!(core::mem::offset_of!(RawInode, i_name) == 92);
 const _: () = assert!(size_of::<RawExtraAttr>() == 36);
 const _: () = assert!(core::mem::offset_of!(RawExtraAttr, i_inode_checksum) == 8);

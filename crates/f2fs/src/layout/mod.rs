@@ -1,6 +1,7 @@
 //! What stands on the medium: one module for each structure, raw (little-endian bytes) and checked, in both
 //! directions. Offsets are in bytes, addresses in blocks of the volume.
 
+mod acl;
 mod checkpoint;
 mod dentry;
 mod features;
@@ -11,6 +12,7 @@ mod levels;
 mod nat;
 mod node;
 mod orphan;
+mod quota;
 mod sit;
 mod size;
 mod summary;
@@ -19,24 +21,31 @@ mod way;
 mod xattr;
 
 pub use crate::ids::{BlockAddr, Nid, SegNo};
+pub(crate) use acl::{shown_acl, stored_acl};
 pub(crate) use checkpoint::HEAD_BYTES as CHECKPOINT_HEAD_BYTES;
 pub use checkpoint::{Checkpoint, CpFlags, RawCheckpoint};
 pub use dentry::{DIR_SLOT_BYTES, Dentry, DentryLayout, RawDentry};
+pub(crate) use dentry::{NAME_MAX, file_type};
 pub use features::Features;
 pub(crate) use inode::EXTRA as EXTRA_BYTES;
 pub use inode::{Extent, ExtraAttr, Inode};
 pub use inode_flags::{Advise, InlineFlags, InodeFlags};
+pub(crate) use inode_raw::INODE_GENERATION_OFFSET;
 pub use inode_raw::{RawExtent, RawExtraAttr, RawInode};
 pub use levels::{LEVELS_MAX, bucket_blocks, buckets};
 pub use nat::{NatEntry, RawNatEntry};
 pub use node::{NodeFooter, NodeOffset, RawNodeFooter};
 pub use orphan::{OrphanBlock, RawOrphanTail};
+pub(crate) use quota::{
+    QUOTA_BLOCK_BYTES, QUOTA_LEVELS, QUOTA_MAGICS, QUOTA_VERSION, RawQuotaEntry, RawQuotaHeader, RawQuotaLeaf,
+};
 pub use sit::{RawSitEntry, SitEntry};
 pub use size::BlockSize;
 pub use summary::{
     JournalEntries, NatJournalEntry, RawNatJournalEntry, RawSitJournalEntry, RawSummary, SitJournalEntry,
-    Summary, SummaryBlock, SummaryKind, SummaryLayout, parse_journal,
+    Summary, SummaryBlock, SummaryKind, SummaryLayout, journal_bytes, parse_journal,
 };
+pub(crate) use superblock::SEGMENTS_MAX;
 pub use superblock::{Device, RawDevice, RawSuperBlock, SUPER_OFFSET, SuperBlock};
 pub use way::Way;
 pub use xattr::{RawXattrEntry, XattrEntry, XattrList, XattrSpace};

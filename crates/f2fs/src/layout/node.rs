@@ -63,6 +63,14 @@ impl NodeFooter {
         self.nid == self.ino
     }
 
+    /// Writes it into a node's block.
+    pub fn write_to(&self, block: &mut [u8]) {
+        let at = block.len().saturating_sub(size_of::<RawNodeFooter>());
+        if let Some(place) = block.get_mut(at..) {
+            place.copy_from_slice(self.to_raw().as_bytes());
+        }
+    }
+
     /// As it stands on the medium.
     pub fn to_raw(&self) -> RawNodeFooter {
         let mark = |set: bool, bit: u32| if set { bit } else { 0 };

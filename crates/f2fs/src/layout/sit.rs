@@ -35,6 +35,19 @@ pub struct SitEntry {
 const COUNT_BITS: u32 = 10;
 
 impl SitEntry {
+    /// A segment that holds nothing.
+    pub const EMPTY: SitEntry = SitEntry { valid_blocks: 0, kind: 0, valid_map: [0; 64], mtime: 0 };
+
+    /// Marks block `offset` of the segment as valid or free, and counts it.
+    pub fn set_valid(&mut self, offset: u32, valid: bool) {
+        debug_assert!(offset < 512 && self.is_valid(offset) != valid);
+        if let Some(byte) = self.valid_map.get_mut((offset / 8) as usize) {
+            *byte ^= 0x80 >> (offset % 8);
+            self.valid_blocks =
+                if valid { self.valid_blocks + 1 } else { self.valid_blocks.saturating_sub(1) };
+        }
+    }
+
     /// True if block `offset` of the segment is valid.
     pub fn is_valid(&self, offset: u32) -> bool {
         let byte = self.valid_map.get((offset / 8) as usize).copied().unwrap_or_default();

@@ -117,6 +117,15 @@ pub fn parse_journal<E: JournalEntries>(bytes: &[u8]) -> Result<Vec<E>, u16> {
         .collect())
 }
 
+/// The bytes of a journal: the count of its entries, and they. `None` if there are more than fit in `room` bytes.
+pub fn journal_bytes<E: JournalEntries>(entries: &[E], room: usize) -> Option<Vec<u8>> {
+    let mut bytes = u16::try_from(entries.len()).ok()?.to_le_bytes().to_vec();
+    for entry in entries {
+        bytes.extend_from_slice(entry.to_raw().as_bytes());
+    }
+    (bytes.len() <= room).then_some(bytes)
+}
+
 /// Sizes of a summary block, which differ with the size of blocks and with `packed_ssa`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SummaryLayout {
@@ -174,6 +183,34 @@ pub struct SummaryBlock {
 }
 
 impl SummaryBlock {
+    /// The summary of a segment of data or of nodes that holds nothing yet.
+    pub fn empty(layout: SummaryLayout, nodes: bool) -> SummaryBlock {
+        let mut summary = SummaryBlock::new(Vec::new(), layout);
+        if let Some(kind) = summary.bytes.get_mut(layout.footer_at()) {
+            *kind = u8::from(nodes);
+        }
+        summary
+    }
+
+    /// Says whose block `offset` of the segment is.
+    pub fn set_entry(&mut self, offset: u32, entry: Summary) {
+        debug_assert!(offset < 512);
+        let at = offset as usize * size_of::<RawSummary>();
+        if let Some(place) = self.bytes.get_mut(at..at + size_of::<RawSummary>()) {
+            place.copy_from_slice(entry.to_raw().as_bytes());
+        }
+    }
+
+    /// Replaces the journal.
+    pub fn set_journal(&mut self, journal: &[u8]) {
+        let room = self.layout.journal_at()..self.layout.footer_at();
+        debug_assert!(journal.len() <= room.len());
+        if let Some(place) = self.bytes.get_mut(room) {
+            place.fill(0);
+            place.iter_mut().zip(journal).for_each(|(to, from)| *to = *from);
+        }
+    }
+
     /// Takes the bytes of one summary; what is missing counts as zeros.
     pub fn new(mut bytes: Vec<u8>, layout: SummaryLayout) -> SummaryBlock {
         bytes.resize(layout.bytes, 0);

@@ -1,7 +1,7 @@
 //! The super block: where everything is. Two copies, in the first two blocks, each 1024 bytes into its block.
 
 use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned,
     little_endian::{U16, U32, U64},
 };
 
@@ -17,10 +17,12 @@ pub const SUPER_OFFSET: u64 = 1024;
 pub(crate) const MAGIC: u32 = 0xf2f5_2010;
 /// Blocks of a segment; the format has never had another number.
 const LOG_BLOCKS_PER_SEGMENT: u32 = 9;
+/// Sectors of what is made here have 512 bytes; nothing depends on it.
+const SECTOR_LOG: u32 = 9;
 /// Byte at which the checksum stands, if there is one.
 const CHECKSUM_OFFSET: u32 = 3068;
 /// Segments a volume may have.
-const SEGMENTS_MAX: u32 = 8 << 20;
+pub(crate) const SEGMENTS_MAX: u32 = 8 << 20;
 
 /// A device of a volume, raw.
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Debug)]
@@ -91,6 +93,39 @@ const _: () = assert!(core::mem::offset_of!(RawSuperBlock, devs) == 2201);
 const _: () = assert!(core::mem::offset_of!(RawSuperBlock, qf_ino) == 2745);
 const _: () = assert!(core::mem::offset_of!(RawSuperBlock, s_encoding) == 2758);
 const _: () = assert!(core::mem::offset_of!(RawSuperBlock, crc) == CHECKSUM_OFFSET as usize);
+
+impl RawSuperBlock {
+    /// One that says nothing but what every volume says.
+    pub fn blank(block: BlockSize, features: Features) -> RawSuperBlock {
+        let mut raw = RawSuperBlock::new_zeroed();
+        raw.magic = U32::new(MAGIC);
+        (raw.major_ver, raw.minor_ver) = (U16::new(1), U16::new(16));
+        raw.log_sectorsize = U32::new(SECTOR_LOG);
+        raw.log_sectors_per_block = U32::new(block.log2() - SECTOR_LOG);
+        raw.log_blocksize = U32::new(block.log2());
+        raw.log_blocks_per_seg = U32::new(LOG_BLOCKS_PER_SEGMENT);
+        (raw.node_ino, raw.meta_ino, raw.root_ino) = (U32::new(1), U32::new(2), U32::new(3));
+        raw.feature = U32::new(features.0);
+        raw
+    }
+
+    /// Sets the label; false if it has more than 511 units of UTF-16.
+    pub fn set_label(&mut self, label: &str) -> bool {
+        let units: Vec<u16> = label.encode_utf16().collect();
+        self.volume_name = [U16::ZERO; 512];
+        self.volume_name.iter_mut().zip(&units).for_each(|(to, from)| *to = U16::new(*from));
+        units.len() < self.volume_name.len()
+    }
+
+    /// Writes the checksum, where the features ask for one.
+    pub fn seal(&mut self) {
+        if Features(self.feature.get()).has(Features::SB_CHECKSUM) {
+            self.checksum_offset = U32::new(CHECKSUM_OFFSET);
+            self.crc =
+                U32::new(crc::checksum(self.as_bytes().get(..CHECKSUM_OFFSET as usize).unwrap_or_default()));
+        }
+    }
+}
 
 /// One of the devices a volume is on.
 #[derive(Clone, PartialEq, Eq, Debug)]

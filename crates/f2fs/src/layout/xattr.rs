@@ -69,6 +69,20 @@ impl XattrSpace {
         }
     }
 
+    /// The namespace of an attribute that programs may set, and the rest of its name; `None` if F2FS has no place for it.
+    pub fn of_name(name: &[u8]) -> Option<(XattrSpace, &[u8])> {
+        let lists = [XattrSpace::AclAccess, XattrSpace::AclDefault];
+        if let Some(list) =
+            lists.into_iter().find(|list| list.prefix().is_some_and(|all| all.as_bytes() == name))
+        {
+            return Some((list, &[]));
+        }
+        [XattrSpace::User, XattrSpace::Trusted, XattrSpace::Security].into_iter().find_map(|space| {
+            let rest = name.strip_prefix(space.prefix()?.as_bytes())?;
+            (!rest.is_empty()).then_some((space, rest))
+        })
+    }
+
     /// The number on the medium.
     pub fn index(self) -> u8 {
         match self {
@@ -123,6 +137,25 @@ impl XattrList {
         let bytes = [inline, block].concat();
         let magic = bytes.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
         if magic == Some(XATTR_MAGIC) { XattrList { bytes } } else { XattrList::default() }
+    }
+
+    /// The list of these entries, with the zeros that end it; empty if there are none.
+    pub fn of(entries: &[XattrEntry<'_>]) -> XattrList {
+        if entries.is_empty() {
+            return XattrList::default();
+        }
+        let mut bytes = XATTR_MAGIC.to_le_bytes().to_vec();
+        // A count of references, as the kernel writes it.
+        bytes.extend_from_slice(&1_u32.to_le_bytes());
+        bytes.resize(HEADER_BYTES, 0);
+        for entry in entries {
+            bytes.extend_from_slice(entry.to_raw().as_bytes());
+            bytes.extend_from_slice(entry.name);
+            bytes.extend_from_slice(entry.value);
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+        }
+        bytes.extend_from_slice(&[0; 4]);
+        XattrList { bytes }
     }
 
     /// The entries, in their order. `Err` is the offset in bytes of one that reaches beyond the end.

@@ -5,7 +5,7 @@ use pumice_vfs::Errno;
 use super::Nodes;
 use crate::{
     error::{Error, Place, Result, corrupt},
-    layout::{Inode, NodeOffset, XattrEntry, XattrList, XattrSpace},
+    layout::{Inode, NodeOffset, XattrEntry, XattrList, XattrSpace, shown_acl},
     volume::Node,
 };
 
@@ -99,30 +99,4 @@ fn value(inode: &Inode, entry: &XattrEntry<'_>) -> Result<Vec<u8>> {
         }),
         _ => Ok(entry.value.to_vec()),
     }
-}
-
-/// An access control list as programs see it: every entry has an id. On the medium only those of named users
-/// and groups have one, and the version is another.
-fn shown_acl(stored: &[u8]) -> Option<Vec<u8>> {
-    const STORED_VERSION: [u8; 4] = [1, 0, 0, 0];
-    const SHOWN_VERSION: [u8; 4] = [2, 0, 0, 0];
-    const NAMED: [[u8; 2]; 2] = [[0x02, 0], [0x08, 0]];
-    let (version, mut rest) = stored.split_first_chunk::<4>()?;
-    if *version != STORED_VERSION {
-        return None;
-    }
-    let mut shown = SHOWN_VERSION.to_vec();
-    while let Some((head, more)) = rest.split_first_chunk::<4>() {
-        shown.extend_from_slice(head);
-        let [low, high, ..] = *head;
-        if NAMED.contains(&[low, high]) {
-            let (id, more) = more.split_first_chunk::<4>()?;
-            shown.extend_from_slice(id);
-            rest = more;
-        } else {
-            shown.extend_from_slice(&[0xff; 4]);
-            rest = more;
-        }
-    }
-    rest.is_empty().then_some(shown)
 }

@@ -9,6 +9,7 @@ use crate::{
     hash::name_hash,
     layout::{
         DIR_SLOT_BYTES, Dentry, DentryLayout, InlineFlags, Inode, LEVELS_MAX, Nid, bucket_blocks, buckets,
+        file_type,
     },
     nodes::{Directory, Found, Mapped, Patched},
     volume::Node,
@@ -207,18 +208,6 @@ impl Replay<'_> {
         let patched = Patched::new(self.nodes.volume(), base, bytes)?;
         self.nodes.overlay_mut().leaves.insert((inode.ino, index), patched);
         Ok(())
-    }
-}
-
-fn file_type(kind: FileKind) -> u8 {
-    match kind {
-        FileKind::File => 1,
-        FileKind::Dir => 2,
-        FileKind::CharDevice => 3,
-        FileKind::BlockDevice => 4,
-        FileKind::Fifo => 5,
-        FileKind::Socket => 6,
-        FileKind::Symlink => 7,
     }
 }
 

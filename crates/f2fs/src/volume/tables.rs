@@ -157,10 +157,10 @@ pub(crate) fn nat_entry_in(block: &[u8], index: u32) -> NatEntry {
 }
 
 /// Entry `index` of a block of the SIT.
-fn sit_entry_in(block: &[u8], index: u32) -> SitEntry {
+pub(crate) fn sit_entry_in(block: &[u8], index: u32) -> SitEntry {
     let at = index as usize * size_of::<RawSitEntry>();
     let raw = block.get(at..).and_then(|rest| RawSitEntry::read_from_prefix(rest).ok());
-    raw.map_or(SitEntry { valid_blocks: 0, kind: 0, valid_map: [0; 64], mtime: 0 }, |(raw, _)| raw.into())
+    raw.map_or(SitEntry::EMPTY, |(raw, _)| raw.into())
 }
 
 /// A bit of a version bitmap: the first is the highest of the first byte.

@@ -1,0 +1,238 @@
+//! Writes a tree, entry by entry in its order.
+
+use pumice_vfs::FileKind;
+
+use super::{
+    FormatError, FormatOptions,
+    content::{Failed, Filler, Ranges, copy},
+    directory::{Entries, Named, entries},
+    extensions::{Extensions, Warmth},
+    inode::{Body, Standing, begin, finish, stored_attributes},
+    order::{Order, Visit},
+    quota::{KINDS, Usage},
+    tree::{Attributes, EntryId, Source, Tree, wrong},
+};
+use crate::{
+    fold::fold_or_bytes,
+    hash::name_hash,
+    layout::{Advise, Features, Inode, InodeFlags, Nid},
+    write::{Writer, head::Log},
+};
+
+/// A tree on its way to a volume.
+pub(super) struct Builder<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) order: &'a Order<'a>,
+    pub(super) options: &'a FormatOptions,
+    pub(super) extensions: &'a Extensions,
+    pub(super) source: &'a dyn Source,
+    /// Only places matter: content is not read.
+    pub(super) dry: bool,
+    pub(super) buffer: Vec<u8>,
+    /// What users, groups and projects use.
+    pub(super) usage: [Usage; KINDS],
+}
+
+/// Mode of a quota file.
+const QUOTA_PERM: u32 = 0o600;
+
+impl Builder<'_> {
+    /// Writes everything; `progress` hears of bytes.
+    pub(super) fn run(
+        &mut self,
+        writer: &mut Writer,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), FormatError> {
+        let order = self.order;
+        for visit in &order.visits {
+            let Some(what) = self.tree.attributes(visit.entry) else { continue };
+            let failed = |failed| match failed {
+                Failed::Format(error) => error,
+                Failed::Source(error) => {
+                    FormatError::Source { path: order.path(visit), error: error.to_string() }
+                }
+            };
+            let blocks = self.entry(writer, visit, what).map_err(failed)?;
+            self.count(what, blocks);
+            progress(what.size);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, what: &Attributes, blocks: u64) {
+        let bytes = blocks.saturating_sub(1) * self.options.shape.block.bytes_u64();
+        for (usage, id) in self.usage.iter_mut().zip([what.uid, what.gid, 0]) {
+            let used = usage.entry(id).or_default();
+            *used = (used.0 + 1, used.1 + bytes);
+        }
+    }
+
+    /// Returns the blocks that the entry counts.
+    fn entry(&mut self, writer: &mut Writer, visit: &Visit<'_>, what: &Attributes) -> Result<u64, Failed> {
+        let standing = Standing {
+            ino: self.order.ino(visit.entry),
+            parent: self.order.parent(visit),
+            name: visit.name,
+            links: self.order.links(visit.entry),
+        };
+        let mut inode = begin(what, &standing, self.options);
+        let log = self.warm(&mut inode, visit.name);
+        let room = inode.xattr_range().len() + self.options.shape.block.node_bytes();
+        let attributes = if what.xattrs.is_empty() {
+            crate::layout::XattrList::default()
+        } else {
+            stored_attributes(what, room, &self.order.path(visit))?
+        };
+        let body = match what.kind {
+            FileKind::Dir => self.directory(writer, visit, &mut inode)?,
+            FileKind::File => self.file(writer, visit, what, &mut inode, log)?,
+            FileKind::Symlink => self.bytes(writer, &mut inode, &what.target, log)?,
+            _ => Body::Empty,
+        };
+        Ok(finish(writer, inode, &body, what.rdev, &attributes)?)
+    }
+
+    /// Hints for whoever writes to it later, and the log of its content.
+    fn warm(&self, inode: &mut Inode, name: &[u8]) -> Log {
+        if inode.links > 1 && inode.kind != FileKind::Dir {
+            inode.advise = inode.advise.with(Advise::LOST_PINO);
+        }
+        match (inode.kind, self.extensions.warmth(name)) {
+            (FileKind::Dir, _) => Log::HotData,
+            (FileKind::File, Warmth::Hot) => {
+                inode.advise = inode.advise.with(Advise::HOT);
+                Log::HotData
+            }
+            (FileKind::File, Warmth::Cold) => {
+                inode.advise = inode.advise.with(Advise::COLD);
+                Log::ColdData
+            }
+            _ => Log::WarmData,
+        }
+    }
+
+    fn file(
+        &mut self,
+        writer: &mut Writer,
+        visit: &Visit<'_>,
+        what: &Attributes,
+        inode: &mut Inode,
+        log: Log,
+    ) -> Result<Body, Failed> {
+        inode.size = what.size;
+        if what.size == 0 {
+            return Ok(Body::Inline(Vec::new()));
+        }
+        let mut content = self.source.open(visit.entry)?;
+        if let Some(small) =
+            usize::try_from(what.size).ok().filter(|size| *size <= inode.inline_range().len())
+        {
+            let mut bytes = vec![0; small];
+            if !self.dry {
+                content.read(0, &mut bytes)?;
+            }
+            return Ok(Body::Inline(bytes));
+        }
+        let block = self.options.shape.block.bytes_u64();
+        let mut filler = Filler::new(writer, inode, log);
+        let ranges = Ranges::new(what.size, what.sparse, block);
+        copy(writer, &mut filler, &mut *content, ranges, !self.dry, &mut self.buffer)?;
+        Ok(Body::Mapped(filler.finish(writer)?))
+    }
+
+    /// Content that is known: in the inode if it fits, otherwise in blocks.
+    fn bytes(
+        &self,
+        writer: &mut Writer,
+        inode: &mut Inode,
+        bytes: &[u8],
+        log: Log,
+    ) -> Result<Body, FormatError> {
+        inode.size = bytes.len() as u64;
+        if bytes.len() <= inode.inline_range().len() {
+            return Ok(Body::Inline(bytes.to_vec()));
+        }
+        let mut blocks = bytes.to_vec();
+        blocks.resize(bytes.len().next_multiple_of(self.options.shape.block.width()), 0);
+        let mut filler = Filler::new(writer, inode, log);
+        filler.put(writer, 0, &blocks)?;
+        Ok(Body::Mapped(filler.finish(writer)?))
+    }
+
+    fn directory(
+        &self,
+        writer: &mut Writer,
+        visit: &Visit<'_>,
+        inode: &mut Inode,
+    ) -> Result<Body, FormatError> {
+        let dots = [inode.ino, inode.parent];
+        let mut names = Vec::new();
+        for (name, entry) in self.tree.names(visit.entry).into_iter().flatten() {
+            let kind = self.tree.attributes(*entry).map_or(FileKind::File, |what| what.kind);
+            names.push(Named { name, hash: self.hash(name, visit)?, ino: self.order.ino(*entry), kind });
+        }
+        let width = self.options.shape.block;
+        // The kernel does not mount a volume whose root has no blocks.
+        let room = if visit.entry == EntryId::ROOT { 0 } else { inode.inline_range().len() };
+        let found = entries(dots, &names, room, self.options.dir_level, width).ok_or_else(|| {
+            wrong(self.order.path(visit).as_bytes(), "its names do not fit into a directory".to_owned())
+        })?;
+        let (blocks, levels) = match found {
+            Entries::Inline(bytes) => {
+                inode.size = bytes.len() as u64;
+                return Ok(Body::Inline(bytes));
+            }
+            Entries::Blocks { blocks, levels } => (blocks, levels),
+        };
+        inode.depth = levels;
+        let end = blocks.last_key_value().map_or(0, |(index, _)| u64::from(*index) + 1);
+        inode.size = end * width.bytes_u64();
+        let mut filler = Filler::new(writer, inode, Log::HotData);
+        for (index, block) in blocks {
+            filler.put(writer, index, &block)?;
+        }
+        Ok(Body::Mapped(filler.finish(writer)?))
+    }
+
+    fn hash(&self, name: &[u8], visit: &Visit<'_>) -> Result<u32, FormatError> {
+        if !self.options.ignore_case {
+            return Ok(name_hash(name));
+        }
+        let folded = fold_or_bytes(name, self.options.strict_encoding).map_err(|error| {
+            let path = format!("{}/{}", self.order.path(visit), name.escape_ascii());
+            wrong(path.as_bytes(), error.to_string())
+        })?;
+        Ok(name_hash(&folded))
+    }
+
+    /// Writes the quota files, which no directory names.
+    pub(super) fn quota(&self, writer: &mut Writer, inodes: [u32; KINDS]) -> Result<(), FormatError> {
+        for (kind, (ino, usage)) in
+            inodes.into_iter().zip(&self.usage).enumerate().filter(|(_, (ino, _))| *ino != 0)
+        {
+            let what = Attributes {
+                kind: FileKind::File,
+                ..Attributes::directory(QUOTA_PERM, 0, 0, self.options.time)
+            };
+            let standing = Standing { ino: Nid(ino), parent: Nid::NULL, name: b"", links: 1 };
+            let mut inode = begin(&what, &standing, self.options);
+            inode.flags = inode.flags.with(InodeFlags::IMMUTABLE).with(InodeFlags::NOATIME);
+            let content = super::quota::file(kind, usage);
+            let mut blocks = content.clone();
+            blocks.resize(content.len().next_multiple_of(self.options.shape.block.width()), 0);
+            inode.size = content.len() as u64;
+            let mut filler = Filler::new(writer, &inode, Log::HotData);
+            filler.put(writer, 0, &blocks)?;
+            let body = Body::Mapped(filler.finish(writer)?);
+            finish(writer, inode, &body, 0, &crate::layout::XattrList::default())?;
+        }
+        Ok(())
+    }
+}
+
+/// The kinds of quota that features ask for: users and groups, and projects.
+pub(super) fn quota_kinds(features: Features) -> [bool; KINDS] {
+    let project = features.has(Features::PROJECT_QUOTA);
+    let quota = features.has(Features::QUOTA_INO);
+    [quota, quota, quota && project]
+}

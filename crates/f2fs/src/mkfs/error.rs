@@ -1,0 +1,82 @@
+//! Why a volume cannot be made.
+
+use crate::error::Error;
+
+/// Why a volume cannot be made.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// The device has no room for the six logs and what the cleaner needs.
+    #[error(
+        "{bytes} bytes are too few for a volume with zones of {zone_bytes} bytes; take a larger size or smaller zones"
+    )]
+    TooSmall {
+        /// Bytes of the device.
+        bytes: u64,
+        /// Bytes of a zone.
+        zone_bytes: u64,
+    },
+    /// Blocks have 32 bits to be counted with.
+    #[error("{bytes} bytes are more than the {most} that a volume with blocks of this size can have")]
+    TooLarge {
+        /// Bytes of the device.
+        bytes: u64,
+        /// Bytes that it could have.
+        most: u64,
+    },
+    /// A zone is empty or larger than any volume.
+    #[error("a zone of {segments} segments cannot be (want 1 to 8388608)")]
+    Zone {
+        /// Segments that it would have.
+        segments: u64,
+    },
+    /// A feature that needs another one.
+    #[error("the feature {feature} needs {needs}")]
+    Needs {
+        /// The feature.
+        feature: &'static str,
+        /// What it needs.
+        needs: &'static str,
+    },
+    /// A feature that cannot be made here.
+    #[error("a volume with the feature {0} cannot be made")]
+    Feature(&'static str),
+    /// The label does not fit.
+    #[error("a label of {units} UTF-16 units is too long (want at most 511)")]
+    Label {
+        /// Units that it has.
+        units: usize,
+    },
+    /// An extension does not fit, or there are too many.
+    #[error("{0}")]
+    Extensions(String),
+    /// The tree cannot be on F2FS.
+    #[error("{path}: {what}")]
+    Tree {
+        /// Where in the tree.
+        path: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// What is to be kept does not fit.
+    #[error(
+        "{blocks} blocks of files and directories do not fit: users have {room} of this volume; make it larger"
+    )]
+    Full {
+        /// Blocks that are needed.
+        blocks: u64,
+        /// Blocks that there are.
+        room: u64,
+    },
+    /// The content of a file could not be read.
+    #[error("{path}: {error}")]
+    Source {
+        /// Which.
+        path: String,
+        /// What the source said.
+        error: String,
+    },
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] Error),
+}

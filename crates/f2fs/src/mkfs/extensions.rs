@@ -1,0 +1,120 @@
+//! Extensions of names that tell how warm a file is: media are written once, databases again and again.
+
+use zerocopy::little_endian::U32;
+
+use super::FormatError;
+use crate::layout::RawSuperBlock;
+
+/// Cold extensions that every volume has, as f2fs-tools give it: `mp` stands for mp3, mp4, mpeg and the like.
+const COLD: [&str; 36] = [
+    "mp", "wm", "og", "jp", "avi", "m4v", "m4p", "mkv", "mov", "webm", "wav", "m4a", "3gp", "opus", "flac",
+    "gif", "png", "svg", "webp", "jar", "deb", "iso", "gz", "xz", "zst", "pdf", "pyc", "ttc", "ttf", "exe",
+    "apk", "cnt", "exo", "odex", "vdex", "so",
+];
+/// Hot ones.
+const HOT: [&str; 4] = ["db", "vmdk", "vdi", "qcow2"];
+/// Extensions in a super block, and bytes of one.
+const MOST: usize = 64;
+const BYTES: usize = 8;
+
+/// How warm a file is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Warmth {
+    Hot,
+    Warm,
+    Cold,
+}
+
+/// The two lists of a volume.
+pub(super) struct Extensions {
+    cold: Vec<String>,
+    hot: Vec<String>,
+}
+
+impl Extensions {
+    /// The usual ones and more.
+    pub(super) fn new(cold: &[String], hot: &[String]) -> Result<Extensions, FormatError> {
+        let list = |usual: &[&str], more: &[String]| {
+            let mut all: Vec<String> = usual.iter().map(|name| (*name).to_owned()).collect();
+            for name in more {
+                if name.is_empty() || name.len() >= BYTES || !name.is_ascii() {
+                    return Err(FormatError::Extensions(format!(
+                        "the extension {name:?} cannot be stored (want 1 to {} ASCII letters)",
+                        BYTES - 1
+                    )));
+                }
+                if !all.contains(name) {
+                    all.push(name.clone());
+                }
+            }
+            Ok(all)
+        };
+        let extensions = Extensions { cold: list(&COLD, cold)?, hot: list(&HOT, hot)? };
+        let count = extensions.cold.len() + extensions.hot.len();
+        if count > MOST {
+            return Err(FormatError::Extensions(format!(
+                "{count} extensions are too many (want at most {MOST})"
+            )));
+        }
+        Ok(extensions)
+    }
+
+    /// Writes them into a super block.
+    pub(super) fn fill(&self, raw: &mut RawSuperBlock) {
+        let all = self.cold.iter().chain(&self.hot);
+        for (place, name) in raw.extension_list.iter_mut().zip(all) {
+            place.iter_mut().zip(name.as_bytes()).for_each(|(to, from)| *to = *from);
+        }
+        raw.extension_count = U32::new(u32::try_from(self.cold.len()).unwrap_or(u32::MAX));
+        raw.hot_ext_count = u8::try_from(self.hot.len()).unwrap_or(u8::MAX);
+    }
+
+    /// How warm a file of this name is. The kernel asks the cold list first.
+    pub(super) fn warmth(&self, name: &[u8]) -> Warmth {
+        let has = |list: &[String]| list.iter().any(|extension| ends_in(name, extension.as_bytes()));
+        if has(&self.cold) {
+            Warmth::Cold
+        } else if has(&self.hot) {
+            Warmth::Hot
+        } else {
+            Warmth::Warm
+        }
+    }
+}
+
+/// True if some dot behind the first letter is followed by the extension, in any case: a temporary ending may follow.
+fn ends_in(name: &[u8], extension: &[u8]) -> bool {
+    let dots = name.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.');
+    dots.into_iter().any(|(at, _)| {
+        let behind = name.get(at + 1..).unwrap_or_default();
+        behind.get(..extension.len()).is_some_and(|start| start.eq_ignore_ascii_case(extension))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_as_warm_as_linux_finds_them() {
+        let extensions = Extensions::new(&["cat".to_owned()], &[]).unwrap();
+        for (name, warmth) in [
+            ("song.mp3", Warmth::Cold),
+            ("song.MP3.tmp", Warmth::Cold),
+            ("a.cat", Warmth::Cold),
+            ("mail.db", Warmth::Hot),
+            ("notes", Warmth::Warm),
+            (".mp3", Warmth::Warm),
+            ("x.c", Warmth::Warm),
+        ] {
+            assert_eq!(extensions.warmth(name.as_bytes()), warmth, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_stored_is_refused() {
+        assert!(Extensions::new(&["longer-than".to_owned()], &[]).is_err());
+        let many: Vec<String> = (0..40).map(|number| format!("x{number}")).collect();
+        assert!(Extensions::new(&many, &[]).is_err());
+    }
+}

@@ -1,0 +1,107 @@
+//! What is asked of a new volume, and the super block that follows.
+
+use pumice_vfs::Timestamp;
+use zerocopy::{FromZeros, little_endian::U16};
+
+use super::{
+    FormatError,
+    extensions::Extensions,
+    geometry::{Geometry, Shape},
+};
+use crate::layout::{Features, RawSuperBlock, SuperBlock};
+
+/// Unicode 12.1, the one encoding there is.
+const UTF8: u16 = 1;
+/// Names that are not UTF-8 are refused.
+const STRICT: u16 = 1;
+
+/// What is asked of a new volume.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct FormatOptions {
+    /// What decides the geometry.
+    pub shape: Shape,
+    /// A name for it, of at most 511 units of UTF-16.
+    pub label: String,
+    /// Its identity.
+    pub uuid: [u8; 16],
+    /// Extensions of files that are written once, besides the usual ones.
+    pub cold_extensions: Vec<String>,
+    /// Extensions of files that are overwritten often, besides the usual ones.
+    pub hot_extensions: Vec<String>,
+    /// With `casefold`: names that are not UTF-8 are refused.
+    pub strict_encoding: bool,
+    /// With `casefold`: all directories ignore case, the root among them.
+    pub ignore_case: bool,
+    /// How many levels the hash tables of directories begin below the smallest, 0 to 31.
+    pub dir_level: u8,
+    /// When inodes are born and changed.
+    pub time: Timestamp,
+    /// What would be random: the version of the first checkpoint, and generations of inodes.
+    pub seed: u64,
+}
+
+/// Features that stand on others, and these.
+const NEEDS: [(Features, &str, Features, &str); 5] = [
+    (Features::PROJECT_QUOTA, "project_quota", Features::EXTRA_ATTR, "extra_attr"),
+    (Features::INODE_CHECKSUM, "inode_checksum", Features::EXTRA_ATTR, "extra_attr"),
+    (Features::FLEXIBLE_INLINE_XATTR, "flexible_inline_xattr", Features::EXTRA_ATTR, "extra_attr"),
+    (Features::INODE_CRTIME, "inode_crtime", Features::EXTRA_ATTR, "extra_attr"),
+    (Features::COMPRESSION, "compression", Features::EXTRA_ATTR, "extra_attr"),
+];
+
+/// Features of devices that are not here, or that only the kernel switches on.
+const REFUSED: [(Features, &str); 4] = [
+    (Features::BLKZONED, "blkzoned"),
+    (Features::ATOMIC_WRITE, "atomic_write"),
+    (Features::DEVICE_ALIAS, "device_alias"),
+    (Features::RO, "ro"),
+];
+
+impl FormatOptions {
+    /// Refuses what cannot be made.
+    pub(super) fn check(&self) -> Result<(), FormatError> {
+        let features = self.shape.features.check()?;
+        if let Some((_, name)) = REFUSED.iter().find(|(feature, _)| features.has(*feature)) {
+            return Err(FormatError::Feature(name));
+        }
+        let missing = |(feature, _, needs, _): &&(Features, &str, Features, &str)| {
+            features.has(*feature) && !features.has(*needs)
+        };
+        if let Some((_, feature, _, needs)) = NEEDS.iter().find(missing) {
+            return Err(FormatError::Needs { feature, needs });
+        }
+        if self.ignore_case && !features.has(Features::CASEFOLD) {
+            return Err(FormatError::Needs { feature: "ignoring case", needs: "casefold" });
+        }
+        Ok(())
+    }
+
+    /// The super block of a volume with this geometry and these quota files.
+    pub(super) fn super_block(
+        &self,
+        geometry: &Geometry,
+        extensions: &Extensions,
+        quota: [u32; 3],
+    ) -> Result<SuperBlock, FormatError> {
+        let features = self.shape.features;
+        let mut raw = RawSuperBlock::blank(self.shape.block, features);
+        geometry.fill(&self.shape, &mut raw);
+        extensions.fill(&mut raw);
+        raw.uuid = self.uuid;
+        if !raw.set_label(&self.label) {
+            return Err(FormatError::Label { units: self.label.encode_utf16().count() });
+        }
+        let maker = concat!("pumice ", env!("CARGO_PKG_VERSION"));
+        for version in [&mut raw.version, &mut raw.init_version] {
+            version.zero();
+            version.iter_mut().zip(maker.bytes()).for_each(|(to, from)| *to = from);
+        }
+        raw.qf_ino = quota.map(Into::into);
+        if features.has(Features::CASEFOLD) {
+            raw.s_encoding = U16::new(UTF8);
+            raw.s_encoding_flags = U16::new(if self.strict_encoding { STRICT } else { 0 });
+        }
+        raw.seal();
+        Ok(SuperBlock::from_raw(raw)?)
+    }
+}

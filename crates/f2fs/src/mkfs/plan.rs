@@ -1,0 +1,174 @@
+//! How many blocks each log will get, found by writing the tree to nowhere; from that the size of the volume, and where
+//! each log begins.
+
+use pumice_media::{BlockDevice, BlockError, Lba};
+
+use super::{
+    FormatError, FormatOptions, Size,
+    build::Builder,
+    extensions::Extensions,
+    geometry::{Geometry, LOGS, SEGMENT_BLOCKS, Shape},
+    numbered,
+    quota::{KINDS, Usage},
+    tree::{Source, Tree},
+};
+use crate::{
+    layout::{BlockSize, SEGMENTS_MAX, SegNo},
+    write::{Writer, head::Log, medium::Medium},
+};
+
+/// In which order logs stand in the main area: what is looked up first in front, each beside what is read with it.
+const ORDER: [Log; 6] =
+    [Log::HotData, Log::HotNode, Log::WarmNode, Log::ColdNode, Log::ColdData, Log::WarmData];
+/// What a file takes besides its blocks and their direct nodes: its inode, indirect nodes, a block of its directory.
+const FILE_BLOCKS: u64 = 8;
+
+/// Blocks of each log, and numbers of nodes.
+pub(super) struct Counts {
+    logs: [u64; 6],
+    /// Node numbers up to the last that is used.
+    nodes: u64,
+    /// Inodes, and those of them that no directory names.
+    pub(super) inodes: u64,
+    pub(super) hidden: u64,
+}
+
+impl Counts {
+    /// Of a tree. Its files are not read.
+    pub(super) fn of(
+        options: &FormatOptions,
+        extensions: &Extensions,
+        tree: &Tree,
+        source: &dyn Source,
+    ) -> Result<Counts, FormatError> {
+        let shape = Shape { nodes: u64::MAX, overprovision: None, ..options.shape };
+        let block = shape.block;
+        let bytes = u64::from(SEGMENTS_MAX) * SEGMENT_BLOCKS * block.bytes_u64();
+        let geometry = Geometry::new(&shape, bytes)?;
+        let (order, quota) = numbered(options, tree);
+        let sb = options.super_block(&geometry, extensions, quota)?;
+        let medium = Medium::new(Box::new(Nowhere { block, blocks: geometry.blocks }), block);
+        let spread = u32::try_from(geometry.main / LOGS).unwrap_or(u32::MAX);
+        let starts = [0, 1, 2, 3, 4, 5].map(|log| SegNo(log * spread));
+        let mut writer = Writer::fresh(sb, medium, starts, order.next_nid)?;
+        let usage = [const { Usage::new() }; KINDS];
+        let buffer = Vec::new();
+        let mut builder =
+            Builder { tree, order: &order, options, extensions, source, dry: true, buffer, usage };
+        builder.run(&mut writer, &mut |_| ())?;
+        builder.quota(&mut writer, quota)?;
+        let (nodes, inodes) = writer.numbers();
+        let hidden = quota.iter().filter(|ino| **ino != 0).count() as u64;
+        Ok(Counts { logs: writer.appended(), nodes, inodes, hidden })
+    }
+
+    /// All blocks.
+    pub(super) fn blocks(&self) -> u64 {
+        self.logs.iter().sum()
+    }
+
+    /// The geometry of a volume of this size, which must have room.
+    pub(super) fn geometry(&self, options: &FormatOptions, size: Size) -> Result<Geometry, FormatError> {
+        let shape = Shape { nodes: self.nodes.max(options.shape.nodes), ..options.shape };
+        match size {
+            Size::Bytes(bytes) => {
+                let geometry = Geometry::new(&shape, bytes)?;
+                match self.missing(&geometry, &shape, 0) {
+                    None => Ok(geometry),
+                    Some(room) => Err(FormatError::Full { blocks: self.blocks(), room }),
+                }
+            }
+            Size::Free(bytes) => self.smallest(&shape, bytes),
+        }
+    }
+
+    /// The volume with the fewest segments.
+    fn smallest(&self, shape: &Shape, free_bytes: u64) -> Result<Geometry, FormatError> {
+        let block = shape.block.bytes_u64();
+        let mut free = free_bytes.div_ceil(block);
+        if free > 0 {
+            free += free.div_ceil(shape.block.node_words().into()) + FILE_BLOCKS;
+        }
+        let zone = u64::from(shape.section_segments) * u64::from(shape.zone_sections) * SEGMENT_BLOCKS;
+        // Whole zones behind the super blocks, which take one themselves.
+        let planned =
+            |zones: u64| Geometry::new(shape, (zones + 1).saturating_mul(zone).saturating_mul(block));
+        let fits =
+            |zones: u64| planned(zones).ok().filter(|geometry| self.missing(geometry, shape, free).is_none());
+        let most = u64::from(SEGMENTS_MAX) * SEGMENT_BLOCKS / zone.max(1);
+        let (mut low, mut high) = (0, most.saturating_sub(1));
+        while low < high {
+            let middle = low.midpoint(high);
+            if fits(middle).is_some() { high = middle } else { low = middle + 1 }
+        }
+        match fits(high) {
+            Some(geometry) => Ok(geometry),
+            None => Err(planned(high)
+                .err()
+                .unwrap_or(FormatError::Full { blocks: self.blocks() + free, room: 0 })),
+        }
+    }
+
+    /// `None` if everything has room, and `free` blocks besides; otherwise what users have.
+    fn missing(&self, geometry: &Geometry, shape: &Shape, free: u64) -> Option<u64> {
+        let users = (geometry.main - geometry.overprovision) * SEGMENT_BLOCKS;
+        let zones: u64 = self.zones(shape).iter().sum();
+        let zone = u64::from(shape.section_segments) * u64::from(shape.zone_sections);
+        let fits = self.blocks() + free <= users && zones * zone <= geometry.main;
+        (!fits).then_some(users)
+    }
+
+    /// Zones of each log: full segments, and the one it goes on in.
+    fn zones(&self, shape: &Shape) -> [u64; 6] {
+        let zone = u64::from(shape.section_segments) * u64::from(shape.zone_sections);
+        self.logs.map(|blocks| (blocks / SEGMENT_BLOCKS + 1).div_ceil(zone))
+    }
+}
+
+/// Where each log begins: behind the zones of the one in front.
+pub(super) fn starts(counts: &Counts, shape: &Shape) -> [SegNo; 6] {
+    let zone = u64::from(shape.section_segments) * u64::from(shape.zone_sections);
+    let zones = counts.zones(shape);
+    let mut starts = [SegNo(0); 6];
+    let mut next = 0;
+    for log in ORDER {
+        if let (Some(start), Some(zones)) = (starts.get_mut(log.index()), zones.get(log.index())) {
+            *start = SegNo(u32::try_from(next).unwrap_or(u32::MAX));
+            next += zones * zone;
+        }
+    }
+    starts
+}
+
+/// A device that forgets.
+struct Nowhere {
+    block: BlockSize,
+    blocks: u64,
+}
+
+impl BlockDevice for Nowhere {
+    fn block_bytes(&self) -> u32 {
+        self.block.bytes()
+    }
+
+    fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    fn read(&mut self, _first: Lba, buffer: &mut [u8]) -> Result<(), BlockError> {
+        buffer.fill(0);
+        Ok(())
+    }
+
+    fn write(&mut self, _first: Lba, _buffer: &[u8]) -> Result<(), BlockError> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), BlockError> {
+        Ok(())
+    }
+
+    fn discard(&mut self, _first: Lba, _count: u64) -> Result<(), BlockError> {
+        Ok(())
+    }
+}

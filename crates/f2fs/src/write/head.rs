@@ -1,0 +1,93 @@
+//! A log's head: the segment it writes to, the blocks that wait to be written together, and the segment's summary.
+
+use super::medium::Medium;
+use crate::{
+    error::Result,
+    layout::{BlockAddr, SegNo, Summary, SummaryBlock, SummaryLayout},
+};
+
+/// Bytes that wait at most.
+const PENDING_MAX: usize = 1 << 20;
+
+/// A temperature and a kind of blocks: the six logs, as the format numbers them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Log {
+    HotData,
+    WarmData,
+    ColdData,
+    HotNode,
+    WarmNode,
+    ColdNode,
+}
+
+impl Log {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [Log; 6] =
+        [Log::HotData, Log::WarmData, Log::ColdData, Log::HotNode, Log::WarmNode, Log::ColdNode];
+
+    /// Its number, which is also that of the segments it writes.
+    pub(crate) fn kind(self) -> u8 {
+        self as u8
+    }
+
+    /// Its number, to index with.
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+
+    /// True if it holds nodes.
+    pub(crate) fn is_node(self) -> bool {
+        self.kind() >= Log::HotNode.kind()
+    }
+}
+
+/// A log's head.
+pub(crate) struct Head {
+    segno: SegNo,
+    next: u32,
+    summary: SummaryBlock,
+    /// Blocks up to `next` that are not on the medium yet.
+    pending: Vec<u8>,
+}
+
+impl Head {
+    /// At the start of a free segment.
+    pub(crate) fn open(log: Log, segno: SegNo, layout: SummaryLayout) -> Head {
+        Head { segno, next: 0, summary: SummaryBlock::empty(layout, log.is_node()), pending: Vec::new() }
+    }
+
+    /// The segment, and the next block in it.
+    pub(crate) fn place(&self) -> (SegNo, u32) {
+        (self.segno, self.next)
+    }
+
+    /// Whose the blocks of the segment are.
+    pub(crate) fn summary(&self) -> &SummaryBlock {
+        &self.summary
+    }
+
+    /// Takes whole blocks, which must have room in the segment, with their owners.
+    pub(crate) fn push(&mut self, blocks: &[u8], owners: impl ExactSizeIterator<Item = Summary>) {
+        self.pending.extend_from_slice(blocks);
+        for owner in owners {
+            self.summary.set_entry(self.next, owner);
+            self.next += 1;
+        }
+    }
+
+    /// True if enough waits to be written.
+    pub(crate) fn is_heavy(&self) -> bool {
+        self.pending.len() >= PENDING_MAX
+    }
+
+    /// Writes what waits; `end` is the address of the next block.
+    pub(crate) fn flush(&mut self, medium: &mut Medium, end: BlockAddr) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let blocks = u32::try_from(self.pending.len() / medium.block().width()).unwrap_or(u32::MAX);
+        medium.write(BlockAddr(end.0.saturating_sub(blocks)), &self.pending)?;
+        self.pending.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! A table on the medium, NAT or SIT: each of its blocks has two places, and a bit says which of them counts. A checkpoint
+//! writes changed blocks to the other place, so that the last checkpoint's stay.
+
+use zerocopy::IntoBytes;
+
+use super::medium::Medium;
+use crate::{
+    error::Result,
+    layout::{BlockAddr, JournalEntries, SuperBlock, journal_bytes},
+};
+
+/// Where a table is, and which copy of each block counts.
+pub(crate) struct Table {
+    start: BlockAddr,
+    /// Blocks of the first copy that stand in a row, with as many of the second behind them.
+    run: u32,
+    per_block: u32,
+    /// A bit for each block, the first the highest of the first byte: 1 for the second copy.
+    versions: Vec<u8>,
+}
+
+/// Bytes of the number in front of an entry in a journal.
+const NUMBER_BYTES: usize = 4;
+
+impl Table {
+    /// The NAT: segments of its copies take turns.
+    pub(crate) fn nat(sb: &SuperBlock) -> Table {
+        let blocks = sb.raw().segment_count_nat.get() / 2 * sb.blocks_per_segment();
+        Table::new(sb.raw().nat_blkaddr.get(), blocks, sb.blocks_per_segment(), sb.block().nat_entries())
+    }
+
+    /// The SIT: its second copy stands behind the first.
+    pub(crate) fn sit(sb: &SuperBlock) -> Table {
+        let blocks = sb.raw().segment_count_sit.get() / 2 * sb.blocks_per_segment();
+        Table::new(sb.raw().sit_blkaddr.get(), blocks, blocks, sb.block().sit_entries())
+    }
+
+    fn new(start: u32, blocks: u32, run: u32, per_block: u32) -> Table {
+        Table { start: BlockAddr(start), run, per_block, versions: vec![0; blocks.div_ceil(8) as usize] }
+    }
+
+    /// Entries in a block.
+    pub(crate) fn per_block(&self) -> u32 {
+        self.per_block
+    }
+
+    /// The bits as they stand in a checkpoint.
+    pub(crate) fn versions(&self) -> &[u8] {
+        &self.versions
+    }
+
+    /// Brings entries, sorted by number, to the medium: into a journal, if its `room` bytes are enough, otherwise into
+    /// the other copies of their blocks. Returns the journal.
+    pub(crate) fn write<E: JournalEntries>(
+        &mut self,
+        medium: &mut Medium,
+        entries: &[E],
+        room: usize,
+    ) -> Result<Vec<u8>> {
+        if let Some(journal) = journal_bytes(entries, room) {
+            return Ok(journal);
+        }
+        let mut open: Option<(u32, Vec<u8>)> = None;
+        for raw in entries.iter().map(JournalEntries::to_raw) {
+            let Some((number, entry)) = raw.as_bytes().split_first_chunk::<NUMBER_BYTES>() else { continue };
+            let number = u32::from_le_bytes(*number);
+            let index = number / self.per_block;
+            let mut block = match open.take() {
+                Some((last, block)) if last == index => block,
+                last => {
+                    self.close(medium, last)?;
+                    medium.read(self.place(index))?
+                }
+            };
+            let at = (number % self.per_block) as usize * entry.len();
+            debug_assert!(at + entry.len() <= block.len());
+            block.iter_mut().skip(at).zip(entry).for_each(|(to, from)| *to = *from);
+            open = Some((index, block));
+        }
+        self.close(medium, open)?;
+        Ok(Vec::new())
+    }
+
+    fn close(&mut self, medium: &mut Medium, block: Option<(u32, Vec<u8>)>) -> Result<()> {
+        let Some((index, bytes)) = block else { return Ok(()) };
+        if let Some(byte) = self.versions.get_mut((index / 8) as usize) {
+            *byte ^= 0x80 >> (index % 8);
+        }
+        medium.write(self.place(index), &bytes)
+    }
+
+    /// The place of block `index` that counts.
+    fn place(&self, index: u32) -> BlockAddr {
+        let byte = self.versions.get((index / 8) as usize).copied().unwrap_or_default();
+        let second = if byte & (0x80 >> (index % 8)) != 0 { self.run } else { 0 };
+        let first = index / self.run * self.run * 2 + index % self.run;
+        BlockAddr(self.start.0.saturating_add(first).saturating_add(second))
+    }
+}
