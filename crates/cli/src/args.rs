@@ -33,7 +33,7 @@ pub(crate) struct Command {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
-    Mkfs(mkfs::Args),
+    Mkfs(Box<mkfs::Args>),
     Mount(mount::Args),
     Ls(ls::Args),
     Tree(tree::Args),

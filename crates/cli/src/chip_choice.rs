@@ -21,9 +21,24 @@ pub(crate) struct Spec {
     /// Simulate a chip of this shape: data and spare bytes of a page, pages of a block, blocks
     #[arg(long, value_name = "PAGE+OOB:PAGES:BLOCKS")]
     geometry: Option<String>,
-    /// Size of the chip, in place of its own
-    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse_some)]
-    size: Option<u64>,
+    /// Size of the chip, in place of its own; of an F2FS volume, or `auto` for the smallest
+    #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
+    pub(crate) size: Option<Size>,
+}
+
+/// How large something is to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Size {
+    /// As small as it can be.
+    Auto,
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl Size {
+    fn parse(text: &str) -> Result<Size, String> {
+        if text == "auto" { Ok(Size::Auto) } else { crate::size::parse_some(text).map(Size::Bytes) }
+    }
 }
 
 impl Spec {
@@ -42,7 +57,8 @@ impl Spec {
             _ => return Ok(None),
         };
         match self.size {
-            Some(bytes) => spec.with_size(bytes).map(Some).map_err(wrong),
+            Some(Size::Bytes(bytes)) => spec.with_size(bytes).map(Some).map_err(wrong),
+            Some(Size::Auto) => Err(Failure::usage("--size auto is for F2FS; a chip has a size of its own")),
             None => Ok(Some(spec)),
         }
     }

@@ -19,6 +19,7 @@ mod path;
 mod progress;
 mod recognise;
 mod size;
+mod source;
 mod staged;
 #[cfg(test)]
 mod testing;

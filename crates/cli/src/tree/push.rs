@@ -278,7 +278,7 @@ fn failed(source: &Path, error: &pumice_vfs::FsError) -> Failure {
 }
 
 /// The next range of a host file that is not a hole; where holes cannot be told, all that is left.
-fn next_data(file: &File, from: u64, size: u64) -> std::io::Result<Option<(u64, u64)>> {
+pub(crate) fn next_data(file: &File, from: u64, size: u64) -> std::io::Result<Option<(u64, u64)>> {
     if from >= size {
         return Ok(None);
     }

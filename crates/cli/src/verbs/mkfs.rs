@@ -1,5 +1,7 @@
 //! `pumice mkfs`: makes a file system, and the simulated chip under it if there is none.
 
+mod f2fs;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -35,12 +37,12 @@ const LABEL_MAX: usize = 64;
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Type of file system
-    #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "nandfs", value_parser = ["nandfs", "pumice"])]
+    #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "nandfs", value_parser = ["nandfs", "pumice", "f2fs"])]
     kind: String,
     #[command(flatten)]
     spec: Spec,
-    /// Fill it with the content of this directory
-    #[arg(long, value_name = "DIR")]
+    /// Fill it with the content of this directory, or (F2FS) of this archive
+    #[arg(long, value_name = "DIR|FILE.tar")]
     from: Option<PathBuf>,
     /// Name of the volume, up to 64 bytes
     #[arg(short, long, default_value = "", hide_default_value = true, value_parser = label)]
@@ -55,6 +57,8 @@ pub(crate) struct Args {
     writer: Writer,
     /// Chip container (made if missing) or /dev/mtdN
     image: PathBuf,
+    #[command(flatten)]
+    f2fs: f2fs::Args,
 }
 
 fn label(text: &str) -> Result<String, String> {
@@ -74,6 +78,9 @@ enum Before {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
+        if self.kind == "f2fs" {
+            return self.f2fs.run(self, context);
+        }
         if let Some(from) = &self.from
             && !fs::metadata(from).map_err(|error| Failure::host(from, &error))?.is_dir()
         {

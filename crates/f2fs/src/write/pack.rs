@@ -59,7 +59,7 @@ impl Pack<'_> {
         }
         medium.write(start, &blocks)?;
         if has_bits {
-            let head = Checkpoint::from_block(self.number, &foot, self.sb)?;
+            let head = Checkpoint::from_block(self.number, &foot, self.sb.block())?;
             let bits = nat_bits::with_version(bits, head.footer_version());
             medium.write(BlockAddr(start.0 + in_front), &bits)?;
         }

@@ -1,0 +1,6 @@
+//! What a new volume is filled with.
+
+pub(crate) mod archive;
+pub(crate) mod directory;
+pub(crate) mod manifest;
+mod sparse;

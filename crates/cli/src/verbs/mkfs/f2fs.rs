@@ -1,0 +1,305 @@
+//! `pumice mkfs -t f2fs`: makes F2FS in an image file or on a disk, empty or filled.
+
+use std::{
+    fs,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+};
+
+use pumice_f2fs::{
+    layout::{BlockSize, Features},
+    mkfs::{Attributes, FormatError, FormatOptions, Made, NoContent, Plan, Shape, Size, Source, Tree},
+};
+use pumice_media::{BlockDevice, FileDisk};
+use pumice_vfs::Timestamp;
+
+use crate::{
+    chip_choice,
+    context::{Context, now},
+    failure::{Failure, Outcome},
+    image::{self, holds_f2fs},
+    output,
+    progress::Progress,
+    source::{archive, directory, manifest},
+    staged::Staged,
+    text,
+};
+
+/// Mode of a root directory that nobody gave one.
+const ROOT_PERM: u32 = 0o755;
+/// The variable that fixes the time, as reproducible builds have it.
+const EPOCH: &str = "SOURCE_DATE_EPOCH";
+
+/// What only F2FS has.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "F2FS options")]
+#[group(skip)]
+pub(crate) struct Args {
+    /// Room that users are to have besides; the volume is as small as it can be
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
+    free: Option<u64>,
+    /// Bytes of a block: 4k, 8k or 16k
+    #[arg(short, long, value_name = "SIZE", default_value = "4k", value_parser = block_size)]
+    block_size: BlockSize,
+    /// Segments of a section: what the cleaner cleans at once
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    section_segments: u32,
+    /// Sections of a zone: each log keeps to zones of its own
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    zone_sections: u32,
+    /// Part of the volume that is kept from users, in place of the one that leaves them most
+    #[arg(short, long, value_name = "PERCENT", value_parser = percent)]
+    overprovision: Option<f64>,
+    /// Nodes there must be numbers for
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    nodes: u64,
+    /// Extensions of files that are written once, besides the usual ones
+    #[arg(short = 'e', long, value_name = "LIST", value_delimiter = ',')]
+    cold_extensions: Vec<String>,
+    /// Extensions of files that are overwritten often, besides the usual ones
+    #[arg(short = 'E', long, value_name = "LIST", value_delimiter = ',')]
+    hot_extensions: Vec<String>,
+    /// Features by the names of f2fs-tools, such as extra_attr,inode_checksum
+    #[arg(short = 'O', long, value_name = "LIST", value_delimiter = ',', value_parser = feature)]
+    features: Vec<Features>,
+    /// The encoding of names that ignore case; `utf8:strict` refuses names that are not UTF-8
+    #[arg(short = 'C', long, value_parser = ["utf8", "utf8:strict"])]
+    encoding: Option<String>,
+    /// All directories ignore case, not only those that are marked later
+    #[arg(long, requires = "encoding")]
+    ignore_case: bool,
+    /// How many levels the hash tables of directories begin below the smallest
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = clap::value_parser!(u8).range(0..32))]
+    dir_level: u8,
+    /// Who owns everything, in place of the owners there
+    #[arg(long, value_name = "UID:GID", value_parser = ids)]
+    owner: Option<(u32, u32)>,
+    /// Lines of mtree(5) that override attributes, and add devices
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<PathBuf>,
+    /// Who owns the root directory
+    #[arg(short = 'R', long, value_name = "UID:GID", value_parser = ids)]
+    root_owner: Option<(u32, u32)>,
+    /// The time, in seconds since 1970, in place of SOURCE_DATE_EPOCH or the clock
+    #[arg(short = 'T', long, value_name = "SECONDS")]
+    time: Option<i64>,
+    /// What chance would decide: the same input and seed give the same bytes
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    seed: u64,
+}
+
+fn block_size(text: &str) -> Result<BlockSize, String> {
+    let bytes = crate::size::parse(text)?;
+    let found = BlockSize::ALL.into_iter().find(|size| size.bytes_u64() == bytes);
+    found.ok_or_else(|| format!("a block of {bytes} bytes cannot be (want 4k, 8k or 16k)"))
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.trim_end_matches('%').parse().ok().filter(|percent| (0.01..=90.0).contains(percent));
+    percent.ok_or_else(|| format!("`{text}` is no part (want 0.01 to 90 per cent)"))
+}
+
+fn feature(text: &str) -> Result<Features, String> {
+    // f2fs-tools have another word for it than for what it switches on.
+    let name = if text == "quota" { "quota_ino" } else { text };
+    Features::by_name(name).ok_or_else(|| format!("`{text}` is no feature of F2FS"))
+}
+
+fn ids(text: &str) -> Result<(u32, u32), String> {
+    let (uid, gid) = text.split_once(':').ok_or("want UID:GID, such as 0:0")?;
+    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number of a user or group"));
+    Ok((number(uid)?, number(gid)?))
+}
+
+impl Args {
+    pub(crate) fn run(&self, all: &super::Args, context: &Context) -> Outcome {
+        let path = &all.image;
+        let place = Place::of(path, all.force)?;
+        let size = self.size(all, &place)?;
+        let options = self.options(all)?;
+        let (tree, source) = self.input(all, context)?;
+        let plan = Plan::new(options, tree, &*source, size).map_err(|error| about(path, &error))?;
+        if all.writer.dry_run {
+            return output::lines([format!("would make {}", words(path, &plan.made()))]);
+        }
+        place.write(all, context, &plan, &*source)?;
+        output::lines([words(path, &plan.made())])
+    }
+
+    fn size(&self, all: &super::Args, place: &Place) -> Outcome<Size> {
+        match (all.spec.size, self.free, place) {
+            (Some(chip_choice::Size::Auto), free, _) => Ok(Size::Free(free.unwrap_or(0))),
+            (Some(chip_choice::Size::Bytes(_)), Some(_), _) => {
+                Err(Failure::usage("--free is for --size auto: a volume of a given size has what is left"))
+            }
+            (Some(chip_choice::Size::Bytes(bytes)), None, _) => Ok(Size::Bytes(bytes)),
+            (None, Some(free), _) => Ok(Size::Free(free)),
+            (None, None, Place::Device { bytes } | Place::Replaced { bytes }) => Ok(Size::Bytes(*bytes)),
+            (None, None, Place::New) => Err(Failure::usage(format!(
+                "{}: no such file; to make one say how large, such as --size 64M",
+                all.image.display()
+            ))),
+        }
+    }
+
+    fn options(&self, all: &super::Args) -> Outcome<FormatOptions> {
+        let encoding = self.encoding.as_ref().map(|_| Features::CASEFOLD);
+        let features = self.features.iter().copied().chain(encoding);
+        Ok(FormatOptions {
+            shape: Shape {
+                block: self.block_size,
+                section_segments: self.section_segments,
+                zone_sections: self.zone_sections,
+                features: features.fold(Features::default(), Features::with),
+                overprovision: self.overprovision,
+                nodes: self.nodes,
+            },
+            label: all.label.clone(),
+            uuid: all.uuid.unwrap_or_else(uuid::Uuid::new_v4).into_bytes(),
+            cold_extensions: self.cold_extensions.clone(),
+            hot_extensions: self.hot_extensions.clone(),
+            strict_encoding: self.encoding.as_deref() == Some("utf8:strict"),
+            ignore_case: self.ignore_case,
+            dir_level: self.dir_level,
+            time: self.time()?,
+            seed: self.seed,
+        })
+    }
+
+    fn time(&self) -> Outcome<Timestamp> {
+        if let Some(seconds) = self.time {
+            return Ok(Timestamp { seconds, nanos: 0 });
+        }
+        let Some(epoch) = std::env::var_os(EPOCH) else { return Ok(now()) };
+        let seconds = epoch.to_str().and_then(|text| text.parse().ok());
+        let seconds = seconds.ok_or_else(|| Failure::usage(format!("{EPOCH} is no number of seconds")))?;
+        Ok(Timestamp { seconds, nanos: 0 })
+    }
+
+    /// What the volume is filled with.
+    fn input(&self, all: &super::Args, context: &Context) -> Outcome<(Tree, Box<dyn Source>)> {
+        let (mut tree, source): (Tree, Box<dyn Source>) = match &all.from {
+            Some(from) if from.is_file() => {
+                let (tree, source) = archive::walk(from, &context.interrupt)?;
+                (tree, Box::new(source))
+            }
+            Some(from) => {
+                let (tree, source) = directory::walk(from, &context.interrupt)?;
+                (tree, Box::new(source))
+            }
+            None => {
+                let (uid, gid) = crate::verbs::put::owner();
+                (Tree::new(Attributes::directory(ROOT_PERM, uid, gid, self.time()?)), Box::new(NoContent))
+            }
+        };
+        if let Some((uid, gid)) = self.owner {
+            tree.all_mut().for_each(|what| (what.uid, what.gid) = (uid, gid));
+        }
+        if let Some(path) = &self.manifest {
+            manifest::apply(path, &mut tree)?;
+        }
+        if let (Some((uid, gid)), Some(root)) =
+            (self.root_owner, tree.attributes_mut(pumice_f2fs::mkfs::EntryId::ROOT))
+        {
+            (root.uid, root.gid) = (uid, gid);
+        }
+        Ok((tree, source))
+    }
+}
+
+/// What stands where the volume is to be.
+enum Place {
+    /// Nothing.
+    New,
+    /// A file whose content is to go.
+    Replaced { bytes: u64 },
+    /// A disk.
+    Device { bytes: u64 },
+}
+
+impl Place {
+    fn of(path: &Path, force: bool) -> Outcome<Place> {
+        let found = match fs::metadata(path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Place::New),
+            Err(error) => return Err(Failure::host(path, &error)),
+        };
+        if found.is_file() && found.len() == 0 {
+            return Ok(Place::New);
+        }
+        if !found.is_file() && !found.file_type().is_block_device() {
+            return Err(Failure::new(format!("{}: neither a file nor a disk", path.display())));
+        }
+        let disk = FileDisk::open(path, 512, true).map_err(|error| image::media(path, &error))?;
+        let bytes = pumice_media::ReadAt::bytes(&disk);
+        // A file is looked at when its place is to be taken.
+        if !force && !found.is_file() {
+            refuse_content(path, &disk)?;
+        }
+        Ok(if found.is_file() { Place::Replaced { bytes } } else { Place::Device { bytes } })
+    }
+
+    /// Makes the volume: a file under another name first, so that half of one is never there.
+    fn write(&self, all: &super::Args, context: &Context, plan: &Plan, source: &dyn Source) -> Outcome {
+        let path = &all.image;
+        let (blocks, block_bytes) = plan.blocks();
+        let progress = Progress::bytes("fill");
+        progress.set_total(plan.bytes());
+        let write = |disk: FileDisk, is_blank| {
+            let disk: Box<dyn BlockDevice + Send> = Box::new(disk);
+            let written = plan.write(disk, is_blank, source, &mut |bytes| progress.advance(bytes));
+            written.map_err(|error| about(path, &error))
+        };
+        if let Place::Device { .. } = self {
+            context.interrupt.watch()?;
+            let disk =
+                FileDisk::open(path, block_bytes, false).map_err(|error| image::media(path, &error))?;
+            return write(disk, false);
+        }
+        let staged = Staged::new(path, all.force, &context.interrupt)?;
+        FileDisk::create(staged.path(), block_bytes, blocks, false)
+            .map_err(|error| image::media(staged.path(), &error))
+            .and_then(|disk| write(disk, true))
+            .map_err(|failure| staged.explain(&failure))?;
+        staged.commit()
+    }
+}
+
+/// Refuses to destroy anything.
+fn refuse_content(path: &Path, disk: &FileDisk) -> Outcome {
+    const LOOKED_AT: usize = 1 << 20;
+    if holds_f2fs(path) {
+        return Err(Failure::new(format!("{}: holds F2FS; use --force to destroy it", path.display())));
+    }
+    let bytes =
+        usize::try_from(pumice_media::ReadAt::bytes(disk)).map_or(LOOKED_AT, |all| all.min(LOOKED_AT));
+    let mut start = vec![0; bytes];
+    pumice_media::ReadAt::read_at(disk, 0, &mut start)
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    match start.iter().position(|byte| *byte != 0) {
+        Some(at) => Err(Failure::new(format!(
+            "{}: byte {at} is written, so it holds something; use --force to destroy it",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn words(path: &Path, made: &Made) -> String {
+    format!(
+        "{}: F2FS of {}, {} directories, {} other files, {} free",
+        path.display(),
+        text::size(made.bytes),
+        made.directories,
+        made.files,
+        text::size(made.free_bytes)
+    )
+}
+
+fn about(path: &Path, error: &FormatError) -> Failure {
+    match error {
+        // These name a file of the tree.
+        FormatError::Source { .. } | FormatError::Tree { .. } => Failure::new(error.to_string()),
+        _ => image::about(path, error),
+    }
+}

@@ -1,0 +1,104 @@
+//! F2FS made from directories and archives.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::{FileExt, symlink},
+    process::Command,
+};
+
+use common::{World, document};
+
+const FIXED: &str = "-U 01234567-89ab-cdef-0123-456789abcdef -T 1600000000";
+
+/// A world with a directory `tree`.
+fn world() -> World {
+    let world = World::new();
+    let tree = world.path("tree");
+    fs::create_dir_all(tree.join("below/deeper")).unwrap();
+    fs::write(tree.join("small"), "pumice").unwrap();
+    fs::write(tree.join("below/large.mp3"), vec![7; 300_000]).unwrap();
+    fs::write(tree.join("empty"), "").unwrap();
+    fs::hard_link(tree.join("small"), tree.join("below/deeper/again")).unwrap();
+    symlink("below/large.mp3", tree.join("link")).unwrap();
+    let sparse = File::create(tree.join("sparse")).unwrap();
+    for at in 0..30 {
+        sparse.write_all_at(b"data", at * 100_000).unwrap();
+    }
+    sparse.set_len(9_000_000).unwrap();
+    world
+}
+
+fn tar(world: &World, words: &[&str]) {
+    let (archive, tree) = (world.path("tree.tar"), world.path("tree"));
+    let mut tar = Command::new("tar");
+    tar.args(words).args(["--sparse", "--sort=name", "-c", "-f"]).arg(archive).arg("-C").arg(tree).arg(".");
+    assert!(tar.status().unwrap().success());
+}
+
+#[test]
+fn a_directory_and_its_archive_give_the_same_bytes() {
+    let world = world();
+    tar(&world, &["--format=posix"]);
+    world.say(&format!("mkfs -t f2fs --from tree --size auto {FIXED} first")).good();
+    world.say(&format!("mkfs -t f2fs --from tree.tar --size auto {FIXED} second")).good();
+    assert!(fs::read(world.path("first")).unwrap() == fs::read(world.path("second")).unwrap());
+    world.say("fsck -n first").good();
+    world.say("get first / back").good();
+    let same = Command::new("diff").arg("-r").args([world.path("tree"), world.path("back")]).status();
+    assert!(same.unwrap().success());
+}
+
+#[test]
+fn every_form_of_a_sparse_file_in_an_archive_is_read() {
+    let world = world();
+    for form in [
+        &["--format=gnu"][..],
+        &["--format=posix", "--sparse-version=0.0"],
+        &["--format=posix", "--sparse-version=0.1"],
+        &["--format=posix", "--sparse-version=1.0"],
+    ] {
+        tar(&world, form);
+        world.say("mkfs -t f2fs --from tree.tar --free 1M --force image").good();
+        world.say("fsck -n image").good();
+        let stat = document(&world.say("stat --json image /sparse").good(), "stat");
+        assert!(stat.to_string().contains("9000000"), "{stat}");
+        world.say("get image /sparse back").good();
+        assert!(
+            fs::read(world.path("back")).unwrap() == fs::read(world.path("tree/sparse")).unwrap(),
+            "{form:?}"
+        );
+        fs::remove_file(world.path("back")).unwrap();
+    }
+}
+
+#[test]
+fn owners_and_devices_come_from_the_command_line() {
+    let world = world();
+    let lines = "/set uid=5\n./dev type=dir mode=755\n./dev/console type=char mode=600 device=linux,5,1\n./small mode=4711\n";
+    fs::write(world.path("lines"), lines).unwrap();
+    world.say("mkfs -t f2fs --from tree --owner 3:4 --manifest lines --size 64M image").good();
+    world.say("fsck -n image").good();
+    let ls = world.say("ls -l image /dev").good();
+    assert!(ls.contains("console") && ls.contains("5, 1"), "{ls}");
+    let stat = world.say("stat image /small").good();
+    assert!(stat.contains("4711"), "{stat}");
+}
+
+#[test]
+fn what_is_there_is_kept() {
+    let world = world();
+    fs::write(world.path("letter"), "dear all").unwrap();
+    world.say("mkfs -t f2fs --size 64M letter").bad(1, &["letter", "--force"]);
+    assert_eq!(fs::read(world.path("letter")).unwrap(), b"dear all");
+    world.say("mkfs -t f2fs image").bad(2, &["image: no such file", "--size"]);
+    world.say("mkfs -t f2fs --size 20M image").bad(1, &["image", "too few"]);
+    world.say("mkfs -t f2fs --from tree --size 64M -O inode_checksum image").bad(1, &["extra_attr"]);
+    world.say("mkfs -t f2fs --from nowhere --size 64M image").bad(1, &["nowhere"]);
+    world.say("mkfs -t f2fs --size 64M --dry-run image").good();
+    assert!(!world.path("image").exists());
+    let run = world.say("mkfs -t f2fs -O nonsense --size 64M image");
+    assert_eq!(run.code, 2, "{run:?}");
+}
