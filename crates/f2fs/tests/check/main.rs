@@ -24,7 +24,7 @@ use pumice_f2fs::{
 #[test]
 fn volumes_of_linux_are_sound() {
     for name in VOLUMES {
-        let Some(golden) = Golden::find(name) else { continue };
+        let golden = Golden::of_kind(name);
         let report = check(golden.disks(), 2, &mut |_, _| ()).unwrap();
         assert_eq!(report.findings, [], "{name}");
         assert!(report.files > 0 && report.directories > 0, "{name}");
@@ -57,7 +57,7 @@ fn every_damage_is_found() {
 /// A file that stands for a device: its extent is all that counts. Made from one whose extent is all it has.
 #[test]
 fn a_file_that_stands_for_a_device_owns_its_extent() {
-    let Some(image) = Golden::find("g01-basic").map(|golden| Arc::new(golden.bytes())) else { return };
+    let image = Arc::new(Golden::of_kind("g01-basic").bytes());
     let mut patient = Patient::new(&image);
     let file = patient.find(|inode, _| {
         inode.kind == pumice_vfs::FileKind::File

@@ -27,6 +27,20 @@ pub(crate) const VOLUMES: [&str; 10] = [
     "g13-encrypt",
 ];
 
+/// This repository's own volume of the kind of each.
+const KINDS: [(&str, &str); 10] = [
+    ("g01-basic", "basic"),
+    ("g02-allfeat", "features"),
+    ("g03-inline", "xattrs"),
+    ("g05-deep", "fragmented"),
+    ("g06-compress", "compress"),
+    ("g08-crash-rollfwd", "crash-fsync"),
+    ("g09-crash-orphan", "crash-orphan"),
+    ("g11-quota", "quota"),
+    ("g12-casefold", "casefold"),
+    ("g13-encrypt", "encrypt"),
+];
+
 /// A volume, decompressed.
 pub(crate) struct Golden {
     folder: PathBuf,
@@ -77,6 +91,15 @@ impl Golden {
             eprintln!("SKIPPED: {name}: no such volume in {}", others().display());
         }
         golden
+    }
+
+    /// A well-known volume, or this repository's own of the same kind where it is not at hand: for tests that need a
+    /// kind and no certain files.
+    pub(crate) fn of_kind(name: &str) -> Golden {
+        let own = KINDS.iter().find(|(known, _)| *known == name);
+        Golden::packed_in(others(), name)
+            .or_else(|| own.map(|(_, own)| Golden::own(own)))
+            .unwrap_or_else(|| panic!("no volume of the kind of {name}"))
     }
 
     /// A volume of this repository.
