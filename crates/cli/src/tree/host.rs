@@ -59,7 +59,7 @@ pub(crate) fn times(found: &fs::Metadata) -> (Timestamp, Timestamp) {
 /// Names and values of all extended attributes that may be read; none where the host has none.
 pub(crate) fn xattrs(path: &Path) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     // Most files have none, and need no room for them.
-    if let Ok(0) = rustix::fs::llistxattr(path, &mut [0_u8; 0]) {
+    if let Ok(0) = rustix::fs::llistxattr_query(path) {
         return Ok(Vec::new());
     }
     let mut list = vec![0; 1 << 16];
