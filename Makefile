@@ -30,7 +30,7 @@ lint:
 
 # The cores of file system and flash memory server stay fit for a microcontroller; F2FS does without ciphers and codecs.
 core:
-	cargo build -p pumice-nandfs -p pumice-ftl -p pumice-ecc --no-default-features --target thumbv7em-none-eabihf
+	cargo build -p pumice-flashlog -p pumice-nandfs -p pumice-ftl -p pumice-ecc --no-default-features --target thumbv7em-none-eabihf
 	cargo check -p pumice-f2fs --no-default-features
 
 # Every page of the libraries; their examples run with the tests.

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::limits::{LONGEST_PAGE, MOST_PARITY};
+
 /// Why a code could not be made or used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -15,7 +17,7 @@ pub enum CodeError {
     },
     /// A page that is empty, of an odd number of bytes, or longer than a code can take, in bytes.
     PageSize(usize),
-    /// A number of parity pages other than 1 to [`MOST_PARITY`](crate::MOST_PARITY).
+    /// A number of parity pages other than 1 to [`MOST_PARITY`].
     ParityPages(usize),
     /// More is wrong than the code corrects.
     Uncorrectable,
@@ -28,14 +30,10 @@ impl fmt::Display for CodeError {
                 write!(f, "a page of {found} bytes where {expected} are expected")
             }
             Self::PageSize(bytes) => {
-                write!(
-                    f,
-                    "no code for pages of {bytes} bytes (want an even number, to {})",
-                    crate::LONGEST_PAGE
-                )
+                write!(f, "no code for pages of {bytes} bytes (want an even number, to {LONGEST_PAGE})")
             }
             Self::ParityPages(pages) => {
-                write!(f, "no code with {pages} parity pages (want 1 to {})", crate::MOST_PARITY)
+                write!(f, "no code with {pages} parity pages (want 1 to {MOST_PARITY})")
             }
             Self::Uncorrectable => write!(f, "more is wrong than the code corrects"),
         }

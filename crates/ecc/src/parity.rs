@@ -9,24 +9,16 @@
 use alloc::{vec, vec::Vec};
 
 use crate::{
-    CodeError, LONGEST_PAGE,
+    CodeError, MOST_PARITY,
     gf16::{Multiplier, power_of_x, product},
+    limits::takes_pages_of,
     simd,
 };
-
-/// The most parity pages that a block can have.
-pub const MOST_PARITY: usize = 8;
 
 /// The exponents of x at which every word of a code with `pages` parity pages is zero.
 pub(crate) fn roots(pages: usize) -> impl Iterator<Item = i64> {
     let first = -(i64::try_from(pages).unwrap_or(0) - 1) / 2;
     (first..).take(pages)
-}
-
-/// The page size, if it is one that codes take.
-pub(crate) fn checked_page(bytes: usize) -> Result<usize, CodeError> {
-    let fits = bytes > 0 && bytes.is_multiple_of(2) && bytes <= LONGEST_PAGE;
-    fits.then_some(bytes).ok_or(CodeError::PageSize(bytes))
 }
 
 /// Makes the parity pages of a block while its pages are written.
@@ -46,7 +38,9 @@ impl Parity {
         if !(1..=MOST_PARITY).contains(&pages) {
             return Err(CodeError::ParityPages(pages));
         }
-        let page_bytes = checked_page(page_bytes)?;
+        if !takes_pages_of(page_bytes) {
+            return Err(CodeError::PageSize(page_bytes));
+        }
         let generator = generator(pages).into_iter().map(Multiplier::new).collect();
         Ok(Self { page_bytes, remainder: vec![vec![0; page_bytes]; pages], newest: 0, generator })
     }

@@ -5,7 +5,8 @@ use alloc::{vec, vec::Vec};
 use crate::{
     CodeError, MOST_PARITY,
     gf16::{Multiplier, inverse, power_of_x, product},
-    parity::{checked_page, roots},
+    limits::takes_pages_of,
+    parity::roots,
     simd,
 };
 
@@ -32,7 +33,9 @@ impl Repair {
         if !(1..=MOST_PARITY).contains(&parity_pages) {
             return Err(CodeError::ParityPages(parity_pages));
         }
-        let page_bytes = checked_page(page_bytes)?;
+        if !takes_pages_of(page_bytes) {
+            return Err(CodeError::PageSize(page_bytes));
+        }
         // Any roots that follow each other will do; those about x^0 are cheapest.
         let syndromes = roots(most_lost.min(parity_pages));
         Ok(Self {

@@ -8,10 +8,7 @@
 //! column c, r rows before the last, is the coefficient of the power 1024 c + r. So all columns are worked on side by
 //! side, and no two symbols of a page share a power.
 
-use crate::{CodeError, parity::checked_page, simd};
-
-/// The longest page that signatures and parity take, in bytes.
-pub const LONGEST_PAGE: usize = 64 * 1024;
+use crate::{CodeError, limits::takes_pages_of, simd};
 
 /// How many bits a signature has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,9 +41,11 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// The signature of `page`, which has an even number of bytes, up to [`LONGEST_PAGE`].
+    /// The signature of `page`, which has an even number of bytes, up to [`LONGEST_PAGE`](crate::LONGEST_PAGE).
     pub fn of(page: &[u8], width: Width) -> Result<Self, CodeError> {
-        checked_page(page.len())?;
+        if !takes_pages_of(page.len()) {
+            return Err(CodeError::PageSize(page.len()));
+        }
         let bytes = match width {
             Width::Bits32 => little_endian(simd::signature::<2>(page)),
             Width::Bits48 => little_endian(simd::signature::<3>(page)),

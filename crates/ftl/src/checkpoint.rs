@@ -1,37 +1,20 @@
 //! Checkpoints: the tables and the heads, written to free segments, so that a start need not read all headers.
 
-use alloc::vec::Vec;
+use alloc::{vec, vec::Vec};
 
 use pumice_media::{Nand, NandError};
 use zerocopy::IntoBytes;
 
 use crate::error::{FtlError, Result};
 use crate::flash::Flash;
-use crate::ftl::{Ftl, HEADS};
+use crate::ftl::Ftl;
 use crate::head::Head;
-use crate::layout::{CHECKPOINT_MAGIC, Kind, RawHead, RawPart, RawSegment, RawState};
+use crate::layout::{CHECKPOINT_MAGIC, Kind, RawHead, RawPart, RawState};
+use crate::record::Record;
 use crate::segments::State;
 use crate::shape::{Place, Shape};
+use crate::stream::{PARITY_PAGES, part_bytes, stream_bytes};
 use crate::tag::Tag;
-
-/// Bytes of a log page that a checkpoint fills.
-pub(crate) fn part_bytes(shape: &Shape) -> usize {
-    shape.payload() - size_of::<RawPart>()
-}
-
-/// Segments that a checkpoint of a disk of so many blocks takes at the most.
-pub(crate) fn segments_at_most(shape: &Shape, logical_blocks: u32) -> u32 {
-    let head = size_of::<RawHead>() + shape.pages as usize * shape.named_bytes();
-    let bytes = stream_bytes(shape, logical_blocks) + (HEADS * head) as u64;
-    let pages = bytes.div_ceil(part_bytes(shape) as u64);
-    u32::try_from(pages.div_ceil(u64::from(shape.pages))).unwrap_or(u32::MAX)
-}
-
-/// Bytes of a checkpoint without its heads.
-fn stream_bytes(shape: &Shape, logical_blocks: u32) -> u64 {
-    let segments = u64::from(shape.blocks) * size_of::<RawSegment>() as u64;
-    size_of::<RawState>() as u64 + u64::from(logical_blocks) * 4 + segments
-}
 
 /// How writing a checkpoint ended when it did not go through.
 enum Stop {
@@ -50,6 +33,8 @@ struct Writer<'a, N> {
     /// Sequence number of its pages.
     sequence: u64,
     page: Vec<u8>,
+    /// Exclusive or of all pages so far.
+    parity: Vec<u8>,
     part: u32,
 }
 
@@ -68,29 +53,35 @@ impl<N: Nand> Writer<'_, N> {
     }
 
     fn program(&mut self) -> core::result::Result<(), Stop> {
-        let at = (self.part / self.shape.pages) as usize;
-        let block = self.blocks.get(at).copied().unwrap_or(u32::MAX);
-        let next = self.blocks.get(at + 1).copied().unwrap_or(u32::MAX);
-        let raw = RawPart { checkpoint: self.number.into(), part: self.part.into(), next_block: next.into() };
+        let raw = RawPart { checkpoint: self.number.into(), part: self.part.into(), reserved: [0; 4] };
         let mut payload = Vec::with_capacity(self.shape.payload());
         payload.extend_from_slice(raw.as_bytes());
         payload.append(&mut self.page);
         payload.resize(self.shape.payload(), 0);
+        self.parity.iter_mut().zip(&payload).for_each(|(sum, byte)| *sum ^= byte);
+        self.put_page(&payload)
+    }
+
+    fn put_page(&mut self, payload: &[u8]) -> core::result::Result<(), Stop> {
+        let at = (self.part / self.shape.pages) as usize;
+        let block = self.blocks.get(at).copied().unwrap_or(u32::MAX);
         let place = Place { block, index: self.part % self.shape.pages };
         let tag = Tag::plain(Kind::Checkpoint, self.sequence);
         self.part += 1;
-        match self.flash.program(place, &tag, &payload) {
+        match self.flash.program(place, &tag, payload) {
             Ok(()) => Ok(()),
             Err(NandError::ProgramFailed(_)) => Err(Stop::Segment(block)),
             Err(error) => Err(Stop::Chip(error)),
         }
     }
 
-    /// Programs what is left; the number of pages.
+    /// Programs what is left, and the parity; the number of pages.
     fn finish(mut self) -> core::result::Result<u32, Stop> {
         if !self.page.is_empty() {
             self.program()?;
         }
+        let parity = core::mem::take(&mut self.parity);
+        self.put_page(&parity)?;
         Ok(self.part)
     }
 }
@@ -101,25 +92,22 @@ impl<N: Nand> Ftl<N> {
         self.write_checkpoint(false)
     }
 
-    /// The same; with `clean`, nothing follows until the next anchor.
+    /// The same; with `clean`, nothing follows until the next record.
     pub(crate) fn write_checkpoint(&mut self, clean: bool) -> Result<()> {
         self.commit()?;
-        let old = core::mem::take(&mut self.checkpoint);
+        let old = core::mem::take(&mut self.record.segments);
         self.set_states(&old, State::Free);
-        let (blocks, pages) = match self.write_parts() {
+        let (segments, pages) = match self.write_parts() {
             Ok(written) => written,
             Err(error) => {
                 // It still counts.
                 self.set_states(&old, State::Checkpoint);
-                self.checkpoint = old;
+                self.record.segments = old;
                 return Err(error);
             }
         };
-        self.ring.checkpoint += 1;
-        self.ring.checkpoint_block = blocks.first().copied().unwrap_or(u32::MAX);
-        self.ring.checkpoint_pages = pages;
-        self.checkpoint = blocks;
-        self.write_anchor(clean)?;
+        self.record = Record { number: self.record.number + 1, clean, pages, segments };
+        self.write_record(clean)?;
         self.opened = 0;
         for block in old.into_iter().chain(core::mem::take(&mut self.limbo)) {
             self.hand_back(block);
@@ -135,7 +123,7 @@ impl<N: Nand> Ftl<N> {
         let heads: usize =
             self.heads.iter().flatten().map(|head| encode_head(&self.shape, 0, head).len()).sum();
         let bytes = stream_bytes(&self.shape, self.table.len()) + heads as u64;
-        let pages = bytes.div_ceil(part_bytes(&self.shape) as u64);
+        let pages = bytes.div_ceil(part_bytes(&self.shape) as u64) + PARITY_PAGES;
         let wanted = pages.div_ceil(u64::from(self.shape.pages));
         let mut blocks = Vec::new();
         loop {
@@ -153,7 +141,7 @@ impl<N: Nand> Ftl<N> {
                 Err(Stop::Segment(block)) => {
                     blocks.retain(|other| *other != block);
                     self.segments.change(block, |segment| segment.state = State::Bad);
-                    self.flash.mark_bad(block)?;
+                    self.flash.medium.mark_bad(block)?;
                     self.check_wear();
                     self.give_back(core::mem::take(&mut blocks));
                 }
@@ -193,9 +181,10 @@ impl<N: Nand> Ftl<N> {
             flash: &mut self.flash,
             shape: self.shape,
             blocks,
-            number: self.ring.checkpoint + 1,
+            number: self.record.number + 1,
             sequence: self.sequence,
             page: Vec::with_capacity(self.shape.payload()),
+            parity: vec![0; self.shape.payload()],
             part: 0,
         };
         writer.put(state.as_bytes())?;

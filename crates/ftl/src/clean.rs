@@ -6,11 +6,11 @@ use pumice_cleaning::{Cleaned, Relocation};
 use pumice_media::Nand;
 
 use crate::error::{FtlError, Result};
-use crate::ftl::{Ftl, MOVING};
-use crate::head::Head;
+use crate::ftl::Ftl;
+use crate::head::{Head, MOVING};
 use crate::layout::Kind;
 use crate::segments::State;
-use crate::shape::{Addr, Place, TagKind};
+use crate::shape::{Addr, Place};
 use crate::summary::Contents;
 use crate::tag::Entry;
 
@@ -54,7 +54,7 @@ impl<N: Nand> Ftl<N> {
 
     /// A sealed segment whose pages are near the limit of what ECC corrects.
     fn tired(&mut self) -> Option<u32> {
-        while let Some(block) = self.flash.tired.pop() {
+        while let Some(block) = self.flash.medium.take_tired() {
             if self.segments.get(block).state == State::Sealed {
                 self.policies.selector.remove(block);
                 return Some(block);
@@ -134,7 +134,7 @@ impl<N: Nand> Ftl<N> {
         {
             return Ok(Some(contents));
         }
-        if shape.tag == TagKind::Short {
+        if !shape.tagged {
             return Ok(None);
         }
         let mut contents = Contents::default();
@@ -147,9 +147,8 @@ impl<N: Nand> Ftl<N> {
 
     /// The summary in a page, if there is a proved one.
     pub(crate) fn read_summary(&mut self, place: Place) -> Result<Option<Contents>> {
-        self.page_at = None;
-        let found = self.flash.read(place, &mut self.page)?.of_kind(Kind::Summary);
-        Ok(found.and_then(|_| Contents::decode(&self.shape, place.block, place.index, &self.page)))
+        let found = self.flash.read(place)?.of_kind(Kind::Summary);
+        Ok(found.and_then(|(_, page)| Contents::decode(&self.shape, place.block, place.index, &page.payload)))
     }
 
     /// Moves cold data into a worn segment, which keeps its class and age.

@@ -74,7 +74,7 @@ impl<N: Nand> Ftl<N> {
             self.commit()?;
         }
         let due = self.opened >= (self.shape.blocks / 4).max(32);
-        if due && self.policies.wear.free() > self.checkpoint_most {
+        if due && self.policies.wear.free() > self.for_checkpoint() {
             self.checkpoint()?;
         }
         Ok(())
@@ -89,17 +89,17 @@ impl<N: Nand> Ftl<N> {
             Mode::ReadOnly | Mode::Clean => {}
             Mode::Failed(error) => return Err(error.into()),
         }
-        Ok(self.flash.nand().flush()?)
+        Ok(self.flash.medium.flush()?)
     }
 
     /// Cleans a segment if fewer are free than a busy disk would like; true if more is left to do. For idle times.
     pub fn maintain(&mut self) -> Result<bool> {
-        if self.mode != Mode::Dirty || self.flash.tired.is_empty() {
+        if self.mode != Mode::Dirty || !self.flash.medium.has_tired() {
             return Ok(false);
         }
         self.clean()?;
         self.after_change()?;
-        Ok(!self.flash.tired.is_empty())
+        Ok(self.flash.medium.has_tired())
     }
 }
 

@@ -1,37 +1,32 @@
 //! The server: what it holds in memory, and the paths that all others share.
 
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 
-use pumice_cleaning::placement::MAX_CLASSES;
-use pumice_cleaning::{Class, Old};
+use pumice_cleaning::{Class, Old, Params};
+use pumice_flashlog::Roots;
 use pumice_media::{Nand, NandError};
 
-use crate::anchor::{Identity, Ring};
+use crate::counters::{Counters, Start};
 use crate::error::{FtlError, Result};
 use crate::flash::Flash;
-use crate::head::Head;
-use crate::info::{Counters, Start};
+use crate::head::{HEADS, Head};
+use crate::identity::Identity;
 use crate::layout::Kind;
 use crate::policy::Policies;
+use crate::record::Record;
 use crate::segments::{Segments, State};
-use crate::shape::{Addr, Place, Shape, TagKind};
+use crate::shape::{Addr, Shape};
 use crate::table::Table;
-use crate::tag::Entry;
 use crate::trims::Trims;
-
-/// Heads: one for each class, and one for data moved to level wear.
-pub(crate) const HEADS: usize = MAX_CLASSES as usize + 1;
-/// The head of data moved to level wear.
-pub(crate) const MOVING: usize = MAX_CLASSES as usize;
 
 /// What may be done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
     /// Opened for reading.
     ReadOnly,
-    /// Nothing was written since the checkpoint, and its anchor says so.
+    /// Nothing was written since the checkpoint, and its record says so.
     Clean,
-    /// The anchor says that there is more than the checkpoint.
+    /// The record says that there is more than the checkpoint.
     Dirty,
     /// Too few good segments are left.
     WornOut,
@@ -47,7 +42,9 @@ pub struct Ftl<N: Nand> {
     pub(crate) flash: Flash<N>,
     pub(crate) shape: Shape,
     pub(crate) identity: Identity,
-    pub(crate) ring: Ring,
+    pub(crate) roots: Roots,
+    /// Of the newest checkpoint.
+    pub(crate) record: Record,
     pub(crate) mode: Mode,
     pub(crate) start: Start,
     pub(crate) table: Table,
@@ -62,8 +59,6 @@ pub struct Ftl<N: Nand> {
     /// Free segments that must not be erased before the next commit or, if they hold trims, checkpoint.
     pub(crate) limbo: Vec<u32>,
     pub(crate) trims: Trims,
-    /// Segments of the last checkpoint.
-    pub(crate) checkpoint: Vec<u32>,
     /// Segments that a checkpoint takes at the most.
     pub(crate) checkpoint_most: u32,
     /// Segments opened since the last checkpoint.
@@ -75,23 +70,24 @@ pub struct Ftl<N: Nand> {
     /// Logical blocks that are stored.
     pub(crate) live: u64,
     pub(crate) counters: Counters,
-    /// The page read last, what is in it, and where it lies.
-    pub(crate) page: Vec<u8>,
-    pub(crate) page_entries: Vec<Entry>,
-    pub(crate) page_at: Option<Place>,
 }
 
 impl<N: Nand> Ftl<N> {
     /// A server around its parts, with nothing stored.
-    pub(crate) fn assemble(flash: Flash<N>, shape: Shape, identity: Identity, ring: Ring) -> Ftl<N> {
+    pub(crate) fn assemble(flash: Flash<N>, shape: Shape, identity: Identity, roots: Roots) -> Ftl<N> {
         let seed = identity.uuid.iter().fold(0, |seed: u64, byte| seed.rotate_left(8) ^ u64::from(*byte));
-        let policies = Policies::new(&identity, &shape, seed);
+        let params = Params {
+            endurance: identity.endurance,
+            ..Params::new(shape.blocks, shape.capacity(), identity.logical_blocks)
+        };
+        let policies = Policies::new(identity.policies, &params, seed);
         let mut heads = Vec::new();
         heads.resize_with(HEADS, || None);
         Ftl {
             flash,
             shape,
-            ring,
+            roots,
+            record: Record::default(),
             mode: Mode::ReadOnly,
             start: Start::Checkpoint,
             table: Table::new(identity.logical_blocks),
@@ -102,26 +98,22 @@ impl<N: Nand> Ftl<N> {
             doomed: Vec::new(),
             limbo: Vec::new(),
             trims: Trims::default(),
-            checkpoint: Vec::new(),
-            checkpoint_most: crate::checkpoint::segments_at_most(&shape, identity.logical_blocks),
+            checkpoint_most: crate::stream::segments_at_most(&shape, identity.logical_blocks),
             opened: 0,
             sequence: 1,
             clock: 0,
             live: 0,
             counters: Counters::default(),
-            page: vec![0; shape.payload()],
-            page_entries: Vec::new(),
-            page_at: None,
             identity,
         }
     }
 
-    /// Refuses to write where that is not possible, and has the anchor say that more follows.
+    /// Refuses to write where that is not possible, and has the record say that more follows.
     pub(crate) fn admit_write(&mut self) -> Result<()> {
         match self.mode {
             Mode::Dirty => Ok(()),
             Mode::Clean => {
-                self.write_anchor(false)?;
+                self.write_record(false)?;
                 self.mode = Mode::Dirty;
                 Ok(())
             }
@@ -199,7 +191,7 @@ impl<N: Nand> Ftl<N> {
 
     /// True if a power cut now would lose something that was accepted.
     pub(crate) fn has_pending(&self) -> bool {
-        let short = self.shape.tag == TagKind::Short;
+        let short = !self.shape.tagged;
         let pending = |head: &Head| !head.filled.is_empty() || (short && head.covered < head.index);
         !self.trims.is_empty() || !self.failing.is_empty() || self.heads.iter().flatten().any(pending)
     }
@@ -214,18 +206,13 @@ impl<N: Nand> Ftl<N> {
             }
         }
         let (place, slot) = shape.place(addr);
-        if self.page_at != Some(place) {
-            self.page_at = None;
-            let found = self.flash.read(place, &mut self.page)?;
-            let tag = found.of_kind(Kind::Data).ok_or(FtlError::Unreadable(lba))?;
-            self.page_entries = tag.entries;
-            self.page_at = Some(place);
-        }
-        let stored = self.page_entries.get(slot as usize).map(|entry| entry.lba);
-        if shape.tag == TagKind::Full && stored != Some(lba) {
+        let found = self.flash.read_kept(place)?;
+        let (tag, page) = found.of_kind(Kind::Data).ok_or(FtlError::Unreadable(lba))?;
+        let stored = tag.entries.get(slot as usize).map(|entry| entry.lba);
+        if shape.tagged && stored != Some(lba) {
             return Err(FtlError::Unreadable(lba));
         }
-        let bytes = self.page.get(shape.slot_range(slot)).ok_or(FtlError::Unreadable(lba))?;
+        let bytes = page.payload.get(shape.slot_range(slot)).ok_or(FtlError::Unreadable(lba))?;
         out.copy_from_slice(bytes);
         Ok(())
     }

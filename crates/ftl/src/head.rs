@@ -2,9 +2,16 @@
 
 use alloc::{vec, vec::Vec};
 
+use pumice_cleaning::placement::MAX_CLASSES;
+
 use crate::shape::{Addr, Place, Shape};
 use crate::summary::Contents;
 use crate::tag::Entry;
+
+/// Heads: one for each class, and one for data moved to level wear.
+pub(crate) const HEADS: usize = MAX_CLASSES as usize + 1;
+/// The head of data moved to level wear.
+pub(crate) const MOVING: usize = MAX_CLASSES as usize;
 
 /// A head: an entry of the index segment (CAT paper, section 4).
 #[derive(Clone, Debug)]

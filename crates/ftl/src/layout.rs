@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The format's name at the start of an anchor.
 pub(crate) const MAGIC: [u8; 8] = *b"pumiceft";
 /// The version written and read.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// Starts a summary.
 pub(crate) const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"SUM1");
 /// Starts a checkpoint.
@@ -15,13 +15,11 @@ pub(crate) const CHECKPOINT_MAGIC: u32 = u32::from_le_bytes(*b"FCP1");
 pub(crate) const NO_BLOCK: u32 = u32::MAX;
 /// The first entry of a page that holds trimmed ranges.
 pub(crate) const TRIM_BLOCK: u32 = u32::MAX - 1;
-/// Sequence numbers are smaller: more pages than any chip programs in its life.
-pub(crate) const SEQUENCE_END: u64 = 1 << 47;
 /// Bytes of a policy's name.
 pub(crate) const NAME_BYTES: usize = 24;
 
-/// Bytes of a tag without its entries, of an entry, and of a summary without its pages.
-pub(crate) const TAG_BYTES: u32 = 20;
+/// Bytes of a tag's body without its entries, of an entry, and of a summary without its pages.
+pub(crate) const BODY_BYTES: u32 = 8;
 pub(crate) const ENTRY_BYTES: u32 = 8;
 pub(crate) const SUMMARY_BYTES: u32 = 32;
 
@@ -37,12 +35,10 @@ pub(crate) enum Kind {
     Trim = 3,
     /// A part of a checkpoint.
     Checkpoint = 4,
-    /// The place of the checkpoint.
-    Anchor = 5,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 5] = [Kind::Data, Kind::Summary, Kind::Trim, Kind::Checkpoint, Kind::Anchor];
+    pub(crate) const ALL: [Kind; 4] = [Kind::Data, Kind::Summary, Kind::Trim, Kind::Checkpoint];
 
     pub(crate) fn from_byte(byte: u8) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| *kind as u8 == byte)
@@ -62,12 +58,8 @@ macro_rules! raw {
 }
 
 raw! {
-    /// A tag in the spare bytes, before its entries.
-    RawTag, TAG_BYTES as usize => {
-        kind: u8,
-        class: u8,
-        sequence: [u8; 6],
-        checksum: U32,
+    /// The body of a tag, before its entries.
+    RawBody, BODY_BYTES as usize => {
         erases: U32,
         opened: U32,
     }
@@ -104,35 +96,31 @@ raw! {
 }
 
 raw! {
-    /// An anchor: what the volume is and where its checkpoint lies.
-    RawAnchor, 192 => {
-        magic: [u8; 8],
-        version: U32,
-        incompatible: U32,
-        read_only_compatible: U32,
-        compatible: U32,
-        uuid: [u8; 16],
-        page_bytes: U32,
-        spare_bytes: U32,
-        free_spare_bytes: U32,
-        pages_per_block: U32,
-        blocks: U32,
+    /// What anchors say of a disk besides what they say of every volume.
+    RawIdentity, 84 => {
         block_bytes: U32,
         logical_blocks: U32,
-        flags: U32,
-        number: U64,
-        checkpoint: U64,
-        checkpoint_block: U32,
-        checkpoint_pages: U32,
+        endurance: U32,
         victim: [u8; NAME_BYTES],
         placement: [u8; NAME_BYTES],
         wear: [u8; NAME_BYTES],
-        endurance: U32,
-        reserved: [u8; 20],
     }
 }
 
-/// Flag of an anchor: nothing was written since its checkpoint.
+raw! {
+    /// The record of a checkpoint: where its pages are. The numbers of its segments follow, four bytes each.
+    RawRecord, 24 => {
+        magic: U32,
+        flags: U32,
+        checkpoint: U64,
+        pages: U32,
+        segments: U32,
+    }
+}
+
+/// Starts a record.
+pub(crate) const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"FRC2");
+/// Flag of a record: nothing was written since the checkpoint.
 pub(crate) const CLEAN: u32 = 1;
 
 raw! {
@@ -140,7 +128,7 @@ raw! {
     RawPart, 16 => {
         checkpoint: U64,
         part: U32,
-        next_block: U32,
+        reserved: [u8; 4],
     }
 }
 

@@ -29,31 +29,36 @@
 
 extern crate alloc;
 
-mod anchor;
 mod checkpoint;
 mod clean;
+mod counters;
 mod device;
 mod error;
 mod flash;
 mod ftl;
 mod head;
+mod identity;
 mod info;
 mod layout;
 mod load;
 mod log;
 mod open;
 mod policy;
+mod record;
 mod recover;
+mod roots;
 mod segments;
 mod shape;
 mod space;
+mod stream;
 mod summary;
 mod table;
 mod tag;
 mod trims;
 
+pub use counters::{Counters, Start};
 pub use error::FtlError;
 pub use ftl::Ftl;
-pub use info::{Counters, Info, Start};
+pub use info::Info;
 pub use open::{CreateOptions, Export, OpenOptions, create, probe};
 pub use policy::PolicyNames;

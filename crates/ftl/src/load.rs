@@ -1,19 +1,21 @@
 //! Reading a checkpoint back.
 
-use alloc::{vec, vec::Vec};
+use alloc::{sync::Arc, vec, vec::Vec};
 
+use pumice_flashlog::{Page, SEQ_END};
 use pumice_media::Nand;
 use zerocopy::FromBytes;
 
-use crate::checkpoint::part_bytes;
+use crate::counters::Counters;
 use crate::error::Result;
 use crate::flash::Flash;
 use crate::ftl::Ftl;
 use crate::head::Head;
-use crate::info::Counters;
-use crate::layout::{CHECKPOINT_MAGIC, Kind, RawHead, RawPart, RawSegment, RawState, SEQUENCE_END};
+use crate::layout::{CHECKPOINT_MAGIC, Kind, RawHead, RawPart, RawSegment, RawState};
+use crate::record::Record;
 use crate::segments::{Segment, State};
 use crate::shape::{ANCHOR_BLOCKS, Addr, Place, Shape};
+use crate::stream::part_bytes;
 use crate::summary::Contents;
 
 /// No counter gets there in the life of a chip.
@@ -23,10 +25,7 @@ const COUNT_MOST: u64 = 1 << 60;
 struct Reader<'a, N> {
     flash: &'a mut Flash<N>,
     shape: Shape,
-    number: u64,
-    pages: u32,
-    /// Segments met so far.
-    blocks: Vec<u32>,
+    record: &'a Record,
     payload: Vec<u8>,
     at: usize,
     part: u32,
@@ -49,43 +48,61 @@ impl<N: Nand> Reader<'_, N> {
     }
 
     fn next_page(&mut self) -> Result<bool> {
-        let Some(block) = self.blocks.last().copied() else { return Ok(false) };
-        if self.part >= self.pages || block >= self.shape.blocks {
+        // The last is parity.
+        if self.part + 1 >= self.record.pages {
             return Ok(false);
         }
-        let index = self.part % self.shape.pages;
-        self.payload.resize(self.shape.payload(), 0);
-        let found = self.flash.read(Place { block, index }, &mut self.payload)?;
-        let raw = RawPart::read_from_prefix(&self.payload).ok().map(|(raw, _)| raw);
-        let (Some(raw), Some(_)) = (raw, found.of_kind(Kind::Checkpoint)) else { return Ok(false) };
-        if raw.checkpoint.get() != self.number || raw.part.get() != self.part {
-            return Ok(false);
-        }
-        if index + 1 == self.shape.pages && self.part + 1 < self.pages {
-            self.blocks.push(raw.next_block.get());
-        }
+        let payload = match self.page(self.part)? {
+            Some(page) => Some(page.payload.clone()),
+            None => self.made_again(self.part)?,
+        };
+        let Some(payload) = payload.filter(|payload| self.is_part(payload)) else { return Ok(false) };
+        self.payload = payload;
         self.part += 1;
         self.at = self.shape.payload() - part_bytes(&self.shape);
         Ok(true)
     }
+
+    fn is_part(&self, payload: &[u8]) -> bool {
+        RawPart::ref_from_prefix(payload)
+            .is_ok_and(|(raw, _)| raw.checkpoint.get() == self.record.number && raw.part.get() == self.part)
+    }
+
+    /// A page of the checkpoint, if it proves itself.
+    fn page(&mut self, part: u32) -> Result<Option<Arc<Page>>> {
+        let block = self.record.segments.get((part / self.shape.pages) as usize).copied();
+        let Some(block) = block.filter(|block| *block < self.shape.blocks) else { return Ok(None) };
+        let found = self.flash.read(Place { block, index: part % self.shape.pages })?;
+        Ok(found.of_kind(Kind::Checkpoint).map(|(_, page)| page))
+    }
+
+    /// A page that cannot be read, made from all others; `None` if another is gone too.
+    fn made_again(&mut self, part: u32) -> Result<Option<Vec<u8>>> {
+        let mut sum = vec![0; self.shape.payload()];
+        for other in (0..self.record.pages).filter(|other| *other != part) {
+            let Some(page) = self.page(other)? else { return Ok(None) };
+            sum.iter_mut().zip(&page.payload).for_each(|(sum, byte)| *sum ^= byte);
+        }
+        Ok(Some(sum))
+    }
 }
 
 impl<N: Nand> Ftl<N> {
-    /// Loads the checkpoint that the ring names; false, with nothing loaded, if it is damaged.
-    pub(crate) fn load(&mut self) -> Result<bool> {
+    /// Loads the checkpoint of this record; false, with nothing loaded, if it is damaged.
+    pub(crate) fn load(&mut self, record: Record) -> Result<bool> {
+        let fits = record.pages <= self.shape.blocks.saturating_mul(self.shape.pages);
         let mut reader = Reader {
             shape: self.shape,
-            number: self.ring.checkpoint,
-            pages: self.ring.checkpoint_pages,
-            blocks: vec![self.ring.checkpoint_block],
+            record: &record,
             payload: Vec::new(),
             at: 0,
             part: 0,
             flash: &mut self.flash,
         };
-        let Some(loaded) = Loaded::read(&mut reader, self.table.len())? else { return Ok(false) };
-        let blocks = core::mem::take(&mut reader.blocks);
-        if !loaded.is_sound(&self.shape, &blocks) {
+        let Some(loaded) = Loaded::read(&mut reader, self.table.len())?.filter(|_| fits) else {
+            return Ok(false);
+        };
+        if !loaded.is_sound(&self.shape, &record.segments) {
             return Ok(false);
         }
         self.clock = loaded.state.clock.get();
@@ -106,8 +123,23 @@ impl<N: Nand> Ftl<N> {
         for (block, segment) in (0..).zip(loaded.segments) {
             self.segments.change(block, |line| *line = segment);
         }
-        self.checkpoint = blocks;
+        self.record = record;
+        self.place_roots();
         Ok(true)
+    }
+
+    /// The table was written before the record, which may have gone to other segments since: to free ones, and to
+    /// sealed ones in which nothing lived any more.
+    pub(crate) fn place_roots(&mut self) {
+        for block in 0..self.shape.blocks {
+            let is_root = self.roots.holds(block);
+            let is_part = self.record.segments.contains(&block);
+            self.segments.change(block, |segment| match segment.state {
+                State::Free | State::Sealed | State::Stuck if is_root => segment.state = State::Checkpoint,
+                State::Checkpoint if !is_root && !is_part => segment.state = State::Free,
+                _ => {}
+            });
+        }
     }
 }
 
@@ -127,8 +159,8 @@ impl Loaded {
         let fits = state.magic.get() == CHECKPOINT_MAGIC
             && state.logical_blocks.get() == logical_blocks
             && state.segments.get() == shape.blocks
-            && state.heads.get() as usize <= crate::ftl::HEADS
-            && (1..SEQUENCE_END).contains(&state.sequence.get());
+            && state.heads.get() as usize <= crate::head::HEADS
+            && (1..SEQ_END).contains(&state.sequence.get());
         if !fits {
             return Ok(None);
         }
@@ -188,7 +220,7 @@ fn read_head<N: Nand>(reader: &mut Reader<'_, N>) -> Result<Option<(u8, Head)>> 
     let Some(bytes) = reader.take(size_of::<RawHead>())? else { return Ok(None) };
     let Ok(raw) = RawHead::read_from_bytes(&bytes) else { return Ok(None) };
     let pages = raw.pages.get();
-    if pages > shape.pages || usize::from(raw.slot) >= crate::ftl::HEADS {
+    if pages > shape.pages || usize::from(raw.slot) >= crate::head::HEADS {
         return Ok(None);
     }
     let Some(bytes) = reader.take(pages as usize * shape.named_bytes())? else { return Ok(None) };

@@ -6,11 +6,10 @@ use pumice_cleaning::Class;
 use pumice_media::{Nand, NandError};
 
 use crate::error::{FtlError, Result};
-use crate::ftl::{Ftl, MOVING};
-use crate::head::Head;
+use crate::ftl::Ftl;
+use crate::head::{Head, MOVING};
 use crate::layout::Kind;
 use crate::segments::State;
-use crate::shape::TagKind;
 use crate::tag::{Entry, Tag};
 use crate::trims;
 
@@ -132,7 +131,7 @@ impl<N: Nand> Ftl<N> {
             return Ok(());
         }
         let uncovered = |head: &mut Head| head.covered < head.index;
-        let slot = self.heads.get_mut(at).filter(|_| self.shape.tag == TagKind::Short);
+        let slot = self.heads.get_mut(at).filter(|_| !self.shape.tagged);
         let Some(mut head) = slot.and_then(|slot| slot.take_if(uncovered)) else { return Ok(()) };
         if head.index + 1 >= self.shape.data_pages() {
             return self.seal(at, head);
@@ -222,7 +221,7 @@ impl<N: Nand> Ftl<N> {
     /// Marks segments bad from which everything has moved.
     fn bury(&mut self) -> Result<()> {
         while let Some(block) = self.doomed.pop() {
-            self.flash.mark_bad(block)?;
+            self.flash.medium.mark_bad(block)?;
             self.segments.change(block, |segment| segment.state = State::Bad);
         }
         self.check_wear();

@@ -2,18 +2,22 @@
 
 use alloc::vec::Vec;
 
+use pumice_flashlog::Roots;
 use pumice_media::{Nand, NandError};
 
-use crate::anchor::{Anchor, Identity, Ring, find};
-use crate::checkpoint::segments_at_most;
+use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::flash::Flash;
 use crate::ftl::{Ftl, Mode};
-use crate::info::Start;
+use crate::identity::Identity;
+use crate::layout::MAGIC;
 use crate::policy::PolicyNames;
+use crate::record::Record;
+use crate::roots::record_shape;
 use crate::segments::{Segments, State};
 use crate::shape::{ANCHOR_BLOCKS, Shape};
 use crate::space::segments_needed;
+use crate::stream::segments_at_most;
 use crate::table::Table;
 
 /// How large the logical disk is.
@@ -80,20 +84,30 @@ pub fn create<N: Nand>(
         policies: options.policies,
         endurance: options.endurance,
     };
+    let geometry = nand.geometry();
+    let roots = |identity: &Identity| {
+        let blank = record_shape(&shape, identity.logical_blocks, &geometry)
+            .and_then(|records| Roots::blank(records, identity.anchor(&shape, geometry)));
+        blank.ok_or(FtlError::Segments { pages: shape.pages, blocks: shape.blocks })
+    };
     // Of an unknown size until the bad segments are counted.
-    let mut ftl = Ftl::assemble(Flash::new(&mut *nand, shape), shape, identity(1), Ring::fresh());
+    let unknown = identity(1);
+    let blank = roots(&unknown)?;
+    let mut ftl = Ftl::assemble(Flash::new(&mut *nand, shape), shape, unknown, blank);
     for block in 0..shape.blocks {
         ftl.prepare(block, options.erased)?;
         progress(block + 1, shape.blocks);
     }
     let segments = ftl.segments.clone();
     let logical_blocks = export(&shape, segments.usable(), options.export)?;
-    let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity(logical_blocks), Ring::fresh());
+    let identity = identity(logical_blocks);
+    let blank = roots(&identity)?;
+    let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity, blank);
     ftl.segments = segments;
     ftl.mode = Mode::Dirty;
     ftl.hand_out();
     ftl.write_checkpoint(true)?;
-    ftl.flash.nand().flush()?;
+    ftl.flash.medium.flush()?;
     Ok(logical_blocks)
 }
 
@@ -130,27 +144,24 @@ fn export(shape: &Shape, usable: u32, export: Export) -> Result<u32> {
 
 /// True if the chip holds a logical disk, sound or not. Costs what finding the newest anchor costs.
 pub fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
-    match find(nand) {
-        Ok(_)
-        | Err(FtlError::Version(_) | FtlError::Features(_) | FtlError::Geometry | FtlError::Anchor(_)) => {
-            Ok(true)
-        }
-        Err(FtlError::Chip(error)) => Err(error.into()),
-        // No anchor, or a chip on which there can be none.
-        Err(_) => Ok(false),
-    }
+    Ok(Roots::find(nand, &MAGIC)?.is_some())
 }
 
 impl<N: Nand> Ftl<N> {
     /// Starts a server: by the checkpoint if nothing was written since, with what the headers of segments say about the
     /// time since otherwise, and by the headers alone if the checkpoint cannot be read.
     pub fn open(mut nand: N, options: OpenOptions) -> Result<Ftl<N>> {
-        let Anchor { shape, identity, ring } = find(&mut nand)?;
-        let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity, ring);
-        ftl.start = if options.rebuild || !ftl.load()? {
+        let mut roots = Roots::find(&mut nand, &MAGIC)?.ok_or(FtlError::Foreign)?;
+        let (shape, identity) = Identity::of(roots.anchor(), &nand.geometry())?;
+        let mut flash = Flash::new(nand, shape);
+        let records = record_shape(&shape, identity.logical_blocks, &flash.medium.chip().geometry())
+            .ok_or(FtlError::Foreign)?;
+        let record = roots.find_record(&mut flash.medium, records)?.and_then(|bytes| Record::decode(&bytes));
+        let mut ftl = Ftl::assemble(flash, shape, identity, roots);
+        ftl.start = if !ftl.load_unless(options.rebuild, record)? {
             ftl.rebuild()?;
             Start::Headers
-        } else if ftl.ring.clean {
+        } else if ftl.record.clean {
             Start::Checkpoint
         } else {
             ftl.recover(ftl.sequence)?;
@@ -164,6 +175,10 @@ impl<N: Nand> Ftl<N> {
         ftl.mode = if ftl.start == Start::Checkpoint { Mode::Clean } else { Mode::Dirty };
         ftl.hand_out();
         ftl.check_wear();
+        if ftl.mode == Mode::Clean && !ftl.roots.is_whole() {
+            // The other copy alone would be one page to lose.
+            ftl.write_record(true)?;
+        }
         if ftl.start != Start::Checkpoint && ftl.mode == Mode::Dirty {
             match ftl.checkpoint() {
                 // What it holds can be read all the same.
@@ -172,6 +187,14 @@ impl<N: Nand> Ftl<N> {
             }
         }
         Ok(ftl)
+    }
+
+    /// Loads the checkpoint of a record, unless it is not wanted; false if nothing was loaded.
+    fn load_unless(&mut self, unwanted: bool, record: Option<Record>) -> Result<bool> {
+        let Some(record) = record else { return Ok(false) };
+        // Numbers go on from there in any case.
+        self.record.number = record.number;
+        if unwanted { Ok(false) } else { self.load(record) }
     }
 
     /// Ends it: everything is on the chip, and the next start is by the checkpoint. Gives the chip back.
@@ -184,7 +207,7 @@ impl<N: Nand> Ftl<N> {
             Mode::WornOut => self.commit()?,
             Mode::ReadOnly | Mode::Clean | Mode::Failed(_) => {}
         }
-        Ok(self.flash.into_nand())
+        Ok(self.flash.medium.into_chip())
     }
 
     /// Tables from the headers of all segments.
@@ -196,6 +219,7 @@ impl<N: Nand> Ftl<N> {
         for block in 0..self.shape.blocks {
             self.prepare(block, true)?;
         }
+        self.place_roots();
         self.recover(0)?;
         // Of what is free nothing is known: as worn as the others.
         let known: Vec<u64> =
@@ -214,13 +238,13 @@ impl<N: Nand> Ftl<N> {
     /// Notes whether a segment is bad or an anchor's, and erases it unless it is known to be erased.
     fn prepare(&mut self, block: u32, keep: bool) -> Result<()> {
         let mut state = if block < ANCHOR_BLOCKS { State::Anchor } else { State::Free };
-        if self.flash.is_bad(block)? {
+        if self.flash.medium.is_bad(block)? {
             state = State::Bad;
         } else if !keep {
-            match self.flash.erase(block) {
+            match self.flash.medium.erase(block) {
                 Ok(()) => {}
                 Err(NandError::EraseFailed(_)) => {
-                    self.flash.mark_bad(block)?;
+                    self.flash.medium.mark_bad(block)?;
                     state = State::Bad;
                 }
                 Err(error) => return Err(error.into()),
@@ -245,7 +269,7 @@ impl<N: Nand> Ftl<N> {
             let segment = self.segments.get(block);
             let is_empty = matches!(segment.state, State::Sealed | State::Stuck) && segment.valid == 0;
             if is_empty || segment.state == State::Free {
-                let is_bad = self.start == Start::Recovered && self.flash.is_bad(block)?;
+                let is_bad = self.start == Start::Recovered && self.flash.medium.is_bad(block)?;
                 let state = if is_bad { State::Bad } else { State::Free };
                 self.segments.change(block, |line| line.state = state);
             }

@@ -5,9 +5,7 @@ use alloc::boxed::Box;
 use pumice_cleaning::registry::{PlacementRule, Store, VictimRule, WearRule};
 use pumice_cleaning::{Params, Placement, Selector, Wear};
 
-use crate::anchor::Identity;
 use crate::error::{FtlError, Result};
-use crate::shape::Shape;
 
 /// The policies that a disk is cleaned by, as the registry of `pumice-cleaning` names them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,14 +36,10 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
-    /// Builds them for a disk on a chip of this shape; `seed` is for those that draw at random.
-    pub(crate) fn new(disk: &Identity, shape: &Shape, seed: u64) -> Policies {
-        let params = Params {
-            endurance: disk.endurance,
-            ..Params::new(shape.blocks, shape.capacity(), disk.logical_blocks)
-        };
-        let store = Store::new(params, seed);
-        let PolicyNames { victim, placement, wear } = disk.policies;
+    /// Builds them for a store; `seed` is for those that draw at random.
+    pub(crate) fn new(names: PolicyNames, params: &Params, seed: u64) -> Policies {
+        let store = Store::new(*params, seed);
+        let PolicyNames { victim, placement, wear } = names;
         Policies {
             selector: victim.build(&store),
             placement: placement.build(&store),

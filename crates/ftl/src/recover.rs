@@ -4,14 +4,15 @@
 use alloc::{vec, vec::Vec};
 
 use pumice_cleaning::placement::MAX_CLASSES;
+use pumice_flashlog::Peek;
 use pumice_media::Nand;
 
 use crate::error::Result;
-use crate::flash::{Found, Peek};
+use crate::flash::Found;
 use crate::ftl::Ftl;
 use crate::layout::{Kind, TRIM_BLOCK};
 use crate::segments::State;
-use crate::shape::{Addr, Place, TagKind};
+use crate::shape::{Addr, Place};
 use crate::summary::Contents;
 use crate::trims;
 
@@ -51,9 +52,9 @@ impl<N: Nand> Ftl<N> {
 
     /// What a segment holds, if something in it was written from `since` on; `known` if it was a head.
     fn survey(&mut self, block: u32, since: u64, known: Option<&Contents>) -> Result<Option<Contents>> {
-        let contents = match self.shape.tag {
-            TagKind::Full => self.survey_tags(block, since, known)?,
-            TagKind::Short => self.survey_summaries(block, since)?,
+        let contents = match self.shape.tagged {
+            true => self.survey_tags(block, since, known)?,
+            false => self.survey_summaries(block, since)?,
         };
         Ok(contents.filter(|found| found.sequences.last().is_some_and(|last| *last >= since)))
     }
@@ -68,7 +69,7 @@ impl<N: Nand> Ftl<N> {
         if known.is_none() {
             match self.flash.peek(Place { block, index: 0 })? {
                 Peek::Erased => return Ok(None),
-                Peek::Programmed(Some(sequence)) if sequence < since => return Ok(None),
+                Peek::Programmed(Some((_, sequence))) if sequence < since => return Ok(None),
                 Peek::Programmed(_) => {}
             }
         }
@@ -80,9 +81,7 @@ impl<N: Nand> Ftl<N> {
         let mut contents = known.cloned().unwrap_or_default();
         let from = u32::try_from(contents.sequences.len()).unwrap_or(u32::MAX);
         for index in from..shape.pages {
-            self.page_at = None;
-            let found = self.flash.read(Place { block, index }, &mut self.page)?;
-            let Found::Page(tag) = found else { break };
+            let Found::Page(tag, _) = self.flash.read(Place { block, index })? else { break };
             let ascends = contents.sequences.last().is_none_or(|last| *last < tag.sequence);
             if !matches!(tag.kind, Kind::Data | Kind::Trim) || !ascends {
                 break;
@@ -98,9 +97,8 @@ impl<N: Nand> Ftl<N> {
         if known.sequences.is_empty() {
             return Ok(false);
         }
-        self.page_at = None;
-        let found = self.flash.read(Place { block, index: 0 }, &mut self.page)?;
-        Ok(matches!(found, Found::Page(tag) if tag.sequence == known.first()))
+        let found = self.flash.read(Place { block, index: 0 })?;
+        Ok(matches!(found, Found::Page(tag, _) if tag.sequence == known.first()))
     }
 
     /// The last summary of a segment.
@@ -144,9 +142,8 @@ impl<N: Nand> Ftl<N> {
             let place = Place { block, index };
             if entries.first().is_some_and(|entry| entry.lba == TRIM_BLOCK) {
                 trims = true;
-                self.page_at = None;
-                if self.flash.read(place, &mut self.page)?.of_kind(Kind::Trim).is_some() {
-                    trimmed.push((sequence, trims::decode(&self.page, self.table.len())));
+                if let Some((_, page)) = self.flash.read(place)?.of_kind(Kind::Trim) {
+                    trimmed.push((sequence, trims::decode(&page.payload, self.table.len())));
                 }
                 continue;
             }

@@ -4,31 +4,39 @@ use pumice_cleaning::Class;
 use pumice_media::{Nand, NandError};
 
 use crate::error::{FtlError, Result};
-use crate::ftl::{Ftl, MOVING, Mode};
-use crate::head::Head;
+use crate::ftl::{Ftl, Mode};
+use crate::head::{Head, MOVING};
 use crate::segments::State;
-use crate::shape::{Shape, TagKind};
+use crate::shape::Shape;
 
-/// Segments beyond those of the logical blocks and of two checkpoints that a disk cannot do without.
-const SPARE_LEAST: u32 = 4;
+/// Segments beyond those of the logical blocks and of two checkpoints that a disk cannot do without: four to work
+/// with, two that hold the records of checkpoints, two for when those are left.
+const SPARE_LEAST: u32 = 4 + 2 + ROOT_SEGMENTS;
+/// Segments that the record of a checkpoint may need.
+const ROOT_SEGMENTS: u32 = 2;
 
 /// Segments that a disk of `logical_blocks` needs in all, besides the anchors.
 pub(crate) fn segments_needed(shape: &Shape, logical_blocks: u32, checkpoint_most: u32) -> u32 {
     let data = logical_blocks.div_ceil(shape.capacity());
     // Where each commit may cost pages, cleaning must gain more than that.
-    let commits = if shape.tag == TagKind::Short { data.div_ceil(16) + batch(shape) } else { 0 };
+    let commits = if shape.tagged { 0 } else { data.div_ceil(16) + batch(shape) };
     data.saturating_add(2 * checkpoint_most).saturating_add(SPARE_LEAST + commits)
 }
 
 /// Cleaned segments that may wait for one commit together.
 fn batch(shape: &Shape) -> u32 {
-    if shape.tag == TagKind::Short { 3 } else { 0 }
+    if shape.tagged { 0 } else { 3 }
 }
 
 impl<N: Nand> Ftl<N> {
     /// Free segments that users leave to the cleaner and the next checkpoint.
     pub(crate) fn reserve(&self) -> u32 {
-        1 + self.checkpoint_most
+        1 + self.for_checkpoint()
+    }
+
+    /// Free segments that the next checkpoint may take, with its record.
+    pub(crate) fn for_checkpoint(&self) -> u32 {
+        self.checkpoint_most + ROOT_SEGMENTS
     }
 
     /// True if head `at` is open; takes over one that placement wants no more.
@@ -90,7 +98,7 @@ impl<N: Nand> Ftl<N> {
             return Ok(at);
         }
         let near = self.nearest(at);
-        if near.is_none() || self.policies.wear.free() > self.checkpoint_most {
+        if near.is_none() || self.policies.wear.free() > self.for_checkpoint() {
             match self.open_head(at, class) {
                 Ok(()) => return Ok(at),
                 Err(FtlError::WornOut) => {}
@@ -132,10 +140,7 @@ impl<N: Nand> Ftl<N> {
 
     /// Erases a segment; false if the chip failed to, and the segment is marked bad.
     pub(crate) fn erase(&mut self, block: u32) -> Result<bool> {
-        if self.page_at.is_some_and(|place| place.block == block) {
-            self.page_at = None;
-        }
-        match self.flash.erase(block) {
+        match self.flash.medium.erase(block) {
             Ok(()) => {
                 self.segments.change(block, |segment| {
                     segment.erases = segment.erases.saturating_add(1);
@@ -146,7 +151,7 @@ impl<N: Nand> Ftl<N> {
             }
             Err(NandError::EraseFailed(_)) => {
                 self.segments.change(block, |segment| segment.state = State::Bad);
-                self.flash.mark_bad(block)?;
+                self.flash.medium.mark_bad(block)?;
                 self.check_wear();
                 Ok(false)
             }

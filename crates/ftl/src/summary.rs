@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::layout::{RawEntry, RawSummary, SEQUENCE_END, SUMMARY_MAGIC};
+use pumice_flashlog::SEQ_END;
+
+use crate::layout::{RawEntry, RawSummary, SUMMARY_MAGIC};
 use crate::shape::Shape;
 use crate::tag::Entry;
 
@@ -61,7 +63,7 @@ impl Contents {
             let sequence = first.checked_add(u64::from(u32::from_le_bytes(*later)))?;
             let entries = <[RawEntry]>::ref_from_bytes(entries).ok()?;
             let ascending = self.sequences.last().is_none_or(|last| *last < sequence);
-            if !ascending || entries.len() != shape.slots as usize || sequence >= SEQUENCE_END {
+            if !ascending || entries.len() != shape.slots as usize || sequence >= SEQ_END {
                 return None;
             }
             self.sequences.push(sequence);

@@ -153,7 +153,8 @@ impl Run {
     /// Plays a seed; returns how many cuts there were, and which of them lost something.
     fn play(&self, seed: u64) -> (u64, Vec<String>) {
         let policies = policies("cost-benefit", self.placement, self.wear);
-        let mut chip = Case::chip_of(self.layout, if self.fails { 350 } else { 650 }, &policies);
+        // Where blocks die, a chip of forty must be left some for the roots' copies until the end of the run.
+        let mut chip = Case::chip_of(self.layout, if self.fails { 300 } else { 650 }, &policies);
         if self.fails {
             let rate = |per_mille: u32| Some(Rate { per_billion: per_mille * 1_000_000, seed });
             (chip.faults_mut().program_fail_rate, chip.faults_mut().erase_fail_rate) = (rate(2), rate(10));

@@ -7,7 +7,6 @@ use pumice_media::Nand;
 use pumice_vfs::FsError;
 
 use crate::addr::Addr;
-use crate::checkpoint_record::BLOCK_ROOTS;
 
 use crate::codec::{Put, Reader};
 use crate::log::{DATA, Event, Log};
@@ -15,6 +14,8 @@ use crate::params::Params;
 use crate::table::Table;
 use crate::tag::{ChunkKind, Desc};
 
+/// Topmost pages of the block table.
+pub(crate) const BLOCK_ROOTS: usize = 8;
 /// Bytes of an entry.
 pub(crate) const ENTRY: usize = 12;
 

@@ -22,11 +22,11 @@ use pumice_media::Nand;
 use pumice_vfs::{Result, Timestamp};
 
 use crate::addr::Addr;
-use crate::api::{CheckReport, MountOptions, Progress};
 use crate::check::findings::Findings;
 use crate::check::nodes::Known;
 use crate::codec::size;
 use crate::mount;
+use crate::options::{CheckReport, MountOptions, Progress};
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::volume::Volume;
 
@@ -96,7 +96,7 @@ fn load<N: Nand>(nand: N, found: &mut Findings) -> Result<Volume<N>> {
         Ok(()) => Ok(volume),
         Err(error) => {
             found.add("recovery", format!("what fsync promised cannot be replayed: {error}"));
-            Ok(mount::load(volume.unmount_log().flash.into_nand(), options())?.0)
+            Ok(mount::load(volume.unmount_log().flash.medium.into_chip(), options())?.0)
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use alloc::vec::Vec;
 
-use pumice_media::Nand;
-use pumice_vfs::Result;
+use pumice_flashlog::{DOUBTED, Keeper, Medium};
+use pumice_media::{Nand, NandError};
+use pumice_vfs::{FsError, Result};
 
 use crate::blocks::{State, Usage};
 use crate::checkpoint_record::{Checkpoint, words_of};
 use crate::codec::len32;
-use crate::log::{META, Spare};
+use crate::error::{Damage, device};
+use crate::log::{Log, META, ROOT_HEAD, Spare};
 use crate::nodes::ROOT;
 use crate::params::ANCHOR_BLOCKS;
 use crate::table::Page;
@@ -39,8 +41,10 @@ impl<N: Nand> Volume<N> {
 
     /// Has blocks erased again that a cut write of roots may have touched; the next write of roots does it too.
     pub(crate) fn doubt_torn(&mut self) -> Result<()> {
-        let params = self.params;
-        self.roots.skip_torn(&mut self.log, &params)
+        if self.roots.settle(&mut self.log.flash.medium).map_err(device)? {
+            self.log.doubt(DOUBTED);
+        }
+        Ok(())
     }
 
     /// Ends the clean state with a checkpoint of what the last one said. Until it is there the heads stay
@@ -49,6 +53,11 @@ impl<N: Nand> Volume<N> {
         self.commit(false, &[])?;
         self.clean = false;
         Ok(())
+    }
+
+    /// Writes the clean checkpoint that was found once more: a copy of it is missing or cannot be read.
+    pub(crate) fn repeat_clean(&mut self) -> Result<()> {
+        self.commit(true, &[])
     }
 
     /// Writes data and nodes until nothing is left; a failed program may move a chunk and change a node again.
@@ -172,7 +181,7 @@ impl<N: Nand> Volume<N> {
 
     /// True if a block is open or holds the checkpoints.
     pub(crate) fn is_in_use(&self, block: u32) -> bool {
-        self.log.is_open(block) || self.superblock.checkpoint_block == block
+        self.log.is_open(block) || self.roots.holds(block)
     }
 
     fn search_free(&mut self, room: usize, fresh: &mut Vec<Spare>) -> Result<()> {
@@ -210,17 +219,18 @@ impl<N: Nand> Volume<N> {
 
     /// Writes the checkpoint page.
     fn commit(&mut self, clean: bool, fresh: &[Spare]) -> Result<()> {
+        self.doubt_torn()?;
         let root_inode = self.nodes.addr(&mut self.log, ROOT)?;
-        let Volume { params, limits, superblock, roots, log, blocks, nodes, .. } = self;
+        let Volume { limits, roots, log, blocks, nodes, .. } = self;
         let (checkpoints, data_blocks, cursor) = (self.checkpoints + 1, self.data_blocks, self.cursor);
-        let mut encode = |log: &mut crate::log::Log<N>, left: Option<u32>| {
+        let encode = |log: &mut Log<N>, left: &[u32]| {
             blocks.observe(log)?;
             let mut window: Vec<Spare> = log.window.iter().copied().collect();
             window.extend_from_slice(fresh);
             let mut failing = blocks.failing.clone();
             failing.truncate(limits.failing);
-            // The block being left must not be forgotten if this checkpoint turns out to be the last.
-            let mut dying: Vec<u32> = left.into_iter().chain(blocks.dying.iter().copied()).collect();
+            // Blocks being left must not be forgotten if this checkpoint turns out to be the last.
+            let mut dying: Vec<u32> = left.iter().chain(&blocks.dying).copied().collect();
             let all = dying.len();
             dying.truncate(limits.failing);
             Ok(Checkpoint {
@@ -249,12 +259,12 @@ impl<N: Nand> Volume<N> {
             }
             .encode())
         };
-        let left = roots.write(log, params, superblock, &mut encode)?;
+        let left = roots.write(&mut Scribe { log, encode })?;
         self.checkpoints = checkpoints;
-        self.log.flash.flush()?;
+        self.log.flash.medium.flush().map_err(device)?;
         self.settle()?;
-        if let Some(old) = left {
-            self.blocks.leave_root(&mut self.log, old)?;
+        for block in left {
+            self.blocks.leave_root(&mut self.log, block)?;
         }
         Ok(())
     }
@@ -284,7 +294,48 @@ impl<N: Nand> Volume<N> {
         let nodes = len32(self.nodes.dirty_bytes()) / self.params.payload + 1;
         let tables =
             len32(self.nodes.table.pages_to_write().len() + 2 * self.blocks.table.pages_to_write().len());
-        self.write_back_pages() + nodes + tables / per_page + 6
+        self.write_back_pages() + nodes + tables / per_page + 8
+    }
+}
+
+/// What the roots need of the log while a checkpoint is made.
+struct Scribe<'a, N, E> {
+    log: &'a mut Log<N>,
+    /// Makes the record, told which blocks are being left.
+    encode: E,
+}
+
+impl<N: Nand, E: FnMut(&mut Log<N>, &[u32]) -> Result<Vec<u8>>> Keeper for Scribe<'_, N, E> {
+    type Chip = N;
+    type Error = FsError;
+
+    fn medium(&mut self) -> &mut Medium<N> {
+        &mut self.log.flash.medium
+    }
+
+    fn next_seq(&mut self) -> u64 {
+        self.log.seq += 1;
+        self.log.seq - 1
+    }
+
+    fn take_block(&mut self) -> Result<u32> {
+        self.log.take_block(ROOT_HEAD.into())
+    }
+
+    fn failing(&mut self, block: u32) {
+        self.log.report_failing(block);
+    }
+
+    fn record(&mut self, left: &[u32]) -> Result<Vec<u8>> {
+        (self.encode)(self.log, left)
+    }
+
+    fn chip_error(error: NandError) -> FsError {
+        device(error)
+    }
+
+    fn worn_out() -> FsError {
+        Damage::Root("no good anchor block is left").into()
     }
 }
 

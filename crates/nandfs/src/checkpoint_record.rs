@@ -2,24 +2,20 @@
 
 use alloc::vec::Vec;
 
+use pumice_flashlog::{Roots, SEQ_END};
+
 use crate::addr::Addr;
-use crate::blocks::ENTRY;
+use crate::blocks::{BLOCK_ROOTS, ENTRY};
 use crate::codec::{Put, Reader, len16, len32};
 use crate::log::Spare;
-use crate::nodes::FIRST_NID;
+use crate::nodes::{FIRST_NID, NODE_ROOTS};
 use crate::params::{ANCHOR_BLOCKS, Params};
-use crate::tag::SEQ_END;
 
 const MAGIC: u32 = 0x3154_5043;
 const CLEAN: u8 = 1;
 /// Flags of a word of the window: the blocks are erased; a word follows that says how many there are in a row.
 const ERASED: u32 = 1 << 31;
 const RUN: u32 = 1 << 30;
-/// Topmost pages of the node table that a checkpoint points at: with 2 KiB pages up to 8,192 nodes are found
-/// without a further level.
-pub(crate) const NODE_ROOTS: usize = 32;
-/// Topmost pages of the block table.
-pub(crate) const BLOCK_ROOTS: usize = 8;
 
 /// Bytes of the fixed fields, with room for eight heads, sixteen failing and sixteen dying blocks and
 /// the roots.
@@ -200,14 +196,14 @@ impl Checkpoint {
 
     /// True if nothing that is written by this checkpoint can hit what is in use: the heads and the window are
     /// blocks of the log, each named once, and free ids are free.
-    pub(crate) fn may_be_written(&self, checkpoint_block: u32) -> bool {
+    pub(crate) fn may_be_written(&self, roots: &Roots) -> bool {
         let heads = self.heads.iter().flatten().map(|(block, _)| *block);
         let mut blocks: Vec<u32> = heads.chain(self.window.iter().map(|spare| spare.block)).collect();
         let count = blocks.len();
         blocks.sort_unstable();
         blocks.dedup();
         blocks.len() == count
-            && blocks.iter().all(|block| *block >= ANCHOR_BLOCKS && *block != checkpoint_block)
+            && blocks.iter().all(|block| *block >= ANCHOR_BLOCKS && !roots.holds(*block))
             && self.free_nids.iter().all(|nid| (FIRST_NID..self.next_nid).contains(nid))
     }
 }

@@ -13,9 +13,9 @@ use crate::params::ANCHOR_BLOCKS;
 use crate::tag::{ChunkKind, Desc, Tag};
 use crate::volume::Volume;
 
-/// Blocks that cleaning may take at the least, besides those of the checkpoint after it: one for survivors, one
-/// for the checkpoint page.
-const LEAN_BLOCKS: u32 = 2;
+/// Blocks that cleaning may take at the least, besides those of the checkpoint after it: two for survivors, two
+/// for the records of checkpoints.
+const LEAN_BLOCKS: u32 = 4;
 
 /// Checkpoints that making room may take: each frees what was cleaned before it.
 const ROUNDS: u32 = 32;
@@ -48,7 +48,7 @@ impl<N: Nand> Volume<N> {
     /// Blocks that a checkpoint made now may open, with one for each head and room to clean one block.
     fn blocks_needed(&self) -> u32 {
         let heads = len32(self.log.head_count());
-        self.checkpoint_pages() / self.params.pages_per_block + heads + 4
+        self.checkpoint_pages() / self.params.pages_per_block + heads + 6
     }
 
     /// Free blocks that cleaning keeps in stock.
@@ -112,7 +112,7 @@ impl<N: Nand> Volume<N> {
     fn clean_up_to_stock(&mut self) -> Result<()> {
         // Wrong counts in the block table must not keep it here forever.
         for _ in 0..self.params.blocks {
-            let short = self.supply() < self.stock() || !self.log.flash.tired.is_empty();
+            let short = self.supply() < self.stock() || self.log.flash.medium.has_tired();
             let room = len32(self.log.window.len()) > self.blocks_needed();
             if !short || !room || !self.clean_one()? {
                 break;
@@ -144,7 +144,7 @@ impl<N: Nand> Volume<N> {
         if let Some(block) = self.urgent()? {
             self.evacuate(block)?;
             // Reading it has called it tired again; what is left there cannot be read.
-            self.log.flash.tired.retain(|tired| *tired != block);
+            self.log.flash.medium.forget_tired(block);
             return Ok(true);
         }
         self.feed_pool()?;
@@ -163,7 +163,7 @@ impl<N: Nand> Volume<N> {
 
     /// A block that must be emptied whatever it costs: a program failed in it, or ECC is near its limit.
     fn urgent(&mut self) -> Result<Option<u32>> {
-        while let Some(block) = self.log.flash.tired.pop() {
+        while let Some(block) = self.log.flash.medium.take_tired() {
             let usage = self.blocks.get(&mut self.log, block)?;
             if usage.state == State::Used && usage.valid > 0 && !self.is_in_use(block) {
                 self.blocks.pool.remove(block);
@@ -210,7 +210,7 @@ impl<N: Nand> Volume<N> {
         let valid = self.blocks.get(&mut self.log, block)?.valid;
         // A wrong bit in the spare area hides a chunk from a look at the tag alone.
         if self.evacuate_by(block, Flash::read_tag)? < valid {
-            self.evacuate_by(block, |flash, page| flash.read(page).map(|found| Some(found.tag.clone())))?;
+            self.evacuate_by(block, |flash, page| flash.read(page).map(|found| Some(found.tag)))?;
         }
         Ok(())
     }

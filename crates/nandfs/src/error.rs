@@ -3,6 +3,7 @@
 use alloc::format;
 use core::fmt;
 
+use pumice_flashlog::Fault;
 use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError};
 
@@ -31,6 +32,18 @@ pub(crate) enum Damage {
     Xattr(u32),
     /// No valid anchor, or no valid checkpoint.
     Root(&'static str),
+}
+
+impl Damage {
+    /// A page that could not be read, as callers see it.
+    pub(crate) fn of_page(fault: Fault) -> FsError {
+        match fault {
+            Fault::Erased(page) => Damage::Erased(page).into(),
+            Fault::Unreadable(page) => Damage::Unreadable(page).into(),
+            Fault::Unproved(page) => Damage::Page(page).into(),
+            Fault::Chip(error) => device(error),
+        }
+    }
 }
 
 impl fmt::Display for Damage {

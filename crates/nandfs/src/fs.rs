@@ -2,18 +2,19 @@
 
 use alloc::vec::Vec;
 
+use pumice_flashlog::TagPlace;
 use pumice_media::{Nand, NandStats};
 use pumice_vfs::{
     Attr, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceInfo,
     SpaceMode, XattrMode,
 };
 
-use crate::api::{Info, MountOptions};
 use crate::dir::Listed;
 use crate::lock::Lock;
 use crate::mount;
 use crate::node::Inode;
 use crate::nodes::ORPHANS;
+use crate::options::{Info, MountOptions};
 use crate::superblock::VERSION;
 use crate::volume::Volume;
 
@@ -37,12 +38,12 @@ impl<N: Nand> NandFs<N> {
             volume.make_room()?;
             volume.checkpoint(true)?;
         }
-        Ok(volume.unmount_log().flash.into_nand())
+        Ok(volume.unmount_log().flash.medium.into_chip())
     }
 
     /// Gives the chip back as it is, as a crash of the host would.
     pub fn abandon(self) -> Option<N> {
-        self.volume.into_inner().map(|volume| volume.unmount_log().flash.into_nand())
+        self.volume.into_inner().map(|volume| volume.unmount_log().flash.medium.into_chip())
     }
 
     /// What is known about the volume.
@@ -55,8 +56,8 @@ impl<N: Nand> NandFs<N> {
                 uuid: volume.superblock.uuid,
                 block_bytes: params.block,
                 node_bytes: params.node,
-                gang_pages: params.gang,
-                tag_in_spare: params.tag_in_spare,
+                gang_pages: params.shape.parts(),
+                tag_in_spare: params.shape.tag_place() == TagPlace::Spare,
                 checkpoints: volume.checkpoints,
                 clean: volume.clean,
                 good_blocks: params.blocks.saturating_sub(volume.blocks.bad),
@@ -64,7 +65,7 @@ impl<N: Nand> NandFs<N> {
                 bad_blocks: volume.blocks.bad,
                 inodes: volume.nodes.inodes,
                 fixed_memory_bytes: volume.fixed_memory(),
-                copied_pages: volume.copied_bytes.div_ceil(u64::from(params.chip_page)),
+                copied_pages: volume.copied_bytes.div_ceil(params.shape.chip_page_bytes() as u64),
                 recovery_reads: volume.recovery_reads + volume.log.scan_pages,
             })
         })
@@ -72,7 +73,7 @@ impl<N: Nand> NandFs<N> {
 
     /// What the chip has done since it was opened.
     pub fn stats(&self) -> Result<NandStats> {
-        self.volume.with(|volume| Ok(volume.log.flash.stats()))
+        self.volume.with(|volume| Ok(volume.log.flash.medium.stats()))
     }
 
     /// Looks.

@@ -10,6 +10,7 @@ use pumice_media::Nand;
 use pumice_vfs::{FileKind, Result};
 
 use crate::codec::len32;
+use crate::error::device;
 use crate::log::{DATA, META, SYNC};
 use crate::volume::{Pending, Volume};
 
@@ -55,7 +56,7 @@ impl<N: Nand> Volume<N> {
         if !core::mem::replace(&mut pending.synced, true) {
             self.recovery_reads += READS_TO_INODE;
         }
-        self.log.flash.flush()
+        self.log.flash.medium.flush().map_err(device)
     }
 
     /// Writes the changed blocks of an inode; false if there were none.

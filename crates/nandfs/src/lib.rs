@@ -67,15 +67,16 @@ mod mount;
 mod namespace;
 mod node;
 mod nodes;
+mod options;
 mod params;
 mod pointers;
 mod recovery;
-mod roots;
 mod superblock;
 mod table;
 mod tag;
 mod volume;
 mod xattr;
 
-pub use api::{CheckReport, Finding, FormatOptions, Info, MountOptions, Progress, check, format, probe};
+pub use api::{check, format, probe};
 pub use fs::NandFs;
+pub use options::{CheckReport, Finding, FormatOptions, Info, MountOptions, Progress};

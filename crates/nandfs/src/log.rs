@@ -145,7 +145,7 @@ impl<N: Nand> Log<N> {
 
     /// Erases a block; false if it went bad.
     pub(crate) fn erase(&mut self, block: u32) -> Result<bool, FsError> {
-        match self.flash.erase(block) {
+        match self.flash.medium.erase(block) {
             Ok(()) => {
                 self.events.push_back(Event::Erased(block));
                 Ok(true)
@@ -287,7 +287,7 @@ impl<N: Nand> Log<N> {
         }
         let found = self.flash.read(page)?;
         let desc = found.tag.chunks().find(|(at, desc)| *at == offset && is_it(desc));
-        let bytes = found.payload.get(usize::from(offset)..end);
+        let bytes = found.payload().get(usize::from(offset)..end);
         desc.zip(bytes).map(|((_, desc), bytes)| take(bytes, desc)).ok_or(not_there.into())
     }
 

@@ -2,20 +2,20 @@
 
 use alloc::{boxed::Box, format};
 
+use pumice_flashlog::Roots;
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
-use crate::api::{FormatOptions, MountOptions, Progress};
 use crate::blocks::State;
 use crate::checkpoint_record::Checkpoint;
-use crate::error::Damage;
+use crate::error::{Damage, device};
 use crate::flash::Flash;
 use crate::log::{Log, Spare};
 use crate::namespace::empty_directory;
 use crate::nodes::{ORPHANS, ROOT, inode_node};
+use crate::options::{FormatOptions, MountOptions, Progress};
 use crate::params::{ANCHOR_BLOCKS, Params};
-use crate::roots::{Roots, find, find_anchor};
-use crate::superblock::{LABEL_MAX, Superblock};
+use crate::superblock::{LABEL_MAX, MAGIC, Superblock};
 use crate::volume::{Volume, data_classes};
 
 /// The least memory for caches, in bytes.
@@ -34,12 +34,7 @@ pub(crate) fn params_of<N: Nand>(nand: &N) -> Result<Params> {
 
 /// True if the chip carries this file system.
 pub(crate) fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
-    let Ok(params) = params_of(nand) else { return Ok(false) };
-    match find_anchor(&mut Flash::new(nand, params), &params) {
-        Ok(found) => Ok(found.is_some()),
-        Err(error) if error.errno() == Errno::NotSupported => Ok(true),
-        Err(error) => Err(error),
-    }
+    Ok(Roots::find(nand, MAGIC).map_err(device)?.is_some())
 }
 
 /// Makes an empty file system.
@@ -49,16 +44,11 @@ pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: P
         let text = format!("the label has {} bytes, at most {LABEL_MAX} fit", options.label.len());
         return Err(FsError::new(Errno::Invalid, text));
     }
-    let superblock = Superblock {
-        uuid: options.uuid,
-        label: options.label.clone(),
-        geometry: nand.geometry(),
-        read_only: false,
-        checkpoint_block: 0,
-    };
-    let log = Log::new(Flash::new(nand, params), params, data_classes(&params).into());
+    let superblock = Superblock { uuid: options.uuid, label: options.label.clone(), read_only: false };
+    let roots = Roots::blank(params.shape, superblock.anchor(nand.geometry())).ok_or(Errno::Invalid)?;
+    let log = Log::new(Flash::new(nand, &params), params, data_classes(&params).into());
     let clock = Box::new(pumice_vfs::Timestamp::default);
-    let mut volume = Volume::empty(log, params, superblock, Roots::blank(&params), clock, BUDGET_MIN);
+    let mut volume = Volume::empty(log, params, superblock, roots, clock, BUDGET_MIN);
     volume.prepare_blocks(options.erased, progress)?;
     for (nid, nlink, perm) in [(ROOT, 2, 0o755), (ORPHANS, 2, 0)] {
         let mut directory = empty_directory(nid, perm, nlink, options.created);
@@ -111,13 +101,17 @@ impl<N: Nand> Volume<N> {
 /// Mounts.
 pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>> {
     let (mut volume, checkpoint) = load(nand, options)?;
-    if !volume.read_only && !checkpoint.may_be_written(volume.superblock.checkpoint_block) {
+    if !volume.read_only && !checkpoint.may_be_written(&volume.roots) {
         return Err(Damage::Root(
             "the checkpoint contradicts itself: check the volume, or mount it read-only",
         )
         .into());
     }
     if volume.clean {
+        // A copy that is missing is written again at once: the other alone would be one page to lose.
+        if !volume.read_only && !volume.roots.is_whole() {
+            volume.repeat_clean()?;
+        }
         return Ok(volume);
     }
     volume.recover(&checkpoint)?;
@@ -135,18 +129,22 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
 }
 
 /// The volume as its newest checkpoint tells it: if that is not clean, recovery has yet to follow.
-pub(crate) fn load<N: Nand>(nand: N, options: MountOptions) -> Result<(Volume<N>, Checkpoint)> {
+pub(crate) fn load<N: Nand>(mut nand: N, options: MountOptions) -> Result<(Volume<N>, Checkpoint)> {
     let params = params_of(&nand)?;
-    let geometry = nand.geometry();
-    let mut flash = Flash::new(nand, params);
-    let found = find(&mut flash, &params)?;
-    if found.superblock.geometry != geometry {
-        return Err(Damage::Root("the volume was made for a chip of another shape").into());
-    }
-    let checkpoint = found.checkpoint;
+    let Some(mut roots) = Roots::find(&mut nand, MAGIC).map_err(device)? else {
+        return Err(Damage::Root("no anchor on the chip: it holds no pumice file system").into());
+    };
+    let superblock = Superblock::of(roots.anchor(), &nand.geometry())?;
+    let mut flash = Flash::new(nand, &params);
+    let Some(record) = roots.find_record(&mut flash.medium, params.shape).map_err(device)? else {
+        return Err(Damage::Root("no valid checkpoint in the blocks that the anchor names").into());
+    };
+    // An older one must not take its place: what that one points at may be gone.
+    let checkpoint = Checkpoint::decode(&record, &params)
+        .ok_or(Damage::Root("the newest checkpoint has numbers that cannot be"))?;
     let log = Log::new(flash, params, data_classes(&params).into());
     let budget = options.cache_bytes.max(BUDGET_MIN);
-    let mut volume = Volume::empty(log, params, found.superblock, found.roots, options.clock, budget);
+    let mut volume = Volume::empty(log, params, superblock, roots, options.clock, budget);
     volume.read_only = options.read_only || volume.superblock.read_only;
     volume.clean = checkpoint.clean;
     volume.checkpoints = checkpoint.number;

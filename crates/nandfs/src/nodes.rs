@@ -7,7 +7,6 @@ use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError};
 
 use crate::addr::Addr;
-use crate::checkpoint_record::NODE_ROOTS;
 use crate::error::Damage;
 use crate::log::Log;
 use crate::node::{Index, Inode, Node};
@@ -15,6 +14,9 @@ use crate::params::Params;
 use crate::table::Table;
 use crate::tag::{ChunkKind, desc};
 
+/// Topmost pages of the node table that a checkpoint points at: with 2 KiB pages up to 8,192 nodes are found
+/// without a further level.
+pub(crate) const NODE_ROOTS: usize = 32;
 /// The root directory's node.
 pub(crate) const ROOT: u32 = 1;
 /// The hidden directory of inodes that have no name left but are held; emptied after a mount.

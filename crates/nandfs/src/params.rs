@@ -3,12 +3,11 @@
 //! A *log page* is what the log reads and programs in one go: one chip page, or a gang of small ones whose
 //! spare areas together hold a tag (ScaleFFS, 3.2, combines two 512-byte pages in the same way).
 
+pub(crate) use pumice_flashlog::ANCHOR_BLOCKS;
+use pumice_flashlog::{Shape, TagPlace};
 use pumice_media::Geometry;
 
-use crate::tag::{DESC_BYTES, HEADER_BYTES, TAG_BYTES};
-
-/// Erase blocks at the start of the chip that hold the anchors.
-pub(crate) const ANCHOR_BLOCKS: u32 = 8;
+use crate::tag::{BODY_BYTES, DESC_BYTES, TAG_BYTES};
 
 /// Largest payload that still lets one node, table page or checkpoint stand for many files.
 const NODE_BYTES_MAX: u32 = 4096;
@@ -16,14 +15,8 @@ const NODE_BYTES_MAX: u32 = 4096;
 /// All sizes that follow from the geometry. Nothing here is read from the chip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Params {
-    /// Chip pages in a log page.
-    pub(crate) gang: u32,
-    /// The tag lies in the spare area, or else at the end of the page.
-    pub(crate) tag_in_spare: bool,
-    /// Free spare bytes of one chip page.
-    pub(crate) spare: u32,
-    /// Data bytes of one chip page.
-    pub(crate) chip_page: u32,
+    /// What the medium has to know.
+    pub(crate) shape: Shape,
     /// Bytes of a log page that hold chunks.
     pub(crate) payload: u32,
     /// Descriptors besides the first that fit behind the tag; others take payload.
@@ -45,28 +38,27 @@ impl Params {
     /// of 8 reaches 2 KiB, fewer than 4 log pages in a block, or fewer than 40 blocks.
     pub(crate) fn of(geometry: &Geometry) -> Option<Params> {
         let (page, spare) = (geometry.page_bytes, geometry.free_spare_bytes);
-        let fits = |gang: &u32| spare >= HEADER_BYTES && spare * gang >= TAG_BYTES && page * gang >= 2048;
+        let fits = |gang: &u32| Shape::tag_fits(geometry, *gang, BODY_BYTES) && page * gang >= 2048;
         let in_spare = [1, 2, 4, 8].into_iter().find(fits);
         let in_page = [1, 2, 4, 8].into_iter().find(|gang| page * gang >= 2048);
-        let (gang, tag_in_spare) = match (in_spare, in_page) {
-            (Some(gang), _) if page * gang <= 4096 || gang == 1 => (gang, true),
-            (_, Some(gang)) => (gang, false),
+        let (gang, place) = match (in_spare, in_page) {
+            (Some(gang), _) if page * gang <= 4096 || gang == 1 => (gang, TagPlace::Spare),
+            (_, Some(gang)) => (gang, TagPlace::Page),
             _ => return None,
         };
         let pages_per_block = geometry.pages_per_block / gang;
+        Shape::of_anchors(geometry)?;
         if pages_per_block < 4 || geometry.blocks < 40 || page * gang > 0xffff {
             return None;
         }
         geometry.blocks.checked_mul(geometry.pages_per_block)?;
-        let payload = if tag_in_spare { page * gang } else { page * gang - TAG_BYTES };
-        let spare_descs = if tag_in_spare { (spare * gang - TAG_BYTES) / DESC_BYTES } else { 0 };
+        let in_spare = place == TagPlace::Spare;
+        let payload = if in_spare { page * gang } else { page * gang - TAG_BYTES };
+        let spare_descs = if in_spare { (spare * gang - TAG_BYTES) / DESC_BYTES } else { 0 };
         // Whole blocks must tile a page together with their descriptors, or each page would waste one.
         let slots = (payload / 4096).clamp(1, spare_descs + 1);
         Some(Params {
-            gang,
-            tag_in_spare,
-            spare,
-            chip_page: page,
+            shape: Shape::new(geometry, gang, place, BODY_BYTES + spare_descs * DESC_BYTES),
             payload,
             spare_descs,
             pages_per_block,
@@ -129,13 +121,19 @@ mod tests {
     #[test]
     fn small_pages_gang_up_until_their_spare_areas_hold_a_tag() {
         let params = Params::of(&geometry(512, 8)).unwrap();
-        assert_eq!((params.gang, params.tag_in_spare, params.payload, params.block), (4, true, 2048, 2048));
+        assert_eq!(
+            (params.shape.parts(), params.shape.tag_place(), params.payload, params.block),
+            (4, TagPlace::Spare, 2048, 2048)
+        );
     }
 
     #[test]
     fn a_chip_with_on_die_ecc_keeps_the_tag_in_the_page() {
         let params = Params::of(&geometry(2048, 4)).unwrap();
-        assert_eq!((params.gang, params.tag_in_spare, params.payload, params.block), (1, false, 2016, 2016));
+        assert_eq!(
+            (params.shape.parts(), params.shape.tag_place(), params.payload, params.block),
+            (1, TagPlace::Page, 2016, 2016)
+        );
     }
 
     #[test]

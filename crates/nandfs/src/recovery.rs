@@ -7,13 +7,14 @@
 use alloc::{vec, vec::Vec};
 
 use hashbrown::HashMap;
+use pumice_flashlog::Peek;
 use pumice_media::Nand;
 use pumice_vfs::{Result, Timestamp};
 
 use crate::addr::Addr;
 use crate::blocks::{State, Usage};
 use crate::checkpoint_record::Checkpoint;
-use crate::flash::Peek;
+use crate::error::device;
 use crate::log::Spare;
 use crate::node::{Body, Index, IndexBody, Inode, Map, Node};
 use crate::tag::{ChunkKind, Desc, LogKind, Tag};
@@ -97,8 +98,8 @@ impl<N: Nand> Volume<N> {
                 // Garbage is what a torn page leaves, on a block known to be erased.
                 Peek::Programmed(None) => spare.erased,
             };
-            if let (true, Peek::Programmed(Some((log, _)))) = (new, peek) {
-                if is_scanned(log) {
+            if let (true, Peek::Programmed(Some((kind, _)))) = (new, peek) {
+                if LogKind::from_bits(kind).is_some_and(is_scanned) {
                     self.scan(spare.block, 0, checkpoint.seq, &mut survey)?;
                 } else {
                     self.skim(spare.block, 0, checkpoint.seq, &mut survey)?;
@@ -125,7 +126,7 @@ impl<N: Nand> Volume<N> {
     fn log_of_open(&mut self, block: u32, index: u32) -> Result<Option<LogKind>> {
         let before = self.params.page(block, index.saturating_sub(1));
         match self.log.flash.peek(before)? {
-            Peek::Programmed(header) => Ok(header.map(|(log, _)| log)),
+            Peek::Programmed(header) => Ok(header.and_then(|(kind, _)| LogKind::from_bits(kind))),
             Peek::Erased => Ok(None),
         }
     }
@@ -157,7 +158,8 @@ impl<N: Nand> Volume<N> {
             }
         }
         for index in (index..low).rev() {
-            if let Ok(found) = self.log.flash.read(self.params.page(block, index)) {
+            let page = self.params.page(block, index);
+            if let Some(found) = self.log.flash.medium.read_proved(page).map_err(device)? {
                 survey.seq = survey.seq.max(found.tag.seq.max(since));
                 break;
             }

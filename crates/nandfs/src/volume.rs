@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use hashbrown::HashMap;
 use pumice_cleaning::{Class, Old, Placement, SepBit};
+use pumice_flashlog::Roots;
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result, Timestamp};
 
@@ -17,7 +18,6 @@ use crate::log::{DATA, Log, META};
 use crate::node::{Inode, Node};
 use crate::nodes::Nodes;
 use crate::params::{ANCHOR_BLOCKS, Params};
-use crate::roots::Roots;
 use crate::superblock::Superblock;
 use crate::tag::{ChunkKind, Desc};
 use pumice_vfs::Clock;
@@ -89,11 +89,13 @@ impl<N: Nand> Volume<N> {
         clock: Clock,
         budget: usize,
     ) -> Volume<N> {
-        let recovery_limit = RECOVERY_NS.checked_div(log.flash.page_read_ns()).unwrap_or(600).clamp(32, 2048);
+        let recovery_limit =
+            RECOVERY_NS.checked_div(log.flash.medium.page_read_ns()).unwrap_or(600).clamp(32, 2048);
         Volume {
             params,
             limits: Limits::of(&params),
-            window_max: size(WINDOW_NS.checked_div(log.flash.peek_ns()).unwrap_or(240)).clamp(64, 1024),
+            window_max: size(WINDOW_NS.checked_div(log.flash.medium.peek_ns()).unwrap_or(240))
+                .clamp(64, 1024),
             superblock,
             roots,
             blocks: Blocks::new(params),
@@ -191,7 +193,6 @@ impl<N: Nand> Volume<N> {
             ChunkKind::Node => self.nodes.addr(&mut self.log, desc.id),
             ChunkKind::NodeTable => self.nodes.table.addr_of(&mut self.log, level(desc), desc.index),
             ChunkKind::BlockTable => self.blocks.table.addr_of(&mut self.log, level(desc), desc.index),
-            ChunkKind::Root => Ok(Addr::NONE),
         }
     }
 
@@ -205,7 +206,6 @@ impl<N: Nand> Volume<N> {
             }
             ChunkKind::NodeTable => self.nodes.table.set_addr(&mut self.log, level(desc), desc.index, to),
             ChunkKind::BlockTable => self.blocks.table.set_addr(&mut self.log, level(desc), desc.index, to),
-            ChunkKind::Root => Ok(()),
         }
     }
 
@@ -253,9 +253,10 @@ impl<N: Nand> Volume<N> {
         self.release(addr)
     }
 
-    /// Blocks never given to users: anchors, open heads, the checkpoint's, and room to clean.
+    /// Blocks never given to users: anchors, those of checkpoints and as many for when they are left, open heads, and
+    /// room to clean.
     fn reserved_blocks(&self) -> u32 {
-        ANCHOR_BLOCKS + 2 + 2 * len32(self.log.head_count()) + (self.params.blocks / 32).max(4)
+        ANCHOR_BLOCKS + 8 + 2 * len32(self.log.head_count()) + (self.params.blocks / 32).max(4)
     }
 
     /// Bytes that users can fill in all.
@@ -306,7 +307,7 @@ impl<N: Nand> Volume<N> {
         self.nodes.table.trim(share);
         self.blocks.table.trim(share);
         self.cache.trim(self.cache.dirty_bytes() + share * 2);
-        self.log.flash.set_kept(share / 2 / self.params.payload as usize);
+        self.log.flash.medium.set_kept(share / 2 / self.params.payload as usize);
     }
 
     /// True if some cache holds more than its share of what could be dropped.

@@ -2,14 +2,13 @@
 
 use alloc::{collections::BTreeMap, format};
 
+use pumice_flashlog::{DOUBTED, Peek};
 use pumice_media::Nand;
 
 use super::Check;
 use crate::blocks::{State, Usage};
 use crate::codec::size;
-use crate::flash::Peek;
 use crate::params::ANCHOR_BLOCKS;
-use crate::roots::DOUBTED;
 
 /// What the checkpoint says of single blocks, and sums over all.
 #[derive(Default)]
@@ -85,7 +84,7 @@ impl<N: Nand> Check<'_, N> {
             let wanted = if is_anchor { "an anchor block" } else { "no anchor block" };
             self.found.add("block-anchor", format!("block {block} is {state:?}, wanted {wanted}"));
         }
-        if block == self.volume.superblock.checkpoint_block && state != State::Used {
+        if self.volume.roots.holds(block) && state != State::Used {
             self.found
                 .add("block-checkpoint", format!("block {block} holds the checkpoints, but is {state:?}"));
         }

@@ -2,7 +2,7 @@
 
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
-use crate::api::Finding;
+use crate::options::Finding;
 
 /// Findings told in full for each code; further ones are only counted.
 pub(super) const TOLD: usize = 200;

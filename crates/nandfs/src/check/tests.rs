@@ -7,7 +7,6 @@ use pumice_vfs::{FileKind, NewNode, Result, Timestamp, XattrMode};
 
 use super::check;
 use crate::addr::Addr;
-use crate::api::{FormatOptions, MountOptions};
 use crate::blocks::{State, Usage};
 use crate::bucket::{self, Entry};
 use crate::log::Spare;
@@ -15,6 +14,7 @@ use crate::mount::{format, mount};
 use crate::namespace::orphan_name;
 use crate::node::{Body, Index, IndexBody, Map};
 use crate::nodes::{ORPHANS, ROOT};
+use crate::options::{FormatOptions, MountOptions};
 use crate::volume::Volume;
 
 type Vol = Volume<SimChip>;
@@ -54,7 +54,7 @@ fn sample() -> Vol {
     let small = make(&mut volume, dir, "small", FileKind::File);
     volume.write_file(small, 0, b"few bytes").unwrap();
     volume.checkpoint(true).unwrap();
-    mounted(volume.unmount_log().flash.into_nand())
+    mounted(volume.unmount_log().flash.medium.into_chip())
 }
 
 impl Vol {
@@ -316,7 +316,7 @@ const BLOCKS: &[Harm] = &[
         v.usage(block, |usage| usage.state = State::Anchor);
     }),
     ("block-checkpoint", |v| {
-        let block = v.superblock.checkpoint_block;
+        let block = v.roots.blocks().next().unwrap();
         v.usage(block, |usage| usage.state = State::Failing);
     }),
     ("block-failing", |v| {
@@ -365,7 +365,7 @@ fn codes(chip: &mut SimChip) -> Vec<String> {
 fn the_sample_is_sound() {
     let mut volume = sample();
     volume.checkpoint(true).unwrap();
-    assert_eq!(codes(&mut volume.unmount_log().flash.into_nand()), [""; 0]);
+    assert_eq!(codes(&mut volume.unmount_log().flash.medium.into_chip()), [""; 0]);
 }
 
 #[test]
@@ -375,7 +375,7 @@ fn every_harm_is_found() {
         let mut volume = sample();
         harm(&mut volume);
         volume.checkpoint(true).unwrap_or_else(|error| panic!("{place} {code}: {error}"));
-        let found = codes(&mut volume.unmount_log().flash.into_nand());
+        let found = codes(&mut volume.unmount_log().flash.medium.into_chip());
         if !found.iter().any(|line| line.starts_with(&format!("{code}: "))) {
             missed.push((place, *code, found));
         }
@@ -390,7 +390,7 @@ fn crashed() -> Result<SimChip> {
     let ino = volume.at("dir/data");
     volume.write_file(ino, 4_000, &[1; 3_000])?;
     volume.fsync_node(ino)?;
-    Ok(volume.unmount_log().flash.into_nand())
+    Ok(volume.unmount_log().flash.medium.into_chip())
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn long_lists_are_cut_short() {
         volume.cache.insert(many, block, vec![0; 2048], true);
     }
     volume.checkpoint(true).unwrap();
-    let found = codes(&mut volume.unmount_log().flash.into_nand());
+    let found = codes(&mut volume.unmount_log().flash.medium.into_chip());
     assert!(found.iter().any(|line| line == "inode-lost: 1 more of these"), "{found:#?}");
 }
 

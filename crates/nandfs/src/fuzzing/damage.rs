@@ -1,51 +1,52 @@
 //! Damage to images that their checksums do not tell.
 
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 
-use pumice_media::{BlockId, Nand, NandError, PageId};
+use pumice_flashlog::{ANCHOR, ANCHOR_BLOCKS, CHECKPOINT, Medium, Peek, Shape, seal};
+use pumice_media::Nand;
 use pumice_vfs::Result;
 
+use super::page::{Known, Raw};
 use super::{Choices, hostile};
 use crate::error::device;
-use crate::flash::{Flash, Peek};
 use crate::mount::params_of;
 use crate::params::Params;
-use crate::tag::{ChunkKind, DESC_BYTES, LogKind, TAG_BYTES, Tag, seal};
+use crate::tag::{ChunkKind, Tag};
 
 /// The pages of a volume that hold something, by what they hold.
 #[derive(Clone)]
 pub struct Catalogue {
     params: Params,
-    pages: Vec<(u32, Tag)>,
-}
-
-/// A log page as it lies on the chip.
-#[derive(Clone)]
-pub(super) struct Raw {
-    /// Chunks, then descriptors for which the head has no room.
-    payload: Vec<u8>,
-    /// The tag, and the descriptors beside it.
-    head: Vec<u8>,
+    pages: Vec<Known>,
 }
 
 impl Catalogue {
     /// Looks at every page of the volume.
     pub fn of<N: Nand>(nand: &mut N) -> Result<Catalogue> {
         let params = params_of(nand)?;
-        let mut flash = Flash::new(nand, params);
-        let mut pages = Vec::new();
+        let mut catalogue = Catalogue { params, pages: Vec::new() };
         for block in 0..params.blocks {
-            for index in 0..params.pages_per_block {
-                let page = params.page(block, index);
-                if flash.peek(page)? == Peek::Erased {
+            let shape = catalogue.shape(nand, block);
+            let mut medium = Medium::new(&mut *nand, shape);
+            for index in 0..shape.pages() {
+                let page = shape.page(block, index);
+                if medium.peek(page).map_err(device)? == Peek::Erased {
                     break;
                 }
-                if let Ok(found) = flash.read(page) {
-                    pages.push((page, found.tag.clone()));
+                let Some(found) = medium.read_proved(page).map_err(device)? else { continue };
+                let (kind, tag) = (found.tag.kind, Tag::of(&found, params.spare_descs));
+                if tag.is_some() || matches!(kind, ANCHOR | CHECKPOINT) {
+                    catalogue.pages.push(Known { block, index, kind, tag });
                 }
             }
         }
-        Ok(Catalogue { params, pages })
+        Ok(catalogue)
+    }
+
+    /// Anchors have a shape of their own.
+    fn shape<N: Nand>(&self, nand: &N, block: u32) -> Shape {
+        let anchors = Shape::of_anchors(&nand.geometry()).filter(|_| block < ANCHOR_BLOCKS);
+        anchors.unwrap_or(self.params.shape)
     }
 
     /// Does some damage to a copy of the volume.
@@ -64,17 +65,17 @@ impl Catalogue {
     }
 
     /// A page, of the rarer kinds as often as of the others.
-    fn pick(&self, choices: &mut Choices<'_>) -> Option<&(u32, Tag)> {
+    fn pick(&self, choices: &mut Choices<'_>) -> Option<&Known> {
         let kind = choices.below(8);
-        let fits = |tag: &Tag| match kind {
-            0 => tag.log == LogKind::Anchor,
-            1 | 2 => tag.log == LogKind::Checkpoint,
-            3 => tag.descs.iter().any(|desc| desc.kind == ChunkKind::NodeTable),
-            4 => tag.descs.iter().any(|desc| desc.kind == ChunkKind::BlockTable),
-            5 | 6 => tag.descs.iter().any(|desc| desc.kind == ChunkKind::Node),
+        let fits = |known: &&Known| match kind {
+            0 => known.kind == ANCHOR,
+            1 | 2 => known.kind == CHECKPOINT,
+            3 => known.has(ChunkKind::NodeTable),
+            4 => known.has(ChunkKind::BlockTable),
+            5 | 6 => known.has(ChunkKind::Node),
             _ => true,
         };
-        let of_kind: Vec<&(u32, Tag)> = self.pages.iter().filter(|(_, tag)| fits(tag)).collect();
+        let of_kind: Vec<&Known> = self.pages.iter().filter(fits).collect();
         // The newest are those that count.
         let newest = choices.place(of_kind.len()) % (choices.place(of_kind.len()) + 1);
         of_kind.iter().rev().nth(newest).copied()
@@ -85,89 +86,59 @@ impl Catalogue {
         nand: &mut N,
         choices: &mut Choices<'_>,
         sealed: bool,
-        change: impl Fn(&Params, &Tag, &mut Raw, &mut Choices<'_>),
+        change: impl Fn(&Params, &Known, &mut Raw, &mut Choices<'_>),
     ) -> Result<()> {
-        let Some((page, tag)) = self.pick(choices) else { return Ok(()) };
-        self.rewrite(nand, *page, |raw| {
-            change(&self.params, tag, raw, choices);
+        let Some(known) = self.pick(choices) else { return Ok(()) };
+        let shape = self.shape(nand, known.block);
+        self.rewrite(nand, known, |raw| {
+            change(&self.params, known, raw, choices);
             if sealed {
-                seal(&raw.payload, &mut raw.head);
+                seal(&shape, shape.page(known.block, known.index), &raw.payload, &mut raw.head);
             }
         })
     }
 
     fn swap<N: Nand>(&self, nand: &mut N, choices: &mut Choices<'_>) -> Result<()> {
-        let (Some((one, _)), Some((other, _))) = (self.pick(choices), self.pick(choices)) else {
+        let (Some(one), Some(other)) = (self.pick(choices), self.pick(choices)) else { return Ok(()) };
+        if (one.kind == ANCHOR) != (other.kind == ANCHOR) {
             return Ok(());
-        };
+        }
         let mut kept = None;
-        self.rewrite(nand, *one, |raw| kept = Some(raw.clone()))?;
-        self.rewrite(nand, *other, |raw| {
+        self.rewrite(nand, one, |raw| kept = Some(raw.clone()))?;
+        self.rewrite(nand, other, |raw| {
             if let Some(kept) = &mut kept {
                 core::mem::swap(raw, kept);
             }
         })?;
-        self.rewrite(nand, *one, |raw| *raw = kept.take().unwrap_or_else(|| raw.clone()))
+        self.rewrite(nand, one, |raw| *raw = kept.take().unwrap_or_else(|| raw.clone()))
     }
 
     /// Changes a page: its block is erased and programmed anew.
-    fn rewrite<N: Nand>(&self, nand: &mut N, page: u32, change: impl FnOnce(&mut Raw)) -> Result<()> {
-        let (block, params) = (self.params.block_of(page), &self.params);
+    fn rewrite<N: Nand>(&self, nand: &mut N, known: &Known, change: impl FnOnce(&mut Raw)) -> Result<()> {
+        let (block, shape) = (known.block, self.shape(nand, known.block));
+        let mut medium = Medium::new(nand, shape);
         let mut pages = Vec::new();
-        for index in 0..params.pages_per_block {
-            pages.push(self.read(nand, params.page(block, index))?);
+        for index in 0..shape.pages() {
+            let raw = medium.read_raw(shape.page(block, index)).map_err(device)?;
+            pages.push(Raw { payload: raw.payload, head: raw.head });
         }
-        if let Some(raw) = pages.get_mut((page % params.pages_per_block) as usize) {
+        if let Some(raw) = pages.get_mut(known.index as usize) {
             change(raw);
         }
-        nand.erase(BlockId(block)).map_err(device)?;
+        medium.erase(block).map_err(device)?;
         for (index, raw) in (0..).zip(&pages) {
             let blank = raw.payload.iter().chain(&raw.head).all(|byte| *byte == 0xff);
             if !blank {
-                self.program(nand, params.page(block, index), raw)?;
+                let done = medium.program_raw(shape.page(block, index), &raw.payload, &raw.head);
+                done.map_err(device)?;
             }
-        }
-        Ok(())
-    }
-
-    fn read<N: Nand>(&self, nand: &mut N, page: u32) -> Result<Raw> {
-        let params = &self.params;
-        let (mut payload, mut head) = (Vec::new(), Vec::new());
-        for part in 0..params.gang {
-            let mut data = vec![0; params.chip_page as usize];
-            let mut spare = vec![0; params.spare as usize];
-            match nand.read(PageId(page * params.gang + part), &mut data, &mut spare) {
-                Ok(_) | Err(NandError::Uncorrectable(_)) => {}
-                Err(error) => return Err(device(error)),
-            }
-            payload.append(&mut data);
-            head.append(&mut spare);
-        }
-        if params.tag_in_spare {
-            head.truncate((TAG_BYTES + params.spare_descs * DESC_BYTES) as usize);
-        } else {
-            head = payload.split_off(params.payload as usize);
-        }
-        Ok(Raw { payload, head })
-    }
-
-    fn program<N: Nand>(&self, nand: &mut N, page: u32, raw: &Raw) -> Result<()> {
-        let params = &self.params;
-        let mut data = raw.payload.clone();
-        let mut spare = Vec::new();
-        (if params.tag_in_spare { &mut spare } else { &mut data }).extend_from_slice(&raw.head);
-        spare.resize((params.spare * params.gang) as usize, 0xff);
-        let parts = data.chunks(params.chip_page as usize).zip(spare.chunks(params.spare.max(1) as usize));
-        for (part, (data, spare)) in (0..params.gang).zip(parts) {
-            let done = nand.program(PageId(page * params.gang + part), data, spare);
-            done.map_err(device)?;
         }
         Ok(())
     }
 }
 
 /// Bytes that nothing sealed.
-fn scratch(_: &Params, _: &Tag, raw: &mut Raw, choices: &mut Choices<'_>) {
+fn scratch(_: &Params, _: &Known, raw: &mut Raw, choices: &mut Choices<'_>) {
     for _ in 0..=choices.below(8) {
         let bytes = if choices.below(2) == 0 { &mut raw.payload } else { &mut raw.head };
         let place = choices.place(bytes.len());
@@ -178,28 +149,26 @@ fn scratch(_: &Params, _: &Tag, raw: &mut Raw, choices: &mut Choices<'_>) {
 }
 
 /// Bytes of the tag.
-fn retag(params: &Params, _: &Tag, raw: &mut Raw, choices: &mut Choices<'_>) {
+fn retag(params: &Params, _: &Known, raw: &mut Raw, choices: &mut Choices<'_>) {
     let last = raw.head.len();
     put_edge(params, &mut raw.head, 0..last, choices);
 }
 
 /// Numbers in a chunk.
-fn overwrite(params: &Params, tag: &Tag, raw: &mut Raw, choices: &mut Choices<'_>) {
-    let place = choices.place(tag.descs.len());
-    let Some((start, desc)) = tag.chunks().nth(place) else { return };
+fn overwrite(params: &Params, known: &Known, raw: &mut Raw, choices: &mut Choices<'_>) {
+    let Some((start, length, _)) = known.chunk(choices) else { return };
     let start = usize::from(start);
     // What comes first weighs most.
-    let length = usize::from(desc.len) / [1, 2, 8, 16].get(choices.place(4)).copied().unwrap_or(1);
+    let length = usize::from(length) / [1, 2, 8, 16].get(choices.place(4)).copied().unwrap_or(1);
     for _ in 0..=choices.below(4) {
         put_edge(params, &mut raw.payload, start..start + length, choices);
     }
 }
 
 /// A chunk that ends early, or holds one thing all over.
-fn blank(_: &Params, tag: &Tag, raw: &mut Raw, choices: &mut Choices<'_>) {
-    let place = choices.place(tag.descs.len());
-    let Some((start, desc)) = tag.chunks().nth(place) else { return };
-    let (start, length) = (usize::from(start), usize::from(desc.len));
+fn blank(_: &Params, known: &Known, raw: &mut Raw, choices: &mut Choices<'_>) {
+    let Some((start, length, _)) = known.chunk(choices) else { return };
+    let (start, length) = (usize::from(start), usize::from(length));
     let from = start + choices.place(length) * choices.place(2);
     let pattern = choices.edge(&[]).to_le_bytes();
     let bytes = raw.payload.get_mut(from..start + length).unwrap_or_default();
@@ -212,19 +181,4 @@ fn put_edge(params: &Params, bytes: &mut [u8], range: core::ops::Range<usize>, c
     let value = choices.edge(&[params.blocks, params.pages(), params.payload]).to_le_bytes();
     let bytes = bytes.get_mut(place..).unwrap_or_default();
     bytes.iter_mut().zip(value).take(width).for_each(|(to, from)| *to = from);
-}
-
-impl Raw {
-    /// Puts a record in place of a chunk, cut off where that ends.
-    pub(super) fn replace(&mut self, start: u16, length: u16, record: &[u8]) {
-        let start = usize::from(start);
-        let bytes = self.payload.get_mut(start..start + usize::from(length)).unwrap_or_default();
-        bytes.fill(0);
-        bytes.iter_mut().zip(record).for_each(|(to, from)| *to = *from);
-    }
-
-    pub(super) fn chunk(&self, start: u16, length: u16) -> &[u8] {
-        let start = usize::from(start);
-        self.payload.get(start..start + usize::from(length)).unwrap_or_default()
-    }
 }

@@ -2,20 +2,24 @@
 
 use alloc::vec;
 
+use pumice_flashlog::CHECKPOINT;
+
 use super::Choices;
-use super::damage::Raw;
+use super::page::{Known, Raw};
 use crate::addr::Addr;
 use crate::blocks::ENTRY;
 use crate::checkpoint_record::Checkpoint;
 use crate::log::Spare;
 use crate::node::{Body, IndexBody, Inode, Node};
 use crate::params::Params;
-use crate::tag::{ChunkKind, Desc, Tag};
+use crate::tag::{ChunkKind, Desc};
 
 /// Changes a record of the page in a way that its parser may accept.
-pub(super) fn rewrite(params: &Params, tag: &Tag, raw: &mut Raw, choices: &mut Choices<'_>) {
-    let place = choices.place(tag.descs.len());
-    let Some((start, desc)) = tag.chunks().nth(place) else { return };
+pub(super) fn rewrite(params: &Params, known: &Known, raw: &mut Raw, choices: &mut Choices<'_>) {
+    if known.kind == CHECKPOINT {
+        return rewrite_record(params, raw, choices);
+    }
+    let Some((start, _, Some(desc))) = known.chunk(choices) else { return };
     let bytes = raw.chunk(start, desc.len).to_vec();
     match desc.kind {
         ChunkKind::Node => {
@@ -23,17 +27,17 @@ pub(super) fn rewrite(params: &Params, tag: &Tag, raw: &mut Raw, choices: &mut C
             lie_in_node(&mut node, &desc, params, choices);
             raw.replace(start, desc.len, &node.encode(params));
         }
-        ChunkKind::Root => {
-            let Some(mut checkpoint) = Checkpoint::decode(&bytes, params) else { return };
-            lie_in_counts(&mut checkpoint, params, choices);
-            lie_in_lists(&mut checkpoint, params, choices);
-            // The parser looks at the whole page.
-            let length = u16::try_from(params.payload).unwrap_or(u16::MAX);
-            raw.replace(start, length, &checkpoint.encode());
-        }
         ChunkKind::NodeTable | ChunkKind::BlockTable => lie_in_table(start, &desc, raw, choices),
         ChunkKind::Data => {}
     }
+}
+
+fn rewrite_record(params: &Params, raw: &mut Raw, choices: &mut Choices<'_>) {
+    let length = u16::try_from(params.payload).unwrap_or(u16::MAX);
+    let Some(mut checkpoint) = Checkpoint::decode(raw.chunk(0, length), params) else { return };
+    lie_in_counts(&mut checkpoint, params, choices);
+    lie_in_lists(&mut checkpoint, params, choices);
+    raw.replace(0, length, &checkpoint.encode());
 }
 
 /// One entry of a table takes the place of another.

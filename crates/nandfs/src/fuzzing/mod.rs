@@ -3,6 +3,7 @@
 
 mod damage;
 mod hostile;
+mod page;
 mod parsers;
 
 pub use damage::Catalogue;

@@ -1,0 +1,34 @@
+//! The log on raw NAND that the raw-NAND file system and the flash memory server stand on.
+//!
+//! A [`Medium`] reads and programs superpages with tags that prove them. The design stands in
+//! `docs/flashlog-design.md`.
+//!
+//! ```
+//! use pumice_flashlog::{Medium, Shape, Tag, TagPlace};
+//! use pumice_media::{ChipSpec, Nand, SimChip};
+//!
+//! let chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:64:40").unwrap());
+//! let shape = Shape::new(&chip.geometry(), 1, TagPlace::Spare, 4);
+//! let mut log = Medium::new(chip, shape);
+//! let tag = Tag { kind: 3, flags: 0, seq: 7, body: b"mine".to_vec() };
+//! log.program(64, &tag, &vec![1; shape.payload()]).unwrap();
+//! assert_eq!(log.read(64).unwrap().tag, tag);
+//! ```
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+mod anchor;
+mod medium;
+mod ring;
+mod roots;
+mod search;
+mod shape;
+mod tag;
+
+pub use anchor::{Anchor, OWN_MAX};
+pub use medium::{Fault, Medium, Page, Peek, RawPage};
+pub use ring::{ANCHOR, ANCHOR_BLOCKS};
+pub use roots::{CHECKPOINT, DOUBTED, Keeper, Roots};
+pub use shape::{HEADER_BYTES, Shape, TAG_BYTES, TagPlace};
+pub use tag::{SEQ_END, Tag, proves, seal};

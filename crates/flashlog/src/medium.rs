@@ -1,0 +1,375 @@
+//! The chip as the log sees it: superpages with tags, read again where the first look fails, and a few kept.
+
+use alloc::{sync::Arc, vec, vec::Vec};
+use core::fmt;
+
+use hashbrown::HashMap;
+use pumice_media::{BlockId, Nand, NandError, NandStats, ReadOutcome};
+
+use crate::shape::{Shape, TagPlace};
+use crate::tag::{Tag, is_blank, is_erased, read_header, seal};
+
+/// Pages kept after a read at the least, so that several chunks of one page cost one read.
+const KEPT_MIN: usize = 4;
+/// Erase blocks whose ECC is near its limit that are remembered at a time.
+const TIRED_MOST: usize = 64;
+/// Looks at a page that ECC gives up on before it counts as unreadable: some chips read better the next time.
+const READS: u32 = 3;
+
+/// A superpage that proved itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Page {
+    /// What it says it holds.
+    pub tag: Tag,
+    /// What it holds.
+    pub payload: Vec<u8>,
+}
+
+/// A superpage of which nothing is proved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RawPage {
+    /// What the owner filled.
+    pub payload: Vec<u8>,
+    /// The tag, or the proof alone.
+    pub head: Vec<u8>,
+    /// ECC did not give up on any part.
+    pub readable: bool,
+}
+
+/// Why a superpage could not be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// It was never programmed since its block was erased.
+    Erased(u32),
+    /// ECC gave up on it.
+    Unreadable(u32),
+    /// Its checksum is wrong, or its tag makes no sense.
+    Unproved(u32),
+    /// The chip failed.
+    Chip(NandError),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Erased(page) => write!(f, "log page {page} is erased but should hold a chunk"),
+            Fault::Unreadable(page) => write!(f, "log page {page} has more wrong bits than ECC can correct"),
+            Fault::Unproved(page) => write!(f, "log page {page} is damaged (checksum)"),
+            Fault::Chip(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for Fault {}
+
+impl From<NandError> for Fault {
+    fn from(error: NandError) -> Fault {
+        Fault::Chip(error)
+    }
+}
+
+/// What a look at the first bytes of a tag shows; the page behind it is not proved yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Peek {
+    /// Never programmed, by the look of it.
+    Erased,
+    /// Something is there; kind and sequence number if they prove themselves.
+    Programmed(Option<(u8, u64)>),
+}
+
+/// The chip.
+pub struct Medium<N> {
+    nand: N,
+    shape: Shape,
+    /// Pages kept, and when each was last used.
+    kept: HashMap<u32, (u64, Arc<Page>)>,
+    kept_max: usize,
+    turn: u64,
+    tired: Vec<u32>,
+}
+
+impl<N: Nand> Medium<N> {
+    /// The medium on a chip.
+    pub fn new(nand: N, shape: Shape) -> Medium<N> {
+        Medium { nand, shape, kept: HashMap::new(), kept_max: KEPT_MIN, turn: 0, tired: Vec::new() }
+    }
+
+    /// The chip.
+    pub fn chip(&self) -> &N {
+        &self.nand
+    }
+
+    /// The chip, given back.
+    pub fn into_chip(self) -> N {
+        self.nand
+    }
+
+    /// The shape of its superpages.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The same chip for a while in superpages of another shape.
+    pub fn shaped(&mut self, shape: Shape) -> Medium<&mut N> {
+        Medium::new(&mut self.nand, shape)
+    }
+
+    /// What the chip did so far.
+    pub fn stats(&self) -> NandStats {
+        self.nand.stats()
+    }
+
+    /// Device time of reading a superpage, in nanoseconds.
+    pub fn page_read_ns(&self) -> u64 {
+        self.nand.timing().read_page_ns * u64::from(self.shape.parts())
+    }
+
+    /// Device time of a look at a tag, in nanoseconds.
+    pub fn peek_ns(&self) -> u64 {
+        let timing = self.nand.timing();
+        if self.shape.tag_place() == TagPlace::Page { timing.read_page_ns } else { timing.read_spare_ns }
+    }
+
+    /// Makes what was programmed outlive a crash of the host.
+    pub fn flush(&mut self) -> Result<(), NandError> {
+        self.nand.flush()
+    }
+
+    fn note(&mut self, block: u32, outcome: ReadOutcome) {
+        if matches!(outcome, ReadOutcome::Corrected { refresh: true, .. })
+            && self.tired.len() < TIRED_MOST
+            && !self.tired.contains(&block)
+        {
+            self.tired.push(block);
+        }
+    }
+
+    /// True if there are blocks in which ECC is near its limit.
+    pub fn has_tired(&self) -> bool {
+        !self.tired.is_empty()
+    }
+
+    /// A block in which ECC is near its limit, to be rewritten soon.
+    pub fn take_tired(&mut self) -> Option<u32> {
+        self.tired.pop()
+    }
+
+    /// A block that was called tired needs no rewriting any more.
+    pub fn forget_tired(&mut self, block: u32) {
+        self.tired.retain(|tired| *tired != block);
+    }
+
+    /// Reads one part of a superpage, some times over if ECC gives up. The buffers hold what the chip gave.
+    fn read_part(
+        &mut self,
+        page: u32,
+        part: u32,
+        data: &mut [u8],
+        spare: &mut [u8],
+    ) -> Result<(), NandError> {
+        let at = self.shape.chip_page(page, part);
+        let mut reads = 1;
+        loop {
+            match self.nand.read(at, data, spare) {
+                Ok(outcome) => {
+                    // What took more than one look is not far from its end.
+                    let outcome =
+                        if reads > 1 { ReadOutcome::Corrected { bits: 1, refresh: true } } else { outcome };
+                    self.note(self.shape.block_of(page), outcome);
+                    return Ok(());
+                }
+                Err(NandError::Uncorrectable(_)) if reads < READS => reads += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A superpage as the chip gives it.
+    pub fn read_raw(&mut self, page: u32) -> Result<RawPage, NandError> {
+        let shape = self.shape;
+        let mut data = vec![0; shape.data_bytes()];
+        let mut spare = vec![0; shape.spare_bytes()];
+        let mut spares = spare.chunks_exact_mut(shape.chip_spare_bytes().max(1));
+        let mut readable = true;
+        for (part, bytes) in (0..shape.parts()).zip(data.chunks_exact_mut(shape.chip_page_bytes())) {
+            match self.read_part(page, part, bytes, spares.next().unwrap_or_default()) {
+                Ok(()) => {}
+                Err(NandError::Uncorrectable(_)) => readable = false,
+                Err(error) => return Err(error),
+            }
+        }
+        if shape.tag_place() == TagPlace::Page {
+            spare = data.split_off(shape.payload());
+        } else {
+            spare.truncate(shape.head_bytes());
+        }
+        Ok(RawPage { payload: data, head: spare, readable })
+    }
+
+    /// Reads a superpage and proves it.
+    pub fn read(&mut self, page: u32) -> Result<Arc<Page>, Fault> {
+        self.turn += 1;
+        if let Some((used, kept)) = self.kept.get_mut(&page) {
+            *used = self.turn;
+            return Ok(Arc::clone(kept));
+        }
+        let RawPage { payload, mut head, readable } = self.read_raw(page)?;
+        if !readable {
+            return Err(Fault::Unreadable(page));
+        }
+        // A proof alone is too short to be told from stray bits by itself.
+        let by_head = self.shape.tag_place() != TagPlace::Proof || is_blank(&payload);
+        if by_head && is_erased(&head) {
+            return Err(Fault::Erased(page));
+        }
+        let proved = Tag::proved(&self.shape, page, &payload, &mut head);
+        let (tag, mended) = proved.ok_or(Fault::Unproved(page))?;
+        if mended {
+            self.note(self.shape.block_of(page), ReadOutcome::Corrected { bits: 1, refresh: true });
+        }
+        Ok(Arc::new(Page { tag, payload }))
+    }
+
+    /// Reads a superpage; none if it is erased or proves nothing.
+    pub fn read_proved(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
+        match self.read(page) {
+            Ok(found) => Ok(Some(found)),
+            Err(Fault::Chip(error)) => Err(error),
+            Err(Fault::Erased(_) | Fault::Unreadable(_) | Fault::Unproved(_)) => Ok(None),
+        }
+    }
+
+    /// Keeps a page that was read, in place of the one that was not used for longest.
+    pub fn keep(&mut self, page: u32, found: &Arc<Page>) {
+        if self.kept.len() >= self.kept_max && !self.kept.contains_key(&page) {
+            let oldest = self.kept.iter().min_by_key(|(_, (used, _))| *used).map(|(page, _)| *page);
+            oldest.and_then(|oldest| self.kept.remove(&oldest));
+        }
+        self.kept.insert(page, (self.turn, Arc::clone(found)));
+    }
+
+    /// How many pages may be kept; never fewer than a handful.
+    pub fn set_kept(&mut self, pages: usize) {
+        self.kept_max = pages.max(KEPT_MIN);
+    }
+
+    fn forget_block(&mut self, block: u32) {
+        let shape = self.shape;
+        self.kept.retain(|page, _| shape.block_of(*page) != block);
+        self.forget_tired(block);
+    }
+
+    /// Looks at the start of a tag with a single read of the chip.
+    pub fn peek(&mut self, page: u32) -> Result<Peek, NandError> {
+        let shape = self.shape;
+        let mut spare = vec![0; shape.chip_spare_bytes()];
+        let read = if shape.tag_place() == TagPlace::Page {
+            let mut data = vec![0; shape.chip_page_bytes()];
+            let read = self.read_part(page, shape.parts() - 1, &mut data, &mut spare);
+            spare = data.split_off(data.len().saturating_sub(shape.head_bytes()));
+            read
+        } else {
+            self.read_spare(page, 0, &mut spare)
+        };
+        match read {
+            Ok(()) if is_erased(&spare) => Ok(Peek::Erased),
+            Ok(()) if shape.tag_place() == TagPlace::Proof => Ok(Peek::Programmed(None)),
+            Ok(()) => Ok(Peek::Programmed(read_header(&spare))),
+            Err(NandError::Uncorrectable(_)) => Ok(Peek::Programmed(None)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read_spare(&mut self, page: u32, part: u32, spare: &mut [u8]) -> Result<(), NandError> {
+        let outcome = self.nand.read_spare(self.shape.chip_page(page, part), spare)?;
+        self.note(self.shape.block_of(page), outcome);
+        Ok(())
+    }
+
+    /// The tag of a superpage by its spare area where it lies there and its header proves itself; of its body nothing
+    /// is proved then. Otherwise the page is read.
+    pub fn tag(&mut self, page: u32) -> Result<Tag, Fault> {
+        if let Some((_, kept)) = self.kept.get(&page) {
+            return Ok(kept.tag.clone());
+        }
+        if self.shape.tag_place() == TagPlace::Spare
+            && let Some(tag) = self.tag_by_spare(page)?
+        {
+            return Ok(tag);
+        }
+        self.read(page).map(|found| found.tag.clone())
+    }
+
+    fn tag_by_spare(&mut self, page: u32) -> Result<Option<Tag>, Fault> {
+        let shape = self.shape;
+        let mut head = vec![0; shape.spare_bytes()];
+        for (part, spare) in (0..shape.parts()).zip(head.chunks_exact_mut(shape.chip_spare_bytes().max(1))) {
+            match self.read_spare(page, part, spare) {
+                Ok(()) => {}
+                Err(NandError::Uncorrectable(_)) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        head.truncate(shape.head_bytes());
+        if is_erased(&head) {
+            return Err(Fault::Erased(page));
+        }
+        Ok(Tag::decode(&head))
+    }
+
+    /// True if every byte of a superpage reads as erased.
+    pub fn is_blank(&mut self, page: u32) -> Result<bool, NandError> {
+        let raw = self.read_raw(page)?;
+        Ok(raw.readable && is_blank(&raw.payload) && is_blank(&raw.head))
+    }
+
+    /// Programs a superpage; `payload` has its full length.
+    pub fn program(&mut self, page: u32, tag: &Tag, payload: &[u8]) -> Result<(), NandError> {
+        let mut head = tag.encode(&self.shape);
+        seal(&self.shape, page, payload, &mut head);
+        self.program_raw(page, payload, &head)
+    }
+
+    /// Programs a superpage with these bytes, sealed or not.
+    pub fn program_raw(&mut self, page: u32, payload: &[u8], head: &[u8]) -> Result<(), NandError> {
+        let shape = self.shape;
+        debug_assert_eq!(payload.len(), shape.payload(), "a payload of another length");
+        if shape.tag_place() == TagPlace::Page {
+            let mut data = payload.to_vec();
+            data.extend_from_slice(head);
+            return self.program_parts(page, &data, &[]);
+        }
+        self.program_parts(page, payload, head)
+    }
+
+    fn program_parts(&mut self, page: u32, data: &[u8], head: &[u8]) -> Result<(), NandError> {
+        let shape = self.shape;
+        let mut spare = head.to_vec();
+        spare.resize(shape.spare_bytes(), 0xff);
+        let mut spares = spare.chunks_exact(shape.chip_spare_bytes().max(1));
+        for (part, bytes) in (0..shape.parts()).zip(data.chunks_exact(shape.chip_page_bytes())) {
+            self.nand.program(shape.chip_page(page, part), bytes, spares.next().unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    /// Erases a block.
+    pub fn erase(&mut self, block: u32) -> Result<(), NandError> {
+        self.forget_block(block);
+        self.nand.erase(BlockId(block))
+    }
+
+    /// True if the block carries a bad-block mark.
+    pub fn is_bad(&mut self, block: u32) -> Result<bool, NandError> {
+        self.nand.is_bad(BlockId(block))
+    }
+
+    /// Marks a block bad; that the mark itself fails is no news on a block that is bad.
+    pub fn mark_bad(&mut self, block: u32) -> Result<(), NandError> {
+        self.forget_block(block);
+        match self.nand.mark_bad(BlockId(block)) {
+            Ok(()) | Err(NandError::ProgramFailed(_) | NandError::EraseFailed(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

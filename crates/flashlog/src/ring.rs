@@ -1,0 +1,238 @@
+//! The anchors: two rings of erase blocks at the start of the chip, each with a copy of every anchor.
+//!
+//! A ring fills one block, then erases the other and goes on there. The first ring is written first, so that its
+//! newest anchor is never older than that of the second, and erases of both never meet.
+
+use alloc::vec::Vec;
+
+use pumice_media::{Nand, NandError};
+
+use crate::anchor::Anchor;
+use crate::medium::{Medium, Peek};
+use crate::search::{Newest, newest, programmed};
+use crate::shape::Shape;
+use crate::tag::Tag;
+
+/// Erase blocks at the start of the chip that hold the anchors.
+pub const ANCHOR_BLOCKS: u32 = 4;
+/// Copies of every root, and rings of anchors.
+pub(crate) const COPIES: usize = 2;
+/// Erase blocks of a ring.
+const RING_BLOCKS: u32 = 2;
+const _: () = assert!(RING_BLOCKS as usize * COPIES == ANCHOR_BLOCKS as usize);
+
+/// The kind of pages that hold anchors; owners have other kinds.
+pub const ANCHOR: u8 = 15;
+
+/// Where a ring goes on: block, and the next page in it, which may be past the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Spot {
+    block: u32,
+    index: u32,
+}
+
+/// The rings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Rings {
+    /// A ring that nobody looked at since the mount has none.
+    spots: [Option<Spot>; COPIES],
+    /// Sequence number of the anchor that counts; copies have the same.
+    seq: u64,
+    /// Where they go on a cut may have left a page that seems erased, and lets what is written there fade.
+    doubted: bool,
+}
+
+/// What a look at a ring found.
+struct Look {
+    newest: Option<Newest<Anchor>>,
+    spot: Spot,
+    /// No page that could hold a newer one is unreadable.
+    sure: bool,
+}
+
+impl Look {
+    fn seq(&self) -> Option<u64> {
+        self.newest.as_ref().map(|newest| newest.seq)
+    }
+}
+
+/// Where the blocks of a ring begin.
+fn first_of(ring: u32) -> u32 {
+    ring * RING_BLOCKS
+}
+
+impl Rings {
+    /// Of a chip on which the first anchor is about to be written.
+    pub(crate) fn blank(shape: Shape) -> Rings {
+        let spot = |ring| Some(Spot { block: first_of(ring) + RING_BLOCKS - 1, index: shape.pages() });
+        Rings { spots: [spot(0), spot(1)], seq: 0, doubted: false }
+    }
+
+    /// Finds the newest anchor with this magic: a look at each block of the first ring, a search by halves in one of
+    /// them and the anchor itself; the second ring only where the first leaves a doubt. The medium has the shape of
+    /// anchors, as everywhere here.
+    pub(crate) fn find<N: Nand>(
+        medium: &mut Medium<N>,
+        magic: [u8; 8],
+    ) -> Result<Option<(Anchor, Rings)>, NandError> {
+        let mut rings = Rings { spots: [None; COPIES], seq: 0, doubted: true };
+        let mut best: Option<Newest<Anchor>> = None;
+        for (ring, spot) in (0..).zip(&mut rings.spots) {
+            let look = look(medium, ring, magic)?;
+            *spot = Some(look.spot);
+            let sure = look.sure;
+            let found = look.newest.filter(|found| best.as_ref().is_none_or(|best| best.seq < found.seq));
+            best = found.or(best);
+            if sure && best.as_ref().is_some_and(Newest::is_last) {
+                break;
+            }
+        }
+        rings.seq = best.as_ref().map_or(0, |best| best.seq);
+        Ok(best.map(|best| (best.root, rings)))
+    }
+
+    /// Before the first write after a mount: finds out where each ring goes on. A page that a power cut touched may
+    /// have a tag that looks erased, so it is read whole; a touched one ends its block, for to skip it would leave a gap
+    /// in which the search by halves goes astray. False if a ring does not hold the newest anchor.
+    pub(crate) fn settle<N: Nand>(
+        &mut self,
+        medium: &mut Medium<N>,
+        magic: [u8; 8],
+    ) -> Result<bool, NandError> {
+        let shape = *medium.shape();
+        let mut even = true;
+        for (ring, spot) in (0..).zip(&mut self.spots) {
+            let look = look(medium, ring, magic)?;
+            even &= look.seq() == Some(self.seq);
+            let mut at = look.spot;
+            if at.index < shape.pages() && !medium.is_blank(shape.page(at.block, at.index))? {
+                at.index = shape.pages();
+            }
+            *spot = Some(at);
+        }
+        Ok(even)
+    }
+
+    /// Writes an anchor to both rings, with the same sequence number; false if neither has a block that holds.
+    pub(crate) fn write<N: Nand>(
+        &mut self,
+        medium: &mut Medium<N>,
+        anchor: &Anchor,
+        seq: u64,
+    ) -> Result<bool, NandError> {
+        let pages = medium.shape().pages();
+        let mut payload = anchor.encode();
+        payload.resize(medium.shape().payload(), 0);
+        let mut held = false;
+        let doubted = core::mem::take(&mut self.doubted);
+        for (ring, spot) in (0..).zip(&mut self.spots) {
+            debug_assert!(spot.is_some(), "rings are settled before they are written");
+            let mut at = spot.unwrap_or(Spot { block: first_of(ring), index: pages });
+            if doubted {
+                at = write_ring(medium, ring, at, &payload, seq)?.unwrap_or(at);
+            }
+            let done = write_ring(medium, ring, at, &payload, seq)?;
+            held |= done.is_some();
+            // A ring without a good block stays behind; the next write tries it again.
+            *spot = Some(done.unwrap_or(Spot { index: pages, ..at }));
+        }
+        Ok(held)
+    }
+}
+
+/// Where a ring goes on after a write; none if it has no block that holds.
+fn write_ring<N: Nand>(
+    medium: &mut Medium<N>,
+    ring: u32,
+    at: Spot,
+    payload: &[u8],
+    seq: u64,
+) -> Result<Option<Spot>, NandError> {
+    let shape = *medium.shape();
+    if at.index < shape.pages()
+        && put(medium, ANCHOR, shape.page(at.block, at.index), seq, payload)? == Put::Held
+    {
+        return Ok(Some(Spot { index: at.index + 1, ..at }));
+    }
+    // Its own block comes last: the other ring has its anchors too.
+    for step in 1..=RING_BLOCKS {
+        let block = first_of(ring) + (at.block - first_of(ring) + step) % RING_BLOCKS;
+        if !renew(medium, block)? {
+            continue;
+        }
+        if put(medium, ANCHOR, shape.page(block, 0), seq, payload)? == Put::Held {
+            return Ok(Some(Spot { block, index: 1 }));
+        }
+    }
+    Ok(None)
+}
+
+/// Erases a block; false if it is bad.
+fn renew<N: Nand>(medium: &mut Medium<N>, block: u32) -> Result<bool, NandError> {
+    if medium.is_bad(block)? {
+        return Ok(false);
+    }
+    match medium.erase(block) {
+        Ok(()) => Ok(true),
+        Err(NandError::EraseFailed(_)) => medium.mark_bad(block).map(|()| false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The newest anchor of a ring, and where the ring goes on.
+fn look<N: Nand>(medium: &mut Medium<N>, ring: u32, magic: [u8; 8]) -> Result<Look, NandError> {
+    let shape = *medium.shape();
+    let mut blocks = Vec::new();
+    for block in (first_of(ring)..first_of(ring) + RING_BLOCKS).filter(|block| *block < shape.blocks()) {
+        if let Peek::Programmed(header) = medium.peek(shape.page(block, 0))? {
+            blocks.push((header.filter(|(kind, _)| *kind == ANCHOR).map(|(_, seq)| seq), block));
+        }
+    }
+    // A block whose first page cannot tell may be the newest all the same: those are looked through first.
+    blocks.sort_unstable_by_key(|(seq, _)| core::cmp::Reverse(seq.unwrap_or(u64::MAX)));
+    let full = Spot { block: first_of(ring) + RING_BLOCKS - 1, index: shape.pages() };
+    let sure = blocks.iter().all(|(seq, _)| seq.is_some());
+    let mut look = Look { newest: None, spot: full, sure };
+    for (seq, block) in blocks {
+        if medium.is_bad(block)? {
+            continue;
+        }
+        let read = |bytes: &[u8]| Anchor::decode(bytes).filter(|anchor| anchor.magic == magic);
+        let used = programmed(medium, block)?;
+        let Some(found) = newest(medium, block, used, ANCHOR, read)? else { continue };
+        if look.newest.as_ref().is_none_or(|newest| newest.seq < found.seq) {
+            look = Look { newest: Some(found), spot: Spot { block, index: used }, sure };
+        }
+        if seq.is_some() {
+            break;
+        }
+    }
+    Ok(look)
+}
+
+/// What became of a root page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Put {
+    Held,
+    /// The chip says that the program failed.
+    Failed,
+    /// It cannot be read back: a power cut touched the page before. The block itself is good.
+    Lost,
+}
+
+/// Programs a root page and reads it back.
+pub(crate) fn put<N: Nand>(
+    medium: &mut Medium<N>,
+    kind: u8,
+    page: u32,
+    seq: u64,
+    payload: &[u8],
+) -> Result<Put, NandError> {
+    let tag = Tag { kind, flags: 0, seq, body: Vec::new() };
+    match medium.program(page, &tag, payload) {
+        Ok(()) if medium.read_proved(page)?.is_some() => Ok(Put::Held),
+        Ok(()) => Ok(Put::Lost),
+        Err(NandError::ProgramFailed(_)) => Ok(Put::Failed),
+        Err(error) => Err(error),
+    }
+}

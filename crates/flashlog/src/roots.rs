@@ -1,0 +1,271 @@
+//! Where the newest checkpoint is, twice: two blocks hold the records of checkpoints side by side, and anchors name
+//! those blocks.
+//!
+//! A record is programmed into the first block, then into the second, at the same place in both; when they are
+//! full, or either fails, both are left for others and an anchor says so. So checkpoints wear no place out, and no
+//! single page is indispensable: of two copies one remains, whichever page cannot be read.
+
+use alloc::vec::Vec;
+
+use pumice_media::{Nand, NandError};
+
+use crate::anchor::Anchor;
+use crate::medium::{Medium, Peek};
+use crate::ring::{ANCHOR_BLOCKS, COPIES, Put, Rings, put};
+use crate::search::{Newest, newest, programmed};
+use crate::shape::Shape;
+
+/// The kind of pages that hold records of checkpoints; owners have other kinds.
+pub const CHECKPOINT: u8 = 14;
+
+/// Blocks that writing a record may have taken when a power cut hit it, before an anchor named them.
+pub const DOUBTED: usize = 2 * COPIES;
+
+/// What the owner of the log does for its roots.
+pub trait Keeper {
+    /// The chip.
+    type Chip: Nand;
+    /// What goes wrong.
+    type Error;
+
+    /// The medium.
+    fn medium(&mut self) -> &mut Medium<Self::Chip>;
+
+    /// The sequence number of the next page.
+    fn next_seq(&mut self) -> u64;
+
+    /// An erased block for records.
+    fn take_block(&mut self) -> Result<u32, Self::Error>;
+
+    /// A program failed in a block of records.
+    fn failing(&mut self, block: u32);
+
+    /// The record, told which blocks are left for others by the time it counts. It may be asked for again.
+    fn record(&mut self, left: &[u32]) -> Result<Vec<u8>, Self::Error>;
+
+    /// The chip failed.
+    fn chip_error(error: NandError) -> Self::Error;
+
+    /// No anchor can be written any more.
+    fn worn_out() -> Self::Error;
+}
+
+/// Where the next anchor and the next record go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Roots {
+    rings: Rings,
+    anchor: Anchor,
+    /// The shape of records; that of anchors until the owner says what it is.
+    records: Shape,
+    /// The next page in both blocks of records; may be past the end.
+    next: u32,
+    /// Nobody looked since the mount where they go on.
+    idle: bool,
+    /// Where the records go on a cut may have left pages that seem erased, and let what is written there fade.
+    doubted: bool,
+    /// Both copies of the newest record are there, and nothing behind them.
+    whole: bool,
+}
+
+impl Roots {
+    /// Of a chip on which the first checkpoint is about to be written, with records in superpages of this shape; `None`
+    /// if the chip is of no use.
+    pub fn blank(records: Shape, anchor: Anchor) -> Option<Roots> {
+        let anchor = Anchor { checkpoints: [0; COPIES], ..anchor };
+        let rings = Rings::blank(Shape::of_anchors(&anchor.geometry)?);
+        Some(Roots {
+            rings,
+            anchor,
+            records,
+            next: records.pages(),
+            idle: false,
+            doubted: false,
+            whole: true,
+        })
+    }
+
+    /// Finds the newest anchor with this magic; `None` if there is none. Nothing need be known of the volume.
+    pub fn find<N: Nand>(nand: &mut N, magic: &[u8; 8]) -> Result<Option<Roots>, NandError> {
+        let Some(shape) = Shape::of_anchors(&nand.geometry()) else { return Ok(None) };
+        let found = Rings::find(&mut Medium::new(nand, shape), *magic)?;
+        Ok(found.map(|(anchor, rings)| Roots {
+            rings,
+            anchor,
+            records: shape,
+            next: u32::MAX,
+            idle: true,
+            doubted: true,
+            whole: false,
+        }))
+    }
+
+    /// Finds the newest record, in superpages of this shape: in the first block if the last page programmed there is
+    /// proved, in both otherwise. `None` if the blocks that the anchor names have none.
+    pub fn find_record<N: Nand>(
+        &mut self,
+        medium: &mut Medium<N>,
+        records: Shape,
+    ) -> Result<Option<Vec<u8>>, NandError> {
+        self.records = records;
+        let found = self.newest_record(&mut medium.shaped(records))?;
+        if found.is_none() {
+            // Blocks that hold no record are not given up for others when the next one is written.
+            self.anchor.checkpoints = [0; COPIES];
+        }
+        Ok(found)
+    }
+
+    fn newest_record<N: Nand>(&mut self, medium: &mut Medium<N>) -> Result<Option<Vec<u8>>, NandError> {
+        let [first, second] = self.anchor.checkpoints;
+        let shape = *medium.shape();
+        let blocks = ANCHOR_BLOCKS..shape.blocks();
+        if first == second || !blocks.contains(&first) || !blocks.contains(&second) {
+            return Ok(None);
+        }
+        let read = |bytes: &[u8]| Some(bytes.to_vec());
+        let used = programmed(medium, first)?;
+        let mut best = newest(medium, first, used, CHECKPOINT, read)?;
+        // A cut may have ended before the second copy.
+        self.whole = match &best {
+            Some(best) => is_copy(medium, shape.page(second, best.index), best.seq)?,
+            None => false,
+        };
+        self.next = used;
+        if !best.as_ref().is_some_and(Newest::is_last) {
+            let used = programmed(medium, second)?;
+            let other = newest(medium, second, used, CHECKPOINT, read)?;
+            let newer = other.filter(|other| best.as_ref().is_none_or(|best| best.index < other.index));
+            best = newer.or(best);
+            self.whole = false;
+            self.next = self.next.max(used);
+        }
+        Ok(best.map(|best| best.root))
+    }
+
+    /// The anchor.
+    pub fn anchor(&self) -> &Anchor {
+        &self.anchor
+    }
+
+    /// True if a block holds records.
+    pub fn holds(&self, block: u32) -> bool {
+        self.blocks().any(|held| held == block)
+    }
+
+    /// The blocks that hold records; none before the first one.
+    pub fn blocks(&self) -> impl Iterator<Item = u32> {
+        self.anchor.checkpoints.into_iter().filter(|block| *block != 0)
+    }
+
+    /// True unless one copy of the newest record is missing or cannot be read, so that another should be written soon.
+    pub fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// Before the first write after a mount: looks where the roots go on. True if the blocks that will be taken next
+    /// may have been touched by the write that was cut, [`DOUBTED`] at the most: they have to be erased again.
+    pub fn settle<N: Nand>(&mut self, medium: &mut Medium<N>) -> Result<bool, NandError> {
+        if !core::mem::take(&mut self.idle) {
+            return Ok(false);
+        }
+        let shape = self.records;
+        let mut medium = medium.shaped(shape);
+        if let Some(anchors) = Shape::of_anchors(&self.anchor.geometry) {
+            let even = self.rings.settle(&mut medium.shaped(anchors), self.anchor.magic)?;
+            // The one copy may be what a cut left, and fade: the next record goes where a new anchor says.
+            self.whole &= even;
+        }
+        let full = self.next >= shape.pages();
+        for block in self.anchor.checkpoints {
+            // A touched page ends both blocks: to skip it would leave a gap in which the search by halves goes astray.
+            if self.next < shape.pages() && !medium.is_blank(shape.page(block, self.next))? {
+                self.next = shape.pages();
+            }
+        }
+        if !self.whole {
+            self.next = shape.pages();
+        }
+        Ok(full || !self.whole)
+    }
+
+    /// Writes a record, twice. Whoever mounts after this call returns finds it. The roots must be settled. Returns the
+    /// blocks that were left for others: nothing in them is needed any more.
+    pub fn write<K: Keeper>(&mut self, keeper: &mut K) -> Result<Vec<u32>, K::Error> {
+        debug_assert!(!self.idle, "roots are settled before they are written");
+        // What goes into doubted pages is written once more behind them.
+        let again = core::mem::take(&mut self.doubted);
+        if self.write_next(keeper)? && (!again || self.write_next(keeper)?) {
+            return Ok(Vec::new());
+        }
+        let mut left: Vec<u32> = self.blocks().collect();
+        loop {
+            let blocks = [keeper.take_block()?, keeper.take_block()?];
+            if write_copies(keeper, self.records, blocks, 0, &left)? {
+                self.anchor.checkpoints = blocks;
+                break;
+            }
+            left.extend(blocks);
+        }
+        (self.next, self.whole) = (1, true);
+        self.write_anchor(keeper)?;
+        Ok(left)
+    }
+
+    /// Writes a record behind the newest one; false if that was not possible.
+    fn write_next<K: Keeper>(&mut self, keeper: &mut K) -> Result<bool, K::Error> {
+        if self.next >= self.records.pages() {
+            return Ok(false);
+        }
+        let index = self.next;
+        self.next += 1;
+        self.whole = write_copies(keeper, self.records, self.anchor.checkpoints, index, &[])?;
+        Ok(self.whole)
+    }
+
+    fn write_anchor<K: Keeper>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
+        let seq = keeper.next_seq();
+        let Some(shape) = Shape::of_anchors(&self.anchor.geometry) else { return Err(K::worn_out()) };
+        match self.rings.write(&mut keeper.medium().shaped(shape), &self.anchor, seq) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(K::worn_out()),
+            Err(error) => Err(K::chip_error(error)),
+        }
+    }
+}
+
+/// True if a page is the copy of a record, by the look of its header or, where it has none, by the page.
+fn is_copy<N: Nand>(medium: &mut Medium<N>, page: u32, seq: u64) -> Result<bool, NandError> {
+    match medium.peek(page)? {
+        Peek::Programmed(Some(header)) => Ok(header == (CHECKPOINT, seq)),
+        Peek::Programmed(None) => {
+            Ok(medium.read_proved(page)?.is_some_and(|found| found.tag.kind == CHECKPOINT))
+        }
+        Peek::Erased => Ok(false),
+    }
+}
+
+/// Writes a record into both blocks; false if either does not hold it.
+fn write_copies<K: Keeper>(
+    keeper: &mut K,
+    shape: Shape,
+    blocks: [u32; COPIES],
+    index: u32,
+    left: &[u32],
+) -> Result<bool, K::Error> {
+    let mut payload = keeper.record(left)?;
+    debug_assert!(payload.len() <= shape.payload(), "a record does not fit its page");
+    payload.resize(shape.payload(), 0);
+    let seq = keeper.next_seq();
+    for block in blocks {
+        match put(&mut keeper.medium().shaped(shape), CHECKPOINT, shape.page(block, index), seq, &payload) {
+            Ok(Put::Held) => {}
+            Ok(Put::Lost) => return Ok(false),
+            Ok(Put::Failed) => {
+                keeper.failing(block);
+                return Ok(false);
+            }
+            Err(error) => return Err(K::chip_error(error)),
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,55 @@
+//! Finding the newest root of an erase block (ScaleFFS, 4.5, searches its checkpoint region in the same two phases).
+
+use pumice_media::{Nand, NandError};
+
+use crate::medium::{Medium, Peek};
+
+/// The newest root in a block.
+pub(crate) struct Newest<T> {
+    pub(crate) root: T,
+    pub(crate) seq: u64,
+    /// The page that holds it.
+    pub(crate) index: u32,
+    /// Pages of the block that were programmed.
+    used: u32,
+}
+
+impl<T> Newest<T> {
+    /// True if nothing was programmed behind it.
+    pub(crate) fn is_last(&self) -> bool {
+        self.index + 1 == self.used
+    }
+}
+
+/// The number of pages of a block that were programmed, by halves: pages are programmed in order.
+pub(crate) fn programmed<N: Nand>(medium: &mut Medium<N>, block: u32) -> Result<u32, NandError> {
+    let (mut low, mut high) = (0, medium.shape().pages());
+    while low < high {
+        let middle = u32::midpoint(low, high);
+        if medium.peek(medium.shape().page(block, middle))? == Peek::Erased {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok(low)
+}
+
+/// The newest of the first `used` pages of a block that proves itself, is of this kind, and is accepted by `read`.
+pub(crate) fn newest<N: Nand, T>(
+    medium: &mut Medium<N>,
+    block: u32,
+    used: u32,
+    kind: u8,
+    read: impl Fn(&[u8]) -> Option<T>,
+) -> Result<Option<Newest<T>>, NandError> {
+    for index in (0..used).rev() {
+        let Some(page) = medium.read_proved(medium.shape().page(block, index))? else { continue };
+        if page.tag.kind == kind
+            && let Some(root) = read(&page.payload)
+        {
+            return Ok(Some(Newest { root, seq: page.tag.seq, index, used }));
+        }
+    }
+    Ok(None)
+}

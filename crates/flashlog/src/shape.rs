@@ -1,0 +1,180 @@
+//! The shape of the log, from the shape of its chip.
+
+use pumice_media::{Geometry, PageId};
+
+/// Bytes of a tag before its body.
+pub const TAG_BYTES: u32 = 12;
+/// Bytes at the start of a tag that have a checksum of their own, so that they can be believed without the page.
+pub const HEADER_BYTES: u32 = 8;
+/// Bytes of the proof that stands alone where no tag fits.
+const SUM_BYTES: u32 = 4;
+
+/// Where a superpage keeps its tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TagPlace {
+    /// In the spare area: the payload has the whole page, and tags are read without it.
+    Spare,
+    /// At the end of the page, which loses these bytes.
+    Page,
+    /// Nowhere: the spare area has room for the proof alone, which tells the kind. The owner has to write elsewhere
+    /// what the page holds.
+    Proof,
+}
+
+/// All sizes that follow from the chip and the tag. Nothing here is read from the chip.
+///
+/// A *superpage* is what the log reads and programs in one go: one page of the chip, or several small ones that
+/// follow each other in an erase block (ScaleFFS, 3.2, combines two pages of 512 bytes in the same way).
+/// Superpages are counted through the chip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    parts: u32,
+    chip_page: u32,
+    chip_spare: u32,
+    chip_pages: u32,
+    tag: TagPlace,
+    head: u32,
+    pages: u32,
+    blocks: u32,
+}
+
+impl Shape {
+    /// Superpages of `parts` pages of the chip each, with tags whose body has `body` bytes. The tag must fit: see
+    /// [`Shape::tag_fits`].
+    pub fn new(geometry: &Geometry, parts: u32, tag: TagPlace, body: u32) -> Shape {
+        let head = if tag == TagPlace::Proof { SUM_BYTES } else { TAG_BYTES + body };
+        let parts = parts.max(1);
+        let shape = Shape {
+            parts,
+            chip_page: geometry.page_bytes,
+            chip_spare: geometry.free_spare_bytes,
+            chip_pages: geometry.pages_per_block,
+            tag,
+            head,
+            pages: geometry.pages_per_block / parts,
+            blocks: geometry.blocks,
+        };
+        let room = if tag == TagPlace::Page { shape.data_bytes() } else { shape.spare_bytes() };
+        debug_assert!(head as usize <= room, "a tag of {head} bytes in {room}");
+        shape
+    }
+
+    /// The place for a tag whose body has `body` bytes in the spare areas of `parts` pages, if it fits there. The
+    /// start of a tag must lie in the first of them.
+    pub fn tag_fits(geometry: &Geometry, parts: u32, body: u32) -> bool {
+        let spare = geometry.free_spare_bytes;
+        spare >= HEADER_BYTES && spare.saturating_mul(parts) >= TAG_BYTES.saturating_add(body)
+    }
+
+    /// The place for a proof alone, if it fits the spare areas of `parts` pages.
+    pub fn proof_fits(geometry: &Geometry, parts: u32) -> bool {
+        geometry.free_spare_bytes.saturating_mul(parts) >= SUM_BYTES
+    }
+
+    /// The same with fewer superpages in use of each erase block.
+    #[must_use]
+    pub fn with_pages(self, pages: u32) -> Shape {
+        Shape { pages: self.pages.min(pages), ..self }
+    }
+
+    /// Pages of the chip in a superpage.
+    pub fn parts(&self) -> u32 {
+        self.parts
+    }
+
+    /// Data bytes of a page of the chip.
+    pub fn chip_page_bytes(&self) -> usize {
+        self.chip_page as usize
+    }
+
+    /// Free spare bytes of a page of the chip.
+    pub fn chip_spare_bytes(&self) -> usize {
+        self.chip_spare as usize
+    }
+
+    /// Where tags are.
+    pub fn tag_place(&self) -> TagPlace {
+        self.tag
+    }
+
+    /// Bytes of a tag with its body, or of the proof alone.
+    pub fn head_bytes(&self) -> usize {
+        self.head as usize
+    }
+
+    /// Superpages of an erase block.
+    pub fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// Erase blocks of the chip.
+    pub fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
+    /// Data bytes of a superpage.
+    pub fn data_bytes(&self) -> usize {
+        (self.parts * self.chip_page) as usize
+    }
+
+    /// Free spare bytes of a superpage.
+    pub fn spare_bytes(&self) -> usize {
+        (self.parts * self.chip_spare) as usize
+    }
+
+    /// Bytes of a superpage that the owner fills.
+    pub fn payload(&self) -> usize {
+        match self.tag {
+            TagPlace::Page => self.data_bytes().saturating_sub(self.head_bytes()),
+            TagPlace::Spare | TagPlace::Proof => self.data_bytes(),
+        }
+    }
+
+    /// The superpage at `index` of an erase block.
+    pub fn page(&self, block: u32, index: u32) -> u32 {
+        block * self.pages + index
+    }
+
+    /// The erase block of a superpage.
+    pub fn block_of(&self, page: u32) -> u32 {
+        page / self.pages.max(1)
+    }
+
+    /// The place of a superpage in its erase block.
+    pub fn index_of(&self, page: u32) -> u32 {
+        page % self.pages.max(1)
+    }
+
+    /// Part `part` of a superpage as a page of the chip.
+    pub fn chip_page(&self, page: u32, part: u32) -> PageId {
+        PageId(self.block_of(page) * self.chip_pages + self.index_of(page) * self.parts + part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn geometry(page_bytes: u32, free: u32) -> Geometry {
+        Geometry { page_bytes, spare_bytes: 2 * free, free_spare_bytes: free, pages_per_block: 67, blocks: 9 }
+    }
+
+    #[test]
+    fn parts_lie_in_a_row_and_blocks_waste_what_is_left() {
+        let shape = Shape::new(&geometry(512, 8), 4, TagPlace::Spare, 20);
+        assert_eq!((shape.pages(), shape.payload(), shape.head_bytes()), (16, 2048, 32));
+        assert_eq!(shape.chip_page(shape.page(2, 3), 1), PageId(2 * 67 + 13));
+        assert_eq!((shape.block_of(35), shape.index_of(35)), (2, 3));
+        assert_eq!(shape.with_pages(8).pages(), 8);
+    }
+
+    #[test]
+    fn a_tag_takes_its_bytes_where_it_lies() {
+        assert_eq!(Shape::new(&geometry(2048, 4), 1, TagPlace::Page, 20).payload(), 2016);
+        assert_eq!(Shape::new(&geometry(2048, 4), 1, TagPlace::Proof, 20).payload(), 2048);
+        assert!(Shape::tag_fits(&geometry(512, 8), 4, 20) && !Shape::tag_fits(&geometry(512, 8), 3, 20));
+        // The header would be torn apart.
+        assert!(!Shape::tag_fits(&geometry(512, 7), 8, 20));
+        assert!(Shape::proof_fits(&geometry(512, 1), 4) && !Shape::proof_fits(&geometry(512, 1), 3));
+    }
+}

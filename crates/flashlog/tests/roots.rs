@@ -1,0 +1,204 @@
+//! The roots through power cuts and pages that cannot be read: a mount finds the record that was promised last or one
+//! that was being written, never an older one.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
+
+use std::collections::BTreeSet;
+
+use pumice_flashlog::{Anchor, DOUBTED, Keeper, Medium, Roots, Shape, TagPlace};
+use pumice_media::{ChipSpec, CutMode, Nand, NandError, PageId, PowerCut, SimChip};
+
+const MAGIC: [u8; 8] = *b"a volume";
+const BLOCKS: u32 = 24;
+const PAGES: u32 = BLOCKS * 4;
+
+/// An owner that keeps nothing but a number, and uses blocks in turn.
+struct Counter {
+    medium: Medium<SimChip>,
+    /// The blocks that the newest record is in.
+    held: Vec<u32>,
+    seq: u64,
+    next_block: u32,
+    number: u32,
+}
+
+fn shape(chip: &SimChip, place: TagPlace) -> Shape {
+    Shape::new(&chip.geometry(), 1, place, 0)
+}
+
+impl Keeper for Counter {
+    type Chip = SimChip;
+    type Error = NandError;
+
+    fn medium(&mut self) -> &mut Medium<SimChip> {
+        &mut self.medium
+    }
+
+    fn next_seq(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
+    }
+
+    fn take_block(&mut self) -> Result<u32, NandError> {
+        loop {
+            self.next_block = if self.next_block + 1 < BLOCKS { self.next_block + 1 } else { 4 };
+            let block = self.next_block;
+            if self.held.contains(&block) || self.medium.is_bad(block)? {
+                continue;
+            }
+            match self.medium.erase(block) {
+                Ok(()) => return Ok(block),
+                Err(NandError::EraseFailed(_)) => self.medium.mark_bad(block)?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn failing(&mut self, _block: u32) {}
+
+    fn record(&mut self, left: &[u32]) -> Result<Vec<u8>, NandError> {
+        assert!(left.len() <= DOUBTED);
+        Ok([self.number, self.next_block].map(u32::to_le_bytes).concat())
+    }
+
+    fn chip_error(error: NandError) -> NandError {
+        error
+    }
+
+    fn worn_out() -> NandError {
+        NandError::Device(28)
+    }
+}
+
+/// A fresh chip with no record yet, on which the programs of some pages fail.
+fn fresh(place: TagPlace, failing: &[u32]) -> (Counter, Roots) {
+    let mut chip = SimChip::new(&ChipSpec::parse_geometry(&format!("512+40:4:{BLOCKS}")).unwrap());
+    chip.faults_mut().program_fails = failing.iter().copied().map(PageId).collect();
+    let anchor = Anchor {
+        magic: MAGIC,
+        version: 2,
+        features: [0; 3],
+        uuid: [7; 16],
+        geometry: chip.geometry(),
+        checkpoints: [0; 2],
+        own: b"mine".to_vec(),
+    };
+    let shape = shape(&chip, place);
+    let counter =
+        Counter { medium: Medium::new(chip, shape), held: Vec::new(), seq: 0, next_block: 3, number: 0 };
+    (counter, Roots::blank(shape, anchor).unwrap())
+}
+
+fn mount(mut chip: SimChip, place: TagPlace) -> Option<(Counter, Roots)> {
+    let mut roots = Roots::find(&mut chip, &MAGIC).unwrap()?;
+    assert_eq!(roots.anchor().own, b"mine");
+    let shape = shape(&chip, place);
+    let mut medium = Medium::new(chip, shape);
+    let record = roots.find_record(&mut medium, shape).unwrap()?;
+    let word = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().unwrap());
+    let (number, next_block, held) = (word(0), word(4), roots.blocks().collect());
+    // More numbers than a record takes.
+    let seq = u64::from(number + 1) * 8;
+    Some((Counter { medium, held, seq, next_block, number }, roots))
+}
+
+/// Writes one more record.
+fn step(counter: &mut Counter, roots: &mut Roots) -> Result<(), NandError> {
+    counter.number += 1;
+    counter.seq = counter.seq.max(u64::from(counter.number) * 8);
+    roots.settle(&mut counter.medium)?;
+    roots.write(counter)?;
+    counter.held = roots.blocks().collect();
+    Ok(())
+}
+
+/// A chip on which so many records were written.
+fn written(place: TagPlace, number: u32) -> SimChip {
+    let (mut counter, mut roots) = fresh(place, &[]);
+    for _ in 0..number {
+        step(&mut counter, &mut roots).unwrap();
+    }
+    counter.medium.into_chip()
+}
+
+fn without(chip: &SimChip, page: u32) -> SimChip {
+    let mut chip = chip.clone();
+    chip.faults_mut().unreadable = BTreeSet::from([PageId(page)]);
+    chip
+}
+
+/// Every page in turn cannot be read: none is indispensable.
+#[test]
+fn any_one_page_may_be_gone() {
+    for place in [TagPlace::Spare, TagPlace::Page, TagPlace::Proof] {
+        for number in 1..30 {
+            let chip = written(place, number);
+            for page in 0..PAGES {
+                let found = mount(without(&chip, page), place);
+                let (counter, mut roots) = found.unwrap_or_else(|| panic!("{place:?} {number}: page {page}"));
+                assert_eq!(counter.number, number, "{place:?}: page {page}");
+                let mut counter = counter;
+                step(&mut counter, &mut roots).unwrap();
+                let (counter, _) = mount(counter.medium.into_chip(), place).unwrap();
+                assert_eq!(counter.number, number + 1, "{place:?}: page {page}, one later");
+            }
+        }
+    }
+}
+
+/// Each page in turn cannot be programmed: the newest record is found all the same, round after round.
+#[test]
+fn pages_that_fail_hide_nothing() {
+    for page in 0..PAGES {
+        let (mut counter, mut roots) = fresh(TagPlace::Spare, &[page]);
+        for number in 1..40 {
+            step(&mut counter, &mut roots).unwrap();
+            (counter, roots) = mount(counter.medium.into_chip(), TagPlace::Spare).unwrap();
+            assert_eq!(counter.number, number, "page {page}");
+        }
+    }
+}
+
+/// Cut after every operation in every mode: the record promised last is found, or the one that was being written; and
+/// once something was written again, the loss of any page changes nothing.
+#[test]
+fn cuts_hide_nothing_and_nothing_comes_back() {
+    for place in [TagPlace::Spare, TagPlace::Proof] {
+        for (seed, number) in (0..).zip(1..24) {
+            let modes = [
+                CutMode::Nothing,
+                CutMode::Complete,
+                CutMode::Torn { seed },
+                CutMode::Garbage { seed },
+                CutMode::Half { seed },
+                CutMode::Unstable { seed },
+            ];
+            for mode in modes {
+                for after_operations in 0..14 {
+                    one_cut(place, number, PowerCut { after_operations, mode });
+                }
+            }
+        }
+    }
+}
+
+fn one_cut(place: TagPlace, number: u32, cut: PowerCut) {
+    let about = format!("{place:?} {number} {cut:?}");
+    let mut chip = written(place, number);
+    chip.cut_after(cut.after_operations, cut.mode);
+    let (mut counter, mut roots) = mount(chip, place).unwrap();
+    let done = step(&mut counter, &mut roots);
+    let mut chip = counter.medium.into_chip();
+    chip.power_on();
+    chip.faults_mut().power_cut = None;
+    let (mut counter, mut roots) = mount(chip, place).unwrap_or_else(|| panic!("{about}: no record"));
+    let found = counter.number;
+    let wanted = if done.is_ok() { number + 1..=number + 1 } else { number..=number + 1 };
+    assert!(wanted.contains(&found), "{about}: {found}");
+    step(&mut counter, &mut roots).unwrap();
+    let chip = counter.medium.into_chip();
+    for page in 0..PAGES {
+        let (counter, _) =
+            mount(without(&chip, page), place).unwrap_or_else(|| panic!("{about}: page {page}"));
+        assert_eq!(counter.number, found + 1, "{about}: page {page}");
+    }
+}

@@ -1,0 +1,123 @@
+//! What a disk is, as long as it lives, and what its anchors say of it.
+
+use alloc::string::ToString;
+use core::{fmt::Display, str::FromStr};
+
+use pumice_cleaning::registry::PolicyError;
+use pumice_flashlog::Anchor;
+use pumice_media::Geometry;
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::error::{FtlError, Result};
+use crate::layout::{MAGIC, NAME_BYTES, RawIdentity, VERSION};
+use crate::policy::PolicyNames;
+use crate::shape::Shape;
+
+/// What a disk is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Identity {
+    pub(crate) uuid: [u8; 16],
+    pub(crate) logical_blocks: u32,
+    pub(crate) policies: PolicyNames,
+    /// Erases promised for each segment.
+    pub(crate) endurance: u32,
+}
+
+impl Identity {
+    /// The anchor of a new disk.
+    pub(crate) fn anchor(&self, shape: &Shape, geometry: Geometry) -> Anchor {
+        let policies = &self.policies;
+        let raw = RawIdentity {
+            block_bytes: shape.block_bytes.into(),
+            logical_blocks: self.logical_blocks.into(),
+            endurance: self.endurance.into(),
+            victim: name_bytes(&policies.victim),
+            placement: name_bytes(&policies.placement),
+            wear: name_bytes(&policies.wear),
+        };
+        Anchor {
+            magic: MAGIC,
+            version: VERSION,
+            features: [0; 3],
+            uuid: self.uuid,
+            geometry,
+            checkpoints: [0; 2],
+            own: raw.as_bytes().to_vec(),
+        }
+    }
+
+    /// Checks everything an anchor says, in the order of its fields.
+    pub(crate) fn of(anchor: &Anchor, geometry: &Geometry) -> Result<(Shape, Identity)> {
+        if anchor.version != VERSION {
+            return Err(FtlError::Version(anchor.version));
+        }
+        // No read-only compatible feature exists either: nothing may be written beside one, and little read.
+        let [incompatible, read_only, _compatible] = anchor.features;
+        if incompatible | read_only != 0 {
+            return Err(FtlError::Features(incompatible | read_only));
+        }
+        if anchor.geometry != *geometry {
+            return Err(FtlError::Geometry);
+        }
+        let (raw, _) =
+            RawIdentity::ref_from_prefix(&anchor.own).map_err(|_| FtlError::Anchor("it is cut off"))?;
+        let shape = Shape::of(geometry, raw.block_bytes.get())?;
+        let logical_blocks = raw.logical_blocks.get();
+        let slots = u64::from(shape.blocks) * u64::from(shape.capacity());
+        if logical_blocks == 0 || u64::from(logical_blocks) > slots {
+            return Err(FtlError::Anchor("the disk is empty or larger than its chip"));
+        }
+        let policies = PolicyNames {
+            victim: policy(&raw.victim)?,
+            placement: policy(&raw.placement)?,
+            wear: policy(&raw.wear)?,
+        };
+        policies.check()?;
+        let endurance = raw.endurance.get();
+        Ok((shape, Identity { uuid: anchor.uuid, logical_blocks, policies, endurance }))
+    }
+}
+
+/// The policy of a name that is filled up with zeros.
+fn policy<P: FromStr<Err = PolicyError>>(bytes: &[u8; NAME_BYTES]) -> Result<P> {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(NAME_BYTES);
+    let name = bytes.get(..end).and_then(|name| core::str::from_utf8(name).ok());
+    name.ok_or(FtlError::Anchor("the name of a policy is not text"))?.parse().map_err(FtlError::Policy)
+}
+
+fn name_bytes(policy: &dyn Display) -> [u8; NAME_BYTES] {
+    let mut bytes = [0; NAME_BYTES];
+    let name = policy.to_string();
+    debug_assert!(name.len() <= NAME_BYTES, "{name} does not fit");
+    bytes.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_cleaning::registry::{Axis, PlacementRule, Rule, VictimRule, WearRule};
+
+    use alloc::{boxed::Box, format, string::String};
+
+    use super::*;
+
+    fn names_fit<T: Axis>() {
+        for entry in Rule::<T>::all().map(|rule| rule.entry()) {
+            let most = entry.parameter.map_or(String::new(), |parameter| format!(":{}", parameter.most));
+            let rule: Rule<T> = format!("{}{most}", entry.name).parse().unwrap();
+            assert!(rule.to_string().len() <= NAME_BYTES, "{rule}");
+            assert_eq!(policy(&name_bytes(&rule)), Ok(rule));
+        }
+    }
+
+    #[test]
+    fn every_policy_has_room_for_its_name() {
+        names_fit::<Box<dyn pumice_cleaning::Selector + Send>>();
+        names_fit::<Box<dyn pumice_cleaning::Placement + Send>>();
+        names_fit::<Box<dyn pumice_cleaning::Wear + Send>>();
+        assert!(policy::<VictimRule>(&[0; NAME_BYTES]).is_err());
+        let unknown = policy::<PlacementRule>(&name_bytes(&"newer:3")).unwrap_err().to_string();
+        assert!(unknown.starts_with("unknown placement `newer:3` (known: "), "{unknown}");
+        assert!(policy::<WearRule>(&[0xFF; NAME_BYTES]).is_err());
+    }
+}

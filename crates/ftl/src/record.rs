@@ -1,0 +1,64 @@
+//! The record of a checkpoint: which of them counts, and where its pages are.
+
+use alloc::vec::Vec;
+
+use zerocopy::{FromBytes, IntoBytes, little_endian::U32};
+
+use crate::layout::{CLEAN, RECORD_MAGIC, RawRecord};
+
+/// What the record of a checkpoint says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Record {
+    /// Checkpoints written so far; the number of the one that counts.
+    pub(crate) number: u64,
+    /// Nothing was written since.
+    pub(crate) clean: bool,
+    /// Its pages, that of parity included.
+    pub(crate) pages: u32,
+    /// The segments that hold them, in order.
+    pub(crate) segments: Vec<u32>,
+}
+
+impl Record {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let raw = RawRecord {
+            magic: RECORD_MAGIC.into(),
+            flags: if self.clean { CLEAN } else { 0 }.into(),
+            checkpoint: self.number.into(),
+            pages: self.pages.into(),
+            segments: u32::try_from(self.segments.len()).unwrap_or(u32::MAX).into(),
+        };
+        let mut bytes = raw.as_bytes().to_vec();
+        self.segments.iter().for_each(|block| bytes.extend_from_slice(&block.to_le_bytes()));
+        bytes
+    }
+
+    /// The record in a proved page; `None` if it makes no sense.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Record> {
+        let (raw, rest) = RawRecord::ref_from_prefix(bytes).ok()?;
+        let rest = rest.get(..usize::try_from(raw.segments.get()).ok()?.checked_mul(4)?)?;
+        let segments = <[U32]>::ref_from_bytes(rest).ok()?;
+        let number = raw.checkpoint.get();
+        (raw.magic.get() == RECORD_MAGIC && number < u64::MAX / 2).then(|| Record {
+            number,
+            clean: raw.flags.get() & CLEAN != 0,
+            pages: raw.pages.get(),
+            segments: segments.iter().map(|block| block.get()).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_comes_back_and_what_is_cut_off_does_not() {
+        let record = Record { number: 7, clean: true, pages: 130, segments: [5, 9, 6].into() };
+        let bytes = record.encode();
+        assert_eq!(Record::decode(&bytes), Some(record));
+        for end in 0..bytes.len() {
+            assert_eq!(Record::decode(&bytes[..end]), None);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What front ends say and are told: options, information, findings.
+
+use alloc::{string::String, vec::Vec};
+
+use pumice_vfs::{Clock, Timestamp};
+
+/// How to make a file system.
+#[derive(Clone, Debug, Default)]
+pub struct FormatOptions {
+    /// A name for people, at most 64 bytes of UTF-8.
+    pub label: String,
+    /// The volume's identity; also seeds the hash of names.
+    pub uuid: [u8; 16],
+    /// The time for the root directory.
+    pub created: Timestamp,
+    /// User and group of the root directory.
+    pub owner: (u32, u32),
+    /// Every good block is known to be erased, so format need not erase them.
+    pub erased: bool,
+}
+
+/// How to mount.
+pub struct MountOptions {
+    /// Write nothing, recover in memory only.
+    pub read_only: bool,
+    /// Bytes of memory for cached and unwritten pages, nodes and tables; at least 256 KiB.
+    pub cache_bytes: usize,
+    /// The time.
+    pub clock: Clock,
+}
+
+/// What is known about a volume without walking it.
+#[derive(Clone, Debug, Default)]
+pub struct Info {
+    /// Format version.
+    pub version: u32,
+    /// A name for people.
+    pub label: String,
+    /// The volume's identity.
+    pub uuid: [u8; 16],
+    /// Logical block, in bytes.
+    pub block_bytes: u32,
+    /// Size of the largest node, in bytes.
+    pub node_bytes: u32,
+    /// Chip pages that are written together as one page of the log.
+    pub gang_pages: u32,
+    /// True if tags live in the spare area, false if in the page.
+    pub tag_in_spare: bool,
+    /// Checkpoints made so far.
+    pub checkpoints: u64,
+    /// True if the last mount ended with a clean unmount.
+    pub clean: bool,
+    /// Erase blocks: good, free (erased or waiting for it), bad.
+    pub good_blocks: u32,
+    /// Free erase blocks.
+    pub free_blocks: u32,
+    /// Bad erase blocks.
+    pub bad_blocks: u32,
+    /// Inodes in use.
+    pub inodes: u64,
+    /// Bytes of memory in use besides the cache.
+    pub fixed_memory_bytes: usize,
+    /// Log pages' worth of chunks that cleaning copied since the mount, in chip pages.
+    pub copied_pages: u64,
+    /// Page reads that recovery would need for what fsync wrote since the last checkpoint.
+    pub recovery_reads: u32,
+}
+
+/// One thing that is wrong with a volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// A stable short name, such as `block-valid-count`.
+    pub code: &'static str,
+    /// The object: inode, node, block, page, with the numbers found and wanted.
+    pub detail: String,
+}
+
+/// What `check` found.
+#[derive(Clone, Debug, Default)]
+pub struct CheckReport {
+    /// What is wrong; empty on a sound volume.
+    pub findings: Vec<Finding>,
+    /// Inodes seen.
+    pub inodes: u64,
+    /// Directories among them.
+    pub directories: u64,
+    /// Bytes of data reached.
+    pub data_bytes: u64,
+    /// True if the volume was not unmounted cleanly and recovery was simulated in memory.
+    pub recovered: bool,
+}
+
+/// Called with (done, total) while long work goes on.
+pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
