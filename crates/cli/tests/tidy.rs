@@ -29,9 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Files, and rooms, that still import each other, by crate. This list may only grow shorter.
-const CIRCLES: &[(&str, &[&str])] = &[
-    ("cleaning", &["placement", "select", "sim", "victim"]),
-];
+const CIRCLES: &[(&str, &[&str])] = &[("cleaning", &["placement", "select", "sim", "victim"])];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

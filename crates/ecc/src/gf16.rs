@@ -66,8 +66,6 @@ pub const fn inverse(a: u16) -> u16 {
 /// bytes apart, as a shuffle of bytes looks them up.
 #[derive(Clone, Debug)]
 pub(crate) struct Multiplier {
-    /// The constant.
-    pub(crate) constant: u16,
     pub(crate) low: [[u8; 16]; 4],
     pub(crate) high: [[u8; 16]; 4],
 }
@@ -79,7 +77,7 @@ impl Multiplier {
         reason = "bytes are taken out of a symbol, indices are below 64"
     )]
     pub(crate) const fn new(constant: u16) -> Self {
-        let mut tables = Self { constant, low: [[0; 16]; 4], high: [[0; 16]; 4] };
+        let mut tables = Self { low: [[0; 16]; 4], high: [[0; 16]; 4] };
         let mut index = 0;
         while index < 64 {
             let (nibble, value) = (index / 16, index % 16);

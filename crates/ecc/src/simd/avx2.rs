@@ -189,8 +189,9 @@ const fn folds(exponent: i64) -> [Multiplier; 6] {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn fold([a, b, c, d]: [__m256i; 4], folds: &[Multiplier; 6]) -> u16 {
-    let times = |factor: &Multiplier, columns: __m256i| match factor.constant {
-        1 => columns,
+    // What the one is multiplied to is the constant.
+    let times = |factor: &Multiplier, columns: __m256i| match (factor.low[0][1], factor.high[0][1]) {
+        (1, 0) => columns,
         _ => Tables::new(factor).times(columns),
     };
     let [over_half, over_16, over_8, over_4, over_two, over_1] = folds;
