@@ -5,8 +5,9 @@ mod common;
 
 use std::{
     fs::{self, File},
-    os::unix::fs::{FileExt, symlink},
+    os::unix::fs::{FileExt, MetadataExt, symlink},
     process::Command,
+    time::{Duration, SystemTime},
 };
 
 use common::{World, document};
@@ -70,6 +71,20 @@ fn every_form_of_a_sparse_file_in_an_archive_is_read() {
             fs::read(world.path("back")).unwrap() == fs::read(world.path("tree/sparse")).unwrap(),
             "{form:?}"
         );
+        fs::remove_file(world.path("back")).unwrap();
+    }
+}
+
+#[test]
+fn times_before_1970_come_from_an_archive() {
+    let world = world();
+    let old = SystemTime::UNIX_EPOCH - Duration::from_secs(157_766_400);
+    File::options().write(true).open(world.path("tree/small")).unwrap().set_modified(old).unwrap();
+    for form in ["--format=gnu", "--format=posix"] {
+        tar(&world, &[form]);
+        world.say("mkfs -t f2fs --from tree.tar --free 1M --force image").good();
+        world.say("get image /small back").good();
+        assert_eq!(fs::metadata(world.path("back")).unwrap().mtime(), -157_766_400, "{form}");
         fs::remove_file(world.path("back")).unwrap();
     }
 }

@@ -129,17 +129,17 @@ impl Bch {
     fn remainder(&self, data: &[u8]) -> u128 {
         data.iter().fold(0, |rest, byte| {
             let [leading, ..] = u128::to_be_bytes(rest);
-            (rest << 8) ^ self.remainders.get(usize::from(leading ^ byte)).copied().unwrap_or(0)
+            (rest << 8) ^ entry(&self.remainders, usize::from(leading ^ byte))
         })
     }
 
     fn power(&self, exponent: u32) -> u16 {
-        self.powers.get((exponent % u32::from(ORDER)) as usize).copied().unwrap_or(0)
+        entry(&self.powers, (exponent % u32::from(ORDER)) as usize)
     }
 
     fn logarithm(&self, a: u16) -> u32 {
         debug_assert_ne!(a, 0, "zero has no logarithm");
-        self.logarithms.get(usize::from(a)).copied().map_or(0, u32::from)
+        entry(&self.logarithms, usize::from(a)).into()
     }
 
     fn product(&self, a: u16, b: u16) -> u16 {
@@ -209,6 +209,12 @@ impl Bch {
     }
 }
 
+/// An entry of a table that is as long as what indexes it can be.
+fn entry<T: Copy + Default>(table: &[T], index: usize) -> T {
+    debug_assert!(index < table.len(), "entry {index} of a table of {}", table.len());
+    table.get(index).copied().unwrap_or_default()
+}
+
 /// The powers of x and, for each element but zero, the exponent.
 fn field() -> (Vec<u16>, Vec<u16>) {
     let mut logarithms = vec![0; usize::from(ORDER) + 1];
@@ -228,7 +234,7 @@ fn field() -> (Vec<u16>, Vec<u16>) {
 fn generator(strength: Strength, powers: &[u16], logarithms: &[u16]) -> u128 {
     let product = |a: u16, b: u16| match (logarithms.get(usize::from(a)), logarithms.get(usize::from(b))) {
         (Some(i), Some(j)) if a != 0 && b != 0 => {
-            powers.get((usize::from(*i) + usize::from(*j)) % usize::from(ORDER)).copied().unwrap_or(0)
+            entry(powers, (usize::from(*i) + usize::from(*j)) % usize::from(ORDER))
         }
         _ => 0,
     };
@@ -237,7 +243,7 @@ fn generator(strength: Strength, powers: &[u16], logarithms: &[u16]) -> u128 {
     for odd in (1..2 * strength.bits()).step_by(2) {
         for conjugate in 0..13 {
             let exponent = (u32::from(odd) << conjugate) % u32::from(ORDER);
-            let root = powers.get(exponent as usize).copied().unwrap_or(0);
+            let root = entry(powers, exponent as usize);
             let lower = coefficients.iter().map(|c| product(*c, root)).chain([0]);
             let raised = [0].into_iter().chain(coefficients.iter().copied());
             coefficients = lower.zip(raised).map(|(a, b)| a ^ b).collect();

@@ -17,6 +17,7 @@ use crate::{
 
 /// The exponents of x at which every word of a code with `pages` parity pages is zero.
 pub(crate) fn roots(pages: usize) -> impl Iterator<Item = i64> {
+    debug_assert!((1..=MOST_PARITY).contains(&pages) || pages == 0);
     let first = -(i64::try_from(pages).unwrap_or(0) - 1) / 2;
     (first..).take(pages)
 }

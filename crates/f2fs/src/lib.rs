@@ -56,6 +56,7 @@ mod reader;
 mod recovery;
 pub mod verity;
 mod volume;
+mod word;
 mod write;
 
 pub use error::{Corrupt, Error, Place, Result};

@@ -64,6 +64,12 @@ impl<N: Nand> Writer<'_, N> {
 
     fn put_page(&mut self, payload: &[u8]) -> core::result::Result<(), Stop> {
         let at = (self.part / self.shape.pages) as usize;
+        debug_assert!(
+            at < self.blocks.len(),
+            "part {} of a table in {} blocks",
+            self.part,
+            self.blocks.len()
+        );
         let block = self.blocks.get(at).copied().unwrap_or(u32::MAX);
         let place = Place { block, index: self.part % self.shape.pages };
         let tag = Tag::plain(Kind::Checkpoint, self.sequence);

@@ -43,6 +43,7 @@ impl Superblock {
     /// The anchor of a new volume.
     pub(crate) fn anchor(&self, geometry: Geometry) -> Anchor {
         let label = self.label.as_bytes();
+        debug_assert!(label.len() <= LABEL_MAX, "labels are checked where a volume is made");
         Anchor {
             magic: *MAGIC,
             version: VERSION,

@@ -119,6 +119,7 @@ impl Tag {
             first.put(&mut body);
         }
         body.put_u64(pack_time(self.commit.unwrap_or_default()));
+        debug_assert!(u8::try_from(self.descs.len()).is_ok(), "more chunks than a tag can count");
         body.put_u8(u8::try_from(self.descs.len()).unwrap_or(u8::MAX));
         let mut overflow = Vec::new();
         for (place, desc) in self.descs.iter().enumerate().skip(1) {

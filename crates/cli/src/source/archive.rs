@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs::File,
     io::{self, BufReader, Read},
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, MetadataExt},
     path::Path,
 };
 
@@ -36,9 +36,7 @@ pub(crate) struct Archive {
 pub(crate) fn walk(path: &Path, interrupt: &Interrupt) -> Outcome<(Tree, Archive)> {
     let failed = |error: io::Error| Failure::host(path, &error);
     let file = File::open(path).map_err(failed)?;
-    let modified = file.metadata().map_err(failed)?.modified().map_err(failed)?;
-    let since = modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let root = Timestamp { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: 0 };
+    let root = Timestamp { seconds: file.metadata().map_err(failed)?.mtime(), nanos: 0 };
     let mut walk = Walk {
         tree: Tree::new(Attributes::directory(DIR_PERM, 0, 0, root)),
         file: &file,
@@ -191,7 +189,8 @@ fn attributes<R: Read>(entry: &Entry<'_, R>, kind: FileKind, words: &Words) -> R
     let header = entry.header();
     let id = |number: u64| u32::try_from(number).map_err(|_| format!("the owner {number} is too large"));
     let device = |found: io::Result<Option<u32>>| found.map_err(failed).map(Option::unwrap_or_default);
-    let seconds = i64::try_from(header.mtime().map_err(failed)?).unwrap_or(i64::MAX);
+    // Times before 1970 are negative numbers in bytes.
+    let seconds = header.mtime().map_err(failed)?.cast_signed();
     let mut what = Attributes {
         kind,
         uid: id(header.uid().map_err(failed)?)?,

@@ -139,12 +139,13 @@ fn octal(field: &[u8]) -> Result<u64, String> {
     if field.first() == Some(&0x80) {
         return Ok(field.iter().skip(4).fold(0, |number, byte| number << 8 | u64::from(*byte)));
     }
-    let text = std::str::from_utf8(field).unwrap_or_default().trim_matches(['\0', ' ']);
-    u64::from_str_radix(text, 8).map_err(|_| "its map of holes has no numbers".to_owned())
+    let text = std::str::from_utf8(field).map(|text| text.trim_matches(['\0', ' ']));
+    let number = text.ok().and_then(|text| u64::from_str_radix(text, 8).ok());
+    number.ok_or_else(|| "its map of holes has no numbers".to_owned())
 }
 
 /// A decimal number of an extended header.
 pub(super) fn number<N: std::str::FromStr>(value: &[u8]) -> Result<N, String> {
-    let text = std::str::from_utf8(value).unwrap_or_default();
-    text.parse().map_err(|_| format!("`{text}` is no number that fits"))
+    let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| format!("`{}` is no number that fits", value.escape_ascii()))
 }

@@ -1,5 +1,6 @@
 //! The head (and, repeated, the foot) of a checkpoint pack.
 
+use crate::word::word;
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
     little_endian::{U16, U32, U64},
@@ -77,10 +78,10 @@ impl RawCheckpoint {
     /// and its checksum. The sizes of the bitmaps, and where the checksum stands, are filled in.
     pub fn to_blocks(mut self, sb: &SuperBlock, sit: &[u8], nat: &[u8]) -> Vec<u8> {
         let width = sb.block().width();
-        let bytes = |bitmap: &[u8]| U32::new(u32::try_from(bitmap.len()).unwrap_or(u32::MAX));
+        let bytes = |bitmap: &[u8]| U32::new(word(bitmap.len()));
         (self.sit_ver_bitmap_bytesize, self.nat_ver_bitmap_bytesize) = (bytes(sit), bytes(nat));
         let sum_at = if self.flags().has(CpFlags::LARGE_NAT_BITMAP) { HEAD_BYTES } else { width - 4 };
-        self.checksum_offset = U32::new(u32::try_from(sum_at).unwrap_or(u32::MAX));
+        self.checksum_offset = U32::new(word(sum_at));
         let mut blocks = vec![0; (1 + sb.raw().cp_payload.get() as usize) * width];
         let (sit_at, nat_at) = (self.sit_bitmap_at(sb), self.nat_bitmap_at(sb));
         for (at, part) in [(0, self.as_bytes()), (sit_at, sit), (nat_at, nat)] {
@@ -99,6 +100,7 @@ impl RawCheckpoint {
 
 /// The checksum of a head: over what is in front of it, then what is behind it.
 fn head_checksum(head: &[u8], at: usize) -> u32 {
+    debug_assert!(at + 4 <= head.len(), "a checksum behind the head");
     let behind = head.get(at + 4..).unwrap_or_default();
     crc::crc32(crc::checksum(head.get(..at).unwrap_or_default()), behind)
 }

@@ -121,8 +121,9 @@ impl RawSuperBlock {
     pub fn seal(&mut self) {
         if Features(self.feature.get()).has(Features::SB_CHECKSUM) {
             self.checksum_offset = U32::new(CHECKSUM_OFFSET);
-            self.crc =
-                U32::new(crc::checksum(self.as_bytes().get(..CHECKSUM_OFFSET as usize).unwrap_or_default()));
+            const { assert!(CHECKSUM_OFFSET as usize <= size_of::<RawSuperBlock>()) };
+            let (covered, _) = self.as_bytes().split_at(CHECKSUM_OFFSET as usize);
+            self.crc = U32::new(crc::checksum(covered));
         }
     }
 }

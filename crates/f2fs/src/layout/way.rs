@@ -1,6 +1,7 @@
 //! The way from an inode to a block of its file, through up to three levels of nodes.
 
 use super::{BlockSize, Inode, NodeOffset};
+use crate::word::word;
 
 /// The way from an inode to the address of a block of its file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,7 +20,7 @@ impl Way {
     pub fn to(inode: &Inode, index: u64, per_node: u32) -> Option<Way> {
         let (own, direct, nids) =
             (u64::from(inode.own_addrs()), u64::from(inode.node_addrs()), u64::from(per_node));
-        let at = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+        let at = |value: u64| word(value);
         let made = |steps: [Option<u64>; 3], slot: u64, offsets: [u64; 3]| {
             Some(Way {
                 steps: steps.map(|step| step.map(at)),

@@ -1,5 +1,6 @@
 //! The content of files, from their source to blocks.
 
+use crate::word::{half, word};
 use std::ops::Range;
 
 use super::{
@@ -56,14 +57,12 @@ impl Filler {
         while !blocks.is_empty() {
             let (owner, in_node) = self.mapper.owner(writer, index)?;
             let (_, in_segment) = writer.next(self.log);
-            let left = u32::try_from(blocks.len() / self.width).unwrap_or(u32::MAX);
+            let left = word(blocks.len() / self.width);
             let count = left.min(in_node).min(in_segment);
             let (part, rest) = blocks.split_at(count as usize * self.width);
             let first = owner.offset;
-            let owners = (0..count as usize).map(|ahead| Summary {
-                offset: first.saturating_add(u16::try_from(ahead).unwrap_or(u16::MAX)),
-                ..owner
-            });
+            let owners = (0..count as usize)
+                .map(|ahead| Summary { offset: first.saturating_add(half(ahead)), ..owner });
             let addr = writer.append_data(self.log, part, owners)?;
             self.mapper.set(index, owner, addr, count);
             index += count;
@@ -124,13 +123,13 @@ pub(super) fn copy(
         let mut at = range.start;
         while at < range.end {
             let want = usize::try_from(range.end - at).map_or(CHUNK, |left| left.min(CHUNK));
-            let whole = want.next_multiple_of(usize::try_from(block).unwrap_or(CHUNK));
-            let Some(place) = buffer.get_mut(..whole) else { break };
+            let (place, _) = buffer.split_at_mut(want.next_multiple_of(filler.width));
             if read {
                 let (data, rest) = place.split_at_mut(want);
                 content.read(at, data)?;
                 rest.fill(0);
             }
+            // No file reaches so far: the mapper refuses it by name.
             let index = u32::try_from(at / block).unwrap_or(u32::MAX);
             filler.put(writer, index, place)?;
             at += want as u64;

@@ -1,5 +1,6 @@
 //! Extensions of names that tell how warm a file is: media are written once, databases again and again.
 
+use crate::word::word;
 use zerocopy::little_endian::U32;
 
 use super::FormatError;
@@ -65,7 +66,7 @@ impl Extensions {
         for (place, name) in raw.extension_list.iter_mut().zip(all) {
             place.iter_mut().zip(name.as_bytes()).for_each(|(to, from)| *to = *from);
         }
-        raw.extension_count = U32::new(u32::try_from(self.cold.len()).unwrap_or(u32::MAX));
+        raw.extension_count = U32::new(word(self.cold.len()));
         raw.hot_ext_count = u8::try_from(self.hot.len()).unwrap_or(u8::MAX);
     }
 

@@ -1,5 +1,6 @@
 //! Where each area of a new volume begins, and how much of the main area is kept back.
 
+use crate::word::word;
 use zerocopy::little_endian::{U32, U64};
 
 use super::FormatError;
@@ -130,24 +131,24 @@ impl Geometry {
 
     /// Writes the areas into a super block.
     pub(crate) fn fill(&self, shape: &Shape, raw: &mut RawSuperBlock) {
-        let word = |value: u64| U32::new(u32::try_from(value).unwrap_or(u32::MAX));
+        let field = |value: u64| U32::new(word(value));
         raw.segs_per_sec = U32::new(shape.section_segments);
         raw.secs_per_zone = U32::new(shape.zone_sections);
         raw.block_count = U64::new(self.blocks);
-        raw.section_count = word(self.main / u64::from(shape.section_segments));
-        raw.segment_count = word(self.segments);
-        raw.segment_count_ckpt = word(CHECKPOINT_SEGMENTS);
-        raw.segment_count_sit = word(self.sit);
-        raw.segment_count_nat = word(self.nat);
-        raw.segment_count_ssa = word(self.ssa);
-        raw.segment_count_main = word(self.main);
-        raw.cp_payload = word(self.payload);
+        raw.section_count = field(self.main / u64::from(shape.section_segments));
+        raw.segment_count = field(self.segments);
+        raw.segment_count_ckpt = field(CHECKPOINT_SEGMENTS);
+        raw.segment_count_sit = field(self.sit);
+        raw.segment_count_nat = field(self.nat);
+        raw.segment_count_ssa = field(self.ssa);
+        raw.segment_count_main = field(self.main);
+        raw.cp_payload = field(self.payload);
         let mut next = self.segment0;
-        raw.segment0_blkaddr = word(next);
+        raw.segment0_blkaddr = field(next);
         let mut begin = |segments: u64| {
             let here = next;
             next += segments * SEGMENT_BLOCKS;
-            word(here)
+            field(here)
         };
         raw.cp_blkaddr = begin(CHECKPOINT_SEGMENTS);
         raw.sit_blkaddr = begin(self.sit);

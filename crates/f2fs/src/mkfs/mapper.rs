@@ -1,6 +1,7 @@
 //! From the blocks of one inode to their addresses: the words of the inode, and nodes that are made on the way. Blocks come
 //! in their order, so that each node is written once, when its last block is known.
 
+use crate::word::half;
 use pumice_vfs::FileKind;
 
 use super::FormatError;
@@ -62,7 +63,7 @@ impl Mapper {
             Some(node) => (node.nid, self.inode.node_addrs()),
             None => (self.inode.ino, self.inode.own_addrs()),
         };
-        let offset = u16::try_from(way.slot).unwrap_or(u16::MAX);
+        let offset = half(way.slot);
         Ok((Summary { nid, version: 0, offset }, words - way.slot))
     }
 

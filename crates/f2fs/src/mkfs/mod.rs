@@ -14,6 +14,7 @@ mod plan;
 mod quota;
 mod tree;
 
+use crate::word::word;
 use pumice_media::BlockDevice;
 use pumice_vfs::FileKind;
 use zerocopy::IntoBytes;
@@ -200,7 +201,6 @@ fn finish(
     geometry: &Geometry,
     is_blank: bool,
 ) -> WriteResult<()> {
-    let word = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
     if !is_blank {
         // Nothing may be taken for a node that fsync wrote behind this checkpoint.
         let (next, _) = writer.next(Log::WarmNode);

@@ -1,6 +1,7 @@
 //! How many blocks each log will get, found by writing the tree to nowhere; from that the size of the volume, and where
 //! each log begins.
 
+use crate::word::word;
 use pumice_media::{BlockDevice, BlockError, Lba};
 
 use super::{
@@ -48,7 +49,7 @@ impl Counts {
         let (order, quota) = numbered(options, tree);
         let sb = options.super_block(&geometry, extensions, quota)?;
         let medium = Medium::new(Box::new(Nowhere { block, blocks: geometry.blocks }), block);
-        let spread = u32::try_from(geometry.main / LOGS).unwrap_or(u32::MAX);
+        let spread = word(geometry.main / LOGS);
         let starts = [0, 1, 2, 3, 4, 5].map(|log| SegNo(log * spread));
         let mut writer = Writer::fresh(sb, medium, starts, order.next_nid)?;
         let usage = [const { Usage::new() }; KINDS];
@@ -133,7 +134,7 @@ pub(super) fn starts(counts: &Counts, shape: &Shape) -> [SegNo; 6] {
     let mut next = 0;
     for log in ORDER {
         if let (Some(start), Some(zones)) = (starts.get_mut(log.index()), zones.get(log.index())) {
-            *start = SegNo(u32::try_from(next).unwrap_or(u32::MAX));
+            *start = SegNo(word(next));
             next += zones * zone;
         }
     }

@@ -1,5 +1,6 @@
 //! The quota files of a new volume: what users, groups and projects use.
 
+use crate::word::{half, word};
 use std::collections::BTreeMap;
 
 use zerocopy::{
@@ -34,10 +35,11 @@ pub(super) fn file(kind: usize, usage: &Usage) -> Vec<u8> {
         }
     }
     let mut header = RawQuotaHeader::new_zeroed();
+    debug_assert!(kind < KINDS, "no quota of kind {kind}");
     header.magic = U32::new(QUOTA_MAGICS.get(kind).copied().unwrap_or_default());
     header.version = U32::new(QUOTA_VERSION);
     (header.grace_bytes, header.grace_inodes) = (U32::new(GRACE_S), U32::new(GRACE_S));
-    header.blocks = U32::new(u32::try_from(file.blocks.len()).unwrap_or(u32::MAX));
+    header.blocks = U32::new(word(file.blocks.len()));
     header.free_leaf = U32::new(last_with_room);
     let mut bytes = file.blocks.concat();
     bytes.iter_mut().zip(header.as_bytes()).for_each(|(to, from)| *to = *from);
@@ -54,7 +56,7 @@ struct File {
 impl File {
     fn add(&mut self, block: &Block) -> u32 {
         self.blocks.push(*block);
-        u32::try_from(self.blocks.len() - 1).unwrap_or(u32::MAX)
+        word(self.blocks.len() - 1)
     }
 
     /// Makes the tree lead from an id to its leaf.
@@ -85,7 +87,7 @@ impl File {
 
 fn leaf(entries: &[(u32, (u64, u64))]) -> Block {
     let mut head = RawQuotaLeaf::new_zeroed();
-    head.entries = U16::new(u16::try_from(entries.len()).unwrap_or(u16::MAX));
+    head.entries = U16::new(half(entries.len()));
     let mut bytes = head.as_bytes().to_vec();
     for (id, (inodes, space)) in entries {
         let mut raw = RawQuotaEntry::new_zeroed();

@@ -54,7 +54,7 @@ impl FileBlocks<'_> {
             now.copy_from_slice(batch.get(inside..inside + length).unwrap_or_default());
             rest = later;
             index += blocks;
-            addr = u32::try_from(blocks).ok().and_then(|blocks| addr.plus(blocks)).unwrap_or(addr);
+            addr = self.behind(addr, blocks)?;
             inside = 0;
         }
         Ok(())
@@ -80,7 +80,7 @@ impl FileBlocks<'_> {
         let mut next = addr;
         if head > 0 {
             self.read_part(next, inside, first)?;
-            next = next.plus(1).unwrap_or(next);
+            next = self.behind(next, 1)?;
         }
         let whole = rest.len() / width * width;
         let (middle, last) = rest.split_at_mut(whole);
@@ -88,8 +88,13 @@ impl FileBlocks<'_> {
         if last.is_empty() {
             return Ok(());
         }
-        let blocks = u32::try_from(whole / width).unwrap_or(0);
-        self.read_part(next.plus(blocks).unwrap_or(next), 0, last)
+        self.read_part(self.behind(next, (whole / width) as u64)?, 0, last)
+    }
+
+    /// The address of a block of the same run further on.
+    fn behind(&self, addr: BlockAddr, blocks: u64) -> Result<BlockAddr> {
+        let further = u32::try_from(blocks).ok().and_then(|blocks| addr.plus(blocks));
+        further.ok_or_else(|| outside(self.inode.ino, addr, self.nodes.volume().super_block().main_end()))
     }
 
     fn read_part(&self, addr: BlockAddr, inside: usize, buffer: &mut [u8]) -> Result<()> {

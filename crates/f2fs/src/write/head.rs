@@ -1,6 +1,7 @@
 //! A log's head: the segment it writes to, the blocks that wait to be written together, and the segment's summary.
 
 use super::medium::Medium;
+use crate::word::word;
 use crate::{
     error::Result,
     layout::{BlockAddr, SegNo, Summary, SummaryBlock, SummaryLayout},
@@ -85,9 +86,45 @@ impl Head {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let blocks = u32::try_from(self.pending.len() / medium.block().width()).unwrap_or(u32::MAX);
+        let blocks = word(self.pending.len() / medium.block().width());
         medium.write(BlockAddr(end.0.saturating_sub(blocks)), &self.pending)?;
         self.pending.clear();
         Ok(())
+    }
+}
+
+/// The heads of all six logs: each log has one.
+pub(crate) struct Heads([Head; 6]);
+
+impl Heads {
+    /// Of the logs in the order of [`Log::ALL`].
+    pub(crate) fn new(heads: [Head; 6]) -> Heads {
+        Heads(heads)
+    }
+
+    /// The head of a log.
+    pub(crate) fn of(&self, log: Log) -> &Head {
+        let [hot, warm, cold, hot_node, warm_node, cold_node] = &self.0;
+        match log {
+            Log::HotData => hot,
+            Log::WarmData => warm,
+            Log::ColdData => cold,
+            Log::HotNode => hot_node,
+            Log::WarmNode => warm_node,
+            Log::ColdNode => cold_node,
+        }
+    }
+
+    /// The same, to write to.
+    pub(crate) fn of_mut(&mut self, log: Log) -> &mut Head {
+        let [hot, warm, cold, hot_node, warm_node, cold_node] = &mut self.0;
+        match log {
+            Log::HotData => hot,
+            Log::WarmData => warm,
+            Log::ColdData => cold,
+            Log::HotNode => hot_node,
+            Log::WarmNode => warm_node,
+            Log::ColdNode => cold_node,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The device that is written to, in blocks of the volume.
 
+use crate::word::word;
 use pumice_media::{BlockDevice, Lba};
 
 use crate::{
@@ -47,7 +48,7 @@ impl Medium {
         let zeros = vec![0; ZEROS.min(count as usize * width)];
         let (mut at, end) = (addr.0, addr.0.saturating_add(count));
         while at < end {
-            let part = (end - at).min(u32::try_from(zeros.len() / width).unwrap_or(u32::MAX));
+            let part = (end - at).min(word(zeros.len() / width));
             self.write(BlockAddr(at), zeros.get(..part as usize * width).unwrap_or_default())?;
             at += part;
         }

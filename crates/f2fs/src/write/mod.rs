@@ -14,7 +14,8 @@ pub(crate) mod sit;
 pub(crate) mod supply;
 mod table;
 
-use head::{Head, Log};
+use crate::word::word;
+use head::{Head, Heads, Log};
 use medium::Medium;
 use nat::Nat;
 use pack::Reserve;
@@ -37,7 +38,7 @@ pub(crate) struct Writer {
     nat: Nat,
     sit: Sit,
     supply: Supply,
-    heads: Vec<Head>,
+    heads: Heads,
     layout: SummaryLayout,
     inode_seed: u32,
     /// Blocks that each log got.
@@ -54,16 +55,17 @@ impl Writer {
         first_nid: u32,
     ) -> Result<Writer> {
         let layout = SummaryLayout::new(sb.block(), sb.features().has(Features::PACKED_SSA));
-        let (nat, sit) = (Nat::fresh(&sb, first_nid), Sit::fresh(&sb));
-        let supply = Supply::new(&sb, starts);
+        let (nat, mut sit) = (Nat::fresh(&sb, first_nid), Sit::fresh(&sb));
+        let mut supply = Supply::new(&sb, starts);
         let inode_seed = crc::inode_seed(&sb.uuid());
-        let (heads, appended) = (Vec::new(), [0; 6]);
-        let mut writer = Writer { sb, medium, nat, sit, supply, heads, layout, inode_seed, appended };
-        for log in Log::ALL {
-            let segno = writer.next_segment(log)?;
-            writer.heads.push(Head::open(log, segno, layout));
-        }
-        Ok(writer)
+        let segments = sit.segments();
+        let mut open = |log| -> Result<Head> {
+            let segno = supply.take(log, &mut sit).ok_or(Error::NoSegment { segments })?;
+            Ok(Head::open(log, segno, layout))
+        };
+        let [hot, warm, cold, hot_node, warm_node, cold_node] = Log::ALL.map(&mut open);
+        let heads = Heads::new([hot?, warm?, cold?, hot_node?, warm_node?, cold_node?]);
+        Ok(Writer { sb, medium, nat, sit, supply, heads, layout, inode_seed, appended: [0; 6] })
     }
 
     /// The super block.
@@ -89,7 +91,7 @@ impl Writer {
 
     /// Where the next block of a log goes, and how many fit behind each other from there.
     pub(crate) fn next(&self, log: Log) -> (BlockAddr, u32) {
-        let (segno, offset) = self.head(log).map_or((SegNo::NULL, 0), Head::place);
+        let (segno, offset) = self.heads.of(log).place();
         (self.sit.addr(segno, offset), self.sb.blocks_per_segment() - offset)
     }
 
@@ -157,9 +159,9 @@ impl Writer {
 
     /// Hands blocks to the log's head.
     fn put(&mut self, log: Log, blocks: &[u8], owners: impl ExactSizeIterator<Item = Summary>) -> Result<()> {
-        let count = u32::try_from(owners.len()).unwrap_or(u32::MAX);
+        let count = word(owners.len());
         debug_assert_eq!(blocks.len(), owners.len() * self.sb.block().width());
-        let Some(head) = self.heads.get_mut(log.index()) else { return Ok(()) };
+        let head = self.heads.of_mut(log);
         let (segno, offset) = head.place();
         debug_assert!(offset + count <= self.sb.blocks_per_segment());
         head.push(blocks, owners);
@@ -181,7 +183,7 @@ impl Writer {
     /// A full segment: what waits and the summary are written, and the log goes on in the next.
     fn turn(&mut self, log: Log, next: SegNo) -> Result<()> {
         let layout = self.layout;
-        let Some(head) = self.heads.get_mut(log.index()) else { return Ok(()) };
+        let head = self.heads.of_mut(log);
         let (segno, offset) = head.place();
         head.flush(&mut self.medium, self.sit.addr(segno, offset))?;
         let full = std::mem::replace(head, Head::open(log, next, layout));
@@ -199,18 +201,12 @@ impl Writer {
         self.medium.write(addr, &block)
     }
 
-    fn head(&self, log: Log) -> Option<&Head> {
-        self.heads.get(log.index())
-    }
-
     /// Makes everything written so far the state of the volume: as version `version` in the first pack, and in front of it
     /// as the version before in the second, so that one of them may be lost.
     pub(crate) fn checkpoint(&mut self, version: u64, reserve: Reserve) -> Result<()> {
         for log in Log::ALL {
             let (end, _) = self.next(log);
-            if let Some(head) = self.heads.get_mut(log.index()) {
-                head.flush(&mut self.medium, end)?;
-            }
+            self.heads.of_mut(log).flush(&mut self.medium, end)?;
         }
         let room = self.layout.journal_bytes();
         let nat_journal = self.nat.write(&mut self.medium, room)?;

@@ -1,12 +1,13 @@
 //! A checkpoint pack: head, payload, summaries, and the foot, which alone makes it valid.
 
+use crate::word::{half, word};
 use zerocopy::{
     FromZeros,
     little_endian::{U16, U32, U64},
 };
 
 use super::{
-    head::{Head, Log},
+    head::{Heads, Log},
     medium::Medium,
     nat::Nat,
     nat_bits,
@@ -33,7 +34,7 @@ pub(crate) struct Pack<'a> {
     pub(crate) sb: &'a SuperBlock,
     pub(crate) nat: &'a Nat,
     pub(crate) sit: &'a Sit,
-    pub(crate) heads: &'a [Head],
+    pub(crate) heads: &'a Heads,
     /// 1 or 2.
     pub(crate) number: u8,
     /// Of the NAT, and of the SIT.
@@ -48,7 +49,7 @@ impl Pack<'_> {
         let width = self.sb.block().width();
         let start = self.sb.checkpoint_addr(self.number);
         let bits = nat_bits::blocks(self.nat, self.sb);
-        let in_front = self.blocks_per_segment() - u32::try_from(bits.len() / width).unwrap_or(u32::MAX);
+        let in_front = self.blocks_per_segment() - word(bits.len() / width);
         let has_bits = self.total() <= in_front;
         let mut blocks =
             self.raw(has_bits).to_blocks(self.sb, self.sit.table().versions(), self.nat.table().versions());
@@ -83,7 +84,8 @@ impl Pack<'_> {
 
     /// Three of data, the first with the NAT's journal and the last with the SIT's, then three of nodes.
     fn summaries(&self) -> Vec<SummaryBlock> {
-        let mut summaries: Vec<SummaryBlock> = self.heads.iter().map(|head| head.summary().clone()).collect();
+        let mut summaries: Vec<SummaryBlock> =
+            Log::ALL.iter().map(|log| self.heads.of(*log).summary().clone()).collect();
         let [nat, sit] = self.journals;
         for (log, journal) in [(Log::HotData, nat), (Log::ColdData, sit)] {
             if let Some(summary) = summaries.get_mut(log.index()) {
@@ -123,18 +125,18 @@ impl Pack<'_> {
     fn fill_logs(&self, raw: &mut RawCheckpoint) {
         let unused = U32::new(SegNo::NULL.0);
         (raw.cur_data_segno, raw.cur_node_segno) = ([unused; 8], [unused; 8]);
-        for (log, head) in Log::ALL.iter().zip(self.heads) {
+        for log in Log::ALL {
             let (segnos, offsets) = if log.is_node() {
                 (&mut raw.cur_node_segno, &mut raw.cur_node_blkoff)
             } else {
                 (&mut raw.cur_data_segno, &mut raw.cur_data_blkoff)
             };
-            let (segno, next) = head.place();
+            let (segno, next) = self.heads.of(log).place();
             if let (Some(to), Some(offset)) =
                 (segnos.get_mut(log.index() % 3), offsets.get_mut(log.index() % 3))
             {
                 *to = U32::new(segno.0);
-                *offset = U16::new(u16::try_from(next).unwrap_or(u16::MAX));
+                *offset = U16::new(half(next));
             }
         }
     }

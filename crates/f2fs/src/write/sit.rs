@@ -1,5 +1,6 @@
 //! The SIT as a writer keeps it: entries that are newer than the medium's, and which segments hold anything.
 
+use crate::word::word;
 use std::collections::BTreeMap;
 
 use super::{medium::Medium, table::Table};
@@ -59,7 +60,7 @@ impl Sit {
 
     /// Segments that are free.
     pub(crate) fn free_segments(&self) -> u32 {
-        self.segments - u32::try_from(self.changed.len()).unwrap_or(u32::MAX).min(self.segments)
+        self.segments - word(self.changed.len()).min(self.segments)
     }
 
     /// Blocks in use.

@@ -2,7 +2,7 @@
 
 use pumice_media::{ChipFile, CutMode};
 
-use super::alter;
+use super::set;
 use crate::{context::Context, failure::Outcome, options::Writer, verbs::Container};
 
 /// Let the power of a simulated chip fail in the middle of an operation
@@ -43,16 +43,7 @@ enum Mode {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        alter(
-            &self.image,
-            &self.writer,
-            context,
-            |_| Ok(self.say()),
-            |chip| {
-                self.apply(chip);
-                Ok(())
-            },
-        )
+        set(&self.image, &self.writer, context, self.say(), |chip| self.apply(chip))
     }
 
     fn say(&self) -> Vec<String> {

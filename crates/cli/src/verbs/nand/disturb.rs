@@ -2,7 +2,7 @@
 
 use pumice_media::{ChipFile, Rate, ReadDisturb};
 
-use super::alter;
+use super::set;
 use crate::{context::Context, failure::Outcome, options::Writer, verbs::Container};
 
 /// Let reading disturb a simulated chip, or fail now and then
@@ -31,16 +31,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        alter(
-            &self.image,
-            &self.writer,
-            context,
-            |_| Ok(self.say()),
-            |chip| {
-                self.apply(chip);
-                Ok(())
-            },
-        )
+        set(&self.image, &self.writer, context, self.say(), |chip| self.apply(chip))
     }
 
     fn say(&self) -> Vec<String> {

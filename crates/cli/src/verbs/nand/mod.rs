@@ -71,6 +71,26 @@ fn alter(
     close(chip, context)
 }
 
+/// The same for what no chip refuses.
+fn set(
+    image: &Container,
+    writer: &Writer,
+    context: &Context,
+    lines: Vec<String>,
+    apply: impl FnOnce(&mut ChipFile),
+) -> Outcome {
+    alter(
+        image,
+        writer,
+        context,
+        |_| Ok(lines),
+        |chip| {
+            apply(chip);
+            Ok(())
+        },
+    )
+}
+
 /// Writes a changed chip back and takes in its figures.
 fn close(mut chip: ChipFile, context: &Context) -> Outcome {
     let flushed = chip.flush().map_err(|error| Failure::new(error.to_string()));

@@ -39,22 +39,20 @@ pub(super) fn one(record: &Record) -> Vec<String> {
             p.chip
         ),
     ];
-    if let Some(life) = &r.lifetime {
+    if let Some((life, endurance)) = r.lifetime.as_ref().zip(p.endurance) {
         let when = |bytes: Option<u64>| bytes.map_or("never".to_owned(), text::size);
         lines.push(format!(
-            "lifetime:   first segment dead after {}, 1 % after {}, no room after {} (endurance {})",
+            "lifetime:   first segment dead after {}, 1 % after {}, no room after {} (endurance {endurance})",
             when(life.first_death_bytes),
             when(life.one_percent_bytes),
             when(life.exhausted_bytes),
-            p.endurance.unwrap_or_default()
         ));
     }
-    if let Some(queue) = &r.queue {
+    if let Some((queue, rate)) = r.queue.as_ref().zip(p.rate_per_second) {
         lines.push(format!(
-            "response:   mean {}, longest {} at {} requests a second",
+            "response:   mean {}, longest {} at {rate} requests a second",
             seconds(queue.response_mean_ns),
             seconds(queue.response_max_ns),
-            p.rate_per_second.unwrap_or_default()
         ));
     }
     lines
