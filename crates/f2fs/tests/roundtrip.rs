@@ -6,7 +6,7 @@ mod image;
 
 use std::ops::ControlFlow;
 
-use image::{Golden, VOLUMES};
+use image::Golden;
 use pumice_f2fs::{
     Node, Nodes, Volume, crc,
     layout::{
@@ -20,8 +20,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 #[test]
 fn structures_are_put_together_as_they_were() {
-    let others = VOLUMES.iter().filter_map(|name| Golden::find(name));
-    for golden in others.chain(Golden::own_names().iter().map(|name| Golden::own(name))) {
+    for golden in Golden::other_names().iter().chain(&Golden::own_names()).map(|name| Golden::of_kind(name)) {
         let opened = golden.open();
         let volume = opened.volume();
         heads(volume);

@@ -222,7 +222,7 @@ pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
         let at = file.xattr_range().start + 24 + 4 + 1;
         p.edit_inode(file.ino, |block| block[at] = 9);
     }),
-    (Code::Verity, "g02-allfeat", |p| {
+    (Code::Verity, "verity", |p| {
         let file = p.find(|inode, _| inode.is_verity() && inode.size > 0 && inode.cluster_blocks().is_none());
         let first = word(&p.read(place(p.node_at(file.ino)) + file.addrs_at(), 4));
         p.flip(place(BlockAddr(first)));

@@ -38,9 +38,7 @@ fn every_damage_is_found() {
     let mut images = BTreeMap::new();
     let mut missed = Vec::new();
     for (code, name, damage) in DAMAGES {
-        let image =
-            images.entry(*name).or_insert_with(|| Golden::find(name).map(|golden| Arc::new(golden.bytes())));
-        let Some(image) = image else { continue };
+        let image = images.entry(*name).or_insert_with(|| Arc::new(Golden::of_kind(name).bytes()));
         let mut patient = Patient::new(image);
         damage(&mut patient);
         let found = patient.check();

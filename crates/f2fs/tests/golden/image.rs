@@ -84,22 +84,11 @@ fn unpacked(packed: &Path) -> PathBuf {
 }
 
 impl Golden {
-    /// A volume that is not in this repository; `None`, and a loud line, if it is not there.
-    pub(crate) fn find(name: &str) -> Option<Golden> {
-        let golden = Golden::packed_in(others(), name);
-        if golden.is_none() {
-            eprintln!("SKIPPED: {name}: no such volume in {}", others().display());
-        }
-        golden
-    }
-
-    /// A well-known volume, or this repository's own of the same kind where it is not at hand: for tests that need a
-    /// kind and no certain files.
+    /// A well-known volume, or this repository's own of the same kind where it is not at hand; otherwise this
+    /// repository's own of that name. For tests that need a kind and no certain files.
     pub(crate) fn of_kind(name: &str) -> Golden {
-        let own = KINDS.iter().find(|(known, _)| *known == name);
-        Golden::packed_in(others(), name)
-            .or_else(|| own.map(|(_, own)| Golden::own(own)))
-            .unwrap_or_else(|| panic!("no volume of the kind of {name}"))
+        let own = KINDS.iter().find(|(known, _)| *known == name).map_or(name, |(_, own)| own);
+        Golden::packed_in(others(), name).unwrap_or_else(|| Golden::own(own))
     }
 
     /// A volume of this repository.
