@@ -85,7 +85,7 @@ impl Worker<'_> {
         }
         // A block that many point to is looked at once, so that what it holds is not taken in many times.
         if is_first && facts.is_directory() {
-            self.leaves.push(LeafRef { directory: facts.ino, addr, index });
+            self.leaves.push(LeafRef { directory: facts.ino, addr, index: Some(index) });
         }
         true
     }
@@ -144,7 +144,9 @@ impl Worker<'_> {
         }
         let saved = u64::from(cluster).saturating_sub(all as u64);
         facts.tally.saved.fetch_add(saved, Ordering::Relaxed);
-        if let Some((_, addr)) = addrs.first().filter(|(_, addr)| self.volume.is_main(*addr)) {
+        if let Some((_, addr)) = addrs.first().filter(|(_, addr)| self.volume.is_main(*addr))
+            && !facts.is_encrypted()
+        {
             let index = first + slot as u64;
             let stored = u32::try_from(stored).unwrap_or(u32::MAX);
             self.clusters.push(ClusterRef { addr: *addr, ino: facts.ino, index, stored });

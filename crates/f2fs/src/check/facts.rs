@@ -1,16 +1,22 @@
-//! What is known of each inode once its own node was read, and what is counted of it afterwards.
+//! What is known of an inode once its own node was read, and what is counted of it afterwards.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+};
 
 use pumice_vfs::FileKind;
 
-use crate::layout::{Advise, Extent, Features, InlineFlags, Inode, InodeFlags, Nid};
+use super::{
+    links::{Counts, Links},
+    nat::NodeTable,
+};
+use crate::layout::{Advise, Extent, Features, InlineFlags, Inode, InodeFlags, Nid, file_type};
 
 /// What other nodes and names are checked against.
 pub(super) struct Facts {
     pub(super) ino: Nid,
     pub(super) kind: FileKind,
-    pub(super) links: u32,
     pub(super) blocks: u64,
     pub(super) size: u64,
     pub(super) parent: Nid,
@@ -26,6 +32,8 @@ pub(super) struct Facts {
     flags: InodeFlags,
     pub(super) extent: Option<Extent>,
     pub(super) owners: [u32; 3],
+    /// Where in the inode's block its entries stand, if it is a directory that has them there.
+    pub(super) inline_entries: Option<Range<usize>>,
     pub(super) tally: Tally,
 }
 
@@ -40,6 +48,11 @@ pub(super) struct Tally {
     pub(super) in_extent: AtomicU64,
     /// `.` in the lower half, `..` in the upper.
     pub(super) dots: AtomicU32,
+    /// Directories that a directory names.
+    pub(super) subdirectories: AtomicU32,
+    /// Of a directory: 1 more than the place among [`Inodes::open`] of the one that names it, the last of them if there
+    /// are several; 0 if none does.
+    pub(super) parent: AtomicU32,
 }
 
 /// One of each.
@@ -57,7 +70,6 @@ impl Facts {
         Facts {
             ino: inode.ino,
             kind: inode.kind,
-            links: inode.links,
             blocks: inode.blocks,
             size: inode.size,
             parent: inode.parent,
@@ -72,6 +84,8 @@ impl Facts {
             flags: inode.flags,
             extent,
             owners: [inode.uid, inode.gid, inode.extra.map_or(0, |extra| extra.project)],
+            inline_entries: (inode.kind == FileKind::Dir && inode.has_inline_dentry())
+                .then(|| inode.inline_range()),
             tally: Tally::default(),
         }
     }
@@ -107,27 +121,50 @@ impl Facts {
     }
 }
 
-/// All inodes, in the order of their numbers.
-#[derive(Default)]
-pub(super) struct Inodes {
-    list: Vec<Facts>,
+/// All inodes: of each what it is and its links, and the facts of those that more is to be counted of.
+pub(super) struct Inodes<'a> {
+    pub(super) table: &'a NodeTable,
+    pub(super) links: Links,
+    open: Vec<Facts>,
 }
 
-impl Inodes {
-    pub(super) fn new(mut list: Vec<Facts>) -> Inodes {
-        list.sort_unstable_by_key(|facts| facts.ino);
-        Inodes { list }
+impl<'a> Inodes<'a> {
+    pub(super) fn new(table: &'a NodeTable, links: Links, mut open: Vec<Facts>) -> Inodes<'a> {
+        open.sort_unstable_by_key(|facts| facts.ino);
+        Inodes { table, links, open }
     }
 
-    pub(super) fn all(&self) -> &[Facts] {
-        &self.list
+    /// Directories, and inodes with other nodes, in the order of their numbers.
+    pub(super) fn open(&self) -> &[Facts] {
+        &self.open
     }
 
+    /// The place among [`Inodes::open`].
     pub(super) fn place(&self, ino: Nid) -> Option<usize> {
-        self.list.binary_search_by_key(&ino, |facts| facts.ino).ok()
+        self.open.binary_search_by_key(&ino, |facts| facts.ino).ok()
     }
 
     pub(super) fn find(&self, ino: Nid) -> Option<&Facts> {
-        self.list.get(self.place(ino)?)
+        self.open.get(self.place(ino)?)
+    }
+
+    /// The links of an inode.
+    pub(super) fn counts(&self, ino: Nid) -> Option<Counts> {
+        self.table.find(ino).map(|(place, _)| self.links.of(place))
+    }
+
+    /// All inodes but directories, with their links.
+    pub(super) fn other_than_directories(&self) -> impl Iterator<Item = (Nid, Counts)> {
+        let directory = file_type(FileKind::Dir);
+        self.table.rows().iter().enumerate().filter_map(move |(place, row)| {
+            let found = self.links.file_type(place)?;
+            (found != directory).then(|| (row.nid, self.links.of(place)))
+        })
+    }
+
+    /// What an inode is, as entries of directories have it; `None` if there is none.
+    pub(super) fn file_type(&self, ino: Nid) -> Option<u8> {
+        let (place, _) = self.table.find(ino)?;
+        self.links.file_type(place)
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{
     codes::Code,
-    facts::{Facts, Inodes},
     findings::Object,
     worker::{ClusterRef, Worker},
 };
@@ -10,10 +9,7 @@ use crate::{compress, layout::Nid, reader::Reader};
 
 impl Worker<'_> {
     /// The header of a compressed cluster: its length is that of the stored blocks.
-    pub(super) fn check_cluster(&mut self, cluster: &ClusterRef, block: &[u8], inodes: &Inodes) {
-        if inodes.find(cluster.ino).is_some_and(Facts::is_encrypted) {
-            return;
-        }
+    pub(super) fn check_cluster(&mut self, cluster: &ClusterRef, block: &[u8]) {
         let width = block.len();
         let clen = compress::claimed(block).map_or(0, |claimed| claimed as usize);
         let needed = (clen + compress::HEADER_BYTES).div_ceil(width.max(1));

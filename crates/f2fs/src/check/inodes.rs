@@ -5,17 +5,18 @@ use pumice_vfs::FileKind;
 use super::{
     addresses::Addresses,
     codes::Code,
+    counts,
     facts::Facts,
     findings::Object,
-    leaves::Leaf,
+    links::Links,
     nat::{NatRow, is_zero},
-    worker::Worker,
+    worker::{LeafRef, Worker},
 };
 use crate::{
     crc, crypt,
     layout::{
-        DentryLayout, Features, InlineFlags, Inode, InodeFlags, LEVELS_MAX, NodeOffset, XattrList,
-        XattrSpace, bucket_blocks, buckets,
+        Features, InlineFlags, Inode, InodeFlags, LEVELS_MAX, NodeOffset, XattrList, XattrSpace,
+        bucket_blocks, buckets,
     },
     verity,
 };
@@ -25,7 +26,7 @@ const XATTR_MAGIC: [u8; 4] = 0xf2f5_2011_u32.to_le_bytes();
 
 impl Worker<'_> {
     /// An inode's own node.
-    pub(super) fn check_inode(&mut self, place: u32, row: &NatRow, block: &[u8]) {
+    pub(super) fn check_inode(&mut self, place: u32, row: &NatRow, block: &[u8], links: &Links) {
         let Some(footer) = self.check_footer(place, row, block) else { return };
         if footer.offset != NodeOffset::INODE {
             self.findings.add(Code::NodePlace, Object::Node(row.nid), || {
@@ -44,10 +45,22 @@ impl Worker<'_> {
         self.check_limits(&inode);
         let facts = Facts::new(&inode, features);
         facts.count_blocks(1);
-        self.note_references(inode.ino, inode.nids(block), inode.xattr_nid);
+        links.note(place as usize, inode.kind, inode.links);
+        let names_nodes = self.note_references(inode.ino, inode.nids(block), inode.xattr_nid);
         self.check_attributes(&inode, block);
         self.check_content(&inode, &facts, row, block);
-        self.facts.push(facts);
+        if facts.is_directory() || names_nodes || self.table.has_nodes(inode.ino) {
+            self.facts.push(facts);
+        } else {
+            self.close(&facts);
+        }
+    }
+
+    /// An inode of which all is counted.
+    fn close(&mut self, facts: &Facts) {
+        counts::check(facts, &mut self.findings);
+        self.usage.add(self.volume, facts);
+        self.blocks += facts.counted_blocks();
     }
 
     fn check_checksum(&mut self, inode: &Inode, block: &[u8]) {
@@ -122,7 +135,7 @@ impl Worker<'_> {
 
     fn check_content(&mut self, inode: &Inode, facts: &Facts, row: &NatRow, block: &[u8]) {
         if inode.has_inline_data() || inode.has_inline_dentry() {
-            return self.check_inline(inode, facts, block);
+            return self.check_inline(inode, facts, row, block);
         }
         let width = self.volume.block_size().bytes_u64();
         match inode.kind {
@@ -175,7 +188,7 @@ impl Worker<'_> {
         }
     }
 
-    fn check_inline(&mut self, inode: &Inode, facts: &Facts, block: &[u8]) {
+    fn check_inline(&mut self, inode: &Inode, facts: &Facts, row: &NatRow, block: &[u8]) {
         let (data, dentry) = (inode.has_inline_data(), inode.has_inline_dentry());
         let range = inode.inline_range();
         let room = range.len() as u64;
@@ -202,9 +215,9 @@ impl Worker<'_> {
         if let Some(wrong) = wrong {
             self.findings.add(Code::InodeInline, Object::Inode(inode.ino), || wrong.to_owned());
         }
-        if dentry && is_dir {
-            let layout = DentryLayout::for_bytes(bytes.len());
-            self.check_leaf(&Leaf { facts, index: None, bytes, layout });
+        // Entries are looked at when all inodes are known.
+        if facts.inline_entries.is_some() {
+            self.leaves.push(LeafRef { directory: facts.ino, addr: row.addr, index: None });
         }
     }
 }

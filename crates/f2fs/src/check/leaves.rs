@@ -1,20 +1,21 @@
 //! Directory entries: each fits its slots, names an inode, and stands where its hash says.
 
 use std::{
+    borrow::Cow,
     hash::{DefaultHasher, Hasher},
     sync::atomic::Ordering,
 };
 
 use super::{
     codes::Code,
-    facts::{DOTS, Facts},
+    facts::{DOTS, Facts, Inodes},
     findings::Object,
-    worker::{Name, Worker},
+    worker::{LeafRef, Twin, Worker},
 };
 use crate::{
     fold,
     hash::name_hash,
-    layout::{Dentry, DentryLayout, Features, LEVELS_MAX, bucket_blocks, buckets},
+    layout::{BlockSize, Dentry, DentryLayout, Features, LEVELS_MAX, Nid, bucket_blocks, buckets},
 };
 
 /// Kinds of files that entries have: 1 to 7.
@@ -25,17 +26,54 @@ const DIRECTORY: u8 = 2;
 
 /// The entries of a block, or of an inode.
 pub(super) struct Leaf<'a> {
+    inodes: &'a Inodes<'a>,
     /// Of the directory.
-    pub(super) facts: &'a Facts,
+    facts: &'a Facts,
+    /// The directory's place among those of [`Inodes::open`].
+    place: usize,
     /// Which block of it; `None` inside an inode.
-    pub(super) index: Option<u64>,
-    /// The bytes.
-    pub(super) bytes: &'a [u8],
-    /// Where what is in them.
-    pub(super) layout: DentryLayout,
+    index: Option<u64>,
+    bytes: &'a [u8],
+    layout: DentryLayout,
 }
 
-impl Leaf<'_> {
+impl<'a> Leaf<'a> {
+    /// Those in a block, which is a directory's, or its inode's own.
+    pub(super) fn new(
+        inodes: &'a Inodes<'a>,
+        at: &LeafRef,
+        block: &'a [u8],
+        size: BlockSize,
+    ) -> Option<Leaf<'a>> {
+        let place = inodes.place(at.directory)?;
+        let facts = inodes.open().get(place)?;
+        let (bytes, layout) = if at.index.is_some() {
+            (block, DentryLayout::for_block(size))
+        } else {
+            let bytes = block.get(facts.inline_entries.clone()?)?;
+            (bytes, DentryLayout::for_bytes(bytes.len()))
+        };
+        Some(Leaf { inodes, facts, place, index: at.index, bytes, layout })
+    }
+
+    /// Shows each entry, or the slot of one whose name has a length that cannot be.
+    fn each(&self, mut look: impl FnMut(Result<Dentry<'_>, u32>)) {
+        let mut slot = 0;
+        loop {
+            match self.layout.next(self.bytes, slot) {
+                Ok(None) => return,
+                Ok(Some(entry)) => {
+                    slot = entry.slot + entry.slots();
+                    look(Ok(entry));
+                }
+                Err(at) => {
+                    slot = at + 1;
+                    look(Err(at));
+                }
+            }
+        }
+    }
+
     fn object(&self, slot: u32) -> Object {
         Object::Entry { directory: self.facts.ino, block: self.index.unwrap_or(0), slot }
     }
@@ -51,22 +89,32 @@ impl Worker<'_> {
                 format!("the directory has {} bytes, and block {index} besides", leaf.facts.size)
             });
         }
-        let mut slot = 0;
-        loop {
-            match leaf.layout.next(leaf.bytes, slot) {
-                Ok(None) => return,
-                Ok(Some(entry)) => {
-                    slot = entry.slot + entry.slots();
-                    self.check_entry(leaf, &entry);
-                }
-                Err(at) => {
-                    self.findings.add(Code::DentrySlots, leaf.object(at), || {
-                        "the length of its name cannot be".to_owned()
-                    });
-                    slot = at + 1;
-                }
+        leaf.each(|entry| match entry {
+            Ok(entry) => self.check_entry(leaf, &entry),
+            Err(slot) => self
+                .findings
+                .add(Code::DentrySlots, leaf.object(slot), || "the length of its name cannot be".to_owned()),
+        });
+    }
+
+    /// Keeps those entries whose digests are among some.
+    pub(super) fn keep_twins(&mut self, leaf: &Leaf<'_>, digests: &[u64]) {
+        leaf.each(|entry| {
+            let Ok(entry) = entry else { return };
+            if !self.can_be(entry.ino) || matches!(entry.name, b"." | b"..") {
+                return;
             }
-        }
+            let digest = digest(leaf.facts, &self.folded(leaf, &entry));
+            if digests.binary_search(&digest).is_ok() {
+                let block = leaf.index.unwrap_or(0);
+                self.twins.push(Twin { digest, directory: leaf.facts.ino, block, slot: entry.slot });
+            }
+        });
+    }
+
+    /// An inode may have this number.
+    fn can_be(&self, ino: Nid) -> bool {
+        !ino.is_null() && ino.0 < self.volume.super_block().nid_limit()
     }
 
     fn check_entry(&mut self, leaf: &Leaf<'_>, entry: &Dentry<'_>) {
@@ -77,7 +125,7 @@ impl Worker<'_> {
                 format!("its name goes on in slot {unused}, which is marked as free")
             });
         }
-        if entry.ino.is_null() || entry.ino.0 >= self.volume.super_block().nid_limit() {
+        if !self.can_be(entry.ino) {
             self.findings.add(Code::DentryInode, leaf.object(entry.slot), || {
                 format!("its inode is {}, which cannot be", entry.ino)
             });
@@ -97,15 +145,37 @@ impl Worker<'_> {
                 format!("its name is \"{}\"", entry.name.escape_ascii())
             });
         }
-        let digest = self.check_hash(leaf, entry);
-        self.left.names.push(Name {
-            directory: leaf.facts.ino,
-            block: leaf.index.unwrap_or(0),
-            slot: entry.slot,
-            ino: entry.ino,
-            file_type: entry.file_type,
-            digest,
-        });
+        let name = self.folded(leaf, entry);
+        self.check_hash(leaf, entry, &name);
+        self.check_place(leaf, entry);
+        self.left.digests.push(digest(leaf.facts, &name));
+        self.count_name(leaf, entry);
+    }
+
+    /// The name counts for the inode that it is of.
+    fn count_name(&mut self, leaf: &Leaf<'_>, entry: &Dentry<'_>) {
+        let inodes = leaf.inodes;
+        let found = inodes.table.find(entry.ino).map(|(place, _)| place);
+        let Some((place, wanted)) = found.and_then(|place| Some((place, inodes.links.file_type(place)?)))
+        else {
+            self.findings.add(Code::DentryInode, leaf.object(entry.slot), || {
+                format!("it names inode {}, which does not exist", entry.ino)
+            });
+            return;
+        };
+        if entry.file_type != wanted {
+            self.findings.add(Code::DentryType, leaf.object(entry.slot), || {
+                format!("its type is {}, and inode {} has type {wanted}", entry.file_type, entry.ino)
+            });
+        }
+        inodes.links.count_name(place);
+        if wanted == DIRECTORY
+            && let Some(named) = inodes.find(entry.ino)
+        {
+            leaf.facts.tally.subdirectories.fetch_add(1, Ordering::Relaxed);
+            let above = u32::try_from(leaf.place).map_or(u32::MAX, |place| place.saturating_add(1));
+            named.tally.parent.fetch_max(above, Ordering::Relaxed);
+        }
     }
 
     fn check_dots(&mut self, leaf: &Leaf<'_>, entry: &Dentry<'_>) {
@@ -136,31 +206,30 @@ impl Worker<'_> {
         self.check_place(leaf, entry);
     }
 
-    /// Checks the hash and the bucket; gives a digest of the name by which names are compared.
-    fn check_hash(&mut self, leaf: &Leaf<'_>, entry: &Dentry<'_>) -> u64 {
+    /// A name as it is compared and hashed.
+    fn folded<'a>(&self, leaf: &Leaf<'_>, entry: &Dentry<'a>) -> Cow<'a, [u8]> {
         let facts = leaf.facts;
-        let mut folded = None;
-        if facts.is_casefolded() && !facts.is_encrypted() && self.volume.features().has(Features::CASEFOLD) {
-            folded = fold::fold_or_bytes(entry.name, false).ok();
-        }
-        let name = folded.as_deref().unwrap_or(entry.name);
+        let folds = facts.is_casefolded() && !facts.is_encrypted();
+        let folded = (folds && self.volume.features().has(Features::CASEFOLD))
+            .then(|| fold::fold_or_bytes(entry.name, false).ok());
+        folded.flatten().map_or(Cow::Borrowed(entry.name), Cow::Owned)
+    }
+
+    fn check_hash(&mut self, leaf: &Leaf<'_>, entry: &Dentry<'_>, name: &[u8]) {
         // Encrypted and folded names are hashed with a key.
-        if !(facts.is_casefolded() && facts.is_encrypted()) {
-            let wanted = name_hash(name);
-            if entry.hash != wanted {
-                self.findings.add(Code::DentryHash, leaf.object(entry.slot), || {
-                    format!(
-                        "the hash of \"{}\" is {:#010x}, want {wanted:#010x}",
-                        entry.name.escape_ascii(),
-                        entry.hash
-                    )
-                });
-            }
+        if leaf.facts.is_casefolded() && leaf.facts.is_encrypted() {
+            return;
         }
-        self.check_place(leaf, entry);
-        let mut digest = DefaultHasher::new();
-        digest.write(name);
-        digest.finish()
+        let wanted = name_hash(name);
+        if entry.hash != wanted {
+            self.findings.add(Code::DentryHash, leaf.object(entry.slot), || {
+                format!(
+                    "the hash of \"{}\" is {:#010x}, want {wanted:#010x}",
+                    entry.name.escape_ascii(),
+                    entry.hash
+                )
+            });
+        }
     }
 
     /// The block of an entry is one of its bucket's, in the level that the block is of, and look-ups come there.
@@ -184,6 +253,14 @@ impl Worker<'_> {
             });
         }
     }
+}
+
+/// Of a name in a directory.
+fn digest(directory: &Facts, name: &[u8]) -> u64 {
+    let mut digest = DefaultHasher::new();
+    digest.write_u32(directory.ino.0);
+    digest.write(name);
+    digest.finish()
 }
 
 /// The level that a block of a directory belongs to, and the first block of that level.

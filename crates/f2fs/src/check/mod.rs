@@ -10,6 +10,7 @@ mod bitmap;
 mod chain;
 mod checkpoint;
 mod codes;
+mod counts;
 mod facts;
 mod files;
 mod findings;
@@ -17,6 +18,7 @@ mod heads;
 mod inodes;
 mod leaves;
 mod limits;
+mod links;
 mod names;
 mod nat;
 mod nodes;
@@ -27,6 +29,7 @@ mod scan;
 mod segments;
 mod super_blocks;
 mod tree;
+mod twins;
 mod worker;
 mod workers;
 
@@ -42,8 +45,10 @@ use self::{
     findings::Findings,
     heads::Counted,
     leaves::Leaf,
-    nat::{NatRow, NodeTable},
+    links::Links,
+    nat::NodeTable,
     owners::Reached,
+    quota::Usages,
     scan::each_block,
     worker::{Left, Worker},
     workers::share,
@@ -51,14 +56,14 @@ use self::{
 use crate::{
     crypt::Keyring,
     error::{Corrupt, Error, Place, Result},
-    layout::{BlockAddr, DentryLayout, Nid},
+    layout::{BlockAddr, Nid},
     nodes::Nodes,
     reader::Reader,
     volume::Volume,
 };
 
 /// Bytes of metadata kept in memory beside the tables.
-const CACHE_BYTES: usize = 4 << 20;
+const CACHE_BYTES: usize = 1 << 20;
 
 /// What a check found.
 #[derive(Clone, Debug, Default)]
@@ -141,31 +146,26 @@ impl Check<'_> {
         progress(1, STEPS);
         let reached = Reached::new(self.volume);
         let [own, others] = table.by_address(&mut self.findings);
-        let mut work = Work::new(&reached);
-        let inodes = self.read_inodes(&table, &own, &mut work);
+        let mut work = Work::new(&table, &reached);
+        let inodes = self.read_inodes(&own, &mut work);
         progress(2, STEPS);
-        self.read_nodes(&table, &others, &inodes, &mut work);
+        self.read_nodes(&others, &inodes, &mut work);
         progress(3, STEPS);
         self.read_leaves(&inodes, &mut work);
-        self.read_clusters(&inodes, &mut work);
+        self.read_clusters(&mut work);
         self.check_sealed(&work.left.sealed);
         progress(4, STEPS);
         tree::check(&table, &work.left, &mut self.findings);
-        self.check_names(&inodes, &mut work.left);
+        work.close(self.volume, &inodes, &mut self.findings);
+        self.check_names(&inodes, &work.usage);
         progress(5, STEPS);
         let free_segments = segments::check(self.volume, self.threads, &reached, &mut self.findings);
-        let blocks = inodes.all().iter().map(facts::Facts::counted_blocks).sum();
-        let counted =
-            Counted { blocks, nodes: table.rows().len() as u64, inodes: own.len() as u64, free_segments };
+        let (nodes, own, blocks) = (table.rows().len() as u64, own.len() as u64, work.blocks);
+        let counted = Counted { blocks, nodes, inodes: own, free_segments };
         heads::check_numbers(self.volume, &counted, &mut self.findings);
         let fsynced_nodes = chain::check(self.volume, &mut self.findings);
         progress(STEPS, STEPS);
-        self.report(&inodes, blocks, fsynced_nodes)
-    }
-
-    fn report(self, inodes: &Inodes, blocks: u64, fsynced_nodes: u64) -> Report {
-        let directories = inodes.all().iter().filter(|facts| facts.is_directory()).count() as u64;
-        let files = inodes.all().len() as u64 - directories;
+        let [directories, files] = inodes.links.kinds();
         let block_bytes = self.volume.block_size().bytes();
         let (findings, count) = self.findings.into_list();
         Report { findings, count, directories, files, blocks, block_bytes, fsynced_nodes }
@@ -179,55 +179,75 @@ impl Check<'_> {
         address: impl Fn(&T) -> BlockAddr + Sync,
         look: impl Fn(&mut Worker<'_>, &T, &[u8]) + Sync,
     ) {
-        let reached = work.reached;
-        let new = || Worker::new(self.volume, reached);
+        let (table, reached) = (work.table, work.reached);
+        let new = || Worker::new(self.volume, table, reached);
         for worker in each_block(self.threads, items, address, new, look) {
             work.take(worker, &mut self.findings);
         }
     }
 
-    fn read_inodes(&mut self, table: &NodeTable, own: &[u32], work: &mut Work<'_>) -> Inodes {
-        let items = nodes_at(table, own);
+    fn read_inodes<'a>(&mut self, own: &[u32], work: &mut Work<'a>) -> Inodes<'a> {
+        let table = work.table;
+        let links = Links::new(table.rows().len());
         self.read(
             work,
-            &items,
-            |(_, row)| row.addr,
-            |worker, (place, row), block| {
-                worker.check_inode(*place, row, block);
+            own,
+            |place| table.addr(*place),
+            |worker, place, block| {
+                if let Some(row) = table.row(*place) {
+                    worker.check_inode(*place, row, block, &links);
+                }
             },
         );
-        Inodes::new(std::mem::take(&mut work.facts))
+        Inodes::new(table, links, std::mem::take(&mut work.facts))
     }
 
-    fn read_nodes(&mut self, table: &NodeTable, others: &[u32], inodes: &Inodes, work: &mut Work<'_>) {
-        let items = nodes_at(table, others);
+    fn read_nodes(&mut self, others: &[u32], inodes: &Inodes<'_>, work: &mut Work<'_>) {
+        let table = work.table;
         self.read(
             work,
-            &items,
-            |(_, row)| row.addr,
-            |worker, (place, row), block| {
-                worker.check_node(*place, row, block, inodes);
-            },
-        );
-    }
-
-    fn read_leaves(&mut self, inodes: &Inodes, work: &mut Work<'_>) {
-        let mut leaves = std::mem::take(&mut work.leaves);
-        leaves.sort_unstable_by_key(|leaf| (leaf.addr, leaf.directory, leaf.index));
-        let layout = DentryLayout::for_block(self.volume.block_size());
-        self.read(
-            work,
-            &leaves,
-            |leaf| leaf.addr,
-            |worker, leaf, bytes| {
-                if let Some(facts) = inodes.find(leaf.directory) {
-                    worker.check_leaf(&Leaf { facts, index: Some(leaf.index), bytes, layout });
+            others,
+            |place| table.addr(*place),
+            |worker, place, block| {
+                if let Some(row) = table.row(*place) {
+                    worker.check_node(*place, row, block, inodes);
                 }
             },
         );
     }
 
-    fn read_clusters(&mut self, inodes: &Inodes, work: &mut Work<'_>) {
+    fn read_leaves(&mut self, inodes: &Inodes<'_>, work: &mut Work<'_>) {
+        let mut leaves = std::mem::take(&mut work.leaves);
+        leaves.sort_unstable_by_key(|leaf| (leaf.addr, leaf.directory, leaf.index));
+        let size = self.volume.block_size();
+        self.read(
+            work,
+            &leaves,
+            |leaf| leaf.addr,
+            |worker, leaf, block| {
+                if let Some(leaf) = Leaf::new(inodes, leaf, block, size) {
+                    worker.check_leaf(&leaf);
+                }
+            },
+        );
+        let digests = twins::repeated(std::mem::take(&mut work.left.digests));
+        if digests.is_empty() {
+            return;
+        }
+        self.read(
+            work,
+            &leaves,
+            |leaf| leaf.addr,
+            |worker, leaf, block| {
+                if let Some(leaf) = Leaf::new(inodes, leaf, block, size) {
+                    worker.keep_twins(&leaf, &digests);
+                }
+            },
+        );
+        twins::tell(std::mem::take(&mut work.twins), &mut self.findings);
+    }
+
+    fn read_clusters(&mut self, work: &mut Work<'_>) {
         let mut clusters = std::mem::take(&mut work.clusters);
         clusters.sort_unstable_by_key(|cluster| (cluster.addr, cluster.ino, cluster.index));
         self.read(
@@ -235,7 +255,7 @@ impl Check<'_> {
             &clusters,
             |cluster| cluster.addr,
             |worker, cluster, block| {
-                worker.check_cluster(cluster, block, inodes);
+                worker.check_cluster(cluster, block);
             },
         );
     }
@@ -252,42 +272,52 @@ impl Check<'_> {
         }
     }
 
-    fn check_names(&mut self, inodes: &Inodes, left: &mut Left) {
+    fn check_names(&mut self, inodes: &Inodes<'_>, usage: &Usages) {
         let orphans = orphans::check(self.volume, inodes, &mut self.findings);
-        let list = std::mem::take(&mut left.names);
-        let names = names::Names::new(self.volume, inodes, list, &mut self.findings);
-        names.check(&orphans, &mut self.findings);
-        quota::check(self.reader, inodes, &mut self.findings);
+        names::Names { volume: self.volume, inodes, orphans: &orphans }.check(&mut self.findings);
+        quota::check(self.reader, inodes, usage, &mut self.findings);
     }
 }
 
 /// What workers leave to be done.
 struct Work<'a> {
+    table: &'a NodeTable,
     reached: &'a Reached,
     facts: Vec<facts::Facts>,
+    usage: Usages,
+    /// Of all inodes that are counted.
+    blocks: u64,
     left: Left,
+    twins: Vec<worker::Twin>,
     leaves: Vec<worker::LeafRef>,
     clusters: Vec<worker::ClusterRef>,
 }
 
 impl<'a> Work<'a> {
-    fn new(reached: &'a Reached) -> Work<'a> {
-        let (facts, left, leaves, clusters) = Default::default();
-        Work { reached, facts, left, leaves, clusters }
+    fn new(table: &'a NodeTable, reached: &'a Reached) -> Work<'a> {
+        let (facts, usage, blocks, left, twins, leaves, clusters) = Default::default();
+        Work { table, reached, facts, usage, blocks, left, twins, leaves, clusters }
     }
 
-    fn take(&mut self, worker: Worker<'_>, findings: &mut Findings) {
+    fn take(&mut self, mut worker: Worker<'_>, findings: &mut Findings) {
         findings.merge(worker.findings);
-        self.facts.extend(worker.facts);
+        self.facts.append(&mut worker.facts);
+        self.usage.merge(worker.usage);
+        self.blocks += worker.blocks;
         self.left.merge(worker.left);
-        self.leaves.extend(worker.leaves);
-        self.clusters.extend(worker.clusters);
+        self.twins.append(&mut worker.twins);
+        self.leaves.append(&mut worker.leaves);
+        self.clusters.append(&mut worker.clusters);
     }
-}
 
-/// Nodes with their places in the table.
-fn nodes_at(table: &NodeTable, places: &[u32]) -> Vec<(u32, NatRow)> {
-    places.iter().filter_map(|place| Some((*place, *table.rows().get(*place as usize)?))).collect()
+    /// All nodes were read: what was still to be counted of inodes is counted.
+    fn close(&mut self, volume: &Volume, inodes: &Inodes<'_>, findings: &mut Findings) {
+        for facts in inodes.open() {
+            counts::check(facts, findings);
+            self.usage.add(volume, facts);
+            self.blocks += facts.counted_blocks();
+        }
+    }
 }
 
 #[cfg(test)]

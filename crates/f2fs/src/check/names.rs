@@ -6,93 +6,37 @@ use super::{
     codes::Code,
     facts::{DOTS, Facts, Inodes},
     findings::{Findings, Object},
-    worker::Name,
+    links::Counts,
 };
-use crate::{
-    layout::{Nid, file_type},
-    volume::Volume,
-};
-
-/// What names say of an inode.
-#[derive(Clone, Copy, Default)]
-struct Named {
-    names: u32,
-    subdirectories: u32,
-    /// Of a directory: the one that names it.
-    parent: Option<u32>,
-}
+use crate::{layout::Nid, volume::Volume};
 
 /// Names, once all directories were read.
 pub(super) struct Names<'a> {
-    volume: &'a Volume,
-    inodes: &'a Inodes,
-    named: Vec<Named>,
+    pub(super) volume: &'a Volume,
+    pub(super) inodes: &'a Inodes<'a>,
+    /// Inodes that have no name any more and still are there.
+    pub(super) orphans: &'a HashMap<Nid, u32>,
 }
 
-impl<'a> Names<'a> {
-    /// Takes in all names, and checks each against its inode.
-    pub(super) fn new(
-        volume: &'a Volume,
-        inodes: &'a Inodes,
-        mut list: Vec<Name>,
-        findings: &mut Findings,
-    ) -> Names<'a> {
-        let mut names = Names { volume, inodes, named: vec![Named::default(); inodes.all().len()] };
-        for name in &list {
-            names.take(name, findings);
-        }
-        list.sort_unstable_by_key(|name| (name.directory, name.digest, name.block, name.slot));
-        for pair in list.windows(2) {
-            if let [first, second] = pair
-                && (first.directory, first.digest) == (second.directory, second.digest)
-            {
-                findings.add(Code::DentryTwice, entry(second), || {
-                    format!("slot {} of block {} has the same name", first.slot, first.block)
-                });
+impl Names<'_> {
+    /// Compares counted with stored numbers.
+    pub(super) fn check(&self, findings: &mut Findings) {
+        for facts in self.inodes.open().iter().filter(|facts| facts.is_directory()) {
+            let Some(counts) = self.inodes.counts(facts.ino) else { continue };
+            if self.orphans.contains_key(&facts.ino) {
+                check_orphan(facts.ino, counts, findings);
+            } else {
+                self.check_directory(facts, counts, findings);
             }
         }
-        names
-    }
-
-    fn take(&mut self, name: &Name, findings: &mut Findings) {
-        let Some(place) = self.inodes.place(name.ino) else {
-            findings.add(Code::DentryInode, entry(name), || {
-                format!("it names inode {}, which does not exist", name.ino)
-            });
-            return;
-        };
-        let Some(facts) = self.inodes.all().get(place) else { return };
-        let wanted = file_type(facts.kind);
-        if name.file_type != wanted {
-            findings.add(Code::DentryType, entry(name), || {
-                format!("its type is {}, and inode {} has type {wanted}", name.file_type, name.ino)
-            });
-        }
-        let above = self.inodes.place(name.directory);
-        if let Some(named) = self.named.get_mut(place) {
-            named.names += 1;
-            named.parent = above.and_then(|above| u32::try_from(above).ok());
-        }
-        if facts.is_directory()
-            && let Some(named) = above.and_then(|above| self.named.get_mut(above))
-        {
-            named.subdirectories += 1;
-        }
-    }
-
-    /// Compares counted with stored numbers. `orphans` are inodes that have no name any more and still are there.
-    pub(super) fn check(&self, orphans: &HashMap<Nid, u32>, findings: &mut Findings) {
-        for (facts, named) in self.inodes.all().iter().zip(&self.named) {
-            check_counts(facts, findings);
-            if orphans.contains_key(&facts.ino) {
-                check_orphan(facts, *named, findings);
-            } else if facts.is_directory() {
-                self.check_directory(facts, *named, findings);
-            } else if !self.is_hidden(facts.ino) {
-                check_file(facts, *named, findings);
+        for (ino, counts) in self.inodes.other_than_directories() {
+            if self.orphans.contains_key(&ino) {
+                check_orphan(ino, counts, findings);
+            } else if !self.is_hidden(ino) {
+                check_file(ino, counts, findings);
             }
         }
-        self.check_below_root(orphans, findings);
+        self.check_below_root(findings);
     }
 
     /// Quota files have no names.
@@ -100,11 +44,11 @@ impl<'a> Names<'a> {
         self.volume.super_block().quota_inodes().contains(&ino)
     }
 
-    fn check_directory(&self, facts: &Facts, named: Named, findings: &mut Findings) {
-        let links = named.subdirectories + 2;
-        if facts.links != links {
+    fn check_directory(&self, facts: &Facts, counts: Counts, findings: &mut Findings) {
+        let links = facts.tally.subdirectories.load(Ordering::Relaxed) + 2;
+        if counts.links != links {
             findings.add(Code::InodeLinks, Object::Inode(facts.ino), || {
-                format!("the directory counts {} links, and has {links}", facts.links)
+                format!("the directory counts {} links, and has {links}", counts.links)
             });
         }
         let dots = facts.tally.dots.load(Ordering::Relaxed);
@@ -118,13 +62,13 @@ impl<'a> Names<'a> {
         if facts.ino == self.volume.super_block().root() {
             return;
         }
-        if named.names == 0 {
-            unnamed(facts, findings);
-        } else if named.names > 1 {
+        if counts.names == 0 {
+            unnamed(facts.ino, findings);
+        } else if counts.names > 1 {
             findings.add(Code::DirectoryParent, Object::Inode(facts.ino), || {
-                format!("the directory has {} names, want 1", named.names)
+                format!("the directory has {} names, want 1", counts.names)
             });
-        } else if let Some(parent) = self.parent(named)
+        } else if let Some((_, parent)) = self.above(facts)
             && parent.ino != facts.parent
         {
             findings.add(Code::DirectoryParent, Object::Inode(facts.ino), || {
@@ -133,29 +77,28 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn parent(&self, named: Named) -> Option<&Facts> {
-        self.inodes.all().get(named.parent? as usize)
+    /// The directory that names a directory, and its place.
+    fn above(&self, facts: &Facts) -> Option<(usize, &Facts)> {
+        let place = facts.tally.parent.load(Ordering::Relaxed).checked_sub(1)? as usize;
+        self.inodes.open().get(place).map(|above| (place, above))
     }
 
     /// Directories that are only named by each other hang from nothing.
-    fn check_below_root(&self, orphans: &HashMap<Nid, u32>, findings: &mut Findings) {
-        let root = self.inodes.place(self.volume.super_block().root());
-        if root.is_none() {
-            let root = self.volume.super_block().root();
+    fn check_below_root(&self, findings: &mut Findings) {
+        let root = self.volume.super_block().root();
+        if self.inodes.file_type(root).is_none() {
             findings.add(Code::Inode, Object::Inode(root), || "the root directory is not there".to_owned());
         }
         // For each inode the walk that came by first; a walk that comes back to itself is a circle.
-        let mut walks = vec![0u32; self.named.len()];
-        for (start, facts) in self.inodes.all().iter().enumerate().filter(|(_, facts)| facts.is_directory()) {
-            let walk = u32::try_from(start).unwrap_or(u32::MAX).saturating_add(1);
-            let mut here = start;
-            while let Some(seen) = walks.get_mut(here).filter(|seen| **seen == 0 && Some(here) != root) {
+        let mut walks = vec![0usize; self.inodes.open().len()];
+        for (walk, start) in (1..).zip(self.inodes.open()).filter(|(_, facts)| facts.is_directory()) {
+            let (mut place, mut here) = (walk - 1, start);
+            while let Some(seen) = walks.get_mut(place).filter(|seen| **seen == 0 && here.ino != root) {
                 *seen = walk;
-                let above = self.named.get(here).and_then(|named| named.parent);
-                let Some(above) = above else { break };
-                here = above as usize;
-                if walks.get(here) == Some(&walk) && !orphans.contains_key(&facts.ino) {
-                    findings.add(Code::DirectoryParent, Object::Inode(facts.ino), || {
+                let Some(above) = self.above(here) else { break };
+                (place, here) = above;
+                if walks.get(place) == Some(&walk) && !self.orphans.contains_key(&start.ino) {
+                    findings.add(Code::DirectoryParent, Object::Inode(start.ino), || {
                         "the way up from it leads in a circle".to_owned()
                     });
                 }
@@ -164,57 +107,30 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Blocks, saved blocks, and the extent.
-fn check_counts(facts: &Facts, findings: &mut Findings) {
-    let blocks = facts.counted_blocks();
-    if facts.blocks != blocks {
-        findings.add(Code::InodeBlocks, Object::Inode(facts.ino), || {
-            format!("it counts {} blocks, and has {blocks}", facts.blocks)
-        });
-    }
-    let saved = facts.tally.saved.load(Ordering::Relaxed);
-    if !facts.is_released() && facts.cluster.is_some() && facts.saved != saved {
-        findings.add(Code::ClusterSaved, Object::Inode(facts.ino), || {
-            format!("it counts {} blocks saved by compression, and has {saved}", facts.saved)
-        });
-    }
-    let in_extent = facts.tally.in_extent.load(Ordering::Relaxed);
-    if let Some(extent) = facts.extent.filter(|extent| u64::from(extent.blocks) != in_extent) {
-        findings.add(Code::InodeExtent, Object::Inode(facts.ino), || {
-            format!(
-                "its extent is {} blocks from block {} of the file on at block {}, and {in_extent} of them are there",
-                extent.blocks, extent.first, extent.addr
-            )
+fn check_file(ino: Nid, counts: Counts, findings: &mut Findings) {
+    let Counts { links, names } = counts;
+    if names == 0 {
+        unnamed(ino, findings);
+    } else if links != names {
+        findings.add(Code::InodeLinks, Object::Inode(ino), || {
+            format!("it counts {links} links, and has {names} names")
         });
     }
 }
 
-fn check_file(facts: &Facts, named: Named, findings: &mut Findings) {
-    if named.names == 0 {
-        unnamed(facts, findings);
-    } else if facts.links != named.names {
-        findings.add(Code::InodeLinks, Object::Inode(facts.ino), || {
-            format!("it counts {} links, and has {} names", facts.links, named.names)
+fn check_orphan(ino: Nid, counts: Counts, findings: &mut Findings) {
+    let Counts { links, names } = counts;
+    if names > 0 {
+        findings.add(Code::OrphanNamed, Object::Inode(ino), || {
+            format!("it is on the list of orphans, and has {names} names")
+        });
+    } else if links > 0 {
+        findings.add(Code::InodeLinks, Object::Inode(ino), || {
+            format!("it is an orphan, and counts {links} links")
         });
     }
 }
 
-fn check_orphan(facts: &Facts, named: Named, findings: &mut Findings) {
-    if named.names > 0 {
-        findings.add(Code::OrphanNamed, Object::Inode(facts.ino), || {
-            format!("it is on the list of orphans, and has {} names", named.names)
-        });
-    } else if facts.links > 0 {
-        findings.add(Code::InodeLinks, Object::Inode(facts.ino), || {
-            format!("it is an orphan, and counts {} links", facts.links)
-        });
-    }
-}
-
-fn unnamed(facts: &Facts, findings: &mut Findings) {
-    findings.add(Code::InodeUnnamed, Object::Inode(facts.ino), || "no directory names it".to_owned());
-}
-
-fn entry(name: &Name) -> Object {
-    Object::Entry { directory: name.directory, block: name.block, slot: name.slot }
+fn unnamed(ino: Nid, findings: &mut Findings) {
+    findings.add(Code::InodeUnnamed, Object::Inode(ino), || "no directory names it".to_owned());
 }

@@ -1,7 +1,5 @@
 //! All nodes that the NAT and its journal know.
 
-use std::collections::HashSet;
-
 use super::{
     codes::Code,
     findings::{Findings, Object},
@@ -33,9 +31,13 @@ impl NatRow {
 }
 
 /// Nodes with a possible address, in the order of their numbers.
-#[derive(Default)]
 pub(super) struct NodeTable {
     rows: Vec<NatRow>,
+    /// For each block of the NAT the place of its first row, and the end of the last one's.
+    starts: Vec<u32>,
+    per_block: u32,
+    /// Inodes that have other nodes besides their own, in the order of their numbers.
+    with_nodes: Vec<Nid>,
     /// Numbers in use, for each block of the NAT that has any; the hidden ones count.
     pub(super) used_in_block: Vec<(u32, u32)>,
 }
@@ -45,9 +47,27 @@ impl NodeTable {
         &self.rows
     }
 
+    pub(super) fn row(&self, place: u32) -> Option<&NatRow> {
+        self.rows.get(place as usize)
+    }
+
+    /// Where the node at a place is.
+    pub(super) fn addr(&self, place: u32) -> BlockAddr {
+        debug_assert!((place as usize) < self.rows.len(), "place {place} of {}", self.rows.len());
+        self.row(place).map_or(BlockAddr::NULL, |row| row.addr)
+    }
+
     pub(super) fn find(&self, nid: Nid) -> Option<(usize, &NatRow)> {
-        let at = self.rows.binary_search_by_key(&nid, |row| row.nid).ok()?;
-        self.rows.get(at).map(|row| (at, row))
+        let block = (nid.0 / self.per_block) as usize;
+        let (start, end) = (*self.starts.get(block)? as usize, *self.starts.get(block + 1)? as usize);
+        let rows = self.rows.get(start..end)?;
+        let at = rows.binary_search_by_key(&nid, |row| row.nid).ok()?;
+        rows.get(at).map(|row| (start + at, row))
+    }
+
+    /// True if an inode has other nodes besides its own.
+    pub(super) fn has_nodes(&self, ino: Nid) -> bool {
+        self.with_nodes.binary_search(&ino).is_ok()
     }
 
     /// Reads the NAT and its journal. Entries that make no sense are told and left out.
@@ -60,8 +80,8 @@ impl NodeTable {
         });
         let mut entries = Vec::new();
         let mut used_in_block = Vec::new();
-        for worker in workers {
-            entries.extend(worker.entries);
+        for mut worker in workers {
+            entries.append(&mut worker.entries);
             used_in_block.extend(worker.used);
             findings.merge(worker.findings);
         }
@@ -87,15 +107,31 @@ impl NodeTable {
             entries.into_iter().filter_map(|(nid, entry)| checked(volume, nid, entry, findings)).collect();
         rows.sort_unstable_by_key(|row| row.nid);
         used_in_block.sort_unstable();
-        let table = NodeTable { rows, used_in_block };
+        let table = NodeTable::new(rows, volume.block_size().nat_entries(), used_in_block);
         table.check_inodes(findings);
         table
     }
 
+    fn new(rows: Vec<NatRow>, per_block: u32, used_in_block: Vec<(u32, u32)>) -> NodeTable {
+        let blocks = rows.last().map_or(0, |row| row.nid.0 / per_block + 1);
+        let mut starts = Vec::with_capacity(blocks as usize + 1);
+        // There are no more rows than numbers, which have 32 bits.
+        let mut place = 0;
+        for row in &rows {
+            starts.resize((row.nid.0 / per_block) as usize + 1, place);
+            place += 1;
+        }
+        starts.push(place);
+        let mut with_nodes: Vec<_> = rows.iter().filter(|row| !row.is_inode()).map(|row| row.ino).collect();
+        with_nodes.sort_unstable();
+        with_nodes.dedup();
+        NodeTable { rows, starts, per_block, with_nodes, used_in_block }
+    }
+
     /// The inode of each node must have a node of its own.
     fn check_inodes(&self, findings: &mut Findings) {
-        let inodes: HashSet<_> = self.rows.iter().filter(|row| row.is_inode()).map(|row| row.nid).collect();
-        for row in self.rows.iter().filter(|row| !inodes.contains(&row.ino)) {
+        let is_inode = |ino: Nid| self.find(ino).is_some_and(|(_, row)| row.is_inode());
+        for row in self.rows.iter().filter(|row| !row.is_inode() && !is_inode(row.ino)) {
             findings.add(Code::NatInode, Object::Node(row.nid), || {
                 format!("its inode {} does not exist", row.ino)
             });
@@ -104,23 +140,25 @@ impl NodeTable {
 
     /// The places in [`NodeTable::rows`] of inodes, and of all other nodes, each in the order of their addresses.
     pub(super) fn by_address(&self, findings: &mut Findings) -> [Vec<u32>; 2] {
-        let mut order: Vec<u32> = (0..).take(self.rows.len()).collect();
-        let row = |at: u32| self.rows.get(at as usize).copied();
-        order.sort_unstable_by_key(|at| row(*at).map(|row| (row.addr, row.nid)));
+        let mut order: Vec<(BlockAddr, u32)> = self.rows.iter().map(|row| row.addr).zip(0..).collect();
+        order.sort_unstable();
         for pair in order.windows(2) {
-            let [Some(first), Some(second)] =
-                [pair.first(), pair.last()].map(|at| at.and_then(|at| row(*at)))
-            else {
-                continue;
-            };
-            if first.addr == second.addr {
-                findings.add(Code::NatShared, Object::Block(first.addr), || {
-                    format!("nodes {} and {} both stand there", first.nid, second.nid)
+            if let [(first, one), (second, other)] = pair
+                && first == second
+                && let [Some(one), Some(other)] = [one, other].map(|at| self.row(*at))
+            {
+                findings.add(Code::NatShared, Object::Block(*first), || {
+                    format!("nodes {} and {} both stand there", one.nid, other.nid)
                 });
             }
         }
-        let (inodes, others) = order.into_iter().partition(|at| row(*at).is_some_and(|row| row.is_inode()));
-        [inodes, others]
+        let is_inode = |at: u32| self.row(at).is_some_and(NatRow::is_inode);
+        [true, false].map(|own| {
+            let count = self.rows.iter().filter(|row| row.is_inode() == own).count();
+            let mut places = Vec::with_capacity(count);
+            places.extend(order.iter().map(|(_, at)| *at).filter(|at| is_inode(*at) == own));
+            places
+        })
     }
 }
 
@@ -214,6 +252,8 @@ impl Loader {
 
 /// True if all bytes are zero.
 pub(super) fn is_zero(bytes: &[u8]) -> bool {
-    let (head, words) = bytes.as_chunks::<16>();
-    words.iter().all(|byte| *byte == 0) && head.iter().all(|chunk| u128::from_ne_bytes(*chunk) == 0)
+    // Whole groups are looked at without a branch for each byte.
+    let (groups, rest) = bytes.as_chunks::<64>();
+    let or = |group: &[u8; 64]| group.iter().fold(0, |all, byte| all | byte);
+    groups.iter().all(|group| or(group) == 0) && rest.iter().all(|byte| *byte == 0)
 }

@@ -24,12 +24,14 @@ impl Worker<'_> {
             return None;
         }
         self.owners.node(row.addr, row.nid, &mut self.findings);
-        self.left.footers.push((place, footer.offset.0));
+        if !row.is_inode() {
+            self.left.footers.push((place, footer.offset.0));
+        }
         Some(footer)
     }
 
     /// A node that is no inode's own.
-    pub(super) fn check_node(&mut self, place: u32, row: &NatRow, block: &[u8], inodes: &Inodes) {
+    pub(super) fn check_node(&mut self, place: u32, row: &NatRow, block: &[u8], inodes: &Inodes<'_>) {
         let Some(footer) = self.check_footer(place, row, block) else { return };
         let Some(facts) = inodes.find(row.ino) else { return };
         facts.count_blocks(1);
@@ -73,12 +75,14 @@ impl Worker<'_> {
         }
     }
 
-    /// The five nodes that an inode names, and the one of its attributes.
-    pub(super) fn note_references(&mut self, ino: Nid, nids: [Nid; 5], xattr: Nid) {
+    /// The five nodes that an inode names, and the one of its attributes; true if it names any.
+    pub(super) fn note_references(&mut self, ino: Nid, nids: [Nid; 5], xattr: Nid) -> bool {
+        let before = self.left.references.len();
         let per_node = self.volume.block_size().node_words();
         let offsets = [1, 2, 3, 4 + per_node, 5 + 2 * per_node];
         let named = nids.into_iter().zip(offsets).chain([(xattr, NodeOffset::XATTR.0)]);
         let references = named.filter(|(to, _)| !to.is_null());
         self.left.references.extend(references.map(|(to, offset)| Reference { from: ino, to, ino, offset }));
+        self.left.references.len() > before
     }
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::{layout::Nid, volume::Volume};
 
 /// The orphans, with how often the list has each.
-pub(super) fn check(volume: &Volume, inodes: &Inodes, findings: &mut Findings) -> HashMap<Nid, u32> {
+pub(super) fn check(volume: &Volume, inodes: &Inodes<'_>, findings: &mut Findings) -> HashMap<Nid, u32> {
     let mut orphans = HashMap::new();
     let blocks = match volume.orphan_blocks() {
         Ok(blocks) => blocks,
@@ -27,7 +27,7 @@ pub(super) fn check(volume: &Volume, inodes: &Inodes, findings: &mut Findings) -
             findings.add(Code::OrphanInode, Object::Inode(*ino), || {
                 "the list of orphans has it twice".to_owned()
             });
-        } else if *times == 1 && inodes.find(*ino).is_none() {
+        } else if *times == 1 && inodes.file_type(*ino).is_none() {
             findings.add(Code::OrphanInode, Object::Inode(*ino), || {
                 "it is on the list of orphans and does not exist".to_owned()
             });

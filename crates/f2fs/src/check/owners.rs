@@ -42,12 +42,17 @@ pub(super) struct Owners<'a> {
     volume: &'a Volume,
     reached: &'a Reached,
     kept: BTreeMap<SegNo, Option<SummaryBlock>>,
-    last: Option<(SegNo, Option<SummaryBlock>)>,
+    /// Those of the last node and of the last block of data: the two take turns.
+    last: [Option<(SegNo, Option<SummaryBlock>)>; 2],
 }
+
+/// Which of the two.
+const NODE: usize = 0;
+const DATA: usize = 1;
 
 impl<'a> Owners<'a> {
     pub(super) fn new(volume: &'a Volume, reached: &'a Reached) -> Owners<'a> {
-        Owners { volume, reached, kept: BTreeMap::new(), last: None }
+        Owners { volume, reached, kept: BTreeMap::new(), last: [None, None] }
     }
 
     /// A node, which stands at `addr` of the main area.
@@ -58,7 +63,7 @@ impl<'a> Owners<'a> {
         if self.reached.all.insert(block) {
             shared(addr, nid, findings);
         }
-        let found = self.summary(segno, findings).map(|summary| summary.entry(offset));
+        let found = self.summary(segno, NODE, findings).map(|summary| summary.entry(offset));
         if let Some(found) = found.filter(|found| found.nid != nid) {
             findings.add(Code::SsaOwner, Object::Block(addr), || {
                 format!("its summary names node {}, and it is node {nid}", found.nid)
@@ -80,7 +85,7 @@ impl<'a> Owners<'a> {
         if !is_first {
             shared(addr, owner.nid, findings);
         }
-        let Some(found) = self.summary(segno, findings).map(|summary| summary.entry(offset)) else {
+        let Some(found) = self.summary(segno, DATA, findings).map(|summary| summary.entry(offset)) else {
             return is_first;
         };
         let Owner { nid, version, slot } = owner;
@@ -97,20 +102,21 @@ impl<'a> Owners<'a> {
     }
 
     /// The newest summary of a segment; `None` where it is known only to the nodes themselves, or cannot be read.
-    fn summary(&mut self, segno: SegNo, findings: &mut Findings) -> Option<&SummaryBlock> {
-        if self.last.as_ref().is_none_or(|(last, _)| *last != segno) {
+    fn summary(&mut self, segno: SegNo, of: usize, findings: &mut Findings) -> Option<&SummaryBlock> {
+        let last = self.last.get_mut(of)?;
+        if last.as_ref().is_none_or(|(last, _)| *last != segno) {
             let next = match self.kept.remove(&segno) {
                 Some(summary) => summary,
                 None => newest(self.volume, segno, findings),
             };
-            if let Some((last, summary)) = self.last.replace((segno, next)) {
+            if let Some((last, summary)) = last.replace((segno, next)) {
                 if self.kept.len() >= KEPT {
                     self.kept.pop_first();
                 }
                 self.kept.insert(last, summary);
             }
         }
-        self.last.as_ref().and_then(|(_, summary)| summary.as_ref())
+        last.as_ref().and_then(|(_, summary)| summary.as_ref())
     }
 }
 

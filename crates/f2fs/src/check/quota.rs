@@ -8,23 +8,54 @@ use zerocopy::FromBytes;
 
 use super::{
     codes::Code,
-    facts::Inodes,
+    facts::{Facts, Inodes},
     findings::{Findings, Object},
 };
 use crate::{
     layout::{
         CpFlags, Features, Inode, Nid, QUOTA_BLOCK_BYTES, QUOTA_LEVELS, QUOTA_MAGICS, QUOTA_VERSION,
-        RawQuotaEntry, RawQuotaLeaf,
+        RawQuotaEntry, RawQuotaLeaf, file_type,
     },
     reader::Reader,
     volume::{Node, Volume},
 };
 
-/// Inodes and bytes.
+/// Inodes and bytes, by owner.
 type Usage = BTreeMap<u32, (u64, u64)>;
 
-/// Compares the quota files of a volume that has some.
-pub(super) fn check(reader: &Reader, inodes: &Inodes, findings: &mut Findings) {
+/// What users, groups and projects use: inodes, and blocks besides the inodes' own.
+#[derive(Default)]
+pub(super) struct Usages([Usage; 3]);
+
+impl Usages {
+    /// Adds an inode whose blocks are counted, unless nobody asks.
+    pub(super) fn add(&mut self, volume: &Volume, facts: &Facts) {
+        if !volume.features().has(Features::QUOTA_INO)
+            || volume.super_block().quota_inodes().contains(&facts.ino)
+        {
+            return;
+        }
+        for (usage, id) in self.0.iter_mut().zip(facts.owners) {
+            let entry = usage.entry(id).or_default();
+            entry.0 += 1;
+            entry.1 += facts.counted_blocks().saturating_sub(1) * volume.block_size().bytes_u64();
+        }
+    }
+
+    /// Adds what was counted elsewhere.
+    pub(super) fn merge(&mut self, other: Usages) {
+        for (usage, other) in self.0.iter_mut().zip(other.0) {
+            for (id, (inodes, bytes)) in other {
+                let entry = usage.entry(id).or_default();
+                entry.0 += inodes;
+                entry.1 += bytes;
+            }
+        }
+    }
+}
+
+/// Compares the quota files of a volume that has some with what was counted of all inodes.
+pub(super) fn check(reader: &Reader, inodes: &Inodes<'_>, counted: &Usages, findings: &mut Findings) {
     let volume = reader.nodes().volume();
     if !volume.features().has(Features::QUOTA_INO) {
         return;
@@ -32,21 +63,25 @@ pub(super) fn check(reader: &Reader, inodes: &Inodes, findings: &mut Findings) {
     let flags = volume.checkpoint().flags();
     // After a crash the next mount brings them up to date.
     let exact = flags.has(CpFlags::UMOUNT) && !flags.has(CpFlags::QUOTA_NEED_FSCK);
-    for (kind, ino) in volume.super_block().quota_inodes().into_iter().enumerate() {
-        if ino.is_null() {
-            continue;
-        }
+    let quotas = volume.super_block().quota_inodes().into_iter().zip(&counted.0);
+    for (kind, (ino, counted)) in quotas.enumerate().filter(|(_, (ino, _))| !ino.is_null()) {
         if let Some(stored) = read(reader, inodes, kind, ino, findings)
             && exact
         {
-            compare(kind, &stored, &counted(volume, inodes, kind), findings);
+            compare(kind, &stored, counted, findings);
         }
     }
 }
 
 /// What a quota file says.
-fn read(reader: &Reader, inodes: &Inodes, kind: usize, ino: Nid, findings: &mut Findings) -> Option<Usage> {
-    let is_file = inodes.find(ino).is_some_and(|facts| facts.kind == FileKind::File);
+fn read(
+    reader: &Reader,
+    inodes: &Inodes<'_>,
+    kind: usize,
+    ino: Nid,
+    findings: &mut Findings,
+) -> Option<Usage> {
+    let is_file = inodes.file_type(ino) == Some(file_type(FileKind::File));
     let Some((inode, node)) = reader.nodes().inode(ino).ok().filter(|_| is_file) else {
         findings.add(Code::QuotaInode, Object::Inode(ino), || {
             "the super block names it for quota, and it is no file".to_owned()
@@ -128,19 +163,6 @@ impl QuotaFile<'_> {
 
 fn word(block: &[u8], at: usize) -> u32 {
     block.get(at * 4..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
-}
-
-/// What users, groups or projects use: inodes, and blocks besides the inodes' own.
-fn counted(volume: &Volume, inodes: &Inodes, kind: usize) -> Usage {
-    let mut usage = Usage::new();
-    let hidden = volume.super_block().quota_inodes();
-    for facts in inodes.all().iter().filter(|facts| !hidden.contains(&facts.ino)) {
-        let Some(id) = facts.owners.get(kind) else { continue };
-        let entry = usage.entry(*id).or_default();
-        entry.0 += 1;
-        entry.1 += facts.counted_blocks().saturating_sub(1) * volume.block_size().bytes_u64();
-    }
-    usage
 }
 
 fn compare(kind: usize, stored: &Usage, counted: &Usage, findings: &mut Findings) {

@@ -6,6 +6,7 @@ use super::{
     nat::NodeTable,
     worker::{Left, Reference},
 };
+use crate::layout::NodeOffset;
 
 /// The footer of a node was not read.
 const UNKNOWN: u32 = u32::MAX;
@@ -24,7 +25,8 @@ pub(super) fn check(table: &NodeTable, left: &Left, findings: &mut Findings) {
             missing(reference, findings);
             continue;
         };
-        let offset = offsets.get(place).copied().unwrap_or(UNKNOWN);
+        let noted = offsets.get(place).copied().unwrap_or(UNKNOWN);
+        let offset = if row.is_inode() { NodeOffset::INODE.0 } else { noted };
         if row.ino != reference.ino || (offset != UNKNOWN && offset != reference.offset) {
             findings.add(Code::NodePlace, Object::Node(reference.to), || {
                 format!(

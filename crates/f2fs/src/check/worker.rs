@@ -3,7 +3,9 @@
 use super::{
     facts::Facts,
     findings::Findings,
+    nat::NodeTable,
     owners::{Owners, Reached},
+    quota::Usages,
 };
 use crate::{
     layout::{BlockAddr, Nid},
@@ -13,11 +15,18 @@ use crate::{
 /// A thread of the check.
 pub(super) struct Worker<'a> {
     pub(super) volume: &'a Volume,
+    pub(super) table: &'a NodeTable,
     pub(super) owners: Owners<'a>,
     pub(super) findings: Findings,
     pub(super) buffer: Vec<u8>,
+    /// Of inodes that more is to be counted of.
     pub(super) facts: Vec<Facts>,
+    /// What those use that are counted.
+    pub(super) usage: Usages,
+    /// Blocks of those that are counted.
+    pub(super) blocks: u64,
     pub(super) left: Left,
+    pub(super) twins: Vec<Twin>,
     pub(super) leaves: Vec<LeafRef>,
     pub(super) clusters: Vec<ClusterRef>,
 }
@@ -26,8 +35,9 @@ pub(super) struct Worker<'a> {
 #[derive(Default)]
 pub(super) struct Left {
     pub(super) references: Vec<Reference>,
-    pub(super) names: Vec<Name>,
-    /// Places in the table of nodes, and their places in the tree of their inode.
+    /// Digests of all names, each with its directory.
+    pub(super) digests: Vec<u64>,
+    /// Nodes that are no inodes: places in the table, and places in the tree of their inode.
     pub(super) footers: Vec<(u32, u32)>,
     /// Files with fs-verity.
     pub(super) sealed: Vec<Nid>,
@@ -43,16 +53,14 @@ pub(super) struct Reference {
     pub(super) offset: u32,
 }
 
-/// An entry of a directory other than `.` and `..`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Name {
+/// An entry of a directory that seems to be there twice.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Twin {
+    /// Of directory and name.
+    pub(super) digest: u64,
     pub(super) directory: Nid,
     pub(super) block: u64,
     pub(super) slot: u32,
-    pub(super) ino: Nid,
-    pub(super) file_type: u8,
-    /// A digest of the name, folded where case is ignored.
-    pub(super) digest: u64,
 }
 
 /// A block of directory entries.
@@ -60,8 +68,8 @@ pub(super) struct Name {
 pub(super) struct LeafRef {
     pub(super) directory: Nid,
     pub(super) addr: BlockAddr,
-    /// Block of the directory.
-    pub(super) index: u64,
+    /// Block of the directory; `None` if it is the inode's own.
+    pub(super) index: Option<u64>,
 }
 
 /// The first stored block of a compressed cluster.
@@ -76,14 +84,18 @@ pub(super) struct ClusterRef {
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(volume: &'a Volume, reached: &'a Reached) -> Worker<'a> {
+    pub(super) fn new(volume: &'a Volume, table: &'a NodeTable, reached: &'a Reached) -> Worker<'a> {
         Worker {
             volume,
+            table,
             owners: Owners::new(volume, reached),
             findings: Findings::default(),
             buffer: Vec::new(),
             facts: Vec::new(),
+            usage: Usages::default(),
+            blocks: 0,
             left: Left::default(),
+            twins: Vec::new(),
             leaves: Vec::new(),
             clusters: Vec::new(),
         }
@@ -91,10 +103,10 @@ impl<'a> Worker<'a> {
 }
 
 impl Left {
-    pub(super) fn merge(&mut self, other: Left) {
-        self.references.extend(other.references);
-        self.names.extend(other.names);
-        self.footers.extend(other.footers);
-        self.sealed.extend(other.sealed);
+    pub(super) fn merge(&mut self, mut other: Left) {
+        self.references.append(&mut other.references);
+        self.digests.append(&mut other.digests);
+        self.footers.append(&mut other.footers);
+        self.sealed.append(&mut other.sealed);
     }
 }
