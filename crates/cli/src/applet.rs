@@ -3,7 +3,10 @@
 
 use std::{ffi::OsString, path::Path};
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches, error::ErrorKind};
+use clap::{
+    Arg, ArgMatches, CommandFactory, FromArgMatches,
+    error::{ContextKind, ErrorKind},
+};
 
 use crate::{args::Command, complain, failure::code, verbs::fsck, verbs::mount};
 
@@ -23,18 +26,29 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, u8>
                 .iter()
                 .find(|word| !word.to_string_lossy().starts_with('-'))
                 .is_some_and(|word| word == "fsck");
-            finish(parsed(&args), if is_fsck { fsck::USAGE_ERROR } else { code::USAGE })
+            finish(&args, if is_fsck { fsck::USAGE_ERROR } else { code::USAGE })
         }
     }
 }
 
 fn parse_as(verb: &str, rest: &[OsString], usage: u8) -> Result<Command, u8> {
-    let words = ["pumice".into(), verb.into()];
-    finish(parsed(words.iter().chain(rest)), usage)
+    let words: Vec<OsString> =
+        ["pumice", verb].into_iter().map(Into::into).chain(rest.iter().cloned()).collect();
+    finish(&words, usage)
 }
 
-fn parsed<T: Into<OsString> + Clone>(words: impl IntoIterator<Item = T>) -> Result<Command, clap::Error> {
-    let mut table = Command::command();
+/// The table of verbs. A number below zero is a value, so that it is refused as one.
+fn table() -> clap::Command {
+    fn below(command: clap::Command) -> clap::Command {
+        let is_option = |arg: &Arg| arg.get_action().takes_values() && !arg.is_positional();
+        let option = |arg: Arg| if is_option(&arg) { arg.allow_negative_numbers(true) } else { arg };
+        command.mut_args(option).mut_subcommands(below)
+    }
+    below(Command::command())
+}
+
+fn parsed(words: &[OsString]) -> Result<Command, clap::Error> {
+    let mut table = table();
     let matches = table.try_get_matches_from_mut(words)?;
     if matches.get_flag(JSON) && !knows_json(&table, &matches) {
         return Err(table.error(ErrorKind::UnknownArgument, "this verb has no --json"));
@@ -58,8 +72,8 @@ fn knows_json(table: &clap::Command, matches: &ArgMatches) -> bool {
     false
 }
 
-fn finish(parsed: Result<Command, clap::Error>, usage: u8) -> Result<Command, u8> {
-    parsed.map_err(|error| match error.kind() {
+fn finish(words: &[OsString], usage: u8) -> Result<Command, u8> {
+    parsed(words).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -68,19 +82,66 @@ fn finish(parsed: Result<Command, clap::Error>, usage: u8) -> Result<Command, u8
             if error.use_stderr() { usage } else { 0 }
         }
         _ => {
-            complain(&one_line(&error.to_string()));
+            complain(&format!("{}; see `{} --help`", mistake(&error), verb_of(words)));
             usage
         }
     })
 }
 
-/// A mistake in one line: what is wrong, a tip if there is one, and where help is.
-fn one_line(text: &str) -> String {
-    let (mistake, usage) = text.split_once("Usage:").unwrap_or((text, ""));
-    let mistake = mistake.trim().trim_start_matches("error: ");
-    let lines: Vec<&str> = mistake.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let mistake = lines.join(" ").replace(" tip: ", "; ");
-    let verb = usage.split_whitespace().take_while(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()));
-    let verb = verb.collect::<Vec<_>>().join(" ");
-    format!("{mistake}; see `{} --help`", if verb.is_empty() { "pumice" } else { &verb })
+/// What is wrong, in one line, and a tip if there is one.
+fn mistake(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let (argument, value) = (context(ContextKind::InvalidArg), context(ContextKind::InvalidValue));
+    if let (ErrorKind::ValueValidation, Some(why)) = (error.kind(), std::error::Error::source(error)) {
+        let option = argument.split(' ').next().unwrap_or_default();
+        let why = why.to_string();
+        // Our own parsers name what they refuse.
+        if !value.is_empty() && why.contains(&value) && !why.contains(" is not in ") {
+            return format!("{option}: {why}");
+        }
+        return format!("{option}: invalid value `{value}` ({})", reason(&why));
+    }
+    let text = text.split("Usage:").next().unwrap_or_default();
+    let text = text.split("For more information").next().unwrap_or_default();
+    let lines = text.trim().trim_start_matches("error: ").lines().map(str::trim);
+    let text = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    let (said, tip) = text.split_once(" tip: ").unwrap_or((&text, ""));
+    // A number below zero is no path that only looks like an option.
+    let is_number = argument.trim_start_matches('-').starts_with(|letter: char| letter.is_ascii_digit());
+    if tip.is_empty() || is_number { said.to_owned() } else { format!("{said}; {tip}") }
+}
+
+/// Why a number is refused, in place of the words of the standard library.
+fn reason(why: &str) -> String {
+    match why {
+        "invalid digit found in string" | "cannot parse integer from empty string" => {
+            "want a whole number".into()
+        }
+        "number too large to fit in target type" => "the number is too large".into(),
+        "number too small to fit in target type" => "the number is too small".into(),
+        "invalid float literal" | "cannot parse float from empty string" => "want a number".into(),
+        _ => match why.split_once(" is not in ").and_then(|(_, range)| range.split_once("..")) {
+            Some((least, most)) if most.starts_with('=') => {
+                format!("want {least} to {}", most.trim_start_matches('='))
+            }
+            Some((least, end)) => match end.parse::<u64>() {
+                Ok(end) => format!("want {least} to {}", end.saturating_sub(1)),
+                Err(_) => format!("want at least {least}"),
+            },
+            None => why.into(),
+        },
+    }
+}
+
+/// The program and the verb that words call, for whoever looks for help.
+fn verb_of(words: &[OsString]) -> String {
+    let table = Command::command();
+    let (mut verb, mut name) = (&table, table.get_name().to_owned());
+    for word in words.iter().skip(1) {
+        if let Some(found) = verb.find_subcommand(word) {
+            (verb, name) = (found, format!("{name} {}", found.get_name()));
+        }
+    }
+    name
 }

@@ -21,7 +21,7 @@ pub(crate) struct Spec {
     /// Simulate a chip of this shape: data and spare bytes of a page, pages of a block, blocks
     #[arg(long, value_name = "PAGE+OOB:PAGES:BLOCKS")]
     geometry: Option<String>,
-    /// Size of the chip, in place of its own; of an F2FS volume, or `auto` for the smallest
+    /// Size of the chip, in place of its own
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     pub(crate) size: Option<Size>,
 }
@@ -42,6 +42,11 @@ impl Size {
 }
 
 impl Spec {
+    /// The option that says which chip, if one is given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        self.chip.is_some().then_some("--chip").or_else(|| self.geometry.is_some().then_some("--geometry"))
+    }
+
     /// The chip that was asked for, if any was.
     pub(crate) fn wanted(&self) -> Outcome<Option<ChipSpec>> {
         let wrong = |error: pumice_media::SpecError| Failure::new(error.to_string());

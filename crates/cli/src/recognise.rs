@@ -97,7 +97,7 @@ const KINDS: &[Kind] = &[
     kind(0, b"-rom1fs-", "a romfs image", LINUX),
     kind(1024, b"\xe2\xe1\xf5\xe0", "an EROFS image", LINUX),
     kind(0, b"UBI#", "a UBI image", "attach it with `ubiattach`"),
-    kind(1024, b"\x10\x20\xf5\xf2", "an F2FS volume", "it stands on no chip"),
+    kind(1024, b"\x10\x20\xf5\xf2", "an F2FS volume", ""),
     kind(0, b"\x31\x18\x10\x06", "a UBIFS image", LINUX),
     kind(0, b"\x85\x19\x01\xe0", "a JFFS2 image", LINUX),
     kind(0, b"\x85\x19\x03\x20", "a JFFS2 image", LINUX),

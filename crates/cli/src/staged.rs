@@ -4,11 +4,15 @@ use std::{
     ffi::OsString,
     fs::{self, File, OpenOptions},
     io,
+    os::fd::AsRawFd,
     path::{Path, PathBuf},
 };
 
 use pumice_media::{FileDisk, MediaError};
-use rustix::fs::{CWD, RenameFlags, SeekFrom, copy_file_range, renameat_with, seek};
+use rustix::{
+    fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, SeekFrom, copy_file_range, linkat, renameat_with, seek},
+    io::Errno,
+};
 
 use crate::{
     failure::{Failure, Outcome},
@@ -17,10 +21,11 @@ use crate::{
     recognise::admit_output,
 };
 
-/// A file in the making, beside the one whose place it will take. Dropped before that, it goes away.
+/// A file in the making. Dropped before it has its name, it goes away; where the host can make files without a name
+/// (`O_TMPFILE`), it goes away too when the process is killed.
 pub(crate) struct Staged {
     /// Where it is made.
-    path: PathBuf,
+    place: Place,
     /// Where it will be.
     target: PathBuf,
     /// The same, as it was asked for.
@@ -30,52 +35,74 @@ pub(crate) struct Staged {
     old: Option<FileDisk>,
 }
 
+/// Where a file is before it has its name.
+struct Place {
+    file: File,
+    /// Leads to the file: through this process, if it has no name.
+    path: PathBuf,
+    /// It has a name already, a hidden one beside its target.
+    is_hidden: bool,
+}
+
+/// Refuses what no file can take the place of, and without `force` what holds something: an empty file holds nothing
+/// and counts as not there.
+pub(crate) fn admit(target: &Path, force: bool) -> Outcome {
+    admit_output(target)?;
+    let is_there = fs::metadata(target).is_ok_and(|found| found.len() > 0);
+    if is_there && !force {
+        let target = target.display();
+        return Err(Failure::new(format!("{target}: exists already; use --force to replace it")));
+    }
+    Ok(())
+}
+
 impl Staged {
-    /// For something new at `target`. What is there already stays until the end, and is replaced only with `force`;
-    /// an empty file holds nothing and counts as not there. Signals are waited for from now on, so that what is half
-    /// done goes away.
+    /// For something new at `target`, which [`admit`] allows. What is there already stays until the end. Signals are
+    /// waited for from now on, so that what is half done goes away.
     pub(crate) fn new(target: &Path, force: bool, interrupt: &Interrupt) -> Outcome<Staged> {
-        admit_output(target)?;
-        let found = fs::metadata(target);
-        let is_there = found.as_ref().is_ok_and(|found| found.len() > 0);
-        if is_there && !force {
-            return Err(Failure::new(format!(
-                "{}: exists already; use --force to replace it",
-                target.display()
-            )));
-        }
+        Staged::made_by(Place::new, target, force, interrupt)
+    }
+
+    fn made_by(
+        make: impl FnOnce(&Path) -> io::Result<Place>,
+        target: &Path,
+        force: bool,
+        interrupt: &Interrupt,
+    ) -> Outcome<Staged> {
+        admit(target, force)?;
         let named = target.to_path_buf();
-        let target = if found.is_ok() { fs::canonicalize(target) } else { Ok(named.clone()) };
+        let is_there = fs::metadata(target).is_ok();
+        let target = if is_there { fs::canonicalize(target) } else { Ok(named.clone()) };
         let target = target.map_err(|error| Failure::host(&named, &error))?;
-        let old = found.is_ok().then(|| FileDisk::open(&target, 1, false)).transpose();
+        let old = is_there.then(|| FileDisk::open(&target, 1, false)).transpose();
         let old = old.map_err(|error: MediaError| image::media(&named, &error))?;
-        let path = beside(&target);
         interrupt.watch()?;
-        Ok(Staged { path, target, named, interrupt: interrupt.clone(), old })
+        let place = make(&target).map_err(|error| Failure::host(&named, &error))?;
+        Ok(Staged { place, target, named, interrupt: interrupt.clone(), old })
     }
 
     /// The same, beginning as a copy of what is there.
     pub(crate) fn copy_of(target: &Path, interrupt: &Interrupt) -> Outcome<Staged> {
         let staged = Staged::new(target, true, interrupt)?;
         let failed = |error: io::Error| Failure::host(target, &error);
-        copy_sparse(&File::open(&staged.target).map_err(failed)?, &staged.create()?).map_err(failed)?;
+        copy_sparse(&File::open(&staged.target).map_err(failed)?, &staged.open()?).map_err(failed)?;
         Ok(staged)
     }
 
-    /// Where it is made.
+    /// A path by which this process can open it. It is there already, and empty at first.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        &self.place.path
     }
 
-    /// Makes it, empty.
-    pub(crate) fn create(&self) -> Outcome<File> {
-        let made = OpenOptions::new().read(true).write(true).create_new(true).open(&self.path);
-        made.map_err(|error| Failure::host(&self.named, &error))
+    /// Opens it to write to.
+    pub(crate) fn open(&self) -> Outcome<File> {
+        let opened = OpenOptions::new().read(true).write(true).open(self.path());
+        opened.map_err(|error| Failure::host(&self.named, &error))
     }
 
     /// A failure on the way, in the words of whoever asked for it, and what that leaves. A signal counts for more.
     pub(crate) fn explain(&self, failure: &Failure) -> Failure {
-        let failure = self.interrupt.check().err().unwrap_or(failure.with_path(&self.path, &self.named));
+        let failure = self.interrupt.check().err().unwrap_or(failure.with_path(self.path(), &self.named));
         let name = self.named.display();
         failure.and(&if self.old.is_some() {
             format!("{name} is as it was")
@@ -87,22 +114,64 @@ impl Staged {
     /// Gives it its name, unless a signal has come.
     pub(crate) fn commit(mut self) -> Outcome {
         self.interrupt.check().map_err(|failure| self.explain(&failure))?;
-        let failed = |error: io::Error| Failure::host(&self.named, &error);
-        match self.old.take() {
-            Some(_) => {
-                let access = fs::metadata(&self.target).map_err(failed)?.permissions();
-                fs::set_permissions(&self.path, access).map_err(failed)?;
-                fs::rename(&self.path, &self.target).map_err(failed)
-            }
-            None => rename_new(&self.path, &self.target).map_err(failed),
+        let old = self.old.take();
+        let named = match old {
+            Some(_) => self.replace(),
+            None => self.place.name(&self.target),
+        };
+        named.map_err(|error| Failure::host(&self.named, &error))
+    }
+
+    /// Takes the place of what is there, with its permissions.
+    fn replace(&self) -> io::Result<()> {
+        self.place.file.set_permissions(fs::metadata(&self.target)?.permissions())?;
+        if self.place.is_hidden {
+            return fs::rename(self.path(), &self.target);
         }
+        // No call gives a nameless file a name that is taken.
+        let hidden = beside(&self.target);
+        self.place.name(&hidden)?;
+        fs::rename(&hidden, &self.target).inspect_err(|_| drop(fs::remove_file(&hidden)))
     }
 }
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // Gone already if it has its name.
-        let _ = fs::remove_file(&self.path);
+        if self.place.is_hidden {
+            // Gone already if it has its name.
+            let _ = fs::remove_file(&self.place.path);
+        }
+    }
+}
+
+impl Place {
+    fn new(target: &Path) -> io::Result<Place> {
+        // A host that cannot, or where /proc is missing, makes a file with a hidden name, or says why not.
+        Place::nameless(target).or_else(|_| Place::hidden(target))
+    }
+
+    fn nameless(target: &Path) -> io::Result<Place> {
+        let above = target.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let access = Mode::from_raw_mode(0o666);
+        let file =
+            File::from(rustix::fs::open(above, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, access)?);
+        let path = Path::new("/proc/self/fd").join(file.as_raw_fd().to_string());
+        fs::metadata(&path)?;
+        Ok(Place { file, path, is_hidden: false })
+    }
+
+    fn hidden(target: &Path) -> io::Result<Place> {
+        let path = beside(target);
+        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        Ok(Place { file, path, is_hidden: true })
+    }
+
+    /// Gives it a name that is free.
+    fn name(&self, to: &Path) -> io::Result<()> {
+        if self.is_hidden {
+            return rename_new(&self.path, to);
+        }
+        Ok(linkat(CWD, &self.path, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
     }
 }
 
@@ -115,7 +184,7 @@ fn beside(target: &Path) -> PathBuf {
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         // Some file systems cannot promise that.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS) => fs::rename(from, to),
         renamed => Ok(renamed?),
     }
 }
@@ -128,7 +197,7 @@ fn copy_sparse(from: &File, to: &File) -> io::Result<()> {
     while at < size {
         let start = match seek(from, SeekFrom::Data(at)) {
             Ok(start) => start,
-            Err(rustix::io::Errno::NXIO) => break,
+            Err(Errno::NXIO) => break,
             Err(error) => return Err(error.into()),
         };
         let end = seek(from, SeekFrom::Hole(start))?;
@@ -146,19 +215,70 @@ fn copy_sparse(from: &File, to: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{FileExt, MetadataExt};
+    use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 
     use super::*;
 
+    type Make = fn(&Path) -> io::Result<Place>;
+    /// Whatever the host can.
+    const WAYS: [Make; 2] = [Place::new, Place::hidden];
+
+    fn staged(make: Make, target: &Path, force: bool) -> Staged {
+        Staged::made_by(make, target, force, &Interrupt::default()).unwrap()
+    }
+
+    fn names(dir: &Path) -> usize {
+        fs::read_dir(dir).unwrap().count()
+    }
+
     #[test]
     fn what_is_not_committed_goes_away() {
+        for make in WAYS {
+            let dir = tempfile::tempdir().unwrap();
+            let target = dir.path().join("file");
+            let staged = staged(make, &target, false);
+            fs::write(staged.path(), "half").unwrap();
+            assert!(!target.exists());
+            drop(staged);
+            assert_eq!(names(dir.path()), 0);
+        }
+    }
+
+    #[test]
+    fn what_is_committed_takes_its_name_but_nobody_elses() {
+        for make in WAYS {
+            let dir = tempfile::tempdir().unwrap();
+            let target = dir.path().join("file");
+            let (first, second) = (staged(make, &target, false), dir.path().join("other"));
+            fs::write(first.path(), "first").unwrap();
+            fs::write(&second, "second").unwrap();
+            first.commit().unwrap();
+            assert_eq!(fs::read_to_string(&target).unwrap(), "first");
+
+            fs::remove_file(&target).unwrap();
+            let late = staged(make, &target, false);
+            fs::rename(&second, &target).unwrap();
+            assert!(late.commit().unwrap_err().to_string().ends_with("file exists"));
+            assert_eq!(fs::read_to_string(&target).unwrap(), "second");
+
+            let third = staged(make, &target, true);
+            fs::write(third.path(), "third").unwrap();
+            fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+            third.commit().unwrap();
+            assert_eq!(fs::read_to_string(&target).unwrap(), "third");
+            assert_eq!(fs::metadata(&target).unwrap().mode() & 0o777, 0o640);
+            assert_eq!(names(dir.path()), 1);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        let target = dir.path().join("file");
-        let staged = Staged::new(&target, false, &Interrupt::default()).ok().unwrap();
-        staged.create().ok().unwrap();
-        assert!(!target.exists());
-        drop(staged);
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        let target = dir.path().join("missing/file");
+        for make in WAYS {
+            let failure = Staged::made_by(make, &target, false, &Interrupt::default()).err().unwrap();
+            assert_eq!(failure.to_string(), format!("{}: no such file or directory", target.display()));
+        }
     }
 
     #[test]
@@ -168,13 +288,13 @@ mod tests {
         let file = File::create(&target).unwrap();
         file.write_all_at(b"middle", 5 << 20).unwrap();
         file.set_len(64 << 20).unwrap();
-        let staged = Staged::copy_of(&target, &Interrupt::default()).ok().unwrap();
+        let staged = Staged::copy_of(&target, &Interrupt::default()).unwrap();
         File::options().write(true).open(staged.path()).unwrap().write_all_at(b"new", 9 << 20).unwrap();
-        assert!(staged.commit().is_ok());
+        staged.commit().unwrap();
         let found = fs::metadata(&target).unwrap();
         assert!(found.len() == 64 << 20 && found.blocks() * 512 < 1 << 20, "{}", found.blocks());
         let bytes = fs::read(&target).unwrap();
         assert!(bytes[5 << 20..].starts_with(b"middle") && bytes[9 << 20..].starts_with(b"new"));
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        assert_eq!(names(dir.path()), 1);
     }
 }

@@ -112,7 +112,8 @@ fn what_is_there_is_kept() {
     world.say("mkfs -t f2fs --size 20M image").bad(1, &["image", "too few"]);
     world.say("mkfs -t f2fs --from tree --size 64M -O inode_checksum image").bad(1, &["extra_attr"]);
     world.say("mkfs -t f2fs --from nowhere --size 64M image").bad(1, &["nowhere"]);
-    world.say("mkfs -t f2fs --size 64M --dry-run image").good();
+    let said = world.say("mkfs -t f2fs --size 64M --dry-run image").good();
+    assert!(said.contains("64.0 MiB, 1 directory, 0 other files"), "{said}");
     assert!(!world.path("image").exists());
     let run = world.say("mkfs -t f2fs -O nonsense --size 64M image");
     assert_eq!(run.code, 2, "{run:?}");

@@ -61,8 +61,9 @@ impl fmt::Display for OptionError {
         match self {
             OptionError::Unknown(word) => write!(
                 f,
-                "unknown mount option {word:?}; known are ro, rw, allow_other, allow_root, auto_unmount, fsname=NAME, \
-                 uid=N, gid=N, umask=MODE, suid, nosuid, dev, nodev, exec, noexec, atime, noatime, sync, async, dirsync"
+                "unknown mount option {word:?} (known: ro, rw, allow_other, allow_root, auto_unmount, fsname=NAME, uid=N, \
+                 gid=N, umask=MODE, suid, nosuid, dev, nodev, exec, noexec, atime, noatime, sync, async, dirsync, and \
+                 words of fstab such as relatime and nofail)"
             ),
             OptionError::Value(word) => {
                 write!(

@@ -10,12 +10,13 @@ use std::{
 
 use pumice_f2fs::mkfs::{Attributes, Content, EntryId, FormatError, Source, Tree};
 use pumice_vfs::{FileKind, Timestamp};
-use tar::{Entry, EntryType};
+use tar::{Entry, EntryType, Header};
 
 use super::sparse::{self, Piece};
 use crate::{
     failure::{Failure, Outcome},
     interrupt::Interrupt,
+    recognise::recognise,
     text,
 };
 
@@ -37,6 +38,7 @@ pub(crate) fn walk(path: &Path, interrupt: &Interrupt) -> Outcome<(Tree, Archive
     let failed = |error: io::Error| Failure::host(path, &error);
     let file = File::open(path).map_err(failed)?;
     let root = Timestamp { seconds: file.metadata().map_err(failed)?.mtime(), nanos: 0 };
+    must_be_tar(path, &file)?;
     let mut walk = Walk {
         tree: Tree::new(Attributes::directory(DIR_PERM, 0, 0, root)),
         file: &file,
@@ -52,6 +54,29 @@ pub(crate) fn walk(path: &Path, interrupt: &Interrupt) -> Outcome<(Tree, Archive
     }
     let Walk { tree, pieces, .. } = walk;
     Ok((tree, Archive { file, pieces, interrupt: interrupt.clone() }))
+}
+
+/// Refuses what does not begin as an archive does: with a header whose checksum is right, or, if it holds nothing, with
+/// zeros and nothing else that is known.
+fn must_be_tar(path: &Path, file: &File) -> Outcome {
+    let mut header = Header::new_old();
+    let is_whole = file.read_exact_at(header.as_mut_bytes(), 0).is_ok();
+    let what = recognise(path);
+    let is_empty = header.as_bytes().iter().all(|byte| *byte == 0)
+        && what.as_ref().is_some_and(|what| what.contains("begins with zeros"));
+    let (field, rest) = (148..156, header.as_bytes());
+    let sum = |range: std::ops::Range<usize>| {
+        rest.iter().take(range.end).skip(range.start).map(|byte| u32::from(*byte)).sum::<u32>()
+    };
+    let blanks = 8 * u32::from(b' ');
+    let is_tar = header
+        .cksum()
+        .is_ok_and(|wanted| wanted == sum(0..field.start) + blanks + sum(field.end..rest.len()));
+    if is_whole && (is_tar || is_empty) {
+        return Ok(());
+    }
+    let what = what.map(|what| format!("; it is {what}")).unwrap_or_default();
+    Err(Failure::new(format!("{}: not a tar archive{what}", path.display())))
 }
 
 struct Walk<'a> {

@@ -1,7 +1,7 @@
 //! A manifest that overrides attributes, in the words of mtree(5): a path and `key=value`, as makefs(8) takes it. What is
 //! not there yet is made, if the line says what it is: devices without being root.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, io, path::Path};
 
 use pumice_f2fs::mkfs::{Attributes, EntryId, Tree};
 use pumice_vfs::{FileKind, Timestamp};
@@ -13,7 +13,12 @@ type Words = BTreeMap<String, String>;
 
 /// Changes a tree as a manifest says.
 pub(crate) fn apply(path: &Path, tree: &mut Tree) -> Outcome {
-    let text = fs::read_to_string(path).map_err(|error| Failure::host(path, &error))?;
+    let failed = |error: io::Error| Failure::host(path, &error);
+    // Opening a pipe would wait for its other end.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(Failure::new(format!("{}: not a regular file", path.display())));
+    }
+    let text = fs::read_to_string(path).map_err(failed)?;
     let mut usual = Words::new();
     for (number, line) in (1..).zip(text.lines()) {
         let failed = |what: String| Failure::new(format!("{}: line {number}: {what}", path.display()));
@@ -42,7 +47,7 @@ fn keys<'a>(words: impl Iterator<Item = &'a str>) -> Result<Words, String> {
             }
             // What a tree has anyway, or what says how to look at the host.
             "nlink" | "size" | "optional" | "nochange" => Ok((String::new(), String::new())),
-            _ => Err(format!("`{key}` is not understood (want type, mode, uid, gid, time, device or link)")),
+            _ => Err(format!("unknown key `{key}` (want type, mode, uid, gid, time, device or link)")),
         }
     };
     words.map(pair).collect()
@@ -60,7 +65,7 @@ fn unescaped(name: &str) -> Result<Vec<u8>, String> {
                 bytes.push(byte);
                 rest = more.get(3..).unwrap_or_default();
             }
-            Some(Err(_)) => return Err(format!("`{name}` has an escape that is no octal number")),
+            Some(Err(_)) => return Err(format!("invalid escape in `{name}` (want three octal digits)")),
             None => {
                 bytes.push(*first);
                 rest = more;
@@ -76,12 +81,13 @@ fn entry(tree: &mut Tree, path: &[u8], words: &Words) -> Result<(), String> {
     let mut dir = EntryId::ROOT;
     let Some((name, above)) = parts.split_last() else { return change(tree, EntryId::ROOT, words) };
     for part in above {
-        dir = tree.find(dir, part).ok_or("the directory that it is in is not there")?;
+        dir = tree.find(dir, part).ok_or("its directory is not in the tree")?;
     }
     let found = if let Some(found) = tree.find(dir, name) {
         found
     } else {
-        let kind = words.get("type").ok_or("it is not there, and no type says what to make")?;
+        let kind =
+            words.get("type").ok_or("not in the tree; to make it say what it is, such as type=char")?;
         let what =
             Attributes { kind: kind_of(kind)?, ..Attributes::directory(0o755, 0, 0, Timestamp::default()) };
         tree.add(dir, name, what).map_err(|error| error.to_string())?
@@ -98,16 +104,20 @@ fn kind_of(word: &str) -> Result<FileKind, String> {
         "block" => FileKind::BlockDevice,
         "fifo" => FileKind::Fifo,
         "socket" => FileKind::Socket,
-        _ => return Err(format!("`{word}` is no type (want file, dir, link, char, block, fifo or socket)")),
+        _ => {
+            return Err(format!("unknown type `{word}` (want file, dir, link, char, block, fifo or socket)"));
+        }
     })
 }
 
 fn change(tree: &mut Tree, entry: EntryId, words: &Words) -> Result<(), String> {
     let Some(what) = tree.attributes_mut(entry) else { return Ok(()) };
     for (key, value) in words {
-        let wrong = || format!("{key}={value} cannot be");
+        let wrong = || format!("invalid {key}={value}");
         match key.as_str() {
-            "type" if kind_of(value)? != what.kind => return Err(format!("it is there, and is no {value}")),
+            "type" if kind_of(value)? != what.kind => {
+                return Err(format!("it is in the tree already, and is not of type {value}"));
+            }
             "mode" => {
                 let perm = u32::from_str_radix(value, 8).ok().filter(|perm| *perm < 0o10000);
                 what.perm = perm.ok_or_else(wrong)?;
@@ -167,9 +177,9 @@ mod tests {
         for (text, word) in [
             ("\nx mode=1", "line 2"),
             (". mode=9", "mode=9"),
-            (". type=file", "is there"),
+            (". type=file", "not of type file"),
             (". sha256=1", "sha256"),
-            ("a/b type=dir", "directory that it is in"),
+            ("a/b type=dir", "its directory"),
         ] {
             let said = applied(text).err().unwrap();
             assert!(said.contains(word), "{said}");

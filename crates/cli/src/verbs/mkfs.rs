@@ -33,15 +33,16 @@ use crate::{
 /// Longest label, in bytes.
 const LABEL_MAX: usize = 64;
 
-/// Make a file system on a chip, and the container of a simulated chip if needed
+/// Make a file system: nandfs on a chip, simulated if there is none, or F2FS in an image file or on a disk
 #[derive(clap::Args, Debug)]
+#[command(mut_arg("size", |arg| arg.help("Size of the chip, in place of its own; size of the F2FS volume, or `auto` for the smallest")))]
 pub(crate) struct Args {
     /// Type of file system
     #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "nandfs", value_parser = ["nandfs", "pumice", "f2fs"])]
     kind: String,
     #[command(flatten)]
     spec: Spec,
-    /// Fill it with the content of this directory, or (F2FS) of this archive
+    /// Fill it with the content of this directory; for F2FS also of this tar archive
     #[arg(long, value_name = "DIR|FILE.tar")]
     from: Option<PathBuf>,
     /// Name of the volume, up to 64 bytes
@@ -55,7 +56,7 @@ pub(crate) struct Args {
     force: bool,
     #[command(flatten)]
     writer: Writer,
-    /// Chip container (made if missing) or /dev/mtdN
+    /// Chip container or F2FS image (made if missing), /dev/mtdN, or a disk for F2FS
     image: PathBuf,
     #[command(flatten)]
     f2fs: f2fs::Args,
@@ -80,6 +81,9 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         if self.kind == "f2fs" {
             return self.f2fs.run(self, context);
+        }
+        if let Some(option) = self.f2fs.given() {
+            return Err(Failure::usage(format!("{option} is for F2FS; add -t f2fs")));
         }
         if let Some(from) = &self.from
             && !fs::metadata(from).map_err(|error| Failure::host(from, &error))?.is_dir()
@@ -188,7 +192,7 @@ impl Args {
     fn format(&self, before: Before, path: &Path, context: &Context) -> Outcome<uuid::Uuid> {
         let (mut chip, erased) = match before {
             Before::Absent(spec) => {
-                let file = ChipFile::create(path, &spec, false);
+                let file = ChipFile::create(path, &spec, true);
                 let file = file.map_err(|error| image::media(path, &error))?;
                 (Metered::new(Box::new(file), context.meter.clone()), true)
             }

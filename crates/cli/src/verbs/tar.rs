@@ -54,7 +54,7 @@ impl Args {
                 None => self.write(fs, &found, io::stdout().lock(), &losses)?,
                 Some(output) => {
                     let staged = Staged::new(output, self.force, &context.interrupt)?;
-                    let file = Watched::new(staged.create()?, &context.interrupt);
+                    let file = Watched::new(staged.open()?, &context.interrupt);
                     let written = self.write(fs, &found, file, &losses);
                     written.map_err(|failure| staged.explain(&failure))?;
                     staged.commit()?;

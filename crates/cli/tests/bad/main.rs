@@ -5,6 +5,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod f2fs;
 mod files;
 mod ground;
 mod hosts;
@@ -18,12 +19,17 @@ mod words;
 #[test]
 fn there_are_three_hundred_kinds_of_bad_input() {
     let kinds = files::KINDS.len()
+        + f2fs::MADE.len()
+        + f2fs::FOREIGN.len()
+        + f2fs::DAMAGES.len()
+        + f2fs::ROWS.len()
         + images::DAMAGES.len()
         + images::STRANGERS.len()
         + names::ROWS.len()
         + numbers::ROWS.len()
         + words::ROWS.len()
         + hosts::KINDS
-        + signals::ROWS.len();
+        + signals::ROWS.len()
+        + signals::KILLED.len();
     assert!(kinds >= 300, "{kinds}");
 }

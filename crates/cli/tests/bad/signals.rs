@@ -1,12 +1,15 @@
 //! Signals in the middle of the work.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     os::unix::fs::MetadataExt,
     path::Path,
     process::{Child, Command},
     time::{Duration, Instant},
 };
+
+use rustix::fs::{Mode, OFlags};
 
 use crate::{common::World, ground};
 
@@ -22,6 +25,25 @@ pub(crate) const ROWS: &[(&str, &str, &str)] = &[
     ("get full / out", "INT", "interrupted; the files that are there are whole"),
     ("nand export full dump", "INT", "interrupted; dump was not made"),
     ("tar full / -o out.tar", "INT", "interrupted; out.tar was not made"),
+    ("mkfs -t f2fs --from src --free 1M new", "INT", "interrupted; new was not made"),
+    ("mkfs -t f2fs --from src --free 1M new", "TERM", "interrupted; new was not made"),
+    ("mkfs -t f2fs --from src.tar --free 1M new", "HUP", "interrupted; new was not made"),
+    ("mkfs -t f2fs --force --from src --free 1M old", "INT", "interrupted; old is as it was"),
+    ("get card / out", "INT", "interrupted; the files that are there are whole"),
+    ("tar card / -o out.tar", "TERM", "interrupted; out.tar was not made"),
+    ("nand import --chip slc-4k-8g --size 200M dump.raw new", "INT", "interrupted; new was not made"),
+];
+
+/// What is killed. Nobody is left to clear up, so there must be nothing to clear.
+pub(crate) const KILLED: &[&str] = &[
+    "mkfs --chip slc-4k-8g --from src new",
+    "mkfs --force --from src old",
+    "mkfs -t f2fs --from src --free 1M new",
+    "mkfs -t f2fs --force --from src --free 1M old",
+    "nand export full dump",
+    "nand import --chip slc-4k-8g --size 200M dump.raw new",
+    "tar full / -o out.tar",
+    "tar card / -o out.tar",
 ];
 
 /// Bytes to copy: enough that no copy is done before the signal comes.
@@ -41,6 +63,9 @@ fn world() -> World {
     world.say("put image src/1 kept").good();
     world.say("nand create --chip slc-4k-8g --size 200M old").good();
     world.say("mkfs --chip slc-4k-8g --size 200M --from src full").good();
+    world.say("nand export full dump.raw").good();
+    world.say("mkfs -t f2fs --from src --free 1M card").good();
+    world.say("tar card / -o src.tar").good();
     world
 }
 
@@ -53,10 +78,21 @@ fn blocks(dir: &Path) -> u64 {
         .sum()
 }
 
+/// Blocks of the files that a process has open and that have no name.
+fn nameless_blocks(child: &Child) -> u64 {
+    let open = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
+    let found: BTreeMap<u64, u64> = open
+        .filter_map(|entry| fs::metadata(entry.path()).ok())
+        .filter(|found| found.is_file() && found.nlink() == 0)
+        .map(|found| (found.ino(), found.blocks()))
+        .collect();
+    found.into_values().sum()
+}
+
 fn signal_once_begun(child: &mut Child, world: &World, signal: &str) {
     let before = blocks(&world.path("."));
     let end = Instant::now() + Duration::from_secs(60);
-    while blocks(&world.path(".")) < before + BEGUN {
+    while blocks(&world.path(".")) + nameless_blocks(child) < before + BEGUN {
         assert!(child.try_wait().unwrap().is_none(), "done before the signal came");
         assert!(Instant::now() < end, "nothing is written");
         std::thread::sleep(Duration::from_millis(1));
@@ -101,4 +137,21 @@ fn a_signal_ends_it_in_good_order() {
         assert_eq!(world.say("cat image kept").good(), "small", "{line}");
         world.say("fsck image").good();
     }
+}
+
+#[test]
+fn a_kill_leaves_nothing() {
+    let world = world();
+    if rustix::fs::open(world.path("."), OFlags::TMPFILE | OFlags::RDWR, Mode::RWXU).is_err() {
+        eprintln!("SKIPPED: no O_TMPFILE here, so a kill leaves a hidden file and nothing was tested");
+        return;
+    }
+    let before = ground::snapshot(&world.path("."));
+    for line in KILLED {
+        let mut child = world.command().args(line.split_whitespace()).spawn().unwrap();
+        signal_once_begun(&mut child, &world, "KILL");
+        assert_eq!(ground::code(child.wait().unwrap()), 128 + 9, "{line}");
+        assert_eq!(ground::snapshot(&world.path(".")), before, "{line}");
+    }
+    world.say("fsck full").good();
 }

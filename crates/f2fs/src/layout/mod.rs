@@ -45,7 +45,7 @@ pub use summary::{
     JournalEntries, NatJournalEntry, RawNatJournalEntry, RawSitJournalEntry, RawSummary, SitJournalEntry,
     Summary, SummaryBlock, SummaryKind, SummaryLayout, journal_bytes, parse_journal,
 };
-pub(crate) use superblock::SEGMENTS_MAX;
 pub use superblock::{Device, RawDevice, RawSuperBlock, SUPER_OFFSET, SuperBlock};
+pub(crate) use superblock::{MAGIC, SEGMENTS_MAX};
 pub use way::Way;
 pub use xattr::{RawXattrEntry, XattrEntry, XattrList, XattrSpace};

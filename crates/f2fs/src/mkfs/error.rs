@@ -25,10 +25,18 @@ pub enum FormatError {
         most: u64,
     },
     /// A zone is empty or larger than any volume.
-    #[error("a zone of {segments} segments cannot be (want 1 to 8388608)")]
+    #[error("zones of {segments} segments are out of range (want 1 to 8388608)")]
     Zone {
         /// Segments that it would have.
         segments: u64,
+    },
+    /// Each node needs a block, and there are fewer.
+    #[error("a volume of {bytes} bytes has no room for {nodes} nodes")]
+    Nodes {
+        /// Nodes that are asked for.
+        nodes: u64,
+        /// Bytes of the device.
+        bytes: u64,
     },
     /// A feature that needs another one.
     #[error("the feature {feature} needs {needs}")]

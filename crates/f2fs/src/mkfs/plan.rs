@@ -76,6 +76,9 @@ impl Counts {
                 let geometry = Geometry::new(&shape, bytes)?;
                 match self.missing(&geometry, &shape, 0) {
                     None => Ok(geometry),
+                    Some(room) if self.blocks() <= room => {
+                        Err(FormatError::Nodes { nodes: shape.nodes, bytes })
+                    }
                     Some(room) => Err(FormatError::Full { blocks: self.blocks(), room }),
                 }
             }
@@ -102,20 +105,24 @@ impl Counts {
             let middle = low.midpoint(high);
             if fits(middle).is_some() { high = middle } else { low = middle + 1 }
         }
-        match fits(high) {
-            Some(geometry) => Ok(geometry),
-            None => Err(planned(high)
-                .err()
-                .unwrap_or(FormatError::Full { blocks: self.blocks() + free, room: 0 })),
+        let largest = planned(high)?;
+        match self.missing(&largest, shape, free) {
+            None => Ok(largest),
+            Some(room) => {
+                let bytes = (self.blocks() + free).saturating_mul(block);
+                Err(FormatError::TooLarge { bytes, most: room.saturating_mul(block) })
+            }
         }
     }
 
-    /// `None` if everything has room, and `free` blocks besides; otherwise what users have.
+    /// `None` if everything has room, `free` blocks besides, and each node that is asked for; otherwise what users have.
     fn missing(&self, geometry: &Geometry, shape: &Shape, free: u64) -> Option<u64> {
         let users = (geometry.main - geometry.overprovision) * SEGMENT_BLOCKS;
         let zones: u64 = self.zones(shape).iter().sum();
         let zone = u64::from(shape.section_segments) * u64::from(shape.zone_sections);
-        let fits = self.blocks() + free <= users && zones * zone <= geometry.main;
+        let fits = self.blocks() + free <= users
+            && zones * zone <= geometry.main
+            && shape.nodes <= geometry.main * SEGMENT_BLOCKS;
         (!fits).then_some(users)
     }
 

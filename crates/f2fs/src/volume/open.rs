@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     crc,
-    error::{Error, Result},
-    layout::{BlockSize, SUPER_OFFSET, SuperBlock},
+    error::{Error, Place, Result, corrupt},
+    layout::{BlockSize, MAGIC, SUPER_OFFSET, SuperBlock},
 };
 
 impl Volume {
@@ -30,6 +30,12 @@ impl Volume {
         let first = disks.first().ok_or(Error::NotF2fs { found: 0 })?;
         let sb = read_super_block(&**first)?;
         let disks = Disks::new(disks, &sb);
+        // What is not there cannot be read, and that is the reason to give.
+        let missing = disks.missing(&sb);
+        Volume::at_newest(disks, sb, cache_bytes).map_err(|error| missing.unwrap_or(error))
+    }
+
+    fn at_newest(disks: Disks, sb: SuperBlock, cache_bytes: usize) -> Result<Volume> {
         let packs = Packs::read(&disks, &sb);
         let cp = packs.newer()?;
         let sit_bitmap = packs::sit_bitmap(&disks, &sb, &cp)?;
@@ -63,10 +69,20 @@ pub fn read_super_blocks(disk: &dyn ReadAt) -> [Result<SuperBlock>; 2] {
     [first, second]
 }
 
+/// True if a magic number stands where the super block of a block begins.
+fn begins_at(disk: &dyn ReadAt, block_at: u64) -> bool {
+    let mut magic = [0; 4];
+    disk.read_at(block_at + SUPER_OFFSET, &mut magic).is_ok() && u32::from_le_bytes(magic) == MAGIC
+}
+
 fn super_block_at(disk: &dyn ReadAt, block_at: u64) -> Result<SuperBlock> {
     let mut bytes = [0; 3072];
     match disk.read_at(block_at + SUPER_OFFSET, &mut bytes) {
         Ok(()) => SuperBlock::from_bytes(&bytes),
+        Err(BlockError::OutOfRange { .. }) if begins_at(disk, block_at) => {
+            let end = block_at + SUPER_OFFSET + bytes.len() as u64;
+            Err(corrupt(Place::SuperBlock, "the image ends at byte", disk.bytes(), end))
+        }
         // Too short to hold one.
         Err(BlockError::OutOfRange { .. }) => Err(Error::NotF2fs { found: 0 }),
         Err(error) => Err(Error::Read { addr: 0, error }),

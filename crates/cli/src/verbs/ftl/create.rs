@@ -16,7 +16,7 @@ use crate::{
     output,
     progress::Progress,
     size,
-    staged::Staged,
+    staged::{self, Staged},
     text,
 };
 
@@ -70,8 +70,8 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         let spec = self.spec.needed(&self.image)?;
         let path = self.image.display();
-        let staged = Staged::new(&self.image, self.force, &context.interrupt)?;
         if self.writer.dry_run {
+            staged::admit(&self.image, self.force)?;
             let disk = format!("would make a logical disk on {path}");
             return output::lines([would_create(&self.image, &spec), disk]);
         }
@@ -88,7 +88,8 @@ impl Args {
             endurance: spec.endurance_erases(),
             erased: true,
         };
-        let file = ChipFile::create(staged.path(), &spec, false);
+        let staged = Staged::new(&self.image, self.force, &context.interrupt)?;
+        let file = ChipFile::create(staged.path(), &spec, true);
         let file = file.map_err(|error| staged.explain(&image::media(staged.path(), &error)))?;
         let mut chip = Metered::new(Box::new(file), context.meter.clone());
         let geometry = chip.geometry();

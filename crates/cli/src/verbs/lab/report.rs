@@ -49,7 +49,7 @@ impl Args {
 
 fn write(path: &Path, page: &str) -> Outcome {
     let staged = Staged::new(path, true, &Interrupt::default())?;
-    let written = staged.create()?.write_all(page.as_bytes());
+    let written = staged.open()?.write_all(page.as_bytes());
     written.map_err(|error| staged.explain(&Failure::host(path, &error)))?;
     staged.commit()
 }

@@ -21,7 +21,7 @@ use crate::{
     output,
     progress::Progress,
     source::{archive, directory, manifest},
-    staged::Staged,
+    staged::{self, Staged},
     text,
 };
 
@@ -35,84 +35,112 @@ const EPOCH: &str = "SOURCE_DATE_EPOCH";
 #[command(next_help_heading = "F2FS options")]
 #[group(skip)]
 pub(crate) struct Args {
-    /// Room that users are to have besides; the volume is as small as it can be
+    /// Free space for users; the volume is as small as that allows
     #[arg(long, value_name = "SIZE", value_parser = crate::size::parse)]
     free: Option<u64>,
-    /// Bytes of a block: 4k, 8k or 16k
-    #[arg(short, long, value_name = "SIZE", default_value = "4k", value_parser = block_size)]
-    block_size: BlockSize,
-    /// Segments of a section: what the cleaner cleans at once
-    #[arg(short, long, value_name = "N", default_value_t = 1)]
-    section_segments: u32,
-    /// Sections of a zone: each log keeps to zones of its own
-    #[arg(short, long, value_name = "N", default_value_t = 1)]
-    zone_sections: u32,
-    /// Part of the volume that is kept from users, in place of the one that leaves them most
+    /// Bytes of a block: 4k, 8k or 16k [default: 4k]
+    #[arg(short, long, value_name = "SIZE", value_parser = block_size)]
+    block_size: Option<BlockSize>,
+    /// Segments of a section: what the cleaner cleans at once [default: 1]
+    #[arg(short, long, value_name = "N")]
+    section_segments: Option<u32>,
+    /// Sections of a zone: each log keeps to zones of its own [default: 1]
+    #[arg(short, long, value_name = "N")]
+    zone_sections: Option<u32>,
+    /// Share of the volume that users cannot fill [default: the one that leaves them most]
     #[arg(short, long, value_name = "PERCENT", value_parser = percent)]
     overprovision: Option<f64>,
-    /// Nodes there must be numbers for
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    nodes: u64,
-    /// Extensions of files that are written once, besides the usual ones
+    /// Inodes and other nodes that there must be room for [default: by the size]
+    #[arg(long, value_name = "N")]
+    nodes: Option<u64>,
+    /// Extensions of files that are written once, in addition to the usual ones
     #[arg(short = 'e', long, value_name = "LIST", value_delimiter = ',')]
     cold_extensions: Vec<String>,
-    /// Extensions of files that are overwritten often, besides the usual ones
+    /// Extensions of files that are overwritten often, in addition to the usual ones
     #[arg(short = 'E', long, value_name = "LIST", value_delimiter = ',')]
     hot_extensions: Vec<String>,
-    /// Features by the names of f2fs-tools, such as extra_attr,inode_checksum
+    /// Features, by their names in f2fs-tools, such as extra_attr,inode_checksum
     #[arg(short = 'O', long, value_name = "LIST", value_delimiter = ',', value_parser = feature)]
     features: Vec<Features>,
-    /// The encoding of names that ignore case; `utf8:strict` refuses names that are not UTF-8
+    /// Encoding for directories that ignore case; `utf8:strict` refuses names that are not UTF-8
     #[arg(short = 'C', long, value_parser = ["utf8", "utf8:strict"])]
     encoding: Option<String>,
-    /// All directories ignore case, not only those that are marked later
+    /// Let all directories ignore case
     #[arg(long, requires = "encoding")]
     ignore_case: bool,
-    /// How many levels the hash tables of directories begin below the smallest
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = clap::value_parser!(u8).range(0..32))]
-    dir_level: u8,
-    /// Who owns everything, in place of the owners there
+    /// Level at which the hash tables of directories begin; more suits large directories [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..32))]
+    dir_level: Option<u8>,
+    /// Owner of everything, in place of the owners in the directory or archive
     #[arg(long, value_name = "UID:GID", value_parser = ids)]
     owner: Option<(u32, u32)>,
-    /// Lines of mtree(5) that override attributes, and add devices
+    /// File in the format of mtree(5) that overrides attributes and adds devices
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
-    /// Who owns the root directory
+    /// Owner of the root directory
     #[arg(short = 'R', long, value_name = "UID:GID", value_parser = ids)]
     root_owner: Option<(u32, u32)>,
-    /// The time, in seconds since 1970, in place of SOURCE_DATE_EPOCH or the clock
+    /// Time of creation, in seconds since 1970 [default: SOURCE_DATE_EPOCH, or the clock]
     #[arg(short = 'T', long, value_name = "SECONDS")]
     time: Option<i64>,
-    /// What chance would decide: the same input and seed give the same bytes
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    seed: u64,
+    /// Seed of the random generator: the same input and seed give the same bytes [default: 0]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
 }
 
 fn block_size(text: &str) -> Result<BlockSize, String> {
     let bytes = crate::size::parse(text)?;
     let found = BlockSize::ALL.into_iter().find(|size| size.bytes_u64() == bytes);
-    found.ok_or_else(|| format!("a block of {bytes} bytes cannot be (want 4k, 8k or 16k)"))
+    found.ok_or_else(|| format!("invalid block size `{text}` (want 4k, 8k or 16k)"))
 }
 
 fn percent(text: &str) -> Result<f64, String> {
     let percent = text.trim_end_matches('%').parse().ok().filter(|percent| (0.01..=90.0).contains(percent));
-    percent.ok_or_else(|| format!("`{text}` is no part (want 0.01 to 90 per cent)"))
+    percent.ok_or_else(|| format!("invalid percentage `{text}` (want 0.01 to 90)"))
 }
 
 fn feature(text: &str) -> Result<Features, String> {
     // f2fs-tools have another word for it than for what it switches on.
     let name = if text == "quota" { "quota_ino" } else { text };
-    Features::by_name(name).ok_or_else(|| format!("`{text}` is no feature of F2FS"))
+    Features::by_name(name).ok_or_else(|| format!("unknown feature `{text}`"))
 }
 
 fn ids(text: &str) -> Result<(u32, u32), String> {
     let (uid, gid) = text.split_once(':').ok_or("want UID:GID, such as 0:0")?;
-    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number of a user or group"));
-    Ok((number(uid)?, number(gid)?))
+    let number =
+        |what: &str, id: &str| id.parse().map_err(|_| format!("invalid {what} `{id}` (want a number)"));
+    Ok((number("user", uid)?, number("group", gid)?))
 }
 
 impl Args {
+    /// The first of these options that was given, by its long name.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let options = [
+            (self.free.is_some(), "--free"),
+            (self.block_size.is_some(), "--block-size"),
+            (self.section_segments.is_some(), "--section-segments"),
+            (self.zone_sections.is_some(), "--zone-sections"),
+            (self.overprovision.is_some(), "--overprovision"),
+            (self.nodes.is_some(), "--nodes"),
+            (!self.cold_extensions.is_empty(), "--cold-extensions"),
+            (!self.hot_extensions.is_empty(), "--hot-extensions"),
+            (!self.features.is_empty(), "--features"),
+            (self.encoding.is_some(), "--encoding"),
+            (self.ignore_case, "--ignore-case"),
+            (self.dir_level.is_some(), "--dir-level"),
+            (self.owner.is_some(), "--owner"),
+            (self.manifest.is_some(), "--manifest"),
+            (self.root_owner.is_some(), "--root-owner"),
+            (self.time.is_some(), "--time"),
+            (self.seed.is_some(), "--seed"),
+        ];
+        options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+    }
+
     pub(crate) fn run(&self, all: &super::Args, context: &Context) -> Outcome {
+        if let Some(option) = all.spec.given() {
+            return Err(Failure::usage(format!("{option} is for nandfs; F2FS needs no chip")));
+        }
         let path = &all.image;
         let place = Place::of(path, all.force)?;
         let size = self.size(all, &place)?;
@@ -145,14 +173,15 @@ impl Args {
     fn options(&self, all: &super::Args) -> Outcome<FormatOptions> {
         let encoding = self.encoding.as_ref().map(|_| Features::CASEFOLD);
         let features = self.features.iter().copied().chain(encoding);
+        let usual = Shape::default();
         Ok(FormatOptions {
             shape: Shape {
-                block: self.block_size,
-                section_segments: self.section_segments,
-                zone_sections: self.zone_sections,
+                block: self.block_size.unwrap_or(usual.block),
+                section_segments: self.section_segments.unwrap_or(usual.section_segments),
+                zone_sections: self.zone_sections.unwrap_or(usual.zone_sections),
                 features: features.fold(Features::default(), Features::with),
                 overprovision: self.overprovision,
-                nodes: self.nodes,
+                nodes: self.nodes.unwrap_or(usual.nodes),
             },
             label: all.label.clone(),
             uuid: all.uuid.unwrap_or_else(uuid::Uuid::new_v4).into_bytes(),
@@ -160,9 +189,9 @@ impl Args {
             hot_extensions: self.hot_extensions.clone(),
             strict_encoding: self.encoding.as_deref() == Some("utf8:strict"),
             ignore_case: self.ignore_case,
-            dir_level: self.dir_level,
+            dir_level: self.dir_level.unwrap_or(0),
             time: self.time()?,
-            seed: self.seed,
+            seed: self.seed.unwrap_or(0),
         })
     }
 
@@ -172,25 +201,19 @@ impl Args {
         }
         let Some(epoch) = std::env::var_os(EPOCH) else { return Ok(now()) };
         let seconds = epoch.to_str().and_then(|text| text.parse().ok());
-        let seconds = seconds.ok_or_else(|| Failure::usage(format!("{EPOCH} is no number of seconds")))?;
+        let seconds =
+            seconds.ok_or_else(|| Failure::usage(format!("invalid {EPOCH} (want a number of seconds)")))?;
         Ok(Timestamp { seconds, nanos: 0 })
     }
 
     /// What the volume is filled with.
     fn input(&self, all: &super::Args, context: &Context) -> Outcome<(Tree, Box<dyn Source>)> {
-        let (mut tree, source): (Tree, Box<dyn Source>) = match &all.from {
-            Some(from) if from.is_file() => {
-                let (tree, source) = archive::walk(from, &context.interrupt)?;
-                (tree, Box::new(source))
-            }
-            Some(from) => {
-                let (tree, source) = directory::walk(from, &context.interrupt)?;
-                (tree, Box::new(source))
-            }
-            None => {
-                let (uid, gid) = crate::verbs::put::owner();
-                (Tree::new(Attributes::directory(ROOT_PERM, uid, gid, self.time()?)), Box::new(NoContent))
-            }
+        let (mut tree, source): (Tree, Box<dyn Source>) = if let Some(from) = &all.from {
+            filled_from(from, context)?
+        } else {
+            let (uid, gid) = crate::verbs::put::owner();
+            let root = Attributes::directory(ROOT_PERM, uid, gid, self.time()?);
+            (Tree::new(root), Box::new(NoContent))
         };
         if let Some((uid, gid)) = self.owner {
             tree.all_mut().for_each(|what| (what.uid, what.gid) = (uid, gid));
@@ -205,6 +228,20 @@ impl Args {
         }
         Ok((tree, source))
     }
+}
+
+/// The tree in a directory or an archive, and where to read its files.
+fn filled_from(from: &Path, context: &Context) -> Outcome<(Tree, Box<dyn Source>)> {
+    let found = fs::metadata(from).map_err(|error| Failure::host(from, &error))?;
+    if found.is_dir() {
+        let (tree, source) = directory::walk(from, &context.interrupt)?;
+        return Ok((tree, Box::new(source)));
+    }
+    if found.is_file() {
+        let (tree, source) = archive::walk(from, &context.interrupt)?;
+        return Ok((tree, Box::new(source)));
+    }
+    Err(Failure::new(format!("{}: neither a directory nor a tar archive", from.display())))
 }
 
 /// What stands where the volume is to be.
@@ -227,12 +264,17 @@ impl Place {
         if found.is_file() && found.len() == 0 {
             return Ok(Place::New);
         }
+        if found.is_dir() {
+            return Err(Failure::new(format!("{}: is a directory", path.display())));
+        }
         if !found.is_file() && !found.file_type().is_block_device() {
             return Err(Failure::new(format!("{}: neither a file nor a disk", path.display())));
         }
+        if found.is_file() {
+            staged::admit(path, force)?;
+        }
         let disk = FileDisk::open(path, 512, true).map_err(|error| image::media(path, &error))?;
         let bytes = pumice_media::ReadAt::bytes(&disk);
-        // A file is looked at when its place is to be taken.
         if !force && !found.is_file() {
             refuse_content(path, &disk)?;
         }
@@ -257,7 +299,7 @@ impl Place {
             return write(disk, false);
         }
         let staged = Staged::new(path, all.force, &context.interrupt)?;
-        FileDisk::create(staged.path(), block_bytes, blocks, false)
+        FileDisk::create(staged.path(), block_bytes, blocks, true)
             .map_err(|error| image::media(staged.path(), &error))
             .and_then(|disk| write(disk, true))
             .map_err(|failure| staged.explain(&failure))?;
@@ -287,11 +329,11 @@ fn refuse_content(path: &Path, disk: &FileDisk) -> Outcome {
 
 fn words(path: &Path, made: &Made) -> String {
     format!(
-        "{}: F2FS of {}, {} directories, {} other files, {} free",
+        "{}: F2FS of {}, {}, {}, {} free",
         path.display(),
         text::size(made.bytes),
-        made.directories,
-        made.files,
+        text::count(made.directories, "directory", "directories"),
+        text::count(made.files, "other file", "other files"),
         text::size(made.free_bytes)
     )
 }

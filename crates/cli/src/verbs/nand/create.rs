@@ -11,7 +11,7 @@ use crate::{
     image,
     options::Writer,
     output,
-    staged::Staged,
+    staged::{self, Staged},
 };
 
 /// Make a container for a fresh simulated chip
@@ -31,11 +31,12 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         let spec = self.spec.needed(&self.image)?;
-        let staged = Staged::new(&self.image, self.force, &context.interrupt)?;
         if self.writer.dry_run {
+            staged::admit(&self.image, self.force)?;
             return output::lines([would_create(&self.image, &spec)]);
         }
-        let made = ChipFile::create(staged.path(), &spec, false);
+        let staged = Staged::new(&self.image, self.force, &context.interrupt)?;
+        let made = ChipFile::create(staged.path(), &spec, true);
         made.map_err(|error| staged.explain(&image::media(staged.path(), &error)))?;
         staged.commit()
     }

@@ -14,7 +14,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", required_unless_present_any = ["fail", "lift"])]
     harmless: Option<u32>,
     /// Each further run of so many reads makes one more bit wrong in every page of the block
-    #[arg(long, value_name = "N", default_value_t = 1000, requires = "harmless")]
+    #[arg(long, value_name = "N", default_value_t = 1000, requires = "harmless", value_parser = clap::value_parser!(u32).range(1..))]
     per_bit: u32,
     /// So many reads of a million fail, and may succeed at the next try
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1_000_000))]

@@ -14,7 +14,7 @@ use crate::{
     interrupt::Watched,
     options::Writer,
     output,
-    staged::Staged,
+    staged::{self, Staged},
     verbs::Container,
 };
 
@@ -36,12 +36,15 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         let mut chip = open_container(&self.image.image, Access::Read)?;
         if self.writer.dry_run {
+            if self.dump.as_os_str() != "-" {
+                staged::admit(&self.dump, self.force)?;
+            }
             let (from, to) = (self.image.image.display(), self.dump.display());
             return output::lines([format!("would write a dump of {from} to {to}")]);
         }
         if self.dump.as_os_str() != "-" {
             let staged = Staged::new(&self.dump, self.force, &context.interrupt)?;
-            let out = Watched::new(staged.create()?, &context.interrupt);
+            let out = Watched::new(staged.open()?, &context.interrupt);
             self.write(&mut chip, out).map_err(|failure| staged.explain(&failure))?;
             staged.commit()?;
         } else if stdout().is_terminal() {

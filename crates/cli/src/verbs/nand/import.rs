@@ -67,7 +67,7 @@ impl Args {
     fn open(&self, context: &Context) -> Outcome<(Staged, ChipFile)> {
         if let Some(spec) = self.spec.wanted()? {
             let staged = Staged::new(&self.image, self.force, &context.interrupt)?;
-            let chip = ChipFile::create(staged.path(), &spec, false);
+            let chip = ChipFile::create(staged.path(), &spec, true);
             let chip = chip.map_err(|error| staged.explain(&image::media(staged.path(), &error)))?;
             return Ok((staged, chip));
         }
