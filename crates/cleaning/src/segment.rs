@@ -6,7 +6,7 @@ pub struct Class(pub u8);
 
 /// A closed segment (an erase block, for raw NAND) at the moment of the question.
 ///
-/// The three ages are in user writes. Who does not keep all three clocks gives the nearest that it keeps.
+/// The three ages are in user writes. A caller that does not keep all three clocks gives the nearest one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SegmentView {
     /// Live data, in any unit (pages, bytes). More than `capacity` counts as `capacity`.

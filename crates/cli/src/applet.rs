@@ -1,4 +1,4 @@
-//! Under which name the program was called: `pumice VERB`, or a link with a name that mkfs(8), fsck(8) and
+//! The name the program was called by: `pumice VERB`, or a link with a name that mkfs(8), fsck(8) and
 //! mount(8) look for, and then with the arguments they give.
 
 use std::{ffi::OsString, path::Path};
@@ -77,7 +77,7 @@ fn finish(words: &[OsString], usage: u8) -> Result<Command, u8> {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // If nobody listens there is nobody to tell.
+            // A closed stream is not worth another error.
             let _ = error.print();
             if error.use_stderr() { usage } else { 0 }
         }
@@ -134,7 +134,7 @@ fn reason(why: &str) -> String {
     }
 }
 
-/// The program and the verb that words call, for whoever looks for help.
+/// The program and the verb that words call, to name its help.
 fn verb_of(words: &[OsString]) -> String {
     let table = Command::command();
     let (mut verb, mut name) = (&table, table.get_name().to_owned());

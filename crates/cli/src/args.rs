@@ -15,7 +15,7 @@ use crate::{
 /// Flash file systems in user space
 ///
 /// Makes, fills, mounts, reads and checks file systems on raw NAND flash: on a simulated chip in a container
-/// file, or on a real one behind /dev/mtdN. Reads F2FS, as Linux and Android write it.
+/// file, or on a real one behind /dev/mtdN. Makes, reads and checks F2FS, the format of Linux and Android.
 #[derive(Parser, Debug)]
 #[command(
     name = "pumice",

@@ -68,7 +68,7 @@ impl Spec {
         }
     }
 
-    /// The chip that was asked for; `path` does not exist and cannot be made without.
+    /// The chip that was asked for; an error if none was, since `path` has to be made.
     pub(crate) fn needed(&self, path: &Path) -> Outcome<ChipSpec> {
         self.wanted()?.ok_or_else(|| {
             Failure::usage(format!(

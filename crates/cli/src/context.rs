@@ -1,4 +1,4 @@
-//! What verbs are given beside their own arguments.
+//! What every verb is given besides its own arguments.
 
 use std::{
     fs::File,
@@ -19,14 +19,14 @@ use crate::{
     options::Common,
 };
 
-/// Memory budget, where keys are, and meter of one run.
+/// Memory budget, key files and meter of one run.
 #[derive(Clone)]
 pub(crate) struct Context {
     /// Bytes of memory for cached and unwritten pages.
     pub(crate) cache_bytes: usize,
     /// What the chips of this run have done.
     pub(crate) meter: Meter,
-    /// Where the master keys of what is encrypted are.
+    /// Files with master keys.
     pub(crate) key_files: Vec<PathBuf>,
     /// Roll a crashed F2FS forward.
     pub(crate) recover: bool,
@@ -45,7 +45,7 @@ impl Context {
         }
     }
 
-    /// The master keys, read when something may be encrypted and not before.
+    /// Reads the master keys, when they may be needed and not before.
     pub(crate) fn keys(&self) -> Outcome<Keyring> {
         let mut keys = Keyring::default();
         for path in &self.key_files {
@@ -56,10 +56,10 @@ impl Context {
     }
 }
 
-/// More than any key has, so that a device that never ends does not fill the memory.
+/// Bytes read of a key file, at most: more than any key has, so that /dev/zero does not fill the memory.
 const KEY_FILE_MAX: u64 = 4096;
 
-/// Reads a key; it may come from a pipe (`--key-file <(...)`), but nobody waits for one that has no writer.
+/// Reads a key. It may come from a pipe (`--key-file <(...)`); a pipe without a writer counts as empty.
 fn read_key(path: &Path) -> io::Result<Vec<u8>> {
     let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = File::options().read(true).custom_flags(no_wait).open(path)?;

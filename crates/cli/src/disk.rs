@@ -40,7 +40,7 @@ impl DiskFs {
         DiskFs { inner, clock, block_bytes, size, read_only, born }
     }
 
-    /// Ends the server: everything is on the chip afterwards.
+    /// Closes the disk: everything is on the chip afterwards.
     pub(crate) fn close(self) -> std::result::Result<Metered, FtlError> {
         self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).disk.close()
     }
@@ -75,7 +75,7 @@ impl DiskFs {
         })
     }
 
-    /// Refuses everything but the file.
+    /// Checks that an inode is the file.
     fn file(&self, ino: Ino) -> Result<MutexGuard<'_, Inner>> {
         match ino {
             DISK => Ok(self.inner()),
@@ -143,7 +143,7 @@ struct Piece {
     bytes: usize,
 }
 
-/// A number of bytes in memory; too large ones become unusable rather than wrong.
+/// A number of bytes as `usize`; one that is too large saturates, so that no slice has it.
 fn index(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
@@ -158,7 +158,7 @@ fn failed(error: BlockError) -> FsError {
     FsError::new(errno, error.to_string())
 }
 
-/// What this file system has no place for.
+/// The error for what this file system cannot hold.
 fn no<T>() -> Result<T> {
     Err(Errno::Perm.into())
 }

@@ -1,4 +1,4 @@
-//! Pieces that several JSON documents share.
+//! Parts that several JSON documents share.
 
 use std::fmt::Write;
 
@@ -52,7 +52,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The shape of a chip.
+/// The geometry of a chip.
 pub(crate) fn geometry(geometry: &Geometry) -> Value {
     json!({
         "page_bytes": geometry.page_bytes,
@@ -64,7 +64,7 @@ pub(crate) fn geometry(geometry: &Geometry) -> Value {
     })
 }
 
-/// How long a chip takes.
+/// The timing of a chip.
 pub(crate) fn timing(timing: &Timing) -> Value {
     json!({
         "read_page_ns": timing.read_page_ns,

@@ -1,4 +1,4 @@
-//! What a verb ends with when it does not end well: one line for stderr and an exit code.
+//! Failures of a verb: one line for stderr and an exit code.
 
 use std::{fmt, io, path::Path};
 
@@ -9,7 +9,7 @@ use pumice_vfs::FsError;
 pub(crate) mod code {
     /// Something failed while running.
     pub(crate) const FAILED: u8 = 1;
-    /// The command line makes no sense.
+    /// The command line is invalid.
     pub(crate) const USAGE: u8 = 2;
     /// Added to the number of a signal, as shells do.
     pub(crate) const SIGNALLED: u8 = 128;
@@ -31,7 +31,7 @@ impl Failure {
         Failure { message: message.into(), code: code::FAILED }
     }
 
-    /// A command line that makes no sense, beyond what the parser can see.
+    /// An invalid command line, where the parser alone cannot tell.
     pub(crate) fn usage(message: impl Into<String>) -> Failure {
         Failure { message: message.into(), code: code::USAGE }
     }
@@ -41,7 +41,7 @@ impl Failure {
         Failure { message: "interrupted".into(), code: code::SIGNALLED + signal }
     }
 
-    /// The same, and what became of the work.
+    /// The same, followed by what was done about it.
     pub(crate) fn and(self, then: &str) -> Failure {
         Failure { message: format!("{}; {then}", self.message), ..self }
     }
@@ -57,18 +57,18 @@ impl Failure {
         self.code
     }
 
-    /// A call of the host that failed on a path.
+    /// A failed system call on a path of the host.
     pub(crate) fn host(path: &Path, error: &io::Error) -> Failure {
         Failure::new(format!("{}: {}", path.display(), host_reason(error)))
     }
 
-    /// A call of the file system that failed on something inside an image.
+    /// A failed file system call on a name in an image.
     pub(crate) fn inside(name: &[u8], error: &FsError) -> Failure {
         Failure::new(format!("{}: {error}", crate::text::name(name)))
     }
 }
 
-/// The system's words without its number, in our spelling.
+/// The system's message without its number, in lower case.
 pub(crate) fn host_reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The one place where images are opened and where it is decided what they hold.
+//! Opens images and finds out what they hold.
 
 use std::{
     fs::File,
@@ -24,21 +24,21 @@ use crate::{
     recognise::{admit, recognise},
 };
 
-/// How long an image that is in use is asked for again: umount(8) returns before the volume is written back.
+/// How long opening an image that is in use is tried again: umount(8) returns before the volume is written back.
 const BUSY_PATIENCE: Duration = Duration::from_secs(1);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
-/// What is going to be done with an image.
+/// How an image is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Access {
-    /// Nothing in it changes.
+    /// To read only.
     Read,
-    /// Whoever else has it open is in the way.
+    /// To write; no other process may have it open.
     Write,
 }
 
 impl Access {
-    /// Writing, unless it is only to be said what would be written.
+    /// [`Access::Write`], or [`Access::Read`] for a dry run.
     pub(crate) fn write_unless(dry_run: bool) -> Access {
         if dry_run { Access::Read } else { Access::Write }
     }
@@ -147,7 +147,7 @@ pub(crate) fn must_hold_nandfs(chip: &mut Metered, path: &Path) -> Outcome {
     }))
 }
 
-/// The only one who still has it.
+/// Takes the value out of its `Arc`, which must be the last one.
 fn owned<T>(shared: Arc<T>, path: &Path) -> Outcome<T> {
     Arc::try_unwrap(shared)
         .map_err(|_| Failure::new(format!("{}: still in use, not unmounted", path.display())))
@@ -157,7 +157,7 @@ fn flushed(mut chip: Metered, path: &Path) -> Outcome {
     chip.flush().map_err(|error| Failure::new(format!("{}: {error}", path.display())))
 }
 
-/// Starts the server of the logical disk on an image.
+/// Opens the logical disk on an image.
 pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outcome<Ftl<Metered>> {
     let mut chip = open_chip(path, access, context)?;
     if pumice_nandfs::probe(&mut chip).is_ok_and(|is_one| is_one) {
@@ -176,7 +176,7 @@ pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outco
     })
 }
 
-/// Mounts, works and unmounts; if the work fails its failure is the one that counts.
+/// Mounts, runs `work` and unmounts. If `work` fails, its failure is returned.
 pub(crate) fn with_volume<T>(
     path: &Path,
     access: Access,
@@ -189,7 +189,7 @@ pub(crate) fn with_volume<T>(
     result.and_then(|value| closed.map(|()| value))
 }
 
-/// True if a super block of F2FS is where it should be, sound or not.
+/// True if there is a super block of F2FS, sound or damaged.
 pub(crate) fn holds_f2fs(path: &Path) -> bool {
     if is_device(path) {
         return false;
@@ -223,7 +223,7 @@ pub(crate) fn open_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
     Ok(fs)
 }
 
-/// A device that is not there.
+/// A missing device.
 struct Absent;
 
 impl ReadAt for Absent {
@@ -254,7 +254,7 @@ pub(crate) fn f2fs_disks(path: &Path) -> Outcome<Vec<Box<dyn ReadAt>>> {
     f2fs_paths(path)?.into_iter().map(open).collect()
 }
 
-/// Where they are. The others are where they were when the volume was made, or beside the first under the same name.
+/// Their paths: beside the first under the recorded name, or where they were when the volume was made.
 fn f2fs_paths(path: &Path) -> Outcome<Vec<PathBuf>> {
     let first = FileDisk::open(path, 512, true).map_err(|error| media(path, &error))?;
     let devices = pumice_f2fs::read_super_block(&first).map_err(|error| about(path, &error))?.devices();
@@ -267,7 +267,8 @@ fn f2fs_paths(path: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// What the file system of an image is kept on, for whoever copies from there what [`FileSystem::stored`] names.
+/// The files or devices of an image, for copying what [`FileSystem::stored`] locates; none if everything must be read
+/// through the file system.
 pub(crate) fn devices(path: &Path) -> Outcome<Vec<File>> {
     if !holds_f2fs(path) {
         return Ok(Vec::new());
@@ -277,7 +278,7 @@ pub(crate) fn devices(path: &Path) -> Outcome<Vec<File>> {
     Ok(files.unwrap_or_default())
 }
 
-/// Opens a volume of F2FS, for what no other file system has.
+/// Opens a volume that must be F2FS.
 pub(crate) fn only_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
     admit(path)?;
     if path.exists() && !holds_f2fs(path) {
@@ -298,7 +299,7 @@ pub(crate) fn open_chip(path: &Path, access: Access, context: &Context) -> Outco
     Ok(Metered::new(chip, context.meter.clone()))
 }
 
-/// Opens a container file, for what only a simulated chip can do.
+/// Opens a container file; a real chip is refused.
 pub(crate) fn open_container(path: &Path, access: Access) -> Outcome<ChipFile> {
     admit(path)?;
     if is_device(path) {
@@ -318,7 +319,7 @@ pub(crate) fn is_device(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.file_type().is_char_device())
 }
 
-/// A failure of the media, with a hint where one helps.
+/// A media error as a failure, with a hint where one helps.
 pub(crate) fn media(path: &Path, error: &MediaError) -> Failure {
     let hint = match error {
         MediaError::Io { what: "open", source, .. } if source.kind() == io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! Signals that end a verb in good order: what it has half done goes away, and it says so.
+//! Signals: a verb that is interrupted removes unfinished work and says so.
 
 use std::{
     io::{self, Write},
@@ -15,7 +15,7 @@ use signal_hook::{
 
 use crate::failure::{Failure, Outcome};
 
-/// Whether a signal has come that asks to end.
+/// Records whether a signal has asked the process to end.
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt {
     came: Arc<AtomicBool>,
@@ -23,7 +23,7 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// From now on a signal ends nothing by itself: whoever works must look. The second one ends the process at once.
+    /// From now on the first signal only sets a flag, which callers must poll; the second ends the process at once.
     pub(crate) fn watch(&self) -> Outcome {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             self.watch_for(signal).map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
@@ -37,7 +37,7 @@ impl Interrupt {
         flag::register(signal, self.came.clone()).map(drop)
     }
 
-    /// A failure once a signal has come.
+    /// Fails once a signal has come.
     pub(crate) fn check(&self) -> Outcome {
         if !self.came.load(Ordering::Relaxed) {
             return Ok(());
@@ -48,7 +48,7 @@ impl Interrupt {
 }
 
 impl Interrupt {
-    /// The same as an error of the host's. Not as `ErrorKind::Interrupted`: that one is tried again.
+    /// The same as an I/O error. Not `ErrorKind::Interrupted`, which callers would retry.
     pub(crate) fn check_io(&self) -> io::Result<()> {
         self.check().map_err(|failure| io::Error::other(failure.to_string()))
     }

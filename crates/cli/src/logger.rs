@@ -1,4 +1,4 @@
-//! Where the libraries' log goes: stderr, or the system log once the program runs in the background.
+//! The libraries' log: to stderr, or to the system log once the program runs in the background.
 
 use std::{
     os::unix::net::UnixDatagram,
@@ -12,14 +12,14 @@ struct Logger;
 static LOGGER: Logger = Logger;
 static IN_BACKGROUND: AtomicBool = AtomicBool::new(false);
 
-/// Warnings and errors are shown from now on.
+/// Shows warnings and errors from now on.
 pub(crate) fn install() {
     if log::set_logger(&LOGGER).is_ok() {
         log::set_max_level(LevelFilter::Warn);
     }
 }
 
-/// From now on nobody sees stderr.
+/// Sends messages to the system log from now on.
 pub(crate) fn to_system_log() {
     IN_BACKGROUND.store(true, Ordering::Relaxed);
 }
@@ -45,7 +45,7 @@ impl Log for Logger {
     fn flush(&self) {}
 }
 
-/// One datagram to the system log. A machine without one has nowhere else to put it.
+/// Sends one datagram to the system log; without one the message is lost.
 fn send(level: Level, message: &str) {
     const DAEMON: u8 = 3 << 3;
     let severity = if level == Level::Error { 3 } else { 4 };

@@ -1,4 +1,4 @@
-//! What of an image could not be read: the patience of every verb that reads.
+//! What of an image could not be read. Verbs that read go on behind damage and report it here.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -7,32 +7,31 @@ use std::sync::{
 
 use crate::failure::{Failure, Outcome};
 
-/// Bytes of what was told that are kept for whoever wants to tell it once more.
+/// Bytes of reports kept for a second report, at most.
 const KEPT_MAX: usize = 1 << 20;
 
-/// What was left out so far. Each loss is told on stderr when it is met, so that however many there are they take no
-/// memory; threads may share it.
+/// Counts losses. Each is reported on stderr at once, so that any number takes no memory; threads may share it.
 #[derive(Default)]
 pub(crate) struct Losses {
     count: AtomicU64,
-    /// Somebody else tells them.
+    /// Reported elsewhere.
     is_silent: bool,
-    /// What was told since it was asked for last, if anybody asks.
+    /// Reports since the last call of [`Losses::told`], if they are kept.
     told: Option<Mutex<String>>,
 }
 
 impl Losses {
-    /// For a first look at what is told when it is looked at again.
+    /// For a first pass; a second pass reports.
     pub(crate) fn silent() -> Losses {
         Losses { is_silent: true, ..Losses::default() }
     }
 
-    /// For whoever will ask what was told.
+    /// Keeps reports for [`Losses::told`].
     pub(crate) fn kept() -> Losses {
         Losses { told: Some(Mutex::default()), ..Losses::default() }
     }
 
-    /// Says what is missing and why, and counts it.
+    /// Reports a loss and its reason, and counts it.
     pub(crate) fn add(&self, failure: &Failure) {
         self.count.fetch_add(1, Ordering::Relaxed);
         if self.is_silent {
@@ -59,18 +58,18 @@ impl Losses {
         if named == 1 { result.map(Some) } else { Ok(self.pass(result)) }
     }
 
-    /// What was told since this was asked last, a line each, if it is not too much.
+    /// The reports since the last call, one line each, if they are not too long.
     pub(crate) fn take_told(&self) -> String {
         let told = self.told.as_ref().map(|told| told.lock().unwrap_or_else(PoisonError::into_inner));
         told.map(|mut told| std::mem::take(&mut *told)).unwrap_or_default()
     }
 
-    /// How many there are.
+    /// The number of losses.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// What a verb ends with: a summary, if anything is missing.
+    /// The verb's result: a failure with a summary if anything is missing.
     pub(crate) fn end(&self) -> Outcome {
         match self.count() {
             0 => Ok(()),

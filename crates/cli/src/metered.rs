@@ -1,17 +1,17 @@
-//! A chip that leaves its figures behind when it goes, for `--stats`.
+//! A chip that adds its counts to a sum when it is dropped, for `--stats`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pumice_media::{Layer, Nand, NandStats};
 
-/// Adds up what all chips of a run have done.
+/// Sums the operations of all chips of a run.
 #[derive(Clone, Default)]
 pub(crate) struct Meter {
     total: Arc<Mutex<NandStats>>,
 }
 
 impl Meter {
-    /// Takes in the figures of one chip.
+    /// Adds the counts of one chip.
     pub(crate) fn add(&self, stats: NandStats) {
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         total.page_reads += stats.page_reads;
@@ -22,7 +22,7 @@ impl Meter {
         total.violations += stats.violations;
     }
 
-    /// One line with all figures.
+    /// All counts on one line.
     pub(crate) fn report(&self) -> String {
         let total = *self.total.lock().unwrap_or_else(PoisonError::into_inner);
         let mut line = format!(

@@ -27,18 +27,18 @@ impl Output {
         self.inner.write_all(bytes).map_err(|error| broken(&error))
     }
 
-    /// Writes what is buffered, for those who watch.
+    /// Flushes the buffer, so that a reader sees it now.
     pub(crate) fn flush(&mut self) -> Outcome {
         self.inner.flush().map_err(|error| broken(&error))
     }
 
-    /// Writes what is still buffered; without this, errors would be lost.
+    /// Flushes the rest; without this, errors would be lost.
     pub(crate) fn finish(mut self) -> Outcome {
         self.flush()
     }
 }
 
-/// A reader that went away (`| head`) is not worth a word; the exit code tells.
+/// A reader that has closed the pipe (`| head`) gets no message, only an exit code.
 fn broken(error: &io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Failure::new("");
@@ -59,7 +59,7 @@ pub(crate) struct Entries {
 }
 
 impl Entries {
-    /// Begins the document.
+    /// Starts the document.
     pub(crate) fn new(schema: &str) -> Outcome<Entries> {
         let mut output = Output::new();
         let head =
@@ -77,7 +77,7 @@ impl Entries {
         self.output.bytes(text.replace('\n', "\n    ").as_bytes())
     }
 
-    /// Ends the document, with how many entries are missing in it.
+    /// Ends the document with the number of missing entries.
     pub(crate) fn finish(mut self, missing: u64) -> Outcome {
         let gap = if self.is_first { "" } else { "\n  " };
         self.output.line(format!("{gap}],\n  \"missing\": {missing}\n}}"))?;
@@ -85,7 +85,7 @@ impl Entries {
     }
 }
 
-/// A document as one line, for those who write several.
+/// A document on one line, for output of several.
 pub(crate) fn document_line(schema: &str, fields: Value) -> Outcome<String> {
     serde_json::to_string(&headed(schema, fields)).map_err(unwritable)
 }

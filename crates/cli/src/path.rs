@@ -6,20 +6,20 @@ use pumice_vfs::{Attr, Errno, FileKind, FileSystem, FsError, Ino};
 
 use crate::failure::{Failure, Outcome};
 
-/// Links followed before a path is taken for a circle, as on Linux.
+/// Links that are followed before a path counts as a loop, as on Linux.
 const LINKS_MAX: usize = 40;
 
-/// What is at a path; a link at its end is not followed, links on the way are.
+/// Finds a path. A symbolic link at its end is not followed; links on the way are.
 pub(crate) fn find(fs: &dyn FileSystem, path: &OsStr) -> Outcome<Attr> {
     walk(fs, path.as_bytes(), false).map_err(|error| Failure::inside(path.as_bytes(), &error))
 }
 
-/// The same, with a link at the end followed.
+/// The same, following a link at the end.
 pub(crate) fn find_target(fs: &dyn FileSystem, path: &OsStr) -> Outcome<Attr> {
     walk(fs, path.as_bytes(), true).map_err(|error| Failure::inside(path.as_bytes(), &error))
 }
 
-/// The directory a path's last name is in, and that name. The root has neither.
+/// Splits a path into the directory of its last name and that name; an error for the root.
 pub(crate) fn split<'a>(fs: &dyn FileSystem, path: &'a OsStr) -> Outcome<(Ino, &'a [u8])> {
     let bytes = path.as_bytes();
     let fail = |errno: Errno| Failure::inside(bytes, &errno.into());

@@ -1,10 +1,10 @@
-//! Bars for long work, on stderr, and only if that is a terminal.
+//! Progress bars on stderr, if that is a terminal.
 
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar; it goes away when dropped.
+/// A progress bar; dropping it removes it.
 pub(crate) struct Progress {
     bar: ProgressBar,
 }
@@ -15,7 +15,7 @@ impl Progress {
         Progress::new(what, "{msg} [{bar:40}] {bytes}/{total_bytes} {eta}")
     }
 
-    /// A bar over things counted.
+    /// A bar over a count of items.
     pub(crate) fn counted(what: &'static str) -> Progress {
         Progress::new(what, "{msg} [{bar:40}] {pos}/{len} {eta}")
     }
@@ -33,22 +33,22 @@ impl Progress {
         Progress { bar }
     }
 
-    /// True if anybody sees it.
+    /// True if the bar is visible.
     pub(crate) fn is_shown(&self) -> bool {
         !self.bar.is_hidden()
     }
 
-    /// How much there is to do.
+    /// Sets the total.
     pub(crate) fn set_total(&self, total: u64) {
         self.bar.set_length(total);
     }
 
-    /// More was done.
+    /// Adds to what is done.
     pub(crate) fn advance(&self, by: u64) {
         self.bar.inc(by);
     }
 
-    /// For callers that count themselves: so much of so much.
+    /// Sets what is done and the total.
     pub(crate) fn set(&self, done: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(done);

@@ -1,4 +1,4 @@
-//! What a file is that somebody took for an image of ours, told by its magic numbers, and what to do with it.
+//! Recognises files that are not images of ours by their magic numbers, and suggests what to do with them.
 
 use std::{
     fs::File,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::failure::{Failure, Outcome};
 
-/// Refuses at once what can hold no image: opening a pipe would wait for its other end.
+/// Refuses what cannot hold an image, without opening it: opening a pipe would wait for its other end.
 pub(crate) fn admit(path: &Path) -> Outcome {
     let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
     let kind = found.file_type();
@@ -29,7 +29,7 @@ pub(crate) fn admit(path: &Path) -> Outcome {
     Err(Failure::new(format!("{}: {what}", path.display())))
 }
 
-/// Refuses at once what no file can take the place of, as something to write to.
+/// Refuses an output path that no regular file can replace.
 pub(crate) fn admit_output(path: &Path) -> Outcome {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(Failure::new(format!("{}: is a directory", path.display()))),

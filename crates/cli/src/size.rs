@@ -20,7 +20,7 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("invalid size `{text}` (want less than 16 EiB)"))
 }
 
-/// The same, of something that cannot be empty.
+/// The same; at least 1.
 pub(crate) fn parse_some(text: &str) -> Result<u64, String> {
     match parse(text)? {
         0 => Err(format!("`{text}` is too small (want at least 1 byte)")),

@@ -44,8 +44,7 @@ struct Place {
     is_hidden: bool,
 }
 
-/// Refuses what no file can take the place of, and without `force` what holds something: an empty file holds nothing
-/// and counts as not there.
+/// Refuses a path that no file can replace, and without `force` a file that is not empty.
 pub(crate) fn admit(target: &Path, force: bool) -> Outcome {
     admit_output(target)?;
     let is_there = fs::metadata(target).is_ok_and(|found| found.len() > 0);
@@ -100,7 +99,7 @@ impl Staged {
         opened.map_err(|error| Failure::host(&self.named, &error))
     }
 
-    /// A failure on the way, in the words of whoever asked for it, and what that leaves. A signal counts for more.
+    /// A failure before the end, with the path that the user gave, and what is left. After a signal, that is the failure.
     pub(crate) fn explain(&self, failure: &Failure) -> Failure {
         let failure = self.interrupt.check().err().unwrap_or(failure.with_path(self.path(), &self.named));
         let name = self.named.display();

@@ -1,4 +1,4 @@
-//! Names, sizes, modes and times as people read them.
+//! Names, sizes, modes and times in readable form.
 
 use pumice_media::Geometry;
 use pumice_vfs::{Attr, FileKind, Timestamp};

@@ -17,7 +17,7 @@ pub enum FtlError {
     Version(u32),
     /// The format has features that this program does not know: their bits.
     Features(u32),
-    /// The chip has another shape than the one the volume was made on.
+    /// The chip has another geometry than the one the disk was made on.
     Geometry,
     /// An anchor that proves itself makes no sense; the text says what.
     Anchor(&'static str),
@@ -63,7 +63,7 @@ impl fmt::Display for FtlError {
             FtlError::Foreign => f.write_str("no logical disk on this chip"),
             FtlError::Version(found) => write!(f, "format version {found} is not supported (want 1)"),
             FtlError::Features(bits) => write!(f, "unknown features {bits:#010x} are not supported"),
-            FtlError::Geometry => f.write_str("the logical disk was made on a chip of another shape"),
+            FtlError::Geometry => f.write_str("the logical disk was made on a chip of another geometry"),
             FtlError::Anchor(what) => write!(f, "the anchor is damaged: {what}"),
             FtlError::BlockBytes(bytes) => {
                 write!(

@@ -1,13 +1,13 @@
-//! POSIX access control lists. The kernel enforces them; here they are kept as attributes, in the form in
-//! which Linux hands them over, and in step with the permission bits: the bits follow a new list, a list
-//! follows new bits, and what is made in a directory inherits the directory's default list.
+//! POSIX access control lists. The kernel enforces them. They are stored as extended attributes in Linux's own
+//! encoding and kept in step with the permission bits: a new list changes the bits, new bits change the list, and a
+//! new inode inherits the default list of its directory.
 
 use fuser::Request;
 use pumice_vfs::{Attr, Errno, FileKind, FileSystem, Ino, NewNode, Result, SetAttr, XattrMode};
 
-/// The list that is enforced.
+/// Attribute of the access list, which the kernel enforces.
 pub(crate) const ACCESS: &[u8] = b"system.posix_acl_access";
-/// The list that what is made in a directory begins with.
+/// Attribute of a directory's default list, which new inodes in it inherit.
 pub(crate) const DEFAULT: &[u8] = b"system.posix_acl_default";
 
 const VERSION: [u8; 4] = [2, 0, 0, 0];
@@ -58,7 +58,7 @@ impl Acl {
         value
     }
 
-    /// True if it says no more than permission bits can.
+    /// True if permission bits can express the list.
     fn is_minimal(&self) -> bool {
         self.0.iter().all(|entry| [USER_OBJ, GROUP_OBJ, OTHER].contains(&entry.tag))
     }
@@ -78,7 +78,7 @@ impl Acl {
         }
     }
 
-    /// The permission bits (`0o777`) that go with it.
+    /// The permission bits (`0o777`) that the list implies.
     fn perm(&self) -> u32 {
         let shown = |entry: &Entry| self.shift(entry.tag).map_or(0, |shift| u32::from(entry.perm) << shift);
         self.0.iter().map(shown).sum()
@@ -109,7 +109,7 @@ pub(crate) fn is_acl(name: &[u8]) -> bool {
     name == ACCESS || name == DEFAULT
 }
 
-/// The list an inode has.
+/// Reads an inode's list.
 fn stored<F: FileSystem + ?Sized>(fs: &F, ino: Ino, name: &[u8]) -> Result<Option<Acl>> {
     match fs.xattr(ino, name) {
         Ok(value) => Acl::decode(&value).map(Some).ok_or(Errno::Io.into()),
@@ -118,7 +118,7 @@ fn stored<F: FileSystem + ?Sized>(fs: &F, ino: Ino, name: &[u8]) -> Result<Optio
     }
 }
 
-/// Makes an inode whose `perm` the umask was not yet applied to.
+/// Makes an inode; the umask has not been applied to `perm` yet.
 pub(crate) fn create<F: FileSystem + ?Sized>(
     fs: &F,
     dir: Ino,
@@ -186,7 +186,7 @@ pub(crate) fn set<F: FileSystem + ?Sized>(
     fs.set_attr(ino, &SetAttr { perm: Some(high | acl.perm()), ..SetAttr::default() }).map(drop)
 }
 
-/// `removexattr` of a list; none there is as good.
+/// `removexattr` of a list; a missing list is not an error.
 pub(crate) fn remove<F: FileSystem + ?Sized>(fs: &F, ino: Ino, name: &[u8]) -> Result<()> {
     match fs.remove_xattr(ino, name) {
         Err(error) if error.errno() == Errno::NoData => Ok(()),

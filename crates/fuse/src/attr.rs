@@ -1,4 +1,4 @@
-//! Attributes between the file system's words and FUSE's.
+//! Converts attributes between the file system and FUSE.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -34,7 +34,7 @@ pub(crate) fn file_type(kind: FileKind) -> FileType {
     }
 }
 
-/// How the attributes of this mount look, and for how long.
+/// How attributes are shown on this mount, and how long the kernel may cache them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     pub(crate) ttl: Duration,
@@ -46,7 +46,7 @@ pub(crate) struct View {
 pub(crate) struct Shown {
     pub(crate) uid: Option<u32>,
     pub(crate) gid: Option<u32>,
-    /// Permissions that nobody has; everybody has all others.
+    /// Permission bits to clear; all others are set.
     pub(crate) umask: Option<u32>,
 }
 
@@ -83,7 +83,7 @@ fn file_attr(attr: &Attr) -> FileAttr {
     }
 }
 
-/// "No such name", for the kernel to remember.
+/// A negative reply that the kernel may cache: no such name.
 pub(crate) fn absent() -> FileAttr {
     FileAttr {
         ino: INodeNo(0),
@@ -111,7 +111,7 @@ fn system_time(time: Timestamp) -> SystemTime {
     base.and_then(|base| base.checked_add(nanos)).unwrap_or(UNIX_EPOCH)
 }
 
-/// A time as `utimensat(2)` asked for it.
+/// Converts a time as `utimensat(2)` gives it.
 pub(crate) fn asked_time(time: TimeOrNow) -> Timestamp {
     match time {
         TimeOrNow::SpecificTime(time) => kernel_time(time),

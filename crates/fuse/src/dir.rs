@@ -1,4 +1,4 @@
-//! Directories as the kernel reads them.
+//! Answers the kernel's requests to read directories.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, time::Duration};
 
@@ -75,7 +75,7 @@ pub(crate) fn list_plus<F: FileSystem + ?Sized>(
     Ok(last)
 }
 
-/// Prepares what will be asked for next, behind `offset`, while the kernel takes in the last reply.
+/// Reads the inodes of the entries behind `offset` ahead, while the kernel processes the last reply.
 pub(crate) fn prepare<F: FileSystem + ?Sized>(fs: &F, dir: Ino, offset: u64) {
     let mut batch = Vec::with_capacity(BATCH);
     // What fails now fails again when it is asked for.
@@ -88,12 +88,12 @@ fn expect<F: FileSystem + ?Sized>(fs: &F, batch: &[Entry]) {
     fs.expect(&inos);
 }
 
-/// What is known of an entry whose inode cannot be read.
+/// Attributes of an entry whose inode cannot be read: what the directory says.
 fn unknown(entry: &Entry) -> FileAttr {
     FileAttr { ino: INodeNo(entry.ino.0), kind: file_type(entry.kind), nlink: 1, ..absent() }
 }
 
-/// Attributes of an entry, which the kernel is about to be told of.
+/// Attributes of an entry; counts the kernel's reference to it.
 fn attr_of<F: FileSystem + ?Sized>(fs: &F, refs: &Refs, ino: Ino, counted: bool) -> Result<Attr> {
     if counted {
         refs.take(fs, ino)?;
@@ -101,7 +101,7 @@ fn attr_of<F: FileSystem + ?Sized>(fs: &F, refs: &Refs, ino: Ino, counted: bool)
     fs.attr(ino)
 }
 
-/// Hands out entries until `add` says no. A batch is shown to `look` before.
+/// Passes entries to `add` until it returns true. Each batch is passed to `look` first.
 fn walk<F: FileSystem + ?Sized>(
     fs: &F,
     dir: Ino,

@@ -1,18 +1,18 @@
-//! Why a mount did not come about, or ended badly.
+//! Errors of mounting and serving.
 
 use std::{fmt, io, path::PathBuf};
 
-/// Why a mount did not come about, or ended badly.
+/// Why mounting failed, or why a session ended with an error.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MountError {
     /// The kernel has no FUSE, or this process may not use it.
     NoFuse(io::Error),
-    /// The place is missing, not a directory, or may not be mounted on.
+    /// The mount point is missing, is not a directory, or may not be used.
     Mountpoint(PathBuf, io::Error),
     /// The kernel or `fusermount3` refused.
     Refused(PathBuf, String),
-    /// The session broke off.
+    /// The session ended with an error.
     Session(io::Error),
 }
 

@@ -1,4 +1,4 @@
-//! Each request of the kernel, handed to the file system and answered.
+//! Passes each request of the kernel to the file system and sends the answer.
 
 use std::{
     ffi::OsStr,
@@ -28,13 +28,13 @@ use crate::{
     volume::{Answer, Volume},
 };
 
-/// Bytes of a write the kernel hands over in one request.
+/// Most bytes that the kernel may send in one write request.
 const MAX_WRITE: u32 = 1 << 20;
 
 /// Access control lists, which the kernel enforces; it leaves the umask to us then.
 const LISTS: InitFlags = InitFlags::FUSE_POSIX_ACL.union(InitFlags::FUSE_DONT_MASK);
 
-/// What the kernel is asked for. One without some of these is slower, or knows no lists; it serves all the same.
+/// Features asked of the kernel. Without some of them a mount is slower or has no access control lists, but works.
 /// Not `FUSE_ASYNC_DIO`: behind a direct write that a program does not wait for, Linux leaves in its cache what others
 /// read there meanwhile.
 const WISHES: [InitFlags; 8] = [
@@ -54,13 +54,13 @@ const WISHES: [InitFlags; 8] = [
 /// The kernel's side of a mount.
 pub(crate) struct Front<F: ?Sized> {
     volume: Arc<Volume<F>>,
-    /// What was asked of the kernel and granted.
+    /// Features that the kernel granted.
     granted: InitFlags,
-    /// How attributes look, and how long the kernel may believe in them.
+    /// How attributes are shown, and how long the kernel may cache them.
     view: View,
-    /// Access control lists are wanted.
+    /// Access control lists are in use.
     has_lists: bool,
-    /// Who wants to know that the last request was served.
+    /// Told when the last request has been served.
     events: Sender<Event>,
 }
 
@@ -72,7 +72,7 @@ impl<F: FileSystem + ?Sized> Front<F> {
         Front { volume, granted: InitFlags::empty(), view, has_lists, events }
     }
 
-    /// Makes an inode and counts the kernel's knowledge of it.
+    /// Makes an inode and counts the kernel's reference to it.
     fn make(&self, request: &Request, parent: INodeNo, name: &OsStr, wanted: &Wanted<'_>) -> Answer<Attr> {
         self.volume.change("create", parent.0, |fs| {
             let attr = node::create(fs, request, ino(parent), name.as_bytes(), wanted)?;

@@ -1,4 +1,4 @@
-//! What happens while nobody asks for anything: writing back, cleaning, and a checkpoint now and then.
+//! Background work while no requests come: write-back, cleaning, and a checkpoint now and then.
 
 use std::{
     sync::{
@@ -13,19 +13,19 @@ use pumice_vfs::FileSystem;
 
 use crate::volume::Volume;
 
-/// How often what is done.
+/// Intervals of the background work.
 #[derive(Clone, Copy)]
 struct Pace {
-    /// How often the thread looks whether anything is to be done.
+    /// How often the thread checks for work.
     look: Duration,
-    /// How long a change may stay without a checkpoint: what a power cut may cost those who do not call
+    /// How long a change may wait for a checkpoint: what a power cut may cost programs that do not call
     /// fsync.
     sync: Duration,
 }
 
 const PACE: Pace = Pace { look: Duration::from_secs(1), sync: Duration::from_secs(5) };
 
-/// The thread; it ends when this is dropped.
+/// The background thread; dropping this ends it.
 pub(crate) struct Idle {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -82,7 +82,7 @@ fn checkpoint<F: FileSystem + ?Sized>(volume: &Volume<F>) {
     }
 }
 
-/// Works as long as there is work and no request came since there had been `requests`.
+/// Works until nothing is left to do or a request comes; `requests` is their number so far.
 fn maintain<F: FileSystem + ?Sized>(volume: &Volume<F>, requests: u64, stopped: &Receiver<()>) {
     let wanted =
         || volume.requests() == requests && stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty);

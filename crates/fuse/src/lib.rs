@@ -73,12 +73,12 @@
 //! ```
 //!
 //! The kernel checks permissions (`default_permissions` is always on) and caches names, attributes and
-//! pages: the file system is only ever changed through its one mount, so what the kernel knows stays true.
-//! Writes go through to the file system at once; the kernel holds none back, because then it would be the
-//! kernel, not the file system, that decides modification times.
+//! pages. The file system must be changed through this mount only, so that the cache stays right. The kernel
+//! passes on each write at once, without write-back caching: otherwise the kernel, not the file system, would
+//! set modification times.
 //!
-//! What survives a power cut: everything that `fsync` was called on, and the rest at most a few seconds after
-//! it was written. `sync(2)` and `syncfs(2)` do not reach a FUSE file system, so they promise nothing here.
+//! After a power cut, everything that `fsync` was called on is there, and everything else that is older than
+//! a few seconds. `sync(2)` and `syncfs(2)` do not reach a FUSE file system, so they promise nothing here.
 
 mod acl;
 mod attr;

@@ -1,5 +1,5 @@
-//! What Unix asks of the front end when inodes are made and changed: set-gid directories, set-id bits
-//! that go when somebody else touches the file, and access control lists in step with the permissions.
+//! Unix rules for making and changing inodes: set-gid directories, set-id bits that are cleared when another
+//! user changes the file, and access control lists in step with the permissions.
 
 use fuser::{Request, TimeOrNow};
 use pumice_vfs::{Attr, FileKind, FileSystem, Ino, NewNode, Result, SetAttr};
@@ -14,12 +14,12 @@ const SET_UID: u32 = 0o4000;
 const SET_GID: u32 = 0o2000;
 const GROUP_EXEC: u32 = 0o0010;
 
-/// What is to be made, as the kernel asked for it.
+/// What the kernel asks to make.
 pub(crate) struct Wanted<'a> {
     pub(crate) kind: FileKind,
     pub(crate) mode: u32,
-    /// Bits to take from the mode, where no access control list is inherited. A kernel that has taken them
-    /// already loses nothing by it.
+    /// Bits to clear in the mode where no access control list is inherited. A kernel may have cleared them
+    /// already; clearing them twice does no harm.
     pub(crate) umask: u32,
     pub(crate) rdev: u32,
     pub(crate) target: &'a [u8],
@@ -47,7 +47,7 @@ pub(crate) fn create<F: FileSystem + ?Sized>(
     acl::create(fs, dir, name, &node, wanted.umask & 0o777)
 }
 
-/// Every field that `setattr` may carry on Linux.
+/// All fields of a `setattr` request on Linux.
 pub(crate) struct Change {
     pub(crate) mode: Option<u32>,
     pub(crate) uid: Option<u32>,
@@ -87,7 +87,7 @@ pub(crate) fn change<F: FileSystem + ?Sized>(
     fs.set_attr(ino, &set)
 }
 
-/// Takes the set-id bits away after a write by somebody who may not keep them.
+/// Clears the set-id bits after a write by a user who may not keep them.
 pub(crate) fn kill_set_id<F: FileSystem + ?Sized>(fs: &F, ino: Ino) -> Result<()> {
     if let Some(perm) = without_set_id(&fs.attr(ino)?) {
         fs.set_attr(ino, &SetAttr { perm: Some(perm), ..SetAttr::default() })?;

@@ -6,18 +6,18 @@ use fuser::{MountOption, SessionACL};
 
 use crate::attr::Shown;
 
-/// How to mount.
+/// Options of a mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountOptions {
-    /// The kernel refuses all changes; the file system should be read-only too.
+    /// The kernel refuses all changes. Open the file system read-only too.
     pub read_only: bool,
     /// Who may use the mount.
     pub users: Users,
-    /// `fusermount3` unmounts when this process ends, however it ends.
+    /// `fusermount3` unmounts when this process ends, even if it is killed.
     pub auto_unmount: bool,
-    /// What `/proc/mounts` shows as the source.
+    /// The source that `/proc/mounts` shows.
     pub source: String,
-    /// Options of the kernel's own that are handed on: `suid`, `dev`, `noexec`, `noatime` and so on.
+    /// Options for the kernel: `suid`, `dev`, `noexec`, `noatime` and so on.
     flags: Vec<MountOption>,
     shown: Shown,
 }
@@ -25,12 +25,12 @@ pub struct MountOptions {
 /// Who may use a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Users {
-    /// The one who mounts.
+    /// The user who mounts.
     #[default]
     Owner,
-    /// Root, too.
+    /// That user, and root.
     Root,
-    /// Everybody, as permissions say.
+    /// All users, as permissions allow.
     All,
 }
 
@@ -47,12 +47,12 @@ impl Default for MountOptions {
     }
 }
 
-/// An option that cannot be used.
+/// Why an option is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionError {
-    /// Nobody knows it.
+    /// The option is unknown.
     Unknown(String),
-    /// Its value makes no sense.
+    /// Its value is invalid.
     Value(String),
 }
 
@@ -78,8 +78,8 @@ impl fmt::Display for OptionError {
 impl std::error::Error for OptionError {}
 
 impl MountOptions {
-    /// Takes in one option of a `-o` list. Words that `/etc/fstab` carries for others (`defaults`, `noauto`, `nofail`,
-    /// `x-...`), and those that change nothing on a FUSE mount (`relatime`, `discard`), are passed over.
+    /// Applies one option of a `-o` list. Options that other programs read from `/etc/fstab` (`defaults`, `noauto`,
+    /// `nofail`, `x-...`), and options without effect on a FUSE mount (`relatime`, `discard`), are ignored.
     pub fn apply(&mut self, option: &str) -> Result<(), OptionError> {
         match option {
             "ro" => self.read_only = true,
@@ -108,12 +108,12 @@ impl MountOptions {
         Ok(())
     }
 
-    /// Owner and permissions that all files show.
+    /// Owner and permissions that all files show in place of their own.
     pub(crate) fn shown(&self) -> Shown {
         self.shown
     }
 
-    /// Whom fuser lets in. `fusermount3` watches a mount only if others than its owner may look at it.
+    /// Users whom fuser serves. `fusermount3` unmounts by itself only where others than the owner have access.
     pub(crate) fn acl(&self) -> SessionACL {
         match self.users {
             Users::All => SessionACL::All,
@@ -123,7 +123,7 @@ impl MountOptions {
         }
     }
 
-    /// The same for fuser.
+    /// The options, as fuser takes them.
     pub(crate) fn to_fuser(&self) -> Vec<MountOption> {
         // Root calls mount(2) itself, unless somebody is to watch.
         let is_listed = self.auto_unmount || !rustix::process::geteuid().is_root();
@@ -146,13 +146,13 @@ fn number_of(option: &str, text: &str, radix: u32) -> Result<u32, OptionError> {
     u32::from_str_radix(text, radix).map_err(|_| OptionError::Value(option.into()))
 }
 
-/// As `fusermount3` wants it, which splits its options at commas.
+/// Escapes a source for `fusermount3`, which splits its options at commas.
 fn listed(source: &str) -> String {
     source.replace('\\', r"\\").replace(',', r"\,")
 }
 
-/// Words that mean nothing here: mount(8) and others read them, or the kernel's own file systems. The kernel never
-/// changes times of access on FUSE, and holes that are punched are given back at once.
+/// Options that are ignored: mount(8) and others read them, or file systems in the kernel. The kernel does not change
+/// access times on FUSE, and punched holes are freed at once.
 const OTHERS: [&str; 30] = [
     "",
     "defaults",

@@ -1,4 +1,4 @@
-//! How often the kernel has been told of each inode: as long as it remembers one, the file system keeps it.
+//! Lookup counts: as long as the kernel refers to an inode, the file system keeps it.
 
 use std::collections::{HashMap, hash_map::Entry};
 
@@ -12,7 +12,7 @@ pub(crate) struct Refs {
 }
 
 impl Refs {
-    /// The kernel is about to be told of `ino` once more.
+    /// Counts one more reference of the kernel to `ino`.
     pub(crate) fn take<F: FileSystem + ?Sized>(&self, fs: &F, ino: Ino) -> Result<()> {
         // Hold and release happen under the lock: a forget on another thread must not overtake a lookup.
         match self.counts.lock().entry(ino) {
@@ -25,7 +25,7 @@ impl Refs {
         Ok(())
     }
 
-    /// The kernel has forgotten `times` of the times it was told.
+    /// The kernel has dropped `times` references.
     pub(crate) fn give_back<F: FileSystem + ?Sized>(&self, fs: &F, ino: Ino, times: u64) -> Result<()> {
         let mut counts = self.counts.lock();
         match counts.get_mut(&ino) {
@@ -39,7 +39,7 @@ impl Refs {
         Ok(())
     }
 
-    /// The kernel is gone and remembers nothing.
+    /// Drops all references: the kernel is gone.
     pub(crate) fn give_back_all<F: FileSystem + ?Sized>(&self, fs: &F) {
         for (ino, _) in self.counts.lock().drain() {
             if let Err(error) = fs.release(ino) {

@@ -1,4 +1,4 @@
-//! How answers go back to the kernel.
+//! Sends answers to the kernel.
 
 use fuser::{Errno, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyStatfs, ReplyXattr};
 use pumice_vfs::{Attr, SpaceInfo};

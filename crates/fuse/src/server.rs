@@ -1,22 +1,22 @@
-//! The threads that serve a mount, and what becomes of the mount when they end.
+//! The threads that serve a mount, and unmounting when they end.
 
 use std::{io, mem, os::fd::AsFd, os::fd::OwnedFd};
 
 use fuser::{BackgroundSession, Filesystem, Session};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// What a thread that waits for the end may hear.
+/// Why a session ends.
 pub(crate) enum Event {
-    /// No more requests are served.
+    /// The threads have stopped serving.
     Ended,
-    /// The mount point was taken away.
+    /// The mount point was unmounted.
     Unmounted,
 }
 
 /// A session being served.
 pub(crate) struct Server {
     session: BackgroundSession,
-    /// The kernel's end of it.
+    /// fuser's session.
     device: OwnedFd,
 }
 
@@ -26,12 +26,12 @@ impl Server {
         Ok(Server { session: session.spawn()?, device })
     }
 
-    /// Takes the mount away and waits for the threads; fails if it is in use.
+    /// Unmounts and waits for the threads; fails if the mount is in use.
     pub(crate) fn unmount(self) -> io::Result<()> {
         self.finish(BackgroundSession::umount_and_join)
     }
 
-    /// Waits for the threads, and takes the mount away if it is still there.
+    /// Waits for the threads, and unmounts if that has not been done.
     pub(crate) fn join(self) -> io::Result<()> {
         self.finish(BackgroundSession::join)
     }

@@ -1,4 +1,4 @@
-//! A mount from its beginning to its end.
+//! Mounting, serving and unmounting.
 
 use std::{
     fs, io,
@@ -24,7 +24,7 @@ use crate::{
     volume::Volume,
 };
 
-/// How long requests under way may take once the mount point is gone.
+/// How long requests in progress may take after the mount point is gone.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// A mounted file system; see [`mount`].
@@ -75,8 +75,8 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Session<F> {
         self.unmounter.clone()
     }
 
-    /// Returns once the file system is unmounted, by whomever. Then nothing here refers to it any more: the
-    /// caller's `Arc` is the last one, to unmount the volume itself with.
+    /// Waits until the mount has ended: by [`Unmounter::unmount`], umount(8) or fusermount3. Afterwards the caller's
+    /// `Arc` is the only one left, so that it can close the file system.
     pub fn wait(self) -> Result<(), MountError> {
         if let Ok(Event::Unmounted) = self.events.recv() {
             // Files may still be open. Programs that hold them get errors from now on.
@@ -90,8 +90,8 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Session<F> {
 }
 
 impl Unmounter {
-    /// Takes the mount point away. If files are still open there, it goes at once all the same, and the
-    /// session ends a few seconds later.
+    /// Unmounts. If files are still open, the mount point is detached at once and the session ends a few seconds
+    /// later.
     pub fn unmount(&self) {
         if let Some(server) = self.server.lock().take()
             && let Err(error) = server.unmount()
@@ -118,7 +118,7 @@ impl Unmounter {
     }
 }
 
-/// The mount point without links and dots, once it is known to be a directory that is there.
+/// The mount point as an absolute path without links; it must be a directory.
 fn checked_mountpoint(path: &Path) -> Result<PathBuf, MountError> {
     let refuse = |error| MountError::Mountpoint(path.into(), error);
     let full = fs::canonicalize(path).map_err(refuse)?;

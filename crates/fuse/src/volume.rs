@@ -1,4 +1,4 @@
-//! The file system behind a mount: open to requests until the session ends.
+//! The file system behind a mount; it serves requests until the session ends.
 
 use std::sync::{
     Arc,
@@ -10,7 +10,7 @@ use pumice_vfs::{Errno, FileSystem, FsError, Result};
 
 use crate::refs::Refs;
 
-/// What requests, the idle thread and the session share.
+/// State shared by requests, the background thread and the session.
 pub(crate) struct Volume<F: ?Sized> {
     /// `None` once the session has ended. Threads that still wait for the kernel then find nothing, and the
     /// caller of [`crate::Session::wait`] is the only owner.
@@ -30,7 +30,7 @@ impl<F: FileSystem + ?Sized> Volume<F> {
         }
     }
 
-    /// Carries out a request of the kernel; an error is the errno to answer with.
+    /// Runs a request of the kernel; the error is the errno to answer with.
     pub(crate) fn serve<T>(&self, what: &str, ino: u64, work: impl FnOnce(&F) -> Result<T>) -> Answer<T> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.with(work).unwrap_or_else(|| Err(Errno::Stale.into())).map_err(|error| answer(what, ino, &error))
@@ -42,22 +42,22 @@ impl<F: FileSystem + ?Sized> Volume<F> {
         self.serve(what, ino, work)
     }
 
-    /// Runs `work` unless the session has ended.
+    /// Runs `work`; fails if the session has ended.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&F) -> T) -> Option<T> {
         self.fs.read().as_deref().map(work)
     }
 
-    /// How many requests there were.
+    /// Number of requests so far.
     pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// True if something was changed since the last time this was asked.
+    /// True if something changed since the last call.
     pub(crate) fn take_dirty(&self) -> bool {
         self.dirty.swap(false, Ordering::Relaxed)
     }
 
-    /// Ends it: waits for requests under way, lets go of every inode and of the file system.
+    /// Ends service: waits for requests in progress, then drops all references to inodes and the file system.
     pub(crate) fn close(&self) {
         if let Some(fs) = self.fs.write().take() {
             self.refs.give_back_all(&*fs);
@@ -65,10 +65,10 @@ impl<F: FileSystem + ?Sized> Volume<F> {
     }
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 pub(crate) type Answer<T> = std::result::Result<T, fuser::Errno>;
 
-/// The number the kernel gets. Damage and broken devices have a story that the number cannot tell: log it.
+/// The errno for the kernel. Damage and device errors are logged too: a number does not say where.
 fn answer(what: &str, ino: u64, error: &FsError) -> fuser::Errno {
     if error.errno() == Errno::Io {
         log::error!("{what} on inode {ino}: {error}");

@@ -76,7 +76,7 @@ impl<N: Nand> NandFs<N> {
         self.volume.with(|volume| Ok(volume.log.flash.medium.stats()))
     }
 
-    /// Looks.
+    /// Runs an operation that changes nothing.
     fn see<R>(&self, work: impl FnOnce(&mut Volume<N>) -> Result<R>) -> Result<R> {
         self.volume.with(|volume| {
             volume.look();
@@ -84,7 +84,7 @@ impl<N: Nand> NandFs<N> {
         })
     }
 
-    /// Changes something.
+    /// Runs an operation that changes the volume.
     fn change<R>(&self, work: impl FnOnce(&mut Volume<N>) -> Result<R>) -> Result<R> {
         self.volume.with(|volume| {
             volume.begin()?;

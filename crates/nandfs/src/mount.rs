@@ -141,7 +141,7 @@ pub(crate) fn load<N: Nand>(mut nand: N, options: MountOptions) -> Result<(Volum
     };
     // An older one must not take its place: what that one points at may be gone.
     let checkpoint = Checkpoint::decode(&record, &params)
-        .ok_or(Damage::Root("the newest checkpoint has numbers that cannot be"))?;
+        .ok_or(Damage::Root("the newest checkpoint has numbers out of range"))?;
     let log = Log::new(flash, params, data_classes(&params).into());
     let budget = options.cache_bytes.max(BUDGET_MIN);
     let mut volume = Volume::empty(log, params, superblock, roots, options.clock, budget);

@@ -66,10 +66,10 @@ impl Superblock {
             return refuse(feature_names(incompatible & !KNOWN_INCOMPATIBLE));
         }
         if anchor.geometry != *geometry {
-            return Err(Damage::Root("the volume was made for a chip of another shape").into());
+            return Err(Damage::Root("the volume was made for a chip of another geometry").into());
         }
         let label = core::str::from_utf8(&anchor.own)
-            .map_err(|_| Damage::Root("the label in the anchor is no text"))?
+            .map_err(|_| Damage::Root("the label in the anchor is not UTF-8"))?
             .into();
         Ok(Superblock { uuid: anchor.uuid, label, read_only: read_only & !KNOWN_READ_ONLY != 0 })
     }

@@ -8,12 +8,12 @@ use crate::{
     placement::{Chain, Dac, MAX_CLASSES, MultiLog, Oracle, Sfs, Temperature},
 };
 
-/// The one that is told the future.
+/// The name of the oracle, which is given all future writes.
 pub(super) const ORACLE: &str = "oracle";
 
 const MOST: u32 = MAX_CLASSES as u32;
 
-/// All of them.
+/// All placements.
 pub(super) const TABLE: &[Entry<Box<dyn Placement + Send>>] = &[
     Entry::plain("adaptive", "heads by measured rewrite rates", |s, _| Box::new(s.adaptive())),
     Entry::plain("m1", "one log", |_, _| Box::new(OneLog)),

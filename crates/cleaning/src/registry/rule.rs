@@ -1,4 +1,4 @@
-//! A name, looked up.
+//! Looks up a policy by its name.
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::{fmt, str::FromStr};
@@ -9,11 +9,11 @@ use super::Store;
 pub trait Axis: Sized + 'static {
     /// What a policy of this axis is called.
     const NAME: &'static str;
-    /// All of them.
+    /// All policies of the axis.
     const TABLE: &'static [Entry<Self>];
 }
 
-/// A line of a table.
+/// A policy in a table.
 pub struct Entry<T: 'static> {
     /// Its name without a number.
     pub name: &'static str,
@@ -32,7 +32,7 @@ pub struct Parameter {
     pub least: u32,
     /// The most.
     pub most: u32,
-    /// The one it has when none is given.
+    /// The default.
     pub usual: u32,
 }
 
@@ -68,12 +68,12 @@ impl<T: Axis> Rule<T> {
         Self { entry, parameter: entry.parameter.map_or(0, |parameter| parameter.usual) }
     }
 
-    /// The line of the table that it is.
+    /// Its entry in the table.
     pub fn entry(&self) -> &'static Entry<T> {
         self.entry
     }
 
-    /// Makes one for a store.
+    /// Makes the policy for a store.
     pub fn build(&self, store: &Store) -> T {
         (self.entry.make)(store, self.parameter)
     }
@@ -149,10 +149,10 @@ impl<T> PartialEq for Rule<T> {
 
 impl<T> Eq for Rule<T> {}
 
-/// A name without a policy.
+/// Why a name was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyError {
-    /// The word is in no table.
+    /// No policy has this name.
     Unknown {
         /// [`Axis::NAME`].
         axis: &'static str,

@@ -1,4 +1,4 @@
-//! What policies are made for.
+//! The store that policies are made for.
 
 use alloc::vec::Vec;
 use core::cell::{Cell, OnceCell};
@@ -10,7 +10,7 @@ use crate::{Adaptive, Midas, Params, Regime, placement::Sizes};
 pub struct Store {
     /// Its size.
     pub params: Params,
-    /// For policies that draw at random.
+    /// Seed of random policies.
     pub seed: u64,
     pub(super) future: Vec<u32>,
     adaptive: Pair<Adaptive, Regime>,
@@ -28,7 +28,7 @@ fn pair<P, T>(cell: &Pair<P, T>, make: impl FnOnce() -> (P, T)) -> &(Cell<Option
 }
 
 impl Store {
-    /// Of this size.
+    /// A store of this size.
     pub fn new(params: Params, seed: u64) -> Self {
         Self::with_future(params, seed, Vec::new())
     }
@@ -51,7 +51,7 @@ impl Store {
         pair(&self.adaptive, || self.new_adaptive()).0.take().unwrap_or_else(|| self.new_adaptive().0)
     }
 
-    /// What the adaptive placement sees; nothing, as long as it is not made.
+    /// The state of the adaptive placement; empty until it is made.
     pub(super) fn regime(&self) -> Regime {
         pair(&self.adaptive, || self.new_adaptive()).1.clone()
     }
@@ -61,7 +61,7 @@ impl Store {
         pair(&self.midas, || self.new_midas()).0.take().unwrap_or_else(|| self.new_midas().0)
     }
 
-    /// The sizes of its groups; of none, as long as it is not made.
+    /// The sizes of its groups; empty until it is made.
     pub(super) fn sizes(&self) -> Sizes {
         pair(&self.midas, || self.new_midas()).1.clone()
     }

@@ -14,7 +14,7 @@ use crate::{
 
 type AnySelector = Box<dyn Selector + Send>;
 
-/// All of them.
+/// All victim rules.
 pub(super) const TABLE: &[Entry<AnySelector>] = &[
     Entry::plain(
         "declining-cost",
@@ -63,12 +63,12 @@ pub(super) const TABLE: &[Entry<AnySelector>] = &[
     }),
 ];
 
-/// The fast form of a rule whose prices change in step with what dies.
+/// An exact, fast selector, for a rule whose cost changes only when pages die.
 fn by_change<V: Victim + Send + 'static>(store: &Store, rule: V) -> AnySelector {
     Box::new(ByChange::new(rule, store.params.segments, store.params.pages))
 }
 
-/// The fast form of a rule that minds other ages.
+/// The same for a rule that uses other ages.
 fn cells<V: Grouped + Send + 'static>(store: &Store, rule: V) -> AnySelector {
     Box::new(Cells::new(rule, store.params.segments, store.params.pages))
 }

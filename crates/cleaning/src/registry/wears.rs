@@ -8,7 +8,7 @@ use crate::{
     wear::{DualPool, EndOfLife, Even, Fifo, LeastWorn},
 };
 
-/// All of them.
+/// All wear rules.
 pub(super) const TABLE: &[Entry<Box<dyn Wear + Send>>] = &[
     Entry::plain("even", "of old segments that cost about the same a less worn one is cleaned", |s, _| {
         Box::new(Even::new(s.params.segments))

@@ -20,7 +20,7 @@ use crate::{
     text,
 };
 
-/// Mode of directories that the archive does not speak of.
+/// Mode of directories that have no entry in the archive.
 const DIR_PERM: u32 = 0o755;
 /// What the names of extended attributes begin with in an archive.
 const XATTR: &[u8] = b"SCHILY.xattr.";

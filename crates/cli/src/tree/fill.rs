@@ -102,7 +102,7 @@ impl<'a> Filler<'a> {
                 }
             }
         }
-        // Whether a file whose end is damaged was so long nobody knows.
+        // The true length of a file with a damaged end is unknown.
         if !filled.is_lost() && !ends_badly && filled.end < attr.size {
             file.set_len(attr.size)?;
         }

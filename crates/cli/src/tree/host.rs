@@ -106,7 +106,7 @@ fn is_set(result: rustix::io::Result<()>) -> io::Result<bool> {
 
 /// Makes a new file in `dir`, for writing.
 pub(crate) fn make_file(dir: &File, name: &Path, attr: &Attr) -> io::Result<File> {
-    // Mostly what it shall have in the end; whoever makes it may write to it for now.
+    // Mostly the final mode already, and writable by its maker for now.
     let mode = Mode::from_raw_mode(attr.perm & 0o777) | Mode::RUSR | Mode::WUSR;
     Ok(openat(dir, name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, mode)?.into())
 }

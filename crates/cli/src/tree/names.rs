@@ -27,7 +27,7 @@ pub(crate) struct Names {
     after: Option<Key>,
     /// The directory has more than the batch.
     more: bool,
-    /// It was read before: what of it cannot be read is known.
+    /// A second pass: what cannot be read has been reported.
     is_known: bool,
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct Data<'a> {
     damage: Damage,
 }
 
-/// What of a file cannot be read.
+/// The parts of a file that cannot be read.
 #[derive(Clone, Default)]
 struct Damage {
     bytes: u64,
@@ -100,7 +100,7 @@ impl<'a> Data<'a> {
         Ok(data)
     }
 
-    /// Looks for all data. Where that cannot be found out there are none.
+    /// Finds all ranges of data; none where they cannot be found out.
     fn find_ranges(&mut self) {
         let mut at = 0;
         while at < self.size {
@@ -123,7 +123,7 @@ impl<'a> Data<'a> {
                     let end = self.behind(at, self.size, &error);
                     self.damage.add(at, end, error);
                     if end == self.size {
-                        // Whether it was so long nobody knows.
+                        // Its true length is unknown.
                         self.size = at;
                         return;
                     }
@@ -241,7 +241,7 @@ impl<'a> Data<'a> {
         self.fs.read(self.ino, at, &mut self.piece)
     }
 
-    /// Zeros in place of what cannot be read: how many.
+    /// Bytes of zeros that replace what cannot be read.
     fn pass_over(&mut self, end: u64, error: FsError) -> u64 {
         let behind = self.behind(self.at, end, &error).min(self.at + CHUNK as u64);
         let bytes = behind - self.at;

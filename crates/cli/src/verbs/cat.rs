@@ -1,4 +1,4 @@
-//! `pumice cat`: the content of files.
+//! `pumice cat`: prints files.
 
 use std::{
     ffi::{OsStr, OsString},

@@ -1,4 +1,4 @@
-//! `pumice chips`: the known chips.
+//! `pumice chips`: lists the known chips.
 
 use pumice_media::{ChipSpec, Pairing, chips};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `pumice completions`: what a shell completes.
+//! `pumice completions`: prints completions for a shell.
 
 use clap::{Command, ValueEnum};
 use clap_complete::{Shell as Generator, generate};

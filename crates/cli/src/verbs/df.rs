@@ -1,4 +1,4 @@
-//! `pumice df`: how full a volume is.
+//! `pumice df`: shows used and free space.
 
 use serde_json::json;
 

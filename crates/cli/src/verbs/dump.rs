@@ -1,4 +1,4 @@
-//! `pumice dump`: raw structures.
+//! `pumice dump`: prints raw structures.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 

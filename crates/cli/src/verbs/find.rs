@@ -1,4 +1,4 @@
-//! `pumice find`: names in a tree.
+//! `pumice find`: lists the names in a tree.
 
 use std::{
     ffi::{OsStr, OsString},

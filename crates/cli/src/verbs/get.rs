@@ -1,4 +1,4 @@
-//! `pumice get`: from an image to the host.
+//! `pumice get`: copies from an image to the host.
 
 use std::{
     ffi::{OsStr, OsString},

@@ -1,4 +1,4 @@
-//! `pumice info`: what a volume tells about itself.
+//! `pumice info`: describes a volume.
 
 use pumice_f2fs::{Error, F2fs, layout::CpFlags};
 use pumice_media::Nand;

@@ -1,4 +1,4 @@
-//! `pumice ln`: gives something one more name, or makes a symbolic link.
+//! `pumice ln`: makes hard and symbolic links.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 

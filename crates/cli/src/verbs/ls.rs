@@ -1,4 +1,4 @@
-//! `pumice ls`: what a directory holds.
+//! `pumice ls`: lists a directory.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 
@@ -130,7 +130,7 @@ fn content(fs: &dyn FileSystem, losses: &Losses, path: &[u8], dir: Ino, list: &m
 
 fn entry(fs: &dyn FileSystem, losses: &Losses, path: Vec<u8>, name: Vec<u8>, attr: Attr) -> Entry {
     let target = (attr.kind == FileKind::Symlink).then(|| fs.readlink(attr.ino)).transpose();
-    // A link that leads nobody knows where is there all the same.
+    // A dangling link is listed too.
     let target = losses.pass(target.map_err(|error| Failure::inside(&path, &error))).flatten();
     Entry { path, name, attr, target }
 }

@@ -1,4 +1,4 @@
-//! `pumice man`: manual pages.
+//! `pumice man`: writes manual pages.
 
 use std::{fs, path::PathBuf};
 

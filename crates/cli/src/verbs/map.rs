@@ -1,4 +1,4 @@
-//! `pumice map`: where a file is.
+//! `pumice map`: shows the extents of a file.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 

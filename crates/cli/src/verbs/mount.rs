@@ -1,4 +1,4 @@
-//! `pumice mount`: an image as a directory, through FUSE.
+//! `pumice mount`: mounts an image through FUSE.
 
 use std::{
     ffi::{OsStr, OsString},

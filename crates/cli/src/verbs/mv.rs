@@ -1,4 +1,4 @@
-//! `pumice mv`: gives something another name or place.
+//! `pumice mv`: renames and moves.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 

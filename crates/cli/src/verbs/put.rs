@@ -1,4 +1,4 @@
-//! `pumice put`: from the host into an image.
+//! `pumice put`: copies from the host into an image.
 
 use std::{
     ffi::OsString,

@@ -1,4 +1,4 @@
-//! `pumice rm`: takes names away.
+//! `pumice rm`: removes files and directories.
 
 use std::{
     ffi::{OsStr, OsString},

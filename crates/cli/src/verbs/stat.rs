@@ -1,4 +1,4 @@
-//! `pumice stat`: all that is known about a file.
+//! `pumice stat`: shows all attributes of a file.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 

@@ -1,4 +1,4 @@
-//! `pumice tar`: a tree as an archive on stdout.
+//! `pumice tar`: writes a tree as an archive.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! `pumice tree`: a whole tree as a picture.
+//! `pumice tree`: draws a tree.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 
@@ -51,7 +51,7 @@ impl Args {
             Step::Enter => {
                 let link =
                     (place.attr.kind == FileKind::Symlink).then(|| fs.readlink(place.attr.ino)).transpose();
-                // A link that leads nobody knows where is there all the same.
+                // A dangling link is listed too.
                 let link = losses.pass(link.map_err(|error| Failure::inside(place.path, &error)));
                 each(place, link.flatten())
             }

@@ -1,4 +1,4 @@
-//! `pumice whois`: whose a block is.
+//! `pumice whois`: shows the owner of a block.
 
 use pumice_f2fs::{Area, Owner, layout::BlockAddr};
 use serde_json::{Map, Value};

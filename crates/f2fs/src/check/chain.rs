@@ -49,7 +49,7 @@ pub(super) fn check(volume: &Volume, findings: &mut Findings) -> u64 {
 fn problem(volume: &Volume, here: BlockAddr, footer: &NodeFooter) -> Option<String> {
     let limit = volume.super_block().nid_limit();
     if footer.nid.is_null() || footer.nid.0 >= limit || footer.ino.is_null() || footer.ino.0 >= limit {
-        return Some(format!("it is node {} of inode {}, which cannot be", footer.nid, footer.ino));
+        return Some(format!("it is node {} of inode {}, which is out of range", footer.nid, footer.ino));
     }
     let is_new = footer.is_inode() && footer.is_dentry && footer.is_fsync;
     if is_new && volume.nat_entry(footer.nid).is_ok_and(NatEntry::is_used) {

@@ -91,9 +91,9 @@ impl Worker<'_> {
         }
         leaf.each(|entry| match entry {
             Ok(entry) => self.check_entry(leaf, &entry),
-            Err(slot) => self
-                .findings
-                .add(Code::DentrySlots, leaf.object(slot), || "the length of its name cannot be".to_owned()),
+            Err(slot) => self.findings.add(Code::DentrySlots, leaf.object(slot), || {
+                "the length of its name is out of range".to_owned()
+            }),
         });
     }
 
@@ -127,7 +127,7 @@ impl Worker<'_> {
         }
         if !self.can_be(entry.ino) {
             self.findings.add(Code::DentryInode, leaf.object(entry.slot), || {
-                format!("its inode is {}, which cannot be", entry.ino)
+                format!("its inode is {}, which is out of range", entry.ino)
             });
             return;
         }

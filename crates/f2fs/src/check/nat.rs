@@ -176,7 +176,8 @@ fn checked(volume: &Volume, nid: Nid, entry: NatEntry, findings: &mut Findings) 
         return None;
     }
     if ino.is_null() || ino.0 >= volume.super_block().nid_limit() {
-        findings.add(Code::NatInode, Object::Node(nid), || format!("its inode is {ino}, which cannot be"));
+        findings
+            .add(Code::NatInode, Object::Node(nid), || format!("its inode is {ino}, which is out of range"));
         return None;
     }
     Some(NatRow { nid, ino, addr, version })

@@ -28,7 +28,7 @@ pub struct Recovery {
 
 /// What is known of an inode in the chain.
 struct Entry {
-    /// Its last node that bears fsync's mark: what comes later was not promised.
+    /// Its last node with an fsync mark: later ones were not promised.
     last: BlockAddr,
     /// Its last inode that bears the mark of a new name.
     last_dentry: Option<BlockAddr>,

@@ -59,7 +59,7 @@ impl<N: Nand> Check<'_, N> {
         let listed = self.volume.blocks.failing.contains(&block);
         let full = self.volume.blocks.failing.len() >= self.volume.limits.failing;
         if usage.state == State::Failing && !listed && !full {
-            self.found.add("block-failing", format!("block {block} failed and nobody will retire it"));
+            self.found.add("block-failing", format!("block {block} failed but is not to be retired"));
         }
     }
 
@@ -116,8 +116,7 @@ impl<N: Nand> Check<'_, N> {
     fn empty(&mut self, block: u32) {
         let known = self.volume.blocks.lost_dead || self.volume.blocks.dying.contains(&block);
         if !known && !self.volume.is_in_use(block) {
-            self.found
-                .add("block-lost", format!("block {block} holds nothing, but nobody will use it again"));
+            self.found.add("block-lost", format!("block {block} holds nothing, but is not free"));
         }
     }
 

@@ -83,7 +83,7 @@ impl<N: Nand> Check<'_, N> {
         let mut names = 0;
         for entry in entries(bytes) {
             let Some((_, entry)) = entry else {
-                let text = format!("directory {dir}: {bucket:?} makes no sense behind {names} names");
+                let text = format!("directory {dir}: {bucket:?} is invalid after {names} names");
                 self.found.add("bucket-damaged", text);
                 return None;
             };
@@ -118,7 +118,7 @@ impl<N: Nand> Check<'_, N> {
         };
         match known.what {
             What::Index { .. } => {
-                return self.found.add("entry-inode", text(&format!("node {ino} is no inode")));
+                return self.found.add("entry-inode", text(&format!("node {ino} is not an inode")));
             }
             What::Inode(found) if found != kind => {
                 self.found

@@ -62,7 +62,7 @@ impl<N: Nand> Check<'_, N> {
             return;
         }
         if known.names > 0 && known.orphan {
-            let text = format!("inode {ino} is to be taken away but has {} names", known.names);
+            let text = format!("inode {ino} is marked for deletion but has {} names", known.names);
             self.found.add("orphan-named", text);
         }
         if known.nlink != known.names {
@@ -78,7 +78,7 @@ impl<N: Nand> Check<'_, N> {
             return;
         }
         if known.names > 0 && known.orphan {
-            self.found.add("orphan-named", format!("directory {dir} is to be taken away but has a name"));
+            self.found.add("orphan-named", format!("directory {dir} is marked for deletion but has a name"));
         }
         let parent = if fixed { dir } else { known.named_in };
         if known.parent != parent && !known.orphan {

@@ -1,4 +1,4 @@
-//! `pumice ftl create`: a chip with a logical disk on it.
+//! `pumice ftl create`: makes a chip with a logical disk.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `pumice ftl info`: what a logical disk tells about itself.
+//! `pumice ftl info`: describes a logical disk.
 
 use pumice_ftl::{Info, Start};
 use pumice_media::{Geometry, Nand};

@@ -1,4 +1,4 @@
-//! `pumice ftl mount`: a logical disk as a file, for mkfs and loop devices.
+//! `pumice ftl mount`: shows a logical disk as a file, for mkfs and loop devices.
 
 use crate::{
     context::Context,

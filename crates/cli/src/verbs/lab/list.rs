@@ -1,4 +1,4 @@
-//! `pumice lab list`: the experiments.
+//! `pumice lab list`: lists the experiments.
 
 use pumice_lab::experiment::Experiment;
 use serde_json::{Value, json};

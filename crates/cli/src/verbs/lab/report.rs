@@ -1,4 +1,4 @@
-//! `pumice lab report`: what came out, as one page.
+//! `pumice lab report`: writes all results to one page.
 
 use std::{
     fs,

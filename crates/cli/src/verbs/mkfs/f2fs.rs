@@ -25,7 +25,7 @@ use crate::{
     text,
 };
 
-/// Mode of a root directory that nobody gave one.
+/// Mode of the root directory of an empty volume.
 const ROOT_PERM: u32 = 0o755;
 /// The variable that fixes the time, as reproducible builds have it.
 const EPOCH: &str = "SOURCE_DATE_EPOCH";

@@ -1,4 +1,4 @@
-//! `pumice nand age`: time that passes, and what it does to the cells.
+//! `pumice nand age`: lets time pass for a chip.
 
 use pumice_media::{ChipFile, Retention};
 

@@ -1,4 +1,4 @@
-//! `pumice nand create`: a fresh simulated chip.
+//! `pumice nand create`: makes a simulated chip.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `pumice nand cut`: the power fails.
+//! `pumice nand cut`: cuts the power.
 
 use pumice_media::{ChipFile, CutMode};
 

@@ -1,4 +1,4 @@
-//! `pumice nand disturb`: reads that harm the pages beside them.
+//! `pumice nand disturb`: sets read disturb and failing reads.
 
 use pumice_media::{ChipFile, Rate, ReadDisturb};
 

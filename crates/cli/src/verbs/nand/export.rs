@@ -1,4 +1,4 @@
-//! `pumice nand export`: a chip as a raw dump.
+//! `pumice nand export`: writes a raw dump of a chip.
 
 use std::{
     io::{BufWriter, ErrorKind, IsTerminal, Write, stdout},

@@ -1,4 +1,4 @@
-//! `pumice nand flip`: wrong bits in a page.
+//! `pumice nand flip`: makes bits of a page wrong.
 
 use pumice_media::{BitFlip, ChipFile, Nand};
 

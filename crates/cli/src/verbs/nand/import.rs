@@ -1,4 +1,4 @@
-//! `pumice nand import`: a raw dump into a container.
+//! `pumice nand import`: fills a container from a raw dump.
 
 use std::{fs::File, path::PathBuf};
 

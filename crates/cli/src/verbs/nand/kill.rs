@@ -1,4 +1,4 @@
-//! `pumice nand kill`: pages and blocks that no longer work.
+//! `pumice nand kill`: makes pages and blocks fail.
 
 use pumice_media::{BlockId, ChipFile, Nand, PageId};
 

@@ -1,4 +1,4 @@
-//! `pumice nand`: simulated chips themselves, whatever they hold.
+//! `pumice nand`: works on simulated chips, whatever they hold.
 
 mod age;
 mod create;

@@ -1,4 +1,4 @@
-//! `pumice nand stats`: what a simulated chip has done and how worn it is.
+//! `pumice nand stats`: shows the work and wear of a simulated chip.
 
 use pumice_media::{BlockId, ChipFile, Nand};
 use serde_json::json;

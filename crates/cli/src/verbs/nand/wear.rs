@@ -1,4 +1,4 @@
-//! `pumice nand wear`: blocks that are worn, and how long blocks live.
+//! `pumice nand wear`: sets wear and endurance of blocks.
 
 use pumice_media::{BlockId, ChipFile, Endurance, Nand};
 

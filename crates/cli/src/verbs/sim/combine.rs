@@ -99,7 +99,7 @@ fn rate(rate: Option<f64>) -> Outcome<Option<f64>> {
     }
 }
 
-/// A trace sizes its own store if nobody does, and its own run; a chip that wears out ends its run itself.
+/// A trace sets the size of the store, unless that is given, and of the run; a run to the end of life has no size.
 fn sized(mut setup: Setup, by_trace: bool, write: Option<Amount>) -> Setup {
     let trace = matches!(setup.access, Access::Trace(_));
     if trace && by_trace && matches!(setup.store.room, Room::Alpha(_)) {
