@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Everything that prints.
-const PRINTERS: [&str; 18] = [
+const PRINTERS: [&str; 28] = [
     "ls image",
     "ls -lR image",
     "ls --json image",
@@ -34,10 +34,20 @@ const PRINTERS: [&str; 18] = [
     "mkdir --dry-run image x",
     "sim --write 1M",
     "lab list",
+    "ls -lR card",
+    "cat card big",
+    "tar card",
+    "find --json card",
+    "info card",
+    "map card big",
+    "whois card 9000",
+    "dump card sb",
+    "fsck --json card",
+    "completions bash",
 ];
 
 /// What fills a disk.
-const FILLERS: [&str; 9] = [
+const FILLERS: [&str; 13] = [
     "mkfs --chip slc-2k-2g --size 64M --from src new",
     "put image src/big x",
     "put image src tree",
@@ -47,6 +57,10 @@ const FILLERS: [&str; 9] = [
     "nand export image dump",
     "nand import --chip slc-2k-2g --size 16M dump.raw new",
     "tar image / -o out.tar",
+    "mkfs -t f2fs --from src --free 1M new",
+    "get card big out",
+    "get --force card big old",
+    "tar card / -o out.tar",
 ];
 
 /// Each printer with its output full and closed, each filler on a full disk, and a volume without room.
@@ -64,6 +78,10 @@ fn filled() -> World {
     let world = World::formatted();
     fs::write(world.path("big"), noise(3 << 20)).unwrap();
     world.say("put image big big").good();
+    fs::create_dir(world.path("filling")).unwrap();
+    fs::copy(world.path("big"), world.path("filling/big")).unwrap();
+    world.say("mkfs -t f2fs --from filling --free 1M card").good();
+    fs::remove_dir_all(world.path("filling")).unwrap();
     world
 }
 
@@ -151,7 +169,7 @@ fn a_full_disk_is_told_and_nothing_half_written_stays() {
         world.say("nand export image dump.raw").good();
         let Some(small) = Small::new(&world, 40 << 20) else { return };
         let make_room = |bytes: usize| fs::write(small.place.join("ballast"), noise(bytes)).unwrap();
-        for name in ["image", "dump.raw"] {
+        for name in ["image", "dump.raw", "card"] {
             copy_sparse(&world, name);
         }
         fs::create_dir(small.place.join("src")).unwrap();
