@@ -1,7 +1,7 @@
 //! Signals: a verb that is interrupted removes unfinished work and says so.
 
 use std::{
-    io::{self, Write},
+    io::{self, Seek, SeekFrom, Write},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -63,6 +63,12 @@ pub(crate) struct Watched<'a, W> {
 impl<'a, W: Write> Watched<'a, W> {
     pub(crate) fn new(inner: W, interrupt: &'a Interrupt) -> Watched<'a, W> {
         Watched { inner, interrupt }
+    }
+}
+
+impl<W: Seek> Seek for Watched<'_, W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.inner.seek(to)
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
     io,
     os::fd::AsRawFd,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 use pumice_media::{FileDisk, MediaError};
@@ -176,7 +177,9 @@ impl Place {
 
 /// A hidden name in the same directory, so that a rename is enough.
 fn beside(target: &Path) -> PathBuf {
-    target.with_file_name(OsString::from(format!(".pumice-{}.part", std::process::id())))
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    target.with_file_name(OsString::from(format!(".pumice-{}-{number}.part", std::process::id())))
 }
 
 /// Renames, unless somebody else has made something there meanwhile.

@@ -118,3 +118,47 @@ fn what_is_there_is_kept() {
     let run = world.say("mkfs -t f2fs -O nonsense --size 64M image");
     assert_eq!(run.code, 2, "{run:?}");
 }
+
+/// The raw image of a sparse one. What a flash chip holds where nothing is written is noise.
+fn unpacked(packed: &[u8]) -> Vec<u8> {
+    let word = |at: usize| u32::from_le_bytes(*packed[at..].first_chunk().unwrap());
+    assert_eq!((word(0), word(4), word(8)), (0xed26_ff3a, 1, 0x000c_001c));
+    let (block, blocks, chunks) = (word(12) as usize, word(16) as usize, word(20));
+    let (mut raw, mut at) = (Vec::new(), 28);
+    for _ in 0..chunks {
+        let (kind, count, all) = (word(at), word(at + 4) as usize, word(at + 8) as usize);
+        let data = &packed[at + 12..at + all];
+        match kind {
+            0xcac1 => raw.extend_from_slice(data),
+            0xcac2 => raw.extend(data.repeat(count * block / 4)),
+            _ => {
+                assert_eq!(kind, 0xcac3);
+                raw.resize(raw.len() + count * block, 0x5a);
+            }
+        }
+        assert_eq!(raw.len() % block, 0);
+        at += all;
+    }
+    assert_eq!((at, raw.len()), (packed.len(), blocks * block));
+    raw
+}
+
+#[test]
+fn a_sparse_image_holds_the_volume_whatever_the_flash_held() {
+    for block in ["4k", "16k"] {
+        let world = world();
+        let options = format!("mkfs -t f2fs -b {block} --from tree --free 200M");
+        world.say(&format!("{options} --sparse packed")).good();
+        let packed = fs::read(world.path("packed")).unwrap();
+        assert!(packed.len() < 8 << 20, "{}", packed.len());
+        fs::write(world.path("image"), unpacked(&packed)).unwrap();
+        world.say("fsck -n image").good();
+        world.say("get image / back").good();
+        let same = Command::new("diff").arg("-r").args([world.path("tree"), world.path("back")]).status();
+        assert!(same.unwrap().success());
+        world.say("ls packed").bad(1, &["packed", "an Android sparse image"]);
+        world.say("mkfs -t f2fs --size 64M --sparse packed").bad(1, &["packed: exists already"]);
+        assert_eq!(fs::read(world.path("packed")).unwrap(), packed);
+        assert_eq!(fs::read_dir(world.path(".")).unwrap().count(), 4);
+    }
+}

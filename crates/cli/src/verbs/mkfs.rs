@@ -1,6 +1,7 @@
 //! `pumice mkfs`: makes a file system, and the simulated chip under it if there is none.
 
 mod f2fs;
+mod sparse;
 
 use std::{
     fs,

@@ -103,6 +103,7 @@ pub(crate) const FOREIGN: &[(&str, &str)] = &[
     ("--dir-level 1", "--dir-level"),
     ("--owner 0:0", "--owner"),
     ("--manifest text", "--manifest"),
+    ("--sparse", "--sparse"),
     ("-R 0:0", "--root-owner"),
     ("-T 5", "--time"),
     ("--seed 5", "--seed"),

@@ -40,6 +40,7 @@ pub(crate) const KILLED: &[&str] = &[
     "mkfs --force --from src old",
     "mkfs -t f2fs --from src --free 1M new",
     "mkfs -t f2fs --force --from src --free 1M old",
+    "mkfs -t f2fs --sparse --from src --free 1M new",
     "nand export full dump",
     "nand import --chip slc-4k-8g --size 200M dump.raw new",
     "tar full / -o out.tar",

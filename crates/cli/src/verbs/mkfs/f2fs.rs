@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::{BufWriter, Write},
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
 };
@@ -18,11 +19,13 @@ use crate::{
     context::{Context, now},
     failure::{Failure, Outcome},
     image::{self, holds_f2fs},
+    interrupt::Watched,
     output,
     progress::Progress,
     source::{archive, directory, manifest},
     staged::{self, Staged},
     text,
+    verbs::mkfs::sparse::Sparse,
 };
 
 /// Mode of the root directory of an empty volume.
@@ -74,6 +77,9 @@ pub(crate) struct Args {
     /// Owner of everything, in place of the owners in the directory or archive
     #[arg(long, value_name = "UID:GID", value_parser = ids)]
     owner: Option<(u32, u32)>,
+    /// Write an Android sparse image, as fastboot takes it, in place of a raw one
+    #[arg(long)]
+    sparse: bool,
     /// File in the format of mtree(5) that overrides attributes and adds devices
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
@@ -129,6 +135,7 @@ impl Args {
             (self.ignore_case, "--ignore-case"),
             (self.dir_level.is_some(), "--dir-level"),
             (self.owner.is_some(), "--owner"),
+            (self.sparse, "--sparse"),
             (self.manifest.is_some(), "--manifest"),
             (self.root_owner.is_some(), "--root-owner"),
             (self.time.is_some(), "--time"),
@@ -293,6 +300,9 @@ impl Place {
             written.map_err(|error| about(path, &error))
         };
         if let Place::Device { .. } = self {
+            if all.f2fs.sparse {
+                return Err(Failure::usage("--sparse is for files; a disk takes the volume itself"));
+            }
             context.interrupt.watch()?;
             let disk =
                 FileDisk::open(path, block_bytes, false).map_err(|error| image::media(path, &error))?;
@@ -303,8 +313,28 @@ impl Place {
             .map_err(|error| image::media(staged.path(), &error))
             .and_then(|disk| write(disk, true))
             .map_err(|failure| staged.explain(&failure))?;
-        staged.commit()
+        if !all.f2fs.sparse {
+            return staged.commit();
+        }
+        // The raw volume is never given a name.
+        let packed = Staged::new(path, all.force, &context.interrupt)?;
+        pack(&staged, &packed, plan, context).map_err(|failure| packed.explain(&failure))?;
+        drop(staged);
+        packed.commit()
     }
+}
+
+/// Writes a raw volume as a sparse image.
+fn pack(raw: &Staged, to: &Staged, plan: &Plan, context: &Context) -> Outcome {
+    let (blocks, block_bytes) = plan.blocks();
+    let disk =
+        FileDisk::open(raw.path(), block_bytes, true).map_err(|error| image::media(raw.path(), &error))?;
+    let sb = pumice_f2fs::read_super_block(&disk).map_err(|error| image::about(raw.path(), &error))?;
+    let raw = raw.open()?;
+    let mut out = BufWriter::new(Watched::new(to.open()?, &context.interrupt));
+    let sparse = Sparse::new(&raw, block_bytes, blocks, sb.main_start().0.into());
+    let written = sparse.write(&mut out).and_then(|()| out.flush());
+    written.map_err(|error| Failure::host(to.path(), &error))
 }
 
 /// Refuses to destroy anything.
