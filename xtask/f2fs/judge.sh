@@ -1,4 +1,5 @@
-# Mounts the volumes $first to $count - 1, of $bytes bytes each, that stand one behind the other in /dev/vda.
+# Mounts the volumes $first to $count - 1, of $bytes bytes each, that stand one behind the other in /dev/vda. A walk that
+# has not ended after some $seconds is stuck.
 modprobe loop
 i=$first
 while [ "$i" -lt "$count" ]; do
@@ -6,7 +7,9 @@ while [ "$i" -lt "$count" ]; do
     losetup -o $((i * bytes)) --sizelimit "$bytes" /dev/loop0 /dev/vda
     if mount -t f2fs /dev/loop0 /mnt; then
         echo "mounted $i"
-        timeout -s KILL 30 ls -laR /mnt >/dev/null 2>&1
+        # What ls cannot read is no matter here, but it must come to an end: 137 is what `timeout` says after a kill.
+        timeout -s KILL "$seconds" ls -laR /mnt >/dev/null 2>&1
+        [ $? -eq 137 ] && echo "stuck $i"
         umount /mnt
     fi
     losetup -d /dev/loop0

@@ -69,11 +69,16 @@ pub fn mount_in_kernel(machine: &Machine, image: &Path, script: &str) -> Result<
 pub enum Verdict {
     /// It mounts it.
     Mounted,
+    /// It mounts it, and looking at every inode does not come to an end.
+    Stuck,
     /// It refuses to.
     Refused,
     /// It goes down.
     Down,
 }
+
+/// How long looking at every inode of a volume may take: it is a matter of a second.
+const WALK_SECONDS: u32 = 60;
 
 /// Has the kernel mount volumes of `bytes` bytes each, which stand one behind the other in `disk`, look at every inode,
 /// and unmount them. What it changes is in `disk` afterwards.
@@ -84,7 +89,8 @@ pub fn judge(machine: &Machine, disk: &Path, bytes: u64, count: u64) -> Result<V
     let mut verdicts = Vec::new();
     while (verdicts.len() as u64) < count {
         let first = verdicts.len();
-        let report = guest.run(&format!("first={first}\ncount={count}\nbytes={bytes}\n{JUDGE}"))?;
+        let head = format!("first={first}\ncount={count}\nbytes={bytes}\nseconds={WALK_SECONDS}");
+        let report = guest.run(&format!("{head}\n{JUDGE}"))?;
         let said =
             |word: &str, number: usize| report.output.lines().any(|line| line == format!("{word} {number}"));
         if !said("begin", first) {
@@ -93,6 +99,7 @@ pub fn judge(machine: &Machine, disk: &Path, bytes: u64, count: u64) -> Result<V
         let begun = (first..).take_while(|number| said("begin", *number));
         verdicts.extend(begun.map(|number| match (said("end", number), said("mounted", number)) {
             (false, _) => Verdict::Down,
+            (true, true) if said("stuck", number) => Verdict::Stuck,
             (true, true) => Verdict::Mounted,
             (true, false) => Verdict::Refused,
         }));

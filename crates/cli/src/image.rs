@@ -64,9 +64,14 @@ pub(crate) enum Volume {
 impl Volume {
     /// Opens an image and mounts what it holds.
     pub(crate) fn open(path: &Path, access: Access, context: &Context) -> Outcome<Volume> {
+        Volume::open_caching(path, access, context, context.cache_bytes)
+    }
+
+    /// The same, where F2FS may keep so many bytes.
+    fn open_caching(path: &Path, access: Access, context: &Context, cache_bytes: usize) -> Outcome<Volume> {
         admit(path)?;
         if holds_f2fs(path) {
-            let fs = Arc::new(open_f2fs(path, context)?);
+            let fs = Arc::new(open_f2fs(path, context, cache_bytes)?);
             return Ok(Volume::F2fs { fs, path: path.into() });
         }
         let mut chip = open_chip(path, access, context)?;
@@ -176,6 +181,9 @@ pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outco
     })
 }
 
+/// What a verb lets F2FS keep at most: it looks at each inode once, or twice within a few hundred.
+const ONCE_BYTES: usize = 2 << 20;
+
 /// Mounts, runs `work` and unmounts. If `work` fails, its failure is returned.
 pub(crate) fn with_volume<T>(
     path: &Path,
@@ -183,7 +191,7 @@ pub(crate) fn with_volume<T>(
     context: &Context,
     work: impl FnOnce(&Shared) -> Outcome<T>,
 ) -> Outcome<T> {
-    let volume = Volume::open(path, access, context)?;
+    let volume = Volume::open_caching(path, access, context, context.cache_bytes.min(ONCE_BYTES))?;
     let result = work(volume.fs());
     let closed = volume.close();
     result.and_then(|value| closed.map(|()| value))
@@ -205,12 +213,9 @@ pub(crate) fn holds_f2fs(path: &Path) -> bool {
 }
 
 /// Mounts F2FS, rolled forward unless the context says otherwise.
-pub(crate) fn open_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
-    let options = pumice_f2fs::MountOptions {
-        cache_bytes: context.cache_bytes,
-        keys: context.keys()?,
-        recover: context.recover.then(now),
-    };
+fn open_f2fs(path: &Path, context: &Context, cache_bytes: usize) -> Outcome<F2fs> {
+    let options =
+        pumice_f2fs::MountOptions { cache_bytes, keys: context.keys()?, recover: context.recover.then(now) };
     let failed = |error: pumice_f2fs::Error| Failure::new(format!("{}: {error}", path.display()));
     let fs = F2fs::mount(f2fs_disks(path)?, options).map_err(failed)?;
     let hint = match fs.volume().super_block().devices().len() {
@@ -285,7 +290,7 @@ pub(crate) fn only_f2fs(path: &Path, context: &Context) -> Outcome<F2fs> {
         let what = recognise(path).map(|what| format!("; it is {what}")).unwrap_or_default();
         return Err(Failure::new(format!("{}: not F2FS{what}", path.display())));
     }
-    open_f2fs(path, context)
+    open_f2fs(path, context, context.cache_bytes.min(ONCE_BYTES))
 }
 
 /// Opens the chip of an image, whatever it holds.

@@ -319,3 +319,37 @@ fn a_size_that_cannot_be_fills_no_disk() {
         assert_eq!(read.unwrap_err().raw_os_error(), Some(5));
     });
 }
+
+/// Where the addresses of an inode begin that has no extra attributes, and how many of them are set.
+const ADDRESSES_AT: u64 = 360;
+const ADDRESSES: u64 = 800;
+
+/// Files that point to the same blocks, each to all of them: what is copied is no more than the image could hold, and
+/// what is left out is told.
+#[test]
+fn shared_blocks_fill_no_disk() {
+    let Some(world) = image() else { return };
+    let disk_bytes = fs::metadata(world.path("disk")).unwrap().len();
+    let nodes: Vec<u64> = (200..260).map(|number| node_at(&world, &path(number))).collect();
+    let mut block = [0; 4];
+    File::open(world.path("disk")).unwrap().read_exact_at(&mut block, nodes[0] + ADDRESSES_AT).unwrap();
+    for node in &nodes {
+        overwrite(&world, node + 16, &(ADDRESSES * BLOCK).to_le_bytes());
+        overwrite(&world, node + ADDRESSES_AT, &block.repeat(usize::try_from(ADDRESSES).unwrap()));
+    }
+    assert!(nodes.len() as u64 * ADDRESSES * BLOCK > disk_bytes * 3 / 2, "more than fits");
+    let words = ["share blocks", "pumice fsck"];
+    let got = world.say("get disk / out");
+    assert!(got.code == 1 && words.iter().all(|word| got.err.contains(word)), "{got:?}");
+    let sizes = fs::read_dir(world.path("out/dir/below")).unwrap();
+    let copied: u64 = sizes.map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+    assert!(copied > disk_bytes / 2 && copied <= disk_bytes, "{copied} of {disk_bytes}");
+    let tar = finish_to(&world, File::create(world.path("archive")).unwrap());
+    assert!(tar.code == 1 && words.iter().all(|word| tar.err.contains(word)), "{tar:?}");
+    let archive = fs::metadata(world.path("archive")).unwrap().len();
+    assert!(archive > disk_bytes / 2 && archive < disk_bytes * 5 / 4, "{archive} of {disk_bytes}");
+    // Each shared block is told once for each file that comes later; the list stays short.
+    let check = world.say("fsck -n disk");
+    assert_eq!(check.code, 4);
+    assert!(check.out.lines().count() < 2_000, "{}", check.out.lines().count());
+}

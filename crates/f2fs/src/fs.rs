@@ -9,7 +9,7 @@ use pumice_vfs::{
 use crate::{
     crypt::Keyring,
     error::{self, Error},
-    layout::{ExtraAttr, Inode, Nid},
+    layout::{CLUSTER_MAX, ExtraAttr, Features, Inode, Nid},
     listing::{self, Listed},
     nodes::{Directory, Mapped, Nodes},
     reader::Reader,
@@ -361,6 +361,12 @@ impl FileSystem for F2fs {
     fn stored(&self, ino: Ino, offset: u64) -> Result<Option<Stored>> {
         let (inode, node) = self.file(ino)?;
         Ok(self.reader.stored_bytes(&inode, &node, offset)?)
+    }
+
+    fn content_max(&self) -> u64 {
+        // A cluster of at most 256 blocks is stored in one block at least.
+        let most = if self.volume().features().has(Features::COMPRESSION) { CLUSTER_MAX } else { 1 };
+        self.volume().device_bytes().saturating_mul(most)
     }
 
     fn behind_damage(&self, ino: Ino, offset: u64) -> u64 {

@@ -223,6 +223,12 @@ pub trait FileSystem {
         Ok(None)
     }
 
+    /// Bytes of content that all files together can have, as long as no two of them share what is stored. Whoever copies
+    /// more than that out of a damaged volume fills his disk with the same bytes again and again.
+    fn content_max(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Where reading may go on after [`FileSystem::read`] or [`FileSystem::seek`] has failed at `offset` because of
     /// damage: the first byte behind it that the same damage does not reach.
     fn behind_damage(&self, _ino: Ino, offset: u64) -> u64 {

@@ -1,11 +1,13 @@
 //! `cargo bench -p pumice-cli --bench f2fs`: a mount of F2FS beside a pass-through FUSE file system over the tree that
 //! the image was made from (libfuse's example passthrough_ll, built from its Debian package); `get` beside
-//! `dump.f2fs -r` and `cp -a`, and `fsck -n` beside fsck.f2fs. All take turns; each figure is the median. Needs f2fs-tools,
-//! libfuse3-dev, a C compiler, and root for /dev/fuse. `DUMP_F2FS` names a `dump.f2fs` newer than the system's.
+//! `dump.f2fs -r` and `cp -a`, `fsck -n` beside fsck.f2fs; and a cold `find -ls` of a mount beside ext4 on a loop device and
+//! the pass-through over that. All take turns; each figure is the median. Needs f2fs-tools, e2fsprogs, libfuse3-dev, a C
+//! compiler, and root for /dev/fuse and the loop device. `DUMP_F2FS` names a `dump.f2fs` newer than the system's.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, missing_docs)]
 
 mod figures;
 mod files;
+mod find;
 mod mounts;
 mod programs;
 mod tree;
@@ -27,7 +29,7 @@ fn main() {
         return;
     }
     let input = Input::find_or_make();
-    let Some(peer) = mounts::pass_through(&input) else {
+    let Some(peer) = mounts::pass_through(&input.folder, &input.tree, &input.tree.join("big")) else {
         println!(
             "SKIPPED: libfuse's passthrough_ll cannot be built: libfuse3-dev and a C compiler are needed"
         );
@@ -37,10 +39,14 @@ fn main() {
     println!();
     println!("| mount | pumice | passthrough_ll | ratio | wanted |");
     println!("|---|---|---|---|---|");
-    mount_figures(&[mounts::pumice(&input), peer]);
+    mount_figures(&[mounts::pumice(&input.image), peer]);
     println!();
-    programs::figures(&Files::find_or_make());
+    find::figures();
     println!();
+    for count in files::COUNTS {
+        programs::figures(&Files::find_or_make(count));
+        println!();
+    }
     println!("load after: {}", load().trim());
 }
 

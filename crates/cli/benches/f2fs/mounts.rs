@@ -12,8 +12,6 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::tree::Input;
-
 pub(crate) const PUMICE: &str = env!("CARGO_BIN_EXE_pumice");
 /// Where Debian's libfuse3-dev has its examples.
 const EXAMPLE: &str = "/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c";
@@ -25,22 +23,22 @@ pub(crate) struct Server {
     pub(crate) source: PathBuf,
 }
 
-pub(crate) fn pumice(input: &Input) -> Server {
-    let words = vec![PUMICE.into(), "mount".into(), input.image.clone().into()];
-    Server { words, source: input.image.clone() }
+pub(crate) fn pumice(image: &Path) -> Server {
+    let words = vec![PUMICE.into(), "mount".into(), image.into()];
+    Server { words, source: image.into() }
 }
 
-/// libfuse's example, built; `None` where it cannot be.
-pub(crate) fn pass_through(input: &Input) -> Option<Server> {
-    let program = input.folder.join("passthrough_ll");
+/// libfuse's example over a tree, whose bytes come from `content`, built in `folder`; `None` where it cannot be.
+pub(crate) fn pass_through(folder: &Path, tree: &Path, content: &Path) -> Option<Server> {
+    let program = folder.join("passthrough_ll");
     let flags = Command::new("pkg-config").args(["--cflags", "--libs", "fuse3"]).output().ok()?.stdout;
     let mut compiler = Command::new("cc");
     compiler.args(["-O2", "-w", EXAMPLE, "-o"]).arg(&program);
     compiler.args(String::from_utf8(flags).ok()?.split_whitespace());
     compiler.status().ok().filter(std::process::ExitStatus::success)?;
-    let source = format!("source={}", input.tree.display());
+    let source = format!("source={}", tree.display());
     let words = vec![program.into(), "-f".into(), "-o".into(), source.into()];
-    Some(Server { words, source: input.tree.join("big") })
+    Some(Server { words, source: content.into() })
 }
 
 /// The most memory that a program had so far; `None` once it has ended.
@@ -76,6 +74,13 @@ impl Mount {
 
     pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
+    }
+
+    /// Processor time of the server so far in seconds, of the ticks of 10 ms that the kernel counts.
+    pub(crate) fn processor(&self) -> f64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.server.id())).unwrap();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        f64::from(fields[11..13].iter().map(|field| field.parse::<u32>().unwrap()).sum::<u32>()) / 100.0
     }
 
     /// The most memory that the server had.

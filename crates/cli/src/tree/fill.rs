@@ -9,7 +9,7 @@ use std::{
 
 use pumice_vfs::{Attr, Errno, FsError, Ino, Seek, Stored};
 
-use super::CHUNK;
+use super::{CHUNK, allowance::Allowance};
 use crate::{image::Shared, interrupt::Interrupt, progress::Progress};
 
 /// Bytes that the kernel copies at a time.
@@ -24,6 +24,7 @@ pub(crate) struct Filler<'a> {
     fs: &'a Shared,
     /// What the file system is kept on, as far as its bytes can be copied from there.
     devices: &'a [File],
+    allowance: &'a Allowance,
     progress: &'a Progress,
     interrupt: &'a Interrupt,
     buffer: Vec<u8>,
@@ -78,10 +79,11 @@ impl<'a> Filler<'a> {
     pub(crate) fn new(
         fs: &'a Shared,
         devices: &'a [File],
+        allowance: &'a Allowance,
         progress: &'a Progress,
         interrupt: &'a Interrupt,
     ) -> Filler<'a> {
-        Filler { fs, devices, progress, interrupt, buffer: vec![0; CHUNK] }
+        Filler { fs, devices, allowance, progress, interrupt, buffer: vec![0; CHUNK] }
     }
 
     /// Writes the content of an inode into `file`, which is new. Holes stay holes. An error is the host's.
@@ -93,8 +95,8 @@ impl<'a> Filler<'a> {
             match self.piece(attr, file, at, &mut filled)? {
                 Ok(end) => (at, ends_badly) = (end, false),
                 Err(error) => {
-                    let is_locked = error.errno() == Errno::NoKey;
-                    let is_hopeless = is_locked || filled.pieces >= BAD_MAX;
+                    let is_final = matches!(error.errno(), Errno::NoKey | Errno::FileTooBig);
+                    let is_hopeless = is_final || filled.pieces >= BAD_MAX;
                     let behind = self.fs.behind_damage(attr.ino, at).max(at + 1).min(attr.size);
                     let end = if is_hopeless { attr.size } else { behind };
                     filled.add_bad(at, end, error);
@@ -122,7 +124,11 @@ impl<'a> Filler<'a> {
             Err(error) => return Ok(Err(error)),
         };
         if let Some(stored) = stored {
+            if let Err(error) = self.allowance.take(stored.length) {
+                return Ok(Err(error));
+            }
             let sent = self.send(stored, file, at);
+            self.allowance.give_back(stored.length.saturating_sub(sent));
             if sent > 0 {
                 filled.add_good(at, sent);
                 return Ok(Ok(at + sent));
@@ -174,6 +180,9 @@ impl<'a> Filler<'a> {
             Ok(got) => got,
             Err(error) => return Ok(Err(error)),
         };
+        if let Err(error) = self.allowance.take(got as u64) {
+            return Ok(Err(error));
+        }
         file.write_all_at(self.buffer.get(..got).unwrap_or_default(), at)?;
         filled.add_good(at, got as u64);
         self.progress.advance(got as u64);

@@ -1,5 +1,6 @@
 //! Whole trees: walked, and copied between an image and the host with everything that belongs to a file.
 
+pub(crate) mod allowance;
 pub(crate) mod fill;
 pub(crate) mod host;
 mod host_dirs;

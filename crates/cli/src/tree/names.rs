@@ -5,6 +5,9 @@ use pumice_vfs::{Errno, FileKind, FileSystem, FsError, Ino};
 /// Names kept at a time. A directory that has more is read again for the next ones.
 pub(crate) const BATCH: usize = 1 << 15;
 
+/// Inodes that the file system is told to expect at a time.
+const AHEAD: usize = 128;
+
 /// A name, and where in the directory it stands.
 type Key = (Box<[u8]>, u64);
 
@@ -29,12 +32,14 @@ pub(crate) struct Names {
     more: bool,
     /// A second pass: what cannot be read has been reported.
     is_known: bool,
+    /// How many of the next ones the file system was told to expect.
+    expected: usize,
 }
 
 impl Names {
     /// All of a directory.
     pub(crate) fn of(dir: Ino) -> Names {
-        Names { dir, batch: Vec::new(), after: None, more: true, is_known: false }
+        Names { dir, batch: Vec::new(), after: None, more: true, is_known: false, expected: 0 }
     }
 
     /// The next entry. An error is something that is missing; more entries may follow it.
@@ -45,11 +50,22 @@ impl Names {
         {
             return Some(Err(error));
         }
+        if self.expected == 0 {
+            self.expect(fs);
+        }
         let Entry { key, ino, kind } = self.batch.pop()?;
+        self.expected = self.expected.saturating_sub(1);
         let name = key.0.to_vec();
         let is_second = self.after.as_ref().is_some_and(|(before, _)| *before == key.0);
         self.after = Some(key);
         Some(if is_second { Err(second(&name, ino)) } else { Ok((name, ino, kind)) })
+    }
+
+    /// Tells the file system which inodes will be asked for, so that it reads them together.
+    fn expect(&mut self, fs: &dyn FileSystem) {
+        let next: Vec<Ino> = self.batch.iter().rev().take(AHEAD).map(|entry| entry.ino).collect();
+        fs.expect(&next);
+        self.expected = next.len();
     }
 
     /// How many are in memory.
@@ -61,6 +77,7 @@ impl Names {
     pub(crate) fn forget(&mut self) {
         self.more |= !self.batch.is_empty();
         self.batch = Vec::new();
+        self.expected = 0;
     }
 
     /// Reads the directory for the next batch. An error is told the first time; what could be read is there all the same.

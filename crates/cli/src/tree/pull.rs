@@ -21,6 +21,7 @@ use rustix::{
 };
 
 use super::{
+    allowance::Allowance,
     fill::Filler,
     host,
     host_dirs::{HostDir, HostDirs, open_below},
@@ -44,7 +45,7 @@ const WORKERS: usize = 8;
 const BATCH_FILES: usize = 64;
 const BATCH_BYTES: u64 = 1 << 20;
 /// Batches that wait for a thread, at most.
-const QUEUE: usize = 16;
+const QUEUE: usize = 4;
 
 /// A copy under way.
 pub(crate) struct Pull<'a> {
@@ -58,6 +59,7 @@ pub(crate) struct Pull<'a> {
     /// What is copied, and where to.
     start: &'a [u8],
     target: &'a Path,
+    allowance: Allowance,
     /// The first failure of a thread.
     failed: Mutex<Option<Failure>>,
 }
@@ -102,7 +104,19 @@ impl<'a> Pull<'a> {
         losses: &'a Losses,
         (start, target): (&'a [u8], &'a Path),
     ) -> Pull<'a> {
-        Pull { fs, devices, force, progress, interrupt, losses, start, target, failed: Mutex::default() }
+        let allowance = Allowance::of(fs);
+        Pull {
+            fs,
+            devices,
+            force,
+            progress,
+            interrupt,
+            losses,
+            start,
+            target,
+            allowance,
+            failed: Mutex::default(),
+        }
     }
 
     /// Copies `found`, which stands at the start, and all below it.
@@ -131,13 +145,17 @@ impl<'a> Pull<'a> {
         let dir = File::open(above.unwrap_or(Path::new(".")));
         let dir = dir.map_err(|error| self.host(self.start, &error))?;
         let spot = Spot { dir: &dir, name: self.target.file_name().unwrap_or_default(), path: self.start };
-        let mut filler = Filler::new(self.fs, self.devices, self.progress, self.interrupt);
+        let mut filler = self.filler();
         self.copy(&spot, found, &mut filler).map(drop)
+    }
+
+    fn filler(&self) -> Filler<'_> {
+        Filler::new(self.fs, self.devices, &self.allowance, self.progress, self.interrupt)
     }
 
     /// Walks the tree; ends early once a thread has failed.
     fn hand_out(&self, found: &Attr, sender: SyncSender<Batch>) -> Outcome {
-        let filler = Filler::new(self.fs, self.devices, self.progress, self.interrupt);
+        let filler = self.filler();
         let (dirs, links) = (HostDirs::default(), HashMap::new());
         let mut walker = Walker { pull: self, filler, dirs, sender, batch: None, links };
         walk(self.fs, self.start, found, self.losses, &mut |step, place| {
@@ -173,7 +191,7 @@ impl<'a> Pull<'a> {
 
     /// Takes one batch after the other, until there are no more. After a failure nothing more is copied.
     fn work(&self, batches: &Mutex<Receiver<Batch>>) {
-        let mut filler = Filler::new(self.fs, self.devices, self.progress, self.interrupt);
+        let mut filler = self.filler();
         loop {
             let batch = batches.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(batch) = batch else { return };

@@ -51,6 +51,8 @@ pub(crate) struct Data<'a> {
     ino: Ino,
     size: u64,
     ranges: Ranges,
+    /// Bytes of data, without the holes that are filled.
+    full: u64,
     /// The range being read, and where in it.
     range: usize,
     at: u64,
@@ -87,6 +89,7 @@ impl<'a> Data<'a> {
             ino: attr.ino,
             size: attr.size,
             ranges: Ranges::default(),
+            full: 0,
             range: 0,
             at: 0,
             map: io::Cursor::default(),
@@ -117,6 +120,7 @@ impl<'a> Data<'a> {
                 Ok(end) => {
                     let end = end.clamp(at + 1, self.size);
                     self.ranges.push(at, end);
+                    self.full = self.full.saturating_add(end - at);
                     at = end;
                 }
                 Err(error) => {
@@ -165,6 +169,11 @@ impl<'a> Data<'a> {
             return end;
         }
         self.fs.behind_damage(self.ino, at).clamp(at + 1, end)
+    }
+
+    /// Bytes of data, without the holes that are filled.
+    pub(crate) fn data_bytes(&self) -> u64 {
+        self.full
     }
 
     /// Bytes of all ranges together.

@@ -22,6 +22,7 @@ use crate::{
     text,
     tree::{
         CHUNK,
+        allowance::Allowance,
         ranges::Data,
         walk::{Place, Step, walk},
         xattrs,
@@ -66,7 +67,8 @@ impl Args {
 
     fn write(&self, fs: &Shared, found: &Attr, out: impl Write, losses: &Losses) -> Outcome {
         let builder = Builder::new(io::BufWriter::with_capacity(CHUNK, out));
-        let mut writer = Archive { fs, builder, links: HashMap::new(), losses };
+        let allowance = Allowance::of(fs);
+        let mut writer = Archive { fs, builder, links: HashMap::new(), losses, allowance };
         let prefix = self.path.as_bytes().len();
         walk(fs, self.path.as_bytes(), found, losses, &mut |step, place| match step {
             Step::Enter => writer.add(place, prefix),
@@ -82,6 +84,7 @@ struct Archive<'a, W: Write> {
     /// Inodes with several names: where the first went, and how many are still to come.
     links: HashMap<Ino, (Box<[u8]>, u32)>,
     losses: &'a Losses,
+    allowance: Allowance,
 }
 
 /// Records in front of an entry: what its header has no room for.
@@ -153,7 +156,9 @@ impl<W: Write> Archive<'_, W> {
     /// A file; with holes as GNU tar's sparse format 1.0: a map in decimal in front of the data. False if nothing of it
     /// can be read.
     fn file(&mut self, place: &Place<'_>, header: &mut Header, mut records: Records) -> Outcome<bool> {
-        let mut data = match Data::of(self.fs, place.attr) {
+        let data = Data::of(self.fs, place.attr);
+        let allowed = data.and_then(|data| self.allowance.take(data.data_bytes()).map(|()| data));
+        let mut data = match allowed {
             Ok(data) => data,
             Err(error) => return Ok(self.lose(&Failure::inside(place.path, &error))),
         };

@@ -21,6 +21,8 @@ const HEAD: usize = INODE_HEAD_BYTES as usize;
 pub(crate) const EXTRA: usize = size_of::<RawExtraAttr>();
 const EXTRA_BYTES: u16 = 36;
 const _: () = assert!(EXTRA_BYTES as usize == EXTRA);
+/// Blocks of a cluster of a compressed file, at most.
+pub(crate) const CLUSTER_MAX: u64 = 256;
 /// Words of inline attributes where nothing else is said.
 const DEFAULT_XATTR_WORDS: u16 = 50;
 

@@ -27,7 +27,7 @@ pub use checkpoint::{Checkpoint, CpFlags, RawCheckpoint};
 pub use dentry::{DIR_SLOT_BYTES, Dentry, DentryLayout, RawDentry};
 pub(crate) use dentry::{NAME_MAX, file_type};
 pub use features::Features;
-pub(crate) use inode::EXTRA as EXTRA_BYTES;
+pub(crate) use inode::{CLUSTER_MAX, EXTRA as EXTRA_BYTES};
 pub use inode::{Extent, ExtraAttr, Inode};
 pub use inode_flags::{Advise, InlineFlags, InodeFlags};
 pub(crate) use inode_raw::INODE_GENERATION_OFFSET;

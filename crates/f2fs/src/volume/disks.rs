@@ -49,6 +49,12 @@ impl Disks {
         Some(missing(sb, self.parts.len(), 0, bytes(device.blocks)))
     }
 
+    /// Bytes of the volume that are there.
+    pub(crate) fn bytes(&self) -> u64 {
+        let bytes = |part: &Part| part.blocks.saturating_mul(self.block.bytes_u64()).min(part.disk.bytes());
+        self.parts.iter().map(bytes).fold(0, u64::saturating_add)
+    }
+
     fn part(&self, at: u64) -> Option<(usize, &Part)> {
         let holds = |part: &Part| at >= part.first && at - part.first < part.blocks;
         self.parts.iter().enumerate().find(|(_, part)| holds(part))

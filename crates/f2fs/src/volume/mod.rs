@@ -98,6 +98,11 @@ impl Volume {
         self.disks.missing(&self.sb)
     }
 
+    /// Bytes of the volume that are there, on all its devices.
+    pub fn device_bytes(&self) -> u64 {
+        self.disks.bytes()
+    }
+
     /// True if `addr` lies in the main area.
     pub fn is_main(&self, addr: BlockAddr) -> bool {
         addr >= self.sb.main_start() && u64::from(addr.0) < self.sb.main_end()
