@@ -13,12 +13,7 @@ type Words = BTreeMap<String, String>;
 
 /// Changes a tree as a manifest says.
 pub(crate) fn apply(path: &Path, tree: &mut Tree) -> Outcome {
-    let failed = |error: io::Error| Failure::host(path, &error);
-    // Opening a pipe would wait for its other end.
-    if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(Failure::new(format!("{}: not a regular file", path.display())));
-    }
-    let text = fs::read_to_string(path).map_err(failed)?;
+    let text = read(path)?;
     let mut usual = Words::new();
     for (number, line) in (1..).zip(text.lines()) {
         let failed = |what: String| Failure::new(format!("{}: line {number}: {what}", path.display()));
@@ -36,6 +31,16 @@ pub(crate) fn apply(path: &Path, tree: &mut Tree) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// The text of a file.
+pub(super) fn read(path: &Path) -> Outcome<String> {
+    let failed = |error: io::Error| Failure::host(path, &error);
+    // Opening a pipe would wait for its other end.
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(Failure::new(format!("{}: not a regular file", path.display())));
+    }
+    fs::read_to_string(path).map_err(failed)
 }
 
 fn keys<'a>(words: impl Iterator<Item = &'a str>) -> Result<Words, String> {

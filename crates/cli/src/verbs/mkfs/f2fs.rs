@@ -22,7 +22,7 @@ use crate::{
     interrupt::Watched,
     output,
     progress::Progress,
-    source::{archive, directory, manifest},
+    source::{archive, directory, fs_config, manifest},
     staged::{self, Staged},
     text,
     verbs::mkfs::sparse::Sparse,
@@ -83,6 +83,12 @@ pub(crate) struct Args {
     /// File in the format of mtree(5) that overrides attributes and adds devices
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
+    /// Android's list of owners, modes and capabilities (canned fs_config)
+    #[arg(long, value_name = "FILE")]
+    fs_config: Option<PathBuf>,
+    /// Mount point that the paths in --fs-config begin with, such as /system
+    #[arg(long, value_name = "DIR", requires = "fs_config")]
+    mount_point: Option<String>,
     /// Owner of the root directory
     #[arg(short = 'R', long, value_name = "UID:GID", value_parser = ids)]
     root_owner: Option<(u32, u32)>,
@@ -137,6 +143,7 @@ impl Args {
             (self.owner.is_some(), "--owner"),
             (self.sparse, "--sparse"),
             (self.manifest.is_some(), "--manifest"),
+            (self.fs_config.is_some(), "--fs-config"),
             (self.root_owner.is_some(), "--root-owner"),
             (self.time.is_some(), "--time"),
             (self.seed.is_some(), "--seed"),
@@ -224,6 +231,9 @@ impl Args {
         };
         if let Some((uid, gid)) = self.owner {
             tree.all_mut().for_each(|what| (what.uid, what.gid) = (uid, gid));
+        }
+        if let Some(path) = &self.fs_config {
+            fs_config::apply(path, self.mount_point.as_deref().unwrap_or_default(), &mut tree)?;
         }
         if let Some(path) = &self.manifest {
             manifest::apply(path, &mut tree)?;
