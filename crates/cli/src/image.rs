@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pumice_f2fs::F2fs;
+use pumice_f2fs::{F2fs, WritableF2fs, WritableOptions};
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{BlockError, ChipFile, FileDisk, Lba, MediaError, Nand, ReadAt};
 use pumice_nandfs::{MountOptions, NandFs};
@@ -59,6 +59,8 @@ pub(crate) enum Volume {
     Disk { fs: Arc<DiskFs>, path: PathBuf },
     /// F2FS, read only.
     F2fs { fs: Arc<F2fs>, path: PathBuf },
+    /// F2FS that is written to.
+    WritableF2fs { fs: Arc<WritableF2fs>, path: PathBuf },
 }
 
 impl Volume {
@@ -71,8 +73,10 @@ impl Volume {
     fn open_caching(path: &Path, access: Access, context: &Context, cache_bytes: usize) -> Outcome<Volume> {
         admit(path)?;
         if holds_f2fs(path) {
-            let fs = Arc::new(open_f2fs(path, context, cache_bytes)?);
-            return Ok(Volume::F2fs { fs, path: path.into() });
+            return match access {
+                Access::Read => Volume::read_f2fs(path, context, cache_bytes),
+                Access::Write => write_f2fs(path, cache_bytes)?.map_err(|error| about(path, &error)),
+            };
         }
         let mut chip = open_chip(path, access, context)?;
         must_hold_nandfs(&mut chip, path)?;
@@ -83,6 +87,29 @@ impl Volume {
         };
         let fs = NandFs::mount(chip, options).map_err(|error| about(path, &error))?;
         Ok(Volume::Nand { fs: Arc::new(fs), path: path.into() })
+    }
+
+    /// The same, to be mounted: what cannot be written to is mounted to be read, and that is said.
+    pub(crate) fn open_to_mount(path: &Path, access: Access, context: &Context) -> Outcome<Volume> {
+        if access.is_read() || admit(path).is_err() || !holds_f2fs(path) {
+            return Volume::open(path, access, context);
+        }
+        // What is shown without recovery must not be built upon.
+        if !context.recover {
+            return Volume::read_f2fs(path, context, context.cache_bytes);
+        }
+        match write_f2fs(path, context.cache_bytes)? {
+            Err(error @ pumice_f2fs::Error::Unsupported(_)) => {
+                crate::complain(&format!("{}: {error}; it is mounted read-only", path.display()));
+                Volume::read_f2fs(path, context, context.cache_bytes)
+            }
+            opened => opened.map_err(|error| about(path, &error)),
+        }
+    }
+
+    fn read_f2fs(path: &Path, context: &Context, cache_bytes: usize) -> Outcome<Volume> {
+        let fs = Arc::new(open_f2fs(path, context, cache_bytes)?);
+        Ok(Volume::F2fs { fs, path: path.into() })
     }
 
     /// Opens an image and shows the logical disk on it as a file.
@@ -98,6 +125,7 @@ impl Volume {
             Volume::Nand { fs, .. } => &**fs,
             Volume::Disk { fs, .. } => &**fs,
             Volume::F2fs { fs, .. } => &**fs,
+            Volume::WritableF2fs { fs, .. } => &**fs,
         }
     }
 
@@ -107,13 +135,14 @@ impl Volume {
             Volume::Nand { fs, .. } => fs.clone(),
             Volume::Disk { fs, .. } => fs.clone(),
             Volume::F2fs { fs, .. } => fs.clone(),
+            Volume::WritableF2fs { fs, .. } => fs.clone(),
         }
     }
 
     /// Attributes that no other file system has.
     pub(crate) fn own_attributes(&self, ino: Ino) -> Result<Map<String, Value>, FsError> {
         match self {
-            Volume::Nand { .. } | Volume::Disk { .. } => Ok(Map::new()),
+            Volume::Nand { .. } | Volume::Disk { .. } | Volume::WritableF2fs { .. } => Ok(Map::new()),
             Volume::F2fs { fs, .. } => Ok(crate::f2fs::attributes(fs, ino)?),
         }
     }
@@ -127,6 +156,9 @@ impl Volume {
     pub(crate) fn close(self) -> Outcome {
         match self {
             Volume::F2fs { .. } => Ok(()),
+            Volume::WritableF2fs { fs, path } => {
+                owned(fs, &path)?.unmount().map_err(|error| about(&path, &error))
+            }
             Volume::Nand { fs, path } => {
                 let chip = owned(fs, &path)?.unmount().map_err(|error| about(&path, &error))?;
                 flushed(chip, &path)
@@ -228,6 +260,22 @@ fn open_f2fs(path: &Path, context: &Context, cache_bytes: usize) -> Outcome<F2fs
     Ok(fs)
 }
 
+/// Mounts F2FS to write to it. The inner error is the file system's own.
+fn write_f2fs(path: &Path, cache_bytes: usize) -> Outcome<Result<Volume, pumice_f2fs::Error>> {
+    let block_bytes = {
+        let disk = FileDisk::open(path, 512, true).map_err(|error| media(path, &error))?;
+        match pumice_f2fs::read_super_block(&disk) {
+            Ok(sb) => sb.block().bytes(),
+            Err(error) => return Ok(Err(error)),
+        }
+    };
+    let disk =
+        open_for_itself(|| FileDisk::open(path, block_bytes, false)).map_err(|error| media(path, &error))?;
+    let options = WritableOptions { cache_bytes, clock: Box::new(now) };
+    let mounted = WritableF2fs::mount(Box::new(disk), options);
+    Ok(mounted.map(|fs| Volume::WritableF2fs { fs: Arc::new(fs), path: path.into() }))
+}
+
 /// A missing device.
 struct Absent;
 
@@ -310,11 +358,16 @@ pub(crate) fn open_container(path: &Path, access: Access) -> Outcome<ChipFile> {
     if is_device(path) {
         return Err(Failure::new(format!("{}: a device; only a simulated chip can do this", path.display())));
     }
+    open_for_itself(|| ChipFile::open(path, access.is_read())).map_err(|error| media(path, &error))
+}
+
+/// Opens what nobody else may have open, with some patience.
+fn open_for_itself<T>(open: impl Fn() -> Result<T, MediaError>) -> Result<T, MediaError> {
     let give_up = Instant::now() + BUSY_PATIENCE;
     loop {
-        match ChipFile::open(path, access.is_read()) {
+        match open() {
             Err(MediaError::Busy(_)) if Instant::now() < give_up => std::thread::sleep(BUSY_PAUSE),
-            opened => return opened.map_err(|error| media(path, &error)),
+            opened => return opened,
         }
     }
 }

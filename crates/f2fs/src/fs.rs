@@ -9,7 +9,7 @@ use pumice_vfs::{
 use crate::{
     crypt::Keyring,
     error::{self, Error},
-    layout::{CLUSTER_MAX, ExtraAttr, Features, Inode, Nid},
+    layout::{CLUSTER_MAX, ExtraAttr, Features, Inode, Nid, file_kind},
     listing::{self, Listed},
     nodes::{Directory, Mapped, Nodes},
     reader::Reader,
@@ -128,7 +128,7 @@ impl F2fs {
             nlink: inode.links,
             uid: inode.uid,
             gid: inode.gid,
-            rdev: device(inode, node),
+            rdev: inode.device(&node.block),
             size,
             allocated: inode.allocated(),
             atime: inode.atime,
@@ -163,7 +163,7 @@ impl F2fs {
         let dir = Directory::new(self.nodes(), &inode, &node);
         let names = self.reader.names(&inode, &node)?;
         listing::list(inode.ino, &dir, &names, cookie, &mut |Listed { name, ino, file_type, cookie }| {
-            each(DirEntry { name, ino: self.ino(ino), kind: kind_of(file_type), cookie })
+            each(DirEntry { name, ino: self.ino(ino), kind: file_kind(file_type), cookie })
         })
     }
 
@@ -241,35 +241,6 @@ impl F2fs {
             free_inodes: numbers.min(free),
             name_max: 255,
         }
-    }
-}
-
-/// The device number of a device node: the first address holds the old encoding, otherwise the second the new
-/// one, which is Linux's `st_rdev`.
-fn device(inode: &Inode, node: &Node) -> u32 {
-    if !matches!(inode.kind, FileKind::CharDevice | FileKind::BlockDevice) {
-        return 0;
-    }
-    let at = inode.addrs_at();
-    let word = |at: usize| {
-        node.block.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u32::from_le_bytes(*bytes))
-    };
-    match word(at) {
-        // Eight bits each: major above minor, as in the new encoding.
-        old if old != 0 => old & 0xffff,
-        _ => word(at + 4),
-    }
-}
-
-fn kind_of(file_type: u8) -> FileKind {
-    match file_type {
-        2 => FileKind::Dir,
-        3 => FileKind::CharDevice,
-        4 => FileKind::BlockDevice,
-        5 => FileKind::Fifo,
-        6 => FileKind::Socket,
-        7 => FileKind::Symlink,
-        _ => FileKind::File,
     }
 }
 

@@ -38,6 +38,8 @@
 //! 3. [`Nodes`] are inodes, addresses, attributes and directories, with what fsync promised rolled forward.
 //! 4. The reader makes bytes and names of them; it owns keys and verifiers.
 //! 5. [`F2fs`] is all that as a [`pumice_vfs::FileSystem`]; [`check`] looks at everything.
+//!
+//! [`mkfs`] makes volumes, and [`WritableF2fs`] is one that is written to, as a file system.
 
 pub mod check;
 pub mod compress;
@@ -57,6 +59,7 @@ mod recovery;
 pub mod verity;
 mod volume;
 mod word;
+mod writable;
 mod write;
 
 pub use error::{Corrupt, Error, Place, Result};
@@ -64,3 +67,4 @@ pub use fs::{F2fs, MountOptions};
 pub use nodes::{Mapped, Nodes, Owner, Run};
 pub use recovery::Recovery;
 pub use volume::{Area, Block, LogHead, Node, PassedOver, Volume, read_super_block, read_super_blocks};
+pub use writable::{WritableF2fs, WritableOptions};

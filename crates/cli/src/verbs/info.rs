@@ -39,7 +39,8 @@ impl Args {
                 let failed = |error: Error| Failure::new(format!("{}: {error}", path.display()));
                 self.f2fs(fs).map_err(failed)?
             }
-            Volume::Disk { path, .. } => {
+            // A volume that is read is opened as one.
+            Volume::Disk { path, .. } | Volume::WritableF2fs { path, .. } => {
                 Err(Failure::new(format!("{}: a logical disk; see `pumice ftl info`", path.display())))
             }
         }

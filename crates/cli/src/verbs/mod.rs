@@ -41,7 +41,7 @@ pub(crate) struct Image {
 /// The image of verbs that write a file system.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Writable {
-    /// Chip container or /dev/mtdN
+    /// Chip container, /dev/mtdN, or F2FS image or disk
     #[arg(value_name = "IMAGE")]
     pub(crate) image: PathBuf,
 }

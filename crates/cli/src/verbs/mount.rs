@@ -37,7 +37,7 @@ const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow
 /// arrives; then it writes everything and marks the volume clean.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Chip container, /dev/mtdN, or F2FS image or disk (read-only)
+    /// Chip container, /dev/mtdN, or F2FS image or disk
     image: PathBuf,
     #[command(flatten)]
     how: How,
@@ -86,7 +86,7 @@ pub(crate) fn from_helper(rest: &[OsString]) -> Vec<OsString> {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        self.how.run(&self.image, &["mount"], context, Volume::open)
+        self.how.run(&self.image, &["mount"], context, Volume::open_to_mount)
     }
 
     /// What a failure's exit code is, by whose rules we run.

@@ -75,6 +75,19 @@ pub(crate) fn file_type(kind: FileKind) -> u8 {
     }
 }
 
+/// The kind of inode that an entry says.
+pub(crate) fn file_kind(file_type: u8) -> FileKind {
+    match file_type {
+        2 => FileKind::Dir,
+        3 => FileKind::CharDevice,
+        4 => FileKind::BlockDevice,
+        5 => FileKind::Fifo,
+        6 => FileKind::Socket,
+        7 => FileKind::Symlink,
+        _ => FileKind::File,
+    }
+}
+
 fn slots(name_bytes: usize) -> u32 {
     u32::try_from(name_bytes.div_ceil(DIR_SLOT_BYTES)).unwrap_or(u32::MAX)
 }

@@ -212,6 +212,39 @@ impl Inode {
         }
     }
 
+    /// Remembers a name that it has in a directory.
+    pub(crate) fn set_name(&mut self, dir: Nid, name: &[u8]) {
+        debug_assert!(name.len() <= self.name.len());
+        self.parent = dir;
+        self.name_len = crate::word::word(name.len());
+        self.name = [0; 255];
+        self.name.iter_mut().zip(name).for_each(|(to, from)| *to = *from);
+    }
+
+    /// The words of a device: small numbers in the old encoding, others behind it.
+    pub(crate) fn device_words(rdev: u32) -> Vec<u8> {
+        let (major, minor) = ((rdev >> 8) & 0xfff, (rdev & 0xff) | ((rdev >> 12) & 0xf_ff00));
+        let words = if major < 256 && minor < 256 { [(major << 8) | minor, 0] } else { [0, rdev] };
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// The device number of a device node, of its block: the first address holds the old encoding, otherwise the second the
+    /// new one, which is Linux's `st_rdev`.
+    pub(crate) fn device(&self, block: &[u8]) -> u32 {
+        if !matches!(self.kind, FileKind::CharDevice | FileKind::BlockDevice) {
+            return 0;
+        }
+        let at = self.addrs_at();
+        let word = |at: usize| {
+            block.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+        };
+        match word(at) {
+            // Eight bits each: major above minor, as in the new encoding.
+            old if old != 0 => old & 0xffff,
+            _ => word(at + 4),
+        }
+    }
+
     /// True if the data stand in the inode.
     pub fn has_inline_data(&self) -> bool {
         self.inline.has(InlineFlags::DATA)

@@ -30,6 +30,12 @@ impl InlineFlags {
     pub fn with(self, other: InlineFlags) -> InlineFlags {
         InlineFlags(self.0 | other.0)
     }
+
+    /// These without `other`.
+    #[must_use]
+    pub fn without(self, other: InlineFlags) -> InlineFlags {
+        InlineFlags(self.0 & !other.0)
+    }
 }
 
 /// Hints.
@@ -61,6 +67,12 @@ impl Advise {
     #[must_use]
     pub fn with(self, other: Advise) -> Advise {
         Advise(self.0 | other.0)
+    }
+
+    /// These without `other`.
+    #[must_use]
+    pub fn without(self, other: Advise) -> Advise {
+        Advise(self.0 & !other.0)
     }
 }
 

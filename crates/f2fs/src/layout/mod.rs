@@ -25,7 +25,7 @@ pub(crate) use acl::{shown_acl, stored_acl};
 pub(crate) use checkpoint::HEAD_BYTES as CHECKPOINT_HEAD_BYTES;
 pub use checkpoint::{Checkpoint, CpFlags, RawCheckpoint};
 pub use dentry::{DIR_SLOT_BYTES, Dentry, DentryLayout, RawDentry};
-pub(crate) use dentry::{NAME_MAX, file_type};
+pub(crate) use dentry::{NAME_MAX, file_kind, file_type};
 pub use features::Features;
 pub(crate) use inode::{CLUSTER_MAX, EXTRA as EXTRA_BYTES};
 pub use inode::{Extent, ExtraAttr, Inode};

@@ -217,6 +217,11 @@ impl SummaryBlock {
         SummaryBlock { bytes, layout }
     }
 
+    /// Its sizes.
+    pub fn layout(&self) -> SummaryLayout {
+        self.layout
+    }
+
     /// Whose block `offset` of the segment is.
     pub fn entry(&self, offset: u32) -> Summary {
         let size = size_of::<RawSummary>();

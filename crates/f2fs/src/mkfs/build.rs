@@ -6,7 +6,7 @@ use super::{
     FormatError, FormatOptions,
     content::{Failed, Filler, Ranges, copy},
     directory::{Entries, Named, entries},
-    extensions::{Extensions, Warmth},
+    extensions::Extensions,
     inode::{Body, Standing, begin, finish, stored_attributes},
     order::{Order, Visit},
     quota::{KINDS, Usage},
@@ -16,7 +16,7 @@ use crate::{
     fold::fold_or_bytes,
     hash::name_hash,
     layout::{Advise, Features, Inode, InodeFlags, Nid},
-    write::{Writer, head::Log},
+    write::{Writer, head::Log, warmth::Warmth},
 };
 
 /// A tree on its way to a volume.

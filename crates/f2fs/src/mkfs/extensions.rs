@@ -4,7 +4,10 @@ use crate::word::word;
 use zerocopy::little_endian::U32;
 
 use super::FormatError;
-use crate::layout::RawSuperBlock;
+use crate::{
+    layout::RawSuperBlock,
+    write::warmth::{Warmth, warmth},
+};
 
 /// Cold extensions that every volume has, as f2fs-tools give it: `mp` stands for mp3, mp4, mpeg and the like.
 const COLD: [&str; 36] = [
@@ -17,14 +20,6 @@ const HOT: [&str; 4] = ["db", "vmdk", "vdi", "qcow2"];
 /// Extensions in a super block, and bytes of one.
 const MOST: usize = 64;
 const BYTES: usize = 8;
-
-/// How warm a file is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Warmth {
-    Hot,
-    Warm,
-    Cold,
-}
 
 /// The two lists of a volume.
 pub(super) struct Extensions {
@@ -70,26 +65,13 @@ impl Extensions {
         raw.hot_ext_count = u8::try_from(self.hot.len()).unwrap_or(u8::MAX);
     }
 
-    /// How warm a file of this name is. The kernel asks the cold list first.
+    /// How warm a file of this name is.
     pub(super) fn warmth(&self, name: &[u8]) -> Warmth {
-        let has = |list: &[String]| list.iter().any(|extension| ends_in(name, extension.as_bytes()));
-        if has(&self.cold) {
-            Warmth::Cold
-        } else if has(&self.hot) {
-            Warmth::Hot
-        } else {
-            Warmth::Warm
+        fn bytes(list: &[String]) -> impl Iterator<Item = &[u8]> {
+            list.iter().map(String::as_bytes)
         }
+        warmth(name, bytes(&self.cold), bytes(&self.hot))
     }
-}
-
-/// True if some dot behind the first letter is followed by the extension, in any case: a temporary ending may follow.
-fn ends_in(name: &[u8], extension: &[u8]) -> bool {
-    let dots = name.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.');
-    dots.into_iter().any(|(at, _)| {
-        let behind = name.get(at + 1..).unwrap_or_default();
-        behind.get(..extension.len()).is_some_and(|start| start.eq_ignore_ascii_case(extension))
-    })
 }
 
 #[cfg(test)]

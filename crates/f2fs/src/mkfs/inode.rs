@@ -86,7 +86,7 @@ pub(super) fn finish(
     let is_dir = inode.kind == FileKind::Dir;
     put_attributes(writer, &mut inode, attributes, &mut block)?;
     match body {
-        Body::Empty => put(&mut block, inode.addrs_at(), &device(rdev)),
+        Body::Empty => put(&mut block, inode.addrs_at(), &Inode::device_words(rdev)),
         Body::Inline(bytes) => {
             inode.inline = inode.inline.with(if is_dir { InlineFlags::DENTRY } else { InlineFlags::DATA });
             if !is_dir && !bytes.is_empty() {
@@ -120,7 +120,7 @@ fn put_attributes(
     let (inside, behind) = list.as_bytes().split_at(range.len().min(list.as_bytes().len()));
     put(block, range.start, inside);
     // What ends the list is zeros, which are there already.
-    if behind.iter().all(|byte| *byte == 0) {
+    if list.as_bytes().is_empty() || list.end() <= range.len() {
         return Ok(());
     }
     let mut node = vec![0; block.len()];
@@ -138,13 +138,6 @@ fn put(block: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(place) = block.get_mut(at..at + bytes.len()) {
         place.copy_from_slice(bytes);
     }
-}
-
-/// The words of a device: small numbers in the old encoding, others behind it.
-fn device(rdev: u32) -> Vec<u8> {
-    let (major, minor) = ((rdev >> 8) & 0xfff, (rdev & 0xff) | ((rdev >> 12) & 0xf_ff00));
-    let words = if major < 256 && minor < 256 { [(major << 8) | minor, 0] } else { [0, rdev] };
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
 /// The attributes of an entry as they are stored. Refuses those that F2FS has no place for.

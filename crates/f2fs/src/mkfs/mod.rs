@@ -210,9 +210,10 @@ fn finish(
     let reserve = Reserve {
         reserved: word(geometry.reserved),
         overprovision: word(geometry.overprovision),
+        users: (geometry.main - geometry.overprovision) * 512,
         large_nat: geometry.large_nat,
     };
-    writer.checkpoint(version, reserve)?;
+    writer.format(version, reserve)?;
     let sb = writer.super_block().clone();
     let mut block = vec![0; sb.block().width()];
     let at = usize::try_from(SUPER_OFFSET).unwrap_or_default();

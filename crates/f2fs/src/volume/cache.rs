@@ -12,7 +12,7 @@ pub type Block = Arc<Vec<u8>>;
 /// Parts that are locked each on its own, so that readers seldom meet.
 const SHARDS: usize = 16;
 
-/// A cache of bounded size. Nothing it holds ever changes.
+/// A cache of bounded size. Nothing it holds ever changes: whoever writes to a block has it forgotten.
 pub(crate) struct BlockCache {
     shards: Vec<Mutex<Shard>>,
 }
@@ -58,6 +58,13 @@ impl BlockCache {
             shard.lock().put(addr.0, block);
         }
     }
+
+    /// Drops a block that is written anew.
+    pub(crate) fn forget(&self, addr: BlockAddr) {
+        if let Some(shard) = self.shard(addr) {
+            shard.lock().forget(addr.0);
+        }
+    }
 }
 
 impl Shard {
@@ -77,6 +84,16 @@ impl Shard {
             *place = slot;
             self.index.insert(addr, at);
         }
+    }
+
+    /// The last slot takes the place of the one that goes.
+    fn forget(&mut self, addr: u32) {
+        let Some(at) = self.index.remove(&addr) else { return };
+        self.slots.swap_remove(at);
+        if let Some(moved) = self.slots.get(at) {
+            self.index.insert(moved.addr, at);
+        }
+        self.hand = if self.slots.is_empty() { 0 } else { self.hand % self.slots.len() };
     }
 
     fn victim(&mut self) -> usize {

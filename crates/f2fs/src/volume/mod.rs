@@ -24,12 +24,12 @@ use crate::{
 
 pub use area::Area;
 pub use cache::Block;
-use cache::BlockCache;
+pub(crate) use cache::BlockCache;
 use disks::Disks;
 pub use logs::LogHead;
 pub use open::{read_super_block, read_super_blocks};
 pub use packs::PassedOver;
-pub(crate) use tables::nat_entry_in;
+pub(crate) use tables::{nat_entry_in, sit_entry_in};
 
 /// An opened volume.
 pub struct Volume {

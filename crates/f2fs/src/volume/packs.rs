@@ -8,6 +8,8 @@ use crate::{
 
 /// Head and foot of a pack differ in this many bytes at most if they were written together and one was damaged since.
 const DAMAGED_BYTES: usize = 64;
+/// What a device writes at once at least.
+const SECTOR_BYTES: usize = 512;
 
 /// A checkpoint that was written as a whole, is newer than the one that counts, and cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -89,18 +91,30 @@ fn unusable(disks: &Disks, sb: &SuperBlock, pack: u8, why: &Error, used: u64) ->
     let told = |version| Some(PassedOver { pack, version, why: why.clone() });
     for index in 1..sb.blocks_per_segment() {
         let Ok(block) = bytes(disks, sb, pack, index) else { continue };
+        let whole = Checkpoint::from_block(pack, &block, sb.block());
+        // What this pack held before, or zeros, or a part of the foot: power failed while it was written over.
+        let stands = version(&block);
+        if stands == 0 || stands == used.wrapping_sub(1) || is_torn(&head, &block) {
+            continue;
+        }
         let differing = head.iter().zip(&block).filter(|(left, right)| left != right).count();
         if differing <= DAMAGED_BYTES {
             // Written together; either may have the right number.
             return [version(&head), version(&block)].into_iter().filter(is_newer).min().and_then(told);
         }
-        if let Ok(foot) = Checkpoint::from_block(pack, &block, sb.block())
+        if let Ok(foot) = whole
             && is_newer(&foot.version())
         {
             return told(foot.version());
         }
     }
     None
+}
+
+/// True if sectors of a foot are there and the others are zeros, as they are before a foot is written here: power failed.
+fn is_torn(head: &[u8], foot: &[u8]) -> bool {
+    let mut sectors = head.chunks(SECTOR_BYTES).zip(foot.chunks(SECTOR_BYTES));
+    sectors.all(|(head, foot)| head == foot || foot.iter().all(|byte| *byte == 0))
 }
 
 fn version(block: &[u8]) -> u64 {

@@ -12,6 +12,11 @@ use crate::{
 };
 
 impl Volume {
+    /// Which copy of each block counts, as bitmaps: of the SIT, and of the NAT.
+    pub(crate) fn versions(&self) -> (&[u8], &[u8]) {
+        (&self.sit_bitmap, &self.nat_bitmap)
+    }
+
     /// Blocks of the NAT, of which each has two places.
     pub fn nat_blocks(&self) -> u32 {
         self.sb.raw().segment_count_nat.get() / 2 * self.sb.blocks_per_segment()

@@ -46,20 +46,47 @@ impl Log {
 pub(crate) struct Head {
     segno: SegNo,
     next: u32,
+    fills_holes: bool,
     summary: SummaryBlock,
-    /// Blocks up to `next` that are not on the medium yet.
+    /// Blocks in front of `next` that are not on the medium yet.
     pending: Vec<u8>,
 }
 
 impl Head {
     /// At the start of a free segment.
     pub(crate) fn open(log: Log, segno: SegNo, layout: SummaryLayout) -> Head {
-        Head { segno, next: 0, summary: SummaryBlock::empty(layout, log.is_node()), pending: Vec::new() }
+        let summary = SummaryBlock::empty(layout, log.is_node());
+        Head { segno, next: 0, fills_holes: false, summary, pending: Vec::new() }
+    }
+
+    /// At block `next` of a segment, whose blocks are those of `summary`.
+    pub(crate) fn resume(segno: SegNo, next: u32, fills_holes: bool, mut summary: SummaryBlock) -> Head {
+        // Journals belong to the checkpoint.
+        summary.set_journal(&[]);
+        Head { segno, next, fills_holes, summary, pending: Vec::new() }
     }
 
     /// The segment, and the next block in it.
     pub(crate) fn place(&self) -> (SegNo, u32) {
         (self.segno, self.next)
+    }
+
+    /// True if it writes to blocks between others.
+    pub(crate) fn fills_holes(&self) -> bool {
+        self.fills_holes
+    }
+
+    /// Goes on at a block further on. Nothing may wait.
+    pub(crate) fn skip_to(&mut self, next: u32) {
+        debug_assert!(self.pending.is_empty() && next >= self.next);
+        self.next = next;
+    }
+
+    /// The block at `offset` of the segment, if it waits to be written.
+    pub(crate) fn waiting(&self, segno: SegNo, offset: u32, width: usize) -> Option<&[u8]> {
+        let first = self.next.checked_sub(word(self.pending.len() / width))?;
+        let at = offset.checked_sub(first).filter(|_| segno == self.segno && offset < self.next)?;
+        self.pending.get(at as usize * width..(at as usize + 1) * width)
     }
 
     /// Whose the blocks of the segment are.

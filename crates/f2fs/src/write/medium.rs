@@ -1,27 +1,72 @@
 //! The device that is written to, in blocks of the volume.
 
-use crate::word::word;
-use pumice_media::{BlockDevice, Lba};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
+use pumice_media::{BlockDevice, BlockError, Lba, ReadAt};
+
+use crate::word::word;
 use crate::{
     error::{Error, Result},
     layout::{BlockAddr, BlockSize},
+    volume::{Block, BlockCache},
 };
 
 /// Bytes that are written at a time where zeros must be written.
 const ZEROS: usize = 1 << 20;
 
-/// A device whose blocks are those of the volume.
+/// A device that is written to and, as [`ReadAt`], read by others.
+#[derive(Clone)]
+pub(crate) struct Device(Arc<Mutex<Box<dyn BlockDevice + Send>>>);
+
+impl Device {
+    pub(crate) fn new(device: Box<dyn BlockDevice + Send>) -> Device {
+        Device(Arc::new(Mutex::new(device)))
+    }
+}
+
+impl ReadAt for Device {
+    fn bytes(&self) -> u64 {
+        let device = self.0.lock();
+        device.blocks().saturating_mul(u64::from(device.block_bytes()))
+    }
+
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> std::result::Result<(), BlockError> {
+        let (count, bytes) = (buffer.len() as u64, self.bytes());
+        let end = at.checked_add(count).filter(|end| *end <= bytes);
+        let end = end.ok_or(BlockError::OutOfRange { first: Lba(at), count, blocks: bytes })?;
+        let mut device = self.0.lock();
+        let width = u64::from(device.block_bytes());
+        if at.is_multiple_of(width) && count.is_multiple_of(width) {
+            return device.read(Lba(at / width), buffer);
+        }
+        let first = at / width;
+        let mut blocks =
+            vec![0; usize::try_from((end.div_ceil(width) - first) * width).unwrap_or(usize::MAX)];
+        device.read(Lba(first), &mut blocks)?;
+        let inside = usize::try_from(at % width).unwrap_or(usize::MAX);
+        buffer.iter_mut().zip(blocks.iter().skip(inside)).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+}
+
+/// A device whose blocks are those of the volume, and those of them that were read lately.
 pub(crate) struct Medium {
-    device: Box<dyn BlockDevice + Send>,
+    device: Device,
     block: BlockSize,
+    cache: Option<BlockCache>,
 }
 
 impl Medium {
-    /// A device; its blocks must have the size of the volume's.
+    /// A device; its blocks must have the size of the volume's. Nothing is kept in memory.
     pub(crate) fn new(device: Box<dyn BlockDevice + Send>, block: BlockSize) -> Medium {
         debug_assert_eq!(device.block_bytes(), block.bytes());
-        Medium { device, block }
+        Medium { device: Device::new(device), block, cache: None }
+    }
+
+    /// The same, with up to `cache_bytes` bytes of blocks that were read lately.
+    pub(crate) fn cached(device: Device, block: BlockSize, cache_bytes: usize) -> Medium {
+        Medium { device, block, cache: Some(BlockCache::new(cache_bytes, block.width())) }
     }
 
     pub(crate) fn block(&self) -> BlockSize {
@@ -29,16 +74,33 @@ impl Medium {
     }
 
     /// One block.
-    pub(crate) fn read(&mut self, addr: BlockAddr) -> Result<Vec<u8>> {
+    pub(crate) fn read(&self, addr: BlockAddr) -> Result<Block> {
+        if let Some(block) = self.cache.as_ref().and_then(|cache| cache.get(addr)) {
+            return Ok(block);
+        }
         let mut bytes = vec![0; self.block.width()];
-        let read = self.device.read(Lba(addr.0.into()), &mut bytes);
-        read.map(|()| bytes).map_err(|error| Error::Read { addr: addr.0.into(), error })
+        self.read_run(addr, &mut bytes)?;
+        let block = Arc::new(bytes);
+        if let Some(cache) = &self.cache {
+            cache.put(addr, &block);
+        }
+        Ok(block)
+    }
+
+    /// Fills `buffer`, a whole number of blocks, from `addr` on, past what is kept.
+    pub(crate) fn read_run(&self, addr: BlockAddr, buffer: &mut [u8]) -> Result<()> {
+        let read = self.device.0.lock().read(Lba(addr.0.into()), buffer);
+        read.map_err(|error| Error::Read { addr: addr.0.into(), error })
     }
 
     /// A whole number of blocks from `addr` on.
     pub(crate) fn write(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
         debug_assert!(bytes.len().is_multiple_of(self.block.width()));
-        let written = self.device.write(Lba(addr.0.into()), bytes);
+        if let Some(cache) = &self.cache {
+            let count = word(bytes.len() / self.block.width());
+            (addr.0..addr.0.saturating_add(count)).for_each(|addr| cache.forget(BlockAddr(addr)));
+        }
+        let written = self.device.0.lock().write(Lba(addr.0.into()), bytes);
         written.map_err(|error| Error::Write { addr: addr.0.into(), error })
     }
 
@@ -57,6 +119,6 @@ impl Medium {
 
     /// Makes all that was written outlive a power cut.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        self.device.flush().map_err(Error::Flush)
+        self.device.0.lock().flush().map_err(Error::Flush)
     }
 }

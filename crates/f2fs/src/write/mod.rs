@@ -3,32 +3,38 @@
 //!
 //! A block goes to the [`Head`] of its log; the [`Sit`] marks it as in use; a node's place goes to the [`Nat`]. When a
 //! segment is full its summary goes to the SSA, and the [`Supply`] says where the log goes on. Nothing of it counts until
-//! [`Writer::checkpoint`] has written the tables and a checkpoint pack ([`pack`]).
+//! [`Writer::format`] or [`Writer::commit`] has written the tables and a checkpoint pack ([`pack`]).
 
 pub(crate) mod head;
+mod load;
 pub(crate) mod medium;
 pub(crate) mod nat;
 mod nat_bits;
 pub(crate) mod pack;
+pub(crate) mod quota_file;
 pub(crate) mod sit;
 pub(crate) mod supply;
 mod table;
+pub(crate) mod warmth;
+
+use std::sync::Arc;
 
 use crate::word::word;
 use head::{Head, Heads, Log};
 use medium::Medium;
 use nat::Nat;
-use pack::Reserve;
+use pack::{Pack, Reserve, Stamp};
 use sit::Sit;
-use supply::Supply;
+use supply::{Found, Supply};
 
 use crate::{
     crc,
     error::{Error, Result},
     layout::{
-        BlockAddr, Features, INODE_GENERATION_OFFSET, Nid, NodeFooter, SegNo, Summary, SummaryLayout,
-        SuperBlock,
+        BlockAddr, Features, INODE_GENERATION_OFFSET, NatEntry, Nid, NodeFooter, SegNo, Summary,
+        SummaryBlock, SummaryLayout, SuperBlock,
     },
+    volume::Block,
 };
 
 /// A volume that is being written.
@@ -43,6 +49,21 @@ pub(crate) struct Writer {
     inode_seed: u32,
     /// Blocks that each log got.
     appended: [u64; 6],
+    last: Last,
+    /// Blocks that are promised and stand nowhere yet.
+    promised: u64,
+}
+
+/// The last checkpoint.
+#[derive(Clone, Copy)]
+struct Last {
+    /// The pack that it is in, 1 or 2.
+    pack: u8,
+    version: u64,
+    /// Its version as footers of nodes carry it.
+    footer_version: u64,
+    /// 1024 bytes that were written before it.
+    kbytes: u64,
 }
 
 impl Writer {
@@ -56,16 +77,21 @@ impl Writer {
     ) -> Result<Writer> {
         let layout = SummaryLayout::new(sb.block(), sb.features().has(Features::PACKED_SSA));
         let (nat, mut sit) = (Nat::fresh(&sb, first_nid), Sit::fresh(&sb));
-        let mut supply = Supply::new(&sb, starts);
+        let mut supply = Supply::new(&sb, starts, 0);
         let inode_seed = crc::inode_seed(&sb.uuid());
         let segments = sit.segments();
         let mut open = |log| -> Result<Head> {
-            let segno = supply.take(log, &mut sit).ok_or(Error::NoSegment { segments })?;
+            let Some(Found::Free(segno)) = supply.take(log, &sit) else {
+                return Err(Error::NoSegment { segments });
+            };
+            sit.open(&medium, segno, log.kind())?;
             Ok(Head::open(log, segno, layout))
         };
         let [hot, warm, cold, hot_node, warm_node, cold_node] = Log::ALL.map(&mut open);
         let heads = Heads::new([hot?, warm?, cold?, hot_node?, warm_node?, cold_node?]);
-        Ok(Writer { sb, medium, nat, sit, supply, heads, layout, inode_seed, appended: [0; 6] })
+        let last = Last { pack: 2, version: 0, footer_version: 0, kbytes: 0 };
+        let (appended, promised) = ([0; 6], 0);
+        Ok(Writer { sb, medium, nat, sit, supply, heads, layout, inode_seed, appended, last, promised })
     }
 
     /// The super block.
@@ -75,7 +101,72 @@ impl Writer {
 
     /// A free node number.
     pub(crate) fn take_nid(&mut self) -> Result<Nid> {
-        self.nat.take().ok_or(Error::NoNode { limit: self.sb.nid_limit() })
+        self.nat.take(&self.medium)?.ok_or(Error::NoNode { limit: self.sb.nid_limit() })
+    }
+
+    /// Promises a new node a place: of inode `ino`, or one that is an inode itself. Returns its number.
+    pub(crate) fn promise_node(&mut self, ino: Option<Nid>) -> Result<Nid> {
+        let nid = self.take_nid()?;
+        self.nat.add(&self.medium, nid, ino.unwrap_or(nid), BlockAddr::NEW)?;
+        self.promised += 1;
+        Ok(nid)
+    }
+
+    /// Promises a block of data a place; its address is [`BlockAddr::NEW`] until it is written.
+    pub(crate) fn promise_data(&mut self) {
+        self.promised += 1;
+    }
+
+    /// Gives back a block of data, written or promised.
+    pub(crate) fn release(&mut self, addr: BlockAddr) -> Result<()> {
+        match addr {
+            BlockAddr::NULL => Ok(()),
+            BlockAddr::NEW => {
+                debug_assert!(self.promised > 0);
+                self.promised = self.promised.saturating_sub(1);
+                Ok(())
+            }
+            addr => self.sit.clear(&self.medium, addr),
+        }
+    }
+
+    /// Gives back a node and its number.
+    pub(crate) fn remove_node(&mut self, nid: Nid) -> Result<()> {
+        let entry = self.nat.entry(&self.medium, nid)?;
+        self.release(entry.addr)?;
+        self.nat.remove(&self.medium, nid)
+    }
+
+    /// Where a node is.
+    pub(crate) fn entry(&self, nid: Nid) -> Result<NatEntry> {
+        self.nat.entry(&self.medium, nid)
+    }
+
+    /// A block, though it waits to be written.
+    pub(crate) fn read(&self, addr: BlockAddr) -> Result<Block> {
+        match self.waiting(addr) {
+            Some(bytes) => Ok(Arc::new(bytes.to_vec())),
+            None => self.medium.read(addr),
+        }
+    }
+
+    /// Fills `buffer`, a whole number of blocks, with the blocks from `addr` on.
+    pub(crate) fn read_run(&self, addr: BlockAddr, buffer: &mut [u8]) -> Result<()> {
+        self.medium.read_run(addr, buffer)?;
+        for (addr, place) in (addr.0..).zip(buffer.chunks_exact_mut(self.sb.block().width())) {
+            if let Some(bytes) = self.waiting(BlockAddr(addr)) {
+                place.copy_from_slice(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn waiting(&self, addr: BlockAddr) -> Option<&[u8]> {
+        let inside = addr.0.checked_sub(self.sb.main_start().0)?;
+        let (segno, offset) =
+            (SegNo(inside / self.sb.blocks_per_segment()), inside % self.sb.blocks_per_segment());
+        let width = self.sb.block().width();
+        Log::ALL.iter().find_map(|log| self.heads.of(*log).waiting(segno, offset, width))
     }
 
     /// Blocks that each log got, in the order of [`Log::ALL`].
@@ -89,10 +180,56 @@ impl Writer {
         (next.0.into(), inodes.into())
     }
 
+    /// Inodes in use.
+    pub(crate) fn inodes(&self) -> u32 {
+        let (_, inodes, _) = self.nat.counts();
+        inodes
+    }
+
+    /// Node numbers that can still be taken; some only after the next checkpoint.
+    pub(crate) fn free_numbers(&self) -> u64 {
+        let (nodes, _, _) = self.nat.counts();
+        // The first three are the volume's own.
+        u64::from(self.sb.nid_limit()).saturating_sub(u64::from(nodes) + 3)
+    }
+
+    /// Inodes without a name that a checkpoint has room for.
+    pub(crate) fn orphans_max(&self) -> usize {
+        Pack::orphans_max(&self.sb)
+    }
+
+    /// Blocks in use or promised.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.sit.valid_blocks() + self.promised
+    }
+
+    /// Segments that are free, and blocks of data and of nodes that can be written in others: into holes, and behind the
+    /// heads.
+    pub(crate) fn room(&self) -> (u32, [u64; 2]) {
+        let (free, [mut data, mut nodes]) = self.sit.room();
+        // The head with the least room counts for all of its sort: any of them may get the block.
+        let left = |logs: &[Log]| {
+            let left = |log: &Log| {
+                let (_, offset) = self.heads.of(*log).place();
+                u64::from(self.sb.blocks_per_segment() - offset)
+            };
+            logs.iter().filter(|log| !self.heads.of(**log).fills_holes()).map(left).min().unwrap_or(0)
+        };
+        let [data_logs @ .., _, _, _] = &Log::ALL;
+        let [_, _, _, node_logs @ ..] = &Log::ALL;
+        (data, nodes) = (data + left(data_logs), nodes + left(node_logs));
+        (free, [data, nodes])
+    }
+
     /// Where the next block of a log goes, and how many fit behind each other from there.
     pub(crate) fn next(&self, log: Log) -> (BlockAddr, u32) {
-        let (segno, offset) = self.heads.of(log).place();
-        (self.sit.addr(segno, offset), self.sb.blocks_per_segment() - offset)
+        let head = self.heads.of(log);
+        let (segno, offset) = head.place();
+        let room = match head.fills_holes() {
+            true => self.sit.run(segno, offset),
+            false => self.sb.blocks_per_segment() - offset,
+        };
+        (self.sit.addr(segno, offset), room)
     }
 
     /// Appends whole blocks of data, no more than [`Writer::next`] says, with their owners. Returns the first's address.
@@ -103,10 +240,15 @@ impl Writer {
         owners: impl ExactSizeIterator<Item = Summary>,
     ) -> Result<BlockAddr> {
         debug_assert!(!log.is_node());
-        self.append(log, blocks, owners)
+        let (addr, _) = self.next(log);
+        let count = word(owners.len());
+        let ahead = self.ahead(log, count)?;
+        self.put(log, blocks, owners)?;
+        self.advance(log, ahead)?;
+        Ok(addr)
     }
 
-    /// Appends a node, whose footer is still to be written. Returns its address.
+    /// Appends a node, whose footer is still to be written; the place where it stood is given back. Returns its address.
     pub(crate) fn append_node(
         &mut self,
         log: Log,
@@ -114,26 +256,32 @@ impl Writer {
         mut footer: NodeFooter,
     ) -> Result<BlockAddr> {
         debug_assert!(log.is_node());
-        let (addr, room) = self.next(log);
-        // The next segment must be known before the last node of this one is written.
-        let ahead = if room == 1 { Some(self.next_segment(log)?) } else { None };
-        footer.next = ahead.map_or(BlockAddr(addr.0 + 1), |segno| self.sit.addr(segno, 0));
+        let (addr, _) = self.next(log);
+        let old = self.nat.entry(&self.medium, footer.nid)?;
+        // Where the log goes on must be known before the node is written.
+        let ahead = self.ahead(log, 1)?;
+        footer.next = ahead.addr(&self.sit);
+        footer.cp_version = self.last.footer_version;
         footer.write_to(block);
         if footer.is_inode() && self.sb.features().has(Features::INODE_CHECKSUM) {
             self.seal(footer.nid, block);
         }
-        let owner = Summary { nid: footer.nid, version: 0, offset: 0 };
+        let owner = Summary { nid: footer.nid, version: old.version, offset: 0 };
         self.put(log, block, std::iter::once(owner))?;
-        if let Some(segno) = ahead {
-            self.turn(log, segno)?;
+        self.advance(log, ahead)?;
+        if old.is_used() {
+            self.nat.moved(&self.medium, footer.nid, addr)?;
+            self.release(old.addr)?;
+        } else {
+            self.nat.add(&self.medium, footer.nid, footer.ino, addr)?;
         }
-        self.nat.add(footer.nid, footer.ino, addr);
         Ok(addr)
     }
 
     /// Writes the checksum of an inode, which covers its footer.
     fn seal(&self, ino: Nid, block: &mut [u8]) {
         let generation = block.get(INODE_GENERATION_OFFSET..).and_then(<[u8]>::first_chunk);
+        debug_assert!(generation.is_some(), "an inode is shorter than its head");
         let generation = generation.map_or(0, |bytes| u32::from_le_bytes(*bytes));
         if let Some(sum) = crc::inode_checksum(self.inode_seed, ino.0, generation, block) {
             let place = block.iter_mut().skip(crc::INODE_CHECKSUM_OFFSET);
@@ -141,20 +289,44 @@ impl Writer {
         }
     }
 
-    fn append(
-        &mut self,
-        log: Log,
-        blocks: &[u8],
-        owners: impl ExactSizeIterator<Item = Summary>,
-    ) -> Result<BlockAddr> {
-        let (addr, room) = self.next(log);
-        let is_last = owners.len() == room as usize;
-        self.put(log, blocks, owners)?;
-        if is_last {
-            let segno = self.next_segment(log)?;
-            self.turn(log, segno)?;
+    /// Where a log goes on behind `count` more blocks. A segment that is opened for it is free no more.
+    fn ahead(&mut self, log: Log, count: u32) -> Result<Ahead> {
+        let head = self.heads.of(log);
+        let (segno, offset) = head.place();
+        let behind = offset + count;
+        debug_assert!(behind <= self.sb.blocks_per_segment());
+        let next = if head.fills_holes() {
+            self.sit.next_hole(segno, behind)
+        } else {
+            (behind < self.sb.blocks_per_segment()).then_some(behind)
+        };
+        if let Some(offset) = next {
+            return Ok(Ahead { segno, offset, new: None });
         }
-        Ok(addr)
+        let found = self.supply.take(log, &self.sit);
+        let segments = self.sit.segments();
+        let new = found.ok_or(Error::NoSegment { segments })?;
+        let (Found::Free(segno) | Found::Holes(segno)) = new;
+        self.sit.open(&self.medium, segno, log.kind())?;
+        let offset = self.sit.next_hole(segno, 0);
+        debug_assert!(offset.is_some(), "segment {segno} has no room");
+        Ok(Ahead { segno, offset: offset.ok_or(Error::NoSegment { segments })?, new: Some(new) })
+    }
+
+    /// Has a log go on where [`Writer::ahead`] said.
+    fn advance(&mut self, log: Log, ahead: Ahead) -> Result<()> {
+        let (segno, offset) = self.heads.of(log).place();
+        match ahead.new {
+            None if ahead.offset == offset => Ok(()),
+            None => {
+                let end = self.sit.addr(segno, offset);
+                let head = self.heads.of_mut(log);
+                head.flush(&mut self.medium, end)?;
+                head.skip_to(ahead.offset);
+                Ok(())
+            }
+            Some(new) => self.turn(log, new, ahead.offset),
+        }
     }
 
     /// Hands blocks to the log's head.
@@ -175,60 +347,128 @@ impl Writer {
         Ok(())
     }
 
-    fn next_segment(&mut self, log: Log) -> Result<SegNo> {
-        let segments = self.sit.segments();
-        self.supply.take(log, &mut self.sit).ok_or(Error::NoSegment { segments })
-    }
-
     /// A full segment: what waits and the summary are written, and the log goes on in the next.
-    fn turn(&mut self, log: Log, next: SegNo) -> Result<()> {
-        let layout = self.layout;
+    fn turn(&mut self, log: Log, new: Found, offset: u32) -> Result<()> {
+        let next = match new {
+            Found::Free(segno) => Head::open(log, segno, self.layout),
+            Found::Holes(segno) => Head::resume(segno, offset, true, self.summary(segno, log)?),
+        };
         let head = self.heads.of_mut(log);
-        let (segno, offset) = head.place();
-        head.flush(&mut self.medium, self.sit.addr(segno, offset))?;
-        let full = std::mem::replace(head, Head::open(log, next, layout));
+        let (segno, end) = head.place();
+        head.flush(&mut self.medium, self.sit.addr(segno, end))?;
+        let full = std::mem::replace(head, next);
+        self.sit.leave(segno);
         self.write_summary(segno, full.summary().as_bytes())
     }
 
+    /// The summary of a segment as it stands in the SSA.
+    fn summary(&self, segno: SegNo, log: Log) -> Result<SummaryBlock> {
+        let block = self.medium.read(self.summary_addr(segno))?;
+        let at = (segno.0 % self.layout.per_block) as usize * self.layout.bytes;
+        let bytes = block.get(at..at + self.layout.bytes).unwrap_or_default();
+        let mut summary = SummaryBlock::empty(self.layout, log.is_node());
+        let stored = SummaryBlock::new(bytes.to_vec(), self.layout);
+        (0..self.sb.blocks_per_segment()).for_each(|offset| summary.set_entry(offset, stored.entry(offset)));
+        Ok(summary)
+    }
+
+    fn summary_addr(&self, segno: SegNo) -> BlockAddr {
+        BlockAddr(self.sb.raw().ssa_blkaddr.get().saturating_add(segno.0 / self.layout.per_block))
+    }
+
     fn write_summary(&mut self, segno: SegNo, summary: &[u8]) -> Result<()> {
-        let addr = BlockAddr(self.sb.raw().ssa_blkaddr.get().saturating_add(segno.0 / self.layout.per_block));
+        let addr = self.summary_addr(segno);
         if self.layout.per_block == 1 {
             return self.medium.write(addr, summary);
         }
-        let mut block = self.medium.read(addr)?;
+        let mut block = self.medium.read(addr)?.to_vec();
         let at = (segno.0 % self.layout.per_block) as usize * self.layout.bytes;
         block.iter_mut().skip(at).zip(summary).for_each(|(to, from)| *to = *from);
         self.medium.write(addr, &block)
     }
 
-    /// Makes everything written so far the state of the volume: as version `version` in the first pack, and in front of it
-    /// as the version before in the second, so that one of them may be lost.
-    pub(crate) fn checkpoint(&mut self, version: u64, reserve: Reserve) -> Result<()> {
+    /// Brings everything but the checkpoint pack to the medium; returns the journals.
+    fn write_tables(&mut self) -> Result<[Vec<u8>; 2]> {
         for log in Log::ALL {
             let (end, _) = self.next(log);
             self.heads.of_mut(log).flush(&mut self.medium, end)?;
         }
         let room = self.layout.journal_bytes();
-        let nat_journal = self.nat.write(&mut self.medium, room)?;
-        let sit_journal = self.sit.write(&mut self.medium, room)?;
+        Ok([self.nat.write(&mut self.medium, room)?, self.sit.write(&mut self.medium, room)?])
+    }
+
+    /// Makes everything written so far the state of a new volume: as version `version` in the first pack, and in front of
+    /// it as the version before in the second, so that one of them may be lost.
+    pub(crate) fn format(&mut self, version: u64, reserve: Reserve) -> Result<()> {
+        let journals = self.write_tables()?;
         for (number, version) in [(2, version - 1), (1, version)] {
-            let pack = pack::Pack {
-                sb: &self.sb,
-                nat: &self.nat,
-                sit: &self.sit,
-                heads: &self.heads,
-                number,
-                journals: [&nat_journal, &sit_journal],
-                version,
-                reserve,
-            };
-            pack.write(&mut self.medium)?;
+            let blocks = self.blocks();
+            let stamp = Stamp { version, elapsed: 0, blocks, orphans: &[], kbytes: 0 };
+            self.pack(number, &journals, stamp, reserve)?;
         }
         Ok(())
+    }
+
+    /// Makes everything written so far the state of the volume, in place of the older checkpoint. `elapsed` are the seconds
+    /// that the volume was mounted in its life.
+    pub(crate) fn commit(&mut self, elapsed: u64, orphans: &[Nid], reserve: Reserve) -> Result<()> {
+        let journals = self.write_tables()?;
+        let Last { pack, version, kbytes, .. } = self.last;
+        let (pack, version) = (3 - pack, version.wrapping_add(1));
+        let width = u64::from(self.sb.block().bytes() / 1024);
+        let kbytes = kbytes + self.appended.iter().sum::<u64>() * width;
+        let stamp = Stamp { version, elapsed, blocks: self.blocks(), orphans, kbytes };
+        let footer_version = self.pack(pack, &journals, stamp, reserve)?;
+        self.last = Last { pack, version, footer_version, kbytes };
+        self.appended = [0; 6];
+        let [nat, sit] = journals;
+        self.nat.committed(!nat.is_empty());
+        self.sit.committed(!sit.is_empty());
+        Ok(())
+    }
+
+    fn pack(
+        &mut self,
+        number: u8,
+        journals: &[Vec<u8>; 2],
+        stamp: Stamp<'_>,
+        reserve: Reserve,
+    ) -> Result<u64> {
+        let pack = Pack {
+            sb: &self.sb,
+            nat: &self.nat,
+            sit: &self.sit,
+            heads: &self.heads,
+            number,
+            journals: journals.each_ref().map(Vec::as_slice),
+            stamp,
+            reserve,
+        };
+        pack.write(&mut self.medium)
+    }
+
+    /// The volume's own time from now on.
+    pub(crate) fn set_time(&mut self, elapsed: u64) {
+        self.sit.set_time(elapsed);
     }
 
     /// The device.
     pub(crate) fn medium(&mut self) -> &mut Medium {
         &mut self.medium
+    }
+}
+
+/// Where a log goes on.
+#[derive(Clone, Copy)]
+struct Ahead {
+    segno: SegNo,
+    offset: u32,
+    /// It is another segment than before.
+    new: Option<Found>,
+}
+
+impl Ahead {
+    fn addr(self, sit: &Sit) -> BlockAddr {
+        sit.addr(self.segno, self.offset)
     }
 }

@@ -1,19 +1,25 @@
 //! The NAT as a writer keeps it: entries that are newer than the medium's, and which numbers are free.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{medium::Medium, table::Table};
 use crate::{
-    error::Result,
+    error::{Place, Result, corrupt},
     layout::{BlockAddr, NatEntry, NatJournalEntry, Nid, SuperBlock},
+    volume::{Volume, nat_entry_in},
 };
 
-/// Entries that changed since the last checkpoint, and the numbers in use.
+/// Entries that are newer than the table's, and the numbers in use.
 pub(crate) struct Nat {
     table: Table,
     limit: u32,
-    changed: BTreeMap<Nid, NatEntry>,
-    next_free: u32,
+    newer: BTreeMap<Nid, NatEntry>,
+    /// Numbers that were given up since the last checkpoint, which still has their nodes.
+    given_up: BTreeSet<Nid>,
+    /// Where the next free number is looked for.
+    cursor: u32,
+    /// Numbers from here on were never used.
+    unused_from: u32,
     nodes: u32,
     inodes: u32,
 }
@@ -21,31 +27,106 @@ pub(crate) struct Nat {
 impl Nat {
     /// Of a volume that has no nodes yet: numbers from `first` on are free.
     pub(crate) fn fresh(sb: &SuperBlock, first: u32) -> Nat {
-        let table = Table::nat(sb);
-        Nat { table, limit: sb.nid_limit(), changed: BTreeMap::new(), next_free: first, nodes: 0, inodes: 0 }
+        Nat {
+            table: Table::nat(sb),
+            limit: sb.nid_limit(),
+            newer: BTreeMap::new(),
+            given_up: BTreeSet::new(),
+            cursor: first,
+            unused_from: first,
+            nodes: 0,
+            inodes: 0,
+        }
     }
 
-    /// Takes the next free number; `None` if there is none.
-    pub(crate) fn take(&mut self) -> Option<Nid> {
-        let nid = Nid(self.next_free);
-        (nid.0 < self.limit).then(|| {
-            self.next_free += 1;
-            nid
-        })
+    /// As the checkpoint of a volume left it.
+    pub(crate) fn load(volume: &Volume) -> Nat {
+        let (sb, raw) = (volume.super_block(), volume.checkpoint().raw());
+        let (_, versions) = volume.versions();
+        let limit = sb.nid_limit();
+        let next = raw.next_free_nid.get();
+        Nat {
+            table: Table::nat(sb).with_versions(versions),
+            limit,
+            newer: volume.nat_journal().clone(),
+            given_up: BTreeSet::new(),
+            cursor: if next < limit { next } else { sb.root().0 },
+            unused_from: limit,
+            nodes: raw.valid_node_count.get(),
+            inodes: raw.valid_inode_count.get(),
+        }
     }
 
-    /// Says where a new node is.
-    pub(crate) fn add(&mut self, nid: Nid, ino: Nid, addr: BlockAddr) {
-        debug_assert!(nid.0 < self.next_free && addr.is_block());
-        let old = self.changed.insert(nid, NatEntry { version: 0, ino, addr });
-        debug_assert!(old.is_none(), "node {nid} was added twice");
+    /// Where a node is.
+    pub(crate) fn entry(&self, medium: &Medium, nid: Nid) -> Result<NatEntry> {
+        if nid.is_null() || nid.0 >= self.limit {
+            return Err(corrupt(Place::Node(nid), "the number is", nid.0, self.limit));
+        }
+        if let Some(entry) = self.newer.get(&nid) {
+            return Ok(*entry);
+        }
+        if nid.0 >= self.unused_from {
+            return Ok(NatEntry::default());
+        }
+        let per_block = self.table.per_block();
+        let block = medium.read(self.table.place(nid.0 / per_block))?;
+        Ok(nat_entry_in(&block, nid.0 % per_block))
+    }
+
+    /// Finds the next free number, which is free no more; `None` if there is none.
+    pub(crate) fn take(&mut self, medium: &Medium) -> Result<Option<Nid>> {
+        // Numbers of a new volume are handed out once.
+        let again = if self.unused_from < self.limit { 0..0 } else { 0..self.cursor.min(self.limit) };
+        for nid in (self.cursor..self.limit).chain(again) {
+            if self.is_free(medium, Nid(nid))? {
+                self.cursor = nid + 1;
+                return Ok(Some(Nid(nid)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_free(&self, medium: &Medium, nid: Nid) -> Result<bool> {
+        if nid.0 >= self.unused_from {
+            return Ok(true);
+        }
+        // The first numbers are the volume's own.
+        Ok(nid.0 > 3 && !self.given_up.contains(&nid) && !self.entry(medium, nid)?.is_used())
+    }
+
+    /// A number gets a node, which may be nowhere yet ([`BlockAddr::NEW`]).
+    pub(crate) fn add(&mut self, medium: &Medium, nid: Nid, ino: Nid, addr: BlockAddr) -> Result<()> {
+        let old = self.entry(medium, nid)?;
+        debug_assert!(!old.is_used(), "node {nid} was added twice");
+        self.newer.insert(nid, NatEntry { version: old.version, ino, addr });
         self.nodes += 1;
         self.inodes += u32::from(nid == ino);
+        Ok(())
     }
 
-    /// Nodes in use, inodes among them, and the lowest number that may be free.
+    /// A node went elsewhere.
+    pub(crate) fn moved(&mut self, medium: &Medium, nid: Nid, addr: BlockAddr) -> Result<()> {
+        let old = self.entry(medium, nid)?;
+        debug_assert!(old.is_used() && addr.is_block());
+        self.newer.insert(nid, NatEntry { addr, ..old });
+        Ok(())
+    }
+
+    /// Gives a number up. Its next node has another version, if this one ever stood anywhere.
+    pub(crate) fn remove(&mut self, medium: &Medium, nid: Nid) -> Result<()> {
+        let old = self.entry(medium, nid)?;
+        debug_assert!(old.is_used());
+        let version = if old.addr.is_block() { old.version.wrapping_add(1) } else { old.version };
+        self.newer.insert(nid, NatEntry { version, ino: old.ino, addr: BlockAddr::NULL });
+        self.given_up.insert(nid);
+        self.nodes = self.nodes.saturating_sub(1);
+        self.inodes = self.inodes.saturating_sub(u32::from(nid == old.ino));
+        Ok(())
+    }
+
+    /// Nodes in use, inodes among them, and where the next free number is looked for.
     pub(crate) fn counts(&self) -> (u32, u32, Nid) {
-        (self.nodes, self.inodes, Nid(self.next_free))
+        (self.nodes, self.inodes, Nid(self.cursor))
     }
 
     /// The table.
@@ -53,14 +134,24 @@ impl Nat {
         &self.table
     }
 
-    /// Numbers in use, in their order, those that no node has among them.
-    pub(crate) fn used(&self) -> impl Iterator<Item = Nid> {
-        [0, 1, 2].map(Nid).into_iter().chain(self.changed.keys().copied())
+    /// Numbers in use, in their order, those that no node has among them, if all of them are known.
+    pub(crate) fn used(&self) -> Option<impl Iterator<Item = Nid>> {
+        let known = self.unused_from < self.limit;
+        known.then(|| [0, 1, 2].map(Nid).into_iter().chain(self.newer.keys().copied()))
     }
 
-    /// Brings what changed to the medium; returns the journal, of at most `room` bytes.
+    /// Brings what is newer to the medium; returns the journal, of at most `room` bytes.
     pub(crate) fn write(&mut self, medium: &mut Medium, room: usize) -> Result<Vec<u8>> {
-        let entries: Vec<NatJournalEntry> = self.changed.iter().map(|(nid, entry)| (*nid, *entry)).collect();
+        debug_assert!(self.newer.values().all(|entry| entry.addr != BlockAddr::NEW));
+        let entries: Vec<NatJournalEntry> = self.newer.iter().map(|(nid, entry)| (*nid, *entry)).collect();
         self.table.write(medium, &entries, room)
+    }
+
+    /// What was written is the state of the volume: the table has everything, unless it stands in a journal.
+    pub(crate) fn committed(&mut self, in_journal: bool) {
+        self.given_up.clear();
+        if !in_journal {
+            self.newer.clear();
+        }
     }
 }

@@ -7,14 +7,14 @@ use crate::layout::SuperBlock;
 /// Bytes of the checkpoint's version in front of the bits.
 const VERSION_BYTES: usize = 8;
 
-/// The blocks that hold them, without the version.
-pub(super) fn blocks(nat: &Nat, sb: &SuperBlock) -> Vec<u8> {
+/// The blocks that hold them, without the version; `None` if not all numbers in use are known.
+pub(super) fn blocks(nat: &Nat, sb: &SuperBlock) -> Option<Vec<u8>> {
     let per_block = nat.table().per_block();
     let bits = nat.table().versions().len();
     let mut bytes = vec![0; VERSION_BYTES];
     bytes.resize(VERSION_BYTES + bits, 0);
     bytes.resize(VERSION_BYTES + 2 * bits, 0xff);
-    let used: Vec<u32> = nat.used().map(|nid| nid.0 / per_block).collect();
+    let used: Vec<u32> = nat.used()?.map(|nid| nid.0 / per_block).collect();
     for run in used.chunk_by(|left, right| left == right) {
         let index = run.first().copied().unwrap_or_default();
         let (at, bit) = ((index / 8) as usize, 1 << (index % 8));
@@ -27,7 +27,7 @@ pub(super) fn blocks(nat: &Nat, sb: &SuperBlock) -> Vec<u8> {
         }
     }
     bytes.resize(bytes.len().next_multiple_of(sb.block().width()), 0);
-    bytes
+    Some(bytes)
 }
 
 /// The same with the version of the checkpoint, and its checksum in the upper half.

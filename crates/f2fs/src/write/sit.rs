@@ -1,66 +1,246 @@
-//! The SIT as a writer keeps it: entries that are newer than the medium's, and which segments hold anything.
+//! The SIT as a writer keeps it: which blocks are in use, and which may be written.
+//!
+//! A block may be written if nothing has needed it since the last checkpoint began to count: neither that checkpoint nor
+//! what was written, and perhaps given up, since.
 
-use crate::word::word;
 use std::collections::BTreeMap;
 
 use super::{medium::Medium, table::Table};
 use crate::{
     error::Result,
     layout::{BlockAddr, SegNo, SitEntry, SitJournalEntry, SuperBlock},
+    volume::{Volume, sit_entry_in},
 };
 
-/// Segments that changed since the last checkpoint.
+/// Blocks of a segment.
+const BLOCKS: u16 = 512;
+/// Kinds from this one on are of nodes.
+const NODES: u8 = 3;
+
+/// Of each segment how much is in use, and entries that changed.
 pub(crate) struct Sit {
     table: Table,
-    segments: u32,
     main_start: BlockAddr,
-    blocks_per_segment: u32,
-    changed: BTreeMap<SegNo, SitEntry>,
+    segments: Vec<Segment>,
+    known: BTreeMap<SegNo, Known>,
+    /// Nothing was ever written to the table.
+    is_fresh: bool,
     valid_blocks: u64,
+    free: u32,
+    /// Blocks of data, and of nodes, that may be written in segments that are not free.
+    holes: [u64; 2],
+    now: u64,
+}
+
+/// What is known of every segment.
+#[derive(Clone, Copy, Default)]
+struct Segment {
+    valid: u16,
+    /// Blocks that may not be written.
+    blocked: u16,
+    kind: u8,
+    /// A log writes to it.
+    is_open: bool,
+    /// It is free as a whole.
+    is_free: bool,
+}
+
+/// A segment that was looked at.
+struct Known {
+    entry: SitEntry,
+    /// Blocks that may not be written.
+    blocked: [u8; 64],
+    /// The entry is newer than the table's.
+    newer: bool,
 }
 
 impl Sit {
     /// Of a volume that holds nothing.
     pub(crate) fn fresh(sb: &SuperBlock) -> Sit {
+        let free = Segment { is_free: true, ..Segment::default() };
         Sit {
             table: Table::sit(sb),
-            segments: sb.main_segments(),
             main_start: sb.main_start(),
-            blocks_per_segment: sb.blocks_per_segment(),
-            changed: BTreeMap::new(),
+            segments: vec![free; sb.main_segments() as usize],
+            known: BTreeMap::new(),
+            is_fresh: true,
             valid_blocks: 0,
+            free: sb.main_segments(),
+            holes: [0; 2],
+            now: 0,
         }
     }
 
+    /// As the checkpoint of a volume left it. `open` are the segments of its logs.
+    pub(crate) fn load(volume: &Volume, medium: &Medium, open: &[SegNo]) -> Result<Sit> {
+        let mut sit = Sit::fresh(volume.super_block());
+        let (versions, _) = volume.versions();
+        sit.is_fresh = false;
+        sit.table = sit.table.with_versions(versions);
+        let per_block = sit.table.per_block() as usize;
+        for (index, part) in (0..).zip(sit.segments.chunks_mut(per_block)) {
+            let block = medium.read(sit.table.place(index))?;
+            for (at, segment) in (0..).zip(part) {
+                *segment = Segment::of(&sit_entry_in(&block, at));
+            }
+        }
+        for (segno, entry) in volume.sit_journal() {
+            if let Some(segment) = sit.segments.get_mut(segno.0 as usize) {
+                *segment = Segment::of(entry);
+                sit.known.insert(*segno, Known { entry: *entry, blocked: entry.valid_map, newer: true });
+            }
+        }
+        for segno in open {
+            if let Some(segment) = sit.segments.get_mut(segno.0 as usize) {
+                segment.is_open = true;
+            }
+            sit.look(medium, *segno)?;
+        }
+        sit.valid_blocks = sit.segments.iter().map(|segment| u64::from(segment.valid)).sum();
+        sit.count();
+        Ok(sit)
+    }
+
+    /// The volume's own time, in seconds: what changes from now on changes then.
+    pub(crate) fn set_time(&mut self, now: u64) {
+        self.now = now;
+    }
+
+    /// Counts what can be written.
+    fn count(&mut self) {
+        (self.free, self.holes) = (0, [0; 2]);
+        for segment in &mut self.segments {
+            segment.is_free = segment.blocked == 0 && !segment.is_open;
+            if segment.is_free {
+                self.free += 1;
+            } else if !segment.is_open
+                && let Some(holes) = self.holes.get_mut(usize::from(segment.kind >= NODES))
+            {
+                *holes += u64::from(BLOCKS - segment.blocked);
+            }
+        }
+    }
+
+    /// The entry of a segment, from the table if it was not looked at before.
+    fn look(&mut self, medium: &Medium, segno: SegNo) -> Result<&mut Known> {
+        if !self.known.contains_key(&segno) {
+            let mut entry = SitEntry::EMPTY;
+            if !self.is_fresh {
+                let per_block = self.table.per_block();
+                let block = medium.read(self.table.place(segno.0 / per_block))?;
+                entry = sit_entry_in(&block, segno.0 % per_block);
+            }
+            self.known.insert(segno, Known { entry, blocked: entry.valid_map, newer: false });
+        }
+        Ok(self.known.entry(segno).or_insert_with(Known::empty))
+    }
+
     /// A log goes on in a segment: it gets the log's kind.
-    pub(crate) fn open(&mut self, segno: SegNo, kind: u8) {
-        let entry = self.changed.entry(segno).or_insert(SitEntry::EMPTY);
-        debug_assert_eq!(entry.valid_blocks, 0);
-        entry.kind = kind;
+    pub(crate) fn open(&mut self, medium: &Medium, segno: SegNo, kind: u8) -> Result<()> {
+        let known = self.look(medium, segno)?;
+        known.entry.kind = kind;
+        known.newer = true;
+        if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
+            if segment.is_free {
+                self.free -= 1;
+            } else if let Some(holes) = self.holes.get_mut(usize::from(segment.kind >= NODES)) {
+                *holes -= u64::from(BLOCKS - segment.blocked);
+            }
+            (segment.kind, segment.is_open, segment.is_free) = (kind, true, false);
+        }
+        Ok(())
+    }
+
+    /// A log has left a segment.
+    pub(crate) fn leave(&mut self, segno: SegNo) {
+        if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
+            segment.is_open = false;
+            if let Some(holes) = self.holes.get_mut(usize::from(segment.kind >= NODES)) {
+                *holes += u64::from(BLOCKS - segment.blocked);
+            }
+        }
     }
 
     /// `count` blocks from `offset` on of an open segment are in use.
     pub(crate) fn fill(&mut self, segno: SegNo, offset: u32, count: u32) {
-        let entry = self.changed.entry(segno).or_insert(SitEntry::EMPTY);
+        let known = self.known.get_mut(&segno);
+        debug_assert!(known.is_some(), "segment {segno} is not open");
+        let Some(known) = known else { return };
         for offset in offset..offset + count {
-            entry.set_valid(offset, true);
+            known.entry.set_valid(offset, true);
+            known.block(offset);
         }
+        (known.entry.mtime, known.newer) = (self.now, true);
+        let (valid, blocked) = (known.entry.valid_blocks, known.blocked_count());
         self.valid_blocks += u64::from(count);
+        if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
+            (segment.valid, segment.blocked) = (valid, blocked);
+        }
     }
 
-    /// True if a segment holds nothing and no log writes to it.
+    /// A block is no longer in use. It may be written after the next checkpoint.
+    pub(crate) fn clear(&mut self, medium: &Medium, addr: BlockAddr) -> Result<()> {
+        let (segno, offset) = self.place(addr);
+        let now = self.now;
+        let known = self.look(medium, segno)?;
+        if !known.entry.is_valid(offset) {
+            let place = crate::error::Place::Block(addr);
+            return Err(crate::error::corrupt(place, "the SIT's bit of a block in use is", 0_u32, 1_u32));
+        }
+        known.entry.set_valid(offset, false);
+        (known.entry.mtime, known.newer) = (now, true);
+        let valid = known.entry.valid_blocks;
+        self.valid_blocks -= 1;
+        if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
+            segment.valid = valid;
+        }
+        Ok(())
+    }
+
+    /// The first block of an open segment at or behind `offset` that may be written.
+    pub(crate) fn next_hole(&self, segno: SegNo, offset: u32) -> Option<u32> {
+        let known = self.known.get(&segno)?;
+        (offset..u32::from(BLOCKS)).find(|offset| !known.is_blocked(*offset))
+    }
+
+    /// How many blocks in a row from `offset` on of an open segment may be written.
+    pub(crate) fn run(&self, segno: SegNo, offset: u32) -> u32 {
+        let free = |known: &Known| {
+            (offset..u32::from(BLOCKS)).take_while(|offset| !known.is_blocked(*offset)).count()
+        };
+        crate::word::word(self.known.get(&segno).map_or(0, free))
+    }
+
+    /// The segment with the most blocks that may be written, among those of the same sort that are not free as a whole; of
+    /// the same kind if there is one.
+    pub(crate) fn roomiest(&self, kind: u8) -> Option<SegNo> {
+        let same_sort = |segment: &Segment| (segment.kind >= NODES) == (kind >= NODES);
+        let candidates = (0..).zip(&self.segments).filter(|(_, segment)| {
+            !segment.is_open && !segment.is_free && segment.blocked < BLOCKS && same_sort(segment)
+        });
+        let best = candidates.min_by_key(|(_, segment)| (segment.kind != kind, segment.blocked));
+        best.map(|(segno, _)| SegNo(segno))
+    }
+
+    /// True if a segment holds nothing, held nothing at the last checkpoint, and no log writes to it.
     pub(crate) fn is_free(&self, segno: SegNo) -> bool {
-        segno.0 < self.segments && !self.changed.contains_key(&segno)
+        self.segments.get(segno.0 as usize).is_some_and(|segment| segment.is_free)
     }
 
     /// Segments of the main area.
     pub(crate) fn segments(&self) -> u32 {
-        self.segments
+        crate::word::word(self.segments.len())
     }
 
-    /// Segments that are free.
+    /// Segments that are free as a whole, and the blocks of data and of nodes that may be written in others.
+    pub(crate) fn room(&self) -> (u32, [u64; 2]) {
+        (self.free, self.holes)
+    }
+
+    /// Segments that hold nothing and that no log writes to: free once this state is a checkpoint.
     pub(crate) fn free_segments(&self) -> u32 {
-        self.segments - word(self.changed.len()).min(self.segments)
+        let free = |segment: &&Segment| segment.valid == 0 && !segment.is_open;
+        crate::word::word(self.segments.iter().filter(free).count())
     }
 
     /// Blocks in use.
@@ -70,8 +250,15 @@ impl Sit {
 
     /// The address of a block of a segment.
     pub(crate) fn addr(&self, segno: SegNo, offset: u32) -> BlockAddr {
-        let inside = segno.0.saturating_mul(self.blocks_per_segment).saturating_add(offset);
+        let inside = segno.0.saturating_mul(BLOCKS.into()).saturating_add(offset);
         BlockAddr(self.main_start.0.saturating_add(inside))
+    }
+
+    /// The segment of a block of the main area, and which of its blocks it is.
+    fn place(&self, addr: BlockAddr) -> (SegNo, u32) {
+        debug_assert!(addr >= self.main_start);
+        let inside = addr.0.saturating_sub(self.main_start.0);
+        (SegNo(inside / u32::from(BLOCKS)), inside % u32::from(BLOCKS))
     }
 
     /// The table.
@@ -79,10 +266,55 @@ impl Sit {
         &self.table
     }
 
-    /// Brings what changed to the medium; returns the journal, of at most `room` bytes.
+    /// Brings what is newer to the medium; returns the journal, of at most `room` bytes.
     pub(crate) fn write(&mut self, medium: &mut Medium, room: usize) -> Result<Vec<u8>> {
-        let entries: Vec<SitJournalEntry> =
-            self.changed.iter().map(|(segno, entry)| (*segno, *entry)).collect();
+        let newer = self.known.iter().filter(|(_, known)| known.newer);
+        let entries: Vec<SitJournalEntry> = newer.map(|(segno, known)| (*segno, known.entry)).collect();
         self.table.write(medium, &entries, room)
+    }
+
+    /// What was written is the state of the volume: the table has everything, unless it stands in a journal.
+    pub(crate) fn committed(&mut self, in_journal: bool) {
+        for (segno, known) in &mut self.known {
+            known.newer &= in_journal;
+            known.blocked = known.entry.valid_map;
+            if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
+                segment.blocked = segment.valid;
+            }
+        }
+        let segments = &self.segments;
+        let is_open = |segno: &SegNo| segments.get(segno.0 as usize).is_some_and(|segment| segment.is_open);
+        self.known.retain(|segno, known| known.newer || is_open(segno));
+        self.is_fresh = false;
+        self.count();
+    }
+}
+
+impl Segment {
+    fn of(entry: &SitEntry) -> Segment {
+        let valid = entry.valid_blocks.min(BLOCKS);
+        Segment { valid, blocked: valid, kind: entry.kind, is_open: false, is_free: false }
+    }
+}
+
+impl Known {
+    fn empty() -> Known {
+        Known { entry: SitEntry::EMPTY, blocked: [0; 64], newer: false }
+    }
+
+    fn block(&mut self, offset: u32) {
+        if let Some(byte) = self.blocked.get_mut((offset / 8) as usize) {
+            debug_assert!(*byte & (0x80 >> (offset % 8)) == 0, "block {offset} is still needed");
+            *byte |= 0x80 >> (offset % 8);
+        }
+    }
+
+    fn is_blocked(&self, offset: u32) -> bool {
+        let byte = self.blocked.get((offset / 8) as usize).copied();
+        byte.is_none_or(|byte| byte & (0x80 >> (offset % 8)) != 0)
+    }
+
+    fn blocked_count(&self) -> u16 {
+        crate::word::half(self.blocked.iter().map(|byte| byte.count_ones()).sum::<u32>())
     }
 }

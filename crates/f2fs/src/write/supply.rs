@@ -7,23 +7,45 @@ use crate::layout::{SegNo, SuperBlock};
 pub(crate) struct Supply {
     section: u32,
     next: [u32; 6],
+    /// With so few free segments left, holes of others are filled first.
+    scarce: u32,
+}
+
+/// A segment that a log goes on in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// Free as a whole.
+    Free(SegNo),
+    /// With holes.
+    Holes(SegNo),
 }
 
 impl Supply {
-    /// Each log begins to look at a place of its own; sections are never shared.
-    pub(crate) fn new(sb: &SuperBlock, starts: [SegNo; 6]) -> Supply {
-        Supply { section: sb.raw().segs_per_sec.get().max(1), next: starts.map(|start| start.0) }
+    /// Each log begins to look at a place of its own; sections are never shared while there are free ones. With `scarce` free
+    /// segments, or fewer, holes are filled first.
+    pub(crate) fn new(sb: &SuperBlock, starts: [SegNo; 6], scarce: u32) -> Supply {
+        let section = sb.raw().segs_per_sec.get().max(1);
+        Supply { section, next: starts.map(|start| start.0), scarce }
+    }
+
+    /// Where a log goes on; `None` if there is no room at all. The segment must be opened then.
+    pub(crate) fn take(&mut self, log: Log, sit: &Sit) -> Option<Found> {
+        let (free, _) = sit.room();
+        let holes = || sit.roomiest(log.kind()).map(Found::Holes);
+        if free <= self.scarce {
+            return holes().or_else(|| self.free(log, sit).map(Found::Free));
+        }
+        self.free(log, sit).map(Found::Free)
     }
 
     /// The next free segment for a log: the next of its section, otherwise the first of the next section that is free
-    /// as a whole. `None` if there is none. It is free no more.
-    pub(crate) fn take(&mut self, log: Log, sit: &mut Sit) -> Option<SegNo> {
+    /// as a whole, otherwise any.
+    fn free(&mut self, log: Log, sit: &Sit) -> Option<SegNo> {
         let cursor = self.next.get_mut(log.index())?;
         let inside = !cursor.is_multiple_of(self.section) && sit.is_free(SegNo(*cursor));
         let found = if inside { Some(*cursor) } else { free_section(*cursor, self.section, sit) };
-        let segno = SegNo(found?);
+        let segno = SegNo(found.or_else(|| (0..sit.segments()).find(|segno| sit.is_free(SegNo(*segno))))?);
         *cursor = segno.0 + 1;
-        sit.open(segno, log.kind());
         Some(segno)
     }
 }

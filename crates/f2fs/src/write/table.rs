@@ -39,6 +39,13 @@ impl Table {
         Table { start: BlockAddr(start), run, per_block, versions: vec![0; blocks.div_ceil(8) as usize] }
     }
 
+    /// The same table, of which these copies count.
+    pub(crate) fn with_versions(mut self, versions: &[u8]) -> Table {
+        debug_assert_eq!(self.versions.len(), versions.len());
+        self.versions = versions.to_vec();
+        self
+    }
+
     /// Entries in a block.
     pub(crate) fn per_block(&self) -> u32 {
         self.per_block
@@ -50,7 +57,7 @@ impl Table {
     }
 
     /// Brings entries, sorted by number, to the medium: into a journal, if its `room` bytes are enough, otherwise into
-    /// the other copies of their blocks. Returns the journal.
+    /// the other copies of their blocks. Returns the journal, which is empty in that case.
     pub(crate) fn write<E: JournalEntries>(
         &mut self,
         medium: &mut Medium,
@@ -69,7 +76,7 @@ impl Table {
                 Some((last, block)) if last == index => block,
                 last => {
                     self.close(medium, last)?;
-                    medium.read(self.place(index))?
+                    medium.read(self.place(index))?.to_vec()
                 }
             };
             let at = (number % self.per_block) as usize * entry.len();
@@ -90,7 +97,7 @@ impl Table {
     }
 
     /// The place of block `index` that counts.
-    fn place(&self, index: u32) -> BlockAddr {
+    pub(crate) fn place(&self, index: u32) -> BlockAddr {
         let byte = self.versions.get((index / 8) as usize).copied().unwrap_or_default();
         let second = if byte & (0x80 >> (index % 8)) != 0 { self.run } else { 0 };
         let first = index / self.run * self.run * 2 + index % self.run;

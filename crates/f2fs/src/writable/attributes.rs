@@ -1,0 +1,153 @@
+//! What callers are told of inodes and of the volume, and attributes that they set.
+
+use std::ops::Range;
+
+use pumice_vfs::{Attr, Errno, FileKind, Ino, SetAttr, SpaceInfo, Timestamp};
+
+use super::{
+    FILE_MAX,
+    commit::{Commit, Need},
+    content, directory,
+    tree::{Tree, may_change, may_write},
+};
+use crate::{
+    error::{Error, Result},
+    layout::{ExtraAttr, Nid},
+};
+
+/// Entries of a directory that are looked up at a time.
+const BATCH: usize = 256;
+/// Nodes that may be made on the way to a range, besides those that hold its addresses.
+const WAY: u64 = 8;
+
+/// An entry of a directory.
+pub(super) struct Entry {
+    pub(super) name: Vec<u8>,
+    pub(super) ino: Ino,
+    pub(super) file_type: u8,
+    pub(super) cookie: u64,
+}
+
+/// The number of an inode as callers know it.
+pub(super) fn ino(tree: &Tree, nid: Nid) -> Ino {
+    if nid == tree.root() { Ino::ROOT } else { Ino(u64::from(nid.0)) }
+}
+
+/// Attributes of an inode.
+pub(super) fn attr(tree: &Tree, nid: Nid) -> Result<Attr> {
+    let inode = tree.inode(nid)?;
+    let block = tree.blocks().nodes().inode_block(nid)?;
+    Ok(Attr {
+        ino: ino(tree, nid),
+        kind: inode.kind,
+        perm: u32::from(inode.mode) & 0o7777,
+        nlink: inode.links,
+        uid: inode.uid,
+        gid: inode.gid,
+        rdev: inode.device(&block),
+        size: inode.size,
+        allocated: inode.allocated(),
+        atime: inode.atime,
+        mtime: inode.mtime,
+        ctime: inode.ctime,
+        btime: inode.extra.filter(ExtraAttr::has_crtime).map(|extra| extra.crtime).unwrap_or_default(),
+        generation: inode.generation,
+    })
+}
+
+/// Changes attributes.
+pub(super) fn set(tree: &mut Tree, nid: Nid, change: &SetAttr, now: Timestamp) -> Result<()> {
+    let mut inode = tree.inode(nid)?;
+    if *change == SetAttr::default() {
+        return Ok(());
+    }
+    may_change(&inode)?;
+    if let Some(size) = change.size {
+        match inode.kind {
+            FileKind::File => {}
+            FileKind::Dir => return Err(Error::Errno(Errno::IsDir)),
+            _ => return Err(Error::Errno(Errno::Invalid)),
+        }
+        may_write(&inode, 0)?;
+        if size > FILE_MAX || size > most(tree) {
+            return Err(Error::Errno(Errno::FileTooBig));
+        }
+        content::set_size(tree.blocks_mut(), &mut inode, size)?;
+        inode.mtime = now;
+    }
+    if let Some(perm) = change.perm {
+        inode.mode = inode.mode & !0o7777 | crate::word::half(perm & 0o7777);
+    }
+    inode.uid = change.uid.unwrap_or(inode.uid);
+    inode.gid = change.gid.unwrap_or(inode.gid);
+    inode.atime = change.atime.unwrap_or(inode.atime);
+    inode.mtime = change.mtime.unwrap_or(inode.mtime);
+    inode.ctime = change.ctime.unwrap_or(now);
+    tree.blocks_mut().nodes_mut().put(&inode)
+}
+
+/// Bytes that every file can have.
+fn most(tree: &Tree) -> u64 {
+    let size = tree.blocks().nodes().size();
+    let words = u64::from(size.node_words());
+    (words * words * words).saturating_mul(size.bytes_u64())
+}
+
+/// The target of a symbolic link.
+pub(super) fn target(tree: &Tree, nid: Nid) -> Result<Vec<u8>> {
+    let inode = tree.inode(nid)?;
+    if inode.kind != FileKind::Symlink {
+        return Err(Error::Errno(Errno::Invalid));
+    }
+    let most = tree.blocks().nodes().size().width();
+    let mut target = vec![0; usize::try_from(inode.size).map_or(most, |size| size.min(most))];
+    let got = content::read(tree.blocks(), &inode, 0, &mut target)?;
+    target.truncate(got);
+    Ok(target)
+}
+
+/// The next entries of a directory behind a cookie.
+pub(super) fn entries(tree: &Tree, dir: Nid, cookie: u64) -> Result<Vec<Entry>> {
+    let inode = tree.dir(dir)?;
+    let mut entries = Vec::new();
+    directory::list(tree.blocks(), &inode, cookie, &mut |dentry, cookie| {
+        entries.push(Entry {
+            name: dentry.name.to_vec(),
+            ino: ino(tree, dentry.ino),
+            file_type: dentry.file_type,
+            cookie,
+        });
+        entries.len() < BATCH
+    })?;
+    Ok(entries)
+}
+
+/// What writing a range of a file may take up.
+pub(super) fn need(commit: &Commit, inode: &crate::layout::Inode, range: Range<u64>) -> Result<Need> {
+    let size = commit.tree().blocks().nodes().size();
+    if range.end > most(commit.tree()) {
+        return Err(Error::Errno(Errno::FileTooBig));
+    }
+    let missing = content::missing(commit.tree().blocks(), inode, range.clone())?;
+    let blocks = (range.end - range.start).div_ceil(size.bytes_u64()) + 1;
+    let nodes = blocks / u64::from(size.node_words()) + WAY;
+    let more = if missing > 0 { missing + nodes } else { 0 };
+    Ok(Need { more, data: blocks + 1, nodes })
+}
+
+/// Space and inodes.
+pub(super) fn space(commit: &Commit) -> SpaceInfo {
+    let (users, used) = commit.blocks();
+    let writer = commit.tree().blocks().nodes().writer();
+    let (width, free) = (writer.super_block().block().bytes_u64(), users.saturating_sub(used));
+    // An inode needs a number and a block.
+    let (inodes, numbers) = (writer.inodes(), writer.free_numbers().min(free));
+    SpaceInfo {
+        block_bytes: writer.super_block().block().bytes(),
+        total_bytes: users.saturating_mul(width),
+        free_bytes: free.saturating_mul(width),
+        inodes: u64::from(inodes).saturating_add(numbers),
+        free_inodes: numbers,
+        name_max: 255,
+    }
+}

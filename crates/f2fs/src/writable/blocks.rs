@@ -1,0 +1,201 @@
+//! Blocks of files and directories as they are now: those that changed wait in memory until they are written.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use pumice_vfs::FileKind;
+
+use super::{
+    index::{self, Found},
+    nodes::Nodes,
+};
+use crate::{
+    error::{Place, Result, corrupt},
+    layout::{Advise, BlockAddr, Extent, Inode, Nid, Summary},
+    volume::Block,
+    word::half,
+    write::head::Log,
+};
+
+/// Blocks and nodes that wait at most.
+const WAITING_MAX: usize = 1024;
+
+/// The blocks of all files.
+pub(super) struct Blocks {
+    nodes: Nodes,
+    dirty: BTreeMap<(Nid, u64), Block>,
+}
+
+/// What stands at a block of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Stand {
+    /// Nothing.
+    Hole,
+    /// Nothing, and space is promised.
+    Promised,
+    /// It waits to be written.
+    Waiting(Block),
+    /// It is written.
+    At(BlockAddr),
+}
+
+impl Blocks {
+    pub(super) fn new(nodes: Nodes) -> Blocks {
+        Blocks { nodes, dirty: BTreeMap::new() }
+    }
+
+    /// What stands below.
+    pub(super) fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    /// The same, to write to.
+    pub(super) fn nodes_mut(&mut self) -> &mut Nodes {
+        &mut self.nodes
+    }
+
+    /// Blocks of data that wait to be written.
+    pub(super) fn waiting(&self) -> u64 {
+        self.dirty.len() as u64
+    }
+
+    /// What stands at block `index`, and how many from it on are of the same sort, in a row, at most `most`.
+    pub(super) fn stand(&self, inode: &Inode, index: u64, most: u64) -> Result<(Stand, u64)> {
+        if let Some(block) = self.dirty.get(&(inode.ino, index)) {
+            return Ok((Stand::Waiting(block.clone()), 1));
+        }
+        let next = self.dirty.range((inode.ino, index)..=(inode.ino, u64::MAX)).next();
+        let most = next.map_or(most, |((_, next), _)| most.min(next - index)).max(1);
+        let slot = match index::find(&self.nodes, inode, index)? {
+            Found::Slot(slot) => slot,
+            Found::Missing(blocks) => return Ok((Stand::Hole, blocks.min(most))),
+        };
+        let addrs = index::get_run(&self.nodes, inode, &slot, most)?;
+        let first = addrs.first().copied().unwrap_or(BlockAddr::NULL);
+        let expected = |ahead: u32| if first.is_block() { first.plus(ahead) } else { Some(first) };
+        let same = addrs.iter().zip(0..).take_while(|(addr, ahead)| expected(*ahead) == Some(**addr)).count();
+        let stand = match first {
+            BlockAddr::NULL => Stand::Hole,
+            BlockAddr::NEW => Stand::Promised,
+            addr => Stand::At(addr),
+        };
+        Ok((stand, (same as u64).max(1)))
+    }
+
+    /// The bytes of block `index`; `None` if nothing stands there.
+    pub(super) fn read(&self, inode: &Inode, index: u64) -> Result<Option<Block>> {
+        match self.stand(inode, index, 1)?.0 {
+            Stand::Hole | Stand::Promised => Ok(None),
+            Stand::Waiting(block) => Ok(Some(block)),
+            Stand::At(addr) => self.nodes.writer().read(addr).map(Some),
+        }
+    }
+
+    /// The bytes of block `index`, to be changed; zeros where nothing stood. The caller puts the inode.
+    pub(super) fn edit(&mut self, inode: &mut Inode, index: u64) -> Result<&mut Vec<u8>> {
+        let key = (inode.ino, index);
+        let block = if let Some(block) = self.dirty.remove(&key) {
+            block
+        } else {
+            let old = self.read(inode, index)?;
+            self.promise(inode, index)?;
+            old.unwrap_or_else(|| Arc::new(vec![0; self.nodes.size().width()]))
+        };
+        inode.extent = NO_EXTENT;
+        self.nodes.touch();
+        Ok(Arc::make_mut(self.dirty.entry(key).or_insert(block)))
+    }
+
+    /// Puts a whole block in place of what stands at `index`. The caller puts the inode.
+    pub(super) fn put(&mut self, inode: &mut Inode, index: u64, bytes: &[u8]) -> Result<()> {
+        debug_assert_eq!(bytes.len(), self.nodes.size().width());
+        self.promise(inode, index)?;
+        inode.extent = NO_EXTENT;
+        self.nodes.touch();
+        self.dirty.insert((inode.ino, index), Arc::new(bytes.to_vec()));
+        Ok(())
+    }
+
+    /// Promises block `index` a place, if it has none. The caller puts the inode.
+    pub(super) fn promise(&mut self, inode: &mut Inode, index: u64) -> Result<()> {
+        let slot = index::make(&mut self.nodes, inode, index)?;
+        if index::get(&self.nodes, inode, &slot)? == BlockAddr::NULL {
+            self.nodes.writer_mut().promise_data();
+            index::set(&mut self.nodes, &slot, BlockAddr::NEW)?;
+            inode.blocks += 1;
+        }
+        Ok(())
+    }
+
+    /// Makes a hole of block `index`. The caller puts the inode.
+    pub(super) fn punch(&mut self, inode: &mut Inode, index: u64) -> Result<()> {
+        self.dirty.remove(&(inode.ino, index));
+        let Found::Slot(slot) = index::find(&self.nodes, inode, index)? else { return Ok(()) };
+        let addr = index::get(&self.nodes, inode, &slot)?;
+        if addr != BlockAddr::NULL {
+            self.nodes.writer_mut().release(addr)?;
+            index::set(&mut self.nodes, &slot, BlockAddr::NULL)?;
+            inode.blocks -= 1;
+            inode.extent = NO_EXTENT;
+        }
+        Ok(())
+    }
+
+    /// Gives back all blocks from `from` on. The caller puts the inode.
+    pub(super) fn cut(&mut self, inode: &mut Inode, from: u64) -> Result<()> {
+        let mut behind = self.dirty.split_off(&(inode.ino, from));
+        let mut others = behind.split_off(&(Nid(inode.ino.0 + 1), 0));
+        self.dirty.append(&mut others);
+        inode.extent = NO_EXTENT;
+        index::cut(&mut self.nodes, inode, from)
+    }
+
+    /// Writes what waits if it is much.
+    pub(super) fn relieve(&mut self) -> Result<()> {
+        if self.dirty.len() > WAITING_MAX || self.nodes.waiting() > WAITING_MAX as u64 {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits: data, and then nodes. Nothing of it counts before the next checkpoint.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let mut last: Option<Inode> = None;
+        while let Some(((ino, index), block)) = self.dirty.pop_first() {
+            let inode = match last.take().filter(|inode| inode.ino == ino) {
+                Some(inode) => inode,
+                None => self.nodes.inode(ino)?,
+            };
+            self.write(&inode, index, &block)?;
+            last = Some(inode);
+        }
+        self.nodes.flush()
+    }
+
+    fn write(&mut self, inode: &Inode, index: u64, block: &[u8]) -> Result<()> {
+        let found = index::find(&self.nodes, inode, index)?;
+        let Found::Slot(slot) = found else {
+            return Err(corrupt(Place::Inode(inode.ino), "no node leads to block", index, 0_u32));
+        };
+        let old = index::get(&self.nodes, inode, &slot)?;
+        let version = self.nodes.writer().entry(slot.nid)?.version;
+        let owner = Summary { nid: slot.nid, version, offset: half(slot.offset) };
+        let log = self.log(inode);
+        let writer = self.nodes.writer_mut();
+        let addr = writer.append_data(log, block, std::iter::once(owner))?;
+        writer.release(old)?;
+        index::set(&mut self.nodes, &slot, addr)
+    }
+
+    fn log(&self, inode: &Inode) -> Log {
+        let is_quota = self.nodes.writer().super_block().quota_inodes().contains(&inode.ino);
+        match inode.kind {
+            FileKind::Dir => Log::HotData,
+            _ if is_quota || inode.advise.has(Advise::HOT) => Log::HotData,
+            _ if inode.advise.has(Advise::COLD) => Log::ColdData,
+            _ => Log::WarmData,
+        }
+    }
+}
+
+/// Blocks that moved are in no extent: the kernel believes what the inode says of them.
+const NO_EXTENT: Extent = Extent { first: 0, addr: BlockAddr::NULL, blocks: 0 };

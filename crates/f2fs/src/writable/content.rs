@@ -1,0 +1,277 @@
+//! The bytes of files and the targets of links: inside the inode, or in blocks.
+
+use std::ops::Range;
+
+use pumice_vfs::{Errno, FileKind, Seek, SpaceMode};
+
+use super::blocks::{Blocks, Stand};
+use crate::{
+    error::{Error, Result},
+    layout::{Advise, InlineFlags, Inode},
+};
+
+/// Blocks that a run is read in at a time.
+const RUN_MAX: u64 = 1 << 20;
+
+/// Reads from byte `offset` on; returns how many bytes, fewer only at the end.
+pub(super) fn read(blocks: &Blocks, inode: &Inode, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+    let left = inode.size.saturating_sub(offset);
+    let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+    let mut rest = buffer.get_mut(..length).unwrap_or_default();
+    if inode.has_inline_data() {
+        let block = blocks.nodes().inode_block(inode.ino)?;
+        let data = block.get(inode.inline_range()).unwrap_or_default();
+        let from = usize::try_from(offset).ok().and_then(|offset| data.get(offset..)).unwrap_or_default();
+        rest.fill(0);
+        rest.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        return Ok(length);
+    }
+    let width = blocks.nodes().size().width();
+    let mut at = offset;
+    while !rest.is_empty() {
+        let (index, inside) = (at / width as u64, small(at % width as u64));
+        let most = ((inside + rest.len()).div_ceil(width) as u64).min(RUN_MAX);
+        let (stand, count) = blocks.stand(inode, index, most)?;
+        let part = (small(count) * width - inside).min(rest.len());
+        let (now, later) = rest.split_at_mut(part);
+        read_stand(blocks, &stand, inside, now)?;
+        at += part as u64;
+        rest = later;
+    }
+    Ok(length)
+}
+
+fn read_stand(blocks: &Blocks, stand: &Stand, inside: usize, buffer: &mut [u8]) -> Result<()> {
+    let width = blocks.nodes().size().width();
+    match stand {
+        Stand::Hole | Stand::Promised => buffer.fill(0),
+        Stand::Waiting(block) => {
+            buffer.copy_from_slice(block.get(inside..inside + buffer.len()).unwrap_or_default());
+        }
+        Stand::At(addr) if inside == 0 && buffer.len().is_multiple_of(width) => {
+            blocks.nodes().writer().read_run(*addr, buffer)?;
+        }
+        Stand::At(addr) => {
+            let mut whole = vec![0; (inside + buffer.len()).next_multiple_of(width)];
+            blocks.nodes().writer().read_run(*addr, &mut whole)?;
+            buffer.copy_from_slice(whole.get(inside..inside + buffer.len()).unwrap_or_default());
+        }
+    }
+    Ok(())
+}
+
+/// Writes `data` from byte `offset` on; the file grows as needed. The caller puts the inode.
+pub(super) fn write(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &[u8]) -> Result<()> {
+    let end = offset.saturating_add(data.len() as u64);
+    if inode.has_inline_data() {
+        if end <= inode.inline_range().len() as u64 {
+            return write_inline(blocks, inode, offset, data);
+        }
+        spill(blocks, inode)?;
+    }
+    if offset > inode.size {
+        clear_tail(blocks, inode)?;
+    }
+    let width = blocks.nodes().size().width();
+    let mut at = offset;
+    let mut rest = data;
+    while !rest.is_empty() {
+        let (index, inside) = (at / width as u64, small(at % width as u64));
+        let (now, later) = rest.split_at((width - inside).min(rest.len()));
+        if now.len() == width {
+            blocks.put(inode, index, now)?;
+        } else {
+            let block = blocks.edit(inode, index)?;
+            block.iter_mut().skip(inside).zip(now).for_each(|(to, from)| *to = *from);
+        }
+        at += now.len() as u64;
+        rest = later;
+    }
+    inode.size = inode.size.max(end);
+    Ok(())
+}
+
+fn write_inline(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &[u8]) -> Result<()> {
+    let start = inode.inline_range().start + small(offset);
+    let block = blocks.nodes_mut().edit(inode.ino)?;
+    block.iter_mut().skip(start).zip(data).for_each(|(to, from)| *to = *from);
+    inode.size = inode.size.max(offset + data.len() as u64);
+    if !data.is_empty() {
+        inode.inline = inode.inline.with(InlineFlags::DATA_EXIST);
+    }
+    Ok(())
+}
+
+/// Moves inline data into a block of its own. The caller puts the inode.
+fn spill(blocks: &mut Blocks, inode: &mut Inode) -> Result<()> {
+    let (range, width) = (inode.inline_range(), blocks.nodes().size().width());
+    let node = blocks.nodes_mut().edit(inode.ino)?;
+    let place = node.get_mut(range).unwrap_or_default();
+    let mut bytes = place.to_vec();
+    place.fill(0);
+    inode.inline = inode.inline.without(InlineFlags::DATA).without(InlineFlags::DATA_EXIST);
+    if inode.size > 0 {
+        bytes.resize(width, 0);
+        blocks.put(inode, 0, &bytes)?;
+    }
+    Ok(())
+}
+
+/// Makes zeros of what stands behind the end in its block, so that the file can grow over it.
+fn clear_tail(blocks: &mut Blocks, inode: &mut Inode) -> Result<()> {
+    let width = blocks.nodes().size().bytes_u64();
+    let (index, inside) = (inode.size / width, small(inode.size % width));
+    if inside == 0 {
+        return Ok(());
+    }
+    let is_clean = |block: &[u8]| block.iter().skip(inside).all(|byte| *byte == 0);
+    if blocks.read(inode, index)?.is_none_or(|block| is_clean(&block)) {
+        return Ok(());
+    }
+    blocks.edit(inode, index)?.iter_mut().skip(inside).for_each(|byte| *byte = 0);
+    Ok(())
+}
+
+/// Makes the file end at `size`. The caller puts the inode.
+pub(super) fn set_size(blocks: &mut Blocks, inode: &mut Inode, size: u64) -> Result<()> {
+    if inode.has_inline_data() {
+        let range = inode.inline_range();
+        if size > range.len() as u64 {
+            spill(blocks, inode)?;
+        } else {
+            let node = blocks.nodes_mut().edit(inode.ino)?;
+            node.get_mut(range).unwrap_or_default().iter_mut().skip(small(size)).for_each(|byte| *byte = 0);
+            if size == 0 {
+                inode.inline = inode.inline.without(InlineFlags::DATA_EXIST);
+            }
+            inode.size = size;
+            return Ok(());
+        }
+    }
+    let width = blocks.nodes().size().bytes_u64();
+    if size <= inode.size {
+        blocks.cut(inode, size.div_ceil(width))?;
+        inode.size = size;
+        clear_tail(blocks, inode)?;
+        if size == 0 {
+            gather(inode);
+        }
+        inode.advise = inode.advise.without(Advise::KEEP_SIZE);
+    } else {
+        clear_tail(blocks, inode)?;
+        inode.size = size;
+    }
+    Ok(())
+}
+
+/// An empty file stands in its inode again.
+fn gather(inode: &mut Inode) {
+    if inode.kind == FileKind::File && inode.compression().is_none() && !inode.is_encrypted() {
+        inode.inline = inode.inline.with(InlineFlags::DATA);
+    }
+}
+
+/// Reserves, punches or zeroes a range, which ends at most where a file can. The caller puts the inode.
+pub(super) fn allocate(
+    blocks: &mut Blocks,
+    inode: &mut Inode,
+    mode: SpaceMode,
+    range: Range<u64>,
+) -> Result<()> {
+    if inode.has_inline_data() {
+        if mode == SpaceMode::PunchHole {
+            return punch_inline(blocks, inode, range);
+        }
+        spill(blocks, inode)?;
+    }
+    let width = blocks.nodes().size().bytes_u64();
+    if !matches!(mode, SpaceMode::Reserve { .. }) {
+        punch(blocks, inode, range.clone())?;
+    }
+    if let SpaceMode::Reserve { keep_size } | SpaceMode::Zero { keep_size } = mode {
+        for index in range.start / width..range.end.div_ceil(width) {
+            blocks.promise(inode, index)?;
+        }
+        if range.end > inode.size {
+            if keep_size {
+                inode.advise = inode.advise.with(Advise::KEEP_SIZE);
+            } else {
+                clear_tail(blocks, inode)?;
+                inode.size = range.end;
+            }
+        }
+        inode.extent.blocks = 0;
+    }
+    Ok(())
+}
+
+fn punch_inline(blocks: &mut Blocks, inode: &Inode, range: Range<u64>) -> Result<()> {
+    let place = inode.inline_range();
+    let node = blocks.nodes_mut().edit(inode.ino)?;
+    let bytes = node.get_mut(place).unwrap_or_default();
+    let (start, end) = (small(range.start), small(range.end));
+    bytes.iter_mut().take(end).skip(start).for_each(|byte| *byte = 0);
+    Ok(())
+}
+
+/// Makes a range read as zeros, with holes in place of whole blocks.
+fn punch(blocks: &mut Blocks, inode: &mut Inode, range: Range<u64>) -> Result<()> {
+    let width = blocks.nodes().size().bytes_u64();
+    let mut index = range.start / width;
+    while index < range.end.div_ceil(width) {
+        let (stand, count) = blocks.stand(inode, index, u64::MAX)?;
+        if stand == Stand::Hole {
+            index = index.saturating_add(count);
+            continue;
+        }
+        let start = range.start.max(index * width) - index * width;
+        let end = range.end.min((index + 1) * width) - index * width;
+        if end - start == width {
+            blocks.punch(inode, index)?;
+        } else if stand != Stand::Promised {
+            let block = blocks.edit(inode, index)?;
+            block.iter_mut().take(small(end)).skip(small(start)).for_each(|byte| *byte = 0);
+        }
+        index += 1;
+    }
+    Ok(())
+}
+
+/// Blocks of a range that have no place yet.
+pub(super) fn missing(blocks: &Blocks, inode: &Inode, range: Range<u64>) -> Result<u64> {
+    let width = blocks.nodes().size().bytes_u64();
+    let (mut index, end) = (range.start / width, range.end.div_ceil(width));
+    if inode.has_inline_data() {
+        return Ok(end - index + 1);
+    }
+    let mut missing = 0;
+    while index < end {
+        let (stand, count) = blocks.stand(inode, index, end - index)?;
+        missing += if stand == Stand::Hole { count } else { 0 };
+        index = index.saturating_add(count);
+    }
+    Ok(missing)
+}
+
+/// The next data or hole at or behind `offset`, which is in front of the end.
+pub(super) fn seek(blocks: &Blocks, inode: &Inode, offset: u64, what: Seek) -> Result<u64> {
+    if inode.has_inline_data() {
+        return Ok(if what == Seek::Data { offset } else { inode.size });
+    }
+    let width = blocks.nodes().size().bytes_u64();
+    let (mut index, end) = (offset / width, inode.size.div_ceil(width));
+    while index < end {
+        let (stand, count) = blocks.stand(inode, index, end - index)?;
+        let is_data = matches!(stand, Stand::Waiting(_) | Stand::At(_));
+        if is_data == (what == Seek::Data) {
+            return Ok((index * width).max(offset));
+        }
+        index = index.saturating_add(count);
+    }
+    if what == Seek::Hole { Ok(inode.size) } else { Err(Error::Errno(Errno::NoAddress)) }
+}
+
+/// A number of bytes in memory; what does not fit is never smaller than any buffer.
+fn small(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}

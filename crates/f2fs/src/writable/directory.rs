@@ -1,0 +1,285 @@
+//! Entries of a directory, found, put in and taken away: inside its inode, or in the hash table of blocks.
+
+use pumice_vfs::{Errno, FileKind};
+
+use super::{
+    blocks::{Blocks, Stand},
+    naming::Name,
+};
+use crate::{
+    error::{Error, Place, Result, corrupt},
+    layout::{Dentry, DentryLayout, InlineFlags, Inode, LEVELS_MAX, Nid, bucket_blocks, buckets, file_type},
+};
+
+/// An entry that is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Found {
+    pub(super) ino: Nid,
+    /// Which block of the directory it is in.
+    leaf: u64,
+    slot: u32,
+    slots: u32,
+}
+
+/// The bytes of a leaf that was read, and where in them entries stand.
+struct Leaf {
+    block: crate::volume::Block,
+    start: usize,
+    layout: DentryLayout,
+}
+
+impl Leaf {
+    fn bytes(&self) -> &[u8] {
+        self.block.get(self.start..).unwrap_or_default()
+    }
+
+    /// The entry at or behind a slot.
+    fn next(&self, dir: &Inode, slot: u32) -> Result<Option<Dentry<'_>>> {
+        self.layout.next(self.bytes(), slot).map_err(|slot| {
+            corrupt(Place::Inode(dir.ino), "the name is out of bounds in slot", slot, 255_u32)
+        })
+    }
+}
+
+/// Blocks of entries: one for an inline directory.
+fn leaves(blocks: &Blocks, dir: &Inode) -> u64 {
+    if dir.has_inline_dentry() { 1 } else { dir.size.div_ceil(blocks.nodes().size().bytes_u64()) }
+}
+
+fn layout(blocks: &Blocks, dir: &Inode) -> (usize, DentryLayout) {
+    if dir.has_inline_dentry() {
+        let range = dir.inline_range();
+        return (range.start, DentryLayout::for_bytes(range.len()));
+    }
+    (0, DentryLayout::for_block(blocks.nodes().size()))
+}
+
+/// A leaf; `None` where there is a hole.
+fn leaf(blocks: &Blocks, dir: &Inode, index: u64) -> Result<Option<Leaf>> {
+    let (start, layout) = layout(blocks, dir);
+    let block = if dir.has_inline_dentry() {
+        Some(blocks.nodes().inode_block(dir.ino)?)
+    } else {
+        blocks.read(dir, index)?
+    };
+    Ok(block.map(|block| Leaf { block, start, layout }))
+}
+
+/// The bytes of a leaf, to be changed. The caller puts the inode.
+fn edit<'a>(blocks: &'a mut Blocks, dir: &mut Inode, index: u64) -> Result<(&'a mut [u8], DentryLayout)> {
+    let (start, layout) = layout(blocks, dir);
+    let block =
+        if dir.has_inline_dentry() { blocks.nodes_mut().edit(dir.ino)? } else { blocks.edit(dir, index)? };
+    Ok((block.get_mut(start..).unwrap_or_default(), layout))
+}
+
+/// The entry of a name.
+pub(super) fn find(blocks: &Blocks, dir: &Inode, name: &Name<'_>) -> Result<Option<Found>> {
+    if dir.has_inline_dentry() {
+        return find_in(blocks, dir, 0..1, name);
+    }
+    let (leaves, dir_level) = (leaves(blocks, dir), u32::from(dir.dir_level));
+    let mut start = 0_u64;
+    for level in 0..dir.depth.min(LEVELS_MAX) {
+        let bucket = bucket(level, dir_level, name.hash, start);
+        if let Some(found) = find_in(blocks, dir, bucket.start..bucket.end.min(leaves), name)? {
+            return Ok(Some(found));
+        }
+        start += buckets(level, dir_level) * bucket_blocks(level);
+        if start >= leaves {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// The blocks of the bucket of a hash in a level that begins at block `start`.
+fn bucket(level: u32, dir_level: u32, hash: u32, start: u64) -> std::ops::Range<u64> {
+    let first = start + u64::from(hash) % buckets(level, dir_level) * bucket_blocks(level);
+    first..first + bucket_blocks(level)
+}
+
+fn find_in(
+    blocks: &Blocks,
+    dir: &Inode,
+    range: std::ops::Range<u64>,
+    name: &Name<'_>,
+) -> Result<Option<Found>> {
+    for index in range {
+        let Some(leaf) = leaf(blocks, dir, index)? else { continue };
+        let mut slot = 0;
+        while let Some(dentry) = leaf.next(dir, slot)? {
+            if name.is(&dentry) {
+                let (slot, slots) = (dentry.slot, dentry.slots());
+                return Ok(Some(Found { ino: dentry.ino, leaf: index, slot, slots }));
+            }
+            slot = dentry.slot + dentry.slots();
+        }
+    }
+    Ok(None)
+}
+
+/// Puts a name in, which must not be there. The caller puts the inode.
+pub(super) fn insert(
+    blocks: &mut Blocks,
+    dir: &mut Inode,
+    name: &Name<'_>,
+    ino: Nid,
+    kind: FileKind,
+) -> Result<()> {
+    let dentry = Dentry { slot: 0, hash: name.hash, ino, file_type: file_type(kind), name: name.bytes };
+    if dir.has_inline_dentry() {
+        if insert_in(blocks, dir, 0, dentry)? {
+            return Ok(());
+        }
+        spill(blocks, dir)?;
+    }
+    insert_hashed(blocks, dir, dentry)
+}
+
+fn insert_hashed(blocks: &mut Blocks, dir: &mut Inode, dentry: Dentry<'_>) -> Result<()> {
+    let dir_level = u32::from(dir.dir_level);
+    let width = blocks.nodes().size().bytes_u64();
+    let mut start = 0_u64;
+    for level in 0..LEVELS_MAX {
+        for index in bucket(level, dir_level, dentry.hash, start) {
+            if insert_in(blocks, dir, index, dentry)? {
+                dir.depth = dir.depth.max(level + 1);
+                dir.size = dir.size.max((index + 1) * width);
+                return Ok(());
+            }
+        }
+        start += buckets(level, dir_level) * bucket_blocks(level);
+    }
+    Err(Error::Errno(Errno::NoSpace))
+}
+
+/// Puts an entry into the first gap of a leaf that is wide enough; false if there is none.
+fn insert_in(blocks: &mut Blocks, dir: &mut Inode, index: u64, dentry: Dentry<'_>) -> Result<bool> {
+    let slots = dentry.slots();
+    let slot = match leaf(blocks, dir, index)? {
+        None => Some(0),
+        Some(leaf) => {
+            let is_free =
+                |slot: u32| (slot..slot + slots).all(|slot| !leaf.layout.is_used(leaf.bytes(), slot));
+            (0..(leaf.layout.slots + 1).saturating_sub(slots)).find(|slot| is_free(*slot))
+        }
+    };
+    let Some(slot) = slot else { return Ok(false) };
+    let (bytes, layout) = edit(blocks, dir, index)?;
+    layout.put(bytes, &Dentry { slot, ..dentry });
+    Ok(true)
+}
+
+/// Moves the entries of an inline directory into blocks. They keep their slots, as far as they can.
+fn spill(blocks: &mut Blocks, dir: &mut Inode) -> Result<()> {
+    let Some(old) = leaf(blocks, dir, 0)? else { return Ok(()) };
+    let range = dir.inline_range();
+    blocks.nodes_mut().edit(dir.ino)?.get_mut(range).unwrap_or_default().fill(0);
+    dir.inline = dir.inline.without(InlineFlags::DENTRY);
+    dir.size = 0;
+    let mut slot = 0;
+    while let Some(dentry) = old.next(dir, slot)? {
+        slot = dentry.slot + dentry.slots();
+        if dir.dir_level > 0 {
+            insert_hashed(blocks, dir, dentry)?;
+            continue;
+        }
+        let (bytes, layout) = edit(blocks, dir, 0)?;
+        layout.put(bytes, &dentry);
+    }
+    dir.size = dir.size.max(blocks.nodes().size().bytes_u64());
+    dir.depth = dir.depth.max(1);
+    Ok(())
+}
+
+/// Takes a name away. A block without entries becomes a hole. The caller puts the inode.
+pub(super) fn remove(blocks: &mut Blocks, dir: &mut Inode, found: &Found) -> Result<()> {
+    let is_inline = dir.has_inline_dentry();
+    let (bytes, layout) = edit(blocks, dir, found.leaf)?;
+    for slot in found.slot..found.slot + found.slots {
+        layout.set_used(bytes, slot, false);
+    }
+    let is_empty = (0..layout.slots).all(|slot| !layout.is_used(bytes, slot));
+    if is_empty && !is_inline && found.leaf > 0 {
+        blocks.punch(dir, found.leaf)?;
+    }
+    Ok(())
+}
+
+/// Has a name lead elsewhere. The caller puts the inode.
+pub(super) fn redirect(
+    blocks: &mut Blocks,
+    dir: &mut Inode,
+    found: &Found,
+    ino: Nid,
+    kind: FileKind,
+) -> Result<()> {
+    let Some(old) = leaf(blocks, dir, found.leaf)? else { return Err(Error::Errno(Errno::Stale)) };
+    let Some(dentry) = old.next(dir, found.slot)? else { return Err(Error::Errno(Errno::Stale)) };
+    debug_assert_eq!(dentry.slot, found.slot);
+    let (bytes, layout) = edit(blocks, dir, found.leaf)?;
+    for slot in found.slot..found.slot + found.slots {
+        layout.set_used(bytes, slot, false);
+    }
+    layout.put(bytes, &Dentry { ino, file_type: file_type(kind), ..dentry });
+    Ok(())
+}
+
+/// Makes `.` and `..` in a new directory, inside its inode.
+pub(super) fn begin(blocks: &mut Blocks, dir: &mut Inode, parent: Nid) -> Result<()> {
+    dir.inline = dir.inline.with(InlineFlags::DENTRY);
+    dir.size = dir.inline_range().len() as u64;
+    dir.depth = 1;
+    for (slot, name, ino) in [(0, &b"."[..], dir.ino), (1, b"..", parent)] {
+        let dentry = Dentry { slot, hash: 0, ino, file_type: file_type(FileKind::Dir), name };
+        let (bytes, layout) = edit(blocks, dir, 0)?;
+        layout.put(bytes, &dentry);
+    }
+    Ok(())
+}
+
+/// Hands out the entries behind a cookie (0: all), `.` and `..` left out, until it is told to stop: name, inode, type, and
+/// the cookie to go on behind it.
+pub(super) fn list(
+    blocks: &Blocks,
+    dir: &Inode,
+    cookie: u64,
+    each: &mut dyn FnMut(&Dentry<'_>, u64) -> bool,
+) -> Result<()> {
+    let (mut index, mut slot) = (cookie >> 16, u32::from(crate::word::half(cookie & 0xffff)));
+    while index < leaves(blocks, dir) {
+        let Some(leaf) = leaf(blocks, dir, index)? else {
+            index += hole(blocks, dir, index)?;
+            slot = 0;
+            continue;
+        };
+        while let Some(dentry) = leaf.next(dir, slot)? {
+            slot = dentry.slot + dentry.slots();
+            let is_dot = dentry.name == b"." || dentry.name == b"..";
+            if !is_dot && !each(&dentry, (index << 16) | u64::from(slot)) {
+                return Ok(());
+            }
+        }
+        (index, slot) = (index + 1, 0);
+    }
+    Ok(())
+}
+
+/// How many blocks from `index` on hold nothing.
+fn hole(blocks: &Blocks, dir: &Inode, index: u64) -> Result<u64> {
+    match blocks.stand(dir, index, u64::MAX)? {
+        (Stand::Hole | Stand::Promised, count) => Ok(count),
+        _ => Ok(1),
+    }
+}
+
+/// True if there is nothing but `.` and `..`.
+pub(super) fn is_empty(blocks: &Blocks, dir: &Inode) -> Result<bool> {
+    let mut empty = true;
+    list(blocks, dir, 0, &mut |_, _| {
+        empty = false;
+        false
+    })?;
+    Ok(empty)
+}

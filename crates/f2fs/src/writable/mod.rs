@@ -1,0 +1,406 @@
+//! A volume that is written to, as a file system.
+//!
+//! Its floors, each standing on those before it: [`nodes`] (those that changed wait in memory), [`index`] (from a block of
+//! a file to its address), [`blocks`] (those that changed wait, too), then [`content`], [`directory`] and [`xattrs`] beside
+//! each other, the [`tree`] of names, and [`commit`]. Beneath all of them is the writer, which knows logs and tables and
+//! nothing of files.
+
+mod attributes;
+mod blocks;
+mod commit;
+mod content;
+mod directory;
+mod index;
+mod mount;
+mod naming;
+mod nodes;
+mod tree;
+mod usage;
+mod xattrs;
+
+use parking_lot::Mutex;
+use pumice_media::BlockDevice;
+use pumice_vfs::{
+    Attr, Clock, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr,
+    SpaceInfo, SpaceMode, Timestamp, XattrMode,
+};
+
+use self::{
+    commit::{Commit, Need},
+    mount::Opened,
+    tree::{may_change, may_write},
+};
+use crate::{
+    error::{self, Error},
+    layout::{Inode, Nid, file_kind},
+};
+
+/// Largest file that any file system takes, in bytes.
+const FILE_MAX: u64 = i64::MAX.unsigned_abs();
+
+/// How to mount.
+pub struct WritableOptions {
+    /// Bytes for blocks that were read lately.
+    pub cache_bytes: usize,
+    /// Tells the time.
+    pub clock: Clock,
+}
+
+/// A mounted volume that can be written to. Changes are kept in memory and in free blocks until [`FileSystem::sync`],
+/// [`FileSystem::fsync`] or [`WritableF2fs::unmount`] makes a checkpoint of them: a power cut leaves the volume as the last
+/// one left it.
+///
+/// What is not written (encryption, compression, verity, several devices, zones) is refused when it is mounted, with
+/// [`Error::Unsupported`] and a name; [`crate::F2fs`] reads it. After a failed write nothing more is written: calls that
+/// change anything fail with [`Errno::ReadOnly`].
+pub struct WritableF2fs {
+    state: Mutex<State>,
+    clock: Clock,
+    /// When it was mounted, and the seconds that it had been mounted before.
+    start: (Timestamp, u64),
+}
+
+struct State {
+    commit: Commit,
+    /// Why nothing more is written.
+    failed: Option<Error>,
+}
+
+impl WritableF2fs {
+    /// Mounts a volume on a device whose blocks are as large as the volume's. Inodes that lost their last name while they
+    /// were open are given back, in memory.
+    pub fn mount(
+        device: Box<dyn BlockDevice + Send>,
+        options: WritableOptions,
+    ) -> error::Result<WritableF2fs> {
+        let now = (options.clock)();
+        let Opened { tree, reserve, elapsed, orphans } = mount::open(device, options.cache_bytes, now)?;
+        let state = Mutex::new(State { commit: Commit::new(tree, reserve), failed: None });
+        let fs = WritableF2fs { state, clock: options.clock, start: (now, elapsed) };
+        for ino in orphans {
+            fs.change(Need::default(), |commit, _| commit.tree_mut().evict(ino))?;
+        }
+        Ok(fs)
+    }
+
+    /// Makes a last checkpoint. Inodes without a name go, though they are held.
+    pub fn unmount(self) -> error::Result<()> {
+        let orphans = self.state.lock().commit.tree().orphans();
+        for ino in orphans {
+            self.change(Need::default(), |commit, _| commit.tree_mut().evict(ino))?;
+        }
+        self.checkpoint()
+    }
+
+    fn nid(&self, ino: Ino) -> error::Result<Nid> {
+        let root = self.state.lock().commit.tree().root();
+        nid(root, ino)
+    }
+
+    /// Seconds that the volume was mounted in its life. A clock that goes back does not take any away.
+    fn elapsed(&self) -> u64 {
+        let (start, before) = self.start;
+        let seconds = (self.clock)().seconds.saturating_sub(start.seconds);
+        before.saturating_add(u64::try_from(seconds).unwrap_or(0))
+    }
+
+    /// Changes something, with room for it. What fails halfway must never be written.
+    fn change<T>(
+        &self,
+        need: Need,
+        work: impl FnOnce(&mut Commit, Timestamp) -> error::Result<T>,
+    ) -> error::Result<T> {
+        let (now, elapsed) = ((self.clock)(), self.elapsed());
+        let mut state = self.state.lock();
+        state.writable()?;
+        let made = state.commit.make_room(need, elapsed);
+        let (had_room, before) = (made.is_ok(), state.commit.changes());
+        let done = made.and_then(|()| work(&mut state.commit, now));
+        if let Err(error) = &done {
+            let is_ordinary = matches!(error, Error::Errno(_));
+            let does_harm = if had_room { state.commit.changes() != before } else { !is_ordinary };
+            state.failed = does_harm.then(|| error.clone());
+        }
+        done
+    }
+
+    fn checkpoint(&self) -> error::Result<()> {
+        let elapsed = self.elapsed();
+        let mut state = self.state.lock();
+        state.writable()?;
+        let done = state.commit.commit(elapsed);
+        if let Err(error) = &done {
+            state.failed = Some(error.clone());
+        }
+        done
+    }
+
+    fn attr_of(&self, ino: Ino) -> error::Result<Attr> {
+        let nid = self.nid(ino)?;
+        attributes::attr(self.state.lock().commit.tree(), nid)
+    }
+
+    /// A name that was made or changed.
+    fn attr_after(&self, nid: Nid) -> error::Result<Attr> {
+        attributes::attr(self.state.lock().commit.tree(), nid)
+    }
+}
+
+impl State {
+    fn writable(&self) -> error::Result<()> {
+        if self.failed.is_some() { Err(Error::Errno(Errno::ReadOnly)) } else { Ok(()) }
+    }
+}
+
+/// The number on the medium of an inode: the root has another than here.
+fn nid(root: Nid, ino: Ino) -> error::Result<Nid> {
+    if ino == Ino::ROOT {
+        return Ok(root);
+    }
+    // 1 and 2 are the volume's own.
+    let found = u32::try_from(ino.0).ok().filter(|nid| *nid >= 3).map(Nid);
+    found.ok_or(Error::Errno(Errno::Stale))
+}
+
+/// A regular file.
+fn file(commit: &Commit, nid: Nid) -> error::Result<Inode> {
+    let inode = commit.tree().inode(nid)?;
+    match inode.kind {
+        FileKind::File => Ok(inode),
+        FileKind::Dir => Err(Error::Errno(Errno::IsDir)),
+        _ => Err(Error::Errno(Errno::Invalid)),
+    }
+}
+
+/// The end of a range of a file.
+fn end_of_range(offset: u64, length: u64) -> error::Result<u64> {
+    let end = offset.checked_add(length).filter(|end| *end <= FILE_MAX);
+    end.ok_or(Error::Errno(Errno::FileTooBig))
+}
+
+/// A name in, or taken out of, a directory: its block and what leads to it, and the inodes at both ends.
+const NAMES: Need = Need { more: 12, data: 6, nodes: 12 };
+/// The same, where nothing more is taken up.
+const NAMES_LESS: Need = Need { more: 0, data: 4, nodes: 10 };
+/// Attributes of one inode.
+const ATTRIBUTES: Need = Need { more: 0, data: 1, nodes: 2 };
+
+impl FileSystem for WritableF2fs {
+    fn space(&self) -> Result<SpaceInfo> {
+        let state = self.state.lock();
+        Ok(attributes::space(&state.commit))
+    }
+
+    fn attr(&self, ino: Ino) -> Result<Attr> {
+        Ok(self.attr_of(ino)?)
+    }
+
+    fn set_attr(&self, ino: Ino, change: &SetAttr) -> Result<Attr> {
+        let nid = self.nid(ino)?;
+        let need = Need { more: u64::from(change.size.is_some()) * 6, data: 2, nodes: 6 };
+        // Whoever makes a file shorter must be able to.
+        let shrinks = change.size == Some(0);
+        let need = if shrinks || change.size.is_none() { ATTRIBUTES } else { need };
+        self.change(need, |commit, now| attributes::set(commit.tree_mut(), nid, change, now))?;
+        Ok(self.attr_after(nid)?)
+    }
+
+    fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Attr> {
+        let state = self.state.lock();
+        let tree = state.commit.tree();
+        let found = tree.lookup(nid(tree.root(), dir)?, name)?;
+        Ok(attributes::attr(tree, found)?)
+    }
+
+    fn parent(&self, dir: Ino) -> Result<Ino> {
+        let state = self.state.lock();
+        let tree = state.commit.tree();
+        let above = tree.parent(nid(tree.root(), dir)?)?;
+        Ok(attributes::ino(tree, above))
+    }
+
+    fn readlink(&self, ino: Ino) -> Result<Vec<u8>> {
+        let state = self.state.lock();
+        let tree = state.commit.tree();
+        Ok(attributes::target(tree, nid(tree.root(), ino)?)?)
+    }
+
+    fn create(&self, dir: Ino, name: &[u8], node: &NewNode<'_>) -> Result<Attr> {
+        let dir = self.nid(dir)?;
+        let made = self.change(NAMES, |commit, now| commit.tree_mut().create(dir, name, node, now))?;
+        Ok(self.attr_after(made)?)
+    }
+
+    fn link(&self, ino: Ino, dir: Ino, name: &[u8]) -> Result<Attr> {
+        let (nid, dir) = (self.nid(ino)?, self.nid(dir)?);
+        self.change(NAMES, |commit, now| commit.tree_mut().link(nid, dir, name, now))?;
+        Ok(self.attr_after(nid)?)
+    }
+
+    fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()> {
+        let dir = self.nid(dir)?;
+        Ok(self.change(NAMES_LESS, |commit, now| commit.tree_mut().unlink(dir, name, now))?)
+    }
+
+    fn rmdir(&self, dir: Ino, name: &[u8]) -> Result<()> {
+        let dir = self.nid(dir)?;
+        Ok(self.change(NAMES_LESS, |commit, now| commit.tree_mut().rmdir(dir, name, now))?)
+    }
+
+    fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
+        let (from, to) = ((self.nid(dir)?, name), (self.nid(to_dir)?, to_name));
+        Ok(self.change(NAMES, |commit, now| commit.tree_mut().rename(from, to, mode, now))?)
+    }
+
+    fn hold(&self, ino: Ino) -> Result<()> {
+        let nid = self.nid(ino)?;
+        Ok(self.state.lock().commit.tree_mut().hold(nid)?)
+    }
+
+    fn release(&self, ino: Ino) -> Result<()> {
+        let nid = self.nid(ino)?;
+        let goes = self.state.lock().commit.tree_mut().release(nid)?;
+        if goes {
+            self.change(Need::default(), |commit, _| commit.tree_mut().evict(nid))?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let nid = self.nid(ino)?;
+        let state = self.state.lock();
+        let inode = file(&state.commit, nid)?;
+        Ok(content::read(state.commit.tree().blocks(), &inode, offset, buffer)?)
+    }
+
+    fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()> {
+        let nid = self.nid(ino)?;
+        let need = {
+            let state = self.state.lock();
+            let inode = file(&state.commit, nid)?;
+            state.writable()?;
+            may_write(&inode, offset)?;
+            if data.is_empty() {
+                return Ok(());
+            }
+            let end = end_of_range(offset, data.len() as u64)?;
+            attributes::need(&state.commit, &inode, offset..end)?
+        };
+        Ok(self.change(need, |commit, now| {
+            let mut inode = file(commit, nid)?;
+            let blocks = commit.tree_mut().blocks_mut();
+            content::write(blocks, &mut inode, offset, data)?;
+            (inode.mtime, inode.ctime) = (now, now);
+            blocks.nodes_mut().put(&inode)
+        })?)
+    }
+
+    fn allocate(&self, ino: Ino, mode: SpaceMode, offset: u64, length: u64) -> Result<()> {
+        let nid = self.nid(ino)?;
+        let (need, end) = {
+            let state = self.state.lock();
+            let inode = file(&state.commit, nid)?;
+            state.writable()?;
+            may_write(&inode, 0)?;
+            if length == 0 {
+                return Err(Errno::Invalid.into());
+            }
+            let end = end_of_range(offset, length)?;
+            let need = match mode {
+                SpaceMode::PunchHole => Need { more: 0, data: 2, nodes: 4 },
+                _ => attributes::need(&state.commit, &inode, offset..end)?,
+            };
+            // Nothing is written where room is only reserved.
+            (Need { data: need.data.min(4), ..need }, end)
+        };
+        Ok(self.change(need, |commit, now| {
+            let mut inode = file(commit, nid)?;
+            let blocks = commit.tree_mut().blocks_mut();
+            content::allocate(blocks, &mut inode, mode, offset..end)?;
+            (inode.mtime, inode.ctime) = (now, now);
+            blocks.nodes_mut().put(&inode)
+        })?)
+    }
+
+    fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64> {
+        let nid = self.nid(ino)?;
+        let state = self.state.lock();
+        let inode = file(&state.commit, nid)?;
+        if offset >= inode.size {
+            return Err(Errno::NoAddress.into());
+        }
+        Ok(content::seek(state.commit.tree().blocks(), &inode, offset, what)?)
+    }
+
+    fn fsync(&self, ino: Ino, _data_only: bool) -> Result<()> {
+        let nid = self.nid(ino)?;
+        self.state.lock().commit.tree().inode(nid)?;
+        Ok(self.checkpoint()?)
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(self.checkpoint()?)
+    }
+
+    fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
+        let dir = self.nid(dir)?;
+        let mut after = cookie;
+        loop {
+            // `each` may call back, so nothing is locked while it runs.
+            let entries = {
+                let state = self.state.lock();
+                attributes::entries(state.commit.tree(), dir, after)?
+            };
+            if entries.is_empty() {
+                return Ok(());
+            }
+            for entry in entries {
+                let (name, cookie) = (entry.name.as_slice(), entry.cookie);
+                let kind = file_kind(entry.file_type);
+                if !each(DirEntry { name, ino: entry.ino, kind, cookie }) {
+                    return Ok(());
+                }
+                after = cookie;
+            }
+        }
+    }
+
+    fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>> {
+        let nid = self.nid(ino)?;
+        let state = self.state.lock();
+        let inode = state.commit.tree().inode(nid)?;
+        Ok(xattrs::get(state.commit.tree().blocks().nodes(), &inode, name)?)
+    }
+
+    fn set_xattr(&self, ino: Ino, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
+        let nid = self.nid(ino)?;
+        let need = Need { more: 1, data: 0, nodes: 2 };
+        Ok(self.change(need, |commit, now| {
+            let mut inode = commit.tree().inode(nid)?;
+            may_change(&inode)?;
+            let nodes = commit.tree_mut().blocks_mut().nodes_mut();
+            xattrs::set(nodes, &mut inode, name, value, mode)?;
+            inode.ctime = now;
+            nodes.put(&inode)
+        })?)
+    }
+
+    fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>> {
+        let nid = self.nid(ino)?;
+        let state = self.state.lock();
+        let inode = state.commit.tree().inode(nid)?;
+        Ok(xattrs::names(state.commit.tree().blocks().nodes(), &inode)?)
+    }
+
+    fn remove_xattr(&self, ino: Ino, name: &[u8]) -> Result<()> {
+        let nid = self.nid(ino)?;
+        Ok(self.change(ATTRIBUTES, |commit, now| {
+            let mut inode = commit.tree().inode(nid)?;
+            may_change(&inode)?;
+            let nodes = commit.tree_mut().blocks_mut().nodes_mut();
+            xattrs::remove(nodes, &mut inode, name)?;
+            inode.ctime = now;
+            nodes.put(&inode)
+        })?)
+    }
+}

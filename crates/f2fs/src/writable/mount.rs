@@ -1,0 +1,128 @@
+//! Opening a volume to write to it: what is refused, and what has to be put right first.
+
+use pumice_media::BlockDevice;
+use pumice_vfs::Timestamp;
+
+use super::{blocks::Blocks, nodes::Nodes, tree::Tree};
+use crate::{
+    error::{Error, Result},
+    layout::{CpFlags, Features, Nid},
+    nodes::Nodes as StoredNodes,
+    volume::{Volume, read_super_block},
+    write::{
+        Writer,
+        medium::{Device, Medium},
+        pack::Reserve,
+    },
+};
+
+/// What is not written yet, by its name among the features.
+const NOT_WRITTEN: [Features; 6] = [
+    Features::ENCRYPT,
+    Features::BLKZONED,
+    Features::VERITY,
+    Features::COMPRESSION,
+    Features::RO,
+    Features::DEVICE_ALIAS,
+];
+
+/// States of a volume that must be put right by others first.
+const UNFIT: [(CpFlags, &str); 6] = [
+    (CpFlags::ERROR, "the kernel met an error on it"),
+    (CpFlags::FSCK, "it needs a check"),
+    (CpFlags::QUOTA_NEED_FSCK, "its quota files are out of date"),
+    (CpFlags::DISABLED, "its checkpoints are switched off"),
+    (CpFlags::DISABLED_QUICK, "its checkpoints are switched off"),
+    (CpFlags::RESIZEFS, "a resize of it did not end"),
+];
+
+/// Of so many segments one must be free before logs stop to fill holes.
+const SCARCE: u32 = 20;
+
+/// A volume that was opened: its tree, what its checkpoints keep, the seconds it was mounted in its life, and inodes that
+/// lost their name while they were open.
+pub(super) struct Opened {
+    pub(super) tree: Tree,
+    pub(super) reserve: Reserve,
+    pub(super) elapsed: u64,
+    pub(super) orphans: Vec<Nid>,
+}
+
+/// Opens a volume at its newer checkpoint. `now` makes generations differ from mount to mount.
+pub(super) fn open(
+    device: Box<dyn BlockDevice + Send>,
+    cache_bytes: usize,
+    now: Timestamp,
+) -> Result<Opened> {
+    let block_bytes = device.block_bytes();
+    let device = Device::new(device);
+    let sb = read_super_block(&device)?;
+    if block_bytes != sb.block().bytes() {
+        return Err(unsupported(&format!(
+            "its blocks have {} bytes, and the device was opened with {block_bytes}",
+            sb.block().bytes()
+        )));
+    }
+    for feature in NOT_WRITTEN {
+        if sb.features().has(feature) {
+            return Err(unsupported(&format!("it has the feature {feature}, which is read but not written")));
+        }
+    }
+    if sb.devices().len() > 1 {
+        return Err(unsupported("it is on several devices"));
+    }
+    let mut nodes = StoredNodes::new(Volume::open(vec![Box::new(device.clone())], cache_bytes)?);
+    check(nodes.volume())?;
+    // What can be rolled forward is found out, and taken back.
+    let promised = nodes.recover(now)?;
+    nodes.take_back();
+    if promised.inodes > 0 {
+        return Err(unsupported(&format!(
+            "it was not unmounted, and {} inodes wait to be recovered: mount it with Linux first",
+            promised.inodes
+        )));
+    }
+    let volume = nodes.volume();
+    let medium = Medium::cached(device, sb.block(), cache_bytes);
+    let writer = Writer::load(volume, medium, (sb.main_segments() / SCARCE).max(2))?;
+    let raw = volume.checkpoint().raw();
+    let seed = volume.checkpoint().version() ^ now.seconds.cast_unsigned() ^ (u64::from(now.nanos) << 32);
+    Ok(Opened {
+        tree: Tree::new(Blocks::new(Nodes::new(writer)), seed),
+        reserve: Reserve::of(volume.checkpoint()),
+        elapsed: raw.elapsed_time.get(),
+        orphans: volume.orphan_blocks()?.into_iter().flat_map(|block| block.inodes).collect(),
+    })
+}
+
+fn check(volume: &Volume) -> Result<()> {
+    if let Some(passed) = volume.passed_over() {
+        return Err(unsupported(&format!(
+            "a newer checkpoint, version {}, cannot be used: {}",
+            passed.version, passed.why
+        )));
+    }
+    for (flag, what) in UNFIT {
+        if volume.checkpoint().flags().has(flag) {
+            return Err(unsupported(what));
+        }
+    }
+    let raw = volume.checkpoint().raw();
+    let segments = volume.super_block().main_segments();
+    for head in volume.log_heads() {
+        if head.segno.0 >= segments || head.offset >= 512 {
+            let place = crate::error::Place::Segment(head.segno);
+            return Err(crate::error::corrupt(place, "a log goes on at block", head.offset, segments));
+        }
+    }
+    let blocks = u64::from(segments) * 512;
+    if raw.user_block_count.get() > blocks || raw.valid_block_count.get() > blocks {
+        let place = crate::error::Place::Checkpoint(volume.checkpoint().pack());
+        return Err(crate::error::corrupt(place, "blocks in use are", raw.valid_block_count.get(), blocks));
+    }
+    Ok(())
+}
+
+fn unsupported(what: &str) -> Error {
+    Error::Unsupported(format!("cannot be written to: {what}"))
+}

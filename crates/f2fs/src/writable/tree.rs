@@ -1,0 +1,473 @@
+//! The tree of names: what is made, moved and removed, and when an inode goes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pumice_vfs::{Errno, FileKind, NewNode, RenameMode, Timestamp};
+
+use super::{blocks::Blocks, content, directory, directory::Found, naming::Name, xattrs};
+use crate::{
+    error::{Error, Result},
+    layout::{Advise, InlineFlags, Inode, InodeFlags, Nid},
+    write::warmth::{Lists, Warmth},
+};
+
+/// Longest target of a symbolic link.
+const TARGET_MAX: usize = 4095;
+/// What inodes take over from the directory they are made in: all of them; files and directories; directories.
+const INHERITED_ALL: u32 = 0x40 | 0x80;
+const INHERITED_FILES: u32 = 0x8;
+const INHERITED_DIRS: u32 = 0x1_0000 | PROJECT_INHERIT | 0x4000_0000;
+const PROJECT_INHERIT: u32 = 0x2000_0000;
+/// Only what is behind the end may be written.
+const APPEND: InodeFlags = InodeFlags(0x20);
+
+/// The tree of a volume.
+pub(super) struct Tree {
+    blocks: Blocks,
+    lists: Lists,
+    holds: BTreeMap<Nid, u64>,
+    /// Inodes without a name that somebody holds.
+    orphans: BTreeSet<Nid>,
+    /// Makes generations differ.
+    seed: u64,
+}
+
+/// A name that is there.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    dir: Nid,
+    name: &'a [u8],
+    found: Found,
+}
+
+impl Tree {
+    pub(super) fn new(blocks: Blocks, seed: u64) -> Tree {
+        let lists = Lists::of(blocks.nodes().writer().super_block());
+        Tree { blocks, lists, holds: BTreeMap::new(), orphans: BTreeSet::new(), seed }
+    }
+
+    /// What stands below.
+    pub(super) fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+
+    /// The same, to write to.
+    pub(super) fn blocks_mut(&mut self) -> &mut Blocks {
+        &mut self.blocks
+    }
+
+    /// Inodes that have no name any more and are held.
+    pub(super) fn orphans(&self) -> Vec<Nid> {
+        self.orphans.iter().copied().collect()
+    }
+
+    /// The root directory.
+    pub(super) fn root(&self) -> Nid {
+        self.blocks.nodes().writer().super_block().root()
+    }
+
+    /// An inode that has a name, or is held; otherwise [`Errno::Stale`].
+    pub(super) fn inode(&self, ino: Nid) -> Result<Inode> {
+        let stale = Error::Errno(Errno::Stale);
+        if self.is_hidden(ino) || !self.blocks.nodes().has_inode(ino)? {
+            return Err(stale);
+        }
+        let inode = self.blocks.nodes().inode(ino)?;
+        if inode.links == 0 && !self.orphans.contains(&ino) { Err(stale) } else { Ok(inode) }
+    }
+
+    /// Quota files are in no directory.
+    fn is_hidden(&self, ino: Nid) -> bool {
+        self.blocks.nodes().writer().super_block().quota_inodes().contains(&ino)
+    }
+
+    /// A directory.
+    pub(super) fn dir(&self, ino: Nid) -> Result<Inode> {
+        let inode = self.inode(ino)?;
+        if inode.kind == FileKind::Dir { Ok(inode) } else { Err(Error::Errno(Errno::NotDir)) }
+    }
+
+    /// A directory that has its name, so that others can be made in it.
+    fn linked_dir(&self, ino: Nid) -> Result<Inode> {
+        let dir = self.dir(ino)?;
+        if dir.links == 0 { Err(Error::Errno(Errno::NoEntry)) } else { Ok(dir) }
+    }
+
+    /// The inode above a directory.
+    pub(super) fn parent(&self, ino: Nid) -> Result<Nid> {
+        let dir = self.linked_dir(ino)?;
+        Ok(if ino == self.root() { ino } else { dir.parent })
+    }
+
+    fn named<'a>(&self, dir: &Inode, name: &'a [u8]) -> Result<Name<'a>> {
+        Name::new(self.blocks.nodes().writer().super_block(), dir, name)
+    }
+
+    /// The inode behind a name.
+    pub(super) fn lookup(&self, dir: Nid, name: &[u8]) -> Result<Nid> {
+        let inode = self.dir(dir)?;
+        match name {
+            b"." => Ok(dir),
+            b".." => self.parent(dir),
+            _ if name.len() > 255 => Err(Error::Errno(Errno::NameTooLong)),
+            _ => Ok(self.entry(&inode, name)?.found.ino),
+        }
+    }
+
+    fn entry<'a>(&self, dir: &Inode, name: &'a [u8]) -> Result<Place<'a>> {
+        let named = self.named(dir, name)?;
+        let found = directory::find(&self.blocks, dir, &named)?.ok_or(Error::Errno(Errno::NoEntry))?;
+        Ok(Place { dir: dir.ino, name, found })
+    }
+
+    /// A name that is to be moved or removed.
+    fn place<'a>(&self, dir: Nid, name: &'a [u8]) -> Result<Place<'a>> {
+        check_name(name)?;
+        self.entry(&self.dir(dir)?, name)
+    }
+
+    /// That a name can be made.
+    fn check_free(&self, dir: &Inode, name: &[u8]) -> Result<()> {
+        check_name(name)?;
+        match self.entry(dir, name) {
+            Ok(_) => Err(Error::Errno(Errno::Exists)),
+            Err(Error::Errno(Errno::NoEntry)) => may_change(dir),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes an inode under a new name.
+    pub(super) fn create(&mut self, dir: Nid, name: &[u8], new: &NewNode<'_>, now: Timestamp) -> Result<Nid> {
+        check_name(name)?;
+        let parent = self.linked_dir(dir)?;
+        self.check_free(&parent, name)?;
+        check_target(new)?;
+        let is_dir = new.kind == FileKind::Dir;
+        if is_dir && parent.links == u32::MAX {
+            return Err(Error::Errno(Errno::TooManyLinks));
+        }
+        let ino = self.blocks.nodes_mut().make_inode(is_dir)?;
+        let mut inode = self.fresh(ino, &parent, name, new, now);
+        self.blocks.nodes_mut().put_first(&inode)?;
+        match new.kind {
+            FileKind::Dir => directory::begin(&mut self.blocks, &mut inode, dir)?,
+            FileKind::Symlink => {
+                inode.inline = inode.inline.with(InlineFlags::DATA);
+                content::write(&mut self.blocks, &mut inode, 0, new.target)?;
+            }
+            FileKind::File => inode.inline = inode.inline.with(InlineFlags::DATA),
+            FileKind::CharDevice | FileKind::BlockDevice => {
+                let block = self.blocks.nodes_mut().edit(ino)?;
+                let words = Inode::device_words(new.rdev);
+                block.iter_mut().skip(inode.addrs_at()).zip(words).for_each(|(to, from)| *to = from);
+            }
+            FileKind::Fifo | FileKind::Socket => {}
+        }
+        self.blocks.nodes_mut().put(&inode)?;
+        self.arrive(dir, name, ino, new.kind, now)?;
+        Ok(ino)
+    }
+
+    fn fresh(&mut self, ino: Nid, dir: &Inode, name: &[u8], new: &NewNode<'_>, now: Timestamp) -> Inode {
+        let (size, features) = (self.blocks.nodes().size(), self.blocks.nodes().features());
+        let perm = crate::word::half(new.perm & 0o7777);
+        let mut inode = Inode::fresh(ino, new.kind, perm, size, features);
+        (inode.uid, inode.gid) = (new.uid, new.gid);
+        (inode.atime, inode.mtime, inode.ctime) = (now, now, now);
+        inode.links = if new.kind == FileKind::Dir { 2 } else { 1 };
+        self.seed = mixed(self.seed ^ u64::from(ino.0));
+        let [a, b, c, d, ..] = self.seed.to_le_bytes();
+        inode.generation = u32::from_le_bytes([a, b, c, d]);
+        inode.flags = InodeFlags(dir.flags.0 & inherited(new.kind));
+        inode.set_name(dir.ino, name);
+        if let Some(extra) = &mut inode.extra {
+            extra.crtime = now;
+            let inherits = dir.flags.has(InodeFlags(PROJECT_INHERIT));
+            extra.project = dir.extra.filter(|_| inherits).map_or(0, |extra| extra.project);
+        }
+        if new.kind == FileKind::File {
+            inode.advise = match self.lists.warmth(name) {
+                Warmth::Hot => Advise::HOT,
+                Warmth::Cold => Advise::COLD,
+                Warmth::Warm => Advise(0),
+            };
+        }
+        inode
+    }
+
+    /// Points a new name to an inode; the `..` of a directory becomes a link of `dir`.
+    fn arrive(&mut self, dir: Nid, name: &[u8], ino: Nid, kind: FileKind, now: Timestamp) -> Result<()> {
+        let mut inode = self.dir(dir)?;
+        let named = self.named(&inode, name)?;
+        directory::insert(&mut self.blocks, &mut inode, &named, ino, kind)?;
+        inode.links += u32::from(kind == FileKind::Dir);
+        (inode.mtime, inode.ctime) = (now, now);
+        self.blocks.nodes_mut().put(&inode)
+    }
+
+    /// Takes a name away, and with it the link that the `..` of a directory was.
+    fn depart(&mut self, place: &Place<'_>, kind: FileKind, now: Timestamp) -> Result<()> {
+        let mut inode = self.dir(place.dir)?;
+        let found = self.entry(&inode, place.name)?.found;
+        directory::remove(&mut self.blocks, &mut inode, &found)?;
+        inode.links -= u32::from(kind == FileKind::Dir);
+        (inode.mtime, inode.ctime) = (now, now);
+        self.blocks.nodes_mut().put(&inode)
+    }
+
+    /// Gives an inode one more name.
+    pub(super) fn link(&mut self, ino: Nid, dir: Nid, name: &[u8], now: Timestamp) -> Result<()> {
+        let mut inode = self.inode(ino)?;
+        if inode.kind == FileKind::Dir {
+            return Err(Error::Errno(Errno::Perm));
+        }
+        if inode.links == 0 {
+            return Err(Error::Errno(Errno::NoEntry));
+        }
+        let parent = self.linked_dir(dir)?;
+        self.check_free(&parent, name)?;
+        may_change(&inode)?;
+        inode.links = inode.links.checked_add(1).ok_or(Error::Errno(Errno::TooManyLinks))?;
+        inode.ctime = now;
+        inode.set_name(dir, name);
+        inode.advise = inode.advise.with(Advise::LOST_PINO);
+        self.blocks.nodes_mut().put(&inode)?;
+        self.arrive(dir, name, ino, inode.kind, now)
+    }
+
+    /// Removes a name that is not a directory's.
+    pub(super) fn unlink(&mut self, dir: Nid, name: &[u8], now: Timestamp) -> Result<()> {
+        let place = self.place(dir, name)?;
+        let inode = self.blocks.nodes().inode(place.found.ino)?;
+        if inode.kind == FileKind::Dir {
+            return Err(Error::Errno(Errno::IsDir));
+        }
+        self.may_go(&place, &inode)?;
+        self.depart(&place, inode.kind, now)?;
+        self.drop_name(inode.ino, now)
+    }
+
+    /// Removes an empty directory.
+    pub(super) fn rmdir(&mut self, dir: Nid, name: &[u8], now: Timestamp) -> Result<()> {
+        let place = self.place(dir, name)?;
+        let inode = self.blocks.nodes().inode(place.found.ino)?;
+        if inode.kind != FileKind::Dir {
+            return Err(Error::Errno(Errno::NotDir));
+        }
+        self.check_empty(&inode)?;
+        self.may_go(&place, &inode)?;
+        self.depart(&place, inode.kind, now)?;
+        self.drop_name(inode.ino, now)
+    }
+
+    fn check_empty(&self, dir: &Inode) -> Result<()> {
+        if directory::is_empty(&self.blocks, dir)? { Ok(()) } else { Err(Error::Errno(Errno::NotEmpty)) }
+    }
+
+    /// That a name, and perhaps its inode, may be taken away.
+    fn may_go(&self, place: &Place<'_>, inode: &Inode) -> Result<()> {
+        may_change(&self.dir(place.dir)?)?;
+        may_change(inode)?;
+        // A checkpoint has room for so many inodes without a name.
+        if self.orphans.len() >= self.blocks.nodes().writer().orphans_max() {
+            return Err(Error::Errno(Errno::NoSpace));
+        }
+        if inode.flags.has(APPEND) { Err(Error::Errno(Errno::Perm)) } else { Ok(()) }
+    }
+
+    /// An inode has lost a name: a directory its only one.
+    fn drop_name(&mut self, ino: Nid, now: Timestamp) -> Result<()> {
+        let mut inode = self.blocks.nodes().inode(ino)?;
+        inode.links = if inode.kind == FileKind::Dir { 0 } else { inode.links.saturating_sub(1) };
+        inode.ctime = now;
+        self.blocks.nodes_mut().put(&inode)?;
+        if inode.links > 0 {
+            return Ok(());
+        }
+        if self.holds.contains_key(&ino) {
+            self.orphans.insert(ino);
+            return Ok(());
+        }
+        self.evict(ino)
+    }
+
+    /// Gives back an inode and everything it has.
+    pub(super) fn evict(&mut self, ino: Nid) -> Result<()> {
+        self.orphans.remove(&ino);
+        let mut inode = self.blocks.nodes().inode(ino)?;
+        let has_blocks = matches!(inode.kind, FileKind::File | FileKind::Dir | FileKind::Symlink);
+        if has_blocks && !inode.has_inline_data() && !inode.has_inline_dentry() {
+            self.blocks.cut(&mut inode, 0)?;
+        }
+        xattrs::drop_node(self.blocks.nodes_mut(), &mut inode)?;
+        self.blocks.nodes_mut().put(&inode)?;
+        self.blocks.nodes_mut().remove_inode(&inode)
+    }
+
+    /// Keeps an inode though its last name may go.
+    pub(super) fn hold(&mut self, ino: Nid) -> Result<()> {
+        self.inode(ino)?;
+        *self.holds.entry(ino).or_default() += 1;
+        Ok(())
+    }
+
+    /// Ends one [`Tree::hold`]. True if the inode must be evicted.
+    pub(super) fn release(&mut self, ino: Nid) -> Result<bool> {
+        self.inode(ino)?;
+        let count = self.holds.get_mut(&ino).ok_or(Error::Errno(Errno::Invalid))?;
+        *count -= 1;
+        if *count > 0 {
+            return Ok(false);
+        }
+        self.holds.remove(&ino);
+        Ok(self.orphans.contains(&ino))
+    }
+
+    /// Moves a name.
+    pub(super) fn rename(
+        &mut self,
+        (dir, name): (Nid, &[u8]),
+        (to_dir, to_name): (Nid, &[u8]),
+        mode: RenameMode,
+        now: Timestamp,
+    ) -> Result<()> {
+        check_name(to_name)?;
+        let source = self.place(dir, name)?;
+        let to = self.linked_dir(to_dir)?;
+        let target = match self.entry(&to, to_name) {
+            Ok(target) => Some(target),
+            Err(Error::Errno(Errno::NoEntry)) => None,
+            Err(error) => return Err(error),
+        };
+        match (mode, target) {
+            (RenameMode::NoReplace, Some(_)) => return Err(Error::Errno(Errno::Exists)),
+            (RenameMode::Exchange, None) => return Err(Error::Errno(Errno::NoEntry)),
+            (_, Some(target)) if target.found.ino == source.found.ino => return Ok(()),
+            _ => {}
+        }
+        let inode = self.blocks.nodes().inode(source.found.ino)?;
+        if inode.kind == FileKind::Dir && self.is_within(to_dir, inode.ino)? {
+            return Err(Error::Errno(Errno::Invalid));
+        }
+        self.may_go(&source, &inode)?;
+        may_change(&to)?;
+        let Some(target) = target else {
+            self.depart(&source, inode.kind, now)?;
+            self.arrive(to_dir, to_name, inode.ino, inode.kind, now)?;
+            return self.moved(inode.ino, to_dir, to_name, now);
+        };
+        let other = self.blocks.nodes().inode(target.found.ino)?;
+        self.may_go(&target, &other)?;
+        if mode == RenameMode::Exchange {
+            if other.kind == FileKind::Dir && self.is_within(dir, other.ino)? {
+                return Err(Error::Errno(Errno::Invalid));
+            }
+            self.point(&source, &inode, &other, now)?;
+            self.point(&target, &other, &inode, now)?;
+            self.moved(inode.ino, to_dir, to_name, now)?;
+            return self.moved(other.ino, dir, name, now);
+        }
+        self.check_replace(&inode, &other)?;
+        self.depart(&source, inode.kind, now)?;
+        self.point(&target, &other, &inode, now)?;
+        self.moved(inode.ino, to_dir, to_name, now)?;
+        self.drop_name(other.ino, now)
+    }
+
+    /// That the one may take the place of the other.
+    fn check_replace(&self, inode: &Inode, other: &Inode) -> Result<()> {
+        match (inode.kind == FileKind::Dir, other.kind == FileKind::Dir) {
+            (true, false) => Err(Error::Errno(Errno::NotDir)),
+            (false, true) => Err(Error::Errno(Errno::IsDir)),
+            (true, true) => self.check_empty(other),
+            (false, false) => Ok(()),
+        }
+    }
+
+    /// Has a name lead from one inode to another; links of the directory follow.
+    fn point(&mut self, place: &Place<'_>, from: &Inode, to: &Inode, now: Timestamp) -> Result<()> {
+        let mut dir = self.dir(place.dir)?;
+        let found = self.entry(&dir, place.name)?.found;
+        directory::redirect(&mut self.blocks, &mut dir, &found, to.ino, to.kind)?;
+        dir.links -= u32::from(from.kind == FileKind::Dir);
+        dir.links += u32::from(to.kind == FileKind::Dir);
+        (dir.mtime, dir.ctime) = (now, now);
+        self.blocks.nodes_mut().put(&dir)
+    }
+
+    /// An inode has come under another name: it knows it, and a directory where its `..` leads.
+    fn moved(&mut self, ino: Nid, dir: Nid, name: &[u8], now: Timestamp) -> Result<()> {
+        let mut inode = self.blocks.nodes().inode(ino)?;
+        if inode.kind != FileKind::Dir {
+            // Otherwise the name that it had at its last fsync would come back with it.
+            inode.advise = inode.advise.with(Advise::LOST_PINO);
+        } else if inode.parent != dir {
+            let dots = self.entry(&inode, b"..")?.found;
+            directory::redirect(&mut self.blocks, &mut inode, &dots, dir, FileKind::Dir)?;
+        }
+        inode.set_name(dir, name);
+        inode.ctime = now;
+        self.blocks.nodes_mut().put(&inode)
+    }
+
+    /// True if directory `dir` is `top` or lies somewhere below it.
+    fn is_within(&self, dir: Nid, top: Nid) -> Result<bool> {
+        let mut at = dir;
+        while at != top {
+            if at == self.root() {
+                return Ok(false);
+            }
+            let above = self.parent(at)?;
+            if above == at {
+                return Ok(false);
+            }
+            at = above;
+        }
+        Ok(true)
+    }
+}
+
+fn check_name(name: &[u8]) -> Result<()> {
+    pumice_vfs::check_name(name).map_err(|error| Error::Errno(error.errno()))
+}
+
+fn check_target(new: &NewNode<'_>) -> Result<()> {
+    if new.kind != FileKind::Symlink {
+        return Ok(());
+    }
+    match new.target {
+        target if target.len() > TARGET_MAX => Err(Error::Errno(Errno::NameTooLong)),
+        target if target.is_empty() || target.contains(&0) => Err(Error::Errno(Errno::Invalid)),
+        _ => Ok(()),
+    }
+}
+
+fn inherited(kind: FileKind) -> u32 {
+    match kind {
+        FileKind::Dir => INHERITED_ALL | INHERITED_FILES | INHERITED_DIRS,
+        FileKind::File => INHERITED_ALL | INHERITED_FILES,
+        _ => INHERITED_ALL,
+    }
+}
+
+/// That an inode may be changed at all: it is not immutable, and is written in a way that is written here.
+pub(super) fn may_change(inode: &Inode) -> Result<()> {
+    if inode.flags.has(InodeFlags::IMMUTABLE) { Err(Error::Errno(Errno::Perm)) } else { Ok(()) }
+}
+
+/// That the content of a file may be changed from `offset` on.
+pub(super) fn may_write(inode: &Inode, offset: u64) -> Result<()> {
+    may_change(inode)?;
+    if inode.flags.has(APPEND) && offset < inode.size {
+        return Err(Error::Errno(Errno::Perm));
+    }
+    Ok(())
+}
+
+/// SplitMix64: every bit of the result depends on every bit of the seed.
+fn mixed(seed: u64) -> u64 {
+    let word = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}

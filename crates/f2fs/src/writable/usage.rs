@@ -1,0 +1,55 @@
+//! What users, groups and projects use: how it changed since the quota files were written.
+
+use std::collections::BTreeMap;
+
+use crate::layout::{BlockSize, Features, Inode, Nid, SuperBlock};
+
+/// Users, groups and projects.
+pub(super) const KINDS: usize = 3;
+
+/// Inodes and bytes, more or less than before.
+pub(super) type Change = (i64, i64);
+
+/// The changes, by kind and id. Nothing is kept where there are no quota files.
+pub(super) struct Usage {
+    hidden: [Nid; KINDS],
+    block: BlockSize,
+    changes: [BTreeMap<u32, Change>; KINDS],
+}
+
+impl Usage {
+    pub(super) fn new(sb: &SuperBlock) -> Usage {
+        let counts = sb.features().has(Features::QUOTA_INO);
+        let hidden = if counts { sb.quota_inodes() } else { [Nid::NULL; KINDS] };
+        Usage { hidden, block: sb.block(), changes: [const { BTreeMap::new() }; KINDS] }
+    }
+
+    /// The quota files, or 0.
+    pub(super) fn files(&self) -> [Nid; KINDS] {
+        self.hidden
+    }
+
+    /// An inode was made, changed or taken away.
+    pub(super) fn change(&mut self, old: Option<&Inode>, new: Option<&Inode>) {
+        for (inode, sign) in [(old, -1), (new, 1)] {
+            let Some(inode) = inode.filter(|inode| !self.hidden.contains(&inode.ino)) else { continue };
+            // The inode's own block is not counted.
+            let bytes = inode.blocks.saturating_sub(1).saturating_mul(self.block.bytes_u64());
+            let project = inode.extra.map_or(0, |extra| extra.project);
+            let owners = [inode.uid, inode.gid, project];
+            for ((file, changes), id) in self.hidden.iter().zip(&mut self.changes).zip(owners) {
+                if !file.is_null() {
+                    let change = changes.entry(id).or_default();
+                    change.0 += sign;
+                    change.1 += sign * i64::try_from(bytes).unwrap_or(i64::MAX);
+                }
+            }
+        }
+    }
+
+    /// Takes the changes of a kind, which are in its quota file from now on.
+    pub(super) fn take(&mut self, kind: usize) -> BTreeMap<u32, Change> {
+        let changes = self.changes.get_mut(kind).map(std::mem::take).unwrap_or_default();
+        changes.into_iter().filter(|(_, change)| *change != (0, 0)).collect()
+    }
+}

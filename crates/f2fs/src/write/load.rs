@@ -1,0 +1,102 @@
+//! A volume that is there, taken up where its last checkpoint left it.
+
+use super::{
+    Last, Writer,
+    head::{Head, Heads, Log},
+    medium::Medium,
+    nat::Nat,
+    sit::Sit,
+    supply::Supply,
+};
+use crate::{
+    crc,
+    error::Result,
+    layout::{BlockAddr, NodeFooter, SegNo, Summary, SummaryBlock},
+    volume::{LogHead, Volume},
+};
+
+impl Writer {
+    /// As the checkpoint of `volume` left it, which must not have anything to roll forward. With `scarce` free segments, or
+    /// fewer, logs fill holes.
+    pub(crate) fn load(volume: &Volume, medium: Medium, scarce: u32) -> Result<Writer> {
+        let (sb, checkpoint) = (volume.super_block().clone(), volume.checkpoint());
+        let open: Vec<SegNo> = volume.log_heads().iter().map(|head| head.segno).collect();
+        let sit = Sit::load(volume, &medium, &open)?;
+        let nat = Nat::load(volume);
+        let stored: Vec<Head> = Log::ALL
+            .iter()
+            .zip(volume.log_heads())
+            .map(|(log, head)| resume(volume, &medium, &nat, *log, head))
+            .collect::<Result<_>>()?;
+        let kbytes = kbytes(volume);
+        let mut starts = [SegNo(0); 6];
+        for (start, head) in starts.iter_mut().zip(&stored) {
+            // The next segment of the same section comes first.
+            *start = SegNo(head.place().0.0 + 1);
+        }
+        let heads: std::result::Result<[Head; 6], _> = stored.try_into();
+        let heads = heads.map_err(|heads| {
+            let place = crate::error::Place::Checkpoint(checkpoint.pack());
+            crate::error::corrupt(place, "logs are", heads.len() as u64, 6_u32)
+        })?;
+        let last = Last {
+            pack: checkpoint.pack(),
+            version: checkpoint.version(),
+            footer_version: checkpoint.footer_version(),
+            kbytes,
+        };
+        // What the checkpoint counts and the SIT does not is reserved and stands nowhere.
+        let promised = checkpoint.raw().valid_block_count.get().saturating_sub(sit.valid_blocks());
+        Ok(Writer {
+            supply: Supply::new(&sb, starts, scarce),
+            layout: volume.summary_layout(),
+            inode_seed: crc::inode_seed(&sb.uuid()),
+            heads: Heads::new(heads),
+            appended: [0; 6],
+            sb,
+            medium,
+            nat,
+            sit,
+            last,
+            promised,
+        })
+    }
+}
+
+/// A log's head. The summary of a log of nodes is in the pack only if the volume was unmounted; otherwise the nodes tell
+/// whose they are.
+fn resume(volume: &Volume, medium: &Medium, nat: &Nat, log: Log, head: &LogHead) -> Result<Head> {
+    let fills_holes = volume.checkpoint().reuses_holes(log.index());
+    let summary = match &head.summary {
+        Some(summary) => with_kind(summary, log),
+        None => from_nodes(volume, medium, nat, log, head.segno)?,
+    };
+    Ok(Head::resume(head.segno, head.offset.into(), fills_holes, summary))
+}
+
+/// Compacted summaries have lost their footer.
+fn with_kind(stored: &SummaryBlock, log: Log) -> SummaryBlock {
+    let mut summary = SummaryBlock::empty(stored.layout(), log.is_node());
+    (0..512).for_each(|offset| summary.set_entry(offset, stored.entry(offset)));
+    summary
+}
+
+fn from_nodes(volume: &Volume, medium: &Medium, nat: &Nat, log: Log, segno: SegNo) -> Result<SummaryBlock> {
+    let mut summary = SummaryBlock::empty(volume.summary_layout(), log.is_node());
+    let (entry, start) = (volume.sit_entry(segno)?, volume.segment_start(segno));
+    for offset in (0..512).filter(|offset| entry.is_valid(*offset)) {
+        let block = medium.read(BlockAddr(start.0 + offset))?;
+        let Some(footer) = NodeFooter::of(&block) else { continue };
+        let version = nat.entry(medium, footer.nid)?.version;
+        summary.set_entry(offset, Summary { nid: footer.nid, version, offset: 0 });
+    }
+    Ok(summary)
+}
+
+/// 1024 bytes that were ever written: they stand where a log of data has its journal.
+fn kbytes(volume: &Volume) -> u64 {
+    let head = volume.log_heads().get(Log::HotNode.index());
+    let summary = head.and_then(|head| head.summary.as_ref());
+    let bytes = summary.and_then(|summary| summary.journal().get(2..)?.first_chunk().copied());
+    bytes.map_or(0, u64::from_le_bytes)
+}

@@ -1,0 +1,172 @@
+//! Quota files: read as a whole, and written as a whole.
+
+use std::collections::BTreeMap;
+
+use zerocopy::{
+    FromBytes, FromZeros, IntoBytes,
+    little_endian::{U16, U32, U64},
+};
+
+use crate::{
+    layout::{
+        QUOTA_BLOCK_BYTES, QUOTA_LEVELS, QUOTA_MAGICS, QUOTA_VERSION, RawQuotaEntry, RawQuotaHeader,
+        RawQuotaLeaf,
+    },
+    word::{half, word},
+};
+
+/// A week, as Linux sets it.
+const GRACE_S: u32 = 7 * 24 * 60 * 60;
+/// Entries in a leaf.
+const PER_LEAF: usize = (QUOTA_BLOCK_BYTES - size_of::<RawQuotaLeaf>()) / size_of::<RawQuotaEntry>();
+
+/// What a quota file says.
+pub(crate) struct QuotaFile {
+    header: RawQuotaHeader,
+    entries: BTreeMap<u32, RawQuotaEntry>,
+}
+
+impl QuotaFile {
+    /// One of a kind (0 users, 1 groups, 2 projects) that has no entries.
+    pub(crate) fn empty(kind: usize) -> QuotaFile {
+        let mut header = RawQuotaHeader::new_zeroed();
+        debug_assert!(kind < QUOTA_MAGICS.len(), "no quota of kind {kind}");
+        header.magic = U32::new(QUOTA_MAGICS.get(kind).copied().unwrap_or_default());
+        header.version = U32::new(QUOTA_VERSION);
+        (header.grace_bytes, header.grace_inodes) = (U32::new(GRACE_S), U32::new(GRACE_S));
+        QuotaFile { header, entries: BTreeMap::new() }
+    }
+
+    /// From the bytes of a file; `None` if they are none of this kind.
+    pub(crate) fn parse(kind: usize, bytes: &[u8]) -> Option<QuotaFile> {
+        let (header, _) = RawQuotaHeader::read_from_prefix(bytes).ok()?;
+        let is_one =
+            Some(&header.magic.get()) == QUOTA_MAGICS.get(kind) && header.version.get() == QUOTA_VERSION;
+        let mut file = QuotaFile { header, entries: BTreeMap::new() };
+        let mut leaves = Vec::new();
+        let mut left = bytes.len() / QUOTA_BLOCK_BYTES;
+        leaf_numbers(bytes, 1, 0, &mut left, &mut leaves)?;
+        for number in leaves {
+            file.take_leaf(block(bytes, number)?);
+        }
+        is_one.then_some(file)
+    }
+
+    fn take_leaf(&mut self, leaf: &[u8]) {
+        let entries = leaf.get(size_of::<RawQuotaLeaf>()..).unwrap_or_default();
+        for raw in entries.chunks_exact(size_of::<RawQuotaEntry>()) {
+            let used = raw.iter().any(|byte| *byte != 0);
+            if let Some(entry) = RawQuotaEntry::read_from_bytes(raw).ok().filter(|_| used) {
+                self.entries.insert(entry.id.get(), entry);
+            }
+        }
+    }
+
+    /// Inodes and bytes that an id uses change by so much.
+    pub(crate) fn change(&mut self, id: u32, inodes: i64, bytes: i64) {
+        let fresh = || RawQuotaEntry { id: U32::new(id), ..RawQuotaEntry::new_zeroed() };
+        let entry = self.entries.entry(id).or_insert_with(fresh);
+        entry.inodes = U64::new(entry.inodes.get().saturating_add_signed(inodes));
+        entry.bytes = U64::new(entry.bytes.get().saturating_add_signed(bytes));
+        // An entry of zeros would be none.
+        if entry.as_bytes().iter().all(|byte| *byte == 0) {
+            entry.inode_time = U64::new(1);
+        }
+    }
+
+    /// The content of the file.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut file = Blocks { blocks: vec![[0; QUOTA_BLOCK_BYTES]; 2] };
+        let entries: Vec<&RawQuotaEntry> = self.entries.values().collect();
+        let mut last_with_room = 0;
+        for group in entries.chunks(PER_LEAF) {
+            let leaf = file.add(&leaf(group));
+            last_with_room = if group.len() < PER_LEAF { leaf } else { 0 };
+            for entry in group {
+                file.lead_to(entry.id.get(), leaf);
+            }
+        }
+        let mut header = self.header;
+        header.blocks = U32::new(word(file.blocks.len()));
+        (header.free_block, header.free_leaf) = (U32::ZERO, U32::new(last_with_room));
+        let mut bytes = file.blocks.concat();
+        bytes.iter_mut().zip(header.as_bytes()).for_each(|(to, from)| *to = *from);
+        bytes
+    }
+}
+
+fn block(bytes: &[u8], number: u32) -> Option<&[u8]> {
+    let start = number as usize * QUOTA_BLOCK_BYTES;
+    bytes.get(start..start + QUOTA_BLOCK_BYTES)
+}
+
+/// The numbers of all leaves below a block of the tree; `None` if it makes no sense. At most `left` blocks are in it.
+fn leaf_numbers(
+    bytes: &[u8],
+    number: u32,
+    level: u32,
+    left: &mut usize,
+    leaves: &mut Vec<u32>,
+) -> Option<()> {
+    if level == QUOTA_LEVELS {
+        // Ids that are close together share a leaf.
+        if leaves.last() != Some(&number) {
+            leaves.push(number);
+        }
+        return Some(());
+    }
+    *left = left.checked_sub(1)?;
+    let (words, _) = block(bytes, number)?.as_chunks::<4>();
+    for below in words.iter().map(|word| u32::from_le_bytes(*word)).filter(|below| *below != 0) {
+        leaf_numbers(bytes, below, level + 1, left, leaves)?;
+    }
+    Some(())
+}
+
+type Block = [u8; QUOTA_BLOCK_BYTES];
+
+/// Blocks: the header's, the root of the tree, and then whatever is added.
+struct Blocks {
+    blocks: Vec<Block>,
+}
+
+impl Blocks {
+    fn add(&mut self, block: &Block) -> u32 {
+        self.blocks.push(*block);
+        word(self.blocks.len() - 1)
+    }
+
+    /// Makes the tree lead from an id to its leaf.
+    fn lead_to(&mut self, id: u32, leaf: u32) {
+        let mut block = 1;
+        for (level, byte) in (1..).zip(id.to_be_bytes()) {
+            let slot = usize::from(byte) * 4;
+            let below = self.word(block, slot);
+            let next = match below {
+                0 if level == QUOTA_LEVELS => leaf,
+                0 => self.add(&[0; QUOTA_BLOCK_BYTES]),
+                below => below,
+            };
+            if let Some(place) =
+                self.blocks.get_mut(block as usize).and_then(|block| block.get_mut(slot..slot + 4))
+            {
+                place.copy_from_slice(&next.to_le_bytes());
+            }
+            block = next;
+        }
+    }
+
+    fn word(&self, block: u32, at: usize) -> u32 {
+        let bytes = self.blocks.get(block as usize).and_then(|block| block.get(at..)?.first_chunk());
+        bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    }
+}
+
+fn leaf(entries: &[&RawQuotaEntry]) -> Block {
+    let mut head = RawQuotaLeaf::new_zeroed();
+    head.entries = U16::new(half(entries.len()));
+    let bytes = head.as_bytes().iter().chain(entries.iter().flat_map(|entry| entry.as_bytes()));
+    let mut block = [0; QUOTA_BLOCK_BYTES];
+    block.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    block
+}

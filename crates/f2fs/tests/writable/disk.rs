@@ -1,0 +1,95 @@
+//! A disk in memory that outlives its mounts.
+
+use std::{
+    fs::File,
+    os::unix::fs::FileExt,
+    sync::{Arc, Mutex},
+};
+
+use pumice_media::{BlockDevice, BlockError, BlockShape, Lba, ReadAt};
+
+/// A disk; its copies are the same one.
+#[derive(Clone)]
+pub(crate) struct SharedDisk {
+    shape: BlockShape,
+    bytes: Arc<Mutex<Vec<u8>>>,
+}
+
+impl SharedDisk {
+    pub(crate) fn new(block_bytes: u32, blocks: u64) -> SharedDisk {
+        let bytes = vec![0; usize::try_from(u64::from(block_bytes) * blocks).unwrap()];
+        SharedDisk { shape: BlockShape { block_bytes, blocks }, bytes: Arc::new(Mutex::new(bytes)) }
+    }
+
+    /// A disk that holds `bytes`.
+    pub(crate) fn of(block_bytes: u32, bytes: Vec<u8>) -> SharedDisk {
+        let blocks = bytes.len() as u64 / u64::from(block_bytes);
+        SharedDisk { shape: BlockShape { block_bytes, blocks }, bytes: Arc::new(Mutex::new(bytes)) }
+    }
+
+    /// What it holds.
+    pub(crate) fn bytes_now(&self) -> Vec<u8> {
+        self.bytes.lock().unwrap().clone()
+    }
+
+    /// Writes what is not zero to a file of the same length.
+    pub(crate) fn save(&self, file: &File) {
+        let bytes = self.bytes.lock().unwrap();
+        file.set_len(bytes.len() as u64).unwrap();
+        for (at, chunk) in (0..).step_by(1 << 16).zip(bytes.chunks(1 << 16)) {
+            if chunk.iter().any(|byte| *byte != 0) {
+                file.write_all_at(chunk, at).unwrap();
+            }
+        }
+    }
+}
+
+impl BlockDevice for SharedDisk {
+    fn block_bytes(&self) -> u32 {
+        self.shape.block_bytes
+    }
+
+    fn blocks(&self) -> u64 {
+        self.shape.blocks
+    }
+
+    fn read(&mut self, first: Lba, buffer: &mut [u8]) -> Result<(), BlockError> {
+        let at = usize::try_from(self.shape.locate(first, buffer.len())?).unwrap();
+        buffer.copy_from_slice(&self.bytes.lock().unwrap()[at..at + buffer.len()]);
+        Ok(())
+    }
+
+    fn write(&mut self, first: Lba, buffer: &[u8]) -> Result<(), BlockError> {
+        let at = usize::try_from(self.shape.locate(first, buffer.len())?).unwrap();
+        self.bytes.lock().unwrap()[at..at + buffer.len()].copy_from_slice(buffer);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), BlockError> {
+        Ok(())
+    }
+
+    fn discard(&mut self, first: Lba, count: u64) -> Result<(), BlockError> {
+        self.shape.locate_blocks(first, count).map(drop)
+    }
+}
+
+impl ReadAt for SharedDisk {
+    fn bytes(&self) -> u64 {
+        self.shape.blocks * u64::from(self.shape.block_bytes)
+    }
+
+    fn read_at(&self, at: u64, buffer: &mut [u8]) -> Result<(), BlockError> {
+        let bytes = self.bytes.lock().unwrap();
+        let start = usize::try_from(at).unwrap();
+        let Some(found) = start.checked_add(buffer.len()).and_then(|end| bytes.get(start..end)) else {
+            return Err(BlockError::OutOfRange {
+                first: Lba(at),
+                count: buffer.len() as u64,
+                blocks: bytes.len() as u64,
+            });
+        };
+        buffer.copy_from_slice(found);
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! A volume in memory, mounted to be written to.
+
+use std::{fs, process::Command};
+
+use crate::disk::SharedDisk;
+
+use pumice_f2fs::{
+    WritableF2fs, WritableOptions,
+    check::check,
+    layout::Features,
+    mkfs::{Attributes, FormatOptions, NoContent, Plan, Size, Tree},
+};
+use pumice_vfs::{
+    FileKind, FileSystem, NewNode,
+    conformance::{Leeway, Subject, TestClock},
+};
+
+/// What a volume is made with.
+#[derive(Clone, Default)]
+pub(crate) struct Shape {
+    pub(crate) features: &'static [&'static str],
+    pub(crate) section_segments: Option<u32>,
+    pub(crate) dir_level: u8,
+}
+
+/// A volume.
+pub(crate) struct Card {
+    disk: SharedDisk,
+    clock: TestClock,
+    fs: Option<WritableF2fs>,
+    /// The format has a time of birth.
+    has_btime: bool,
+    /// Every unmounted state is looked at.
+    checks: bool,
+}
+
+impl Card {
+    pub(crate) fn new(bytes: u64, shape: &Shape) -> Card {
+        Card::with_clock(bytes, shape, &TestClock::new())
+    }
+
+    fn with_clock(bytes: u64, shape: &Shape, clock: &TestClock) -> Card {
+        let features = shape.features.iter().map(|name| Features::by_name(name).unwrap());
+        let mut options = FormatOptions { uuid: [9; 16], time: clock.now(), ..FormatOptions::default() };
+        options.shape.features = features.fold(Features::default(), Features::with);
+        options.shape.section_segments = shape.section_segments.unwrap_or(1);
+        options.dir_level = shape.dir_level;
+        let tree = Tree::new(Attributes::directory(0o755, 0, 0, clock.now()));
+        let plan = Plan::new(options, tree, &NoContent, Size::Bytes(bytes)).unwrap();
+        let (blocks, block_bytes) = plan.blocks();
+        let disk = SharedDisk::new(block_bytes, blocks);
+        plan.write(Box::new(disk.clone()), true, &NoContent, &mut |_| ()).unwrap();
+        let has_btime = shape.features.contains(&"inode_crtime");
+        let mut card = Card { disk, clock: clock.clone(), fs: None, has_btime, checks: false };
+        card.open();
+        card
+    }
+
+    /// The device below.
+    pub(crate) fn disk(&self) -> &SharedDisk {
+        &self.disk
+    }
+
+    fn open(&mut self) {
+        let options = WritableOptions { cache_bytes: 1 << 20, clock: self.clock.clock() };
+        self.fs = Some(WritableF2fs::mount(Box::new(self.disk.clone()), options).unwrap());
+    }
+
+    /// What was not synced is lost.
+    pub(crate) fn cut_power(&mut self) {
+        self.fs = None;
+    }
+
+    pub(crate) fn close(&mut self) {
+        if let Some(fs) = self.fs.take() {
+            fs.unmount().unwrap();
+        }
+    }
+
+    pub(crate) fn fs(&mut self) -> &dyn FileSystem {
+        if self.fs.is_none() {
+            self.open();
+        }
+        self.fs.as_ref().unwrap()
+    }
+}
+
+impl Subject for Card {
+    fn fs(&self) -> &dyn FileSystem {
+        self.fs.as_ref().unwrap()
+    }
+
+    fn remount(&mut self) -> pumice_vfs::Result<()> {
+        if let Some(fs) = self.fs.take() {
+            fs.unmount()?;
+        }
+        if self.checks {
+            ours(&self.disk);
+        }
+        self.open();
+        Ok(())
+    }
+
+    fn leeway(&self) -> Leeway {
+        Leeway { no_btime: !self.has_btime, ..Leeway::default() }
+    }
+}
+
+impl Drop for Card {
+    fn drop(&mut self) {
+        if std::thread::panicking() || !self.checks {
+            return;
+        }
+        self.close();
+        sound(&self.disk);
+    }
+}
+
+/// A card that is looked at each time it is unmounted.
+pub(crate) fn make_card(bytes: u64, shape: &Shape, clock: &TestClock) -> Box<dyn Subject> {
+    let mut card = Card::with_clock(bytes, shape, clock);
+    card.checks = true;
+    Box::new(card)
+}
+
+pub(crate) fn node(kind: FileKind) -> NewNode<'static> {
+    NewNode { kind, perm: 0o755, uid: 1000, gid: 100, rdev: 0, target: b"" }
+}
+
+/// Our check finds nothing.
+#[track_caller]
+pub(crate) fn ours(disk: &SharedDisk) {
+    let report = check(vec![Box::new(disk.clone())], 1, &mut |_, _| ()).unwrap();
+    let shown: Vec<String> = report.findings.iter().take(20).map(|found| format!("{found:?}")).collect();
+    assert_eq!(report.count, 0, "{shown:#?}");
+}
+
+/// Neither our check nor that of f2fs-tools finds anything.
+#[track_caller]
+pub(crate) fn sound(disk: &SharedDisk) {
+    ours(disk);
+    theirs(disk);
+}
+
+/// f2fs-tools find nothing.
+#[track_caller]
+pub(crate) fn theirs(disk: &SharedDisk) {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = dir.path().join("card");
+    disk.save(&fs::File::create(&path).unwrap());
+    let output =
+        Command::new("fsck.f2fs").arg("--dry-run").arg(path).output().expect("f2fs-tools are installed");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let wrong = ["[Fail]", "Invalid", "ASSERT", "[FIX]", "corrupted!"];
+    let found: Vec<&str> = said.lines().filter(|line| wrong.iter().any(|word| line.contains(word))).collect();
+    assert!(output.status.success() && found.is_empty(), "{found:#?} {said}");
+}
