@@ -34,8 +34,8 @@ pub trait Keeper {
     /// The sequence number of the next page.
     fn next_seq(&mut self) -> u64;
 
-    /// An erased block for records.
-    fn take_block(&mut self) -> Result<u32, Self::Error>;
+    /// Two erased blocks for records, or none: what was taken when the other is missing goes back.
+    fn take_blocks(&mut self) -> Result<[u32; 2], Self::Error>;
 
     /// A program failed in a block of records.
     fn failing(&mut self, block: u32);
@@ -162,6 +162,27 @@ impl Roots {
         self.whole
     }
 
+    /// True if fewer than `least` records, or than half of all, fit behind those in the blocks that hold them. The first
+    /// after a mount counts twice. The roots must be settled.
+    pub fn is_nearly_full(&self, least: u32) -> bool {
+        debug_assert!(!self.idle, "roots are settled before they are asked for room");
+        let pages = self.records.pages();
+        pages.saturating_sub(self.next) < least.min(pages / 2)
+    }
+
+    /// True if the next record takes two blocks. The roots must be settled.
+    pub fn is_full(&self) -> bool {
+        debug_assert!(!self.idle, "roots are settled before they are asked for room");
+        let records = if self.doubted { 2 } else { 1 };
+        self.next.saturating_add(records) > self.records.pages()
+    }
+
+    /// Has the next record written to other blocks, however much room is left in these: an owner does so while it has
+    /// two blocks to spare.
+    pub fn turn_over(&mut self) {
+        self.next = self.records.pages();
+    }
+
     /// Before the first write after a mount: looks where the roots go on. True if the blocks that will be taken next
     /// may have been touched by the write that was cut, [`DOUBTED`] at the most: they have to be erased again.
     pub fn settle<N: Nand>(&mut self, medium: &mut Medium<N>) -> Result<bool, NandError> {
@@ -199,7 +220,7 @@ impl Roots {
         }
         let mut left: Vec<u32> = self.blocks().collect();
         loop {
-            let blocks = [keeper.take_block()?, keeper.take_block()?];
+            let blocks = keeper.take_blocks()?;
             if write_copies(keeper, self.records, blocks, 0, &left)? {
                 self.anchor.checkpoints = blocks;
                 break;

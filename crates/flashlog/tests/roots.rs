@@ -38,19 +38,8 @@ impl Keeper for Counter {
         self.seq
     }
 
-    fn take_block(&mut self) -> Result<u32, NandError> {
-        loop {
-            self.next_block = if self.next_block + 1 < BLOCKS { self.next_block + 1 } else { 4 };
-            let block = self.next_block;
-            if self.held.contains(&block) || self.medium.is_bad(block)? {
-                continue;
-            }
-            match self.medium.erase(block) {
-                Ok(()) => return Ok(block),
-                Err(NandError::EraseFailed(_)) => self.medium.mark_bad(block)?,
-                Err(error) => return Err(error),
-            }
-        }
+    fn take_blocks(&mut self) -> Result<[u32; 2], NandError> {
+        Ok([self.take_block()?, self.take_block()?])
     }
 
     fn failing(&mut self, _block: u32) {}
@@ -66,6 +55,23 @@ impl Keeper for Counter {
 
     fn worn_out() -> NandError {
         NandError::Device(28)
+    }
+}
+
+impl Counter {
+    fn take_block(&mut self) -> Result<u32, NandError> {
+        loop {
+            self.next_block = if self.next_block + 1 < BLOCKS { self.next_block + 1 } else { 4 };
+            let block = self.next_block;
+            if self.held.contains(&block) || self.medium.is_bad(block)? {
+                continue;
+            }
+            match self.medium.erase(block) {
+                Ok(()) => return Ok(block),
+                Err(NandError::EraseFailed(_)) => self.medium.mark_bad(block)?,
+                Err(error) => return Err(error),
+            }
+        }
     }
 }
 
@@ -124,6 +130,26 @@ fn without(chip: &SimChip, page: u32) -> SimChip {
     let mut chip = chip.clone();
     chip.faults_mut().unreadable = BTreeSet::from([PageId(page)]);
     chip
+}
+
+/// Room is known ahead, and blocks can be left before it is gone; what is found stays the newest.
+#[test]
+fn room_is_known_and_blocks_are_left_when_asked() {
+    let (mut counter, mut roots) = fresh(TagPlace::Spare, &[]);
+    for number in 1..40_u32 {
+        let before = counter.held.clone();
+        let is_full = roots.is_full();
+        if number.is_multiple_of(7) {
+            roots.turn_over();
+            assert!(roots.is_full());
+        }
+        let stays = !is_full && !number.is_multiple_of(7);
+        step(&mut counter, &mut roots).unwrap();
+        assert_eq!(counter.held == before, stays, "{number}");
+        assert!(stays || !roots.is_nearly_full(2), "{number}");
+        let (mounted, _) = mount(counter.medium.chip().clone(), TagPlace::Spare).unwrap();
+        assert_eq!((mounted.number, mounted.held), (number, counter.held.clone()));
+    }
 }
 
 /// Every page in turn cannot be read: none is indispensable.

@@ -13,7 +13,7 @@ use crate::layout::{CHECKPOINT_MAGIC, Kind, RawHead, RawPart, RawState};
 use crate::record::Record;
 use crate::segments::State;
 use crate::shape::{Place, Shape};
-use crate::stream::{PARITY_PAGES, part_bytes, stream_bytes};
+use crate::stream::{part_bytes, segments_with};
 use crate::tag::Tag;
 
 /// How writing a checkpoint ended when it did not go through.
@@ -101,6 +101,7 @@ impl<N: Nand> Ftl<N> {
     /// The same; with `clean`, nothing follows until the next record.
     pub(crate) fn write_checkpoint(&mut self, clean: bool) -> Result<()> {
         self.commit()?;
+        self.move_full_roots()?;
         let old = core::mem::take(&mut self.record.segments);
         self.set_states(&old, State::Free);
         let (segments, pages) = match self.write_parts() {
@@ -121,26 +122,46 @@ impl<N: Nand> Ftl<N> {
         for block in 0..self.shape.blocks {
             self.segments.change(block, |segment| segment.trims = false);
         }
+        self.turn_over_roots()?;
+        if clean && !self.record.clean {
+            // The cleaner had to make room for the record.
+            return self.write_checkpoint(true);
+        }
         Ok(())
+    }
+
+    /// Segments that a checkpoint of the heads as they are takes.
+    fn wanted(&self) -> u32 {
+        let heads = self.heads.iter().flatten().map(|head| encode_head(&self.shape, 0, head).len());
+        segments_with(&self.shape, self.table.len(), heads.sum())
+    }
+
+    /// Erased segments for a checkpoint made now.
+    fn take_parts(&mut self) -> Result<Vec<u32>> {
+        self.make_room(self.wanted())?;
+        let mut blocks = Vec::new();
+        loop {
+            let wanted = self.wanted();
+            if blocks.len() == wanted as usize {
+                return Ok(blocks);
+            }
+            if let Some(block) = self.take_free(0)? {
+                self.segments.change(block, |segment| segment.state = State::Checkpoint);
+                blocks.push(block);
+                continue;
+            }
+            // Erases failed.
+            self.give_back(core::mem::take(&mut blocks));
+            if !self.make_room(wanted)? {
+                return Err(FtlError::WornOut);
+            }
+        }
     }
 
     /// Writes the pages of a checkpoint: its segments, and how many pages there are.
     fn write_parts(&mut self) -> Result<(Vec<u32>, u32)> {
-        let heads: usize =
-            self.heads.iter().flatten().map(|head| encode_head(&self.shape, 0, head).len()).sum();
-        let bytes = stream_bytes(&self.shape, self.table.len()) + heads as u64;
-        let pages = bytes.div_ceil(part_bytes(&self.shape) as u64) + PARITY_PAGES;
-        let wanted = pages.div_ceil(u64::from(self.shape.pages));
-        let mut blocks = Vec::new();
         loop {
-            while (blocks.len() as u64) < wanted {
-                let Some(block) = self.take_free(0)? else {
-                    self.give_back(blocks);
-                    return Err(FtlError::WornOut);
-                };
-                self.segments.change(block, |segment| segment.state = State::Checkpoint);
-                blocks.push(block);
-            }
+            let mut blocks = self.take_parts()?;
             match self.write_stream(&blocks) {
                 Ok(pages) => return Ok((blocks, pages)),
                 Err(Stop::Chip(error)) => return self.fail(error),
@@ -149,7 +170,7 @@ impl<N: Nand> Ftl<N> {
                     self.segments.change(block, |segment| segment.state = State::Bad);
                     self.flash.medium.mark_bad(block)?;
                     self.check_wear();
-                    self.give_back(core::mem::take(&mut blocks));
+                    self.give_back(blocks);
                 }
             }
         }

@@ -128,7 +128,7 @@ impl<N: Nand> Ftl<N> {
     fn contents(&mut self, block: u32) -> Result<Option<Contents>> {
         let shape = self.shape;
         let used = u32::from(self.segments.get(block).used).min(shape.pages);
-        if shape.summary
+        if shape.summaries > 0
             && let Some(index) = used.checked_sub(1)
             && let Some(contents) = self.read_summary(Place { block, index })?
         {

@@ -8,7 +8,7 @@ use pumice_media::{Nand, NandError};
 use crate::error::Result;
 use crate::layout::Kind;
 use crate::shape::{Place, Shape};
-use crate::tag::Tag;
+use crate::tag::{Before, Tag};
 
 /// What a page holds.
 pub(crate) enum Found {
@@ -34,11 +34,13 @@ impl Found {
 pub(crate) struct Flash<N> {
     pub(crate) medium: Medium<N>,
     shape: Shape,
+    /// The page of blocks or trims that was programmed last.
+    before: Option<Before>,
 }
 
 impl<N: Nand> Flash<N> {
     pub(crate) fn new(nand: N, shape: Shape) -> Flash<N> {
-        Flash { medium: Medium::new(nand, shape.medium), shape }
+        Flash { medium: Medium::new(nand, shape.medium), shape, before: None }
     }
 
     /// Reads a log page.
@@ -77,13 +79,19 @@ impl<N: Nand> Flash<N> {
         }
     }
 
-    /// Programs a log page.
+    /// Programs a log page, whose tag names the one before it.
     pub(crate) fn program(
         &mut self,
         place: Place,
         tag: &Tag,
         payload: &[u8],
     ) -> core::result::Result<(), NandError> {
-        self.medium.program(self.shape.page(place), &tag.encode(&self.shape), payload)
+        let page = self.shape.page(place);
+        let tag = Tag { before: self.before.clone(), ..tag.clone() };
+        self.medium.program(page, &tag.encode(&self.shape), payload)?;
+        if matches!(tag.kind, Kind::Data | Kind::Trim) {
+            self.before = Some(Before::new(page, &tag.entries));
+        }
+        Ok(())
     }
 }

@@ -18,9 +18,12 @@ pub(crate) const TRIM_BLOCK: u32 = u32::MAX - 1;
 /// Bytes of a policy's name.
 pub(crate) const NAME_BYTES: usize = 24;
 
-/// Bytes of a tag's body without its entries, of an entry, and of a summary without its pages.
+/// Bytes of a tag's body without its entries, of an entry, of what a tag says of the page before it without its lbas, of
+/// an lba, and of a summary without its pages.
 pub(crate) const BODY_BYTES: u32 = 8;
 pub(crate) const ENTRY_BYTES: u32 = 8;
+pub(crate) const BEFORE_BYTES: u32 = 4;
+pub(crate) const LBA_BYTES: u32 = 4;
 pub(crate) const SUMMARY_BYTES: u32 = 32;
 
 /// What a log page holds.

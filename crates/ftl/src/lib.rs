@@ -36,6 +36,7 @@ mod device;
 mod error;
 mod flash;
 mod ftl;
+mod gaps;
 mod head;
 mod identity;
 mod info;

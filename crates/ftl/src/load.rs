@@ -129,16 +129,21 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// The table was written before the record, which may have gone to other segments since: to free ones, and to
-    /// sealed ones in which nothing lived any more.
+    /// written ones in which nothing lived any more.
     pub(crate) fn place_roots(&mut self) {
         for block in 0..self.shape.blocks {
             let is_root = self.roots.holds(block);
             let is_part = self.record.segments.contains(&block);
             self.segments.change(block, |segment| match segment.state {
-                State::Free | State::Sealed | State::Stuck if is_root => segment.state = State::Checkpoint,
+                State::Free | State::Open | State::Sealed | State::Stuck if is_root => {
+                    segment.state = State::Checkpoint;
+                }
                 State::Checkpoint if !is_root && !is_part => segment.state = State::Free,
                 _ => {}
             });
+        }
+        for slot in &mut self.heads {
+            slot.take_if(|head| self.roots.holds(head.block));
         }
     }
 }

@@ -8,10 +8,14 @@ use pumice_media::{Nand, NandError};
 use crate::error::{FtlError, Result};
 use crate::ftl::Ftl;
 use crate::head::{Head, MOVING};
-use crate::layout::Kind;
+use crate::layout::{Kind, TRIM_BLOCK};
 use crate::segments::State;
+use crate::shape::{Addr, Place};
 use crate::tag::{Entry, Tag};
 use crate::trims;
+
+/// Times that each page of trimmed ranges is written.
+const TRIM_COPIES: u32 = 2;
 
 impl<N: Nand> Ftl<N> {
     /// Puts a block into head `at`, which is open, and points the table there.
@@ -63,7 +67,7 @@ impl<N: Nand> Ftl<N> {
     fn tag(&mut self, head: &Head, kind: Kind, entries: Vec<Entry>) -> Tag {
         let contents = &head.contents;
         let (class, erases, opened) = (contents.class, contents.erases, contents.opened);
-        Tag { kind, class, sequence: self.next_sequence(), erases, opened, entries }
+        Tag { kind, class, sequence: self.next_sequence(), erases, opened, entries, before: None }
     }
 
     /// A program failed in the segment of this head.
@@ -73,19 +77,8 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// Ends a segment: its header is written behind its pages, and it may be cleaned.
-    pub(crate) fn seal(&mut self, at: usize, mut head: Head) -> Result<()> {
-        if self.shape.summary {
-            let payload = head.contents.encode(&self.shape, head.block);
-            let tag = self.tag(&head, Kind::Summary, Vec::new());
-            match self.flash.program(head.place(), &tag, &payload) {
-                Ok(()) => head.index += 1,
-                Err(NandError::ProgramFailed(_)) => {
-                    self.give_up(head);
-                    return Ok(());
-                }
-                Err(error) => return self.fail(error),
-            }
-        }
+    pub(crate) fn seal(&mut self, at: usize, head: Head) -> Result<()> {
+        let Some(head) = self.summarise(head)? else { return Ok(()) };
         let (now, used) = (self.clock, u16::try_from(head.index).unwrap_or(u16::MAX));
         self.segments.change(head.block, |segment| {
             (segment.state, segment.used) = (State::Sealed, used);
@@ -100,6 +93,24 @@ impl<N: Nand> Ftl<N> {
             self.policies.placement.sealed(now, Class(head.contents.class));
         }
         Ok(())
+    }
+
+    /// Writes the header of a segment behind its pages, as often as it is wanted; `None` if a program failed, and the
+    /// head has moved to those failing.
+    fn summarise(&mut self, mut head: Head) -> Result<Option<Head>> {
+        for _ in 0..self.shape.summaries {
+            let payload = head.contents.encode(&self.shape, head.block);
+            let tag = self.tag(&head, Kind::Summary, Vec::new());
+            match self.flash.program(head.place(), &tag, &payload) {
+                Ok(()) => head.advance(&self.shape, tag.sequence),
+                Err(NandError::ProgramFailed(_)) => {
+                    self.give_up(head);
+                    return Ok(None);
+                }
+                Err(error) => return self.fail(error),
+            }
+        }
+        Ok(Some(head))
     }
 
     /// Makes everything accepted so far outlive a power cut. What waited for that may be erased afterwards.
@@ -132,21 +143,11 @@ impl<N: Nand> Ftl<N> {
         }
         let uncovered = |head: &mut Head| head.covered < head.index;
         let slot = self.heads.get_mut(at).filter(|_| !self.shape.tagged);
-        let Some(mut head) = slot.and_then(|slot| slot.take_if(uncovered)) else { return Ok(()) };
-        if head.index + 1 >= self.shape.data_pages() {
+        let Some(head) = slot.and_then(|slot| slot.take_if(uncovered)) else { return Ok(()) };
+        if head.index + self.shape.summaries >= self.shape.data_pages() {
             return self.seal(at, head);
         }
-        let payload = head.contents.encode(&self.shape, head.block);
-        let tag = self.tag(&head, Kind::Summary, Vec::new());
-        match self.flash.program(head.place(), &tag, &payload) {
-            Ok(()) => {}
-            Err(NandError::ProgramFailed(_)) => {
-                self.give_up(head);
-                return Ok(());
-            }
-            Err(error) => return self.fail(error),
-        }
-        head.advance(&self.shape, tag.sequence);
+        let Some(mut head) = self.summarise(head)? else { return Ok(()) };
         head.covered = head.index;
         if let Some(slot) = self.heads.get_mut(at) {
             *slot = Some(head);
@@ -154,27 +155,35 @@ impl<N: Nand> Ftl<N> {
         Ok(())
     }
 
-    /// Writes pages that tell of trimmed ranges.
+    /// Writes pages that tell of trimmed ranges, each of them twice: what one alone told would come back with it gone.
     pub(crate) fn write_trims(&mut self) -> Result<()> {
         while !self.trims.is_empty() {
-            let at = self.head_for_cleaner(0)?;
-            let Some(head) = self.heads.get_mut(at).and_then(Option::as_mut) else {
-                return Err(FtlError::WornOut);
-            };
-            if !head.filled.is_empty() {
-                self.program(at, Kind::Data)?;
-                self.rescue()?;
-                continue;
-            }
             let ranges = self.trims.first(trims::per_page(self.shape.payload()));
-            head.buffer = trims::encode(&ranges, self.shape.payload());
-            head.filled.push(Entry::TRIM);
-            if self.program(at, Kind::Trim)? {
-                self.trims.forget(&ranges);
+            for _ in 0..TRIM_COPIES {
+                while !self.write_trim_page(&ranges)? {}
             }
-            self.rescue()?;
+            self.trims.forget(&ranges);
         }
         Ok(())
+    }
+
+    /// False if it has to be tried once more.
+    fn write_trim_page(&mut self, ranges: &[(u32, u32)]) -> Result<bool> {
+        let at = self.head_for_cleaner(0)?;
+        let Some(head) = self.heads.get_mut(at).and_then(Option::as_mut) else {
+            return Err(FtlError::WornOut);
+        };
+        let is_free = head.filled.is_empty();
+        let kind = if is_free {
+            head.buffer = trims::encode(ranges, self.shape.payload());
+            head.filled.push(Entry::TRIM);
+            Kind::Trim
+        } else {
+            Kind::Data
+        };
+        let is_done = self.program(at, kind)? && is_free;
+        self.rescue()?;
+        Ok(is_done)
     }
 
     /// Moves what lives in segments in which a program failed.
@@ -194,8 +203,11 @@ impl<N: Nand> Ftl<N> {
         let shape = self.shape;
         let mut data = alloc::vec![0; shape.block_bytes as usize];
         let entries = head.contents.entries.iter().chain(&head.filled).copied();
-        let first = shape.addr(crate::shape::Place { block: head.block, index: 0 }, 0);
-        for (addr, entry) in (first.0..).map(crate::shape::Addr).zip(entries) {
+        let first = shape.addr(Place { block: head.block, index: 0 }, 0);
+        for (addr, entry) in (first.0..).map(Addr).zip(entries) {
+            if entry.lba == TRIM_BLOCK && head.buffered(&shape, addr).is_none() {
+                self.trim_again(addr)?;
+            }
             if entry.lba >= self.table.len() || self.table.get(entry.lba) != addr {
                 continue;
             }
@@ -214,6 +226,19 @@ impl<N: Nand> Ftl<N> {
             let at = self.head_for_cleaner(head.contents.class)?;
             self.append(at, entry, &data)?;
             self.counters.copied += 1;
+        }
+        Ok(())
+    }
+
+    /// The page at this address tells of trims and is given up: they are written once more.
+    fn trim_again(&mut self, addr: Addr) -> Result<()> {
+        let (place, _) = self.shape.place(addr);
+        // If it cannot be read, its copy can.
+        let Some((_, page)) = self.flash.read(place)?.of_kind(Kind::Trim) else { return Ok(()) };
+        for (first, end) in trims::decode(&page.payload, self.table.len()) {
+            for lba in (first..end).filter(|lba| self.table.get(*lba).is_none()) {
+                self.trims.add(lba);
+            }
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use pumice_media::Nand;
 use crate::error::Result;
 use crate::flash::Found;
 use crate::ftl::Ftl;
+use crate::gaps::Gaps;
 use crate::layout::{Kind, TRIM_BLOCK};
 use crate::segments::State;
 use crate::shape::{Addr, Place};
@@ -24,20 +25,49 @@ impl<N: Nand> Ftl<N> {
     pub(crate) fn recover(&mut self, since: u64) -> Result<()> {
         let mut newest = vec![0; self.table.len() as usize];
         let mut trimmed = Vec::new();
+        let mut gaps = Gaps::default();
         let heads = self.heads.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
         for block in 0..self.shape.blocks {
             if !matches!(self.segments.get(block).state, State::Bad | State::Anchor | State::Checkpoint) {
                 let head = heads.iter().find(|head| head.block == block);
                 let known = head.map(|head| &head.contents);
-                match self.survey(block, since, known)? {
-                    Some(found) => self.take_in(block, &found, since, &mut newest, &mut trimmed)?,
+                match self.survey(block, since, known, &mut gaps)? {
+                    Some(found) => {
+                        self.take_in(block, &found, since, &mut newest, &mut trimmed)?;
+                        gaps.add_known(&self.shape, block, &found, since);
+                    }
                     // Closed, because the page behind the last may have been touched.
                     None => self.close_head(block, head.map(|head| head.index)),
                 }
             }
         }
+        for (place, sequence, lbas) in gaps.named(&mut self.flash, &self.shape)? {
+            self.take_lost(place, sequence, &lbas, &mut newest);
+        }
         self.apply_trims(&newest, trimmed);
         Ok(())
+    }
+
+    /// Blocks in a page that cannot be read: the table points there all the same, so that who reads them is told.
+    fn take_lost(&mut self, place: Place, sequence: u64, lbas: &[u32], newest: &mut [u64]) {
+        let mut is_lost = false;
+        for (slot, lba) in (0..).zip(lbas) {
+            let Some(known) = newest.get_mut(*lba as usize).filter(|known| **known < sequence) else {
+                continue;
+            };
+            *known = sequence;
+            self.table.set(*lba, self.shape.addr(place, slot));
+            is_lost = true;
+        }
+        let (now, used) = (self.clock, u16::try_from(place.index + 1).unwrap_or(u16::MAX));
+        self.segments.change(place.block, |segment| {
+            if is_lost && segment.state == State::Free {
+                (segment.opened, segment.sealed, segment.changed) = (now, now, now);
+            }
+            if is_lost {
+                (segment.state, segment.used) = (State::Sealed, segment.used.max(used));
+            }
+        });
     }
 
     /// A head that nothing was written to since.
@@ -51,15 +81,28 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// What a segment holds, if something in it was written from `since` on; `known` if it was a head.
-    fn survey(&mut self, block: u32, since: u64, known: Option<&Contents>) -> Result<Option<Contents>> {
+    fn survey(
+        &mut self,
+        block: u32,
+        since: u64,
+        known: Option<&Contents>,
+        gaps: &mut Gaps,
+    ) -> Result<Option<Contents>> {
         let contents = match self.shape.tagged {
-            true => self.survey_tags(block, since, known)?,
+            true => self.survey_tags(block, since, known, gaps)?,
             false => self.survey_summaries(block, since)?,
         };
         Ok(contents.filter(|found| found.sequences.last().is_some_and(|last| *last >= since)))
     }
 
-    fn survey_tags(&mut self, block: u32, since: u64, known: Option<&Contents>) -> Result<Option<Contents>> {
+    /// By the summary or, without one, page by page, over those that cannot be read.
+    fn survey_tags(
+        &mut self,
+        block: u32,
+        since: u64,
+        known: Option<&Contents>,
+        gaps: &mut Gaps,
+    ) -> Result<Option<Contents>> {
         let (shape, last) = (self.shape, Place { block, index: self.shape.pages - 1 });
         let known = match known {
             Some(known) if self.still_begins(block, known)? => Some(known),
@@ -73,7 +116,7 @@ impl<N: Nand> Ftl<N> {
                 Peek::Programmed(_) => {}
             }
         }
-        if shape.summary
+        if shape.summaries > 0
             && let Some(contents) = self.read_summary(last)?
         {
             return Ok(Some(contents));
@@ -81,9 +124,17 @@ impl<N: Nand> Ftl<N> {
         let mut contents = known.cloned().unwrap_or_default();
         let from = u32::try_from(contents.sequences.len()).unwrap_or(u32::MAX);
         for index in from..shape.pages {
-            let Found::Page(tag, _) = self.flash.read(Place { block, index })? else { break };
-            let ascends = contents.sequences.last().is_none_or(|last| *last < tag.sequence);
-            if !matches!(tag.kind, Kind::Data | Kind::Trim) || !ascends {
+            let before = contents.sequences.last().copied().unwrap_or(0);
+            let tag = match self.flash.read(Place { block, index })? {
+                Found::Unproved => {
+                    gaps.places.push((Place { block, index }, before));
+                    contents.push(&shape, before, &[]);
+                    continue;
+                }
+                Found::Page(tag, _) if matches!(tag.kind, Kind::Data | Kind::Trim) => tag,
+                Found::Erased | Found::Page(..) => break,
+            };
+            if tag.sequence <= before {
                 break;
             }
             (contents.class, contents.erases, contents.opened) = (tag.class, tag.erases, tag.opened);
@@ -92,13 +143,16 @@ impl<N: Nand> Ftl<N> {
         Ok(Some(contents))
     }
 
-    /// True if the first page of a segment is the one that is known.
+    /// True if the first page of a segment that can be read is the one that is known.
     fn still_begins(&mut self, block: u32, known: &Contents) -> Result<bool> {
-        if known.sequences.is_empty() {
-            return Ok(false);
+        for (index, sequence) in (0..).zip(&known.sequences) {
+            match self.flash.read(Place { block, index })? {
+                Found::Erased => return Ok(false),
+                Found::Page(tag, _) => return Ok(tag.sequence == *sequence),
+                Found::Unproved => {}
+            }
         }
-        let found = self.flash.read(Place { block, index: 0 })?;
-        Ok(matches!(found, Found::Page(tag, _) if tag.sequence == known.first()))
+        Ok(!known.sequences.is_empty())
     }
 
     /// The last summary of a segment.
@@ -160,7 +214,7 @@ impl<N: Nand> Ftl<N> {
         }
         let (now, pages) = (self.clock, u32::try_from(found.sequences.len()).unwrap_or(u32::MAX));
         // With the summary that told it, if one did.
-        let used = u16::try_from((pages + u32::from(shape.summary)).min(shape.pages)).unwrap_or(u16::MAX);
+        let used = u16::try_from((pages + shape.summaries.min(1)).min(shape.pages)).unwrap_or(u16::MAX);
         self.segments.change(block, |segment| {
             let class = found.class.min(MAX_CLASSES - 1);
             (segment.state, segment.class, segment.used) = (State::Sealed, class, used);

@@ -25,7 +25,65 @@ pub(crate) fn record_shape(
     Some(if fits { anchors } else { shape.medium })
 }
 
+/// Records that fit into their segments at the least after a checkpoint: that of the first write after a start, which is
+/// written twice, and that of the next checkpoint.
+const ROOM_LEAST: u32 = 3;
+
 impl<N: Nand> Ftl<N> {
+    /// Leaves the segments of records for others before they are full, just after a checkpoint, when those of the one
+    /// before are free.
+    pub(crate) fn turn_over_roots(&mut self) -> Result<()> {
+        if self.roots.is_nearly_full(ROOM_LEAST) && self.policies.wear.free() >= 2 {
+            self.roots.turn_over();
+            self.write_record(self.record.clean)?;
+        }
+        Ok(())
+    }
+
+    /// Before a checkpoint takes segments: where its record has no place, as after some cuts, the record of the one
+    /// before moves first, which gives two segments back. What the cleaner writes for that outlives a second cut as all
+    /// else since the last checkpoint does.
+    pub(crate) fn move_full_roots(&mut self) -> Result<()> {
+        self.roots.settle(&mut self.flash.medium)?;
+        if !self.roots.is_full() || self.roots.blocks().next().is_none() {
+            return Ok(());
+        }
+        self.make_room(2)?;
+        if !self.record.segments.is_empty() && self.policies.wear.free() >= 2 {
+            self.write_record(false)?;
+        }
+        Ok(())
+    }
+
+    /// Of two segments that were taken for records and of which one failed, the other is free again.
+    fn forget_abandoned(&mut self) {
+        for block in 0..self.shape.blocks {
+            let is_needed = self.roots.holds(block) || self.record.segments.contains(&block);
+            if self.segments.get(block).state == State::Checkpoint && !is_needed {
+                self.segments.change(block, |segment| segment.state = State::Free);
+                self.hand_back(block);
+            }
+        }
+    }
+
+    /// A segment for records, while there are so many. A program may have failed in those that had room, and erases may
+    /// fail too: the cleaner makes more. What it moves follows the checkpoint, whose record is no longer a clean one then.
+    fn take_for_record(&mut self, segments: u32) -> Result<u32> {
+        let mut segments = segments;
+        loop {
+            // In a clean state the record on the chip says that nothing follows it.
+            let has_moved = self.mode == Mode::Dirty && self.make_room(segments)?;
+            self.record.clean &= !has_moved;
+            if self.policies.wear.free() == 0 {
+                return Err(FtlError::WornOut);
+            }
+            if let Some(block) = self.take_free(0)? {
+                return Ok(block);
+            }
+            segments = 1;
+        }
+    }
+
     /// Writes the record of the newest checkpoint anew, with what it says of the time since.
     pub(crate) fn write_record(&mut self, clean: bool) -> Result<()> {
         // Segments that a cut write may have touched need no thought: every segment is erased before it is used.
@@ -37,7 +95,7 @@ impl<N: Nand> Ftl<N> {
         match done {
             Ok(left) => {
                 for block in left {
-                    if self.segments.get(block).state == State::Checkpoint {
+                    if self.segments.get(block).state == State::Checkpoint && !self.roots.holds(block) {
                         self.segments.change(block, |segment| segment.state = State::Free);
                         self.hand_back(block);
                     }
@@ -66,10 +124,21 @@ impl<N: Nand> Keeper for Ftl<N> {
         self.next_sequence()
     }
 
-    fn take_block(&mut self) -> Result<u32> {
-        let block = self.take_free(0)?.ok_or(FtlError::WornOut)?;
-        self.segments.change(block, |segment| segment.state = State::Checkpoint);
-        Ok(block)
+    fn take_blocks(&mut self) -> Result<[u32; 2]> {
+        self.forget_abandoned();
+        let first = self.take_for_record(2)?;
+        match self.take_for_record(1) {
+            Ok(second) => {
+                for block in [first, second] {
+                    self.segments.change(block, |segment| segment.state = State::Checkpoint);
+                }
+                Ok([first, second])
+            }
+            Err(error) => {
+                self.hand_back(first);
+                Err(error)
+            }
+        }
     }
 
     fn failing(&mut self, block: u32) {
@@ -87,5 +156,27 @@ impl<N: Nand> Keeper for Ftl<N> {
 
     fn worn_out() -> FtlError {
         FtlError::WornOut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_media::{ChipSpec, SimChip};
+
+    use super::*;
+    use crate::open::{CreateOptions, OpenOptions, create};
+
+    #[test]
+    fn a_segment_without_its_fellow_goes_back() {
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:8:40").unwrap());
+        create(&mut chip, &CreateOptions::default(), &mut |_, _| {}).unwrap();
+        let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+        while disk.policies.wear.free() > 1 {
+            disk.take_free(0).unwrap();
+        }
+        assert_eq!(disk.take_blocks(), Err(FtlError::WornOut));
+        assert_eq!(disk.policies.wear.free(), 1);
+        let block = disk.take_free(0).unwrap().unwrap();
+        assert_eq!(disk.segments.get(block).state, State::Free);
     }
 }

@@ -8,7 +8,7 @@ use pumice_flashlog::TagPlace;
 use pumice_media::Geometry;
 
 use crate::error::FtlError;
-use crate::layout::{BODY_BYTES, ENTRY_BYTES, SUMMARY_BYTES};
+use crate::layout::{BEFORE_BYTES, BODY_BYTES, ENTRY_BYTES, LBA_BYTES, SUMMARY_BYTES};
 
 /// Bytes of the proof that stands alone where no tag fits.
 const PROOF_BYTES: u32 = 4;
@@ -53,8 +53,9 @@ pub(crate) struct Shape {
     pub(crate) blocks: u32,
     /// Pages have tags of their own; otherwise summaries name what they hold.
     pub(crate) tagged: bool,
-    /// A full segment ends in a summary page.
-    pub(crate) summary: bool,
+    /// Summary pages that a full segment ends in. Where pages have no tags of their own there are two, so that neither
+    /// is indispensable.
+    pub(crate) summaries: u32,
 }
 
 impl Shape {
@@ -66,7 +67,7 @@ impl Shape {
         let page = geometry.page_bytes;
         let gang = block_bytes.div_ceil(page.max(1));
         let slots = gang.saturating_mul(page) / block_bytes;
-        let body = BODY_BYTES + slots * ENTRY_BYTES;
+        let body = BODY_BYTES + BEFORE_BYTES + slots * (ENTRY_BYTES + LBA_BYTES);
         let tag = match () {
             () if pumice_flashlog::Shape::tag_fits(geometry, gang, body) => TagPlace::Spare,
             () if pumice_flashlog::Shape::proof_fits(geometry, gang) => TagPlace::Proof,
@@ -79,9 +80,9 @@ impl Shape {
         let payload = gang.saturating_mul(page);
         let named = payload.saturating_sub(SUMMARY_BYTES) / named_bytes(slots);
         let whole = (geometry.pages_per_block / gang).min(u32::from(u16::MAX));
-        let (pages, summary) = match tagged {
-            true => (whole, whole >= SUMMARY_FROM && named >= whole - 1),
-            false => (whole.min(named.saturating_add(1)), true),
+        let (pages, summaries) = match tagged {
+            true => (whole, u32::from(whole >= SUMMARY_FROM && named >= whole - 1)),
+            false => (whole.min(named.saturating_add(1)), 2),
         };
         let slots_of_chip = u64::from(geometry.blocks) * u64::from(pages) * u64::from(slots);
         if pages < PAGES_MIN || geometry.blocks < BLOCKS_MIN || slots_of_chip >= u64::from(u32::MAX) {
@@ -94,7 +95,7 @@ impl Shape {
             pages,
             blocks: geometry.blocks,
             tagged,
-            summary,
+            summaries,
         })
     }
 
@@ -105,7 +106,7 @@ impl Shape {
 
     /// Log pages of a segment that hold logical blocks.
     pub(crate) fn data_pages(&self) -> u32 {
-        self.pages - u32::from(self.summary)
+        self.pages - self.summaries
     }
 
     /// Logical blocks of a full segment.
@@ -165,20 +166,20 @@ mod tests {
     fn small_pages_gang_up_to_a_block() {
         let small = shape(512, 8, 32, 4096);
         assert_eq!((small.medium.parts(), small.slots, small.pages, small.tagged), (8, 1, 4, true));
-        assert!(!small.summary);
+        assert_eq!(small.summaries, 0);
     }
 
     #[test]
     fn large_pages_hold_several_blocks() {
         let large = shape(16384, 526, 384, 4096);
         assert_eq!((large.medium.parts(), large.slots, large.pages, large.tagged), (1, 4, 384, true));
-        assert!(large.summary);
+        assert_eq!(large.summaries, 1);
     }
 
     #[test]
     fn few_spare_bytes_hold_a_checksum() {
         let short = shape(2048, 4, 64, 2048);
-        assert_eq!((short.medium.parts(), short.data_pages(), short.tagged), (1, 63, false));
+        assert_eq!((short.medium.parts(), short.data_pages(), short.tagged), (1, 62, false));
         // What does not fit the summary is not used.
         let cut = shape(512, 8, 256, 512);
         assert_eq!((cut.pages, cut.tagged), (41, false));

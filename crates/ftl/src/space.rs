@@ -6,13 +6,16 @@ use pumice_media::{Nand, NandError};
 use crate::error::{FtlError, Result};
 use crate::ftl::{Ftl, Mode};
 use crate::head::{Head, MOVING};
+use crate::layout::RawHead;
 use crate::segments::State;
 use crate::shape::Shape;
+use crate::stream::segments_with;
 
 /// Segments beyond those of the logical blocks and of two checkpoints that a disk cannot do without: four to work
-/// with, two that hold the records of checkpoints, two for when those are left.
+/// with, two that hold the records of checkpoints, and two that the cleaner can win for when a cut made those useless.
 const SPARE_LEAST: u32 = 4 + 2 + ROOT_SEGMENTS;
-/// Segments that the record of a checkpoint may need.
+/// Segments that the records of checkpoints take when they move. They do so before a checkpoint takes its own, or after
+/// it, so that both need not be free at a time.
 const ROOT_SEGMENTS: u32 = 2;
 
 /// Segments that a disk of `logical_blocks` needs in all, besides the anchors.
@@ -31,12 +34,15 @@ fn batch(shape: &Shape) -> u32 {
 impl<N: Nand> Ftl<N> {
     /// Free segments that users leave to the cleaner and the next checkpoint.
     pub(crate) fn reserve(&self) -> u32 {
-        1 + self.for_checkpoint()
+        1 + self.for_checkpoint().max(ROOT_SEGMENTS)
     }
 
-    /// Free segments that the next checkpoint may take, with its record.
+    /// Free segments that a checkpoint made now may take, with a page more in each head and one head more.
     pub(crate) fn for_checkpoint(&self) -> u32 {
-        self.checkpoint_most + ROOT_SEGMENTS
+        let heads = || self.heads.iter().flatten();
+        let pages = heads().map(|head| head.index as usize + 1).sum::<usize>() + 1;
+        let bytes = (heads().count() + 1) * size_of::<RawHead>() + pages * self.shape.named_bytes();
+        segments_with(&self.shape, self.table.len(), bytes)
     }
 
     /// True if head `at` is open; takes over one that placement wants no more.
@@ -59,15 +65,16 @@ impl<N: Nand> Ftl<N> {
     /// The head for a user's block of a class: opened if need be, after cleaning if need be.
     pub(crate) fn head_for_user(&mut self, class: u8) -> Result<usize> {
         let at = usize::from(class).min(MOVING - 1);
-        let (reserve, batch) = (self.reserve(), batch(&self.shape));
+        let batch = batch(&self.shape);
         for _ in 0..self.shape.blocks.saturating_mul(4) {
+            let reserve = self.reserve();
             let free = self.policies.wear.free();
             // Segments with trims wait for a checkpoint, which needs free ones itself.
             let held = self.limbo.iter().filter(|block| self.segments.get(**block).trims).count();
             let waiting = u32::try_from(self.limbo.len()).unwrap_or(u32::MAX);
             let soon = free.saturating_add(u32::try_from(self.limbo.len() - held).unwrap_or(u32::MAX));
             let is_open = self.is_open(at);
-            if is_open && free > 0 && soon >= reserve {
+            if is_open && free > 1 && soon >= reserve {
                 return Ok(at);
             }
             // Trims may need a segment to be written to, so they go before the cleaner takes the last.
@@ -81,6 +88,19 @@ impl<N: Nand> Ftl<N> {
             }
         }
         Err(FtlError::WornOut)
+    }
+
+    /// Cleans until so many segments are free, as far as that goes; true if something moved. Where programs and erases
+    /// fail, more segments are needed than were kept.
+    pub(crate) fn make_room(&mut self, segments: u32) -> Result<bool> {
+        let before = self.counters.cleaned;
+        for _ in 0..self.shape.blocks {
+            if self.policies.wear.free() >= segments || !self.clean()? {
+                break;
+            }
+            self.commit()?;
+        }
+        Ok(self.counters.cleaned > before)
     }
 
     /// Makes sure that trimmed ranges can be written.

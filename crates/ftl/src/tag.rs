@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::{FromBytes, IntoBytes, little_endian::U32};
 
-use crate::layout::{Kind, NO_BLOCK, RawBody, RawEntry, TRIM_BLOCK};
+use crate::layout::{ENTRY_BYTES, Kind, NO_BLOCK, RawBody, RawEntry, TRIM_BLOCK};
 use crate::shape::Shape;
 
 /// What a slot of a page holds.
@@ -31,6 +31,39 @@ impl Entry {
     }
 }
 
+/// What a tag says of the page that was programmed before it, in whatever segment: should that one be unreadable, this
+/// is whose it was. One operation is in flight at a time, so that page was complete.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Before {
+    /// The log page, counted through the chip.
+    pub(crate) page: u32,
+    /// The logical blocks in it, one for each slot.
+    pub(crate) lbas: Vec<u32>,
+}
+
+impl Before {
+    /// No page that is known.
+    const NONE: u32 = u32::MAX;
+
+    pub(crate) fn new(page: u32, entries: &[Entry]) -> Before {
+        Before { page, lbas: entries.iter().map(|entry| entry.lba).collect() }
+    }
+
+    fn encode(before: Option<&Before>, slots: u32, out: &mut Vec<u8>) {
+        out.extend_from_slice(&before.map_or(Before::NONE, |before| before.page).to_le_bytes());
+        for slot in 0..slots as usize {
+            let lba = before.and_then(|before| before.lbas.get(slot)).copied().unwrap_or(NO_BLOCK);
+            out.extend_from_slice(&lba.to_le_bytes());
+        }
+    }
+
+    fn decode(words: &[U32]) -> Option<Before> {
+        let (page, lbas) = words.split_first()?;
+        let before = Before { page: page.get(), lbas: lbas.iter().map(|lba| lba.get()).collect() };
+        Some(before).filter(|before| before.page != Before::NONE)
+    }
+}
+
 /// A tag. Of a page with a short one only the kind is known; everything else is empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Tag {
@@ -45,12 +78,14 @@ pub(crate) struct Tag {
     pub(crate) opened: u32,
     /// One for each slot.
     pub(crate) entries: Vec<Entry>,
+    /// The page before it, as far as this session knows.
+    pub(crate) before: Option<Before>,
 }
 
 impl Tag {
     /// A tag that says nothing but what the page is.
     pub(crate) fn plain(kind: Kind, sequence: u64) -> Tag {
-        Tag { kind, class: 0, sequence, erases: 0, opened: 0, entries: Vec::new() }
+        Tag { kind, class: 0, sequence, erases: 0, opened: 0, entries: Vec::new(), before: None }
     }
 
     /// The tag as the medium takes it.
@@ -61,6 +96,7 @@ impl Tag {
             let entry = self.entries.get(slot).copied().unwrap_or(Entry::NONE);
             body.extend_from_slice(entry.raw().as_bytes());
         }
+        Before::encode(self.before.as_ref(), shape.slots, &mut body);
         pumice_flashlog::Tag { kind: self.kind as u8, flags: self.class, seq: self.sequence, body }
     }
 
@@ -70,8 +106,10 @@ impl Tag {
         if !shape.tagged {
             return Some(Tag::plain(kind, 0));
         }
-        let (raw, entries) = RawBody::ref_from_prefix(&tag.body).ok()?;
+        let (raw, rest) = RawBody::ref_from_prefix(&tag.body).ok()?;
+        let (entries, before) = rest.split_at_checked((shape.slots * ENTRY_BYTES) as usize)?;
         let entries = <[RawEntry]>::ref_from_bytes(entries).ok()?;
+        let before = Before::decode(<[U32]>::ref_from_bytes(before).ok()?);
         Some(Tag {
             kind,
             class: tag.flags,
@@ -79,6 +117,7 @@ impl Tag {
             erases: raw.erases.get(),
             opened: raw.opened.get(),
             entries: entries.iter().copied().map(Entry::from_raw).collect(),
+            before,
         })
     }
 }
@@ -103,8 +142,16 @@ mod tests {
     #[test]
     fn a_tag_comes_back() {
         let entries = [Entry { lba: 77, written: 12 }].to_vec();
-        let tag =
-            Tag { kind: Kind::Data, class: 2, sequence: 0x1234_5678_9abc, erases: 7, opened: 4, entries };
+        let before = Some(Before { page: 1234, lbas: [76].to_vec() });
+        let tag = Tag {
+            kind: Kind::Data,
+            class: 2,
+            sequence: 0x1234_5678_9abc,
+            erases: 7,
+            opened: 4,
+            entries,
+            before,
+        };
         assert_eq!(Tag::decode(&shape(38), &tag.encode(&shape(38))), Some(tag.clone()));
         let plain = Tag::plain(Kind::Data, 0);
         assert_eq!(Tag::decode(&shape(4), &tag.encode(&shape(4))), Some(plain));

@@ -61,8 +61,13 @@ impl Trims {
 
     /// Forgets ranges that were written.
     pub(crate) fn forget(&mut self, ranges: &[(u32, u32)]) {
-        for (first, _) in ranges {
-            self.0.remove(first);
+        for (first, end) in ranges {
+            if self.0.get(first) == Some(end) {
+                self.0.remove(first);
+            } else {
+                // It has grown or shrunk meanwhile.
+                (*first..*end).for_each(|lba| self.remove(lba));
+            }
         }
     }
 }

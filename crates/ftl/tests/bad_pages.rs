@@ -120,14 +120,12 @@ fn rows(sample: usize, run: impl Fn(&Disk, &ChipSpec, Left, usize) -> Row) -> Ve
 }
 
 #[test]
-#[ignore = "figures: what a bad page costs today"]
 fn no_single_bad_page() {
     let rows = rows(23, |disk, spec, left, step| bad_page::each_page(disk, disk.0.name, spec, left, step));
     assert!(rows.iter().all(Row::holds));
 }
 
 #[test]
-#[ignore = "figures: what a wrong spare bit costs today"]
 fn no_single_spare_bit() {
     let rows = rows(23, |disk, spec, left, step| spare_bit::each_page(disk, disk.0.name, spec, left, step));
     assert!(rows.iter().all(Row::is_whole));

@@ -168,7 +168,7 @@ impl Tagged {
     /// Of the roots, or of other pages.
     fn of(case: Case, roots: bool) -> Tagged {
         let (geometry, gang) = (case.spec().geometry(), case.gang(roots));
-        let bytes = if roots { 12 } else { 20 + 8 * (gang * geometry.page_bytes / case.block_bytes) };
+        let bytes = if roots { 12 } else { 24 + 12 * (gang * geometry.page_bytes / case.block_bytes) };
         let fits = geometry.free_spare_bytes >= 8 && gang * geometry.free_spare_bytes >= bytes;
         match roots {
             _ if fits => Tagged::Spare(usize::try_from(bytes).unwrap()),

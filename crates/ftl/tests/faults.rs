@@ -95,6 +95,91 @@ fn a_page_of_anchors_that_fails_hides_no_anchor() {
     }
 }
 
+/// A chip on which the program of one page of a kind fails, counted from 0. Tags lie in the spare area.
+struct KindFails {
+    chip: SimChip,
+    kind: u8,
+    left: u32,
+}
+
+const SUMMARY: u8 = 2;
+const RECORD: u8 = 14;
+
+impl Layer for KindFails {
+    type Chip = SimChip;
+    fn behind(&self) -> &SimChip {
+        &self.chip
+    }
+    fn behind_mut(&mut self) -> &mut SimChip {
+        &mut self.chip
+    }
+    fn pass_program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
+        let is_meant = spare.first().is_some_and(|first| first & 0x0f == self.kind);
+        if is_meant && self.left == 0 {
+            self.left = u32::MAX;
+            return Err(NandError::ProgramFailed(page));
+        }
+        self.left -= u32::from(is_meant);
+        self.chip.program(page, data, spare)
+    }
+}
+
+/// Whichever record fails on a full disk, there is room for its next place.
+#[test]
+fn a_record_that_fails_finds_another_place() {
+    let case = Case::named("tags");
+    for left in 0..40 {
+        let chip = case.chip(600, &policies("greedy", "m1", "none"));
+        let mut disk = start(KindFails { chip, kind: RECORD, left });
+        let mut model = Model::new(disk.blocks(), case.block_bytes);
+        let mut rng = fastrand::Rng::with_seed(left.into());
+        let about = |error: BlockError| -> ! { panic!("record {left}: {error}") };
+        for round in 0..disk.blocks() * 16 {
+            let lba = if round < disk.blocks() { round } else { rng.u64(..disk.blocks()) };
+            disk.write(Lba(lba), &model.write(lba)).unwrap_or_else(|error| about(error));
+        }
+        let chip = disk.close().unwrap();
+        assert!(chip.left > 40, "record {left} was not written");
+        model.flush();
+        let mut disk = start(chip);
+        assert_eq!(disk.info().start, Start::Checkpoint);
+        model.compare(&mut disk).unwrap();
+    }
+}
+
+/// A segment that tells of discards is given up because its summary cannot be written: they outlive a power cut.
+#[test]
+fn a_discard_stays_when_the_summary_behind_it_fails() {
+    let case = Case::named("summary");
+    for left in 0..24 {
+        let chip = case.chip(500, &policies("greedy", "m1", "none"));
+        let mut disk = start(KindFails { chip, kind: SUMMARY, left });
+        let mut model = Model::new(disk.blocks(), case.block_bytes);
+        let mut rng = fastrand::Rng::with_seed(left.into());
+        for lba in 0..disk.blocks() {
+            disk.write(Lba(lba), &model.write(lba)).unwrap();
+        }
+        let mut rounds = 0;
+        while disk.chip().left <= 24 || rounds == 0 {
+            let lba = rng.u64(..disk.blocks());
+            disk.discard(Lba(lba), 1).unwrap();
+            model.trim(lba);
+            disk.flush().unwrap();
+            model.flush();
+            for _ in 0..5 {
+                let lba = rng.u64(..disk.blocks());
+                disk.write(Lba(lba), &model.write(lba)).unwrap();
+            }
+            rounds += 1;
+        }
+        disk.flush().unwrap();
+        model.flush();
+        let cut = disk.chip().chip.clone();
+        drop(disk);
+        model.compare(&mut start(cut)).unwrap_or_else(|what| panic!("summary {left}: {what}"));
+    }
+}
+
 /// Each page of the chip in turn cannot be programmed: data, summaries, trims, checkpoints, anchors.
 #[test]
 fn any_page_may_fail() {

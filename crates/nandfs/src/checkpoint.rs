@@ -318,8 +318,15 @@ impl<N: Nand, E: FnMut(&mut Log<N>, &[u32]) -> Result<Vec<u8>>> Keeper for Scrib
         self.log.seq - 1
     }
 
-    fn take_block(&mut self) -> Result<u32> {
-        self.log.take_block(ROOT_HEAD.into())
+    fn take_blocks(&mut self) -> Result<[u32; 2]> {
+        let first = self.log.take_block(ROOT_HEAD.into())?;
+        match self.log.take_block(ROOT_HEAD.into()) {
+            Ok(second) => Ok([first, second]),
+            Err(error) => {
+                self.log.give_back(first);
+                Err(error)
+            }
+        }
     }
 
     fn failing(&mut self, block: u32) {

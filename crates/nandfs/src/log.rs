@@ -143,6 +143,12 @@ impl<N: Nand> Log<N> {
         }
     }
 
+    /// Gives back the block that was taken last, erased and not written.
+    pub(crate) fn give_back(&mut self, block: u32) {
+        self.window.push_front(Spare { block, erased: true });
+        self.events.retain(|event| !matches!(event, Event::Opened(opened, _) if *opened == block));
+    }
+
     /// Erases a block; false if it went bad.
     pub(crate) fn erase(&mut self, block: u32) -> Result<bool, FsError> {
         match self.flash.medium.erase(block) {
