@@ -36,6 +36,11 @@ impl Bench {
         Bench::made(&[&["ftl", "create"], words].concat())
     }
 
+    /// With an empty F2FS volume of `size`.
+    pub(crate) fn of_f2fs(size: &str) -> Option<Bench> {
+        Bench::made(&["mkfs", "-t", "f2fs", "-O", "extra_attr,inode_crtime", "--size", size])
+    }
+
     fn made(words: &[&str]) -> Option<Bench> {
         if !can_mount() {
             return None;

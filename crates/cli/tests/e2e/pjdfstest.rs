@@ -34,7 +34,19 @@ fn second() -> &'static Path {
 
 #[test]
 fn pjdfstest_finds_no_failure() {
-    let Some(mut bench) = Bench::new("512M") else { return };
+    if let Some(bench) = Bench::new("512M") {
+        pjdfstest(bench);
+    }
+}
+
+#[test]
+fn pjdfstest_finds_no_failure_in_f2fs() {
+    if let Some(bench) = Bench::of_f2fs("256M") {
+        pjdfstest(bench);
+    }
+}
+
+fn pjdfstest(mut bench: Bench) {
     bench.mount();
     let path = bench.inside("suite");
     fs::create_dir(&path).unwrap();
