@@ -190,7 +190,7 @@ fn owned<T>(shared: Arc<T>, path: &Path) -> Outcome<T> {
         .map_err(|_| Failure::new(format!("{}: still in use, not unmounted", path.display())))
 }
 
-fn flushed(mut chip: Metered, path: &Path) -> Outcome {
+pub(crate) fn flushed(mut chip: Metered, path: &Path) -> Outcome {
     chip.flush().map_err(|error| Failure::new(format!("{}: {error}", path.display())))
 }
 

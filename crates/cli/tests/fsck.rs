@@ -44,10 +44,27 @@ fn unreadable_pages_are_found() {
     world.say(&format!("nand kill image --page {}", pages.join(","))).good();
     for switch in ["-n", "-p", "-y"] {
         let run = world.say(&format!("fsck {switch} image"));
-        // 4 if it got so far as to say what is wrong, 8 if it could not even begin.
-        assert!(run.code == 4 || run.code == 8, "{run:?}");
+        // 4 if it got so far as to say what is wrong, 1 if it mended that, 8 if it could not even begin.
+        assert!(run.code == 8 || run.code == if switch == "-y" { 1 } else { 4 }, "{run:?}");
         assert!(!run.out.contains("sound"), "{run:?}");
     }
+}
+
+#[test]
+fn a_repair_mends_once_and_a_dry_run_nothing() {
+    let world = filled();
+    // Where the file's data lies, and some nodes.
+    let pages: Vec<String> = (64 * 6..64 * 9).map(|page| page.to_string()).collect();
+    world.say(&format!("nand kill image --page {}", pages.join(","))).good();
+    let before = fs::read(world.path("image")).unwrap();
+    assert_eq!(world.say("fsck -n image").code, 4);
+    let dry = world.say("fsck -y --dry-run image");
+    assert_eq!((dry.code, dry.out.contains("would repair")), (4, true), "{dry:?}");
+    assert_eq!(fs::read(world.path("image")).unwrap(), before);
+    let run = world.say("fsck -y image");
+    assert_eq!((run.code, run.out.contains("repaired")), (1, true), "{run:?}");
+    assert!(world.say("fsck -n image").good().contains("sound"));
+    world.say("fsck --dry-run image").bad(16, &["-y"]);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What front ends call: format, probe, check.
 
+use alloc::vec::Vec;
+
 use pumice_media::Nand;
 use pumice_vfs::FsError;
 
 use crate::mount;
-use crate::options::{CheckReport, FormatOptions, Progress};
+use crate::options::{CheckReport, Finding, FormatOptions, Progress, RepairOptions};
 
 /// Makes an empty file system on the chip; what was there is gone.
 pub fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: Progress<'_>) -> Result<(), FsError> {
@@ -19,4 +21,12 @@ pub fn probe<N: Nand>(nand: &mut N) -> Result<bool, FsError> {
 /// Reads everything and compares all structures with each other; writes nothing.
 pub fn check<N: Nand>(nand: N, progress: Progress<'_>) -> Result<CheckReport, FsError> {
     crate::check::check(nand, progress)
+}
+
+/// Puts in order what can be read, gives up what cannot, and returns the chip with what was done. Both tables are made
+/// anew, from the tags of all pages where they cannot be read, or where no checkpoint can be found; what has lost
+/// its name gets that of its inode, or one in `lost+found`. A sound volume stays as it is, but for its place on the chip.
+/// Memory: a small record for each node and each name. Time: every page that holds something is read.
+pub fn repair<N: Nand>(nand: N, options: RepairOptions) -> Result<(N, Vec<Finding>), FsError> {
+    crate::repair::repair(nand, options)
 }

@@ -122,7 +122,6 @@ pub(crate) type Moved = (Desc, Addr, Addr);
 
 impl Blocks {
     pub(crate) fn new(params: Params) -> Blocks {
-        let pool = u16::try_from(params.blocks).unwrap_or(POOL_MAX).min(POOL_MAX);
         Blocks {
             params,
             table: Table::new(ChunkKind::BlockTable, params.node, BLOCK_ROOTS),
@@ -133,9 +132,14 @@ impl Blocks {
             failing: Vec::new(),
             evacuated: BTreeSet::new(),
             scanned: 0,
-            pool: CandidatePool::new(pool),
+            pool: CandidatePool::new(Blocks::pool_size(&params)),
             clock: 0,
         }
+    }
+
+    /// Candidates that the pool of a chip holds.
+    pub(crate) fn pool_size(params: &Params) -> u16 {
+        u16::try_from(params.blocks).unwrap_or(POOL_MAX).min(POOL_MAX)
     }
 
     /// Memory that does not depend on use, in bytes.

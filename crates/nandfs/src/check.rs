@@ -12,11 +12,12 @@ mod inodes;
 mod links;
 mod maps;
 mod nodes;
+mod paths;
 mod tables;
 #[cfg(test)]
 mod tests;
 
-use alloc::{boxed::Box, collections::BTreeMap, format, vec, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 
 use pumice_media::Nand;
 use pumice_vfs::{Result, Timestamp};
@@ -24,6 +25,7 @@ use pumice_vfs::{Result, Timestamp};
 use crate::addr::Addr;
 use crate::check::findings::Findings;
 use crate::check::nodes::Known;
+use crate::check::paths::Place;
 use crate::codec::size;
 use crate::mount;
 use crate::options::{CheckReport, MountOptions, Progress};
@@ -42,6 +44,8 @@ struct Check<'p, N> {
     live: Vec<u32>,
     /// Every node of the node table or, after recovery, of memory.
     known: BTreeMap<u32, Known>,
+    /// Where nodes belong that cannot be read themselves.
+    places: BTreeMap<u32, Place>,
     /// Everything that points at chunks was read, so sums must agree to the byte.
     complete: bool,
     node_bytes: u64,
@@ -57,8 +61,14 @@ pub(crate) fn check<N: Nand>(nand: N, progress: Progress<'_>) -> Result<CheckRep
     let mut found = Findings::default();
     let volume = load(nand, &mut found)?;
     let params = volume.params;
+    // What points at chunks was not read to the end then.
+    let lost = volume.losses().len();
     let mut check = Check {
-        report: CheckReport { recovered: !volume.clean, ..CheckReport::default() },
+        report: CheckReport {
+            recovered: !volume.clean,
+            newest_page: volume.losses.newest,
+            ..CheckReport::default()
+        },
         // Every node is looked at twice, every erase block once.
         total: 2 * u64::from(volume.nodes.next_nid) + u64::from(params.blocks),
         live: vec![0; params.blocks as usize],
@@ -66,7 +76,8 @@ pub(crate) fn check<N: Nand>(nand: N, progress: Progress<'_>) -> Result<CheckRep
         params,
         found,
         known: BTreeMap::new(),
-        complete: true,
+        places: BTreeMap::new(),
+        complete: lost == 0,
         node_bytes: 0,
         data_blocks: 0,
         progress,
@@ -77,14 +88,16 @@ pub(crate) fn check<N: Nand>(nand: N, progress: Progress<'_>) -> Result<CheckRep
     check.links();
     let blocks = check.blocks();
     check.counters(blocks);
-    Ok(CheckReport { findings: check.found.into_list(), ..check.report })
+    let found = core::mem::take(&mut check.found);
+    let findings = found.into_list(|ino| check.path(ino));
+    Ok(CheckReport { findings, ..check.report })
 }
 
 fn options() -> MountOptions {
     MountOptions { read_only: true, cache_bytes: CACHE, clock: Box::new(Timestamp::default) }
 }
 
-/// The volume as a mount would show it; if recovery fails, as the checkpoint left it.
+/// The volume as a mount would show it.
 fn load<N: Nand>(nand: N, found: &mut Findings) -> Result<Volume<N>> {
     let (mut volume, checkpoint) = mount::load(nand, options())?;
     if volume.clean {
@@ -92,13 +105,11 @@ fn load<N: Nand>(nand: N, found: &mut Findings) -> Result<Volume<N>> {
         volume.doubt_torn()?;
         return Ok(volume);
     }
-    match volume.recover(&checkpoint) {
-        Ok(()) => Ok(volume),
-        Err(error) => {
-            found.add("recovery", format!("what fsync promised cannot be replayed: {error}"));
-            Ok(mount::load(volume.unmount_log().flash.medium.into_chip(), options())?.0)
-        }
+    volume.recover(&checkpoint)?;
+    for (ino, text) in volume.losses() {
+        found.add_of("recovery", ino, text);
     }
+    Ok(volume)
 }
 
 impl<N: Nand> Check<'_, N> {

@@ -29,7 +29,7 @@ impl<N: Nand> Volume<N> {
         self.write_tables()?;
         self.commit(clean, &fresh)?;
         self.log.window.extend(fresh);
-        self.log.scan_pages = 0;
+        self.log.start_epoch();
         self.recovery_reads = 0;
         self.pending.clear();
         self.nodes.settle_freed();
@@ -198,7 +198,8 @@ impl<N: Nand> Volume<N> {
             if known.contains(&block) {
                 continue;
             }
-            let usage = self.blocks.get(&mut self.log, block)?;
+            // What a page of the table that cannot be read says of blocks waits for the table to be repaired.
+            let Ok(usage) = self.blocks.get(&mut self.log, block) else { continue };
             match usage.state {
                 State::Erased | State::Dirty => {
                     unknown = unknown.saturating_sub(1);

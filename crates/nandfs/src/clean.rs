@@ -61,7 +61,7 @@ impl<N: Nand> Volume<N> {
 
     /// Makes sure that the blocks of the window suffice for everything that waits to be written.
     pub(crate) fn make_room(&mut self) -> Result<()> {
-        if self.recovery_reads + self.log.scan_pages > self.recovery_limit {
+        if self.recovery_reads + self.log.scan_pages() > self.recovery_limit {
             self.checkpoint(false)?;
         }
         if self.is_laden() && self.cache.dirty_bytes() > self.budget / 8 * 5 {
@@ -147,7 +147,7 @@ impl<N: Nand> Volume<N> {
             self.log.flash.medium.forget_tired(block);
             return Ok(true);
         }
-        self.feed_pool()?;
+        self.feed_pool();
         let clock = self.blocks.clock;
         let best = match self.lean {
             true => self.blocks.pool.take_best(&Greedy, clock),
@@ -179,23 +179,23 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Lets the pool see blocks sealed before the mount, or dropped when it was full.
-    fn feed_pool(&mut self) -> Result<()> {
+    fn feed_pool(&mut self) {
         let span = self.params.blocks - ANCHOR_BLOCKS;
         let batch = if self.blocks.scanned < span { span.min(2048) } else { (span / 64).clamp(1, 64) };
         // A pool that holds every block needs no more looks once all were seen.
         if self.blocks.scanned >= span && span <= 2048 {
-            return Ok(());
+            return;
         }
         for _ in 0..batch {
             let block = ANCHOR_BLOCKS + self.blocks.scanned % span;
             self.blocks.scanned =
                 if self.blocks.scanned == u32::MAX { span } else { self.blocks.scanned + 1 };
-            let usage = self.blocks.get(&mut self.log, block)?;
+            // What a page of the table that cannot be read says of blocks waits for the table to be repaired.
+            let Ok(usage) = self.blocks.get(&mut self.log, block) else { continue };
             if self.is_candidate(block, &usage) {
                 self.blocks.offer(block, &usage);
             }
         }
-        Ok(())
     }
 
     fn is_candidate(&self, block: u32, usage: &Usage) -> bool {

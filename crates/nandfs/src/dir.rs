@@ -144,9 +144,13 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn dir_find(&mut self, dir: u32, name: &[u8]) -> Result<Option<(u32, FileKind)>> {
         let hash = self.name_hash(name);
         let bucket = self.bucket(dir, hash)?;
-        self.with_bucket(dir, bucket, |bytes| {
+        let found = self.with_bucket(dir, bucket, |bytes| {
             bucket::find(bytes, name).map(|found| found.map(|(_, entry)| (entry.ino, entry.kind)))
-        })
+        })?;
+        if found.is_none() {
+            self.losses.check_names(dir)?;
+        }
+        Ok(found)
     }
 
     /// Adds a name that is not there.

@@ -30,6 +30,10 @@ pub(crate) enum Damage {
     Directory(u32, u32),
     /// The extended attributes of an inode do not decode.
     Xattr(u32),
+    /// What fsync promised of an inode or index node cannot be read.
+    Lost(u32),
+    /// The same of a new inode that has its name in this directory.
+    LostNames(u32),
     /// No valid anchor, or no valid checkpoint.
     Root(&'static str),
 }
@@ -63,6 +67,8 @@ impl fmt::Display for Damage {
             Damage::NodeKind(nid) => write!(f, "node {nid} is of the wrong kind"),
             Damage::Directory(ino, bucket) => write!(f, "directory {ino} is damaged in bucket {bucket}"),
             Damage::Xattr(ino) => write!(f, "extended attributes of inode {ino} are damaged"),
+            Damage::Lost(nid) => write!(f, "what fsync promised of node {nid} cannot be read"),
+            Damage::LostNames(dir) => write!(f, "a new file in directory {dir} cannot be read"),
             Damage::Root(what) => write!(f, "{what}"),
         }
     }

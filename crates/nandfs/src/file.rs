@@ -44,6 +44,7 @@ impl<N: Nand> Volume<N> {
             out.copy_from_slice(&bytes[start..start + out.len()]);
             return Ok(());
         }
+        self.losses.check_block(ino, index)?;
         let addr = self.map_get(ino, index)?;
         if !addr.is_stored() {
             out.fill(0);
@@ -313,6 +314,7 @@ impl<N: Nand> Volume<N> {
 
     /// The next data or hole.
     pub(crate) fn seek_file(&mut self, ino: u32, offset: u64, what: Seek) -> Result<u64> {
+        self.losses.check_blocks(ino)?;
         let inode = self.inode(ino)?;
         let length = inode.size;
         if offset >= length {

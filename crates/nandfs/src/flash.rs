@@ -8,7 +8,7 @@ use pumice_vfs::FsError;
 
 use crate::error::{Damage, device};
 use crate::params::Params;
-use crate::tag::Tag;
+use crate::tag::{Layout, Tag};
 
 /// A log page that proved itself.
 pub(crate) struct LogPage {
@@ -25,18 +25,18 @@ impl LogPage {
 /// The chip.
 pub(crate) struct Flash<N> {
     pub(crate) medium: Medium<N>,
-    spare_descs: u32,
+    tags: Layout,
 }
 
 impl<N: Nand> Flash<N> {
     pub(crate) fn new(nand: N, params: &Params) -> Flash<N> {
-        Flash { medium: Medium::new(nand, params.shape), spare_descs: params.spare_descs }
+        Flash { medium: Medium::new(nand, params.shape), tags: params.tags }
     }
 
     /// Reads a log page and proves it.
     pub(crate) fn read(&mut self, page: u32) -> Result<LogPage, FsError> {
         let found = self.medium.read(page).map_err(Damage::of_page)?;
-        let tag = Tag::of(&found, self.spare_descs).ok_or(Damage::Page(page))?;
+        let tag = Tag::of(&found, &self.tags).ok_or(Damage::Page(page))?;
         if tag.descs.len() > 1 {
             self.medium.keep(page, &found);
         }
@@ -47,7 +47,7 @@ impl<N: Nand> Flash<N> {
     /// erased.
     pub(crate) fn read_tag(&mut self, page: u32) -> Result<Option<Tag>, FsError> {
         match self.medium.tag(page) {
-            Ok(tag) => match Tag::decode(&tag, None, self.spare_descs) {
+            Ok(tag) => match Tag::decode(&tag, None, &self.tags) {
                 Some(tag) => Ok(Some(tag)),
                 None => Ok(Some(self.read(page)?.tag)),
             },
@@ -73,7 +73,7 @@ impl<N: Nand> Flash<N> {
 
     /// Programs a log page; `payload` has its full length, with room left for overflowing descriptors.
     pub(crate) fn program(&mut self, page: u32, tag: &Tag, payload: &mut [u8]) -> Result<(), NandError> {
-        let (tag, overflow) = tag.encode(self.spare_descs);
+        let (tag, overflow) = tag.encode(&self.tags);
         let start = payload.len().saturating_sub(overflow.len());
         if let Some(tail) = payload.get_mut(start..) {
             tail.copy_from_slice(&overflow);

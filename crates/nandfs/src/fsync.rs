@@ -12,6 +12,7 @@ use pumice_vfs::{FileKind, Result};
 use crate::codec::len32;
 use crate::error::device;
 use crate::log::{DATA, META, SYNC};
+use crate::promise::Promised;
 use crate::volume::{Pending, Volume};
 
 /// Reads with which recovery reaches an inode: node table twice, node once.
@@ -40,7 +41,9 @@ impl<N: Nand> Volume<N> {
         let time = self.inode(ino)?.mtime;
         // Making room may have made a checkpoint, writing may have found more to tell: look again.
         let pending = self.pending.get(&ino).copied().unwrap_or_default();
-        if pending.unlogged {
+        // Where a full page has no room to say what the page before promises, the nodes have to tell.
+        if pending.unlogged || (wrote && !self.log.can_commit(SYNC)) {
+            self.pend(ino).unlogged = true;
             self.program(SYNC, None)?;
             self.program_data_of(ino)?;
             self.commit_nodes(ino)?;
@@ -101,18 +104,21 @@ impl<N: Nand> Volume<N> {
         self.nodes.touch(&mut self.log, ino)?;
         let nids = self.nodes.dirty_nids(Some(ino));
         self.recovery_reads += len32(nids.len());
-        for nid in nids {
-            self.write_node(nid)?;
-        }
-        let time = self.inode(ino)?.mtime;
-        self.program(META, Some(time))
+        let inode = self.inode(ino)?;
+        let (time, dir) = (inode.mtime, inode.parent);
+        let created = self.pending.get(&ino).is_some_and(|pending| pending.created);
+        self.log.promise(Some(if created { Promised::New { dir } } else { Promised::Old }));
+        let written = nids.into_iter().try_for_each(|nid| self.write_node(nid));
+        let done = written.and_then(|()| self.program(META, Some(time)));
+        self.log.promise(None);
+        done
     }
 
     /// True if anything changed since the last checkpoint.
     pub(crate) fn has_changes(&self) -> bool {
         self.nodes.dirty() > 0
             || self.cache.dirty_bytes() > 0
-            || self.log.scan_pages > 0
+            || self.log.scan_pages() > 0
             || !self.pending.is_empty()
     }
 

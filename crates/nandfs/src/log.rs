@@ -13,7 +13,8 @@ use crate::codec::len16;
 use crate::error::{Damage, device};
 use crate::flash::Flash;
 use crate::params::Params;
-use crate::tag::{ChunkKind, Desc, LogKind, Tag, chunks, overflow_bytes};
+use crate::promise::{PROMISE_BYTES, Promise, Promised};
+use crate::tag::{ChunkKind, Desc, LogKind, Room, TURNS, Tag, chunks};
 
 /// The head of nodes, directory blocks and table pages.
 pub(crate) const META: usize = 0;
@@ -78,14 +79,59 @@ pub(crate) struct Log<N> {
     pub(crate) window: VecDeque<Spare>,
     events: VecDeque<Event>,
     /// Pages since the last checkpoint that recovery would have to read.
-    pub(crate) scan_pages: u32,
+    scan_pages: u32,
+    /// What the last of them promises.
+    before: Option<Promise>,
+    /// What is written for an fsync of nodes, while it is.
+    promising: Option<Promised>,
 }
 
 impl<N: Nand> Log<N> {
     pub(crate) fn new(flash: Flash<N>, params: Params, data_heads: usize) -> Log<N> {
         let mut heads = vec![Head::new(LogKind::Meta), Head::new(LogKind::Sync)];
         heads.extend((0..data_heads).map(|_| Head::new(LogKind::Data)));
-        Log { flash, params, seq: 1, heads, window: VecDeque::new(), events: VecDeque::new(), scan_pages: 0 }
+        Log {
+            flash,
+            params,
+            seq: 1,
+            heads,
+            window: VecDeque::new(),
+            events: VecDeque::new(),
+            scan_pages: 0,
+            before: None,
+            promising: None,
+        }
+    }
+
+    /// Pages since the last checkpoint that recovery would have to read.
+    pub(crate) fn scan_pages(&self) -> u32 {
+        self.scan_pages
+    }
+
+    /// A checkpoint was made: recovery begins behind it.
+    pub(crate) fn start_epoch(&mut self) {
+        (self.scan_pages, self.before) = (0, None);
+    }
+
+    /// Recovery found so many pages, of which the last promises this: what is written goes on from there.
+    pub(crate) fn resume_epoch(&mut self, pages: u32, before: Option<Promise>) {
+        (self.scan_pages, self.before) = (pages, before);
+    }
+
+    /// From here on, nodes are written for an fsync; until it is called with none.
+    pub(crate) fn promise(&mut self, what: Option<Promised>) {
+        self.promising = what;
+    }
+
+    /// True if the page that a head is filling could end an fsync and say what the page before promises.
+    pub(crate) fn can_commit(&self, head: usize) -> bool {
+        let Some(open) = self.heads.get(head) else { return true };
+        self.tag(open, Some(Timestamp::default())).can_tell(&self.params.tags)
+    }
+
+    fn tag(&self, open: &Head, commit: Option<Timestamp>) -> Tag {
+        let turn = u8::try_from(self.scan_pages % u32::from(TURNS)).unwrap_or(0);
+        Tag { log: open.kind, seq: self.seq, commit, turn, before: self.before, descs: open.descs.clone() }
     }
 
     pub(crate) fn head_count(&self) -> usize {
@@ -186,10 +232,12 @@ impl<N: Nand> Log<N> {
 
     /// Adds a chunk to the page that a head is filling and says where it will be.
     pub(crate) fn append(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<Addr, FsError> {
-        let (payload, spare_descs) = (self.params.payload as usize, self.params.spare_descs);
+        let (payload, tags) = (self.params.payload as usize, self.params.tags);
+        // Pages of nodes end an fsync, and then have to say what the page before promises.
+        let told = if desc.kind == ChunkKind::Node && tags.room != Room::Own { PROMISE_BYTES } else { 0 };
         let fits = |head: &Head| {
             let count = head.descs.len() + 1;
-            count < 255 && head.used + bytes.len() + overflow_bytes(count, spare_descs) <= payload
+            count < 255 && head.used + bytes.len() + tags.overflow(count) + told <= payload
         };
         if !self.heads.get(head).is_some_and(fits) {
             self.program(head, None)?;
@@ -225,14 +273,15 @@ impl<N: Nand> Log<N> {
     pub(crate) fn program(&mut self, head: usize, commit: Option<Timestamp>) -> Result<(), FsError> {
         let params = self.params;
         loop {
-            let seq = self.seq;
-            let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
+            let Some(open) = self.heads.get(head) else { return Ok(()) };
             let Some((block, index)) = open.place else { return Ok(()) };
             if open.descs.is_empty() {
                 return Ok(());
             }
-            let tag = Tag { log: open.kind, seq, commit, descs: open.descs.clone() };
+            let tag = self.tag(open, commit);
+            debug_assert!(tag.can_tell(&params.tags), "no room for the promise of the page before");
             let page = params.page(block, index);
+            let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
             let done = self.flash.program(page, &tag, &mut open.payload);
             self.seq += 1;
             match done {
@@ -244,12 +293,20 @@ impl<N: Nand> Log<N> {
                     if open.place.is_none() {
                         self.events.push_back(Event::Sealed(block));
                     }
-                    self.scan_pages += u32::from(tag.log != LogKind::Data);
+                    self.count(&tag);
                     return Ok(());
                 }
                 Err(NandError::ProgramFailed(_)) => self.move_page(head, block, page, &tag)?,
                 Err(error) => return Err(device(error)),
             }
+        }
+    }
+
+    /// Counts a page that recovery would read, and remembers what it promises.
+    fn count(&mut self, tag: &Tag) {
+        if tag.log != LogKind::Data {
+            self.scan_pages += 1;
+            self.before = tag.promise(self.promising);
         }
     }
 

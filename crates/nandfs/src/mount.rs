@@ -116,6 +116,10 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
     }
     volume.recover(&checkpoint)?;
     if !volume.read_only {
+        if let Some((_, first)) = volume.losses().first() {
+            let text = format!("{first}: mount the volume read-only, or repair it");
+            return Err(FsError::new(Errno::Io, text));
+        }
         volume.checkpoint(false)?;
         // Each recovery takes blocks: without cleaning here, cut mounts would use them up. A full volume mounts
         // all the same.

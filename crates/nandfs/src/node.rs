@@ -11,6 +11,7 @@ use crate::addr::Addr;
 use crate::codec::{Put, Reader, len16};
 use crate::params::Params;
 use crate::pointers;
+use crate::promise::PROMISE_BYTES;
 
 const TAG_INODE: u8 = 1;
 const TAG_INDEX: u8 = 2;
@@ -102,9 +103,10 @@ pub(crate) enum Node {
 }
 
 impl Inode {
-    /// Bytes that an inline body may have; a longer name or more attributes never drive it out.
+    /// Bytes that an inline body may have; a longer name or more attributes never drive it out, and beside the node there
+    /// is room for a promise.
     pub(crate) fn inline_room(params: &Params) -> usize {
-        params.node as usize - FIXED - 255 - XATTR_INLINE
+        params.node as usize - FIXED - 255 - XATTR_INLINE - PROMISE_BYTES
     }
 
     fn encode(&self, params: &Params, out: &mut Vec<u8>) {

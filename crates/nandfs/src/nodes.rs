@@ -1,6 +1,6 @@
 //! The node table and the nodes in memory.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
 
 use hashbrown::HashMap;
 use pumice_media::Nand;
@@ -58,6 +58,16 @@ pub(crate) struct Nodes {
     pub(crate) inodes: u64,
     /// Bytes of all nodes on the chip.
     pub(crate) bytes: u64,
+    /// Nodes of which fsync promised something newer that cannot be read.
+    lost: BTreeMap<u32, Lost>,
+}
+
+/// A node that must not be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Lost {
+    owner: u32,
+    /// More than this node is lost of its owner, and nobody knows what.
+    and_more: bool,
 }
 
 impl Nodes {
@@ -77,7 +87,34 @@ impl Nodes {
             freed: Vec::new(),
             inodes: 0,
             bytes: 0,
+            lost: BTreeMap::new(),
         }
+    }
+
+    /// A node is lost; of its owner, if that is itself, more may be.
+    pub(crate) fn lose(&mut self, nid: u32, owner: u32, and_more: bool) {
+        self.forget(nid);
+        self.lost.insert(nid, Lost { owner, and_more });
+    }
+
+    /// A newer copy of a node was found.
+    pub(crate) fn find(&mut self, nid: u32) {
+        self.lost.retain(|lost, what| *lost != nid || what.and_more);
+    }
+
+    /// Gives up what is lost: what is there of these nodes counts again, though it is older.
+    pub(crate) fn give_up_lost(&mut self) {
+        self.lost.clear();
+    }
+
+    /// True if a node is lost.
+    pub(crate) fn is_lost(&self, nid: u32) -> bool {
+        self.lost.contains_key(&nid)
+    }
+
+    /// Nodes that are lost, with their owners.
+    pub(crate) fn lost(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.lost.iter().map(|(nid, lost)| (*nid, lost.owner))
     }
 
     /// Nodes changed since they were last written.
@@ -124,6 +161,9 @@ impl Nodes {
 
     fn cached<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<&mut Cached, FsError> {
         self.tick += 1;
+        if self.lost.contains_key(&nid) {
+            return Err(Damage::Lost(nid).into());
+        }
         if !self.cache.contains_key(&nid) {
             if self.memory > self.limit {
                 self.trim(self.limit);

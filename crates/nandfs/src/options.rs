@@ -29,6 +29,17 @@ pub struct MountOptions {
     pub clock: Clock,
 }
 
+/// How to repair.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RepairOptions {
+    /// Find out what would be done, and write nothing.
+    pub dry_run: bool,
+    /// The volume's identity, if that cannot be read any more.
+    pub uuid: [u8; 16],
+    /// The time.
+    pub now: Timestamp,
+}
+
 /// What is known about a volume without walking it.
 #[derive(Clone, Debug, Default)]
 pub struct Info {
@@ -88,6 +99,9 @@ pub struct CheckReport {
     pub data_bytes: u64,
     /// True if the volume was not unmounted cleanly and recovery was simulated in memory.
     pub recovered: bool,
+    /// The newest page of the log, if it cannot be read: the power cut tore it, or else what fsync promised last is lost.
+    /// Nothing can tell the one from the other.
+    pub newest_page: Option<u32>,
 }
 
 /// Called with (done, total) while long work goes on.

@@ -7,7 +7,7 @@ pub(crate) use pumice_flashlog::ANCHOR_BLOCKS;
 use pumice_flashlog::{Shape, TagPlace};
 use pumice_media::Geometry;
 
-use crate::tag::{BODY_BYTES, DESC_BYTES, TAG_BYTES};
+use crate::tag::{BODY_BYTES, DESC_BYTES, Layout, ROOMY_BYTES, Room, TAG_BYTES, TAIL_BYTES};
 
 /// Largest payload that still lets one node, table page or checkpoint stand for many files.
 const NODE_BYTES_MAX: u32 = 4096;
@@ -19,8 +19,8 @@ pub(crate) struct Params {
     pub(crate) shape: Shape,
     /// Bytes of a log page that hold chunks.
     pub(crate) payload: u32,
-    /// Descriptors besides the first that fit behind the tag; others take payload.
-    pub(crate) spare_descs: u32,
+    /// Where the parts of a tag lie.
+    pub(crate) tags: Layout,
     /// Log pages in an erase block.
     pub(crate) pages_per_block: u32,
     /// Erase blocks of the chip.
@@ -52,22 +52,18 @@ impl Params {
             return None;
         }
         geometry.blocks.checked_mul(geometry.pages_per_block)?;
-        let in_spare = place == TagPlace::Spare;
-        let payload = if in_spare { page * gang } else { page * gang - TAG_BYTES };
-        let spare_descs = if in_spare { (spare * gang - TAG_BYTES) / DESC_BYTES } else { 0 };
-        // Whole blocks must tile a page together with their descriptors, or each page would waste one.
-        let slots = (payload / 4096).clamp(1, spare_descs + 1);
+        let tags = match place {
+            TagPlace::Page => Layout::in_page(page * gang),
+            TagPlace::Spare | TagPlace::Proof => Layout::in_spare(page * gang, spare * gang),
+        };
+        let Layout { payload, block, slots, .. } = tags;
         Some(Params {
-            shape: Shape::new(geometry, gang, place, BODY_BYTES + spare_descs * DESC_BYTES),
+            shape: Shape::new(geometry, gang, place, tags.body_bytes()),
+            tags,
             payload,
-            spare_descs,
             pages_per_block,
             blocks: geometry.blocks,
-            block: if payload / slots >= 4096 {
-                4096.max((payload / slots) & !4095)
-            } else {
-                payload / slots
-            },
+            block,
             slots,
             node: payload.min(NODE_BYTES_MAX),
         })
@@ -104,6 +100,30 @@ impl Params {
     }
 }
 
+impl Layout {
+    fn in_page(bytes: u32) -> Layout {
+        let payload = bytes - TAG_BYTES - ROOMY_BYTES;
+        Layout { spare_descs: 0, room: Room::Own, payload, block: payload, slots: 1 }
+    }
+
+    /// Of log pages of `payload` bytes with `spare` free bytes beside them. The promise of the page before has bytes of
+    /// its own unless blocks of files, which must tile a page together with their descriptors, need them.
+    fn in_spare(payload: u32, spare: u32) -> Layout {
+        let free = spare - TAG_BYTES;
+        let slots = (payload / 4096).clamp(1, free / DESC_BYTES + 1);
+        let block = match payload / slots {
+            large @ 4096.. => large & !4095,
+            small => small,
+        };
+        let (room, spare_descs) = match free.checked_sub(ROOMY_BYTES + (slots - 1) * DESC_BYTES) {
+            Some(_) => (Room::Own, (free - ROOMY_BYTES) / DESC_BYTES),
+            None if free % DESC_BYTES >= TAIL_BYTES => (Room::Tail, free / DESC_BYTES),
+            None => (Room::None, free / DESC_BYTES),
+        };
+        Layout { spare_descs, room, payload, block, slots }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,7 +152,7 @@ mod tests {
         let params = Params::of(&geometry(2048, 4)).unwrap();
         assert_eq!(
             (params.shape.parts(), params.shape.tag_place(), params.payload, params.block),
-            (1, TagPlace::Page, 2016, 2016)
+            (1, TagPlace::Page, 2006, 2006)
         );
     }
 

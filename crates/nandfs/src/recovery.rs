@@ -4,7 +4,7 @@
 //! of the logs that fsync writes are read there, put in order of their sequence numbers, and those with a commit
 //! mark of their inode at or behind them are applied. Nothing is written until the caller makes a checkpoint.
 
-use alloc::{vec, vec::Vec};
+use alloc::{format, string::String, vec, vec::Vec};
 
 use hashbrown::HashMap;
 use pumice_flashlog::Peek;
@@ -14,21 +14,47 @@ use pumice_vfs::{Result, Timestamp};
 use crate::addr::Addr;
 use crate::blocks::{State, Usage};
 use crate::checkpoint_record::Checkpoint;
+use crate::codec::size;
 use crate::error::device;
 use crate::log::Spare;
 use crate::node::{Body, Index, IndexBody, Inode, Map, Node};
-use crate::tag::{ChunkKind, Desc, LogKind, Tag};
+use crate::promise::{Promise, Promised};
+use crate::tag::{ChunkKind, Desc, LogKind, TURNS, Tag};
 use crate::volume::Volume;
 
 /// A page that fsync may have written.
-struct Record {
-    page: u32,
-    tag: Tag,
+pub(crate) struct Record {
+    pub(crate) page: u32,
+    pub(crate) tag: Tag,
+}
+
+/// The header of a block.
+enum Header {
+    /// Nothing was programmed, by the look of it.
+    None,
+    /// Kind and sequence number.
+    Known(u8, u64),
+    /// None of its pages tells.
+    Unknown,
+}
+
+/// Pages missing in front of one that has this turn, with so many before it.
+fn missing(turn: u8, pages: u32) -> u32 {
+    if is_repeated(turn, pages) { 0 } else { u32::from(turn).wrapping_sub(pages) % u32::from(TURNS) }
+}
+
+/// True if a page has the turn of the one before it: a program that was said to have failed, and did not.
+fn is_repeated(turn: u8, pages: u32) -> bool {
+    pages > 0 && (u32::from(turn) + 1) % u32::from(TURNS) == pages % u32::from(TURNS)
 }
 
 /// What was found of the blocks that the log may have used.
 struct Survey {
     records: Vec<Record>,
+    /// The last pages of blocks that need no replay: they tell how many records there must be.
+    ends: Vec<Tag>,
+    /// Pages that cannot be read, or prove nothing.
+    unread: Vec<u32>,
     /// Blocks of the window that were written to.
     touched: Vec<u32>,
     untouched: Vec<Spare>,
@@ -49,37 +75,153 @@ fn is_scanned(log: LogKind) -> bool {
     matches!(log, LogKind::Meta | LogKind::Sync)
 }
 
+/// When an inode came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Born {
+    /// Since the checkpoint: its name is in its inode alone.
+    Since,
+    /// Nobody knows: the node table cannot be read. If its directory has not the name, that may be wrong or right.
+    Unknown,
+}
+
+/// A step of replay, in order of sequence numbers.
+enum Step {
+    Replay(Record),
+    /// A page that recovery does not need, and that knows how many there were before it that it does need.
+    Pass(Tag),
+}
+
+impl Step {
+    fn tag(&self) -> &Tag {
+        match self {
+            Step::Replay(record) => &record.tag,
+            Step::Pass(tag) => tag,
+        }
+    }
+
+    /// What a record promises: what was written for fsync ends in a commit.
+    fn promise(&self) -> Option<Promise> {
+        match self {
+            Step::Replay(Record { tag, .. }) => tag.promise(tag.commit.map(|_| Promised::Old)),
+            Step::Pass(_) => None,
+        }
+    }
+}
+
 impl<N: Nand> Volume<N> {
-    /// Replays what fsync promised after `checkpoint`.
+    /// Replays what fsync promised after `checkpoint`. What cannot be read is noted in the volume's losses.
     pub(crate) fn recover(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let mut survey = self.survey(checkpoint)?;
-        survey.records.sort_unstable_by_key(|record| record.tag.seq);
-        self.log.seq = self.log.seq.max(survey.seq + 1);
         self.avoid_ids(&survey.records);
         let mut last_commit: HashMap<u32, u64> = HashMap::new();
         for record in &survey.records {
             if let (Some(_), Some(ino)) = (record.tag.commit, record.tag.descs.first().and_then(owner)) {
-                last_commit.insert(ino, record.tag.seq);
+                let last = last_commit.entry(ino).or_default();
+                *last = record.tag.seq.max(*last);
             }
         }
-        let mut created = Vec::new();
-        for record in &survey.records {
-            self.replay(record, &last_commit, &mut created)?;
+        let ends = survey.ends.drain(..).map(Step::Pass);
+        let mut steps: Vec<Step> = survey.records.drain(..).map(Step::Replay).chain(ends).collect();
+        steps.sort_by_key(|step| step.tag().seq);
+        let (mut created, mut pages, mut gaps, mut before) = (Vec::new(), 0, 0, None);
+        for step in &steps {
+            let missing = missing(step.tag().turn, pages);
+            gaps += missing;
+            pages += missing;
+            self.lose(step.tag().before, missing);
+            if let Step::Replay(record) = step {
+                self.replay(record, &last_commit, &mut created);
+                pages += u32::from(!is_repeated(step.tag().turn, pages));
+            }
+            before = step.promise().or(before.filter(|_| matches!(step, Step::Pass(_))));
         }
-        for ino in created {
-            self.adopt(ino)?;
+        // Pages that nobody counts were torn by the cut; the newest of all may have been whole.
+        let torn = survey.unread.len() > size(gaps.into());
+        self.losses.newest = survey.unread.last().copied().filter(|_| torn);
+        self.log.seq = self.log.seq.max(survey.seq + 1) + survey.unread.len() as u64;
+        if let Some(Promise::Node { ino, .. }) = before.filter(|_| !created.is_empty())
+            && created.iter().any(|(new, _)| *new == ino)
+        {
+            before = self.inode(ino).ok().map(|inode| Promise::New { ino, dir: inode.parent });
         }
-        self.settle_blocks(&survey)?;
+        self.log.resume_epoch(pages, before);
+        for (ino, born) in created {
+            if let Err(error) = self.adopt(ino, born) {
+                // Its directory may lack the name now.
+                if let Ok(dir) = self.inode(ino).map(|inode| inode.parent) {
+                    self.losses.add_new(ino, dir);
+                }
+                self.losses.add_error(ino, error);
+            }
+        }
+        let mut losses = core::mem::take(&mut self.losses);
+        losses.settle(|ino, index, then| self.map_get(ino, index).map_or(true, |now| now == then));
+        self.losses = losses;
+        let settled = self.settle_blocks(&survey);
+        self.counted(settled);
         // Nobody will seal what was open.
         for (block, _) in checkpoint.heads.iter().flatten() {
-            self.blocks.close(&mut self.log, *block)?;
+            let closed = self.blocks.close(&mut self.log, *block);
+            self.counted(closed);
         }
         Ok(())
     }
 
+    /// Takes note of pages that cannot be read, of which the last promised this.
+    fn lose(&mut self, promise: Option<Promise>, pages: u32) {
+        if pages > 1 {
+            self.losses.add_unnamed(pages - 1);
+        }
+        match promise.filter(|_| pages > 0) {
+            Some(Promise::Blocks { ino, first, count }) => {
+                for index in first..first.saturating_add(count.into()) {
+                    match self.is_mapped(ino).and_then(|mapped| Ok((mapped, self.map_get(ino, index)?))) {
+                        Ok((true, then)) => self.losses.add_block(ino, index, then),
+                        // The node of a new file comes later in the log and points there itself.
+                        Ok((false, _)) => {}
+                        Err(error) => self.losses.add_error(ino, error),
+                    }
+                }
+            }
+            Some(Promise::Node { ino, nid }) => {
+                let and_more = nid == 0;
+                self.nodes.lose(if and_more { ino } else { nid }, ino, and_more);
+            }
+            Some(Promise::New { ino, dir }) => self.losses.add_new(ino, dir),
+            None => {}
+        }
+    }
+
+    /// True if an inode exists and has a map.
+    fn is_mapped(&mut self, ino: u32) -> Result<bool> {
+        Ok(self.exists(ino)? && matches!(self.inode(ino)?.body, Body::Mapped(_)))
+    }
+
+    /// The table of blocks could not be kept: nothing may be written then.
+    fn counted(&mut self, done: Result<()>) {
+        if let Err(error) = done {
+            self.losses.add_uncounted(error);
+        }
+    }
+
+    /// What is lost, in words, each with its inode.
+    pub(crate) fn losses(&self) -> Vec<(Option<u32>, String)> {
+        let nodes = self.nodes.lost().map(|(nid, owner)| {
+            (Some(owner), format!("node {nid} of inode {owner}, promised by fsync, cannot be read"))
+        });
+        nodes.chain(self.losses.told()).collect()
+    }
+
     /// Looks at every block that may have been written since the checkpoint.
     fn survey(&mut self, checkpoint: &Checkpoint) -> Result<Survey> {
-        let mut survey = Survey { records: Vec::new(), touched: Vec::new(), untouched: Vec::new(), seq: 0 };
+        let mut survey = Survey {
+            records: Vec::new(),
+            ends: Vec::new(),
+            unread: Vec::new(),
+            touched: Vec::new(),
+            untouched: Vec::new(),
+            seq: 0,
+        };
         for (block, index) in checkpoint.heads.iter().flatten() {
             let log = self.log_of_open(*block, *index)?;
             if log.is_none_or(is_scanned) {
@@ -91,19 +233,20 @@ impl<N: Nand> Volume<N> {
         let mut last = 0;
         let mut seen = Vec::new();
         for (place, spare) in checkpoint.window.iter().enumerate() {
-            let peek = self.log.flash.peek(self.params.page(spare.block, 0))?;
-            let new = match peek {
-                Peek::Erased => false,
-                Peek::Programmed(Some((_, seq))) => seq >= checkpoint.seq,
+            let header = self.header_of(spare.block)?;
+            let new = match header {
+                Header::None => false,
+                Header::Known(_, seq) => seq >= checkpoint.seq,
                 // Garbage is what a torn page leaves, on a block known to be erased.
-                Peek::Programmed(None) => spare.erased,
+                Header::Unknown => spare.erased,
             };
-            if let (true, Peek::Programmed(Some((kind, _)))) = (new, peek) {
-                if LogKind::from_bits(kind).is_some_and(is_scanned) {
+            match header {
+                Header::Known(kind, _) if new && LogKind::from_bits(kind).is_some_and(is_scanned) => {
                     self.scan(spare.block, 0, checkpoint.seq, &mut survey)?;
-                } else {
-                    self.skim(spare.block, 0, checkpoint.seq, &mut survey)?;
                 }
+                Header::Known(..) if new => self.skim(spare.block, 0, checkpoint.seq, &mut survey)?,
+                Header::Unknown if new => survey.unread.push(self.params.page(spare.block, 0)),
+                _ => {}
             }
             if new {
                 last = place + 1;
@@ -123,6 +266,19 @@ impl<N: Nand> Volume<N> {
         Ok(survey)
     }
 
+    /// Kind and sequence number of the first page of a block that tells them: the first of all may not be readable.
+    fn header_of(&mut self, block: u32) -> Result<Header> {
+        let mut header = Header::None;
+        for index in 0..self.params.pages_per_block {
+            match self.log.flash.peek(self.params.page(block, index))? {
+                Peek::Erased => break,
+                Peek::Programmed(Some((kind, seq))) => return Ok(Header::Known(kind, seq)),
+                Peek::Programmed(None) => header = Header::Unknown,
+            }
+        }
+        Ok(header)
+    }
+
     fn log_of_open(&mut self, block: u32, index: u32) -> Result<Option<LogKind>> {
         let before = self.params.page(block, index.saturating_sub(1));
         match self.log.flash.peek(before)? {
@@ -138,7 +294,10 @@ impl<N: Nand> Volume<N> {
             if self.log.flash.peek(page)? == Peek::Erased {
                 break;
             }
-            let Ok(found) = self.log.flash.read(page) else { continue };
+            let Ok(found) = self.log.flash.read(page) else {
+                survey.unread.push(page);
+                continue;
+            };
             survey.seq = survey.seq.max(found.tag.seq);
             if found.tag.seq >= since && is_scanned(found.tag.log) {
                 survey.records.push(Record { page, tag: found.tag.clone() });
@@ -161,8 +320,10 @@ impl<N: Nand> Volume<N> {
             let page = self.params.page(block, index);
             if let Some(found) = self.log.flash.medium.read_proved(page).map_err(device)? {
                 survey.seq = survey.seq.max(found.tag.seq.max(since));
+                survey.ends.extend(Tag::of(&found, &self.params.tags).filter(|tag| tag.seq >= since));
                 break;
             }
+            survey.unread.push(page);
         }
         Ok(())
     }
@@ -176,20 +337,36 @@ impl<N: Nand> Volume<N> {
         }
     }
 
-    fn replay(&mut self, record: &Record, commits: &HashMap<u32, u64>, created: &mut Vec<u32>) -> Result<()> {
+    /// Replays a page of file blocks on its own.
+    pub(crate) fn replay_record(&mut self, record: &Record, commits: &HashMap<u32, u64>) {
+        self.replay(record, commits, &mut Vec::new());
+    }
+
+    fn replay(&mut self, record: &Record, commits: &HashMap<u32, u64>, created: &mut Vec<(u32, Born)>) {
         let committed = |ino: u32| commits.get(&ino).is_some_and(|seq| *seq >= record.tag.seq);
         for (offset, desc) in record.tag.chunks() {
             let addr = Addr { page: record.page, offset, len: desc.len };
-            match desc.kind {
-                ChunkKind::Data if committed(desc.id) => self.replay_data(addr, &desc)?,
-                ChunkKind::Node if committed(desc.index) => self.replay_node(addr, &desc, created)?,
-                _ => {}
+            let (ino, done) = match desc.kind {
+                ChunkKind::Data if committed(desc.id) => (desc.id, self.replay_data(addr, &desc)),
+                ChunkKind::Node if committed(desc.index) => {
+                    let done = self.replay_node(addr, &desc, created);
+                    if done.is_err() {
+                        self.nodes.lose(desc.id, desc.index, false);
+                    }
+                    (desc.index, done)
+                }
+                _ => continue,
+            };
+            if let Err(error) = done {
+                self.losses.add_error(ino, error);
             }
         }
         let ino = record.tag.descs.first().filter(|desc| desc.kind == ChunkKind::Data).map(|desc| desc.id);
-        match (ino, record.tag.commit) {
-            (Some(ino), Some(time)) => self.replay_time(ino, time),
-            _ => Ok(()),
+        if let (Some(ino), Some(time)) = (ino, record.tag.commit)
+            && let Err(error) = self.replay_time(ino, time)
+        {
+            self.losses.add_attributes(ino);
+            self.losses.add_error(ino, error);
         }
     }
 
@@ -201,6 +378,12 @@ impl<N: Nand> Volume<N> {
         if self.exists(ino)? {
             let inode = self.inode_mut(ino)?;
             (inode.mtime, inode.ctime) = (time, time);
+            let length = inode.size;
+            let mut losses = core::mem::take(&mut self.losses);
+            losses.found_time(ino, length, self.params.block, |index, then| {
+                self.map_get(ino, index).map_or(true, |now| now == then)
+            });
+            self.losses = losses;
         }
         Ok(())
     }
@@ -215,8 +398,7 @@ impl<N: Nand> Volume<N> {
             return Ok(());
         }
         let old = self.map_put(desc.id, desc.index, addr)?;
-        self.blocks.add(&mut self.log, addr)?;
-        self.release(old)?;
+        self.count_moved(addr, old);
         let end = u64::from(desc.index) * u64::from(self.params.block) + u64::from(desc.len);
         let inode = self.inode_mut(desc.id)?;
         inode.size = inode.size.max(end);
@@ -225,35 +407,62 @@ impl<N: Nand> Volume<N> {
 
     /// A node: it takes the place of the one in the table, and what it points at is counted in place of what
     /// that one pointed at.
-    fn replay_node(&mut self, addr: Addr, desc: &Desc, created: &mut Vec<u32>) -> Result<()> {
+    fn replay_node(&mut self, addr: Addr, desc: &Desc, created: &mut Vec<(u32, Born)>) -> Result<()> {
         let nid = desc.id;
         let new = self.nodes.read_at(&mut self.log, nid, addr, Some(desc.index))?;
-        let existed = self.exists(nid)?;
-        let old = if existed { Some(self.nodes.current(&mut self.log, nid)?) } else { None };
-        let old_addr = self.nodes.addr(&mut self.log, nid)?;
+        // The old one is needed for counting alone.
+        let (existed, old, old_addr) = match self.replaced(nid) {
+            Ok(found) => found,
+            Err(error) => {
+                self.counted(Err(error));
+                (None, None, Addr::NONE)
+            }
+        };
         for target in old.iter().flat_map(pointers) {
-            self.release(target)?;
+            let released = self.release(target);
+            self.counted(released);
         }
         for target in pointers(&new) {
-            self.blocks.add(&mut self.log, target)?;
+            let added = self.blocks.add(&mut self.log, target);
+            self.counted(added);
         }
-        self.blocks.add(&mut self.log, addr)?;
-        self.release(old_addr)?;
+        self.count_moved(addr, old_addr);
         let blocks = |node: &Node| if let Node::Inode(inode) = node { u64::from(inode.blocks) } else { 0 };
         self.data_blocks = (self.data_blocks + blocks(&new)).saturating_sub(old.as_ref().map_or(0, blocks));
         self.nodes.bytes = (self.nodes.bytes + u64::from(addr.len)).saturating_sub(old_addr.len.into());
         self.nodes.forget(nid);
         self.nodes.set_addr(nid, addr);
+        self.nodes.find(nid);
+        self.losses.found_node(nid);
         let is_inode = matches!(new, Node::Inode(_));
-        if !existed && is_inode {
-            self.nodes.inodes += 1;
-            created.push(nid);
+        match existed {
+            Some(false) if is_inode => {
+                self.nodes.inodes += 1;
+                created.push((nid, Born::Since));
+            }
+            None if is_inode => created.push((nid, Born::Unknown)),
+            _ => {}
         }
         let kept = children(&new);
         for child in old.iter().flat_map(children).filter(|child| !kept.contains(child)) {
             self.drop_replayed(child)?;
         }
         Ok(())
+    }
+
+    /// Whether there is a node, itself, and where it lies.
+    fn replaced(&mut self, nid: u32) -> Result<(Option<bool>, Option<Node>, Addr)> {
+        let existed = self.exists(nid)?;
+        let old = if existed { Some(self.nodes.current(&mut self.log, nid)?) } else { None };
+        Ok((Some(existed), old, self.nodes.addr(&mut self.log, nid)?))
+    }
+
+    /// Counts a chunk in, and out the one whose place it takes.
+    fn count_moved(&mut self, addr: Addr, old: Addr) {
+        let added = self.blocks.add(&mut self.log, addr);
+        self.counted(added);
+        let released = self.release(old);
+        self.counted(released);
     }
 
     /// Takes away an index node that replay itself had made; those of the checkpoint stay where they are, for
@@ -274,11 +483,15 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Gives a file that is new since the checkpoint the name that its inode tells.
-    fn adopt(&mut self, ino: u32) -> Result<()> {
+    fn adopt(&mut self, ino: u32, born: Born) -> Result<()> {
         let inode = self.inode(ino)?;
         let (kind, parent, name) = (inode.kind, inode.parent, inode.name.clone());
         let may_hold = self.exists(parent)? && self.directory(parent).is_ok();
         if may_hold && !name.is_empty() && self.dir_find(parent, &name)?.is_none() {
+            if born == Born::Unknown {
+                self.losses.add_new(ino, parent);
+                return Ok(());
+            }
             self.dir_insert(parent, &name, ino, kind)?;
             let inode = self.inode(ino)?;
             let born = inode.btime;

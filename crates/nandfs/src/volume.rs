@@ -15,6 +15,7 @@ use crate::blocks::Blocks;
 use crate::checkpoint_record::Limits;
 use crate::codec::{len32, size};
 use crate::log::{DATA, Log, META};
+use crate::losses::Losses;
 use crate::node::{Inode, Node};
 use crate::nodes::Nodes;
 use crate::params::{ANCHOR_BLOCKS, Params};
@@ -72,6 +73,8 @@ pub(crate) struct Volume<N> {
     pub(crate) lean: bool,
     /// Bytes of live chunks that cleaning copied since the mount.
     pub(crate) copied_bytes: u64,
+    /// What fsync promised and recovery could not read.
+    pub(crate) losses: Losses,
 }
 
 /// Device time that recovery may take to look at the blocks of the window, in nanoseconds.
@@ -117,6 +120,7 @@ impl<N: Nand> Volume<N> {
             calls: 0,
             lean: false,
             copied_bytes: 0,
+            losses: Losses::default(),
         }
     }
 

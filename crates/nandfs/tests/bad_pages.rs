@@ -1,5 +1,6 @@
 //! No single bad page breaks a volume: each programmed page of a volume of 200 files in turn cannot be read, or has a
-//! wrong bit in its spare area where no code covers it. In CI a sample is looked at; `PUMICE_PAGES=all` takes every page.
+//! wrong bit in its spare area where no code covers it. In CI a sample is looked at; `PUMICE_PAGES=all` takes every page,
+//! and every page of every cut.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
 
 #[path = "../../media/tests/campaign/mod.rs"]
@@ -172,7 +173,6 @@ fn nearest(chip: &SimChip, notes: &Notes) -> Found {
 
 /// Every page in every cut of some scenarios; a sample unless `PUMICE_PAGES=all`.
 #[test]
-#[ignore = "figures: what a bad page behind a power cut costs today"]
 fn no_single_bad_page_after_any_cut() {
     let mut holds = true;
     for (name, _) in CHIPS {
@@ -180,7 +180,7 @@ fn no_single_bad_page_after_any_cut() {
             let clock = TestClock::new();
             let start = chip(name, &clock);
             let gang = mount(start.clone(), &clock).unwrap().info().unwrap().gang_pages;
-            let (every, pages) = if all("PUMICE_PAGES") { (1, 1) } else { (41, 29) };
+            let (every, pages) = if all("PUMICE_PAGES") { (1, 1) } else { (211, 61) };
             let row = Row::new("nandfs", name, &format!("{scenario_name}, a bad page behind a cut"));
             let hook = Rc::new(RefCell::new(PageAndCut { notes: None, every, pages, gang, row }));
             let mut player = Player::new(Probe::new(start, hook.clone()), clock);
@@ -196,7 +196,6 @@ fn no_single_bad_page_after_any_cut() {
 }
 
 #[test]
-#[ignore = "figures: what a bad page costs today"]
 fn no_single_bad_page() {
     let rows = rows(23, |name, spec, left, step| bad_page::each_page(&Files, name, spec, left, step));
     assert!(rows.iter().all(Row::holds));

@@ -329,3 +329,42 @@ fn the_first_change_after_a_clean_mount_may_be_cut_off_anywhere() {
         sound(&mut chip, &format!("cut after {after}"));
     }
 }
+
+/// Every programmed page of a small volume in turn cannot be read, in what a crash left too: whatever is found wrong with
+/// an inode or a block is told with its path.
+#[test]
+fn what_cannot_be_read_is_told_with_its_path() {
+    let fs = mount(formatted("2048+64:8:96", clock()()), clock());
+    let within = dir(&fs, Ino::ROOT, "within");
+    let data = file(&fs, within, "data");
+    fs.write(data, 0, &noise(9_000, 1)).unwrap();
+    fs.sync().unwrap();
+    fs.write(data, 2_048, &noise(2_048, 2)).unwrap();
+    fs.fsync(data, false).unwrap();
+    fs.set_attr(data, &SetAttr { perm: Some(0o600), ..SetAttr::default() }).unwrap();
+    fs.fsync(data, false).unwrap();
+    fs.write(data, 0, &noise(2_048, 3)).unwrap();
+    fs.fsync(data, false).unwrap();
+    let mut chip = fs.abandon().unwrap();
+    let pages = u32::try_from(chip.geometry().pages()).unwrap();
+    let mut told = [0; 3];
+    for page in 0..pages {
+        if !chip.page_state(PageId(page)).unwrap().is_written() {
+            continue;
+        }
+        let mut chip = chip.clone();
+        chip.faults_mut().unreadable.insert(PageId(page));
+        let report = check(chip, &mut |_, _| {}).unwrap();
+        let no_root = report.findings.iter().any(|finding| finding.detail.starts_with("/: node 1:"));
+        for (count, code) in told.iter_mut().zip(["data-unreadable", "node-unreadable", "recovery"]) {
+            for finding in report.findings.iter().filter(|finding| finding.code == code) {
+                *count += 1;
+                let has_path = finding.detail.starts_with("/within") || finding.detail.starts_with("/: ");
+                // The hidden directory has no path, and nothing has one without the root.
+                let has_none = finding.detail.starts_with("node 2:") || no_root;
+                assert!(has_path || has_none, "page {page}: {finding:?}");
+            }
+        }
+    }
+    assert!(told.iter().all(|count| *count > 0), "{told:?}");
+}

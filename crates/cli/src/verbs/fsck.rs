@@ -5,9 +5,9 @@ mod f2fs;
 use serde_json::json;
 
 use crate::{
-    context::Context,
+    context::{Context, now},
     failure::{Failure, Outcome},
-    image::{Access, holds_f2fs, must_hold_nandfs, open_chip},
+    image::{Access, about, flushed, holds_f2fs, must_hold_nandfs, open_chip},
     options::Reader,
     output::{self, Output},
     progress::Progress,
@@ -16,6 +16,8 @@ use crate::{
     verbs::Image,
 };
 
+/// Something was wrong and was repaired.
+const CORRECTED: u8 = 1;
 /// Something is wrong and was left as it is.
 pub(crate) const UNCORRECTED: u8 = 4;
 /// The check itself could not be done.
@@ -23,9 +25,9 @@ pub(crate) const OPERATIONAL_ERROR: u8 = 8;
 /// The command line makes no sense.
 pub(crate) const USAGE_ERROR: u8 = 16;
 
-/// Check a file system
+/// Check a file system, and repair nandfs
 ///
-/// Exit codes: 0 sound, 4 problems found, 8 the check failed, 16 wrong usage.
+/// Exit codes: 0 sound, 1 problems repaired, 4 problems found and left, 8 the check failed, 16 wrong usage.
 #[derive(clap::Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Args {
@@ -37,9 +39,12 @@ pub(crate) struct Args {
     /// Same as -n: problems are reported, not repaired
     #[arg(short = 'p', short_alias = 'a', conflicts_with = "yes")]
     preen: bool,
-    /// The same
+    /// Repair nandfs: rebuild what can be rebuilt, give up by name what cannot be read; F2FS is only checked
     #[arg(short = 'y')]
     yes: bool,
+    /// With -y: say what would be repaired; change nothing
+    #[arg(long, requires = "yes")]
+    dry_run: bool,
     /// Check a clean volume too (the default)
     #[arg(short = 'f')]
     force: bool,
@@ -61,7 +66,7 @@ impl Args {
         } else {
             self.check_nandfs(context)?
         };
-        if code != 0 && (self.preen || self.yes) {
+        if code == UNCORRECTED && (self.preen || (self.yes && !self.dry_run)) {
             let path = self.image.image.display();
             crate::complain(&format!(
                 "{path}: the problems are left as they are; copy what can be read with `pumice get`"
@@ -73,11 +78,25 @@ impl Args {
     fn check_nandfs(&self, context: &Context) -> Outcome<u8> {
         let path = self.image.image.display();
         let mut chip = open_chip(&self.image.image, Access::Read, context)?;
-        let failed = |error: pumice_vfs::FsError| Failure::new(format!("{path}: {error}"));
-        must_hold_nandfs(&mut chip, &self.image.image)?;
+        // Where all anchors are gone, a repair may still find nodes.
+        if let Err(failure) = must_hold_nandfs(&mut chip, &self.image.image) {
+            if !self.yes || pumice_ftl::probe(&mut chip).map_err(|error| about(&self.image.image, &error))? {
+                return Err(failure);
+            }
+            drop(chip);
+            return self.repair(context, &pumice_nandfs::CheckReport::default());
+        }
         let progress = Progress::counted("check");
-        let report =
-            pumice_nandfs::check(chip, &mut |done, total| progress.set(done, total)).map_err(failed)?;
+        let report = match pumice_nandfs::check(chip, &mut |done, total| progress.set(done, total)) {
+            Ok(report) => report,
+            // No checkpoint can be read.
+            Err(error) if self.yes && error.errno() == pumice_vfs::Errno::Io => {
+                drop(progress);
+                crate::complain(&format!("{path}: {error}"));
+                return self.repair(context, &pumice_nandfs::CheckReport::default());
+            }
+            Err(error) => return Err(Failure::new(format!("{path}: {error}"))),
+        };
         drop(progress);
         // Every volume has a root: a report without one checked nothing, and "sound" would be a lie.
         if report.findings.is_empty() && report.directories == 0 {
@@ -85,9 +104,41 @@ impl Args {
                 "{path}: the check did not reach the root directory, so nothing is known"
             )));
         }
-        let printed = if self.reader.json { self.print_json(&report) } else { self.print(&report) };
+        if self.yes && !report.findings.is_empty() {
+            return self.repair(context, &report);
+        }
+        let printed = if self.reader.json { self.print_json(&report, &[]) } else { self.print(&report) };
         printed?;
         Ok(if report.findings.is_empty() { 0 } else { UNCORRECTED })
+    }
+
+    /// Repairs what the check found.
+    fn repair(&self, context: &Context, report: &pumice_nandfs::CheckReport) -> Outcome<u8> {
+        let path = &self.image.image;
+        let chip = open_chip(path, Access::write_unless(self.dry_run), context)?;
+        let uuid = *uuid::Uuid::new_v4().as_bytes();
+        let options = pumice_nandfs::RepairOptions { dry_run: self.dry_run, uuid, now: now() };
+        let failed = |error| Failure::new(format!("{}: {error}", path.display()));
+        let (chip, fixes) = pumice_nandfs::repair(chip, options).map_err(failed)?;
+        if !self.dry_run {
+            flushed(chip, path)?;
+        }
+        if self.reader.json {
+            self.print_json(report, &fixes)?;
+        } else {
+            if report.directories > 0 {
+                self.print(report)?;
+            }
+            let mut output = Output::new();
+            let done = if self.dry_run { "would repair" } else { "repaired" };
+            for fix in &fixes {
+                output.line(format!("{done}: {}: {}", fix.code, fix.detail))?;
+            }
+            let tables = if self.dry_run { "would be" } else { "were" };
+            output.line(format!("{}: both tables {tables} counted anew", path.display()))?;
+            output.finish()?;
+        }
+        Ok(if self.dry_run { UNCORRECTED } else { CORRECTED })
     }
 
     fn print(&self, report: &pumice_nandfs::CheckReport) -> Outcome {
@@ -110,25 +161,31 @@ impl Args {
         if report.recovered {
             output.line("it was not unmounted; the next mount recovers it")?;
         }
+        if let Some(page) = report.newest_page {
+            output.line(format!(
+                "log page {page}, the newest, cannot be read: the power cut tore it, or what fsync wrote last is lost"
+            ))?;
+        }
         output.finish()
     }
 
-    fn print_json(&self, report: &pumice_nandfs::CheckReport) -> Outcome {
-        let findings: Vec<_> = report
-            .findings
-            .iter()
-            .map(|finding| json!({ "code": finding.code, "detail": finding.detail }))
-            .collect();
+    fn print_json(&self, report: &pumice_nandfs::CheckReport, fixes: &[pumice_nandfs::Finding]) -> Outcome {
+        let shown =
+            |finding: &pumice_nandfs::Finding| json!({ "code": finding.code, "detail": finding.detail });
+        let findings: Vec<_> = report.findings.iter().map(shown).collect();
+        let repairs: Vec<_> = fixes.iter().map(shown).collect();
         output::document(
             "fsck",
             json!({
                 "image": self.image.image.to_string_lossy(),
                 "sound": report.findings.is_empty(),
                 "recovered": report.recovered,
+                "newest_page_unreadable": report.newest_page,
                 "inodes": report.inodes,
                 "directories": report.directories,
                 "data_bytes": report.data_bytes,
                 "findings": findings,
+                "repairs": repairs,
             }),
         )
     }

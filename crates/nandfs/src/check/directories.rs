@@ -9,6 +9,7 @@ use pumice_vfs::FileKind;
 use super::Check;
 use super::maps::Tally;
 use super::nodes::What;
+use super::paths::Place;
 use crate::bucket::{Entry, entries};
 use crate::dir::{Bucket, HASH_BITS};
 use crate::namespace::orphan_name;
@@ -124,7 +125,10 @@ impl<N: Nand> Check<'_, N> {
                 self.found
                     .add("entry-kind", text(&format!("inode {ino} is {found:?}, the name says {kind:?}")));
             }
-            What::Inode(_) | What::Damaged => {}
+            What::Damaged => {
+                self.places.insert(ino, Place::Name { dir, name: name.to_vec() });
+            }
+            What::Inode(_) => {}
         }
         if dir == ORPHANS {
             known.orphan = true;

@@ -7,6 +7,7 @@ use pumice_vfs::FileKind;
 
 use super::Check;
 use super::nodes::What;
+use super::paths::Place;
 use crate::addr::Addr;
 use crate::node::{IndexBody, Inode, Map, Node};
 use crate::pointers::{MAX_ODD, is_odd};
@@ -76,7 +77,10 @@ impl<N: Nand> Check<'_, N> {
         known.refs += 1;
         let refs = known.refs;
         match known.what {
-            What::Damaged => false,
+            What::Damaged => {
+                self.places.insert(nid, Place::Map { ino });
+                false
+            }
             What::Inode(_) => {
                 self.found.add("index-kind", format!("inode {ino} leads to node {nid}, which is an inode"));
                 false
@@ -146,7 +150,8 @@ impl<N: Nand> Check<'_, N> {
         }
         let want = desc(ChunkKind::Data, ino, index, len.into());
         if let Err(error) = self.volume.log.read(addr, &want, |_| ()) {
-            self.found.add("data-unreadable", format!("block {index} of inode {ino}: {error}"));
+            let text = format!("block {index} of inode {ino}: {error}");
+            self.found.add_of("data-unreadable", Some(ino), text);
         }
     }
 }

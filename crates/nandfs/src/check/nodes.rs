@@ -88,6 +88,10 @@ impl<N: Nand> Check<'_, N> {
         if in_memory {
             node = self.volume.nodes.current(&mut self.volume.log, nid).ok();
         }
+        // What the checkpoint has of it is older than what was promised.
+        if self.volume.nodes.is_lost(nid) {
+            node = None;
+        }
         let next = self.volume.nodes.next_nid;
         if nid == 0 || nid >= next {
             self.found.add("node-id", format!("node {nid} exists, ids in use are 1 to {}", next - 1));
@@ -112,7 +116,7 @@ impl<N: Nand> Check<'_, N> {
         match self.volume.nodes.read_at(&mut self.volume.log, nid, addr, None) {
             Ok(node) => Some(node),
             Err(error) => {
-                self.found.add("node-unreadable", format!("node {nid}: {error}"));
+                self.found.add_of("node-unreadable", Some(nid), format!("node {nid}: {error}"));
                 None
             }
         }

@@ -436,7 +436,8 @@ fn every_code_has_a_harm() {
     let provoked: BTreeSet<&str> = harms.chain(["recovery"]).collect();
     let calls = sources
         .iter()
-        .flat_map(|source| source.split(".add(").skip(1).chain(source.split(".counter(").skip(1)));
+        .flat_map(|source| [".add(", ".add_of(", ".counter("].map(|call| source.split(call).skip(1)))
+        .flatten();
     let codes: BTreeSet<&str> =
         calls.filter_map(|call| call.trim_start().strip_prefix('"')?.split('"').next()).collect();
     assert_eq!(codes, provoked);

@@ -34,7 +34,7 @@ impl Catalogue {
                     break;
                 }
                 let Some(found) = medium.read_proved(page).map_err(device)? else { continue };
-                let (kind, tag) = (found.tag.kind, Tag::of(&found, params.spare_descs));
+                let (kind, tag) = (found.tag.kind, Tag::of(&found, &params.tags));
                 if tag.is_some() || matches!(kind, ANCHOR | CHECKPOINT) {
                     catalogue.pages.push(Known { block, index, kind, tag });
                 }

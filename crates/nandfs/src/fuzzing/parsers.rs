@@ -47,9 +47,9 @@ fn tags(bytes: &[u8], params: &Params) {
         seq: u64::from_le_bytes(*seq),
         body: body.iter().copied().take((params.shape.head_bytes()).saturating_sub(12)).collect(),
     };
-    if let Some(tag) = Tag::decode(&raw, Some(payload), params.spare_descs) {
-        let (raw, overflow) = tag.encode(params.spare_descs);
-        assert_eq!(Tag::decode(&raw, Some(&overflow), params.spare_descs), Some(tag));
+    if let Some(tag) = Tag::decode(&raw, Some(payload), &params.tags) {
+        let (raw, overflow) = tag.encode(&params.tags);
+        assert_eq!(Tag::decode(&raw, Some(&overflow), &params.tags), Some(tag));
     }
 }
 

@@ -1,0 +1,49 @@
+//! The path of an inode, for people.
+
+use alloc::{format, string::String, vec::Vec};
+
+use pumice_media::Nand;
+
+use super::Check;
+use crate::nodes::ROOT;
+
+/// Longer paths are cut off: a damaged tree may lead in a circle.
+const DEPTH: usize = 64;
+
+/// Where a node belongs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// A name in a directory.
+    Name { dir: u32, name: Vec<u8> },
+    /// The map of an inode.
+    Map { ino: u32 },
+}
+
+impl<N: Nand> Check<'_, N> {
+    /// A path of a node, or of the inode that it belongs to.
+    pub(super) fn path(&mut self, nid: u32) -> Option<String> {
+        let (mut path, mut at) = (String::new(), nid);
+        for _ in 0..DEPTH {
+            if at == ROOT {
+                return Some(if path.is_empty() { "/".into() } else { path });
+            }
+            match self.place_of(at)? {
+                Place::Name { dir, name } => {
+                    path = format!("/{}{path}", String::from_utf8_lossy(&name));
+                    at = dir;
+                }
+                Place::Map { ino } => at = ino,
+            }
+        }
+        None
+    }
+
+    fn place_of(&mut self, nid: u32) -> Option<Place> {
+        if let Some(place) = self.places.get(&nid) {
+            return Some(place.clone());
+        }
+        let inode = self.volume.inode(nid).ok()?;
+        let (dir, name) = (inode.parent, inode.name.clone());
+        Some(Place::Name { dir, name }).filter(|_| dir != nid)
+    }
+}

@@ -1,0 +1,61 @@
+//! What a page of fsync promises. The page after it says so once more: a page that cannot be read cannot name itself.
+
+use crate::codec::Reader;
+
+/// Bytes of a promise.
+pub(crate) const PROMISE_BYTES: usize = 8;
+
+/// What a page promises, as far as its loss must be named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Promise {
+    /// Blocks of a file: inode, the first, how many.
+    Blocks { ino: u32, first: u32, count: u16 },
+    /// A node of an inode; 0 stands for several.
+    Node { ino: u32, nid: u32 },
+    /// The inode of a file that is newer than the checkpoint, and the directory of its name.
+    New { ino: u32, dir: u32 },
+}
+
+/// Nodes that an fsync writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Promised {
+    /// Of an inode that the checkpoint knows.
+    Old,
+    /// Of a newer one, whose name is in this directory.
+    New { dir: u32 },
+}
+
+impl Promise {
+    /// The number of its kind; 0 is no promise.
+    pub(crate) fn kind(self) -> u8 {
+        match self {
+            Promise::Blocks { .. } => 1,
+            Promise::Node { .. } => 2,
+            Promise::New { .. } => 3,
+        }
+    }
+
+    /// Blocks promised.
+    pub(crate) fn count(self) -> u16 {
+        if let Promise::Blocks { count, .. } = self { count } else { 0 }
+    }
+
+    pub(crate) fn encode(self) -> [u8; PROMISE_BYTES] {
+        let (Promise::Blocks { ino, first: what, .. }
+        | Promise::Node { ino, nid: what }
+        | Promise::New { ino, dir: what }) = self;
+        (u64::from(ino) | u64::from(what) << 32).to_le_bytes()
+    }
+
+    /// The promise of this kind; the count of blocks stands elsewhere.
+    pub(crate) fn decode(kind: u8, bytes: [u8; PROMISE_BYTES], count: u16) -> Option<Promise> {
+        let mut reader = Reader(&bytes);
+        let (ino, what) = (reader.u32()?, reader.u32()?);
+        Some(match kind {
+            1 => Promise::Blocks { ino, first: what, count },
+            2 => Promise::Node { ino, nid: what },
+            3 => Promise::New { ino, dir: what },
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! Repair: what can be read is put in order again, and everything else is given up by name.
+//!
+//! The nodes are those of the node table as far as it can be read; where it cannot, and where no checkpoint is left, they
+//! are found by the tags of all pages. From the root down, what is damaged is cut off; what has lost its name gets
+//! it back from its inode, or one in `lost+found`. Then both tables are counted anew and a checkpoint is made. All
+//! of it happens in memory, and is written to blocks that hold nothing.
+
+mod names;
+mod scan;
+mod tables;
+mod tree;
+mod work;
+
+use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
+
+use pumice_flashlog::Roots;
+use pumice_media::Nand;
+use pumice_vfs::{Result, Timestamp};
+
+use crate::addr::Addr;
+use crate::error::{Damage, device};
+use crate::flash::Flash;
+use crate::log::Log;
+use crate::mount::{load, params_of};
+use crate::options::{Finding, MountOptions, RepairOptions};
+use crate::repair::scan::Scan;
+use crate::repair::work::{Repair, Tree};
+use crate::superblock::{MAGIC, Superblock};
+use crate::volume::{Volume, data_classes};
+
+/// Memory for cached nodes and tables, in bytes.
+const CACHE: usize = 16 << 20;
+
+/// Sequence numbers that anchors and records may have taken behind the last page that can be read.
+const SEQ_GAP: u64 = 1 << 20;
+
+/// Repairs the volume on a chip; returns what was, or would be, done.
+pub(crate) fn repair<N: Nand>(mut nand: N, options: RepairOptions) -> Result<(N, Vec<Finding>)> {
+    let now = options.now;
+    let mount = || MountOptions { read_only: true, cache_bytes: CACHE, clock: Box::new(move || now) };
+    let is_known = load(&mut nand, mount()).is_ok();
+    let mut found = Vec::new();
+    let mut rehash = false;
+    let volume = if is_known {
+        let (mut volume, checkpoint) = load(nand, mount())?;
+        if volume.clean {
+            if !options.dry_run {
+                volume.mark_in_use()?;
+            }
+        } else {
+            volume.recover(&checkpoint)?;
+            found.extend(volume.losses().into_iter().map(|(_, detail)| Finding { code: "recovery", detail }));
+            volume.nodes.give_up_lost();
+        }
+        volume
+    } else {
+        let detail = "no checkpoint can be read: rebuilt from the tags of all pages".into();
+        found.push(Finding { code: "roots", detail });
+        let (volume, has_anchor) = blank(nand, options.uuid, now)?;
+        rehash = !has_anchor;
+        volume
+    };
+    let live = alloc::vec![0; volume.params.blocks as usize];
+    let tree = Tree::default();
+    let mut repair =
+        Repair { volume, nodes: BTreeMap::new(), scan: None, tree, found, live, mapped: 0, rehash };
+    repair.find_nodes(is_known)?;
+    repair.walk()?;
+    repair.adopt_all()?;
+    repair.count_blocks()?;
+    repair.mend_names()?;
+    if !options.dry_run {
+        repair.volume.read_only = false;
+        repair.volume.checkpoint(true)?;
+    }
+    let Repair { volume, found, .. } = repair;
+    Ok((volume.unmount_log().flash.medium.into_chip(), found))
+}
+
+/// A volume of which nothing is known, but for its anchor if that is there.
+fn blank<N: Nand>(mut nand: N, uuid: [u8; 16], now: Timestamp) -> Result<(Volume<N>, bool)> {
+    let params = params_of(&nand)?;
+    let geometry = nand.geometry();
+    let roots = Roots::find(&mut nand, MAGIC).map_err(device)?;
+    let superblock = match &roots {
+        Some(roots) => Superblock::of(roots.anchor(), &geometry)?,
+        None => Superblock { uuid, label: String::new(), read_only: false },
+    };
+    let mut flash = Flash::new(nand, &params);
+    let has_anchor = roots.is_some();
+    let roots = match roots {
+        Some(mut roots) => {
+            roots.find_record(&mut flash.medium, params.shape).map_err(device)?;
+            roots
+        }
+        None => Roots::blank(params.shape, superblock.anchor(geometry)).ok_or(pumice_vfs::Errno::Invalid)?,
+    };
+    let log = Log::new(flash, params, data_classes(&params).into());
+    let mut volume = Volume::empty(log, params, superblock, roots, Box::new(move || now), CACHE);
+    volume.read_only = true;
+    Ok((volume, has_anchor))
+}
+
+impl<N: Nand> Repair<N> {
+    /// Every node of the node table; where that cannot be read, the newest ones that the tags tell of.
+    fn find_nodes(&mut self, is_known: bool) -> Result<()> {
+        let mut lost = Vec::new();
+        if is_known {
+            for nid in 1..self.volume.nodes.next_nid {
+                match self.volume.nodes.addr(&mut self.volume.log, nid) {
+                    Ok(addr) if addr.is_stored() || self.volume.nodes.has(nid) => {
+                        self.nodes.insert(nid, addr);
+                    }
+                    Ok(_) => {}
+                    Err(_) => lost.push(nid),
+                }
+                if nid % 4096 == 0 {
+                    self.volume.trim();
+                }
+            }
+            if lost.is_empty() {
+                return Ok(());
+            }
+            let text =
+                format!("pages of the node table cannot be read: {} ids rebuilt from tags", lost.len());
+            self.tell("table-page", text);
+        }
+        let scan = Scan::of(&mut self.volume)?;
+        if !is_known && scan.nodes.is_empty() {
+            let text = "no page of the chip holds a node: there is no pumice file system to be found";
+            return Err(Damage::Root(text).into());
+        }
+        let in_table = |nid: &u32| is_known && lost.binary_search(nid).is_err();
+        let rebuilt = scan.nodes.iter().filter(|(nid, _)| !in_table(nid));
+        self.nodes.extend(rebuilt.map(|(nid, node)| (*nid, node.addr)));
+        self.volume.log.seq = self.volume.log.seq.max(scan.seq + SEQ_GAP);
+        for (nid, addr) in &self.nodes {
+            self.volume.nodes.avoid(*nid);
+            self.volume.nodes.set_addr(*nid, *addr);
+        }
+        let sure: Vec<u32> = self.nodes.keys().copied().filter(in_table).collect();
+        self.volume.replay_writes(&scan);
+        for nid in self.volume.nodes.dirty_nids(None) {
+            self.nodes.entry(nid).or_insert(Addr::NONE);
+        }
+        self.scan = Some(scan.without(&sure));
+        Ok(())
+    }
+}

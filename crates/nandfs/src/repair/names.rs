@@ -1,0 +1,155 @@
+//! Names: what has lost its own gets it back from its inode, or one in `lost+found`.
+
+use alloc::{format, vec::Vec};
+
+use pumice_media::Nand;
+use pumice_vfs::{Errno, FileKind, NewNode, Result};
+
+use super::work::{Name, Repair};
+use crate::node::{Body, Node};
+use crate::nodes::{FIRST_NID, ORPHANS, ROOT};
+
+const LOST_FOUND: &[u8] = b"lost+found";
+
+impl<N: Nand> Repair<N> {
+    /// Gives everything a name that has none and was not taken away.
+    pub(super) fn adopt_all(&mut self) -> Result<()> {
+        // Directories first: what lies below them comes along.
+        loop {
+            let lost: Vec<(u32, u32)> = self.unreached(true);
+            // One whose directory is there goes home; if there is none, the first goes to the lost ones.
+            let home = lost.iter().find(|(_, parent)| self.tree.names.contains_key(parent));
+            let Some((ino, parent)) = home.or(lost.first()).copied() else { break };
+            self.adopt(ino, parent)?;
+        }
+        self.unreached(false).into_iter().try_for_each(|(ino, parent)| self.adopt(ino, parent))
+    }
+
+    /// Inodes that nothing leads to, with the directory of their name.
+    fn unreached(&mut self, dirs: bool) -> Vec<(u32, u32)> {
+        let mut lost = Vec::new();
+        let nids: Vec<u32> = self.nodes.range(FIRST_NID..).map(|(nid, _)| *nid).collect();
+        for nid in nids.into_iter().filter(|nid| !self.tree.live.contains(nid)) {
+            let Ok(Node::Inode(inode)) = self.volume.nodes.current(&mut self.volume.log, nid) else {
+                continue;
+            };
+            let removed = self.scan.as_ref().is_some_and(|scan| scan.is_removed(nid, inode.parent));
+            // Attribute inodes have no name; orphans no link.
+            if removed || inode.nlink == 0 {
+                self.nodes.remove(&nid);
+            } else if !inode.name.is_empty() && (inode.kind == FileKind::Dir) == dirs {
+                lost.push((nid, inode.parent));
+            }
+        }
+        if dirs {
+            // A directory below another one that is lost comes with it.
+            let heads: Vec<(u32, u32)> = lost
+                .iter()
+                .copied()
+                .filter(|(_, parent)| !lost.iter().any(|(nid, _)| nid == parent))
+                .collect();
+            if !heads.is_empty() {
+                return heads;
+            }
+        }
+        lost
+    }
+
+    fn adopt(&mut self, ino: u32, parent: u32) -> Result<()> {
+        let inode = self.volume.inode(ino)?;
+        let (kind, own) = (inode.kind, inode.name.clone());
+        let is_free =
+            self.tree.names.get(&parent).is_some_and(|names| names.iter().all(|name| name.bytes != own));
+        let (dir, name) = match is_free && parent != ORPHANS {
+            true => (parent, own),
+            false => (self.lost_found()?, format!("#{ino}").into_bytes()),
+        };
+        let shown = alloc::string::String::from_utf8_lossy(&name).into_owned();
+        self.tell("name", format!("inode {ino} had lost its name: {shown:?} in directory {dir}"));
+        self.tree.names.entry(dir).or_default().push(Name { bytes: name, ino, kind });
+        self.tree.torn.insert(dir);
+        if kind == FileKind::Dir {
+            self.tree.parents.insert(ino, dir);
+        }
+        self.tree.live.insert(ino);
+        if kind == FileKind::Dir { self.walk_from(ino) } else { self.keep(ino) }
+    }
+
+    /// The directory of what has no other.
+    fn lost_found(&mut self) -> Result<u32> {
+        let names = self.tree.names.entry(ROOT).or_default();
+        if let Some(found) = names.iter().find(|name| name.bytes == LOST_FOUND && name.kind == FileKind::Dir)
+        {
+            return Ok(found.ino);
+        }
+        if names.iter().any(|name| name.bytes == LOST_FOUND) {
+            return Err(Errno::NotDir.into());
+        }
+        let new = NewNode { kind: FileKind::Dir, perm: 0o700, uid: 0, gid: 0, rdev: 0, target: b"" };
+        let mut inode = crate::namespace::empty_directory(ROOT, 0o700, 2, self.volume.now());
+        inode.name = LOST_FOUND.to_vec();
+        let ino = self.volume.add_inode(inode)?;
+        self.nodes.insert(ino, crate::addr::Addr::NONE);
+        self.tree.live.insert(ino);
+        self.tree.names.entry(ROOT).or_default().push(Name {
+            bytes: LOST_FOUND.to_vec(),
+            ino,
+            kind: new.kind,
+        });
+        self.tree.names.insert(ino, Vec::new());
+        self.tree.parents.insert(ino, ROOT);
+        self.tree.torn.insert(ROOT);
+        Ok(ino)
+    }
+
+    /// Writes the names of torn directories anew, and sets links and parents right.
+    pub(super) fn mend_names(&mut self) -> Result<()> {
+        for dir in core::mem::take(&mut self.tree.torn) {
+            self.volume.cache.discard(dir, 0, u32::MAX);
+            self.volume.unmap(dir, 0, u64::MAX)?;
+            let inode = self.volume.inode_mut(dir)?;
+            (inode.body, inode.size) = (Body::Inline(Vec::new()), 0);
+            for Name { bytes, ino, kind } in self.tree.names.get(&dir).cloned().unwrap_or_default() {
+                self.volume.dir_insert(dir, &bytes, ino, kind)?;
+            }
+        }
+        let mut links: alloc::collections::BTreeMap<u32, u32> = alloc::collections::BTreeMap::new();
+        for (dir, names) in &self.tree.names {
+            for name in names {
+                let counted = if name.kind == FileKind::Dir { *dir } else { name.ino };
+                *links.entry(counted).or_default() += 1;
+            }
+        }
+        let dirs: Vec<u32> = self.tree.names.keys().copied().collect();
+        for dir in dirs {
+            let nlink = 2 + links.get(&dir).copied().unwrap_or(0);
+            let parent = self.tree.parents.get(&dir).copied().unwrap_or(dir);
+            self.set_links(dir, nlink, Some(parent))?;
+            let names: Vec<u32> = self
+                .tree
+                .names
+                .get(&dir)
+                .into_iter()
+                .flatten()
+                .filter(|name| name.kind != FileKind::Dir)
+                .map(|name| name.ino)
+                .collect();
+            for ino in names {
+                let nlink = links.get(&ino).copied().unwrap_or(0);
+                self.set_links(ino, nlink, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_links(&mut self, ino: u32, nlink: u32, parent: Option<u32>) -> Result<()> {
+        let inode = self.volume.inode(ino)?;
+        let parent = parent.unwrap_or(inode.parent);
+        if (inode.nlink, inode.parent) != (nlink, parent) {
+            self.tell("links", format!("inode {ino}: {nlink} links"));
+            let inode = self.volume.inode_mut(ino)?;
+            (inode.nlink, inode.parent) = (nlink, parent);
+        }
+        Ok(())
+    }
+}

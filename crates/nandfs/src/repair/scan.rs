@@ -1,0 +1,110 @@
+//! The tags of all pages: the newest copy of every node, and what fsync wrote behind it.
+
+use alloc::{collections::BTreeMap, vec::Vec};
+
+use hashbrown::HashMap;
+use pumice_media::Nand;
+use pumice_vfs::Result;
+
+use crate::addr::Addr;
+use crate::error::device;
+use crate::params::ANCHOR_BLOCKS;
+use crate::tag::{ChunkKind, LogKind, Tag};
+use crate::volume::Volume;
+
+/// The newest copy of a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copy {
+    pub(super) addr: Addr,
+    seq: u64,
+    owner: u32,
+}
+
+/// What the tags tell.
+#[derive(Default)]
+pub(super) struct Scan {
+    pub(super) nodes: BTreeMap<u32, Copy>,
+    /// When anything of an inode was written last: its nodes, and the buckets of a directory.
+    newest: HashMap<u32, u64>,
+    /// Pages that fsync wrote.
+    writes: Vec<(u32, Tag)>,
+    /// The highest sequence number.
+    pub(super) seq: u64,
+}
+
+impl Scan {
+    /// Reads every page of the log; those that cannot be read, or prove nothing, are passed over.
+    pub(super) fn of<N: Nand>(volume: &mut Volume<N>) -> Result<Scan> {
+        let mut scan = Scan::default();
+        for block in ANCHOR_BLOCKS..volume.params.blocks {
+            for index in 0..volume.params.pages_per_block {
+                let page = volume.params.page(block, index);
+                if let Some(found) = volume.log.flash.medium.read_proved(page).map_err(device)? {
+                    scan.seq = scan.seq.max(found.tag.seq);
+                    if let Some(tag) = Tag::of(&found, &volume.params.tags) {
+                        scan.add(page, &tag);
+                    }
+                }
+            }
+        }
+        Ok(scan)
+    }
+
+    fn add(&mut self, page: u32, tag: &Tag) {
+        for (offset, desc) in tag.chunks() {
+            let owner = match desc.kind {
+                ChunkKind::Node => desc.index,
+                ChunkKind::Data if tag.log == LogKind::Meta => desc.id,
+                _ => continue,
+            };
+            let newest = self.newest.entry(owner).or_default();
+            *newest = tag.seq.max(*newest);
+            if desc.kind == ChunkKind::Node {
+                let copy = Copy { addr: Addr { page, offset, len: desc.len }, seq: tag.seq, owner };
+                let known = self.nodes.entry(desc.id).or_insert(copy);
+                if known.seq <= copy.seq {
+                    *known = copy;
+                }
+            }
+        }
+        if tag.log == LogKind::Sync {
+            self.writes.push((page, tag.clone()));
+        }
+    }
+
+    /// The same without nodes that are known from elsewhere.
+    pub(super) fn without(mut self, known: &[u32]) -> Scan {
+        self.nodes.retain(|nid, _| known.binary_search(nid).is_err());
+        self
+    }
+
+    /// True if an inode that was found by its tag alone is what remained of one that was taken away: its directory was
+    /// written later, and does not have it.
+    pub(super) fn is_removed(&self, ino: u32, dir: u32) -> bool {
+        let Some(copy) = self.nodes.get(&ino) else { return false };
+        self.newest.get(&dir).is_some_and(|dir| *dir > copy.seq)
+    }
+
+    /// Pages of fsync that are newer than the nodes of their inode, in order, with the last commit of each inode.
+    pub(super) fn newer_writes(&self) -> (Vec<(u32, Tag)>, HashMap<u32, u64>) {
+        let mut nodes: HashMap<u32, u64> = HashMap::new();
+        for copy in self.nodes.values() {
+            let newest = nodes.entry(copy.owner).or_default();
+            *newest = copy.seq.max(*newest);
+        }
+        let is_newer = |tag: &Tag| {
+            let first = tag.descs.first();
+            first.and_then(|desc| nodes.get(&desc.id)).is_some_and(|seq| tag.seq > *seq)
+        };
+        let mut writes: Vec<(u32, Tag)> =
+            self.writes.iter().filter(|(_, tag)| is_newer(tag)).cloned().collect();
+        writes.sort_by_key(|(_, tag)| tag.seq);
+        let mut commits: HashMap<u32, u64> = HashMap::new();
+        for (_, tag) in writes.iter().filter(|(_, tag)| tag.commit.is_some()) {
+            if let Some(first) = tag.descs.first() {
+                commits.insert(first.id, tag.seq);
+            }
+        }
+        (writes, commits)
+    }
+}

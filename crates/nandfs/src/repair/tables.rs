@@ -1,0 +1,118 @@
+//! Both tables, counted anew from what stays.
+
+use alloc::{collections::BTreeSet, format};
+
+use pumice_cleaning::CandidatePool;
+use pumice_media::Nand;
+use pumice_vfs::Result;
+
+use super::scan::Scan;
+use super::work::Repair;
+use crate::blocks::{BLOCK_ROOTS, Blocks, State, Usage};
+use crate::log::{ROOT_HEAD, Spare};
+use crate::node::Node;
+use crate::nodes::NODE_ROOTS;
+use crate::params::ANCHOR_BLOCKS;
+use crate::recovery::Record;
+use crate::table::Table;
+use crate::tag::ChunkKind;
+use crate::volume::Volume;
+
+impl<N: Nand> Volume<N> {
+    /// Replays what fsync wrote behind the nodes that were found.
+    pub(super) fn replay_writes(&mut self, scan: &Scan) {
+        let (writes, commits) = scan.newer_writes();
+        for (page, tag) in writes {
+            self.replay_record(&Record { page, tag }, &commits);
+        }
+    }
+}
+
+impl<N: Nand> Repair<N> {
+    /// Makes both tables anew, and the window. Nothing was written so far, and what is written from here on goes to
+    /// blocks that hold nothing.
+    pub(super) fn count_blocks(&mut self) -> Result<()> {
+        self.nodes_that_stay()?;
+        let usages = self.usages()?;
+        let Repair { volume, .. } = self;
+        volume.blocks.table = Table::new(ChunkKind::BlockTable, volume.params.node, BLOCK_ROOTS);
+        let blocks = &mut volume.blocks;
+        (blocks.free, blocks.bad) = (0, 0);
+        blocks.dying.clear();
+        blocks.failing.clear();
+        blocks.evacuated = BTreeSet::new();
+        (blocks.lost_dead, blocks.scanned) = (false, 0);
+        blocks.pool = CandidatePool::new(Blocks::pool_size(&volume.params));
+        volume.log.window.clear();
+        for (block, usage) in (0..).zip(usages) {
+            volume.blocks.free += u32::from(usage.is_free());
+            volume.blocks.bad += u32::from(usage.state == State::Bad);
+            if usage.state == State::Failing {
+                volume.blocks.failing.push(block);
+            }
+            if usage.is_free()
+                && volume.log.window.len() < volume.window_max.min(volume.limits.window_words / 2)
+            {
+                volume.log.window.push_back(Spare { block, erased: false });
+            }
+            if usage != Usage::default() {
+                volume.blocks.table.set(block, usage.encode());
+            }
+        }
+        Ok(())
+    }
+
+    fn nodes_that_stay(&mut self) -> Result<()> {
+        let (mut inodes, mut bytes) = (0, 0);
+        let table = Table::new(ChunkKind::NodeTable, self.volume.params.node, NODE_ROOTS);
+        self.volume.nodes.table = table;
+        for (nid, addr) in core::mem::take(&mut self.nodes) {
+            if !self.tree.live.contains(&nid) {
+                self.volume.nodes.forget(nid);
+                continue;
+            }
+            self.volume.nodes.set_addr(nid, addr);
+            bytes += u64::from(addr.len);
+            self.count(addr);
+            let node = self.volume.nodes.current(&mut self.volume.log, nid)?;
+            inodes += u64::from(matches!(node, Node::Inode(_)));
+        }
+        let nodes = &mut self.volume.nodes;
+        (nodes.inodes, nodes.bytes) = (inodes, bytes);
+        nodes.free.clear();
+        self.volume.data_blocks = self.mapped;
+        Ok(())
+    }
+
+    /// What each erase block holds.
+    fn usages(&mut self) -> Result<alloc::vec::Vec<Usage>> {
+        let mut usages = alloc::vec::Vec::new();
+        let mut unknown = 0;
+        for (block, valid) in (0..).zip(self.live.clone()) {
+            let known = self.volume.blocks.get(&mut self.volume.log, block);
+            unknown += u32::from(known.is_err());
+            // Ages and wear of blocks that the table does not tell of are not known any more.
+            let mut usage = known.unwrap_or(Usage { stamp: self.volume.blocks.clock, ..Usage::default() });
+            let is_root = self.volume.roots.holds(block);
+            usage.state = match usage.state {
+                _ if self.volume.log.flash.is_bad(block)? && valid == 0 => State::Bad,
+                _ if block < ANCHOR_BLOCKS => State::Anchor,
+                State::Failing => State::Failing,
+                _ if valid > 0 || is_root => State::Used,
+                // A page that only seemed erased may be among those that could not be read.
+                _ => State::Dirty,
+            };
+            if is_root {
+                usage.head = ROOT_HEAD;
+            }
+            usages.push(Usage { valid, ..usage });
+        }
+        if unknown > 0 {
+            self.tell("table-page", format!("the block table has lost {unknown} entries: counted anew"));
+        }
+        for head in 0..self.volume.log.head_count() {
+            self.volume.log.resume(head, None);
+        }
+        Ok(usages)
+    }
+}

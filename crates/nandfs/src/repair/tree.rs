@@ -1,0 +1,250 @@
+//! From the root down: what is reached, and what of it can be read.
+
+use alloc::{format, vec, vec::Vec};
+
+use pumice_media::Nand;
+use pumice_vfs::{FileKind, Result};
+
+use super::work::{Name, Repair};
+use crate::addr::Addr;
+use crate::bucket::entries;
+use crate::codec::len32;
+use crate::mapping::Shape;
+use crate::namespace::empty_directory;
+use crate::node::{Body, IndexBody, Inode, Map, Node};
+use crate::nodes::{FIRST_NID, ORPHANS, ROOT, inode_node};
+use crate::tag::{ChunkKind, desc};
+use crate::xattr;
+
+/// What a walk over a map is about.
+#[derive(Clone, Copy)]
+struct Walk {
+    ino: u32,
+    is_dir: bool,
+}
+
+impl<N: Nand> Repair<N> {
+    /// Walks from the root, which is made anew if it cannot be read.
+    pub(super) fn walk(&mut self) -> Result<()> {
+        for nid in [ROOT, ORPHANS] {
+            let is_there = self.nodes.contains_key(&nid)
+                && self.volume.inode(nid).is_ok_and(|inode| inode.kind == FileKind::Dir);
+            if !is_there {
+                self.tell("root", format!("directory {nid} cannot be read: made anew"));
+            }
+            // What has no name is taken away at once.
+            if !is_there || nid == ORPHANS {
+                let perm = if nid == ROOT { 0o755 } else { 0 };
+                let directory = empty_directory(nid, perm, 2, self.volume.now());
+                self.nodes.insert(nid, Addr::NONE);
+                self.volume.nodes.set_addr(nid, Addr::NONE);
+                self.volume.nodes.add_at(nid, inode_node(directory));
+            }
+            self.tree.live.insert(nid);
+        }
+        self.tree.names.insert(ORPHANS, Vec::new());
+        self.walk_from(ROOT)
+    }
+
+    /// Takes in a directory that stays, with everything below it.
+    pub(super) fn walk_from(&mut self, top: u32) -> Result<()> {
+        let mut pending = vec![top];
+        while let Some(dir) = pending.pop() {
+            self.keep(dir)?;
+            let mut names = Vec::new();
+            for found in self.read_names(dir)? {
+                if !self.is_good(dir, &found) {
+                    self.tree.torn.insert(dir);
+                    let name = alloc::string::String::from_utf8_lossy(&found.bytes).into_owned();
+                    self.tell(
+                        "entry",
+                        format!("name {name:?} in directory {dir}: inode {} is gone", found.ino),
+                    );
+                    continue;
+                }
+                let is_new = self.tree.live.insert(found.ino);
+                if found.kind == FileKind::Dir {
+                    self.tree.parents.insert(found.ino, dir);
+                    pending.push(found.ino);
+                } else if is_new {
+                    self.keep(found.ino)?;
+                }
+                names.push(found);
+            }
+            self.tree.names.insert(dir, names);
+            if self.rehash {
+                self.tree.torn.insert(dir);
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a name stands for an inode of its kind, and a directory has no other.
+    fn is_good(&mut self, dir: u32, found: &Name) -> bool {
+        let is_taken =
+            found.kind == FileKind::Dir && (self.tree.live.contains(&found.ino) || found.ino == dir);
+        let is_known = found.ino >= FIRST_NID && self.nodes.contains_key(&found.ino) && !is_taken;
+        is_known && self.volume.inode(found.ino).is_ok_and(|inode| inode.kind == found.kind)
+    }
+
+    /// The names of a directory, as far as its buckets can be read.
+    fn read_names(&mut self, dir: u32) -> Result<Vec<Name>> {
+        let mut parts = Vec::new();
+        match self.volume.inode(dir)?.body.clone() {
+            Body::Inline(bytes) => parts.push(bytes),
+            Body::Mapped(_) => {
+                let mut at = 0;
+                while let Some((block, _)) = self.volume.map_next(dir, at)? {
+                    let mut bytes = vec![0; self.volume.params.block as usize];
+                    match self.volume.read_block(dir, crate::volume::block_index(block)?, 0, &mut bytes) {
+                        Ok(()) => parts.push(bytes),
+                        Err(_) => self.tear(dir),
+                    }
+                    at = block + 1;
+                }
+            }
+        }
+        let mut names: Vec<Name> = Vec::new();
+        for bytes in parts {
+            for entry in entries(&bytes) {
+                match entry {
+                    Some((_, entry)) => {
+                        names.push(Name { bytes: entry.name.to_vec(), ino: entry.ino, kind: entry.kind });
+                    }
+                    None => self.tear(dir),
+                }
+            }
+        }
+        names.sort_by(|a, b| a.bytes.cmp(&b.bytes));
+        names.dedup_by(|a, b| a.bytes == b.bytes);
+        if len32(names.len()) != u32::try_from(self.volume.inode(dir)?.size).unwrap_or(u32::MAX) {
+            self.tear(dir);
+        }
+        Ok(names)
+    }
+
+    /// Names of a directory are missing.
+    fn tear(&mut self, dir: u32) {
+        if self.tree.torn.insert(dir) {
+            self.tell("directory", format!("directory {dir} has lost names: written anew"));
+        }
+    }
+
+    /// Keeps an inode: what of it cannot be read is cut off, and the rest counted.
+    pub(super) fn keep(&mut self, ino: u32) -> Result<()> {
+        self.tree.live.insert(ino);
+        self.keep_content(ino)?;
+        let hidden = self.volume.inode(ino)?.xattr_ino;
+        if hidden == 0 {
+            return Ok(());
+        }
+        if self.has_attributes(ino, hidden) && self.tree.live.insert(hidden) {
+            return self.keep_content(hidden);
+        }
+        self.tell("attributes", format!("extended attributes of inode {ino} cannot be read: dropped"));
+        self.volume.inode_mut(ino)?.xattr_ino = 0;
+        Ok(())
+    }
+
+    fn has_attributes(&mut self, ino: u32, hidden: u32) -> bool {
+        let is_file =
+            |inode: &Inode| inode.kind == FileKind::File && inode.parent == ino && inode.xattr_ino == 0;
+        self.nodes.contains_key(&hidden)
+            && self.volume.inode(hidden).is_ok_and(is_file)
+            && self.volume.xattr_bytes(ino).is_ok_and(|bytes| xattr::decode(&bytes).is_some())
+    }
+
+    fn keep_content(&mut self, ino: u32) -> Result<()> {
+        let inode = self.volume.inode(ino)?;
+        let walk = Walk { ino, is_dir: inode.kind == FileKind::Dir };
+        let Body::Mapped(mut map) = inode.body.clone() else { return Ok(()) };
+        let blocks = inode.blocks;
+        let shape = self.volume.shape();
+        let before = self.mapped;
+        let mut changed = self.keep_pointers(walk, 0, &mut map.direct);
+        let Map { class, children, .. } = &mut map;
+        for (child, nid) in (0..).zip(children.iter_mut()) {
+            let (start, height) = shape.child_start(*class, child);
+            changed |= self.keep_child(walk, shape, nid, start, height)?;
+        }
+        let mapped = u32::try_from(self.mapped - before).unwrap_or(u32::MAX);
+        if changed || mapped != blocks {
+            let inode = self.volume.inode_mut(ino)?;
+            (inode.body, inode.blocks) = (Body::Mapped(map), mapped);
+        }
+        Ok(())
+    }
+
+    /// Keeps an index node and what hangs under it, or cuts it off; true if it was cut off.
+    fn keep_child(
+        &mut self,
+        walk: Walk,
+        shape: Shape,
+        nid: &mut u32,
+        start: u64,
+        height: u8,
+    ) -> Result<bool> {
+        if *nid == 0 {
+            return Ok(false);
+        }
+        let Walk { ino, is_dir } = walk;
+        let node = self.volume.nodes.current(&mut self.volume.log, *nid);
+        let is_known = self.nodes.contains_key(nid) && !self.tree.live.contains(nid);
+        let Ok(Node::Index(mut index)) = node else { return Ok(self.cut(walk, nid, start, height)) };
+        if !is_known || index.owner != ino || index.height() != height {
+            return Ok(self.cut(walk, nid, start, height));
+        }
+        self.tree.live.insert(*nid);
+        let changed = match &mut index.body {
+            IndexBody::Blocks(blocks) => self.keep_pointers(Walk { ino, is_dir }, start, blocks),
+            IndexBody::Nodes { children, .. } => {
+                let span = shape.span(height - 1);
+                let mut changed = false;
+                for (slot, child) in (0..).zip(children) {
+                    let start = start.saturating_add(span.saturating_mul(slot));
+                    changed |= self.keep_child(walk, shape, child, start, height - 1)?;
+                }
+                changed
+            }
+        };
+        if changed {
+            *self.volume.nodes.index_mut(&mut self.volume.log, *nid)? = index;
+        }
+        Ok(false)
+    }
+
+    fn cut(&mut self, walk: Walk, nid: &mut u32, start: u64, height: u8) -> bool {
+        let span = self.volume.shape().span(height);
+        let Walk { ino, is_dir } = walk;
+        self.tell("index", format!("inode {ino}: {span} blocks from {start} on are lost with node {nid}"));
+        if is_dir {
+            self.tear(ino);
+        }
+        *nid = 0;
+        true
+    }
+
+    /// Counts the chunks that can be read, and makes holes of the others; true if there are any.
+    fn keep_pointers(&mut self, walk: Walk, start: u64, list: &mut [Addr]) -> bool {
+        let Walk { ino, is_dir } = walk;
+        let mut changed = false;
+        for (block, addr) in (start..).zip(list) {
+            let index = u32::try_from(block).unwrap_or(u32::MAX);
+            let want = desc(ChunkKind::Data, ino, index, addr.len.into());
+            let is_lost = self.volume.losses.check_block(ino, index).is_err()
+                || (addr.is_stored() && self.volume.log.read(*addr, &want, |_| ()).is_err());
+            if is_lost {
+                self.tell("data", format!("block {block} of inode {ino} cannot be read: a hole now"));
+                if is_dir {
+                    self.tear(ino);
+                }
+                (*addr, changed) = (Addr::NONE, true);
+            }
+            if *addr != Addr::NONE {
+                self.mapped += 1;
+                self.count(*addr);
+            }
+        }
+        changed
+    }
+}

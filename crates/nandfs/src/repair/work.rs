@@ -1,0 +1,62 @@
+//! The state of a repair.
+
+use alloc::{collections::BTreeMap, collections::BTreeSet, string::String, vec::Vec};
+
+use pumice_media::Nand;
+use pumice_vfs::FileKind;
+
+use super::scan::Scan;
+use crate::addr::Addr;
+use crate::options::Finding;
+use crate::volume::Volume;
+
+/// A name of a directory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Name {
+    pub(super) bytes: Vec<u8>,
+    pub(super) ino: u32,
+    pub(super) kind: FileKind,
+}
+
+/// What is known of the tree.
+#[derive(Default)]
+pub(super) struct Tree {
+    /// Nodes that stay.
+    pub(super) live: BTreeSet<u32>,
+    /// The names of each directory that stays.
+    pub(super) names: BTreeMap<u32, Vec<Name>>,
+    /// Directories whose names have to be written anew.
+    pub(super) torn: BTreeSet<u32>,
+    /// Where directories have their name.
+    pub(super) parents: BTreeMap<u32, u32>,
+}
+
+/// A repair at work.
+pub(super) struct Repair<N> {
+    pub(super) volume: Volume<N>,
+    /// Every node that may be there, where it lies; one that is only in memory lies nowhere.
+    pub(super) nodes: BTreeMap<u32, Addr>,
+    /// What the tags of all pages tell, where tables do not.
+    pub(super) scan: Option<Scan>,
+    pub(super) tree: Tree,
+    pub(super) found: Vec<Finding>,
+    /// Bytes of live chunks of each erase block.
+    pub(super) live: Vec<u32>,
+    pub(super) mapped: u64,
+    /// The key of name hashes is lost: all buckets are made anew.
+    pub(super) rehash: bool,
+}
+
+impl<N: Nand> Repair<N> {
+    pub(super) fn tell(&mut self, code: &'static str, detail: String) {
+        self.found.push(Finding { code, detail });
+    }
+
+    /// Counts a chunk that stays.
+    pub(super) fn count(&mut self, addr: Addr) {
+        let block = self.volume.params.block_of(addr.page);
+        if let Some(live) = self.live.get_mut(block as usize).filter(|_| addr.is_stored()) {
+            *live = live.saturating_add(addr.len.into());
+        }
+    }
+}
