@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A volume of this repository, in memory.
-fn golden(name: &str, block_bytes: u32) -> SharedDisk {
+pub(crate) fn golden(name: &str, block_bytes: u32) -> SharedDisk {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/images/{name}.img.zst"));
     let mut zstd = Command::new("zstd");
     let output = zstd.args(["-dcq", "--long=27"]).arg(path).output().expect("zstd is installed");
@@ -22,7 +22,7 @@ fn golden(name: &str, block_bytes: u32) -> SharedDisk {
     SharedDisk::of(block_bytes, output.stdout)
 }
 
-fn open(disk: &SharedDisk) -> Result<WritableF2fs, Error> {
+pub(crate) fn open(disk: &SharedDisk) -> Result<WritableF2fs, Error> {
     let options = WritableOptions { cache_bytes: 1 << 20, clock: TestClock::new().clock() };
     WritableF2fs::mount(Box::new(disk.clone()), options)
 }
@@ -36,7 +36,7 @@ fn untouched(disk: &SharedDisk) -> BTreeMap<String, Record> {
 }
 
 /// Every sort of change; false if there was no room for all of them.
-fn exercise(fs: &dyn FileSystem, round: u8) -> bool {
+pub(crate) fn exercise(fs: &dyn FileSystem, round: u8) -> bool {
     let done = changes(fs, round);
     match done {
         Ok(()) => true,

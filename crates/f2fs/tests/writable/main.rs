@@ -3,6 +3,7 @@
 
 mod crash;
 mod disk;
+mod kernel;
 mod linux;
 #[allow(dead_code, reason = "each test program uses a part")]
 #[path = "../golden/manifest.rs"]
