@@ -107,10 +107,10 @@ pub(super) fn target(tree: &Tree, nid: Nid) -> Result<Vec<u8>> {
 }
 
 /// The next entries of a directory behind a cookie.
-pub(super) fn entries(tree: &Tree, dir: Nid, cookie: u64) -> Result<Vec<Entry>> {
+pub(super) fn entries(tree: &Tree, dir: Nid, cookie: u64) -> Result<(Vec<Entry>, Result<()>)> {
     let inode = tree.dir(dir)?;
     let mut entries = Vec::new();
-    directory::list(tree.blocks(), &inode, cookie, &mut |dentry, cookie| {
+    let whole = directory::list(tree.blocks(), &inode, cookie, &mut |dentry, cookie| {
         entries.push(Entry {
             name: dentry.name.to_vec(),
             ino: ino(tree, dentry.ino),
@@ -118,8 +118,8 @@ pub(super) fn entries(tree: &Tree, dir: Nid, cookie: u64) -> Result<Vec<Entry>> 
             cookie,
         });
         entries.len() < BATCH
-    })?;
-    Ok(entries)
+    });
+    Ok((entries, whole))
 }
 
 /// What writing a range of a file may take up.

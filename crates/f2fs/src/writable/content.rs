@@ -6,7 +6,7 @@ use pumice_vfs::{Errno, FileKind, Seek, SpaceMode};
 
 use super::blocks::{Blocks, Stand};
 use crate::{
-    error::{Error, Result},
+    error::{Error, Place, Result, corrupt},
     layout::{Advise, InlineFlags, Inode},
 };
 
@@ -19,6 +19,10 @@ pub(super) fn read(blocks: &Blocks, inode: &Inode, offset: u64, buffer: &mut [u8
     let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
     let mut rest = buffer.get_mut(..length).unwrap_or_default();
     if inode.has_inline_data() {
+        let limit = inode.inline_range().len() as u64;
+        if length > 0 && offset.saturating_add(length as u64) > limit {
+            return Err(corrupt(Place::Inode(inode.ino), "bytes are", inode.size, limit));
+        }
         let block = blocks.nodes().inode_block(inode.ino)?;
         let data = block.get(inode.inline_range()).unwrap_or_default();
         let from = usize::try_from(offset).ok().and_then(|offset| data.get(offset..)).unwrap_or_default();

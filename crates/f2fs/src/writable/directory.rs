@@ -1,6 +1,6 @@
 //! Entries of a directory, found, put in and taken away: inside its inode, or in the hash table of blocks.
 
-use pumice_vfs::{Errno, FileKind};
+use pumice_vfs::{Errno, FileKind, check_name};
 
 use super::{
     blocks::{Blocks, Stand},
@@ -35,9 +35,7 @@ impl Leaf {
 
     /// The entry at or behind a slot.
     fn next(&self, dir: &Inode, slot: u32) -> Result<Option<Dentry<'_>>> {
-        self.layout.next(self.bytes(), slot).map_err(|slot| {
-            corrupt(Place::Inode(dir.ino), "the name is out of bounds in slot", slot, 255_u32)
-        })
+        self.layout.next(self.bytes(), slot).map_err(|slot| broken_entry(dir, slot))
     }
 }
 
@@ -240,7 +238,7 @@ pub(super) fn begin(blocks: &mut Blocks, dir: &mut Inode, parent: Nid) -> Result
 }
 
 /// Hands out the entries behind a cookie (0: all), `.` and `..` left out, until it is told to stop: name, inode, type, and
-/// the cookie to go on behind it.
+/// the cookie to go on behind it. What is damaged is passed over; an error tells of the first of it.
 pub(super) fn list(
     blocks: &Blocks,
     dir: &Inode,
@@ -248,22 +246,64 @@ pub(super) fn list(
     each: &mut dyn FnMut(&Dentry<'_>, u64) -> bool,
 ) -> Result<()> {
     let (mut index, mut slot) = (cookie >> 16, u32::from(crate::word::half(cookie & 0xffff)));
+    let mut damage = None;
     while index < leaves(blocks, dir) {
-        let Some(leaf) = leaf(blocks, dir, index)? else {
-            index += hole(blocks, dir, index)?;
-            slot = 0;
-            continue;
-        };
-        while let Some(dentry) = leaf.next(dir, slot)? {
-            slot = dentry.slot + dentry.slots();
-            let is_dot = dentry.name == b"." || dentry.name == b"..";
-            if !is_dot && !each(&dentry, (index << 16) | u64::from(slot)) {
-                return Ok(());
+        match leaf(blocks, dir, index) {
+            Ok(Some(leaf)) => {
+                let is_done = list_leaf(&leaf, dir, (index, slot), each, &mut damage);
+                if is_done {
+                    break;
+                }
+                index += 1;
+            }
+            Ok(None) => index += hole(blocks, dir, index)?,
+            Err(error) => {
+                damage.get_or_insert(error);
+                // Where a node is gone, what it leads to is not looked for block by block.
+                if blocks.stand(dir, index, 1).is_err() {
+                    break;
+                }
+                index += 1;
             }
         }
-        (index, slot) = (index + 1, 0);
+        slot = 0;
     }
-    Ok(())
+    damage.map_or(Ok(()), Err)
+}
+
+/// The entries of a leaf from a slot on; true if no more are wanted.
+fn list_leaf(
+    leaf: &Leaf,
+    dir: &Inode,
+    (index, mut slot): (u64, u32),
+    each: &mut dyn FnMut(&Dentry<'_>, u64) -> bool,
+    damage: &mut Option<Error>,
+) -> bool {
+    loop {
+        match leaf.layout.next(leaf.bytes(), slot) {
+            Ok(None) => return false,
+            Ok(Some(dentry)) => {
+                slot = dentry.slot + dentry.slots();
+                if dentry.name == b"." || dentry.name == b".." {
+                    continue;
+                }
+                if check_name(dentry.name).is_err() {
+                    let name = dentry.name.escape_ascii().to_string();
+                    damage.get_or_insert(Error::Name { dir: dir.ino, name });
+                } else if !each(&dentry, (index << 16) | u64::from(slot)) {
+                    return true;
+                }
+            }
+            Err(broken) => {
+                damage.get_or_insert(broken_entry(dir, broken));
+                slot = broken + 1;
+            }
+        }
+    }
+}
+
+fn broken_entry(dir: &Inode, slot: u32) -> Error {
+    corrupt(Place::Inode(dir.ino), "the name is out of bounds in slot", slot, 255_u32)
 }
 
 /// How many blocks from `index` on hold nothing.

@@ -345,20 +345,22 @@ impl FileSystem for WritableF2fs {
     fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
         let dir = self.nid(dir)?;
         let mut after = cookie;
+        let mut damage = Ok(());
         loop {
             // `each` may call back, so nothing is locked while it runs.
-            let entries = {
+            let (entries, whole) = {
                 let state = self.state.lock();
                 attributes::entries(state.commit.tree(), dir, after)?
             };
+            damage = damage.and(whole);
             if entries.is_empty() {
-                return Ok(());
+                return Ok(damage?);
             }
             for entry in entries {
                 let (name, cookie) = (entry.name.as_slice(), entry.cookie);
                 let kind = file_kind(entry.file_type);
                 if !each(DirEntry { name, ino: entry.ino, kind, cookie }) {
-                    return Ok(());
+                    return Ok(damage?);
                 }
                 after = cookie;
             }
