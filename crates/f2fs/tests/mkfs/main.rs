@@ -176,7 +176,7 @@ fn every_feature_and_shape_is_sound() {
     for (name, options) in cases {
         let path = dir.at(&name);
         let sample = Sample::everything(false);
-        let size = if name == "nodes" { Size::Bytes(60 << 30) } else { Size::Free(0) };
+        let size = if name == "nodes" { Size::Bytes(90 << 30) } else { Size::Free(0) };
         make(&path, options, sample.tree, &sample.files, size)
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         sound(&path);
