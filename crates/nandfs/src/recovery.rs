@@ -174,6 +174,10 @@ impl<N: Nand> Volume<N> {
         }
         match promise.filter(|_| pages > 0) {
             Some(Promise::Blocks { ino, first, count }) => {
+                // The page may have held blocks further away than the tag's count can say.
+                if count == u16::MAX {
+                    self.losses.add_unnamed(1);
+                }
                 for index in first..first.saturating_add(count.into()) {
                     match self.is_mapped(ino).and_then(|mapped| Ok((mapped, self.map_get(ino, index)?))) {
                         Ok((true, then)) => self.losses.add_block(ino, index, then),

@@ -25,6 +25,7 @@ pub(super) fn check(table: &NodeTable, left: &Left, findings: &mut Findings) {
             missing(reference, findings);
             continue;
         };
+        debug_assert!(place < offsets.len(), "a node without a place");
         let noted = offsets.get(place).copied().unwrap_or(UNKNOWN);
         let offset = if row.is_inode() { NodeOffset::INODE.0 } else { noted };
         if row.ino != reference.ino || (offset != UNKNOWN && offset != reference.offset) {

@@ -70,6 +70,7 @@ impl Blocks {
             Found::Missing(blocks) => return Ok((Stand::Hole, blocks.min(most))),
         };
         let addrs = index::get_run(&self.nodes, inode, &slot, most)?;
+        debug_assert!(!addrs.is_empty(), "a slot of inode {} has no address", inode.ino.0);
         let first = addrs.first().copied().unwrap_or(BlockAddr::NULL);
         let expected = |ahead: u32| if first.is_block() { first.plus(ahead) } else { Some(first) };
         let same = addrs.iter().zip(0..).take_while(|(addr, ahead)| expected(*ahead) == Some(**addr)).count();

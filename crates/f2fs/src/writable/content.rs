@@ -50,7 +50,7 @@ fn read_stand(blocks: &Blocks, stand: &Stand, inside: usize, buffer: &mut [u8]) 
     match stand {
         Stand::Hole | Stand::Promised => buffer.fill(0),
         Stand::Waiting(block) => {
-            buffer.copy_from_slice(block.get(inside..inside + buffer.len()).unwrap_or_default());
+            copy(block, inside, buffer);
         }
         Stand::At(addr) if inside == 0 && buffer.len().is_multiple_of(width) => {
             blocks.nodes().writer().read_run(*addr, buffer)?;
@@ -58,7 +58,7 @@ fn read_stand(blocks: &Blocks, stand: &Stand, inside: usize, buffer: &mut [u8]) 
         Stand::At(addr) => {
             let mut whole = vec![0; (inside + buffer.len()).next_multiple_of(width)];
             blocks.nodes().writer().read_run(*addr, &mut whole)?;
-            buffer.copy_from_slice(whole.get(inside..inside + buffer.len()).unwrap_or_default());
+            copy(&whole, inside, buffer);
         }
     }
     Ok(())
@@ -106,11 +106,28 @@ fn write_inline(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &[u8]
     Ok(())
 }
 
+/// Copies what stands from byte `inside` on, which is as long as the buffer or longer.
+fn copy(block: &[u8], inside: usize, buffer: &mut [u8]) {
+    debug_assert!(inside + buffer.len() <= block.len(), "{inside} of {}", block.len());
+    buffer.iter_mut().zip(block.iter().skip(inside)).for_each(|(to, from)| *to = *from);
+}
+
+/// The place of inline data, to be changed. The caller puts the inode.
+fn inline_mut<'a>(blocks: &'a mut Blocks, inode: &Inode) -> Result<&'a mut [u8]> {
+    let (range, width) = (inode.inline_range(), blocks.nodes().size().width() as u64);
+    let end = range.end as u64;
+    let place = blocks.nodes_mut().edit(inode.ino)?.get_mut(range);
+    place.ok_or_else(|| corrupt(Place::Inode(inode.ino), "inline data end at byte", end, width))
+}
+
 /// Moves inline data into a block of its own. The caller puts the inode.
 fn spill(blocks: &mut Blocks, inode: &mut Inode) -> Result<()> {
     let (range, width) = (inode.inline_range(), blocks.nodes().size().width());
-    let node = blocks.nodes_mut().edit(inode.ino)?;
-    let place = node.get_mut(range).unwrap_or_default();
+    let limit = range.len() as u64;
+    if inode.size > limit {
+        return Err(corrupt(Place::Inode(inode.ino), "bytes are", inode.size, limit));
+    }
+    let place = inline_mut(blocks, inode)?;
     let mut bytes = place.to_vec();
     place.fill(0);
     inode.inline = inode.inline.without(InlineFlags::DATA).without(InlineFlags::DATA_EXIST);
@@ -143,8 +160,7 @@ pub(super) fn set_size(blocks: &mut Blocks, inode: &mut Inode, size: u64) -> Res
         if size > range.len() as u64 {
             spill(blocks, inode)?;
         } else {
-            let node = blocks.nodes_mut().edit(inode.ino)?;
-            node.get_mut(range).unwrap_or_default().iter_mut().skip(small(size)).for_each(|byte| *byte = 0);
+            inline_mut(blocks, inode)?.iter_mut().skip(small(size)).for_each(|byte| *byte = 0);
             if size == 0 {
                 inode.inline = inode.inline.without(InlineFlags::DATA_EXIST);
             }
@@ -210,9 +226,7 @@ pub(super) fn allocate(
 }
 
 fn punch_inline(blocks: &mut Blocks, inode: &Inode, range: Range<u64>) -> Result<()> {
-    let place = inode.inline_range();
-    let node = blocks.nodes_mut().edit(inode.ino)?;
-    let bytes = node.get_mut(place).unwrap_or_default();
+    let bytes = inline_mut(blocks, inode)?;
     let (start, end) = (small(range.start), small(range.end));
     bytes.iter_mut().take(end).skip(start).for_each(|byte| *byte = 0);
     Ok(())

@@ -72,7 +72,7 @@ pub(super) fn make(nodes: &mut Nodes, inode: &mut Inode, index: u64) -> Result<S
 fn below(nodes: &Nodes, inode: &Inode, way: &Way, level: usize, above: Nid, step: u32) -> Result<Nid> {
     let Some(offset) = level.checked_sub(1).and_then(|level| way.offsets.get(level)) else {
         let block = nodes.inode_block(inode.ino)?;
-        return Ok(inode.nids(&block).get(step as usize).copied().unwrap_or_default());
+        return top(inode, &block, step);
     };
     let block = nodes.read(above, inode.ino, *offset)?;
     Ok(Nid(word(&block, step as usize * 4)))
@@ -84,6 +84,12 @@ fn slot(inode: &Inode, way: &Way, nid: Nid) -> Slot {
         nid => (nid, 0, inode.node_addrs()),
     };
     Slot { nid, offset: way.slot, at: start + way.slot as usize * 4, left: count - way.slot }
+}
+
+/// One of the five node numbers of an inode.
+fn top(inode: &Inode, block: &[u8], step: u32) -> Result<Nid> {
+    let nid = inode.nids(block).get(step as usize).copied();
+    nid.ok_or_else(|| corrupt(Place::Inode(inode.ino), "the way leads through node number", step, 4_u32))
 }
 
 fn set_top(nodes: &mut Nodes, inode: &Inode, step: u32, nid: Nid) -> Result<()> {
@@ -140,7 +146,7 @@ pub(super) fn cut(nodes: &mut Nodes, inode: &mut Inode, from: u64) -> Result<()>
     let offsets = [1, 2, 3, 4 + nodes.size().node_words(), 5 + 2 * nodes.size().node_words()];
     let mut start = own;
     for (step, ((span, offset), level)) in (0..).zip(spans.into_iter().zip(offsets).zip([0, 0, 1, 1, 2])) {
-        let nid = inode.nids(&nodes.inode_block(ino)?).get(step as usize).copied().unwrap_or_default();
+        let nid = top(inode, &nodes.inode_block(ino)?, step)?;
         if !nid.is_null() && from < start + span {
             let branch = Branch { nid, offset: NodeOffset(offset), level };
             if cut_branch(nodes, inode, branch, from.saturating_sub(start))? {

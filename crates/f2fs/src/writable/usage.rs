@@ -49,6 +49,7 @@ impl Usage {
 
     /// Takes the changes of a kind, which are in its quota file from now on.
     pub(super) fn take(&mut self, kind: usize) -> BTreeMap<u32, Change> {
+        debug_assert!(kind < self.changes.len(), "no quota of kind {kind}");
         let changes = self.changes.get_mut(kind).map(std::mem::take).unwrap_or_default();
         changes.into_iter().filter(|(_, change)| *change != (0, 0)).collect()
     }

@@ -132,8 +132,8 @@ fn put(nodes: &mut Nodes, inode: &mut Inode, list: &XattrList) -> Result<()> {
 }
 
 fn overwrite(place: Option<&mut [u8]>, bytes: &[u8]) {
+    debug_assert!(place.as_ref().is_some_and(|place| bytes.len() <= place.len()));
     let place = place.unwrap_or_default();
-    debug_assert!(bytes.len() <= place.len());
     place.fill(0);
     place.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
 }

@@ -365,6 +365,7 @@ impl Writer {
     fn summary(&self, segno: SegNo, log: Log) -> Result<SummaryBlock> {
         let block = self.medium.read(self.summary_addr(segno))?;
         let at = (segno.0 % self.layout.per_block) as usize * self.layout.bytes;
+        debug_assert!(at + self.layout.bytes <= block.len(), "a summary behind its block");
         let bytes = block.get(at..at + self.layout.bytes).unwrap_or_default();
         let mut summary = SummaryBlock::empty(self.layout, log.is_node());
         let stored = SummaryBlock::new(bytes.to_vec(), self.layout);
