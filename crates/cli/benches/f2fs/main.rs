@@ -3,6 +3,7 @@
 //! `dump.f2fs -r` and `cp -a`, `fsck -n` beside fsck.f2fs; and a cold `find -ls` of a mount beside ext4 on a loop device and
 //! the pass-through over that. All take turns; each figure is the median. Needs f2fs-tools, e2fsprogs, libfuse3-dev, a C
 //! compiler, and root for /dev/fuse and the loop device. `DUMP_F2FS` names a `dump.f2fs` newer than the system's.
+//! `-- find files` runs two of the three parts `mount`, `find` and `files`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, missing_docs)]
 
 mod figures;
@@ -20,7 +21,7 @@ use std::{
 
 use figures::FIGURES;
 use files::Files;
-use mounts::{Mount, Server};
+use mounts::Mount;
 use tree::Input;
 
 fn main() {
@@ -28,25 +29,21 @@ fn main() {
     if !std::env::args().any(|arg| arg == "--bench") {
         return;
     }
-    let input = Input::find_or_make();
-    let Some(peer) = mounts::pass_through(&input.folder, &input.tree, &input.tree.join("big")) else {
-        println!(
-            "SKIPPED: libfuse's passthrough_ll cannot be built: libfuse3-dev and a C compiler are needed"
-        );
-        return;
-    };
+    let parts: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let runs = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
     println!("medians; load before: {}", load().trim());
-    println!();
-    println!("| mount | pumice | passthrough_ll | ratio | wanted |");
-    println!("|---|---|---|---|---|");
-    mount_figures(&[mounts::pumice(&input.image), peer]);
-    println!();
-    find::figures();
-    println!();
-    for count in files::COUNTS {
-        programs::figures(&Files::find_or_make(count));
-        println!();
+    if runs("mount") {
+        mount_figures();
     }
+    if runs("find") {
+        println!();
+        find::figures();
+    }
+    for count in files::COUNTS.into_iter().filter(|_| runs("files")) {
+        println!();
+        programs::figures(&Files::find_or_make(count));
+    }
+    println!();
     println!("load after: {}", load().trim());
 }
 
@@ -55,7 +52,18 @@ fn load() -> String {
     fs::read_to_string("/proc/loadavg").unwrap_or_default()
 }
 
-fn mount_figures(servers: &[Server; 2]) {
+fn mount_figures() {
+    let input = Input::find_or_make();
+    let Some(peer) = mounts::pass_through(&input.folder, &input.tree, &input.tree.join("big")) else {
+        println!(
+            "SKIPPED: libfuse's passthrough_ll cannot be built: libfuse3-dev and a C compiler are needed"
+        );
+        return;
+    };
+    let servers = [mounts::pumice(&input.image), peer];
+    println!();
+    println!("| mount | pumice | passthrough_ll | ratio | wanted |");
+    println!("|---|---|---|---|---|");
     let mut memory = [0, 0];
     for figure in FIGURES {
         let mut rates = [Vec::new(), Vec::new()];
