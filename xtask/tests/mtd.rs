@@ -34,6 +34,10 @@ fn a_real_device_keeps_the_contract_of_a_chip() {
             large; nand $verb 2048+64:64:128 38
             large bch=4; nand $verb 2048+64:64:128 34
         done
+        small; nand codes hamming
+        large; nand codes hamming
+        large bch=4; nand codes bch4
+        large bch=8; nand codes bch8
         large badblocks=0,7,127; nand bad 0 7 127; nand mark 9; nand bad 0 7 9 127
         small badblocks=3; nand bad 3; nand mark 511; nand bad 3 511
         large weakpages=130:0; nand program-fails 130

@@ -6,7 +6,7 @@ use pumice_media::ChipSpec;
 
 use crate::{
     failure::{Failure, Outcome},
-    text,
+    software_ecc, text,
 };
 
 /// The chip that is proposed where none is named.
@@ -24,6 +24,9 @@ pub(crate) struct Spec {
     /// Size of the chip, in place of its own
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     pub(crate) size: Option<Size>,
+    /// The chip has no ECC of its own: software keeps codes in the spare area as Linux and U-Boot do
+    #[arg(long, value_name = "CODE")]
+    ecc: Option<software_ecc::Code>,
 }
 
 /// How large something is to be.
@@ -44,11 +47,30 @@ impl Size {
 impl Spec {
     /// The option that says which chip, if one is given.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        self.chip.is_some().then_some("--chip").or_else(|| self.geometry.is_some().then_some("--geometry"))
+        let given = [
+            ("--chip", self.chip.is_some()),
+            ("--geometry", self.geometry.is_some()),
+            ("--ecc", self.ecc.is_some()),
+        ];
+        given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
+    }
+
+    /// The code that was asked for, of the chip or of a dump.
+    pub(crate) fn ecc(&self) -> Option<software_ecc::Code> {
+        self.ecc
     }
 
     /// The chip that was asked for, if any was.
     pub(crate) fn wanted(&self) -> Outcome<Option<ChipSpec>> {
+        let spec = self.named()?;
+        if spec.is_none() && self.ecc.is_some() {
+            return Err(Failure::usage("--ecc needs --chip NAME or --geometry, whose ECC it replaces"));
+        }
+        Ok(spec)
+    }
+
+    /// The same, where the code may be that of a chip that is there.
+    pub(crate) fn named(&self) -> Outcome<Option<ChipSpec>> {
         let wrong = |error: pumice_media::SpecError| Failure::new(error.to_string());
         let spec = match (&self.chip, &self.geometry) {
             (Some(file), _) if Path::new(file).extension().is_some_and(|ending| ending == "json") => {
@@ -60,6 +82,10 @@ impl Spec {
                 return Err(Failure::usage("--size needs --chip NAME or --geometry, whose blocks it counts"));
             }
             _ => return Ok(None),
+        };
+        let spec = match self.ecc {
+            Some(code) => code.on(spec)?,
+            None => spec,
         };
         match self.size {
             Some(Size::Bytes(bytes)) => spec.with_size(bytes).map(Some).map_err(wrong),

@@ -19,6 +19,7 @@ mod path;
 mod progress;
 mod recognise;
 mod size;
+mod software_ecc;
 mod source;
 mod staged;
 #[cfg(test)]

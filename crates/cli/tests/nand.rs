@@ -173,3 +173,53 @@ fn stats_tell_wear() {
     assert!(text.contains("0 to 0 erases a block, mean 0.000, of 100000 promised"), "{text}");
     world.say("nand stats missing").bad(1, &["missing: no such file"]);
 }
+
+#[test]
+fn a_dump_with_software_ecc_is_corrected() {
+    let world = World::new();
+    fs::create_dir(world.path("tree")).unwrap();
+    fs::write(world.path("tree/file"), vec![7; 30_000]).unwrap();
+    for (code, bits) in [("hamming", 1), ("bch4", 4), ("bch8", 8)] {
+        let chip = format!("--geometry 2048+64:16:64 --ecc {code}");
+        world.say(&format!("mkfs {chip} --from tree {code}")).good();
+        world.say(&format!("nand export --ecc {code} {code} dump")).good();
+        let mut dump = fs::read(world.path("dump")).unwrap();
+        let programmed = |page: &&mut [u8]| page.iter().any(|byte| *byte != 0xff);
+        let pages = dump.chunks_exact_mut(2048 + 64).filter(programmed).map(|page| {
+            // In the first step, and in the last.
+            (0..bits).for_each(|bit| page[3 * bit] ^= 4);
+            page[2047] ^= 128;
+        });
+        let pages = pages.count();
+        fs::write(world.path("dump"), &dump).unwrap();
+        let said = world.say(&format!("nand import {chip} dump back")).good();
+        assert_eq!(said, format!("dump: {pages} pages, wrong bits corrected in {pages}\n"));
+        world.say("get back /file file").good();
+        assert_eq!(fs::read(world.path("file")).unwrap(), vec![7; 30_000]);
+        ["dump", "back", "file"].into_iter().for_each(|name| fs::remove_file(world.path(name)).unwrap());
+    }
+}
+
+#[test]
+fn pages_of_a_dump_beyond_its_codes_are_unreadable() {
+    let world = World::new();
+    let chip = "--geometry 2048+64:16:64 --ecc bch4";
+    world.say(&format!("mkfs {chip} chip")).good();
+    world.say("nand export --ecc bch4 chip dump").good();
+    let mut dump = fs::read(world.path("dump")).unwrap();
+    let page = dump.chunks_exact(2048 + 64).position(|page| page.iter().any(|byte| *byte != 0xff)).unwrap();
+    (0..5).for_each(|bit| dump[page * (2048 + 64) + 7 * bit] ^= 1);
+    fs::write(world.path("dump"), &dump).unwrap();
+    let first = format!("first page {page};");
+    world.say(&format!("nand import {chip} dump back")).bad(1, &["dump: 1 pages", &first, "back"]);
+    let stats = document(&world.say("nand stats --json back").good(), "nand-stats");
+    assert_eq!(stats["unreadable_pages"], 1, "{stats}");
+    // The container is there, and takes a dump of its own kind alone.
+    world.say("nand import --force --ecc bch4 dump back").bad(1, &[&first]);
+    world.say("nand import --force --ecc bch8 dump back").bad(1, &["another ECC", "2 to 35", "2 to 11"]);
+    world.say("nand export --ecc hamming chip other").bad(1, &["another ECC"]);
+    world.say("nand import --geometry 2048+64:16:64 --ecc hamming dump other").bad(1, &["no page fits"]);
+    world.say("nand create --ecc bch4 other").bad(2, &["--ecc", "--geometry"]);
+    world.say("nand create --geometry 512+16:8:16 --ecc bch8 other").bad(1, &["the codes need", "16 bytes"]);
+    assert!(!world.path("other").exists());
+}

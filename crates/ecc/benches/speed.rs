@@ -46,7 +46,7 @@ fn sign<'a>(data: &'a [u8], page: usize, width: Width) -> Box<dyn FnMut() + 'a> 
 }
 
 fn kernels<'a>(data: &'a [u8], copy: &'a mut [u8], page: usize) -> Vec<Kernel<'a>> {
-    let hamming = Hamming { step: Step::Bytes512, order: Order::LowFirst };
+    let hamming = Hamming { step: Step::Bytes512, order: Order::Linux };
     let bch = Bch::new(Strength::Eight);
     vec![
         ("memcpy", Box::new(|| black_box(&mut *copy).copy_from_slice(data))),

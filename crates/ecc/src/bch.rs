@@ -22,8 +22,9 @@ pub enum Strength {
 }
 
 impl Strength {
-    /// Bits that are corrected.
-    const fn bits(self) -> u16 {
+    /// Wrong bits that are corrected.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
         match self {
             Self::Four => 4,
             Self::Eight => 8,
@@ -31,7 +32,7 @@ impl Strength {
     }
 
     /// Bits of the code, all of which are used: 13 for each bit that is corrected.
-    const fn code_bits(self) -> u16 {
+    const fn code_bits(self) -> u32 {
         13 * self.bits()
     }
 
@@ -99,7 +100,7 @@ impl Bch {
         self.check(data, code)?;
         let mut stored = [0; 16];
         stored.iter_mut().zip(code.iter()).for_each(|(place, byte)| *place = *byte);
-        let used = u128::MAX << (128 - u32::from(self.strength.code_bits()));
+        let used = u128::MAX << (128 - self.strength.code_bits());
         let difference = (self.remainder(data) ^ self.mask ^ u128::from_be_bytes(stored)) & used;
         if difference == 0 {
             return Ok(0);
@@ -152,18 +153,18 @@ impl Bch {
 
     /// The word at x^1 to x^(2 t): all that is wrong with it stands in the difference of the codes.
     fn syndromes(&self, difference: u128) -> Vec<u16> {
-        let code_bits = u32::from(self.strength.code_bits());
+        let code_bits = self.strength.code_bits();
         let at = |exponent: u32| {
             let bits = (0..code_bits).filter(|bit| difference << bit >> 127 == 1);
             bits.fold(0, |sum, bit| sum ^ self.power(exponent * (code_bits - 1 - bit)))
         };
-        (1..=2 * u32::from(self.strength.bits())).map(at).collect()
+        (1..=2 * self.strength.bits()).map(at).collect()
     }
 
     /// The polynomial whose roots are the inverses of the wrong places: Berlekamp and Massey. `None` where it has a
     /// higher degree than bits can be corrected.
     fn locator(&self, syndromes: &[u16]) -> Option<Vec<u16>> {
-        let most = usize::from(self.strength.bits());
+        let most = self.strength.bits() as usize;
         let length = syndromes.len() + 2;
         let (mut current, mut before) = (vec![0; length], vec![0; length]);
         *current.first_mut()? = 1;
@@ -194,7 +195,7 @@ impl Bch {
     /// The wrong bits, counted from the first bit of the data on. `None` where the locator does not have as many roots
     /// within the word as its degree says.
     fn wrong_bits(&self, locator: &[u16], data_bytes: usize) -> Option<Vec<usize>> {
-        let bits = 8 * data_bytes + usize::from(self.strength.code_bits());
+        let bits = 8 * data_bytes + self.strength.code_bits() as usize;
         let last = u32::try_from(bits).ok()? - 1;
         let is_wrong = |bit: &usize| {
             // The place's power is last - bit; its inverse is a root of the locator.
@@ -242,7 +243,7 @@ fn generator(strength: Strength, powers: &[u16], logarithms: &[u16]) -> u128 {
     let mut coefficients = vec![1_u16];
     for odd in (1..2 * strength.bits()).step_by(2) {
         for conjugate in 0..13 {
-            let exponent = (u32::from(odd) << conjugate) % u32::from(ORDER);
+            let exponent = (odd << conjugate) % u32::from(ORDER);
             let root = entry(powers, exponent as usize);
             let lower = coefficients.iter().map(|c| product(*c, root)).chain([0]);
             let raised = [0].into_iter().chain(coefficients.iter().copied());
@@ -252,5 +253,5 @@ fn generator(strength: Strength, powers: &[u16], logarithms: &[u16]) -> u128 {
     debug_assert!(coefficients.iter().all(|c| *c < 2), "minimal polynomials have coefficients of GF(2)");
     let without_leading = coefficients.iter().rev().skip(1);
     let bits = without_leading.fold(0_u128, |sum, c| sum << 1 | u128::from(*c));
-    bits << (128 - u32::from(strength.code_bits()))
+    bits << (128 - strength.code_bits())
 }

@@ -29,10 +29,10 @@ impl Step {
 /// Which of the two bytes of parities over bytes stands first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// The parities of the low index bits first: Linux's default.
-    LowFirst,
-    /// The parities of the high index bits first: SmartMedia cards.
+    /// The parities of the low index bits first, as SmartMedia's specification has it.
     SmartMedia,
+    /// The parities of the high index bits first: the default of Linux and of U-Boot.
+    Linux,
 }
 
 /// A Hamming code over steps of one size.
@@ -116,16 +116,16 @@ impl Hamming {
         let [columns, ..] = (parities << 2 & 0xfc).to_le_bytes();
         let last = columns | third & 3;
         match self.order {
-            Order::LowFirst => [first, second, last],
-            Order::SmartMedia => [second, first, last],
+            Order::SmartMedia => [first, second, last],
+            Order::Linux => [second, first, last],
         }
     }
 
     fn gathered(self, code: [u8; Self::CODE]) -> u32 {
         let [a, b, last] = code;
         let (first, second) = match self.order {
-            Order::LowFirst => (a, b),
-            Order::SmartMedia => (b, a),
+            Order::SmartMedia => (a, b),
+            Order::Linux => (b, a),
         };
         u32::from(last >> 2) | u32::from_le_bytes([first, second, last & 3, 0]) << 6
     }

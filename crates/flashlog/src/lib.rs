@@ -1,7 +1,7 @@
 //! The log on raw NAND that the raw-NAND file system and the flash memory server stand on.
 //!
-//! A [`Medium`] reads and programs superpages with tags that prove them. The design stands in
-//! `docs/flashlog-design.md`.
+//! A [`Medium`] reads and programs superpages with tags that prove them. A chip without ECC gets one by [`SoftwareEcc`]. The
+//! design stands in `docs/flashlog-design.md`.
 //!
 //! ```
 //! use pumice_flashlog::{Medium, Shape, Tag, TagPlace};
@@ -20,15 +20,19 @@ extern crate alloc;
 
 mod anchor;
 mod medium;
+mod page_code;
 mod ring;
 mod roots;
 mod search;
 mod shape;
+mod software_ecc;
 mod tag;
 
 pub use anchor::{Anchor, OWN_MAX};
 pub use medium::{Fault, Medium, Page, Peek, RawPage};
+pub use page_code::{NoRoom, PageCode, SoftwareCode};
 pub use ring::{ANCHOR, ANCHOR_BLOCKS};
 pub use roots::{CHECKPOINT, DOUBTED, Keeper, Roots};
 pub use shape::{HEADER_BYTES, Shape, TAG_BYTES, TagPlace};
+pub use software_ecc::{SoftwareEcc, SoftwareEccError};
 pub use tag::{SEQ_END, Tag, proves, seal};

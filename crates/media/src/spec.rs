@@ -161,6 +161,16 @@ impl ChipSpec {
         self
     }
 
+    /// The same chip with another code, which leaves these bytes of the spare area free.
+    pub fn with_ecc(mut self, ecc: Ecc, free: &[SpareRange]) -> Result<ChipSpec, SpecError> {
+        self.ecc = ecc;
+        self.geometry.free_spare_bytes =
+            free.iter().fold(0, |sum: u32, range| sum.saturating_add(range.bytes));
+        self.free_ranges = free.to_vec();
+        self.check()?;
+        Ok(self)
+    }
+
     /// The same chip with its pages paired so.
     pub fn with_pairing(mut self, pairing: Pairing) -> Result<ChipSpec, SpecError> {
         self.pairing = pairing;

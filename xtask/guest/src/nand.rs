@@ -8,11 +8,14 @@
 //!     guest-nand DEVICE erase-fails BLOCK ERASES    it can be erased so often and no more
 //!     guest-nand DEVICE unreadable PAGE READS    after so many reads the page is beyond correction
 //!     guest-nand DEVICE corrects              wrong bits are corrected and counted
+//!     guest-nand DEVICE codes hamming|bch4|bch8    the driver's software ECC is what `flashlog` computes
 
 mod words;
 
 use std::process::ExitCode;
 
+use pumice_ecc::Strength;
+use pumice_flashlog::{PageCode, SoftwareCode};
 use pumice_media::{BlockId, Geometry, MediaError, MtdChip, Nand, NandError, PageId, ReadOutcome};
 use words::Outcome;
 
@@ -35,6 +38,9 @@ fn run(words: &[&str]) -> Outcome {
         ("erase-fails", [block, erases]) => erase_fails(&mut chip, BlockId(block.parse()?), erases.parse()?),
         ("unreadable", [page, reads]) => unreadable(&mut chip, PageId(page.parse()?), reads.parse()?),
         ("corrects", []) => corrects(&mut chip),
+        ("codes", ["hamming"]) => codes(&mut chip, SoftwareCode::Hamming),
+        ("codes", ["bch4"]) => codes(&mut chip, SoftwareCode::Bch(Strength::Four)),
+        ("codes", ["bch8"]) => codes(&mut chip, SoftwareCode::Bch(Strength::Eight)),
         _ => Err("no such verb, or not its arguments".into()),
     }
 }
@@ -236,4 +242,23 @@ fn corrects(chip: &mut MtdChip) -> Outcome {
         }
     }
     Err("no read was corrected".into())
+}
+
+/// What the driver writes into the spare area is, byte for byte, what the layer of `flashlog` writes there.
+fn codes(chip: &mut MtdChip, code: SoftwareCode) -> Outcome {
+    let g = chip.geometry();
+    let code = PageCode::new(code, &g)?;
+    same("free bytes", &code.free().len(), &(g.free_spare_bytes as usize))?;
+    chip.erase(BlockId(0))?;
+    for page in (0..g.pages_per_block).map(|index| g.page(BlockId(0), index)) {
+        let content = Content::of(&g, page);
+        content.program(chip, page)?;
+        let mut raw = vec![0; g.spare_bytes as usize];
+        chip.read_raw_spare(page, &mut raw)?;
+        let mut own = vec![0xff; raw.len()];
+        own.iter_mut().skip(code.free().start).zip(&content.spare).for_each(|(to, from)| *to = *from);
+        code.seal(&content.data, &mut own)?;
+        same(&format!("spare area of page {}", page.0), &own, &raw)?;
+    }
+    Ok(())
 }

@@ -74,6 +74,16 @@ impl MtdChip {
         self.has_read_call = false;
     }
 
+    /// Reads the whole spare area of a page, as the chip holds it: bad-block mark, codes and free bytes.
+    pub fn read_raw_spare(&mut self, page: PageId, spare: &mut [u8]) -> Result<(), NandError> {
+        let at = self.admit(page, None, self.geometry.free_spare_bytes as usize)?;
+        if spare.len() != self.geometry.spare_bytes as usize {
+            return self.violation("the buffer has not the length of the spare area", page);
+        }
+        self.stats.spare_reads += 1;
+        ioctl::read_raw_spare(&self.file, at, spare).map_err(|error| device_error(&error))
+    }
+
     fn violation<T>(&mut self, rule: &'static str, page: PageId) -> Result<T, NandError> {
         self.stats.violations += 1;
         Err(NandError::Violation(rule, page))

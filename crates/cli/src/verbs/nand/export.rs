@@ -14,6 +14,7 @@ use crate::{
     interrupt::Watched,
     options::Writer,
     output,
+    software_ecc::{Code, Sealing},
     staged::{self, Staged},
     verbs::Container,
 };
@@ -28,6 +29,9 @@ pub(crate) struct Args {
     /// Replace an existing file
     #[arg(long)]
     force: bool,
+    /// Write codes as Linux and U-Boot keep them in the spare area, for a chip without ECC of its own
+    #[arg(long, value_name = "CODE")]
+    ecc: Option<Code>,
     #[command(flatten)]
     writer: Writer,
 }
@@ -56,7 +60,15 @@ impl Args {
     }
 
     fn write(&self, chip: &mut ChipFile, out: impl Write) -> Outcome {
-        match chip.export_dump(&mut BufWriter::with_capacity(1 << 20, out)) {
+        let mut out = BufWriter::with_capacity(1 << 20, out);
+        let written = match self.ecc {
+            None => chip.export_dump(&mut out),
+            Some(code) => {
+                let spec = chip.spec().clone();
+                chip.export_dump(&mut Sealing::new(out, code.of(&spec)?, &spec))
+            }
+        };
+        match written {
             Ok(_) => Ok(()),
             // Whoever reads has had enough.
             Err(MediaError::Dump { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {

@@ -2,7 +2,7 @@
 
 use std::{fs::File, path::PathBuf};
 
-use pumice_media::ChipFile;
+use pumice_media::{ChipFile, MediaError};
 
 use crate::{
     chip_choice::Spec,
@@ -11,6 +11,7 @@ use crate::{
     image::{self, Access, open_container},
     options::Writer,
     output,
+    software_ecc::{Correcting, Found},
     staged::Staged,
 };
 
@@ -48,9 +49,42 @@ impl Args {
             return output::lines([format!("would fill {to} from {from}")]);
         }
         let (staged, mut chip) = self.open(context)?;
-        let filled = chip.import_dump(&mut dump).map_err(|error| image::about(&self.dump, &error));
-        filled.and_then(|()| super::close(chip, context)).map_err(|failure| staged.explain(&failure))?;
-        staged.commit()
+        let found = self.fill(&mut chip, &mut dump).map_err(|failure| staged.explain(&failure))?;
+        super::close(chip, context).map_err(|failure| staged.explain(&failure))?;
+        staged.commit()?;
+        found.map_or(Ok(()), |found| self.report(&found))
+    }
+
+    /// Fills the chip; what the codes told, if there are any.
+    fn fill(&self, chip: &mut ChipFile, dump: &mut File) -> Outcome<Option<Found>> {
+        let about = |error: MediaError| image::about(&self.dump, &error);
+        let Some(code) = self.spec.ecc() else {
+            return chip.import_dump(dump).map(|()| None).map_err(about);
+        };
+        let mut dump = Correcting::new(dump, code.of(chip.spec())?, chip.spec());
+        chip.import_dump(&mut dump).map_err(about)?;
+        let found = dump.found();
+        if found.pages > 0 && found.lost.len() as u64 == found.pages {
+            let path = self.dump.display();
+            return Err(Failure::new(format!("{path}: no page fits its codes: they are of another kind")));
+        }
+        chip.faults_mut().unreadable.extend(&found.lost);
+        Ok(Some(found))
+    }
+
+    /// Says what was corrected; a failure if something could not be.
+    fn report(&self, found: &Found) -> Outcome {
+        let (dump, image) = (self.dump.display(), self.image.display());
+        let Found { pages, corrected, lost } = found;
+        output::lines([format!("{dump}: {pages} pages, wrong bits corrected in {corrected}")])?;
+        match lost.as_slice() {
+            [] => Ok(()),
+            [first, ..] => Err(Failure::new(format!(
+                "{dump}: {} pages have more wrong bits than their codes correct, first page {}; they are unreadable in {image}",
+                lost.len(),
+                first.0
+            ))),
+        }
     }
 
     fn open_dump(&self) -> Outcome<File> {
@@ -65,7 +99,7 @@ impl Args {
 
     /// A new chip if one was asked for, else a copy of the one that is there, which keeps its wear.
     fn open(&self, context: &Context) -> Outcome<(Staged, ChipFile)> {
-        if let Some(spec) = self.spec.wanted()? {
+        if let Some(spec) = self.spec.named()? {
             let staged = Staged::new(&self.image, self.force, &context.interrupt)?;
             let chip = ChipFile::create(staged.path(), &spec, true);
             let chip = chip.map_err(|error| staged.explain(&image::media(staged.path(), &error)))?;
