@@ -271,7 +271,7 @@ fn write_f2fs(path: &Path, cache_bytes: usize) -> Outcome<Result<Volume, pumice_
     };
     let disk =
         open_for_itself(|| FileDisk::open(path, block_bytes, false)).map_err(|error| media(path, &error))?;
-    let options = WritableOptions { cache_bytes, clock: Box::new(now) };
+    let options = WritableOptions { cache_bytes, clock: Box::new(now), in_place: false };
     let mounted = WritableF2fs::mount(Box::new(disk), options);
     Ok(mounted.map(|fs| Volume::WritableF2fs { fs: Arc::new(fs), path: path.into() }))
 }

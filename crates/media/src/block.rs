@@ -77,7 +77,7 @@ impl core::error::Error for BlockError {}
 /// length does nothing and returns an error.
 ///
 /// Power may be cut at any time. Everything written before the last [`BlockDevice::flush`] that returned is
-/// kept. Of what was written since, each block on its own holds its old or its new bytes, in any order and
+/// kept, and so is what [`BlockDevice::write_through`] wrote. Of what was written since, each block on its own holds its old or its new bytes, in any order and
 /// combination; blocks that were not written are never touched.
 pub trait BlockDevice {
     /// Bytes of a block, at least 1; never changes.
@@ -91,6 +91,13 @@ pub trait BlockDevice {
 
     /// Writes the blocks from `first` on. On an error each of them holds its old or its new bytes.
     fn write(&mut self, first: Lba, buffer: &[u8]) -> Result<(), BlockError>;
+
+    /// Writes the blocks from `first` on; when it returns they outlive a power cut (FUA). Of what was written before it nothing
+    /// is said: a device without such a write makes all of it outlive one.
+    fn write_through(&mut self, first: Lba, buffer: &[u8]) -> Result<(), BlockError> {
+        self.write(first, buffer)?;
+        self.flush()
+    }
 
     /// Makes everything written so far outlive a power cut.
     fn flush(&mut self) -> Result<(), BlockError>;
@@ -112,6 +119,9 @@ impl<D: BlockDevice + ?Sized> BlockDevice for alloc::boxed::Box<D> {
     }
     fn write(&mut self, first: Lba, buffer: &[u8]) -> Result<(), BlockError> {
         (**self).write(first, buffer)
+    }
+    fn write_through(&mut self, first: Lba, buffer: &[u8]) -> Result<(), BlockError> {
+        (**self).write_through(first, buffer)
     }
     fn flush(&mut self) -> Result<(), BlockError> {
         (**self).flush()

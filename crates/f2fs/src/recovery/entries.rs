@@ -85,7 +85,13 @@ impl Replay<'_> {
         if !self.nodes.has_inode(found.ino)? {
             return Ok(());
         }
-        self.change(found.ino, |inode| inode.links = inode.links.saturating_sub(1))
+        let (inode, _) = self.nodes.inode(found.ino)?;
+        if inode.kind != FileKind::Dir {
+            return self.change(found.ino, |inode| inode.links = inode.links.saturating_sub(1));
+        }
+        // Its `..` was a link of the directory that it was in.
+        self.change(found.ino, |inode| inode.links = 0)?;
+        self.change(dir, |dir| dir.links = dir.links.saturating_sub(1))
     }
 
     fn insert(&mut self, dir: Nid, name: &NewName) -> Result<()> {

@@ -32,6 +32,8 @@ struct Entry {
     last: BlockAddr,
     /// Its last inode that bears the mark of a new name.
     last_dentry: Option<BlockAddr>,
+    /// Its first, if no inode had its number: nodes that it owns may come before it.
+    made_by: Option<BlockAddr>,
 }
 
 /// A replay under way.
@@ -66,6 +68,15 @@ impl Nodes {
         Chain { nodes: self, next, seen: 0, turtle: next, limit: 1 }
     }
 
+    /// Where the nodes of the chain stand.
+    pub(crate) fn chain_blocks(&self) -> Result<Vec<BlockAddr>> {
+        let (mut chain, mut blocks) = (self.chain(), Vec::new());
+        while let Some(link) = chain.next()? {
+            blocks.push(link.addr);
+        }
+        Ok(blocks)
+    }
+
     /// Inodes that fsync promised something of.
     fn promised(&self) -> Result<BTreeMap<Nid, Entry>> {
         let orphans: BTreeSet<Nid> =
@@ -76,11 +87,13 @@ impl Nodes {
             let ino = link.footer.ino;
             let new_name = link.is_inode() && link.footer.is_dentry;
             // A node of an inode that nobody knows yet may come before that inode's own.
-            let known = entries.contains_key(&ino) || new_name || self.has_inode(ino)?;
+            let has_inode = self.has_inode(ino)?;
+            let known = entries.contains_key(&ino) || new_name || has_inode;
             if !link.footer.is_fsync || !known || orphans.contains(&ino) || !self.is_file_number(ino) {
                 continue;
             }
-            let entry = entries.entry(ino).or_insert(Entry { last: link.addr, last_dentry: None });
+            let made_by = (!has_inode).then_some(link.addr);
+            let entry = entries.entry(ino).or_insert(Entry { last: link.addr, last_dentry: None, made_by });
             entry.last = link.addr;
             if new_name {
                 entry.last_dentry = Some(link.addr);
@@ -156,6 +169,10 @@ impl Chain<'_> {
 
 impl Replay<'_> {
     fn run(&mut self) -> Result<()> {
+        let made: Vec<BlockAddr> = self.entries.values().filter_map(|entry| entry.made_by).collect();
+        for addr in made {
+            self.make_inode(addr)?;
+        }
         // The chain was walked once: it ends.
         let mut next = self.nodes.chain().next;
         while let Some(link) = (Chain { next, ..self.nodes.chain() }).next()? {

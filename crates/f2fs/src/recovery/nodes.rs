@@ -3,9 +3,9 @@
 use super::{Link, Replay};
 use crate::{
     error::Result,
-    layout::{Advise, BlockAddr, Inode, Nid, NodeOffset},
+    layout::{Advise, BlockAddr, InlineFlags, Inode, Nid, NodeOffset},
     nodes::{Nodes, Patched, word},
-    volume::Node,
+    volume::{Node, footer},
 };
 
 /// Bytes of the five node numbers and the footer, at the end of an inode.
@@ -15,6 +15,25 @@ impl Replay<'_> {
     /// The state of an inode before the node at hand; `None` if there is none yet.
     fn before(&self, ino: Nid) -> Result<Option<(Inode, Node)>> {
         self.nodes.find_inode(ino)
+    }
+
+    /// Makes the inode at `addr`, which nobody has yet, without anything that belongs to it: nodes of the chain bring that.
+    pub(super) fn make_inode(&mut self, addr: BlockAddr) -> Result<()> {
+        let block = self.nodes.volume().block(addr)?;
+        let ino = footer(&block, addr)?.ino;
+        let size = self.nodes.volume().block_size();
+        let mut inode = Inode::from_block(ino, &block, size, self.nodes.volume().features())?;
+        let mut block = (*block).clone();
+        let tail = block.len() - TAIL_BYTES;
+        if has_addrs(&inode) {
+            let words = inode.addrs_at()..inode.addrs_at() + inode.own_addrs() as usize * 4;
+            block.get_mut(words).unwrap_or_default().fill(0);
+        }
+        put(&mut block, tail, &[0; 20]);
+        inode.inline = inode.inline.without(InlineFlags::DATA).without(InlineFlags::DENTRY);
+        (inode.size, inode.blocks, inode.links, inode.xattr_nid) = (0, 1, 1, Nid::NULL);
+        inode.write_to(&mut block);
+        self.keep_inode(ino, addr, &block)
     }
 
     /// Takes over an inode: all that is in it but what recovery itself counts and finds.

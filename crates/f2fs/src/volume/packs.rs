@@ -8,6 +8,8 @@ use crate::{
 
 /// Head and foot of a pack differ in this many bytes at most if they were written together and one was damaged since.
 const DAMAGED_BYTES: usize = 64;
+/// The number that a checkpoint begins with.
+const VERSION_BYTES: usize = 8;
 /// What a device writes at once at least.
 const SECTOR_BYTES: usize = 512;
 
@@ -95,6 +97,11 @@ fn unusable(disks: &Disks, sb: &SuperBlock, pack: u8, why: &Error, used: u64) ->
         // What this pack held before, or zeros, or a part of the foot: power failed while it was written over.
         let stands = version(&block);
         if stands == 0 || stands == used.wrapping_sub(1) || is_torn(&head, &block) {
+            continue;
+        }
+        // Packs differ in length: the foot of a longer one, of long ago, may still be there, as a whole or in part.
+        let is_old = is_after(used, stands) && head.get(VERSION_BYTES..) != block.get(VERSION_BYTES..);
+        if is_old || whole.as_ref().is_ok_and(|foot| !is_newer(&foot.version())) {
             continue;
         }
         let differing = head.iter().zip(&block).filter(|(left, right)| left != right).count();

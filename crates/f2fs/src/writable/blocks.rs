@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use pumice_vfs::FileKind;
 
 use super::{
-    index::{self, Found},
+    index::{self, Found, Slot},
     nodes::Nodes,
 };
 use crate::{
@@ -172,11 +172,39 @@ impl Blocks {
         self.nodes.flush()
     }
 
+    /// Blocks of a file that wait to be written.
+    pub(super) fn waiting_of(&self, ino: Nid) -> usize {
+        self.dirty.range((ino, 0)..=(ino, u64::MAX)).count()
+    }
+
+    /// Writes what waits of a file: over what stands there, with `in_place`, where anything does.
+    pub(super) fn flush_file(&mut self, inode: &Inode, in_place: bool) -> Result<()> {
+        let span = (inode.ino, 0)..=(inode.ino, u64::MAX);
+        while let Some((key, block)) =
+            self.dirty.range(span.clone()).next().map(|(key, block)| (*key, block.clone()))
+        {
+            self.dirty.remove(&key);
+            let (_, index) = key;
+            let slot = self.slot(inode, index)?;
+            match index::get(&self.nodes, inode, &slot)? {
+                addr if in_place && addr.is_block() => self.nodes.writer_mut().overwrite(addr, &block)?,
+                _ => self.write(inode, index, &block)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn slot(&self, inode: &Inode, index: u64) -> Result<Slot> {
+        match index::find(&self.nodes, inode, index)? {
+            Found::Slot(slot) => Ok(slot),
+            Found::Missing(_) => {
+                Err(corrupt(Place::Inode(inode.ino), "no node leads to block", index, 0_u32))
+            }
+        }
+    }
+
     fn write(&mut self, inode: &Inode, index: u64, block: &[u8]) -> Result<()> {
-        let found = index::find(&self.nodes, inode, index)?;
-        let Found::Slot(slot) = found else {
-            return Err(corrupt(Place::Inode(inode.ino), "no node leads to block", index, 0_u32));
-        };
+        let slot = self.slot(inode, index)?;
         let old = index::get(&self.nodes, inode, &slot)?;
         let version = self.nodes.writer().entry(slot.nid)?.version;
         let owner = Summary { nid: slot.nid, version, offset: half(slot.offset) };
@@ -187,7 +215,8 @@ impl Blocks {
         index::set(&mut self.nodes, &slot, addr)
     }
 
-    fn log(&self, inode: &Inode) -> Log {
+    /// The log that blocks of a file go to.
+    pub(super) fn log(&self, inode: &Inode) -> Log {
         let is_quota = self.nodes.writer().super_block().quota_inodes().contains(&inode.ino);
         match inode.kind {
             FileKind::Dir => Log::HotData,
@@ -199,4 +228,4 @@ impl Blocks {
 }
 
 /// Blocks that moved are in no extent: the kernel believes what the inode says of them.
-const NO_EXTENT: Extent = Extent { first: 0, addr: BlockAddr::NULL, blocks: 0 };
+pub(super) const NO_EXTENT: Extent = Extent { first: 0, addr: BlockAddr::NULL, blocks: 0 };

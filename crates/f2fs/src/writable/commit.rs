@@ -73,7 +73,8 @@ impl Commit {
         if self.has_room(need) { Ok(()) } else { Err(Error::Errno(Errno::NoSpace)) }
     }
 
-    fn has_room(&self, need: Need) -> bool {
+    /// True if a call has room without a checkpoint.
+    pub(super) fn has_room(&self, need: Need) -> bool {
         let blocks = self.tree.blocks();
         let (free, [data, nodes]) = blocks.nodes().writer().room();
         let wanted_data = blocks.waiting() + need.data + FOR_QUOTA;
@@ -87,9 +88,16 @@ impl Commit {
     /// Makes what is now the state of the volume, if it is another than before. `elapsed` are the seconds that the volume
     /// was mounted in its life.
     pub(super) fn commit(&mut self, elapsed: u64) -> Result<()> {
-        if self.changes() == self.committed {
-            return Ok(());
-        }
+        if self.changes() == self.committed { Ok(()) } else { self.write(elapsed, false) }
+    }
+
+    /// The same; it says that nothing is written behind it.
+    pub(super) fn close(&mut self, elapsed: u64) -> Result<()> {
+        let is_clean = self.tree.blocks().nodes().writer().is_clean();
+        if self.changes() == self.committed && is_clean { Ok(()) } else { self.write(elapsed, true) }
+    }
+
+    fn write(&mut self, elapsed: u64, is_clean: bool) -> Result<()> {
         self.tree.blocks_mut().nodes_mut().writer_mut().set_time(elapsed);
         for (kind, file) in (0..KINDS).zip(self.tree.blocks().nodes().usage().files()) {
             if !file.is_null() {
@@ -98,7 +106,9 @@ impl Commit {
         }
         self.tree.blocks_mut().flush()?;
         let (orphans, reserve) = (self.tree.orphans(), self.reserve);
-        self.tree.blocks_mut().nodes_mut().writer_mut().commit(elapsed, &orphans, reserve)?;
+        let nodes = self.tree.blocks_mut().nodes_mut();
+        nodes.writer_mut().commit(elapsed, &orphans, reserve, is_clean)?;
+        nodes.committed();
         self.committed = self.changes();
         Ok(())
     }

@@ -190,7 +190,7 @@ fn cut_branch(nodes: &mut Nodes, inode: &mut Inode, branch: Branch, from: u64) -
         }
     }
     if from == 0 {
-        nodes.remove(branch.nid)?;
+        nodes.remove(branch.nid, inode.ino)?;
         inode.blocks -= 1;
     }
     Ok(from == 0)

@@ -10,10 +10,13 @@ mod blocks;
 mod commit;
 mod content;
 mod directory;
+mod fsync;
 mod index;
 mod mount;
 mod naming;
 mod nodes;
+mod promises;
+mod replay;
 mod tree;
 mod usage;
 mod xattrs;
@@ -27,12 +30,14 @@ use pumice_vfs::{
 
 use self::{
     commit::{Commit, Need},
+    fsync::Manner,
     mount::Opened,
     tree::{may_change, may_write},
 };
 use crate::{
     error::{self, Error},
     layout::{Inode, Nid, file_kind},
+    recovery::Recovery,
 };
 
 /// Largest file that any file system takes, in bytes.
@@ -44,11 +49,14 @@ pub struct WritableOptions {
     pub cache_bytes: usize,
     /// Tells the time.
     pub clock: Clock,
+    /// An fsync writes over blocks that are there, as the kernel does: all of them if only data are asked for, otherwise 8 at
+    /// most. Without it they go elsewhere, which costs a node more and keeps what the last checkpoint has until the next.
+    pub in_place: bool,
 }
 
-/// A mounted volume that can be written to. Changes are kept in memory and in free blocks until [`FileSystem::sync`],
-/// [`FileSystem::fsync`] or [`WritableF2fs::unmount`] makes a checkpoint of them: a power cut leaves the volume as the last
-/// one left it.
+/// A mounted volume that can be written to. Changes are kept in memory and in free blocks until [`FileSystem::sync`] or
+/// [`WritableF2fs::unmount`] makes a checkpoint of them, or [`FileSystem::fsync`] promises those of a file: a power cut leaves the
+/// volume as the last checkpoint left it, with what was promised since.
 ///
 /// What is not written (encryption, compression, verity, several devices, zones) is refused when it is mounted, with
 /// [`Error::Unsupported`] and a name; [`crate::F2fs`] reads it. After a failed write nothing more is written: calls that
@@ -58,6 +66,8 @@ pub struct WritableF2fs {
     clock: Clock,
     /// When it was mounted, and the seconds that it had been mounted before.
     start: (Timestamp, u64),
+    recovery: Recovery,
+    in_place: bool,
 }
 
 struct State {
@@ -67,29 +77,46 @@ struct State {
 }
 
 impl WritableF2fs {
-    /// Mounts a volume on a device whose blocks are as large as the volume's. Inodes that lost their last name while they
-    /// were open are given back, in memory.
+    /// Mounts a volume on a device whose blocks are as large as the volume's. What fsync promised since the last checkpoint is
+    /// rolled forward, and a checkpoint is made of it; inodes that lost their last name while they were open are given back.
     pub fn mount(
         device: Box<dyn BlockDevice + Send>,
         options: WritableOptions,
     ) -> error::Result<WritableF2fs> {
         let now = (options.clock)();
-        let Opened { tree, reserve, elapsed, orphans } = mount::open(device, options.cache_bytes, now)?;
+        let Opened { tree, recovery, reserve, elapsed } = mount::open(device, options.cache_bytes, now)?;
         let state = Mutex::new(State { commit: Commit::new(tree, reserve), failed: None });
-        let fs = WritableF2fs { state, clock: options.clock, start: (now, elapsed) };
-        for ino in orphans {
-            fs.change(Need::default(), |commit, _| commit.tree_mut().evict(ino))?;
+        let fs = WritableF2fs {
+            state,
+            clock: options.clock,
+            start: (now, elapsed),
+            recovery,
+            in_place: options.in_place,
+        };
+        fs.evict_orphans()?;
+        if recovery.inodes > 0 {
+            fs.checkpoint()?;
         }
         Ok(fs)
     }
 
+    /// What was rolled forward.
+    pub fn recovery(&self) -> Recovery {
+        self.recovery
+    }
+
     /// Makes a last checkpoint. Inodes without a name go, though they are held.
     pub fn unmount(self) -> error::Result<()> {
+        self.evict_orphans()?;
+        self.keep(Commit::close)
+    }
+
+    fn evict_orphans(&self) -> error::Result<()> {
         let orphans = self.state.lock().commit.tree().orphans();
         for ino in orphans {
             self.change(Need::default(), |commit, _| commit.tree_mut().evict(ino))?;
         }
-        self.checkpoint()
+        Ok(())
     }
 
     fn nid(&self, ino: Ino) -> error::Result<Nid> {
@@ -125,10 +152,15 @@ impl WritableF2fs {
     }
 
     fn checkpoint(&self) -> error::Result<()> {
+        self.keep(Commit::commit)
+    }
+
+    /// Writes to the medium. After a failure nothing more is written.
+    fn keep(&self, write: impl FnOnce(&mut Commit, u64) -> error::Result<()>) -> error::Result<()> {
         let elapsed = self.elapsed();
         let mut state = self.state.lock();
         state.writable()?;
-        let done = state.commit.commit(elapsed);
+        let done = write(&mut state.commit, elapsed);
         if let Err(error) = &done {
             state.failed = Some(error.clone());
         }
@@ -332,10 +364,11 @@ impl FileSystem for WritableF2fs {
         Ok(content::seek(state.commit.tree().blocks(), &inode, offset, what)?)
     }
 
-    fn fsync(&self, ino: Ino, _data_only: bool) -> Result<()> {
+    fn fsync(&self, ino: Ino, data_only: bool) -> Result<()> {
         let nid = self.nid(ino)?;
         self.state.lock().commit.tree().inode(nid)?;
-        Ok(self.checkpoint()?)
+        let manner = Manner { data_only, in_place: self.in_place };
+        Ok(self.keep(|commit, elapsed| fsync::fsync(commit, nid, manner, elapsed))?)
     }
 
     fn sync(&self) -> Result<()> {
@@ -382,6 +415,10 @@ impl FileSystem for WritableF2fs {
             may_change(&inode)?;
             let nodes = commit.tree_mut().blocks_mut().nodes_mut();
             xattrs::set(nodes, &mut inode, name, value, mode)?;
+            if inode.kind == FileKind::Dir {
+                // Files below may depend on it.
+                nodes.promises_mut().unsettle(nid);
+            }
             inode.ctime = now;
             nodes.put(&inode)
         })?)

@@ -3,11 +3,12 @@
 use pumice_media::BlockDevice;
 use pumice_vfs::Timestamp;
 
-use super::{blocks::Blocks, nodes::Nodes, tree::Tree};
+use super::{blocks::Blocks, nodes::Nodes, replay::replay, tree::Tree};
 use crate::{
     error::{Error, Result},
-    layout::{CpFlags, Features, Nid},
+    layout::{CpFlags, Features},
     nodes::Nodes as StoredNodes,
+    recovery::Recovery,
     volume::{Volume, read_super_block},
     write::{
         Writer,
@@ -39,13 +40,13 @@ const UNFIT: [(CpFlags, &str); 6] = [
 /// Of so many segments one must be free before logs stop to fill holes.
 const SCARCE: u32 = 20;
 
-/// A volume that was opened: its tree, what its checkpoints keep, the seconds it was mounted in its life, and inodes that
-/// lost their name while they were open.
+/// A volume that was opened: its tree with what was rolled forward, what its checkpoints keep, and the seconds it was
+/// mounted in its life. Inodes without a name, which nobody holds, are still there.
 pub(super) struct Opened {
     pub(super) tree: Tree,
+    pub(super) recovery: Recovery,
     pub(super) reserve: Reserve,
     pub(super) elapsed: u64,
-    pub(super) orphans: Vec<Nid>,
 }
 
 /// Opens a volume at its newer checkpoint. `now` makes generations differ from mount to mount.
@@ -73,26 +74,19 @@ pub(super) fn open(
     }
     let mut nodes = StoredNodes::new(Volume::open(vec![Box::new(device.clone())], cache_bytes)?);
     check(nodes.volume())?;
-    // What can be rolled forward is found out, and taken back.
-    let promised = nodes.recover(now)?;
-    nodes.take_back();
-    if promised.inodes > 0 {
-        return Err(unsupported(&format!(
-            "it was not unmounted, and {} inodes wait to be recovered: mount it with Linux first",
-            promised.inodes
-        )));
-    }
+    let recovery = nodes.recover(now)?;
     let volume = nodes.volume();
     let medium = Medium::cached(device, sb.block(), cache_bytes);
     let writer = Writer::load(volume, medium, (sb.main_segments() / SCARCE).max(2))?;
     let raw = volume.checkpoint().raw();
     let seed = volume.checkpoint().version() ^ now.seconds.cast_unsigned() ^ (u64::from(now.nanos) << 32);
-    Ok(Opened {
-        tree: Tree::new(Blocks::new(Nodes::new(writer)), seed),
-        reserve: Reserve::of(volume.checkpoint()),
-        elapsed: raw.elapsed_time.get(),
-        orphans: volume.orphan_blocks()?.into_iter().flat_map(|block| block.inodes).collect(),
-    })
+    let mut tree = Tree::new(Blocks::new(Nodes::new(writer)), seed);
+    let orphans = volume.orphan_blocks()?.into_iter().flat_map(|block| block.inodes);
+    orphans.for_each(|ino| tree.set_orphan(ino));
+    if recovery.inodes > 0 {
+        replay(&mut tree, &nodes)?;
+    }
+    Ok(Opened { tree, recovery, reserve: Reserve::of(volume.checkpoint()), elapsed: raw.elapsed_time.get() })
 }
 
 fn check(volume: &Volume) -> Result<()> {

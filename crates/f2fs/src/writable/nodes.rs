@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::usage::Usage;
+use super::{promises::Promises, usage::Usage};
 use crate::{
     crc,
     error::{Place, Result, corrupt},
@@ -11,20 +11,33 @@ use crate::{
     write::{Writer, head::Log},
 };
 
+/// Bytes of a footer; in front of that of an inode are the numbers of five nodes.
+const FOOTER: usize = 24;
+const NIDS_AND_FOOTER: usize = 20 + FOOTER;
+
 /// The nodes of a volume that is written to.
 pub(super) struct Nodes {
     writer: Writer,
-    dirty: BTreeMap<Nid, Block>,
+    dirty: BTreeMap<Nid, Waiting>,
     usage: Usage,
+    promises: Promises,
     inode_seed: u32,
     changes: u64,
+}
+
+/// A node that waits to be written.
+struct Waiting {
+    block: Block,
+    /// Only times are other than they were.
+    only_times: bool,
 }
 
 impl Nodes {
     pub(super) fn new(writer: Writer) -> Nodes {
         let (usage, inode_seed) =
             (Usage::new(writer.super_block()), crc::inode_seed(&writer.super_block().uuid()));
-        Nodes { writer, dirty: BTreeMap::new(), usage, inode_seed, changes: 0 }
+        let promises = Promises::default();
+        Nodes { writer, dirty: BTreeMap::new(), usage, promises, inode_seed, changes: 0 }
     }
 
     /// What stands below.
@@ -73,6 +86,16 @@ impl Nodes {
         &mut self.usage
     }
 
+    /// What happened since the last checkpoint, as far as fsync has to know.
+    pub(super) fn promises(&self) -> &Promises {
+        &self.promises
+    }
+
+    /// The same, to write to.
+    pub(super) fn promises_mut(&mut self) -> &mut Promises {
+        &mut self.promises
+    }
+
     /// A node, by its number. It must be one of inode `ino`, at its place.
     pub(super) fn read(&self, nid: Nid, ino: Nid, offset: NodeOffset) -> Result<Block> {
         let block = self.peek(nid)?;
@@ -91,8 +114,8 @@ impl Nodes {
 
     /// A node whose place was looked at.
     pub(super) fn peek(&self, nid: Nid) -> Result<Block> {
-        if let Some(block) = self.dirty.get(&nid) {
-            return Ok(block.clone());
+        if let Some(waiting) = self.dirty.get(&nid) {
+            return Ok(waiting.block.clone());
         }
         let entry = self.writer.entry(nid)?;
         let (start, end) = (self.writer.super_block().main_start(), self.writer.super_block().main_end());
@@ -111,12 +134,17 @@ impl Nodes {
 
     /// The bytes of a node that is there, to be changed.
     pub(super) fn edit(&mut self, nid: Nid) -> Result<&mut Vec<u8>> {
+        self.edit_as(nid, false)
+    }
+
+    /// The same; `only_times` says that nothing else is changed.
+    fn edit_as(&mut self, nid: Nid, only_times: bool) -> Result<&mut Vec<u8>> {
         self.changes += 1;
-        let block = match self.dirty.remove(&nid) {
-            Some(block) => block,
-            None => self.peek(nid)?,
+        let waiting = match self.dirty.remove(&nid) {
+            Some(waiting) => Waiting { only_times: waiting.only_times && only_times, ..waiting },
+            None => Waiting { block: self.peek(nid)?, only_times },
         };
-        Ok(Arc::make_mut(self.dirty.entry(nid).or_insert(block)))
+        Ok(Arc::make_mut(&mut self.dirty.entry(nid).or_insert(waiting).block))
     }
 
     /// Makes a node of an inode, all zeros. The inode must count it.
@@ -140,12 +168,16 @@ impl Nodes {
             next: BlockAddr::NULL,
         };
         footer.write_to(&mut block);
-        self.dirty.insert(nid, Arc::new(block));
+        self.dirty.insert(nid, Waiting { block: Arc::new(block), only_times: false });
+        if nid == ino {
+            self.promises.make(ino);
+        }
     }
 
-    /// Takes a node away. The inode must not count it any more.
-    pub(super) fn remove(&mut self, nid: Nid) -> Result<()> {
+    /// Takes a node of inode `ino` away. The inode must not count it any more.
+    pub(super) fn remove(&mut self, nid: Nid, ino: Nid) -> Result<()> {
         self.dirty.remove(&nid);
+        self.promises.unsettle(ino);
         self.writer_mut().remove_node(nid)
     }
 
@@ -163,12 +195,42 @@ impl Nodes {
         Ok(())
     }
 
+    /// Makes an inode of a number that it was promised with, zeros until [`Nodes::fill_inode`].
+    pub(super) fn claim_inode(&mut self, ino: Nid, is_dir: bool) -> Result<()> {
+        self.writer.claim_inode(ino)?;
+        self.start(ino, ino, NodeOffset::INODE, is_dir);
+        Ok(())
+    }
+
+    /// Puts the bytes of `block` into an inode; the numbers of its nodes stay. [`Nodes::count_inode`] is to follow.
+    pub(super) fn fill_inode(&mut self, ino: Nid, block: &[u8]) -> Result<()> {
+        let bytes = self.size().width() - NIDS_AND_FOOTER;
+        self.edit(ino)?.iter_mut().zip(block).take(bytes).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+
+    /// Changes the attributes of an inode that was filled, and was `old` before, to `new`.
+    pub(super) fn count_inode(&mut self, old: Option<&Inode>, new: &Inode) -> Result<()> {
+        new.write_to(self.edit(new.ino)?);
+        self.usage.change(old, Some(new));
+        Ok(())
+    }
+
+    /// Puts the attributes in `block` in place of a node's.
+    pub(super) fn fill_xattrs(&mut self, nid: Nid, block: &[u8]) -> Result<()> {
+        let bytes = self.size().width() - FOOTER;
+        self.edit(nid)?.iter_mut().zip(block).take(bytes).for_each(|(to, from)| *to = *from);
+        Ok(())
+    }
+
     /// Takes an inode away, which must have nothing but itself.
     pub(super) fn remove_inode(&mut self, inode: &Inode) -> Result<()> {
         debug_assert_eq!(inode.blocks, 1);
         let old = self.inode(inode.ino)?;
         self.usage.change(Some(&old), None);
-        self.remove(inode.ino)
+        self.remove(inode.ino, inode.ino)?;
+        self.promises.drop(inode.ino);
+        Ok(())
     }
 
     /// The block of an inode.
@@ -214,22 +276,76 @@ impl Nodes {
             return Ok(());
         }
         self.usage.change(Some(&old), Some(inode));
-        inode.write_to(self.edit(inode.ino)?);
+        let mut same = old;
+        (same.atime, same.mtime, same.ctime) = (inode.atime, inode.mtime, inode.ctime);
+        same.extent = inode.extent;
+        inode.write_to(self.edit_as(inode.ino, same == *inode)?);
         Ok(())
     }
 
-    /// Writes what waits. Nothing of it counts before the next checkpoint.
+    /// Writes what waits. Nothing of it counts before the next checkpoint, or before a marked node of the same file.
     pub(super) fn flush(&mut self) -> Result<()> {
-        while let Some((nid, block)) = self.dirty.pop_first() {
-            let mut block = Arc::unwrap_or_clone(block);
-            let Some(footer) = NodeFooter::of(&block) else {
-                return Err(corrupt(Place::Node(nid), "bytes are", block.len() as u64, 4096_u32));
-            };
-            let footer = NodeFooter { is_fsync: false, is_dentry: false, ..footer };
-            let log = self.log(&footer);
-            self.writer_mut().append_node(log, &mut block, footer)?;
+        while let Some((nid, waiting)) = self.dirty.pop_first() {
+            self.append(nid, waiting)?;
         }
         Ok(())
+    }
+
+    fn append(&mut self, nid: Nid, waiting: Waiting) -> Result<()> {
+        let mut block = Arc::unwrap_or_clone(waiting.block);
+        let footer = NodeFooter { is_fsync: false, is_dentry: false, ..footer_of(nid, &block)? };
+        let log = self.log(&footer);
+        if log == Log::WarmNode {
+            self.promises.leave_unmarked(footer.ino);
+        }
+        self.writer_mut().append_node(log, &mut block, footer)?;
+        Ok(())
+    }
+
+    /// What was written is the state of the volume.
+    pub(super) fn committed(&mut self) {
+        self.promises = Promises::default();
+    }
+
+    /// Makes the nodes of a file outlive a power cut, and all data that were written. With `data_only` the inode stays where
+    /// only times changed.
+    pub(super) fn promise(&mut self, ino: Nid, data_only: bool) -> Result<()> {
+        let mut nids = self.waiting_of(ino)?;
+        let stays = |waiting: &Waiting| data_only && waiting.only_times;
+        let waits = self.dirty.get(&ino).is_some_and(|waiting| !stays(waiting));
+        let must_name = self.promises.must_name(ino);
+        // The inode comes last: it alone can carry the name.
+        if must_name || waits || nids.is_empty() && self.promises.is_unmarked(ino) {
+            self.edit(ino)?;
+            nids.push(ino);
+        }
+        let Some(last) = nids.pop() else { return self.writer.settle() };
+        for nid in nids {
+            if let Some(waiting) = self.dirty.remove(&nid) {
+                self.append(nid, waiting)?;
+            }
+        }
+        self.writer_mut().settle()?;
+        if let Some(waiting) = self.dirty.remove(&last) {
+            let mut block = Arc::unwrap_or_clone(waiting.block);
+            let is_dentry = must_name && last == ino;
+            let footer = NodeFooter { is_fsync: true, is_dentry, ..footer_of(last, &block)? };
+            self.writer_mut().promise_chained(&mut block, footer)?;
+            self.promises.keep(ino);
+        }
+        Ok(())
+    }
+
+    /// Nodes of a file that wait and that rolling forward looks at, without its inode.
+    fn waiting_of(&self, ino: Nid) -> Result<Vec<Nid>> {
+        let mut nids = Vec::new();
+        for (nid, waiting) in &self.dirty {
+            let footer = footer_of(*nid, &waiting.block)?;
+            if footer.ino == ino && *nid != ino && self.log(&footer) == Log::WarmNode {
+                nids.push(*nid);
+            }
+        }
+        Ok(nids)
     }
 
     fn log(&self, footer: &NodeFooter) -> Log {
@@ -238,4 +354,8 @@ impl Nodes {
         }
         if footer.is_cold { Log::WarmNode } else { Log::HotNode }
     }
+}
+
+fn footer_of(nid: Nid, block: &[u8]) -> Result<NodeFooter> {
+    NodeFooter::of(block).ok_or_else(|| corrupt(Place::Node(nid), "bytes are", block.len() as u64, 4096_u32))
 }

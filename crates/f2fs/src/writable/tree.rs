@@ -61,6 +61,11 @@ impl Tree {
         self.orphans.iter().copied().collect()
     }
 
+    /// An inode has no name any more, and is there until it is evicted.
+    pub(super) fn set_orphan(&mut self, ino: Nid) {
+        self.orphans.insert(ino);
+    }
+
     /// The root directory.
     pub(super) fn root(&self) -> Nid {
         self.blocks.nodes().writer().super_block().root()
@@ -244,7 +249,16 @@ impl Tree {
         }
         self.may_go(&place, &inode)?;
         self.depart(&place, inode.kind, now)?;
+        if inode.links > 1 {
+            self.vacate(dir, name);
+        }
         self.drop_name(inode.ino, now)
+    }
+
+    /// Rolling forward must not give a name to another: whoever has it in the last checkpoint has others now, or was a
+    /// directory.
+    fn vacate(&mut self, dir: Nid, name: &[u8]) {
+        self.blocks.nodes_mut().promises_mut().vacate(dir, name);
     }
 
     /// Removes an empty directory.
@@ -257,6 +271,7 @@ impl Tree {
         self.check_empty(&inode)?;
         self.may_go(&place, &inode)?;
         self.depart(&place, inode.kind, now)?;
+        self.vacate(dir, name);
         self.drop_name(inode.ino, now)
     }
 
@@ -351,6 +366,7 @@ impl Tree {
         }
         self.may_go(&source, &inode)?;
         may_change(&to)?;
+        self.vacate(dir, name);
         let Some(target) = target else {
             self.depart(&source, inode.kind, now)?;
             self.arrive(to_dir, to_name, inode.ino, inode.kind, now)?;
@@ -358,6 +374,7 @@ impl Tree {
         };
         let other = self.blocks.nodes().inode(target.found.ino)?;
         self.may_go(&target, &other)?;
+        self.vacate(to_dir, to_name);
         if mode == RenameMode::Exchange {
             if other.kind == FileKind::Dir && self.is_within(dir, other.ino)? {
                 return Err(Error::Errno(Errno::Invalid));
@@ -405,9 +422,29 @@ impl Tree {
             let dots = self.entry(&inode, b"..")?.found;
             directory::redirect(&mut self.blocks, &mut inode, &dots, dir, FileKind::Dir)?;
         }
+        if inode.kind == FileKind::Dir {
+            self.blocks.nodes_mut().promises_mut().unsettle(ino);
+        }
         inode.set_name(dir, name);
         inode.ctime = now;
         self.blocks.nodes_mut().put(&inode)
+    }
+
+    /// A file that moved carries the name that it has in the last checkpoint, if it can be found by it: then it need not be
+    /// looked for any more.
+    pub(super) fn find_name(&mut self, ino: Nid) -> Result<()> {
+        let mut inode = self.inode(ino)?;
+        if inode.links != 1 || inode.kind != FileKind::File || !inode.advise.has(Advise::LOST_PINO) {
+            return Ok(());
+        }
+        match self.lookup(inode.parent, inode.last_name()) {
+            Ok(found) if found == ino => {
+                inode.advise = inode.advise.without(Advise::LOST_PINO);
+                self.blocks.nodes_mut().put(&inode)
+            }
+            Ok(_) | Err(Error::Errno(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// True if directory `dir` is `top` or lies somewhere below it.

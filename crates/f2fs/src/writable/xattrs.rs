@@ -144,7 +144,7 @@ pub(super) fn drop_node(nodes: &mut Nodes, inode: &mut Inode) -> Result<()> {
         return Ok(());
     }
     nodes.read(inode.xattr_nid, inode.ino, NodeOffset::XATTR)?;
-    nodes.remove(inode.xattr_nid)?;
+    nodes.remove(inode.xattr_nid, inode.ino)?;
     (inode.xattr_nid, inode.blocks) = (Nid::NULL, inode.blocks - 1);
     Ok(())
 }

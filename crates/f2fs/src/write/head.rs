@@ -94,6 +94,11 @@ impl Head {
         &self.summary
     }
 
+    /// Says whose a block of the segment is that is there already.
+    pub(crate) fn set_owner(&mut self, offset: u32, owner: Summary) {
+        self.summary.set_entry(offset, owner);
+    }
+
     /// Takes whole blocks, which must have room in the segment, with their owners.
     pub(crate) fn push(&mut self, blocks: &[u8], owners: impl ExactSizeIterator<Item = Summary>) {
         self.pending.extend_from_slice(blocks);
@@ -110,11 +115,25 @@ impl Head {
 
     /// Writes what waits; `end` is the address of the next block.
     pub(crate) fn flush(&mut self, medium: &mut Medium, end: BlockAddr) -> Result<()> {
+        self.write(end, medium.block().width(), |addr, blocks| medium.write(addr, blocks))
+    }
+
+    /// The same; it outlives a power cut then.
+    pub(crate) fn flush_through(&mut self, medium: &mut Medium, end: BlockAddr) -> Result<()> {
+        self.write(end, medium.block().width(), |addr, blocks| medium.write_through(addr, blocks))
+    }
+
+    fn write(
+        &mut self,
+        end: BlockAddr,
+        width: usize,
+        write: impl FnOnce(BlockAddr, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let blocks = word(self.pending.len() / medium.block().width());
-        medium.write(BlockAddr(end.0.saturating_sub(blocks)), &self.pending)?;
+        let blocks = word(self.pending.len() / width);
+        write(BlockAddr(end.0.saturating_sub(blocks)), &self.pending)?;
         self.pending.clear();
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::{
     Last, Writer,
+    chain::NO_CHAIN,
     head::{Head, Heads, Log},
     medium::Medium,
     nat::Nat,
@@ -11,12 +12,12 @@ use super::{
 use crate::{
     crc,
     error::Result,
-    layout::{BlockAddr, NodeFooter, SegNo, Summary, SummaryBlock},
+    layout::{BlockAddr, CpFlags, NodeFooter, SegNo, Summary, SummaryBlock},
     volume::{LogHead, Volume},
 };
 
 impl Writer {
-    /// As the checkpoint of `volume` left it, which must not have anything to roll forward. With `scarce` free segments, or
+    /// As the checkpoint of `volume` left it, without what has to be rolled forward. With `scarce` free segments, or
     /// fewer, logs fill holes.
     pub(crate) fn load(volume: &Volume, medium: Medium, scarce: u32) -> Result<Writer> {
         let (sb, checkpoint) = (volume.super_block().clone(), volume.checkpoint());
@@ -42,8 +43,11 @@ impl Writer {
         let last = Last {
             pack: checkpoint.pack(),
             version: checkpoint.version(),
-            footer_version: checkpoint.footer_version(),
+            // What was written behind it may carry its version: nothing more does.
+            footer_version: NO_CHAIN,
             kbytes,
+            blocks: checkpoint.raw().valid_block_count.get(),
+            is_clean: checkpoint.flags().has(CpFlags::UMOUNT),
         };
         // What the checkpoint counts and the SIT does not is reserved and stands nowhere.
         let promised = checkpoint.raw().valid_block_count.get().saturating_sub(sit.valid_blocks());
@@ -53,6 +57,7 @@ impl Writer {
             inode_seed: crc::inode_seed(&sb.uuid()),
             heads: Heads::new(heads),
             appended: [0; 6],
+            overwritten: 0,
             sb,
             medium,
             nat,

@@ -55,18 +55,20 @@ pub(crate) struct Medium {
     device: Device,
     block: BlockSize,
     cache: Option<BlockCache>,
+    /// All that was written outlives a power cut.
+    is_settled: bool,
 }
 
 impl Medium {
     /// A device; its blocks must have the size of the volume's. Nothing is kept in memory.
     pub(crate) fn new(device: Box<dyn BlockDevice + Send>, block: BlockSize) -> Medium {
         debug_assert_eq!(device.block_bytes(), block.bytes());
-        Medium { device: Device::new(device), block, cache: None }
+        Medium { device: Device::new(device), block, cache: None, is_settled: true }
     }
 
     /// The same, with up to `cache_bytes` bytes of blocks that were read lately.
     pub(crate) fn cached(device: Device, block: BlockSize, cache_bytes: usize) -> Medium {
-        Medium { device, block, cache: Some(BlockCache::new(cache_bytes, block.width())) }
+        Medium { device, block, cache: Some(BlockCache::new(cache_bytes, block.width())), is_settled: true }
     }
 
     pub(crate) fn block(&self) -> BlockSize {
@@ -95,13 +97,25 @@ impl Medium {
 
     /// A whole number of blocks from `addr` on.
     pub(crate) fn write(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
+        self.forget(addr, bytes);
+        self.is_settled = false;
+        let written = self.device.0.lock().write(Lba(addr.0.into()), bytes);
+        written.map_err(|error| Error::Write { addr: addr.0.into(), error })
+    }
+
+    /// The same; when it returns these blocks outlive a power cut, whatever becomes of others.
+    pub(crate) fn write_through(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
+        self.forget(addr, bytes);
+        let written = self.device.0.lock().write_through(Lba(addr.0.into()), bytes);
+        written.map_err(|error| Error::Write { addr: addr.0.into(), error })
+    }
+
+    fn forget(&self, addr: BlockAddr, bytes: &[u8]) {
         debug_assert!(bytes.len().is_multiple_of(self.block.width()));
         if let Some(cache) = &self.cache {
             let count = word(bytes.len() / self.block.width());
             (addr.0..addr.0.saturating_add(count)).for_each(|addr| cache.forget(BlockAddr(addr)));
         }
-        let written = self.device.0.lock().write(Lba(addr.0.into()), bytes);
-        written.map_err(|error| Error::Write { addr: addr.0.into(), error })
     }
 
     /// Zeros in `count` blocks from `addr` on.
@@ -119,6 +133,18 @@ impl Medium {
 
     /// Makes all that was written outlive a power cut.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        self.device.0.lock().flush().map_err(Error::Flush)
+        self.device.0.lock().flush().map_err(Error::Flush)?;
+        self.is_settled = true;
+        Ok(())
+    }
+
+    /// The same, if anything was written since the last time.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        if self.is_settled { Ok(()) } else { self.flush() }
+    }
+
+    /// True if all that was written outlives a power cut.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_settled
     }
 }

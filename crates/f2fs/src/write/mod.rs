@@ -5,6 +5,8 @@
 //! segment is full its summary goes to the SSA, and the [`Supply`] says where the log goes on. Nothing of it counts until
 //! [`Writer::format`] or [`Writer::commit`] has written the tables and a checkpoint pack ([`pack`]).
 
+mod adopt;
+mod chain;
 pub(crate) mod head;
 mod load;
 pub(crate) mod medium;
@@ -49,6 +51,8 @@ pub(crate) struct Writer {
     inode_seed: u32,
     /// Blocks that each log got.
     appended: [u64; 6],
+    /// Blocks that were written over others since the last checkpoint.
+    overwritten: u64,
     last: Last,
     /// Blocks that are promised and stand nowhere yet.
     promised: u64,
@@ -60,10 +64,14 @@ struct Last {
     /// The pack that it is in, 1 or 2.
     pack: u8,
     version: u64,
-    /// Its version as footers of nodes carry it.
+    /// Its version as footers of nodes carry it; [`chain::NO_CHAIN`] if it was there when the volume was opened.
     footer_version: u64,
     /// 1024 bytes that were written before it.
     kbytes: u64,
+    /// Blocks in use or promised.
+    blocks: u64,
+    /// It is that of an unmount.
+    is_clean: bool,
 }
 
 impl Writer {
@@ -89,9 +97,23 @@ impl Writer {
         };
         let [hot, warm, cold, hot_node, warm_node, cold_node] = Log::ALL.map(&mut open);
         let heads = Heads::new([hot?, warm?, cold?, hot_node?, warm_node?, cold_node?]);
-        let last = Last { pack: 2, version: 0, footer_version: 0, kbytes: 0 };
-        let (appended, promised) = ([0; 6], 0);
-        Ok(Writer { sb, medium, nat, sit, supply, heads, layout, inode_seed, appended, last, promised })
+        let footer_version = chain::NO_CHAIN;
+        let last = Last { pack: 2, version: 0, footer_version, kbytes: 0, blocks: 0, is_clean: true };
+        let (appended, overwritten, promised) = ([0; 6], 0, 0);
+        Ok(Writer {
+            sb,
+            medium,
+            nat,
+            sit,
+            supply,
+            heads,
+            layout,
+            inode_seed,
+            appended,
+            overwritten,
+            last,
+            promised,
+        })
     }
 
     /// The super block.
@@ -167,6 +189,11 @@ impl Writer {
             (SegNo(inside / self.sb.blocks_per_segment()), inside % self.sb.blocks_per_segment());
         let width = self.sb.block().width();
         Log::ALL.iter().find_map(|log| self.heads.of(*log).waiting(segno, offset, width))
+    }
+
+    /// True if the last checkpoint is an unmount's.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.last.is_clean
     }
 
     /// Blocks that each log got, in the order of [`Log::ALL`].
@@ -404,24 +431,31 @@ impl Writer {
         let journals = self.write_tables()?;
         for (number, version) in [(2, version - 1), (1, version)] {
             let blocks = self.blocks();
-            let stamp = Stamp { version, elapsed: 0, blocks, orphans: &[], kbytes: 0 };
+            let stamp = Stamp { version, elapsed: 0, blocks, orphans: &[], kbytes: 0, is_clean: true };
             self.pack(number, &journals, stamp, reserve)?;
         }
         Ok(())
     }
 
     /// Makes everything written so far the state of the volume, in place of the older checkpoint. `elapsed` are the seconds
-    /// that the volume was mounted in its life.
-    pub(crate) fn commit(&mut self, elapsed: u64, orphans: &[Nid], reserve: Reserve) -> Result<()> {
+    /// that the volume was mounted in its life. `is_clean` says that nothing will be written behind it: it is an unmount's.
+    pub(crate) fn commit(
+        &mut self,
+        elapsed: u64,
+        orphans: &[Nid],
+        reserve: Reserve,
+        is_clean: bool,
+    ) -> Result<()> {
         let journals = self.write_tables()?;
         let Last { pack, version, kbytes, .. } = self.last;
         let (pack, version) = (3 - pack, version.wrapping_add(1));
         let width = u64::from(self.sb.block().bytes() / 1024);
-        let kbytes = kbytes + self.appended.iter().sum::<u64>() * width;
-        let stamp = Stamp { version, elapsed, blocks: self.blocks(), orphans, kbytes };
+        let kbytes = kbytes + (self.appended.iter().sum::<u64>() + self.overwritten) * width;
+        let blocks = self.blocks();
+        let stamp = Stamp { version, elapsed, blocks, orphans, kbytes, is_clean };
         let footer_version = self.pack(pack, &journals, stamp, reserve)?;
-        self.last = Last { pack, version, footer_version, kbytes };
-        self.appended = [0; 6];
+        self.last = Last { pack, version, footer_version, kbytes, blocks, is_clean };
+        (self.appended, self.overwritten) = ([0; 6], 0);
         let [nat, sit] = journals;
         self.nat.committed(!nat.is_empty());
         self.sit.committed(!sit.is_empty());

@@ -58,9 +58,11 @@ pub(crate) struct Stamp<'a> {
     pub(crate) orphans: &'a [Nid],
     /// 1024 bytes that were ever written.
     pub(crate) kbytes: u64,
+    /// Nothing is written behind it: it is an unmount's.
+    pub(crate) is_clean: bool,
 }
 
-/// Everything that a pack is made of, as unmount writes it.
+/// Everything that a pack is made of.
 pub(crate) struct Pack<'a> {
     pub(crate) sb: &'a SuperBlock,
     pub(crate) nat: &'a Nat,
@@ -119,9 +121,15 @@ impl Pack<'_> {
         word(self.stamp.orphans.len().div_ceil(self.sb.block().orphans() as usize))
     }
 
-    /// Blocks of the pack: head, payload, orphans, six summaries, foot.
+    /// Blocks of the pack: head, payload, orphans, summaries, foot.
     fn total(&self) -> u32 {
-        FIXED_BLOCKS + self.payload() + self.orphan_count()
+        2 + word(self.logs().len()) + self.payload() + self.orphan_count()
+    }
+
+    /// Those whose summaries are in the pack: logs of nodes only where nothing is written behind it.
+    fn logs(&self) -> &'static [Log] {
+        const DATA: [Log; 3] = [Log::HotData, Log::WarmData, Log::ColdData];
+        if self.stamp.is_clean { &Log::ALL } else { &DATA }
     }
 
     fn orphan_blocks(&self) -> Vec<u8> {
@@ -137,10 +145,10 @@ impl Pack<'_> {
         blocks
     }
 
-    /// Three of data, the first with the NAT's journal and the last with the SIT's, then three of nodes.
+    /// Three of data, the first with the NAT's journal and the last with the SIT's, then, perhaps, three of nodes.
     fn summaries(&self) -> Vec<SummaryBlock> {
         let mut summaries: Vec<SummaryBlock> =
-            Log::ALL.iter().map(|log| self.heads.of(*log).summary().clone()).collect();
+            self.logs().iter().map(|log| self.heads.of(*log).summary().clone()).collect();
         let [nat, sit] = self.journals;
         let written = [&[0; 2][..], &self.stamp.kbytes.to_le_bytes()].concat();
         for (log, journal) in [(Log::HotData, nat), (Log::ColdData, sit), (Log::HotNode, &written)] {
@@ -153,8 +161,9 @@ impl Pack<'_> {
 
     fn raw(&self, has_bits: bool) -> RawCheckpoint {
         let mut raw = RawCheckpoint::new_zeroed();
-        let mut flags = CpFlags::UMOUNT.with(CpFlags::CRC_RECOVERY);
+        let mut flags = CpFlags::CRC_RECOVERY;
         for (is_set, flag) in [
+            (self.stamp.is_clean, CpFlags::UMOUNT),
             (has_bits, CpFlags::NAT_BITS),
             (self.reserve.large_nat, CpFlags::LARGE_NAT_BITMAP),
             (!self.stamp.orphans.is_empty(), CpFlags::ORPHAN),
@@ -203,5 +212,5 @@ impl Pack<'_> {
     }
 }
 
-/// Blocks that every pack has: head, six summaries, foot.
+/// Blocks that a pack has at most besides payload and orphans: head, six summaries, foot.
 const FIXED_BLOCKS: u32 = 8;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{medium::Medium, table::Table};
 use crate::{
-    error::Result,
+    error::{Place, Result, corrupt},
     layout::{BlockAddr, SegNo, SitEntry, SitJournalEntry, SuperBlock},
     volume::{Volume, sit_entry_in},
 };
@@ -106,8 +106,8 @@ impl Sit {
         self.now = now;
     }
 
-    /// Counts what can be written.
-    fn count(&mut self) {
+    /// Counts what can be written: where more may not be than was so far, this is due.
+    pub(crate) fn count(&mut self) {
         (self.free, self.holes) = (0, [0; 2]);
         for segment in &mut self.segments {
             segment.is_free = segment.blocked == 0 && !segment.is_open;
@@ -184,8 +184,7 @@ impl Sit {
         let now = self.now;
         let known = self.look(medium, segno)?;
         if !known.entry.is_valid(offset) {
-            let place = crate::error::Place::Block(addr);
-            return Err(crate::error::corrupt(place, "the SIT's bit of a block in use is", 0_u32, 1_u32));
+            return Err(corrupt(Place::Block(addr), "the SIT's bit of a block in use is", 0_u32, 1_u32));
         }
         known.entry.set_valid(offset, false);
         (known.entry.mtime, known.newer) = (now, true);
@@ -195,6 +194,57 @@ impl Sit {
             segment.valid = valid;
         }
         Ok(())
+    }
+
+    /// A block that no checkpoint counts yet, and that stands where it is to stay, is in use. A segment that held nothing gets
+    /// kind `kind`.
+    pub(crate) fn adopt(&mut self, medium: &Medium, addr: BlockAddr, kind: u8) -> Result<()> {
+        let ((segno, offset), now) = (self.place(addr), self.now);
+        let open = self.segments.get(segno.0 as usize).is_some_and(|segment| segment.is_open);
+        let known = self.look(medium, segno)?;
+        let wrong = |what, found: u32, wanted: u32| Err(corrupt(Place::Block(addr), what, found, wanted));
+        if known.entry.is_valid(offset) {
+            return wrong("a block that fsync promised is in use already; the SIT's bit is", 1, 0);
+        }
+        if known.entry.valid_blocks == 0 && !open {
+            known.entry.kind = kind;
+        } else if (known.entry.kind >= NODES) != (kind >= NODES) {
+            return wrong(
+                "a block that fsync promised is in a segment of kind",
+                known.entry.kind.into(),
+                kind.into(),
+            );
+        }
+        known.entry.set_valid(offset, true);
+        (known.entry.mtime, known.newer) = (now, true);
+        known.keep(offset);
+        let (valid, blocked, kind) = (known.entry.valid_blocks, known.blocked_count(), known.entry.kind);
+        self.valid_blocks += 1;
+        if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
+            (segment.valid, segment.blocked, segment.kind) = (valid, blocked, kind);
+        }
+        Ok(())
+    }
+
+    /// A block that is not in use may not be written before the next checkpoint.
+    pub(crate) fn withhold(&mut self, medium: &Medium, addr: BlockAddr) -> Result<()> {
+        let (segno, offset) = self.place(addr);
+        let known = self.look(medium, segno)?;
+        known.keep(offset);
+        let blocked = known.blocked_count();
+        if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
+            segment.blocked = blocked;
+        }
+        Ok(())
+    }
+
+    /// The block behind the last of an open segment that may not be written.
+    pub(crate) fn behind_last(&self, segno: SegNo) -> u32 {
+        let known = self.known.get(&segno);
+        debug_assert!(known.is_some(), "segment {segno} is not open");
+        let last =
+            known.and_then(|known| (0..u32::from(BLOCKS)).rev().find(|offset| known.is_blocked(*offset)));
+        last.map_or(0, |last| last + 1)
     }
 
     /// The first block of an open segment at or behind `offset` that may be written.
@@ -305,6 +355,13 @@ impl Known {
     fn block(&mut self, offset: u32) {
         if let Some(byte) = self.blocked.get_mut((offset / 8) as usize) {
             debug_assert!(*byte & (0x80 >> (offset % 8)) == 0, "block {offset} is still needed");
+            *byte |= 0x80 >> (offset % 8);
+        }
+    }
+
+    /// The same, though it may be so already.
+    fn keep(&mut self, offset: u32) {
+        if let Some(byte) = self.blocked.get_mut((offset / 8) as usize) {
             *byte |= 0x80 >> (offset % 8);
         }
     }

@@ -1,15 +1,17 @@
 //! Volumes that were changed here, in Linux: it reads what we read, writes, has its cleaner move everything, which believes
 //! the summaries, and reads it again; then we look at what it left.
 
-use std::{fmt::Write, fs};
+use std::{collections::BTreeMap, fmt::Write, fs};
 
 use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring, read_super_block};
+use pumice_vfs::Timestamp;
 use xtask::{Machine, f2fs};
 
 use crate::{
+    crash::{self, number},
     disk::SharedDisk,
     linux::{exercise, golden, open},
-    manifest::{differences, parse},
+    manifest::{Record, differences, parse},
     subject::{Card, Shape, ours},
     walk,
 };
@@ -51,6 +53,52 @@ fn changed(name: &str) -> SharedDisk {
         fs.unmount().unwrap();
     }
     disk
+}
+
+/// Volumes that lost power, as many to a machine as it has letters for: Linux rolls forward what we do. `PUMICE_F2FS_CRASHED=N`
+/// looks at N of them.
+#[test]
+fn linux_rolls_forward_as_we_do() {
+    const BATCH: usize = 4;
+    let Some(machine) = Machine::for_test() else { return };
+    let count = usize::try_from(number("PUMICE_F2FS_CRASHED", BATCH as u64)).unwrap();
+    let mut rolled = 0;
+    for seed in (number("PUMICE_SEED", 1)..).take(count.div_ceil(BATCH)) {
+        let recorded = crash::run(seed, 60);
+        let mut random = fastrand::Rng::with_seed(seed);
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let (mut script, mut images, mut wanted) = ("mkdir -p /mnt\n".to_owned(), Vec::new(), Vec::new());
+        for (image, letter) in recorded.samples(BATCH, &mut random).into_iter().zip('a'..) {
+            let path = dir.path().join(format!("{letter}"));
+            let disk = SharedDisk::of(4096, image.bytes_now());
+            disk.save(&fs::File::create(&path).unwrap());
+            let recover = Some(Timestamp::default());
+            let options = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover };
+            let fs = F2fs::mount(vec![Box::new(disk)], options).unwrap();
+            rolled += usize::from(fs.recovery().inodes > 0);
+            wanted.push(walk::records(&fs));
+            images.push(path);
+            writeln!(script, "mount -t f2fs -o noatime /dev/vd{letter} /mnt").unwrap();
+            writeln!(script, "guest-manifest /mnt >/host/{letter}.shown\numount /mnt").unwrap();
+        }
+        let run = f2fs::run_in_kernel(&machine, &images, &script).unwrap();
+        for (path, wanted) in images.iter().zip(wanted) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let kernel = parse(&run.file(&format!("{name}.shown")).unwrap());
+            let mut lines = differences(&wanted, &kernel);
+            // Directories that gained a name changed when it was rolled forward.
+            lines.retain(|line| !(line.contains("time is") && is_dir(&kernel, line)));
+            assert!(lines.is_empty(), "seed {seed}, {name}: {lines:#?}");
+            ours(&SharedDisk::of(4096, fs::read(path).unwrap()));
+        }
+    }
+    assert!(rolled > 0, "there was nothing to roll forward");
+}
+
+/// True if a line is about a directory.
+fn is_dir(records: &BTreeMap<String, Record>, line: &str) -> bool {
+    let path = line.split(": ").next().unwrap();
+    records.get(path).is_some_and(|record| record.0["type"] == "dir")
 }
 
 #[test]

@@ -1,14 +1,17 @@
 //! Volumes that are written to, and what others say of them: the model, our check, f2fs-tools.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 mod crash;
 mod disk;
+mod figures;
 mod kernel;
 mod linux;
 #[allow(dead_code, reason = "each test program uses a part")]
 #[path = "../golden/manifest.rs"]
 mod manifest;
+mod power;
 mod subject;
+mod tree;
 #[path = "../golden/walk.rs"]
 mod walk;
 

@@ -2,7 +2,10 @@
 
 use std::{fs, process::Command};
 
-use crate::disk::SharedDisk;
+use crate::{
+    disk::SharedDisk,
+    power::{Image, Live},
+};
 
 use pumice_f2fs::{
     WritableF2fs, WritableOptions,
@@ -40,13 +43,7 @@ impl Card {
     }
 
     fn with_clock(bytes: u64, shape: &Shape, clock: &TestClock) -> Card {
-        let features = shape.features.iter().map(|name| Features::by_name(name).unwrap());
-        let mut options = FormatOptions { uuid: [9; 16], time: clock.now(), ..FormatOptions::default() };
-        options.shape.features = features.fold(Features::default(), Features::with);
-        options.shape.section_segments = shape.section_segments.unwrap_or(1);
-        options.dir_level = shape.dir_level;
-        let tree = Tree::new(Attributes::directory(0o755, 0, 0, clock.now()));
-        let plan = Plan::new(options, tree, &NoContent, Size::Bytes(bytes)).unwrap();
+        let plan = plan(bytes, shape, clock);
         let (blocks, block_bytes) = plan.blocks();
         let disk = SharedDisk::new(block_bytes, blocks);
         plan.write(Box::new(disk.clone()), true, &NoContent, &mut |_| ()).unwrap();
@@ -62,7 +59,7 @@ impl Card {
     }
 
     fn open(&mut self) {
-        let options = WritableOptions { cache_bytes: 1 << 20, clock: self.clock.clock() };
+        let options = WritableOptions { cache_bytes: 1 << 20, clock: self.clock.clock(), in_place: false };
         self.fs = Some(WritableF2fs::mount(Box::new(self.disk.clone()), options).unwrap());
     }
 
@@ -114,6 +111,24 @@ impl Drop for Card {
         self.close();
         sound(&self.disk);
     }
+}
+
+fn plan(bytes: u64, shape: &Shape, clock: &TestClock) -> Plan {
+    let features = shape.features.iter().map(|name| Features::by_name(name).unwrap());
+    let mut options = FormatOptions { uuid: [9; 16], time: clock.now(), ..FormatOptions::default() };
+    options.shape.features = features.fold(Features::default(), Features::with);
+    options.shape.section_segments = shape.section_segments.unwrap_or(1);
+    options.dir_level = shape.dir_level;
+    let tree = Tree::new(Attributes::directory(0o755, 0, 0, clock.now()));
+    Plan::new(options, tree, &NoContent, Size::Bytes(bytes)).unwrap()
+}
+
+/// An empty volume in blocks of 4096 bytes.
+pub(crate) fn volume(bytes: u64, shape: &Shape, clock: &TestClock) -> Image {
+    let plan = plan(bytes, shape, clock);
+    let disk = Live::new(Image::zeros(plan.blocks().0));
+    plan.write(Box::new(disk.clone()), true, &NoContent, &mut |_| ()).unwrap();
+    disk.image()
 }
 
 /// A card that is looked at each time it is unmounted.

@@ -1,0 +1,81 @@
+//! fsync: data, then their nodes in a chain that is rolled forward, or a checkpoint where that would not bring back what is now.
+
+use pumice_vfs::FileKind;
+
+use super::commit::{Commit, Need};
+use crate::{
+    error::Result,
+    layout::{Advise, Inode, Nid},
+};
+
+/// Directories above a file that are looked at: below more of them a checkpoint is made.
+const DEPTH_MAX: usize = 256;
+/// Blocks of a file that an fsync writes in place, as many as the kernel.
+const IN_PLACE_MAX: usize = 8;
+
+/// How an fsync writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// Times need not be kept.
+    pub(super) data_only: bool,
+    /// Blocks may be written over.
+    pub(super) in_place: bool,
+}
+
+/// Makes a file as it is now outlive a power cut. `elapsed` are the seconds that the volume was mounted in its life.
+pub(super) fn fsync(commit: &mut Commit, ino: Nid, manner: Manner, elapsed: u64) -> Result<()> {
+    let inode = commit.tree().inode(ino)?;
+    if !is_chained(commit, &inode)? {
+        commit.commit(elapsed)?;
+        return commit.tree_mut().find_name(ino);
+    }
+    let blocks = commit.tree_mut().blocks_mut();
+    let few = manner.data_only || blocks.waiting_of(ino) <= IN_PLACE_MAX;
+    blocks.flush_file(&inode, manner.in_place && few)?;
+    blocks.nodes_mut().promise(ino, manner.data_only)
+}
+
+/// True if rolling forward brings back a file as it is now, by the kernel's rules and some more.
+fn is_chained(commit: &Commit, inode: &Inode) -> Result<bool> {
+    let nodes = commit.tree().blocks().nodes();
+    let (writer, promises) = (nodes.writer(), nodes.promises());
+    let is_plain = inode.kind == FileKind::File
+        && inode.links == 1
+        && !inode.advise.has(Advise::LOST_PINO)
+        && !promises.is_unsettled(inode.ino)
+        && writer.has_chain();
+    if !is_plain {
+        return Ok(false);
+    }
+    let gets_name = promises.must_name(inode.ino);
+    if gets_name && promises.is_vacated(inode.parent, inode.last_name()) {
+        return Ok(false);
+    }
+    Ok(has_room(commit) && is_below_settled(commit, inode)?)
+}
+
+/// True if there is room to roll all of it forward: nodes, and the directories that get names, are written once more then.
+fn has_room(commit: &Commit) -> bool {
+    let nodes = commit.tree().blocks().nodes();
+    let count = nodes.promises().count();
+    let (users, _) = commit.blocks();
+    nodes.writer().blocks_with_chain() <= users
+        && commit.has_room(Need { more: 1, data: count, nodes: 2 * count })
+}
+
+/// True if the directories above an inode are where the last checkpoint has them.
+fn is_below_settled(commit: &Commit, inode: &Inode) -> Result<bool> {
+    let (tree, root) = (commit.tree(), commit.tree().root());
+    let promises = tree.blocks().nodes().promises();
+    let mut at = inode.parent;
+    for _ in 0..DEPTH_MAX {
+        if promises.is_made(at) || promises.is_unsettled(at) {
+            return Ok(false);
+        }
+        if at == root {
+            return Ok(true);
+        }
+        at = tree.parent(at)?;
+    }
+    Ok(false)
+}

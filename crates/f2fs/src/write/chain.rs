@@ -1,0 +1,57 @@
+//! Nodes that outlive a power cut without a checkpoint: a chain in the log of warm nodes, from where the last checkpoint says that
+//! it goes on.
+
+use super::{Writer, head::Log};
+use crate::{
+    error::Result,
+    layout::{BlockAddr, NodeFooter},
+};
+
+/// Logs whose blocks a chain can lead to, and the one that it is in.
+const LOGS: [Log; 4] = [Log::HotData, Log::WarmData, Log::ColdData, Log::WarmNode];
+
+impl Writer {
+    /// True if nodes that are written now belong to the chain of the last checkpoint: one that was made since the volume was
+    /// opened, so that no node stands behind it that was written before.
+    pub(crate) fn has_chain(&self) -> bool {
+        self.last.footer_version != NO_CHAIN
+    }
+
+    /// Blocks that the last checkpoint and what was written since take together: what rolling forward has to find room for.
+    pub(crate) fn blocks_with_chain(&self) -> u64 {
+        self.last.blocks + self.appended.iter().sum::<u64>()
+    }
+
+    /// Makes all blocks of data and nodes of the chain that were written outlive a power cut.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        for log in LOGS {
+            let (end, _) = self.next(log);
+            self.heads.of_mut(log).flush(&mut self.medium, end)?;
+        }
+        self.medium.settle()
+    }
+
+    /// Appends a node with an fsync mark to the chain. When this returns it outlives a power cut, and so does what
+    /// [`Writer::settle`] settled, which must be all that it leads to.
+    pub(crate) fn promise_chained(&mut self, block: &mut [u8], footer: NodeFooter) -> Result<()> {
+        debug_assert!(footer.is_fsync && self.has_chain() && self.medium.is_settled());
+        self.append_node(Log::WarmNode, block, footer)?;
+        let (end, _) = self.next(Log::WarmNode);
+        self.heads.of_mut(Log::WarmNode).flush_through(&mut self.medium, end)?;
+        // Where the node ended its segment it was written with others.
+        self.medium.settle()
+    }
+
+    /// Writes a block of data over what stands at `addr`, which its owner has there.
+    pub(crate) fn overwrite(&mut self, addr: BlockAddr, block: &[u8]) -> Result<()> {
+        for log in LOGS {
+            let (end, _) = self.next(log);
+            self.heads.of_mut(log).flush(&mut self.medium, end)?;
+        }
+        self.overwritten += 1;
+        self.medium.write(addr, block)
+    }
+}
+
+/// The version in footers of nodes that belong to no chain.
+pub(super) const NO_CHAIN: u64 = 0;
