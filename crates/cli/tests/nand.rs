@@ -196,7 +196,9 @@ fn a_dump_with_software_ecc_is_corrected() {
         assert_eq!(said, format!("dump: {pages} pages, wrong bits corrected in {pages}\n"));
         world.say("get back /file file").good();
         assert_eq!(fs::read(world.path("file")).unwrap(), vec![7; 30_000]);
-        ["dump", "back", "file"].into_iter().for_each(|name| fs::remove_file(world.path(name)).unwrap());
+        for name in ["dump", "back", "file"] {
+            fs::remove_file(world.path(name)).unwrap();
+        }
     }
 }
 
