@@ -162,3 +162,40 @@ fn a_sparse_image_holds_the_volume_whatever_the_flash_held() {
         assert_eq!(fs::read_dir(world.path(".")).unwrap().count(), 4);
     }
 }
+
+#[test]
+fn files_are_compressed_by_extension_by_any_number_of_threads() {
+    let world = world();
+    let numbers = (0..40_000).map(|number: u32| number.to_string()).collect::<Vec<_>>().join("\n");
+    fs::write(world.path("tree/below/numbers.txt"), &numbers).unwrap();
+    fs::write(world.path("tree/numbers.raw"), &numbers).unwrap();
+    let command =
+        "mkfs -t f2fs --from tree --free 1M --compress-algorithm zstd:5 --compress-extensions txt,.mp3";
+    let command = format!("{command} --compress-log-size 3 --compress-chksum --compress-release {FIXED}");
+    for threads in [1, 2, 5] {
+        world.say(&format!("{command} --threads {threads} --force image{threads}")).good();
+    }
+    let image = fs::read(world.path("image1")).unwrap();
+    assert!(
+        image == fs::read(world.path("image2")).unwrap() && image == fs::read(world.path("image5")).unwrap()
+    );
+    world.say("fsck -n image1").good();
+    for (name, is_compressed) in
+        [("/below/numbers.txt", true), ("/below/large.mp3", true), ("/numbers.raw", false)]
+    {
+        let stat = document(&world.say(&format!("stat --json image1 {name}")).good(), "stat");
+        assert_eq!(stat.to_string().contains("compressed"), is_compressed, "{stat}");
+    }
+    world.say("get image1 / back").good();
+    let same = Command::new("diff").arg("-r").args([world.path("tree"), world.path("back")]).status();
+    assert!(same.unwrap().success());
+    for (words, said) in [
+        ("--compress-algorithm lz5", "unknown algorithm `lz5`"),
+        ("--compress-algorithm lz4:2", "lz4 has levels 3 to 12"),
+        ("--compress-algorithm zstd --compress-log-size 9", "9"),
+        ("--compress-release", "--compress-algorithm"),
+    ] {
+        world.say(&format!("mkfs -t f2fs --size 64M {words} image")).bad(2, &[said]);
+    }
+    world.say("mkfs --size 64M --compress-algorithm lz4 image").bad(2, &["--compress-algorithm is for F2FS"]);
+}

@@ -1,5 +1,6 @@
 //! `pumice mkfs`: makes a file system, and the simulated chip under it if there is none.
 
+mod compression;
 mod f2fs;
 mod sparse;
 

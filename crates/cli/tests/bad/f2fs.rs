@@ -112,6 +112,8 @@ pub(crate) const FOREIGN: &[(&str, &str)] = &[
     ("-R 0:0", "--root-owner"),
     ("-T 5", "--time"),
     ("--seed 5", "--seed"),
+    ("--compress-algorithm lz4", "--compress-algorithm"),
+    ("--threads 2", "--threads"),
 ];
 
 /// What is done to an image.

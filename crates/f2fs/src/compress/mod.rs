@@ -1,13 +1,22 @@
-//! Compressed clusters: the header that stands before the compressed bytes, and the decoders.
+//! Compressed clusters: the header that stands before the compressed bytes, the decoders, and the [`Packer`].
 //!
 //! A cluster is a power of two of a file's blocks, compressed together. Its first block address is a mark, the next
 //! ones name the blocks that hold header and compressed bytes, one after the other. All output is bounded by the cluster.
 
 mod lzo;
+mod method;
+mod pack;
+#[cfg(feature = "codecs")]
+mod pack_lz4;
+mod pack_lzo;
+mod repeats;
 
 #[cfg(feature = "codecs")]
 use ruzstd::decoding::FrameDecoder;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, little_endian::U32};
+
+pub use method::{Algorithm, Method};
+pub use pack::Packer;
 
 use crate::crc;
 
@@ -26,36 +35,6 @@ pub struct RawHeader {
 /// Bytes of a cluster's header.
 pub const HEADER_BYTES: usize = 24;
 const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES);
-
-/// How a file's clusters are compressed (`i_compress_algorithm`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Algorithm {
-    /// LZO1X.
-    Lzo,
-    /// LZ4 blocks, also those of its slow compressor (lz4hc).
-    Lz4,
-    /// Zstandard frames.
-    Zstd,
-    /// LZO1X with runs of zeros.
-    LzoRle,
-}
-
-impl Algorithm {
-    /// The algorithm of an inode, `None` if Linux knows none of that number.
-    pub fn from_raw(number: u8) -> Option<Algorithm> {
-        [Algorithm::Lzo, Algorithm::Lz4, Algorithm::Zstd, Algorithm::LzoRle].get(usize::from(number)).copied()
-    }
-
-    /// Its name as in mount options.
-    pub fn name(self) -> &'static str {
-        match self {
-            Algorithm::Lzo => "lzo",
-            Algorithm::Lz4 => "lz4",
-            Algorithm::Zstd => "zstd",
-            Algorithm::LzoRle => "lzo-rle",
-        }
-    }
-}
 
 /// Why a cluster cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

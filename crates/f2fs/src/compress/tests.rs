@@ -144,3 +144,111 @@ fn numbers_of_algorithms() {
         assert_eq!(Algorithm::from_raw(number), Some(algorithm));
     }
 }
+
+/// Contents of a cluster: what repeats near and far, what does not, zeros, all in pieces of random length.
+fn contents(random: &mut fastrand::Rng, bytes: usize) -> Vec<u8> {
+    let mut all: Vec<u8> = Vec::new();
+    while all.len() < bytes {
+        let length = 1 << random.usize(..13);
+        let length = random.usize(1..=length);
+        match random.u8(..6) {
+            0 => all.extend((0..length.min(400)).map(|_| random.u8(..))),
+            1 => all.extend((0..length).map(|_| b'a' + random.u8(..3))),
+            2 => all.resize(all.len() + length, 0),
+            3 => all.resize(all.len() + length, random.u8(..)),
+            _ if all.is_empty() => {}
+            _ => {
+                let from = random.usize(..all.len());
+                all.extend((from..from + length).map(|at| all[at % all.len()]).collect::<Vec<u8>>());
+            }
+        }
+    }
+    all.truncate(bytes);
+    all
+}
+
+#[test]
+fn what_is_packed_comes_back_by_every_method() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let methods = ["lzo", "lzo-rle", "lz4", "lz4:3", "lz4:9", "lz4:12", "zstd", "zstd:9", "zstd:22"];
+    for text in methods {
+        let method = Method::parse(text).unwrap();
+        let mut shrunk = 0;
+        for checksummed in [false, true] {
+            let mut packer = Packer::new(method, checksummed).unwrap();
+            for round in 0..20 {
+                let width = if round % 8 == 7 { 16384 } else { 4096 };
+                let blocks = if round % 20 == 0 { 64 } else { 4 << (round % 3) };
+                let cluster = contents(&mut random, blocks * width);
+                let mut out = vec![7; 3];
+                let Some(count) = packer.pack(&cluster, width, &mut out) else {
+                    assert_eq!(out, [7; 3]);
+                    continue;
+                };
+                shrunk += 1;
+                assert!(count < blocks && out.len() == 3 + count * width, "{text}");
+                let mut back = vec![0xAA; cluster.len()];
+                decompress(method.algorithm(), checksummed, &out[3..], &mut back).unwrap();
+                assert!(back == cluster, "{text}, round {round}");
+            }
+        }
+        assert!(shrunk > 20, "{text}: {shrunk}");
+    }
+}
+
+/// A higher level takes no more room on text that repeats, and noise is not packed.
+#[test]
+fn levels_pack_better_and_noise_stays() {
+    let text: Vec<u8> = (0..9000_u32).flat_map(|number| (number * number).to_string().into_bytes()).collect();
+    let cluster = &text[..8 * 4096];
+    let length = |method: &str| {
+        let mut out = Vec::new();
+        Packer::new(Method::parse(method).unwrap(), true).unwrap().pack(cluster, 512, &mut out).unwrap()
+    };
+    assert!(length("lz4:9") <= length("lz4") && length("lz4:12") <= length("lz4:3"));
+    assert!(length("zstd:19") < length("zstd:1") && length("zstd:1") < length("lz4:12"));
+    let mut noise = vec![0; 4 * 4096];
+    fastrand::Rng::with_seed(3).fill(&mut noise);
+    for method in ["lzo", "lzo-rle", "lz4", "lz4:12", "zstd:22"] {
+        let packed =
+            Packer::new(Method::parse(method).unwrap(), true).unwrap().pack(&noise, 4096, &mut Vec::new());
+        assert_eq!(packed, None, "{method}");
+    }
+}
+
+/// A match of Linux's variant whose length and distance would look like a run of zeros.
+#[test]
+fn far_matches_are_no_runs_of_zeros() {
+    let mut random = fastrand::Rng::with_seed(5);
+    for length in 260..266 {
+        for distance in [0x803f, 0x80ff, 0xbf3f, 0xbffd, 0xbffe, 0xbfff] {
+            let mut cluster: Vec<u8> = (0..16 * 4096).map(|_| random.u8(..)).collect();
+            let at = cluster.len() - length - 3;
+            cluster.copy_within(at - distance..at - distance + length, at);
+            cluster.resize(32 * 4096, 0);
+            for method in ["lzo", "lzo-rle"] {
+                let method = Method::parse(method).unwrap();
+                let (mut out, mut back) = (Vec::new(), vec![1; cluster.len()]);
+                Packer::new(method, true).unwrap().pack(&cluster, 4096, &mut out).unwrap();
+                decompress(method.algorithm(), true, &out, &mut back).unwrap();
+                assert!(back == cluster);
+            }
+        }
+    }
+}
+
+#[test]
+fn methods_are_those_of_linux() {
+    for (text, number, level) in
+        [("lzo", 0, 0), ("lz4", 1, 0), ("lz4:9", 1, 9), ("zstd", 2, 1), ("zstd:22", 2, 22)]
+    {
+        let method = Method::parse(text).unwrap();
+        assert_eq!((method.algorithm().to_raw(), method.level()), (number, level));
+    }
+    for (text, word) in
+        [("lz5", "unknown algorithm"), ("lzo:1", "no levels"), ("lz4:2", "3 to 12"), ("zstd:23", "1 to 22")]
+    {
+        let said = Method::parse(text).unwrap_err();
+        assert!(said.contains(word), "{said}");
+    }
+}

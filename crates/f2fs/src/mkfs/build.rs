@@ -4,18 +4,22 @@ use pumice_vfs::FileKind;
 
 use super::{
     FormatError, FormatOptions,
-    content::{Failed, Filler, Ranges, copy},
+    compression::Compression,
+    content::Failed,
     directory::{Entries, Named, entries},
     extensions::Extensions,
+    feed::Feed,
+    filler::Filler,
+    form::{Form, Forms},
     inode::{Body, Standing, begin, finish, stored_attributes},
     order::{Order, Visit},
     quota::{KINDS, Usage},
-    tree::{Attributes, EntryId, Source, Tree, wrong},
+    tree::{Attributes, EntryId, Tree, wrong},
 };
 use crate::{
     fold::fold_or_bytes,
     hash::name_hash,
-    layout::{Advise, Features, Inode, InodeFlags, Nid},
+    layout::{Advise, Features, InlineFlags, Inode, InodeFlags, Nid},
     write::{Writer, head::Log, warmth::Warmth},
 };
 
@@ -25,10 +29,7 @@ pub(super) struct Builder<'a> {
     pub(super) order: &'a Order<'a>,
     pub(super) options: &'a FormatOptions,
     pub(super) extensions: &'a Extensions,
-    pub(super) source: &'a dyn Source,
-    /// Only places matter: content is not read.
-    pub(super) dry: bool,
-    pub(super) buffer: Vec<u8>,
+    pub(super) forms: &'a Forms<'a>,
     /// What users, groups and projects use.
     pub(super) usage: [Usage; KINDS],
 }
@@ -41,22 +42,29 @@ impl Builder<'_> {
     pub(super) fn run(
         &mut self,
         writer: &mut Writer,
+        feed: &mut Feed<'_, '_>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), FormatError> {
         let order = self.order;
         for visit in &order.visits {
             let Some(what) = self.tree.attributes(visit.entry) else { continue };
-            let failed = |failed| match failed {
-                Failed::Format(error) => error,
-                Failed::Source(error) => {
-                    FormatError::Source { path: order.path(visit), error: error.to_string() }
-                }
-            };
-            let blocks = self.entry(writer, visit, what).map_err(failed)?;
+            let blocks = self.entry(writer, feed, visit, what)?;
             self.count(what, blocks);
             progress(what.size);
         }
         Ok(())
+    }
+
+    /// Why a visit failed.
+    fn failed(&self, (visit, failed): (usize, Failed)) -> FormatError {
+        match failed {
+            Failed::Format(error) => error,
+            Failed::Source(error) => {
+                let path =
+                    self.order.visits.get(visit).map_or_else(String::new, |visit| self.order.path(visit));
+                FormatError::Source { path, error: error.to_string() }
+            }
+        }
     }
 
     fn count(&mut self, what: &Attributes, blocks: u64) {
@@ -68,7 +76,13 @@ impl Builder<'_> {
     }
 
     /// Returns the blocks that the entry counts.
-    fn entry(&mut self, writer: &mut Writer, visit: &Visit<'_>, what: &Attributes) -> Result<u64, Failed> {
+    fn entry(
+        &self,
+        writer: &mut Writer,
+        feed: &mut Feed<'_, '_>,
+        visit: &Visit<'_>,
+        what: &Attributes,
+    ) -> Result<u64, FormatError> {
         let standing = Standing {
             ino: self.order.ino(visit.entry),
             parent: self.order.parent(visit),
@@ -85,11 +99,17 @@ impl Builder<'_> {
         };
         let body = match what.kind {
             FileKind::Dir => self.directory(writer, visit, &mut inode)?,
-            FileKind::File => self.file(writer, visit, what, &mut inode, log)?,
+            FileKind::File => {
+                inode.size = what.size;
+                match what.size {
+                    0 => Body::Inline(Vec::new()),
+                    _ => self.file(writer, feed, self.forms.of(visit.name, what), &mut inode, log)?,
+                }
+            }
             FileKind::Symlink => self.bytes(writer, &mut inode, &what.target, log)?,
             _ => Body::Empty,
         };
-        Ok(finish(writer, inode, &body, what.rdev, &attributes)?)
+        finish(writer, inode, &body, what.rdev, &attributes)
     }
 
     /// Hints for whoever writes to it later, and the log of its content.
@@ -111,32 +131,40 @@ impl Builder<'_> {
         }
     }
 
+    /// The content of a file that is not empty.
     fn file(
-        &mut self,
+        &self,
         writer: &mut Writer,
-        visit: &Visit<'_>,
-        what: &Attributes,
+        feed: &mut Feed<'_, '_>,
+        form: Form<'_>,
         inode: &mut Inode,
         log: Log,
-    ) -> Result<Body, Failed> {
-        inode.size = what.size;
-        if what.size == 0 {
-            return Ok(Body::Inline(Vec::new()));
+    ) -> Result<Body, FormatError> {
+        if let Form::Clusters(compression) = form {
+            compression.mark(inode);
         }
-        let mut content = self.source.open(visit.entry)?;
-        if let Some(small) =
-            usize::try_from(what.size).ok().filter(|size| *size <= inode.inline_range().len())
-        {
-            let mut bytes = vec![0; small];
-            if !self.dry {
-                content.read(0, &mut bytes)?;
-            }
-            return Ok(Body::Inline(bytes));
-        }
-        let block = self.options.shape.block.bytes_u64();
         let mut filler = Filler::new(writer, inode, log);
-        let ranges = Ranges::new(what.size, what.sparse, block);
-        copy(writer, &mut filler, &mut *content, ranges, !self.dry, &mut self.buffer)?;
+        if matches!(form, Form::Clusters(Compression { release: true, .. })) {
+            filler.release();
+        }
+        loop {
+            let piece = feed.next().map_err(|failed| self.failed(failed))?;
+            if matches!(form, Form::Inline) {
+                return Ok(Body::Inline(piece.bytes));
+            }
+            filler.piece(writer, &piece)?;
+            let is_last = piece.is_last;
+            feed.give_back(piece);
+            if is_last {
+                break;
+            }
+        }
+        match (form, filler.saved()) {
+            (Form::Clusters(Compression { release: true, .. }), 1..) => {
+                inode.inline = inode.inline.with(InlineFlags::RELEASED);
+            }
+            (_, saved) => inode.extra.iter_mut().for_each(|extra| extra.saved_blocks = saved),
+        }
         Ok(Body::Mapped(filler.finish(writer)?))
     }
 

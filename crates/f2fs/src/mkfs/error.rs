@@ -46,6 +46,15 @@ pub enum FormatError {
         /// What it needs.
         needs: &'static str,
     },
+    /// Clusters have 4 to 256 blocks.
+    #[error("clusters of 2 to the power of {log_blocks} blocks are out of range (want 2 to 8)")]
+    Cluster {
+        /// What was asked for.
+        log_blocks: u8,
+    },
+    /// Nothing here compresses like that.
+    #[error("{0}")]
+    Compression(String),
     /// A feature that cannot be made here.
     #[error("a volume with the feature {0} cannot be made")]
     Feature(&'static str),

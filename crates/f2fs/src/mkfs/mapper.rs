@@ -115,6 +115,11 @@ impl Mapper {
         }
     }
 
+    /// Counts blocks that are kept for the inode and stand nowhere.
+    pub(super) fn reserve(&mut self, count: u32) {
+        self.blocks += u64::from(count);
+    }
+
     /// Puts one word, which may stand for no block, or for the start of a compressed cluster.
     pub(super) fn put(&mut self, owner: Summary, slot: u32, addr: BlockAddr) {
         debug_assert!(owner.nid == self.open.last().map_or(self.inode.ino, |node| node.nid));

@@ -1,18 +1,25 @@
 //! Making a volume, empty or filled with a tree: append-only, one checkpoint, laid out for reading.
 
 mod build;
+mod compression;
 mod content;
 mod directory;
 mod error;
 mod extensions;
+mod feed;
+mod filler;
+mod form;
 mod geometry;
 mod inode;
 mod mapper;
 mod options;
 mod order;
+mod piece;
 mod plan;
 mod quota;
 mod tree;
+
+use std::num::NonZeroUsize;
 
 use crate::word::word;
 use pumice_media::BlockDevice;
@@ -22,13 +29,17 @@ use zerocopy::IntoBytes;
 use self::{
     build::{Builder, quota_kinds},
     extensions::Extensions,
+    feed::feed,
+    form::Forms,
     geometry::Geometry,
     inode::mixed,
     order::Order,
+    piece::Files,
     plan::{Counts, starts},
     quota::{KINDS, Usage},
 };
 pub use self::{
+    compression::Compression,
     error::FormatError,
     geometry::Shape,
     options::FormatOptions,
@@ -62,6 +73,7 @@ pub struct Plan {
     tree: Tree,
     counts: Counts,
     geometry: Geometry,
+    threads: NonZeroUsize,
 }
 
 /// What was made.
@@ -79,19 +91,21 @@ pub struct Made {
 
 impl Plan {
     /// Checks what is asked for and finds out where everything goes. The source is asked only where the data of sparse
-    /// files are.
+    /// files are, unless compressed files give back what they save: then they are compressed once to know how much. Up to
+    /// `threads` threads read and compress; what they make does not depend on their number.
     pub fn new(
         options: FormatOptions,
         mut tree: Tree,
         source: &dyn Source,
         size: Size,
+        threads: NonZeroUsize,
     ) -> Result<Plan, FormatError> {
         options.check()?;
         let extensions = Extensions::new(&options.cold_extensions, &options.hot_extensions)?;
         add_lost_found(&options, &mut tree)?;
-        let counts = Counts::of(&options, &extensions, &tree, source)?;
+        let counts = Counts::of(&options, &extensions, &tree, source, threads)?;
         let geometry = counts.geometry(&options, size)?;
-        Ok(Plan { options, extensions, tree, counts, geometry })
+        Ok(Plan { options, extensions, tree, counts, geometry, threads })
     }
 
     /// Blocks that the device must have, and their bytes.
@@ -134,17 +148,17 @@ impl Plan {
         prepare(&mut medium, &sb, is_blank)?;
         let first = order.next_nid;
         let mut writer = Writer::fresh(sb, medium, starts(&self.counts, &self.options.shape), first)?;
+        let forms = Forms::new(&self.options, &self.extensions);
+        let files = Files { tree: &self.tree, order: &order, forms: &forms, source, reads: true };
         let mut builder = Builder {
             tree: &self.tree,
             order: &order,
             options: &self.options,
             extensions: &self.extensions,
-            source,
-            dry: false,
-            buffer: Vec::new(),
+            forms: &forms,
             usage: [const { Usage::new() }; KINDS],
         };
-        builder.run(&mut writer, progress)?;
+        feed(&files, self.threads, |feed| builder.run(&mut writer, feed, progress))?;
         builder.quota(&mut writer, quota)?;
         Ok(finish(writer, &self.options, &self.geometry, is_blank)?)
     }

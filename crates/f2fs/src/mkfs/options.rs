@@ -5,6 +5,7 @@ use zerocopy::{FromZeros, little_endian::U16};
 
 use super::{
     FormatError,
+    compression::Compression,
     extensions::Extensions,
     geometry::{Geometry, Shape},
 };
@@ -38,6 +39,8 @@ pub struct FormatOptions {
     pub time: Timestamp,
     /// What would be random: the version of the first checkpoint, and generations of inodes.
     pub seed: u64,
+    /// With `compression`: which files are compressed, and how.
+    pub compression: Option<Compression>,
 }
 
 /// Features that stand on others, and these.
@@ -73,7 +76,13 @@ impl FormatOptions {
         if self.ignore_case && !features.has(Features::CASEFOLD) {
             return Err(FormatError::Needs { feature: "ignoring case", needs: "casefold" });
         }
-        Ok(())
+        match &self.compression {
+            Some(_) if !features.has(Features::COMPRESSION) => {
+                Err(FormatError::Needs { feature: "compressing files", needs: "compression" })
+            }
+            Some(compression) => compression.check(),
+            None => Ok(()),
+        }
     }
 
     /// The super block of a volume with this geometry and these quota files.

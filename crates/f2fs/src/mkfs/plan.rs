@@ -1,6 +1,8 @@
 //! How many blocks each log will get, found by writing the tree to nowhere; from that the size of the volume, and where
 //! each log begins.
 
+use std::num::NonZeroUsize;
+
 use crate::word::word;
 use pumice_media::{BlockDevice, BlockError, Lba};
 
@@ -8,8 +10,11 @@ use super::{
     FormatError, FormatOptions, Size,
     build::Builder,
     extensions::Extensions,
+    feed::feed,
+    form::Forms,
     geometry::{Geometry, LOGS, SEGMENT_BLOCKS, Shape},
     numbered,
+    piece::Files,
     quota::{KINDS, Usage},
     tree::{Source, Tree},
 };
@@ -27,6 +32,8 @@ const FILE_BLOCKS: u64 = 8;
 /// Blocks of each log, and numbers of nodes.
 pub(super) struct Counts {
     logs: [u64; 6],
+    /// All blocks, with those that are reserved and stand nowhere.
+    blocks: u64,
     /// Node numbers up to the last that is used.
     nodes: u64,
     /// Inodes, and those of them that no directory names.
@@ -35,12 +42,14 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Of a tree. Its files are not read.
+    /// Of a tree. Its files are read only if what compression saves is given back: otherwise a compressed file counts as
+    /// any other, and its log has fewer blocks than planned.
     pub(super) fn of(
         options: &FormatOptions,
         extensions: &Extensions,
         tree: &Tree,
         source: &dyn Source,
+        threads: NonZeroUsize,
     ) -> Result<Counts, FormatError> {
         let shape = Shape { nodes: u64::MAX, overprovision: None, ..options.shape };
         let block = shape.block;
@@ -53,19 +62,21 @@ impl Counts {
         let starts = [0, 1, 2, 3, 4, 5].map(|log| SegNo(log * spread));
         let mut writer = Writer::fresh(sb, medium, starts, order.next_nid)?;
         let usage = [const { Usage::new() }; KINDS];
-        let buffer = Vec::new();
-        let mut builder =
-            Builder { tree, order: &order, options, extensions, source, dry: true, buffer, usage };
-        builder.run(&mut writer, &mut |_| ())?;
+        let reads = options.compression.as_ref().is_some_and(|compression| compression.release);
+        let forms = Forms::new(options, extensions);
+        let files = Files { tree, order: &order, forms: &forms, source, reads };
+        let mut builder = Builder { tree, order: &order, options, extensions, forms: &forms, usage };
+        let threads = if reads { threads } else { NonZeroUsize::MIN };
+        feed(&files, threads, |feed| builder.run(&mut writer, feed, &mut |_| ()))?;
         builder.quota(&mut writer, quota)?;
         let (nodes, inodes) = writer.numbers();
         let hidden = quota.iter().filter(|ino| **ino != 0).count() as u64;
-        Ok(Counts { logs: writer.appended(), nodes, inodes, hidden })
+        Ok(Counts { logs: writer.appended(), blocks: writer.blocks(), nodes, inodes, hidden })
     }
 
     /// All blocks.
     pub(super) fn blocks(&self) -> u64 {
-        self.logs.iter().sum()
+        self.blocks
     }
 
     /// The geometry of a volume of this size, which must have room.

@@ -188,7 +188,7 @@ pub trait Source: Sync {
 }
 
 /// The content of a file that was opened.
-pub trait Content {
+pub trait Content: Send {
     /// Fills `buffer` with the bytes from `at` on. That there are fewer is an error.
     fn read(&mut self, at: u64, buffer: &mut [u8]) -> std::io::Result<()>;
 

@@ -14,8 +14,14 @@ pub(crate) struct Sample {
 /// Content by entry: where data are, and from which number on they count.
 pub(crate) struct Files(BTreeMap<EntryId, (Vec<Range<u64>>, u64)>);
 
+/// Files whose number begins with this bit hold what cannot be compressed.
+const NOISE: u64 = 1 << 63;
+
 /// Byte `at` of a file: neither zero, nor the same in each block.
 pub(crate) fn byte(salt: u64, at: u64) -> u8 {
+    if salt & NOISE != 0 {
+        return fastrand::Rng::with_seed(salt ^ at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).u8(1..);
+    }
     let word = (at / 7 + salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     word.to_le_bytes()[7] | 1
 }
@@ -53,6 +59,13 @@ impl Sample {
     pub(crate) fn full(&mut self, dir: EntryId, name: &str, size: u64) -> EntryId {
         let all = [Range { start: 0, end: size }];
         self.file(dir, name, size, if size == 0 { &[] } else { &all })
+    }
+
+    /// A file that cannot be compressed.
+    pub(crate) fn noise(&mut self, dir: EntryId, name: &str, size: u64) -> EntryId {
+        let made = self.full(dir, name, size);
+        self.files.0.entry(made).and_modify(|(_, salt)| *salt |= NOISE);
+        made
     }
 
     pub(crate) fn dir(&mut self, dir: EntryId, name: &str) -> EntryId {

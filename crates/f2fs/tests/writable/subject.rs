@@ -1,6 +1,6 @@
 //! A volume in memory, mounted to be written to.
 
-use std::{fs, process::Command};
+use std::{fs, num::NonZeroUsize, process::Command};
 
 use crate::{
     disk::SharedDisk,
@@ -120,7 +120,7 @@ fn plan(bytes: u64, shape: &Shape, clock: &TestClock) -> Plan {
     options.shape.section_segments = shape.section_segments.unwrap_or(1);
     options.dir_level = shape.dir_level;
     let tree = Tree::new(Attributes::directory(0o755, 0, 0, clock.now()));
-    Plan::new(options, tree, &NoContent, Size::Bytes(bytes)).unwrap()
+    Plan::new(options, tree, &NoContent, Size::Bytes(bytes), NonZeroUsize::MIN).unwrap()
 }
 
 /// An empty volume in blocks of 4096 bytes.

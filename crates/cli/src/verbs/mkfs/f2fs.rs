@@ -3,8 +3,10 @@
 use std::{
     fs,
     io::{BufWriter, Write},
+    num::NonZeroUsize,
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
+    thread,
 };
 
 use pumice_f2fs::{
@@ -25,7 +27,7 @@ use crate::{
     source::{archive, directory, fs_config, manifest},
     staged::{self, Staged},
     text,
-    verbs::mkfs::sparse::Sparse,
+    verbs::mkfs::{compression, sparse::Sparse},
 };
 
 /// Mode of the root directory of an empty volume.
@@ -98,6 +100,11 @@ pub(crate) struct Args {
     /// Seed of the random generator: the same input and seed give the same bytes [default: 0]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    #[command(flatten)]
+    compression: compression::Args,
+    /// Threads that read and compress files; the volume is the same with any number [default: one for each processor]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
 }
 
 fn block_size(text: &str) -> Result<BlockSize, String> {
@@ -147,6 +154,8 @@ impl Args {
             (self.root_owner.is_some(), "--root-owner"),
             (self.time.is_some(), "--time"),
             (self.seed.is_some(), "--seed"),
+            (self.compression.is_given(), "--compress-algorithm"),
+            (self.threads.is_some(), "--threads"),
         ];
         options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
     }
@@ -160,7 +169,8 @@ impl Args {
         let size = self.size(all, &place)?;
         let options = self.options(all)?;
         let (tree, source) = self.input(all, context)?;
-        let plan = Plan::new(options, tree, &*source, size).map_err(|error| about(path, &error))?;
+        let plan =
+            Plan::new(options, tree, &*source, size, self.threads()).map_err(|error| about(path, &error))?;
         if all.writer.dry_run {
             return output::lines([format!("would make {}", words(path, &plan.made()))]);
         }
@@ -186,7 +196,9 @@ impl Args {
 
     fn options(&self, all: &super::Args) -> Outcome<FormatOptions> {
         let encoding = self.encoding.as_ref().map(|_| Features::CASEFOLD);
-        let features = self.features.iter().copied().chain(encoding);
+        let compression = self.compression.wanted();
+        let compressing = compression.as_ref().map(|_| Features::COMPRESSION.with(Features::EXTRA_ATTR));
+        let features = self.features.iter().copied().chain(encoding).chain(compressing);
         let usual = Shape::default();
         Ok(FormatOptions {
             shape: Shape {
@@ -206,7 +218,12 @@ impl Args {
             dir_level: self.dir_level.unwrap_or(0),
             time: self.time()?,
             seed: self.seed.unwrap_or(0),
+            compression,
         })
+    }
+
+    fn threads(&self) -> NonZeroUsize {
+        self.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
     }
 
     fn time(&self) -> Outcome<Timestamp> {

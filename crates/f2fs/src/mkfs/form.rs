@@ -1,0 +1,53 @@
+//! How the content of a file is to be kept.
+
+use super::{FormatOptions, compression::Compression, extensions::Extensions, tree::Attributes};
+use crate::{
+    layout::{Inode, Nid},
+    write::warmth::Warmth,
+};
+use pumice_vfs::FileKind;
+
+/// How the content of a file is kept.
+#[derive(Clone, Copy)]
+pub(super) enum Form<'a> {
+    /// In its inode.
+    Inline,
+    /// In blocks.
+    Blocks,
+    /// In clusters, each compressed if that saves something.
+    Clusters(&'a Compression),
+}
+
+/// Decides for each file.
+pub(super) struct Forms<'a> {
+    options: &'a FormatOptions,
+    extensions: &'a Extensions,
+    inline_bytes: u64,
+}
+
+impl<'a> Forms<'a> {
+    pub(super) fn new(options: &'a FormatOptions, extensions: &'a Extensions) -> Forms<'a> {
+        let (block, features) = (options.shape.block, options.shape.features);
+        let file = Inode::fresh(Nid::NULL, FileKind::File, 0, block, features);
+        Forms { options, extensions, inline_bytes: file.inline_range().len() as u64 }
+    }
+
+    /// Of a file that is not empty.
+    pub(super) fn of(&self, name: &[u8], what: &Attributes) -> Form<'a> {
+        if what.size <= self.inline_bytes {
+            return Form::Inline;
+        }
+        let blocks = what.size.div_ceil(self.block_bytes());
+        let wants = |compression: &&Compression| {
+            blocks >= u64::from(compression.cluster_blocks())
+                && compression.wants(name)
+                && self.extensions.warmth(name) != Warmth::Hot
+        };
+        self.options.compression.as_ref().filter(wants).map_or(Form::Blocks, Form::Clusters)
+    }
+
+    /// Bytes of a block.
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.options.shape.block.bytes_u64()
+    }
+}
