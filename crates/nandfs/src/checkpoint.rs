@@ -24,10 +24,19 @@ const JOURNAL_SLACK: usize = 12;
 impl<N: Nand> Volume<N> {
     /// Makes a checkpoint. Once it returns, a power cut loses nothing that came before.
     pub(crate) fn checkpoint(&mut self, clean: bool) -> Result<()> {
+        self.nodes.measure();
+        let (held, before) = (u64::from(self.checkpoint_blocks(0)), self.log.taken());
         self.write_everything()?;
         let fresh = self.choose_window()?;
         self.write_tables()?;
         self.commit(clean, &fresh)?;
+        let taken = self.log.taken();
+        // One failed program is held for, by cleaning; a chip that wears out has more.
+        debug_assert!(
+            taken.blocks - before.blocks <= held || taken.failures > before.failures,
+            "a checkpoint took {} blocks, {held} were held for it",
+            taken.blocks - before.blocks
+        );
         self.log.window.extend(fresh);
         self.log.start_epoch();
         self.recovery_reads = 0;
@@ -287,15 +296,6 @@ impl<N: Nand> Volume<N> {
         }
         self.blocks.failing.append(&mut keep);
         Ok(())
-    }
-
-    /// Log pages that a checkpoint made now may program.
-    pub(crate) fn checkpoint_pages(&self) -> u32 {
-        let per_page = self.params.payload / self.params.node;
-        let nodes = len32(self.nodes.dirty_bytes()) / self.params.payload + 1;
-        let tables =
-            len32(self.nodes.table.pages_to_write().len() + 2 * self.blocks.table.pages_to_write().len());
-        self.write_back_pages() + nodes + tables / per_page + 8
     }
 }
 

@@ -1,5 +1,7 @@
 //! Room: cleaning blocks for their dead space, and checkpoints in time.
 
+use alloc::vec::Vec;
+
 use pumice_cleaning::{Greedy, Placement, RootAge};
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
@@ -10,15 +12,13 @@ use crate::codec::len32;
 use crate::flash::Flash;
 use crate::log::{DATA, META};
 use crate::params::ANCHOR_BLOCKS;
+use crate::room::LEAN_BLOCKS;
 use crate::tag::{ChunkKind, Desc, Tag};
 use crate::volume::Volume;
 
-/// Blocks that cleaning may take at the least, besides those of the checkpoint after it: two for survivors, two
-/// for the records of checkpoints.
-const LEAN_BLOCKS: u32 = 4;
-
-/// Checkpoints that making room may take: each frees what was cleaned before it.
-const ROUNDS: u32 = 32;
+/// Checkpoints in a row, each of which frees what was cleaned before it, that may leave no more free blocks than there
+/// were.
+const IDLE_ROUNDS: u32 = 64;
 
 /// Calls between two looks at the size of the caches.
 const TRIM_EVERY: u32 = 256;
@@ -29,12 +29,19 @@ type ReadTag<N> = fn(&mut Flash<N>, u32) -> Result<Option<Tag>>;
 impl<N: Nand> Volume<N> {
     /// Prepares for a change: the volume is writable, marked in use, and has room for a call's work.
     pub(crate) fn begin(&mut self) -> Result<()> {
+        self.begin_writing(0)
+    }
+
+    /// The same for a call that writes so many bytes to a file.
+    pub(crate) fn begin_writing(&mut self, bytes: usize) -> Result<()> {
         self.check_writable()?;
         self.look();
         if self.clean {
             self.mark_in_use()?;
         }
-        self.make_room()
+        self.make_room(bytes)?;
+        self.begin_claims();
+        Ok(())
     }
 
     /// Before any call: keeps the caches within their budget.
@@ -45,22 +52,10 @@ impl<N: Nand> Volume<N> {
         }
     }
 
-    /// Blocks that a checkpoint made now may open, with one for each head and room to clean one block.
-    fn blocks_needed(&self) -> u32 {
-        let heads = len32(self.log.head_count());
-        self.checkpoint_pages() / self.params.pages_per_block + heads + 6
-    }
-
-    /// Free blocks that cleaning keeps in stock.
-    fn stock(&self) -> u32 {
-        let heads = len32(self.log.head_count());
-        (self.params.blocks / 50)
-            .min(len32(self.window_max.min(self.limits.window_words)) / 2)
-            .max(2 * heads + 8)
-    }
-
-    /// Makes sure that the blocks of the window suffice for everything that waits to be written.
-    pub(crate) fn make_room(&mut self) -> Result<()> {
+    /// Makes sure that the blocks of the window suffice for everything that waits to be written, and for `extra` bytes of
+    /// files more.
+    pub(crate) fn make_room(&mut self, extra: usize) -> Result<()> {
+        self.nodes.measure();
         if self.recovery_reads + self.log.scan_pages() > self.recovery_limit {
             self.checkpoint(false)?;
         }
@@ -70,32 +65,47 @@ impl<N: Nand> Volume<N> {
         if self.is_laden() {
             self.checkpoint(false)?;
         }
-        if len32(self.log.window.len()) < self.blocks_needed() {
+        if !self.has_room(extra) {
             // What waits in memory has to be written anyway: perhaps the checkpoint can wait then.
             self.write_back_all()?;
         }
-        self.clean_up_to_stock()?;
-        for _ in 0..ROUNDS {
-            if len32(self.log.window.len()) >= self.blocks_needed() {
-                return Ok(());
-            }
+        self.clean_up_to_stock(extra)?;
+        let window = self.window_max.min(self.limits.window_words);
+        if self.blocks_needed(extra) - self.blocks_needed(0) > len32(window) / 2 {
+            return Err(Errno::NoSpace.into());
+        }
+        let (mut most, mut idle) = (0, 0);
+        while !self.has_room(extra) {
             self.checkpoint(false)?;
-            self.clean_up_to_stock()?;
-            self.clean_lean()?;
+            self.clean_up_to_stock(extra)?;
+            self.clean_lean(extra)?;
+            if self.supply() > most {
+                (most, idle) = (self.supply(), 0);
+            } else {
+                idle += 1;
+            }
+            if idle > IDLE_ROUNDS && !self.has_room(extra) {
+                return Err(self.out_of_room(extra));
+            }
         }
-        if len32(self.log.window.len()) >= self.blocks_needed() {
-            return Ok(());
-        }
-        Err(FsError::new(
+        Ok(())
+    }
+
+    fn has_room(&self, extra: usize) -> bool {
+        len32(self.log.window.len()) >= self.blocks_needed(extra)
+    }
+
+    fn out_of_room(&self, extra: usize) -> FsError {
+        FsError::new(
             Errno::NoSpace,
             alloc::format!(
                 "cleaning found no block to win ({} of {} blocks in the window, {} free, {} candidates)",
                 self.log.window.len(),
-                self.blocks_needed(),
+                self.blocks_needed(extra),
                 self.blocks.free,
                 self.blocks.pool.len()
             ),
-        ))
+        )
     }
 
     /// Writes changed blocks of files to the log before memory runs out.
@@ -109,11 +119,11 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Cleans until enough blocks will be free at the next checkpoint, while the window has room for survivors.
-    fn clean_up_to_stock(&mut self) -> Result<()> {
+    fn clean_up_to_stock(&mut self, extra: usize) -> Result<()> {
         // Wrong counts in the block table must not keep it here forever.
         for _ in 0..self.params.blocks {
             let short = self.supply() < self.stock() || self.log.flash.medium.has_tired();
-            let room = len32(self.log.window.len()) > self.blocks_needed();
+            let room = len32(self.log.window.len()) >= self.blocks_needed(extra) + LEAN_BLOCKS;
             if !short || !room || !self.clean_one()? {
                 break;
             }
@@ -123,11 +133,10 @@ impl<N: Nand> Volume<N> {
 
     /// Cleans with fewer blocks in the window than calls need: power cuts close open blocks half full and
     /// recoveries take new ones. All survivors share a head, and the next checkpoint frees what was won.
-    fn clean_lean(&mut self) -> Result<()> {
-        while len32(self.log.window.len()) < self.blocks_needed()
-            && len32(self.log.window.len()) + len32(self.blocks.dying.len()) < 2 * self.blocks_needed()
-            && len32(self.log.window.len())
-                >= self.checkpoint_pages() / self.params.pages_per_block + LEAN_BLOCKS
+    fn clean_lean(&mut self, extra: usize) -> Result<()> {
+        while !self.has_room(extra)
+            && self.supply() < 2 * self.blocks_needed(extra)
+            && len32(self.log.window.len()) >= self.checkpoint_blocks(0) + LEAN_BLOCKS
         {
             self.lean = true;
             let cleaned = self.clean_one();
@@ -217,7 +226,7 @@ impl<N: Nand> Volume<N> {
 
     /// Moves the live chunks that the tags tell of; their bytes.
     fn evacuate_by(&mut self, block: u32, tag: ReadTag<N>) -> Result<u32> {
-        let mut found = 0;
+        let (mut found, mut live) = (0, Vec::new());
         for index in 0..self.params.pages_per_block {
             let page = self.params.page(block, index);
             let Ok(Some(tag)) = tag(&mut self.log.flash, page) else { continue };
@@ -225,9 +234,17 @@ impl<N: Nand> Volume<N> {
                 let addr = Addr { page, offset, len: desc.len };
                 // An owner that cannot be read keeps its chunks where they are.
                 if self.live(&desc).is_ok_and(|live| live == addr) {
-                    self.move_chunk(block, addr, &desc)?;
+                    live.push((addr, desc));
                     found += u32::from(desc.len);
                 }
+            }
+        }
+        // Large chunks first: a small one in between would leave the rest of its page empty.
+        live.sort_by_key(|(addr, _)| core::cmp::Reverse(addr.len));
+        for (addr, desc) in live {
+            // Moving one may itself have moved another: a failed program in the same block.
+            if self.live(&desc)? == addr {
+                self.move_chunk(block, addr, &desc)?;
             }
         }
         Ok(found)
@@ -280,7 +297,7 @@ impl<N: Nand> Volume<N> {
             return Ok(true);
         }
         if self.supply() < self.stock() * 2 {
-            self.make_room()?;
+            self.make_room(0)?;
             return self.clean_one();
         }
         Ok(false)

@@ -127,6 +127,7 @@ impl<N: Nand> Volume<N> {
             None => self.inode_mut(dir)?.body = Body::Inline(packed),
             Some(bucket) => {
                 packed.resize(self.params.block as usize, 0);
+                self.soil_pointer(dir, bucket.block())?;
                 self.cache.insert(dir, bucket.block(), packed, true);
             }
         }
@@ -180,7 +181,7 @@ impl<N: Nand> Volume<N> {
 
     /// Moves the entries from the inode into the bucket of level 0.
     fn unfold(&mut self, dir: u32, packed: Vec<u8>) -> Result<()> {
-        self.claim(self.params.block.into())?;
+        self.claim_bucket()?;
         let inode = self.inode_mut(dir)?;
         inode.body = Body::Mapped(Map::new());
         let bucket = Bucket { level: 0, prefix: 0 };
@@ -193,7 +194,7 @@ impl<N: Nand> Volume<N> {
         if bucket.level >= LEVEL_MAX {
             return Err(Errno::NoSpace.into());
         }
-        self.claim(self.params.block.into())?;
+        self.claim_bucket()?;
         let mut halves = [Vec::new(), Vec::new()];
         for (_, entry) in bucket::entries(packed).flatten() {
             let below = Bucket::of(self.name_hash(entry.name), bucket.level + 1);

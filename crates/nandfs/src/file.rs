@@ -6,7 +6,7 @@ use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, Result, Seek, SpaceMode};
 
 use crate::addr::Addr;
-use crate::codec::{len32, size};
+use crate::codec::size;
 use crate::error::Damage;
 use crate::log::{META, SYNC};
 use crate::node::{Body, Inode, Map};
@@ -56,6 +56,7 @@ impl<N: Nand> Volume<N> {
 
     /// A whole block in memory to be changed, read if need be.
     fn block_mut(&mut self, ino: u32, index: u32, fill: bool) -> Result<&mut Vec<u8>> {
+        self.soil_pointer(ino, index)?;
         if self.cache.get(ino, index).is_none() {
             let mut bytes = vec![0; self.params.block as usize];
             if fill {
@@ -71,7 +72,7 @@ impl<N: Nand> Volume<N> {
         if self.cache.is_dirty(ino, index) || self.map_get(ino, index)? != Addr::NONE {
             return Ok(false);
         }
-        self.claim(self.block_bytes())?;
+        self.claim_blocks(1)?;
         self.map_put(ino, index, Addr::RESERVED)?;
         Ok(true)
     }
@@ -80,7 +81,7 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn spill(&mut self, ino: u32) -> Result<()> {
         let Body::Inline(bytes) = self.inode(ino)?.body.clone() else { return Ok(()) };
         let block = self.params.block as usize;
-        self.claim(bytes.len() as u64 + self.block_bytes())?;
+        self.claim_blocks(bytes.len().div_ceil(block) as u64)?;
         self.inode_mut(ino)?.body = Body::Mapped(Map::new());
         for (index, part) in (0..).zip(bytes.chunks(block)) {
             self.map_put(ino, index, Addr::RESERVED)?;
@@ -398,11 +399,6 @@ impl<N: Nand> Volume<N> {
     /// Writes everything changed of all files and directories.
     pub(crate) fn write_back_all(&mut self) -> Result<()> {
         self.write_back_from((0, 0), |_, _| false, false)
-    }
-
-    /// Log pages that writing back everything changed may take.
-    pub(crate) fn write_back_pages(&self) -> u32 {
-        len32(self.cache.dirty_bytes()) / (self.params.block * self.params.slots) + 1
     }
 }
 

@@ -86,6 +86,16 @@ impl<N: Nand> NandFs<N> {
         })
     }
 
+    /// Runs an operation that moves names or takes them away: a full volume has room for it.
+    fn tidy(&self, work: impl FnOnce(&mut Volume<N>) -> Result<()>) -> Result<()> {
+        self.change(|volume| {
+            volume.claims.move_names(true);
+            let done = work(volume);
+            volume.claims.move_names(false);
+            done
+        })
+    }
+
     /// Runs an operation that changes the volume.
     fn change<R>(&self, work: impl FnOnce(&mut Volume<N>) -> Result<R>) -> Result<R> {
         self.volume.with(|volume| {
@@ -108,7 +118,7 @@ impl<N: Nand> Volume<N> {
     fn close(&mut self) -> Result<()> {
         self.held.clear();
         while self.reap_orphan()? {}
-        self.make_room()?;
+        self.make_room(0)?;
         self.checkpoint(true)
     }
 
@@ -198,8 +208,8 @@ impl<N: Nand> Volume<N> {
 impl<N: Nand> FileSystem for NandFs<N> {
     fn space(&self) -> Result<SpaceInfo> {
         self.see(|volume| {
-            let total = volume.total_bytes();
-            let free = total.saturating_sub(volume.used_bytes());
+            volume.nodes.measure();
+            let (total, free) = (volume.total_bytes(), volume.free_bytes());
             let free_inodes = free / u64::from(volume.params.node);
             Ok(SpaceInfo {
                 block_bytes: volume.params.block,
@@ -272,21 +282,21 @@ impl<N: Nand> FileSystem for NandFs<N> {
     }
 
     fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()> {
-        self.change(|volume| {
+        self.tidy(|volume| {
             let dir = volume.known(dir)?;
             volume.unlink_node(dir, name, false)
         })
     }
 
     fn rmdir(&self, dir: Ino, name: &[u8]) -> Result<()> {
-        self.change(|volume| {
+        self.tidy(|volume| {
             let dir = volume.known(dir)?;
             volume.unlink_node(dir, name, true)
         })
     }
 
     fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
-        self.change(|volume| {
+        self.tidy(|volume| {
             let (dir, to_dir) = (volume.known(dir)?, volume.known(to_dir)?);
             volume.rename_node(dir, name, to_dir, to_name, mode)
         })
@@ -312,15 +322,14 @@ impl<N: Nand> FileSystem for NandFs<N> {
     }
 
     fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()> {
-        // A call as large as the window is cut into pieces, each with room made for it.
-        const PIECE: usize = 64 << 10;
         if data.is_empty() {
             return self.see(|volume| volume.known_file(ino).map(|_| ()));
         }
         self.volume.with(|volume| {
             let mut at = offset;
-            for piece in data.chunks(PIECE) {
-                volume.begin()?;
+            // A long call is cut into pieces, each with room made for it.
+            for piece in data.chunks(volume.piece_bytes()) {
+                volume.begin_writing(piece.len())?;
                 let ino = volume.known_file(ino)?;
                 volume.write_file(ino, at, piece)?;
                 volume.stamp_content(ino)?;
@@ -392,6 +401,9 @@ impl<N: Nand> FileSystem for NandFs<N> {
     fn set_xattr(&self, ino: Ino, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
         self.change(|volume| {
             let ino = volume.known(ino)?;
+            // The list is written as a whole.
+            let bytes = volume.xattr_bytes(ino)?.len() + value.len();
+            volume.begin_writing(bytes)?;
             volume.xattr_set(ino, name, Some(value), mode)
         })
     }

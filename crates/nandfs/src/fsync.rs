@@ -29,7 +29,7 @@ impl<N: Nand> Volume<N> {
         if kind == FileKind::Dir || pending.needs_checkpoint || self.needs_parent(ino, pending)? {
             return self.sync_all();
         }
-        self.make_room()?;
+        self.make_room(0)?;
         let wrote = match self.write_synced(ino) {
             Ok(wrote) => wrote,
             Err(error) => {
@@ -127,7 +127,7 @@ impl<N: Nand> Volume<N> {
         if self.read_only || !self.has_changes() {
             return Ok(());
         }
-        self.make_room()?;
+        self.make_room(0)?;
         self.checkpoint(false)
     }
 }

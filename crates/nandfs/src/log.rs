@@ -53,6 +53,13 @@ pub(crate) enum Event {
     },
 }
 
+/// Blocks taken, and programs that failed.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Taken {
+    pub(crate) blocks: u64,
+    pub(crate) failures: u64,
+}
+
 /// An open block and the page being filled.
 struct Head {
     kind: LogKind,
@@ -84,6 +91,7 @@ pub(crate) struct Log<N> {
     before: Option<Promise>,
     /// What is written for an fsync of nodes, while it is.
     promising: Option<Promised>,
+    taken: Taken,
 }
 
 impl<N: Nand> Log<N> {
@@ -100,6 +108,7 @@ impl<N: Nand> Log<N> {
             scan_pages: 0,
             before: None,
             promising: None,
+            taken: Taken::default(),
         }
     }
 
@@ -160,8 +169,9 @@ impl<N: Nand> Log<N> {
         self.heads.iter().any(|head| head.place.is_some_and(|(open, _)| open == block))
     }
 
-    /// Notes a failed program outside the heads.
+    /// Notes a failed program.
     pub(crate) fn report_failing(&mut self, block: u32) {
+        self.taken.failures += 1;
         self.events.push_back(Event::Failing(block));
     }
 
@@ -183,10 +193,16 @@ impl<N: Nand> Log<N> {
                 return Err(FsError::new(Errno::NoSpace, "no erased block is left".into()));
             };
             if spare.erased || self.erase(spare.block)? {
+                self.taken.blocks += 1;
                 self.events.push_back(Event::Opened(spare.block, u8::try_from(head).unwrap_or(ROOT_HEAD)));
                 return Ok(spare.block);
             }
         }
+    }
+
+    /// What was taken since the mount.
+    pub(crate) fn taken(&self) -> Taken {
+        self.taken
     }
 
     /// Gives back the block that was taken last, erased and not written.
@@ -311,7 +327,7 @@ impl<N: Nand> Log<N> {
     }
 
     fn move_page(&mut self, head: usize, block: u32, page: u32, tag: &Tag) -> Result<(), FsError> {
-        self.events.push_back(Event::Failing(block));
+        self.report_failing(block);
         let fresh = self.take_block(head)?;
         self.resume(head, Some((fresh, 0)));
         let to_page = self.params.page(fresh, 0);

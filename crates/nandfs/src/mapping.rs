@@ -236,6 +236,19 @@ impl<N: Nand> Volume<N> {
         Ok(addr.unwrap_or(Addr::NONE))
     }
 
+    /// A block waits to be written: the node that has its pointer will have to be, too.
+    pub(crate) fn soil_pointer(&mut self, ino: u32, block: u32) -> Result<()> {
+        if self.cache.is_dirty(ino, block) {
+            return Ok(());
+        }
+        let nid = match self.locate(ino, block.into(), false)? {
+            Place::Direct(_) => ino,
+            Place::Node(nid, _) => nid,
+            Place::Nowhere => return Ok(()),
+        };
+        self.nodes.touch(&mut self.log, nid)
+    }
+
     /// Points a block at another chunk and returns the one it had, which is not released here.
     pub(crate) fn map_put(&mut self, ino: u32, block: u32, addr: Addr) -> Result<Addr> {
         let list = match self.locate(ino, block.into(), addr != Addr::NONE)? {

@@ -123,7 +123,7 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
         volume.checkpoint(false)?;
         // Each recovery takes blocks: without cleaning here, cut mounts would use them up. A full volume mounts
         // all the same.
-        if let Err(error) = volume.make_room()
+        if let Err(error) = volume.make_room(0)
             && error.errno() != Errno::NoSpace
         {
             return Err(error);

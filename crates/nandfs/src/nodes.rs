@@ -7,6 +7,7 @@ use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError};
 
 use crate::addr::Addr;
+use crate::codec::len32;
 use crate::error::Damage;
 use crate::log::Log;
 use crate::node::{Index, Inode, Node};
@@ -33,6 +34,11 @@ struct Cached {
     node: Node,
     dirty: bool,
     used: u64,
+    /// Bytes that it has on the chip.
+    stored: u32,
+    /// Of a changed node, the bytes that it will have there: as many as it can have, until it is measured.
+    charge: u32,
+    measured: bool,
 }
 
 /// Nodes by id.
@@ -44,8 +50,11 @@ pub(crate) struct Nodes {
     cache: HashMap<u32, Cached>,
     tick: u64,
     dirty: usize,
-    /// Index nodes among the dirty.
-    dirty_index: usize,
+    /// Bytes of the changed nodes on the chip, and those that they will have there.
+    dirty_stored: u64,
+    dirty_charge: u64,
+    /// Nodes changed since they were measured.
+    unmeasured: Vec<u32>,
     memory: usize,
     /// Memory that nodes may take within one call, in bytes; changed ones stay all the same.
     limit: usize,
@@ -79,7 +88,9 @@ impl Nodes {
             cache: HashMap::new(),
             tick: 0,
             dirty: 0,
-            dirty_index: 0,
+            dirty_stored: 0,
+            dirty_charge: 0,
+            unmeasured: Vec::new(),
             memory: 0,
             limit,
             next_nid: FIRST_NID,
@@ -122,25 +133,66 @@ impl Nodes {
         self.dirty
     }
 
-    /// Bytes that writing the changed nodes may take: index nodes are made to fit in half a page.
-    pub(crate) fn dirty_bytes(&self) -> usize {
-        let node = self.params.node as usize;
-        (self.dirty - self.dirty_index) * node + self.dirty_index * node / 2
+    /// Bytes that the changed nodes will have on the chip, at the most.
+    pub(crate) fn dirty_bytes(&self) -> u64 {
+        self.dirty_charge
     }
 
-    fn count_dirty(&mut self, nid: u32, now: bool) {
+    /// Bytes that all nodes will have on the chip once the changed ones are written, at the most.
+    pub(crate) fn expected_bytes(&self) -> u64 {
+        // Counts of a damaged volume may be lower than what is found.
+        (self.bytes + self.dirty_charge).saturating_sub(self.dirty_stored)
+    }
+
+    /// Finds out how large the nodes are that were changed since the last time.
+    pub(crate) fn measure(&mut self) {
+        for nid in core::mem::take(&mut self.unmeasured) {
+            let Some(cached) = self.cache.get_mut(&nid).filter(|cached| !cached.measured) else { continue };
+            let bytes = len32(cached.node.encode(&self.params).len());
+            debug_assert!(bytes <= cached.charge, "a node is larger than a node can be");
+            self.dirty_charge = self.dirty_charge - u64::from(cached.charge) + u64::from(bytes);
+            (cached.charge, cached.measured) = (bytes, true);
+        }
+    }
+
+    /// A node is being changed.
+    fn soil(&mut self, nid: u32) {
+        let most = self.params.node;
         let Some(cached) = self.cache.get_mut(&nid) else { return };
-        if cached.dirty != now {
-            cached.dirty = now;
-            let is_index = usize::from(matches!(cached.node, Node::Index(_)));
-            if now {
-                self.dirty += 1;
-                self.dirty_index += is_index;
-            } else {
-                self.dirty -= 1;
-                self.dirty_index -= is_index;
+        if !cached.dirty {
+            cached.dirty = true;
+            self.dirty += 1;
+            self.dirty_stored += u64::from(cached.stored);
+        } else if !cached.measured {
+            return;
+        }
+        // Index nodes are made to fit in half a page.
+        let charge = if matches!(cached.node, Node::Index(_)) { most / 2 } else { most };
+        self.dirty_charge = self.dirty_charge - u64::from(cached.charge) + u64::from(charge);
+        (cached.charge, cached.measured) = (charge, false);
+        self.unmeasured.push(nid);
+    }
+
+    /// A node is as it is on the chip, or goes.
+    fn settle(&mut self, nid: u32) {
+        let Some(cached) = self.cache.get_mut(&nid).filter(|cached| cached.dirty) else { return };
+        self.dirty -= 1;
+        self.dirty_stored -= u64::from(cached.stored);
+        self.dirty_charge -= u64::from(cached.charge);
+        (cached.dirty, cached.charge, cached.measured) = (false, 0, true);
+    }
+
+    /// A node was written to this address.
+    pub(crate) fn written(&mut self, nid: u32, old: Addr, addr: Addr) {
+        if let Some(cached) = self.cache.get_mut(&nid) {
+            let before = core::mem::replace(&mut cached.stored, addr.len.into());
+            // A program that failed may have led one of its pointers elsewhere meanwhile.
+            if cached.dirty {
+                self.dirty_stored = self.dirty_stored - u64::from(before) + u64::from(addr.len);
             }
         }
+        self.bytes = (self.bytes + u64::from(addr.len)).saturating_sub(old.len.into());
+        self.set_addr(nid, addr);
     }
 
     /// Where a node lies on the chip.
@@ -169,7 +221,8 @@ impl Nodes {
                 self.trim(self.limit);
             }
             let node = self.read(log, nid)?;
-            self.insert(nid, node, false);
+            let stored = self.addr(log, nid)?.len;
+            self.insert(nid, node, stored.into());
         }
         let tick = self.tick;
         let cached = self.cache.get_mut(&nid).ok_or(Damage::NoNode(nid))?;
@@ -219,16 +272,16 @@ impl Nodes {
         Ok(node)
     }
 
-    fn insert(&mut self, nid: u32, node: Node, dirty: bool) {
+    fn insert(&mut self, nid: u32, node: Node, stored: u32) {
         self.forget(nid);
         self.memory += node.memory() + OVERHEAD;
-        self.cache.insert(nid, Cached { node, dirty: false, used: self.tick });
-        self.count_dirty(nid, dirty);
+        let cached = Cached { node, dirty: false, used: self.tick, stored, charge: 0, measured: true };
+        self.cache.insert(nid, cached);
     }
 
     /// Drops a node from memory, changed or not.
     pub(crate) fn forget(&mut self, nid: u32) {
-        self.count_dirty(nid, false);
+        self.settle(nid);
         if let Some(old) = self.cache.remove(&nid) {
             self.memory = self.memory.saturating_sub(old.node.memory() + OVERHEAD);
         }
@@ -269,7 +322,7 @@ impl Nodes {
     /// Marks a node changed.
     pub(crate) fn touch<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<(), FsError> {
         self.cached(log, nid)?;
-        self.count_dirty(nid, true);
+        self.soil(nid);
         Ok(())
     }
 
@@ -291,7 +344,8 @@ impl Nodes {
     pub(crate) fn add_at(&mut self, nid: u32, node: Node) {
         self.inodes += u64::from(matches!(node, Node::Inode(_)));
         self.tick += 1;
-        self.insert(nid, node, true);
+        self.insert(nid, node, 0);
+        self.soil(nid);
     }
 
     /// A copy of a node as it is in memory.
@@ -345,7 +399,7 @@ impl Nodes {
 
     /// The bytes of a node in memory with its owner; it counts as written from here on.
     pub(crate) fn take_bytes(&mut self, nid: u32) -> Option<(Vec<u8>, u32)> {
-        self.count_dirty(nid, false);
+        self.settle(nid);
         let cached = self.cache.get(&nid)?;
         Some((cached.node.encode(&self.params), cached.node.owner(nid)))
     }

@@ -111,6 +111,13 @@ impl Step {
 impl<N: Nand> Volume<N> {
     /// Replays what fsync promised after `checkpoint`. What cannot be read is noted in the volume's losses.
     pub(crate) fn recover(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        self.claims.replay(true);
+        let done = self.replay_all(checkpoint);
+        self.claims.replay(false);
+        done
+    }
+
+    fn replay_all(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let mut survey = self.survey(checkpoint)?;
         self.avoid_ids(&survey.records);
         let mut last_commit: HashMap<u32, u64> = HashMap::new();

@@ -81,6 +81,16 @@ impl<const E: usize> Table<E> {
         }
     }
 
+    /// Pages of a table of so many entries, on all levels.
+    pub(crate) fn pages_of(&self, entries: u32) -> u64 {
+        let (mut pages, mut sum) = (u64::from(entries.div_ceil(self.per_leaf())), 0);
+        for _ in 0..self.height.max(1) {
+            sum += pages;
+            pages = pages.div_ceil(self.per_inner().into());
+        }
+        sum
+    }
+
     /// Bytes of pages that could be dropped.
     pub(crate) fn cached_bytes(&self) -> usize {
         (self.cache.len() - self.dirty.len().min(self.cache.len())) * (self.page_bytes as usize + 64)

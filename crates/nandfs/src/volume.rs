@@ -13,7 +13,8 @@ use crate::addr::Addr;
 use crate::block_cache::BlockCache;
 use crate::blocks::Blocks;
 use crate::checkpoint_record::Limits;
-use crate::codec::{len32, size};
+use crate::claims::Claims;
+use crate::codec::size;
 use crate::log::{DATA, Log, META};
 use crate::losses::Losses;
 use crate::node::{Inode, Node};
@@ -75,6 +76,7 @@ pub(crate) struct Volume<N> {
     pub(crate) copied_bytes: u64,
     /// What fsync promised and recovery could not read.
     pub(crate) losses: Losses,
+    pub(crate) claims: Claims,
 }
 
 /// Device time that recovery may take to look at the blocks of the window, in nanoseconds.
@@ -121,6 +123,7 @@ impl<N: Nand> Volume<N> {
             lean: false,
             copied_bytes: 0,
             losses: Losses::default(),
+            claims: Claims::default(),
         }
     }
 
@@ -234,8 +237,7 @@ impl<N: Nand> Volume<N> {
         let addr = self.append(META, Nodes::desc(nid, owner, bytes.len()), &bytes)?;
         let old = self.nodes.addr(&mut self.log, nid)?;
         self.release(old)?;
-        self.nodes.bytes = (self.nodes.bytes + bytes.len() as u64).saturating_sub(old.len.into());
-        self.nodes.set_addr(nid, addr);
+        self.nodes.written(nid, old, addr);
         Ok(())
     }
 
@@ -255,33 +257,6 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn remove_node(&mut self, nid: u32) -> Result<()> {
         let addr = self.nodes.remove(&mut self.log, nid)?;
         self.release(addr)
-    }
-
-    /// Blocks never given to users: anchors, those of checkpoints and as many for when they are left, open heads, and
-    /// room to clean.
-    fn reserved_blocks(&self) -> u32 {
-        ANCHOR_BLOCKS + 8 + 2 * len32(self.log.head_count()) + (self.params.blocks / 32).max(4)
-    }
-
-    /// Bytes that users can fill in all.
-    pub(crate) fn total_bytes(&self) -> u64 {
-        let good = self.params.blocks.saturating_sub(self.blocks.bad + self.reserved_blocks());
-        u64::from(good) * u64::from(self.params.pages_per_block * self.params.slots * self.params.block)
-    }
-
-    /// Bytes taken: blocks of files, and nodes with what packing them may waste.
-    pub(crate) fn used_bytes(&self) -> u64 {
-        let unwritten = (self.nodes.dirty() * self.params.node as usize) as u64;
-        self.data_blocks * u64::from(self.params.block) + self.nodes.bytes + self.nodes.bytes / 2 + unwritten
-    }
-
-    /// Fails unless `bytes` more can be taken.
-    pub(crate) fn claim(&self, bytes: u64) -> Result<()> {
-        // Names and nodes get the last of the space, so that a full volume can still be tidied up.
-        if self.used_bytes() + bytes > self.total_bytes() {
-            return Err(Errno::NoSpace.into());
-        }
-        Ok(())
     }
 
     /// Memory besides the caches, in bytes.

@@ -107,7 +107,7 @@ impl<N: Nand> Volume<N> {
             return Ok(());
         }
         // The new list is whole before the old one goes: a full volume leaves everything as it was.
-        self.claim(bytes.len() as u64 + u64::from(self.params.node))?;
+        self.claim(2 * u64::from(self.params.node))?;
         let fresh = self.add_inode(Inode { kind: FileKind::File, ..empty_directory(ino, 0, 1, now) })?;
         if let Err(error) = self.write_file(fresh, 0, &bytes) {
             self.destroy(fresh)?;

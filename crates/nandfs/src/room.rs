@@ -1,0 +1,176 @@
+//! Room: what users may fill, and what is held back so that everything else always finds room.
+//!
+//! A claim is made when space is promised, in bytes; what is held back is counted in erase blocks. The argument stands
+//! in the design ("Space").
+
+use pumice_media::Nand;
+use pumice_vfs::Result;
+
+use crate::codec::len32;
+use crate::params::ANCHOR_BLOCKS;
+use crate::volume::Volume;
+
+/// Blocks that the records of checkpoints take when those they are in are full.
+const ROOT_BLOCKS: u32 = 2;
+
+/// Blocks that cleaning one block may open: for survivors that are data and for those that are metadata, for the nodes
+/// and table pages that change with them, and one for a program that fails.
+pub(crate) const LEAN_BLOCKS: u32 = 4;
+
+/// Bytes that the pointer of a block that is written may add to its node: two runs, and one pointer in long form.
+const POINTER_BYTES: u64 = 2 * 6 + 10;
+
+/// Nodes that a call may make or change besides those that it claims space for.
+const NODES_OF_CALL: u64 = 8;
+
+/// Of so many blocks, one is held back for names that are moved.
+const NAME_SHARE: u32 = 256;
+
+/// The largest write, in bytes, for which room is made at once, and of how many blocks of a chip it takes one at the most.
+const PIECE_MAX: usize = 64 << 10;
+const PIECE_SHARE: u32 = 24;
+
+/// Of so many blocks, one is held back to be the dead space that cleaning lives on.
+const CLEANING_SHARE: u32 = 32;
+
+impl<N: Nand> Volume<N> {
+    fn heads(&self) -> u32 {
+        len32(self.log.head_count())
+    }
+
+    /// Log pages that so many bytes of chunks of up to a node take, each chunk in the page being filled or in the next.
+    fn pages_of_nodes(&self, bytes: u64) -> u64 {
+        let (payload, node) = (u64::from(self.params.payload), u64::from(self.params.node));
+        // What a page is left with is less than the chunk that begins the next one.
+        match payload >= 2 * node {
+            true => bytes.div_ceil(payload - node) + 1,
+            false => (2 * bytes).div_ceil(payload) + 1,
+        }
+    }
+
+    /// Pages of both tables, at the most.
+    fn table_pages(&self) -> u64 {
+        self.nodes.table.pages_of(self.nodes.next_nid) + self.blocks.table.pages_of(self.params.blocks)
+    }
+
+    /// Log pages that the table pages of a checkpoint take. Of the node table no more change than nodes do; of the block
+    /// table all may, and what writing them changes is written once more.
+    fn pages_of_tables(&self) -> u64 {
+        let per_page = u64::from(self.params.payload / self.params.node);
+        let changed = (self.nodes.table.overlay.len() + self.nodes.dirty()) as u64;
+        let height = u64::from(self.nodes.table.height) + 1;
+        let nodes = self.nodes.table.pages_of(self.nodes.next_nid).min(changed * height);
+        (nodes + self.blocks.table.pages_of(self.params.blocks) + height + 1).div_ceil(per_page) + 2
+    }
+
+    /// Erase blocks that a checkpoint made now may open, with `extra` bytes of files that are about to be written.
+    pub(crate) fn checkpoint_blocks(&self, extra: usize) -> u32 {
+        let (slots, block) = (u64::from(self.params.slots), u64::from(self.params.block));
+        let fresh = (extra as u64).div_ceil(block) + u64::from(extra > 0);
+        let blocks = self.cache.dirty_bytes() as u64 / block + fresh;
+        let node = u64::from(self.params.node);
+        let call = if extra > 0 { NODES_OF_CALL * node } else { 0 };
+        let nodes = self.nodes.dirty_bytes() + blocks * POINTER_BYTES + call;
+        let pages = blocks.div_ceil(slots) + self.pages_of_nodes(nodes) + self.pages_of_tables();
+        let pages = pages + u64::from(self.heads());
+        let full = pages.div_ceil(self.params.pages_per_block.into());
+        u32::try_from(full).unwrap_or(u32::MAX - self.params.blocks) + self.heads() + ROOT_BLOCKS
+    }
+
+    /// Erase blocks of a checkpoint that finds nothing changed but the tables.
+    fn idle_blocks(&self) -> u32 {
+        let pages = self.table_pages().div_ceil(u64::from(self.params.payload / self.params.node)) + 4;
+        u32::try_from(pages.div_ceil(self.params.pages_per_block.into())).unwrap_or(self.params.blocks)
+            + 1
+            + ROOT_BLOCKS
+    }
+
+    /// Blocks that the window must have before a call that writes so many bytes: for the checkpoint that may follow it,
+    /// then for cleaning a block and for the checkpoint that gives back what was won.
+    pub(crate) fn blocks_needed(&self, extra: usize) -> u32 {
+        self.checkpoint_blocks(extra) + self.idle_blocks() + LEAN_BLOCKS
+    }
+
+    /// Bytes of a write for which room is made at once: a small chip has less of it.
+    pub(crate) fn piece_bytes(&self) -> usize {
+        let share = (self.params.blocks / PIECE_SHARE).max(1) as usize * self.params.block_payload() as usize;
+        share.min(PIECE_MAX)
+    }
+
+    /// Free blocks that cleaning keeps in stock: those that a write needs if nothing else waits, and some for others.
+    pub(crate) fn stock(&self) -> u32 {
+        let window = len32(self.window_max.min(self.limits.window_words)) / 2;
+        let blocks = len32(self.piece_bytes()).div_ceil(self.params.block_payload());
+        let write = 2 * self.idle_blocks() + self.heads() + blocks + LEAN_BLOCKS + ROOT_BLOCKS;
+        (self.params.blocks / 50).min(window).max(write)
+    }
+
+    /// Blocks never given to users: anchors, those of checkpoints, open heads, both tables, the stock, what cleaning lives on,
+    /// and room for names.
+    fn reserved_blocks(&self) -> u32 {
+        let tables = self.pages_of_nodes(self.table_pages() * u64::from(self.params.node));
+        let tables =
+            u32::try_from(tables / u64::from(self.params.pages_per_block)).unwrap_or(self.params.blocks);
+        let cleaning = (self.params.blocks / CLEANING_SHARE).max(4);
+        let names = self.params.blocks / NAME_SHARE + 1;
+        ANCHOR_BLOCKS + ROOT_BLOCKS + self.heads() + tables + self.stock() + cleaning + names
+    }
+
+    /// Bytes that users can fill in all.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        let good = self.params.blocks.saturating_sub(self.blocks.bad + self.reserved_blocks());
+        u64::from(good) * u64::from(self.params.pages_per_block * self.params.slots * self.params.block)
+    }
+
+    /// Bytes that the pointer of a block may take in the end, with what packing its node wastes.
+    fn share_of_node(&self) -> u64 {
+        u64::from(self.params.node).div_ceil(self.params.fanout().into()) + 1
+    }
+
+    /// Bytes that so many blocks of files take, each with its pointer.
+    fn bytes_of_blocks(&self, blocks: u64) -> u64 {
+        blocks * (u64::from(self.params.block) + self.share_of_node())
+    }
+
+    /// Bytes taken: blocks of files with their pointers, however scattered they may be one day, and nodes with what
+    /// packing them may waste.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        self.bytes_of_blocks(self.data_blocks) + 2 * self.nodes.expected_bytes()
+    }
+
+    /// Bytes that one file can be given now, to the last.
+    pub(crate) fn free_bytes(&self) -> u64 {
+        let (block, share) = (u64::from(self.params.block), self.share_of_node());
+        let inode = NODES_OF_CALL * 2 * u64::from(self.params.node);
+        let free = self.total_bytes().saturating_sub(self.used_bytes() + inode);
+        // A block takes its pointer twice: where it is, and where it may have to go.
+        free / (block + 2 * share) * block
+    }
+
+    /// A call begins: what it claims is counted from here.
+    pub(crate) fn begin_claims(&mut self) {
+        self.nodes.measure();
+        self.claims.begin(self.used_bytes());
+    }
+
+    /// Bytes beyond what users can fill that names may take, so that a full volume can be tidied up.
+    fn name_bytes(&self) -> u64 {
+        u64::from(self.params.blocks / NAME_SHARE + 1) * u64::from(self.params.block_payload())
+    }
+
+    /// Takes a block for names. What moves a name or takes one away finds room where nothing else does.
+    pub(crate) fn claim_bucket(&mut self) -> Result<()> {
+        let spare = if self.claims.moves_names() { self.name_bytes() } else { 0 };
+        self.claims.take(self.bytes_of_blocks(1), self.total_bytes() + spare)
+    }
+
+    /// Fails unless `bytes` more can be taken by this call.
+    pub(crate) fn claim(&mut self, bytes: u64) -> Result<()> {
+        self.claims.take(bytes, self.total_bytes())
+    }
+
+    /// Takes blocks for files: `claim` with their pointers.
+    pub(crate) fn claim_blocks(&mut self, blocks: u64) -> Result<()> {
+        self.claim(self.bytes_of_blocks(blocks))
+    }
+}
