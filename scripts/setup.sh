@@ -28,6 +28,8 @@ missing_packages() {
     command -v busybox >/dev/null || echo busybox-static
     administrators_tool nanddump || echo mtd-utils
     command -v fsverity >/dev/null || echo fsverity
+    # The C library in `zstd` is built for guests, too.
+    command -v musl-gcc >/dev/null || echo musl-tools
 }
 
 # True where a guest's programs can be built and Debian's kernel can be had.
