@@ -1,5 +1,5 @@
 //! F2FS made from directories and archives.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
 
 mod common;
 
@@ -198,4 +198,62 @@ fn files_are_compressed_by_extension_by_any_number_of_threads() {
         world.say(&format!("mkfs -t f2fs --size 64M {words} image")).bad(2, &[said]);
     }
     world.say("mkfs --size 64M --compress-algorithm lz4 image").bad(2, &["--compress-algorithm is for F2FS"]);
+}
+
+#[test]
+fn files_are_sealed_and_directories_ignore_case() {
+    let world = world();
+    fs::create_dir_all(world.path("tree/Games/Saves")).unwrap();
+    fs::write(world.path("tree/Games/Saves/One"), "1").unwrap();
+    let command = format!("mkfs -t f2fs --from tree --free 1M {FIXED} --force");
+    let said = world.say(&format!("{command} --verity /below/*.mp3 --verity small image")).good();
+    // A file with several names is told by the first in order.
+    let digests: Vec<&str> = said.lines().filter(|line| line.starts_with("sha256:")).collect();
+    assert_eq!(digests.len(), 2, "{said}");
+    assert!(
+        digests[0].ends_with(" /below/deeper/again") && digests[1].ends_with(" /below/large.mp3"),
+        "{said}"
+    );
+    let tool = Command::new("fsverity").arg("digest").arg(world.path("tree/below/large.mp3")).output();
+    let tool = String::from_utf8(tool.unwrap().stdout).unwrap();
+    let digest = tool.split_whitespace().next().unwrap();
+    assert!(digests[1].starts_with(digest), "{digests:?} {digest}");
+    world.say("fsck -n image").good();
+    let stat = document(&world.say("stat --json image /below/large.mp3").good(), "stat");
+    assert!(stat.to_string().contains("verity"), "{stat}");
+    let salted = |seed: u32| {
+        let more = "--verity small --verity-salt --verity-hash sha512 --verity-block-size 1k";
+        world.say(&format!("{command} {more} --seed {seed} image")).good()
+    };
+    assert!(salted(1).contains("sha512:") && salted(1) == salted(1) && salted(1) != salted(2));
+    world.say("fsck -n image").good();
+    world.say(&format!("{command} -C utf8 --casefold /Games image")).good();
+    world.say("cat image /gAMES").bad(1, &["gAMES"]);
+    assert_eq!(world.say("cat image /Games/sAVES/oNE").good(), "1");
+    world.say("fsck -n image").good();
+    fs::write(world.path("tree/Games/Saves/one"), "2").unwrap();
+    for (words, said) in [
+        ("-C utf8 --casefold /Games", "Games/Saves/"),
+        ("-C utf8 --casefold /nowhere", "--casefold /nowhere"),
+        ("--verity none", "--verity none: no file goes by that"),
+    ] {
+        world.say(&format!("{command} {words} other")).bad(1, &[said]);
+    }
+    world.say(&format!("{command} --casefold /Games other")).bad(2, &["--encoding"]);
+    world.say(&format!("{command} --verity small --verity-block-size 8k other")).bad(1, &["Merkle tree"]);
+}
+
+/// What can be set on the host comes back; the host's file system may have no flags, and then nothing is said of them.
+#[test]
+fn flags_of_the_host_are_kept() {
+    let world = world();
+    let small = world.path("tree/small");
+    let set = Command::new("chattr").args(["+dA"]).arg(&small).status();
+    if !set.is_ok_and(|set| set.success()) {
+        eprintln!("skipped: the host's file system keeps no flags");
+        return;
+    }
+    world.say("mkfs -t f2fs --from tree --free 1M image").good();
+    let stat = document(&world.say("stat --json image /small").good(), "stat").to_string();
+    assert!(stat.contains("0x100000c0"), "{stat}");
 }

@@ -11,7 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pumice_f2fs::mkfs::{Attributes, Content, EntryId, Source, Tree};
+use pumice_f2fs::{
+    layout::InodeFlags,
+    mkfs::{Attributes, Content, EntryId, Source, Tree},
+};
 use pumice_vfs::FileKind;
 
 use crate::{
@@ -23,6 +26,15 @@ use crate::{
     },
 };
 
+/// Flags of files and directories that are kept.
+const FLAGS: InodeFlags = InodeFlags(
+    InodeFlags::SYNC.0
+        | InodeFlags::IMMUTABLE.0
+        | InodeFlags::APPEND.0
+        | InodeFlags::NODUMP.0
+        | InodeFlags::NOATIME.0
+        | InodeFlags::DIRSYNC.0,
+);
 /// Bytes that one unit of `st_blocks` stands for.
 const SECTOR_BYTES: u64 = 512;
 
@@ -102,7 +114,20 @@ fn attributes(path: &Path, found: &fs::Metadata) -> Outcome<Attributes> {
         sparse: found.blocks() * SECTOR_BYTES < found.len(),
         target: host::bytes(&target).to_vec(),
         xattrs: host::xattrs(path).map_err(failed)?.into_iter().collect(),
+        flags: flags(path, kind)?,
+        is_sealed: false,
     })
+}
+
+/// Flags that a file of the host has, and F2FS as well. How the host stores a file is no flag of that kind.
+fn flags(path: &Path, kind: FileKind) -> Outcome<InodeFlags> {
+    let known = match kind {
+        FileKind::File => FLAGS,
+        FileKind::Dir => FLAGS.with(InodeFlags::CASEFOLD),
+        _ => return Ok(InodeFlags(0)),
+    };
+    let found = host::flags(path).map_err(|error| Failure::host(path, &error))?;
+    Ok(InodeFlags(found & known.0))
 }
 
 impl Source for Directory {

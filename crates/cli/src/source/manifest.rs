@@ -3,7 +3,10 @@
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
-use pumice_f2fs::mkfs::{Attributes, EntryId, Tree};
+use pumice_f2fs::{
+    layout::InodeFlags,
+    mkfs::{Attributes, EntryId, Tree},
+};
 use pumice_vfs::{FileKind, Timestamp};
 
 use crate::failure::{Failure, Outcome};
@@ -47,12 +50,12 @@ fn keys<'a>(words: impl Iterator<Item = &'a str>) -> Result<Words, String> {
     let pair = |word: &str| {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         match key {
-            "type" | "mode" | "uid" | "gid" | "time" | "device" | "link" => {
+            "type" | "mode" | "uid" | "gid" | "time" | "device" | "link" | "flags" => {
                 Ok((key.to_owned(), value.to_owned()))
             }
             // What a tree has anyway, or what says how to look at the host.
             "nlink" | "size" | "optional" | "nochange" => Ok((String::new(), String::new())),
-            _ => Err(format!("unknown key `{key}` (want type, mode, uid, gid, time, device or link)")),
+            _ => Err(format!("unknown key `{key}` (want type, mode, uid, gid, time, device, link or flags)")),
         }
     };
     words.map(pair).collect()
@@ -132,10 +135,29 @@ fn change(tree: &mut Tree, entry: EntryId, words: &Words) -> Result<(), String> 
             "time" => what.mtime = super::archive::time(value.as_bytes()).ok_or_else(wrong)?,
             "device" => what.rdev = device(value).ok_or_else(wrong)?,
             "link" => what.target = unescaped(value)?,
+            "flags" => what.flags = flags(value, what.kind)?,
             _ => {}
         }
     }
     Ok(())
+}
+
+/// Flags by the names of chflags(1) and of what Linux has besides; `none` takes all away.
+fn flags(value: &str, kind: FileKind) -> Result<InodeFlags, String> {
+    let one = |name: &str| match name {
+        "none" => Ok(InodeFlags(0)),
+        "schg" | "uchg" | "schange" | "uchange" | "immutable" => Ok(InodeFlags::IMMUTABLE),
+        "sappnd" | "uappnd" | "sappend" | "uappend" | "append" => Ok(InodeFlags::APPEND),
+        "nodump" => Ok(InodeFlags::NODUMP),
+        "noatime" => Ok(InodeFlags::NOATIME),
+        "sync" => Ok(InodeFlags::SYNC),
+        "dirsync" => Ok(InodeFlags::DIRSYNC),
+        "casefold" if kind == FileKind::Dir => Ok(InodeFlags::CASEFOLD),
+        _ => Err(format!(
+            "unknown flag `{name}` (want none, immutable, append, nodump, noatime, sync, dirsync, or casefold of a directory)"
+        )),
+    };
+    value.split(',').try_fold(InodeFlags(0), |all, name| Ok(all.with(one(name)?)))
 }
 
 /// `linux,MAJOR,MINOR`, or the two numbers alone.
@@ -168,6 +190,8 @@ mod tests {
     fn attributes_change_and_devices_are_made() {
         let text = "#mtree\n/set uid=0 gid=0\n. mode=0700\n./dev\\040dir/tty type=char mode=620 gid=5 device=linux,4,300 time=3.5\n";
         let tree = applied(text).unwrap();
+        let folded = applied(". flags=casefold,nodump").unwrap();
+        assert_eq!(folded.attributes(EntryId::ROOT).unwrap().flags.0, 0x4000_0040);
         let root = tree.attributes(EntryId::ROOT).unwrap();
         assert_eq!((root.perm, root.uid), (0o700, 0));
         let dir = tree.find(EntryId::ROOT, b"dev dir").unwrap();
@@ -184,6 +208,7 @@ mod tests {
             (". mode=9", "mode=9"),
             (". type=file", "not of type file"),
             (". sha256=1", "sha256"),
+            (". flags=nodump,x", "unknown flag `x`"),
             ("a/b type=dir", "its directory"),
         ] {
             let said = applied(text).err().unwrap();

@@ -56,6 +56,22 @@ pub(crate) fn times(found: &fs::Metadata) -> (Timestamp, Timestamp) {
     (time(found.atime(), found.atime_nsec()), time(found.mtime(), found.mtime_nsec()))
 }
 
+/// Flags of a file or directory, as `lsattr` shows them; none where the host has none, or does not show them.
+pub(crate) fn flags(path: &Path) -> io::Result<u32> {
+    let options = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, options, Mode::empty()) {
+        Ok(file) => file,
+        // Whoever reads its content says so.
+        Err(Errno::ACCESS) => return Ok(0),
+        Err(error) => return Err(error.into()),
+    };
+    match rustix::fs::ioctl_getflags(&file) {
+        Ok(flags) => Ok(flags.bits()),
+        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::PERM) => Ok(0),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Names and values of all extended attributes that may be read; none where the host has none.
 pub(crate) fn xattrs(path: &Path) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     // Most files have none, and need no room for them.

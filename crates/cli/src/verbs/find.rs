@@ -119,7 +119,7 @@ fn entry(place: &Place<'_>) -> Map<String, Value> {
 
 /// Whether a name matches a pattern with `*` and `?`. Goes back to the last `*` only, so it takes no longer than
 /// the product of both lengths.
-fn glob(pattern: &[u8], name: &[u8]) -> bool {
+pub(crate) fn glob(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
     while n < name.len() {

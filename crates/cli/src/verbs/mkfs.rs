@@ -2,6 +2,7 @@
 
 mod compression;
 mod f2fs;
+mod sealing;
 mod sparse;
 
 use std::{

@@ -114,6 +114,7 @@ pub(crate) const FOREIGN: &[(&str, &str)] = &[
     ("--seed 5", "--seed"),
     ("--compress-algorithm lz4", "--compress-algorithm"),
     ("--threads 2", "--threads"),
+    ("--verity x", "--verity"),
 ];
 
 /// What is done to an image.

@@ -81,8 +81,16 @@ impl Advise {
 pub struct InodeFlags(pub u32);
 
 impl InodeFlags {
+    /// Written at once.
+    pub const SYNC: InodeFlags = InodeFlags(0x8);
     /// Cannot be changed.
     pub const IMMUTABLE: InodeFlags = InodeFlags(0x10);
+    /// Nothing can be done but add to it.
+    pub const APPEND: InodeFlags = InodeFlags(0x20);
+    /// Left out of dumps.
+    pub const NODUMP: InodeFlags = InodeFlags(0x40);
+    /// Changes of a directory are written at once.
+    pub const DIRSYNC: InodeFlags = InodeFlags(0x1_0000);
     /// The time of the last read is not kept.
     pub const NOATIME: InodeFlags = InodeFlags(0x80);
     /// Compressed.

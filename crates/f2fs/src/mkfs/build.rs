@@ -1,5 +1,7 @@
 //! Writes a tree, entry by entry in its order.
 
+use std::collections::BTreeSet;
+
 use pumice_vfs::FileKind;
 
 use super::{
@@ -20,6 +22,7 @@ use crate::{
     fold::fold_or_bytes,
     hash::name_hash,
     layout::{Advise, Features, InlineFlags, Inode, InodeFlags, Nid},
+    verity::{Seal, Sealed, metadata_start},
     write::{Writer, head::Log, warmth::Warmth},
 };
 
@@ -32,6 +35,8 @@ pub(super) struct Builder<'a> {
     pub(super) forms: &'a Forms<'a>,
     /// What users, groups and projects use.
     pub(super) usage: [Usage; KINDS],
+    /// Digests of sealed files, by their paths.
+    pub(super) digests: Vec<(String, Vec<u8>)>,
 }
 
 /// Mode of a quota file.
@@ -77,7 +82,7 @@ impl Builder<'_> {
 
     /// Returns the blocks that the entry counts.
     fn entry(
-        &self,
+        &mut self,
         writer: &mut Writer,
         feed: &mut Feed<'_, '_>,
         visit: &Visit<'_>,
@@ -92,18 +97,20 @@ impl Builder<'_> {
         let mut inode = begin(what, &standing, self.options);
         let log = self.warm(&mut inode, visit.name);
         let room = inode.xattr_range().len() + self.options.shape.block.node_bytes();
-        let attributes = if what.xattrs.is_empty() {
+        self.check_flags(visit, &inode)?;
+        let seal = self.forms.seal(what);
+        let attributes = if what.xattrs.is_empty() && seal.is_none() {
             crate::layout::XattrList::default()
         } else {
-            stored_attributes(what, room, &self.order.path(visit))?
+            stored_attributes(what, seal, room, &self.order.path(visit))?
         };
         let body = match what.kind {
             FileKind::Dir => self.directory(writer, visit, &mut inode)?,
             FileKind::File => {
                 inode.size = what.size;
                 match what.size {
-                    0 => Body::Inline(Vec::new()),
-                    _ => self.file(writer, feed, self.forms.of(visit.name, what), &mut inode, log)?,
+                    0 if seal.is_none() => Body::Inline(Vec::new()),
+                    _ => self.file(writer, feed, visit, what, &mut inode, log)?,
                 }
             }
             FileKind::Symlink => self.bytes(writer, &mut inode, &what.target, log)?,
@@ -131,15 +138,26 @@ impl Builder<'_> {
         }
     }
 
-    /// The content of a file that is not empty.
+    /// Refuses flags that need what the volume does not have.
+    fn check_flags(&self, visit: &Visit<'_>, inode: &Inode) -> Result<(), FormatError> {
+        if inode.is_casefolded() && !self.options.shape.features.has(Features::CASEFOLD) {
+            let what = "it ignores case, which needs the feature casefold and an encoding".to_owned();
+            return Err(wrong(self.order.path(visit).as_bytes(), what));
+        }
+        Ok(())
+    }
+
+    /// The content of a file that is not empty, or sealed.
     fn file(
-        &self,
+        &mut self,
         writer: &mut Writer,
         feed: &mut Feed<'_, '_>,
-        form: Form<'_>,
+        visit: &Visit<'_>,
+        what: &Attributes,
         inode: &mut Inode,
         log: Log,
     ) -> Result<Body, FormatError> {
+        let (form, seal) = (self.forms.of(visit.name, what), self.forms.seal(what));
         if let Form::Clusters(compression) = form {
             compression.mark(inode);
         }
@@ -147,17 +165,26 @@ impl Builder<'_> {
         if matches!(form, Form::Clusters(Compression { release: true, .. })) {
             filler.release();
         }
-        loop {
+        let mut hashes = Vec::new();
+        let mut is_whole = what.size == 0;
+        while !is_whole {
             let piece = feed.next().map_err(|failed| self.failed(failed))?;
             if matches!(form, Form::Inline) {
                 return Ok(Body::Inline(piece.bytes));
             }
             filler.piece(writer, &piece)?;
-            let is_last = piece.is_last;
-            feed.give_back(piece);
-            if is_last {
-                break;
+            if let Some(seal) = seal {
+                seal.hash_hole(piece.start, &mut hashes);
+                hashes.extend_from_slice(&piece.hashes);
             }
+            is_whole = piece.is_last;
+            feed.give_back(piece);
+        }
+        if let Some(seal) = seal {
+            seal.hash_hole(what.size, &mut hashes);
+            let digest = self.seal(writer, &mut filler, what.size, seal, hashes)?;
+            inode.advise = inode.advise.with(Advise::VERITY);
+            self.digests.push((self.order.path(visit), digest));
         }
         match (form, filler.saved()) {
             (Form::Clusters(Compression { release: true, .. }), 1..) => {
@@ -166,6 +193,24 @@ impl Builder<'_> {
             (_, saved) => inode.extra.iter_mut().for_each(|extra| extra.saved_blocks = saved),
         }
         Ok(Body::Mapped(filler.finish(writer)?))
+    }
+
+    /// Writes what proves the content of a file, behind its end. Returns the digest.
+    fn seal(
+        &self,
+        writer: &mut Writer,
+        filler: &mut Filler,
+        size: u64,
+        seal: &Seal,
+        hashes: Vec<u8>,
+    ) -> Result<Vec<u8>, FormatError> {
+        let Sealed { mut metadata, digest } = seal.finish(size, hashes);
+        let block = self.options.shape.block;
+        metadata.resize(metadata.len().next_multiple_of(block.width()), 0);
+        let start = metadata_start(size).unwrap_or(u64::MAX);
+        // No file reaches so far: the mapper refuses it by name.
+        filler.put(writer, u32::try_from(start / block.bytes_u64()).unwrap_or(u32::MAX), &metadata)?;
+        Ok(digest)
     }
 
     /// Content that is known: in the inode if it fits, otherwise in blocks.
@@ -195,9 +240,14 @@ impl Builder<'_> {
     ) -> Result<Body, FormatError> {
         let dots = [inode.ino, inode.parent];
         let mut names = Vec::new();
+        let mut folded = inode.is_casefolded().then(BTreeSet::new);
         for (name, entry) in self.tree.names(visit.entry).into_iter().flatten() {
             let kind = self.tree.attributes(*entry).map_or(FileKind::File, |what| what.kind);
-            names.push(Named { name, hash: self.hash(name, visit)?, ino: self.order.ino(*entry), kind });
+            let hash = match &mut folded {
+                Some(folded) => self.folded_hash(name, visit, folded)?,
+                None => name_hash(name),
+            };
+            names.push(Named { name, hash, ino: self.order.ino(*entry), kind });
         }
         let width = self.options.shape.block;
         // The kernel does not mount a volume whose root has no blocks.
@@ -222,15 +272,25 @@ impl Builder<'_> {
         Ok(Body::Mapped(filler.finish(writer)?))
     }
 
-    fn hash(&self, name: &[u8], visit: &Visit<'_>) -> Result<u32, FormatError> {
-        if !self.options.ignore_case {
-            return Ok(name_hash(name));
+    /// The hash of a name in a directory that ignores case, where no two names may be the same.
+    fn folded_hash(
+        &self,
+        name: &[u8],
+        visit: &Visit<'_>,
+        others: &mut BTreeSet<Vec<u8>>,
+    ) -> Result<u32, FormatError> {
+        let refused = |what: String| {
+            let path = self.order.path(visit);
+            let path = format!("{}/{}", path.trim_end_matches('/'), name.escape_ascii());
+            FormatError::Tree { path, what }
+        };
+        let folded =
+            fold_or_bytes(name, self.options.strict_encoding).map_err(|error| refused(error.to_string()))?;
+        let hash = name_hash(&folded);
+        if !others.insert(folded) {
+            return Err(refused("its directory ignores case, and has another such name".to_owned()));
         }
-        let folded = fold_or_bytes(name, self.options.strict_encoding).map_err(|error| {
-            let path = format!("{}/{}", self.order.path(visit), name.escape_ascii());
-            wrong(path.as_bytes(), error.to_string())
-        })?;
-        Ok(name_hash(&folded))
+        Ok(hash)
     }
 
     /// Writes the quota files, which no directory names.

@@ -52,6 +52,14 @@ pub enum FormatError {
         /// What was asked for.
         log_blocks: u8,
     },
+    /// Blocks of a Merkle tree fit into those of the volume.
+    #[error("blocks of {bytes} bytes cannot be those of a Merkle tree (want 1024 to {most})")]
+    Seal {
+        /// Bytes that were asked for.
+        bytes: u32,
+        /// Bytes of a block of the volume.
+        most: u32,
+    },
     /// Nothing here compresses like that.
     #[error("{0}")]
     Compression(String),

@@ -3,6 +3,7 @@
 use super::{FormatOptions, compression::Compression, extensions::Extensions, tree::Attributes};
 use crate::{
     layout::{Inode, Nid},
+    verity::Seal,
     write::warmth::Warmth,
 };
 use pumice_vfs::FileKind;
@@ -34,7 +35,7 @@ impl<'a> Forms<'a> {
 
     /// Of a file that is not empty.
     pub(super) fn of(&self, name: &[u8], what: &Attributes) -> Form<'a> {
-        if what.size <= self.inline_bytes {
+        if what.size <= self.inline_bytes && !what.is_sealed {
             return Form::Inline;
         }
         let blocks = what.size.div_ceil(self.block_bytes());
@@ -44,6 +45,11 @@ impl<'a> Forms<'a> {
                 && self.extensions.warmth(name) != Warmth::Hot
         };
         self.options.compression.as_ref().filter(wants).map_or(Form::Blocks, Form::Clusters)
+    }
+
+    /// How a file is sealed, if it is.
+    pub(super) fn seal(&self, what: &Attributes) -> Option<&'a Seal> {
+        self.options.seal.as_ref().filter(|_| what.is_sealed)
     }
 
     /// Bytes of a block.

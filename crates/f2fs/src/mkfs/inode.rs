@@ -1,6 +1,7 @@
 //! The inode of an entry: attributes, extended attributes, and what its words hold.
 
 use pumice_vfs::FileKind;
+use zerocopy::IntoBytes;
 
 use super::{
     FormatError, FormatOptions,
@@ -11,6 +12,7 @@ use crate::{
     layout::{
         InlineFlags, Inode, InodeFlags, Nid, NodeOffset, XattrEntry, XattrList, XattrSpace, stored_acl,
     },
+    verity::{self, Seal},
     write::Writer,
 };
 
@@ -50,6 +52,7 @@ pub(super) fn begin(what: &Attributes, standing: &Standing<'_>, options: &Format
         extra.crtime = options.time;
         extra.project = NO_PROJECT;
     }
+    inode.flags = what.flags;
     if what.kind == FileKind::Dir {
         inode.dir_level = options.dir_level;
         inode.depth = 1;
@@ -143,6 +146,7 @@ fn put(block: &mut [u8], at: usize, bytes: &[u8]) {
 /// The attributes of an entry as they are stored. Refuses those that F2FS has no place for.
 pub(super) fn stored_attributes(
     what: &Attributes,
+    seal: Option<&Seal>,
     room: usize,
     path: &str,
 ) -> Result<XattrList, FormatError> {
@@ -159,6 +163,11 @@ pub(super) fn stored_attributes(
             value.clone()
         };
         values.push((space, rest, value));
+    }
+    if let Some(seal) = seal {
+        let too_large = || wrong(path.as_bytes(), "it is too large to be sealed".to_owned());
+        let location = seal.location(what.size).ok_or_else(too_large)?;
+        values.push((XattrSpace::Verity, verity::XATTR_NAME, location.as_bytes().to_vec()));
     }
     let entries: Vec<XattrEntry<'_>> =
         values.iter().map(|(space, name, value)| XattrEntry { space: *space, name, value }).collect();

@@ -134,14 +134,15 @@ impl Plan {
         }
     }
 
-    /// Makes the volume. `is_blank` says that the device holds zeros. `progress` hears of bytes of files.
+    /// Makes the volume. `is_blank` says that the device holds zeros. `progress` hears of bytes of files. Returns the paths of
+    /// sealed files and their digests.
     pub fn write(
         &self,
         device: Box<dyn BlockDevice + Send>,
         is_blank: bool,
         source: &dyn Source,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<(), FormatError> {
+    ) -> Result<Vec<(String, Vec<u8>)>, FormatError> {
         let (order, quota) = numbered(&self.options, &self.tree);
         let sb = self.options.super_block(&self.geometry, &self.extensions, quota)?;
         let mut medium = Medium::new(device, sb.block());
@@ -157,10 +158,12 @@ impl Plan {
             extensions: &self.extensions,
             forms: &forms,
             usage: [const { Usage::new() }; KINDS],
+            digests: Vec::new(),
         };
         feed(&files, self.threads, |feed| builder.run(&mut writer, feed, progress))?;
         builder.quota(&mut writer, quota)?;
-        Ok(finish(writer, &self.options, &self.geometry, is_blank)?)
+        finish(writer, &self.options, &self.geometry, is_blank)?;
+        Ok(builder.digests)
     }
 }
 

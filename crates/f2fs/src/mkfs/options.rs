@@ -9,7 +9,10 @@ use super::{
     extensions::Extensions,
     geometry::{Geometry, Shape},
 };
-use crate::layout::{Features, RawSuperBlock, SuperBlock};
+use crate::{
+    layout::{Features, RawSuperBlock, SuperBlock},
+    verity::Seal,
+};
 
 /// Unicode 12.1, the one encoding there is.
 const UTF8: u16 = 1;
@@ -41,6 +44,8 @@ pub struct FormatOptions {
     pub seed: u64,
     /// With `compression`: which files are compressed, and how.
     pub compression: Option<Compression>,
+    /// With `verity`: how the files that say so are sealed.
+    pub seal: Option<Seal>,
 }
 
 /// Features that stand on others, and these.
@@ -75,6 +80,16 @@ impl FormatOptions {
         }
         if self.ignore_case && !features.has(Features::CASEFOLD) {
             return Err(FormatError::Needs { feature: "ignoring case", needs: "casefold" });
+        }
+        match &self.seal {
+            Some(_) if !features.has(Features::VERITY) => {
+                return Err(FormatError::Needs { feature: "sealing files", needs: "verity" });
+            }
+            // Linux has no larger ones than its own blocks, and no smaller ones.
+            Some(seal) if !(1024..=self.shape.block.bytes()).contains(&seal.block_bytes()) => {
+                return Err(FormatError::Seal { bytes: seal.block_bytes(), most: self.shape.block.bytes() });
+            }
+            _ => {}
         }
         match &self.compression {
             Some(_) if !features.has(Features::COMPRESSION) => {

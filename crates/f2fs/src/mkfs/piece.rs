@@ -12,7 +12,7 @@ use super::{
     order::{Order, Visit},
     tree::{Attributes, Content, EntryId, Source, Tree},
 };
-use crate::{compress::Packer, word::word};
+use crate::{compress::Packer, verity::Seal, word::word};
 
 /// Bytes of a piece, unless a cluster has more.
 const PIECE: u64 = 1 << 20;
@@ -42,6 +42,7 @@ pub(super) struct Task<'a> {
     pub(super) visit: usize,
     entry: EntryId,
     form: Form<'a>,
+    seal: Option<&'a Seal>,
     range: Range<u64>,
     /// Nothing of the file is behind it.
     is_last: bool,
@@ -65,6 +66,7 @@ pub(super) struct Tasks<'a> {
 struct Cut<'a> {
     entry: EntryId,
     form: Form<'a>,
+    seal: Option<&'a Seal>,
     size: u64,
     /// Asked where data are.
     content: Option<Box<dyn Content + 'a>>,
@@ -95,7 +97,8 @@ impl<'a> Tasks<'a> {
         }
         let Some(cut) = &mut self.cut else { return Ok(None) };
         let (range, is_last) = cut.next().map_err(|error| (self.visit, error.into()))?;
-        let task = Task { visit: self.visit, entry: cut.entry, form: cut.form, range, is_last };
+        let task =
+            Task { visit: self.visit, entry: cut.entry, form: cut.form, seal: cut.seal, range, is_last };
         if is_last {
             self.cut = None;
             self.visit += 1;
@@ -115,6 +118,7 @@ impl<'a> Cut<'a> {
         Ok(Cut {
             entry: visit.entry,
             form,
+            seal: files.forms.seal(what),
             size: what.size,
             content,
             ranges: Ranges::new(what.size, block),
@@ -159,6 +163,9 @@ pub(super) struct Piece {
     /// Whole blocks, or what stands in the inode.
     pub(super) bytes: Vec<u8>,
     pub(super) stretches: Vec<Stretch>,
+    /// The byte of the file that it begins at, and hashes of its blocks, of a file that is sealed.
+    pub(super) start: u64,
+    pub(super) hashes: Vec<u8>,
     pub(super) is_last: bool,
 }
 
@@ -182,23 +189,32 @@ impl<'a> Maker<'a> {
         // No file reaches so far: the mapper refuses it by name.
         let index = u32::try_from(task.range.start / block).unwrap_or(u32::MAX);
         let blocks = word(task.bytes().div_ceil(block));
-        let mut stretches = Vec::new();
+        let (mut stretches, mut hashes) = (Vec::new(), Vec::new());
+        let (length, reads) = (word(task.bytes()) as usize, self.files.reads);
+        let mut seal = |data: &[u8]| {
+            if let Some(seal) = task.seal.filter(|_| reads) {
+                seal.hash(data.get(..length).unwrap_or_default(), &mut hashes);
+            }
+        };
         match task.form {
             _ if blocks == 0 => bytes.clear(),
-            Form::Inline => self.read(task, word(task.bytes()) as usize, &mut bytes)?,
+            Form::Inline => self.read(task, length, &mut bytes)?,
             Form::Clusters(compression) if self.files.reads => {
                 let mut raw = std::mem::take(&mut self.raw);
                 self.read(task, blocks as usize * word(block) as usize, &mut raw)?;
+                seal(&raw);
                 bytes.clear();
                 stretches = self.pack(&raw, index, compression, &mut bytes)?;
                 self.raw = raw;
             }
             Form::Clusters(_) | Form::Blocks => {
                 self.read(task, blocks as usize * word(block) as usize, &mut bytes)?;
+                seal(&bytes);
                 stretches.push(Stretch::Blocks(blocks));
             }
         }
-        Ok(Piece { index, bytes, stretches, is_last: task.is_last })
+        let start = task.range.start;
+        Ok(Piece { index, bytes, stretches, start, hashes, is_last: task.is_last })
     }
 
     /// Reads what a task is about into `bytes`, and behind it zeros up to `length` bytes. Where only places matter, anything

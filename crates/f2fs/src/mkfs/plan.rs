@@ -65,7 +65,8 @@ impl Counts {
         let reads = options.compression.as_ref().is_some_and(|compression| compression.release);
         let forms = Forms::new(options, extensions);
         let files = Files { tree, order: &order, forms: &forms, source, reads };
-        let mut builder = Builder { tree, order: &order, options, extensions, forms: &forms, usage };
+        let mut builder =
+            Builder { tree, order: &order, options, extensions, forms: &forms, usage, digests: Vec::new() };
         let threads = if reads { threads } else { NonZeroUsize::MIN };
         feed(&files, threads, |feed| builder.run(&mut writer, feed, &mut |_| ()))?;
         builder.quota(&mut writer, quota)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pumice_vfs::{FileKind, Timestamp};
 
 use super::FormatError;
-use crate::layout::NAME_MAX;
+use crate::layout::{InodeFlags, NAME_MAX};
 
 /// Longest target of a symbolic link, in bytes.
 const TARGET_MAX: usize = 4095;
@@ -47,6 +47,10 @@ pub struct Attributes {
     pub target: Vec<u8>,
     /// Extended attributes by name, as programs see them.
     pub xattrs: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Flags as `chattr` sets them; of a directory that ignores case [`InodeFlags::CASEFOLD`] is among them.
+    pub flags: InodeFlags,
+    /// The file is sealed with fs-verity.
+    pub is_sealed: bool,
 }
 
 impl Attributes {
@@ -63,6 +67,8 @@ impl Attributes {
             sparse: false,
             target: Vec::new(),
             xattrs: BTreeMap::new(),
+            flags: InodeFlags(0),
+            is_sealed: false,
         }
     }
 }
@@ -129,6 +135,19 @@ impl Tree {
     /// The same, to change them. What kind of thing it is stays.
     pub fn attributes_mut(&mut self, what: EntryId) -> Option<&mut Attributes> {
         self.entries.get_mut(what.0).map(|entry| &mut entry.attributes)
+    }
+
+    /// Shows every name with its path, whose parts are joined by `/`, and what it names, to change it. The root's is empty.
+    pub fn each_mut(&mut self, mut look: impl FnMut(&[u8], &mut Attributes)) {
+        let mut open = vec![(EntryId::ROOT, Vec::new())];
+        while let Some((entry, path)) = open.pop() {
+            let Some(Entry { attributes, names }) = self.entries.get_mut(entry.0) else { continue };
+            look(&path, attributes);
+            for (name, below) in names.iter() {
+                let path = if path.is_empty() { name.to_vec() } else { [&path, &b"/"[..], name].concat() };
+                open.push((*below, path));
+            }
+        }
     }
 
     /// All entries' attributes, to change them.

@@ -56,13 +56,31 @@ impl HashAlgorithm {
         }
     }
 
-    /// Bytes that the hash takes in at once; the salt is padded to that.
-    fn input_bytes(self) -> usize {
-        self.digest_bytes() * 2
+    /// Its number in a descriptor.
+    pub(super) fn to_raw(self) -> u8 {
+        match self {
+            HashAlgorithm::Sha256 => 1,
+            HashAlgorithm::Sha512 => 2,
+        }
+    }
+
+    /// Its name, as `fsverity` prints it.
+    pub fn name(self) -> &'static str {
+        match self {
+            HashAlgorithm::Sha256 => "sha256",
+            HashAlgorithm::Sha512 => "sha512",
+        }
+    }
+
+    /// Salt, padded to what the hash takes in at once; nothing if there is none.
+    pub(super) fn padded(self, salt: &[u8]) -> Vec<u8> {
+        let mut padded = salt.to_vec();
+        padded.resize(salt.len().next_multiple_of(self.digest_bytes() * 2), 0);
+        padded
     }
 
     /// The hash of several parts, one after the other.
-    fn of(self, parts: [&[u8]; 2]) -> Vec<u8> {
+    pub(super) fn of(self, parts: [&[u8]; 2]) -> Vec<u8> {
         fn digest<D: Digest>(parts: [&[u8]; 2]) -> Vec<u8> {
             let mut hasher = D::new();
             for part in parts {
@@ -124,8 +142,7 @@ impl Descriptor {
         if raw.reserved != [0; 144] {
             return wrong("reserved bytes that are not", 0);
         }
-        let mut padded_salt = salt.to_vec();
-        padded_salt.resize(salt.len().next_multiple_of(algorithm.input_bytes()), 0);
+        let padded_salt = algorithm.padded(salt);
         Ok(Descriptor {
             algorithm,
             block_bytes: 1 << raw.log_blocksize,

@@ -5,10 +5,12 @@
 
 mod descriptor;
 mod location;
+mod seal;
 mod tree;
 
 pub use descriptor::{DESCRIPTOR_BYTES, Descriptor, HashAlgorithm, RawDescriptor};
 pub use location::{Location, RawLocation, XATTR_INDEX, XATTR_NAME, metadata_start};
+pub use seal::{SALT_MAX, Seal, Sealed};
 pub use tree::{Source, Verifier};
 
 /// Why a block or a descriptor was refused.

@@ -9,14 +9,14 @@ fn contents(bytes: u64) -> Vec<u8> {
     (0..bytes).map(|i| u8::try_from((i * i / 7 + i) % 251).unwrap()).collect()
 }
 
-struct Sealed {
+struct Subject {
     raw: RawDescriptor,
     data: Vec<u8>,
     tree: Vec<u8>,
     reads: usize,
 }
 
-impl Source for Sealed {
+impl Source for Subject {
     type Error = VerityError;
     fn read_tree(&mut self, offset: u64, block: &mut [u8]) -> Result<(), VerityError> {
         let offset = usize::try_from(offset).unwrap();
@@ -26,9 +26,9 @@ impl Source for Sealed {
     }
 }
 
-impl Sealed {
+impl Subject {
     /// Builds the tree, level by level.
-    fn new(bytes: u64, hash_algorithm: u8, log_blocksize: u8, salt: &[u8]) -> Sealed {
+    fn new(bytes: u64, hash_algorithm: u8, log_blocksize: u8, salt: &[u8]) -> Subject {
         let mut raw: RawDescriptor = zerocopy::FromZeros::new_zeroed();
         raw.version = 1;
         raw.hash_algorithm = hash_algorithm;
@@ -49,7 +49,7 @@ impl Sealed {
             let root = hasher.hash(&level);
             raw.root_hash[..root.len()].copy_from_slice(&root);
         }
-        Sealed { raw, data, tree, reads: 0 }
+        Subject { raw, data, tree, reads: 0 }
     }
 
     fn descriptor(&self) -> Descriptor {
@@ -79,17 +79,17 @@ fn hex(bytes: &[u8]) -> String {
 fn digests_agree_with_fsverity() {
     for (sealed, digest) in [
         (
-            Sealed::new(300_000, 1, 12, &[]),
+            Subject::new(300_000, 1, 12, &[]),
             "c496f1dce38186b549b8e42bda38affc787f06d75144f9073fd337762a07081b",
         ),
-        (Sealed::new(1000, 1, 12, &[]), "d92d4a7b5194fa0d4fce35f784984f516f32f97f2bdd5dd9a28baede034981d9"),
-        (Sealed::new(0, 1, 12, &[]), "3d248ca542a24fc62d1c43b916eae5016878e2533c88238480b26128a1f1af95"),
+        (Subject::new(1000, 1, 12, &[]), "d92d4a7b5194fa0d4fce35f784984f516f32f97f2bdd5dd9a28baede034981d9"),
+        (Subject::new(0, 1, 12, &[]), "3d248ca542a24fc62d1c43b916eae5016878e2533c88238480b26128a1f1af95"),
         (
-            Sealed::new(300_000, 2, 12, &[1, 2, 3, 4, 5]),
+            Subject::new(300_000, 2, 12, &[1, 2, 3, 4, 5]),
             "db7713cc4aa011cfccf5415a43f42c3d239a134e8322a60332859ad0c3a759dbf200b429204a4cb1c6bb01fe2c3eea34c5fb333b1e2f9ccc4d397bd4f980b305",
         ),
         (
-            Sealed::new(300_000, 1, 10, &[0xaa, 0xbb]),
+            Subject::new(300_000, 1, 10, &[0xaa, 0xbb]),
             "a0a2649ee56dd12ab47876fc90a0a46e6a8484ad3a0c6df756839e6cef0cf107",
         ),
     ] {
@@ -100,7 +100,7 @@ fn digests_agree_with_fsverity() {
 #[test]
 fn sealed_files_verify_and_trust_is_kept() {
     for mut sealed in
-        [Sealed::new(300_000, 1, 12, &[]), Sealed::new(300_000, 2, 10, &[7]), Sealed::new(5, 1, 12, &[])]
+        [Subject::new(300_000, 1, 12, &[]), Subject::new(300_000, 2, 10, &[7]), Subject::new(5, 1, 12, &[])]
     {
         let mut verifier = Verifier::new(sealed.descriptor(), 1000);
         assert_eq!(verifier.tree_bytes(), u64::try_from(sealed.tree.len()).unwrap());
@@ -116,18 +116,18 @@ fn sealed_files_verify_and_trust_is_kept() {
 
 #[test]
 fn a_small_cache_suffices() {
-    let mut sealed = Sealed::new(300_000, 2, 10, &[]);
+    let mut sealed = Subject::new(300_000, 2, 10, &[]);
     let mut verifier = Verifier::new(sealed.descriptor(), 0);
     sealed.verify_all(&mut verifier).unwrap();
 }
 
 #[test]
 fn each_wrong_bit_is_found() {
-    let mut sealed = Sealed::new(300_000, 1, 12, &[]);
+    let mut sealed = Subject::new(300_000, 1, 12, &[]);
     sealed.data[4096 * 9 + 17] ^= 4;
     let mut verifier = Verifier::new(sealed.descriptor(), 10);
     assert_eq!(sealed.verify_all(&mut verifier), Err(VerityError::Mismatch { level: 0, block: 9 }));
-    let mut sealed = Sealed::new(3_000_000, 1, 12, &[]);
+    let mut sealed = Subject::new(3_000_000, 1, 12, &[]);
     let last = sealed.tree.len() - 1;
     sealed.tree[last] ^= 1;
     let mut verifier = Verifier::new(sealed.descriptor(), 10);
@@ -146,7 +146,7 @@ type Change = fn(&mut RawDescriptor);
 
 #[test]
 fn descriptors_are_checked() {
-    let sealed = Sealed::new(5, 1, 12, &[]);
+    let sealed = Subject::new(5, 1, 12, &[]);
     let changes: [(Change, &str); 7] = [
         (|raw| raw.version = 2, "version"),
         (|raw| raw.hash_algorithm = 3, "hash algorithm"),
@@ -187,4 +187,42 @@ fn places_are_checked() {
     }
     assert_eq!(metadata_start(65537), Some(131_072));
     assert_eq!(metadata_start(u64::MAX), None);
+}
+
+/// What is sealed here is what others would have: the tree made level by level above, and the digests of `fsverity`.
+#[test]
+fn sealed_here_is_sealed_there() {
+    for bytes in [0, 1, 1000, 1024, 4096, 4097, 32 * 1024, 32 * 1024 + 1, 128 * 4096, 128 * 4096 + 1, 700_001]
+    {
+        for (algorithm, number, log, salt) in [
+            (HashAlgorithm::Sha256, 1, 12, &[][..]),
+            (HashAlgorithm::Sha512, 2, 10, &[7; 32]),
+            (HashAlgorithm::Sha256, 1, 10, &[0xaa, 0xbb]),
+        ] {
+            let wanted = Subject::new(bytes, number, log, salt);
+            let seal = Seal::new(algorithm, 1 << log, salt.to_vec());
+            let mut hashes = Vec::new();
+            // In parts, as a file is read.
+            contents(bytes).chunks(64 << 10).for_each(|part| seal.hash(part, &mut hashes));
+            let sealed = seal.finish(bytes, hashes);
+            let (tree, descriptor) = sealed.metadata.split_at(wanted.tree.len());
+            assert!(tree == wanted.tree && descriptor == wanted.raw.as_bytes(), "{bytes} {algorithm:?}");
+            assert_eq!(sealed.digest, wanted.descriptor().file_digest());
+            let location = seal.location(bytes).unwrap();
+            assert!(Location::parse(location.as_bytes(), bytes).is_ok());
+            assert_eq!(location.pos.get(), metadata_start(bytes).unwrap() + tree.len() as u64);
+        }
+    }
+}
+
+#[test]
+fn holes_are_sealed_as_zeros() {
+    let seal = Seal::new(HashAlgorithm::Sha256, 4096, vec![1]);
+    let (mut whole, mut parts) = (Vec::new(), Vec::new());
+    let data = [vec![0; 3 * 4096], vec![9; 4096], vec![0; 5000]].concat();
+    seal.hash(&data, &mut whole);
+    seal.hash_hole(3 * 4096, &mut parts);
+    seal.hash(&data[3 * 4096..4 * 4096], &mut parts);
+    seal.hash_hole(data.len() as u64, &mut parts);
+    assert_eq!(whole, parts);
 }

@@ -5,20 +5,21 @@ use std::{
     io::{BufWriter, Write},
     num::NonZeroUsize,
     os::unix::fs::FileTypeExt,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     thread,
 };
 
 use pumice_f2fs::{
-    layout::{BlockSize, Features},
+    layout::{BlockSize, Features, InodeFlags},
     mkfs::{Attributes, FormatError, FormatOptions, Made, NoContent, Plan, Shape, Size, Source, Tree},
 };
 use pumice_media::{BlockDevice, FileDisk};
-use pumice_vfs::Timestamp;
+use pumice_vfs::{FileKind, Timestamp};
 
 use crate::{
     chip_choice,
     context::{Context, now},
+    document,
     failure::{Failure, Outcome},
     image::{self, holds_f2fs},
     interrupt::Watched,
@@ -27,7 +28,7 @@ use crate::{
     source::{archive, directory, fs_config, manifest},
     staged::{self, Staged},
     text,
-    verbs::mkfs::{compression, sparse::Sparse},
+    verbs::mkfs::{compression, sealing, sparse::Sparse},
 };
 
 /// Mode of the root directory of an empty volume.
@@ -73,6 +74,9 @@ pub(crate) struct Args {
     /// Let all directories ignore case
     #[arg(long, requires = "encoding")]
     ignore_case: bool,
+    /// Let this directory and those below it ignore case
+    #[arg(long, value_name = "DIR", requires = "encoding")]
+    casefold: Vec<PathBuf>,
     /// Level at which the hash tables of directories begin; more suits large directories [default: 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..32))]
     dir_level: Option<u8>,
@@ -102,6 +106,8 @@ pub(crate) struct Args {
     seed: Option<u64>,
     #[command(flatten)]
     compression: compression::Args,
+    #[command(flatten)]
+    sealing: sealing::Args,
     /// Threads that read and compress files; the volume is the same with any number [default: one for each processor]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -146,6 +152,7 @@ impl Args {
             (!self.features.is_empty(), "--features"),
             (self.encoding.is_some(), "--encoding"),
             (self.ignore_case, "--ignore-case"),
+            (!self.casefold.is_empty(), "--casefold"),
             (self.dir_level.is_some(), "--dir-level"),
             (self.owner.is_some(), "--owner"),
             (self.sparse, "--sparse"),
@@ -155,6 +162,7 @@ impl Args {
             (self.time.is_some(), "--time"),
             (self.seed.is_some(), "--seed"),
             (self.compression.is_given(), "--compress-algorithm"),
+            (self.sealing.is_given(), "--verity"),
             (self.threads.is_some(), "--threads"),
         ];
         options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
@@ -174,8 +182,11 @@ impl Args {
         if all.writer.dry_run {
             return output::lines([format!("would make {}", words(path, &plan.made()))]);
         }
-        place.write(all, context, &plan, &*source)?;
-        output::lines([words(path, &plan.made())])
+        let digests = place.write(all, context, &plan, &*source)?;
+        let hash = self.sealing.wanted(0).map_or("", |seal| seal.algorithm().name());
+        let sealed =
+            digests.into_iter().map(|(path, digest)| format!("{hash}:{} {path}", document::hex(&digest)));
+        output::lines(std::iter::once(words(path, &plan.made())).chain(sealed))
     }
 
     fn size(&self, all: &super::Args, place: &Place) -> Outcome<Size> {
@@ -198,7 +209,9 @@ impl Args {
         let encoding = self.encoding.as_ref().map(|_| Features::CASEFOLD);
         let compression = self.compression.wanted();
         let compressing = compression.as_ref().map(|_| Features::COMPRESSION.with(Features::EXTRA_ATTR));
-        let features = self.features.iter().copied().chain(encoding).chain(compressing);
+        let seal = self.sealing.wanted(self.seed.unwrap_or(0));
+        let sealing = seal.as_ref().map(|_| Features::VERITY);
+        let features = self.features.iter().copied().chain(encoding).chain(compressing).chain(sealing);
         let usual = Shape::default();
         Ok(FormatOptions {
             shape: Shape {
@@ -219,6 +232,7 @@ impl Args {
             time: self.time()?,
             seed: self.seed.unwrap_or(0),
             compression,
+            seal,
         })
     }
 
@@ -260,8 +274,33 @@ impl Args {
         {
             (root.uid, root.gid) = (uid, gid);
         }
+        self.casefold.iter().try_for_each(|dir| ignore_case(dir, &mut tree))?;
+        self.sealing.mark(&mut tree)?;
         Ok((tree, source))
     }
+}
+
+/// Lets a directory and those below it ignore case.
+fn ignore_case(dir: &Path, tree: &mut Tree) -> Outcome {
+    let parts = dir.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.as_encoded_bytes()),
+        _ => None,
+    });
+    let wanted = parts.collect::<Vec<_>>().join(&b'/');
+    let mut is_there = false;
+    tree.each_mut(|path, what| {
+        let below = path.strip_prefix(wanted.as_slice());
+        let is_below =
+            below.is_some_and(|rest| wanted.is_empty() || rest.is_empty() || rest.starts_with(b"/"));
+        if what.kind == FileKind::Dir && is_below {
+            what.flags = what.flags.with(InodeFlags::CASEFOLD);
+            is_there = true;
+        }
+    });
+    if is_there {
+        return Ok(());
+    }
+    Err(Failure::new(format!("--casefold {}: no such directory in the tree", dir.display())))
 }
 
 /// The tree in a directory or an archive, and where to read its files.
@@ -316,7 +355,14 @@ impl Place {
     }
 
     /// Makes the volume: a file under another name first, so that half of one is never there.
-    fn write(&self, all: &super::Args, context: &Context, plan: &Plan, source: &dyn Source) -> Outcome {
+    /// Returns the digests of sealed files.
+    fn write(
+        &self,
+        all: &super::Args,
+        context: &Context,
+        plan: &Plan,
+        source: &dyn Source,
+    ) -> Outcome<Vec<(String, Vec<u8>)>> {
         let path = &all.image;
         let (blocks, block_bytes) = plan.blocks();
         let progress = Progress::bytes("fill");
@@ -336,18 +382,18 @@ impl Place {
             return write(disk, false);
         }
         let staged = Staged::new(path, all.force, &context.interrupt)?;
-        FileDisk::create(staged.path(), block_bytes, blocks, true)
+        let digests = FileDisk::create(staged.path(), block_bytes, blocks, true)
             .map_err(|error| image::media(staged.path(), &error))
             .and_then(|disk| write(disk, true))
             .map_err(|failure| staged.explain(&failure))?;
         if !all.f2fs.sparse {
-            return staged.commit();
+            return staged.commit().map(|()| digests);
         }
         // The raw volume is never given a name.
         let packed = Staged::new(path, all.force, &context.interrupt)?;
         pack(&staged, &packed, plan, context).map_err(|failure| packed.explain(&failure))?;
         drop(staged);
-        packed.commit()
+        packed.commit().map(|()| digests)
     }
 }
 
