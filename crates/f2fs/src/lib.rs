@@ -56,6 +56,7 @@ pub mod mkfs;
 mod nodes;
 mod reader;
 mod recovery;
+mod undo;
 pub mod verity;
 mod volume;
 mod word;

@@ -1,6 +1,6 @@
 //! Blocks of files and directories as they are now: those that changed wait in memory until they are written.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use pumice_vfs::FileKind;
 
@@ -11,6 +11,7 @@ use super::{
 use crate::{
     error::{Place, Result, corrupt},
     layout::{Advise, BlockAddr, Extent, Inode, Nid, Summary},
+    undo::Tracked,
     volume::Block,
     word::half,
     write::head::Log,
@@ -22,7 +23,7 @@ const WAITING_MAX: usize = 1024;
 /// The blocks of all files.
 pub(super) struct Blocks {
     nodes: Nodes,
-    dirty: BTreeMap<(Nid, u64), Block>,
+    dirty: Tracked<(Nid, u64), Block>,
 }
 
 /// What stands at a block of a file.
@@ -40,7 +41,25 @@ pub(super) enum Stand {
 
 impl Blocks {
     pub(super) fn new(nodes: Nodes) -> Blocks {
-        Blocks { nodes, dirty: BTreeMap::new() }
+        Blocks { nodes, dirty: Tracked::empty() }
+    }
+
+    /// A call begins, which may be taken back as long as it writes nothing to the medium.
+    pub(super) fn begin(&mut self) {
+        self.nodes.begin();
+        self.dirty.begin();
+    }
+
+    /// What the call did stays.
+    pub(super) fn keep(&mut self) {
+        self.nodes.keep();
+        self.dirty.keep();
+    }
+
+    /// What the call did is undone.
+    pub(super) fn take_back(&mut self) {
+        self.nodes.take_back();
+        self.dirty.take_back();
     }
 
     /// What stands below.
@@ -94,8 +113,8 @@ impl Blocks {
     /// The bytes of block `index`, to be changed; zeros where nothing stood. The caller puts the inode.
     pub(super) fn edit(&mut self, inode: &mut Inode, index: u64) -> Result<&mut Vec<u8>> {
         let key = (inode.ino, index);
-        let block = if let Some(block) = self.dirty.remove(&key) {
-            block
+        let block = if let Some(block) = self.dirty.get(&key) {
+            block.clone()
         } else {
             let old = self.read(inode, index)?;
             self.promise(inode, index)?;
@@ -103,7 +122,7 @@ impl Blocks {
         };
         inode.extent = NO_EXTENT;
         self.nodes.touch();
-        Ok(Arc::make_mut(self.dirty.entry(key).or_insert(block)))
+        Ok(Arc::make_mut(self.dirty.put(key, block)))
     }
 
     /// Puts a whole block in place of what stands at `index`. The caller puts the inode.
@@ -112,7 +131,7 @@ impl Blocks {
         self.promise(inode, index)?;
         inode.extent = NO_EXTENT;
         self.nodes.touch();
-        self.dirty.insert((inode.ino, index), Arc::new(bytes.to_vec()));
+        self.dirty.put((inode.ino, index), Arc::new(bytes.to_vec()));
         Ok(())
     }
 
@@ -143,9 +162,11 @@ impl Blocks {
 
     /// Gives back all blocks from `from` on. The caller puts the inode.
     pub(super) fn cut(&mut self, inode: &mut Inode, from: u64) -> Result<()> {
-        let mut behind = self.dirty.split_off(&(inode.ino, from));
-        let mut others = behind.split_off(&(Nid(inode.ino.0 + 1), 0));
-        self.dirty.append(&mut others);
+        let behind = self.dirty.range((inode.ino, from)..=(inode.ino, u64::MAX));
+        let behind: Vec<(Nid, u64)> = behind.map(|(key, _)| *key).collect();
+        for key in behind {
+            self.dirty.remove(&key);
+        }
         inode.extent = NO_EXTENT;
         index::cut(&mut self.nodes, inode, from)
     }
@@ -166,7 +187,10 @@ impl Blocks {
                 Some(inode) => inode,
                 None => self.nodes.inode(ino)?,
             };
-            self.write(&inode, index, &block)?;
+            if let Err(error) = self.write(&inode, index, &block) {
+                self.dirty.put((ino, index), block);
+                return Err(error);
+            }
             last = Some(inode);
         }
         self.nodes.flush()

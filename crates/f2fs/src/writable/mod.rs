@@ -59,7 +59,7 @@ pub struct WritableOptions {
 /// volume as the last checkpoint left it, with what was promised since.
 ///
 /// What is not written (encryption, compression, verity, several devices, zones) is refused when it is mounted, with
-/// [`Error::Unsupported`] and a name; [`crate::F2fs`] reads it. After a failed write nothing more is written: calls that
+/// [`Error::Unsupported`] and a name; [`crate::F2fs`] reads it. A call that fails has changed nothing. After a failed write nothing more is written: calls that
 /// change anything fail with [`Errno::ReadOnly`].
 pub struct WritableF2fs {
     state: Mutex<State>,
@@ -131,7 +131,7 @@ impl WritableF2fs {
         before.saturating_add(u64::try_from(seconds).unwrap_or(0))
     }
 
-    /// Changes something, with room for it. What fails halfway must never be written.
+    /// Changes something, with room for it. A call that fails has done nothing.
     fn change<T>(
         &self,
         need: Need,
@@ -140,13 +140,12 @@ impl WritableF2fs {
         let (now, elapsed) = ((self.clock)(), self.elapsed());
         let mut state = self.state.lock();
         state.writable()?;
-        let made = state.commit.make_room(need, elapsed);
-        let (had_room, before) = (made.is_ok(), state.commit.changes());
-        let done = made.and_then(|()| work(&mut state.commit, now));
-        if let Err(error) = &done {
-            let is_ordinary = matches!(error, Error::Errno(_));
-            let does_harm = if had_room { state.commit.changes() != before } else { !is_ordinary };
-            state.failed = does_harm.then(|| error.clone());
+        state.write(|commit| commit.make_room(need, elapsed))?;
+        state.commit.tree_mut().begin();
+        let done = work(&mut state.commit, now);
+        match &done {
+            Ok(_) => state.commit.tree_mut().keep(),
+            Err(_) => state.commit.tree_mut().take_back(),
         }
         done
     }
@@ -155,16 +154,12 @@ impl WritableF2fs {
         self.keep(Commit::commit)
     }
 
-    /// Writes to the medium. After a failure nothing more is written.
+    /// Writes to the medium, if it is still written to.
     fn keep(&self, write: impl FnOnce(&mut Commit, u64) -> error::Result<()>) -> error::Result<()> {
         let elapsed = self.elapsed();
         let mut state = self.state.lock();
         state.writable()?;
-        let done = write(&mut state.commit, elapsed);
-        if let Err(error) = &done {
-            state.failed = Some(error.clone());
-        }
-        done
+        state.write(|commit| write(commit, elapsed))
     }
 
     fn attr_of(&self, ino: Ino) -> error::Result<Attr> {
@@ -181,6 +176,19 @@ impl WritableF2fs {
 impl State {
     fn writable(&self) -> error::Result<()> {
         if self.failed.is_some() { Err(Error::Errno(Errno::ReadOnly)) } else { Ok(()) }
+    }
+
+    /// Writes to the medium. Behind what failed halfway nothing more is written.
+    fn write(&mut self, write: impl FnOnce(&mut Commit) -> error::Result<()>) -> error::Result<()> {
+        let before = self.commit.changes();
+        let done = write(&mut self.commit);
+        if let Err(error) = &done {
+            // That there is no room is found out when all is written.
+            let is_halfway = self.commit.changes() != before && *error != Error::Errno(Errno::NoSpace);
+            let is_failure = matches!(error, Error::Write { .. } | Error::Flush(_));
+            self.failed = (is_halfway || is_failure).then(|| error.clone());
+        }
+        done
     }
 }
 

@@ -1,12 +1,13 @@
 //! Nodes as they are now: those that changed wait in memory until they are written.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use super::{promises::Promises, usage::Usage};
 use crate::{
     crc,
     error::{Place, Result, corrupt},
     layout::{BlockAddr, BlockSize, ExtraAttr, Features, Inode, Nid, NodeFooter, NodeOffset},
+    undo::Tracked,
     volume::Block,
     write::{Writer, head::Log},
 };
@@ -18,14 +19,16 @@ const NIDS_AND_FOOTER: usize = 20 + FOOTER;
 /// The nodes of a volume that is written to.
 pub(super) struct Nodes {
     writer: Writer,
-    dirty: BTreeMap<Nid, Waiting>,
+    dirty: Tracked<Nid, Waiting>,
     usage: Usage,
     promises: Promises,
     inode_seed: u32,
     changes: u64,
+    changes_before: u64,
 }
 
 /// A node that waits to be written.
+#[derive(Clone)]
 struct Waiting {
     block: Block,
     /// Only times are other than they were.
@@ -37,7 +40,31 @@ impl Nodes {
         let (usage, inode_seed) =
             (Usage::new(writer.super_block()), crc::inode_seed(&writer.super_block().uuid()));
         let promises = Promises::default();
-        Nodes { writer, dirty: BTreeMap::new(), usage, promises, inode_seed, changes: 0 }
+        let dirty = Tracked::empty();
+        Nodes { writer, dirty, usage, promises, inode_seed, changes: 0, changes_before: 0 }
+    }
+
+    /// A call begins, which may be taken back as long as it writes nothing to the medium.
+    pub(super) fn begin(&mut self) {
+        self.writer.begin();
+        self.dirty.begin();
+        self.usage.begin();
+        self.changes_before = self.changes;
+    }
+
+    /// What the call did stays.
+    pub(super) fn keep(&mut self) {
+        self.writer.keep();
+        self.dirty.keep();
+        self.usage.keep();
+    }
+
+    /// What the call did is undone. What it told fsync of only makes a checkpoint of the next.
+    pub(super) fn take_back(&mut self) {
+        self.writer.take_back();
+        self.dirty.take_back();
+        self.usage.take_back();
+        self.changes = self.changes_before;
     }
 
     /// What stands below.
@@ -140,11 +167,13 @@ impl Nodes {
     /// The same; `only_times` says that nothing else is changed.
     fn edit_as(&mut self, nid: Nid, only_times: bool) -> Result<&mut Vec<u8>> {
         self.changes += 1;
-        let waiting = match self.dirty.remove(&nid) {
-            Some(waiting) => Waiting { only_times: waiting.only_times && only_times, ..waiting },
+        let waiting = match self.dirty.get(&nid) {
+            Some(waiting) => {
+                Waiting { only_times: waiting.only_times && only_times, block: waiting.block.clone() }
+            }
             None => Waiting { block: self.peek(nid)?, only_times },
         };
-        Ok(Arc::make_mut(&mut self.dirty.entry(nid).or_insert(waiting).block))
+        Ok(Arc::make_mut(&mut self.dirty.put(nid, waiting).block))
     }
 
     /// Makes a node of an inode, all zeros. The inode must count it.
@@ -168,7 +197,7 @@ impl Nodes {
             next: BlockAddr::NULL,
         };
         footer.write_to(&mut block);
-        self.dirty.insert(nid, Waiting { block: Arc::new(block), only_times: false });
+        self.dirty.put(nid, Waiting { block: Arc::new(block), only_times: false });
         if nid == ino {
             self.promises.make(ino);
         }
@@ -292,14 +321,22 @@ impl Nodes {
     }
 
     fn append(&mut self, nid: Nid, waiting: Waiting) -> Result<()> {
-        let mut block = Arc::unwrap_or_clone(waiting.block);
+        let mut block = (*waiting.block).clone();
         let footer = NodeFooter { is_fsync: false, is_dentry: false, ..footer_of(nid, &block)? };
         let log = self.log(&footer);
         if log == Log::WarmNode {
             self.promises.leave_unmarked(footer.ino);
         }
-        self.writer_mut().append_node(log, &mut block, footer)?;
-        Ok(())
+        let done = self.writer_mut().append_node(log, &mut block, footer);
+        self.unless_written(nid, waiting, done.map(drop))
+    }
+
+    /// A node that could not be written waits on, to be read.
+    fn unless_written(&mut self, nid: Nid, waiting: Waiting, done: Result<()>) -> Result<()> {
+        if done.is_err() {
+            self.dirty.put(nid, waiting);
+        }
+        done
     }
 
     /// What was written is the state of the volume.
@@ -327,10 +364,11 @@ impl Nodes {
         }
         self.writer_mut().settle()?;
         if let Some(waiting) = self.dirty.remove(&last) {
-            let mut block = Arc::unwrap_or_clone(waiting.block);
+            let mut block = (*waiting.block).clone();
             let is_dentry = must_name && last == ino;
             let footer = NodeFooter { is_fsync: true, is_dentry, ..footer_of(last, &block)? };
-            self.writer_mut().promise_chained(&mut block, footer)?;
+            let done = self.writer_mut().promise_chained(&mut block, footer);
+            self.unless_written(last, waiting, done)?;
             self.promises.keep(ino);
         }
         Ok(())
@@ -339,7 +377,7 @@ impl Nodes {
     /// Nodes of a file that wait and that rolling forward looks at, without its inode.
     fn waiting_of(&self, ino: Nid) -> Result<Vec<Nid>> {
         let mut nids = Vec::new();
-        for (nid, waiting) in &self.dirty {
+        for (nid, waiting) in self.dirty.iter() {
             let footer = footer_of(*nid, &waiting.block)?;
             if footer.ino == ino && *nid != ino && self.log(&footer) == Log::WarmNode {
                 nids.push(*nid);

@@ -1,6 +1,6 @@
 //! The tree of names: what is made, moved and removed, and when an inode goes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use pumice_vfs::{Errno, FileKind, NewNode, RenameMode, Timestamp};
 
@@ -8,6 +8,7 @@ use super::{blocks::Blocks, content, directory, directory::Found, naming::Name, 
 use crate::{
     error::{Error, Result},
     layout::{Advise, InlineFlags, Inode, InodeFlags, Nid},
+    undo::Tracked,
     write::warmth::{Lists, Warmth},
 };
 
@@ -27,7 +28,7 @@ pub(super) struct Tree {
     lists: Lists,
     holds: BTreeMap<Nid, u64>,
     /// Inodes without a name that somebody holds.
-    orphans: BTreeSet<Nid>,
+    orphans: Tracked<Nid, ()>,
     /// Makes generations differ.
     seed: u64,
 }
@@ -43,7 +44,25 @@ struct Place<'a> {
 impl Tree {
     pub(super) fn new(blocks: Blocks, seed: u64) -> Tree {
         let lists = Lists::of(blocks.nodes().writer().super_block());
-        Tree { blocks, lists, holds: BTreeMap::new(), orphans: BTreeSet::new(), seed }
+        Tree { blocks, lists, holds: BTreeMap::new(), orphans: Tracked::empty(), seed }
+    }
+
+    /// A call begins, which may be taken back as long as it writes nothing to the medium.
+    pub(super) fn begin(&mut self) {
+        self.blocks.begin();
+        self.orphans.begin();
+    }
+
+    /// What the call did stays.
+    pub(super) fn keep(&mut self) {
+        self.blocks.keep();
+        self.orphans.keep();
+    }
+
+    /// What the call did is undone.
+    pub(super) fn take_back(&mut self) {
+        self.blocks.take_back();
+        self.orphans.take_back();
     }
 
     /// What stands below.
@@ -58,12 +77,12 @@ impl Tree {
 
     /// Inodes that have no name any more and are held.
     pub(super) fn orphans(&self) -> Vec<Nid> {
-        self.orphans.iter().copied().collect()
+        self.orphans.keys().copied().collect()
     }
 
     /// An inode has no name any more, and is there until it is evicted.
     pub(super) fn set_orphan(&mut self, ino: Nid) {
-        self.orphans.insert(ino);
+        self.orphans.put(ino, ());
     }
 
     /// The root directory.
@@ -78,7 +97,7 @@ impl Tree {
             return Err(stale);
         }
         let inode = self.blocks.nodes().inode(ino)?;
-        if inode.links == 0 && !self.orphans.contains(&ino) { Err(stale) } else { Ok(inode) }
+        if inode.links == 0 && !self.orphans.contains_key(&ino) { Err(stale) } else { Ok(inode) }
     }
 
     /// Quota files are in no directory.
@@ -300,7 +319,7 @@ impl Tree {
             return Ok(());
         }
         if self.holds.contains_key(&ino) {
-            self.orphans.insert(ino);
+            self.orphans.put(ino, ());
             return Ok(());
         }
         self.evict(ino)
@@ -335,7 +354,7 @@ impl Tree {
             return Ok(false);
         }
         self.holds.remove(&ino);
-        Ok(self.orphans.contains(&ino))
+        Ok(self.orphans.contains_key(&ino))
     }
 
     /// Moves a name.

@@ -15,13 +15,15 @@ pub(super) struct Usage {
     hidden: [Nid; KINDS],
     block: BlockSize,
     changes: [BTreeMap<u32, Change>; KINDS],
+    /// What the call under way changed.
+    done: Option<Vec<(Option<Inode>, Option<Inode>)>>,
 }
 
 impl Usage {
     pub(super) fn new(sb: &SuperBlock) -> Usage {
         let counts = sb.features().has(Features::QUOTA_INO);
         let hidden = if counts { sb.quota_inodes() } else { [Nid::NULL; KINDS] };
-        Usage { hidden, block: sb.block(), changes: [const { BTreeMap::new() }; KINDS] }
+        Usage { hidden, block: sb.block(), changes: [const { BTreeMap::new() }; KINDS], done: None }
     }
 
     /// The quota files, or 0.
@@ -29,8 +31,31 @@ impl Usage {
         self.hidden
     }
 
+    /// A call begins, which may be taken back.
+    pub(super) fn begin(&mut self) {
+        self.done = Some(Vec::new());
+    }
+
+    /// What the call did stays.
+    pub(super) fn keep(&mut self) {
+        self.done = None;
+    }
+
+    /// What the call did is undone.
+    pub(super) fn take_back(&mut self) {
+        for (old, new) in self.done.take().unwrap_or_default().into_iter().rev() {
+            self.change(new.as_ref(), old.as_ref());
+        }
+    }
+
     /// An inode was made, changed or taken away.
     pub(super) fn change(&mut self, old: Option<&Inode>, new: Option<&Inode>) {
+        if self.hidden == [Nid::NULL; KINDS] {
+            return;
+        }
+        if let Some(done) = &mut self.done {
+            done.push((old.cloned(), new.cloned()));
+        }
         for (inode, sign) in [(old, -1), (new, 1)] {
             let Some(inode) = inode.filter(|inode| !self.hidden.contains(&inode.ino)) else { continue };
             // The inode's own block is not counted.

@@ -64,6 +64,7 @@ impl Writer {
             sit,
             last,
             promised,
+            promised_before: 0,
         })
     }
 }

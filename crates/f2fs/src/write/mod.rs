@@ -54,8 +54,9 @@ pub(crate) struct Writer {
     /// Blocks that were written over others since the last checkpoint.
     overwritten: u64,
     last: Last,
-    /// Blocks that are promised and stand nowhere yet.
+    /// Blocks that are promised and stand nowhere yet, and how many they were when the call under way began.
     promised: u64,
+    promised_before: u64,
 }
 
 /// The last checkpoint.
@@ -113,7 +114,28 @@ impl Writer {
             overwritten,
             last,
             promised,
+            promised_before: 0,
         })
+    }
+
+    /// A call begins, which may be taken back as long as it writes nothing.
+    pub(crate) fn begin(&mut self) {
+        self.nat.begin();
+        self.sit.begin();
+        self.promised_before = self.promised;
+    }
+
+    /// What the call did stays.
+    pub(crate) fn keep(&mut self) {
+        self.nat.keep();
+        self.sit.keep();
+    }
+
+    /// What the call did is undone.
+    pub(crate) fn take_back(&mut self) {
+        self.nat.take_back();
+        self.sit.take_back();
+        self.promised = self.promised_before;
     }
 
     /// The super block.

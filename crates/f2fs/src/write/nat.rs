@@ -1,11 +1,10 @@
 //! The NAT as a writer keeps it: entries that are newer than the medium's, and which numbers are free.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{medium::Medium, table::Table};
 use crate::{
     error::{Place, Result, corrupt},
     layout::{BlockAddr, NatEntry, NatJournalEntry, Nid, SuperBlock},
+    undo::Tracked,
     volume::{Volume, nat_entry_in},
 };
 
@@ -13,15 +12,17 @@ use crate::{
 pub(crate) struct Nat {
     table: Table,
     limit: u32,
-    newer: BTreeMap<Nid, NatEntry>,
+    newer: Tracked<Nid, NatEntry>,
     /// Numbers that were given up since the last checkpoint, which still has their nodes.
-    given_up: BTreeSet<Nid>,
+    given_up: Tracked<Nid, ()>,
     /// Where the next free number is looked for.
     cursor: u32,
     /// Numbers from here on were never used.
     unused_from: u32,
     nodes: u32,
     inodes: u32,
+    /// Where the next number is looked for, nodes and inodes when the call under way began.
+    before: (u32, u32, u32),
 }
 
 impl Nat {
@@ -30,12 +31,13 @@ impl Nat {
         Nat {
             table: Table::nat(sb),
             limit: sb.nid_limit(),
-            newer: BTreeMap::new(),
-            given_up: BTreeSet::new(),
+            newer: Tracked::empty(),
+            given_up: Tracked::empty(),
             cursor: first,
             unused_from: first,
             nodes: 0,
             inodes: 0,
+            before: (0, 0, 0),
         }
     }
 
@@ -48,13 +50,34 @@ impl Nat {
         Nat {
             table: Table::nat(sb).with_versions(versions),
             limit,
-            newer: volume.nat_journal().clone(),
-            given_up: BTreeSet::new(),
+            newer: Tracked::new(volume.nat_journal().clone()),
+            given_up: Tracked::empty(),
             cursor: if next < limit { next } else { sb.root().0 },
             unused_from: limit,
             nodes: raw.valid_node_count.get(),
             inodes: raw.valid_inode_count.get(),
+            before: (0, 0, 0),
         }
+    }
+
+    /// A call begins, which may be taken back.
+    pub(crate) fn begin(&mut self) {
+        self.newer.begin();
+        self.given_up.begin();
+        self.before = (self.cursor, self.nodes, self.inodes);
+    }
+
+    /// What the call did stays.
+    pub(crate) fn keep(&mut self) {
+        self.newer.keep();
+        self.given_up.keep();
+    }
+
+    /// What the call did is undone.
+    pub(crate) fn take_back(&mut self) {
+        self.newer.take_back();
+        self.given_up.take_back();
+        (self.cursor, self.nodes, self.inodes) = self.before;
     }
 
     /// Where a node is.
@@ -91,14 +114,14 @@ impl Nat {
             return Ok(true);
         }
         // The first numbers are the volume's own.
-        Ok(nid.0 > 3 && !self.given_up.contains(&nid) && !self.entry(medium, nid)?.is_used())
+        Ok(nid.0 > 3 && !self.given_up.contains_key(&nid) && !self.entry(medium, nid)?.is_used())
     }
 
     /// A number gets a node, which may be nowhere yet ([`BlockAddr::NEW`]).
     pub(crate) fn add(&mut self, medium: &Medium, nid: Nid, ino: Nid, addr: BlockAddr) -> Result<()> {
         let old = self.entry(medium, nid)?;
         debug_assert!(!old.is_used(), "node {nid} was added twice");
-        self.newer.insert(nid, NatEntry { version: old.version, ino, addr });
+        self.newer.put(nid, NatEntry { version: old.version, ino, addr });
         self.nodes += 1;
         self.inodes += u32::from(nid == ino);
         Ok(())
@@ -108,7 +131,7 @@ impl Nat {
     pub(crate) fn moved(&mut self, medium: &Medium, nid: Nid, addr: BlockAddr) -> Result<()> {
         let old = self.entry(medium, nid)?;
         debug_assert!(old.is_used() && addr.is_block());
-        self.newer.insert(nid, NatEntry { addr, ..old });
+        self.newer.put(nid, NatEntry { addr, ..old });
         Ok(())
     }
 
@@ -117,8 +140,8 @@ impl Nat {
         let old = self.entry(medium, nid)?;
         debug_assert!(old.is_used());
         let version = if old.addr.is_block() { old.version.wrapping_add(1) } else { old.version };
-        self.newer.insert(nid, NatEntry { version, ino: old.ino, addr: BlockAddr::NULL });
-        self.given_up.insert(nid);
+        self.newer.put(nid, NatEntry { version, ino: old.ino, addr: BlockAddr::NULL });
+        self.given_up.put(nid, ());
         self.nodes = self.nodes.saturating_sub(1);
         self.inodes = self.inodes.saturating_sub(u32::from(nid == old.ino));
         Ok(())

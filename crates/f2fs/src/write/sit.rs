@@ -30,6 +30,8 @@ pub(crate) struct Sit {
     /// Blocks of data, and of nodes, that may be written in segments that are not free.
     holes: [u64; 2],
     now: u64,
+    /// Blocks that the call under way gave back, with the time and the newness of their segment's entry before.
+    cleared: Option<Vec<(BlockAddr, u64, bool)>>,
 }
 
 /// What is known of every segment.
@@ -68,6 +70,7 @@ impl Sit {
             free: sb.main_segments(),
             holes: [0; 2],
             now: 0,
+            cleared: None,
         }
     }
 
@@ -186,14 +189,44 @@ impl Sit {
         if !known.entry.is_valid(offset) {
             return Err(corrupt(Place::Block(addr), "the SIT's bit of a block in use is", 0_u32, 1_u32));
         }
+        let was = (addr, known.entry.mtime, known.newer);
         known.entry.set_valid(offset, false);
         (known.entry.mtime, known.newer) = (now, true);
         let valid = known.entry.valid_blocks;
+        if let Some(cleared) = &mut self.cleared {
+            cleared.push(was);
+        }
         self.valid_blocks -= 1;
         if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
             segment.valid = valid;
         }
         Ok(())
+    }
+
+    /// A call begins, which may be taken back: it gives blocks back, and writes none.
+    pub(crate) fn begin(&mut self) {
+        self.cleared = Some(Vec::new());
+    }
+
+    /// What the call did stays.
+    pub(crate) fn keep(&mut self) {
+        self.cleared = None;
+    }
+
+    /// What the call did is undone.
+    pub(crate) fn take_back(&mut self) {
+        for (addr, mtime, newer) in self.cleared.take().unwrap_or_default().into_iter().rev() {
+            let (segno, offset) = self.place(addr);
+            let known = self.known.get_mut(&segno);
+            debug_assert!(known.is_some(), "segment {segno} was not looked at");
+            let Some(known) = known else { continue };
+            known.entry.set_valid(offset, true);
+            (known.entry.mtime, known.newer) = (mtime, newer);
+            self.valid_blocks += 1;
+            if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
+                segment.valid = known.entry.valid_blocks;
+            }
+        }
     }
 
     /// A block that no checkpoint counts yet, and that stands where it is to stay, is in use. A segment that held nothing gets

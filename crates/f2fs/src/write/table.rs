@@ -90,16 +90,26 @@ impl Table {
 
     fn close(&mut self, medium: &mut Medium, block: Option<(u32, Vec<u8>)>) -> Result<()> {
         let Some((index, bytes)) = block else { return Ok(()) };
+        // What could not be written does not count.
+        medium.write(self.copy(index, !self.is_second(index)), &bytes)?;
         if let Some(byte) = self.versions.get_mut((index / 8) as usize) {
             *byte ^= 0x80 >> (index % 8);
         }
-        medium.write(self.place(index), &bytes)
+        Ok(())
     }
 
     /// The place of block `index` that counts.
     pub(crate) fn place(&self, index: u32) -> BlockAddr {
+        self.copy(index, self.is_second(index))
+    }
+
+    fn is_second(&self, index: u32) -> bool {
         let byte = self.versions.get((index / 8) as usize).copied().unwrap_or_default();
-        let second = if byte & (0x80 >> (index % 8)) != 0 { self.run } else { 0 };
+        byte & (0x80 >> (index % 8)) != 0
+    }
+
+    fn copy(&self, index: u32, is_second: bool) -> BlockAddr {
+        let second = if is_second { self.run } else { 0 };
         let first = index / self.run * self.run * 2 + index % self.run;
         BlockAddr(self.start.0.saturating_add(first).saturating_add(second))
     }

@@ -45,8 +45,14 @@ pub(crate) fn mount(live: &Live, in_place: bool) -> pumice_f2fs::Result<Writable
     WritableF2fs::mount(Box::new(live.clone()), options)
 }
 
+/// Mounts with a cache of so many bytes.
+pub(crate) fn mount_with(live: &Live, cache_bytes: usize) -> pumice_f2fs::Result<WritableF2fs> {
+    let options = WritableOptions { cache_bytes, clock: TestClock::new().clock(), in_place: false };
+    WritableF2fs::mount(Box::new(live.clone()), options)
+}
+
 /// What is shown of a volume, rolled forward or not.
-fn shown(image: &Arc<Image>, recover: bool) -> pumice_f2fs::Result<Tree> {
+pub(crate) fn shown(image: &Arc<Image>, recover: bool) -> pumice_f2fs::Result<Tree> {
     let recover = recover.then(Timestamp::default);
     let options = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover };
     let fs = F2fs::mount(vec![Box::new(image.clone())], options)?;
@@ -61,6 +67,8 @@ struct Run<'a> {
     sb: &'a SuperBlock,
     random: fastrand::Rng,
     dirs: Vec<Vec<u8>>,
+    /// Where the last of what a file has begins.
+    far: u64,
     promises: Vec<Promise>,
     chained: usize,
 }
@@ -93,8 +101,8 @@ impl Run<'_> {
             0..=3 => (self.random.u64(0..2000), 1500),
             4..=6 => (self.random.u64(0..40_000), 20_000),
             // Behind what stands in the inode, and behind the first two nodes.
-            7 => (3_900_000 + self.random.u64(0..8000), 9000),
-            8 => (12_200_000, 4000),
+            7 => (self.far.min(3_900_000) + self.random.u64(0..8000), 9000),
+            8 => (self.far, 4000),
             _ => (self.random.u64(0..300_000), 70_000),
         };
         let bytes = vec![self.random.u8(1..); self.random.usize(1..most)];
@@ -199,7 +207,8 @@ impl Run<'_> {
     }
 }
 
-pub(crate) fn run(seed: u64, steps: usize) -> Recorded {
+/// Records a workload; `far` is a byte that files may reach.
+pub(crate) fn run(seed: u64, steps: usize, far: u64) -> Recorded {
     let features = &["extra_attr", "inode_checksum", "quota_ino"];
     let shapes = [Shape::default(), Shape { features, ..Shape::default() }];
     let base = volume(64 << 20, &shapes[usize::from(seed.is_multiple_of(2))], &TestClock::new());
@@ -214,7 +223,7 @@ pub(crate) fn run(seed: u64, steps: usize) -> Recorded {
     live.log().events.clear();
     let first = Promise { begin: 0, end: 0, tree: tree(&fs) };
     let random = fastrand::Rng::with_seed(seed);
-    let mut run = Run { fs: &fs, live: &live, sb: &sb, random, dirs, promises: vec![first], chained: 0 };
+    let mut run = Run { fs: &fs, live: &live, sb: &sb, random, dirs, far, promises: vec![first], chained: 0 };
     for _ in 0..steps {
         for _ in 0..run.random.usize(0..4) {
             let begin = live.count();
@@ -368,7 +377,7 @@ fn a_power_cut_leaves_what_was_promised() {
     let share = if most > 1000 { u8::MAX } else { 4 };
     let (mut seen, mut chained) = (HashSet::new(), 0);
     for seed in number("PUMICE_SEED", 1).. {
-        let recorded = run(seed, 60);
+        let recorded = run(seed, 60, 12_200_000);
         chained += recorded.chained;
         let mut random = fastrand::Rng::with_seed(seed);
         recorded.judge_all(most - seen.len(), share, &mut random, &mut seen);

@@ -64,7 +64,7 @@ fn linux_rolls_forward_as_we_do() {
     let count = usize::try_from(number("PUMICE_F2FS_CRASHED", BATCH as u64)).unwrap();
     let mut rolled = 0;
     for seed in (number("PUMICE_SEED", 1)..).take(count.div_ceil(BATCH)) {
-        let recorded = crash::run(seed, 60);
+        let recorded = crash::run(seed, 60, 500_000);
         let mut random = fastrand::Rng::with_seed(seed);
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (mut script, mut images, mut wanted) = ("mkdir -p /mnt\n".to_owned(), Vec::new(), Vec::new());

@@ -3,6 +3,7 @@
 
 mod crash;
 mod disk;
+mod faults;
 mod figures;
 mod kernel;
 mod linux;

@@ -112,10 +112,17 @@ pub(crate) enum Event {
 pub(crate) struct Log {
     pub(crate) events: Vec<Event>,
     pub(crate) reads: u64,
-    /// The read, and the write or flush, from which on everything fails; counted from 0.
+    /// The read that fails; counted from 0.
     pub(crate) bad_read: Option<u64>,
-    pub(crate) bad_write: Option<u64>,
-    writes: u64,
+    /// Writes and flushes that succeed before all others fail.
+    good_writes: Option<u64>,
+}
+
+impl Log {
+    /// Has all writes and flushes fail after so many.
+    pub(crate) fn fail_writes_from(&mut self, count: Option<u64>) {
+        self.good_writes = count;
+    }
 }
 
 /// A disk; its copies are the same one.
@@ -155,8 +162,7 @@ impl Live {
 
     fn take(&self, event: Event) -> Result<(), BlockError> {
         let mut log = self.log();
-        log.writes += 1;
-        if log.bad_write.is_some_and(|bad| log.writes > bad) {
+        if log.good_writes.is_some_and(|good| log.events.len() as u64 >= good) {
             return Err(BlockError::Device(5));
         }
         log.events.push(event);
