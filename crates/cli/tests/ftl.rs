@@ -12,7 +12,7 @@ fn create_makes_a_disk_once() {
     let world = World::new();
     let said = world.say(&format!("ftl create {SMALL} chip")).good();
     assert!(
-        said.starts_with("chip: logical disk of 1.56 MiB in 400 blocks, on 2048+64:16:64, 2.00 MiB"),
+        said.starts_with("chip: logical disk of 1.64 MiB in 420 blocks, on 2048+64:16:64, 2.00 MiB"),
         "{said}"
     );
     world.say(&format!("ftl create {SMALL} chip")).bad(1, &["chip", "--force"]);
@@ -57,8 +57,8 @@ fn info_tells_geometry_wear_and_amplification() {
     let text = world.say("ftl info chip").good();
     assert!(text.contains("policies:     victim cat, placement chain:4, wear even"), "{text}");
     let info = document(&world.say("ftl info --json chip").good(), "ftl-info");
-    assert_eq!(info["logical_blocks"], 400);
-    assert_eq!(info["size_bytes"], 400 * 4096);
+    assert_eq!(info["logical_blocks"], 420);
+    assert_eq!(info["size_bytes"], 420 * 4096);
     assert_eq!((&info["start"], &info["waf"]), (&"checkpoint".into(), &1.0.into()));
     assert_eq!((&info["segments"], &info["bad_segments"]), (&64.into(), &0.into()));
 }

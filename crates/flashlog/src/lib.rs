@@ -32,7 +32,7 @@ pub use anchor::{Anchor, OWN_MAX};
 pub use medium::{Fault, Medium, Page, Peek, RawPage};
 pub use page_code::{NoRoom, PageCode, SoftwareCode};
 pub use ring::{ANCHOR, ANCHOR_BLOCKS};
-pub use roots::{CHECKPOINT, DOUBTED, Keeper, Roots};
+pub use roots::{CHECKPOINT, DOUBTED, Keeper, Roots, Taken};
 pub use shape::{HEADER_BYTES, Shape, TAG_BYTES, TagPlace};
 pub use software_ecc::{SoftwareEcc, SoftwareEccError};
 pub use tag::{SEQ_END, Tag, proves, seal};

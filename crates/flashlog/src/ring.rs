@@ -91,6 +91,11 @@ impl Rings {
         Ok(best.map(|best| (best.root, rings)))
     }
 
+    /// The sequence number of the anchor that counts.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
+    }
+
     /// Before the first write after a mount: finds out where each ring goes on. A page that a power cut touched may
     /// have a tag that looks erased, so it is read whole; a touched one ends its block, for to skip it would leave a gap
     /// in which the search by halves goes astray. False if a ring does not hold the newest anchor.
@@ -168,7 +173,7 @@ fn write_ring<N: Nand>(
 }
 
 /// Erases a block; false if it is bad.
-fn renew<N: Nand>(medium: &mut Medium<N>, block: u32) -> Result<bool, NandError> {
+pub(crate) fn renew<N: Nand>(medium: &mut Medium<N>, block: u32) -> Result<bool, NandError> {
     if medium.is_bad(block)? {
         return Ok(false);
     }

@@ -11,7 +11,7 @@ use pumice_media::{Nand, NandError};
 
 use crate::anchor::Anchor;
 use crate::medium::{Medium, Peek};
-use crate::ring::{ANCHOR_BLOCKS, COPIES, Put, Rings, put};
+use crate::ring::{ANCHOR_BLOCKS, COPIES, Put, Rings, put, renew};
 use crate::search::{Newest, newest, programmed};
 use crate::shape::Shape;
 
@@ -20,6 +20,15 @@ pub const CHECKPOINT: u8 = 14;
 
 /// Blocks that writing a record may have taken when a power cut hit it, before an anchor named them.
 pub const DOUBTED: usize = 2 * COPIES;
+
+/// Erased blocks for records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// Two.
+    Both([u32; COPIES]),
+    /// All that there is: of the blocks left for it one is used again. Costs an anchor more.
+    One(u32),
+}
 
 /// What the owner of the log does for its roots.
 pub trait Keeper {
@@ -34,8 +43,13 @@ pub trait Keeper {
     /// The sequence number of the next page.
     fn next_seq(&mut self) -> u64;
 
-    /// Two erased blocks for records, or none: what was taken when the other is missing goes back.
-    fn take_blocks(&mut self) -> Result<[u32; 2], Self::Error>;
+    /// Erased blocks for records, or none.
+    fn take_blocks(&mut self) -> Result<Taken, Self::Error>;
+
+    /// Erases a block of records that is used again; false, and it is marked bad, if that failed.
+    fn renew(&mut self, block: u32) -> Result<bool, Self::Error> {
+        renew(self.medium(), block).map_err(Self::chip_error)
+    }
 
     /// A program failed in a block of records.
     fn failing(&mut self, block: u32);
@@ -65,6 +79,8 @@ pub struct Roots {
     doubted: bool,
     /// Both copies of the newest record are there, and nothing behind them.
     whole: bool,
+    /// Sequence number of the newest root found.
+    newest: u64,
 }
 
 impl Roots {
@@ -81,6 +97,7 @@ impl Roots {
             idle: false,
             doubted: false,
             whole: true,
+            newest: 0,
         })
     }
 
@@ -89,6 +106,7 @@ impl Roots {
         let Some(shape) = Shape::of_anchors(&nand.geometry()) else { return Ok(None) };
         let found = Rings::find(&mut Medium::new(nand, shape), *magic)?;
         Ok(found.map(|(anchor, rings)| Roots {
+            newest: rings.seq(),
             rings,
             anchor,
             records: shape,
@@ -134,17 +152,24 @@ impl Roots {
         if !best.as_ref().is_some_and(Newest::is_last) {
             let used = programmed(medium, second)?;
             let other = newest(medium, second, used, CHECKPOINT, read)?;
-            let newer = other.filter(|other| best.as_ref().is_none_or(|best| best.index < other.index));
+            let order = |newest: &Newest<_>| (newest.seq, newest.index);
+            let newer = other.filter(|other| best.as_ref().is_none_or(|best| order(best) < order(other)));
             best = newer.or(best);
             self.whole = false;
             self.next = self.next.max(used);
         }
+        self.newest = self.newest.max(best.as_ref().map_or(0, |best| best.seq));
         Ok(best.map(|best| best.root))
     }
 
     /// The anchor.
     pub fn anchor(&self) -> &Anchor {
         &self.anchor
+    }
+
+    /// The highest sequence number of the roots that were found: those written next must have higher ones.
+    pub fn newest_seq(&self) -> u64 {
+        self.newest
     }
 
     /// True if a block holds records.
@@ -175,6 +200,12 @@ impl Roots {
         debug_assert!(!self.idle, "roots are settled before they are asked for room");
         let records = if self.doubted { 2 } else { 1 };
         self.next.saturating_add(records) > self.records.pages()
+    }
+
+    /// True before the first write after a mount: a cut may have touched the place of the next record, and it takes other
+    /// blocks if it does not hold there.
+    pub fn is_doubted(&self) -> bool {
+        self.doubted
     }
 
     /// Has the next record written to other blocks, however much room is left in these: an owner does so while it has
@@ -220,12 +251,20 @@ impl Roots {
         }
         let mut left: Vec<u32> = self.blocks().collect();
         loop {
-            let blocks = keeper.take_blocks()?;
-            if write_copies(keeper, self.records, blocks, 0, &left)? {
-                self.anchor.checkpoints = blocks;
-                break;
+            match keeper.take_blocks()? {
+                Taken::Both(blocks) if write_copies(keeper, self.records, blocks, 0, &left)? => {
+                    self.anchor.checkpoints = blocks;
+                    break;
+                }
+                Taken::Both(blocks) => left.extend(blocks),
+                Taken::One(block) => {
+                    left.push(block);
+                    if self.write_apart(keeper, block)? {
+                        left.retain(|old| !self.holds(*old));
+                        return Ok(left);
+                    }
+                }
             }
-            left.extend(blocks);
         }
         (self.next, self.whole) = (1, true);
         self.write_anchor(keeper)?;
@@ -243,7 +282,39 @@ impl Roots {
         Ok(self.whole)
     }
 
-    fn write_anchor<K: Keeper>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
+    /// Writes a record into this block, and its copy into one of the two that held the last, once an anchor names the
+    /// first; false if this block does not hold it.
+    fn write_apart<K: Keeper>(&mut self, keeper: &mut K, block: u32) -> Result<bool, K::Error> {
+        if self.blocks().next().is_none() {
+            return Err(K::worn_out());
+        }
+        let [kept, freed] = self.anchor.checkpoints;
+        let (payload, seq) = next_record(keeper, self.records, &[freed])?;
+        if !write_copy(keeper, self.records, block, 0, (&payload, seq))? {
+            return Ok(false);
+        }
+        // Until its copy is written the next start finds one alone, and has it written elsewhere.
+        (self.next, self.whole) = (self.records.pages(), false);
+        self.anchor.checkpoints = [block, kept];
+        self.write_anchor(keeper)?;
+        for second in [freed, kept] {
+            if keeper.renew(second)? && write_copy(keeper, self.records, second, 0, (&payload, seq))? {
+                (self.next, self.whole) = (1, true);
+                self.anchor.checkpoints = [block, second];
+                self.write_anchor(keeper)?;
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Has the next anchor say this of its owner's.
+    pub fn change_own(&mut self, own: Vec<u8>) {
+        self.anchor.own = own;
+    }
+
+    /// Writes an anchor. The roots must be settled.
+    pub fn write_anchor<K: Keeper>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
         let seq = keeper.next_seq();
         let Some(shape) = Shape::of_anchors(&self.anchor.geometry) else { return Err(K::worn_out()) };
         match self.rings.write(&mut keeper.medium().shaped(shape), &self.anchor, seq) {
@@ -265,6 +336,14 @@ fn is_copy<N: Nand>(medium: &mut Medium<N>, page: u32, seq: u64) -> Result<bool,
     }
 }
 
+/// The payload of the next record, and its sequence number.
+fn next_record<K: Keeper>(keeper: &mut K, shape: Shape, left: &[u32]) -> Result<(Vec<u8>, u64), K::Error> {
+    let mut payload = keeper.record(left)?;
+    debug_assert!(payload.len() <= shape.payload(), "a record does not fit its page");
+    payload.resize(shape.payload(), 0);
+    Ok((payload, keeper.next_seq()))
+}
+
 /// Writes a record into both blocks; false if either does not hold it.
 fn write_copies<K: Keeper>(
     keeper: &mut K,
@@ -273,20 +352,30 @@ fn write_copies<K: Keeper>(
     index: u32,
     left: &[u32],
 ) -> Result<bool, K::Error> {
-    let mut payload = keeper.record(left)?;
-    debug_assert!(payload.len() <= shape.payload(), "a record does not fit its page");
-    payload.resize(shape.payload(), 0);
-    let seq = keeper.next_seq();
+    let (payload, seq) = next_record(keeper, shape, left)?;
     for block in blocks {
-        match put(&mut keeper.medium().shaped(shape), CHECKPOINT, shape.page(block, index), seq, &payload) {
-            Ok(Put::Held) => {}
-            Ok(Put::Lost) => return Ok(false),
-            Ok(Put::Failed) => {
-                keeper.failing(block);
-                return Ok(false);
-            }
-            Err(error) => return Err(K::chip_error(error)),
+        if !write_copy(keeper, shape, block, index, (&payload, seq))? {
+            return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Writes a record into a block; false if it does not hold it.
+fn write_copy<K: Keeper>(
+    keeper: &mut K,
+    shape: Shape,
+    block: u32,
+    index: u32,
+    (payload, seq): (&[u8], u64),
+) -> Result<bool, K::Error> {
+    match put(&mut keeper.medium().shaped(shape), CHECKPOINT, shape.page(block, index), seq, payload) {
+        Ok(Put::Held) => Ok(true),
+        Ok(Put::Lost) => Ok(false),
+        Ok(Put::Failed) => {
+            keeper.failing(block);
+            Ok(false)
+        }
+        Err(error) => Err(K::chip_error(error)),
+    }
 }

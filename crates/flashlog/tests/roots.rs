@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use pumice_flashlog::{Anchor, DOUBTED, Keeper, Medium, Roots, Shape, TagPlace};
+use pumice_flashlog::{Anchor, DOUBTED, Keeper, Medium, Roots, Shape, TagPlace, Taken};
 use pumice_media::{ChipSpec, CutMode, Nand, NandError, PageId, PowerCut, SimChip};
 
 const MAGIC: [u8; 8] = *b"a volume";
@@ -19,6 +19,8 @@ struct Counter {
     seq: u64,
     next_block: u32,
     number: u32,
+    /// Gives one block at a time.
+    sparing: bool,
 }
 
 fn shape(chip: &SimChip, place: TagPlace) -> Shape {
@@ -38,8 +40,12 @@ impl Keeper for Counter {
         self.seq
     }
 
-    fn take_blocks(&mut self) -> Result<[u32; 2], NandError> {
-        Ok([self.take_block()?, self.take_block()?])
+    fn take_blocks(&mut self) -> Result<Taken, NandError> {
+        let first = self.take_block()?;
+        if self.sparing && !self.held.is_empty() {
+            return Ok(Taken::One(first));
+        }
+        Ok(Taken::Both([first, self.take_block()?]))
     }
 
     fn failing(&mut self, _block: u32) {}
@@ -89,8 +95,14 @@ fn fresh(place: TagPlace, failing: &[u32]) -> (Counter, Roots) {
         own: b"mine".to_vec(),
     };
     let shape = shape(&chip, place);
-    let counter =
-        Counter { medium: Medium::new(chip, shape), held: Vec::new(), seq: 0, next_block: 3, number: 0 };
+    let counter = Counter {
+        medium: Medium::new(chip, shape),
+        held: Vec::new(),
+        seq: 0,
+        next_block: 3,
+        number: 0,
+        sparing: false,
+    };
     (counter, Roots::blank(shape, anchor).unwrap())
 }
 
@@ -104,7 +116,7 @@ fn mount(mut chip: SimChip, place: TagPlace) -> Option<(Counter, Roots)> {
     let (number, next_block, held) = (word(0), word(4), roots.blocks().collect());
     // More numbers than a record takes.
     let seq = u64::from(number + 1) * 8;
-    Some((Counter { medium, held, seq, next_block, number }, roots))
+    Some((Counter { medium, held, seq, next_block, number, sparing: false }, roots))
 }
 
 /// Writes one more record.
@@ -118,8 +130,9 @@ fn step(counter: &mut Counter, roots: &mut Roots) -> Result<(), NandError> {
 }
 
 /// A chip on which so many records were written.
-fn written(place: TagPlace, number: u32) -> SimChip {
+fn written(place: TagPlace, number: u32, sparing: bool) -> SimChip {
     let (mut counter, mut roots) = fresh(place, &[]);
+    counter.sparing = sparing;
     for _ in 0..number {
         step(&mut counter, &mut roots).unwrap();
     }
@@ -155,14 +168,15 @@ fn room_is_known_and_blocks_are_left_when_asked() {
 /// Every page in turn cannot be read: none is indispensable.
 #[test]
 fn any_one_page_may_be_gone() {
-    for place in [TagPlace::Spare, TagPlace::Page, TagPlace::Proof] {
+    let places = [TagPlace::Spare, TagPlace::Page, TagPlace::Proof];
+    for (place, sparing) in places.into_iter().flat_map(|place| [(place, false), (place, true)]) {
         for number in 1..30 {
-            let chip = written(place, number);
+            let chip = written(place, number, sparing);
             for page in 0..PAGES {
                 let found = mount(without(&chip, page), place);
                 let (counter, mut roots) = found.unwrap_or_else(|| panic!("{place:?} {number}: page {page}"));
                 assert_eq!(counter.number, number, "{place:?}: page {page}");
-                let mut counter = counter;
+                let mut counter = Counter { sparing, ..counter };
                 step(&mut counter, &mut roots).unwrap();
                 let (counter, _) = mount(counter.medium.into_chip(), place).unwrap();
                 assert_eq!(counter.number, number + 1, "{place:?}: page {page}, one later");
@@ -174,9 +188,10 @@ fn any_one_page_may_be_gone() {
 /// Each page in turn cannot be programmed: the newest record is found all the same, round after round.
 #[test]
 fn pages_that_fail_hide_nothing() {
-    for page in 0..PAGES {
+    for (page, sparing) in (0..PAGES).flat_map(|page| [(page, false), (page, true)]) {
         let (mut counter, mut roots) = fresh(TagPlace::Spare, &[page]);
         for number in 1..40 {
+            counter.sparing = sparing;
             step(&mut counter, &mut roots).unwrap();
             (counter, roots) = mount(counter.medium.into_chip(), TagPlace::Spare).unwrap();
             assert_eq!(counter.number, number, "page {page}");
@@ -188,8 +203,10 @@ fn pages_that_fail_hide_nothing() {
 /// once something was written again, the loss of any page changes nothing.
 #[test]
 fn cuts_hide_nothing_and_nothing_comes_back() {
-    for place in [TagPlace::Spare, TagPlace::Proof] {
-        for (seed, number) in (0..).zip(1..24) {
+    let places = [TagPlace::Spare, TagPlace::Proof];
+    for (place, sparing) in places.into_iter().flat_map(|place| [(place, false), (place, true)]) {
+        // Records move every fourth time: every third number meets each of their places.
+        for (seed, number) in (0..).zip(1..24).step_by(if sparing { 3 } else { 1 }) {
             let modes = [
                 CutMode::Nothing,
                 CutMode::Complete,
@@ -199,24 +216,26 @@ fn cuts_hide_nothing_and_nothing_comes_back() {
                 CutMode::Unstable { seed },
             ];
             for mode in modes {
-                for after_operations in 0..14 {
-                    one_cut(place, number, PowerCut { after_operations, mode });
+                for after_operations in 0..if sparing { 24 } else { 14 } {
+                    one_cut((place, sparing), number, PowerCut { after_operations, mode });
                 }
             }
         }
     }
 }
 
-fn one_cut(place: TagPlace, number: u32, cut: PowerCut) {
-    let about = format!("{place:?} {number} {cut:?}");
-    let mut chip = written(place, number);
+fn one_cut((place, sparing): (TagPlace, bool), number: u32, cut: PowerCut) {
+    let about = format!("{place:?} {sparing} {number} {cut:?}");
+    let mut chip = written(place, number, sparing);
     chip.cut_after(cut.after_operations, cut.mode);
     let (mut counter, mut roots) = mount(chip, place).unwrap();
+    counter.sparing = sparing;
     let done = step(&mut counter, &mut roots);
     let mut chip = counter.medium.into_chip();
     chip.power_on();
     chip.faults_mut().power_cut = None;
     let (mut counter, mut roots) = mount(chip, place).unwrap_or_else(|| panic!("{about}: no record"));
+    counter.sparing = sparing;
     let found = counter.number;
     let wanted = if done.is_ok() { number + 1..=number + 1 } else { number..=number + 1 };
     assert!(wanted.contains(&found), "{about}: {found}");

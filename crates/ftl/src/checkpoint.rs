@@ -15,6 +15,7 @@ use crate::segments::State;
 use crate::shape::{Place, Shape};
 use crate::stream::{part_bytes, segments_with};
 use crate::tag::Tag;
+use crate::trims::Trims;
 
 /// How writing a checkpoint ended when it did not go through.
 enum Stop {
@@ -100,7 +101,12 @@ impl<N: Nand> Ftl<N> {
 
     /// The same; with `clean`, nothing follows until the next record.
     pub(crate) fn write_checkpoint(&mut self, clean: bool) -> Result<()> {
-        self.commit()?;
+        if self.trims.is_empty() {
+            self.commit()?;
+        } else {
+            self.commit_blocks()?;
+            self.bury()?;
+        }
         self.move_full_roots()?;
         let old = core::mem::take(&mut self.record.segments);
         self.set_states(&old, State::Free);
@@ -115,7 +121,7 @@ impl<N: Nand> Ftl<N> {
         };
         self.record = Record { number: self.record.number + 1, clean, pages, segments };
         self.write_record(clean)?;
-        self.opened = 0;
+        (self.opened, self.trims) = (0, Trims::default());
         for block in old.into_iter().chain(core::mem::take(&mut self.limbo)) {
             self.hand_back(block);
         }
@@ -131,13 +137,14 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// Segments that a checkpoint of the heads as they are takes.
-    fn wanted(&self) -> u32 {
-        let heads = self.heads.iter().flatten().map(|head| encode_head(&self.shape, 0, head).len());
-        segments_with(&self.shape, self.table.len(), heads.sum())
+    pub(crate) fn wanted(&self) -> u32 {
+        let bytes = |head: &Head| size_of::<RawHead>() + head.index as usize * self.shape.named_bytes();
+        segments_with(&self.shape, self.table.len(), self.heads.iter().flatten().map(bytes).sum())
     }
 
     /// Erased segments for a checkpoint made now.
     fn take_parts(&mut self) -> Result<Vec<u32>> {
+        debug_assert!(self.is_covered(), "no room for a checkpoint");
         self.make_room(self.wanted())?;
         let mut blocks = Vec::new();
         loop {
@@ -202,7 +209,7 @@ impl<N: Nand> Ftl<N> {
             heads: u32::try_from(open).unwrap_or(u32::MAX).into(),
             logical_blocks: self.table.len().into(),
             segments: self.shape.blocks.into(),
-            reserved: [0; 4],
+            failures: self.segments.failures().into(),
         };
         let mut writer = Writer {
             flash: &mut self.flash,

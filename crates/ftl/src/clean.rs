@@ -18,6 +18,23 @@ impl<N: Nand> Ftl<N> {
     /// Cleans one segment; false if none has anything to reclaim.
     pub(crate) fn clean(&mut self) -> Result<bool> {
         let Some(victim) = self.victim() else { return Ok(false) };
+        self.clean_victim(victim)
+    }
+
+    /// The same, or makes a checkpoint instead: a segment with trims stays until one settles them, and none could be made
+    /// if a segment that is kept for it had been taken to clean that one.
+    pub(crate) fn clean_or_settle(&mut self) -> Result<bool> {
+        let Some(victim) = self.victim() else { return Ok(false) };
+        if self.segments.get(victim).trims && !self.is_enough(self.policies.wear.free()) {
+            let view = self.segments.get(victim).view(self.shape.capacity(), self.clock);
+            self.policies.selector.sealed(victim, &view, self.clock);
+            self.checkpoint()?;
+            return Ok(true);
+        }
+        self.clean_victim(victim)
+    }
+
+    fn clean_victim(&mut self, victim: u32) -> Result<bool> {
         self.policies.wear.unsealed(victim);
         let from = Cleaned {
             segment: self.segments.get(victim).view(self.shape.capacity(), self.clock),
@@ -80,6 +97,10 @@ impl<N: Nand> Ftl<N> {
             self.policies.placement.sort(self.clock, &mut order);
         }
         let mut data = vec![0; self.shape.block_bytes as usize];
+        // One that is kept for a checkpoint may be taken: it comes back with this one, after a power cut too. One with
+        // trims comes back with a checkpoint alone.
+        let lent = u32::from(!self.segments.get(block).trims);
+        let least = self.for_checkpoint().saturating_sub(lent);
         for lba in order {
             let found = entries.binary_search_by_key(&lba, |entry| entry.lba).ok();
             let Some(entry) = found.and_then(|at| entries.get(at)).copied() else { continue };
@@ -91,7 +112,7 @@ impl<N: Nand> Ftl<N> {
             let at = match from {
                 Some(from) => {
                     let class = self.policies.placement.cleaner_copy(self.clock, lba, from);
-                    self.head_for_cleaner(class.0)?
+                    self.head_above(class.0, least)?
                 }
                 None if self.heads.get(MOVING).is_some_and(Option::is_some) => MOVING,
                 None => self.head_for_cleaner(self.segments.get(block).class)?,
@@ -154,7 +175,8 @@ impl<N: Nand> Ftl<N> {
     /// Moves cold data into a worn segment, which keeps its class and age.
     fn relocate(&mut self, Relocation { from, to }: Relocation) -> Result<()> {
         let source = self.segments.get(from);
-        if source.state != State::Sealed {
+        let is_short = source.trims && self.policies.wear.free() < self.for_checkpoint();
+        if source.state != State::Sealed || is_short {
             self.hand_back(to);
             return Ok(());
         }

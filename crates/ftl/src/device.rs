@@ -74,9 +74,10 @@ impl<N: Nand> Ftl<N> {
             self.commit()?;
         }
         let due = self.opened >= (self.shape.blocks / 4).max(32);
-        if due && self.policies.wear.free() > self.for_checkpoint() {
+        if due && self.policies.wear.free() >= self.for_checkpoint() {
             self.checkpoint()?;
         }
+        debug_assert!(self.mode != Mode::Dirty || self.is_covered(), "no room for a checkpoint");
         Ok(())
     }
 
@@ -87,6 +88,11 @@ impl<N: Nand> Ftl<N> {
                 self.commit()?;
             }
             Mode::ReadOnly | Mode::Clean => {}
+            // What was read since the start counts as flushed from now on.
+            Mode::Replayed { undone } => match self.checkpoint_replayed(undone, false) {
+                Err(FtlError::WornOut) => {}
+                done => done?,
+            },
             Mode::Failed(error) => return Err(error.into()),
         }
         Ok(self.flash.medium.flush()?)
@@ -97,6 +103,7 @@ impl<N: Nand> Ftl<N> {
         if self.mode != Mode::Dirty || !self.flash.medium.has_tired() {
             return Ok(false);
         }
+        self.head_for_user(0)?;
         self.clean()?;
         self.after_change()?;
         Ok(self.flash.medium.has_tired())

@@ -26,6 +26,11 @@ pub(crate) enum Mode {
     ReadOnly,
     /// Nothing was written since the checkpoint, and its record says so.
     Clean,
+    /// What was written since the checkpoint is known in memory; the first change makes a checkpoint.
+    Replayed {
+        /// A move was undone; an anchor has to say so before its segment is erased.
+        undone: bool,
+    },
     /// The record says that there is more than the checkpoint.
     Dirty,
     /// Too few good segments are left.
@@ -117,10 +122,24 @@ impl<N: Nand> Ftl<N> {
                 self.mode = Mode::Dirty;
                 Ok(())
             }
+            Mode::Replayed { undone } => self.checkpoint_replayed(undone, false),
             Mode::ReadOnly => Err(FtlError::ReadOnly),
             Mode::WornOut => Err(FtlError::WornOut),
             Mode::Failed(error) => Err(error.into()),
         }
+    }
+
+    /// The checkpoint that the first change after a power cut makes; no other write goes before it.
+    pub(crate) fn checkpoint_replayed(&mut self, undone: bool, clean: bool) -> Result<()> {
+        self.mode = Mode::Dirty;
+        if undone {
+            self.write_void()?;
+        }
+        let done = self.write_checkpoint(clean);
+        if done == Err(FtlError::WornOut) {
+            self.mode = Mode::WornOut;
+        }
+        done
     }
 
     /// After this error the chip's content is in doubt: nothing more is written.
@@ -191,9 +210,14 @@ impl<N: Nand> Ftl<N> {
 
     /// True if a power cut now would lose something that was accepted.
     pub(crate) fn has_pending(&self) -> bool {
+        !self.trims.is_empty() || self.has_pending_blocks()
+    }
+
+    /// The same for blocks alone.
+    pub(crate) fn has_pending_blocks(&self) -> bool {
         let short = !self.shape.tagged;
         let pending = |head: &Head| !head.filled.is_empty() || (short && head.covered < head.index);
-        !self.trims.is_empty() || !self.failing.is_empty() || self.heads.iter().flatten().any(pending)
+        !self.failing.is_empty() || self.heads.iter().flatten().any(pending)
     }
 
     /// Reads the block at `addr`, which must be `lba`, into `out`.

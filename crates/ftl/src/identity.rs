@@ -1,6 +1,6 @@
 //! What a disk is, as long as it lives, and what its anchors say of it.
 
-use alloc::string::ToString;
+use alloc::{string::ToString, vec::Vec};
 use core::{fmt::Display, str::FromStr};
 
 use pumice_cleaning::registry::PolicyError;
@@ -9,7 +9,7 @@ use pumice_media::Geometry;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::error::{FtlError, Result};
-use crate::layout::{MAGIC, NAME_BYTES, RawIdentity, VERSION};
+use crate::layout::{MAGIC, NAME_BYTES, RawIdentity, RawVoid, VERSION};
 use crate::policy::PolicyNames;
 use crate::shape::Shape;
 
@@ -21,11 +21,25 @@ pub(crate) struct Identity {
     pub(crate) policies: PolicyNames,
     /// Erases promised for each segment.
     pub(crate) endurance: u32,
+    /// A move that was undone.
+    pub(crate) void: Void,
+}
+
+/// A segment of which pages with a lower sequence number count for nothing: copies that a power cut left incomplete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Void {
+    pub(crate) block: u32,
+    pub(crate) sequence: u64,
+}
+
+impl Void {
+    /// No segment.
+    pub(crate) const NONE: Void = Void { block: u32::MAX, sequence: 0 };
 }
 
 impl Identity {
-    /// The anchor of a new disk.
-    pub(crate) fn anchor(&self, shape: &Shape, geometry: Geometry) -> Anchor {
+    /// What anchors say besides what they say of every volume.
+    pub(crate) fn own_bytes(&self, shape: &Shape) -> Vec<u8> {
         let policies = &self.policies;
         let raw = RawIdentity {
             block_bytes: shape.block_bytes.into(),
@@ -35,6 +49,12 @@ impl Identity {
             placement: name_bytes(&policies.placement),
             wear: name_bytes(&policies.wear),
         };
+        let void = RawVoid { block: self.void.block.into(), sequence: self.void.sequence.into() };
+        [raw.as_bytes(), void.as_bytes()].concat()
+    }
+
+    /// The anchor of a new disk.
+    pub(crate) fn anchor(&self, shape: &Shape, geometry: Geometry) -> Anchor {
         Anchor {
             magic: MAGIC,
             version: VERSION,
@@ -42,7 +62,7 @@ impl Identity {
             uuid: self.uuid,
             geometry,
             checkpoints: [0; 2],
-            own: raw.as_bytes().to_vec(),
+            own: self.own_bytes(shape),
         }
     }
 
@@ -59,8 +79,10 @@ impl Identity {
         if anchor.geometry != *geometry {
             return Err(FtlError::Geometry);
         }
-        let (raw, _) =
-            RawIdentity::ref_from_prefix(&anchor.own).map_err(|_| FtlError::Anchor("it is cut off"))?;
+        let cut_off = FtlError::Anchor("it is cut off");
+        let (raw, rest) = RawIdentity::ref_from_prefix(&anchor.own).map_err(|_| cut_off.clone())?;
+        let (void, _) = RawVoid::ref_from_prefix(rest).map_err(|_| cut_off)?;
+        let void = Void { block: void.block.get(), sequence: void.sequence.get() };
         let shape = Shape::of(geometry, raw.block_bytes.get())?;
         let logical_blocks = raw.logical_blocks.get();
         let slots = u64::from(shape.blocks) * u64::from(shape.capacity());
@@ -74,7 +96,7 @@ impl Identity {
         };
         policies.check()?;
         let endurance = raw.endurance.get();
-        Ok((shape, Identity { uuid: anchor.uuid, logical_blocks, policies, endurance }))
+        Ok((shape, Identity { uuid: anchor.uuid, logical_blocks, policies, endurance, void }))
     }
 }
 

@@ -111,6 +111,14 @@ raw! {
 }
 
 raw! {
+    /// Behind it in an anchor: a segment of which pages with lower sequence numbers count for nothing.
+    RawVoid, 12 => {
+        block: U32,
+        sequence: U64,
+    }
+}
+
+raw! {
     /// The record of a checkpoint: where its pages are. The numbers of its segments follow, four bytes each.
     RawRecord, 24 => {
         magic: U32,
@@ -148,7 +156,7 @@ raw! {
         heads: U32,
         logical_blocks: U32,
         segments: U32,
-        reserved: [u8; 4],
+        failures: U32,
     }
 }
 

@@ -56,6 +56,7 @@ mod summary;
 mod table;
 mod tag;
 mod trims;
+mod undo;
 
 pub use counters::{Counters, Start};
 pub use error::FtlError;

@@ -123,6 +123,7 @@ impl<N: Nand> Ftl<N> {
         for (block, segment) in (0..).zip(loaded.segments) {
             self.segments.change(block, |line| *line = segment);
         }
+        self.segments.set_failures(loaded.state.failures.get());
         self.record = record;
         self.place_roots();
         Ok(true)

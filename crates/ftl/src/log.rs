@@ -15,7 +15,7 @@ use crate::tag::{Entry, Tag};
 use crate::trims;
 
 /// Times that each page of trimmed ranges is written.
-const TRIM_COPIES: u32 = 2;
+pub(crate) const TRIM_COPIES: u32 = 2;
 
 impl<N: Nand> Ftl<N> {
     /// Puts a block into head `at`, which is open, and points the table there.
@@ -115,15 +115,11 @@ impl<N: Nand> Ftl<N> {
 
     /// Makes everything accepted so far outlive a power cut. What waited for that may be erased afterwards.
     pub(crate) fn commit(&mut self) -> Result<()> {
-        loop {
+        // Blocks go first: what was cleaned is free after a power cut then, whatever trims take.
+        self.commit_blocks()?;
+        while !self.trims.is_empty() {
             self.write_trims()?;
-            for at in 0..self.heads.len() {
-                self.commit_head(at)?;
-            }
-            self.rescue()?;
-            if !self.has_pending() {
-                break;
-            }
+            self.commit_blocks()?;
         }
         self.bury()?;
         let (held, free): (Vec<u32>, Vec<u32>) =
@@ -133,6 +129,19 @@ impl<N: Nand> Ftl<N> {
             self.hand_back(block);
         }
         Ok(())
+    }
+
+    /// The same for blocks alone: a checkpoint settles trims.
+    pub(crate) fn commit_blocks(&mut self) -> Result<()> {
+        loop {
+            for at in 0..self.heads.len() {
+                self.commit_head(at)?;
+            }
+            self.rescue()?;
+            if !self.has_pending_blocks() {
+                return Ok(());
+            }
+        }
     }
 
     /// Programs the page being filled, and where pages have no tags of their own, a summary of those without one.
@@ -192,6 +201,10 @@ impl<N: Nand> Ftl<N> {
             self.segments.change(head.block, |segment| segment.state = State::Bad);
             if let Err(error) = self.move_all(&head) {
                 self.failing.push(head);
+                if error == FtlError::WornOut {
+                    // The next start must not take those that were left for good ones.
+                    self.bury()?;
+                }
                 return Err(error);
             }
             self.doomed.push(head.block);
@@ -244,7 +257,7 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// Marks segments bad from which everything has moved.
-    fn bury(&mut self) -> Result<()> {
+    pub(crate) fn bury(&mut self) -> Result<()> {
         while let Some(block) = self.doomed.pop() {
             self.flash.medium.mark_bad(block)?;
             self.segments.change(block, |segment| segment.state = State::Bad);

@@ -9,7 +9,7 @@ use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::flash::Flash;
 use crate::ftl::{Ftl, Mode};
-use crate::identity::Identity;
+use crate::identity::{Identity, Void};
 use crate::layout::MAGIC;
 use crate::policy::PolicyNames;
 use crate::record::Record;
@@ -83,6 +83,7 @@ pub fn create<N: Nand>(
         logical_blocks,
         policies: options.policies,
         endurance: options.endurance,
+        void: Void::NONE,
     };
     let geometry = nand.geometry();
     let roots = |identity: &Identity| {
@@ -104,6 +105,7 @@ pub fn create<N: Nand>(
     let blank = roots(&identity)?;
     let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity, blank);
     ftl.segments = segments;
+    ftl.segments.set_failures(0);
     ftl.mode = Mode::Dirty;
     ftl.hand_out();
     ftl.write_checkpoint(true)?;
@@ -148,7 +150,8 @@ pub fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
 }
 
 impl<N: Nand> Ftl<N> {
-    /// Starts a server: by the checkpoint if nothing was written since, with what the headers of segments say about the
+    /// Starts a server. Nothing is cleaned, and nothing written but a record of which a copy is missing, before the first
+    /// change. It goes by the checkpoint if nothing was written since, with what the headers of segments say about the
     /// time since otherwise, and by the headers alone if the checkpoint cannot be read.
     pub fn open(mut nand: N, options: OpenOptions) -> Result<Ftl<N>> {
         let mut roots = Roots::find(&mut nand, &MAGIC)?.ok_or(FtlError::Foreign)?;
@@ -158,33 +161,33 @@ impl<N: Nand> Ftl<N> {
             .ok_or(FtlError::Foreign)?;
         let record = roots.find_record(&mut flash.medium, records)?.and_then(|bytes| Record::decode(&bytes));
         let mut ftl = Ftl::assemble(flash, shape, identity, roots);
+        let mut begun = Vec::new();
         ftl.start = if !ftl.load_unless(options.rebuild, record)? {
             ftl.rebuild()?;
             Start::Headers
         } else if ftl.record.clean {
             Start::Checkpoint
         } else {
-            ftl.recover(ftl.sequence)?;
+            begun = ftl.recover(ftl.sequence, None)?;
             Start::Recovered
         };
+        ftl.sequence = ftl.sequence.max(ftl.roots.newest_seq() + 1);
         ftl.count_valid();
         ftl.find_free()?;
         if options.read_only {
             return Ok(ftl);
         }
-        ftl.mode = if ftl.start == Start::Checkpoint { Mode::Clean } else { Mode::Dirty };
+        let undone = ftl.undo_move(&begun)?;
+        ftl.mode = if ftl.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
         ftl.hand_out();
         ftl.check_wear();
-        if ftl.mode == Mode::Clean && !ftl.roots.is_whole() {
+        if ftl.policies.wear.free() == 0 || !ftl.is_covered() {
+            // So many segments failed at a time that nothing can be cleaned any more, or somebody else wrote this.
+            ftl.mode = Mode::WornOut;
+        }
+        if ftl.mode == Mode::Clean && !ftl.roots.is_whole() && ftl.policies.wear.free() > 0 {
             // The other copy alone would be one page to lose.
             ftl.write_record(true)?;
-        }
-        if ftl.start != Start::Checkpoint && ftl.mode == Mode::Dirty {
-            match ftl.checkpoint() {
-                // What it holds can be read all the same.
-                Err(FtlError::WornOut) => ftl.mode = Mode::WornOut,
-                done => done?,
-            }
         }
         Ok(ftl)
     }
@@ -204,6 +207,11 @@ impl<N: Nand> Ftl<N> {
                 self.room_for_trims()?;
                 self.write_checkpoint(true)?;
             }
+            Mode::Replayed { undone } => match self.checkpoint_replayed(undone, true) {
+                // The next start finds what this one found.
+                Err(FtlError::WornOut) => {}
+                done => done?,
+            },
             Mode::WornOut => self.commit()?,
             Mode::ReadOnly | Mode::Clean | Mode::Failed(_) => {}
         }
@@ -219,8 +227,9 @@ impl<N: Nand> Ftl<N> {
         for block in 0..self.shape.blocks {
             self.prepare(block, true)?;
         }
+        self.segments.set_failures(0);
         self.place_roots();
-        self.recover(0)?;
+        self.recover(0, None)?;
         // Of what is free nothing is known: as worn as the others.
         let known: Vec<u64> =
             self.segments.iter().map(|(_, s)| u64::from(s.erases)).filter(|erases| *erases > 0).collect();
@@ -255,7 +264,7 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// Counts what lives in each segment by the table.
-    fn count_valid(&mut self) {
+    pub(crate) fn count_valid(&mut self) {
         for (_, addr) in self.table.stored() {
             self.segments.change(self.shape.place(addr).0.block, |segment| segment.valid += 1);
             self.live += 1;
@@ -264,7 +273,7 @@ impl<N: Nand> Ftl<N> {
 
     /// Finds the segments that nothing lives in any more and, after a power cut, which of them went bad since the
     /// checkpoint.
-    fn find_free(&mut self) -> Result<()> {
+    pub(crate) fn find_free(&mut self) -> Result<()> {
         for block in 0..self.shape.blocks {
             let segment = self.segments.get(block);
             let is_empty = matches!(segment.state, State::Sealed | State::Stuck) && segment.valid == 0;

@@ -17,24 +17,51 @@ use crate::shape::{Addr, Place};
 use crate::summary::Contents;
 use crate::trims;
 
+/// Segments begun last that are remembered: heads are not begun in the order in which they are opened.
+const BEGUN_MOST: usize = 6;
+
+/// A segment that was begun since the checkpoint, and what it holds.
+pub(crate) struct Begun {
+    pub(crate) block: u32,
+    pub(crate) contents: Contents,
+}
+
 /// A page of trimmed ranges: its sequence number, and first and end of each.
 type Trimmed = (u64, Vec<(u32, u32)>);
 
 impl<N: Nand> Ftl<N> {
-    /// Takes in every page with a sequence number from `since` on. Nothing is written.
-    pub(crate) fn recover(&mut self, since: u64) -> Result<()> {
+    /// Takes in every page with a sequence number from `since` on, but for those in the segment `without`, which counts as
+    /// free. Nothing is written. Returns the segments that were begun last, the newest first.
+    pub(crate) fn recover(&mut self, since: u64, without: Option<u32>) -> Result<Vec<Begun>> {
+        let mut begun = Vec::new();
         let mut newest = vec![0; self.table.len() as usize];
         let mut trimmed = Vec::new();
         let mut gaps = Gaps::default();
         let heads = self.heads.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
         for block in 0..self.shape.blocks {
+            if without == Some(block) {
+                self.segments.change(block, |segment| segment.state = State::Free);
+                continue;
+            }
             if !matches!(self.segments.get(block).state, State::Bad | State::Anchor | State::Checkpoint) {
                 let head = heads.iter().find(|head| head.block == block);
                 let known = head.map(|head| &head.contents);
-                match self.survey(block, since, known, &mut gaps)? {
+                let mut own_gaps = Gaps::default();
+                let found = self.survey(block, since, known, &mut own_gaps)?;
+                let void = self.identity.void;
+                let is_void = |last: &u64| void.block == block && *last < void.sequence;
+                if found.as_ref().is_some_and(|found| found.sequences.last().is_some_and(is_void)) {
+                    self.segments.change(block, |segment| segment.state = State::Free);
+                    continue;
+                }
+                gaps.places.append(&mut own_gaps.places);
+                match found {
                     Some(found) => {
                         self.take_in(block, &found, since, &mut newest, &mut trimmed)?;
                         gaps.add_known(&self.shape, block, &found, since);
+                        begun.push(Begun { block, contents: found });
+                        begun.sort_by_key(|begun| core::cmp::Reverse(begun.contents.first()));
+                        begun.truncate(BEGUN_MOST);
                     }
                     // Closed, because the page behind the last may have been touched.
                     None => self.close_head(block, head.map(|head| head.index)),
@@ -45,7 +72,7 @@ impl<N: Nand> Ftl<N> {
             self.take_lost(place, sequence, &lbas, &mut newest);
         }
         self.apply_trims(&newest, trimmed);
-        Ok(())
+        Ok(begun)
     }
 
     /// Blocks in a page that cannot be read: the table points there all the same, so that who reads them is told.

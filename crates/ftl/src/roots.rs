@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use pumice_flashlog::{Keeper, Medium};
+use pumice_flashlog::{Keeper, Medium, Taken};
 use pumice_media::{Geometry, Nand, NandError};
 
 use crate::error::{FtlError, Result};
@@ -41,15 +41,18 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// Before a checkpoint takes segments: where its record has no place, as after some cuts, the record of the one
-    /// before moves first, which gives two segments back. What the cleaner writes for that outlives a second cut as all
-    /// else since the last checkpoint does.
+    /// before moves first, which gives back as many segments as it takes.
     pub(crate) fn move_full_roots(&mut self) -> Result<()> {
         self.roots.settle(&mut self.flash.medium)?;
-        if !self.roots.is_full() || self.roots.blocks().next().is_none() {
+        if self.record.segments.is_empty() {
             return Ok(());
         }
-        self.make_room(2)?;
-        if !self.record.segments.is_empty() && self.policies.wear.free() >= 2 {
+        // If the record did not hold after the segments were taken, none might be left for it.
+        if self.roots.is_doubted() && self.policies.wear.free() <= self.wanted() {
+            self.write_record(false)?;
+        }
+        if self.roots.is_full() {
+            self.make_room(1)?;
             self.write_record(false)?;
         }
         Ok(())
@@ -66,13 +69,12 @@ impl<N: Nand> Ftl<N> {
         }
     }
 
-    /// A segment for records, while there are so many. A program may have failed in those that had room, and erases may
-    /// fail too: the cleaner makes more. What it moves follows the checkpoint, whose record is no longer a clean one then.
-    fn take_for_record(&mut self, segments: u32) -> Result<u32> {
-        let mut segments = segments;
+    /// A segment for records. A program may have failed in those that had room, and erases may fail too: the cleaner
+    /// makes more. What it moves follows the checkpoint, whose record is no longer a clean one then.
+    fn take_for_record(&mut self) -> Result<u32> {
         loop {
             // In a clean state the record on the chip says that nothing follows it.
-            let has_moved = self.mode == Mode::Dirty && self.make_room(segments)?;
+            let has_moved = self.mode == Mode::Dirty && self.make_room(1)?;
             self.record.clean &= !has_moved;
             if self.policies.wear.free() == 0 {
                 return Err(FtlError::WornOut);
@@ -80,7 +82,19 @@ impl<N: Nand> Ftl<N> {
             if let Some(block) = self.take_free(0)? {
                 return Ok(block);
             }
-            segments = 1;
+        }
+    }
+
+    /// Writes an anchor that says which segment counts for nothing.
+    pub(crate) fn write_void(&mut self) -> Result<()> {
+        self.roots.settle(&mut self.flash.medium)?;
+        let mut roots = self.roots.clone();
+        roots.change_own(self.identity.own_bytes(&self.shape));
+        let done = roots.write_anchor(self);
+        self.roots = roots;
+        match done {
+            Err(FtlError::Chip(error)) => self.fail(error),
+            done => done,
         }
     }
 
@@ -124,21 +138,20 @@ impl<N: Nand> Keeper for Ftl<N> {
         self.next_sequence()
     }
 
-    fn take_blocks(&mut self) -> Result<[u32; 2]> {
+    fn take_blocks(&mut self) -> Result<Taken> {
         self.forget_abandoned();
-        let first = self.take_for_record(2)?;
-        match self.take_for_record(1) {
-            Ok(second) => {
-                for block in [first, second] {
-                    self.segments.change(block, |segment| segment.state = State::Checkpoint);
-                }
-                Ok([first, second])
-            }
-            Err(error) => {
-                self.hand_back(first);
-                Err(error)
-            }
-        }
+        let first = self.take_for_record()?;
+        self.segments.change(first, |segment| segment.state = State::Checkpoint);
+        // The first record has no blocks to use again.
+        let is_first = self.roots.blocks().next().is_none();
+        let second = if is_first { Some(self.take_for_record()?) } else { self.take_free(0)? };
+        let Some(second) = second else { return Ok(Taken::One(first)) };
+        self.segments.change(second, |segment| segment.state = State::Checkpoint);
+        Ok(Taken::Both([first, second]))
+    }
+
+    fn renew(&mut self, block: u32) -> Result<bool> {
+        self.erase(block)
     }
 
     fn failing(&mut self, block: u32) {
@@ -167,16 +180,21 @@ mod tests {
     use crate::open::{CreateOptions, OpenOptions, create};
 
     #[test]
-    fn a_segment_without_its_fellow_goes_back() {
+    fn records_move_with_one_free_segment() {
         let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:8:40").unwrap());
         create(&mut chip, &CreateOptions::default(), &mut |_, _| {}).unwrap();
         let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+        disk.admit_write().unwrap();
         while disk.policies.wear.free() > 1 {
             disk.take_free(0).unwrap();
         }
-        assert_eq!(disk.take_blocks(), Err(FtlError::WornOut));
-        assert_eq!(disk.policies.wear.free(), 1);
-        let block = disk.take_free(0).unwrap().unwrap();
-        assert_eq!(disk.segments.get(block).state, State::Free);
+        for _ in 0..20 {
+            disk.roots.turn_over();
+            disk.write_record(false).unwrap();
+            assert_eq!(disk.policies.wear.free(), 1);
+        }
+        let held: alloc::vec::Vec<u32> = disk.roots.blocks().collect();
+        let disk = Ftl::open(disk.flash.medium.into_chip(), OpenOptions::default()).unwrap();
+        assert!(disk.roots.is_whole() && disk.roots.blocks().eq(held));
     }
 }

@@ -118,38 +118,55 @@ impl Segment {
 
 /// The table.
 #[derive(Clone, Debug)]
-pub(crate) struct Segments(Vec<Segment>);
+pub(crate) struct Segments {
+    lines: Vec<Segment>,
+    /// Segments that turned out bad since the disk was made.
+    failures: u32,
+}
 
 impl Segments {
     /// All free, never erased.
     pub(crate) fn new(count: u32) -> Segments {
-        Segments(vec![Segment::FRESH; count as usize])
+        Segments { lines: vec![Segment::FRESH; count as usize], failures: 0 }
     }
 
     pub(crate) fn get(&self, block: u32) -> Segment {
-        self.0.get(block as usize).copied().unwrap_or(Segment { state: State::Bad, ..Segment::FRESH })
+        self.lines.get(block as usize).copied().unwrap_or(Segment { state: State::Bad, ..Segment::FRESH })
     }
 
     /// Changes a line; nothing happens outside the chip.
     pub(crate) fn change(&mut self, block: u32, change: impl FnOnce(&mut Segment)) {
-        if let Some(segment) = self.0.get_mut(block as usize) {
+        if let Some(segment) = self.lines.get_mut(block as usize) {
+            let was_bad = segment.state == State::Bad;
             change(segment);
+            let is_news = !was_bad && segment.state == State::Bad;
+            self.failures = self.failures.saturating_add(u32::from(is_news));
         }
+    }
+
+    /// Segments that turned out bad since the disk was made.
+    pub(crate) fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// So many are bad since then; what was learnt so far is part of it.
+    pub(crate) fn set_failures(&mut self, failures: u32) {
+        self.failures = failures;
     }
 
     /// Each segment with its number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Segment)> {
-        (0..).zip(&self.0)
+        (0..).zip(&self.lines)
     }
 
     /// Segments that can hold logical blocks or a checkpoint.
     pub(crate) fn usable(&self) -> u32 {
-        let count = self.0.iter().filter(|s| !matches!(s.state, State::Bad | State::Anchor)).count();
+        let count = self.lines.iter().filter(|s| !matches!(s.state, State::Bad | State::Anchor)).count();
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
     /// Bytes held in memory.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.0.capacity() * size_of::<Segment>()
+        self.lines.capacity() * size_of::<Segment>()
     }
 }

@@ -7,40 +7,52 @@ use crate::error::{FtlError, Result};
 use crate::ftl::{Ftl, Mode};
 use crate::head::{Head, MOVING};
 use crate::layout::RawHead;
+use crate::log::TRIM_COPIES;
 use crate::segments::State;
 use crate::shape::Shape;
 use crate::stream::segments_with;
 
-/// Segments beyond those of the logical blocks and of two checkpoints that a disk cannot do without: four to work
-/// with, two that hold the records of checkpoints, and two that the cleaner can win for when a cut made those useless.
-const SPARE_LEAST: u32 = 4 + 2 + ROOT_SEGMENTS;
-/// Segments that the records of checkpoints take when they move. They do so before a checkpoint takes its own, or after
-/// it, so that both need not be free at a time.
-const ROOT_SEGMENTS: u32 = 2;
+/// Segments beyond those of the logical blocks and of two checkpoints that a disk cannot do without: two that hold the
+/// records of checkpoints, one that the cleaner copies to, one so that there is always something to clean, and one for a
+/// program that fails (`docs/flashlog-design.md`, "Reserve of the disk").
+const SPARE_LEAST: u32 = 5;
 
 /// Segments that a disk of `logical_blocks` needs in all, besides the anchors.
 pub(crate) fn segments_needed(shape: &Shape, logical_blocks: u32, checkpoint_most: u32) -> u32 {
-    let data = logical_blocks.div_ceil(shape.capacity());
-    // Where each commit may cost pages, cleaning must gain more than that.
-    let commits = if shape.tagged { 0 } else { data.div_ceil(16) + batch(shape) };
-    data.saturating_add(2 * checkpoint_most).saturating_add(SPARE_LEAST + commits)
+    // Where a commit costs pages, what is cleaned must be more: summaries, and a page that is not full.
+    let commit = if shape.tagged { 0 } else { shape.slots * shape.summaries + shape.slots - 1 };
+    let data = logical_blocks.div_ceil(shape.capacity().saturating_sub(commit).max(1));
+    data.saturating_add(2 * checkpoint_most).saturating_add(SPARE_LEAST + batch(shape))
 }
+
+/// Segments that may fail one after the other before the cleaner has made up for them, once one did.
+const FAILURES_MOST: u32 = 3;
+/// Free segments that stay where pages have no tags of their own.
+const UNTAGGED_LEAST: u32 = 2;
 
 /// Cleaned segments that may wait for one commit together.
 fn batch(shape: &Shape) -> u32 {
     if shape.tagged { 0 } else { 3 }
 }
 
-impl<N: Nand> Ftl<N> {
-    /// Free segments that users leave to the cleaner and the next checkpoint.
-    pub(crate) fn reserve(&self) -> u32 {
-        1 + self.for_checkpoint().max(ROOT_SEGMENTS)
-    }
+/// How a user's block gets its head.
+enum Next {
+    /// It is open, and enough is free.
+    Write,
+    /// A free segment is opened.
+    Open,
+    /// What was cleaned waits to be erased.
+    Release,
+    /// Something is cleaned.
+    Clean,
+}
 
-    /// Free segments that a checkpoint made now may take, with a page more in each head and one head more.
+impl<N: Nand> Ftl<N> {
+    /// Free segments that a checkpoint may take, made now or when a segment was cleaned: with a page more in each head,
+    /// and one full head more. Users leave as many free.
     pub(crate) fn for_checkpoint(&self) -> u32 {
         let heads = || self.heads.iter().flatten();
-        let pages = heads().map(|head| head.index as usize + 1).sum::<usize>() + 1;
+        let pages = heads().map(|head| head.index as usize + 1).sum::<usize>() + self.shape.pages as usize;
         let bytes = (heads().count() + 1) * size_of::<RawHead>() + pages * self.shape.named_bytes();
         segments_with(&self.shape, self.table.len(), bytes)
     }
@@ -62,45 +74,106 @@ impl<N: Nand> Ftl<N> {
         true
     }
 
+    /// Free segments that users leave: those of a checkpoint and, once segments have failed and as far as the chip has
+    /// more than it needs, some for the next that fail.
+    fn kept(&self) -> u32 {
+        let least = if self.shape.tagged { 0 } else { UNTAGGED_LEAST };
+        let kept = self.for_checkpoint().max(least);
+        if self.segments.failures() == 0 {
+            return kept;
+        }
+        let needed = segments_needed(&self.shape, self.table.len(), self.checkpoint_most);
+        let more = self.segments.usable().saturating_sub(needed).min(FAILURES_MOST);
+        kept + self.segments.failures().min(more)
+    }
+
+    /// Pages left in the open heads.
+    fn room(&self) -> u32 {
+        let heads = self.heads.iter().take(MOVING).flatten();
+        heads.map(|head| self.shape.data_pages() - head.index - u32::from(!head.filled.is_empty())).sum()
+    }
+
+    /// True if with so many free segments what lives in any one segment can be copied while a checkpoint's stay free: to
+    /// a further one, or to the room in open heads. Where pages have no tags of their own summaries take that room, and
+    /// several segments wait for one commit.
+    pub(crate) fn is_enough(&self, free: u32) -> bool {
+        let shape = &self.shape;
+        let kept = self.kept();
+        if !shape.tagged {
+            return free > kept;
+        }
+        let room = u64::from(self.room()) * u64::from(shape.slots);
+        let segments = free.checked_sub(kept);
+        segments.is_some_and(|free| {
+            u64::from(free) * u64::from(shape.capacity()) + room >= u64::from(shape.capacity())
+        })
+    }
+
+    /// What has to be done before a user's block is written to head `at`.
+    fn next_for_user(&self, is_open: bool) -> Next {
+        let (batch, free) = (batch(&self.shape), self.policies.wear.free());
+        // Segments with trims wait for a checkpoint, which needs free ones itself.
+        let held = self.limbo.iter().filter(|block| self.segments.get(**block).trims).count();
+        let waiting = u32::try_from(self.limbo.len()).unwrap_or(u32::MAX);
+        let soon = free.saturating_add(u32::try_from(self.limbo.len() - held).unwrap_or(u32::MAX));
+        if is_open && free > 0 && self.is_enough(soon) {
+            return Next::Write;
+        }
+        let is_enough = self.is_enough(free);
+        // Without tags each commit costs pages, so several segments are cleaned for one.
+        let kept = self.kept() + if batch > 0 { 1 + batch } else { 0 };
+        if !is_open && is_enough && free > kept {
+            return Next::Open;
+        }
+        // What is cleaned waits for trims that are pending.
+        let is_waiting = waiting > batch || (!is_enough && waiting > 0) || !self.trims.is_empty();
+        if is_waiting { Next::Release } else { Next::Clean }
+    }
+
     /// The head for a user's block of a class: opened if need be, after cleaning if need be.
     pub(crate) fn head_for_user(&mut self, class: u8) -> Result<usize> {
         let at = usize::from(class).min(MOVING - 1);
-        let batch = batch(&self.shape);
         for _ in 0..self.shape.blocks.saturating_mul(4) {
-            let reserve = self.reserve();
-            let free = self.policies.wear.free();
-            // Segments with trims wait for a checkpoint, which needs free ones itself.
-            let held = self.limbo.iter().filter(|block| self.segments.get(**block).trims).count();
-            let waiting = u32::try_from(self.limbo.len()).unwrap_or(u32::MAX);
-            let soon = free.saturating_add(u32::try_from(self.limbo.len() - held).unwrap_or(u32::MAX));
             let is_open = self.is_open(at);
-            if is_open && free > 1 && soon >= reserve {
-                return Ok(at);
-            }
-            // Trims may need a segment to be written to, so they go before the cleaner takes the last.
-            let is_waiting = waiting > 0 || !self.trims.is_empty();
-            if !is_open && free > reserve + batch {
-                self.open_head(at, class)?;
-            } else if waiting > batch || (free <= reserve && is_waiting) {
-                self.release()?;
-            } else if !self.clean()? {
-                return self.head_for_cleaner(class);
+            match self.next_for_user(is_open) {
+                Next::Write => return Ok(at),
+                Next::Open => drop(self.open_head(at, class)?),
+                Next::Release => self.release()?,
+                Next::Clean => {
+                    if !self.clean_or_settle()? {
+                        return self.head_for_cleaner(class);
+                    }
+                }
             }
         }
         Err(FtlError::WornOut)
     }
 
-    /// Cleans until so many segments are free, as far as that goes; true if something moved. Where programs and erases
-    /// fail, more segments are needed than were kept.
+    /// Cleans until so many segments are free, as far as that goes; true if something was written. Where programs and
+    /// erases fail, more segments are needed than were kept.
     pub(crate) fn make_room(&mut self, segments: u32) -> Result<bool> {
-        let before = self.counters.cleaned;
+        let before = self.sequence;
         for _ in 0..self.shape.blocks {
-            if self.policies.wear.free() >= segments || !self.clean()? {
+            if self.policies.wear.free() >= segments || (!self.clean()? && !self.end_head()?) {
                 break;
             }
             self.commit()?;
         }
-        Ok(self.counters.cleaned > before)
+        Ok(self.sequence > before)
+    }
+
+    /// Ends the head with the most garbage, so that it can be cleaned; false if there is none.
+    fn end_head(&mut self) -> Result<bool> {
+        self.commit()?;
+        let garbage =
+            |head: &Head| (head.index * self.shape.slots).saturating_sub(self.segments.get(head.block).valid);
+        let heads = self.heads.iter().enumerate().take(MOVING);
+        let most = heads.filter_map(|(at, head)| Some((garbage(head.as_ref()?), at))).max();
+        let Some((1.., at)) = most else { return Ok(false) };
+        if let Some(head) = self.heads.get_mut(at).and_then(Option::take) {
+            self.seal(at, head)?;
+        }
+        Ok(true)
     }
 
     /// Makes sure that trimmed ranges can be written.
@@ -113,16 +186,20 @@ impl<N: Nand> Ftl<N> {
 
     /// The head for a copy of a class: its own or, where opening it would leave too few free segments, the nearest.
     pub(crate) fn head_for_cleaner(&mut self, class: u8) -> Result<usize> {
+        self.head_above(class, self.for_checkpoint())
+    }
+
+    /// The same, where opening it must leave so many free segments.
+    pub(crate) fn head_above(&mut self, class: u8, least: u32) -> Result<usize> {
         let at = usize::from(class).min(MOVING - 1);
         if self.is_open(at) {
             return Ok(at);
         }
         let near = self.nearest(at);
-        if near.is_none() || self.policies.wear.free() > self.for_checkpoint() {
-            match self.open_head(at, class) {
-                Ok(()) => return Ok(at),
-                Err(FtlError::WornOut) => {}
-                Err(error) => return Err(error),
+        let is_needed = |free| near.is_none() && free > 0;
+        while is_needed(self.policies.wear.free()) || self.policies.wear.free() > least {
+            if self.open_head(at, class)? {
+                return Ok(at);
             }
         }
         near.ok_or(FtlError::WornOut)
@@ -133,8 +210,12 @@ impl<N: Nand> Ftl<N> {
         open.map(|(near, _)| near).min_by_key(|near| near.abs_diff(at))
     }
 
-    fn open_head(&mut self, at: usize, class: u8) -> Result<()> {
-        let block = self.take_free(class)?.ok_or(FtlError::WornOut)?;
+    /// Opens a head; false if its segment turned out bad or there is none.
+    fn open_head(&mut self, at: usize, class: u8) -> Result<bool> {
+        let Some(block) = self.policies.wear.allocate(Class(class)) else { return Ok(false) };
+        if !self.erase(block)? {
+            return Ok(false);
+        }
         let now = self.clock;
         self.segments.change(block, |segment| {
             (segment.state, segment.class, segment.used) = (State::Open, class, 0);
@@ -145,7 +226,7 @@ impl<N: Nand> Ftl<N> {
             *slot = Some(head);
         }
         self.opened += 1;
-        Ok(())
+        Ok(true)
     }
 
     /// Takes a free segment and erases it; `None` if there is none.
@@ -181,17 +262,33 @@ impl<N: Nand> Ftl<N> {
 
     /// Lets go of free segments that wait for a commit or a checkpoint.
     fn release(&mut self) -> Result<()> {
-        self.commit()?;
-        if self.limbo.is_empty() {
-            return Ok(());
+        // Where their pages would take what is kept for a checkpoint, that settles trims itself.
+        let is_tight = self.shape.tagged && self.policies.wear.free() <= self.for_checkpoint();
+        if self.trims.is_empty() || !is_tight || self.room() >= TRIM_COPIES {
+            self.commit()?;
+            if self.limbo.is_empty() {
+                return Ok(());
+            }
         }
         self.checkpoint()
     }
 
-    /// Notices the end of the chip's life.
+    /// The invariant of the reserve: a checkpoint can be made now. It may fail where segments did.
+    pub(crate) fn is_covered(&self) -> bool {
+        let waits = |block: &&u32| !self.segments.get(**block).trims;
+        let free = self.policies.wear.free() as usize + self.limbo.iter().filter(waits).count();
+        let failed = || self.segments.iter().any(|(_, s)| matches!(s.state, State::Bad | State::Stuck));
+        free >= self.wanted() as usize || failed()
+    }
+
+    /// Notices the end of the chip's life: some segments before the last, as far as the chip ever had more than it needs,
+    /// for those that fail at a time.
     pub(crate) fn check_wear(&mut self) {
         let needed = segments_needed(&self.shape, self.table.len(), self.checkpoint_most);
-        if self.segments.usable() < needed && matches!(self.mode, Mode::Clean | Mode::Dirty) {
+        let first = self.segments.usable().saturating_add(self.segments.failures());
+        let needed = needed + first.saturating_sub(needed).min(FAILURES_MOST);
+        let is_written = matches!(self.mode, Mode::Clean | Mode::Replayed { .. } | Mode::Dirty);
+        if self.segments.usable() < needed && is_written {
             self.mode = Mode::WornOut;
         }
     }

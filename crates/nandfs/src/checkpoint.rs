@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use pumice_flashlog::{DOUBTED, Keeper, Medium};
+use pumice_flashlog::{DOUBTED, Keeper, Medium, Taken};
 use pumice_media::{Nand, NandError};
 use pumice_vfs::{FsError, Result};
 
@@ -320,10 +320,10 @@ impl<N: Nand, E: FnMut(&mut Log<N>, &[u32]) -> Result<Vec<u8>>> Keeper for Scrib
         self.log.seq - 1
     }
 
-    fn take_blocks(&mut self) -> Result<[u32; 2]> {
+    fn take_blocks(&mut self) -> Result<Taken> {
         let first = self.log.take_block(ROOT_HEAD.into())?;
         match self.log.take_block(ROOT_HEAD.into()) {
-            Ok(second) => Ok([first, second]),
+            Ok(second) => Ok(Taken::Both([first, second])),
             Err(error) => {
                 self.log.give_back(first);
                 Err(error)

@@ -211,7 +211,7 @@ fn the_file_behaves_as_a_disk() {
     disk.bench.mount_disk();
     let file = File::options().read(true).write(true).open(disk.file()).unwrap();
     let size = file.metadata().unwrap().len();
-    assert_eq!(size, 400 * 4096);
+    assert_eq!(size, 420 * 4096);
     file.write_all_at(&[7; 10_000], 1000).unwrap();
     file.sync_all().unwrap();
     let punch = rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE;

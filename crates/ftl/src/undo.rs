@@ -1,0 +1,81 @@
+//! A move that a power cut ended, undone: the segment it took is free again.
+//!
+//! The cleaner may take one of the segments that are kept for a checkpoint, as long as nothing but copies goes into it
+//! and their originals stay until all have moved. If the power goes in between, the copies are not needed.
+
+use alloc::vec::Vec;
+
+use pumice_media::Nand;
+
+use crate::error::Result;
+use crate::flash::Found;
+use crate::ftl::Ftl;
+use crate::identity::Void;
+use crate::layout::TRIM_BLOCK;
+use crate::recover::Begun;
+use crate::segments::{Segment, State};
+use crate::shape::{Addr, Place};
+use crate::table::Table;
+use crate::tag::Entry;
+
+impl<N: Nand> Ftl<N> {
+    /// After recovery: if fewer segments are free than a checkpoint takes, frees one of those begun last in which
+    /// everything is a copy of what can be read elsewhere. True if so; an anchor has to say it before anything is written.
+    pub(crate) fn undo_move(&mut self, begun: &[Begun]) -> Result<bool> {
+        let is_free = |segment: &Segment| segment.state == State::Free && !segment.trims;
+        let free = self.segments.iter().filter(|(_, segment)| is_free(segment)).count();
+        if begun.is_empty() || free >= self.wanted() as usize || !self.shape.tagged {
+            return Ok(false);
+        }
+        let (after, sequence) = (self.table.clone(), self.sequence);
+        let is_trim = |entry: &Entry| entry.lba == TRIM_BLOCK;
+        let mut is_undone = false;
+        for begun in begun.iter().filter(|begun| !begun.contents.entries.iter().any(is_trim)) {
+            is_undone = self.replay(Some(begun.block))? && self.has_originals(&after, begun)?;
+            // The copies are older than what is written next.
+            self.sequence = self.sequence.max(sequence);
+            if is_undone {
+                self.identity.void = Void { block: begun.block, sequence: self.sequence };
+                break;
+            }
+        }
+        if !is_undone {
+            let is_loaded = self.replay(None)?;
+            debug_assert!(is_loaded, "a checkpoint that was loaded before");
+            self.sequence = self.sequence.max(sequence);
+        }
+        Ok(is_undone)
+    }
+
+    /// Starts over from the checkpoint; false if it cannot be read any more.
+    fn replay(&mut self, without: Option<u32>) -> Result<bool> {
+        self.table = Table::new(self.table.len());
+        self.live = 0;
+        let is_loaded = self.load(self.record.clone())?;
+        if is_loaded {
+            self.recover(self.sequence, without)?;
+            self.count_valid();
+            self.find_free()?;
+        }
+        Ok(is_loaded)
+    }
+
+    /// True if each block that a segment held can be read elsewhere as it was when a user wrote it last.
+    fn has_originals(&mut self, after: &Table, last: &Begun) -> Result<bool> {
+        let first = self.shape.addr(Place { block: last.block, index: 0 }, 0).0;
+        let here = |(_, addr): &(u32, Addr)| self.shape.place(*addr).0.block == last.block;
+        for (lba, addr) in after.stored().filter(here).collect::<Vec<_>>() {
+            let entry = last.contents.entries.get((addr.0 - first) as usize);
+            let (place, slot) = self.shape.place(self.table.get(lba));
+            // A page that cannot be read has no entries.
+            if place.block >= self.shape.blocks || entry.is_none_or(|entry| entry.lba != lba) {
+                return Ok(false);
+            }
+            let Found::Page(tag, _) = self.flash.read(place)? else { return Ok(false) };
+            if tag.entries.get(slot as usize) != entry {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
