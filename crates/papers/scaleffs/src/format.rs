@@ -1,0 +1,101 @@
+//! Making a file system.
+
+use pumice_media::{Nand, NandError};
+use pumice_vfs::{Errno, FileKind, FsError, Result, Timestamp};
+
+use crate::checkpoint::{self, Identity, LABEL_MAX};
+use crate::error::chip;
+use crate::flash::Flash;
+use crate::inode::Inode;
+use crate::log::{Log, Position};
+use crate::volume::Volume;
+
+/// How to make a file system.
+#[derive(Clone, Debug, Default)]
+pub struct FormatOptions {
+    /// A name for people, at most 64 bytes of UTF-8.
+    pub label: String,
+    /// The volume's identity.
+    pub uuid: [u8; 16],
+    /// The time for the root directory.
+    pub created: Timestamp,
+    /// User and group of the root directory.
+    pub owner: (u32, u32),
+}
+
+/// Makes an empty file system on the chip; what was there is gone. Every good erase block is erased.
+///
+/// # Errors
+/// [`Errno::NotSupported`] for a chip whose pages are not of 512 bytes (section 3.2), or that is too small.
+pub fn format<N: Nand>(nand: N, options: &FormatOptions) -> Result<N> {
+    if options.label.len() > LABEL_MAX {
+        return Err(FsError::new(Errno::Invalid, format!("a label has at most {LABEL_MAX} bytes")));
+    }
+    let mut flash = Flash::new(nand)?;
+    let layout = *flash.layout();
+    // What an older volume left in the log must not look newer than what follows.
+    let time = checkpoint::find(&mut flash)
+        .ok()
+        .flatten()
+        .map_or(0, |(found, _)| found.position.time.saturating_add(1 << 16));
+    let mut good = Vec::new();
+    for block in 0..layout.log_blocks() + layout.region_blocks() {
+        if flash.is_bad(block)? {
+            continue;
+        }
+        match flash.erase(block) {
+            Ok(()) if block < layout.log_blocks() => good.push(block),
+            Ok(()) => {}
+            Err(NandError::EraseFailed(_)) => flash.mark_bad(block)?,
+            Err(error) => return Err(chip(error)),
+        }
+    }
+    let (Some(last), true) = (good.last().copied(), good.len() >= 24) else {
+        return Err(FsError::new(
+            Errno::NoSpace,
+            format!("only {} good erase blocks for the log", good.len()),
+        ));
+    };
+    let count = u32::try_from(good.len()).unwrap_or(u32::MAX);
+    // The ring stands behind its last erase block: the first is opened next.
+    let position = Position {
+        current: layout.addr(last, layout.slots() - 1),
+        last,
+        free: count,
+        bad: layout.log_blocks() - count,
+        time,
+        unsure: 0,
+    };
+    let inode = Inode {
+        kind: FileKind::Dir,
+        perm: 0o755,
+        nlink: 2,
+        uid: options.owner.0,
+        gid: options.owner.1,
+        rdev: 0,
+        generation: 0,
+        size: 0,
+        blocks: 0,
+        parent: 1,
+        xattrs: 0,
+        times: [options.created; 4],
+    };
+    let identity = Identity { uuid: options.uuid, label: options.label.clone() };
+    let mut nand = Volume::make(Log::fresh(flash, position), identity, &inode)?;
+    nand.flush().map_err(chip)?;
+    Ok(nand)
+}
+
+/// True if the chip carries this file system; reads the checkpoint region alone.
+pub fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
+    match Flash::new(nand) {
+        Ok(mut flash) => match checkpoint::find(&mut flash) {
+            Ok(found) => Ok(found.is_some()),
+            // Another version, or damaged, but this file system.
+            Err(error) if error.errno() == Errno::Io && flash.chip().stats().violations == 0 => Ok(true),
+            Err(error) => Err(error),
+        },
+        Err(error) if error.errno() == Errno::NotSupported => Ok(false),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,332 @@
+//! A mounted volume: the index, the write buffer, who holds what, and when a checkpoint is due.
+
+mod clean;
+mod file;
+mod names;
+mod recovery;
+mod xattr;
+
+use std::collections::BTreeMap;
+
+use pumice_media::Nand;
+use pumice_vfs::{Clock, Errno, FsError, Ino, Result, Timestamp};
+
+use crate::checkpoint::{self, Checkpoint, Identity, Ring};
+use crate::error::damaged;
+use crate::flash::Flash;
+use crate::index::{Census, Index};
+use crate::inode::{INODES, Inode, Step};
+use crate::layout::{BLOCK_BYTES, Layout};
+use crate::log::{Log, UNKNOWN};
+use crate::spare::Owner;
+
+/// Blocks written between two checkpoints at the most: 4 MB (4.4).
+const CHECKPOINT_BLOCKS: u32 = (4 << 20) / 1024;
+/// Of a small log, a checkpoint is due each time this part of it was written.
+const CHECKPOINT_SHARE: u32 = 8;
+/// Blocks of one call that are written before cleaning gets its turn again.
+const AT_ONCE: u32 = 64;
+
+/// The write buffer (4.1): a single block of data.
+struct Buffer {
+    owner: Owner,
+    bytes: Vec<u8>,
+    dirty: bool,
+}
+
+/// Whether a volume is written to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Writable,
+    ReadOnly,
+    /// A change stopped half way: what is in memory is not written any more.
+    Broken,
+}
+
+/// A mounted volume.
+pub(crate) struct Volume<N> {
+    index: Index<N>,
+    ring: Ring,
+    identity: Identity,
+    buffer: Option<Buffer>,
+    held: BTreeMap<u32, u32>,
+    /// No inode number below it is free, except for those that ghosts have.
+    unused_from: u32,
+    clock: Clock,
+    mode: Mode,
+    recovered: bool,
+    /// The newest checkpoint is an unmount's.
+    sealed: bool,
+}
+
+impl<N: Nand> Volume<N> {
+    /// Section 4.5: mounts what the newest checkpoint says, with what the log holds behind it.
+    pub(crate) fn mount(nand: N, clock: Clock, read_only: bool, cache_bytes: usize) -> Result<Volume<N>> {
+        let mut flash = Flash::new(nand)?;
+        let Some((found, mut ring)) = checkpoint::find(&mut flash)? else {
+            return Err(FsError::new(Errno::Invalid, "no scaleffs on this chip (no checkpoint)".into()));
+        };
+        let mut log = Log::new(flash, found.position)?;
+        let met = log.scan()?;
+        if !met.is_empty() {
+            ring.leave_block(log.flash());
+        }
+        let index = Index::new(log, found.census, cache_bytes / BLOCK_BYTES)?;
+        let all_used = index.census().highest == index.census().inodes;
+        let mut volume = Volume {
+            unused_from: if all_used { index.census().highest + 1 } else { 1 },
+            index,
+            ring,
+            identity: found.identity,
+            buffer: None,
+            held: BTreeMap::new(),
+            clock,
+            mode: if read_only { Mode::ReadOnly } else { Mode::Writable },
+            recovered: !met.is_empty(),
+            sealed: found.position.unsure != UNKNOWN,
+        };
+        if volume.recovered {
+            volume.unused_from = 1;
+            volume.recover(&met)?;
+            if !read_only {
+                volume.checkpoint()?;
+            }
+        }
+        Ok(volume)
+    }
+
+    /// An empty volume on a chip whose blocks were looked at: the root directory, and the first checkpoint.
+    pub(crate) fn make(log: Log<N>, identity: Identity, root: &Inode) -> Result<N> {
+        let ring = Ring::fresh(log.shared_flash());
+        let roots = vec![crate::layout::Addr::NONE; crate::index::ROOTS as usize];
+        let census = Census { highest: 0, inodes: 0, live: 0, roots };
+        let mut index = Index::new(log, census, 16)?;
+        index.add_inode(1, root)?;
+        let clock: Clock = Box::new(Timestamp::default);
+        let (buffer, held) = (None, BTreeMap::new());
+        let mut volume = Volume {
+            index,
+            ring,
+            identity,
+            buffer,
+            held,
+            unused_from: 2,
+            clock,
+            mode: Mode::Writable,
+            recovered: false,
+            sealed: false,
+        };
+        volume.checkpoint_with(&[], true)?;
+        Ok(volume.index.into_chip())
+    }
+
+    /// Writes everything and gives the chip back.
+    pub(crate) fn unmount(mut self) -> Result<N> {
+        if self.mode == Mode::Writable {
+            let held: Vec<u32> = self.held.keys().copied().collect();
+            for ino in held {
+                self.held.insert(ino, 1);
+                self.release(ino)?;
+            }
+            self.checkpoint_with(&[], true)?;
+        }
+        Ok(self.index.into_chip())
+    }
+
+    /// Gives the chip back as it is.
+    pub(crate) fn abandon(self) -> N {
+        self.index.into_chip()
+    }
+
+    pub(crate) fn index(&mut self) -> &mut Index<N> {
+        &mut self.index
+    }
+
+    pub(crate) fn shared_index(&self) -> &Index<N> {
+        &self.index
+    }
+
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub(crate) fn recovered(&self) -> bool {
+        self.recovered
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.index.shared_log().layout()
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// The number of an inode as this format has it.
+    pub(crate) fn number(ino: Ino) -> Result<u32> {
+        u32::try_from(ino.0).ok().filter(|ino| (1..INODES).contains(ino)).ok_or_else(|| Errno::Stale.into())
+    }
+
+    /// The attributes of an inode.
+    pub(crate) fn inode(&mut self, ino: u32) -> Result<Inode> {
+        self.index.inode(ino)
+    }
+
+    /// Runs a change that writes at most `blocks` blocks and makes `new` of them; refuses it where they do not fit. If it
+    /// fails half way the volume is written no more.
+    fn change<T>(
+        &mut self,
+        blocks: u32,
+        new: u32,
+        change: impl FnOnce(&mut Volume<N>) -> Result<T>,
+    ) -> Result<T> {
+        self.writable()?;
+        self.admit(new)?;
+        self.make_room(blocks)?;
+        let done = change(self);
+        self.settle(done)
+    }
+
+    /// After an error of the log nothing is written any more.
+    fn settle<T>(&mut self, done: Result<T>) -> Result<T> {
+        if done.is_err() {
+            self.mode = Mode::Broken;
+        }
+        done
+    }
+
+    fn writable(&self) -> Result<()> {
+        match self.mode {
+            Mode::Writable => Ok(()),
+            Mode::ReadOnly => Err(Errno::ReadOnly.into()),
+            Mode::Broken => {
+                Err(damaged("an earlier write failed half way; the volume is not written to any more"))
+            }
+        }
+    }
+
+    /// Blocks that may be live: cleaning needs the rest.
+    pub(crate) fn live_max(&self) -> u32 {
+        let capacity = self.index.shared_log().capacity();
+        (capacity / 100 * 88).saturating_sub(self.reserve())
+    }
+
+    /// Blocks that are free for cleaning and a checkpoint to begin.
+    fn reserve(&self) -> u32 {
+        self.layout().slots() * 8
+    }
+
+    /// Refuses blocks that there is no room for. Where only some of a call's blocks may be new, they count all.
+    fn admit(&self, new: u32) -> Result<()> {
+        let live = self.index.census().live.saturating_add(new);
+        if new > 0 && live > self.live_max() { Err(Errno::NoSpace.into()) } else { Ok(()) }
+    }
+
+    fn checkpoint_due(&self) -> bool {
+        let log = self.index.shared_log();
+        let share = (log.capacity() / CHECKPOINT_SHARE).max(1);
+        log.since_checkpoint() >= CHECKPOINT_BLOCKS.min(share)
+            || self.index.dirty_blocks() >= (share / 2).max(16) as usize
+    }
+
+    /// Sees to it that `blocks` blocks can be written, and a checkpoint after them: makes one where it is due, and cleans.
+    fn make_room(&mut self, blocks: u32) -> Result<()> {
+        if self.checkpoint_due() {
+            self.checkpoint()?;
+        }
+        let most = self.layout().log_blocks();
+        for _ in 0..most {
+            let dirty = u32::try_from(self.index.dirty_blocks()).unwrap_or(u32::MAX);
+            let want = blocks.saturating_mul(2) + self.reserve();
+            let free = self.index.shared_log().free();
+            // Each dirty block has fewer than six above it.
+            if free >= want.saturating_add(dirty.saturating_mul(6))
+                || free >= want.saturating_add(self.index.checkpoint_needs())
+            {
+                return Ok(());
+            }
+            if !self.clean()? {
+                break;
+            }
+        }
+        Err(FsError::new(Errno::NoSpace, "cleaning finds nothing to free".into()))
+    }
+
+    /// Section 4.4: writes all modified data to the log, then the checkpoint.
+    pub(crate) fn checkpoint(&mut self) -> Result<()> {
+        self.checkpoint_with(&[], false)
+    }
+
+    /// The same; the erase blocks in `cleaned` hold nothing that is live any more. `last` at the unmount.
+    fn checkpoint_with(&mut self, cleaned: &[u32], last: bool) -> Result<()> {
+        self.flush_buffer()?;
+        if !self.index.is_dirty() && cleaned.is_empty() && (self.sealed || !last) {
+            return Ok(());
+        }
+        self.index.flush_all()?;
+        let log = self.index.log();
+        log.tick()?;
+        log.release(cleaned)?;
+        let mut position = log.position();
+        if !last {
+            position.unsure = UNKNOWN;
+        }
+        let census = self.index.census().clone();
+        let checkpoint = Checkpoint { census, position, identity: self.identity.clone() };
+        self.ring.write(self.index.log().flash(), &checkpoint)?;
+        self.sealed = last;
+        self.index.log().checkpointed(cleaned)
+    }
+
+    /// Everything outlives a power cut.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        if self.mode == Mode::ReadOnly {
+            return Ok(());
+        }
+        self.writable()?;
+        self.make_room(0)?;
+        let done = self.checkpoint();
+        self.settle(done)
+    }
+
+    /// An inode and its data outlive a power cut: written behind its data and indirect blocks (4.1).
+    pub(crate) fn fsync(&mut self, ino: u32) -> Result<()> {
+        self.inode(ino)?;
+        if self.mode == Mode::ReadOnly {
+            return Ok(());
+        }
+        self.writable()?;
+        self.make_room(0)?;
+        let done = self.flush_file(ino, Step::Plain).and_then(|()| self.index.log().flash().flush());
+        self.settle(done)
+    }
+
+    /// Writes what the buffer holds of an inode, then the inode.
+    fn flush_file(&mut self, ino: u32, step: Step) -> Result<()> {
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.owner.ino == ino) {
+            self.flush_buffer()?;
+        }
+        self.index.flush_inode(ino, step)
+    }
+
+    pub(crate) fn hold(&mut self, ino: u32) -> Result<()> {
+        self.inode(ino)?;
+        *self.held.entry(ino).or_insert(0) += 1;
+        Ok(())
+    }
+
+    pub(crate) fn release(&mut self, ino: u32) -> Result<()> {
+        let Some(count) = self.held.get_mut(&ino) else { return self.inode(ino).map(|_| ()) };
+        *count -= 1;
+        if *count > 0 {
+            return Ok(());
+        }
+        self.held.remove(&ino);
+        if self.inode(ino)?.nlink == 0 {
+            self.forget_buffer(ino);
+            self.index.drop_inode(ino)?;
+            self.unused_from = self.unused_from.min(ino);
+        }
+        Ok(())
+    }
+}
