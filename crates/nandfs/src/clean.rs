@@ -123,7 +123,7 @@ impl<N: Nand> Volume<N> {
         // Wrong counts in the block table must not keep it here forever.
         for _ in 0..self.params.blocks {
             let short = self.supply() < self.stock() || self.log.flash.medium.has_tired();
-            let room = len32(self.log.window.len()) >= self.blocks_needed(extra) + LEAN_BLOCKS;
+            let room = len32(self.log.window.len()) > self.blocks_needed(extra);
             if !short || !room || !self.clean_one()? {
                 break;
             }
@@ -135,7 +135,7 @@ impl<N: Nand> Volume<N> {
     /// recoveries take new ones. All survivors share a head, and the next checkpoint frees what was won.
     fn clean_lean(&mut self, extra: usize) -> Result<()> {
         while !self.has_room(extra)
-            && self.supply() < 2 * self.blocks_needed(extra)
+            && self.supply() < self.blocks_needed(extra) + LEAN_BLOCKS
             && len32(self.log.window.len()) >= self.checkpoint_blocks(0) + LEAN_BLOCKS
         {
             self.lean = true;

@@ -30,6 +30,9 @@ const NAME_SHARE: u32 = 256;
 const PIECE_MAX: usize = 64 << 10;
 const PIECE_SHARE: u32 = 24;
 
+/// Of so many blocks of the window, one may be kept for a table that did not change yet.
+const TABLE_SHARE: u64 = 6;
+
 /// Of so many blocks, one is held back to be the dead space that cleaning lives on.
 const CLEANING_SHARE: u32 = 32;
 
@@ -60,7 +63,15 @@ impl<N: Nand> Volume<N> {
         let changed = (self.nodes.table.overlay.len() + self.nodes.dirty()) as u64;
         let height = u64::from(self.nodes.table.height) + 1;
         let nodes = self.nodes.table.pages_of(self.nodes.next_nid).min(changed * height);
-        (nodes + self.blocks.table.pages_of(self.params.blocks) + height + 1).div_ceil(per_page) + 2
+        let blocks = self.blocks.table.pages_of(self.params.blocks).min(self.table_room() * per_page);
+        (nodes + blocks + height + 1).div_ceil(per_page) + 2
+    }
+
+    /// Log pages of a table that room is kept for ahead of its changes, at the most: its share of the window. Large chips and
+    /// millions of files have tables that no window could take whole.
+    fn table_room(&self) -> u64 {
+        let window = self.window_max.min(self.limits.window_words) as u64;
+        window / TABLE_SHARE * u64::from(self.params.pages_per_block)
     }
 
     /// Erase blocks that a checkpoint made now may open, with `extra` bytes of files that are about to be written.
@@ -79,7 +90,8 @@ impl<N: Nand> Volume<N> {
 
     /// Erase blocks of a checkpoint that finds nothing changed but the tables.
     fn idle_blocks(&self) -> u32 {
-        let pages = self.table_pages().div_ceil(u64::from(self.params.payload / self.params.node)) + 4;
+        let pages = self.table_pages().div_ceil(u64::from(self.params.payload / self.params.node));
+        let pages = pages.min(self.table_room()) + 4;
         u32::try_from(pages.div_ceil(self.params.pages_per_block.into())).unwrap_or(self.params.blocks)
             + 1
             + ROOT_BLOCKS
