@@ -30,6 +30,7 @@ impl<K: Ord + Clone, V: Clone> Tracked<K, V> {
 
     /// Is as it was at the beginning.
     pub(crate) fn take_back(&mut self) {
+        debug_assert!(self.before.is_some(), "nothing was begun");
         for (key, value) in self.before.take().unwrap_or_default() {
             match value {
                 Some(value) => self.map.insert(key, value),
@@ -95,7 +96,6 @@ mod tests {
         map.begin();
         map.remove(&1);
         map.keep();
-        map.take_back();
         assert_eq!(*map, [(2, 'b')].into());
     }
 }

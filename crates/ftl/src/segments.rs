@@ -131,11 +131,13 @@ impl Segments {
     }
 
     pub(crate) fn get(&self, block: u32) -> Segment {
+        debug_assert!((block as usize) < self.lines.len());
         self.lines.get(block as usize).copied().unwrap_or(Segment { state: State::Bad, ..Segment::FRESH })
     }
 
-    /// Changes a line; nothing happens outside the chip.
+    /// Changes a line.
     pub(crate) fn change(&mut self, block: u32, change: impl FnOnce(&mut Segment)) {
+        debug_assert!((block as usize) < self.lines.len());
         if let Some(segment) = self.lines.get_mut(block as usize) {
             let was_bad = segment.state == State::Bad;
             change(segment);

@@ -193,6 +193,7 @@ impl<'a> Maker<'a> {
         let (length, reads) = (word(task.bytes()) as usize, self.files.reads);
         let mut seal = |data: &[u8]| {
             if let Some(seal) = task.seal.filter(|_| reads) {
+                debug_assert!(length <= data.len(), "what is sealed was read");
                 seal.hash(data.get(..length).unwrap_or_default(), &mut hashes);
             }
         };

@@ -27,7 +27,9 @@ impl Replay<'_> {
         let tail = block.len() - TAIL_BYTES;
         if has_addrs(&inode) {
             let words = inode.addrs_at()..inode.addrs_at() + inode.own_addrs() as usize * 4;
-            block.get_mut(words).unwrap_or_default().fill(0);
+            let words = block.get_mut(words);
+            debug_assert!(words.is_some(), "addresses behind the end of an inode");
+            words.unwrap_or_default().fill(0);
         }
         put(&mut block, tail, &[0; 20]);
         inode.inline = inode.inline.without(InlineFlags::DATA).without(InlineFlags::DENTRY);
@@ -50,8 +52,7 @@ impl Replay<'_> {
             inode.xattr_nid = old.xattr_nid;
             inode.generation = old.generation;
             inode.depth = if inode.kind == pumice_vfs::FileKind::Dir { old.depth } else { inode.depth };
-            let nids = node.block.get(tail..tail + 20).unwrap_or_default();
-            put(&mut block, tail, nids);
+            put(&mut block, tail, part(&node.block, tail..tail + 20));
             inode.blocks = inode
                 .blocks
                 .saturating_add_signed(own_blocks(&inode, &link.block) - own_blocks(old, &node.block));
@@ -96,13 +97,13 @@ impl Replay<'_> {
         let (first, words, old) = match index {
             None if link.footer.offset == NodeOffset::INODE => {
                 let range = inode.addrs_at()..inode.addrs_at() + inode.own_addrs() as usize * 4;
-                (0, link.block.get(range).unwrap_or_default(), Vec::new())
+                (0, part(&link.block, range), Vec::new())
             }
             // Indirect nodes are never promised.
             None => return Ok(()),
             Some(index) => {
                 let first = u64::from(inode.own_addrs()) + u64::from(index) * u64::from(inode.node_addrs());
-                let words = link.block.get(..inode.node_addrs() as usize * 4).unwrap_or_default();
+                let words = part(&link.block, 0..inode.node_addrs() as usize * 4);
                 let old = self.direct_node(link, &inode, &node, index, first)?;
                 (first, words, old)
             }
@@ -122,13 +123,13 @@ impl Replay<'_> {
     ) -> Result<Vec<u8>> {
         let (old, missing) = self.nodes.node_below(inode, node, first)?;
         let bytes = inode.node_addrs() as usize * 4;
-        let old = old.map(|node| node.block.get(..bytes).unwrap_or_default().to_vec()).unwrap_or_default();
+        let old = old.map_or_else(Vec::new, |node| part(&node.block, 0..bytes).to_vec());
         // The node itself, and indirect ones on the way, once each.
         let mut added = 0;
         for offset in missing {
             added += i64::from(self.nodes.overlay_mut().made.insert((inode.ino, offset)));
         }
-        let new = link.block.get(..bytes).unwrap_or_default();
+        let new = part(&link.block, 0..bytes);
         added += used(new) - used(&old);
         self.nodes.overlay_mut().direct.insert((inode.ino, index), Patched::unchanged(link.addr));
         self.change(inode.ino, |inode| inode.blocks = inode.blocks.saturating_add_signed(added))?;
@@ -216,7 +217,7 @@ fn own_blocks(inode: &Inode, block: &[u8]) -> i64 {
         return 0;
     }
     let range = inode.addrs_at()..inode.addrs_at() + inode.own_addrs() as usize * 4;
-    used(block.get(range).unwrap_or_default())
+    used(part(block, range))
 }
 
 fn has_addrs(inode: &Inode) -> bool {
@@ -224,14 +225,23 @@ fn has_addrs(inode: &Inode) -> bool {
     matches!(inode.kind, File | Dir | Symlink)
 }
 
+/// Bytes of a node that its kind has room for.
+fn part(block: &[u8], range: core::ops::Range<usize>) -> &[u8] {
+    let bytes = block.get(range);
+    debug_assert!(bytes.is_some(), "behind the end of a node");
+    bytes.unwrap_or_default()
+}
+
 /// How many addresses are no holes.
 fn used(words: &[u8]) -> i64 {
     let count = words.chunks_exact(4).filter(|bytes| word(bytes) != BlockAddr::NULL).count();
-    i64::try_from(count).unwrap_or(0)
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 fn put(block: &mut [u8], at: usize, bytes: &[u8]) {
-    if let Some(place) = block.get_mut(at..at + bytes.len()) {
+    let place = block.get_mut(at..at + bytes.len());
+    debug_assert!(place.is_some(), "behind the end of a node");
+    if let Some(place) = place {
         place.copy_from_slice(bytes);
     }
 }

@@ -113,7 +113,10 @@ impl Seal {
     }
 
     fn descriptor(&self, data_bytes: u64, root: &[u8]) -> RawDescriptor {
-        let byte = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
+        let byte = |number: usize| {
+            debug_assert!(number <= usize::from(u8::MAX));
+            u8::try_from(number).unwrap_or(u8::MAX)
+        };
         let mut raw = RawDescriptor::new_zeroed();
         raw.version = 1;
         raw.hash_algorithm = self.algorithm.to_raw();

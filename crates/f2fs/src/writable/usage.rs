@@ -43,6 +43,7 @@ impl Usage {
 
     /// What the call did is undone.
     pub(super) fn take_back(&mut self) {
+        debug_assert!(self.done.is_some(), "nothing was begun");
         for (old, new) in self.done.take().unwrap_or_default().into_iter().rev() {
             self.change(new.as_ref(), old.as_ref());
         }

@@ -215,6 +215,7 @@ impl Sit {
 
     /// What the call did is undone.
     pub(crate) fn take_back(&mut self) {
+        debug_assert!(self.cleared.is_some(), "nothing was begun");
         for (addr, mtime, newer) in self.cleared.take().unwrap_or_default().into_iter().rev() {
             let (segno, offset) = self.place(addr);
             let known = self.known.get_mut(&segno);

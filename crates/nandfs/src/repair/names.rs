@@ -109,7 +109,10 @@ impl<N: Nand> Repair<N> {
             self.volume.unmap(dir, 0, u64::MAX)?;
             let inode = self.volume.inode_mut(dir)?;
             (inode.body, inode.size) = (Body::Inline(Vec::new()), 0);
-            for Name { bytes, ino, kind } in self.tree.names.get(&dir).cloned().unwrap_or_default() {
+            // Only a walk that read its names says that a directory is torn.
+            let names = self.tree.names.get(&dir).cloned();
+            debug_assert!(names.is_some(), "directory {dir} would be emptied");
+            for Name { bytes, ino, kind } in names.unwrap_or_default() {
                 self.volume.dir_insert(dir, &bytes, ino, kind)?;
             }
         }
@@ -123,7 +126,9 @@ impl<N: Nand> Repair<N> {
         let dirs: Vec<u32> = self.tree.names.keys().copied().collect();
         for dir in dirs {
             let nlink = 2 + links.get(&dir).copied().unwrap_or(0);
-            let parent = self.tree.parents.get(&dir).copied().unwrap_or(dir);
+            let parent = self.tree.parents.get(&dir).copied();
+            debug_assert!(parent.is_some() || matches!(dir, ROOT | ORPHANS), "directory {dir} has no parent");
+            let parent = parent.unwrap_or(dir);
             self.set_links(dir, nlink, Some(parent))?;
             let names: Vec<u32> = self
                 .tree
@@ -135,7 +140,9 @@ impl<N: Nand> Repair<N> {
                 .map(|name| name.ino)
                 .collect();
             for ino in names {
-                let nlink = links.get(&ino).copied().unwrap_or(0);
+                let nlink = links.get(&ino).copied();
+                debug_assert!(nlink.is_some(), "inode {ino} was not counted");
+                let nlink = nlink.unwrap_or(1);
                 self.set_links(ino, nlink, None)?;
             }
         }

@@ -129,8 +129,10 @@ impl<N: Nand> Index<N> {
                 if !self.fetch(parent)? {
                     return Ok(Addr::NONE);
                 }
-                let block = self.cache.get(&parent).unwrap_or_default();
-                Ok(Addr(crate::layout::get_u32(block, at)))
+                match self.cache.get(&parent) {
+                    Some(block) => Ok(Addr(crate::layout::get_u32(block, at))),
+                    None => Err(damaged(format_args!("{parent:?} is gone from memory"))),
+                }
             }
         }
     }
