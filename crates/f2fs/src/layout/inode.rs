@@ -282,6 +282,18 @@ impl Inode {
         self.compression().map(|extra| 1 << extra.log_cluster.min(8))
     }
 
+    /// Counts one block less.
+    ///
+    /// # Errors
+    /// If it has none but itself.
+    pub(crate) fn lose_block(&mut self) -> Result<()> {
+        let left = self.blocks.checked_sub(1).filter(|left| *left > 0);
+        self.blocks = left.ok_or_else(|| {
+            corrupt(Place::Inode(self.ino), "its blocks are fewer than are found:", self.blocks, 2_u32)
+        })?;
+        Ok(())
+    }
+
     /// Addresses in the inode. Whole clusters only, where the file is compressed.
     pub fn own_addrs(&self) -> u32 {
         let words = self.size_class.inode_words() - self.extra_words() - u32::from(self.xattr_words);

@@ -114,8 +114,9 @@ impl Seal {
 
     fn descriptor(&self, data_bytes: u64, root: &[u8]) -> RawDescriptor {
         let byte = |number: usize| {
-            debug_assert!(number <= usize::from(u8::MAX));
-            u8::try_from(number).unwrap_or(u8::MAX)
+            let byte = u8::try_from(number);
+            debug_assert!(byte.is_ok(), "{number} is no byte");
+            byte.unwrap_or(u8::MAX)
         };
         let mut raw = RawDescriptor::new_zeroed();
         raw.version = 1;

@@ -154,7 +154,7 @@ impl Blocks {
         if addr != BlockAddr::NULL {
             self.nodes.writer_mut().release(addr)?;
             index::set(&mut self.nodes, &slot, BlockAddr::NULL)?;
-            inode.blocks -= 1;
+            inode.lose_block()?;
             inode.extent = NO_EXTENT;
         }
         Ok(())

@@ -306,9 +306,9 @@ fn broken_entry(dir: &Inode, slot: u32) -> Error {
     corrupt(Place::Inode(dir.ino), "the name is out of bounds in slot", slot, 255_u32)
 }
 
-/// How many blocks from `index` on hold nothing.
+/// How many blocks from `index` on, which is in front of the end, hold nothing.
 fn hole(blocks: &Blocks, dir: &Inode, index: u64) -> Result<u64> {
-    match blocks.stand(dir, index, u64::MAX)? {
+    match blocks.stand(dir, index, leaves(blocks, dir) - index)? {
         (Stand::Hole | Stand::Promised, count) => Ok(count),
         _ => Ok(1),
     }

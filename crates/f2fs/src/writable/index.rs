@@ -191,7 +191,7 @@ fn cut_branch(nodes: &mut Nodes, inode: &mut Inode, branch: Branch, from: u64) -
     }
     if from == 0 {
         nodes.remove(branch.nid, inode.ino)?;
-        inode.blocks -= 1;
+        inode.lose_block()?;
     }
     Ok(from == 0)
 }
@@ -211,7 +211,7 @@ fn cut_words(
         if addr != BlockAddr::NULL {
             nodes.writer_mut().release(addr)?;
             set_word(nodes.edit(nid)?, at, 0);
-            inode.blocks -= 1;
+            inode.lose_block()?;
         }
     }
     Ok(())

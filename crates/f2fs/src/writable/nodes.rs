@@ -254,7 +254,9 @@ impl Nodes {
 
     /// Takes an inode away, which must have nothing but itself.
     pub(super) fn remove_inode(&mut self, inode: &Inode) -> Result<()> {
-        debug_assert_eq!(inode.blocks, 1);
+        if inode.blocks != 1 {
+            return Err(corrupt(Place::Inode(inode.ino), "blocks behind the last are", inode.blocks, 1_u32));
+        }
         let old = self.inode(inode.ino)?;
         self.usage.change(Some(&old), None);
         self.remove(inode.ino, inode.ino)?;
@@ -284,6 +286,10 @@ impl Nodes {
         // The checksum is written with the block.
         if self.features().has(Features::INODE_CHECKSUM) && !self.dirty.contains_key(&ino) {
             self.check_sum(&inode, &block)?;
+        }
+        let most = self.writer.super_block().raw().block_count.get();
+        if inode.blocks == 0 || inode.blocks > most {
+            return Err(corrupt(Place::Inode(ino), "its blocks are", inode.blocks, most));
         }
         Ok(inode)
     }

@@ -6,7 +6,7 @@ use pumice_vfs::{Errno, FileKind, NewNode, RenameMode, Timestamp};
 
 use super::{blocks::Blocks, content, directory, directory::Found, naming::Name, xattrs};
 use crate::{
-    error::{Error, Result},
+    error::{self, Error, Result, corrupt},
     layout::{Advise, InlineFlags, Inode, InodeFlags, Nid},
     undo::Tracked,
     write::warmth::{Lists, Warmth},
@@ -468,18 +468,25 @@ impl Tree {
 
     /// True if directory `dir` is `top` or lies somewhere below it.
     fn is_within(&self, dir: Nid, top: Nid) -> Result<bool> {
-        let mut at = dir;
-        while at != top {
-            if at == self.root() {
-                return Ok(false);
+        let (mut at, mut seen) = (dir, dir);
+        for steps in 1_u64.. {
+            if at == top || at == self.root() {
+                break;
             }
-            let above = self.parent(at)?;
-            if above == at {
-                return Ok(false);
+            at = self.parent(at)?;
+            if at == seen {
+                return Err(corrupt(
+                    error::Place::Inode(dir),
+                    "a circle above a directory begins at",
+                    at.0,
+                    self.root().0,
+                ));
             }
-            at = above;
+            if steps.is_power_of_two() {
+                seen = at;
+            }
         }
-        Ok(true)
+        Ok(at == top)
     }
 }
 

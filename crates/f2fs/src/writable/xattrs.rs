@@ -145,6 +145,6 @@ pub(super) fn drop_node(nodes: &mut Nodes, inode: &mut Inode) -> Result<()> {
     }
     nodes.read(inode.xattr_nid, inode.ino, NodeOffset::XATTR)?;
     nodes.remove(inode.xattr_nid, inode.ino)?;
-    (inode.xattr_nid, inode.blocks) = (Nid::NULL, inode.blocks - 1);
-    Ok(())
+    inode.xattr_nid = Nid::NULL;
+    inode.lose_block()
 }

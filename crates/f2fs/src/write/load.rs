@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     crc,
-    error::Result,
+    error::{Place, Result, corrupt},
     layout::{BlockAddr, CpFlags, NodeFooter, SegNo, Summary, SummaryBlock},
     volume::{LogHead, Volume},
 };
@@ -22,12 +22,16 @@ impl Writer {
     pub(crate) fn load(volume: &Volume, medium: Medium, scarce: u32) -> Result<Writer> {
         let (sb, checkpoint) = (volume.super_block().clone(), volume.checkpoint());
         let open: Vec<SegNo> = volume.log_heads().iter().map(|head| head.segno).collect();
+        if let Some((at, _)) = open.iter().enumerate().find(|(at, segno)| open[..*at].contains(segno)) {
+            let place = Place::Checkpoint(checkpoint.pack());
+            return Err(corrupt(place, "a segment has two logs, and one is", at as u64, 0_u32));
+        }
         let sit = Sit::load(volume, &medium, &open)?;
         let nat = Nat::load(volume);
         let stored: Vec<Head> = Log::ALL
             .iter()
             .zip(volume.log_heads())
-            .map(|(log, head)| resume(volume, &medium, &nat, *log, head))
+            .map(|(log, head)| resume(volume, &medium, (&nat, &sit), *log, head))
             .collect::<Result<_>>()?;
         let kbytes = kbytes(volume);
         let mut starts = [SegNo(0); 6];
@@ -37,8 +41,8 @@ impl Writer {
         }
         let heads: std::result::Result<[Head; 6], _> = stored.try_into();
         let heads = heads.map_err(|heads| {
-            let place = crate::error::Place::Checkpoint(checkpoint.pack());
-            crate::error::corrupt(place, "logs are", heads.len() as u64, 6_u32)
+            let place = Place::Checkpoint(checkpoint.pack());
+            corrupt(place, "logs are", heads.len() as u64, 6_u32)
         })?;
         let last = Last {
             pack: checkpoint.pack(),
@@ -50,7 +54,11 @@ impl Writer {
             is_clean: checkpoint.flags().has(CpFlags::UMOUNT),
         };
         // What the checkpoint counts and the SIT does not is reserved and stands nowhere.
-        let promised = checkpoint.raw().valid_block_count.get().saturating_sub(sit.valid_blocks());
+        let counted = checkpoint.raw().valid_block_count.get();
+        let promised = counted.checked_sub(sit.valid_blocks()).ok_or_else(|| {
+            let place = Place::Checkpoint(checkpoint.pack());
+            corrupt(place, "blocks in use, of which the SIT has more, are", counted, sit.valid_blocks())
+        })?;
         Ok(Writer {
             supply: Supply::new(&sb, starts, scarce),
             layout: volume.summary_layout(),
@@ -71,8 +79,22 @@ impl Writer {
 
 /// A log's head. The summary of a log of nodes is in the pack only if the volume was unmounted; otherwise the nodes tell
 /// whose they are.
-fn resume(volume: &Volume, medium: &Medium, nat: &Nat, log: Log, head: &LogHead) -> Result<Head> {
+fn resume(
+    volume: &Volume,
+    medium: &Medium,
+    (nat, sit): (&Nat, &Sit),
+    log: Log,
+    head: &LogHead,
+) -> Result<Head> {
     let fills_holes = volume.checkpoint().reuses_holes(log.index());
+    if let Some(used) = sit.first_used(head.segno, head.offset.into(), fills_holes) {
+        return Err(corrupt(
+            Place::Segment(head.segno),
+            "a log goes on where a block is in use:",
+            head.offset,
+            used,
+        ));
+    }
     let summary = match &head.summary {
         Some(summary) => with_kind(summary, log),
         None => from_nodes(volume, medium, nat, log, head.segno)?,

@@ -31,7 +31,7 @@ use supply::{Found, Supply};
 
 use crate::{
     crc,
-    error::{Error, Result},
+    error::{Error, Place, Result, corrupt},
     layout::{
         BlockAddr, Features, INODE_GENERATION_OFFSET, NatEntry, Nid, NodeFooter, SegNo, Summary,
         SummaryBlock, SummaryLayout, SuperBlock,
@@ -166,8 +166,10 @@ impl Writer {
         match addr {
             BlockAddr::NULL => Ok(()),
             BlockAddr::NEW => {
-                debug_assert!(self.promised > 0);
-                self.promised = self.promised.saturating_sub(1);
+                let place = Place::Checkpoint(self.last.pack);
+                let left = self.promised.checked_sub(1);
+                self.promised =
+                    left.ok_or_else(|| corrupt(place, "blocks that stand nowhere yet are", 0_u32, 1_u32))?;
                 Ok(())
             }
             addr => self.sit.clear(&self.medium, addr),

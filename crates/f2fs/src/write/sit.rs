@@ -16,6 +16,8 @@ use crate::{
 const BLOCKS: u16 = 512;
 /// Kinds from this one on are of nodes.
 const NODES: u8 = 3;
+/// Kinds that there are.
+const KINDS: u8 = 6;
 
 /// Of each segment how much is in use, and entries that changed.
 pub(crate) struct Sit {
@@ -81,15 +83,19 @@ impl Sit {
         sit.is_fresh = false;
         sit.table = sit.table.with_versions(versions);
         let per_block = sit.table.per_block() as usize;
+        // What the journal has is newer than the table.
+        let mut segnos = (0..).map(SegNo);
         for (index, part) in (0..).zip(sit.segments.chunks_mut(per_block)) {
             let block = medium.read(sit.table.place(index))?;
-            for (at, segment) in (0..).zip(part) {
-                *segment = Segment::of(&sit_entry_in(&block, at));
+            for ((at, segment), segno) in (0..).zip(part).zip(&mut segnos) {
+                if !volume.sit_journal().contains_key(&segno) {
+                    *segment = Segment::of(segno, &sit_entry_in(&block, at))?;
+                }
             }
         }
         for (segno, entry) in volume.sit_journal() {
             if let Some(segment) = sit.segments.get_mut(segno.0 as usize) {
-                *segment = Segment::of(entry);
+                *segment = Segment::of(*segno, entry)?;
                 sit.known.insert(*segno, Known { entry: *entry, blocked: entry.valid_map, newer: true });
             }
         }
@@ -102,6 +108,16 @@ impl Sit {
         sit.valid_blocks = sit.segments.iter().map(|segment| u64::from(segment.valid)).sum();
         sit.count();
         Ok(sit)
+    }
+
+    /// The first block in use where a log wants to go on in an open segment: at `offset`, or anywhere behind it if it does not
+    /// fill holes.
+    pub(crate) fn first_used(&self, segno: SegNo, offset: u32, fills_holes: bool) -> Option<u32> {
+        let known = self.known.get(&segno);
+        debug_assert!(known.is_some(), "segment {segno} was not looked at");
+        let end = if fills_holes { offset + 1 } else { u32::from(BLOCKS) };
+        (offset..end.min(BLOCKS.into()))
+            .find(|offset| known.is_some_and(|known| known.entry.is_valid(*offset)))
     }
 
     /// The volume's own time, in seconds: what changes from now on changes then.
@@ -375,9 +391,20 @@ impl Sit {
 }
 
 impl Segment {
-    fn of(entry: &SitEntry) -> Segment {
-        let valid = entry.valid_blocks.min(BLOCKS);
-        Segment { valid, blocked: valid, kind: entry.kind, is_open: false, is_free: false }
+    fn of(segno: SegNo, entry: &SitEntry) -> Result<Segment> {
+        let valid = entry.valid_blocks;
+        if u32::from(valid) != entry.bits() {
+            return Err(corrupt(
+                Place::Segment(segno),
+                "blocks in use by the SIT's count are",
+                valid,
+                entry.bits(),
+            ));
+        }
+        if valid > 0 && entry.kind >= KINDS {
+            return Err(corrupt(Place::Segment(segno), "the kind in the SIT is", entry.kind, KINDS));
+        }
+        Ok(Segment { valid, blocked: valid, kind: entry.kind, is_open: false, is_free: false })
     }
 }
 

@@ -6,6 +6,7 @@ mod damages;
 mod image;
 mod inject;
 mod members;
+mod mounted;
 mod patient;
 mod random;
 mod subject;
