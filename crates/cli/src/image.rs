@@ -12,7 +12,6 @@ use std::{
 use pumice_f2fs::{F2fs, WritableF2fs, WritableOptions};
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{BlockError, ChipFile, FileDisk, Lba, MediaError, Nand, ReadAt};
-use pumice_nandfs::{MountOptions, NandFs};
 use pumice_vfs::{FileSystem, FsError, Ino};
 use serde_json::{Map, Value};
 
@@ -21,6 +20,7 @@ use crate::{
     disk::DiskFs,
     failure::{Failure, Outcome},
     metered::Metered,
+    on_chip::{self, Mounted, owned},
     recognise::{admit, recognise},
 };
 
@@ -53,8 +53,8 @@ pub(crate) type Shared = dyn FileSystem + Send + Sync;
 
 /// A mounted file system of any kind.
 pub(crate) enum Volume {
-    /// Pumice's own on raw NAND.
-    Nand { fs: Arc<NandFs<Metered>>, path: PathBuf },
+    /// One that stands on raw NAND.
+    Nand { fs: Mounted, path: PathBuf },
     /// A logical disk, as a file.
     Disk { fs: Arc<DiskFs>, path: PathBuf },
     /// F2FS, read only.
@@ -79,14 +79,9 @@ impl Volume {
             };
         }
         let mut chip = open_chip(path, access, context)?;
-        must_hold_nandfs(&mut chip, path)?;
-        let options = MountOptions {
-            read_only: access.is_read(),
-            cache_bytes: context.cache_bytes,
-            clock: Box::new(now),
-        };
-        let fs = NandFs::mount(chip, options).map_err(|error| about(path, &error))?;
-        Ok(Volume::Nand { fs: Arc::new(fs), path: path.into() })
+        let kind = must_hold_files(&mut chip, path)?;
+        let fs = kind.mount(chip, access.is_read(), context.cache_bytes);
+        Ok(Volume::Nand { fs: fs.map_err(|error| about(path, &error))?, path: path.into() })
     }
 
     /// The same, to be mounted: what cannot be written to is mounted to be read, and that is said.
@@ -122,7 +117,7 @@ impl Volume {
     /// The file system.
     pub(crate) fn fs(&self) -> &Shared {
         match self {
-            Volume::Nand { fs, .. } => &**fs,
+            Volume::Nand { fs, .. } => fs.fs(),
             Volume::Disk { fs, .. } => &**fs,
             Volume::F2fs { fs, .. } => &**fs,
             Volume::WritableF2fs { fs, .. } => &**fs,
@@ -132,7 +127,7 @@ impl Volume {
     /// The file system, to be served by other threads. [`Volume::close`] must come after they are done.
     pub(crate) fn shared(&self) -> Arc<Shared> {
         match self {
-            Volume::Nand { fs, .. } => fs.clone(),
+            Volume::Nand { fs, .. } => fs.shared(),
             Volume::Disk { fs, .. } => fs.clone(),
             Volume::F2fs { fs, .. } => fs.clone(),
             Volume::WritableF2fs { fs, .. } => fs.clone(),
@@ -159,10 +154,7 @@ impl Volume {
             Volume::WritableF2fs { fs, path } => {
                 owned(fs, &path)?.unmount().map_err(|error| about(&path, &error))
             }
-            Volume::Nand { fs, path } => {
-                let chip = owned(fs, &path)?.unmount().map_err(|error| about(&path, &error))?;
-                flushed(chip, &path)
-            }
+            Volume::Nand { fs, path } => flushed(fs.unmount(&path)?, &path),
             Volume::Disk { fs, path } => {
                 let chip = owned(fs, &path)?.close().map_err(|error| about(&path, &error))?;
                 flushed(chip, &path)
@@ -171,10 +163,10 @@ impl Volume {
     }
 }
 
-/// Refuses a chip without nandfs, and says what it holds instead.
-pub(crate) fn must_hold_nandfs(chip: &mut Metered, path: &Path) -> Outcome {
-    if pumice_nandfs::probe(chip).map_err(|error| about(path, &error))? {
-        return Ok(());
+/// The file system on a chip; refuses a chip without one, and says what it holds instead.
+pub(crate) fn must_hold_files(chip: &mut Metered, path: &Path) -> Outcome<on_chip::Kind> {
+    if let Some(kind) = on_chip::Kind::on(chip).map_err(|error| about(path, &error))? {
+        return Ok(kind);
     }
     let shown = path.display();
     Err(Failure::new(if pumice_ftl::probe(chip).map_err(|error| about(path, &error))? {
@@ -184,12 +176,6 @@ pub(crate) fn must_hold_nandfs(chip: &mut Metered, path: &Path) -> Outcome {
     }))
 }
 
-/// Takes the value out of its `Arc`, which must be the last one.
-fn owned<T>(shared: Arc<T>, path: &Path) -> Outcome<T> {
-    Arc::try_unwrap(shared)
-        .map_err(|_| Failure::new(format!("{}: still in use, not unmounted", path.display())))
-}
-
 pub(crate) fn flushed(mut chip: Metered, path: &Path) -> Outcome {
     chip.flush().map_err(|error| Failure::new(format!("{}: {error}", path.display())))
 }
@@ -197,10 +183,11 @@ pub(crate) fn flushed(mut chip: Metered, path: &Path) -> Outcome {
 /// Opens the logical disk on an image.
 pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outcome<Ftl<Metered>> {
     let mut chip = open_chip(path, access, context)?;
-    if pumice_nandfs::probe(&mut chip).is_ok_and(|is_one| is_one) {
-        let shown = path.display();
+    if let Ok(Some(kind)) = on_chip::Kind::on(&mut chip) {
         return Err(Failure::new(format!(
-            "{shown}: no logical disk on this chip, but a file system (nandfs): see `pumice info`"
+            "{}: no logical disk on this chip, but a file system ({}): see `pumice info`",
+            path.display(),
+            kind.name()
         )));
     }
     let options = OpenOptions { read_only: access.is_read(), ..OpenOptions::default() };

@@ -13,6 +13,7 @@ mod interrupt;
 mod logger;
 mod losses;
 mod metered;
+mod on_chip;
 mod options;
 mod output;
 mod path;

@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use pumice_media::Nand;
-use pumice_vfs::FsError;
+use pumice_vfs::{CheckReport, Finding, FsError};
 
 use crate::mount;
-use crate::options::{CheckReport, Finding, FormatOptions, Progress, RepairOptions};
+use crate::options::{FormatOptions, Progress, RepairOptions};
 
 /// Makes an empty file system on the chip; what was there is gone.
 pub fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: Progress<'_>) -> Result<(), FsError> {

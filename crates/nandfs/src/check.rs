@@ -20,7 +20,7 @@ mod tests;
 use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 
 use pumice_media::Nand;
-use pumice_vfs::{Result, Timestamp};
+use pumice_vfs::{CheckReport, Result, Timestamp};
 
 use crate::addr::Addr;
 use crate::check::findings::Findings;
@@ -28,7 +28,7 @@ use crate::check::nodes::Known;
 use crate::check::paths::Place;
 use crate::codec::size;
 use crate::mount;
-use crate::options::{CheckReport, MountOptions, Progress};
+use crate::options::{MountOptions, Progress};
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::volume::Volume;
 

@@ -84,4 +84,4 @@ mod xattr;
 
 pub use api::{check, format, probe, repair};
 pub use fs::NandFs;
-pub use options::{CheckReport, Finding, FormatOptions, Info, MountOptions, Progress, RepairOptions};
+pub use options::{FormatOptions, Info, MountOptions, Progress, RepairOptions};

@@ -1,6 +1,6 @@
-//! What front ends say and are told: options, information, findings.
+//! What front ends say and are told: options, information.
 
-use alloc::{string::String, vec::Vec};
+use alloc::string::String;
 
 use pumice_vfs::{Clock, Timestamp};
 
@@ -75,33 +75,6 @@ pub struct Info {
     pub copied_pages: u64,
     /// Page reads that recovery would need for what fsync wrote since the last checkpoint.
     pub recovery_reads: u32,
-}
-
-/// One thing that is wrong with a volume.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// A stable short name, such as `block-valid-count`.
-    pub code: &'static str,
-    /// The object: inode, node, block, page, with the numbers found and wanted.
-    pub detail: String,
-}
-
-/// What `check` found.
-#[derive(Clone, Debug, Default)]
-pub struct CheckReport {
-    /// What is wrong; empty on a sound volume.
-    pub findings: Vec<Finding>,
-    /// Inodes seen.
-    pub inodes: u64,
-    /// Directories among them.
-    pub directories: u64,
-    /// Bytes of data reached.
-    pub data_bytes: u64,
-    /// True if the volume was not unmounted cleanly and recovery was simulated in memory.
-    pub recovered: bool,
-    /// The newest page of the log, if it cannot be read: the power cut tore it, or else what fsync promised last is lost.
-    /// Nothing can tell the one from the other.
-    pub newest_page: Option<u32>,
 }
 
 /// Called with (done, total) while long work goes on.

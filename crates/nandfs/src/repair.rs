@@ -15,14 +15,14 @@ use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec::Vec}
 
 use pumice_flashlog::Roots;
 use pumice_media::Nand;
-use pumice_vfs::{Result, Timestamp};
+use pumice_vfs::{Finding, Result, Timestamp};
 
 use crate::addr::Addr;
 use crate::error::{Damage, device};
 use crate::flash::Flash;
 use crate::log::Log;
 use crate::mount::{load, params_of};
-use crate::options::{Finding, MountOptions, RepairOptions};
+use crate::options::{MountOptions, RepairOptions};
 use crate::repair::scan::Scan;
 use crate::repair::work::{Repair, Tree};
 use crate::superblock::{MAGIC, Superblock};

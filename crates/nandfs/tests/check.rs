@@ -6,9 +6,10 @@ mod common;
 
 use common::{GEOMETRIES, formatted, mount};
 use pumice_media::{BitFlip, CutMode, Faults, Nand, PageId, SimChip};
-use pumice_nandfs::{CheckReport, NandFs, check};
+use pumice_nandfs::{NandFs, check};
 use pumice_vfs::{
-    Clock, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, SetAttr, SpaceMode, Timestamp, XattrMode,
+    CheckReport, Clock, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, SetAttr, SpaceMode, Timestamp,
+    XattrMode,
 };
 
 fn clock() -> Clock {

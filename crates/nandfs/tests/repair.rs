@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use common::{formatted, mount};
 use pumice_media::{BlockId, Nand, PageId, SimChip};
-use pumice_nandfs::{Finding, RepairOptions, check, repair};
+use pumice_nandfs::{RepairOptions, check, repair};
 use pumice_vfs::conformance::{list, resolve, write_file};
-use pumice_vfs::{Clock, FileKind, FileSystem, NewNode, Timestamp, XattrMode};
+use pumice_vfs::{Clock, FileKind, FileSystem, Finding, NewNode, Timestamp, XattrMode};
 
 /// Tags in the spare area of one page, so that the test can tell what pages hold.
 const CHIPS: [&str; 2] = ["2048+64:8:96", "16384+1952:4:80"];

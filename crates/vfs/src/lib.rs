@@ -56,7 +56,9 @@ mod error;
 mod fs;
 #[cfg(feature = "std")]
 pub mod model;
+mod report;
 
 pub use attr::{Attr, Clock, FileKind, Ino, SetAttr, SpaceInfo, Timestamp};
 pub use error::{Errno, FsError, Result};
 pub use fs::{DirEntry, FileSystem, NewNode, RenameMode, Seek, SpaceMode, Stored, XattrMode, check_name};
+pub use report::{CheckReport, Finding};

@@ -2,12 +2,14 @@
 
 mod f2fs;
 
+use pumice_vfs::{CheckReport, Finding};
 use serde_json::json;
 
 use crate::{
     context::{Context, now},
     failure::{Failure, Outcome},
-    image::{Access, about, flushed, holds_f2fs, must_hold_nandfs, open_chip},
+    image::{Access, about, flushed, holds_f2fs, must_hold_files, open_chip},
+    on_chip::Kind,
     options::Reader,
     output::{self, Output},
     progress::Progress,
@@ -39,7 +41,7 @@ pub(crate) struct Args {
     /// Same as -n: problems are reported, not repaired
     #[arg(short = 'p', short_alias = 'a', conflicts_with = "yes")]
     preen: bool,
-    /// Repair nandfs: rebuild what can be rebuilt, give up by name what cannot be read; F2FS is only checked
+    /// Repair nandfs: rebuild what can be rebuilt, give up by name what cannot be read; others are only checked
     #[arg(short = 'y')]
     yes: bool,
     /// With -y: say what would be repaired; change nothing
@@ -64,7 +66,7 @@ impl Args {
         let code = if holds_f2fs(&self.image.image) {
             f2fs::run(&self.image.image, self.reader.json)?
         } else {
-            self.check_nandfs(context)?
+            self.check_chip(context)?
         };
         if code == UNCORRECTED && (self.preen || (self.yes && !self.dry_run)) {
             let path = self.image.image.display();
@@ -75,25 +77,31 @@ impl Args {
         Ok(code)
     }
 
-    fn check_nandfs(&self, context: &Context) -> Outcome<u8> {
+    fn check_chip(&self, context: &Context) -> Outcome<u8> {
         let path = self.image.image.display();
         let mut chip = open_chip(&self.image.image, Access::Read, context)?;
         // Where all anchors are gone, a repair may still find nodes.
-        if let Err(failure) = must_hold_nandfs(&mut chip, &self.image.image) {
-            if !self.yes || pumice_ftl::probe(&mut chip).map_err(|error| about(&self.image.image, &error))? {
-                return Err(failure);
+        let kind = match must_hold_files(&mut chip, &self.image.image) {
+            Ok(kind) => kind,
+            Err(failure) => {
+                if !self.yes
+                    || pumice_ftl::probe(&mut chip).map_err(|error| about(&self.image.image, &error))?
+                {
+                    return Err(failure);
+                }
+                drop(chip);
+                return self.repair(context, &CheckReport::default());
             }
-            drop(chip);
-            return self.repair(context, &pumice_nandfs::CheckReport::default());
-        }
+        };
+        let repairs = self.yes && kind == Kind::Nandfs;
         let progress = Progress::counted("check");
-        let report = match pumice_nandfs::check(chip, &mut |done, total| progress.set(done, total)) {
+        let report = match kind.check(chip, &mut |done, total| progress.set(done, total)) {
             Ok(report) => report,
             // No checkpoint can be read.
-            Err(error) if self.yes && error.errno() == pumice_vfs::Errno::Io => {
+            Err(error) if repairs && error.errno() == pumice_vfs::Errno::Io => {
                 drop(progress);
                 crate::complain(&format!("{path}: {error}"));
-                return self.repair(context, &pumice_nandfs::CheckReport::default());
+                return self.repair(context, &CheckReport::default());
             }
             Err(error) => return Err(Failure::new(format!("{path}: {error}"))),
         };
@@ -104,7 +112,7 @@ impl Args {
                 "{path}: the check did not reach the root directory, so nothing is known"
             )));
         }
-        if self.yes && !report.findings.is_empty() {
+        if repairs && !report.findings.is_empty() {
             return self.repair(context, &report);
         }
         let printed = if self.reader.json { self.print_json(&report, &[]) } else { self.print(&report) };
@@ -113,7 +121,7 @@ impl Args {
     }
 
     /// Repairs what the check found.
-    fn repair(&self, context: &Context, report: &pumice_nandfs::CheckReport) -> Outcome<u8> {
+    fn repair(&self, context: &Context, report: &CheckReport) -> Outcome<u8> {
         let path = &self.image.image;
         let chip = open_chip(path, Access::write_unless(self.dry_run), context)?;
         let uuid = *uuid::Uuid::new_v4().as_bytes();
@@ -141,7 +149,7 @@ impl Args {
         Ok(if self.dry_run { UNCORRECTED } else { CORRECTED })
     }
 
-    fn print(&self, report: &pumice_nandfs::CheckReport) -> Outcome {
+    fn print(&self, report: &CheckReport) -> Outcome {
         let mut output = Output::new();
         for finding in &report.findings {
             output.line(format!("{}: {}", finding.code, finding.detail))?;
@@ -169,9 +177,8 @@ impl Args {
         output.finish()
     }
 
-    fn print_json(&self, report: &pumice_nandfs::CheckReport, fixes: &[pumice_nandfs::Finding]) -> Outcome {
-        let shown =
-            |finding: &pumice_nandfs::Finding| json!({ "code": finding.code, "detail": finding.detail });
+    fn print_json(&self, report: &CheckReport, fixes: &[Finding]) -> Outcome {
+        let shown = |finding: &Finding| json!({ "code": finding.code, "detail": finding.detail });
         let findings: Vec<_> = report.findings.iter().map(shown).collect();
         let repairs: Vec<_> = fixes.iter().map(shown).collect();
         output::document(

@@ -11,6 +11,7 @@ use crate::{
     document, f2fs,
     failure::{Failure, Outcome},
     image::{Access, Volume, about, open_chip},
+    on_chip::Mounted,
     options::Reader,
     output, text,
     verbs::Image,
@@ -29,11 +30,16 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         let volume = Volume::open(&self.image.image, Access::Read, context)?;
         match &volume {
-            Volume::Nand { fs, path } => {
+            Volume::Nand { fs: Mounted::Nandfs(fs), path } => {
                 let info = fs.info().map_err(|error| about(path, &error))?;
                 let space = fs.space()?;
                 volume.close()?;
                 self.nandfs(&info, &space, context)
+            }
+            Volume::Nand { fs: Mounted::ScaleFfs(fs), .. } => {
+                let (info, space) = (scaleffs(&fs.info()), fs.space()?);
+                volume.close()?;
+                self.paper(info, &space, context)
             }
             Volume::F2fs { fs, path } => {
                 let failed = |error: Error| Failure::new(format!("{}: {error}", path.display()));
@@ -62,6 +68,17 @@ impl Args {
         map.insert("checkpoint".into(), f2fs::checkpoint(fs.volume())?);
         let value = Value::Object(map);
         Ok(if self.reader.json { output::document("info", value) } else { output::lines(text::tree(&value)) })
+    }
+
+    /// A paper's file system: what it says of itself, its size, its chip.
+    fn paper(&self, mut map: Map<String, Value>, space: &SpaceInfo, context: &Context) -> Outcome {
+        let chip = open_chip(&self.image.image, Access::Read, context)?;
+        map.insert("total_bytes".into(), space.total_bytes.into());
+        map.insert("free_bytes".into(), space.free_bytes.into());
+        map.insert("chip".into(), document::geometry(&chip.geometry()));
+        map.insert("timing".into(), document::timing(&chip.timing()));
+        let value = Value::Object(map);
+        if self.reader.json { output::document("info", value) } else { output::lines(text::tree(&value)) }
     }
 
     fn nandfs(&self, info: &Info, space: &SpaceInfo, context: &Context) -> Outcome {
@@ -117,4 +134,32 @@ impl Args {
             format!("memory:      {} besides the cache", text::size(info.fixed_memory_bytes as u64)),
         ])
     }
+}
+
+/// What every paper's file system says of itself, before what it alone has.
+fn identity(name: &str, version: u32, label: &str, uuid: [u8; 16], recovered: bool) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("file_system".into(), name.into());
+    map.insert("format_version".into(), version.into());
+    map.insert("label".into(), label.into());
+    map.insert("uuid".into(), uuid::Uuid::from_bytes(uuid).to_string().into());
+    map.insert("clean".into(), (!recovered).into());
+    map
+}
+
+fn scaleffs(info: &pumice_scaleffs::Info) -> Map<String, Value> {
+    let version = pumice_scaleffs::FORMAT_VERSION;
+    let mut map = identity("scaleffs", version, &info.label, info.uuid, info.recovered);
+    let [good, free, bad] = info.erase_blocks;
+    map.insert("block_bytes".into(), pumice_scaleffs::BLOCK_BYTES.into());
+    map.insert("good_blocks".into(), good.into());
+    map.insert("free_blocks".into(), free.into());
+    map.insert("bad_blocks".into(), bad.into());
+    map.insert("checkpoint_blocks".into(), info.checkpoint_blocks.into());
+    map.insert(
+        "live_bytes".into(),
+        (u64::from(info.live_blocks) * pumice_scaleffs::BLOCK_BYTES as u64).into(),
+    );
+    map.insert("inodes".into(), info.inodes.into());
+    map
 }

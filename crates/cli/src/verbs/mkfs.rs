@@ -11,7 +11,6 @@ use std::{
 };
 
 use pumice_media::{BlockId, ChipFile, ChipSpec, Geometry, Nand, NandError};
-use pumice_nandfs::FormatOptions;
 use pumice_vfs::Ino;
 
 use crate::{
@@ -20,6 +19,7 @@ use crate::{
     failure::{Failure, Outcome},
     image::{self, Access, Volume, is_device, open_chip},
     metered::Metered,
+    on_chip::{Kind, NewVolume},
     options::Writer,
     output::{self, Output},
     progress::Progress,
@@ -36,12 +36,12 @@ use crate::{
 /// Longest label, in bytes.
 const LABEL_MAX: usize = 64;
 
-/// Make a file system: nandfs on a chip, simulated if there is none, or F2FS in an image file or on a disk
+/// Make a file system: nandfs (or one of a paper) on a chip, simulated if there is none, or F2FS in an image file or on a disk
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("size", |arg| arg.help("Size of the chip, in place of its own; size of the F2FS volume, or `auto` for the smallest")))]
 pub(crate) struct Args {
     /// Type of file system
-    #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "nandfs", value_parser = ["nandfs", "pumice", "f2fs"])]
+    #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "nandfs", value_parser = ["nandfs", "pumice", "f2fs", "scaleffs"])]
     kind: String,
     #[command(flatten)]
     spec: Spec,
@@ -162,12 +162,19 @@ impl Args {
         }
     }
 
+    /// The file system that was asked for, of those that stand on a chip.
+    fn on_chip(&self) -> Outcome<Kind> {
+        Kind::named(&self.kind)
+            .ok_or_else(|| Failure::usage(format!("no file system {} on chips", self.kind)))
+    }
+
     fn refuse_content(&self, chip: &mut Metered) -> Outcome {
         let path = self.image.display();
         let failed = |error: &dyn std::fmt::Display| Failure::new(format!("{path}: {error}"));
-        if pumice_nandfs::probe(chip).map_err(|error| failed(&error))? {
+        if let Some(kind) = Kind::on(chip).map_err(|error| failed(&error))? {
             return Err(Failure::new(format!(
-                "{path}: holds a nandfs file system; use --force to destroy it"
+                "{path}: holds a {} file system; use --force to destroy it",
+                kind.name()
             )));
         }
         match written_block(chip).map_err(|error| failed(&error))? {
@@ -185,7 +192,7 @@ impl Args {
         if let Before::Absent(spec) = before {
             output.line(would_create(&self.image, spec))?;
         }
-        output.line(format!("would make a nandfs file system on {path}"))?;
+        output.line(format!("would make a {} file system on {path}", self.on_chip()?.name()))?;
         if let Some(from) = &self.from {
             say_tree(from, b"/", &mut output)?;
         }
@@ -202,7 +209,7 @@ impl Args {
             Before::Chip => (open_chip(path, Access::Write, context)?, false),
         };
         let uuid = self.uuid.unwrap_or_else(uuid::Uuid::new_v4);
-        let options = FormatOptions {
+        let new = NewVolume {
             label: self.label.clone(),
             uuid: uuid.into_bytes(),
             created: now(),
@@ -210,7 +217,8 @@ impl Args {
             erased,
         };
         let progress = Progress::counted("format");
-        pumice_nandfs::format(&mut chip, &options, &mut |done, total| progress.set(done, total))
+        self.on_chip()?
+            .format(&mut chip, new, &mut |done, total| progress.set(done, total))
             .map_err(|error| image::about(path, &error))?;
         chip.flush().map_err(|error| image::about(path, &error))?;
         Ok(uuid)
@@ -231,8 +239,9 @@ impl Args {
 
     fn report(&self, uuid: &uuid::Uuid, geometry: &Geometry) -> Outcome {
         output::lines([format!(
-            "{}: nandfs on {}, {}, uuid {uuid}",
+            "{}: {} on {}, {}, uuid {uuid}",
             self.image.display(),
+            self.on_chip()?.name(),
             text::shape(geometry),
             text::size(geometry.capacity_bytes())
         )])

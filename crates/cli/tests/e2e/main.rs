@@ -11,6 +11,7 @@ mod fsx;
 mod handles;
 mod mounting;
 mod ordinary_user;
+mod papers;
 mod pjdfstest;
 mod power;
 mod real_tree;

@@ -28,20 +28,21 @@ impl Bench {
     /// With an empty file system on a chip of `size`. `None`, with a line on stderr, where this process
     /// cannot mount.
     pub(crate) fn new(size: &str) -> Option<Bench> {
-        Bench::made(&["mkfs", "--chip", "slc-2k-2g", "--size", size])
+        Bench::with(&["mkfs", "--chip", "slc-2k-2g", "--size", size])
     }
 
     /// With an empty logical disk that `pumice ftl create` makes with these words.
     pub(crate) fn of_disk(words: &[&str]) -> Option<Bench> {
-        Bench::made(&[&["ftl", "create"], words].concat())
+        Bench::with(&[&["ftl", "create"], words].concat())
     }
 
     /// With an empty F2FS volume of `size`.
     pub(crate) fn of_f2fs(size: &str) -> Option<Bench> {
-        Bench::made(&["mkfs", "-t", "f2fs", "-O", "extra_attr,inode_crtime", "--size", size])
+        Bench::with(&["mkfs", "-t", "f2fs", "-O", "extra_attr,inode_crtime", "--size", size])
     }
 
-    fn made(words: &[&str]) -> Option<Bench> {
+    /// With what `pumice` makes with these words and an image.
+    pub(crate) fn with(words: &[&str]) -> Option<Bench> {
         if !can_mount() {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
-use crate::options::Finding;
+use pumice_vfs::Finding;
 
 /// Findings told in full for each code; further ones are only counted.
 pub(super) const TOLD: usize = 200;

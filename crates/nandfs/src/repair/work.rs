@@ -3,11 +3,10 @@
 use alloc::{collections::BTreeMap, collections::BTreeSet, string::String, vec::Vec};
 
 use pumice_media::Nand;
-use pumice_vfs::FileKind;
+use pumice_vfs::{FileKind, Finding};
 
 use super::scan::Scan;
 use crate::addr::Addr;
-use crate::options::Finding;
 use crate::volume::Volume;
 
 /// A name of a directory.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pumice_media::Nand;
-use pumice_vfs::{Errno, FileKind, Result, Timestamp};
+use pumice_vfs::{CheckReport, Errno, FileKind, Finding, Result, Timestamp};
 
 use crate::inode::{self, Inode, inode_owner};
 use crate::layout::Addr;
@@ -12,30 +12,6 @@ use crate::volume::Volume;
 
 /// Findings that are listed; a damaged volume may have more.
 const FINDINGS_MAX: usize = 1000;
-
-/// One thing that is wrong with a volume.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// A stable short name, such as `link-count`.
-    pub code: &'static str,
-    /// The object, with the numbers found and wanted.
-    pub detail: String,
-}
-
-/// What [`check`] found.
-#[derive(Clone, Debug, Default)]
-pub struct CheckReport {
-    /// What is wrong, the first thousand; empty on a sound volume.
-    pub findings: Vec<Finding>,
-    /// Inodes seen.
-    pub inodes: u64,
-    /// Directories among them.
-    pub directories: u64,
-    /// Bytes of all files.
-    pub data_bytes: u64,
-    /// True if the volume was not unmounted, and the log was replayed in memory.
-    pub recovered: bool,
-}
 
 /// What is known of an inode.
 struct Known {

@@ -43,7 +43,7 @@ mod log;
 mod spare;
 mod volume;
 
-pub use check::{CheckReport, Finding, check};
+pub use check::check;
 pub use checkpoint::FORMAT_VERSION;
 pub use format::{FormatOptions, format, probe};
 pub use fs::{Blocks, Info, Memory, MountOptions, ScaleFs};

@@ -209,7 +209,7 @@ impl<'a> Interpreter<'a> {
         let sound = space.free_bytes <= space.total_bytes
             && space.free_inodes <= space.inodes
             && space.block_bytes > 0
-            && space.name_max == 255;
+            && (1..=255).contains(&space.name_max);
         if sound { Ok(()) } else { Err(format!("{space:?} makes no sense")) }
     }
 

@@ -19,7 +19,7 @@ mod tools;
 
 pub use compare::{compare_trees, compare_trees_with};
 pub use op::{Name, Node, Op, Pick, Pool, XattrName};
-pub use random::{Report, replay, run_random};
+pub use random::{Report, replay, run_random, run_random_of};
 pub use scripted::{Check, checks, run_scripted};
 pub use subject::{Failure, Leeway, Subject, TestClock};
 pub use tools::{list, mkdir_p, read_file, resolve, walk, write_file};

@@ -35,6 +35,18 @@ pub fn run_random<'a>(
     ops_per_case: usize,
     seed: u64,
 ) -> Result<Report, Failure> {
+    run_random_of(make, cases, ops_per_case, seed, &|_| true)
+}
+
+/// The same with those operations alone that `gives` says the subject's format has; the others are left out of each
+/// sequence.
+pub fn run_random_of<'a>(
+    make: &dyn Fn(&TestClock) -> Box<dyn Subject + 'a>,
+    cases: u32,
+    ops_per_case: usize,
+    seed: u64,
+    gives: &dyn Fn(&Op) -> bool,
+) -> Result<Report, Failure> {
     let config = Config {
         cases,
         failure_persistence: None,
@@ -44,7 +56,8 @@ pub fn run_random<'a>(
     };
     let mut runner = TestRunner::new_with_rng(config, rng(seed));
     let total = Cell::new(Report::default());
-    let outcome = runner.run(&vec(op(), 1..=ops_per_case.max(1)), |ops| {
+    let outcome = runner.run(&vec(op(), 1..=ops_per_case.max(1)), |mut ops| {
+        ops.retain(gives);
         let report = replay(make, &ops).map_err(|failure| TestCaseError::fail(failure.to_string()))?;
         let sum = total.get();
         total.set(Report { ops: sum.ops + report.ops, refused: sum.refused + report.refused });
@@ -53,7 +66,8 @@ pub fn run_random<'a>(
     match outcome {
         Ok(()) => Ok(total.get()),
         Err(TestError::Abort(reason)) => Err(Failure(format!("no sequences to be had: {reason}"))),
-        Err(TestError::Fail(reason, ops)) => {
+        Err(TestError::Fail(reason, mut ops)) => {
+            ops.retain(gives);
             let (ops, reason) = thin_out(make, ops, reason.to_string());
             let run = format!("run_random(_, {cases}, {ops_per_case}, {seed}) fails, at the least with");
             Err(Failure(format!("{run}\n{}{reason}", source(&ops))))

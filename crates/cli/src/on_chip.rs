@@ -1,0 +1,155 @@
+//! The file systems that stand on a raw NAND chip, in one table: Pumice's own, and those of the papers.
+
+use std::{path::Path, sync::Arc};
+
+use pumice_nandfs::NandFs;
+use pumice_scaleffs::ScaleFs;
+use pumice_vfs::{CheckReport, FileSystem, FsError, Timestamp};
+
+use crate::{
+    context::now,
+    failure::{Failure, Outcome},
+    metered::Metered,
+};
+
+/// Which file system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Nandfs,
+    ScaleFfs,
+}
+
+/// What a new volume is given.
+pub(crate) struct NewVolume {
+    pub(crate) label: String,
+    pub(crate) uuid: [u8; 16],
+    pub(crate) created: Timestamp,
+    /// User and group of the root directory.
+    pub(crate) owner: (u32, u32),
+    /// Every good block of the chip is known to be erased.
+    pub(crate) erased: bool,
+}
+
+impl Kind {
+    /// All of them; the one that is met most is looked for first.
+    const ALL: [Kind; 2] = [Kind::Nandfs, Kind::ScaleFfs];
+
+    /// The name that `mkfs -t` takes.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Nandfs => "nandfs",
+            Kind::ScaleFfs => "scaleffs",
+        }
+    }
+
+    /// The one with this name; `pumice` is what mount(8) and mkfs(8) call nandfs.
+    pub(crate) fn named(name: &str) -> Option<Kind> {
+        let name = if name == "pumice" { "nandfs" } else { name };
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The one that a chip holds, in any version.
+    pub(crate) fn on(chip: &mut Metered) -> Result<Option<Kind>, FsError> {
+        for kind in Kind::ALL {
+            let is_there = match kind {
+                Kind::Nandfs => pumice_nandfs::probe(chip)?,
+                Kind::ScaleFfs => pumice_scaleffs::probe(chip)?,
+            };
+            if is_there {
+                return Ok(Some(kind));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes an empty volume; `progress` is told how many of how many steps are done, where the file system says so.
+    pub(crate) fn format(
+        self,
+        chip: &mut Metered,
+        new: NewVolume,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), FsError> {
+        let NewVolume { label, uuid, created, owner, erased } = new;
+        match self {
+            Kind::Nandfs => {
+                let options = pumice_nandfs::FormatOptions { label, uuid, created, owner, erased };
+                pumice_nandfs::format(chip, &options, progress)
+            }
+            Kind::ScaleFfs => {
+                let options = pumice_scaleffs::FormatOptions { label, uuid, created, owner };
+                pumice_scaleffs::format(chip, &options).map(drop)
+            }
+        }
+    }
+
+    /// Mounts a volume.
+    pub(crate) fn mount(
+        self,
+        chip: Metered,
+        read_only: bool,
+        cache_bytes: usize,
+    ) -> Result<Mounted, FsError> {
+        let clock = Box::new(now);
+        Ok(match self {
+            Kind::Nandfs => {
+                let options = pumice_nandfs::MountOptions { read_only, cache_bytes, clock };
+                Mounted::Nandfs(Arc::new(NandFs::mount(chip, options)?))
+            }
+            Kind::ScaleFfs => {
+                let options = pumice_scaleffs::MountOptions { read_only, cache_bytes, clock };
+                Mounted::ScaleFfs(Arc::new(ScaleFs::mount(chip, options)?))
+            }
+        })
+    }
+
+    /// Reads everything and compares it; writes nothing.
+    pub(crate) fn check(
+        self,
+        chip: Metered,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<CheckReport, FsError> {
+        match self {
+            Kind::Nandfs => pumice_nandfs::check(chip, progress),
+            Kind::ScaleFfs => pumice_scaleffs::check(chip),
+        }
+    }
+}
+
+/// A mounted file system on a chip.
+pub(crate) enum Mounted {
+    Nandfs(Arc<NandFs<Metered>>),
+    ScaleFfs(Arc<ScaleFs<Metered>>),
+}
+
+impl Mounted {
+    /// The file system.
+    pub(crate) fn fs(&self) -> &(dyn FileSystem + Send + Sync + 'static) {
+        match self {
+            Mounted::Nandfs(fs) => &**fs,
+            Mounted::ScaleFfs(fs) => &**fs,
+        }
+    }
+
+    /// The file system, to be served by other threads.
+    pub(crate) fn shared(&self) -> Arc<dyn FileSystem + Send + Sync> {
+        match self {
+            Mounted::Nandfs(fs) => fs.clone(),
+            Mounted::ScaleFfs(fs) => fs.clone(),
+        }
+    }
+
+    /// Unmounts, and gives the chip back; nobody else may have it.
+    pub(crate) fn unmount(self, path: &Path) -> Outcome<Metered> {
+        let unmounted = match self {
+            Mounted::Nandfs(fs) => owned(fs, path)?.unmount(),
+            Mounted::ScaleFfs(fs) => owned(fs, path)?.unmount(),
+        };
+        unmounted.map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+    }
+}
+
+/// Takes the value out of its `Arc`, which must be the last one.
+pub(crate) fn owned<T>(shared: Arc<T>, path: &Path) -> Outcome<T> {
+    Arc::try_unwrap(shared)
+        .map_err(|_| Failure::new(format!("{}: still in use, not unmounted", path.display())))
+}
