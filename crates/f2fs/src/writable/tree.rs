@@ -224,7 +224,7 @@ impl Tree {
         let mut inode = self.dir(dir)?;
         let named = self.named(&inode, name)?;
         directory::insert(&mut self.blocks, &mut inode, &named, ino, kind)?;
-        inode.links += u32::from(kind == FileKind::Dir);
+        gain_link(&mut inode, kind)?;
         (inode.mtime, inode.ctime) = (now, now);
         self.blocks.nodes_mut().put(&inode)
     }
@@ -234,7 +234,7 @@ impl Tree {
         let mut inode = self.dir(place.dir)?;
         let found = self.entry(&inode, place.name)?.found;
         directory::remove(&mut self.blocks, &mut inode, &found)?;
-        inode.links -= u32::from(kind == FileKind::Dir);
+        lose_link(&mut inode, kind)?;
         (inode.mtime, inode.ctime) = (now, now);
         self.blocks.nodes_mut().put(&inode)
     }
@@ -425,8 +425,8 @@ impl Tree {
         let mut dir = self.dir(place.dir)?;
         let found = self.entry(&dir, place.name)?.found;
         directory::redirect(&mut self.blocks, &mut dir, &found, to.ino, to.kind)?;
-        dir.links -= u32::from(from.kind == FileKind::Dir);
-        dir.links += u32::from(to.kind == FileKind::Dir);
+        lose_link(&mut dir, from.kind)?;
+        gain_link(&mut dir, to.kind)?;
         (dir.mtime, dir.ctime) = (now, now);
         self.blocks.nodes_mut().put(&dir)
     }
@@ -488,6 +488,30 @@ impl Tree {
         }
         Ok(at == top)
     }
+}
+
+/// Something of kind `kind` comes into a directory: the `..` of another one is a link.
+fn gain_link(dir: &mut Inode, kind: FileKind) -> Result<()> {
+    let links = dir.links.checked_add(u32::from(kind == FileKind::Dir));
+    dir.links = links.ok_or(Error::Errno(Errno::TooManyLinks))?;
+    Ok(())
+}
+
+/// Something of kind `kind` leaves a directory.
+fn lose_link(dir: &mut Inode, kind: FileKind) -> Result<()> {
+    if kind == FileKind::Dir {
+        let left = dir.links.checked_sub(1).filter(|left| *left >= 2);
+        let damage = || {
+            corrupt(
+                error::Place::Inode(dir.ino),
+                "links of a directory with another in it are",
+                dir.links,
+                3_u32,
+            )
+        };
+        dir.links = left.ok_or_else(damage)?;
+    }
+    Ok(())
 }
 
 fn check_name(name: &[u8]) -> Result<()> {
