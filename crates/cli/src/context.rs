@@ -8,7 +8,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use pumice_f2fs::crypt::Keyring;
+use pumice_f2fs::{InPlace, Logging, crypt::Keyring};
 use pumice_vfs::Timestamp;
 use rustix::fs::OFlags;
 
@@ -30,6 +30,9 @@ pub(crate) struct Context {
     pub(crate) key_files: Vec<PathBuf>,
     /// Roll a crashed F2FS forward.
     pub(crate) recover: bool,
+    /// Where logs of F2FS go on, and what is written in place.
+    pub(crate) logging: Logging,
+    pub(crate) in_place: InPlace,
     /// Signals that ask to end.
     pub(crate) interrupt: Interrupt,
 }
@@ -41,6 +44,8 @@ impl Context {
             meter: Meter::default(),
             key_files: common.key_files.clone(),
             recover: !common.no_recovery,
+            logging: Logging::default(),
+            in_place: InPlace::default(),
             interrupt: Interrupt::default(),
         }
     }

@@ -75,7 +75,7 @@ impl Volume {
         if holds_f2fs(path) {
             return match access {
                 Access::Read => Volume::read_f2fs(path, context, cache_bytes),
-                Access::Write => write_f2fs(path, cache_bytes)?.map_err(|error| about(path, &error)),
+                Access::Write => write_f2fs(path, context, cache_bytes)?.map_err(|error| about(path, &error)),
             };
         }
         let mut chip = open_chip(path, access, context)?;
@@ -93,7 +93,7 @@ impl Volume {
         if !context.recover {
             return Volume::read_f2fs(path, context, context.cache_bytes);
         }
-        match write_f2fs(path, context.cache_bytes)? {
+        match write_f2fs(path, context, context.cache_bytes)? {
             Err(error @ pumice_f2fs::Error::Unsupported(_)) => {
                 crate::complain(&format!("{}: {error}; it is mounted read-only", path.display()));
                 Volume::read_f2fs(path, context, context.cache_bytes)
@@ -248,7 +248,11 @@ fn open_f2fs(path: &Path, context: &Context, cache_bytes: usize) -> Outcome<F2fs
 }
 
 /// Mounts F2FS to write to it. The inner error is the file system's own.
-fn write_f2fs(path: &Path, cache_bytes: usize) -> Outcome<Result<Volume, pumice_f2fs::Error>> {
+fn write_f2fs(
+    path: &Path,
+    context: &Context,
+    cache_bytes: usize,
+) -> Outcome<Result<Volume, pumice_f2fs::Error>> {
     let block_bytes = {
         let disk = FileDisk::open(path, 512, true).map_err(|error| media(path, &error))?;
         match pumice_f2fs::read_super_block(&disk) {
@@ -258,7 +262,12 @@ fn write_f2fs(path: &Path, cache_bytes: usize) -> Outcome<Result<Volume, pumice_
     };
     let disk =
         open_for_itself(|| FileDisk::open(path, block_bytes, false)).map_err(|error| media(path, &error))?;
-    let options = WritableOptions { cache_bytes, clock: Box::new(now), in_place: false };
+    let options = WritableOptions {
+        cache_bytes,
+        logging: context.logging,
+        in_place: context.in_place,
+        ..WritableOptions::new(Box::new(now))
+    };
     let mounted = WritableF2fs::mount(Box::new(disk), options);
     Ok(mounted.map(|fs| Volume::WritableF2fs { fs: Arc::new(fs), path: path.into() }))
 }

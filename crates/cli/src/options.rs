@@ -45,6 +45,13 @@ pub(crate) fn cache_size(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
+/// The one of these that has a name.
+pub(crate) fn named<T: Copy>(option: &str, name: &str, all: &[(&str, T)]) -> Result<T, String> {
+    let found = all.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let names = || all.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| format!("unknown {option} '{name}' (want one of {})", names()))
+}
+
 /// For verbs that read.
 #[derive(Args, Debug)]
 pub(crate) struct Reader {

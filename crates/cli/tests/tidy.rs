@@ -22,7 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("flashlog", &["media", "ecc"]),
     ("nandfs", &["media", "cleaning", "vfs", "flashlog"]),
     ("ftl", &["media", "cleaning", "flashlog"]),
-    ("f2fs", &["media", "vfs"]),
+    ("f2fs", &["media", "cleaning", "vfs"]),
     ("scaleffs", &["media", "vfs", "flashlog"]),
     ("fuse", &["vfs"]),
     ("lab", &["cleaning", "media"]),

@@ -68,4 +68,4 @@ pub use fs::{F2fs, MountOptions};
 pub use nodes::{Mapped, Nodes, Owner, Run};
 pub use recovery::Recovery;
 pub use volume::{Area, Block, LogHead, Node, PassedOver, Volume, read_super_block, read_super_blocks};
-pub use writable::{WritableF2fs, WritableOptions};
+pub use writable::{InPlace, Logging, WritableF2fs, WritableOptions};

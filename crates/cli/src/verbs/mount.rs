@@ -9,6 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
+use pumice_f2fs::{InPlace, Logging};
 use pumice_fuse::{MountOptions, Session, Unmounter};
 use pumice_vfs::FileSystem;
 use rustix::mount::MountFlags;
@@ -29,7 +30,7 @@ pub(crate) const HELPER_USAGE: u8 = 1;
 /// What mount(8) calls a mount that failed.
 const HELPER_FAILED: u8 = 32;
 
-const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
+const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, mode=adaptive|lfs, in_place=never|fsync|ssr|util|ssr_util|force, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
 
 /// Mount an image on a directory
 ///
@@ -138,6 +139,12 @@ impl How {
                 context.cache_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             } else if word == "norecovery" {
                 context.recover = false;
+            } else if let Some(mode) = word.strip_prefix("mode=") {
+                context.logging =
+                    crate::options::named("mode", mode, &Logging::NAMED).map_err(Failure::usage)?;
+            } else if let Some(rule) = word.strip_prefix("in_place=") {
+                context.in_place =
+                    crate::options::named("in_place", rule, &InPlace::NAMED).map_err(Failure::usage)?;
             } else if word != "remount" {
                 options.apply(&word).map_err(|error| Failure::usage(error.to_string()))?;
             }
@@ -231,7 +238,7 @@ impl How {
 }
 
 /// Options of our own.
-const OWN: [&str; 3] = ["cache=", "norecovery", "remount"];
+const OWN: [&str; 5] = ["cache=", "norecovery", "remount", "mode=", "in_place="];
 
 /// What the kernel has noted of our mount on `place`, but for whether it can be written to.
 fn mount_flags(place: &Path) -> Option<MountFlags> {

@@ -135,6 +135,13 @@ pub(super) fn need(commit: &Commit, inode: &crate::layout::Inode, range: Range<u
     Ok(Need { more, data: blocks + 1, nodes })
 }
 
+/// What punching `length` bytes out of a file may take up: nodes that lose addresses are written anew.
+pub(super) fn need_to_punch(commit: &Commit, inode: &crate::layout::Inode, length: u64) -> Need {
+    let size = commit.tree().blocks().nodes().size();
+    let nodes = length / size.bytes_u64() / u64::from(size.node_words());
+    Need { more: 0, data: 2, nodes: nodes.min(inode.blocks) + WAY }
+}
+
 /// Space and inodes.
 pub(super) fn space(commit: &Commit) -> SpaceInfo {
     let (users, used) = commit.blocks();

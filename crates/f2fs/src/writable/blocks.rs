@@ -6,24 +6,51 @@ use pumice_vfs::FileKind;
 
 use super::{
     index::{self, Found, Slot},
-    nodes::Nodes,
+    nodes::{self, Nodes},
+    options::InPlace,
 };
 use crate::{
     error::{Place, Result, corrupt},
-    layout::{Advise, BlockAddr, Extent, Inode, Nid, Summary},
+    layout::{Advise, BlockAddr, Extent, InlineFlags, Inode, InodeFlags, Nid, Summary},
     undo::Tracked,
     volume::Block,
     word::half,
     write::head::Log,
 };
 
-/// Blocks and nodes that wait at most.
+/// Blocks, and nodes, that wait at most.
 const WAITING_MAX: usize = 1024;
+/// So many are written at a time.
+const BATCH: usize = 64;
+/// Per cent of the users' blocks that are in use before some rules write in place.
+const UTIL: u64 = 70;
 
 /// The blocks of all files.
 pub(super) struct Blocks {
     nodes: Nodes,
-    dirty: Tracked<(Nid, u64), Block>,
+    dirty: Tracked<Key, Waiting>,
+    /// Where the next blocks are taken from that are written before a checkpoint.
+    cursor: Key,
+    /// Which are written over, and blocks that users can have.
+    in_place: InPlace,
+    users: u64,
+}
+
+/// A block of a file.
+type Key = (Nid, u64);
+
+/// A block that waits to be written.
+#[derive(Clone)]
+struct Waiting {
+    block: Block,
+    /// It is as it stands on the medium, where the cleaner wants it away.
+    is_survivor: bool,
+}
+
+impl Waiting {
+    fn changed(block: Block) -> Waiting {
+        Waiting { block, is_survivor: false }
+    }
 }
 
 /// What stands at a block of a file.
@@ -40,8 +67,8 @@ pub(super) enum Stand {
 }
 
 impl Blocks {
-    pub(super) fn new(nodes: Nodes) -> Blocks {
-        Blocks { nodes, dirty: Tracked::empty() }
+    pub(super) fn new(nodes: Nodes, in_place: InPlace, users: u64) -> Blocks {
+        Blocks { nodes, dirty: Tracked::empty(), cursor: (Nid::NULL, 0), in_place, users }
     }
 
     /// A call begins, which may be taken back as long as it writes nothing to the medium.
@@ -79,8 +106,8 @@ impl Blocks {
 
     /// What stands at block `index`, and how many from it on are of the same sort, in a row, at most `most`.
     pub(super) fn stand(&self, inode: &Inode, index: u64, most: u64) -> Result<(Stand, u64)> {
-        if let Some(block) = self.dirty.get(&(inode.ino, index)) {
-            return Ok((Stand::Waiting(block.clone()), 1));
+        if let Some(waiting) = self.dirty.get(&(inode.ino, index)) {
+            return Ok((Stand::Waiting(waiting.block.clone()), 1));
         }
         let next = self.dirty.range((inode.ino, index)..=(inode.ino, u64::MAX)).next();
         let most = next.map_or(most, |((_, next), _)| most.min(next - index)).max(1);
@@ -113,8 +140,8 @@ impl Blocks {
     /// The bytes of block `index`, to be changed; zeros where nothing stood. The caller puts the inode.
     pub(super) fn edit(&mut self, inode: &mut Inode, index: u64) -> Result<&mut Vec<u8>> {
         let key = (inode.ino, index);
-        let block = if let Some(block) = self.dirty.get(&key) {
-            block.clone()
+        let block = if let Some(waiting) = self.dirty.get(&key) {
+            waiting.block.clone()
         } else {
             let old = self.read(inode, index)?;
             self.promise(inode, index)?;
@@ -122,7 +149,7 @@ impl Blocks {
         };
         inode.extent = NO_EXTENT;
         self.nodes.touch();
-        Ok(Arc::make_mut(self.dirty.put(key, block)))
+        Ok(Arc::make_mut(&mut self.dirty.put(key, Waiting::changed(block)).block))
     }
 
     /// Puts a whole block in place of what stands at `index`. The caller puts the inode.
@@ -131,7 +158,7 @@ impl Blocks {
         self.promise(inode, index)?;
         inode.extent = NO_EXTENT;
         self.nodes.touch();
-        self.dirty.put((inode.ino, index), Arc::new(bytes.to_vec()));
+        self.dirty.put((inode.ino, index), Waiting::changed(Arc::new(bytes.to_vec())));
         Ok(())
     }
 
@@ -171,51 +198,113 @@ impl Blocks {
         index::cut(&mut self.nodes, inode, from)
     }
 
-    /// Writes what waits if it is much.
+    /// Has the block of data that node `nid` has at `offset`, and that stands at `addr`, written elsewhere, with others. False if it
+    /// has to stay where it is.
+    pub(super) fn migrate(&mut self, nid: Nid, offset: u16, addr: BlockAddr) -> Result<bool> {
+        let node = self.nodes.peek(nid)?;
+        let footer = nodes::footer_of(nid, &node)?;
+        let inode = self.nodes.inode(footer.ino)?;
+        if inode.inline.has(InlineFlags::PIN) || inode.flags.has(InodeFlags::DEVICE_ALIAS) {
+            return Ok(false);
+        }
+        let has_blocks = !inode.has_inline_data() && !inode.has_inline_dentry();
+        let index = index::block_of(&self.nodes, &inode, footer.offset, offset).filter(|_| has_blocks);
+        let found = match index {
+            Some(index) => self.stand_on_medium(&inode, index)?,
+            None => BlockAddr::NULL,
+        };
+        let (Some(index), true) = (index, found == addr) else {
+            return Err(corrupt(Place::Node(nid), "a block is the node's, which has there", found.0, addr.0));
+        };
+        let key = (inode.ino, index);
+        if !self.dirty.contains_key(&key) {
+            let block = self.nodes.writer().read(addr)?;
+            self.nodes.touch();
+            self.dirty.put(key, Waiting { block, is_survivor: true });
+        }
+        Ok(true)
+    }
+
+    /// Where block `index` stands, though another waits to be written.
+    fn stand_on_medium(&self, inode: &Inode, index: u64) -> Result<BlockAddr> {
+        index::get(&self.nodes, inode, &self.slot(inode, index)?)
+    }
+
+    /// Writes what waits if it is much, and no more of it than was added.
     pub(super) fn relieve(&mut self) -> Result<()> {
-        if self.dirty.len() > WAITING_MAX || self.nodes.waiting() > WAITING_MAX as u64 {
-            self.flush()?;
+        while self.dirty.len() > WAITING_MAX {
+            self.write_some(BATCH)?;
+        }
+        while self.nodes.waiting() > WAITING_MAX as u64 {
+            self.nodes.write_some(BATCH)?;
+        }
+        Ok(())
+    }
+
+    /// Nodes that are written once all blocks are that wait, at most.
+    pub(super) fn nodes_to_write(&self) -> u64 {
+        let per_node = u64::from(self.nodes.size().node_words());
+        let (mut last, mut spans) = (None, 0_u64);
+        for (ino, index) in self.dirty.keys() {
+            let span = Some((*ino, index / per_node));
+            spans += u64::from(span != last);
+            last = span;
+        }
+        // The first node of a file has fewer addresses, so that a span may be in two of them.
+        self.nodes.waiting() + (2 * spans).min(self.waiting())
+    }
+
+    /// Writes `count` of the blocks that wait, in turn.
+    fn write_some(&mut self, count: usize) -> Result<()> {
+        let (mut last, in_place): (Option<Inode>, _) = (None, self.is_in_place());
+        for _ in 0..count {
+            let next = self.dirty.range(self.cursor..).next().or_else(|| self.dirty.first_key_value());
+            let Some(key) = next.map(|(key, _)| *key) else { break };
+            let inode = match last.take().filter(|inode| inode.ino == key.0) {
+                Some(inode) => inode,
+                None => self.nodes.inode(key.0)?,
+            };
+            self.write_out(&inode, key, in_place)?;
+            self.cursor = (key.0, key.1.saturating_add(1));
+            last = Some(inode);
         }
         Ok(())
     }
 
     /// Writes what waits: data, and then nodes. Nothing of it counts before the next checkpoint.
     pub(super) fn flush(&mut self) -> Result<()> {
-        let mut last: Option<Inode> = None;
-        while let Some(((ino, index), block)) = self.dirty.pop_first() {
-            let inode = match last.take().filter(|inode| inode.ino == ino) {
-                Some(inode) => inode,
-                None => self.nodes.inode(ino)?,
-            };
-            if let Err(error) = self.write(&inode, index, &block) {
-                self.dirty.put((ino, index), block);
-                return Err(error);
-            }
-            last = Some(inode);
+        while !self.dirty.is_empty() {
+            self.write_some(usize::MAX)?;
         }
         self.nodes.flush()
     }
 
-    /// Blocks of a file that wait to be written.
-    pub(super) fn waiting_of(&self, ino: Nid) -> usize {
-        self.dirty.range((ino, 0)..=(ino, u64::MAX)).count()
+    /// Blocks of a file that changed and wait to be written.
+    fn changed_of(&self, ino: Nid) -> Vec<Key> {
+        let all = self.dirty.range((ino, 0)..=(ino, u64::MAX));
+        all.filter(|(_, waiting)| !waiting.is_survivor).map(|(key, _)| *key).collect()
     }
 
-    /// Writes what waits of a file: over what stands there, with `in_place`, where anything does.
-    pub(super) fn flush_file(&mut self, inode: &Inode, in_place: bool) -> Result<()> {
-        let span = (inode.ino, 0)..=(inode.ino, u64::MAX);
-        while let Some((key, block)) =
-            self.dirty.range(span.clone()).next().map(|(key, block)| (*key, block.clone()))
-        {
-            self.dirty.remove(&key);
-            let (_, index) = key;
-            let slot = self.slot(inode, index)?;
-            match index::get(&self.nodes, inode, &slot)? {
-                addr if in_place && addr.is_block() => self.nodes.writer_mut().overwrite(addr, &block)?,
-                _ => self.write(inode, index, &block)?,
-            }
+    /// How many they are.
+    pub(super) fn waiting_of(&self, ino: Nid) -> usize {
+        self.changed_of(ino).len()
+    }
+
+    /// Writes what changed of a file for an fsync; with `few` in place, if that is done at all.
+    pub(super) fn flush_file(&mut self, inode: &Inode, few: bool) -> Result<()> {
+        let in_place = few && self.in_place != InPlace::Never;
+        for key in self.changed_of(inode.ino) {
+            self.write_out(inode, key, in_place)?;
         }
         Ok(())
+    }
+
+    /// True if all blocks are written in place now.
+    fn is_in_place(&self) -> bool {
+        let writer = self.nodes.writer();
+        // As the kernel counts, in whole per cent.
+        let used = writer.blocks().saturating_mul(100) / self.users.max(1);
+        self.in_place.applies(writer.is_scarce(), used > UTIL)
     }
 
     fn slot(&self, inode: &Inode, index: u64) -> Result<Slot> {
@@ -227,24 +316,50 @@ impl Blocks {
         }
     }
 
-    fn write(&mut self, inode: &Inode, index: u64, block: &[u8]) -> Result<()> {
-        let slot = self.slot(inode, index)?;
+    /// Writes a block that waits: over what stands there, with `in_place`, if anything does. One that could not be written waits
+    /// on, to be read.
+    fn write_out(&mut self, inode: &Inode, key: Key, in_place: bool) -> Result<()> {
+        let Some(waiting) = self.dirty.get(&key).cloned() else { return Ok(()) };
+        let slot = self.slot(inode, key.1)?;
         let old = index::get(&self.nodes, inode, &slot)?;
+        let is_file = inode.kind == FileKind::File && !self.is_quota(inode);
+        let may_stay = in_place && is_file && old.is_block() && !waiting.is_survivor;
+        if may_stay && !self.nodes.writer().must_move(old) {
+            self.nodes.writer_mut().overwrite(old, &waiting.block)?;
+        } else {
+            self.write_elsewhere(inode, &slot, old, &waiting)?;
+        }
+        self.dirty.remove(&key);
+        Ok(())
+    }
+
+    fn write_elsewhere(
+        &mut self,
+        inode: &Inode,
+        slot: &Slot,
+        old: BlockAddr,
+        waiting: &Waiting,
+    ) -> Result<()> {
         let version = self.nodes.writer().entry(slot.nid)?.version;
         let owner = Summary { nid: slot.nid, version, offset: half(slot.offset) };
-        let log = self.log(inode);
+        // What outlived its segment is likely to outlive others.
+        let log = if waiting.is_survivor { Log::ColdData } else { self.log(inode) };
         let writer = self.nodes.writer_mut();
-        let addr = writer.append_data(log, block, std::iter::once(owner))?;
+        let log = writer.fitting(log);
+        let addr = writer.append_data(log, &waiting.block, std::iter::once(owner))?;
         writer.release(old)?;
-        index::set(&mut self.nodes, &slot, addr)
+        index::set(&mut self.nodes, slot, addr)
+    }
+
+    fn is_quota(&self, inode: &Inode) -> bool {
+        self.nodes.writer().super_block().quota_inodes().contains(&inode.ino)
     }
 
     /// The log that blocks of a file go to.
     pub(super) fn log(&self, inode: &Inode) -> Log {
-        let is_quota = self.nodes.writer().super_block().quota_inodes().contains(&inode.ino);
         match inode.kind {
             FileKind::Dir => Log::HotData,
-            _ if is_quota || inode.advise.has(Advise::HOT) => Log::HotData,
+            _ if self.is_quota(inode) || inode.advise.has(Advise::HOT) => Log::HotData,
             _ if inode.advise.has(Advise::COLD) => Log::ColdData,
             _ => Log::WarmData,
         }

@@ -1,6 +1,8 @@
-//! One state of the volume after the other: room for what is to come, and checkpoints.
+//! One state of the volume after the other: room for what is to come, checkpoints, and when to clean.
 
-use super::{content, tree::Tree, usage::KINDS};
+use pumice_cleaning::Greedy;
+
+use super::{cleaner::Cleaner, content, tree::Tree, usage::KINDS};
 use crate::{
     error::{Error, Place, Result, corrupt},
     layout::Nid,
@@ -8,9 +10,14 @@ use crate::{
 };
 use pumice_vfs::Errno;
 
-/// Free segments that a call must leave: one that takes up room, and one that gives it back.
-const SPARE: u64 = 8;
+/// Free segments that a call leaves, and that it must leave: survivors of one that is cleaned are written to them, and the nodes
+/// that lead there.
+const SPARE: u64 = 4;
 const SPARE_LAST: u64 = 2;
+/// Blocks that the cleaner moves before it is asked again whether there is room for more.
+const STEP: u64 = 128;
+/// Rounds of cleaning in front that may bring nothing.
+const IDLE_ROUNDS: u32 = 8;
 /// Blocks and nodes that a checkpoint may need for quota files.
 const FOR_QUOTA: u64 = 16;
 
@@ -21,13 +28,14 @@ pub(super) struct Need {
     pub(super) more: u64,
     /// Blocks that are written anew.
     pub(super) data: u64,
-    /// Nodes that are written anew.
+    /// Nodes that are written anew, those that lead to the data among them.
     pub(super) nodes: u64,
 }
 
 /// A volume, and what its checkpoints keep.
 pub(super) struct Commit {
     tree: Tree,
+    cleaner: Cleaner,
     reserve: Reserve,
     /// How often something had been changed at the last checkpoint.
     committed: u64,
@@ -35,7 +43,7 @@ pub(super) struct Commit {
 
 impl Commit {
     pub(super) fn new(tree: Tree, reserve: Reserve) -> Commit {
-        Commit { tree, reserve, committed: 0 }
+        Commit { tree, cleaner: Cleaner::default(), reserve, committed: 0 }
     }
 
     /// The tree.
@@ -58,31 +66,80 @@ impl Commit {
         (self.reserve.users, self.tree.blocks().nodes().writer().blocks())
     }
 
-    /// Sees to it that a call has room: by a checkpoint, if that gives some back. [`Errno::NoSpace`] otherwise.
-    pub(super) fn make_room(&mut self, need: Need, elapsed: u64) -> Result<()> {
-        self.tree.blocks_mut().relieve()?;
+    /// That users may have `more` blocks than they have, and `nodes` nodes.
+    pub(super) fn check_users(&self, more: u64, nodes: u64) -> Result<()> {
         let (users, used) = self.blocks();
         let numbers = self.tree.blocks().nodes().writer().free_numbers();
-        if need.more > 0 && (used + need.more > users || need.nodes > numbers) {
+        if more > 0 && (used + more > users || nodes > numbers) {
             return Err(Error::Errno(Errno::NoSpace));
         }
+        Ok(())
+    }
+
+    /// Sees to it that a call has room: by a checkpoint, if that gives some back, and by cleaning. [`Errno::NoSpace`] otherwise.
+    pub(super) fn make_room(&mut self, need: Need, elapsed: u64) -> Result<()> {
+        self.tree.blocks_mut().relieve()?;
+        self.check_users(need.more, need.nodes)?;
         if self.has_room(need) {
             return Ok(());
         }
         self.commit(elapsed)?;
-        if self.has_room(need) { Ok(()) } else { Err(Error::Errno(Errno::NoSpace)) }
+        if !self.has_room(need) {
+            self.clean(need, elapsed)?;
+        }
+        if self.fits(need, SPARE_LAST, true) { Ok(()) } else { Err(Error::Errno(Errno::NoSpace)) }
     }
 
     /// True if a call has room without a checkpoint.
     pub(super) fn has_room(&self, need: Need) -> bool {
+        self.fits(need, SPARE, false)
+    }
+
+    /// True if what waits and `need` can be written, with `spare` segments left; `all` holes count, though logs would rather not
+    /// fill them.
+    fn fits(&self, need: Need, spare: u64, all: bool) -> bool {
         let blocks = self.tree.blocks();
-        let (free, [data, nodes]) = blocks.nodes().writer().room();
-        let wanted_data = blocks.waiting() + need.data + FOR_QUOTA;
-        // A block that moves has the node changed that leads to it.
-        let wanted_nodes = blocks.nodes().waiting() + blocks.waiting() + need.nodes + need.data + FOR_QUOTA;
+        let room = blocks.nodes().writer().room(all);
         let segments = |wanted: u64, there: u64| wanted.saturating_sub(there).div_ceil(512);
-        let spare = if need.more > 0 { SPARE } else { SPARE_LAST };
-        segments(wanted_data, data) + segments(wanted_nodes, nodes) + spare <= u64::from(free)
+        let data = segments(blocks.waiting() + need.data + FOR_QUOTA, room.data);
+        let fits = |waiting: u64| {
+            let nodes = segments(waiting + need.nodes + FOR_QUOTA, room.nodes);
+            data + nodes + spare <= u64::from(room.free)
+        };
+        // A block that moves has the node changed that leads to it.
+        fits(blocks.nodes().waiting() + blocks.waiting()) || fits(blocks.nodes_to_write())
+    }
+
+    /// Cleans, the emptiest sections first, until a call has room, as long as that brings anything. Nothing waits yet.
+    fn clean(&mut self, need: Need, elapsed: u64) -> Result<()> {
+        let (mut best, mut idle) = (0, 0);
+        while !self.has_room(need) && idle < IDLE_ROUNDS {
+            if self.gather() == 0 {
+                break;
+            }
+            self.write(elapsed, false)?;
+            let room = self.tree.blocks().nodes().writer().room(false);
+            let now = u64::from(room.free) * 512 + room.data.min(room.nodes);
+            idle = if now > best { 0 } else { idle + 1 };
+            best = best.max(now);
+        }
+        Ok(())
+    }
+
+    /// Has survivors wait, as many as there is room for; returns how many.
+    fn gather(&mut self) -> u64 {
+        let (mut count, mut sections) = (0, 0);
+        // The nodes that lead to survivors are in as many other places at worst.
+        let step = Need { more: 0, data: STEP, nodes: STEP };
+        while sections < SPARE && self.fits(step, 0, false) {
+            let blocks = self.tree.blocks_mut();
+            if !self.cleaner.is_busy() && !self.cleaner.begin(blocks, &Greedy, |_| true) {
+                break;
+            }
+            count += self.cleaner.step(blocks, STEP);
+            sections += u64::from(!self.cleaner.is_busy());
+        }
+        count
     }
 
     /// Makes what is now the state of the volume, if it is another than before. `elapsed` are the seconds that the volume

@@ -260,7 +260,8 @@ pub(super) fn missing(blocks: &Blocks, inode: &Inode, range: Range<u64>) -> Resu
     let width = blocks.nodes().size().bytes_u64();
     let (mut index, end) = (range.start / width, range.end.div_ceil(width));
     if inode.has_inline_data() {
-        return Ok(end - index + 1);
+        let stays = range.end <= inode.inline_range().len() as u64;
+        return Ok(if stays { 0 } else { end - index + 1 });
     }
     let mut missing = 0;
     while index < end {

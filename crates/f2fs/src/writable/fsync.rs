@@ -13,26 +13,18 @@ const DEPTH_MAX: usize = 256;
 /// Blocks of a file that an fsync writes in place, as many as the kernel.
 const IN_PLACE_MAX: usize = 8;
 
-/// How an fsync writes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Manner {
-    /// Times need not be kept.
-    pub(super) data_only: bool,
-    /// Blocks may be written over.
-    pub(super) in_place: bool,
-}
-
-/// Makes a file as it is now outlive a power cut. `elapsed` are the seconds that the volume was mounted in its life.
-pub(super) fn fsync(commit: &mut Commit, ino: Nid, manner: Manner, elapsed: u64) -> Result<()> {
+/// Makes a file as it is now outlive a power cut. `elapsed` are the seconds that the volume was mounted in its life. With `data_only`
+/// times need not be kept.
+pub(super) fn fsync(commit: &mut Commit, ino: Nid, data_only: bool, elapsed: u64) -> Result<()> {
     let inode = commit.tree().inode(ino)?;
     if !is_chained(commit, &inode)? {
         commit.commit(elapsed)?;
         return commit.tree_mut().find_name(ino);
     }
     let blocks = commit.tree_mut().blocks_mut();
-    let few = manner.data_only || blocks.waiting_of(ino) <= IN_PLACE_MAX;
-    blocks.flush_file(&inode, manner.in_place && few)?;
-    blocks.nodes_mut().promise(ino, manner.data_only)
+    let few = data_only || blocks.waiting_of(ino) <= IN_PLACE_MAX;
+    blocks.flush_file(&inode, few)?;
+    blocks.nodes_mut().promise(ino, data_only)
 }
 
 /// True if rolling forward brings back a file as it is now, by the kernel's rules and some more.

@@ -100,6 +100,17 @@ fn set_top(nodes: &mut Nodes, inode: &Inode, step: u32, nid: Nid) -> Result<()> 
     Ok(())
 }
 
+/// Which block of a file address `offset` of a node is for; `None` if the node has no addresses at its place.
+pub(super) fn block_of(nodes: &Nodes, inode: &Inode, place: NodeOffset, offset: u16) -> Option<u64> {
+    let (own, each) = (u64::from(inode.own_addrs()), u64::from(inode.node_addrs()));
+    let offset = u64::from(offset);
+    if place == NodeOffset::INODE {
+        return (offset < own).then_some(offset);
+    }
+    let index = u64::from(place.direct_index(nodes.size())?);
+    (offset < each).then_some(own + index * each + offset)
+}
+
 /// What stands in a word.
 pub(super) fn get(nodes: &Nodes, inode: &Inode, slot: &Slot) -> Result<BlockAddr> {
     let addr = BlockAddr(word(&node_of(nodes, inode, slot)?, slot.at));

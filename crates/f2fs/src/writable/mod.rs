@@ -2,11 +2,12 @@
 //!
 //! Its floors, each standing on those before it: [`nodes`] (those that changed wait in memory), [`index`] (from a block of
 //! a file to its address), [`blocks`] (those that changed wait, too), then [`content`], [`directory`] and [`xattrs`] beside
-//! each other, the [`tree`] of names, and [`commit`]. Beneath all of them is the writer, which knows logs and tables and
+//! each other, the [`tree`] of names, and [`commit`], which has the [`cleaner`] work. Beneath all of them is the writer, which knows logs and tables and
 //! nothing of files.
 
 mod attributes;
 mod blocks;
+mod cleaner;
 mod commit;
 mod content;
 mod directory;
@@ -15,6 +16,7 @@ mod index;
 mod mount;
 mod naming;
 mod nodes;
+mod options;
 mod promises;
 mod replay;
 mod tree;
@@ -28,9 +30,9 @@ use pumice_vfs::{
     SpaceInfo, SpaceMode, Timestamp, XattrMode,
 };
 
+pub use self::options::{InPlace, Logging, WritableOptions};
 use self::{
     commit::{Commit, Need},
-    fsync::Manner,
     mount::Opened,
     tree::{may_change, may_write},
 };
@@ -43,23 +45,16 @@ use crate::{
 /// Largest file that any file system takes, in bytes.
 const FILE_MAX: u64 = i64::MAX.unsigned_abs();
 
-/// How to mount.
-pub struct WritableOptions {
-    /// Bytes for blocks that were read lately.
-    pub cache_bytes: usize,
-    /// Tells the time.
-    pub clock: Clock,
-    /// An fsync writes over blocks that are there, as the kernel does: all of them if only data are asked for, otherwise 8 at
-    /// most. Without it they go elsewhere, which costs a node more and keeps what the last checkpoint has until the next.
-    pub in_place: bool,
-}
+/// Bytes that are written at a time.
+const PIECE: usize = 1 << 20;
 
 /// A mounted volume that can be written to. Changes are kept in memory and in free blocks until [`FileSystem::sync`] or
 /// [`WritableF2fs::unmount`] makes a checkpoint of them, or [`FileSystem::fsync`] promises those of a file: a power cut leaves the
 /// volume as the last checkpoint left it, with what was promised since.
 ///
 /// What is not written (encryption, compression, verity, several devices, zones) is refused when it is mounted, with
-/// [`Error::Unsupported`] and a name; [`crate::F2fs`] reads it. A call that fails has changed nothing. After a failed write nothing more is written: calls that
+/// [`Error::Unsupported`] and a name; [`crate::F2fs`] reads it. A call that fails has changed nothing, but for one that writes more than 1 MiB: it may have
+/// written some of it. After a failed write nothing more is written: calls that
 /// change anything fail with [`Errno::ReadOnly`].
 pub struct WritableF2fs {
     state: Mutex<State>,
@@ -67,7 +62,6 @@ pub struct WritableF2fs {
     /// When it was mounted, and the seconds that it had been mounted before.
     start: (Timestamp, u64),
     recovery: Recovery,
-    in_place: bool,
 }
 
 struct State {
@@ -84,15 +78,9 @@ impl WritableF2fs {
         options: WritableOptions,
     ) -> error::Result<WritableF2fs> {
         let now = (options.clock)();
-        let Opened { tree, recovery, reserve, elapsed } = mount::open(device, options.cache_bytes, now)?;
+        let Opened { tree, recovery, reserve, elapsed } = mount::open(device, &options, now)?;
         let state = Mutex::new(State { commit: Commit::new(tree, reserve), failed: None });
-        let fs = WritableF2fs {
-            state,
-            clock: options.clock,
-            start: (now, elapsed),
-            recovery,
-            in_place: options.in_place,
-        };
+        let fs = WritableF2fs { state, clock: options.clock, start: (now, elapsed), recovery };
         fs.evict_orphans()?;
         if recovery.inodes > 0 {
             fs.checkpoint()?;
@@ -162,6 +150,31 @@ impl WritableF2fs {
         state.write(|commit| write(commit, elapsed))
     }
 
+    /// What a call needs that makes a file `size` bytes long, or changes other attributes.
+    fn need_of_size(&self, nid: Nid, size: Option<u64>) -> error::Result<Need> {
+        let Some(size) = size else { return Ok(ATTRIBUTES) };
+        let inode = self.state.lock().commit.tree().inode(nid)?;
+        // Whoever makes a file shorter must be able to.
+        let more = if size <= inode.size { 0 } else { 6 };
+        Ok(Need { more, data: 2, nodes: 8 })
+    }
+
+    /// Writes as much as there is always room for, and is undone as a whole if it fails.
+    fn write_piece(&self, nid: Nid, offset: u64, data: &[u8]) -> error::Result<()> {
+        let need = {
+            let state = self.state.lock();
+            let inode = file(&state.commit, nid)?;
+            attributes::need(&state.commit, &inode, offset..end_of_range(offset, data.len() as u64)?)?
+        };
+        self.change(need, |commit, now| {
+            let mut inode = file(commit, nid)?;
+            let blocks = commit.tree_mut().blocks_mut();
+            content::write(blocks, &mut inode, offset, data)?;
+            (inode.mtime, inode.ctime) = (now, now);
+            blocks.nodes_mut().put(&inode)
+        })
+    }
+
     fn attr_of(&self, ino: Ino) -> error::Result<Attr> {
         let nid = self.nid(ino)?;
         attributes::attr(self.state.lock().commit.tree(), nid)
@@ -219,11 +232,11 @@ fn end_of_range(offset: u64, length: u64) -> error::Result<u64> {
 }
 
 /// A name in, or taken out of, a directory: its block and what leads to it, and the inodes at both ends.
-const NAMES: Need = Need { more: 12, data: 6, nodes: 12 };
+const NAMES: Need = Need { more: 12, data: 6, nodes: 18 };
 /// The same, where nothing more is taken up.
-const NAMES_LESS: Need = Need { more: 0, data: 4, nodes: 10 };
+const NAMES_LESS: Need = Need { more: 0, data: 4, nodes: 14 };
 /// Attributes of one inode.
-const ATTRIBUTES: Need = Need { more: 0, data: 1, nodes: 2 };
+const ATTRIBUTES: Need = Need { more: 0, data: 1, nodes: 3 };
 
 impl FileSystem for WritableF2fs {
     fn space(&self) -> Result<SpaceInfo> {
@@ -237,10 +250,7 @@ impl FileSystem for WritableF2fs {
 
     fn set_attr(&self, ino: Ino, change: &SetAttr) -> Result<Attr> {
         let nid = self.nid(ino)?;
-        let need = Need { more: u64::from(change.size.is_some()) * 6, data: 2, nodes: 6 };
-        // Whoever makes a file shorter must be able to.
-        let shrinks = change.size == Some(0);
-        let need = if shrinks || change.size.is_none() { ATTRIBUTES } else { need };
+        let need = self.need_of_size(nid, change.size)?;
         self.change(need, |commit, now| attributes::set(commit.tree_mut(), nid, change, now))?;
         Ok(self.attr_after(nid)?)
     }
@@ -315,7 +325,7 @@ impl FileSystem for WritableF2fs {
 
     fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()> {
         let nid = self.nid(ino)?;
-        let need = {
+        {
             let state = self.state.lock();
             let inode = file(&state.commit, nid)?;
             state.writable()?;
@@ -324,15 +334,15 @@ impl FileSystem for WritableF2fs {
                 return Ok(());
             }
             let end = end_of_range(offset, data.len() as u64)?;
-            attributes::need(&state.commit, &inode, offset..end)?
-        };
-        Ok(self.change(need, |commit, now| {
-            let mut inode = file(commit, nid)?;
-            let blocks = commit.tree_mut().blocks_mut();
-            content::write(blocks, &mut inode, offset, data)?;
-            (inode.mtime, inode.ctime) = (now, now);
-            blocks.nodes_mut().put(&inode)
-        })?)
+            let need = attributes::need(&state.commit, &inode, offset..end)?;
+            state.commit.check_users(need.more, need.nodes)?;
+        }
+        let mut at = offset;
+        for piece in data.chunks(PIECE) {
+            self.write_piece(nid, at, piece)?;
+            at += piece.len() as u64;
+        }
+        Ok(())
     }
 
     fn allocate(&self, ino: Ino, mode: SpaceMode, offset: u64, length: u64) -> Result<()> {
@@ -347,7 +357,7 @@ impl FileSystem for WritableF2fs {
             }
             let end = end_of_range(offset, length)?;
             let need = match mode {
-                SpaceMode::PunchHole => Need { more: 0, data: 2, nodes: 4 },
+                SpaceMode::PunchHole => attributes::need_to_punch(&state.commit, &inode, length),
                 _ => attributes::need(&state.commit, &inode, offset..end)?,
             };
             // Nothing is written where room is only reserved.
@@ -375,8 +385,7 @@ impl FileSystem for WritableF2fs {
     fn fsync(&self, ino: Ino, data_only: bool) -> Result<()> {
         let nid = self.nid(ino)?;
         self.state.lock().commit.tree().inode(nid)?;
-        let manner = Manner { data_only, in_place: self.in_place };
-        Ok(self.keep(|commit, elapsed| fsync::fsync(commit, nid, manner, elapsed))?)
+        Ok(self.keep(|commit, elapsed| fsync::fsync(commit, nid, data_only, elapsed))?)
     }
 
     fn sync(&self) -> Result<()> {

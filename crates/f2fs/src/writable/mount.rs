@@ -3,7 +3,13 @@
 use pumice_media::BlockDevice;
 use pumice_vfs::Timestamp;
 
-use super::{blocks::Blocks, nodes::Nodes, replay::replay, tree::Tree};
+use super::{
+    blocks::Blocks,
+    nodes::Nodes,
+    options::{InPlace, Logging, WritableOptions},
+    replay::replay,
+    tree::Tree,
+};
 use crate::{
     error::{Error, Result},
     layout::{CpFlags, Features},
@@ -39,6 +45,8 @@ const UNFIT: [(CpFlags, &str); 6] = [
 
 /// Of so many segments one must be free before logs stop to fill holes.
 const SCARCE: u32 = 20;
+/// And so many at least: more than a call has to leave, so that holes are filled before anything is cleaned.
+const SCARCE_MIN: u32 = 8;
 
 /// A volume that was opened: its tree with what was rolled forward, what its checkpoints keep, and the seconds it was
 /// mounted in its life. Inodes without a name, which nobody holds, are still there.
@@ -52,7 +60,7 @@ pub(super) struct Opened {
 /// Opens a volume at its newer checkpoint. `now` makes generations differ from mount to mount.
 pub(super) fn open(
     device: Box<dyn BlockDevice + Send>,
-    cache_bytes: usize,
+    options: &WritableOptions,
     now: Timestamp,
 ) -> Result<Opened> {
     let block_bytes = device.block_bytes();
@@ -72,21 +80,33 @@ pub(super) fn open(
     if sb.devices().len() > 1 {
         return Err(unsupported("it is on several devices"));
     }
-    let mut nodes = StoredNodes::new(Volume::open(vec![Box::new(device.clone())], cache_bytes)?);
+    let mut nodes = StoredNodes::new(Volume::open(vec![Box::new(device.clone())], options.cache_bytes)?);
     check(nodes.volume())?;
     let recovery = nodes.recover(now)?;
     let volume = nodes.volume();
-    let medium = Medium::cached(device, sb.block(), cache_bytes);
-    let writer = Writer::load(volume, medium, (sb.main_segments() / SCARCE).max(2))?;
+    let medium = Medium::cached(device, sb.block(), options.cache_bytes);
+    let writer = Writer::load(volume, medium, scarce(sb.main_segments(), options.logging))?;
     let raw = volume.checkpoint().raw();
+    let in_place = match options.logging {
+        Logging::Adaptive => options.in_place,
+        Logging::Normal => InPlace::Never,
+    };
     let seed = volume.checkpoint().version() ^ now.seconds.cast_unsigned() ^ (u64::from(now.nanos) << 32);
-    let mut tree = Tree::new(Blocks::new(Nodes::new(writer)), seed);
+    let mut tree = Tree::new(Blocks::new(Nodes::new(writer), in_place, raw.user_block_count.get()), seed);
     let orphans = volume.orphan_blocks()?.into_iter().flat_map(|block| block.inodes);
     orphans.for_each(|ino| tree.set_orphan(ino));
     if recovery.inodes > 0 {
         replay(&mut tree, &nodes)?;
     }
     Ok(Opened { tree, recovery, reserve: Reserve::of(volume.checkpoint()), elapsed: raw.elapsed_time.get() })
+}
+
+/// With so many free segments, or fewer, logs fill holes first.
+fn scarce(segments: u32, logging: Logging) -> u32 {
+    match logging {
+        Logging::Adaptive => (segments / SCARCE).max(SCARCE_MIN),
+        Logging::Normal => 0,
+    }
 }
 
 fn check(volume: &Volume) -> Result<()> {

@@ -25,6 +25,8 @@ pub(super) struct Nodes {
     inode_seed: u32,
     changes: u64,
     changes_before: u64,
+    /// Where the next nodes are taken from that are written before a checkpoint.
+    cursor: Nid,
 }
 
 /// A node that waits to be written.
@@ -41,7 +43,7 @@ impl Nodes {
             (Usage::new(writer.super_block()), crc::inode_seed(&writer.super_block().uuid()));
         let promises = Promises::default();
         let dirty = Tracked::empty();
-        Nodes { writer, dirty, usage, promises, inode_seed, changes: 0, changes_before: 0 }
+        Nodes { writer, dirty, usage, promises, inode_seed, changes: 0, changes_before: 0, cursor: Nid::NULL }
     }
 
     /// A call begins, which may be taken back as long as it writes nothing to the medium.
@@ -318,6 +320,36 @@ impl Nodes {
         Ok(())
     }
 
+    /// Has a node that stands at `addr` written elsewhere, with others.
+    pub(super) fn migrate(&mut self, nid: Nid, addr: BlockAddr) -> Result<()> {
+        let entry = self.writer.entry(nid)?;
+        if entry.addr != addr {
+            return Err(corrupt(
+                Place::Node(nid),
+                "a block is the node's, and the NAT has it at",
+                entry.addr.0,
+                addr.0,
+            ));
+        }
+        if !self.dirty.contains_key(&nid) {
+            self.edit_as(nid, true)?;
+        }
+        Ok(())
+    }
+
+    /// Writes `count` of the nodes that wait, in turn.
+    pub(super) fn write_some(&mut self, count: usize) -> Result<()> {
+        for _ in 0..count {
+            let next = self.dirty.range(self.cursor..).next().or_else(|| self.dirty.first_key_value());
+            let Some(nid) = next.map(|(nid, _)| *nid) else { break };
+            if let Some(waiting) = self.dirty.remove(&nid) {
+                self.append(nid, waiting)?;
+            }
+            self.cursor = Nid(nid.0.saturating_add(1));
+        }
+        Ok(())
+    }
+
     /// Writes what waits. Nothing of it counts before the next checkpoint, or before a marked node of the same file.
     pub(super) fn flush(&mut self) -> Result<()> {
         while let Some((nid, waiting)) = self.dirty.pop_first() {
@@ -333,6 +365,7 @@ impl Nodes {
         if log == Log::WarmNode {
             self.promises.leave_unmarked(footer.ino);
         }
+        let log = self.writer.fitting(log);
         let done = self.writer_mut().append_node(log, &mut block, footer);
         self.unless_written(nid, waiting, done.map(drop))
     }
@@ -400,6 +433,7 @@ impl Nodes {
     }
 }
 
-fn footer_of(nid: Nid, block: &[u8]) -> Result<NodeFooter> {
+/// The footer of a node.
+pub(super) fn footer_of(nid: Nid, block: &[u8]) -> Result<NodeFooter> {
     NodeFooter::of(block).ok_or_else(|| corrupt(Place::Node(nid), "bytes are", block.len() as u64, 4096_u32))
 }

@@ -44,9 +44,11 @@ impl Writer {
 
     /// Writes a block of data over what stands at `addr`, which its owner has there.
     pub(crate) fn overwrite(&mut self, addr: BlockAddr, block: &[u8]) -> Result<()> {
-        for log in LOGS {
-            let (end, _) = self.next(log);
-            self.heads.of_mut(log).flush(&mut self.medium, end)?;
+        if self.waiting(addr).is_some() {
+            for log in LOGS {
+                let (end, _) = self.next(log);
+                self.heads.of_mut(log).flush(&mut self.medium, end)?;
+            }
         }
         self.overwritten += 1;
         self.medium.write(addr, block)

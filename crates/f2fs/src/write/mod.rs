@@ -17,6 +17,7 @@ pub(crate) mod quota_file;
 pub(crate) mod sit;
 pub(crate) mod supply;
 mod table;
+pub(crate) mod victims;
 pub(crate) mod warmth;
 
 use std::sync::Arc;
@@ -57,6 +58,16 @@ pub(crate) struct Writer {
     /// Blocks that are promised and stand nowhere yet, and how many they were when the call under way began.
     promised: u64,
     promised_before: u64,
+}
+
+/// What can be written to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// Segments that are free as a whole.
+    pub(crate) free: u32,
+    /// Blocks of data, and of nodes, in other segments.
+    pub(crate) data: u64,
+    pub(crate) nodes: u64,
 }
 
 /// The last checkpoint.
@@ -254,22 +265,42 @@ impl Writer {
         self.sit.valid_blocks() + self.promised
     }
 
-    /// Segments that are free, and blocks of data and of nodes that can be written in others: into holes, and behind the
-    /// heads.
-    pub(crate) fn room(&self) -> (u32, [u64; 2]) {
-        let (free, [mut data, mut nodes]) = self.sit.room();
-        // The head with the least room counts for all of its sort: any of them may get the block.
-        let left = |logs: &[Log]| {
-            let left = |log: &Log| {
-                let (_, offset) = self.heads.of(*log).place();
-                u64::from(self.sb.blocks_per_segment() - offset)
-            };
-            logs.iter().filter(|log| !self.heads.of(**log).fills_holes()).map(left).min().unwrap_or(0)
+    /// Room to write to; with holes in segments that are in use, where logs fill them while there are free segments, or `all` is
+    /// asked for.
+    pub(crate) fn room(&self, all: bool) -> Room {
+        let (free, holes) = self.sit.room();
+        let [mut data, mut nodes] = if all || self.supply.fills_holes() { holes } else { [0; 2] };
+        for log in Log::ALL {
+            let sort = if log.is_node() { &mut nodes } else { &mut data };
+            *sort += u64::from(self.behind(log));
+        }
+        Room { free, data, nodes }
+    }
+
+    /// True if logs fill holes now.
+    pub(crate) fn is_scarce(&self) -> bool {
+        self.supply.is_scarce(&self.sit)
+    }
+
+    /// Blocks that a log can write without another segment: one stays, since where the log goes on is decided before.
+    fn behind(&self, log: Log) -> u32 {
+        let head = self.heads.of(log);
+        let (segno, offset) = head.place();
+        let places = match head.fills_holes() {
+            true => self.sit.places(segno, offset),
+            false => self.sb.blocks_per_segment() - offset,
         };
-        let [data_logs @ .., _, _, _] = &Log::ALL;
-        let [_, _, _, node_logs @ ..] = &Log::ALL;
-        (data, nodes) = (data + left(data_logs), nodes + left(node_logs));
-        (free, [data, nodes])
+        debug_assert!(places > 0, "the log of {log:?} is at its end");
+        places.saturating_sub(1)
+    }
+
+    /// The log, or another of its sort if there is no segment left for it to go on in.
+    pub(crate) fn fitting(&self, log: Log) -> Log {
+        if self.behind(log) > 0 || Supply::has_any(log, &self.sit) {
+            return log;
+        }
+        let others = Log::ALL.into_iter().filter(|other| other.is_node() == log.is_node());
+        others.max_by_key(|other| self.behind(*other)).unwrap_or(log)
     }
 
     /// Where the next block of a log goes, and how many fit behind each other from there.

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use pumice_cleaning::SegmentView;
+
 use super::{medium::Medium, table::Table};
 use crate::{
     error::{Place, Result, corrupt},
@@ -47,6 +49,18 @@ struct Segment {
     is_open: bool,
     /// It is free as a whole.
     is_free: bool,
+    /// It is being cleaned: no log fills its holes.
+    is_victim: bool,
+    /// When it was last changed.
+    mtime: u64,
+}
+
+/// What the cleaner sees of some segments.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Usage {
+    pub(crate) view: SegmentView,
+    /// A log writes to one of them, which is left out.
+    pub(crate) is_open: bool,
 }
 
 /// A segment that was looked at.
@@ -130,9 +144,10 @@ impl Sit {
         (self.free, self.holes) = (0, [0; 2]);
         for segment in &mut self.segments {
             segment.is_free = segment.blocked == 0 && !segment.is_open;
+            segment.is_victim &= !segment.is_free;
             if segment.is_free {
                 self.free += 1;
-            } else if !segment.is_open
+            } else if segment.lends_holes()
                 && let Some(holes) = self.holes.get_mut(usize::from(segment.kind >= NODES))
             {
                 *holes += u64::from(BLOCKS - segment.blocked);
@@ -193,7 +208,7 @@ impl Sit {
         let (valid, blocked) = (known.entry.valid_blocks, known.blocked_count());
         self.valid_blocks += u64::from(count);
         if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
-            (segment.valid, segment.blocked) = (valid, blocked);
+            (segment.valid, segment.blocked, segment.mtime) = (valid, blocked, self.now);
         }
     }
 
@@ -214,7 +229,7 @@ impl Sit {
         }
         self.valid_blocks -= 1;
         if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
-            segment.valid = valid;
+            (segment.valid, segment.mtime) = (valid, now);
         }
         Ok(())
     }
@@ -241,7 +256,7 @@ impl Sit {
             (known.entry.mtime, known.newer) = (mtime, newer);
             self.valid_blocks += 1;
             if let Some(segment) = self.segments.get_mut(segno.0 as usize) {
-                segment.valid = known.entry.valid_blocks;
+                (segment.valid, segment.mtime) = (known.entry.valid_blocks, mtime);
             }
         }
     }
@@ -315,11 +330,86 @@ impl Sit {
     /// the same kind if there is one.
     pub(crate) fn roomiest(&self, kind: u8) -> Option<SegNo> {
         let same_sort = |segment: &Segment| (segment.kind >= NODES) == (kind >= NODES);
-        let candidates = (0..).zip(&self.segments).filter(|(_, segment)| {
-            !segment.is_open && !segment.is_free && segment.blocked < BLOCKS && same_sort(segment)
-        });
+        let candidates = (0..)
+            .zip(&self.segments)
+            .filter(|(_, segment)| segment.lends_holes() && segment.blocked < BLOCKS && same_sort(segment));
         let best = candidates.min_by_key(|(_, segment)| (segment.kind != kind, segment.blocked));
         best.map(|(segno, _)| SegNo(segno))
+    }
+
+    /// How many blocks from `offset` on of an open segment may be written.
+    pub(crate) fn places(&self, segno: SegNo, offset: u32) -> u32 {
+        let known = self.known.get(&segno);
+        debug_assert!(known.is_some(), "segment {segno} is not open");
+        let free = |known: &Known| (offset..u32::from(BLOCKS)).filter(|at| !known.is_blocked(*at)).count();
+        crate::word::word(known.map_or(0, free))
+    }
+
+    /// What the cleaner sees of the segments from `first` on, `count` of them: what they hold, but for those that are free. `None`
+    /// if nothing can be gained: none of them holds anything, or one of them is being cleaned.
+    pub(crate) fn view(&self, first: u32, count: u32) -> Option<Usage> {
+        let (mut usage, mut newest) = (Usage::default(), 0);
+        for segment in self.segments.iter().skip(first as usize).take(count as usize) {
+            if segment.is_victim {
+                return None;
+            }
+            usage.is_open |= segment.is_open;
+            if !segment.is_open && segment.valid > 0 {
+                usage.view.valid += u32::from(segment.valid);
+                usage.view.capacity += u32::from(BLOCKS);
+                newest = newest.max(segment.mtime);
+            }
+        }
+        let age = u32::try_from(self.now.saturating_sub(newest)).unwrap_or(u32::MAX);
+        (usage.view.created, usage.view.written, usage.view.invalidated) = (age, age, age);
+        (usage.view.valid > 0).then_some(usage)
+    }
+
+    /// A segment is cleaned from now on, until it is free: no log fills its holes.
+    pub(crate) fn seize(&mut self, segno: SegNo) {
+        self.lend(segno, true);
+    }
+
+    /// A segment that was being cleaned is left as it is.
+    pub(crate) fn let_go(&mut self, segno: SegNo) {
+        self.lend(segno, false);
+    }
+
+    fn lend(&mut self, segno: SegNo, is_victim: bool) {
+        let Some(segment) = self.segments.get_mut(segno.0 as usize) else { return };
+        debug_assert!(!segment.is_open, "segment {segno} is open");
+        if segment.is_victim == is_victim || segment.is_free {
+            return;
+        }
+        segment.is_victim = is_victim;
+        if let Some(holes) = self.holes.get_mut(usize::from(segment.kind >= NODES)) {
+            let room = u64::from(BLOCKS - segment.blocked);
+            *holes = if is_victim { *holes - room } else { *holes + room };
+        }
+    }
+
+    /// True if the segment of a block is being cleaned.
+    pub(crate) fn is_victim(&self, addr: BlockAddr) -> bool {
+        let (segno, _) = self.place(addr);
+        self.segments.get(segno.0 as usize).is_some_and(|segment| segment.is_victim)
+    }
+
+    /// True if a log writes to a segment.
+    pub(crate) fn is_open(&self, segno: SegNo) -> bool {
+        self.segments.get(segno.0 as usize).is_some_and(|segment| segment.is_open)
+    }
+
+    /// The blocks of a segment that are in use, and whether they are nodes.
+    pub(crate) fn in_use(&mut self, medium: &Medium, segno: SegNo) -> Result<(Vec<u32>, bool)> {
+        let entry = self.look(medium, segno)?.entry;
+        let offsets = (0..u32::from(BLOCKS)).filter(|offset| entry.is_valid(*offset)).collect();
+        Ok((offsets, entry.kind >= NODES))
+    }
+
+    /// True if a block of the main area is in use.
+    pub(crate) fn is_used(&mut self, medium: &Medium, addr: BlockAddr) -> Result<bool> {
+        let (segno, offset) = self.place(addr);
+        Ok(self.look(medium, segno)?.entry.is_valid(offset))
     }
 
     /// True if a segment holds nothing, held nothing at the last checkpoint, and no log writes to it.
@@ -404,7 +494,12 @@ impl Segment {
         if valid > 0 && entry.kind >= KINDS {
             return Err(corrupt(Place::Segment(segno), "the kind in the SIT is", entry.kind, KINDS));
         }
-        Ok(Segment { valid, blocked: valid, kind: entry.kind, is_open: false, is_free: false })
+        Ok(Segment { valid, blocked: valid, kind: entry.kind, mtime: entry.mtime, ..Segment::default() })
+    }
+
+    /// True if logs may fill its holes.
+    fn lends_holes(&self) -> bool {
+        !self.is_open && !self.is_free && !self.is_victim
     }
 }
 

@@ -7,7 +7,7 @@ use crate::layout::{SegNo, SuperBlock};
 pub(crate) struct Supply {
     section: u32,
     next: [u32; 6],
-    /// With so few free segments left, holes of others are filled first.
+    /// With so few free segments left, holes of others are filled first: threaded logging.
     scarce: u32,
 }
 
@@ -30,12 +30,27 @@ impl Supply {
 
     /// Where a log goes on; `None` if there is no room at all. The segment must be opened then.
     pub(crate) fn take(&mut self, log: Log, sit: &Sit) -> Option<Found> {
-        let (free, _) = sit.room();
         let holes = || sit.roomiest(log.kind()).map(Found::Holes);
-        if free <= self.scarce {
+        if self.is_scarce(sit) {
             return holes().or_else(|| self.free(log, sit).map(Found::Free));
         }
         self.free(log, sit).map(Found::Free)
+    }
+
+    /// True if logs fill holes now.
+    pub(crate) fn is_scarce(&self, sit: &Sit) -> bool {
+        sit.room().0 <= self.scarce
+    }
+
+    /// True if holes are filled before there is no free segment at all.
+    pub(crate) fn fills_holes(&self) -> bool {
+        self.scarce > 0
+    }
+
+    /// True if [`Supply::take`] finds something.
+    pub(crate) fn has_any(log: Log, sit: &Sit) -> bool {
+        let (free, _) = sit.room();
+        free > 0 || sit.roomiest(log.kind()).is_some()
     }
 
     /// The next free segment for a log: the next of its section, otherwise the first of the next section that is free

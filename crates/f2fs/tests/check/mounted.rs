@@ -206,7 +206,7 @@ fn add(fs: &dyn FileSystem) -> pumice_vfs::Result<()> {
 }
 
 fn mount(disk: &Over) -> Option<WritableF2fs> {
-    let options = WritableOptions { cache_bytes: 1 << 20, clock: TestClock::new().clock(), in_place: false };
+    let options = WritableOptions { cache_bytes: 1 << 20, ..WritableOptions::new(TestClock::new().clock()) };
     WritableF2fs::mount(Box::new(disk.clone()), options).ok()
 }
 

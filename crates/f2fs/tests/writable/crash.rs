@@ -6,15 +6,17 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
+    ops::Range,
     sync::Arc,
 };
 
 use pumice_f2fs::{
-    F2fs, MountOptions, WritableF2fs, WritableOptions, check::check, crypt::Keyring, layout::SuperBlock,
-    read_super_block,
+    F2fs, InPlace, Logging, MountOptions, WritableF2fs, WritableOptions, check::check, crypt::Keyring,
+    layout::SuperBlock, read_super_block,
 };
 use pumice_vfs::{
-    FileKind, FileSystem, Ino, RenameMode, SetAttr, SpaceMode, Timestamp, XattrMode, conformance::TestClock,
+    Errno, FileKind, FileSystem, Ino, RenameMode, SetAttr, SpaceMode, Timestamp, XattrMode,
+    conformance::TestClock,
 };
 
 use crate::{
@@ -38,17 +40,28 @@ pub(crate) struct Recorded {
     promises: Vec<Promise>,
     /// fsyncs that made no checkpoint.
     pub(crate) chained: usize,
+    /// Checkpoints that calls made for want of room: events from the first to behind the last. If there are any, only what is
+    /// near them is looked at.
+    cleaned: Vec<Range<usize>>,
 }
 
 pub(crate) fn mount(live: &Live, in_place: bool) -> pumice_f2fs::Result<WritableF2fs> {
-    let options = WritableOptions { cache_bytes: 1 << 20, clock: TestClock::new().clock(), in_place };
+    let in_place = if in_place { InPlace::Fsync } else { InPlace::Never };
+    mount_by(live, WritableOptions { in_place, ..options() })
+}
+
+/// Ways to mount, with a small cache.
+pub(crate) fn options() -> WritableOptions {
+    WritableOptions { cache_bytes: 1 << 20, ..WritableOptions::new(TestClock::new().clock()) }
+}
+
+pub(crate) fn mount_by(live: &Live, options: WritableOptions) -> pumice_f2fs::Result<WritableF2fs> {
     WritableF2fs::mount(Box::new(live.clone()), options)
 }
 
 /// Mounts with a cache of so many bytes.
 pub(crate) fn mount_with(live: &Live, cache_bytes: usize) -> pumice_f2fs::Result<WritableF2fs> {
-    let options = WritableOptions { cache_bytes, clock: TestClock::new().clock(), in_place: false };
-    WritableF2fs::mount(Box::new(live.clone()), options)
+    mount_by(live, WritableOptions { cache_bytes, ..options() })
 }
 
 /// What is shown of a volume, rolled forward or not.
@@ -59,6 +72,11 @@ pub(crate) fn shown(image: &Arc<Image>, recover: bool) -> pumice_f2fs::Result<Tr
     assert!(fs.warnings().is_empty(), "{:?}", fs.warnings());
     Ok(tree(&fs))
 }
+
+/// Events behind a checkpoint that are near it.
+const NEAR: usize = 20;
+/// Blocks that are written over at a time where a volume is full.
+const CHURN: usize = 40;
 
 /// A workload under way.
 struct Run<'a> {
@@ -71,6 +89,10 @@ struct Run<'a> {
     far: u64,
     promises: Vec<Promise>,
     chained: usize,
+    /// Calls that change something may make checkpoints, of what was before: the events then, and that.
+    before: Option<(usize, Tree)>,
+    /// Checkpoints that calls made for want of room.
+    cleaned: Vec<Range<usize>>,
 }
 
 impl Run<'_> {
@@ -106,7 +128,29 @@ impl Run<'_> {
             _ => (self.random.u64(0..300_000), 70_000),
         };
         let bytes = vec![self.random.u8(1..); self.random.usize(1..most)];
-        self.fs.write(ino, offset, &bytes).unwrap();
+        match self.fs.write(ino, offset, &bytes) {
+            Err(error) if self.before.is_some() => assert_eq!(error.errno(), Errno::NoSpace),
+            done => done.unwrap(),
+        }
+    }
+
+    /// On a full volume, writes over some of what fills it.
+    fn churn(&mut self) {
+        let Ok(ballast) = self.fs.lookup(Ino::ROOT, b"ballast") else { return };
+        let at = self.random.u64(0..ballast.size / 4096 - CHURN as u64);
+        self.fs.write(ballast.ino, at * 4096, &vec![self.random.u8(1..); CHURN * 4096]).unwrap();
+        self.settle();
+    }
+
+    /// A call that changes something has returned.
+    fn settle(&mut self) {
+        let Some((begin, tree_before)) = self.before.take() else { return };
+        let end = self.live.count();
+        if self.made_checkpoint(begin) {
+            self.promises.push(Promise { begin, end, tree: tree_before });
+            self.cleaned.push(begin..end);
+        }
+        self.before = Some((end, tree(self.fs)));
     }
 
     /// One call that changes something; those that make no sense at the moment do nothing.
@@ -116,6 +160,7 @@ impl Run<'_> {
             0..=4 => {
                 let ((_, dir), name) = (self.dir(), self.name());
                 if let Ok(attr) = fs.create(dir, &name, &node(FileKind::File)) {
+                    self.settle();
                     self.write(attr.ino);
                 }
             }
@@ -141,7 +186,8 @@ impl Run<'_> {
                 let size = self.random.u64(0..30_000);
                 let size = if self.random.bool() { 0 } else { size };
                 if let Some((_, ino)) = self.file() {
-                    fs.set_attr(ino, &SetAttr { size: Some(size), ..SetAttr::default() }).unwrap();
+                    let done = fs.set_attr(ino, &SetAttr { size: Some(size), ..SetAttr::default() });
+                    assert!(done.is_ok() || self.before.is_some(), "{done:?}");
                 }
             }
             16 => {
@@ -183,7 +229,7 @@ impl Run<'_> {
             self.fs.sync().unwrap();
             let end = self.live.count();
             self.promises.push(Promise { begin, end, tree: tree(self.fs) });
-            return;
+            return self.look();
         }
         let Some((path, ino)) = self.file() else { return };
         self.fs.fsync(ino, self.random.bool()).unwrap();
@@ -197,6 +243,14 @@ impl Run<'_> {
             tree
         };
         self.promises.push(Promise { begin, end, tree });
+        self.look();
+    }
+
+    /// What was written so far was promised.
+    fn look(&mut self) {
+        if self.before.is_some() {
+            self.before = Some((self.live.count(), tree(self.fs)));
+        }
     }
 
     fn made_checkpoint(&self, begin: usize) -> bool {
@@ -212,9 +266,24 @@ pub(crate) fn run(seed: u64, steps: usize, far: u64) -> Recorded {
     let features = &["extra_attr", "inode_checksum", "quota_ino"];
     let shapes = [Shape::default(), Shape { features, ..Shape::default() }];
     let base = volume(64 << 20, &shapes[usize::from(seed.is_multiple_of(2))], &TestClock::new());
+    run_on(&base, options(), seed, &Length { steps, far, is_full: false })
+}
+
+/// How long a workload is.
+pub(crate) struct Length {
+    pub(crate) steps: usize,
+    /// A byte that files may reach.
+    pub(crate) far: u64,
+    /// The volume is full: calls may find no room, and make checkpoints to have some.
+    pub(crate) is_full: bool,
+}
+
+/// Records a workload on a volume.
+pub(crate) fn run_on(base: &Image, options: WritableOptions, seed: u64, length: &Length) -> Recorded {
+    let Length { steps, far, is_full } = *length;
     let live = Live::new(base.clone());
-    let sb = read_super_block(&base).unwrap();
-    let fs = mount(&live, false).unwrap();
+    let sb = read_super_block(base).unwrap();
+    let fs = mount_by(&live, options).unwrap();
     let dirs = vec![b"D".to_vec(), b"E".to_vec(), b"F".to_vec()];
     fs.create(Ino::ROOT, b"D", &node(FileKind::Dir)).unwrap();
     fs.create(Ino::ROOT, b"E", &node(FileKind::Dir)).unwrap();
@@ -223,19 +292,32 @@ pub(crate) fn run(seed: u64, steps: usize, far: u64) -> Recorded {
     live.log().events.clear();
     let first = Promise { begin: 0, end: 0, tree: tree(&fs) };
     let random = fastrand::Rng::with_seed(seed);
-    let mut run = Run { fs: &fs, live: &live, sb: &sb, random, dirs, far, promises: vec![first], chained: 0 };
+    let mut run = Run {
+        fs: &fs,
+        live: &live,
+        sb: &sb,
+        random,
+        dirs,
+        far,
+        promises: vec![first],
+        chained: 0,
+        before: is_full.then(|| (0, tree(&fs))),
+        cleaned: Vec::new(),
+    };
     for _ in 0..steps {
         for _ in 0..run.random.usize(0..4) {
             let begin = live.count();
             run.change();
-            assert!(!run.made_checkpoint(begin), "a change made a checkpoint");
+            run.settle();
+            run.churn();
+            assert!(is_full || !run.made_checkpoint(begin), "a change made a checkpoint");
         }
         run.keep();
     }
-    let Run { promises, chained, .. } = run;
+    let Run { promises, chained, cleaned, .. } = run;
     drop(fs);
     let events = std::mem::take(&mut live.log().events);
-    Recorded { sb, base, events, promises, chained }
+    Recorded { sb, base, events, promises, chained, cleaned }
 }
 
 #[track_caller]
@@ -255,6 +337,23 @@ fn same(what: &str, found: &Tree, wanted: &[&Tree]) {
         lines.map(|path| format!("{path}: {:?}, want {:?}", found.get(path), wanted.get(path))).collect()
     };
     panic!("{what}: {:#?}", wanted.iter().map(differ).collect::<Vec<_>>());
+}
+
+/// Writes to what was rolled forward.
+#[track_caller]
+fn write_on(what: &str, fs: WritableF2fs, live: &Live, found: &Tree) {
+    let made = fs.create(Ino::ROOT, b"after", &node(FileKind::File)).unwrap();
+    fs.write(made.ino, 0, &[1; 9000]).unwrap();
+    fs.fsync(made.ino, false).unwrap();
+    fs.write(made.ino, 0, &[2; 100]).unwrap();
+    fs.fsync(made.ino, false).unwrap();
+    drop(fs);
+    let end = Arc::new(live.image());
+    let what = format!("{what}, written to");
+    sound(&what, &end);
+    let mut left = shown(&end, true).unwrap();
+    assert!(left.remove("./after").is_some(), "{what}");
+    same(&what, &left, &[found]);
 }
 
 impl Recorded {
@@ -282,18 +381,10 @@ impl Recorded {
             sound(&what, &after);
             same(&what, &shown(&after, false).unwrap(), &[&found]);
         }
-        let made = fs.create(Ino::ROOT, b"after", &node(FileKind::File)).unwrap();
-        fs.write(made.ino, 0, &[1; 9000]).unwrap();
-        fs.fsync(made.ino, false).unwrap();
-        fs.write(made.ino, 0, &[2; 100]).unwrap();
-        fs.fsync(made.ino, false).unwrap();
-        drop(fs);
-        let end = Arc::new(live.image());
-        let what = format!("{what}, written to");
-        sound(&what, &end);
-        let mut left = shown(&end, true).unwrap();
-        assert!(left.remove("./after").is_some(), "{what}");
-        same(&what, &left, &[&found]);
+        let room = fs.space().unwrap().free_bytes;
+        if room >= 24 * 4096 {
+            write_on(&what, fs, &live, &found);
+        }
         if let Some(random) = deep {
             self.cut_recovery(&what, (*image).clone(), &recovery, &found, random);
         }
@@ -330,6 +421,10 @@ impl Recorded {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for (number, event) in self.events.iter().enumerate() {
             replay.step(event);
+            let is_near = |span: &Range<usize>| (span.start..span.end + NEAR).contains(&number);
+            if !self.cleaned.is_empty() && !self.cleaned.iter().any(is_near) {
+                continue;
+            }
             let mut chosen = Vec::new();
             replay.families(&mut |name, make| {
                 if random.u8(..) < share && seen.len() - before + chosen.len() < most {
@@ -387,4 +482,47 @@ fn a_power_cut_leaves_what_was_promised() {
     }
     assert!(chained > 0, "no fsync was a chain's");
     eprintln!("{} states of workloads with {chained} chained fsyncs", seen.len());
+}
+
+/// A volume of which `share` per cent of what users can have is one file, in pieces that lie everywhere.
+pub(crate) fn nearly_full(seed: u64, share: u64) -> Image {
+    let features = &["extra_attr", "inode_checksum", "quota_ino"];
+    let shapes = [Shape::default(), Shape { features, ..Shape::default() }];
+    let base = volume(72 << 20, &shapes[usize::from(seed.is_multiple_of(2))], &TestClock::new());
+    let live = Live::new(base);
+    let mut random = fastrand::Rng::with_seed(seed);
+    let fs = mount_by(&live, WritableOptions { logging: Logging::Normal, ..options() }).unwrap();
+    let ballast = fs.create(Ino::ROOT, b"ballast", &node(FileKind::File)).unwrap().ino;
+    let blocks = fs.space().unwrap().free_bytes * share / 100 / 4096;
+    for at in 0..blocks {
+        fs.write(ballast, at * 4096, &[1; 4096]).unwrap();
+    }
+    for _ in 0..2 * blocks {
+        fs.write(ballast, random.u64(0..blocks) * 4096, &[random.u8(1..); 4096]).unwrap();
+    }
+    fs.unmount().unwrap();
+    live.image()
+}
+
+/// The same while sections are cleaned. `PUMICE_F2FS_FULL_CUTS=N` looks at N states.
+#[test]
+fn a_power_cut_while_cleaning_leaves_what_was_promised() {
+    let most = usize::try_from(number("PUMICE_F2FS_FULL_CUTS", 24)).unwrap();
+    let (mut seen, mut cleaned, usual) = (HashSet::new(), 0, number("PUMICE_SEED", 1));
+    for seed in usual.. {
+        let how = WritableOptions { logging: Logging::Normal, ..options() };
+        let length = Length { steps: 60, far: 500_000, is_full: true };
+        let recorded = run_on(&nearly_full(seed, 93), how, seed, &length);
+        if recorded.cleaned.is_empty() {
+            continue;
+        }
+        cleaned += recorded.cleaned.len();
+        let mut random = fastrand::Rng::with_seed(seed);
+        recorded.judge_all(most - seen.len(), if most > 1000 { u8::MAX } else { 2 }, &mut random, &mut seen);
+        if seen.len() >= most {
+            break;
+        }
+    }
+    assert!(cleaned > 0, "nothing was cleaned");
+    eprintln!("{} states of workloads with {cleaned} checkpoints for want of room", seen.len());
 }

@@ -45,6 +45,7 @@ fn changed(name: &str) -> SharedDisk {
             card.close();
             (card.disk().clone(), 4)
         }
+        "cleaned" => (SharedDisk::of(4096, crash::nearly_full(1, 60).bytes_now()), 1),
         name => (golden(name, 4096), 2),
     };
     for round in 0..rounds {
@@ -107,7 +108,7 @@ fn linux_takes_what_was_changed_here() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut script = EXERCISE.to_owned();
     let (mut images, mut before) = (Vec::new(), Vec::new());
-    for (name, letter) in ["ours", "fragmented"].into_iter().zip('a'..) {
+    for (name, letter) in ["ours", "fragmented", "cleaned"].into_iter().zip('a'..) {
         let disk = changed(name);
         let path = dir.path().join(name);
         disk.save(&fs::File::create(&path).unwrap());

@@ -25,7 +25,7 @@ pub(crate) fn golden(name: &str, block_bytes: u32) -> SharedDisk {
 }
 
 pub(crate) fn open(disk: &SharedDisk) -> Result<WritableF2fs, Error> {
-    let options = WritableOptions { cache_bytes: 1 << 20, clock: TestClock::new().clock(), in_place: false };
+    let options = WritableOptions { cache_bytes: 1 << 20, ..WritableOptions::new(TestClock::new().clock()) };
     WritableF2fs::mount(Box::new(disk.clone()), options)
 }
 

@@ -5,6 +5,7 @@ mod crash;
 mod disk;
 mod faults;
 mod figures;
+mod full;
 mod kernel;
 mod linux;
 #[allow(dead_code, reason = "each test program uses a part")]

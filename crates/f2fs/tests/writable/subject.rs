@@ -59,7 +59,7 @@ impl Card {
     }
 
     fn open(&mut self) {
-        let options = WritableOptions { cache_bytes: 1 << 20, clock: self.clock.clock(), in_place: false };
+        let options = WritableOptions { cache_bytes: 1 << 20, ..WritableOptions::new(self.clock.clock()) };
         self.fs = Some(WritableF2fs::mount(Box::new(self.disk.clone()), options).unwrap());
     }
 

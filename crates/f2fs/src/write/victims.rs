@@ -1,0 +1,82 @@
+//! Sections that are cleaned: which is the next, and what stands in it.
+
+use pumice_cleaning::{SegmentView, Victim, choose};
+
+use super::{Writer, head::Log};
+use crate::{
+    error::Result,
+    layout::{BlockAddr, SegNo, Summary},
+};
+
+/// A block that is in use, and whose it is as the SSA has it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lodger {
+    pub(crate) addr: BlockAddr,
+    pub(crate) owner: Summary,
+    pub(crate) is_node: bool,
+}
+
+impl Writer {
+    /// Segments of a section.
+    pub(crate) fn section(&self) -> u32 {
+        self.sb.raw().segs_per_sec.get().max(1)
+    }
+
+    /// The section that `rule` has cleaned next, of those that `may` be: one that no log writes to, if there is one.
+    pub(crate) fn choose(&self, rule: &impl Victim, may: impl Fn(u32, &SegmentView) -> bool) -> Option<u32> {
+        let (section, count) = (self.section(), self.sit.segments() / self.section());
+        let all = || {
+            let usage = |at: u32| self.sit.view(at * section, section).map(|usage| (at, usage));
+            (0..count).filter_map(usage).filter(|(at, usage)| may(*at, &usage.view))
+        };
+        let of = |is_open: bool| {
+            choose(
+                rule,
+                all().filter(|(_, usage)| usage.is_open == is_open).map(|(at, usage)| (at, usage.view)),
+            )
+        };
+        of(false).or_else(|| of(true))
+    }
+
+    /// No log fills holes of a section from now on, until it is free. Returns its segments, but for those that are open.
+    pub(crate) fn seize(&mut self, section: u32) -> Vec<SegNo> {
+        let size = self.section();
+        let segments = (section * size..(section + 1) * size).map(SegNo);
+        let closed: Vec<SegNo> = segments.filter(|segno| !self.sit.is_open(*segno)).collect();
+        for segno in &closed {
+            self.sit.seize(*segno);
+        }
+        closed
+    }
+
+    /// A section that was seized is left as it is.
+    pub(crate) fn let_go(&mut self, segments: &[SegNo]) {
+        for segno in segments {
+            self.sit.let_go(*segno);
+        }
+    }
+
+    /// True if a block must not stay where it is, since its segment is being cleaned.
+    pub(crate) fn must_move(&self, addr: BlockAddr) -> bool {
+        self.sit.is_victim(addr)
+    }
+
+    /// True if a block is in use.
+    pub(crate) fn is_used(&mut self, addr: BlockAddr) -> Result<bool> {
+        self.sit.is_used(&self.medium, addr)
+    }
+
+    /// What stands in a segment that no log writes to.
+    pub(crate) fn lodgers(&mut self, segno: SegNo) -> Result<Vec<Lodger>> {
+        let (offsets, is_node) = self.sit.in_use(&self.medium, segno)?;
+        if offsets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let summary = self.summary(segno, if is_node { Log::ColdNode } else { Log::ColdData })?;
+        let lodger = |offset| {
+            let addr = self.sit.addr(segno, offset);
+            Lodger { addr, owner: summary.entry(offset), is_node }
+        };
+        Ok(offsets.into_iter().map(lodger).collect())
+    }
+}

@@ -1,0 +1,241 @@
+//! Full volumes: what users were promised can be filled and written over for ever, and what gives room back never fails for want of
+//! it.
+//!
+//! `PUMICE_F2FS_FULL=N` runs N sequences on each sort of volume instead of one, `PUMICE_SEED` draws others.
+
+use std::collections::BTreeMap;
+
+use pumice_f2fs::{InPlace, Logging, WritableF2fs, WritableOptions};
+use pumice_vfs::{Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, conformance::TestClock};
+
+use crate::{
+    crash::{mount_by, number, options},
+    disk::SharedDisk,
+    power::Live,
+    subject::{Shape, node, sound, volume},
+};
+
+const BLOCK: usize = 4096;
+
+/// What each block of each file holds: 0 is a hole.
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+struct Full {
+    live: Live,
+    how: fn() -> WritableOptions,
+    fs: Option<WritableF2fs>,
+    model: Model,
+    random: fastrand::Rng,
+}
+
+impl Full {
+    fn new(bytes: u64, shape: &Shape, how: fn() -> WritableOptions, seed: u64) -> Full {
+        let live = Live::new(volume(bytes, shape, &TestClock::new()));
+        let fs = Some(mount_by(&live, how()).unwrap());
+        Full { live, how, fs, model: Model::new(), random: fastrand::Rng::with_seed(seed) }
+    }
+
+    fn fs(&self) -> &WritableF2fs {
+        self.fs.as_ref().unwrap()
+    }
+
+    fn ino(&self, name: &[u8]) -> Ino {
+        self.fs().lookup(Ino::ROOT, name).unwrap().ino
+    }
+
+    /// Writes `count` blocks from `at` on; false if there is no room, and it makes no difference then.
+    fn write(&mut self, name: &[u8], at: usize, count: usize) -> bool {
+        let byte = self.random.u8(1..);
+        let bytes = vec![byte; count * BLOCK];
+        match self.fs().write(self.ino(name), (at * BLOCK) as u64, &bytes) {
+            Ok(()) => {
+                let blocks = self.model.get_mut(name).unwrap();
+                blocks.resize(blocks.len().max(at + count), 0);
+                blocks[at..at + count].fill(byte);
+                true
+            }
+            Err(error) => {
+                assert_eq!(error.errno(), Errno::NoSpace, "{error}");
+                let there = self.model[name].get(at..at + count);
+                assert!(there.is_none_or(|there| there.contains(&0)), "no room to write over what is there");
+                false
+            }
+        }
+    }
+
+    fn create(&mut self, name: &[u8]) -> bool {
+        let made = self.fs().create(Ino::ROOT, name, &node(FileKind::File));
+        match made {
+            Ok(_) => self.model.insert(name.to_vec(), Vec::new()).is_none(),
+            Err(error) => {
+                assert_eq!(error.errno(), Errno::NoSpace, "{error}");
+                false
+            }
+        }
+    }
+
+    /// Fills the volume to the last block that it is said to have, but for those that a call counts for the nodes that it may need.
+    fn fill(&mut self) {
+        let mut number = 0_u32;
+        loop {
+            let name = format!("{number}").into_bytes();
+            number += 1;
+            if !self.model.contains_key(&name) && !self.create(&name) {
+                break;
+            }
+            let (most, at) = (self.random.usize(1..200), self.model[&name].len());
+            if !(0..most).all(|ahead| self.write(&name, at + ahead, 1)) {
+                break;
+            }
+        }
+        let free = self.fs().space().unwrap().free_bytes / BLOCK as u64;
+        assert!(free < 16, "{free} blocks are said to be free and cannot be had");
+    }
+
+    fn some(&mut self) -> Vec<u8> {
+        let at = self.random.usize(0..self.model.len());
+        self.model.keys().nth(at).unwrap().clone()
+    }
+
+    /// One call, drawn so that the volume stays full.
+    fn step(&mut self) {
+        let name = self.some();
+        let (ino, length) = (self.ino(&name), self.model[&name].len());
+        match self.random.u8(0..32) {
+            0 => {
+                self.fs().unlink(Ino::ROOT, &name).unwrap();
+                self.model.remove(&name);
+                let again = format!("again {}", self.random.u32(0..1000)).into_bytes();
+                if !self.model.contains_key(&again) && self.create(&again) {
+                    self.write(&again, 0, length.max(1));
+                }
+            }
+            1 => {
+                let left = self.random.usize(0..=length);
+                let size = Some((left * BLOCK) as u64);
+                self.fs().set_attr(ino, &SetAttr { size, ..SetAttr::default() }).unwrap();
+                self.model.get_mut(&name).unwrap().truncate(left);
+                self.write(&name, left, (length - left).max(1));
+            }
+            2 => {
+                let data_only = self.random.bool();
+                self.fs().fsync(ino, data_only).unwrap();
+            }
+            3 if self.random.u8(0..8) == 0 => self.fs().sync().unwrap(),
+            4 => drop(self.write(&name, length, 1)),
+            _ if length > 0 => {
+                let at = self.random.usize(0..length);
+                let count = self.random.usize(1..=8).min(length - at);
+                self.write(&name, at, count);
+            }
+            _ => {}
+        }
+    }
+
+    fn remount(&mut self) {
+        self.fs.take().unwrap().unmount().unwrap();
+        sound(&SharedDisk::of(4096, self.live.image().bytes_now()));
+        self.live.log().events.clear();
+        self.fs = Some(mount_by(&self.live, (self.how)()).unwrap());
+        self.compare();
+    }
+
+    fn compare(&self) {
+        let mut names = Vec::new();
+        let keep = &mut |entry: pumice_vfs::DirEntry<'_>| {
+            names.push(entry.name.to_vec());
+            true
+        };
+        self.fs().readdir(Ino::ROOT, 0, keep).unwrap();
+        names.sort();
+        assert!(names.iter().eq(self.model.keys()));
+        for (name, blocks) in &self.model {
+            let mut bytes = vec![0; blocks.len() * BLOCK];
+            assert_eq!(self.fs().read(self.ino(name), 0, &mut bytes).unwrap(), bytes.len());
+            let wrong = bytes
+                .chunks(BLOCK)
+                .zip(blocks)
+                .position(|(chunk, byte)| chunk.iter().any(|found| found != byte));
+            assert_eq!(wrong, None, "{}", name.escape_ascii());
+        }
+    }
+}
+
+/// As many sequences as are asked for.
+fn exercise(bytes: u64, shape: &Shape, how: fn() -> WritableOptions) {
+    let seed = number("PUMICE_SEED", 1);
+    for seed in seed..seed + number("PUMICE_F2FS_FULL", 1) {
+        let mut full = Full::new(bytes, shape, how, seed);
+        full.fill();
+        for _ in 0..2 {
+            for _ in 0..4000 {
+                full.step();
+            }
+            full.remount();
+            full.fill();
+        }
+    }
+}
+
+const QUOTA: Shape =
+    Shape { features: &["extra_attr", "inode_checksum", "quota_ino"], section_segments: None, dir_level: 0 };
+
+#[test]
+fn adaptive_logging() {
+    exercise(64 << 20, &Shape::default(), options);
+    exercise(64 << 20, &QUOTA, options);
+}
+
+#[test]
+fn normal_logging() {
+    exercise(64 << 20, &QUOTA, || WritableOptions { logging: Logging::Normal, ..options() });
+}
+
+#[test]
+fn larger_sections() {
+    let shape = Shape { section_segments: Some(2), ..Shape::default() };
+    exercise(160 << 20, &shape, options);
+    exercise(160 << 20, &shape, || WritableOptions { logging: Logging::Normal, ..options() });
+}
+
+#[test]
+fn in_place() {
+    exercise(64 << 20, &Shape::default(), || WritableOptions { in_place: InPlace::Always, ..options() });
+    exercise(64 << 20, &Shape::default(), || WritableOptions { in_place: InPlace::Fsync, ..options() });
+}
+
+/// Free blocks of data are in the way where nodes are to go, and the other way round: only the cleaner helps, with adaptive logging,
+/// too.
+#[test]
+fn holes_of_one_sort_are_room_for_the_other() {
+    let mut full = Full::new(64 << 20, &Shape::default(), options, 1);
+    full.create(b"large");
+    let mut blocks = 0;
+    while full.write(b"large", blocks, 1) {
+        blocks += 1;
+    }
+    let ino = full.ino(b"large");
+    for at in (0..blocks).step_by(2) {
+        full.fs().allocate(ino, SpaceMode::PunchHole, (at * BLOCK) as u64, BLOCK as u64).unwrap();
+        full.model.get_mut(&b"large"[..]).unwrap()[at] = 0;
+    }
+    let (mut number, shared) =
+        (0, |number: u32| format!("a name that is as long as others, {number}").into_bytes());
+    while full.create(&shared(number)) {
+        number += 1;
+    }
+    let free = full.fs().space().unwrap().free_bytes / BLOCK as u64;
+    assert!(free < 16 && number as usize > blocks * 2 / 5, "{free} free, {number} nodes of {blocks}");
+    full.remount();
+    for number in (0..number).step_by(2) {
+        full.fs().unlink(Ino::ROOT, &shared(number)).unwrap();
+        full.model.remove(&shared(number));
+    }
+    for at in (0..blocks).step_by(2) {
+        if !full.write(b"large", at, 1) {
+            assert!(full.fs().space().unwrap().free_bytes < 16 * BLOCK as u64);
+            break;
+        }
+    }
+    full.remount();
+}
