@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use pumice_cffs::Cffs;
 use pumice_nandfs::NandFs;
 use pumice_scaleffs::ScaleFs;
 use pumice_vfs::{CheckReport, FileSystem, FsError, Timestamp};
@@ -17,6 +18,7 @@ use crate::{
 pub(crate) enum Kind {
     Nandfs,
     ScaleFfs,
+    Cffs,
 }
 
 /// What a new volume is given.
@@ -32,13 +34,14 @@ pub(crate) struct NewVolume {
 
 impl Kind {
     /// All of them; the one that is met most is looked for first.
-    const ALL: [Kind; 2] = [Kind::Nandfs, Kind::ScaleFfs];
+    const ALL: [Kind; 3] = [Kind::Nandfs, Kind::ScaleFfs, Kind::Cffs];
 
     /// The name that `mkfs -t` takes.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::Nandfs => "nandfs",
             Kind::ScaleFfs => "scaleffs",
+            Kind::Cffs => "cffs",
         }
     }
 
@@ -54,6 +57,7 @@ impl Kind {
             let is_there = match kind {
                 Kind::Nandfs => pumice_nandfs::probe(chip)?,
                 Kind::ScaleFfs => pumice_scaleffs::probe(chip)?,
+                Kind::Cffs => pumice_cffs::probe(chip)?,
             };
             if is_there {
                 return Ok(Some(kind));
@@ -79,6 +83,10 @@ impl Kind {
                 let options = pumice_scaleffs::FormatOptions { label, uuid, created, owner };
                 pumice_scaleffs::format(chip, &options).map(drop)
             }
+            Kind::Cffs => {
+                let options = pumice_cffs::FormatOptions { label, uuid, created, owner };
+                pumice_cffs::format(chip, &options).map(drop)
+            }
         }
     }
 
@@ -99,6 +107,10 @@ impl Kind {
                 let options = pumice_scaleffs::MountOptions { read_only, cache_bytes, clock };
                 Mounted::ScaleFfs(Arc::new(ScaleFs::mount(chip, options)?))
             }
+            Kind::Cffs => {
+                let options = pumice_cffs::MountOptions { read_only, cache_bytes, clock };
+                Mounted::Cffs(Arc::new(Cffs::mount(chip, options)?))
+            }
         })
     }
 
@@ -111,6 +123,7 @@ impl Kind {
         match self {
             Kind::Nandfs => pumice_nandfs::check(chip, progress),
             Kind::ScaleFfs => pumice_scaleffs::check(chip),
+            Kind::Cffs => pumice_cffs::check(chip),
         }
     }
 }
@@ -119,6 +132,7 @@ impl Kind {
 pub(crate) enum Mounted {
     Nandfs(Arc<NandFs<Metered>>),
     ScaleFfs(Arc<ScaleFs<Metered>>),
+    Cffs(Arc<Cffs<Metered>>),
 }
 
 impl Mounted {
@@ -127,6 +141,7 @@ impl Mounted {
         match self {
             Mounted::Nandfs(fs) => &**fs,
             Mounted::ScaleFfs(fs) => &**fs,
+            Mounted::Cffs(fs) => &**fs,
         }
     }
 
@@ -135,6 +150,7 @@ impl Mounted {
         match self {
             Mounted::Nandfs(fs) => fs.clone(),
             Mounted::ScaleFfs(fs) => fs.clone(),
+            Mounted::Cffs(fs) => fs.clone(),
         }
     }
 
@@ -143,6 +159,7 @@ impl Mounted {
         let unmounted = match self {
             Mounted::Nandfs(fs) => owned(fs, path)?.unmount(),
             Mounted::ScaleFfs(fs) => owned(fs, path)?.unmount(),
+            Mounted::Cffs(fs) => owned(fs, path)?.unmount(),
         };
         unmounted.map_err(|error| Failure::new(format!("{}: {error}", path.display())))
     }

@@ -8,7 +8,7 @@ use std::{fs, os::unix::fs::symlink};
 use common::{World, document};
 
 /// Each with a chip of its paper.
-const PAPERS: [(&str, &str); 1] = [("scaleffs", "scaleffs-256m")];
+const PAPERS: [(&str, &str); 2] = [("scaleffs", "scaleffs-256m"), ("cffs", "k9s1208")];
 
 fn made(paper: &str, chip: &str) -> World {
     let world = World::new();

@@ -24,11 +24,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ftl", &["media", "cleaning", "flashlog"]),
     ("f2fs", &["media", "cleaning", "vfs"]),
     ("scaleffs", &["media", "vfs", "flashlog"]),
+    ("cffs", &["media", "vfs"]),
     ("fuse", &["vfs"]),
     ("lab", &["cleaning", "media"]),
     (
         "cli",
-        &["media", "ecc", "cleaning", "vfs", "flashlog", "nandfs", "scaleffs", "ftl", "f2fs", "fuse", "lab"],
+        &[
+            "media", "ecc", "cleaning", "vfs", "flashlog", "nandfs", "scaleffs", "cffs", "ftl", "f2fs",
+            "fuse", "lab",
+        ],
     ),
 ];
 

@@ -41,6 +41,11 @@ impl Args {
                 volume.close()?;
                 self.paper(info, &space, context)
             }
+            Volume::Nand { fs: Mounted::Cffs(fs), .. } => {
+                let (info, space) = (cffs(&fs.info()), fs.space()?);
+                volume.close()?;
+                self.paper(info, &space, context)
+            }
             Volume::F2fs { fs, path } => {
                 let failed = |error: Error| Failure::new(format!("{}: {error}", path.display()));
                 self.f2fs(fs).map_err(failed)?
@@ -160,6 +165,19 @@ fn scaleffs(info: &pumice_scaleffs::Info) -> Map<String, Value> {
         "live_bytes".into(),
         (u64::from(info.live_blocks) * pumice_scaleffs::BLOCK_BYTES as u64).into(),
     );
+    map.insert("inodes".into(), info.inodes.into());
+    map
+}
+
+fn cffs(info: &pumice_cffs::Info) -> Map<String, Value> {
+    let version = pumice_cffs::FORMAT_VERSION;
+    let mut map = identity("cffs", version, &info.label, info.uuid, info.recovered);
+    let [inodes, data, free, bad] = info.erase_blocks;
+    map.insert("inode_blocks".into(), inodes.into());
+    map.insert("data_blocks".into(), data.into());
+    map.insert("free_blocks".into(), free.into());
+    map.insert("bad_blocks".into(), bad.into());
+    map.insert("live_pages".into(), info.live_pages.into());
     map.insert("inodes".into(), info.inodes.into());
     map
 }

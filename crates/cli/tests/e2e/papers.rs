@@ -39,3 +39,8 @@ fn lives_on(paper: &str, chip: &str) {
 fn scaleffs_lives_on() {
     lives_on("scaleffs", "scaleffs-256m");
 }
+
+#[test]
+fn cffs_lives_on() {
+    lives_on("cffs", "k9s1208");
+}

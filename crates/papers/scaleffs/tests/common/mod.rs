@@ -1,6 +1,8 @@
 //! Chips and mounts under test.
 #![allow(dead_code, clippy::unwrap_used, reason = "shared by tests")]
 
+pub(crate) mod full;
+
 use pumice_media::{ChipSpec, SimChip};
 use pumice_scaleffs::{FormatOptions, MountOptions, ScaleFs, format};
 use pumice_vfs::{Clock, FileKind, NewNode, Timestamp};

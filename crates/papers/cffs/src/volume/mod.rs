@@ -1,0 +1,379 @@
+//! A mounted volume: the tree, what is written of it, and who holds what. A call that returns has written what it changed:
+//! data first, then index pages, the inode last (3: every data write leads to an update of the inode).
+
+mod collect;
+mod file;
+mod names;
+mod scan;
+
+use std::collections::BTreeMap;
+
+use pumice_media::Nand;
+use pumice_vfs::{Clock, Errno, FileKind, Finding, Ino, Result, Timestamp};
+
+use crate::error::damaged;
+use crate::flash::Flash;
+use crate::index::{Change, Index};
+use crate::inode::Inode;
+use crate::layout::{Addr, Class, INODES, Layout};
+use crate::map_block;
+use crate::record::Record;
+use crate::spare::{Kind, Mark};
+use crate::store::Store;
+use crate::tree::{Node, ROOT, Tree};
+use crate::usage::{Role, State};
+
+/// Blocks that files never fill: the heads, and what collection needs to begin.
+const RESERVE: u32 = 10;
+/// Of the other pages, so many of a hundred may be live.
+const LIVE_SHARE: u64 = 90;
+/// Free blocks that are left for collection.
+const KEEP: u32 = 4;
+
+/// A mounted volume.
+pub(crate) struct Volume<N> {
+    store: Store<N>,
+    tree: Tree,
+    /// Inodes that are gone, where it says so: older pages of theirs are still on the chip.
+    removed: BTreeMap<u32, Addr>,
+    held: BTreeMap<u32, u32>,
+    /// Inodes without a name that are held.
+    ghosts: BTreeMap<u32, Inode>,
+    /// When names in these directories changed; their inodes are written later.
+    touched: BTreeMap<u32, Timestamp>,
+    /// Stands for the root directory's inode where that is lost.
+    lost_root: Option<Inode>,
+    /// Counts the inode pages written.
+    time: u32,
+    /// The inode made last.
+    newest: u32,
+    clock: Clock,
+    read_only: bool,
+    record: Record,
+    recovered: bool,
+    findings: Vec<Finding>,
+    /// Blocks that may have become empty.
+    emptied: Vec<u32>,
+}
+
+impl<N: Nand> Volume<N> {
+    fn over(flash: Flash<N>, record: Record, clock: Clock, read_only: bool, cache_pages: usize) -> Volume<N> {
+        Volume {
+            store: Store::new(flash, cache_pages),
+            tree: Tree::default(),
+            removed: BTreeMap::new(),
+            held: BTreeMap::new(),
+            ghosts: BTreeMap::new(),
+            touched: BTreeMap::new(),
+            lost_root: None,
+            time: 0,
+            newest: ROOT,
+            clock,
+            read_only,
+            record,
+            recovered: false,
+            findings: Vec::new(),
+            emptied: Vec::new(),
+        }
+    }
+
+    /// Mounts a chip: finds the record, scans, and erases the `InodeMapBlock` (2.1).
+    pub(crate) fn mount(nand: N, clock: Clock, read_only: bool, cache_bytes: usize) -> Result<Volume<N>> {
+        let mut flash = Flash::new(nand)?;
+        let Some(record) = Record::find(&mut flash)? else {
+            return Err(pumice_vfs::FsError::new(Errno::Invalid, "no cffs on this chip (no record)".into()));
+        };
+        let cache_pages = cache_bytes / flash.layout().page_bytes();
+        let mut volume = Volume::over(flash, record, clock, read_only, cache_pages);
+        let losers = volume.scan()?;
+        if !read_only && !volume.store.flash().is_bad(volume.record.map)? {
+            volume.store.flash().erase(volume.record.map)?;
+        }
+        for ino in losers {
+            volume.lose(ino)?;
+        }
+        Ok(volume)
+    }
+
+    /// An empty volume on a chip whose blocks are erased: the root directory, and the `InodeMapBlock`.
+    pub(crate) fn make(flash: Flash<N>, record: Record, root: &Inode) -> Result<N> {
+        let mut volume = Volume::over(flash, record, Box::new(Timestamp::default), false, 0);
+        volume.look_at_blocks()?;
+        let (mark, page) = volume.next_page(ROOT, root, Kind::Inode);
+        volume.store.append(mark, &page)?;
+        volume.unmount()
+    }
+
+    /// Writes what is left, and the `InodeMapBlock` (2.1), and gives the chip back.
+    pub(crate) fn unmount(mut self) -> Result<N> {
+        if !self.read_only {
+            let held: Vec<u32> = self.held.keys().copied().collect();
+            for ino in held {
+                self.held.insert(ino, 1);
+                self.release(ino)?;
+            }
+            self.write_touched()?;
+            let map = self.record.map;
+            let (mut flash, hash) = self.store.into_flash();
+            map_block::write(&mut flash, map, &hash)?;
+            flash.flush()?;
+            return Ok(flash.into_chip());
+        }
+        Ok(self.abandon())
+    }
+
+    /// Gives the chip back as it is.
+    pub(crate) fn abandon(self) -> N {
+        self.store.into_flash().0.into_chip()
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.store.layout()
+    }
+
+    pub(crate) fn store(&mut self) -> &mut Store<N> {
+        &mut self.store
+    }
+
+    pub(crate) fn shared_store(&self) -> &Store<N> {
+        &self.store
+    }
+
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    pub(crate) fn record(&self) -> &Record {
+        &self.record
+    }
+
+    pub(crate) fn recovered(&self) -> bool {
+        self.recovered
+    }
+
+    /// What the scan found wrong.
+    pub(crate) fn take_findings(&mut self) -> Vec<Finding> {
+        core::mem::take(&mut self.findings)
+    }
+
+    fn find_wrong(&mut self, code: &'static str, detail: String) {
+        const FINDINGS_MAX: usize = 1000;
+        if self.findings.len() < FINDINGS_MAX {
+            self.findings.push(Finding { code, detail });
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// The number of an inode as this format has it.
+    pub(crate) fn number(ino: Ino) -> Result<u32> {
+        u32::try_from(ino.0).ok().filter(|ino| (1..INODES).contains(ino)).ok_or_else(|| Errno::Stale.into())
+    }
+
+    fn node(&self, ino: u32) -> Result<&Node> {
+        self.tree.get(ino).ok_or_else(|| Errno::Stale.into())
+    }
+
+    /// The inode: of a ghost from memory, otherwise its page.
+    pub(crate) fn inode(&mut self, ino: u32) -> Result<Inode> {
+        if let Some(ghost) = self.ghosts.get(&ino) {
+            return Ok(ghost.clone());
+        }
+        let (at, time) = self.node(ino).map(|node| (node.at, node.time))?;
+        if let Some(root) = self.lost_root.as_ref().filter(|_| at == Addr::NONE) {
+            return Ok(root.clone());
+        }
+        let (mark, layout) = (Mark { kind: Kind::Inode, ino, number: time }, self.layout());
+        let page = self.store.metadata(at, mark)?;
+        let found = Inode::decode(page, mark, &layout);
+        let mut inode =
+            found.ok_or_else(|| damaged(format_args!("inode {ino} in page {} is damaged", at.0)))?;
+        if let Some(time) = self.touched.get(&ino) {
+            (inode.times[1], inode.times[2]) = (*time, *time);
+        }
+        Ok(inode)
+    }
+
+    /// Links of an inode.
+    pub(crate) fn links(&self, ino: u32) -> u32 {
+        self.tree.links(ino)
+    }
+
+    fn index_of(&self, ino: u32, inode: &Inode) -> Index {
+        Index::new(ino, self.layout(), inode.class, &inode.entries)
+    }
+
+    /// The next inode page of an inode.
+    fn next_page(&mut self, ino: u32, inode: &Inode, kind: Kind) -> (Mark, Vec<u8>) {
+        self.time = self.time.wrapping_add(1);
+        let mark = Mark { kind, ino, number: self.time };
+        (mark, inode.encode(mark))
+    }
+
+    /// Writes an inode: what was written before it counts from now on. The last step of every change.
+    fn put_inode(&mut self, change: &mut Change, ino: u32, inode: &Inode) -> Result<()> {
+        if let Some(ghost) = self.ghosts.get_mut(&ino) {
+            *ghost = inode.clone();
+            return Ok(());
+        }
+        let (mark, page) = self.next_page(ino, inode, Kind::Inode);
+        let at = self.store.append(mark, &page)?;
+        change.fresh.push(at);
+        self.touched.remove(&ino);
+        if ino == ROOT {
+            self.lost_root = None;
+        }
+        change.dead.extend(self.tree.set_place(ino, at, mark.number).filter(|old| *old != Addr::NONE));
+        Ok(())
+    }
+
+    /// Ends a change: what it replaced is dead if it was done, what it wrote if it was not.
+    fn settle<T>(&mut self, change: Change, done: Result<T>) -> Result<T> {
+        let gone = if done.is_ok() { change.dead } else { change.fresh };
+        for at in gone {
+            self.kill(at);
+        }
+        let swept = self.sweep();
+        let value = done?;
+        swept.map(|()| value)
+    }
+
+    fn kill(&mut self, at: Addr) {
+        self.store.usage.kill(at);
+        let block = self.layout().block_of(at);
+        if self.store.usage.is_empty(block) {
+            self.emptied.push(block);
+        }
+    }
+
+    /// Changes an inode and no page of it.
+    fn change_inode(&mut self, ino: u32, change: impl FnOnce(&mut Inode)) -> Result<Inode> {
+        self.make_room(0, 1)?;
+        let mut inode = self.inode(ino)?;
+        change(&mut inode);
+        let mut pages = Change::default();
+        let done = self.put_inode(&mut pages, ino, &inode);
+        self.settle(pages, done)?;
+        Ok(inode)
+    }
+
+    fn writable(&self) -> Result<()> {
+        if self.read_only { Err(Errno::ReadOnly.into()) } else { Ok(()) }
+    }
+
+    /// Pages that may be live: collection needs the rest.
+    pub(crate) fn live_max(&self) -> u32 {
+        let blocks = self.store.usage.usable().saturating_sub(RESERVE);
+        let share = u64::from(blocks) * u64::from(self.layout().pages()) * LIVE_SHARE / 100;
+        u32::try_from(share).unwrap_or(u32::MAX)
+    }
+
+    /// Pages of files: what says that an inode is gone goes with its older pages.
+    pub(crate) fn live(&self) -> u32 {
+        let removed = u32::try_from(self.removed.len()).unwrap_or(u32::MAX);
+        self.store.usage.live().saturating_sub(removed)
+    }
+
+    /// Refuses pages that there is no room for.
+    fn admit(&self, new: u32) -> Result<()> {
+        let live = self.live().saturating_add(new);
+        if new > 0 && live > self.live_max() { Err(Errno::NoSpace.into()) } else { Ok(()) }
+    }
+
+    /// True if so many pages of each role can be written, with `keep` blocks free afterwards.
+    fn fits(&self, data: u32, inodes: u32, keep: u32) -> bool {
+        let blocks = |role: Role, pages: u32| {
+            pages.saturating_sub(self.store.tail(role)).div_ceil(self.layout().pages().max(1))
+        };
+        blocks(Role::Data, data) + blocks(Role::Inode, inodes) + keep <= self.store.usage.free()
+    }
+
+    /// Writes the inodes of directories whose names changed.
+    fn write_touched(&mut self) -> Result<()> {
+        let touched: Vec<u32> = self.touched.keys().copied().collect();
+        for ino in touched {
+            self.write_dir(ino)?;
+        }
+        Ok(())
+    }
+
+    fn write_dir(&mut self, ino: u32) -> Result<()> {
+        if self.touched.contains_key(&ino) && self.tree.get(ino).is_some() {
+            self.change_inode(ino, |_| {})?;
+        }
+        self.touched.remove(&ino);
+        Ok(())
+    }
+
+    /// Everything outlives a power cut.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        if self.read_only {
+            return Ok(());
+        }
+        self.write_touched()?;
+        self.store.flash().flush()
+    }
+
+    /// An inode outlives a power cut; all but a directory's times does already.
+    pub(crate) fn fsync(&mut self, ino: u32) -> Result<()> {
+        self.inode(ino)?;
+        if self.read_only {
+            return Ok(());
+        }
+        self.write_dir(ino)?;
+        self.store.flash().flush()
+    }
+
+    pub(crate) fn hold(&mut self, ino: u32) -> Result<()> {
+        self.inode(ino)?;
+        *self.held.entry(ino).or_insert(0) += 1;
+        Ok(())
+    }
+
+    pub(crate) fn release(&mut self, ino: u32) -> Result<()> {
+        let Some(count) = self.held.get_mut(&ino) else { return self.inode(ino).map(|_| ()) };
+        *count -= 1;
+        if *count > 0 {
+            return Ok(());
+        }
+        self.held.remove(&ino);
+        let Some(ghost) = self.ghosts.remove(&ino) else { return Ok(()) };
+        let change = Change { dead: self.pages_of(ino, &ghost), ..Change::default() };
+        self.settle(change, Ok(()))
+    }
+
+    /// All pages below an inode. What cannot be read is not among them: it stays until the next mount.
+    fn pages_of(&mut self, ino: u32, inode: &Inode) -> Vec<Addr> {
+        let mut pages = Vec::new();
+        self.index_of(ino, inode).walk(&mut self.store, &mut |_, _, at| pages.push(at), &mut |_| {});
+        pages
+    }
+
+    /// Inode-stored blocks, data blocks, free and bad ones.
+    pub(crate) fn block_counts(&self) -> [u32; 4] {
+        let usage = &self.store.usage;
+        [State::Used(Role::Inode), State::Used(Role::Data), State::Free, State::Bad]
+            .map(|state| usage.count(state))
+    }
+}
+
+/// An inode without pages.
+pub(crate) fn blank(kind: FileKind, layout: &Layout) -> Inode {
+    Inode {
+        kind,
+        perm: 0o755,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        generation: 0,
+        parent: ROOT,
+        size: 0,
+        pages: 0,
+        class: Class::Direct,
+        name: Vec::new(),
+        times: [Timestamp::default(); 4],
+        entries: vec![Addr::NONE; layout.entries() as usize],
+    }
+}
