@@ -22,10 +22,11 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, u8>
             parse_as("mount", &mount::from_helper(rest), mount::HELPER_USAGE)
         }
         _ => {
-            let is_fsck = rest
-                .iter()
-                .find(|word| !word.to_string_lossy().starts_with('-'))
-                .is_some_and(|word| word == "fsck");
+            let mut words = rest.iter().filter(|word| !word.to_string_lossy().starts_with('-'));
+            let is_fsck = match words.next() {
+                Some(verb) if verb == "ftl" => words.next().is_some_and(|verb| verb == "check"),
+                verb => verb.is_some_and(|verb| verb == "fsck"),
+            };
             finish(&args, if is_fsck { fsck::USAGE_ERROR } else { code::USAGE })
         }
     }

@@ -93,7 +93,7 @@ impl Verb {
             Verb::Nand(verb) => verb.run(context),
             Verb::Sim(args) => args.run(),
             Verb::Lab(verb) => verb.run(),
-            Verb::Ftl(verb) => verb.run(context),
+            Verb::Ftl(verb) => return verb.run(context),
             Verb::Man(args) => args.run(Command::command()),
             Verb::Completions(args) => args.run(Command::command()),
         }
@@ -103,8 +103,8 @@ impl Verb {
     /// What a failure with `failed` becomes, where a manual page says otherwise.
     pub(crate) fn exit_code(&self, failed: u8) -> u8 {
         match (self, failed) {
-            (Verb::Fsck(_), code::USAGE) => fsck::USAGE_ERROR,
-            (Verb::Fsck(_), _) => fsck::OPERATIONAL_ERROR,
+            (Verb::Fsck(_) | Verb::Ftl(ftl::Verb::Check(_)), code::USAGE) => fsck::USAGE_ERROR,
+            (Verb::Fsck(_) | Verb::Ftl(ftl::Verb::Check(_)), _) => fsck::OPERATIONAL_ERROR,
             (Verb::Mount(args), code) => args.exit_code(code),
             (_, code) => code,
         }

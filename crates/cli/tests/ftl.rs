@@ -84,3 +84,32 @@ fn a_dry_run_of_a_mount_changes_nothing() {
         assert!(std::fs::read(world.path(image)).unwrap() == before, "{line}");
     }
 }
+
+#[test]
+fn check_finds_and_repairs() {
+    let world = World::new();
+    world.say(&format!("ftl create {SMALL} chip")).good();
+    assert!(world.say("ftl check chip").good().contains("chip: sound; a disk of 1.64 MiB"));
+    let report = document(&world.say("ftl check --json chip").good(), "ftl-check");
+    assert_eq!((&report["sound"], &report["logical_blocks"]), (&true.into(), &420.into()));
+    // The first ring of anchors.
+    let pages: Vec<String> = (0..32).map(|page| page.to_string()).collect();
+    world.say(&format!("nand kill chip --page {}", pages.join(","))).good();
+    for switch in ["", "-n", "-p", "-a"] {
+        let run = world.say(&format!("ftl check {switch} chip"));
+        assert!(run.code == 4 && run.out.contains("anchors: ring 0"), "{run:?}");
+    }
+    let before = std::fs::read(world.path("chip")).unwrap();
+    let dry = world.say("ftl check -y --dry-run chip");
+    assert_eq!((dry.code, dry.out.contains("would repair: anchors")), (4, true), "{dry:?}");
+    assert_eq!(std::fs::read(world.path("chip")).unwrap(), before);
+    let run = world.say("ftl check -y chip");
+    assert_eq!((run.code, run.out.contains("repaired: anchors")), (1, true), "{run:?}");
+    assert!(world.say("ftl check -y chip").good().contains("sound"));
+    assert_eq!(world.say("ftl check -n -y chip").code, 16);
+    assert_eq!(world.say("ftl check missing").code, 8);
+    world.say("nand create --chip slc-2k-2g --size 16M blank").good();
+    world.say("ftl check blank").bad(8, &["no logical disk"]);
+    let other = World::formatted();
+    other.say("ftl check image").bad(8, &["nandfs", "pumice fsck"]);
+}

@@ -53,6 +53,7 @@ const VERBS: &[&str] = &[
     "nand disturb",
     "nand cut",
     "ftl",
+    "ftl check",
     "ftl create",
     "ftl info",
     "ftl mount",

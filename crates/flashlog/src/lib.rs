@@ -19,6 +19,8 @@
 extern crate alloc;
 
 mod anchor;
+mod audit;
+mod found;
 mod medium;
 mod page_code;
 mod ring;
@@ -29,6 +31,8 @@ mod software_ecc;
 mod tag;
 
 pub use anchor::{Anchor, OWN_MAX};
+pub use audit::RootFlaw;
+pub use found::{FoundRecord, find_records};
 pub use medium::{Fault, Medium, Page, Peek, RawPage};
 pub use page_code::{NoRoom, PageCode, SoftwareCode};
 pub use ring::{ANCHOR, ANCHOR_BLOCKS};

@@ -18,7 +18,7 @@ pub const ANCHOR_BLOCKS: u32 = 4;
 /// Copies of every root, and rings of anchors.
 pub(crate) const COPIES: usize = 2;
 /// Erase blocks of a ring.
-const RING_BLOCKS: u32 = 2;
+pub(crate) const RING_BLOCKS: u32 = 2;
 const _: () = assert!(RING_BLOCKS as usize * COPIES == ANCHOR_BLOCKS as usize);
 
 /// The kind of pages that hold anchors; owners have other kinds.
@@ -68,6 +68,11 @@ impl Rings {
         Rings { spots: [spot(0), spot(1)], seq: 0, doubted: false }
     }
 
+    /// Of a chip that has none any more.
+    pub(crate) fn lost() -> Rings {
+        Rings { spots: [None; COPIES], seq: 0, doubted: true }
+    }
+
     /// Finds the newest anchor with this magic: a look at each block of the first ring, a search by halves in one of
     /// them and the anchor itself; the second ring only where the first leaves a doubt. The medium has the shape of
     /// anchors, as everywhere here.
@@ -75,7 +80,7 @@ impl Rings {
         medium: &mut Medium<N>,
         magic: [u8; 8],
     ) -> Result<Option<(Anchor, Rings)>, NandError> {
-        let mut rings = Rings { spots: [None; COPIES], seq: 0, doubted: true };
+        let mut rings = Rings::lost();
         let mut best: Option<Newest<Anchor>> = None;
         for (ring, spot) in (0..).zip(&mut rings.spots) {
             let look = look(medium, ring, magic)?;

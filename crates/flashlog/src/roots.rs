@@ -117,6 +117,23 @@ impl Roots {
         }))
     }
 
+    /// Of a chip whose anchors are all gone; records may be left in the blocks that this one names, none is 0. The next
+    /// root is an anchor. `None` if the chip is of no use.
+    pub fn without_anchors(records: Shape, anchor: Anchor) -> Option<Roots> {
+        let rings = Rings::lost();
+        Shape::of_anchors(&anchor.geometry)?;
+        Some(Roots {
+            rings,
+            anchor,
+            records,
+            next: u32::MAX,
+            idle: true,
+            doubted: true,
+            whole: false,
+            newest: 0,
+        })
+    }
+
     /// Finds the newest record, in superpages of this shape: in the first block if the last page programmed there is
     /// proved, in both otherwise. `None` if the blocks that the anchor names have none.
     pub fn find_record<N: Nand>(
@@ -137,7 +154,7 @@ impl Roots {
         let [first, second] = self.anchor.checkpoints;
         let shape = *medium.shape();
         let blocks = ANCHOR_BLOCKS..shape.blocks();
-        if first == second || !blocks.contains(&first) || !blocks.contains(&second) {
+        if first == second || !blocks.contains(&first) || !(second == 0 || blocks.contains(&second)) {
             return Ok(None);
         }
         let read = |bytes: &[u8]| Some(bytes.to_vec());
@@ -145,11 +162,11 @@ impl Roots {
         let mut best = newest(medium, first, used, CHECKPOINT, read)?;
         // A cut may have ended before the second copy.
         self.whole = match &best {
-            Some(best) => is_copy(medium, shape.page(second, best.index), best.seq)?,
-            None => false,
+            Some(best) if second != 0 => is_copy(medium, shape.page(second, best.index), best.seq)?,
+            _ => false,
         };
         self.next = used;
-        if !best.as_ref().is_some_and(Newest::is_last) {
+        if second != 0 && !best.as_ref().is_some_and(Newest::is_last) {
             let used = programmed(medium, second)?;
             let other = newest(medium, second, used, CHECKPOINT, read)?;
             let order = |newest: &Newest<_>| (newest.seq, newest.index);
@@ -165,6 +182,16 @@ impl Roots {
     /// The anchor.
     pub fn anchor(&self) -> &Anchor {
         &self.anchor
+    }
+
+    /// The shape of records.
+    pub(crate) fn record_shape(&self) -> &Shape {
+        &self.records
+    }
+
+    /// The sequence number of the anchor that was found.
+    pub(crate) fn seq_of_anchor(&self) -> u64 {
+        self.rings.seq()
     }
 
     /// The highest sequence number of the roots that were found: those written next must have higher ones.
@@ -228,7 +255,7 @@ impl Roots {
             self.whole &= even;
         }
         let full = self.next >= shape.pages();
-        for block in self.anchor.checkpoints {
+        for block in self.anchor.checkpoints.into_iter().filter(|block| *block != 0) {
             // A touched page ends both blocks: to skip it would leave a gap in which the search by halves goes astray.
             if self.next < shape.pages() && !medium.is_blank(shape.page(block, self.next))? {
                 self.next = shape.pages();
@@ -297,7 +324,7 @@ impl Roots {
         (self.next, self.whole) = (self.records.pages(), false);
         self.anchor.checkpoints = [block, kept];
         self.write_anchor(keeper)?;
-        for second in [freed, kept] {
+        for second in [freed, kept].into_iter().filter(|block| *block != 0) {
             if keeper.renew(second)? && write_copy(keeper, self.records, second, 0, (&payload, seq))? {
                 (self.next, self.whole) = (1, true);
                 self.anchor.checkpoints = [block, second];

@@ -34,7 +34,18 @@ impl<N: Nand> Ftl<N> {
         self.clean_victim(victim)
     }
 
-    fn clean_victim(&mut self, victim: u32) -> Result<bool> {
+    pub(crate) fn clean_victim(&mut self, victim: u32) -> Result<bool> {
+        self.move_out(victim)?;
+        self.counters.cleaned += 1;
+        self.settle(victim);
+        if let Some(relocation) = self.policies.wear.relocation() {
+            self.relocate(relocation)?;
+        }
+        Ok(true)
+    }
+
+    /// Copies what lives in a segment that was chosen to where placement wants it.
+    pub(crate) fn move_out(&mut self, victim: u32) -> Result<()> {
         self.policies.wear.unsealed(victim);
         let from = Cleaned {
             segment: self.segments.get(victim).view(self.shape.capacity(), self.clock),
@@ -43,12 +54,7 @@ impl<N: Nand> Ftl<N> {
         };
         self.evacuate(victim, Some(&from))?;
         self.policies.placement.reclaimed(self.clock, &from);
-        self.counters.cleaned += 1;
-        self.settle(victim);
-        if let Some(relocation) = self.policies.wear.relocation() {
-            self.relocate(relocation)?;
-        }
-        Ok(true)
+        Ok(())
     }
 
     /// The segment to clean next: before its bits are lost, for wear, for space.

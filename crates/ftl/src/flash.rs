@@ -79,6 +79,15 @@ impl<N: Nand> Flash<N> {
         }
     }
 
+    /// The tag of a page that ECC gives up on, by its spare area, if that can be read; nothing but its header is proved.
+    pub(crate) fn tag_of_lost(&mut self, place: Place) -> Result<Option<Tag>> {
+        match self.medium.read(self.shape.page(place)) {
+            Err(Fault::Unreadable(_)) => self.tag_hint(place),
+            Err(Fault::Chip(error)) => Err(error.into()),
+            Err(Fault::Erased(_) | Fault::Unproved(_)) | Ok(_) => Ok(None),
+        }
+    }
+
     /// Programs a log page, whose tag names the one before it.
     pub(crate) fn program(
         &mut self,

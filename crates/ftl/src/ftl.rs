@@ -9,6 +9,7 @@ use pumice_media::{Nand, NandError};
 use crate::counters::{Counters, Start};
 use crate::error::{FtlError, Result};
 use crate::flash::Flash;
+use crate::gaps::Doubted;
 use crate::head::{HEADS, Head};
 use crate::identity::Identity;
 use crate::layout::Kind;
@@ -75,6 +76,8 @@ pub struct Ftl<N: Nand> {
     /// Logical blocks that are stored.
     pub(crate) live: u64,
     pub(crate) counters: Counters,
+    /// What the newest page held, if it could not be read after a power cut.
+    pub(crate) doubted: Option<Doubted>,
 }
 
 impl<N: Nand> Ftl<N> {
@@ -109,6 +112,7 @@ impl<N: Nand> Ftl<N> {
             clock: 0,
             live: 0,
             counters: Counters::default(),
+            doubted: None,
             identity,
         }
     }

@@ -19,8 +19,23 @@ pub(crate) struct Gaps {
     known: Vec<(u64, Place)>,
 }
 
-/// A page that is lost: its place, a sequence number in the order of all pages, and its logical blocks.
-type Lost = (Place, u64, Vec<u32>);
+/// A page that is lost.
+pub(crate) struct Lost {
+    pub(crate) place: Place,
+    /// A sequence number in the order of all pages.
+    pub(crate) sequence: u64,
+    /// Its logical blocks.
+    pub(crate) lbas: Vec<u32>,
+    /// The segment whose tags tell so.
+    pub(crate) told_by: u32,
+}
+
+/// The newest page, and what it held.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Doubted {
+    pub(crate) place: Place,
+    pub(crate) lbas: Vec<u32>,
+}
 
 impl Gaps {
     /// Takes in what a segment holds.
@@ -34,27 +49,34 @@ impl Gaps {
         }
     }
 
-    /// The pages that a later one names. Looks at those later ones alone before which a number is missing.
-    pub(crate) fn named<N: Nand>(mut self, flash: &mut Flash<N>, shape: &Shape) -> Result<Vec<Lost>> {
-        let Some(first) = self.places.iter().map(|(_, before)| *before).min() else { return Ok(Vec::new()) };
-        let gaps: BTreeMap<u32, Place> =
+    /// The pages that a later one names, and those that none does. Looks at those later ones alone before which a number
+    /// is missing.
+    pub(crate) fn named<N: Nand>(
+        mut self,
+        flash: &mut Flash<N>,
+        shape: &Shape,
+    ) -> Result<(Vec<Lost>, Vec<Place>)> {
+        let Some(first) = self.places.iter().map(|(_, before)| *before).min() else {
+            return Ok((Vec::new(), Vec::new()));
+        };
+        let mut gaps: BTreeMap<u32, Place> =
             self.places.iter().map(|(place, _)| (shape.page(*place), *place)).collect();
         self.known.sort_unstable_by_key(|(sequence, _)| *sequence);
         let mut found = Vec::new();
         let mut last = first;
-        for (sequence, place) in self.known.into_iter().skip_while(|(sequence, _)| *sequence <= first) {
+        for (sequence, teller) in self.known.into_iter().skip_while(|(sequence, _)| *sequence <= first) {
             let is_behind = last + 1 < sequence || last == first;
             last = sequence;
             if !is_behind {
                 continue;
             }
-            let Found::Page(tag, _) = flash.read(place)? else { continue };
+            let Found::Page(tag, _) = flash.read(teller)? else { continue };
             let Some(before) = tag.before else { continue };
-            if let Some(place) = gaps.get(&before.page) {
+            if let Some(place) = gaps.remove(&before.page) {
                 // None lies between the two.
-                found.push((*place, sequence - 1, before.lbas));
+                found.push(Lost { place, sequence: sequence - 1, lbas: before.lbas, told_by: teller.block });
             }
         }
-        Ok(found)
+        Ok((found, gaps.into_values().collect()))
     }
 }

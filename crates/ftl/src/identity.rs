@@ -1,6 +1,6 @@
 //! What a disk is, as long as it lives, and what its anchors say of it.
 
-use alloc::{string::ToString, vec::Vec};
+use alloc::string::ToString;
 use core::{fmt::Display, str::FromStr};
 
 use pumice_cleaning::registry::PolicyError;
@@ -9,8 +9,9 @@ use pumice_media::Geometry;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::error::{FtlError, Result};
-use crate::layout::{MAGIC, NAME_BYTES, RawIdentity, RawVoid, VERSION};
+use crate::layout::{MAGIC, NAME_BYTES, OWN_BYTES, RawIdentity, RawVoid, VERSION};
 use crate::policy::PolicyNames;
+use crate::record::DiskBytes;
 use crate::shape::Shape;
 
 /// What a disk is.
@@ -39,7 +40,7 @@ impl Void {
 
 impl Identity {
     /// What anchors say besides what they say of every volume.
-    pub(crate) fn own_bytes(&self, shape: &Shape) -> Vec<u8> {
+    pub(crate) fn own_bytes(&self, shape: &Shape) -> [u8; OWN_BYTES] {
         let policies = &self.policies;
         let raw = RawIdentity {
             block_bytes: shape.block_bytes.into(),
@@ -50,20 +51,20 @@ impl Identity {
             wear: name_bytes(&policies.wear),
         };
         let void = RawVoid { block: self.void.block.into(), sequence: self.void.sequence.into() };
-        [raw.as_bytes(), void.as_bytes()].concat()
+        let mut own = [0; OWN_BYTES];
+        let bytes = raw.as_bytes().iter().chain(void.as_bytes());
+        own.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        own
+    }
+
+    /// What records say of the disk.
+    pub(crate) fn disk_bytes(&self, shape: &Shape) -> DiskBytes {
+        DiskBytes { uuid: self.uuid, own: self.own_bytes(shape) }
     }
 
     /// The anchor of a new disk.
     pub(crate) fn anchor(&self, shape: &Shape, geometry: Geometry) -> Anchor {
-        Anchor {
-            magic: MAGIC,
-            version: VERSION,
-            features: [0; 3],
-            uuid: self.uuid,
-            geometry,
-            checkpoints: [0; 2],
-            own: self.own_bytes(shape),
-        }
+        anchor_of(&self.disk_bytes(shape), geometry)
     }
 
     /// Checks everything an anchor says, in the order of its fields.
@@ -97,6 +98,19 @@ impl Identity {
         policies.check()?;
         let endurance = raw.endurance.get();
         Ok((shape, Identity { uuid: anchor.uuid, logical_blocks, policies, endurance, void }))
+    }
+}
+
+/// The anchor of a disk of which this is known; it names no records.
+pub(crate) fn anchor_of(disk: &DiskBytes, geometry: Geometry) -> Anchor {
+    Anchor {
+        magic: MAGIC,
+        version: VERSION,
+        features: [0; 3],
+        uuid: disk.uuid,
+        geometry,
+        checkpoints: [0; 2],
+        own: disk.own.to_vec(),
     }
 }
 

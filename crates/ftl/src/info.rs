@@ -1,5 +1,7 @@
 //! What a server tells about itself.
 
+use alloc::vec::Vec;
+
 use pumice_media::Nand;
 
 use crate::counters::{Counters, Start};
@@ -17,6 +19,9 @@ pub struct Info {
     pub uuid: [u8; 16],
     /// How it was started.
     pub start: Start,
+    /// Logical blocks that the newest page held when the power went, if that cannot be read: torn or lost, nobody can
+    /// tell. Reading them is an error until they are written.
+    pub possibly_lost: Vec<u32>,
     /// It can be read and no longer be written.
     pub worn_out: bool,
     /// Bytes of a logical block.
@@ -64,6 +69,7 @@ impl<N: Nand> Ftl<N> {
             version: VERSION,
             uuid: self.identity.uuid,
             start: self.start,
+            possibly_lost: self.possibly_lost(),
             worn_out: self.mode == Mode::WornOut,
             block_bytes: self.shape.block_bytes,
             logical_blocks: self.table.len(),
@@ -82,6 +88,15 @@ impl<N: Nand> Ftl<N> {
             checkpoints: self.record.number,
             table_bytes: self.table.memory_bytes() + self.segments.memory_bytes(),
         }
+    }
+
+    fn possibly_lost(&self) -> Vec<u32> {
+        let Some(doubted) = &self.doubted else { return Vec::new() };
+        let is_there = |lba: &&u32| {
+            let addr = self.table.get(**lba);
+            !addr.is_none() && self.shape.place(addr).0 == doubted.place
+        };
+        doubted.lbas.iter().filter(is_there).copied().collect()
     }
 
     /// The chip.

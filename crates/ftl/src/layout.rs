@@ -119,18 +119,24 @@ raw! {
 }
 
 raw! {
-    /// The record of a checkpoint: where its pages are. The numbers of its segments follow, four bytes each.
-    RawRecord, 24 => {
+    /// The record of a checkpoint: where its pages are, and what the disk is, should all anchors be gone. The numbers of its
+    /// segments follow, four bytes each.
+    RawRecord, 136 => {
         magic: U32,
         flags: U32,
         checkpoint: U64,
         pages: U32,
         segments: U32,
+        uuid: [u8; 16],
+        own: [u8; OWN_BYTES],
     }
 }
 
+/// Bytes that anchors and records say of a disk: identity and void.
+pub(crate) const OWN_BYTES: usize = size_of::<RawIdentity>() + size_of::<RawVoid>();
+
 /// Starts a record.
-pub(crate) const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"FRC2");
+pub(crate) const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"FRC3");
 /// Flag of a record: nothing was written since the checkpoint.
 pub(crate) const CLEAN: u32 = 1;
 

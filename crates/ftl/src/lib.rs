@@ -29,11 +29,13 @@
 
 extern crate alloc;
 
+mod check;
 mod checkpoint;
 mod clean;
 mod counters;
 mod device;
 mod error;
+mod findings;
 mod flash;
 mod ftl;
 mod gaps;
@@ -47,7 +49,9 @@ mod open;
 mod policy;
 mod record;
 mod recover;
+mod repair;
 mod roots;
+mod seek;
 mod segments;
 mod shape;
 mod space;
@@ -58,9 +62,12 @@ mod tag;
 mod trims;
 mod undo;
 
+pub use check::{CheckReport, check};
 pub use counters::{Counters, Start};
 pub use error::FtlError;
+pub use findings::Finding;
 pub use ftl::Ftl;
 pub use info::Info;
 pub use open::{CreateOptions, Export, OpenOptions, create, probe};
 pub use policy::PolicyNames;
+pub use repair::{RepairOptions, repair};

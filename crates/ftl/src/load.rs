@@ -76,6 +76,21 @@ impl<N: Nand> Reader<'_, N> {
         Ok(found.of_kind(Kind::Checkpoint).map(|(_, page)| page))
     }
 
+    fn bad_parts(mut self) -> Result<Vec<Option<u32>>> {
+        let mut bad = Vec::new();
+        let mut sum = vec![0; self.shape.payload()];
+        for part in 0..self.record.pages {
+            match self.page(part)? {
+                Some(page) => sum.iter_mut().zip(&page.payload).for_each(|(sum, byte)| *sum ^= byte),
+                None => bad.push(Some(part)),
+            }
+        }
+        if bad.is_empty() && sum.iter().any(|byte| *byte != 0) {
+            bad.push(None);
+        }
+        Ok(bad)
+    }
+
     /// A page that cannot be read, made from all others; `None` if another is gone too.
     fn made_again(&mut self, part: u32) -> Result<Option<Vec<u8>>> {
         let mut sum = vec![0; self.shape.payload()];
@@ -88,6 +103,13 @@ impl<N: Nand> Reader<'_, N> {
 }
 
 impl<N: Nand> Ftl<N> {
+    /// Pages of a checkpoint that cannot be read, by number; none if its parity does not fit.
+    pub(crate) fn bad_parts(&mut self, record: &Record) -> Result<Vec<Option<u32>>> {
+        let payload = Vec::new();
+        let reader = Reader { shape: self.shape, record, payload, at: 0, part: 0, flash: &mut self.flash };
+        reader.bad_parts()
+    }
+
     /// Loads the checkpoint of this record; false, with nothing loaded, if it is damaged.
     pub(crate) fn load(&mut self, record: Record) -> Result<bool> {
         let fits = record.pages <= self.shape.blocks.saturating_mul(self.shape.pages);

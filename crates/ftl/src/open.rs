@@ -13,6 +13,7 @@ use crate::identity::{Identity, Void};
 use crate::layout::MAGIC;
 use crate::policy::PolicyNames;
 use crate::record::Record;
+use crate::recover::{Range, Replayed};
 use crate::roots::record_shape;
 use crate::segments::{Segments, State};
 use crate::shape::{ANCHOR_BLOCKS, Shape};
@@ -114,7 +115,7 @@ pub fn create<N: Nand>(
 }
 
 /// Blocks of a disk of this size; an error with the most that is possible if it does not fit.
-fn export(shape: &Shape, usable: u32, export: Export) -> Result<u32> {
+pub(crate) fn export(shape: &Shape, usable: u32, export: Export) -> Result<u32> {
     let slots = u64::from(usable) * u64::from(shape.capacity());
     let wanted = match export {
         Export::Bytes(bytes) => bytes / u64::from(shape.block_bytes),
@@ -161,23 +162,12 @@ impl<N: Nand> Ftl<N> {
             .ok_or(FtlError::Foreign)?;
         let record = roots.find_record(&mut flash.medium, records)?.and_then(|bytes| Record::decode(&bytes));
         let mut ftl = Ftl::assemble(flash, shape, identity, roots);
-        let mut begun = Vec::new();
-        ftl.start = if !ftl.load_unless(options.rebuild, record)? {
-            ftl.rebuild()?;
-            Start::Headers
-        } else if ftl.record.clean {
-            Start::Checkpoint
-        } else {
-            begun = ftl.recover(ftl.sequence, None)?;
-            Start::Recovered
-        };
-        ftl.sequence = ftl.sequence.max(ftl.roots.newest_seq() + 1);
-        ftl.count_valid();
-        ftl.find_free()?;
+        let replayed = ftl.replay_since(record, options.rebuild)?;
+        ftl.doubted = replayed.doubted;
         if options.read_only {
             return Ok(ftl);
         }
-        let undone = ftl.undo_move(&begun)?;
+        let undone = ftl.undo_move(&replayed.begun, true)?;
         ftl.mode = if ftl.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
         ftl.hand_out();
         ftl.check_wear();
@@ -190,6 +180,41 @@ impl<N: Nand> Ftl<N> {
             ftl.write_record(true)?;
         }
         Ok(ftl)
+    }
+
+    /// Loads the checkpoint of a record and what was written since; without one, or if it is not wanted, all that the
+    /// headers tell. Nothing is written.
+    pub(crate) fn replay_since(&mut self, record: Option<Record>, rebuild: bool) -> Result<Replayed> {
+        let mut replayed = Replayed::default();
+        self.start = if !self.load_unless(rebuild, record)? {
+            replayed = self.rebuild(None, true)?;
+            Start::Headers
+        } else if self.record.clean {
+            Start::Checkpoint
+        } else {
+            replayed = self.recover(Range::since(self.sequence))?;
+            Start::Recovered
+        };
+        self.sequence = self.sequence.max(self.roots.newest_seq() + 1);
+        self.count_valid();
+        self.find_free()?;
+        Ok(replayed)
+    }
+
+    /// Starts over as the start did; false if that is not possible any more.
+    pub(crate) fn replay(&mut self, without: Option<u32>, doubting: bool) -> Result<bool> {
+        self.table = Table::new(self.table.len());
+        self.live = 0;
+        if self.start == Start::Headers {
+            self.rebuild(without, doubting)?;
+        } else if !self.load(self.record.clone())? {
+            return Ok(false);
+        } else if self.start == Start::Recovered {
+            self.recover(Range { since: self.sequence, without, doubting })?;
+        }
+        self.count_valid();
+        self.find_free()?;
+        Ok(true)
     }
 
     /// Loads the checkpoint of a record, unless it is not wanted; false if nothing was loaded.
@@ -219,17 +244,17 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// Tables from the headers of all segments.
-    fn rebuild(&mut self) -> Result<()> {
+    fn rebuild(&mut self, without: Option<u32>, doubting: bool) -> Result<Replayed> {
         self.table = Table::new(self.identity.logical_blocks);
         self.segments = Segments::new(self.shape.blocks);
         self.heads.iter_mut().for_each(|head| *head = None);
-        (self.sequence, self.clock) = (1, 0);
+        (self.sequence, self.clock, self.live) = (1, 0, 0);
         for block in 0..self.shape.blocks {
             self.prepare(block, true)?;
         }
         self.segments.set_failures(0);
         self.place_roots();
-        self.recover(0, None)?;
+        let replayed = self.recover(Range { since: 0, without, doubting })?;
         // Of what is free nothing is known: as worn as the others.
         let known: Vec<u64> =
             self.segments.iter().map(|(_, s)| u64::from(s.erases)).filter(|erases| *erases > 0).collect();
@@ -241,7 +266,7 @@ impl<N: Nand> Ftl<N> {
                 }
             });
         }
-        Ok(())
+        Ok(replayed)
     }
 
     /// Notes whether a segment is bad or an anchor's, and erases it unless it is known to be erased.
@@ -287,7 +312,7 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// Hands segments to the policies: free ones, and sealed ones in the order in which they last changed.
-    fn hand_out(&mut self) {
+    pub(crate) fn hand_out(&mut self) {
         let (shape, now) = (self.shape, self.clock);
         let mut sealed = Vec::new();
         for block in 0..shape.blocks {

@@ -4,7 +4,23 @@ use alloc::vec::Vec;
 
 use zerocopy::{FromBytes, IntoBytes, little_endian::U32};
 
-use crate::layout::{CLEAN, RECORD_MAGIC, RawRecord};
+use crate::layout::{CLEAN, OWN_BYTES, RECORD_MAGIC, RawRecord};
+
+/// What a record says of its disk, as an anchor does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct DiskBytes {
+    pub(crate) uuid: [u8; 16],
+    pub(crate) own: [u8; OWN_BYTES],
+}
+
+impl DiskBytes {
+    /// Of the record in a proved page; `None` if it makes no sense.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<DiskBytes> {
+        Record::decode(bytes)?;
+        let (raw, _) = RawRecord::ref_from_prefix(bytes).ok()?;
+        Some(DiskBytes { uuid: raw.uuid, own: raw.own })
+    }
+}
 
 /// What the record of a checkpoint says.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -20,13 +36,16 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// The bytes of the record, with what the disk is.
+    pub(crate) fn encode(&self, disk: &DiskBytes) -> Vec<u8> {
         let raw = RawRecord {
             magic: RECORD_MAGIC.into(),
             flags: if self.clean { CLEAN } else { 0 }.into(),
             checkpoint: self.number.into(),
             pages: self.pages.into(),
             segments: u32::try_from(self.segments.len()).unwrap_or(u32::MAX).into(),
+            uuid: disk.uuid,
+            own: disk.own,
         };
         let mut bytes = raw.as_bytes().to_vec();
         self.segments.iter().for_each(|block| bytes.extend_from_slice(&block.to_le_bytes()));
@@ -55,8 +74,9 @@ mod tests {
     #[test]
     fn a_record_comes_back_and_what_is_cut_off_does_not() {
         let record = Record { number: 7, clean: true, pages: 130, segments: [5, 9, 6].into() };
-        let bytes = record.encode();
-        assert_eq!(Record::decode(&bytes), Some(record));
+        let disk = DiskBytes { uuid: [3; 16], own: [9; OWN_BYTES] };
+        let bytes = record.encode(&disk);
+        assert_eq!((Record::decode(&bytes), DiskBytes::decode(&bytes)), (Some(record), Some(disk)));
         for end in 0..bytes.len() {
             assert_eq!(Record::decode(&bytes[..end]), None);
         }

@@ -10,11 +10,12 @@ use pumice_media::Nand;
 use crate::error::Result;
 use crate::flash::Found;
 use crate::ftl::Ftl;
-use crate::gaps::Gaps;
-use crate::layout::{Kind, TRIM_BLOCK};
+use crate::gaps::{Doubted, Gaps, Lost};
+use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK};
 use crate::segments::State;
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;
+use crate::tag::Entry;
 use crate::trims;
 
 /// Segments begun last that are remembered: heads are not begun in the order in which they are opened.
@@ -26,13 +27,46 @@ pub(crate) struct Begun {
     pub(crate) contents: Contents,
 }
 
+/// What is replayed.
+#[derive(Clone, Copy)]
+pub(crate) struct Range {
+    /// Pages with this sequence number or a higher one.
+    pub(crate) since: u64,
+    /// A segment that counts as free.
+    pub(crate) without: Option<u32>,
+    /// The newest page counts as lost if it cannot be read, and its tag says what it held; otherwise as torn.
+    pub(crate) doubting: bool,
+}
+
+impl Range {
+    pub(crate) fn since(since: u64) -> Range {
+        Range { since, without: None, doubting: true }
+    }
+}
+
+/// What a replay met.
+#[derive(Default)]
+pub(crate) struct Replayed {
+    /// The first sequence number that was replayed.
+    pub(crate) since: u64,
+    /// The segments that were begun last, the newest first.
+    pub(crate) begun: Vec<Begun>,
+    /// Pages that cannot be read, and of which no other says what they held.
+    pub(crate) unnamed: Vec<Place>,
+    /// The newest page, if it cannot be read and its tag says what it held. The power cut tore it, or it was lost since:
+    /// nobody can tell.
+    pub(crate) doubted: Option<Doubted>,
+    /// Segments whose tags tell what other pages held that cannot be read.
+    pub(crate) tellers: Vec<u32>,
+}
+
 /// A page of trimmed ranges: its sequence number, and first and end of each.
 type Trimmed = (u64, Vec<(u32, u32)>);
 
 impl<N: Nand> Ftl<N> {
-    /// Takes in every page with a sequence number from `since` on, but for those in the segment `without`, which counts as
-    /// free. Nothing is written. Returns the segments that were begun last, the newest first.
-    pub(crate) fn recover(&mut self, since: u64, without: Option<u32>) -> Result<Vec<Begun>> {
+    /// Takes in what the pages of a range tell. Nothing is written.
+    pub(crate) fn recover(&mut self, range: Range) -> Result<Replayed> {
+        let Range { since, without, doubting } = range;
         let mut begun = Vec::new();
         let mut newest = vec![0; self.table.len() as usize];
         let mut trimmed = Vec::new();
@@ -68,15 +102,39 @@ impl<N: Nand> Ftl<N> {
                 }
             }
         }
-        for (place, sequence, lbas) in gaps.named(&mut self.flash, &self.shape)? {
-            self.take_lost(place, sequence, &lbas, &mut newest);
+        let (lost, mut unnamed) = gaps.named(&mut self.flash, &self.shape)?;
+        let found = if doubting { self.doubted(&unnamed)? } else { None };
+        unnamed.retain(|place| found.as_ref().is_none_or(|found| found.place != *place));
+        for lost in lost.iter().chain(&found) {
+            self.take_lost(lost, &mut newest);
         }
+        let tellers = lost.iter().map(|lost| lost.told_by).collect();
         self.apply_trims(&newest, trimmed);
-        Ok(begun)
+        let doubted = found.map(|Lost { place, sequence, lbas, .. }| {
+            self.sequence = self.sequence.max(sequence + 1);
+            Doubted { place, lbas }
+        });
+        Ok(Replayed { since, begun, unnamed, doubted, tellers })
+    }
+
+    /// The newest page of all, if it is one of these and its spare area can be read.
+    fn doubted(&mut self, unnamed: &[Place]) -> Result<Option<Lost>> {
+        let newest = self.sequence.max(self.roots.newest_seq() + 1);
+        for place in unnamed {
+            let Some(tag) = self.flash.tag_of_lost(*place)? else { continue };
+            let is_lba = |entry: &Entry| entry.lba < self.table.len() || entry.lba == NO_BLOCK;
+            if tag.kind == Kind::Data && tag.sequence >= newest && tag.entries.iter().all(is_lba) {
+                let lbas = tag.entries.iter().map(|entry| entry.lba).collect();
+                let (place, sequence) = (*place, tag.sequence);
+                return Ok(Some(Lost { place, sequence, lbas, told_by: place.block }));
+            }
+        }
+        Ok(None)
     }
 
     /// Blocks in a page that cannot be read: the table points there all the same, so that who reads them is told.
-    fn take_lost(&mut self, place: Place, sequence: u64, lbas: &[u32], newest: &mut [u64]) {
+    fn take_lost(&mut self, lost: &Lost, newest: &mut [u64]) {
+        let Lost { place, sequence, ref lbas, .. } = *lost;
         let mut is_lost = false;
         for (slot, lba) in (0..).zip(lbas) {
             let Some(known) = newest.get_mut(*lba as usize).filter(|known| **known < sequence) else {

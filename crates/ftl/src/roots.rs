@@ -89,7 +89,7 @@ impl<N: Nand> Ftl<N> {
     pub(crate) fn write_void(&mut self) -> Result<()> {
         self.roots.settle(&mut self.flash.medium)?;
         let mut roots = self.roots.clone();
-        roots.change_own(self.identity.own_bytes(&self.shape));
+        roots.change_own(self.identity.own_bytes(&self.shape).to_vec());
         let done = roots.write_anchor(self);
         self.roots = roots;
         match done {
@@ -160,7 +160,7 @@ impl<N: Nand> Keeper for Ftl<N> {
     }
 
     fn record(&mut self, _left: &[u32]) -> Result<Vec<u8>> {
-        Ok(self.record.encode())
+        Ok(self.record.encode(&self.identity.disk_bytes(&self.shape)))
     }
 
     fn chip_error(error: NandError) -> FtlError {

@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use pumice_flashlog::SEQ_END;
 
 use crate::layout::{RawEntry, RawSummary, SUMMARY_MAGIC};
-use crate::shape::Shape;
+use crate::shape::{Place, Shape};
 use crate::tag::Entry;
 
 /// What a segment holds, page by page from its first.
@@ -89,6 +89,12 @@ impl Contents {
         self.put_pages(shape, &mut payload);
         payload.resize(shape.payload(), 0);
         payload
+    }
+
+    /// The same if it leaves nothing but zeros behind, as a summary of this shape does.
+    pub(crate) fn decode_whole(shape: &Shape, place: Place, payload: &[u8]) -> Option<Contents> {
+        let contents = Contents::decode(shape, place.block, place.index, payload)?;
+        (contents.encode(shape, place.block) == payload).then_some(contents)
     }
 
     /// Reads a proved summary that lies in page `index` of segment `block`; `None` if it makes no sense there.

@@ -21,7 +21,7 @@ use crate::tag::Entry;
 impl<N: Nand> Ftl<N> {
     /// After recovery: if fewer segments are free than a checkpoint takes, frees one of those begun last in which
     /// everything is a copy of what can be read elsewhere. True if so; an anchor has to say it before anything is written.
-    pub(crate) fn undo_move(&mut self, begun: &[Begun]) -> Result<bool> {
+    pub(crate) fn undo_move(&mut self, begun: &[Begun], doubting: bool) -> Result<bool> {
         let is_free = |segment: &Segment| segment.state == State::Free && !segment.trims;
         let free = self.segments.iter().filter(|(_, segment)| is_free(segment)).count();
         if begun.is_empty() || free >= self.wanted() as usize || !self.shape.tagged {
@@ -31,7 +31,7 @@ impl<N: Nand> Ftl<N> {
         let is_trim = |entry: &Entry| entry.lba == TRIM_BLOCK;
         let mut is_undone = false;
         for begun in begun.iter().filter(|begun| !begun.contents.entries.iter().any(is_trim)) {
-            is_undone = self.replay(Some(begun.block))? && self.has_originals(&after, begun)?;
+            is_undone = self.replay(Some(begun.block), doubting)? && self.has_originals(&after, begun)?;
             // The copies are older than what is written next.
             self.sequence = self.sequence.max(sequence);
             if is_undone {
@@ -40,24 +40,11 @@ impl<N: Nand> Ftl<N> {
             }
         }
         if !is_undone {
-            let is_loaded = self.replay(None)?;
+            let is_loaded = self.replay(None, doubting)?;
             debug_assert!(is_loaded, "a checkpoint that was loaded before");
             self.sequence = self.sequence.max(sequence);
         }
         Ok(is_undone)
-    }
-
-    /// Starts over from the checkpoint; false if it cannot be read any more.
-    fn replay(&mut self, without: Option<u32>) -> Result<bool> {
-        self.table = Table::new(self.table.len());
-        self.live = 0;
-        let is_loaded = self.load(self.record.clone())?;
-        if is_loaded {
-            self.recover(self.sequence, without)?;
-            self.count_valid();
-            self.find_free()?;
-        }
-        Ok(is_loaded)
     }
 
     /// True if each block that a segment held can be read elsewhere as it was when a user wrote it last.

@@ -6,8 +6,9 @@ mod common;
 
 use std::cell::Cell;
 
+use common::raw::{LogPage, Tagged, check as header_check, kind, read, sum};
 use common::{CASES, Case, Step, policies, start};
-use pumice_ftl::{Ftl, OpenOptions};
+use pumice_ftl::{Ftl, OpenOptions, RepairOptions, check, repair};
 use pumice_media::{BlockDevice, BlockId, Layer, Lba, Nand, NandError, PageId, ReadOutcome, SimChip};
 
 /// Chips with damage for each layout; `PUMICE_FUZZ_CASES` asks for more.
@@ -81,34 +82,6 @@ fn populated(case: Case, seed: u64) -> SimChip {
     if seed.is_multiple_of(2) { disk.close().unwrap() } else { disk.chip().clone() }
 }
 
-impl Case {
-    /// Chip pages of a log page: those that roots are written in, or others.
-    fn gang(self, roots: bool) -> u32 {
-        let bytes = self.spec().geometry().page_bytes;
-        if roots { 512_u32.div_ceil(bytes).next_power_of_two() } else { self.block_bytes.div_ceil(bytes) }
-    }
-}
-
-/// The log page of a chip: as many chip pages as a logical block needs.
-struct LogPage {
-    data: Vec<u8>,
-    spare: Vec<u8>,
-}
-
-/// Reads a log page of so many chip pages.
-fn read(chip: &mut SimChip, block: u32, index: u32, gang: u32) -> LogPage {
-    let geometry = chip.geometry();
-    let mut page = LogPage { data: Vec::new(), spare: Vec::new() };
-    for part in 0..gang {
-        let (mut data, mut spare) =
-            (vec![0; geometry.page_bytes as usize], vec![0; geometry.free_spare_bytes as usize]);
-        let _ = chip.read(geometry.page(BlockId(block), index * gang + part), &mut data, &mut spare);
-        page.data.append(&mut data);
-        page.spare.append(&mut spare);
-    }
-    page
-}
-
 /// Copies a chip, with `damage` done to its log pages.
 fn copy(case: Case, chip: &mut SimChip, mut damage: impl FnMut(Tagged, u32, u32, &mut LogPage)) -> SimChip {
     let geometry = chip.geometry();
@@ -136,76 +109,12 @@ fn copy(case: Case, chip: &mut SimChip, mut damage: impl FnMut(Tagged, u32, u32,
     copied
 }
 
-/// The checksum of docs/ftl-spec.md.
-fn sum(payload: &[u8], block: u32, index: u32, tail: &[u8]) -> [u8; 4] {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(payload);
-    hasher.update(&block.to_le_bytes());
-    hasher.update(&index.to_le_bytes());
-    hasher.update(tail);
-    hasher.finalize().to_le_bytes()
-}
-
-/// The check of a header: CRC-8 with the polynomial 0x07.
-fn check(bytes: &[u8]) -> u8 {
-    bytes.iter().fold(0, |sum, byte| {
-        (0..8).fold(sum ^ byte, |sum: u8, _| if sum & 0x80 == 0 { sum << 1 } else { (sum << 1) ^ 7 })
-    })
-}
-
-/// Where the tag of a page lies.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Tagged {
-    /// In so many bytes of the spare area.
-    Spare(usize),
-    /// In the last twelve bytes of the page: anchors, where the spare area is small.
-    Page,
-    /// Nowhere: four spare bytes are the proof.
-    Proof,
-}
-
-impl Tagged {
-    /// Of the roots, or of other pages.
-    fn of(case: Case, roots: bool) -> Tagged {
-        let (geometry, gang) = (case.spec().geometry(), case.gang(roots));
-        let bytes = if roots { 12 } else { 24 + 12 * (gang * geometry.page_bytes / case.block_bytes) };
-        let fits = geometry.free_spare_bytes >= 8 && gang * geometry.free_spare_bytes >= bytes;
-        match roots {
-            _ if fits => Tagged::Spare(usize::try_from(bytes).unwrap()),
-            true => Tagged::Page,
-            false => Tagged::Proof,
-        }
-    }
-
-    /// What the page holds, and its tag but for the checksum in it; the tag itself.
-    fn parts(self, page: &LogPage) -> (Vec<u8>, Vec<u8>) {
-        match self {
-            Tagged::Spare(bytes) => (page.data.clone(), page.spare[..bytes].to_vec()),
-            Tagged::Page => {
-                let (payload, tag) = page.data.split_at(page.data.len() - 12);
-                (payload.to_vec(), tag.to_vec())
-            }
-            Tagged::Proof => (page.data.clone(), page.spare[..4].to_vec()),
-        }
-    }
-}
-
-/// Which kind a page proves to be.
-fn kind(tagged: Tagged, page: &LogPage, block: u32, index: u32) -> Option<u8> {
-    let (payload, mut tag) = tagged.parts(page);
-    if tagged == Tagged::Proof {
-        return (1..16).find(|kind| sum(&payload, block, index, &[*kind])[..] == tag);
-    }
-    let stored: Vec<u8> = tag.drain(8..12).collect();
-    (sum(&payload, block, index, &tag)[..] == stored).then_some(tag[0] & 15)
-}
-
 fn reseal(tagged: Tagged, page: &mut LogPage, block: u32, index: u32, kind: u8) {
     let (payload, mut tag) = tagged.parts(page);
     if tagged == Tagged::Proof {
         tag.copy_from_slice(&sum(&payload, block, index, &[kind]));
     } else {
-        tag[7] = check(&tag[..7]);
+        tag[7] = header_check(&tag[..7]);
         let sum = sum(&payload, block, index, &[&tag[..8], &tag[12..]].concat());
         tag[8..12].copy_from_slice(&sum);
     }
@@ -235,6 +144,12 @@ fn scramble(rng: &mut fastrand::Rng, bytes: &mut [u8]) {
 
 /// Whatever the chip holds: every call ends, with or without an error.
 fn work(chip: &SimChip, seed: u64) {
+    let checked = check(Bounded::new(chip.clone()), &mut |_, _| {});
+    let options = RepairOptions { dry_run: false, uuid: [1; 16] };
+    if let Ok((chip, _)) = repair(Bounded::new(chip.clone()), options, &mut |_, _| {}) {
+        assert!(checked.is_ok(), "repaired, and could not be checked: {checked:?}");
+        assert!(check(chip.chip, &mut |_, _| {}).is_ok());
+    }
     for (read_only, rebuild) in [(true, false), (true, true), (false, false), (false, true)] {
         let chip = Bounded::new(chip.clone());
         let Ok(mut disk) = Ftl::open(chip, OpenOptions { read_only, rebuild }) else { continue };

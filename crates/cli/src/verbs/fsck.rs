@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Something was wrong and was repaired.
-const CORRECTED: u8 = 1;
+pub(crate) const CORRECTED: u8 = 1;
 /// Something is wrong and was left as it is.
 pub(crate) const UNCORRECTED: u8 = 4;
 /// The check itself could not be done.

@@ -4,6 +4,7 @@
 
 #[path = "../../../nandfs/tests/cut/probe.rs"]
 pub mod probe;
+pub mod raw;
 #[path = "../../../nandfs/tests/cut/shared.rs"]
 pub mod shared;
 
@@ -170,6 +171,25 @@ impl Model {
         }
         self.since.iter_mut().for_each(Vec::clear);
         self.dirty.clear();
+        Ok(())
+    }
+
+    /// Compares with a disk that was repaired. These blocks may be zeros; a block that was trimmed may hold anything that
+    /// was written to it before, if `forgot` says that trims may be forgotten.
+    pub fn compare_repaired(
+        &self,
+        disk: &mut impl BlockDevice,
+        given_up: &[u64],
+        forgot: bool,
+    ) -> Result<(), String> {
+        for lba in 0..self.blocks() {
+            let found = self.found(disk, lba)?;
+            let want = self.flushed[usize::try_from(lba).unwrap()];
+            let is_excused = found == 0 && given_up.contains(&lba) || want == 0 && forgot;
+            if found != want && !is_excused {
+                return Err(format!("block {lba} holds value {found}, want {want}"));
+            }
+        }
         Ok(())
     }
 

@@ -41,6 +41,14 @@ fn state(info: &Info) -> &'static str {
 }
 
 fn print(info: &Info, geometry: &Geometry) -> Outcome {
+    if !info.possibly_lost.is_empty() {
+        let blocks: Vec<String> = info.possibly_lost.iter().map(u32::to_string).collect();
+        crate::complain(&format!(
+            "a power cut tore the newest page, or it is lost: blocks {} cannot be read until they are written, or until \
+             `pumice ftl check -y` takes them back",
+            blocks.join(", ")
+        ));
+    }
     let bytes = u64::from(info.logical_blocks) * u64::from(info.block_bytes);
     let stored = info.stored_blocks * u64::from(info.block_bytes);
     let (least, mean, most) = info.wear;
@@ -89,6 +97,7 @@ fn print_json(info: &Info, geometry: &Geometry) -> Outcome {
                 Start::Headers => "headers",
             },
             "worn_out": info.worn_out,
+            "possibly_lost_blocks": info.possibly_lost,
             "checkpoints": info.checkpoints,
             "block_bytes": info.block_bytes,
             "logical_blocks": info.logical_blocks,

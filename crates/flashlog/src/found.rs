@@ -1,0 +1,62 @@
+//! Records found without an anchor: every block is looked at.
+
+use alloc::vec::Vec;
+
+use pumice_media::{Nand, NandError};
+
+use crate::medium::{Medium, Peek};
+use crate::ring::ANCHOR_BLOCKS;
+use crate::roots::CHECKPOINT;
+use crate::search::{newest, programmed};
+use crate::shape::TagPlace;
+
+/// The newest record of a block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FoundRecord {
+    /// The block that it lies in.
+    pub block: u32,
+    /// Its sequence number; 0 where pages have none.
+    pub seq: u64,
+    /// What it says.
+    pub payload: Vec<u8>,
+}
+
+/// The newest record of each block that holds any, newest first, in superpages of the medium's shape, if `accept` takes
+/// it. Costs a look at each block; where headers tell nothing, a read of each page.
+pub fn find_records<N: Nand>(
+    medium: &mut Medium<N>,
+    accept: impl Fn(&[u8]) -> bool,
+) -> Result<Vec<FoundRecord>, NandError> {
+    let shape = *medium.shape();
+    let read = |bytes: &[u8]| accept(bytes).then(|| bytes.to_vec());
+    let mut found = Vec::new();
+    for block in ANCHOR_BLOCKS..shape.blocks() {
+        let is_possible = match medium.peek(shape.page(block, 0))? {
+            Peek::Erased => false,
+            Peek::Programmed(Some((kind, _))) => kind == CHECKPOINT,
+            Peek::Programmed(None) => shape.tag_place() == TagPlace::Proof || holds_record(medium, block)?,
+        };
+        if !is_possible || medium.is_bad(block)? {
+            continue;
+        }
+        let used = programmed(medium, block)?;
+        if let Some(newest) = newest(medium, block, used, CHECKPOINT, read)? {
+            found.push(FoundRecord { block, seq: newest.seq, payload: newest.root });
+        }
+    }
+    found.sort_by_key(|record| core::cmp::Reverse(record.seq));
+    Ok(found)
+}
+
+/// True if one of the pages behind the first, of which nothing is known, says that it is a record.
+fn holds_record<N: Nand>(medium: &mut Medium<N>, block: u32) -> Result<bool, NandError> {
+    let shape = *medium.shape();
+    for index in 1..shape.pages() {
+        match medium.peek(shape.page(block, index))? {
+            Peek::Erased => return Ok(false),
+            Peek::Programmed(Some((kind, _))) => return Ok(kind == CHECKPOINT),
+            Peek::Programmed(None) => {}
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,400 @@
+//! Checks a disk: everything is read and compared with everything else; nothing is written.
+//!
+//! The disk is found and replayed in memory as a start does it, if need be without anchors or records. Then every page of
+//! every segment is read, and what the tags prove is held against the tables. What a power cut may leave is sound.
+
+mod evidence;
+#[cfg(test)]
+mod tests;
+
+use alloc::{collections::BTreeMap, format, string::ToString, vec, vec::Vec};
+
+use pumice_media::Nand;
+
+use crate::check::evidence::{Evidence, Trimmed, agree};
+use crate::counters::Start;
+use crate::error::Result;
+use crate::findings::{Finding, Findings};
+use crate::ftl::{Ftl, Mode};
+use crate::layout::Kind;
+use crate::record::Record;
+use crate::recover::Replayed;
+use crate::seek::{Sought, seek};
+use crate::segments::{Segment, State};
+use crate::shape::{Addr, Place};
+use crate::summary::Contents;
+
+/// What a check found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CheckReport {
+    /// What is wrong; nothing on a sound disk.
+    pub findings: Vec<Finding>,
+    /// What is not as it might be, and no harm: a power cut may have left it.
+    pub notes: Vec<Finding>,
+    /// How the next start would be.
+    pub start: Start,
+    /// Bytes of a logical block.
+    pub block_bytes: u32,
+    /// Blocks of the disk.
+    pub logical_blocks: u32,
+    /// Of these, blocks that are stored.
+    pub stored_blocks: u64,
+    /// Logical blocks that cannot be read, ascending.
+    pub lost: Vec<u32>,
+    /// Of these, blocks that the newest page held before a power cut: it was torn, or is lost.
+    pub possibly_lost: Vec<u32>,
+}
+
+/// What would put things right.
+#[derive(Default)]
+pub(crate) struct Fixes {
+    /// Where blocks are by the tags; nowhere if no tag tells.
+    pub(crate) table: BTreeMap<u32, Addr>,
+    /// Blocks whose newest copy cannot be read.
+    pub(crate) lost: Vec<u32>,
+    /// Of these, blocks that the newest page held.
+    pub(crate) possibly_lost: Vec<u32>,
+    /// How often segments were erased, by their tags.
+    pub(crate) erases: BTreeMap<u32, u32>,
+    /// Segments whose heads do not fit them.
+    pub(crate) heads: Vec<u32>,
+    /// Segments that everything has to move out of.
+    pub(crate) empty: Vec<u32>,
+    /// Segments that are marked bad.
+    pub(crate) bad: Vec<u32>,
+}
+
+/// A disk that was looked at.
+pub(crate) struct Checked<N: Nand> {
+    pub(crate) ftl: Ftl<N>,
+    pub(crate) replayed: Replayed,
+    pub(crate) fixes: Fixes,
+    pub(crate) found: Findings,
+    pub(crate) notes: Findings,
+    /// Sequence numbers of roots may be higher than any that is known.
+    pub(crate) is_adrift: bool,
+}
+
+/// Checks the disk on a chip; `progress` is told segments done and all. Fails only if there is no disk, if it is of another
+/// version, or if the chip fails. Costs a read of every programmed page, and memory for the tables twice.
+pub fn check<N: Nand>(nand: N, progress: &mut dyn FnMut(u32, u32)) -> Result<CheckReport> {
+    let checked = examine(nand, [0; 16], progress)?;
+    let ftl = &checked.ftl;
+    Ok(CheckReport {
+        start: ftl.start,
+        block_bytes: ftl.shape.block_bytes,
+        logical_blocks: ftl.table.len(),
+        stored_blocks: ftl.live,
+        lost: checked.fixes.lost,
+        possibly_lost: checked.fixes.possibly_lost,
+        findings: checked.found.into_list(),
+        notes: checked.notes.into_list(),
+    })
+}
+
+/// Finds a disk and looks at all of it; `uuid` is what it is called if nothing tells.
+pub(crate) fn examine<N: Nand>(
+    nand: N,
+    uuid: [u8; 16],
+    progress: &mut dyn FnMut(u32, u32),
+) -> Result<Checked<N>> {
+    let mut found = Findings::default();
+    let Sought { mut ftl, record, is_adrift } = seek(nand, uuid, &mut found)?;
+    debug_assert!(ftl.mode == Mode::ReadOnly, "a check writes nothing");
+    let is_recorded = record.is_some();
+    let known = record.clone();
+    let replayed = ftl.replay_since(record, false)?;
+    if is_recorded && ftl.start == Start::Headers {
+        found.add("checkpoint", "it cannot be read, or makes no sense".into());
+    }
+    let mut check = Check::new(&mut ftl, &mut found);
+    check.replayed(&replayed);
+    if let Some(record) = known.filter(|_| check.ftl.start != Start::Headers) {
+        check.checkpoint(&record)?;
+    }
+    let blocks = check.ftl.shape.blocks;
+    for block in 0..blocks {
+        check.segment(block)?;
+        progress(block + 1, blocks);
+    }
+    check.table(replayed.doubted.as_ref().map_or(&[], |doubted| &doubted.lbas))?;
+    check.trims(replayed.since);
+    if !is_adrift {
+        check.roots()?;
+    }
+    let (fixes, notes) = (check.fixes, check.notes);
+    Ok(Checked { ftl, replayed, fixes, found, notes, is_adrift })
+}
+
+struct Check<'a, N: Nand> {
+    ftl: &'a mut Ftl<N>,
+    found: &'a mut Findings,
+    notes: Findings,
+    fixes: Fixes,
+    /// The newest copy of each block that a page proves, with its sequence number.
+    newest: Vec<(u64, Addr)>,
+    /// Blocks that are where the table says, and can be read.
+    confirmed: Vec<bool>,
+    /// Segments of which no header tells what they hold.
+    unheaded: Vec<u32>,
+    trimmed: Vec<Trimmed>,
+    /// The highest sequence number of all pages but roots.
+    last: u64,
+}
+
+impl<'a, N: Nand> Check<'a, N> {
+    fn new(ftl: &'a mut Ftl<N>, found: &'a mut Findings) -> Check<'a, N> {
+        let blocks = ftl.table.len() as usize;
+        Check {
+            ftl,
+            found,
+            notes: Findings::default(),
+            fixes: Fixes::default(),
+            newest: vec![(0, Addr::NONE); blocks],
+            confirmed: vec![false; blocks],
+            unheaded: Vec::new(),
+            trimmed: Vec::new(),
+            last: 0,
+        }
+    }
+
+    /// What the replay met.
+    fn replayed(&mut self, replayed: &Replayed) {
+        for place in &replayed.unnamed {
+            let text = format!(
+                "page {} of segment {} cannot be read, and nothing tells what it held: torn by a power cut, or lost",
+                place.index, place.block
+            );
+            self.notes.add("page", text);
+        }
+    }
+
+    /// Every page of the checkpoint, any one of which the others make again.
+    fn checkpoint(&mut self, record: &Record) -> Result<()> {
+        for part in self.ftl.bad_parts(record)? {
+            self.found.add(
+                "checkpoint",
+                match part {
+                    Some(part) => format!("page {part} of it cannot be read; the others tell what it held"),
+                    None => "its parity does not fit its other pages".into(),
+                },
+            );
+        }
+        let bad = self.ftl.segments.iter().filter(|(_, segment)| segment.state == State::Bad).count();
+        if self.ftl.segments.failures() as usize > bad {
+            let text =
+                format!("{} segments failed by its count, {bad} are bad", self.ftl.segments.failures());
+            self.found.add("checkpoint", text);
+        }
+        Ok(())
+    }
+
+    /// Reads a segment and compares it with what is known of it.
+    fn segment(&mut self, block: u32) -> Result<()> {
+        let segment = self.ftl.segments.get(block);
+        if matches!(segment.state, State::Anchor | State::Bad) {
+            return Ok(());
+        }
+        if self.ftl.flash.medium.is_bad(block)? {
+            self.found.add("bad-block", format!("segment {block} is marked bad, and not known to be"));
+            self.fixes.bad.push(block);
+        }
+        if segment.state == State::Checkpoint {
+            return Ok(());
+        }
+        let evidence = Evidence::read(&mut self.ftl.flash, &self.ftl.shape, block)?;
+        let void = self.ftl.identity.void;
+        if void.block == block && evidence.newest() < void.sequence {
+            return Ok(());
+        }
+        self.last = self.last.max(evidence.newest());
+        self.trimmed.extend(evidence.trims.iter().cloned());
+        if let Some(contents) = &evidence.contents {
+            self.blocks(block, contents, &evidence);
+            self.wear(block, &segment, contents);
+        }
+        if segment.state == State::Open {
+            self.head(block, &evidence);
+        }
+        self.summary(block, &segment, &evidence);
+        Ok(())
+    }
+
+    /// Blocks that a segment holds.
+    fn blocks(&mut self, block: u32, contents: &Contents, evidence: &Evidence) {
+        let shape = self.ftl.shape;
+        for (index, (sequence, entries)) in (0..).zip(contents.pages(&shape)) {
+            for (slot, entry) in (0..).zip(entries) {
+                let Some(newest) = self.newest.get_mut(entry.lba as usize) else { continue };
+                let addr = shape.addr(Place { block, index }, slot);
+                // A page before a summary alone proves itself, too.
+                if evidence.is_proved(index) && newest.0 <= sequence {
+                    *newest = (sequence, addr);
+                }
+            }
+        }
+        let first = shape.addr(Place { block, index: 0 }, 0);
+        for slot in 0..shape.pages * shape.slots {
+            let addr = Addr(first.0 + slot);
+            if !evidence.is_proved(slot / shape.slots) {
+                continue;
+            }
+            let entry = contents.entries.get(slot as usize);
+            let lba = entry.map_or(u32::MAX, |entry| entry.lba);
+            if self.ftl.table.get(lba) == addr {
+                self.confirm(lba);
+            }
+        }
+    }
+
+    fn confirm(&mut self, lba: u32) {
+        if let Some(confirmed) = self.confirmed.get_mut(lba as usize) {
+            *confirmed = true;
+        }
+    }
+
+    /// How often a segment was erased.
+    fn wear(&mut self, block: u32, segment: &Segment, contents: &Contents) {
+        let tags = contents.erases;
+        let is_wrong = match segment.state {
+            State::Open | State::Sealed | State::Stuck => segment.erases != tags,
+            // Erased since, perhaps.
+            _ => segment.erases < tags,
+        };
+        if is_wrong {
+            let text = format!(
+                "segment {block} was erased {} times by its line, {tags} by its tags",
+                segment.erases
+            );
+            self.found.add("segment", text);
+            self.fixes.erases.insert(block, tags);
+        }
+    }
+
+    /// What an open head says of its segment.
+    fn head(&mut self, block: u32, evidence: &Evidence) {
+        let shape = self.ftl.shape;
+        let Some(head) = self.ftl.heads.iter().flatten().find(|head| head.block == block) else { return };
+        let fits = evidence.contents.as_ref().is_none_or(|contents| agree(&shape, &head.contents, contents));
+        let is_short = evidence.used > head.index && evidence.is_proved(head.index);
+        if !fits || is_short || evidence.used < head.index {
+            self.found.add("heads", format!("the head of segment {block} does not fit what its pages hold"));
+            self.fixes.heads.push(block);
+        }
+    }
+
+    /// The header of a written segment, and its copies.
+    fn summary(&mut self, block: u32, segment: &Segment, evidence: &Evidence) {
+        let shape = self.ftl.shape;
+        if segment.state == State::Free {
+            return;
+        }
+        let contradicts = |(index, summary): &&(u32, Contents)| {
+            let contents = evidence.contents.as_ref().filter(|_| shape.tagged);
+            let newest = contents.filter(|contents| contents.sequences.len() == *index as usize);
+            newest.is_some_and(|contents| !agree(&shape, contents, summary))
+        };
+        if let Some((index, _)) = evidence.summaries.iter().find(contradicts) {
+            let text = format!("the one in page {index} of segment {block} does not say what its tags say");
+            self.found.add("summary", text);
+            self.fixes.empty.push(block);
+        }
+        let is_written = matches!(segment.state, State::Sealed | State::Stuck) && segment.valid > 0;
+        if !is_written || shape.summaries == 0 {
+            return;
+        }
+        if evidence.contents.is_none() {
+            self.found.add("summary", format!("none of segment {block} can be read"));
+            self.unheaded.push(block);
+            self.fixes.empty.push(block);
+            return;
+        }
+        let last = evidence.summaries.last().map_or(0, |(index, _)| *index);
+        let copies = evidence.summaries.iter().filter(|(index, _)| index + shape.summaries > last).count();
+        // A tagged segment has one at its end alone.
+        let is_due = !shape.tagged || evidence.used == shape.pages;
+        if is_due && copies < shape.summaries as usize {
+            let text = format!("segment {block} has {copies} in place of {}", shape.summaries);
+            self.notes.add("summary", text);
+        }
+    }
+
+    /// Where the table says that blocks are, against what the pages prove.
+    fn table(&mut self, doubted: &[u32]) -> Result<()> {
+        let stored: Vec<(u32, Addr)> = self.ftl.table.stored().collect();
+        for (lba, addr) in stored {
+            let (place, slot) = self.ftl.shape.place(addr);
+            let at = lba as usize;
+            let is_confirmed = self.confirmed.get(at) == Some(&true);
+            let (_, newest) = self.newest.get(at).copied().unwrap_or((0, Addr::NONE));
+            if is_confirmed && newest == addr {
+                continue;
+            }
+            let holds = self.holds(lba, place, slot)?;
+            if holds == Some(true) && !is_confirmed {
+                continue;
+            }
+            let shown = format!("slot {slot} of page {} of segment {}", place.index, place.block);
+            if is_confirmed {
+                let text = format!("block {lba} is in {shown}, but a newer copy of it is elsewhere");
+                self.found.add("table", text);
+                self.fixes.table.insert(lba, newest);
+            } else if holds == Some(false) {
+                self.found.add("table", format!("block {lba} is not in {shown}"));
+                self.fixes.table.insert(lba, newest);
+            } else if doubted.contains(&lba) {
+                let text =
+                    format!("block {lba}: the newest page held it, which a power cut tore or which is lost");
+                self.found.add("possibly-lost", text);
+                self.fixes.possibly_lost.push(lba);
+                self.fixes.lost.push(lba);
+            } else {
+                self.found.add("lost", format!("block {lba} in {shown} cannot be read"));
+                self.fixes.lost.push(lba);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a slot holds a block; `None` if its page cannot be read.
+    fn holds(&mut self, lba: u32, place: Place, slot: u32) -> Result<Option<bool>> {
+        let found = self.ftl.flash.read(place)?.of_kind(Kind::Data);
+        Ok(found.map(|(tag, _)| match self.ftl.shape.tagged {
+            true => tag.entries.get(slot as usize).is_some_and(|entry| entry.lba == lba),
+            false => self.unheaded.contains(&place.block),
+        }))
+    }
+
+    /// Every page of trimmed ranges since the checkpoint has a copy, unless a power cut came between, or a segment failed.
+    fn trims(&mut self, since: u64) {
+        if self.ftl.start != Start::Recovered || self.ftl.segments.failures() > 0 {
+            return;
+        }
+        self.trimmed.retain(|(sequence, _)| *sequence >= since);
+        let last = self.last;
+        let has_copy = |(at, (sequence, ranges)): (usize, &Trimmed)| {
+            let mut others = self.trimmed.iter().enumerate().filter(|(other, _)| *other != at);
+            *sequence >= last || others.any(|(_, (_, theirs))| theirs == ranges)
+        };
+        let alone: Vec<u64> = self
+            .trimmed
+            .iter()
+            .enumerate()
+            .filter(|trimmed| !has_copy(*trimmed))
+            .map(|(_, (sequence, _))| *sequence)
+            .collect();
+        for sequence in alone {
+            self.found.add("trims", format!("the copy of the page with sequence number {sequence} is gone"));
+        }
+    }
+
+    /// Both copies of anchor and record.
+    fn roots(&mut self) -> Result<()> {
+        let roots = self.ftl.roots.clone();
+        for (flaw, is_damage) in roots.flaws(&mut self.ftl.flash.medium, self.last)? {
+            let list = if is_damage { &mut *self.found } else { &mut self.notes };
+            list.add(if flaw.is_of_anchors() { "anchors" } else { "records" }, flaw.to_string());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,285 @@
+//! Canaries: each kind of damage is planted, has to be found by its name, and is gone after a repair.
+
+use alloc::{vec, vec::Vec};
+
+use pumice_media::{BlockDevice, BlockId, ChipSpec, Lba, Nand, PageId, SimChip};
+
+use super::*;
+use crate::error::FtlError;
+use crate::open::{CreateOptions, OpenOptions, create};
+use crate::repair::{RepairOptions, repair};
+
+/// Tags and summaries; a tag beside each page; a proof alone.
+const LAYOUTS: [&str; 3] = ["2048+64:32:32", "2048+64:8:40", "4096+54:16:40"];
+
+/// A disk in use, everything flushed.
+fn used(geometry: &str) -> Ftl<SimChip> {
+    let mut chip = SimChip::new(&ChipSpec::parse_geometry(geometry).unwrap());
+    let options = CreateOptions { block_bytes: 2048.max(page_bytes(&chip)), ..CreateOptions::default() };
+    create(&mut chip, &options, &mut |_, _| {}).unwrap();
+    let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+    let bytes = vec![7; options.block_bytes as usize];
+    let blocks = disk.blocks();
+    for round in 0..2 * blocks {
+        disk.write(Lba(round * 37 % blocks), &bytes).unwrap();
+    }
+    disk.flush().unwrap();
+    disk
+}
+
+fn page_bytes(chip: &SimChip) -> u32 {
+    chip.geometry().page_bytes
+}
+
+/// The chip of a disk that is closed, after this was done to it in memory.
+fn closed(mut disk: Ftl<SimChip>, tamper: impl FnOnce(&mut Ftl<SimChip>)) -> SimChip {
+    disk.write_checkpoint(false).unwrap();
+    tamper(&mut disk);
+    disk.write_checkpoint(true).unwrap();
+    disk.flash.medium.into_chip()
+}
+
+/// Lets a check find this, a repair mend it, and a second check find nothing.
+#[track_caller]
+fn is_found(code: &str, chip: SimChip) {
+    let report = check(chip.clone(), &mut |_, _| {}).unwrap();
+    assert!(report.findings.iter().any(|finding| finding.code == code), "{code}: {report:?}");
+    let options = RepairOptions { dry_run: false, uuid: [1; 16] };
+    let (chip, fixes) = repair(chip, options, &mut |_, _| {}).unwrap();
+    assert!(fixes.iter().any(|finding| finding.code == code), "{code}: {fixes:?}");
+    let report = check(chip, &mut |_, _| {}).unwrap();
+    assert!(report.findings.is_empty(), "{code}, a second check: {report:?}");
+}
+
+/// The chip pages of a log page.
+fn parts(disk: &Ftl<SimChip>, place: Place) -> Vec<PageId> {
+    let page = disk.shape.page(place);
+    (0..disk.shape.medium.parts()).map(|part| disk.shape.medium.chip_page(page, part)).collect()
+}
+
+/// A sealed segment in which something lives.
+fn sealed(disk: &Ftl<SimChip>) -> u32 {
+    let mut sealed = disk.segments.iter().filter(|(_, s)| s.state == State::Sealed && s.valid > 0);
+    sealed.next().unwrap().0
+}
+
+#[test]
+fn a_sound_disk_is_sound_and_was_seen_whole() {
+    for geometry in LAYOUTS {
+        let disk = used(geometry);
+        let blocks = disk.blocks();
+        for chip in [disk.chip().clone(), closed(disk, |_| {})] {
+            let report = check(chip, &mut |_, _| {}).unwrap();
+            assert!(report.findings.is_empty() && report.notes.is_empty(), "{geometry}: {report:?}");
+            assert_eq!((report.stored_blocks, u64::from(report.logical_blocks)), (blocks, blocks));
+        }
+    }
+}
+
+#[test]
+fn two_blocks_exchanged_in_the_table() {
+    for geometry in LAYOUTS {
+        let swap = |disk: &mut Ftl<SimChip>| {
+            let (one, other) = (disk.table.get(3), disk.table.get(4));
+            disk.table.set(3, other);
+            disk.table.set(4, one);
+        };
+        is_found("table", closed(used(geometry), swap));
+    }
+}
+
+#[test]
+fn an_older_copy_in_the_table() {
+    for geometry in LAYOUTS {
+        let mut disk = used(geometry);
+        let older = disk.table.get(5);
+        disk.write(Lba(5), &vec![9; disk.block_bytes() as usize]).unwrap();
+        disk.flush().unwrap();
+        let point_back = |disk: &mut Ftl<SimChip>| {
+            disk.table.set(5, older);
+            let block = disk.shape.place(older).0.block;
+            disk.segments.change(block, |segment| segment.valid += 1);
+        };
+        is_found("table", closed(disk, point_back));
+    }
+}
+
+#[test]
+fn a_wrong_count_of_erases() {
+    for geometry in LAYOUTS {
+        let disk = used(geometry);
+        let block = sealed(&disk);
+        is_found("segment", closed(disk, |disk| disk.segments.change(block, |s| s.erases += 1)));
+        let disk = used(geometry);
+        let block = sealed(&disk);
+        is_found("segment", closed(disk, |disk| disk.segments.change(block, |s| s.erases = 0)));
+    }
+}
+
+#[test]
+fn a_head_that_does_not_fit() {
+    for geometry in LAYOUTS {
+        let change = |disk: &mut Ftl<SimChip>| {
+            let mut heads = disk.heads.iter_mut().flatten();
+            let head = heads.find(|head| head.contents.sequences.len() > 1).unwrap();
+            head.contents.entries[0].lba = 11;
+        };
+        is_found("heads", closed(used(geometry), change));
+    }
+}
+
+#[test]
+fn failures_that_never_were() {
+    for geometry in LAYOUTS {
+        is_found("checkpoint", closed(used(geometry), |disk| disk.segments.set_failures(3)));
+    }
+}
+
+#[test]
+fn a_page_of_the_checkpoint() {
+    for geometry in LAYOUTS {
+        let chip = closed(used(geometry), |_| {});
+        let disk = Ftl::open(chip, OpenOptions { read_only: true, ..OpenOptions::default() }).unwrap();
+        let pages = parts(&disk, Place { block: disk.record.segments[0], index: 0 });
+        let mut chip = disk.flash.medium.into_chip();
+        chip.faults_mut().unreadable.extend(pages);
+        is_found("checkpoint", chip);
+    }
+}
+
+#[test]
+fn a_ring_of_anchors() {
+    for geometry in LAYOUTS {
+        for ring in [0, 2] {
+            let mut chip = closed(used(geometry), |_| {});
+            chip.erase(BlockId(ring)).unwrap();
+            chip.erase(BlockId(ring + 1)).unwrap();
+            is_found("anchors", chip);
+        }
+    }
+}
+
+#[test]
+fn a_copy_of_the_records() {
+    // Where a block holds two records at most, a power cut may have left the other empty.
+    let mut found = 0;
+    for geometry in LAYOUTS {
+        for copy in 0..2 {
+            let mut disk = used(geometry);
+            // More than one record, so that no power cut explains that the other block has none.
+            (0..3).for_each(|_| disk.write_checkpoint(false).unwrap());
+            let chip = closed(disk, |_| {});
+            let disk = Ftl::open(chip, OpenOptions { read_only: true, ..OpenOptions::default() }).unwrap();
+            let block = disk.roots.blocks().nth(copy).unwrap();
+            let mut chip = disk.flash.medium.into_chip();
+            chip.erase(BlockId(block)).unwrap();
+            let report = check(chip.clone(), &mut |_, _| {}).unwrap();
+            if report.notes.iter().all(|note| note.code != "records") {
+                is_found("records", chip);
+                found += 1;
+            }
+        }
+    }
+    assert!(found >= 4, "{found}");
+}
+
+#[test]
+fn a_block_that_cannot_be_read() {
+    for geometry in LAYOUTS {
+        let disk = used(geometry);
+        let pages = parts(&disk, disk.shape.place(disk.table.get(9)).0);
+        let mut chip = closed(disk, |_| {});
+        chip.faults_mut().unreadable.extend(pages);
+        let report = check(chip.clone(), &mut |_, _| {}).unwrap();
+        assert!(report.lost.contains(&9), "{geometry}: {report:?}");
+        is_found("lost", chip);
+    }
+}
+
+#[test]
+fn a_mark_on_a_block_in_use() {
+    for geometry in LAYOUTS {
+        let disk = used(geometry);
+        let block = sealed(&disk);
+        let mut chip = closed(disk, |_| {});
+        chip.mark_bad(BlockId(block)).unwrap();
+        is_found("bad-block", chip);
+    }
+}
+
+#[test]
+fn no_summary() {
+    let disk = used(LAYOUTS[2]);
+    let block = sealed(&disk);
+    let used = u32::from(disk.segments.get(block).used);
+    let pages = (used - 2..used).flat_map(|index| parts(&disk, Place { block, index })).collect::<Vec<_>>();
+    // Those that commits left before it must be gone, too.
+    let earlier = (1..used - 2).flat_map(|index| parts(&disk, Place { block, index }));
+    let earlier = earlier.collect::<Vec<_>>();
+    let mut chip = closed(disk, |_| {});
+    chip.faults_mut().unreadable.extend(pages);
+    let mut all = chip.clone();
+    all.faults_mut().unreadable.extend(earlier);
+    is_found("summary", chip);
+    is_found("summary", all);
+}
+
+#[test]
+fn a_summary_that_lies() {
+    let mut disk = used(LAYOUTS[0]);
+    let lie = |disk: &mut Ftl<SimChip>| {
+        let full = disk.shape.data_pages() - 1;
+        let heads = disk.heads.iter_mut().flatten();
+        let found = heads.filter(|head| head.index == full).count();
+        disk.heads.iter_mut().flatten().for_each(|head| {
+            if head.index == full {
+                head.contents.entries[1].written ^= 1;
+            }
+        });
+        found > 0
+    };
+    let bytes = vec![3; disk.block_bytes() as usize];
+    while !lie(&mut disk) {
+        disk.write(Lba(1), &bytes).unwrap();
+        disk.flush().unwrap();
+    }
+    for lba in 20..60 {
+        disk.write(Lba(lba), &bytes).unwrap();
+    }
+    disk.flush().unwrap();
+    is_found("summary", closed(disk, |_| {}));
+}
+
+#[test]
+fn a_copy_of_trims() {
+    for geometry in &LAYOUTS[..2] {
+        let mut disk = used(geometry);
+        disk.write_checkpoint(false).unwrap();
+        disk.discard(Lba(7), 3).unwrap();
+        disk.flush().unwrap();
+        disk.write(Lba(1), &vec![3; disk.block_bytes() as usize]).unwrap();
+        disk.flush().unwrap();
+        let trims = (0..disk.shape.blocks * disk.shape.pages)
+            .map(|page| Place { block: page / disk.shape.pages, index: page % disk.shape.pages });
+        let mut found = Vec::new();
+        for place in trims.collect::<Vec<_>>() {
+            if disk.flash.read(place).unwrap().of_kind(Kind::Trim).is_some() {
+                found.push(place);
+            }
+        }
+        assert_eq!(found.len(), 2, "{geometry}");
+        let pages = parts(&disk, found[0]);
+        let mut chip = disk.flash.medium.into_chip();
+        chip.faults_mut().unreadable.extend(pages);
+        is_found("trims", chip);
+    }
+}
+
+#[test]
+fn a_disk_of_another_version_is_refused() {
+    let mut disk = used(LAYOUTS[0]);
+    let anchor = pumice_flashlog::Anchor { version: 9, ..disk.roots.anchor().clone() };
+    disk.roots = pumice_flashlog::Roots::blank(disk.shape.medium, anchor).unwrap();
+    let chip = closed(disk, |_| {});
+    assert_eq!(check(chip, &mut |_, _| {}).map(drop), Err(FtlError::Version(9)));
+}

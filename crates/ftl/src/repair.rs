@@ -1,0 +1,155 @@
+//! Repair: a disk is put in order by what its tags prove, and what is lost is given up by number.
+//!
+//! Everything happens in memory, and is written to segments that hold nothing that is needed: until the record of the
+//! new checkpoint is there, a power cut leaves what the repair found.
+
+use alloc::{format, vec::Vec};
+
+use pumice_media::Nand;
+
+use crate::check::{Checked, Fixes, examine};
+use crate::counters::Start;
+use crate::error::{FtlError, Result};
+use crate::findings::Finding;
+use crate::ftl::{Ftl, Mode};
+use crate::segments::State;
+use crate::shape::Addr;
+
+/// How to repair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RepairOptions {
+    /// Nothing is written.
+    pub dry_run: bool,
+    /// The disk's identity from now on, if neither anchor nor record tells what it was.
+    pub uuid: [u8; 16],
+}
+
+/// Sequence numbers that roots may have taken behind the last page that can be read.
+const SEQ_GAP: u64 = 1 << 20;
+/// Segments wanted free beyond those of a checkpoint: two for its record, one that the cleaner copies to.
+const FREE_WANTED: u32 = 3;
+
+/// Repairs the disk on a chip; returns what was, or would be, put right. Blocks that are lost read as zeros afterwards; those
+/// that the newest page held before a power cut are as they were before it. `progress` is told segments looked at and all.
+pub fn repair<N: Nand>(
+    nand: N,
+    options: RepairOptions,
+    progress: &mut dyn FnMut(u32, u32),
+) -> Result<(N, Vec<Finding>)> {
+    let Checked { mut ftl, replayed, mut fixes, mut found, is_adrift, .. } =
+        examine(nand, options.uuid, progress)?;
+    if !fixes.possibly_lost.is_empty() {
+        // Taken for torn, as the caller accepts.
+        let accepted = core::mem::take(&mut fixes.possibly_lost);
+        fixes.lost.retain(|lba| !accepted.contains(lba));
+        ftl.accept_torn()?;
+    }
+    for lba in &fixes.lost {
+        found.add("given-up", format!("block {lba} reads as zeros"));
+    }
+    if !options.dry_run {
+        let undone = ftl.undo_move(&replayed.begun, false)?;
+        ftl.hold(&fixes, &replayed.tellers);
+        ftl.apply(&fixes);
+        if is_adrift {
+            ftl.sequence += SEQ_GAP;
+        }
+        ftl.settle_repair(undone, &fixes)?;
+    }
+    Ok((ftl.flash.medium.into_chip(), found.into_list()))
+}
+
+impl<N: Nand> Ftl<N> {
+    /// The newest page counts as torn: what it held is as it was before.
+    fn accept_torn(&mut self) -> Result<()> {
+        let sequence = self.sequence;
+        let is_loaded = self.replay(None, false)?;
+        debug_assert!(is_loaded, "a checkpoint that was loaded before");
+        self.sequence = self.sequence.max(sequence);
+        self.doubted = None;
+        Ok(())
+    }
+
+    /// Has segments left alone until the new checkpoint whose pages prove that a block is lost: without them an older copy
+    /// would count, were the power cut before.
+    fn hold(&mut self, fixes: &Fixes, tellers: &[u32]) {
+        let lost = fixes.lost.iter().map(|lba| self.table.get(*lba)).filter(|addr| !addr.is_none());
+        let lost = lost.map(|addr| self.shape.place(addr).0.block);
+        let held: Vec<u32> = lost.chain(tellers.iter().copied()).collect();
+        for block in held {
+            self.segments.change(block, |segment| segment.trims = true);
+        }
+    }
+
+    /// Puts the tables right, and counts anew what lives where.
+    fn apply(&mut self, fixes: &Fixes) {
+        fixes.table.iter().for_each(|(lba, addr)| self.table.set(*lba, *addr));
+        fixes.lost.iter().for_each(|lba| self.table.set(*lba, Addr::NONE));
+        for (block, erases) in &fixes.erases {
+            self.segments.change(*block, |segment| segment.erases = *erases);
+        }
+        for slot in &mut self.heads {
+            let Some(head) =
+                slot.take_if(|head| fixes.heads.contains(&head.block) || fixes.bad.contains(&head.block))
+            else {
+                continue;
+            };
+            let used = u16::try_from(self.shape.pages).unwrap_or(u16::MAX);
+            self.segments.change(head.block, |segment| (segment.state, segment.used) = (State::Sealed, used));
+        }
+        for block in 0..self.shape.blocks {
+            self.segments.change(block, |segment| segment.valid = 0);
+        }
+        self.live = 0;
+        self.count_valid();
+        for block in 0..self.shape.blocks {
+            self.segments.change(block, |segment| match segment.state {
+                State::Free if fixes.bad.contains(&block) => segment.state = State::Bad,
+                State::Sealed | State::Stuck if segment.valid == 0 => segment.state = State::Free,
+                // What could not be read is given up.
+                State::Stuck => segment.state = State::Sealed,
+                _ => {}
+            });
+        }
+        let bad = self.segments.iter().filter(|(_, segment)| segment.state == State::Bad).count();
+        let failures = self.segments.failures().min(u32::try_from(bad).unwrap_or(u32::MAX));
+        self.segments.set_failures(failures);
+    }
+
+    /// Writes a checkpoint whose roots are all new, and moves out of segments whose headers are wrong.
+    fn settle_repair(&mut self, undone: bool, fixes: &Fixes) -> Result<()> {
+        self.mode = Mode::Dirty;
+        self.hand_out();
+        if undone {
+            self.write_void()?;
+        }
+        if self.start == Start::Headers {
+            // Copies are told by their tags alone, as everything is until there is a checkpoint.
+            self.make_room(self.wanted() + FREE_WANTED)?;
+        }
+        if !self.is_covered() {
+            return Err(FtlError::WornOut);
+        }
+        self.roots.settle(&mut self.flash.medium)?;
+        self.roots.turn_over();
+        match self.start {
+            // Nothing may follow a record that says that nothing does.
+            Start::Checkpoint => self.write_record(false)?,
+            Start::Recovered | Start::Headers => self.write_checkpoint(false)?,
+        }
+        for block in &fixes.empty {
+            if self.segments.get(*block).state == State::Sealed && self.policies.selector.remove(*block) {
+                self.clean_victim(*block)?;
+            }
+        }
+        for block in &fixes.bad {
+            if self.segments.get(*block).state == State::Sealed && self.policies.selector.remove(*block) {
+                self.move_out(*block)?;
+                self.commit()?;
+            }
+            self.segments.change(*block, |segment| segment.state = State::Bad);
+        }
+        self.write_checkpoint(true)?;
+        Ok(self.flash.medium.flush()?)
+    }
+}

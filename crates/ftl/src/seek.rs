@@ -1,0 +1,221 @@
+//! A disk of which anchors or records may be gone: what it is, and where its newest record is, by whatever is left.
+
+use alloc::{format, vec::Vec};
+
+use pumice_flashlog::{Anchor, Medium, Roots, find_records};
+use pumice_media::{Geometry, Nand};
+
+use crate::error::{FtlError, Result};
+use crate::findings::Findings;
+use crate::flash::{Flash, Found};
+use crate::ftl::Ftl;
+use crate::identity::{Identity, Void, anchor_of};
+use crate::layout::{Kind, MAGIC, NO_BLOCK};
+use crate::open::{Export, export};
+use crate::policy::PolicyNames;
+use crate::record::{DiskBytes, Record};
+use crate::roots::record_shape;
+use crate::shape::{ANCHOR_BLOCKS, Place, Shape};
+use crate::summary::Contents;
+use crate::trims;
+
+/// Bytes that logical blocks may have; those that are likeliest first.
+const BLOCK_BYTES: [u32; 8] = [4096, 512, 2048, 1024, 8192, 16384, 32768, 65536];
+
+/// A disk that was found, with nothing loaded.
+pub(crate) struct Sought<N: Nand> {
+    pub(crate) ftl: Ftl<N>,
+    /// Its newest record.
+    pub(crate) record: Option<Record>,
+    /// The highest sequence number of its roots is not known.
+    pub(crate) is_adrift: bool,
+}
+
+/// Finds a disk; `uuid` is what it is called if nothing tells.
+pub(crate) fn seek<N: Nand>(mut nand: N, uuid: [u8; 16], found: &mut Findings) -> Result<Sought<N>> {
+    let geometry = nand.geometry();
+    let anchored = Roots::find(&mut nand, &MAGIC)?;
+    if let Some(roots) = &anchored {
+        // A version or a feature that is not known is refused before anything else is looked at.
+        Identity::of(roots.anchor(), &geometry)?;
+    } else {
+        found.add("anchors", "no anchor can be read".into());
+    }
+    let newest = newest_record(&mut nand, &geometry, anchored.as_ref().map(Roots::anchor))?;
+    let is_unanchored = anchored.is_none();
+    let anchor = match (&newest, &anchored) {
+        (Some(newest), _) => newest.anchor.clone(),
+        (None, Some(roots)) => roots.anchor().clone(),
+        (None, None) => anchor_by_pages(&mut nand, uuid, found)?,
+    };
+    let (shape, mut identity) = Identity::of(&anchor, &geometry)?;
+    if let Some(roots) = &anchored {
+        // An anchor may declare a segment void after the record.
+        identity.void = Identity::of(roots.anchor(), &geometry)?.1.void;
+    }
+    let records = record_shape(&shape, identity.logical_blocks, &geometry).ok_or(FtlError::Foreign)?;
+    let mut flash = Flash::new(nand, shape);
+    let lost = || FtlError::Segments { pages: shape.pages, blocks: shape.blocks };
+    let mut roots = match anchored {
+        Some(roots) => roots,
+        None => Roots::without_anchors(records, anchor.clone()).ok_or_else(lost)?,
+    };
+    let mut payload = roots.find_record(&mut flash.medium, records)?;
+    if let Some(newest) = newest.filter(|newest| Some(newest.rank) != payload.as_deref().and_then(rank)) {
+        found.add("anchors", format!("erase block {} holds a newer record than they name", newest.blocks[0]));
+        roots = Roots::without_anchors(records, anchor).ok_or_else(lost)?;
+        payload = roots.find_record(&mut flash.medium, records)?;
+    }
+    let record = payload.and_then(|bytes| Record::decode(&bytes));
+    if record.is_none() {
+        found.add("records", "no record of a checkpoint can be read".into());
+    }
+    let is_adrift = is_unanchored || record.is_none();
+    Ok(Sought { ftl: Ftl::assemble(flash, shape, identity, roots), record, is_adrift })
+}
+
+/// The order of records: that of two with the same number which is not clean is taken, and replayed.
+fn rank(payload: &[u8]) -> Option<(u64, bool)> {
+    Record::decode(payload).map(|record| (record.number, !record.clean))
+}
+
+/// The newest record of all blocks, and the anchor that would name it.
+struct Newest {
+    anchor: Anchor,
+    rank: (u64, bool),
+    blocks: [u32; 2],
+}
+
+/// Looks for the newest record in every block. Its shape depends on what the disk is: without an anchor all are tried.
+fn newest_record<N: Nand>(
+    nand: &mut N,
+    geometry: &Geometry,
+    anchor: Option<&Anchor>,
+) -> Result<Option<Newest>> {
+    let mut shapes: Vec<pumice_flashlog::Shape> = Vec::new();
+    if let Some(anchor) = anchor {
+        let (shape, identity) = Identity::of(anchor, geometry)?;
+        shapes.extend(record_shape(&shape, identity.logical_blocks, geometry));
+    } else {
+        shapes.extend(pumice_flashlog::Shape::of_anchors(geometry));
+        let logs = BLOCK_BYTES.iter().filter_map(|bytes| Shape::of(geometry, *bytes).ok());
+        for shape in logs.map(|shape| shape.medium) {
+            if !shapes.contains(&shape) {
+                shapes.push(shape);
+            }
+        }
+    }
+    for shape in shapes {
+        let is_ours = |bytes: &[u8]| {
+            let disk = DiskBytes::decode(bytes).map(|disk| anchor_of(&disk, *geometry));
+            disk.is_some_and(|found| {
+                Identity::of(&found, geometry).is_ok()
+                    && anchor.is_none_or(|anchor| anchor.uuid == found.uuid)
+            })
+        };
+        let records = find_records(&mut Medium::new(&mut *nand, shape), is_ours)?;
+        let order = |payload: &[u8], seq: u64| (seq, rank(payload));
+        let Some(best) = records.iter().max_by_key(|record| order(&record.payload, record.seq)) else {
+            continue;
+        };
+        let (Some(rank), Some(disk)) = (rank(&best.payload), DiskBytes::decode(&best.payload)) else {
+            continue;
+        };
+        let same = |block: u32, payload: &[u8], seq: u64| {
+            block != best.block && order(payload, seq) == order(&best.payload, best.seq)
+        };
+        let copy = records.iter().find(|record| same(record.block, &record.payload, record.seq));
+        let blocks = [best.block, copy.map_or(0, |copy| copy.block)];
+        let anchor = Anchor { checkpoints: blocks, ..anchor_of(&disk, *geometry) };
+        return Ok(Some(Newest { anchor, rank, blocks }));
+    }
+    Ok(None)
+}
+
+/// What the pages of a chip without any roots prove.
+struct Proof {
+    shape: Shape,
+    /// Pages, or summaries, that prove this shape.
+    votes: u32,
+    /// The highest logical block they tell of, and one.
+    end: u32,
+}
+
+/// The anchor of a disk of which nothing but the pages of its blocks is left: the size of blocks is the one that proves
+/// them; the disk counts as large as it can be on this chip, so that none is too high.
+fn anchor_by_pages<N: Nand>(nand: &mut N, uuid: [u8; 16], found: &mut Findings) -> Result<Anchor> {
+    let geometry = nand.geometry();
+    let mut best: Option<Proof> = None;
+    for bytes in BLOCK_BYTES {
+        let Ok(shape) = Shape::of(&geometry, bytes) else { continue };
+        let proof = proof(nand, shape)?;
+        if proof.votes > best.as_ref().map_or(0, |best| best.votes) {
+            best = Some(proof);
+        }
+    }
+    let Proof { shape, end, .. } = best.ok_or(FtlError::Foreign)?;
+    let mut good = 0;
+    for block in ANCHOR_BLOCKS..shape.blocks {
+        good += u32::from(!nand.is_bad(pumice_media::BlockId(block))?);
+    }
+    let most = match export(&shape, good, Export::Bytes(u64::MAX)) {
+        Err(FtlError::Export { most, .. }) => u32::try_from(most).unwrap_or(u32::MAX),
+        Err(error) => return Err(error),
+        Ok(blocks) => blocks,
+    };
+    let logical_blocks = most.max(end);
+    found.add(
+        "identity",
+        format!(
+            "neither anchor nor record tells what the disk is: taken for {logical_blocks} blocks of {} bytes, \
+             as many as fit, with default policies and a new UUID",
+            shape.block_bytes
+        ),
+    );
+    let identity = Identity {
+        uuid,
+        logical_blocks,
+        policies: PolicyNames::default(),
+        endurance: u32::MAX,
+        void: Void::NONE,
+    };
+    Ok(identity.anchor(&shape, geometry))
+}
+
+/// How many pages prove a shape.
+fn proof<N: Nand>(nand: &mut N, shape: Shape) -> Result<Proof> {
+    let mut flash = Flash::new(&mut *nand, shape);
+    let mut proof = Proof { shape, votes: 0, end: 0 };
+    let slots = u64::from(shape.blocks) * u64::from(shape.capacity());
+    for block in ANCHOR_BLOCKS..shape.blocks {
+        for index in 0..shape.pages {
+            let place = Place { block, index };
+            let (tag, page) = match flash.read(place)? {
+                Found::Page(tag, page) => (tag, page),
+                Found::Erased => break,
+                // Of another shape, most likely.
+                Found::Unproved if index >= 3 && proof.votes == 0 => break,
+                Found::Unproved => continue,
+            };
+            let mut lbas: Vec<u32> = Vec::new();
+            match tag.kind {
+                Kind::Data => lbas.extend(tag.entries.iter().map(|entry| entry.lba)),
+                Kind::Trim => {
+                    lbas.extend(trims::decode(&page.payload, NO_BLOCK - 1).iter().map(|(_, end)| end - 1));
+                }
+                Kind::Summary => match Contents::decode_whole(&shape, place, &page.payload) {
+                    Some(contents) => lbas.extend(contents.entries.iter().map(|entry| entry.lba)),
+                    None => continue,
+                },
+                Kind::Checkpoint => continue,
+            }
+            let stored = lbas.into_iter().filter(|lba| *lba < crate::layout::TRIM_BLOCK);
+            let highest = stored.max().unwrap_or(0);
+            if u64::from(highest) < slots {
+                proof.votes += u32::from(shape.tagged || tag.kind == Kind::Summary);
+                proof.end = proof.end.max(highest + 1);
+            }
+        }
+    }
+    Ok(proof)
+}

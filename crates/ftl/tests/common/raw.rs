@@ -1,0 +1,105 @@
+//! Pages as they lie on the chip, by the specification and not by the code.
+
+use pumice_media::{BlockId, Nand, SimChip};
+
+use super::Case;
+
+impl Case {
+    /// Chip pages of a log page: those that roots are written in, or others.
+    pub fn gang(self, roots: bool) -> u32 {
+        let bytes = self.spec().geometry().page_bytes;
+        if roots { 512_u32.div_ceil(bytes).next_power_of_two() } else { self.block_bytes.div_ceil(bytes) }
+    }
+}
+
+/// The log page of a chip: as many chip pages as a logical block needs.
+pub struct LogPage {
+    pub data: Vec<u8>,
+    pub spare: Vec<u8>,
+}
+
+/// Reads a log page of so many chip pages.
+pub fn read(chip: &mut SimChip, block: u32, index: u32, gang: u32) -> LogPage {
+    let geometry = chip.geometry();
+    let mut page = LogPage { data: Vec::new(), spare: Vec::new() };
+    for part in 0..gang {
+        let (mut data, mut spare) =
+            (vec![0; geometry.page_bytes as usize], vec![0; geometry.free_spare_bytes as usize]);
+        let _ = chip.read(geometry.page(BlockId(block), index * gang + part), &mut data, &mut spare);
+        page.data.append(&mut data);
+        page.spare.append(&mut spare);
+    }
+    page
+}
+
+/// The checksum of docs/ftl-spec.md.
+pub fn sum(payload: &[u8], block: u32, index: u32, tail: &[u8]) -> [u8; 4] {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(payload);
+    hasher.update(&block.to_le_bytes());
+    hasher.update(&index.to_le_bytes());
+    hasher.update(tail);
+    hasher.finalize().to_le_bytes()
+}
+
+/// The check of a header: CRC-8 with the polynomial 0x07.
+pub fn check(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(0, |sum, byte| {
+        (0..8).fold(sum ^ byte, |sum: u8, _| if sum & 0x80 == 0 { sum << 1 } else { (sum << 1) ^ 7 })
+    })
+}
+
+/// Where the tag of a page lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Tagged {
+    /// In so many bytes of the spare area.
+    Spare(usize),
+    /// In the last twelve bytes of the page: anchors, where the spare area is small.
+    Page,
+    /// Nowhere: four spare bytes are the proof.
+    Proof,
+}
+
+impl Tagged {
+    /// Of the roots, or of other pages.
+    pub fn of(case: Case, roots: bool) -> Tagged {
+        let (geometry, gang) = (case.spec().geometry(), case.gang(roots));
+        let bytes = if roots { 12 } else { 24 + 12 * (gang * geometry.page_bytes / case.block_bytes) };
+        let fits = geometry.free_spare_bytes >= 8 && gang * geometry.free_spare_bytes >= bytes;
+        match roots {
+            _ if fits => Tagged::Spare(usize::try_from(bytes).unwrap()),
+            true => Tagged::Page,
+            false => Tagged::Proof,
+        }
+    }
+
+    /// What the page holds, and its tag but for the checksum in it; the tag itself.
+    pub fn parts(self, page: &LogPage) -> (Vec<u8>, Vec<u8>) {
+        match self {
+            Tagged::Spare(bytes) => (page.data.clone(), page.spare[..bytes].to_vec()),
+            Tagged::Page => {
+                let (payload, tag) = page.data.split_at(page.data.len() - 12);
+                (payload.to_vec(), tag.to_vec())
+            }
+            Tagged::Proof => (page.data.clone(), page.spare[..4].to_vec()),
+        }
+    }
+}
+
+/// Which kind a page proves to be.
+pub fn kind(tagged: Tagged, page: &LogPage, block: u32, index: u32) -> Option<u8> {
+    let (payload, mut tag) = tagged.parts(page);
+    if tagged == Tagged::Proof {
+        return (1..16).find(|kind| sum(&payload, block, index, &[*kind])[..] == tag);
+    }
+    let stored: Vec<u8> = tag.drain(8..12).collect();
+    (sum(&payload, block, index, &tag)[..] == stored).then_some(tag[0] & 15)
+}
+
+/// The kind of the first page of a block that tells one: 14 where records lie, 4 where a checkpoint does.
+pub fn block_kind(case: Case, chip: &mut SimChip, block: u32) -> Option<u8> {
+    [true, false].into_iter().find_map(|roots| {
+        let page = read(chip, block, 0, case.gang(roots));
+        kind(Tagged::of(case, roots), &page, block, 0)
+    })
+}
