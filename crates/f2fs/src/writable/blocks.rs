@@ -241,6 +241,11 @@ impl Blocks {
         Ok(())
     }
 
+    /// Writes `count` of what waits.
+    pub(super) fn write_on(&mut self, count: usize) -> Result<()> {
+        if self.dirty.is_empty() { self.nodes.write_some(count) } else { self.write_some(count) }
+    }
+
     /// Nodes that are written once all blocks are that wait, at most.
     pub(super) fn nodes_to_write(&self) -> u64 {
         let per_node = u64::from(self.nodes.size().node_words());

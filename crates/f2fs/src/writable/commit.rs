@@ -1,6 +1,6 @@
 //! One state of the volume after the other: room for what is to come, checkpoints, and when to clean.
 
-use pumice_cleaning::Greedy;
+use pumice_cleaning::{CostBenefit, Greedy, SegmentView};
 
 use super::{cleaner::Cleaner, content, tree::Tree, usage::KINDS};
 use crate::{
@@ -16,6 +16,10 @@ const SPARE: u64 = 4;
 const SPARE_LAST: u64 = 2;
 /// Blocks that the cleaner moves before it is asked again whether there is room for more.
 const STEP: u64 = 128;
+/// Blocks that are moved, or written, at a time while nobody waits.
+const PACE: u64 = 32;
+/// Of so many segments one is to be free: fewer are seen to while nobody waits.
+const FREE_SHARE: u32 = 10;
 /// Rounds of cleaning in front that may bring nothing.
 const IDLE_ROUNDS: u32 = 8;
 /// Blocks and nodes that a checkpoint may need for quota files.
@@ -124,6 +128,34 @@ impl Commit {
             best = best.max(now);
         }
         Ok(())
+    }
+
+    /// Cleans a little while nobody waits, by cost and benefit, until a share of all segments is free; true if there is more to do.
+    pub(super) fn maintain(&mut self, elapsed: u64) -> Result<bool> {
+        self.tree.blocks_mut().nodes_mut().writer_mut().set_time(elapsed);
+        let is_worth_it = |view: &SegmentView| view.valid * 8 <= view.capacity * 7;
+        let blocks = self.tree.blocks_mut();
+        let has_work = self.cleaner.is_busy()
+            || blocks.nodes().writer().is_short(FREE_SHARE)
+                && self.cleaner.begin(blocks, &CostBenefit, is_worth_it);
+        if has_work && self.fits(Need { more: 0, data: PACE, nodes: PACE }, SPARE_LAST, false) {
+            self.cleaner.step(self.tree.blocks_mut(), PACE);
+            self.tree.blocks_mut().relieve()?;
+            return Ok(true);
+        }
+        // What was cleaned is free with the next checkpoint.
+        let blocks = self.tree.blocks_mut();
+        if !has_work && !blocks.nodes().writer().is_cleaning() {
+            return Ok(false);
+        }
+        if blocks.waiting() + blocks.nodes().waiting() > PACE {
+            blocks.write_on(usize::try_from(PACE).unwrap_or(usize::MAX))?;
+            return Ok(true);
+        }
+        let before = self.committed;
+        self.commit(elapsed)?;
+        // Where a checkpoint gave no room, the next call that needs some sees to it.
+        Ok(has_work && self.committed != before)
     }
 
     /// Has survivors wait, as many as there is room for; returns how many.

@@ -392,6 +392,20 @@ impl FileSystem for WritableF2fs {
         Ok(self.checkpoint()?)
     }
 
+    fn maintain(&self) -> Result<bool> {
+        let elapsed = self.elapsed();
+        let mut state = self.state.lock();
+        if state.failed.is_some() {
+            return Ok(false);
+        }
+        let mut more = false;
+        state.write(|commit| {
+            more = commit.maintain(elapsed)?;
+            Ok(())
+        })?;
+        Ok(more)
+    }
+
     fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
         let dir = self.nid(dir)?;
         let mut after = cookie;

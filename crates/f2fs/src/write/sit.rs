@@ -388,6 +388,11 @@ impl Sit {
         }
     }
 
+    /// Segments that are being cleaned, and are not free yet.
+    pub(crate) fn victims(&self) -> u32 {
+        crate::word::word(self.segments.iter().filter(|segment| segment.is_victim).count())
+    }
+
     /// True if the segment of a block is being cleaned.
     pub(crate) fn is_victim(&self, addr: BlockAddr) -> bool {
         let (segno, _) = self.place(addr);

@@ -56,6 +56,17 @@ impl Writer {
         }
     }
 
+    /// True if fewer segments are free, or will be with the next checkpoint, than one in `share`.
+    pub(crate) fn is_short(&self, share: u32) -> bool {
+        let (free, _) = self.sit.room();
+        free + self.sit.victims() < self.sit.segments() / share
+    }
+
+    /// True if segments were cleaned, or are, that are not free yet.
+    pub(crate) fn is_cleaning(&self) -> bool {
+        self.sit.victims() > 0
+    }
+
     /// True if a block must not stay where it is, since its segment is being cleaned.
     pub(crate) fn must_move(&self, addr: BlockAddr) -> bool {
         self.sit.is_victim(addr)

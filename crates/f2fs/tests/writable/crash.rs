@@ -140,6 +140,10 @@ impl Run<'_> {
         let at = self.random.u64(0..ballast.size / 4096 - CHURN as u64);
         self.fs.write(ballast.ino, at * 4096, &vec![self.random.u8(1..); CHURN * 4096]).unwrap();
         self.settle();
+        for _ in 0..self.random.u8(0..4) {
+            self.fs.maintain().unwrap();
+            self.settle();
+        }
     }
 
     /// A call that changes something has returned.

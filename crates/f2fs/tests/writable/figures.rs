@@ -1,9 +1,10 @@
 //! What an fsync costs, by the device's own counters. `--nocapture` shows the figures.
 
+use pumice_f2fs::{InPlace, Logging, WritableF2fs, WritableOptions};
 use pumice_vfs::{FileKind, FileSystem, Ino, conformance::TestClock};
 
 use crate::{
-    crash::mount,
+    crash::{mount, mount_by, options},
     power::Live,
     subject::{Shape, node, volume},
 };
@@ -63,4 +64,142 @@ fn fsync_of_new_files() {
     eprintln!("{FILES} new files with {data} blocks of data: {blocks} blocks, {flushes} flushes");
     assert_eq!(blocks, data + FILES);
     assert!(flushes <= FILES, "{flushes}");
+}
+
+fn ratio(blocks: usize, of: usize) -> f64 {
+    f64::from(u32::try_from(blocks).unwrap()) / f64::from(u32::try_from(of).unwrap())
+}
+
+/// Blocks written for each block that is written over, at random, in a file that takes 97.5 % of a volume of 256 MiB, on a volume of
+/// `bytes` bytes.
+fn overwrite_costs(in_place: InPlace, bytes: u64) -> f64 {
+    const WRITES: usize = 20_000;
+    let room = |live: &Live| mount(live, false).unwrap().space().unwrap().free_bytes / 4096;
+    let blocks = room(&Live::new(volume(256 << 20, &Shape::default(), &TestClock::new()))) * 975 / 1000;
+    let live = Live::new(volume(bytes, &Shape::default(), &TestClock::new()));
+    let fs = mount_by(&live, WritableOptions { in_place, ..options() }).unwrap();
+    let file = fs.create(Ino::ROOT, b"file.db", &node(FileKind::File)).unwrap().ino;
+    for at in (0..blocks - 64).step_by(64) {
+        fs.write(file, at * 4096, &vec![0; 64 * 4096]).unwrap();
+    }
+    fs.sync().unwrap();
+    let (mut random, mut written) = (fastrand::Rng::with_seed(3), 0);
+    for number in 0..WRITES {
+        live.log().events.clear();
+        fs.write(file, random.u64(0..blocks - 64) * 4096, &[number.to_le_bytes()[0]; 4096]).unwrap();
+        written += live.figures(0).0;
+    }
+    live.log().events.clear();
+    fs.sync().unwrap();
+    written += live.figures(0).0;
+    ratio(written, WRITES)
+}
+
+#[test]
+fn overwriting_a_full_volume() {
+    for (name, rule) in [("in place", InPlace::Used), ("out of place", InPlace::Never)] {
+        let (full, fresh) = (overwrite_costs(rule, 256 << 20), overwrite_costs(rule, 1 << 30));
+        eprintln!("overwrite {name}: {full:.3} blocks each at 97.5 %, {fresh:.3} on a fresh volume of 1 GiB");
+        assert!(rule == InPlace::Never || full <= 1.02 * fresh.max(1.0), "{full} {fresh}");
+    }
+}
+
+/// Blocks that a file server writes: whole files of 128 KiB on average are made and removed, and others get 16 KiB more, at 94 %.
+fn file_server(logging: Logging) -> (usize, usize) {
+    let live = Live::new(volume(256 << 20, &Shape::default(), &TestClock::new()));
+    let fs = mount_by(&live, WritableOptions { logging, ..options() }).unwrap();
+    let mut random = fastrand::Rng::with_seed(5);
+    let space = fs.space().unwrap();
+    let (most, mut files, mut number) = (space.free_bytes * 94 / 100, Vec::new(), 0_u32);
+    let (mut begun, mut asked, mut written) = (false, 0, 0);
+    while asked < 50_000 {
+        live.log().events.clear();
+        let used = space.free_bytes - fs.space().unwrap().free_bytes;
+        begun |= used >= most;
+        let bytes = if used >= most || begun && random.u8(0..3) == 0 {
+            let (name, _) = files.swap_remove(random.usize(0..files.len()));
+            fs.unlink(Ino::ROOT, format!("{name}").as_bytes()).unwrap();
+            0
+        } else if files.is_empty() || random.u8(0..3) > 0 {
+            let (bytes, ino) = (
+                random.usize(1..64) * 4096,
+                fs.create(Ino::ROOT, format!("{number}").as_bytes(), &node(FileKind::File)).unwrap().ino,
+            );
+            fs.write(ino, 0, &vec![1; bytes]).unwrap();
+            files.push((number, ino));
+            number += 1;
+            bytes
+        } else {
+            let (_, ino) = files[random.usize(0..files.len())];
+            let end = fs.attr(ino).unwrap().size;
+            fs.write(ino, end, &[2; 16 << 10]).unwrap();
+            16 << 10
+        };
+        if begun {
+            asked += bytes / 4096;
+            written += live.figures(0).0;
+        }
+    }
+    (asked, written)
+}
+
+#[test]
+fn a_file_server_at_94_percent() {
+    let ((asked, normal), (_, adaptive)) = (file_server(Logging::Normal), file_server(Logging::Adaptive));
+    let times = ratio(normal, adaptive);
+    eprintln!(
+        "file server at 94 %, {asked} blocks of data: {normal} written by normal logging, {adaptive} by adaptive, {times:.2} times"
+    );
+    assert!(times >= 1.27, "{times}");
+}
+
+/// Creates a file of 16 KiB with fsync and removes the oldest, `rounds` times, where all that is used are such files: the most blocks
+/// that one call wrote, and all of them.
+fn most_by_one_call(bytes: u64, rounds: u32) -> (usize, usize) {
+    let live = Live::new(volume(bytes, &Shape::default(), &TestClock::new()));
+    let fs: WritableF2fs = mount(&live, false).unwrap();
+    let space = fs.space().unwrap();
+    let name = |number: u32| format!("{number}").into_bytes();
+    let make = |number: u32| {
+        let ino = fs.create(Ino::ROOT, &name(number), &node(FileKind::File))?.ino;
+        fs.write(ino, 0, &[0; 16 << 10])?;
+        Ok::<Ino, pumice_vfs::FsError>(ino)
+    };
+    let mut count = 0;
+    while fs.space().unwrap().free_bytes > space.free_bytes * 15 / 100 {
+        make(count).unwrap();
+        count += 1;
+        live.log().events.clear();
+    }
+    fs.sync().unwrap();
+    live.log().events.clear();
+    let (mut most, mut all) = (0, 0);
+    let mut note = || {
+        let (blocks, _) = live.figures(0);
+        live.log().events.clear();
+        most = most.max(blocks);
+        all += blocks;
+    };
+    for number in 0..rounds {
+        note();
+        let ino = make(count + number).unwrap();
+        note();
+        fs.fsync(ino, false).unwrap();
+        note();
+        fs.unlink(Ino::ROOT, &name(number)).unwrap();
+        note();
+    }
+    (most, all)
+}
+
+/// `PUMICE_F2FS_PACE=10000` takes a volume of 1 GiB and so many rounds.
+#[test]
+fn no_call_writes_much() {
+    let rounds = u32::try_from(crate::crash::number("PUMICE_F2FS_PACE", 1000)).unwrap();
+    let bytes = if rounds > 1000 { 1 << 30 } else { 256 << 20 };
+    let (most, all) = most_by_one_call(bytes, rounds);
+    eprintln!(
+        "{rounds} files of 16 KiB made with fsync, the oldest removed: {all} blocks, {most} at most by one call"
+    );
+    assert!(most <= 256, "{most}");
 }

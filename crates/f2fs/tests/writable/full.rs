@@ -5,14 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use pumice_f2fs::{InPlace, Logging, WritableF2fs, WritableOptions};
+use pumice_f2fs::{InPlace, Logging, Volume, WritableF2fs, WritableOptions};
 use pumice_vfs::{Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, conformance::TestClock};
 
 use crate::{
-    crash::{mount_by, number, options},
+    crash::{mount_by, nearly_full, number, options},
     disk::SharedDisk,
     power::Live,
-    subject::{Shape, node, sound, volume},
+    subject::{Shape, node, ours, sound, volume},
 };
 
 const BLOCK: usize = 4096;
@@ -123,6 +123,9 @@ impl Full {
             }
             3 if self.random.u8(0..8) == 0 => self.fs().sync().unwrap(),
             4 => drop(self.write(&name, length, 1)),
+            5 => {
+                self.fs().maintain().unwrap();
+            }
             _ if length > 0 => {
                 let at = self.random.usize(0..length);
                 let count = self.random.usize(1..=8).min(length - at);
@@ -130,6 +133,13 @@ impl Full {
             }
             _ => {}
         }
+    }
+
+    /// Free segments, and all of them.
+    fn free_segments(&self) -> (u32, u32) {
+        self.fs().sync().unwrap();
+        let volume = Volume::open(vec![Box::new(self.live.clone())], 1 << 20).unwrap();
+        (volume.checkpoint().raw().free_segment_count.get(), volume.super_block().main_segments())
     }
 
     fn remount(&mut self) {
@@ -158,6 +168,89 @@ impl Full {
                 .position(|(chunk, byte)| chunk.iter().any(|found| found != byte));
             assert_eq!(wrong, None, "{}", name.escape_ascii());
         }
+    }
+}
+
+/// Idle, a volume gets free segments again, in small steps; what is in it stays.
+#[test]
+fn an_idle_volume_is_cleaned() {
+    let how = || WritableOptions { logging: Logging::Normal, ..options() };
+    let mut full = Full::new(256 << 20, &Shape::default(), how, 1);
+    full.create(b"large");
+    let blocks = usize::try_from(full.fs().space().unwrap().free_bytes).unwrap() / BLOCK * 3 / 4;
+    for at in (0..blocks - 64).step_by(64) {
+        full.write(b"large", at, 64);
+    }
+    for _ in 0..blocks {
+        let at = full.random.usize(0..blocks - 64);
+        full.write(b"large", at, 1);
+    }
+    full.fs().sync().unwrap();
+    let before = full.free_segments();
+    let mut steps = 0;
+    loop {
+        full.live.log().events.clear();
+        let more = full.fs().maintain().unwrap();
+        let (written, _) = full.live.figures(0);
+        // Blocks go to the medium in pieces of 256, and a checkpoint has some of its own.
+        assert!(written <= 512, "{written} blocks by one step");
+        if !more {
+            break;
+        }
+        steps += 1;
+        assert!(steps < 10_000, "there is always more to do");
+    }
+    let (free, all) = full.free_segments();
+    assert!(before.0 < all / 10 && free >= all / 10, "{free} free segments of {all}, {} before", before.0);
+    full.remount();
+}
+
+/// Where a read fails while a section is cleaned, or the call that needs room, nothing that was promised is lost.
+#[test]
+fn a_failed_read_while_cleaning_loses_nothing() {
+    let base = nearly_full(1, 80);
+    let how = || WritableOptions { logging: Logging::Normal, cache_bytes: 0, ..options() };
+    let work = |live: &Live| {
+        let fs = mount_by(live, how()).unwrap();
+        let ballast = fs.lookup(Ino::ROOT, b"ballast").unwrap();
+        let (mut random, mut blocks) = (fastrand::Rng::with_seed(1), BTreeMap::new());
+        let first = live.log().reads;
+        for number in 0..60_u8 {
+            let at = random.u64(0..ballast.size / 4096 - 40);
+            let done = fs.write(ballast.ino, at * 4096, &vec![number; 40 * BLOCK]).and_then(|()| {
+                blocks.extend((at..at + 40).map(|at| (at, number)));
+                if number % 10 == 9 { fs.fsync(ballast.ino, true) } else { Ok(()) }
+            });
+            if let Err(error) = done {
+                assert!([Errno::Io, Errno::ReadOnly].contains(&error.errno()), "{error}");
+            }
+        }
+        let last = live.log().reads;
+        live.log().bad_read = None;
+        // What was written is shown, whether or not it can be kept.
+        let mut bytes = vec![0; BLOCK];
+        for (at, number) in blocks {
+            fs.read(ballast.ino, at * 4096, &mut bytes).unwrap();
+            assert!(bytes.iter().all(|byte| *byte == number), "block {at}");
+        }
+        drop(fs);
+        first..last
+    };
+    let span = work(&Live::new(base.clone()));
+    let (count, mut random) =
+        (number("PUMICE_F2FS_FULL_FAULTS", 12), fastrand::Rng::with_seed(number("PUMICE_SEED", 1)));
+    for _ in 0..count {
+        let bad = random.u64(span.clone());
+        let live = Live::new(base.clone());
+        live.log().bad_read = Some(bad);
+        work(&live);
+        ours(&SharedDisk::of(4096, live.image().bytes_now()));
+        let fs = mount_by(&live, how()).unwrap();
+        let ballast = fs.lookup(Ino::ROOT, b"ballast").unwrap();
+        assert_eq!(
+            fs.read(ballast.ino, 0, &mut vec![0; usize::try_from(ballast.size).unwrap()]).unwrap() as u64,
+            ballast.size
+        );
     }
 }
 
