@@ -61,6 +61,8 @@ pub(crate) struct Log<N> {
     suspect: BTreeSet<u32>,
     /// Blocks written since the last checkpoint.
     since: u32,
+    /// The erase blocks that the scan went through, and how many were free then.
+    scanned: Vec<(u32, u32)>,
     /// Nothing was opened yet: the last erase block of the free log is the one before the first.
     whole: bool,
 }
@@ -82,6 +84,7 @@ impl<N: Nand> Log<N> {
             next: None,
             suspect: BTreeSet::new(),
             since: 0,
+            scanned: Vec::new(),
             whole: false,
         })
     }
@@ -89,7 +92,16 @@ impl<N: Nand> Log<N> {
     /// The log of a new volume, all of it free.
     pub(crate) fn fresh(flash: Flash<N>, at: Position) -> Log<N> {
         let slot = flash.layout().slots();
-        Log { flash, at, slot, next: None, suspect: BTreeSet::new(), since: 0, whole: true }
+        Log {
+            flash,
+            at,
+            slot,
+            next: None,
+            suspect: BTreeSet::new(),
+            since: 0,
+            scanned: Vec::new(),
+            whole: true,
+        }
     }
 
     pub(crate) fn position(&self) -> Position {
@@ -287,6 +299,7 @@ impl<N: Nand> Log<N> {
         let mut block = layout.block_of(self.at.current);
         let mut slot = layout.slot_of(self.at.current) + 1;
         loop {
+            self.scanned.push((block, self.at.free));
             while slot < layout.slots() {
                 let at = layout.addr(block, slot);
                 match self.flash.read_spares(at)? {
@@ -309,6 +322,28 @@ impl<N: Nand> Log<N> {
         // The times of what was torn are not used again.
         self.at.time = self.at.time.saturating_add(TIME_STEP);
         Ok(met)
+    }
+
+    /// Of what the scan met, nothing counts behind `last`, or nothing at all: the erase blocks behind it are free, and
+    /// erased when they are opened. Otherwise what a cut cleaning had copied would be lost room.
+    pub(crate) fn rewind(&mut self, last: Option<Addr>) -> Result<()> {
+        let layout = self.layout();
+        let scanned = core::mem::take(&mut self.scanned);
+        let keep = last.map(|at| layout.block_of(at)).or_else(|| scanned.first().map(|(block, _)| *block));
+        let Some(from) = scanned.iter().position(|(block, _)| Some(*block) == keep) else { return Ok(()) };
+        let (block, free) = scanned[from];
+        if from + 1 == scanned.len() {
+            return Ok(());
+        }
+        let mut bad = 0;
+        for (behind, _) in &scanned[from + 1..] {
+            bad += u32::from(self.flash.is_bad(*behind)?);
+        }
+        self.at.current = layout.addr(block, layout.slots() - 1);
+        self.at.free = free.saturating_sub(bad);
+        self.at.unsure = self.at.free;
+        self.next = None;
+        Ok(())
     }
 
     fn follows(&self, time: u32) -> bool {

@@ -11,6 +11,8 @@ use super::Volume;
 use crate::layout::Addr;
 use crate::spare::{Kind, Owner};
 
+/// Blocks that saving one block may write: itself, its inode, and what is above that.
+const WRITES_EACH: u32 = 5;
 /// Victims of one round.
 const AT_ONCE_MAX: u32 = 64;
 
@@ -21,17 +23,21 @@ impl<N: Nand> Volume<N> {
         let at_once = (layout.log_blocks() / 8).clamp(2, AT_ONCE_MAX);
         let mut cleaned = Vec::new();
         for _ in 0..at_once {
-            let need = self.index.checkpoint_needs().saturating_add(layout.slots() * 6);
-            if self.index.shared_log().free() < need {
-                break;
-            }
             let behind = cleaned.last().copied();
             let Some(victim) = self.index.log().victim(behind)? else { break };
             if cleaned.contains(&victim) {
                 break;
             }
-            for slot in 0..layout.slots() {
-                self.clean_block(layout.addr(victim, slot))?;
+            let live = self.live_blocks(victim)?;
+            // Where a power cut came in the middle of cleaning, victims are dead already, and little is free.
+            let writes = u32::try_from(live.len()).unwrap_or(u32::MAX).saturating_mul(WRITES_EACH);
+            let need =
+                self.index.checkpoint_needs().saturating_add(writes).saturating_add(layout.slots() / 2);
+            if self.index.shared_log().free() < need {
+                break;
+            }
+            for (owner, at) in live {
+                self.save(owner, at)?;
             }
             cleaned.push(victim);
         }
@@ -42,9 +48,23 @@ impl<N: Nand> Volume<N> {
         Ok(true)
     }
 
-    /// Saves one block of a victim if it is live.
-    fn clean_block(&mut self, at: Addr) -> Result<()> {
-        let Some(owner) = self.index.log().flash().read_owner(at)? else { return Ok(()) };
+    /// The live blocks of an erase block.
+    fn live_blocks(&mut self, block: u32) -> Result<Vec<(Owner, Addr)>> {
+        let layout = self.layout();
+        let mut live = Vec::new();
+        for slot in 0..layout.slots() {
+            let at = layout.addr(block, slot);
+            if let Some(owner) = self.index.log().flash().read_owner(at)?
+                && self.index.address(owner)? == at
+            {
+                live.push((owner, at));
+            }
+        }
+        Ok(live)
+    }
+
+    /// Saves a live block of a victim, unless what was saved before it has moved it.
+    fn save(&mut self, owner: Owner, at: Addr) -> Result<()> {
         if self.index.address(owner)? != at {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, Result, Seek, SetAttr, SpaceMode};
 
-use super::{AT_ONCE, Buffer, Volume};
+use super::{Buffer, Volume};
 use crate::inode::{BLOCKS_MAX, Inode};
 use crate::layout::{Addr, BLOCK_BYTES, POINTERS};
 use crate::spare::{Kind, Owner};
@@ -105,13 +105,13 @@ impl<N: Nand> Volume<N> {
         let new = self.missing(ino, offset, bytes.len())?;
         self.admit(if new > 0 { new + new / POINTERS + 4 } else { 0 })?;
         let first = usize::try_from(BYTES - offset % BYTES).unwrap_or(BLOCK_BYTES);
-        let at_once = AT_ONCE as usize * BLOCK_BYTES;
+        let at_once = self.at_once() as usize * BLOCK_BYTES;
         let mut done = 0;
         while done < bytes.len() {
             // Each part but the first begins with a block.
             let end = if done == 0 { first + at_once - BLOCK_BYTES } else { done + at_once }.min(bytes.len());
             let (at, part) = (offset + done as u64, &bytes[done..end]);
-            self.change(AT_ONCE + 8, 0, |volume| volume.write_part(ino, at, part))?;
+            self.change(self.at_once() + 8, 0, |volume| volume.write_part(ino, at, part))?;
             done = end;
         }
         Ok(())

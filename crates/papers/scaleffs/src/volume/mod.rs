@@ -24,8 +24,11 @@ use crate::spare::Owner;
 const CHECKPOINT_BLOCKS: u32 = (4 << 20) / 1024;
 /// Of a small log, a checkpoint is due each time this part of it was written.
 const CHECKPOINT_SHARE: u32 = 8;
-/// Blocks of one call that are written before cleaning gets its turn again.
+/// Of a hundred blocks of the log, so many may be live: round robin copies 1 / (1 - u) as much as it frees.
+const LIVE_SHARE: u64 = 88;
+/// Blocks of one call that are written before cleaning gets its turn again: at the most, and of a small log this part.
 const AT_ONCE: u32 = 64;
+const AT_ONCE_SHARE: u32 = 32;
 
 /// The write buffer (4.1): a single block of data.
 struct Buffer {
@@ -205,10 +208,28 @@ impl<N: Nand> Volume<N> {
         }
     }
 
-    /// Blocks that may be live: cleaning needs the rest.
+    /// Blocks that may be live. Cleaning needs the rest: to begin, for a call, and for what is dirty meanwhile.
     pub(crate) fn live_max(&self) -> u32 {
         let capacity = self.index.shared_log().capacity();
-        (capacity / 100 * 88).saturating_sub(self.reserve())
+        let share = u64::from(capacity) * LIVE_SHARE / 100;
+        u32::try_from(share)
+            .unwrap_or(u32::MAX)
+            .saturating_sub(self.reserve() + 2 * self.at_once() + self.dirty_max())
+    }
+
+    /// Dirty blocks with which a checkpoint is due.
+    fn dirty_max(&self) -> u32 {
+        (self.checkpoint_blocks() / 2).max(16)
+    }
+
+    /// Blocks written after which a checkpoint is due.
+    fn checkpoint_blocks(&self) -> u32 {
+        (self.index.shared_log().capacity() / CHECKPOINT_SHARE).clamp(1, CHECKPOINT_BLOCKS)
+    }
+
+    /// Blocks of one call that are written before cleaning gets its turn again.
+    fn at_once(&self) -> u32 {
+        (self.index.shared_log().capacity() / AT_ONCE_SHARE).clamp(4, AT_ONCE)
     }
 
     /// Blocks that are free for cleaning and a checkpoint to begin.
@@ -223,10 +244,8 @@ impl<N: Nand> Volume<N> {
     }
 
     fn checkpoint_due(&self) -> bool {
-        let log = self.index.shared_log();
-        let share = (log.capacity() / CHECKPOINT_SHARE).max(1);
-        log.since_checkpoint() >= CHECKPOINT_BLOCKS.min(share)
-            || self.index.dirty_blocks() >= (share / 2).max(16) as usize
+        self.index.shared_log().since_checkpoint() >= self.checkpoint_blocks()
+            || self.index.dirty_blocks() >= self.dirty_max() as usize
     }
 
     /// Sees to it that `blocks` blocks can be written, and a checkpoint after them: makes one where it is due, and cleans.

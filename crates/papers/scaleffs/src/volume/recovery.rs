@@ -64,7 +64,14 @@ impl<N: Nand> Volume<N> {
                 }
             }
         }
-        Ok(())
+        let mut last = None;
+        for Met { at, owner } in met.iter().rev() {
+            if self.index.address(*owner)? == *at {
+                last = Some(*at);
+                break;
+            }
+        }
+        self.index.log().rewind(last)
     }
 
     fn replay(&mut self, part: Part) -> Result<()> {
