@@ -84,7 +84,7 @@ pub(super) fn open(
     check(nodes.volume())?;
     let recovery = nodes.recover(now)?;
     let volume = nodes.volume();
-    let medium = Medium::cached(device, sb.block(), options.cache_bytes);
+    let medium = Medium::cached(device, sb.block(), options.cache_bytes, options.discard);
     let writer = Writer::load(volume, medium, scarce(sb.main_segments(), options.logging))?;
     let raw = volume.checkpoint().raw();
     let in_place = match options.logging {

@@ -12,12 +12,15 @@ pub struct WritableOptions {
     pub logging: Logging,
     /// Which blocks are written over where they stand.
     pub in_place: InPlace,
+    /// The device is told, by whole segments, what a checkpoint has freed.
+    pub discard: bool,
 }
 
 impl WritableOptions {
-    /// With a cache of 16 MiB, adaptive logging, and nothing written in place.
+    /// With a cache of 16 MiB, adaptive logging, nothing written in place, and discards.
     pub fn new(clock: Clock) -> WritableOptions {
-        WritableOptions { cache_bytes: 16 << 20, clock, logging: Logging::Adaptive, in_place: InPlace::Never }
+        let (logging, in_place) = (Logging::Adaptive, InPlace::Never);
+        WritableOptions { cache_bytes: 16 << 20, clock, logging, in_place, discard: true }
     }
 }
 

@@ -57,18 +57,22 @@ pub(crate) struct Medium {
     cache: Option<BlockCache>,
     /// All that was written outlives a power cut.
     is_settled: bool,
+    /// The device is told of blocks that nobody needs.
+    discards: bool,
 }
 
 impl Medium {
     /// A device; its blocks must have the size of the volume's. Nothing is kept in memory.
     pub(crate) fn new(device: Box<dyn BlockDevice + Send>, block: BlockSize) -> Medium {
         debug_assert_eq!(device.block_bytes(), block.bytes());
-        Medium { device: Device::new(device), block, cache: None, is_settled: true }
+        Medium { device: Device::new(device), block, cache: None, is_settled: true, discards: false }
     }
 
     /// The same, with up to `cache_bytes` bytes of blocks that were read lately.
-    pub(crate) fn cached(device: Device, block: BlockSize, cache_bytes: usize) -> Medium {
-        Medium { device, block, cache: Some(BlockCache::new(cache_bytes, block.width())), is_settled: true }
+    /// `discards` says that the device is told of blocks that nobody needs any more.
+    pub(crate) fn cached(device: Device, block: BlockSize, cache_bytes: usize, discards: bool) -> Medium {
+        let cache = Some(BlockCache::new(cache_bytes, block.width()));
+        Medium { device, block, cache, is_settled: true, discards }
     }
 
     pub(crate) fn block(&self) -> BlockSize {
@@ -115,6 +119,14 @@ impl Medium {
         if let Some(cache) = &self.cache {
             let count = word(bytes.len() / self.block.width());
             (addr.0..addr.0.saturating_add(count)).for_each(|addr| cache.forget(BlockAddr(addr)));
+        }
+    }
+
+    /// Tells the device that nobody needs `count` blocks from `addr` on any more, if it is to be told. A hint: that it fails does no
+    /// harm.
+    pub(crate) fn discard(&mut self, addr: BlockAddr, count: u32) {
+        if self.discards {
+            let _ = self.device.0.lock().discard(Lba(addr.0.into()), count.into());
         }
     }
 

@@ -513,7 +513,10 @@ impl Writer {
         (self.appended, self.overwritten) = ([0; 6], 0);
         let [nat, sit] = journals;
         self.nat.committed(!nat.is_empty());
-        self.sit.committed(!sit.is_empty());
+        // Nothing that a power cut leaves has them any more.
+        for (first, count) in self.sit.committed(!sit.is_empty()) {
+            self.medium.discard(self.sit.addr(first, 0), count * self.sb.blocks_per_segment());
+        }
         Ok(())
     }
 

@@ -468,8 +468,10 @@ impl Sit {
         self.table.write(medium, &entries, room)
     }
 
-    /// What was written is the state of the volume: the table has everything, unless it stands in a journal.
-    pub(crate) fn committed(&mut self, in_journal: bool) {
+    /// What was written is the state of the volume: the table has everything, unless it stands in a journal. Returns segments that
+    /// are free now and were not before, the first of each run and how many they are.
+    pub(crate) fn committed(&mut self, in_journal: bool) -> Vec<(SegNo, u32)> {
+        let was_free: Vec<bool> = self.segments.iter().map(|segment| segment.is_free).collect();
         for (segno, known) in &mut self.known {
             known.newer &= in_journal;
             known.blocked = known.entry.valid_map;
@@ -482,6 +484,16 @@ impl Sit {
         self.known.retain(|segno, known| known.newer || is_open(segno));
         self.is_fresh = false;
         self.count();
+        let mut runs: Vec<(SegNo, u32)> = Vec::new();
+        let gained =
+            self.segments.iter().zip(was_free).map(|(segment, was_free)| segment.is_free && !was_free);
+        for (segno, _) in (0..).zip(gained).filter(|(_, gained)| *gained) {
+            match runs.last_mut() {
+                Some((first, count)) if first.0 + *count == segno => *count += 1,
+                _ => runs.push((SegNo(segno), 1)),
+            }
+        }
+        runs
     }
 }
 

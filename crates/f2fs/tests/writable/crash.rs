@@ -59,9 +59,9 @@ pub(crate) fn mount_by(live: &Live, options: WritableOptions) -> pumice_f2fs::Re
     WritableF2fs::mount(Box::new(live.clone()), options)
 }
 
-/// Mounts with a cache of so many bytes.
+/// Mounts with a cache of so many bytes, and without discards, which may fail and do no harm.
 pub(crate) fn mount_with(live: &Live, cache_bytes: usize) -> pumice_f2fs::Result<WritableF2fs> {
-    mount_by(live, WritableOptions { cache_bytes, ..options() })
+    mount_by(live, WritableOptions { cache_bytes, discard: false, ..options() })
 }
 
 /// What is shown of a volume, rolled forward or not.
@@ -260,7 +260,7 @@ impl Run<'_> {
     fn made_checkpoint(&self, begin: usize) -> bool {
         self.live.log().events[begin..].iter().any(|event| match event {
             Event::Write { first, pages, .. } => part(self.sb, *first, &pages[0]) == Part::Checkpoint,
-            Event::Flush => false,
+            Event::Flush | Event::Discard { .. } => false,
         })
     }
 }

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use pumice_f2fs::{InPlace, Logging, Volume, WritableF2fs, WritableOptions};
+use pumice_f2fs::{InPlace, Logging, Volume, WritableF2fs, WritableOptions, read_super_block};
 use pumice_vfs::{Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, conformance::TestClock};
 
 use crate::{
     crash::{mount_by, nearly_full, number, options},
     disk::SharedDisk,
-    power::Live,
+    power::{Event, Live},
     subject::{Shape, node, ours, sound, volume},
 };
 
@@ -169,6 +169,34 @@ impl Full {
             assert_eq!(wrong, None, "{}", name.escape_ascii());
         }
     }
+}
+
+/// The device is told of whole segments, and not before the checkpoint that frees them outlives a power cut.
+#[test]
+fn what_is_freed_is_discarded_by_segment() {
+    let mut full = Full::new(64 << 20, &Shape::default(), options, 1);
+    full.create(b"large");
+    full.write(b"large", 0, 3000);
+    full.fs().sync().unwrap();
+    full.fs().unlink(Ino::ROOT, b"large").unwrap();
+    full.model.clear();
+    full.live.log().events.clear();
+    full.fs().sync().unwrap();
+    let events = full.live.log().events.clone();
+    let is_discard = |event: &Event| matches!(event, Event::Discard { .. });
+    let first = events.iter().position(is_discard).unwrap();
+    assert!(matches!(events[first - 1], Event::Flush) && events[first..].iter().all(is_discard));
+    let main = usize::try_from(read_super_block(&full.live).unwrap().main_start().0).unwrap();
+    let whole = |event: &Event| match event {
+        Event::Discard { first, count } => {
+            assert!((first - main).is_multiple_of(512) && count.is_multiple_of(512), "{first} {count}");
+            *count
+        }
+        _ => 0,
+    };
+    let freed: usize = events.iter().map(whole).sum();
+    assert!((4 * 512..=3000).contains(&freed), "{freed} blocks");
+    full.remount();
 }
 
 /// Idle, a volume gets free segments again, in small steps; what is in it stays.

@@ -2,7 +2,8 @@
 //!
 //! A completed flush makes all writes before it durable, a completed write-through itself alone. Of what was written since, each
 //! sector of 512 bytes may hold any version that it had. A block that is written through is there as a whole or not at all: a
-//! direct node has no checksum, so the format asks as much of a device, and so does [`BlockDevice`].
+//! direct node has no checksum, so the format asks as much of a device, and so does [`BlockDevice`]. What is discarded is zeros from
+//! then on, whatever else is lost.
 
 use std::{
     collections::{BTreeMap, hash_map::DefaultHasher},
@@ -52,6 +53,12 @@ impl Image {
         let of = |page: &Option<Page>| page.as_ref().map_or(0, |page| hash_of(block, page));
         self.hash ^= of(&self.pages[block]) ^ of(&new);
         self.pages[block] = new;
+    }
+
+    /// Blocks that nobody needs any more are zeros at once.
+    fn clear(&mut self, first: usize, count: usize) {
+        let zeros = Arc::new(vec![0; BLOCK]);
+        (first..first + count).for_each(|block| self.put(block, &zeros));
     }
 
     /// Puts some sectors of a block.
@@ -105,6 +112,7 @@ impl ReadAt for Image {
 pub(crate) enum Event {
     Write { first: usize, pages: Vec<Page>, through: bool },
     Flush,
+    Discard { first: usize, count: usize },
 }
 
 /// What a disk that lasts counts, and what it refuses.
@@ -155,7 +163,7 @@ impl Live {
         let log = self.log();
         let blocks = log.events[from..].iter().map(|event| match event {
             Event::Write { pages, .. } => pages.len(),
-            Event::Flush => 0,
+            Event::Flush | Event::Discard { .. } => 0,
         });
         (blocks.sum(), log.events[from..].iter().filter(|event| matches!(event, Event::Flush)).count())
     }
@@ -212,7 +220,10 @@ impl BlockDevice for Live {
         self.take(Event::Flush)
     }
 
-    fn discard(&mut self, _: Lba, _: u64) -> Result<(), BlockError> {
+    fn discard(&mut self, first: Lba, count: u64) -> Result<(), BlockError> {
+        let (first, count) = (usize::try_from(first.0).unwrap(), usize::try_from(count).unwrap());
+        self.take(Event::Discard { first, count })?;
+        self.image.lock().unwrap().clear(first, count);
         Ok(())
     }
 }
@@ -285,6 +296,10 @@ impl<'a> Replay<'a> {
                 for Pending { block, page, .. } in self.pending.drain(..) {
                     self.durable.put(block, &page);
                 }
+            }
+            Event::Discard { first, count } => {
+                self.durable.clear(*first, *count);
+                self.pending.retain(|pending| !(*first..*first + *count).contains(&pending.block));
             }
             Event::Write { first, pages, through: true } => {
                 for (page, block) in pages.iter().zip(*first..) {
