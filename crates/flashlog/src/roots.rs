@@ -254,7 +254,6 @@ impl Roots {
             // The one copy may be what a cut left, and fade: the next record goes where a new anchor says.
             self.whole &= even;
         }
-        let full = self.next >= shape.pages();
         for block in self.anchor.checkpoints.into_iter().filter(|block| *block != 0) {
             // A touched page ends both blocks: to skip it would leave a gap in which the search by halves goes astray.
             if self.next < shape.pages() && !medium.is_blank(shape.page(block, self.next))? {
@@ -264,7 +263,8 @@ impl Roots {
         if !self.whole {
             self.next = shape.pages();
         }
-        Ok(full || !self.whole)
+        // Whoever found the roots so before a cut took other blocks too, and no anchor names them.
+        Ok(self.next >= shape.pages())
     }
 
     /// Writes a record, twice. Whoever mounts after this call returns finds it. The roots must be settled. Returns the

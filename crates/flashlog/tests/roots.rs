@@ -21,6 +21,8 @@ struct Counter {
     number: u32,
     /// Gives one block at a time.
     sparing: bool,
+    /// Blocks that are erased before use; `None` for all of them.
+    doubted: Option<usize>,
 }
 
 fn shape(chip: &SimChip, place: TagPlace) -> Shape {
@@ -72,6 +74,11 @@ impl Counter {
             if self.held.contains(&block) || self.medium.is_bad(block)? {
                 continue;
             }
+            match self.doubted.as_mut() {
+                Some(0) => return Ok(block),
+                Some(doubted) => *doubted -= 1,
+                None => {}
+            }
             match self.medium.erase(block) {
                 Ok(()) => return Ok(block),
                 Err(NandError::EraseFailed(_)) => self.medium.mark_bad(block)?,
@@ -102,6 +109,7 @@ fn fresh(place: TagPlace, failing: &[u32]) -> (Counter, Roots) {
         next_block: 3,
         number: 0,
         sparing: false,
+        doubted: None,
     };
     (counter, Roots::blank(shape, anchor).unwrap())
 }
@@ -116,14 +124,16 @@ fn mount(mut chip: SimChip, place: TagPlace) -> Option<(Counter, Roots)> {
     let (number, next_block, held) = (word(0), word(4), roots.blocks().collect());
     // More numbers than a record takes.
     let seq = u64::from(number + 1) * 8;
-    Some((Counter { medium, held, seq, next_block, number, sparing: false }, roots))
+    Some((Counter { medium, held, seq, next_block, number, sparing: false, doubted: None }, roots))
 }
 
 /// Writes one more record.
 fn step(counter: &mut Counter, roots: &mut Roots) -> Result<(), NandError> {
     counter.number += 1;
     counter.seq = counter.seq.max(u64::from(counter.number) * 8);
-    roots.settle(&mut counter.medium)?;
+    if roots.settle(&mut counter.medium)? && counter.doubted.is_some() {
+        counter.doubted = Some(DOUBTED);
+    }
     roots.write(counter)?;
     counter.held = roots.blocks().collect();
     Ok(())
@@ -246,4 +256,47 @@ fn one_cut((place, sparing): (TagPlace, bool), number: u32, cut: PowerCut) {
             mount(without(&chip, page), place).unwrap_or_else(|| panic!("{about}: page {page}"));
         assert_eq!(counter.number, found + 1, "{about}: page {page}");
     }
+}
+
+/// Two cuts in a row: what they may have touched is told, so that an owner need not erase anything else again.
+#[test]
+fn blocks_that_cuts_may_have_touched_are_told() {
+    let modes = |seed| {
+        [
+            CutMode::Nothing,
+            CutMode::Complete,
+            CutMode::Torn { seed },
+            CutMode::Half { seed },
+            CutMode::Unstable { seed },
+        ]
+    };
+    let cuts = |seed| {
+        let after = |mode| (0..14).map(move |after_operations| PowerCut { after_operations, mode });
+        modes(seed).into_iter().flat_map(after)
+    };
+    for number in 1..5 {
+        let chip = written(TagPlace::Spare, number, false);
+        for first in cuts(1) {
+            let chip = trusting_step(chip.clone(), Some(first)).0;
+            for second in cuts(2) {
+                let (chip, _) = trusting_step(chip.clone(), Some(second));
+                let (_, done) = trusting_step(chip, None);
+                assert_eq!(done, Ok(()), "{number}: {first:?}, {second:?}");
+            }
+        }
+    }
+}
+
+/// One more record, by an owner that erases no block again but those that the roots tell.
+fn trusting_step(mut chip: SimChip, cut: Option<PowerCut>) -> (SimChip, Result<(), NandError>) {
+    if let Some(PowerCut { after_operations, mode }) = cut {
+        chip.cut_after(after_operations, mode);
+    }
+    let (mut counter, mut roots) = mount(chip, TagPlace::Spare).unwrap();
+    counter.doubted = Some(0);
+    let done = step(&mut counter, &mut roots);
+    let mut chip = counter.medium.into_chip();
+    chip.power_on();
+    chip.faults_mut().power_cut = None;
+    (chip, done)
 }
