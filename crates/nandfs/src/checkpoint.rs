@@ -41,6 +41,7 @@ impl<N: Nand> Volume<N> {
         self.log.start_epoch();
         self.recovery_reads = 0;
         self.pending.clear();
+        self.names.clear();
         self.nodes.settle_freed();
         self.clean = clean;
         self.bury_failing()?;

@@ -144,6 +144,7 @@ impl<N: Nand> Volume<N> {
     /// The inode behind a name.
     pub(crate) fn dir_find(&mut self, dir: u32, name: &[u8]) -> Result<Option<(u32, FileKind)>> {
         let hash = self.name_hash(name);
+        self.losses.check_name(dir, || print_of(hash, dir))?;
         let bucket = self.bucket(dir, hash)?;
         let found = self.with_bucket(dir, bucket, |bytes| {
             bucket::find(bytes, name).map(|found| found.map(|(_, entry)| (entry.ino, entry.kind)))
@@ -292,6 +293,13 @@ impl<N: Nand> Volume<N> {
         let end = bucket.map_or(1 << HASH_BITS, Bucket::end);
         Ok((found, Some(end).filter(|end| *end < 1 << HASH_BITS)))
     }
+}
+
+/// A short print of a name in a directory, by the name's hash.
+pub(crate) fn print_of(hash: u64, dir: u32) -> u16 {
+    let mixed = hash ^ u64::from(dir).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let [a, b, ..] = mixed.to_le_bytes();
+    u16::from_le_bytes([a, b])
 }
 
 /// A directory entry on its way out.

@@ -32,7 +32,7 @@ pub(crate) enum Damage {
     Xattr(u32),
     /// What fsync promised of an inode or index node cannot be read.
     Lost(u32),
-    /// The same of a new inode that has its name in this directory.
+    /// The same of names in this directory, or of a new inode that has its name there.
     LostNames(u32),
     /// No valid anchor, or no valid checkpoint.
     Root(&'static str),
@@ -68,7 +68,9 @@ impl fmt::Display for Damage {
             Damage::Directory(ino, bucket) => write!(f, "directory {ino} is damaged in bucket {bucket}"),
             Damage::Xattr(ino) => write!(f, "extended attributes of inode {ino} are damaged"),
             Damage::Lost(nid) => write!(f, "what fsync promised of node {nid} cannot be read"),
-            Damage::LostNames(dir) => write!(f, "a new file in directory {dir} cannot be read"),
+            Damage::LostNames(dir) => {
+                write!(f, "names in directory {dir}, promised by fsync, cannot be read")
+            }
             Damage::Root(what) => write!(f, "{what}"),
         }
     }

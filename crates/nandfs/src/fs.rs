@@ -184,6 +184,10 @@ impl<N: Nand> Volume<N> {
         if *change == SetAttr::default() {
             return Ok(());
         }
+        if self.inode(ino)?.kind == FileKind::Dir {
+            // Records tell it, but the page behind a lost one could not say so.
+            self.pend(ino).needs_checkpoint = true;
+        }
         let inode: &mut Inode = self.inode_mut(ino)?;
         if let Some(perm) = change.perm {
             inode.perm = u16::try_from(perm & 0o7777).unwrap_or(0);

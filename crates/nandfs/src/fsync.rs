@@ -4,32 +4,223 @@
 //!   the time. No node is written.
 //! - Attributes, inline data, or blocks already written back: the changed nodes of the inode as well, the last
 //!   page of nodes carrying the mark.
-//! - Names moved, or index nodes changed their parents: a checkpoint.
+//! - Names changed: records of all changes of names so far, and with them the inodes that are new. A new file alone
+//!   needs none: recovery takes its name from its inode.
+//! - Index nodes changed their parents, or more names changed than records tell: a checkpoint.
+
+use alloc::{collections::BTreeSet, vec::Vec};
 
 use pumice_media::Nand;
-use pumice_vfs::{FileKind, Result};
+use pumice_vfs::{FileKind, Result, Timestamp};
 
 use crate::codec::len32;
+use crate::dir::print_of;
 use crate::error::device;
 use crate::log::{DATA, META, SYNC};
-use crate::promise::Promised;
-use crate::volume::{Pending, Volume};
+use crate::names::{Change, Directory, Link, NameRecord, Touch};
+use crate::node::{Body, Inode};
+use crate::promise::{PROMISE_BYTES, Promised};
+use crate::tag::{ChunkKind, desc};
+use crate::volume::Volume;
 
 /// Reads with which recovery reaches an inode: node table twice, node once.
 const READS_TO_INODE: u32 = 3;
 
+/// How an fsync is carried out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// What the inode has.
+    Alone,
+    /// All changes of names, and what the inode has.
+    Names,
+    Checkpoint,
+}
+
+/// New inodes that records of names take along; a checkpoint costs no more than more of them.
+const NEW_MAX: usize = 4;
+
 impl<N: Nand> Volume<N> {
-    /// Makes an inode durable.
+    /// Makes an inode durable; a directory with its names.
     pub(crate) fn fsync_node(&mut self, ino: u32) -> Result<()> {
-        let kind = self.inode(ino)?.kind;
-        if self.read_only || (self.clean && !self.has_changes()) {
+        let inode = self.inode(ino)?;
+        let (kind, nlink) = (inode.kind, inode.nlink);
+        if self.read_only || nlink == 0 || (self.clean && !self.has_changes()) {
+            // Nobody can reach after a power cut what has no name.
             return Ok(());
         }
-        let pending = self.pending.get(&ino).copied().unwrap_or_default();
-        if kind == FileKind::Dir || pending.needs_checkpoint || self.needs_parent(ino, pending)? {
-            return self.sync_all();
-        }
+        // Making room may make a checkpoint: only then it is known what is left to do.
         self.make_room(0)?;
+        let file = (kind != FileKind::Dir).then_some(ino);
+        match (self.way_of(ino, file)?, file) {
+            (Way::Alone, Some(ino)) => self.fsync_alone(ino),
+            (Way::Alone, None) => Ok(()),
+            (Way::Names, _) => self.fsync_names(file),
+            (Way::Checkpoint, _) => self.checkpoint(false),
+        }
+    }
+
+    /// How to make an inode durable; `file` is it, unless it is a directory.
+    fn way_of(&mut self, ino: u32, file: Option<u32>) -> Result<Way> {
+        if self.pending.get(&ino).is_some_and(|pending| pending.needs_checkpoint) {
+            return Ok(Way::Checkpoint);
+        }
+        let with_names = match file {
+            None => !self.names.is_empty(),
+            Some(_) => match self.names.of(ino) {
+                None => false,
+                Some(Touch { moved: true, .. }) => true,
+                // Recovery gives a new file the name that its inode tells, if nothing stands in the way.
+                Some(_) => {
+                    let parent = self.inode(ino)?.parent;
+                    self.names.of(parent).is_some_and(|parent| parent.made || parent.moved)
+                }
+            },
+        };
+        match with_names {
+            false => Ok(Way::Alone),
+            true => Ok(if self.can_tell_names(file)? { Way::Names } else { Way::Checkpoint }),
+        }
+    }
+
+    /// True if records can tell all changes of names.
+    fn can_tell_names(&mut self, file: Option<u32>) -> Result<bool> {
+        let mut new = 0;
+        for (ino, touch) in self.names.touched() {
+            let pending = self.pending.get(&ino).copied().unwrap_or_default();
+            // If the page is lost, the next one tells its names, but not how many links its directories have.
+            if pending.needs_checkpoint || touch.relinked {
+                return Ok(false);
+            }
+            let Some(inode) = self.named(ino)? else { continue };
+            let is_dir = inode.kind == FileKind::Dir;
+            // Nor what other names an inode has.
+            if !is_dir && touch.moved && inode.nlink > 1 {
+                return Ok(false);
+            }
+            new += usize::from(!is_dir && touch.made && !pending.logged && file != Some(ino));
+        }
+        if !self.names.fit() || new > NEW_MAX {
+            return Ok(false);
+        }
+        let room = self.params.payload as usize - PROMISE_BYTES;
+        let records = self.name_records(&[])?;
+        Ok(records.iter().all(|(record, _)| record.encode().len() <= room))
+    }
+
+    /// An inode that has a name.
+    fn named(&mut self, ino: u32) -> Result<Option<&Inode>> {
+        if !self.nodes.has(ino) && !self.nodes.addr(&mut self.log, ino)?.is_stored() {
+            return Ok(None);
+        }
+        let inode = self.inode(ino)?;
+        Ok(Some(inode).filter(|inode| inode.nlink > 0))
+    }
+
+    /// The records that tell all changes of names, each with what its page promises; these inodes are promised whole.
+    fn name_records(&mut self, whole: &[u32]) -> Result<Vec<(NameRecord, Promised)>> {
+        let pages = self.names.pages();
+        let last = pages.len() - 1;
+        let mut told = BTreeSet::new();
+        let mut records = Vec::new();
+        for (number, changes) in pages.into_iter().enumerate() {
+            let mut record = NameRecord::default();
+            let dirs = || changes.iter().map(|change| change.dir);
+            let named = changes.iter().filter_map(|change| change.meaning.map(|(ino, _)| ino));
+            let mut inos: BTreeSet<u32> = dirs().chain(named).collect();
+            if number == last {
+                let rest = self.names.touched().into_iter().map(|(ino, _)| ino);
+                inos.extend(rest.filter(|ino| !told.contains(ino)));
+            }
+            for ino in inos {
+                told.insert(ino);
+                match self.named(ino)? {
+                    Some(inode) if inode.kind == FileKind::Dir => {
+                        record.directories.push(Directory::of(ino, inode));
+                    }
+                    inode => {
+                        let (nlink, ctime) =
+                            inode.map_or((0, Timestamp::default()), |inode| (inode.nlink, inode.ctime));
+                        record.links.push(Link { ino, whole: whole.contains(&ino), nlink, ctime });
+                    }
+                }
+            }
+            let first = dirs().next().unwrap_or(0);
+            let dir = if dirs().all(|dir| dir == first) { first } else { 0 };
+            let print = |change: &Change| print_of(self.name_hash(&change.name), change.dir);
+            let one = changes.first().map_or(0, print);
+            let other = changes.last().map_or(0, print);
+            record.changes.clone_from(&changes);
+            records.push((record, Promised::Names { dir, prints: [one, other] }));
+        }
+        Ok(records)
+    }
+
+    /// Makes all changes of names durable, with the inodes that are new, and with a file.
+    fn fsync_names(&mut self, file: Option<u32>) -> Result<()> {
+        let mut whole: Vec<u32> = Vec::new();
+        for (ino, touch) in self.names.touched() {
+            let logged = self.pending.get(&ino).is_some_and(|pending| pending.logged);
+            let is_file = self.named(ino)?.is_some_and(|inode| inode.kind != FileKind::Dir);
+            if is_file && touch.made && !logged {
+                whole.push(ino);
+            }
+        }
+        whole.extend(file.filter(|ino| !whole.contains(ino)));
+        for ino in &whole {
+            // Until the records are there, the nodes have to tell.
+            self.pend(*ino).unlogged = true;
+            self.write_synced(*ino)?;
+            self.program(SYNC, None)?;
+            self.program_data_of(*ino)?;
+        }
+        self.program(META, None)?;
+        let is_new = |ino: u32| self.names.of(ino).is_some_and(|touch| touch.made);
+        // One new inode may share the page of its name: whoever loses that page cannot reach it.
+        let shares = matches!(*whole, [only] if is_new(only));
+        let done = self.write_names(&whole, shares);
+        self.log.promise(None);
+        done?;
+        for ino in &whole {
+            let pending = self.pend(*ino);
+            (pending.unlogged, pending.logged) = (false, true);
+        }
+        for (ino, _) in self.names.touched() {
+            if self.pending.get(&ino).is_some_and(|pending| !pending.created && !pending.synced) {
+                self.pend(ino).synced = true;
+                self.recovery_reads += READS_TO_INODE;
+            }
+        }
+        self.names.clear();
+        self.log.flash.medium.flush().map_err(device)
+    }
+
+    fn write_names(&mut self, whole: &[u32], shares: bool) -> Result<()> {
+        for ino in whole {
+            self.write_nodes_of(*ino)?;
+            if !shares {
+                self.program(META, None)?;
+            }
+        }
+        let records = self.name_records(whole)?;
+        let last = records.len() - 1;
+        for (number, (record, promised)) in records.into_iter().enumerate() {
+            for change in &record.changes {
+                // A small directory has its names in its inode.
+                self.recovery_reads += u32::from(matches!(self.inode(change.dir)?.body, Body::Mapped(_)));
+            }
+            let bytes = record.encode();
+            let index = len32(number);
+            self.log.append(META, desc(ChunkKind::Names, 0, index, bytes.len()), &bytes)?;
+            self.settle()?;
+            self.log.promise(Some(promised));
+            let time = self.now();
+            self.program(META, Some(time).filter(|_| number == last))?;
+        }
+        Ok(())
+    }
+
+    /// Makes an inode durable whose name is, or tells itself.
+    fn fsync_alone(&mut self, ino: u32) -> Result<()> {
         let wrote = match self.write_synced(ino) {
             Ok(wrote) => wrote,
             Err(error) => {
@@ -39,7 +230,7 @@ impl<N: Nand> Volume<N> {
             }
         };
         let time = self.inode(ino)?.mtime;
-        // Making room may have made a checkpoint, writing may have found more to tell: look again.
+        // Writing may have found more to tell: look again.
         let pending = self.pending.get(&ino).copied().unwrap_or_default();
         // Where a full page has no room to say what the page before promises, the nodes have to tell.
         if pending.unlogged || (wrote && !self.log.can_commit(SYNC)) {
@@ -55,8 +246,8 @@ impl<N: Nand> Volume<N> {
             return Ok(());
         }
         let pending = self.pend(ino);
-        pending.unlogged = false;
-        if !core::mem::replace(&mut pending.synced, true) {
+        (pending.unlogged, pending.logged) = (false, true);
+        if !core::mem::replace(&mut pending.synced, true) && !pending.created {
             self.recovery_reads += READS_TO_INODE;
         }
         self.log.flash.medium.flush().map_err(device)
@@ -77,16 +268,6 @@ impl<N: Nand> Volume<N> {
         Ok(wrote)
     }
 
-    /// True if the name of a new inode can only be told by a checkpoint.
-    fn needs_parent(&mut self, ino: u32, pending: Pending) -> Result<bool> {
-        if !pending.created {
-            return Ok(false);
-        }
-        let parent = self.inode(ino)?.parent;
-        let parent = self.pending.get(&parent).copied().unwrap_or_default();
-        Ok(parent.created || parent.needs_checkpoint)
-    }
-
     /// Programs what was written back of an inode and still waits for its page to fill: nodes that are about to
     /// be committed point there.
     fn program_data_of(&mut self, ino: u32) -> Result<()> {
@@ -101,17 +282,21 @@ impl<N: Nand> Volume<N> {
     /// Writes the changed nodes of an inode on pages of their own.
     fn commit_nodes(&mut self, ino: u32) -> Result<()> {
         self.program(META, None)?;
+        let time = self.inode(ino)?.mtime;
+        let done = self.write_nodes_of(ino).and_then(|()| self.program(META, Some(time)));
+        self.log.promise(None);
+        done
+    }
+
+    /// Writes the changed nodes of an inode for an fsync, which ends with `Log::promise` of nothing.
+    fn write_nodes_of(&mut self, ino: u32) -> Result<()> {
         self.nodes.touch(&mut self.log, ino)?;
         let nids = self.nodes.dirty_nids(Some(ino));
         self.recovery_reads += len32(nids.len());
-        let inode = self.inode(ino)?;
-        let (time, dir) = (inode.mtime, inode.parent);
-        let created = self.pending.get(&ino).is_some_and(|pending| pending.created);
-        self.log.promise(Some(if created { Promised::New { dir } } else { Promised::Old }));
-        let written = nids.into_iter().try_for_each(|nid| self.write_node(nid));
-        let done = written.and_then(|()| self.program(META, Some(time)));
-        self.log.promise(None);
-        done
+        let dir = self.inode(ino)?.parent;
+        let is_new = self.pending.get(&ino).is_some_and(|pending| pending.created && !pending.logged);
+        self.log.promise(Some(if is_new { Promised::New { dir } } else { Promised::Old }));
+        nids.into_iter().try_for_each(|nid| self.write_node(nid))
     }
 
     /// True if anything changed since the last checkpoint.

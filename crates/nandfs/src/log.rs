@@ -249,8 +249,9 @@ impl<N: Nand> Log<N> {
     /// Adds a chunk to the page that a head is filling and says where it will be.
     pub(crate) fn append(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<Addr, FsError> {
         let (payload, tags) = (self.params.payload as usize, self.params.tags);
-        // Pages of nodes end an fsync, and then have to say what the page before promises.
-        let told = if desc.kind == ChunkKind::Node && tags.room != Room::Own { PROMISE_BYTES } else { 0 };
+        // Pages of nodes and names end an fsync, and then have to say what the page before promises.
+        let ends = matches!(desc.kind, ChunkKind::Node | ChunkKind::Names);
+        let told = if ends && tags.room != Room::Own { PROMISE_BYTES } else { 0 };
         let fits = |head: &Head| {
             let count = head.descs.len() + 1;
             count < 255 && head.used + bytes.len() + tags.overflow(count) + told <= payload

@@ -28,6 +28,8 @@ pub(crate) struct Losses {
     attributes: BTreeSet<u32>,
     /// New inodes, each with the directory that has its name.
     newborn: HashMap<u32, u32>,
+    /// Directories of lost names, 0 for several, with the prints of the names.
+    names: Vec<(u32, [u16; 2])>,
     /// Pages of which nobody knows what they promised.
     unnamed: u32,
     /// What else stood in the way of replaying, by inode.
@@ -48,6 +50,37 @@ impl Losses {
     /// A new inode.
     pub(crate) fn add_new(&mut self, ino: u32, dir: u32) {
         self.newborn.insert(ino, dir);
+    }
+
+    /// Names of a directory, or 0 for several.
+    pub(crate) fn add_names(&mut self, dir: u32, prints: [u16; 2]) {
+        self.names.push((dir, prints));
+    }
+
+    /// A record tells of a name that came behind a lost one; what else that one told stays lost.
+    pub(crate) fn found_name(&mut self, dir: u32, print: u16) {
+        let mut unnamed = 0;
+        self.names.retain_mut(|(of, prints)| {
+            let [one, other] = *prints;
+            if *of != dir && *of != 0 {
+                return true;
+            }
+            if one == print {
+                prints[0] = other;
+            } else if other == print {
+                prints[1] = one;
+            }
+            let is_known = *prints == [print; 2];
+            unnamed += u32::from(is_known);
+            !is_known
+        });
+        self.unnamed += unnamed;
+    }
+
+    /// Fails if nobody knows what a name stands for, by its print.
+    pub(crate) fn check_name(&self, dir: u32, print: impl Fn() -> u16) -> Result<()> {
+        let is_lost = |(of, prints): &(u32, [u16; 2])| (*of == dir || *of == 0) && prints.contains(&print());
+        if self.names.iter().any(is_lost) { Err(Damage::LostNames(dir).into()) } else { Ok(()) }
     }
 
     /// Pages of which nobody knows what they promised.
@@ -119,7 +152,9 @@ impl Losses {
 
     /// Fails if a directory may lack a name.
     pub(crate) fn check_names(&self, dir: u32) -> Result<()> {
-        if self.newborn.values().any(|of| *of == dir) { Err(Damage::LostNames(dir).into()) } else { Ok(()) }
+        let is_lost = self.newborn.values().any(|of| *of == dir)
+            || self.names.iter().any(|(of, _)| *of == dir || *of == 0);
+        if is_lost { Err(Damage::LostNames(dir).into()) } else { Ok(()) }
     }
 
     /// The losses in words, each with the inode that it is about.
@@ -140,6 +175,13 @@ impl Losses {
         for (ino, dir) in &self.newborn {
             let text = format!("new inode {ino} in directory {dir}, promised by fsync, cannot be read");
             told.push((Some(*dir), text));
+        }
+        for (dir, _) in &self.names {
+            let (ino, of) = match dir {
+                0 => (None, String::from("directories")),
+                dir => (Some(*dir), format!("directory {dir}")),
+            };
+            told.push((ino, format!("names of {of}, promised by fsync, cannot be read")));
         }
         if self.unnamed > 0 {
             told.push((None, format!("{} log pages with promises of fsync cannot be read", self.unnamed)));

@@ -6,9 +6,15 @@ use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, NewNode, RenameMode, Result, Timestamp, check_name};
 
 use crate::dir::Listed;
+use crate::names::Touch;
 use crate::node::{Body, Inode};
 use crate::nodes::{FIRST_NID, ORPHANS, ROOT};
 use crate::volume::Volume;
+
+/// A name went, or stands for something else.
+const MOVED: Touch = Touch { made: false, moved: true, relinked: false };
+/// A directory came or went below.
+const RELINKED: Touch = Touch { made: false, moved: false, relinked: true };
 
 /// Most names of an inode, as many as `st_nlink` of old programs can show.
 const LINK_MAX: u32 = 65_000;
@@ -31,10 +37,11 @@ impl<N: Nand> Volume<N> {
         }
     }
 
-    /// A directory got or lost a name: it changed now, and fsync can no longer tell how.
+    /// A directory got or lost a name: it changed now.
     fn touch_dir(&mut self, dir: u32, now: Timestamp) -> Result<()> {
         let inode = self.inode_mut(dir)?;
         (inode.mtime, inode.ctime) = (now, now);
+        self.names.touch(dir, Touch::default());
         Ok(())
     }
 
@@ -93,7 +100,10 @@ impl<N: Nand> Volume<N> {
         if is_dir {
             let parent = self.inode_mut(dir)?;
             parent.nlink = parent.nlink.saturating_add(1);
+            self.names.touch(dir, RELINKED);
         }
+        self.names.change(dir, name, Some((ino, new.kind)));
+        self.names.touch(ino, Touch { made: true, ..Touch::default() });
         self.touch_dir(dir, now)?;
         Ok(ino)
     }
@@ -115,7 +125,8 @@ impl<N: Nand> Volume<N> {
         let inode = self.inode_mut(ino)?;
         (inode.nlink, inode.ctime) = (nlink + 1, now);
         (inode.parent, inode.name) = (dir, name.to_vec());
-        self.pend(ino).needs_checkpoint = true;
+        self.names.change(dir, name, Some((ino, kind)));
+        self.names.touch(ino, MOVED);
         self.touch_dir(dir, now)
     }
 
@@ -132,7 +143,8 @@ impl<N: Nand> Volume<N> {
         }
         let now = self.now();
         self.dir_remove(dir, name)?;
-        self.pend(dir).needs_checkpoint = true;
+        self.names.change(dir, name, None);
+        self.names.touch(dir, MOVED);
         self.touch_dir(dir, now)?;
         self.drop_link(ino, dir, now)
     }
@@ -144,10 +156,11 @@ impl<N: Nand> Volume<N> {
         let is_dir = inode.kind == FileKind::Dir;
         inode.nlink = if is_dir { 0 } else { inode.nlink.saturating_sub(1) };
         let gone = inode.nlink == 0;
-        self.pend(ino).needs_checkpoint = true;
+        self.names.touch(ino, MOVED);
         if is_dir {
             let parent = self.inode_mut(dir)?;
             parent.nlink = parent.nlink.saturating_sub(1);
+            self.names.touch(dir, RELINKED);
         }
         match gone {
             true if self.held.contains_key(&ino) => {
@@ -200,12 +213,14 @@ impl<N: Nand> Volume<N> {
                 self.check_replace(kind, other, other_kind)?;
                 self.dir_replace(to_dir, to_name, ino, kind)?;
                 self.dir_remove(dir, name)?;
+                self.names.change(dir, name, None);
                 self.moved(ino, kind, dir, to_dir, to_name, now)?;
                 self.drop_link(other, to_dir, now)
             }
             None => {
                 self.dir_insert(to_dir, to_name, ino, kind)?;
                 self.dir_remove(dir, name)?;
+                self.names.change(dir, name, None);
                 self.moved(ino, kind, dir, to_dir, to_name, now)
             }
         }
@@ -238,9 +253,12 @@ impl<N: Nand> Volume<N> {
             parent.nlink = parent.nlink.saturating_sub(1);
             let parent = self.inode_mut(to)?;
             parent.nlink = parent.nlink.saturating_add(1);
+            self.names.touch(from, RELINKED);
+            self.names.touch(to, RELINKED);
         }
+        self.names.change(to, name, Some((ino, kind)));
         for ino in [ino, from, to] {
-            self.pend(ino).needs_checkpoint = true;
+            self.names.touch(ino, MOVED);
         }
         self.touch_dir(from, now)?;
         self.touch_dir(to, now)

@@ -12,6 +12,7 @@ use crate::error::Damage;
 use crate::log::Log;
 use crate::node::{Index, Inode, Node};
 use crate::params::Params;
+use crate::promise::ID_END;
 use crate::table::Table;
 use crate::tag::{ChunkKind, desc};
 
@@ -330,7 +331,7 @@ impl Nodes {
     pub(crate) fn add(&mut self, node: Node) -> Result<u32, FsError> {
         let nid = match self.free.pop() {
             Some(nid) => nid,
-            None if self.next_nid < u32::MAX => {
+            None if self.next_nid < ID_END => {
                 self.next_nid += 1;
                 self.next_nid - 1
             }

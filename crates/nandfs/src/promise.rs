@@ -14,7 +14,12 @@ pub(crate) enum Promise {
     Node { ino: u32, nid: u32 },
     /// The inode of a file that is newer than the checkpoint, and the directory of its name.
     New { ino: u32, dir: u32 },
+    /// Names: their directory, 0 for several, and prints of them.
+    Names { dir: u32, prints: [u16; 2] },
 }
+
+/// Ids of nodes are below this: the bit tells names from a node in a promise.
+pub(crate) const ID_END: u32 = 1 << 31;
 
 /// Nodes that an fsync writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +28,8 @@ pub(crate) enum Promised {
     Old,
     /// Of a newer one, whose name is in this directory.
     New { dir: u32 },
+    /// None, but a record of names: their directory, 0 for several, and prints of them.
+    Names { dir: u32, prints: [u16; 2] },
 }
 
 impl Promise {
@@ -30,7 +37,7 @@ impl Promise {
     pub(crate) fn kind(self) -> u8 {
         match self {
             Promise::Blocks { .. } => 1,
-            Promise::Node { .. } => 2,
+            Promise::Node { .. } | Promise::Names { .. } => 2,
             Promise::New { .. } => 3,
         }
     }
@@ -41,9 +48,14 @@ impl Promise {
     }
 
     pub(crate) fn encode(self) -> [u8; PROMISE_BYTES] {
-        let (Promise::Blocks { ino, first: what, .. }
-        | Promise::Node { ino, nid: what }
-        | Promise::New { ino, dir: what }) = self;
+        let (ino, what) = match self {
+            Promise::Blocks { ino, first: what, .. }
+            | Promise::Node { ino, nid: what }
+            | Promise::New { ino, dir: what } => (ino, what),
+            Promise::Names { dir, prints: [one, other] } => {
+                (dir | ID_END, u32::from(one) | u32::from(other) << 16)
+            }
+        };
         (u64::from(ino) | u64::from(what) << 32).to_le_bytes()
     }
 
@@ -53,6 +65,11 @@ impl Promise {
         let (ino, what) = (reader.u32()?, reader.u32()?);
         Some(match kind {
             1 => Promise::Blocks { ino, first: what, count },
+            2 if ino & ID_END != 0 => {
+                let [a, b, c, d] = what.to_le_bytes();
+                let prints = [u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d])];
+                Promise::Names { dir: ino & !ID_END, prints }
+            }
             2 => Promise::Node { ino, nid: what },
             3 => Promise::New { ino, dir: what },
             _ => return None,

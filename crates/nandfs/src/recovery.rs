@@ -17,6 +17,7 @@ use crate::checkpoint_record::Checkpoint;
 use crate::codec::size;
 use crate::error::device;
 use crate::log::Spare;
+use crate::names::NameRecord;
 use crate::node::{Body, Index, IndexBody, Inode, Map, Node};
 use crate::promise::{Promise, Promised};
 use crate::tag::{ChunkKind, Desc, LogKind, TURNS, Tag};
@@ -26,6 +27,8 @@ use crate::volume::Volume;
 pub(crate) struct Record {
     pub(crate) page: u32,
     pub(crate) tag: Tag,
+    /// Changes of names that it tells, with what the page promises by them.
+    pub(crate) names: Option<(NameRecord, Promise)>,
 }
 
 /// The header of a block.
@@ -102,6 +105,7 @@ impl Step {
     /// What a record promises: what was written for fsync ends in a commit.
     fn promise(&self) -> Option<Promise> {
         match self {
+            Step::Replay(Record { names: Some((_, promise)), .. }) => Some(*promise),
             Step::Replay(Record { tag, .. }) => tag.promise(tag.commit.map(|_| Promised::Old)),
             Step::Pass(_) => None,
         }
@@ -127,6 +131,16 @@ impl<N: Nand> Volume<N> {
                 *last = record.tag.seq.max(*last);
             }
         }
+        // A commit of names promises all that come before it.
+        let tells = |record: &&Record| record.names.is_some() && record.tag.commit.is_some();
+        let last_names = survey.records.iter().filter(tells).map(|record| record.tag.seq).max();
+        for record in &survey.records {
+            let links = record.names.iter().flat_map(|(names, _)| &names.links);
+            for link in links.filter(|link| link.whole && Some(record.tag.seq) <= last_names) {
+                let last = last_commit.entry(link.ino).or_default();
+                *last = last_names.unwrap_or(record.tag.seq).max(*last);
+            }
+        }
         let ends = survey.ends.drain(..).map(Step::Pass);
         let mut steps: Vec<Step> = survey.records.drain(..).map(Step::Replay).chain(ends).collect();
         steps.sort_by_key(|step| step.tag().seq);
@@ -135,9 +149,15 @@ impl<N: Nand> Volume<N> {
             let missing = missing(step.tag().turn, pages);
             gaps += missing;
             pages += missing;
-            self.lose(step.tag().before, missing);
+            self.lose(step.tag().before, missing, &mut created);
             if let Step::Replay(record) = step {
                 self.replay(record, &last_commit, &mut created);
+                if let Some((names, _)) = record.names.as_ref().filter(|_| Some(record.tag.seq) <= last_names)
+                {
+                    // Whatever came before has the name that it has now.
+                    created.clear();
+                    self.replay_names(names);
+                }
                 pages += u32::from(!is_repeated(step.tag().turn, pages));
             }
             before = step.promise().or(before.filter(|_| matches!(step, Step::Pass(_))));
@@ -153,13 +173,7 @@ impl<N: Nand> Volume<N> {
         }
         self.log.resume_epoch(pages, before);
         for (ino, born) in created {
-            if let Err(error) = self.adopt(ino, born) {
-                // Its directory may lack the name now.
-                if let Ok(dir) = self.inode(ino).map(|inode| inode.parent) {
-                    self.losses.add_new(ino, dir);
-                }
-                self.losses.add_error(ino, error);
-            }
+            self.adopt_or_lose(ino, born);
         }
         let mut losses = core::mem::take(&mut self.losses);
         losses.settle(|ino, index, then| self.map_get(ino, index).map_or(true, |now| now == then));
@@ -175,7 +189,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Takes note of pages that cannot be read, of which the last promised this.
-    fn lose(&mut self, promise: Option<Promise>, pages: u32) {
+    fn lose(&mut self, promise: Option<Promise>, pages: u32, created: &mut Vec<(u32, Born)>) {
         if pages > 1 {
             self.losses.add_unnamed(pages - 1);
         }
@@ -195,10 +209,16 @@ impl<N: Nand> Volume<N> {
                 }
             }
             Some(Promise::Node { ino, nid }) => {
+                // A new file keeps its name, which nobody can read any more once the inode is lost.
+                if let Some(place) = created.iter().position(|(new, _)| *new == ino) {
+                    let (ino, born) = created.remove(place);
+                    self.adopt_or_lose(ino, born);
+                }
                 let and_more = nid == 0;
                 self.nodes.lose(if and_more { ino } else { nid }, ino, and_more);
             }
             Some(Promise::New { ino, dir }) => self.losses.add_new(ino, dir),
+            Some(Promise::Names { dir, prints }) => self.losses.add_names(dir, prints),
             None => {}
         }
     }
@@ -311,7 +331,8 @@ impl<N: Nand> Volume<N> {
             };
             survey.seq = survey.seq.max(found.tag.seq);
             if found.tag.seq >= since && is_scanned(found.tag.log) {
-                survey.records.push(Record { page, tag: found.tag.clone() });
+                let names = self.promised_names(&found);
+                survey.records.push(Record { page, tag: found.tag, names });
             }
         }
         Ok(())
@@ -341,6 +362,10 @@ impl<N: Nand> Volume<N> {
 
     /// Node ids that appear in the log must not be given to others while it is replayed.
     fn avoid_ids(&mut self, records: &[Record]) {
+        let named = records.iter().filter_map(|record| record.names.as_ref());
+        for nid in named.flat_map(|(names, _)| names.ids()) {
+            self.nodes.avoid(nid);
+        }
         for desc in records.iter().flat_map(|record| &record.tag.descs) {
             if matches!(desc.kind, ChunkKind::Data | ChunkKind::Node) {
                 self.nodes.avoid(desc.id);
@@ -491,6 +516,16 @@ impl<N: Nand> Volume<N> {
         }
         self.nodes.forget(nid);
         Ok(())
+    }
+
+    fn adopt_or_lose(&mut self, ino: u32, born: Born) {
+        if let Err(error) = self.adopt(ino, born) {
+            // Its directory may lack the name now.
+            if let Ok(dir) = self.inode(ino).map(|inode| inode.parent) {
+                self.losses.add_new(ino, dir);
+            }
+            self.losses.add_error(ino, error);
+        }
     }
 
     /// Gives a file that is new since the checkpoint the name that its inode tells.

@@ -6,8 +6,10 @@
 //! of it happens in memory, and is written to blocks that hold nothing.
 
 mod names;
+mod retell;
 mod scan;
 mod tables;
+mod told;
 mod tree;
 mod work;
 
@@ -140,6 +142,7 @@ impl<N: Nand> Repair<N> {
         }
         let sure: Vec<u32> = self.nodes.keys().copied().filter(in_table).collect();
         self.volume.replay_writes(&scan);
+        self.volume.replay_attributes(&scan);
         for nid in self.volume.nodes.dirty_nids(None) {
             self.nodes.entry(nid).or_insert(Addr::NONE);
         }

@@ -125,6 +125,8 @@ pub(crate) enum ChunkKind {
     NodeTable = 3,
     /// A page of the block table: level, index in its level.
     BlockTable = 4,
+    /// A record of names: 0, its place among those that are promised together.
+    Names = 5,
 }
 
 impl ChunkKind {
@@ -134,6 +136,7 @@ impl ChunkKind {
             2 => ChunkKind::Node,
             3 => ChunkKind::NodeTable,
             4 => ChunkKind::BlockTable,
+            5 => ChunkKind::Names,
             _ => return None,
         })
     }
@@ -199,6 +202,7 @@ impl Tag {
                 let count = u16::try_from(end - start).ok().and_then(|count| count.checked_add(1));
                 Some(Promise::Blocks { ino: first.id, first: start, count: count.unwrap_or(u16::MAX) })
             }
+            (LogKind::Meta, Some(Promised::Names { dir, prints })) => Some(Promise::Names { dir, prints }),
             (LogKind::Meta, Some(Promised::New { dir }))
                 if self.descs.iter().any(|desc| desc.id == first.index) =>
             {
@@ -452,7 +456,8 @@ mod tests {
         let promises = [
             Promise::Blocks { ino: 0x0102_0304, first: 0x0506_0708, count: 1 },
             Promise::Node { ino: 9, nid: 0 },
-            Promise::New { ino: 0xffff_fffe, dir: 1 },
+            Promise::New { ino: 0x7fff_fffe, dir: 1 },
+            Promise::Names { dir: 0x7fff_fffe, prints: [0xffff, 2] },
         ];
         for before in promises {
             for (len, commit) in [(2048, None), (2048, Some(TIME)), (300, None), (300, Some(TIME))] {

@@ -17,6 +17,7 @@ use crate::claims::Claims;
 use crate::codec::size;
 use crate::log::{DATA, Log, META};
 use crate::losses::Losses;
+use crate::names::Names;
 use crate::node::{Inode, Node};
 use crate::nodes::Nodes;
 use crate::params::{ANCHOR_BLOCKS, Params};
@@ -25,7 +26,7 @@ use crate::tag::{ChunkKind, Desc};
 use pumice_vfs::Clock;
 
 /// What happened to an inode since the last checkpoint, as far as fsync must know.
-#[expect(clippy::struct_excessive_bools, reason = "four independent facts")]
+#[expect(clippy::struct_excessive_bools, reason = "five independent facts")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Pending {
     /// Something changed that the tags of data written by fsync do not tell.
@@ -34,6 +35,8 @@ pub(crate) struct Pending {
     pub(crate) needs_checkpoint: bool,
     /// The inode is newer than the checkpoint.
     pub(crate) created: bool,
+    /// The log has the inode, and promised it.
+    pub(crate) logged: bool,
     /// Recovery will have to load the inode.
     pub(crate) synced: bool,
 }
@@ -77,6 +80,7 @@ pub(crate) struct Volume<N> {
     /// What fsync promised and recovery could not read.
     pub(crate) losses: Losses,
     pub(crate) claims: Claims,
+    pub(crate) names: Names,
 }
 
 /// Device time that recovery may take to look at the blocks of the window, in nanoseconds.
@@ -124,6 +128,7 @@ impl<N: Nand> Volume<N> {
             copied_bytes: 0,
             losses: Losses::default(),
             claims: Claims::default(),
+            names: Names::default(),
         }
     }
 
@@ -198,6 +203,8 @@ impl<N: Nand> Volume<N> {
                 }
             }
             ChunkKind::Node => self.nodes.addr(&mut self.log, desc.id),
+            // Nobody points at a record: recovery finds it.
+            ChunkKind::Names => Ok(Addr::NONE),
             ChunkKind::NodeTable => self.nodes.table.addr_of(&mut self.log, level(desc), desc.index),
             ChunkKind::BlockTable => self.blocks.table.addr_of(&mut self.log, level(desc), desc.index),
         }
@@ -211,6 +218,7 @@ impl<N: Nand> Volume<N> {
                 self.nodes.set_addr(desc.id, to);
                 Ok(())
             }
+            ChunkKind::Names => Ok(()),
             ChunkKind::NodeTable => self.nodes.table.set_addr(&mut self.log, level(desc), desc.index, to),
             ChunkKind::BlockTable => self.blocks.table.set_addr(&mut self.log, level(desc), desc.index, to),
         }

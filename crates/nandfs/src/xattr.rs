@@ -97,6 +97,10 @@ impl<N: Nand> Volume<N> {
         }
         let now = self.now();
         let hidden = self.inode(ino)?.xattr_ino;
+        if self.inode(ino)?.kind == FileKind::Dir {
+            // Records of names do not tell of them.
+            self.pend(ino).needs_checkpoint = true;
+        }
         if bytes.len() <= XATTR_INLINE {
             if hidden != 0 {
                 self.destroy_hidden(ino)?;

@@ -176,7 +176,7 @@ fn nearest(chip: &SimChip, notes: &Notes) -> Found {
 fn no_single_bad_page_after_any_cut() {
     let mut holds = true;
     for (name, _) in CHIPS {
-        for scenario_name in ["names", "appends", "newfiles", "remounts"] {
+        for scenario_name in ["names", "appends", "newfiles", "remounts", "saves"] {
             let clock = TestClock::new();
             let start = chip(name, &clock);
             let gang = mount(start.clone(), &clock).unwrap().info().unwrap().gang_pages;

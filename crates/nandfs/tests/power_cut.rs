@@ -29,4 +29,5 @@ scenarios! {
     remounts: "remounts" on spare, gang, page, slots;
     space: "space" on spare, gang, page, slots;
     tree: "tree" on spare, gang, page, slots;
+    saves: "saves" on spare, gang, page, slots;
 }

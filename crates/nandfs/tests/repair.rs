@@ -10,7 +10,7 @@ use common::{formatted, mount};
 use pumice_media::{BlockId, Nand, PageId, SimChip};
 use pumice_nandfs::{RepairOptions, check, repair};
 use pumice_vfs::conformance::{list, resolve, write_file};
-use pumice_vfs::{Clock, FileKind, FileSystem, Finding, NewNode, Timestamp, XattrMode};
+use pumice_vfs::{Clock, FileKind, FileSystem, Finding, NewNode, RenameMode, Timestamp, XattrMode};
 
 /// Tags in the spare area of one page, so that the test can tell what pages hold.
 const CHIPS: [&str; 2] = ["2048+64:8:96", "16384+1952:4:80"];
@@ -58,7 +58,29 @@ fn volume(geometry: &str, clean: bool) -> (SimChip, Files) {
         fs.fsync(ino, false).unwrap();
         files.get_mut(&path).unwrap()[50..55].copy_from_slice(b"newer");
     }
+    save(&fs, &mut files);
     (if clean { fs.unmount().unwrap() } else { fs.abandon().unwrap() }, files)
+}
+
+/// Saves files as programs do it, over others and over a name of another directory, and takes one away.
+fn save(fs: &impl FileSystem, files: &mut Files) {
+    let above = |path: &str| resolve(fs, path.rsplit_once('/').unwrap().0).unwrap().ino;
+    for (number, tmp, path) in [
+        (30, "/a/tmp", "/a/file1"),
+        (31, "/a/b/tmp", "/a/b/file2"),
+        (32, "/tmp", "/c/file3"),
+        (33, "/t", "/saved"),
+    ] {
+        let ino = write_file(fs, tmp, &bytes(number)).unwrap();
+        fs.fsync(ino, false).unwrap();
+        let (from, to) = (tmp.rsplit_once('/').unwrap().1, path.rsplit_once('/').unwrap().1);
+        fs.rename(above(tmp), from.as_bytes(), above(path), to.as_bytes(), RenameMode::Replace).unwrap();
+        fs.fsync(above(path), false).unwrap();
+        files.insert(path.into(), bytes(number));
+    }
+    fs.unlink(above("/a/x"), b"file5").unwrap();
+    fs.fsync(above("/a/x"), false).unwrap();
+    assert!(files.remove("/a/file5").is_some());
 }
 
 fn mended(chip: SimChip, dry_run: bool) -> (SimChip, Vec<Finding>) {

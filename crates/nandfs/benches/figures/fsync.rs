@@ -1,6 +1,6 @@
 //! Small durable writes.
 
-use pumice_vfs::FileSystem;
+use pumice_vfs::{FileSystem, Ino, RenameMode};
 
 use crate::Figure;
 use crate::chip::{create, during, formatted, mount, noise, spec};
@@ -9,6 +9,9 @@ pub(crate) fn figures() -> Vec<Figure> {
     let mut figures = vec![append_4k("scaleffs-256m"), append_4k("slc-2k-2g")];
     figures.extend(append_300());
     figures.extend(overwrite());
+    figures.push(save("slc-2k-2g", 4096, 4.4));
+    figures.push(save("slc-2k-2g", 300, 2.4));
+    figures.push(save("scaleffs-256m", 4096, 18.0));
     figures
 }
 
@@ -71,4 +74,22 @@ fn overwrite() -> Vec<Figure> {
         Figure::at_most("- device time", "ms", did.device_ns as f64 / 1e6 / TURNS as f64, 1.1),
         Figure::at_most("- erases in the path", "erases", did.erases as f64, 0.0),
     ]
+}
+
+/// A file saved as programs do it, over what was there: create, write, fsync, rename, fsync of the directory.
+fn save(chip: &str, bytes: usize, bound: f64) -> Figure {
+    const TURNS: u64 = 1000;
+    let fs = mount(formatted(chip, None));
+    fs.sync().unwrap();
+    let did = during(&fs, || {
+        for turn in 0..TURNS {
+            let ino = create(&fs, "document.tmp");
+            fs.write(ino, 0, &noise(bytes, turn)).unwrap();
+            fs.fsync(ino, false).unwrap();
+            fs.rename(Ino::ROOT, b"document.tmp", Ino::ROOT, b"document", RenameMode::Replace).unwrap();
+            fs.fsync(Ino::ROOT, false).unwrap();
+        }
+    });
+    let programs = did.programs as f64 / TURNS as f64;
+    Figure::at_most(format!("a file of {bytes} B saved, {chip}"), "programs", programs, bound)
 }

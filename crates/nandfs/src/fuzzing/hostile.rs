@@ -10,6 +10,7 @@ use crate::addr::Addr;
 use crate::blocks::ENTRY;
 use crate::checkpoint_record::Checkpoint;
 use crate::log::Spare;
+use crate::names::NameRecord;
 use crate::node::{Body, IndexBody, Inode, Node};
 use crate::params::Params;
 use crate::tag::{ChunkKind, Desc};
@@ -28,7 +29,28 @@ pub(super) fn rewrite(params: &Params, known: &Known, raw: &mut Raw, choices: &m
             raw.replace(start, desc.len, &node.encode(params));
         }
         ChunkKind::NodeTable | ChunkKind::BlockTable => lie_in_table(start, &desc, raw, choices),
+        ChunkKind::Names => {
+            let Some(mut record) = NameRecord::decode(&bytes) else { return };
+            lie_in_names(&mut record, choices);
+            raw.replace(start, desc.len, &record.encode());
+        }
         ChunkKind::Data => {}
+    }
+}
+
+/// Names and links of other inodes than there are.
+fn lie_in_names(record: &mut NameRecord, choices: &mut Choices<'_>) {
+    let ino =
+        [choices.below(16), choices.below(64), choices.number()].get(choices.place(3)).copied().unwrap_or(0);
+    match choices.below(4) {
+        0 => record.changes.iter_mut().for_each(|change| change.dir = ino),
+        1 => {
+            for (other, _) in record.changes.iter_mut().filter_map(|change| change.meaning.as_mut()) {
+                *other = ino;
+            }
+        }
+        2 => record.directories.iter_mut().for_each(|directory| directory.ino = ino),
+        _ => record.links.iter_mut().for_each(|link| (link.ino, link.nlink) = (ino, choices.below(3))),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::blocks::Usage;
 use crate::bucket;
 use crate::checkpoint_record::Checkpoint;
 use crate::codec::Reader;
+use crate::names::NameRecord;
 use crate::node::Node;
 use crate::params::Params;
 use crate::pointers;
@@ -30,6 +31,9 @@ pub fn parsers(bytes: &[u8]) {
     let _ = bucket::used(bytes);
     let _ = bucket::find(bytes, b"name");
     let _ = xattr::decode(bytes);
+    if let Some(record) = NameRecord::decode(bytes) {
+        assert_eq!(NameRecord::decode(&record.encode()), Some(record));
+    }
     if let Some(raw) = bytes.first_chunk() {
         let usage = Usage::decode(*raw);
         assert_eq!(Usage::decode(usage.encode()), usage);

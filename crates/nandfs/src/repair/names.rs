@@ -28,12 +28,14 @@ impl<N: Nand> Repair<N> {
     /// Inodes that nothing leads to, with the directory of their name.
     fn unreached(&mut self, dirs: bool) -> Vec<(u32, u32)> {
         let mut lost = Vec::new();
+        let gone = self.gone();
         let nids: Vec<u32> = self.nodes.range(FIRST_NID..).map(|(nid, _)| *nid).collect();
         for nid in nids.into_iter().filter(|nid| !self.tree.live.contains(nid)) {
             let Ok(Node::Inode(inode)) = self.volume.nodes.current(&mut self.volume.log, nid) else {
                 continue;
             };
-            let removed = self.scan.as_ref().is_some_and(|scan| scan.is_removed(nid, inode.parent));
+            let removed = gone.contains(&nid)
+                || self.scan.as_ref().is_some_and(|scan| scan.is_removed(nid, inode.parent));
             // Attribute inodes have no name; orphans no link.
             if removed || inode.nlink == 0 {
                 self.nodes.remove(&nid);

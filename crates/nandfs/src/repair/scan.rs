@@ -6,9 +6,11 @@ use hashbrown::HashMap;
 use pumice_media::Nand;
 use pumice_vfs::Result;
 
+use super::told::{Page, Told};
 use crate::addr::Addr;
 use crate::error::device;
 use crate::params::ANCHOR_BLOCKS;
+use crate::replay_names::names_in;
 use crate::tag::{ChunkKind, LogKind, Tag};
 use crate::volume::Volume;
 
@@ -16,7 +18,7 @@ use crate::volume::Volume;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copy {
     pub(super) addr: Addr,
-    seq: u64,
+    pub(super) seq: u64,
     owner: u32,
 }
 
@@ -26,6 +28,10 @@ pub(super) struct Scan {
     pub(super) nodes: BTreeMap<u32, Copy>,
     /// When anything of an inode was written last: its nodes, and the buckets of a directory.
     newest: HashMap<u32, u64>,
+    /// When each bucket of a directory was written last.
+    pub(super) buckets: HashMap<(u32, u32), u64>,
+    /// What fsync promised of names.
+    pub(super) told: Told,
     /// Pages that fsync wrote.
     writes: Vec<(u32, Tag)>,
     /// The highest sequence number.
@@ -35,7 +41,7 @@ pub(super) struct Scan {
 impl Scan {
     /// Reads every page of the log; those that cannot be read, or prove nothing, are passed over.
     pub(super) fn of<N: Nand>(volume: &mut Volume<N>) -> Result<Scan> {
-        let mut scan = Scan::default();
+        let (mut scan, mut told) = (Scan::default(), Vec::new());
         for block in ANCHOR_BLOCKS..volume.params.blocks {
             for index in 0..volume.params.pages_per_block {
                 let page = volume.params.page(block, index);
@@ -43,10 +49,14 @@ impl Scan {
                     scan.seq = scan.seq.max(found.tag.seq);
                     if let Some(tag) = Tag::of(&found, &volume.params.tags) {
                         scan.add(page, &tag);
+                        if let Some((record, place)) = names_in(&tag, &found.payload) {
+                            told.push(Page { seq: tag.seq, place, is_last: tag.commit.is_some(), record });
+                        }
                     }
                 }
             }
         }
+        scan.told = Told::of(told);
         Ok(scan)
     }
 
@@ -59,6 +69,10 @@ impl Scan {
             };
             let newest = self.newest.entry(owner).or_default();
             *newest = tag.seq.max(*newest);
+            if desc.kind == ChunkKind::Data {
+                let bucket = self.buckets.entry((desc.id, desc.index)).or_default();
+                *bucket = tag.seq.max(*bucket);
+            }
             if desc.kind == ChunkKind::Node {
                 let copy = Copy { addr: Addr { page, offset, len: desc.len }, seq: tag.seq, owner };
                 let known = self.nodes.entry(desc.id).or_insert(copy);
@@ -83,6 +97,11 @@ impl Scan {
     pub(super) fn is_removed(&self, ino: u32, dir: u32) -> bool {
         let Some(copy) = self.nodes.get(&ino) else { return false };
         self.newest.get(&dir).is_some_and(|dir| *dir > copy.seq)
+    }
+
+    /// When anything of an inode was written last.
+    pub(super) fn newest_of(&self, ino: u32) -> Option<u64> {
+        self.newest.get(&ino).copied()
     }
 
     /// Pages of fsync that are newer than the nodes of their inode, in order, with the last commit of each inode.

@@ -23,7 +23,7 @@ impl<N: Nand> Volume<N> {
     pub(super) fn replay_writes(&mut self, scan: &Scan) {
         let (writes, commits) = scan.newer_writes();
         for (page, tag) in writes {
-            self.replay_record(&Record { page, tag }, &commits);
+            self.replay_record(&Record { page, tag, names: None }, &commits);
         }
     }
 }

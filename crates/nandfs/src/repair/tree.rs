@@ -2,6 +2,7 @@
 
 use alloc::{format, vec, vec::Vec};
 
+use hashbrown::HashMap;
 use pumice_media::Nand;
 use pumice_vfs::{FileKind, Result};
 
@@ -91,13 +92,14 @@ impl<N: Nand> Repair<N> {
     fn read_names(&mut self, dir: u32) -> Result<Vec<Name>> {
         let mut parts = Vec::new();
         match self.volume.inode(dir)?.body.clone() {
-            Body::Inline(bytes) => parts.push(bytes),
+            Body::Inline(bytes) => parts.push((None, bytes)),
             Body::Mapped(_) => {
                 let mut at = 0;
                 while let Some((block, _)) = self.volume.map_next(dir, at)? {
                     let mut bytes = vec![0; self.volume.params.block as usize];
-                    match self.volume.read_block(dir, crate::volume::block_index(block)?, 0, &mut bytes) {
-                        Ok(()) => parts.push(bytes),
+                    let index = crate::volume::block_index(block)?;
+                    match self.volume.read_block(dir, index, 0, &mut bytes) {
+                        Ok(()) => parts.push((Some(index), bytes)),
                         Err(_) => self.tear(dir),
                     }
                     at = block + 1;
@@ -105,10 +107,13 @@ impl<N: Nand> Repair<N> {
             }
         }
         let mut names: Vec<Name> = Vec::new();
-        for bytes in parts {
+        let mut seqs = HashMap::new();
+        for (index, bytes) in parts {
+            let written = self.written(dir, index);
             for entry in entries(&bytes) {
                 match entry {
                     Some((_, entry)) => {
+                        seqs.extend(written.map(|seq| (entry.name.to_vec(), seq)));
                         names.push(Name { bytes: entry.name.to_vec(), ino: entry.ino, kind: entry.kind });
                     }
                     None => self.tear(dir),
@@ -120,6 +125,7 @@ impl<N: Nand> Repair<N> {
         if len32(names.len()) != u32::try_from(self.volume.inode(dir)?.size).unwrap_or(u32::MAX) {
             self.tear(dir);
         }
+        self.retell(dir, &mut names, &seqs);
         Ok(names)
     }
 

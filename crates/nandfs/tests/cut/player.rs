@@ -9,7 +9,7 @@ use pumice_vfs::conformance::{TestClock, resolve};
 use pumice_vfs::model::MemFs;
 use pumice_vfs::{Errno, FileKind, FileSystem, FsError};
 
-use super::contract::{History, Promise};
+use super::contract::{History, Promise, Touched};
 use super::image::Image;
 use super::step::{Held, Step};
 use super::verify::mount;
@@ -56,7 +56,7 @@ impl<N: Nand> Player<N> {
         match step {
             Step::Sync | Step::Remount => Promise::Everything,
             Step::Fsync(path) => match resolve(&self.model, path) {
-                Ok(attr) if attr.kind == FileKind::Dir => Promise::Everything,
+                Ok(attr) if attr.kind == FileKind::Dir => Promise::Names(attr.ino),
                 Ok(attr) => Promise::Inode(attr.ino),
                 Err(_) => Promise::Nothing,
             },
@@ -71,23 +71,65 @@ impl<N: Nand> Player<N> {
         self.clock.tick();
         self.number += 1;
         let done = self.call(step);
+        let mut touched = self.touched(step);
         let kept = match &done {
             Err(error) if error.errno() == Errno::Io => return done,
             // The model never runs full.
             Err(error) if error.errno() == Errno::NoSpace => {
                 assert!(step.may_need_space(), "{step:?}: {error}");
+                touched = Touched::default();
                 Promise::Nothing
             }
             _ => {
                 let model = self.call_model(step);
                 assert_eq!(done.is_ok(), model.is_ok(), "{step:?}: {done:?}, the model {model:?}");
+                if done.is_err() {
+                    touched = Touched::default();
+                } else if let Step::Create(path) | Step::Make(path, _) = step {
+                    let made = resolve(&self.model, path).unwrap();
+                    touched.made.push(made.ino);
+                    touched.dirs.extend((made.kind == FileKind::Dir).then_some(made.ino));
+                }
                 if done.is_ok() { promise } else { Promise::Nothing }
             }
         };
         let mut history = self.notes.history.borrow_mut();
         let image = Image::take(&self.model, history.last()).unwrap();
-        history.push(image, kept);
+        history.push(image, kept, touched);
         Ok(())
+    }
+
+    /// What a call is about to do to names, but for what it makes.
+    fn touched(&self, step: &Step) -> Touched {
+        let mut touched = Touched::default();
+        let of = |path: &str| resolve(&self.model, path).ok();
+        let above =
+            |path: &str| of(path.rsplit_once('/').map_or("", |(above, _)| above)).map(|attr| attr.ino);
+        let (paths, moves): (Vec<&String>, bool) = match step {
+            Step::Create(path) | Step::Make(path, _) => (vec![path], false),
+            Step::Link(from, to) => {
+                touched.moved.extend(of(from).map(|attr| attr.ino));
+                (vec![to], false)
+            }
+            // Two names of the same inode: POSIX has it that nothing happens.
+            Step::Rename(from, to, _)
+                if of(from).is_some_and(|one| of(to).is_some_and(|other| one.ino == other.ino)) =>
+            {
+                return touched;
+            }
+            Step::Rename(from, to, _) => (vec![from, to], true),
+            Step::Unlink(path) | Step::Rmdir(path) => (vec![path], true),
+            _ => return touched,
+        };
+        for path in paths {
+            touched.dirs.extend(above(path));
+            if moves {
+                touched.moved.extend(above(path));
+                touched.moved.extend(of(path).map(|attr| attr.ino));
+                touched.dirs.extend(of(path).filter(|attr| attr.kind == FileKind::Dir).map(|attr| attr.ino));
+            }
+        }
+        touched
     }
 
     fn call(&mut self, step: &Step) -> Result<(), FsError> {

@@ -5,8 +5,8 @@ use pumice_vfs::{FileKind, RenameMode, SpaceMode};
 use super::step::{Step, WRITE_MAX};
 
 /// Names of all scenarios.
-pub const ALL: [&str; 9] =
-    ["names", "appends", "newfiles", "growth", "bigdir", "full", "remounts", "space", "tree"];
+pub const ALL: [&str; 10] =
+    ["names", "appends", "newfiles", "growth", "bigdir", "full", "remounts", "space", "tree", "saves"];
 
 /// The steps of a scenario.
 pub fn scenario(name: &str) -> Vec<Step> {
@@ -20,6 +20,7 @@ pub fn scenario(name: &str) -> Vec<Step> {
         "remounts" => remounts(),
         "space" => space(),
         "tree" => tree(),
+        "saves" => saves(),
         _ => panic!("no scenario {name}"),
     }
 }
@@ -320,6 +321,38 @@ fn tree() -> Vec<Step> {
         steps.push(write(&format!("{top}/sub2/file1"), 100, 5000));
         steps.push(fsync(&format!("{top}/sub2/file1")));
         steps.push(fsync(&top));
+    }
+    steps
+}
+
+/// Files saved as programs do it, over what was there and beside it; directories moved both ways; links; inodes held open
+/// that lose their names; and as many fsyncs as fit between two checkpoints.
+fn saves() -> Vec<Step> {
+    let mut steps =
+        vec![mkdir("/a"), mkdir("/b"), create("/a/document"), write("/a/document", 0, 900), Step::Sync];
+    for round in 0..6_u64 {
+        for (path, dir, len) in
+            [("/a/document", "/a", 300), ("/b/new", "/b", 4096), ("/a/document", "/a", 5000)]
+        {
+            let tmp = format!("{dir}/.tmp");
+            steps.extend([create(&tmp), write(&tmp, 0, len + round as u32), fsync(&tmp)]);
+            steps.extend([rename(&tmp, path), fsync(dir)]);
+        }
+        // Never synced by itself; synced under another name.
+        steps.extend([create("/a/x"), write("/a/x", 0, 700), rename("/a/x", "/b/y"), fsync("/b")]);
+        steps.extend([write("/b/y", 700, 2500), rename("/b/y", "/a/z"), fsync("/a/z")]);
+        steps.extend([mkdir("/a/in"), create("/a/in/f"), write("/a/in/f", 0, 400), fsync("/a/in/f")]);
+        steps.extend([rename("/a/in", "/b/in"), fsync("/b"), write("/b/in/f", 100, 3000), fsync("/b/in/f")]);
+        steps.extend([rename("/b/in", "/a/in"), fsync("/a"), rename("/b", "/a/in/b"), fsync("/a/in")]);
+        steps.extend([rename("/a/in/b", "/b"), fsync("/"), unlink("/a/in/f"), Step::Rmdir("/a/in".into())]);
+        steps.extend([fsync("/a"), Step::Link("/a/z".into(), "/b/link".into()), fsync("/b"), fsync("/a/z")]);
+        steps.extend([unlink("/a/z"), fsync("/a"), exchange("/b/link", "/a/document"), fsync("/b/link")]);
+        steps.extend([Step::Hold("/b/link".into(), 1), unlink("/b/link"), fsync("/b"), create("/b/link")]);
+        steps.extend([fsync("/b/link"), Step::Release(1), Step::Chmod("/b".into(), 0o700), fsync("/b")]);
+        steps.extend([unlink("/b/link"), create("/b/link"), write("/b/link", 0, 100), fsync("/b/link")]);
+        if round == 3 {
+            steps.push(Step::Sync);
+        }
     }
     steps
 }

@@ -1,0 +1,89 @@
+//! Directories that are rebuilt from tags get what records of names tell.
+
+use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
+
+use hashbrown::HashMap;
+use pumice_media::Nand;
+use pumice_vfs::FileKind;
+
+use super::scan::Scan;
+use super::work::{Name, Repair};
+use crate::volume::Volume;
+
+impl<N: Nand> Volume<N> {
+    /// Gives inodes that were found by their tags the attributes that records tell of them later. Those that cannot be
+    /// read are given up by whoever walks there.
+    pub(super) fn replay_attributes(&mut self, scan: &Scan) {
+        for (seq, record) in &scan.told.records {
+            let is_older = |ino: u32| scan.nodes.get(&ino).is_some_and(|copy| copy.seq < *seq);
+            for directory in record.directories.iter().filter(|directory| is_older(directory.ino)) {
+                if let Ok(inode) = self.inode_mut(directory.ino)
+                    && inode.kind == FileKind::Dir
+                {
+                    directory.put_in(inode);
+                }
+            }
+            for link in record.links.iter().filter(|link| link.nlink > 0 && is_older(link.ino)) {
+                if let Ok(inode) = self.inode_mut(link.ino) {
+                    inode.ctime = link.ctime;
+                }
+            }
+        }
+    }
+}
+
+impl<N: Nand> Repair<N> {
+    /// Brings the names of a directory that was found by its tags up to what records tell; `seqs` says when each name was
+    /// written that is there.
+    pub(super) fn retell(&mut self, dir: u32, names: &mut Vec<Name>, seqs: &HashMap<Vec<u8>, u64>) {
+        let Some(scan) = self.scan.as_ref().filter(|scan| scan.nodes.contains_key(&dir)) else { return };
+        let newest = scan.newest_of(dir);
+        let mut renamed = Vec::new();
+        for (bytes, (seq, meaning)) in scan.told.names.get(&dir).into_iter().flatten() {
+            let place = names.iter().position(|name| name.bytes == *bytes);
+            // What is not there may have been taken away by whatever was written last.
+            let since = if place.is_some() { seqs.get(bytes).copied() } else { newest };
+            if since.is_some_and(|since| since > *seq) {
+                continue;
+            }
+            let told = meaning.map(|(ino, kind)| Name { bytes: bytes.clone(), ino, kind });
+            match (place.and_then(|place| names.get_mut(place)), &told) {
+                (None, None) => continue,
+                (Some(there), Some(told)) if there == told => continue,
+                (Some(there), Some(told)) => there.clone_from(told),
+                (Some(_), None) => names.retain(|name| name.bytes != *bytes),
+                (None, Some(told)) => names.push(told.clone()),
+            }
+            renamed.push((bytes.clone(), *meaning));
+        }
+        for (bytes, meaning) in renamed {
+            let shown = String::from_utf8_lossy(&bytes).into_owned();
+            self.tell("name", format!("name {shown:?} in directory {dir}: as fsync promised it"));
+            self.tree.torn.insert(dir);
+            if let Some((ino, kind)) = meaning
+                && self.nodes.contains_key(&ino)
+                && let Ok(inode) = self.volume.inode_mut(ino)
+                && inode.kind == kind
+            {
+                (inode.name, inode.parent) = (bytes, dir);
+            }
+        }
+    }
+
+    /// When each name in these parts of a directory was written, by the index of its bucket; nothing where directories
+    /// are not rebuilt.
+    pub(super) fn written(&self, dir: u32, index: Option<u32>) -> Option<u64> {
+        let scan = self.scan.as_ref()?;
+        match index {
+            Some(index) => scan.buckets.get(&(dir, index)).copied(),
+            None => scan.nodes.get(&dir).map(|copy| copy.seq),
+        }
+    }
+
+    /// Inodes that records call gone.
+    pub(super) fn gone(&self) -> BTreeSet<u32> {
+        let Some(scan) = &self.scan else { return BTreeSet::new() };
+        let nodes = scan.nodes.iter().filter(|(nid, copy)| scan.told.is_gone(**nid, copy.seq));
+        nodes.map(|(nid, _)| *nid).collect()
+    }
+}
