@@ -26,7 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("scaleffs", &["media", "vfs", "flashlog"]),
     ("cffs", &["media", "vfs"]),
     ("fuse", &["vfs"]),
-    ("lab", &["cleaning", "media"]),
+    ("lab", &["cleaning", "media", "vfs", "nandfs", "scaleffs"]),
     (
         "cli",
         &[

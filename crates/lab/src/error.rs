@@ -3,6 +3,7 @@
 use std::{io, path::PathBuf};
 
 use pumice_cleaning::{SimError, registry::PolicyError};
+use pumice_vfs::FsError;
 
 use crate::{trace::TraceError, workload::PatternError};
 
@@ -34,6 +35,9 @@ pub enum LabError {
     /// No workload has this name.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    /// A file system under measurement fails.
+    #[error("the file system that is measured: {0}")]
+    Fs(#[from] FsError),
     /// The parameters contradict each other.
     #[error("{0}")]
     Setup(String),

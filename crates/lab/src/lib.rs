@@ -21,6 +21,7 @@
 
 mod error;
 pub mod experiment;
+pub mod on_chip;
 pub mod report;
 pub mod run;
 pub mod trace;

@@ -1,5 +1,5 @@
 //! Experiments and the report of them.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::{
     collections::BTreeSet,
@@ -8,7 +8,7 @@ use std::{
 };
 
 use pumice_lab::{
-    experiment::{Experiment, Line, Metric, Options, Point, Summary, run},
+    experiment::{Experiment, Line, Metric, Options, Point, Points, Summary, run},
     report::{Report, report},
     run::{Progress, Record, plan},
 };
@@ -22,14 +22,26 @@ fn every_experiment_has_points_and_a_place_for_each_known_figure() {
     let names: BTreeSet<_> = Experiment::ALL.iter().map(|experiment| experiment.name).collect();
     assert_eq!(names.len(), Experiment::ALL.len());
     for experiment in Experiment::ALL.iter().filter(|experiment| experiment.name != "traces") {
-        let points = (experiment.points)(&options()).unwrap();
-        let places: BTreeSet<_> = points.iter().map(|point| point.x.as_str()).collect();
-        assert!(places.len() > 1, "{}", experiment.name);
+        let places: BTreeSet<String> = match experiment.points {
+            Points::Simulated(_) => {
+                let points = simulated(experiment, &options());
+                let twice = simulated(experiment, &Options { seeds: 2, ..options() });
+                assert_eq!(twice.len(), 2 * points.len(), "{}", experiment.name);
+                points.into_iter().map(|point| point.x).collect()
+            }
+            Points::OnChip(points) => points().into_iter().map(|point| point.x).collect(),
+        };
+        assert!(!places.is_empty(), "{}", experiment.name);
         for known in (experiment.known)() {
             assert!(places.contains(known.x) && experiment.metrics.contains(&known.metric), "{known:?}");
         }
-        let twice = (experiment.points)(&Options { seeds: 2, ..options() }).unwrap();
-        assert_eq!(twice.len(), 2 * points.len(), "{}", experiment.name);
+    }
+}
+
+fn simulated(experiment: &Experiment, options: &Options) -> Vec<Point> {
+    match experiment.points {
+        Points::Simulated(points) => points(options).unwrap(),
+        Points::OnChip(_) => panic!("{} is not simulated", experiment.name),
     }
 }
 
@@ -124,7 +136,7 @@ fn records_carry_every_parameter() {
     let lines: Vec<_> = (0..2000_u32).map(|at| format!("{at} 0 {} 8 0", at * 7919 % 500 * 8)).collect();
     fs::write(traces.join("disk.ascii"), lines.join("\n")).unwrap();
     let experiment = Experiment::named("traces").unwrap();
-    let points = (experiment.points)(&Options { traces: traces.clone(), ..options() }).unwrap();
+    let points = simulated(experiment, &Options { traces: traces.clone(), ..options() });
     let one = |bytes: &str| {
         fs::write(traces.join("disk.ascii"), bytes).unwrap();
         plan(&[points[0].setup.clone()]).unwrap().remove(0).parameters
@@ -169,7 +181,7 @@ fn traces_are_played_under_every_pair_and_shown_as_a_table() {
     fs::create_dir(&traces).unwrap();
     fs::write(traces.join("disk.ascii"), "1000 0 16 8 0\n2000 0 80 8 0\n").unwrap();
     let experiment = Experiment::named("traces").unwrap();
-    let points = (experiment.points)(&Options { seeds: 1, traces, fresh: false }).unwrap();
+    let points = simulated(experiment, &Options { seeds: 1, traces, fresh: false });
     let series: BTreeSet<_> = points.iter().map(|point| point.series.as_str()).collect();
     let places: BTreeSet<_> = points.iter().map(|point| point.x.as_str()).collect();
     assert_eq!(points.len(), series.len() * places.len());

@@ -3,7 +3,7 @@
 //! The HP traces of its figures 15 to 17 are not public; 90/10 stands in for them.
 
 use super::{
-    Experiment, Known, Look, Metric, Options, Point,
+    Experiment, Known, Look, Metric, Options, Point, Points,
     scheme::{BUILT, COMPARED, Scheme, cross, named},
 };
 use crate::{
@@ -19,7 +19,7 @@ pub(super) const TABLE4: Experiment = Experiment {
     x: "access",
     look: Look::Bars,
     metrics: &[Metric::Erasures, Metric::Copied, Metric::WearDeviation, Metric::Throughput],
-    points: table4,
+    points: Points::Simulated(table4),
     known: table4_known,
 };
 
@@ -30,7 +30,7 @@ pub(super) const FIG12: Experiment = Experiment {
     x: "locality",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied, Metric::Throughput, Metric::WearDeviation],
-    points: |options| cross(options, &BUILT, &localities(), locality),
+    points: Points::Simulated(|options| cross(options, &BUILT, &localities(), locality)),
     known: Vec::new,
 };
 
@@ -41,7 +41,9 @@ pub(super) const FIG13: Experiment = Experiment {
     x: "utilization (%)",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
-    points: |options| cross(options, &BUILT, &named(&UTILIZATIONS), |scheme, x| utilization(scheme, x, 4096)),
+    points: Points::Simulated(|options| {
+        cross(options, &BUILT, &named(&UTILIZATIONS), |scheme, x| utilization(scheme, x, 4096))
+    }),
     known: Vec::new,
 };
 
@@ -52,9 +54,9 @@ pub(super) const FIG15: Experiment = Experiment {
     x: "utilization (%)",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
-    points: |options| {
+    points: Points::Simulated(|options| {
         cross(options, &COMPARED, &named(&UTILIZATIONS), |scheme, x| utilization(scheme, x, 1024))
-    },
+    }),
     known: Vec::new,
 };
 
@@ -65,7 +67,9 @@ pub(super) const FIG16: Experiment = Experiment {
     x: "flash (MiB)",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
-    points: |options| cross(options, &COMPARED, &named(&[16_u64, 24, 32, 40, 48, 64]), flash),
+    points: Points::Simulated(|options| {
+        cross(options, &COMPARED, &named(&[16_u64, 24, 32, 40, 48, 64]), flash)
+    }),
     known: Vec::new,
 };
 
@@ -76,7 +80,7 @@ pub(super) const FIG17: Experiment = Experiment {
     x: "segment (KiB)",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
-    points: |options| cross(options, &COMPARED, &named(&[32_u64, 64, 128, 256]), segment),
+    points: Points::Simulated(|options| cross(options, &COMPARED, &named(&[32_u64, 64, 128, 256]), segment)),
     known: Vec::new,
 };
 
@@ -87,7 +91,7 @@ pub(super) const FIG18: Experiment = Experiment {
     x: "locality",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
-    points: |options| cross(options, &COMPARED, &localities(), locality),
+    points: Points::Simulated(|options| cross(options, &COMPARED, &localities(), locality)),
     known: Vec::new,
 };
 

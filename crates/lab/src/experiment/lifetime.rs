@@ -3,7 +3,7 @@
 use pumice_cleaning::registry::WearRule;
 
 use super::{
-    Experiment, Look, Metric, Options, Point,
+    Experiment, Look, Metric, Options, Point, Points,
     scheme::{Scheme, cross},
 };
 use crate::{
@@ -25,7 +25,7 @@ pub(super) const LIFETIME: Experiment = Experiment {
         Metric::WearDeviation,
         Metric::Waf,
     ],
-    points,
+    points: Points::Simulated(points),
     known: Vec::new,
 };
 

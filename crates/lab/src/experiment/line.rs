@@ -4,7 +4,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::Record;
+use super::Outcome;
 
 /// What every line of records says it is.
 const SCHEMA: &str = "pumice.lab";
@@ -25,19 +25,19 @@ pub struct Line {
     pub x: String,
     /// What came out.
     #[serde(flatten)]
-    pub record: Record,
+    pub outcome: Outcome,
 }
 
 impl Line {
-    /// A line for `record`.
-    pub fn new(experiment: &str, series: &str, x: &str, record: Record) -> Line {
+    /// A line for what came out.
+    pub fn new(experiment: &str, series: &str, x: &str, outcome: impl Into<Outcome>) -> Line {
         Line {
             schema: SCHEMA.to_owned(),
             version: VERSION,
             experiment: experiment.to_owned(),
             series: series.to_owned(),
             x: x.to_owned(),
-            record,
+            outcome: outcome.into(),
         }
     }
 
@@ -67,7 +67,7 @@ struct Head {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::LifetimeRecord;
+    use crate::run::{LifetimeRecord, Record};
 
     #[test]
     fn lines_come_back() {

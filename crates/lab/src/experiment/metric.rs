@@ -1,5 +1,6 @@
 //! Metrics of a record.
 
+use super::Outcome;
 use crate::run::Record;
 
 /// A figure of a record.
@@ -23,6 +24,26 @@ pub enum Metric {
     OnePercent,
     /// GiB written until there was no room.
     Exhausted,
+    /// Milliseconds of device time that a mount takes.
+    Mount,
+    /// The same after a power cut.
+    MountAfterCut,
+    /// KiB that were written in a second.
+    WriteRate,
+    /// KiB that were read in a second.
+    ReadRate,
+    /// Percent of what the chip can write.
+    WriteShare,
+    /// Percent of what the chip can read.
+    ReadShare,
+    /// Milliseconds that one read took.
+    Latency,
+    /// KiB of memory for metadata.
+    Memory,
+    /// Percent of the device's time.
+    TimeShare,
+    /// Years.
+    Lifetime,
 }
 
 impl Metric {
@@ -38,6 +59,16 @@ impl Metric {
             Self::FirstDeath => "first-death",
             Self::OnePercent => "one-percent",
             Self::Exhausted => "exhausted",
+            Self::Mount => "mount",
+            Self::MountAfterCut => "mount-after-cut",
+            Self::WriteRate => "write-rate",
+            Self::ReadRate => "read-rate",
+            Self::WriteShare => "write-share",
+            Self::ReadShare => "read-share",
+            Self::Latency => "latency",
+            Self::Memory => "memory",
+            Self::TimeShare => "time-share",
+            Self::Lifetime => "lifetime",
         }
     }
 
@@ -53,21 +84,44 @@ impl Metric {
             Self::FirstDeath => "GiB until the first death",
             Self::OnePercent => "GiB until 1 % are dead",
             Self::Exhausted => "GiB until there is no room",
+            Self::Mount => "mount (ms)",
+            Self::MountAfterCut => "mount after a power cut (ms)",
+            Self::WriteRate => "written (KiB/s)",
+            Self::ReadRate => "read (KiB/s)",
+            Self::WriteShare => "written, of what the chip can (%)",
+            Self::ReadShare => "read, of what the chip can (%)",
+            Self::Latency => "one read (ms)",
+            Self::Memory => "memory for metadata (KiB)",
+            Self::TimeShare => "device time (%)",
+            Self::Lifetime => "lifetime (years)",
         }
     }
 
     /// Digits after the point that are worth showing.
     pub fn digits(self) -> usize {
         match self {
-            Self::Erasures | Self::Copied | Self::Throughput => 0,
+            Self::Erasures
+            | Self::Copied
+            | Self::Throughput
+            | Self::WriteRate
+            | Self::ReadRate
+            | Self::Memory => 0,
+            Self::WriteShare | Self::ReadShare | Self::Lifetime => 1,
             Self::Waf | Self::WearPeak => 3,
-            Self::WearDeviation | Self::FirstDeath | Self::OnePercent | Self::Exhausted => 2,
+            _ => 2,
         }
     }
 
-    /// The figure; `None` if the record has none.
+    /// The figure; `None` if what came out has none.
+    pub fn of(self, outcome: &Outcome) -> Option<f64> {
+        match outcome {
+            Outcome::Simulated(record) => self.simulated(record),
+            Outcome::Measured(measured) => measured.figures.get(self.name()).copied(),
+        }
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "for the eye")]
-    pub fn of(self, record: &Record) -> Option<f64> {
+    fn simulated(self, record: &Record) -> Option<f64> {
         let gib = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64 / f64::from(1 << 30));
         let lifetime = record.lifetime.as_ref();
         match self {
@@ -84,6 +138,7 @@ impl Metric {
             Self::FirstDeath => gib(lifetime?.first_death_bytes),
             Self::OnePercent => gib(lifetime?.one_percent_bytes),
             Self::Exhausted => gib(lifetime?.exhausted_bytes),
+            _ => None,
         }
     }
 }

@@ -6,9 +6,11 @@ mod line;
 mod look;
 mod metric;
 mod options;
+mod outcome;
 mod point;
 mod records;
 mod run;
+mod scaleffs;
 mod scheme;
 mod series;
 mod theory;
@@ -19,7 +21,8 @@ pub use line::Line;
 pub use look::Look;
 pub use metric::Metric;
 pub use options::Options;
-pub use point::Point;
+pub use outcome::Outcome;
+pub use point::{Point, Points};
 pub(crate) use records::read;
 pub use run::{Ran, run};
 pub use series::{Cell, Series, Summary};
@@ -40,7 +43,7 @@ pub struct Experiment {
     /// The metrics shown, the most telling first.
     pub metrics: &'static [Metric],
     /// All its runs.
-    pub points: fn(&Options) -> Result<Vec<Point>, LabError>,
+    pub points: Points,
     /// What the runs are compared with: published or computed figures.
     pub known: fn() -> Vec<Known>,
 }
@@ -60,7 +63,7 @@ pub struct Known {
 
 impl Experiment {
     /// All experiments.
-    pub const ALL: [Experiment; 11] = [
+    pub const ALL: [Experiment; 20] = [
         cat::TABLE4,
         cat::FIG12,
         cat::FIG13,
@@ -72,6 +75,15 @@ impl Experiment {
         zipf::ZIPF,
         traces::TRACES,
         lifetime::LIFETIME,
+        scaleffs::FIG5,
+        scaleffs::FIG6,
+        scaleffs::FIG7,
+        scaleffs::FIG8,
+        scaleffs::FIG9,
+        scaleffs::TABLE5,
+        scaleffs::TABLE6,
+        scaleffs::CRASH,
+        scaleffs::EQUATION1,
     ];
 
     /// The one of this name.

@@ -1,16 +1,26 @@
 //! A run with its place in a picture.
 
-use crate::run::Setup;
+use super::Options;
+use crate::{LabError, on_chip::Task, run::Setup};
 
 /// One run of an experiment.
 #[derive(Clone, Debug)]
-pub struct Point {
+pub struct Point<T = Setup> {
     /// The curve it belongs to.
     pub series: String,
     /// Its place on the horizontal axis: a number, or any word.
     pub x: String,
     /// What is run.
-    pub setup: Setup,
+    pub setup: T,
+}
+
+/// The runs of an experiment.
+#[derive(Clone, Copy, Debug)]
+pub enum Points {
+    /// On the simulator of cleaning.
+    Simulated(fn(&Options) -> Result<Vec<Point>, LabError>),
+    /// Of file systems on simulated chips; nothing about them is random.
+    OnChip(fn() -> Vec<Point<Task>>),
 }
 
 impl Point {

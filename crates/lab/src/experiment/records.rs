@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::Line;
-use crate::{LabError, run::Record};
+use super::{Line, Outcome};
+use crate::LabError;
 
 /// `NAME.jsonl` and `NAME.csv` in a directory.
 pub(super) struct Records {
@@ -47,13 +47,11 @@ impl Records {
     /// Writes both files anew, with these lines and no others.
     pub(super) fn finish(self, lines: &[Line]) -> Result<(), LabError> {
         replace(&self.json, &text(&self.json, lines)?)?;
-        let head = format!("series,x,{}\n", Record::csv_head());
-        let row = |line: &Line| {
-            let Line { series, x, record, .. } = line;
-            format!("{},{},{}\n", quoted(series), quoted(x), record.csv())
-        };
-        let rows: Vec<String> = lines.iter().map(row).collect();
-        replace(&self.csv, &(head + &rows.concat()))
+        let (head, rows) = Outcome::table(lines.iter().map(|line| &line.outcome));
+        let row =
+            |(line, row): (&Line, String)| format!("{},{},{row}\n", quoted(&line.series), quoted(&line.x));
+        let rows: Vec<String> = lines.iter().zip(rows).map(row).collect();
+        replace(&self.csv, &(format!("series,x,{head}\n") + &rows.concat()))
     }
 }
 

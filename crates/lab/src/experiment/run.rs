@@ -2,9 +2,10 @@
 
 use std::{collections::HashMap, path::Path};
 
-use super::{Experiment, Line, Options, Point, records::Records};
+use super::{Experiment, Line, Options, Outcome, Point, Points, records::Records};
 use crate::{
     LabError,
+    on_chip::Task,
     run::{Parameters, Planned, Progress, Setup, plan, sweep},
 };
 
@@ -20,56 +21,108 @@ pub struct Ran {
 /// Runs `experiment` and writes each record, as soon as it is there, to `NAME.jsonl` in `dir`; at the end the file holds
 /// the points of this run in their order, and `NAME.csv` the same.
 ///
-/// Points on record there are not run again, if every parameter agrees: workload, store, policies, seed, the trace's
-/// bytes, and the program's version. So a run that was interrupted goes on where it stopped. With [`Options::fresh`] all
-/// are run.
+/// Points on record there are not run again, if every parameter agrees: workload, store or chip, policies or file system,
+/// seed, the trace's bytes, and the program's version. So a run that was interrupted goes on where it stopped. With
+/// [`Options::fresh`] all are run.
+///
+/// # Errors
+/// The first failure of a run, or of writing a file, ends it.
 pub fn run(
     experiment: &Experiment,
     options: &Options,
     dir: &Path,
     progress: &dyn Progress,
 ) -> Result<Ran, LabError> {
-    let points = (experiment.points)(options)?;
-    let planned = plan(&points.iter().map(|point| point.setup.clone()).collect::<Vec<Setup>>())?;
     let mut records = Records::open(dir, experiment.name)?;
-    let known = if options.fresh { Known::default() } else { Known::new(records.lines()) };
-    let mut lines: Vec<Option<Line>> =
-        points.iter().zip(&planned).map(|(point, planned)| known.find(point, &planned.parameters)).collect();
-    let missing: Vec<usize> =
-        (0..lines.len()).filter(|at| lines.get(*at).is_some_and(Option::is_none)).collect();
-    let runs: Vec<Planned> = missing.iter().filter_map(|at| planned.get(*at).cloned()).collect();
+    let known = if options.fresh { Vec::new() } else { records.lines().to_vec() };
+    let known = Known::new(&known);
+    let mut keep = |point: (&str, &str), outcome: Outcome| -> Result<Line, LabError> {
+        let line = Line::new(experiment.name, point.0, point.1, outcome);
+        records.append(&line)?;
+        Ok(line)
+    };
+    let lines = match experiment.points {
+        Points::Simulated(points) => simulated(&points(options)?, &known, progress, &mut keep)?,
+        Points::OnChip(points) => on_chip(&points(), &known, progress, &mut keep)?,
+    };
+    let (lines, fresh): (Vec<Line>, Vec<bool>) = lines.into_iter().unzip();
+    records.finish(&lines)?;
+    Ok(Ran { known: fresh.iter().filter(|fresh| !**fresh).count(), lines })
+}
+
+/// Takes what came out at a curve and a place.
+type Keep<'a> = &'a mut dyn FnMut((&str, &str), Outcome) -> Result<Line, LabError>;
+
+/// All lines, each with whether it was run now.
+type Lines = Result<Vec<(Line, bool)>, LabError>;
+
+fn simulated(points: &[Point], known: &Known<'_>, progress: &dyn Progress, keep: Keep<'_>) -> Lines {
+    let planned = plan(&points.iter().map(|point| point.setup.clone()).collect::<Vec<Setup>>())?;
+    let mut lines: Vec<Option<(Line, bool)>> = Vec::new();
+    let mut missing = Vec::new();
+    for (point, planned) in points.iter().zip(&planned) {
+        let found = known.simulated(point, &planned.parameters);
+        if found.is_none() {
+            missing.push((lines.len(), point, planned.clone()));
+        }
+        lines.push(found.map(|line| (line, false)));
+    }
+    let runs: Vec<Planned> = missing.iter().map(|(.., planned)| planned.clone()).collect();
     sweep(&runs, progress, |number, record| -> Result<(), LabError> {
-        let at = missing.get(number).copied();
-        let place = at.and_then(|at| points.get(at).zip(lines.get_mut(at)));
-        if let Some((Point { series, x, .. }, slot)) = place {
-            let line = Line::new(experiment.name, series, x, record.clone());
-            records.append(&line)?;
-            *slot = Some(line);
+        if let Some((at, point, _)) = missing.get(number)
+            && let Some(slot) = lines.get_mut(*at)
+        {
+            *slot = Some((keep((&point.series, &point.x), record.clone().into())?, true));
         }
         Ok(())
     })?;
-    let lines: Vec<Line> = lines.into_iter().flatten().collect();
-    records.finish(&lines)?;
-    Ok(Ran { known: lines.len() - missing.len(), lines })
+    Ok(lines.into_iter().flatten().collect())
+}
+
+fn on_chip(points: &[Point<Task>], known: &Known<'_>, progress: &dyn Progress, keep: Keep<'_>) -> Lines {
+    let found: Vec<Option<Line>> = points.iter().map(|point| known.on_chip(point)).collect();
+    progress.expect(found.iter().filter(|line| line.is_none()).count() as u64);
+    let run = |(point, found): (&Point<Task>, Option<Line>)| {
+        if let Some(line) = found {
+            return Ok((line, false));
+        }
+        let line = keep((&point.series, &point.x), point.setup.run()?.into())?;
+        progress.done(1);
+        Ok((line, true))
+    };
+    points.iter().zip(found).map(run).collect()
 }
 
 /// Lines on record, by their place.
-#[derive(Default)]
-struct Known<'a>(HashMap<(&'a str, &'a str, u64), Vec<&'a Line>>);
+struct Known<'a>(HashMap<(&'a str, &'a str), Vec<&'a Line>>);
 
 impl<'a> Known<'a> {
     fn new(lines: &'a [Line]) -> Self {
         let mut known: HashMap<_, Vec<_>> = HashMap::new();
         for line in lines {
-            let place = (line.series.as_str(), line.x.as_str(), line.record.parameters.seed);
-            known.entry(place).or_default().push(line);
+            known.entry((line.series.as_str(), line.x.as_str())).or_default().push(line);
         }
         Self(known)
     }
 
     /// The line of a point, if it was run with just these parameters.
-    fn find(&self, point: &Point, parameters: &Parameters) -> Option<Line> {
-        let lines = self.0.get(&(point.series.as_str(), point.x.as_str(), parameters.seed))?;
-        lines.iter().find(|line| line.record.parameters == *parameters).copied().cloned()
+    fn simulated(&self, point: &Point, parameters: &Parameters) -> Option<Line> {
+        self.find(
+            point,
+            |outcome| matches!(outcome, Outcome::Simulated(record) if record.parameters == *parameters),
+        )
+    }
+
+    /// The same, of a run on a chip.
+    fn on_chip(&self, point: &Point<Task>) -> Option<Line> {
+        self.find(
+            point,
+            |outcome| matches!(outcome, Outcome::Measured(measured) if measured.is_of(&point.setup)),
+        )
+    }
+
+    fn find<T>(&self, point: &Point<T>, is_it: impl Fn(&Outcome) -> bool) -> Option<Line> {
+        let lines = self.0.get(&(point.series.as_str(), point.x.as_str()))?;
+        lines.iter().find(|line| is_it(&line.outcome)).copied().cloned()
     }
 }

@@ -42,7 +42,7 @@ impl Summary {
         let mut values: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
         for line in lines {
             let at = summary.place(&line.series, &line.x);
-            values.entry(at).or_default().extend(metric.of(&line.record));
+            values.entry(at).or_default().extend(metric.of(&line.outcome));
         }
         let mut cells: BTreeMap<(usize, usize), Cell> =
             values.iter().filter_map(|(at, values)| Some((*at, Cell::over(values)?))).collect();

@@ -3,7 +3,7 @@
 use pumice_cleaning::theory;
 
 use super::{
-    Experiment, Known, Look, Metric, Options, Point,
+    Experiment, Known, Look, Metric, Options, Point, Points,
     scheme::{Scheme, cross},
 };
 use crate::{
@@ -18,7 +18,7 @@ pub(super) const THEORY: Experiment = Experiment {
     x: "alpha",
     look: Look::Lines,
     metrics: &[Metric::Waf],
-    points,
+    points: Points::Simulated(points),
     known,
 };
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Experiment, Look, Metric, Options, Point,
+    Experiment, Look, Metric, Options, Point, Points,
     scheme::{DEFAULT, PLACEMENTS, Scheme},
 };
 use crate::{
@@ -22,7 +22,7 @@ pub(super) const TRACES: Experiment = Experiment {
     x: "trace and alpha",
     look: Look::Table,
     metrics: &[Metric::Waf],
-    points,
+    points: Points::Simulated(points),
     known: Vec::new,
 };
 

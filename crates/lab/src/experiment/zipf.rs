@@ -1,7 +1,7 @@
 //! Zipf's law with and without churn: what a default is worth against the fixed schemes.
 
 use super::{
-    Experiment, Look, Metric, Options, Point,
+    Experiment, Look, Metric, Options, Point, Points,
     scheme::{DEFAULT, PLACEMENTS, Scheme, cross, named},
 };
 use crate::{
@@ -16,7 +16,7 @@ pub(super) const ZIPF: Experiment = Experiment {
     x: "workload",
     look: Look::Bars,
     metrics: &[Metric::Waf, Metric::WearDeviation],
-    points,
+    points: Points::Simulated(points),
     known: Vec::new,
 };
 

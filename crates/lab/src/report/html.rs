@@ -42,7 +42,7 @@ impl Page {
     /// The head of an experiment.
     pub(super) fn experiment(&mut self, experiment: &Experiment, lines: &[Line]) {
         let (name, about) = (experiment.name, escaped(experiment.about));
-        let seeds = lines.iter().map(|line| line.record.parameters.seed).max().unwrap_or(0);
+        let seeds = lines.iter().map(|line| line.outcome.seed()).max().unwrap_or(0);
         // Writing to a string cannot fail.
         let _ = writeln!(self.contents, "<li><a href=\"#{name}\">{name}</a>: {about}</li>");
         let _ = writeln!(

@@ -12,13 +12,7 @@ impl Record {
 
     /// The values, as one line without its end; empty where a run has none. The histogram is left out.
     pub fn csv(&self) -> String {
-        let fields = fields(self);
-        let cell = |column: &String| match fields.get(column) {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
-        };
-        line(&columns().iter().map(cell).collect::<Vec<_>>())
+        row(&fields(self), &columns())
     }
 }
 
@@ -39,7 +33,18 @@ fn fields(record: &Record) -> Map<String, Value> {
     }
 }
 
-fn line(cells: &[String]) -> String {
+/// The values of some columns, as one line without its end; empty where there is none.
+pub(crate) fn row(fields: &Map<String, Value>, columns: &[String]) -> String {
+    let cell = |column: &String| match fields.get(column) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    line(&columns.iter().map(cell).collect::<Vec<_>>())
+}
+
+/// Cells as one line without its end.
+pub(crate) fn line(cells: &[String]) -> String {
     let mut writer =
         csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(Vec::new());
     // Writing to memory cannot fail.

@@ -2,7 +2,7 @@
 
 mod access;
 mod clock;
-mod csv;
+pub(crate) mod csv;
 mod events;
 mod lifetime;
 mod parameters;
@@ -15,6 +15,7 @@ mod simulate;
 mod sweep;
 
 pub use access::{Access, TraceFile};
+pub(crate) use parameters::PROGRAM;
 pub use parameters::Parameters;
 pub use plan::{Planned, plan};
 pub use progress::Progress;

@@ -7,7 +7,7 @@ use super::{Access, Setup};
 use crate::trace::Reading;
 
 /// Who makes records: runs of different programs need not agree.
-const PROGRAM: &str = concat!("pumice ", env!("CARGO_PKG_VERSION"));
+pub(crate) const PROGRAM: &str = concat!("pumice ", env!("CARGO_PKG_VERSION"));
 
 /// All parameters of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -19,6 +19,7 @@ impl Args {
                 Experiment::ALL.iter().map(|e| json!({ "name": e.name, "about": e.about })).collect();
             return output::document("lab-list", json!({ "experiments": list }));
         }
-        output::lines(Experiment::ALL.iter().map(|e| format!("{:<12} {}", e.name, e.about)))
+        let width = Experiment::ALL.iter().map(|e| e.name.len()).max().unwrap_or(0);
+        output::lines(Experiment::ALL.iter().map(|e| format!("{:<width$} {}", e.name, e.about)))
     }
 }

@@ -1,0 +1,100 @@
+//! The file systems that are compared, under one roof.
+
+use pumice_media::{NandStats, SimChip};
+use pumice_nandfs::NandFs;
+use pumice_scaleffs::ScaleFs;
+use pumice_vfs::{FileSystem, Timestamp};
+
+use crate::LabError;
+
+/// Memory that each may use for what it read or has to write.
+const CACHE_BYTES: usize = 2 << 20;
+
+/// A file system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum System {
+    /// The ScaleFFS paper's.
+    ScaleFfs,
+    /// Pumice's own.
+    Nandfs,
+}
+
+impl System {
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            System::ScaleFfs => "scaleffs",
+            System::Nandfs => "nandfs",
+        }
+    }
+
+    /// Makes an empty volume.
+    pub(super) fn format(self, mut chip: SimChip) -> Result<SimChip, LabError> {
+        match self {
+            System::ScaleFfs => {
+                Ok(pumice_scaleffs::format(chip, &pumice_scaleffs::FormatOptions::default())?)
+            }
+            System::Nandfs => {
+                let options = pumice_nandfs::FormatOptions { erased: true, ..Default::default() };
+                pumice_nandfs::format(&mut chip, &options, &mut |_, _| ())?;
+                Ok(chip)
+            }
+        }
+    }
+
+    pub(super) fn mount(self, chip: SimChip) -> Result<Mounted, LabError> {
+        let clock = Box::new(Timestamp::default);
+        let (read_only, cache_bytes) = (false, CACHE_BYTES);
+        Ok(match self {
+            System::ScaleFfs => {
+                let options = pumice_scaleffs::MountOptions { read_only, cache_bytes, clock };
+                Mounted::ScaleFfs(ScaleFs::mount(chip, options)?)
+            }
+            System::Nandfs => {
+                let options = pumice_nandfs::MountOptions { read_only, cache_bytes, clock };
+                Mounted::Nandfs(NandFs::mount(chip, options)?)
+            }
+        })
+    }
+}
+
+/// A mounted volume.
+#[expect(clippy::large_enum_variant, reason = "one at a time")]
+pub(super) enum Mounted {
+    ScaleFfs(ScaleFs<SimChip>),
+    Nandfs(NandFs<SimChip>),
+}
+
+impl Mounted {
+    pub(super) fn fs(&self) -> &dyn FileSystem {
+        match self {
+            Mounted::ScaleFfs(fs) => fs,
+            Mounted::Nandfs(fs) => fs,
+        }
+    }
+
+    /// What the chip did so far.
+    pub(super) fn stats(&self) -> Result<NandStats, LabError> {
+        Ok(match self {
+            Mounted::ScaleFfs(fs) => fs.stats(),
+            Mounted::Nandfs(fs) => fs.stats()?,
+        })
+    }
+
+    pub(super) fn unmount(self) -> Result<SimChip, LabError> {
+        Ok(match self {
+            Mounted::ScaleFfs(fs) => fs.unmount()?,
+            Mounted::Nandfs(fs) => fs.unmount()?,
+        })
+    }
+
+    /// Loses power.
+    pub(super) fn cut(self) -> Result<SimChip, LabError> {
+        match self {
+            Mounted::ScaleFfs(fs) => Ok(fs.abandon()),
+            Mounted::Nandfs(fs) => {
+                fs.abandon().ok_or_else(|| LabError::Setup("nandfs has lost its chip".to_owned()))
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The papers' experiments on file systems: the shape of each, and that a record is made again to the byte.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::{collections::BTreeMap, fs};
+
+use pumice_lab::experiment::{Experiment, Line, Metric, Options, run};
+
+/// The lines of an experiment.
+fn lines(name: &str) -> Vec<Line> {
+    let dir = tempfile::tempdir().unwrap();
+    let experiment = Experiment::named(name).unwrap();
+    let options = Options { seeds: 1, traces: "nowhere".into(), fresh: false };
+    let lines = run(experiment, &options, dir.path(), &()).unwrap().lines;
+    let csv = fs::read_to_string(dir.path().join(format!("{name}.csv"))).unwrap();
+    assert_eq!(csv.lines().count(), lines.len() + 1, "{csv}");
+    // On record: nothing is run again, and nothing changes.
+    let again = run(experiment, &options, dir.path(), &()).unwrap();
+    assert_eq!((again.known, &again.lines), (lines.len(), &lines));
+    lines
+}
+
+/// A metric of a curve, by place.
+fn curve(lines: &[Line], series: &str, metric: Metric) -> BTreeMap<String, f64> {
+    let of = lines.iter().filter(|line| line.series == series);
+    of.map(|line| (line.x.clone(), metric.of(&line.outcome).unwrap())).collect()
+}
+
+fn least_and_most(curve: &BTreeMap<String, f64>) -> (f64, f64) {
+    let (least, most) = (f64::INFINITY, f64::NEG_INFINITY);
+    curve.values().fold((least, most), |(least, most), value| (least.min(*value), most.max(*value)))
+}
+
+/// ScaleFFS, figures 5 to 7: flat, whatever the size, the content and the files, and below the paper's 7 ms; nandfs is quicker.
+#[test]
+fn mounts_are_flat() {
+    for name in ["scaleffs-fig5", "scaleffs-fig6", "scaleffs-fig7"] {
+        let lines = lines(name);
+        let [theirs, ours] = ["scaleffs", "nandfs"].map(|series| curve(&lines, series, Metric::Mount));
+        let (least, most) = least_and_most(&theirs);
+        assert!(most < 7.0 && most - least < 0.5, "{name}: {theirs:?}");
+        assert!(theirs.iter().all(|(x, theirs)| ours[x] < *theirs), "{name}: {ours:?} {theirs:?}");
+    }
+}
+
+/// Section 4.4: what has to be read grows to 4 MB, then a checkpoint ends it.
+#[test]
+fn mounts_after_a_power_cut_are_bounded() {
+    let curve = curve(&lines("scaleffs-crash"), "scaleffs", Metric::MountAfterCut);
+    let (_, most) = least_and_most(&curve);
+    assert!(curve["100"] < curve["1000"] && curve["1000"] < curve["2000"] && curve["2000"] < curve["3900"]);
+    assert!(curve["9000"] < curve["1000"] && most < 221.0 * 1.15, "{curve:?}");
+}
+
+/// Figures 8 and 9.
+#[test]
+fn transfers_are_near_the_chip() {
+    let lines_of = lines("scaleffs-fig8");
+    for (metric, paper) in [(Metric::WriteShare, 93.0), (Metric::ReadShare, 90.0)] {
+        let [theirs, ours] = ["scaleffs", "nandfs"].map(|series| curve(&lines_of, series, metric)["songs"]);
+        assert!(theirs > paper && ours > theirs && ours <= 100.0, "{metric:?}: {theirs}, {ours}");
+    }
+    let seeks = lines("scaleffs-fig9");
+    let [theirs, ours] = ["scaleffs", "nandfs"].map(|series| curve(&seeks, series, Metric::Latency)["film"]);
+    // Eight pages at 55.7 us are the least.
+    assert!(ours > 0.445 && ours < theirs && theirs < 0.6, "{theirs}, {ours}");
+}
+
+/// Tables V and VI, equation 1.
+#[test]
+fn memory_and_time_are_divided_as_in_the_tables() {
+    let memory = curve(&lines("scaleffs-table5"), "scaleffs", Metric::Memory);
+    assert!(
+        (memory["10"] / 43.0 - 1.0).abs() < 0.15 && (memory["100"] / 410.0 - 1.0).abs() < 0.15,
+        "{memory:?}"
+    );
+    let lines_of = lines("scaleffs-table6");
+    for series in ["download", "play", "search"] {
+        let share = curve(&lines_of, series, Metric::TimeShare);
+        assert!((share.values().sum::<f64>() - 100.0).abs() < 1e-6, "{share:?}");
+        let others = share.iter().filter(|(x, _)| !["data", "indirect"].contains(&x.as_str()));
+        assert!(
+            others.map(|(_, share)| *share).fold(0.0, f64::max) < share["indirect"],
+            "{series}: {share:?}"
+        );
+        let sequential = series != "search";
+        assert_eq!(share["data"] > 99.0, sequential, "{series}: {share:?}");
+    }
+    let years = curve(&lines("scaleffs-equation1"), "scaleffs", Metric::Lifetime);
+    assert!(years["100"] > 137.0 * 0.85, "{years:?}");
+}
