@@ -3,7 +3,10 @@
 
 use std::{collections::BTreeMap, fs};
 
-use pumice_lab::experiment::{Experiment, Line, Metric, Options, run};
+use pumice_lab::{
+    experiment::{Experiment, Line, Metric, Options, run},
+    on_chip::Figure,
+};
 
 /// The lines of an experiment.
 fn lines(name: &str) -> Vec<Line> {
@@ -20,9 +23,9 @@ fn lines(name: &str) -> Vec<Line> {
 }
 
 /// A metric of a curve, by place.
-fn curve(lines: &[Line], series: &str, metric: Metric) -> BTreeMap<String, f64> {
+fn curve(lines: &[Line], series: &str, figure: Figure) -> BTreeMap<String, f64> {
     let of = lines.iter().filter(|line| line.series == series);
-    of.map(|line| (line.x.clone(), metric.of(&line.outcome).unwrap())).collect()
+    of.map(|line| (line.x.clone(), Metric::OnChip(figure).of(&line.outcome).unwrap())).collect()
 }
 
 fn least_and_most(curve: &BTreeMap<String, f64>) -> (f64, f64) {
@@ -35,7 +38,7 @@ fn least_and_most(curve: &BTreeMap<String, f64>) -> (f64, f64) {
 fn mounts_are_flat() {
     for name in ["scaleffs-fig5", "scaleffs-fig6", "scaleffs-fig7"] {
         let lines = lines(name);
-        let [theirs, ours] = ["scaleffs", "nandfs"].map(|series| curve(&lines, series, Metric::Mount));
+        let [theirs, ours] = ["scaleffs", "nandfs"].map(|series| curve(&lines, series, Figure::Mount));
         let (least, most) = least_and_most(&theirs);
         assert!(most < 7.0 && most - least < 0.5, "{name}: {theirs:?}");
         assert!(theirs.iter().all(|(x, theirs)| ours[x] < *theirs), "{name}: {ours:?} {theirs:?}");
@@ -45,7 +48,7 @@ fn mounts_are_flat() {
 /// Section 4.4: what has to be read grows to 4 MB, then a checkpoint ends it.
 #[test]
 fn mounts_after_a_power_cut_are_bounded() {
-    let curve = curve(&lines("scaleffs-crash"), "scaleffs", Metric::MountAfterCut);
+    let curve = curve(&lines("scaleffs-crash"), "scaleffs", Figure::MountAfterCut);
     let (_, most) = least_and_most(&curve);
     assert!(curve["100"] < curve["1000"] && curve["1000"] < curve["2000"] && curve["2000"] < curve["3900"]);
     assert!(curve["9000"] < curve["1000"] && most < 221.0 * 1.15, "{curve:?}");
@@ -55,12 +58,12 @@ fn mounts_after_a_power_cut_are_bounded() {
 #[test]
 fn transfers_are_near_the_chip() {
     let lines_of = lines("scaleffs-fig8");
-    for (metric, paper) in [(Metric::WriteShare, 93.0), (Metric::ReadShare, 90.0)] {
+    for (metric, paper) in [(Figure::WriteShare, 93.0), (Figure::ReadShare, 90.0)] {
         let [theirs, ours] = ["scaleffs", "nandfs"].map(|series| curve(&lines_of, series, metric)["songs"]);
         assert!(theirs > paper && ours > theirs && ours <= 100.0, "{metric:?}: {theirs}, {ours}");
     }
     let seeks = lines("scaleffs-fig9");
-    let [theirs, ours] = ["scaleffs", "nandfs"].map(|series| curve(&seeks, series, Metric::Latency)["film"]);
+    let [theirs, ours] = ["scaleffs", "nandfs"].map(|series| curve(&seeks, series, Figure::Latency)["film"]);
     // Eight pages at 55.7 us are the least.
     assert!(ours > 0.445 && ours < theirs && theirs < 0.6, "{theirs}, {ours}");
 }
@@ -68,14 +71,14 @@ fn transfers_are_near_the_chip() {
 /// Tables V and VI, equation 1.
 #[test]
 fn memory_and_time_are_divided_as_in_the_tables() {
-    let memory = curve(&lines("scaleffs-table5"), "scaleffs", Metric::Memory);
+    let memory = curve(&lines("scaleffs-table5"), "scaleffs", Figure::Memory);
     assert!(
         (memory["10"] / 43.0 - 1.0).abs() < 0.15 && (memory["100"] / 410.0 - 1.0).abs() < 0.15,
         "{memory:?}"
     );
     let lines_of = lines("scaleffs-table6");
     for series in ["download", "play", "search"] {
-        let share = curve(&lines_of, series, Metric::TimeShare);
+        let share = curve(&lines_of, series, Figure::TimeShare);
         assert!((share.values().sum::<f64>() - 100.0).abs() < 1e-6, "{share:?}");
         let others = share.iter().filter(|(x, _)| !["data", "indirect"].contains(&x.as_str()));
         assert!(
@@ -85,6 +88,6 @@ fn memory_and_time_are_divided_as_in_the_tables() {
         let sequential = series != "search";
         assert_eq!(share["data"] > 99.0, sequential, "{series}: {share:?}");
     }
-    let years = curve(&lines("scaleffs-equation1"), "scaleffs", Metric::Lifetime);
+    let years = curve(&lines("scaleffs-equation1"), "scaleffs", Figure::Lifetime);
     assert!(years["100"] > 137.0 * 0.85, "{years:?}");
 }

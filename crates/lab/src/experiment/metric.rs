@@ -1,7 +1,7 @@
 //! Metrics of a record.
 
 use super::Outcome;
-use crate::run::Record;
+use crate::{on_chip::Figure, run::Record};
 
 /// A figure of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,26 +24,8 @@ pub enum Metric {
     OnePercent,
     /// GiB written until there was no room.
     Exhausted,
-    /// Milliseconds of device time that a mount takes.
-    Mount,
-    /// The same after a power cut.
-    MountAfterCut,
-    /// KiB that were written in a second.
-    WriteRate,
-    /// KiB that were read in a second.
-    ReadRate,
-    /// Percent of what the chip can write.
-    WriteShare,
-    /// Percent of what the chip can read.
-    ReadShare,
-    /// Milliseconds that one read took.
-    Latency,
-    /// KiB of memory for metadata.
-    Memory,
-    /// Percent of the device's time.
-    TimeShare,
-    /// Years.
-    Lifetime,
+    /// A figure of a file system on a chip.
+    OnChip(Figure),
 }
 
 impl Metric {
@@ -59,16 +41,7 @@ impl Metric {
             Self::FirstDeath => "first-death",
             Self::OnePercent => "one-percent",
             Self::Exhausted => "exhausted",
-            Self::Mount => "mount",
-            Self::MountAfterCut => "mount-after-cut",
-            Self::WriteRate => "write-rate",
-            Self::ReadRate => "read-rate",
-            Self::WriteShare => "write-share",
-            Self::ReadShare => "read-share",
-            Self::Latency => "latency",
-            Self::Memory => "memory",
-            Self::TimeShare => "time-share",
-            Self::Lifetime => "lifetime",
+            Self::OnChip(figure) => figure.name(),
         }
     }
 
@@ -84,31 +57,17 @@ impl Metric {
             Self::FirstDeath => "GiB until the first death",
             Self::OnePercent => "GiB until 1 % are dead",
             Self::Exhausted => "GiB until there is no room",
-            Self::Mount => "mount (ms)",
-            Self::MountAfterCut => "mount after a power cut (ms)",
-            Self::WriteRate => "written (KiB/s)",
-            Self::ReadRate => "read (KiB/s)",
-            Self::WriteShare => "written, of what the chip can (%)",
-            Self::ReadShare => "read, of what the chip can (%)",
-            Self::Latency => "one read (ms)",
-            Self::Memory => "memory for metadata (KiB)",
-            Self::TimeShare => "device time (%)",
-            Self::Lifetime => "lifetime (years)",
+            Self::OnChip(figure) => figure.title(),
         }
     }
 
     /// Digits after the point that are worth showing.
     pub fn digits(self) -> usize {
         match self {
-            Self::Erasures
-            | Self::Copied
-            | Self::Throughput
-            | Self::WriteRate
-            | Self::ReadRate
-            | Self::Memory => 0,
-            Self::WriteShare | Self::ReadShare | Self::Lifetime => 1,
+            Self::Erasures | Self::Copied | Self::Throughput => 0,
             Self::Waf | Self::WearPeak => 3,
-            _ => 2,
+            Self::WearDeviation | Self::FirstDeath | Self::OnePercent | Self::Exhausted => 2,
+            Self::OnChip(figure) => figure.digits(),
         }
     }
 
@@ -138,7 +97,7 @@ impl Metric {
             Self::FirstDeath => gib(lifetime?.first_death_bytes),
             Self::OnePercent => gib(lifetime?.one_percent_bytes),
             Self::Exhausted => gib(lifetime?.exhausted_bytes),
-            _ => None,
+            Self::OnChip(_) => None,
         }
     }
 }

@@ -117,7 +117,7 @@ impl<'a> Known<'a> {
     fn on_chip(&self, point: &Point<Task>) -> Option<Line> {
         self.find(
             point,
-            |outcome| matches!(outcome, Outcome::Measured(measured) if measured.is_of(&point.setup)),
+            |outcome| matches!(outcome, Outcome::Measured(measured) if point.setup.made(measured)),
         )
     }
 

@@ -5,9 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Task;
-use crate::{experiment::Metric, run::PROGRAM};
-
 /// One run: what was asked for and what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -19,24 +16,14 @@ pub struct Measured {
     pub work: String,
     /// The program and its version.
     pub program: String,
-    /// Figures by the names of their metrics.
+    /// Figures by their names.
     pub figures: BTreeMap<String, f64>,
 }
 
 impl Measured {
-    pub(super) fn new(task: &Task, figures: impl IntoIterator<Item = (Metric, f64)>) -> Measured {
-        Measured {
-            file_system: task.system.name().to_owned(),
-            chip: task.chip.clone(),
-            work: task.work.to_string(),
-            program: PROGRAM.to_owned(),
-            figures: figures.into_iter().map(|(metric, value)| (metric.name().to_owned(), value)).collect(),
-        }
-    }
-
-    /// True if a run of `task` by this program would be the same.
-    pub(crate) fn is_of(&self, task: &Task) -> bool {
-        self.without_figures() == Measured::new(task, []).without_figures()
+    /// True if both were asked for the same, by the same program.
+    pub(super) fn is_like(&self, other: &Measured) -> bool {
+        self.without_figures() == other.without_figures()
     }
 
     fn without_figures(&self) -> [&str; 4] {

@@ -1,10 +1,12 @@
 //! File systems on simulated chips, measured by the chip's own clock.
 
+mod figure;
 mod measured;
 mod system;
 mod task;
 mod work;
 
+pub use figure::Figure;
 pub use measured::Measured;
 pub use system::System;
 pub use task::Task;

@@ -2,8 +2,8 @@
 
 use pumice_media::{ChipSpec, SimChip};
 
-use super::{Measured, System, Work};
-use crate::LabError;
+use super::{Figure, Measured, System, Work};
+use crate::{LabError, run::PROGRAM};
 
 /// A file system, a chip, and what is to be done there.
 #[derive(Clone, Debug)]
@@ -28,6 +28,21 @@ impl Task {
         };
         let spec = spec.map_err(|error| LabError::Setup(error.to_string()))?;
         let chip = self.system.format(SimChip::new(&spec))?;
-        Ok(Measured::new(self, self.work.measure(self.system, chip, &spec)?))
+        Ok(self.record(self.work.measure(self.system, chip, &spec)?))
+    }
+
+    /// True if a run by this program would be the same.
+    pub(crate) fn made(&self, measured: &Measured) -> bool {
+        measured.is_like(&self.record([]))
+    }
+
+    fn record(&self, figures: impl IntoIterator<Item = (Figure, f64)>) -> Measured {
+        Measured {
+            file_system: self.system.name().to_owned(),
+            chip: self.chip.clone(),
+            work: self.work.to_string(),
+            program: PROGRAM.to_owned(),
+            figures: figures.into_iter().map(|(figure, value)| (figure.name().to_owned(), value)).collect(),
+        }
     }
 }

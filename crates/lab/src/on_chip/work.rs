@@ -6,8 +6,8 @@ use pumice_media::{ChipSpec, Nand, SimChip};
 use pumice_vfs::{FileKind, FileSystem, Ino, NewNode};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus, seq::SliceRandom};
 
-use super::{System, system::Mounted};
-use crate::{LabError, experiment::Metric};
+use super::{Figure, System, system::Mounted};
+use crate::LabError;
 
 /// Bytes that programs read and write at a time.
 const STEP: usize = 64 << 10;
@@ -121,7 +121,7 @@ impl Work {
         system: System,
         chip: SimChip,
         spec: &ChipSpec,
-    ) -> Result<Vec<(Metric, f64)>, LabError> {
+    ) -> Result<Vec<(Figure, f64)>, LabError> {
         match self {
             Work::Mount { files, bytes } => {
                 let mounted = system.mount(chip)?;
@@ -129,14 +129,14 @@ impl Work {
                     write(mounted.fs(), number, bytes)?;
                 }
                 let (_, took) = mount(system, mounted.unmount()?)?;
-                Ok(vec![(Metric::Mount, took)])
+                Ok(vec![(Figure::Mount, took)])
             }
             Work::Cut { bytes } => {
                 let mounted = system.mount(chip)?;
                 let ino = write(mounted.fs(), 0, bytes)?;
                 mounted.fs().fsync(ino, false)?;
                 let (_, took) = mount(system, mounted.cut()?)?;
-                Ok(vec![(Metric::MountAfterCut, took)])
+                Ok(vec![(Figure::MountAfterCut, took)])
             }
             Work::Transfer { files, bytes } => transfer(system, chip, (files, bytes), spec),
             Work::Seek { bytes, reads } => {
@@ -146,7 +146,7 @@ impl Work {
                 let before = mounted.stats()?.device_ns;
                 seek(mounted.fs(), bytes, reads)?;
                 let ns = mounted.stats()?.device_ns - before;
-                Ok(vec![(Metric::Latency, float(ns) / f64::from(reads) / 1e6)])
+                Ok(vec![(Figure::Latency, float(ns) / f64::from(reads) / 1e6)])
             }
             Work::Memory { bytes } => {
                 let mounted = system.mount(chip)?;
@@ -155,7 +155,7 @@ impl Work {
                     Mounted::ScaleFfs(fs) => fs.memory().metadata_most,
                     Mounted::Nandfs(fs) => fs.info()?.fixed_memory_bytes,
                 };
-                Ok(vec![(Metric::Memory, float(memory as u64) / 1024.0)])
+                Ok(vec![(Figure::Memory, float(memory as u64) / 1024.0)])
             }
             Work::Share(scenario, block) => share(system, chip, (scenario, block), spec),
             Work::Ring { bytes } => ring(system, chip, bytes, spec),
@@ -208,7 +208,7 @@ fn transfer(
     chip: SimChip,
     (files, bytes): (u32, u64),
     spec: &ChipSpec,
-) -> Result<Vec<(Metric, f64)>, LabError> {
+) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
     let before = mounted.stats()?.device_ns;
     for number in 0..files {
@@ -228,10 +228,10 @@ fn transfer(
     let percent = |ns: u64, page_ns: u64| 100.0 * pages * float(page_ns) / float(ns);
     let timing = spec.timing();
     Ok(vec![
-        (Metric::WriteRate, rate(written)),
-        (Metric::ReadRate, rate(read)),
-        (Metric::WriteShare, percent(written, timing.program_ns)),
-        (Metric::ReadShare, percent(read, timing.read_page_ns)),
+        (Figure::WriteRate, rate(written)),
+        (Figure::ReadRate, rate(read)),
+        (Figure::WriteShare, percent(written, timing.program_ns)),
+        (Figure::ReadShare, percent(read, timing.read_page_ns)),
     ])
 }
 
@@ -241,7 +241,7 @@ fn share(
     chip: SimChip,
     (scenario, block): (Scenario, BlockType),
     spec: &ChipSpec,
-) -> Result<Vec<(Metric, f64)>, LabError> {
+) -> Result<Vec<(Figure, f64)>, LabError> {
     let mut mounted = system.mount(chip)?;
     match scenario {
         Scenario::Download => {
@@ -279,12 +279,12 @@ fn share(
         .map(|(written, read)| written * timing.program_ns + read * timing.read_page_ns)
         .collect();
     let own = times.get(block as usize).copied().map_or(0.0, float);
-    Ok(vec![(Metric::TimeShare, 100.0 * own / float(times.iter().sum::<u64>().max(1)))])
+    Ok(vec![(Figure::TimeShare, 100.0 * own / float(times.iter().sum::<u64>().max(1)))])
 }
 
 /// Years that the checkpoint region lasts if 4 GB are written in a day (ScaleFFS, 4.4 and equation 1). The other file systems
 /// have none.
-fn ring(system: System, chip: SimChip, bytes: u64, spec: &ChipSpec) -> Result<Vec<(Metric, f64)>, LabError> {
+fn ring(system: System, chip: SimChip, bytes: u64, spec: &ChipSpec) -> Result<Vec<(Figure, f64)>, LabError> {
     const DAY: f64 = 4e9;
     let mounted = system.mount(chip)?;
     let songs = u32::try_from(bytes / SONG).unwrap_or(u32::MAX);
@@ -301,7 +301,7 @@ fn ring(system: System, chip: SimChip, bytes: u64, spec: &ChipSpec) -> Result<Ve
         u64::from(fs.info().checkpoint_blocks) * u64::from(geometry.pages_per_block * geometry.page_bytes);
     let in_a_day = float(written) * DAY / float(u64::from(songs) * SONG);
     let days = f64::from(spec.endurance_erases()) * float(region) / in_a_day;
-    Ok(vec![(Metric::Lifetime, days / 365.0)])
+    Ok(vec![(Figure::Lifetime, days / 365.0)])
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for the eye")]

@@ -1,0 +1,70 @@
+//! Figures of a run on a chip.
+
+/// A figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Figure {
+    /// Milliseconds of device time that a mount takes.
+    Mount,
+    /// The same after a power cut.
+    MountAfterCut,
+    /// KiB that were written in a second.
+    WriteRate,
+    /// KiB that were read in a second.
+    ReadRate,
+    /// Percent of what the chip can write.
+    WriteShare,
+    /// Percent of what the chip can read.
+    ReadShare,
+    /// Milliseconds that one read took.
+    Latency,
+    /// KiB of memory for metadata.
+    Memory,
+    /// Percent of the device's time.
+    TimeShare,
+    /// Years.
+    Lifetime,
+}
+
+impl Figure {
+    /// Its name in records and file names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mount => "mount",
+            Self::MountAfterCut => "mount-after-cut",
+            Self::WriteRate => "write-rate",
+            Self::ReadRate => "read-rate",
+            Self::WriteShare => "write-share",
+            Self::ReadShare => "read-share",
+            Self::Latency => "latency",
+            Self::Memory => "memory",
+            Self::TimeShare => "time-share",
+            Self::Lifetime => "lifetime",
+        }
+    }
+
+    /// Its name as the head of a column.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Mount => "mount (ms)",
+            Self::MountAfterCut => "mount after a power cut (ms)",
+            Self::WriteRate => "written (KiB/s)",
+            Self::ReadRate => "read (KiB/s)",
+            Self::WriteShare => "written, of what the chip can (%)",
+            Self::ReadShare => "read, of what the chip can (%)",
+            Self::Latency => "one read (ms)",
+            Self::Memory => "memory for metadata (KiB)",
+            Self::TimeShare => "device time (%)",
+            Self::Lifetime => "lifetime (years)",
+        }
+    }
+
+    /// Digits after the point that are worth showing.
+    pub fn digits(self) -> usize {
+        match self {
+            Self::WriteRate | Self::ReadRate | Self::Memory | Self::Lifetime => 0,
+            Self::WriteShare | Self::ReadShare => 1,
+            Self::Mount | Self::MountAfterCut | Self::TimeShare => 2,
+            Self::Latency => 3,
+        }
+    }
+}
