@@ -30,9 +30,10 @@ pub(crate) struct Context {
     pub(crate) key_files: Vec<PathBuf>,
     /// Roll a crashed F2FS forward.
     pub(crate) recover: bool,
-    /// Where logs of F2FS go on, and what is written in place.
+    /// Where logs of F2FS go on, what is written in place, and whether what becomes free is discarded.
     pub(crate) logging: Logging,
     pub(crate) in_place: InPlace,
+    pub(crate) discard: bool,
     /// Signals that ask to end.
     pub(crate) interrupt: Interrupt,
 }
@@ -46,6 +47,7 @@ impl Context {
             recover: !common.no_recovery,
             logging: Logging::default(),
             in_place: InPlace::default(),
+            discard: true,
             interrupt: Interrupt::default(),
         }
     }

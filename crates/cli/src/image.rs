@@ -266,7 +266,8 @@ fn write_f2fs(
         cache_bytes,
         logging: context.logging,
         in_place: context.in_place,
-        ..WritableOptions::new(Box::new(now))
+        discard: context.discard,
+        clock: Box::new(now),
     };
     let mounted = WritableF2fs::mount(Box::new(disk), options);
     Ok(mounted.map(|fs| Volume::WritableF2fs { fs: Arc::new(fs), path: path.into() }))

@@ -5,6 +5,11 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use rustix::{
+    fs::{FallocateFlags, fallocate},
+    io::Errno,
+};
+
 use crate::MediaError;
 use crate::block::{BlockDevice, BlockError, BlockShape, Lba};
 use crate::error::errno;
@@ -12,12 +17,13 @@ use crate::lock::{create_locked, lock};
 use crate::read_at::ReadAt;
 
 /// A disk in a file: a regular image file, or a device such as a card. A remainder at the end that is no
-/// whole block is not shown. Discards do nothing.
+/// whole block is not shown. Discards make holes in a regular file, where its file system can, and do nothing on a device.
 #[derive(Debug)]
 pub struct FileDisk {
     file: File,
     shape: BlockShape,
     read_only: bool,
+    is_regular: bool,
 }
 
 impl FileDisk {
@@ -33,7 +39,8 @@ impl FileDisk {
         let bytes = file.seek(SeekFrom::End(0)).map_err(MediaError::io("measure", path))?;
         let block_bytes = block_bytes.max(1);
         let shape = BlockShape { block_bytes, blocks: bytes / u64::from(block_bytes) };
-        Ok(FileDisk { file, shape, read_only })
+        let is_regular = file.metadata().map_err(MediaError::io("examine", path))?.is_file();
+        Ok(FileDisk { file, shape, read_only, is_regular })
     }
 
     /// Makes a sparse image file of `blocks` blocks and opens it. With `force` an existing file is replaced,
@@ -48,7 +55,8 @@ impl FileDisk {
         let file = create_locked(path, force)?;
         let bytes = u64::from(block_bytes).saturating_mul(blocks);
         file.set_len(0).and_then(|()| file.set_len(bytes)).map_err(MediaError::io("size", path))?;
-        Ok(FileDisk { file, shape: BlockShape { block_bytes: block_bytes.max(1), blocks }, read_only: false })
+        let shape = BlockShape { block_bytes: block_bytes.max(1), blocks };
+        Ok(FileDisk { file, shape, read_only: false, is_regular: true })
     }
 
     fn writable(&self) -> Result<(), BlockError> {
@@ -86,7 +94,15 @@ impl BlockDevice for FileDisk {
 
     fn discard(&mut self, first: Lba, count: u64) -> Result<(), BlockError> {
         self.writable()?;
-        self.shape.locate_blocks(first, count).map(drop)
+        let at = self.shape.locate_blocks(first, count)?;
+        let bytes = count.saturating_mul(u64::from(self.shape.block_bytes));
+        if !self.is_regular || bytes == 0 {
+            return Ok(());
+        }
+        match fallocate(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes) {
+            Err(Errno::OPNOTSUPP) => Ok(()),
+            done => done.map_err(|error| failed(&error.into())),
+        }
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) const HELPER_USAGE: u8 = 1;
 /// What mount(8) calls a mount that failed.
 const HELPER_FAILED: u8 = 32;
 
-const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, mode=adaptive|lfs, in_place=never|fsync|ssr|util|ssr_util|force, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
+const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, mode=adaptive|lfs, in_place=never|fsync|ssr|util|ssr_util|force, nodiscard, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
 
 /// Mount an image on a directory
 ///
@@ -139,6 +139,8 @@ impl How {
                 context.cache_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             } else if word == "norecovery" {
                 context.recover = false;
+            } else if word == "nodiscard" {
+                context.discard = false;
             } else if let Some(mode) = word.strip_prefix("mode=") {
                 context.logging =
                     crate::options::named("mode", mode, &Logging::NAMED).map_err(Failure::usage)?;
@@ -238,7 +240,7 @@ impl How {
 }
 
 /// Options of our own.
-const OWN: [&str; 5] = ["cache=", "norecovery", "remount", "mode=", "in_place="];
+const OWN: [&str; 6] = ["cache=", "norecovery", "remount", "mode=", "in_place=", "nodiscard"];
 
 /// What the kernel has noted of our mount on `place`, but for whether it can be written to.
 fn mount_flags(place: &Path) -> Option<MountFlags> {
