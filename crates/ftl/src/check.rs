@@ -84,7 +84,7 @@ pub fn check<N: Nand>(nand: N, progress: &mut dyn FnMut(u32, u32)) -> Result<Che
         start: ftl.start,
         block_bytes: ftl.shape.block_bytes,
         logical_blocks: ftl.table.len(),
-        stored_blocks: ftl.live,
+        stored_blocks: ftl.table.live(),
         lost: checked.fixes.lost,
         possibly_lost: checked.fixes.possibly_lost,
         findings: checked.found.into_list(),

@@ -122,7 +122,7 @@ impl<N: Nand> Ftl<N> {
         self.record = Record { number: self.record.number + 1, clean, pages, segments };
         self.write_record(clean)?;
         (self.opened, self.trims) = (0, Trims::default());
-        for block in old.into_iter().chain(core::mem::take(&mut self.limbo)) {
+        for block in old.into_iter().chain(self.waiting.settled()) {
             self.hand_back(block);
         }
         for block in 0..self.shape.blocks {

@@ -49,7 +49,7 @@ impl<N: Nand> Ftl<N> {
         self.policies.wear.unsealed(victim);
         let from = Cleaned {
             segment: self.segments.get(victim).view(self.shape.capacity(), self.clock),
-            live: self.live,
+            live: self.table.live(),
             room: u64::from(self.segments.usable()) * u64::from(self.shape.capacity()),
         };
         self.evacuate(victim, Some(&from))?;

@@ -70,7 +70,7 @@ impl<N: Nand> Ftl<N> {
 
     /// What follows each change: segments that failed are left, and a checkpoint is made when one is due.
     fn after_change(&mut self) -> Result<()> {
-        if !self.failing.is_empty() || !self.doomed.is_empty() {
+        if !self.failing.is_empty() || self.waiting.has_doomed() {
             self.commit()?;
         }
         let due = self.opened >= (self.shape.blocks / 4).max(32);

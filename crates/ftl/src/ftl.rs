@@ -17,8 +17,10 @@ use crate::policy::Policies;
 use crate::record::Record;
 use crate::segments::{Segments, State};
 use crate::shape::{Addr, Shape};
+use crate::stream::segments_at_most;
 use crate::table::Table;
 use crate::trims::Trims;
+use crate::waiting::Waiting;
 
 /// What may be done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,21 +62,14 @@ pub struct Ftl<N: Nand> {
     pub(crate) heads: Vec<Option<Head>>,
     /// Heads in whose segments a program failed; what lives in them has to move.
     pub(crate) failing: Vec<Head>,
-    /// Segments to be marked bad once what lived in them is safe elsewhere.
-    pub(crate) doomed: Vec<u32>,
-    /// Free segments that must not be erased before the next commit or, if they hold trims, checkpoint.
-    pub(crate) limbo: Vec<u32>,
+    pub(crate) waiting: Waiting,
     pub(crate) trims: Trims,
-    /// Segments that a checkpoint takes at the most.
-    pub(crate) checkpoint_most: u32,
     /// Segments opened since the last checkpoint.
     pub(crate) opened: u32,
     /// Sequence number of the next page.
     pub(crate) sequence: u64,
     /// The write clock.
     pub(crate) clock: u32,
-    /// Logical blocks that are stored.
-    pub(crate) live: u64,
     pub(crate) counters: Counters,
     /// What the newest page held, if it could not be read after a power cut.
     pub(crate) doubted: Option<Doubted>,
@@ -103,14 +98,11 @@ impl<N: Nand> Ftl<N> {
             policies,
             heads,
             failing: Vec::new(),
-            doomed: Vec::new(),
-            limbo: Vec::new(),
+            waiting: Waiting::default(),
             trims: Trims::default(),
-            checkpoint_most: crate::stream::segments_at_most(&shape, identity.logical_blocks),
             opened: 0,
             sequence: 1,
             clock: 0,
-            live: 0,
             counters: Counters::default(),
             doubted: None,
             identity,
@@ -152,6 +144,11 @@ impl<N: Nand> Ftl<N> {
         Err(error.into())
     }
 
+    /// Segments that a checkpoint takes at the most.
+    pub(crate) fn checkpoint_most(&self) -> u32 {
+        segments_at_most(&self.shape, self.table.len())
+    }
+
     /// The number of the next page.
     pub(crate) fn next_sequence(&mut self) -> u64 {
         self.sequence += 1;
@@ -173,7 +170,6 @@ impl<N: Nand> Ftl<N> {
         self.forget_copy(lba);
         self.table.set(lba, addr);
         self.segments.change(self.shape.place(addr).0.block, |segment| segment.valid += 1);
-        self.live += 1;
     }
 
     /// The copy of a block is garbage from now on.
@@ -183,7 +179,6 @@ impl<N: Nand> Ftl<N> {
             return;
         }
         self.table.set(lba, Addr::NONE);
-        self.live = self.live.saturating_sub(1);
         let (block, now) = (self.shape.place(addr).0.block, self.clock);
         self.segments.change(block, |segment| {
             segment.valid = segment.valid.saturating_sub(1);
@@ -201,7 +196,7 @@ impl<N: Nand> Ftl<N> {
         self.segments.change(block, |segment| segment.state = State::Free);
         let segment = self.segments.get(block);
         if segment.trims || self.has_pending() {
-            self.limbo.push(block);
+            self.waiting.hold(block);
         } else {
             self.hand_back(block);
         }

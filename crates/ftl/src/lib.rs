@@ -61,6 +61,7 @@ mod table;
 mod tag;
 mod trims;
 mod undo;
+mod waiting;
 
 pub use check::{CheckReport, check};
 pub use counters::{Counters, Start};

@@ -122,10 +122,7 @@ impl<N: Nand> Ftl<N> {
             self.commit_blocks()?;
         }
         self.bury()?;
-        let (held, free): (Vec<u32>, Vec<u32>) =
-            self.limbo.drain(..).partition(|block| self.segments.get(*block).trims);
-        self.limbo = held;
-        for block in free {
+        for block in self.waiting.committed(&self.segments) {
             self.hand_back(block);
         }
         Ok(())
@@ -207,7 +204,7 @@ impl<N: Nand> Ftl<N> {
                 }
                 return Err(error);
             }
-            self.doomed.push(head.block);
+            self.waiting.doom(head.block);
         }
         Ok(())
     }
@@ -258,7 +255,7 @@ impl<N: Nand> Ftl<N> {
 
     /// Marks segments bad from which everything has moved.
     pub(crate) fn bury(&mut self) -> Result<()> {
-        while let Some(block) = self.doomed.pop() {
+        while let Some(block) = self.waiting.take_doomed() {
             self.flash.medium.mark_bad(block)?;
             self.segments.change(block, |segment| segment.state = State::Bad);
         }

@@ -204,7 +204,6 @@ impl<N: Nand> Ftl<N> {
     /// Starts over as the start did; false if that is not possible any more.
     pub(crate) fn replay(&mut self, without: Option<u32>, doubting: bool) -> Result<bool> {
         self.table = Table::new(self.table.len());
-        self.live = 0;
         if self.start == Start::Headers {
             self.rebuild(without, doubting)?;
         } else if !self.load(self.record.clone())? {
@@ -248,7 +247,7 @@ impl<N: Nand> Ftl<N> {
         self.table = Table::new(self.identity.logical_blocks);
         self.segments = Segments::new(self.shape.blocks);
         self.heads.iter_mut().for_each(|head| *head = None);
-        (self.sequence, self.clock, self.live) = (1, 0, 0);
+        (self.sequence, self.clock) = (1, 0);
         for block in 0..self.shape.blocks {
             self.prepare(block, true)?;
         }
@@ -292,7 +291,6 @@ impl<N: Nand> Ftl<N> {
     pub(crate) fn count_valid(&mut self) {
         for (_, addr) in self.table.stored() {
             self.segments.change(self.shape.place(addr).0.block, |segment| segment.valid += 1);
-            self.live += 1;
         }
     }
 
@@ -318,7 +316,7 @@ impl<N: Nand> Ftl<N> {
         for block in 0..shape.blocks {
             let segment = self.segments.get(block);
             match segment.state {
-                State::Free if segment.trims => self.limbo.push(block),
+                State::Free if segment.trims => self.waiting.hold(block),
                 State::Free => self.hand_back(block),
                 State::Sealed => sealed.push((now.wrapping_sub(segment.changed), block)),
                 _ => {}

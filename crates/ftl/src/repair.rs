@@ -100,7 +100,6 @@ impl<N: Nand> Ftl<N> {
         for block in 0..self.shape.blocks {
             self.segments.change(block, |segment| segment.valid = 0);
         }
-        self.live = 0;
         self.count_valid();
         for block in 0..self.shape.blocks {
             self.segments.change(block, |segment| match segment.state {

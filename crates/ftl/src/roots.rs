@@ -156,7 +156,7 @@ impl<N: Nand> Keeper for Ftl<N> {
 
     fn failing(&mut self, block: u32) {
         self.segments.change(block, |segment| segment.state = State::Bad);
-        self.doomed.push(block);
+        self.waiting.doom(block);
     }
 
     fn record(&mut self, _left: &[u32]) -> Result<Vec<u8>> {

@@ -82,7 +82,7 @@ impl<N: Nand> Ftl<N> {
         if self.segments.failures() == 0 {
             return kept;
         }
-        let needed = segments_needed(&self.shape, self.table.len(), self.checkpoint_most);
+        let needed = segments_needed(&self.shape, self.table.len(), self.checkpoint_most());
         let more = self.segments.usable().saturating_sub(needed).min(FAILURES_MOST);
         kept + self.segments.failures().min(more)
     }
@@ -113,9 +113,9 @@ impl<N: Nand> Ftl<N> {
     fn next_for_user(&self, is_open: bool) -> Next {
         let (batch, free) = (batch(&self.shape), self.policies.wear.free());
         // Segments with trims wait for a checkpoint, which needs free ones itself.
-        let held = self.limbo.iter().filter(|block| self.segments.get(**block).trims).count();
-        let waiting = u32::try_from(self.limbo.len()).unwrap_or(u32::MAX);
-        let soon = free.saturating_add(u32::try_from(self.limbo.len() - held).unwrap_or(u32::MAX));
+        let waiting = u32::try_from(self.waiting.held()).unwrap_or(u32::MAX);
+        let for_commit = self.waiting.for_commit(&self.segments);
+        let soon = free.saturating_add(u32::try_from(for_commit).unwrap_or(u32::MAX));
         if is_open && free > 0 && self.is_enough(soon) {
             return Next::Write;
         }
@@ -266,7 +266,7 @@ impl<N: Nand> Ftl<N> {
         let is_tight = self.shape.tagged && self.policies.wear.free() <= self.for_checkpoint();
         if self.trims.is_empty() || !is_tight || self.room() >= TRIM_COPIES {
             self.commit()?;
-            if self.limbo.is_empty() {
+            if self.waiting.held() == 0 {
                 return Ok(());
             }
         }
@@ -275,8 +275,7 @@ impl<N: Nand> Ftl<N> {
 
     /// The invariant of the reserve: a checkpoint can be made now. It may fail where segments did.
     pub(crate) fn is_covered(&self) -> bool {
-        let waits = |block: &&u32| !self.segments.get(**block).trims;
-        let free = self.policies.wear.free() as usize + self.limbo.iter().filter(waits).count();
+        let free = self.policies.wear.free() as usize + self.waiting.for_commit(&self.segments);
         let failed = || self.segments.iter().any(|(_, s)| matches!(s.state, State::Bad | State::Stuck));
         free >= self.wanted() as usize || failed()
     }
@@ -284,7 +283,7 @@ impl<N: Nand> Ftl<N> {
     /// Notices the end of the chip's life: some segments before the last, as far as the chip ever had more than it needs,
     /// for those that fail at a time.
     pub(crate) fn check_wear(&mut self) {
-        let needed = segments_needed(&self.shape, self.table.len(), self.checkpoint_most);
+        let needed = segments_needed(&self.shape, self.table.len(), self.checkpoint_most());
         let first = self.segments.usable().saturating_add(self.segments.failures());
         let needed = needed + first.saturating_sub(needed).min(FAILURES_MOST);
         let is_written = matches!(self.mode, Mode::Clean | Mode::Replayed { .. } | Mode::Dirty);

@@ -6,42 +6,53 @@ use crate::shape::Addr;
 
 /// Four bytes for each logical block.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Table(Vec<u32>);
+pub(crate) struct Table {
+    addrs: Vec<u32>,
+    /// Blocks that are stored.
+    live: u64,
+}
 
 impl Table {
     /// Nothing is stored.
     pub(crate) fn new(logical_blocks: u32) -> Table {
-        Table(vec![Addr::NONE.0; logical_blocks as usize])
+        Table { addrs: vec![Addr::NONE.0; logical_blocks as usize], live: 0 }
     }
 
     /// Logical blocks of the disk.
     pub(crate) fn len(&self) -> u32 {
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.addrs.len()).unwrap_or(u32::MAX)
     }
 
     /// Where a block is stored; nowhere if it lies outside the disk.
     pub(crate) fn get(&self, lba: u32) -> Addr {
-        self.0.get(lba as usize).map_or(Addr::NONE, |addr| Addr(*addr))
+        self.addrs.get(lba as usize).map_or(Addr::NONE, |addr| Addr(*addr))
     }
 
     pub(crate) fn set(&mut self, lba: u32, addr: Addr) {
-        if let Some(entry) = self.0.get_mut(lba as usize) {
+        if let Some(entry) = self.addrs.get_mut(lba as usize) {
+            self.live += u64::from(!addr.is_none());
+            self.live -= u64::from(!Addr(*entry).is_none());
             *entry = addr.0;
         }
     }
 
     /// Each block that is stored, with its place.
     pub(crate) fn stored(&self) -> impl Iterator<Item = (u32, Addr)> {
-        (0..).zip(&self.0).map(|(lba, addr)| (lba, Addr(*addr))).filter(|(_, addr)| !addr.is_none())
+        (0..).zip(&self.addrs).map(|(lba, addr)| (lba, Addr(*addr))).filter(|(_, addr)| !addr.is_none())
+    }
+
+    /// Logical blocks that are stored.
+    pub(crate) fn live(&self) -> u64 {
+        self.live
     }
 
     /// All entries in order, as a checkpoint keeps them.
     pub(crate) fn entries(&self) -> &[u32] {
-        &self.0
+        &self.addrs
     }
 
     /// Bytes held in memory.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.0.capacity() * size_of::<u32>()
+        self.addrs.capacity() * size_of::<u32>()
     }
 }

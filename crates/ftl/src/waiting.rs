@@ -1,0 +1,57 @@
+//! Segments that wait for a commit or a checkpoint.
+
+use alloc::vec::Vec;
+
+use crate::segments::Segments;
+
+/// The segments.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    /// Free ones that must not be erased before the next commit or, if they hold trims, checkpoint.
+    limbo: Vec<u32>,
+    /// Those to be marked bad once what lived in them is safe elsewhere.
+    doomed: Vec<u32>,
+}
+
+impl Waiting {
+    /// A segment that is free, and must not be erased yet.
+    pub(crate) fn hold(&mut self, block: u32) {
+        self.limbo.push(block);
+    }
+
+    /// A segment that failed.
+    pub(crate) fn doom(&mut self, block: u32) {
+        self.doomed.push(block);
+    }
+
+    /// One of those that failed, which is forgotten.
+    pub(crate) fn take_doomed(&mut self) -> Option<u32> {
+        self.doomed.pop()
+    }
+
+    pub(crate) fn has_doomed(&self) -> bool {
+        !self.doomed.is_empty()
+    }
+
+    /// Free segments that wait.
+    pub(crate) fn held(&self) -> usize {
+        self.limbo.len()
+    }
+
+    /// Of these, those that wait for a commit alone.
+    pub(crate) fn for_commit(&self, segments: &Segments) -> usize {
+        self.limbo.iter().filter(|block| !segments.get(**block).trims).count()
+    }
+
+    /// After a commit: those that waited for it, in the order in which they came.
+    pub(crate) fn committed(&mut self, segments: &Segments) -> Vec<u32> {
+        let (held, free) = self.limbo.drain(..).partition(|block| segments.get(*block).trims);
+        self.limbo = held;
+        free
+    }
+
+    /// After a checkpoint: all that waited.
+    pub(crate) fn settled(&mut self) -> Vec<u32> {
+        core::mem::take(&mut self.limbo)
+    }
+}
