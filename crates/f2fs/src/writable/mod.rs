@@ -135,6 +135,15 @@ impl WritableF2fs {
             Ok(_) => state.commit.tree_mut().keep(),
             Err(_) => state.commit.tree_mut().take_back(),
         }
+        state.tell(&done);
+        done
+    }
+
+    /// Reads something.
+    fn look<T>(&self, work: impl FnOnce(&Commit) -> error::Result<T>) -> error::Result<T> {
+        let mut state = self.state.lock();
+        let done = work(&state.commit);
+        state.tell(&done);
         done
     }
 
@@ -175,14 +184,8 @@ impl WritableF2fs {
         })
     }
 
-    fn attr_of(&self, ino: Ino) -> error::Result<Attr> {
-        let nid = self.nid(ino)?;
-        attributes::attr(self.state.lock().commit.tree(), nid)
-    }
-
-    /// A name that was made or changed.
-    fn attr_after(&self, nid: Nid) -> error::Result<Attr> {
-        attributes::attr(self.state.lock().commit.tree(), nid)
+    fn attr_of(&self, nid: Nid) -> error::Result<Attr> {
+        self.look(|commit| attributes::attr(commit.tree(), nid))
     }
 }
 
@@ -201,7 +204,22 @@ impl State {
             let is_failure = matches!(error, Error::Write { .. } | Error::Flush(_));
             self.failed = (is_halfway || is_failure).then(|| error.clone());
         }
+        if let Some(error) = &self.failed {
+            // A device that fails here, too, cannot be told anything.
+            let _ = self.commit.tree_mut().blocks_mut().nodes_mut().writer_mut().stopped(error);
+        }
+        self.tell(&done);
         done
+    }
+
+    /// Remembers damage that was met.
+    fn tell<T>(&mut self, done: &error::Result<T>) {
+        if let Err(error) = done
+            && self.failed.is_none()
+            && self.commit.tree().blocks().nodes().writer().is_news(error)
+        {
+            self.commit.tree_mut().blocks_mut().nodes_mut().writer_mut().met(error);
+        }
     }
 }
 
@@ -245,46 +263,41 @@ impl FileSystem for WritableF2fs {
     }
 
     fn attr(&self, ino: Ino) -> Result<Attr> {
-        Ok(self.attr_of(ino)?)
+        Ok(self.attr_of(self.nid(ino)?)?)
     }
 
     fn set_attr(&self, ino: Ino, change: &SetAttr) -> Result<Attr> {
         let nid = self.nid(ino)?;
         let need = self.need_of_size(nid, change.size)?;
         self.change(need, |commit, now| attributes::set(commit.tree_mut(), nid, change, now))?;
-        Ok(self.attr_after(nid)?)
+        Ok(self.attr_of(nid)?)
     }
 
     fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Attr> {
-        let state = self.state.lock();
-        let tree = state.commit.tree();
-        let found = tree.lookup(nid(tree.root(), dir)?, name)?;
-        Ok(attributes::attr(tree, found)?)
+        let dir = self.nid(dir)?;
+        Ok(self.look(|commit| attributes::attr(commit.tree(), commit.tree().lookup(dir, name)?))?)
     }
 
     fn parent(&self, dir: Ino) -> Result<Ino> {
-        let state = self.state.lock();
-        let tree = state.commit.tree();
-        let above = tree.parent(nid(tree.root(), dir)?)?;
-        Ok(attributes::ino(tree, above))
+        let dir = self.nid(dir)?;
+        Ok(self.look(|commit| Ok(attributes::ino(commit.tree(), commit.tree().parent(dir)?)))?)
     }
 
     fn readlink(&self, ino: Ino) -> Result<Vec<u8>> {
-        let state = self.state.lock();
-        let tree = state.commit.tree();
-        Ok(attributes::target(tree, nid(tree.root(), ino)?)?)
+        let nid = self.nid(ino)?;
+        Ok(self.look(|commit| attributes::target(commit.tree(), nid))?)
     }
 
     fn create(&self, dir: Ino, name: &[u8], node: &NewNode<'_>) -> Result<Attr> {
         let dir = self.nid(dir)?;
         let made = self.change(NAMES, |commit, now| commit.tree_mut().create(dir, name, node, now))?;
-        Ok(self.attr_after(made)?)
+        Ok(self.attr_of(made)?)
     }
 
     fn link(&self, ino: Ino, dir: Ino, name: &[u8]) -> Result<Attr> {
         let (nid, dir) = (self.nid(ino)?, self.nid(dir)?);
         self.change(NAMES, |commit, now| commit.tree_mut().link(nid, dir, name, now))?;
-        Ok(self.attr_after(nid)?)
+        Ok(self.attr_of(nid)?)
     }
 
     fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()> {
@@ -318,9 +331,7 @@ impl FileSystem for WritableF2fs {
 
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let nid = self.nid(ino)?;
-        let state = self.state.lock();
-        let inode = file(&state.commit, nid)?;
-        Ok(content::read(state.commit.tree().blocks(), &inode, offset, buffer)?)
+        Ok(self.look(|commit| content::read(commit.tree().blocks(), &file(commit, nid)?, offset, buffer))?)
     }
 
     fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()> {
@@ -374,12 +385,13 @@ impl FileSystem for WritableF2fs {
 
     fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64> {
         let nid = self.nid(ino)?;
-        let state = self.state.lock();
-        let inode = file(&state.commit, nid)?;
-        if offset >= inode.size {
-            return Err(Errno::NoAddress.into());
-        }
-        Ok(content::seek(state.commit.tree().blocks(), &inode, offset, what)?)
+        Ok(self.look(|commit| {
+            let inode = file(commit, nid)?;
+            if offset >= inode.size {
+                return Err(Error::Errno(Errno::NoAddress));
+            }
+            content::seek(commit.tree().blocks(), &inode, offset, what)
+        })?)
     }
 
     fn fsync(&self, ino: Ino, data_only: bool) -> Result<()> {
@@ -413,8 +425,12 @@ impl FileSystem for WritableF2fs {
         loop {
             // `each` may call back, so nothing is locked while it runs.
             let (entries, whole) = {
-                let state = self.state.lock();
-                attributes::entries(state.commit.tree(), dir, after)?
+                let mut state = self.state.lock();
+                let found = attributes::entries(state.commit.tree(), dir, after);
+                state.tell(&found);
+                let (entries, whole) = found?;
+                state.tell(&whole);
+                (entries, whole)
             };
             damage = damage.and(whole);
             if entries.is_empty() {
@@ -433,9 +449,8 @@ impl FileSystem for WritableF2fs {
 
     fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>> {
         let nid = self.nid(ino)?;
-        let state = self.state.lock();
-        let inode = state.commit.tree().inode(nid)?;
-        Ok(xattrs::get(state.commit.tree().blocks().nodes(), &inode, name)?)
+        Ok(self
+            .look(|commit| xattrs::get(commit.tree().blocks().nodes(), &commit.tree().inode(nid)?, name))?)
     }
 
     fn set_xattr(&self, ino: Ino, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
@@ -457,9 +472,7 @@ impl FileSystem for WritableF2fs {
 
     fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>> {
         let nid = self.nid(ino)?;
-        let state = self.state.lock();
-        let inode = state.commit.tree().inode(nid)?;
-        Ok(xattrs::names(state.commit.tree().blocks().nodes(), &inode)?)
+        Ok(self.look(|commit| xattrs::names(commit.tree().blocks().nodes(), &commit.tree().inode(nid)?))?)
     }
 
     fn remove_xattr(&self, ino: Ino, name: &[u8]) -> Result<()> {

@@ -8,6 +8,7 @@ use super::{
     nat::Nat,
     sit::Sit,
     supply::Supply,
+    trouble::Damage,
 };
 use crate::{
     crc,
@@ -73,6 +74,7 @@ impl Writer {
             last,
             promised,
             promised_before: 0,
+            damage: Damage::default(),
         })
     }
 }

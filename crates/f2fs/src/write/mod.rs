@@ -17,6 +17,7 @@ pub(crate) mod quota_file;
 pub(crate) mod sit;
 pub(crate) mod supply;
 mod table;
+mod trouble;
 pub(crate) mod victims;
 pub(crate) mod warmth;
 
@@ -29,6 +30,7 @@ use nat::Nat;
 use pack::{Pack, Reserve, Stamp};
 use sit::Sit;
 use supply::{Found, Supply};
+use trouble::Damage;
 
 use crate::{
     crc,
@@ -58,6 +60,8 @@ pub(crate) struct Writer {
     /// Blocks that are promised and stand nowhere yet, and how many they were when the call under way began.
     promised: u64,
     promised_before: u64,
+    /// Kinds of damage that were met.
+    damage: Damage,
 }
 
 /// What can be written to.
@@ -126,6 +130,7 @@ impl Writer {
             last,
             promised,
             promised_before: 0,
+            damage: Damage::default(),
         })
     }
 
@@ -486,7 +491,15 @@ impl Writer {
         let journals = self.write_tables()?;
         for (number, version) in [(2, version - 1), (1, version)] {
             let blocks = self.blocks();
-            let stamp = Stamp { version, elapsed: 0, blocks, orphans: &[], kbytes: 0, is_clean: true };
+            let stamp = Stamp {
+                version,
+                elapsed: 0,
+                blocks,
+                orphans: &[],
+                kbytes: 0,
+                is_clean: true,
+                needs_check: false,
+            };
             self.pack(number, &journals, stamp, reserve)?;
         }
         Ok(())
@@ -507,7 +520,8 @@ impl Writer {
         let width = u64::from(self.sb.block().bytes() / 1024);
         let kbytes = kbytes + (self.appended.iter().sum::<u64>() + self.overwritten) * width;
         let blocks = self.blocks();
-        let stamp = Stamp { version, elapsed, blocks, orphans, kbytes, is_clean };
+        let needs_check = !self.damage.is_none();
+        let stamp = Stamp { version, elapsed, blocks, orphans, kbytes, is_clean, needs_check };
         let footer_version = self.pack(pack, &journals, stamp, reserve)?;
         self.last = Last { pack, version, footer_version, kbytes, blocks, is_clean };
         (self.appended, self.overwritten) = ([0; 6], 0);
@@ -517,7 +531,7 @@ impl Writer {
         for (first, count) in self.sit.committed(!sit.is_empty()) {
             self.medium.discard(self.sit.addr(first, 0), count * self.sb.blocks_per_segment());
         }
-        Ok(())
+        self.write_damage()
     }
 
     fn pack(

@@ -60,6 +60,8 @@ pub(crate) struct Stamp<'a> {
     pub(crate) kbytes: u64,
     /// Nothing is written behind it: it is an unmount's.
     pub(crate) is_clean: bool,
+    /// Damage was met.
+    pub(crate) needs_check: bool,
 }
 
 /// Everything that a pack is made of.
@@ -164,6 +166,7 @@ impl Pack<'_> {
         let mut flags = CpFlags::CRC_RECOVERY;
         for (is_set, flag) in [
             (self.stamp.is_clean, CpFlags::UMOUNT),
+            (self.stamp.needs_check, CpFlags::FSCK),
             (has_bits, CpFlags::NAT_BITS),
             (self.reserve.large_nat, CpFlags::LARGE_NAT_BITMAP),
             (!self.stamp.orphans.is_empty(), CpFlags::ORPHAN),

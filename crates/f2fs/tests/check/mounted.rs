@@ -9,7 +9,10 @@ use std::{
 
 use fastrand::Rng;
 use pumice_f2fs::{
-    F2fs, MountOptions, WritableF2fs, WritableOptions, check::check, crypt::Keyring, layout::Inode,
+    F2fs, MountOptions, Volume, WritableF2fs, WritableOptions,
+    check::check,
+    crypt::Keyring,
+    layout::{CpFlags, Inode},
 };
 use pumice_media::{BlockDevice, BlockError, BlockShape, Lba, ReadAt};
 use pumice_vfs::{
@@ -303,4 +306,24 @@ fn a_circle_of_directories_has_an_end() {
     assert_eq!(error.errno(), pumice_vfs::Errno::Io, "{error}");
     assert_eq!(fs.lookup(Ino::ROOT, b"moved").unwrap().ino, moved.ino);
     fs.unmount().unwrap();
+}
+
+/// Damage that a mount meets is in the super block when it ends, and the volume is not written to until it was checked.
+#[test]
+fn damage_that_is_met_asks_for_a_check() {
+    let subject = Subject::new("basic");
+    let mut patient = Patient::new(&subject.image);
+    let file = patient.find(|inode, _| inode.kind == FileKind::File && inode.blocks > 1);
+    patient.edit_inode(file.ino, |block| block[24..32].copy_from_slice(&[0xff; 8]));
+    let disk = Over { disk: patient.disk.clone(), written: Arc::default() };
+    let fs = mount(&disk).unwrap();
+    assert_eq!(fs.attr(Ino(file.ino.0.into())).unwrap_err().errno(), pumice_vfs::Errno::Io);
+    fs.unmount().unwrap();
+    let volume = Volume::open(vec![Box::new(disk.clone())], 1 << 20).unwrap();
+    assert!(volume.checkpoint().flags().has(CpFlags::FSCK));
+    assert_eq!(volume.super_block().raw().s_errors[..2], [1 << 4, 0]);
+    let options = WritableOptions::new(TestClock::new().clock());
+    let error = WritableF2fs::mount(Box::new(disk.clone()), options).err().unwrap().to_string();
+    assert!(error.contains("needs a check"), "{error}");
+    assert!(!contents(&disk).is_empty());
 }

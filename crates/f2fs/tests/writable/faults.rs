@@ -4,7 +4,12 @@
 
 use std::sync::Arc;
 
-use pumice_f2fs::{WritableF2fs, check::check};
+use pumice_f2fs::{
+    WritableF2fs,
+    check::{Code, check},
+    layout::SuperBlock,
+};
+use pumice_media::ReadAt;
 use pumice_vfs::{
     Errno, FileKind, FileSystem, Ino, RenameMode, Result, SetAttr, SpaceMode, XattrMode,
     conformance::TestClock,
@@ -166,4 +171,33 @@ fn behind_a_write_that_fails_nothing_is_written() {
         let (last, earlier) = promised.split_last().unwrap();
         assert!(left == *last || earlier.last() == Some(&left), "write {bad}");
     }
+}
+
+/// A device that fails once: both super blocks tell why nothing more is written, and what was promised is there.
+#[test]
+fn both_super_blocks_tell_why_nothing_more_is_written() {
+    let base = base();
+    let mut told = [0; 32];
+    for bad in (3..90).step_by(stride(9)) {
+        let live = Live::new(base.clone());
+        let fs = mount_with(&live, 0).unwrap();
+        live.log().bad_write = Some(bad);
+        let failed = (0..STEPS).find_map(|number| step(&fs, number).and_then(|()| fs.sync()).err());
+        let Some(error) = failed else { continue };
+        assert_eq!(error.errno(), Errno::Io, "write {bad}");
+        assert_eq!(fs.sync().unwrap_err().errno(), Errno::ReadOnly, "write {bad}");
+        drop(fs);
+        let image = Arc::new(live.image());
+        for copy in [0, 4096] {
+            let mut bytes = vec![0; 3072];
+            image.read_at(copy + 1024, &mut bytes).unwrap();
+            let reasons = SuperBlock::from_bytes(&bytes).unwrap().raw().s_stop_reason;
+            assert_eq!(u32::from(reasons[3]) + u32::from(reasons[6]), 1, "write {bad}: {reasons:?}");
+            told.iter_mut().zip(reasons).for_each(|(told, reason)| *told += u32::from(reason));
+        }
+        let report = check(vec![Box::new(image.clone())], 1, &mut |_, _| ()).unwrap();
+        assert!(report.findings.iter().all(|finding| finding.code == Code::SuperBlockErrors), "{report:?}");
+        shown(&image, true).unwrap();
+    }
+    assert!(told[3] > 0 && told[6] > 0, "{told:?}");
 }

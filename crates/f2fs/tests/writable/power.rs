@@ -124,6 +124,8 @@ pub(crate) struct Log {
     pub(crate) bad_read: Option<u64>,
     /// Writes and flushes that succeed before all others fail.
     good_writes: Option<u64>,
+    /// The write or flush that fails, once; counted from 0.
+    pub(crate) bad_write: Option<u64>,
 }
 
 impl Log {
@@ -171,6 +173,10 @@ impl Live {
     fn take(&self, event: Event) -> Result<(), BlockError> {
         let mut log = self.log();
         if log.good_writes.is_some_and(|good| log.events.len() as u64 >= good) {
+            return Err(BlockError::Device(5));
+        }
+        let now = log.events.len() as u64;
+        if log.bad_write.take_if(|bad| *bad == now).is_some() {
             return Err(BlockError::Device(5));
         }
         log.events.push(event);
