@@ -33,6 +33,8 @@ pub fn run(
     dir: &Path,
     progress: &dyn Progress,
 ) -> Result<Ran, LabError> {
+    // What cannot be run leaves no file.
+    let wanted = Wanted::of(experiment, options)?;
     let mut records = Records::open(dir, experiment.name)?;
     let known = if options.fresh { Vec::new() } else { records.lines().to_vec() };
     let known = Known::new(&known);
@@ -41,13 +43,32 @@ pub fn run(
         records.append(&line)?;
         Ok(line)
     };
-    let lines = match experiment.points {
-        Points::Simulated(points) => simulated(&points(options)?, &known, progress, &mut keep)?,
-        Points::OnChip(points) => on_chip(&points(), &known, progress, &mut keep)?,
+    let lines = match wanted {
+        Wanted::Simulated(points) => simulated(&points, &known, progress, &mut keep)?,
+        Wanted::OnChip(points) => on_chip(&points, &known, progress, &mut keep)?,
     };
     let (lines, fresh): (Vec<Line>, Vec<bool>) = lines.into_iter().unzip();
     records.finish(&lines)?;
     Ok(Ran { known: fresh.iter().filter(|fresh| !**fresh).count(), lines })
+}
+
+/// All points of an experiment, ready to be run.
+enum Wanted {
+    Simulated(Vec<(Point, Planned)>),
+    OnChip(Vec<Point<Task>>),
+}
+
+impl Wanted {
+    fn of(experiment: &Experiment, options: &Options) -> Result<Wanted, LabError> {
+        Ok(match experiment.points {
+            Points::Simulated(points) => {
+                let points = points(options)?;
+                let planned = plan(&points.iter().map(|point| point.setup.clone()).collect::<Vec<Setup>>())?;
+                Wanted::Simulated(points.into_iter().zip(planned).collect())
+            }
+            Points::OnChip(points) => Wanted::OnChip(points()),
+        })
+    }
 }
 
 /// Takes what came out at a curve and a place.
@@ -56,11 +77,15 @@ type Keep<'a> = &'a mut dyn FnMut((&str, &str), Outcome) -> Result<Line, LabErro
 /// All lines, each with whether it was run now.
 type Lines = Result<Vec<(Line, bool)>, LabError>;
 
-fn simulated(points: &[Point], known: &Known<'_>, progress: &dyn Progress, keep: Keep<'_>) -> Lines {
-    let planned = plan(&points.iter().map(|point| point.setup.clone()).collect::<Vec<Setup>>())?;
+fn simulated(
+    points: &[(Point, Planned)],
+    known: &Known<'_>,
+    progress: &dyn Progress,
+    keep: Keep<'_>,
+) -> Lines {
     let mut lines: Vec<Option<(Line, bool)>> = Vec::new();
     let mut missing = Vec::new();
-    for (point, planned) in points.iter().zip(&planned) {
+    for (point, planned) in points {
         let found = known.simulated(point, &planned.parameters);
         if found.is_none() {
             missing.push((lines.len(), point, planned.clone()));
