@@ -324,7 +324,9 @@ impl Blocks {
     /// Writes a block that waits: over what stands there, with `in_place`, if anything does. One that could not be written waits
     /// on, to be read.
     fn write_out(&mut self, inode: &Inode, key: Key, in_place: bool) -> Result<()> {
-        let Some(waiting) = self.dirty.get(&key).cloned() else { return Ok(()) };
+        let waiting = self.dirty.get(&key).cloned();
+        debug_assert!(waiting.is_some(), "block {} of inode {} does not wait", key.1, key.0);
+        let Some(waiting) = waiting else { return Ok(()) };
         let slot = self.slot(inode, key.1)?;
         let old = index::get(&self.nodes, inode, &slot)?;
         let is_file = inode.kind == FileKind::File && !self.is_quota(inode);

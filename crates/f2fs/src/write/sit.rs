@@ -376,7 +376,9 @@ impl Sit {
     }
 
     fn lend(&mut self, segno: SegNo, is_victim: bool) {
-        let Some(segment) = self.segments.get_mut(segno.0 as usize) else { return };
+        let segment = self.segments.get_mut(segno.0 as usize);
+        debug_assert!(segment.is_some(), "there is no segment {segno}");
+        let Some(segment) = segment else { return };
         debug_assert!(!segment.is_open, "segment {segno} is open");
         if segment.is_victim == is_victim || segment.is_free {
             return;

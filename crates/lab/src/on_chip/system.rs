@@ -81,6 +81,14 @@ impl Mounted {
         })
     }
 
+    /// It, if it is ScaleFFS, which alone counts blocks by type.
+    pub(super) fn scaleffs(&self) -> Result<&ScaleFs<SimChip>, LabError> {
+        match self {
+            Mounted::ScaleFfs(fs) => Ok(fs),
+            Mounted::Nandfs(_) => Err(LabError::Setup("nandfs does not count blocks by type".to_owned())),
+        }
+    }
+
     pub(super) fn unmount(self) -> Result<SimChip, LabError> {
         Ok(match self {
             Mounted::ScaleFfs(fs) => fs.unmount()?,

@@ -91,6 +91,22 @@ pub enum BlockType {
     Checkpoint,
 }
 
+impl BlockType {
+    /// Its blocks, of all types as ScaleFFS counts them.
+    fn count(self, all: [u64; 7]) -> u64 {
+        let [data, directory, inode, indirect, map, map_index, checkpoint] = all;
+        match self {
+            BlockType::Data => data,
+            BlockType::Directory => directory,
+            BlockType::Inode => inode,
+            BlockType::Indirect => indirect,
+            BlockType::Map => map,
+            BlockType::MapIndex => map_index,
+            BlockType::Checkpoint => checkpoint,
+        }
+    }
+}
+
 /// Files of music, and how many are downloaded.
 const SONG: u64 = 5 << 20;
 const SONGS: u32 = 20;
@@ -178,7 +194,8 @@ fn write(fs: &dyn FileSystem, number: u32, bytes: u64) -> Result<Ino, LabError> 
     let part = vec![0xa5; STEP];
     for at in (0..bytes).step_by(STEP) {
         let length = usize::try_from(bytes - at).map_or(STEP, |left| left.min(STEP));
-        fs.write(ino, at, part.get(..length).unwrap_or(&part))?;
+        let (now, _) = part.split_at(length);
+        fs.write(ino, at, now)?;
     }
     Ok(ino)
 }
@@ -270,16 +287,12 @@ fn share(
             seek(mounted.fs(), FILM, FILM_READS)?;
         }
     }
-    let Mounted::ScaleFfs(fs) = &mounted else { return Ok(Vec::new()) };
+    let fs = mounted.scaleffs()?;
     let (blocks, timing) = (fs.blocks(), spec.timing());
-    let times: Vec<u64> = blocks
-        .written
-        .iter()
-        .zip(blocks.read)
-        .map(|(written, read)| written * timing.program_ns + read * timing.read_page_ns)
-        .collect();
-    let own = times.get(block as usize).copied().map_or(0.0, float);
-    Ok(vec![(Figure::TimeShare, 100.0 * own / float(times.iter().sum::<u64>().max(1)))])
+    let [written, read] = [block.count(blocks.written), block.count(blocks.read)];
+    let time = |written: u64, read: u64| float(written * timing.program_ns + read * timing.read_page_ns);
+    let all = time(blocks.written.iter().sum(), blocks.read.iter().sum());
+    Ok(vec![(Figure::TimeShare, 100.0 * time(written, read) / all)])
 }
 
 /// Years that the checkpoint region lasts if 4 GB are written in a day (ScaleFFS, 4.4 and equation 1). The other file systems
@@ -294,8 +307,8 @@ fn ring(system: System, chip: SimChip, bytes: u64, spec: &ChipSpec) -> Result<Ve
             mounted.fs().unlink(Ino::ROOT, format!("file {before}").as_bytes())?;
         }
     }
-    let Mounted::ScaleFfs(fs) = &mounted else { return Ok(Vec::new()) };
-    let written = fs.blocks().written.get(BlockType::Checkpoint as usize).copied().unwrap_or(0) * CHECKPOINT;
+    let fs = mounted.scaleffs()?;
+    let written = BlockType::Checkpoint.count(fs.blocks().written) * CHECKPOINT;
     let geometry = spec.geometry();
     let region =
         u64::from(fs.info().checkpoint_blocks) * u64::from(geometry.pages_per_block * geometry.page_bytes);

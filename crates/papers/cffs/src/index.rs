@@ -107,10 +107,7 @@ impl Index {
         match self.class {
             Class::Direct => Ok(self.entries[last]),
             Class::Indirect if (page as usize) < last => Ok(self.entries[page as usize]),
-            Class::Indirect => {
-                let double = self.open_double(store)?;
-                Ok(double.addrs.get(page as usize - last).copied().unwrap_or(Addr::NONE))
-            }
+            Class::Indirect => address(&self.open_double(store)?.addrs, page as usize - last),
         }
     }
 
@@ -147,7 +144,7 @@ impl Index {
                 if !self.pages.contains_key(&page) && self.page_at(store, page)? == Addr::NONE {
                     return Ok(Addr::NONE);
                 }
-                Ok(self.open(store, page)?.addrs.get(at).copied().unwrap_or(Addr::NONE))
+                address(&self.open(store, page)?.addrs, at)
             }
         }
     }
@@ -277,7 +274,8 @@ impl Index {
         for page in changed {
             let old = self.page_at(store, page)?;
             let mark = self.mark_of(page);
-            let Some(loaded) = self.pages.get_mut(&page) else { continue };
+            let loaded = self.pages.get_mut(&page);
+            let loaded = loaded.ok_or_else(|| damaged("an index page is gone from memory"))?;
             loaded.changed = false;
             let new = put(store, change, mark, &loaded.addrs)?;
             more += replaced(change, old, new);
@@ -390,4 +388,9 @@ fn replaced(change: &mut Change, old: Addr, new: Addr) -> i32 {
         change.dead.push(old);
     }
     i32::from(new != Addr::NONE) - i32::from(old != Addr::NONE)
+}
+
+/// The address at a place of an index page.
+fn address(addrs: &[Addr], at: usize) -> Result<Addr> {
+    addrs.get(at).copied().ok_or_else(|| damaged("a place behind the end of an index page"))
 }

@@ -69,6 +69,8 @@ impl Tree {
 
     /// Lists an inode in a directory.
     pub(crate) fn attach(&mut self, ino: u32, parent: u32, name: &[u8]) {
+        debug_assert!(self.nodes.contains_key(&parent), "directory {parent} of inode {ino} is not known");
+        debug_assert!(self.nodes.contains_key(&ino), "inode {ino} is not known");
         let Some(node) = self.nodes.get_mut(&ino) else { return };
         (node.parent, node.name) = (parent, name.to_vec());
         let is_dir = node.kind == FileKind::Dir;
@@ -81,6 +83,7 @@ impl Tree {
 
     /// Takes an inode out of its directory.
     pub(crate) fn detach(&mut self, ino: u32) {
+        debug_assert!(self.nodes.contains_key(&ino), "inode {ino} is not known");
         let Some(node) = self.nodes.get_mut(&ino) else { return };
         let (parent, name, is_dir) =
             (node.parent, core::mem::take(&mut node.name), node.kind == FileKind::Dir);

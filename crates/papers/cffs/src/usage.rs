@@ -140,7 +140,9 @@ impl Usage {
 
     /// Live pages of a block.
     pub(crate) fn live_in(&self, block: u32) -> u32 {
-        self.block(block).map_or(0, |found| found.live)
+        let found = self.block(block);
+        debug_assert!(found.is_some(), "block {block} of {}", self.blocks.len());
+        found.map_or(0, |found| found.live)
     }
 
     /// Marks a page as live; false if it was already, or cannot be.

@@ -71,6 +71,7 @@ impl<N: Nand> Volume<N> {
         for at in self.live_pages(block) {
             let raw = self.store.flash().read_raw(at)?;
             let mark = spare::decode(raw.spare).filter(|mark| raw.readable && mark.kind.is_inode());
+            // What cannot be read stays where it is, and its block with it.
             let Some(mark) = mark else { continue };
             let is_removed = self.removed.get(&mark.ino) == Some(&at);
             if is_removed {

@@ -283,7 +283,9 @@ impl<N: Nand> Volume<N> {
             if start >= end || (number == 1 && ends[0] == ends[1]) {
                 continue;
             }
-            let length = usize::try_from(end - start).unwrap_or(0);
+            // What is cleared lies within one chunk.
+            debug_assert!(end - start <= each, "bytes {start} to {end}");
+            let length = usize::try_from(end - start).unwrap_or(usize::MAX);
             for piece in pieces(self.page_bytes(), start, length) {
                 if open.index.get(&mut self.store, piece.chunk)? != Addr::NONE {
                     self.put_part(open, change, &piece, &vec![0; piece.bytes])?;
