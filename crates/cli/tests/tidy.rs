@@ -26,7 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("scaleffs", &["media", "vfs", "flashlog"]),
     ("cffs", &["media", "vfs"]),
     ("fuse", &["vfs"]),
-    ("lab", &["cleaning", "media", "vfs", "nandfs", "scaleffs"]),
+    ("lab", &["cleaning", "media", "vfs", "nandfs", "scaleffs", "cffs"]),
     (
         "cli",
         &[

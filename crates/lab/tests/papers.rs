@@ -91,3 +91,38 @@ fn memory_and_time_are_divided_as_in_the_tables() {
     let years = curve(&lines("scaleffs-equation1"), "scaleffs", Figure::Lifetime);
     assert!(years["100"] > 137.0 * 0.85, "{years:?}");
 }
+
+/// CFFS, table 3 and section 3: a scan grows with the files, stays below the paper's, and reads what equation (2) says and a
+/// few pages more, several times less than equation (1).
+#[test]
+fn a_scan_of_cffs_grows_with_its_files() {
+    let table = lines("cffs-table3");
+    let [theirs, ours] = ["cffs", "nandfs"].map(|series| curve(&table, series, Figure::Mount));
+    assert!(theirs["25"] < theirs["50"] && theirs["50"] < theirs["75"], "{theirs:?}");
+    assert!(theirs["75"] < theirs["100"] && theirs["100"] < 593.0 * 1.15, "{theirs:?}");
+    let cut = curve(&table, "cffs", Figure::MountAfterCut);
+    assert!(cut.iter().all(|(x, cut)| *cut > theirs[x] && *cut < 1000.0), "{cut:?}");
+    let (least, most) = least_and_most(&ours);
+    assert!(most < 10.0 && most - least < 1.0, "{ours:?}");
+    let table = lines("cffs-equations");
+    let [read, first, second] = ["cffs", "equation (1), YAFFS", "equation (2), CFFS"]
+        .map(|series| curve(&table, series, Figure::MountReads));
+    for x in ["25", "50", "75", "100"] {
+        assert!(read[x] > second[x] && read[x] * 3.0 < first[x], "{x}: {read:?} {first:?} {second:?}");
+    }
+}
+
+/// CFFS, tables 4 and 5: few pages are copied, fewer than in the paper where the chip has room; more on a small chip.
+#[test]
+fn postmark_copies_few_pages() {
+    let table = lines("cffs-table4");
+    let extra = |series: &str| curve(&table, series, Figure::ExtraWrites);
+    for (x, paper) in [("1:10", 0.26), ("1:3", 0.15), ("1:2", 0.12)] {
+        assert!(extra("cffs, 64 MB")[x] < paper * 1.15, "{x}");
+        assert!(extra("nandfs, 64 MB").get(x).is_none_or(|ours| *ours < paper), "{x}");
+    }
+    assert!(extra("cffs, 22 MB")["1:2"] > extra("cffs, 64 MB")["1:2"]);
+    let pages = |series: &str| curve(&table, series, Figure::Programs)["1:2"];
+    assert!(pages("cffs, 64 MB") < 68_689.0 * 1.15, "{}", pages("cffs, 64 MB"));
+    assert!(pages("nandfs, 64 MB") < pages("cffs, 64 MB"));
+}

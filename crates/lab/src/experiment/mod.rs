@@ -1,6 +1,7 @@
 //! The experiments: the papers', and our own.
 
 mod cat;
+mod cffs;
 mod lifetime;
 mod line;
 mod look;
@@ -63,7 +64,7 @@ pub struct Known {
 
 impl Experiment {
     /// All experiments.
-    pub const ALL: [Experiment; 20] = [
+    pub const ALL: [Experiment; 23] = [
         cat::TABLE4,
         cat::FIG12,
         cat::FIG13,
@@ -84,6 +85,9 @@ impl Experiment {
         scaleffs::TABLE6,
         scaleffs::CRASH,
         scaleffs::EQUATION1,
+        cffs::TABLE3,
+        cffs::TABLE4,
+        cffs::EQUATIONS,
     ];
 
     /// The one of this name.

@@ -23,6 +23,14 @@ pub enum Figure {
     TimeShare,
     /// Years.
     Lifetime,
+    /// Pages and spare areas that a mount reads.
+    MountReads,
+    /// Pages programmed.
+    Programs,
+    /// Pages copied for each block that was reclaimed.
+    ExtraWrites,
+    /// Transactions in a second of device time.
+    TransactionRate,
 }
 
 impl Figure {
@@ -39,6 +47,10 @@ impl Figure {
             Self::Memory => "memory",
             Self::TimeShare => "time-share",
             Self::Lifetime => "lifetime",
+            Self::MountReads => "mount-reads",
+            Self::Programs => "programs",
+            Self::ExtraWrites => "extra-writes",
+            Self::TransactionRate => "transaction-rate",
         }
     }
 
@@ -55,16 +67,25 @@ impl Figure {
             Self::Memory => "memory for metadata (KiB)",
             Self::TimeShare => "device time (%)",
             Self::Lifetime => "lifetime (years)",
+            Self::MountReads => "pages and spare areas read by a mount",
+            Self::Programs => "pages programmed",
+            Self::ExtraWrites => "pages copied for a block reclaimed",
+            Self::TransactionRate => "transactions in a second of device time",
         }
     }
 
     /// Digits after the point that are worth showing.
     pub fn digits(self) -> usize {
         match self {
-            Self::WriteRate | Self::ReadRate | Self::Memory | Self::Lifetime => 0,
-            Self::WriteShare | Self::ReadShare => 1,
+            Self::WriteRate
+            | Self::ReadRate
+            | Self::Memory
+            | Self::Lifetime
+            | Self::MountReads
+            | Self::Programs => 0,
+            Self::WriteShare | Self::ReadShare | Self::TransactionRate => 1,
             Self::Mount | Self::MountAfterCut | Self::TimeShare => 2,
-            Self::Latency => 3,
+            Self::Latency | Self::ExtraWrites => 3,
         }
     }
 }

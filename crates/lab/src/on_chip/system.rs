@@ -1,5 +1,6 @@
 //! The file systems that are compared, under one roof.
 
+use pumice_cffs::Cffs;
 use pumice_media::{NandStats, SimChip};
 use pumice_nandfs::NandFs;
 use pumice_scaleffs::ScaleFs;
@@ -15,6 +16,8 @@ const CACHE_BYTES: usize = 2 << 20;
 pub enum System {
     /// The ScaleFFS paper's.
     ScaleFfs,
+    /// The CFFS paper's.
+    Cffs,
     /// Pumice's own.
     Nandfs,
 }
@@ -24,6 +27,7 @@ impl System {
     pub fn name(self) -> &'static str {
         match self {
             System::ScaleFfs => "scaleffs",
+            System::Cffs => "cffs",
             System::Nandfs => "nandfs",
         }
     }
@@ -34,6 +38,7 @@ impl System {
             System::ScaleFfs => {
                 Ok(pumice_scaleffs::format(chip, &pumice_scaleffs::FormatOptions::default())?)
             }
+            System::Cffs => Ok(pumice_cffs::format(chip, &pumice_cffs::FormatOptions::default())?),
             System::Nandfs => {
                 let options = pumice_nandfs::FormatOptions { erased: true, ..Default::default() };
                 pumice_nandfs::format(&mut chip, &options, &mut |_, _| ())?;
@@ -50,6 +55,10 @@ impl System {
                 let options = pumice_scaleffs::MountOptions { read_only, cache_bytes, clock };
                 Mounted::ScaleFfs(ScaleFs::mount(chip, options)?)
             }
+            System::Cffs => {
+                let options = pumice_cffs::MountOptions { read_only, cache_bytes, clock };
+                Mounted::Cffs(Cffs::mount(chip, options)?)
+            }
             System::Nandfs => {
                 let options = pumice_nandfs::MountOptions { read_only, cache_bytes, clock };
                 Mounted::Nandfs(NandFs::mount(chip, options)?)
@@ -62,6 +71,7 @@ impl System {
 #[expect(clippy::large_enum_variant, reason = "one at a time")]
 pub(super) enum Mounted {
     ScaleFfs(ScaleFs<SimChip>),
+    Cffs(Cffs<SimChip>),
     Nandfs(NandFs<SimChip>),
 }
 
@@ -69,6 +79,7 @@ impl Mounted {
     pub(super) fn fs(&self) -> &dyn FileSystem {
         match self {
             Mounted::ScaleFfs(fs) => fs,
+            Mounted::Cffs(fs) => fs,
             Mounted::Nandfs(fs) => fs,
         }
     }
@@ -77,6 +88,7 @@ impl Mounted {
     pub(super) fn stats(&self) -> Result<NandStats, LabError> {
         Ok(match self {
             Mounted::ScaleFfs(fs) => fs.stats(),
+            Mounted::Cffs(fs) => fs.stats(),
             Mounted::Nandfs(fs) => fs.stats()?,
         })
     }
@@ -85,13 +97,30 @@ impl Mounted {
     pub(super) fn scaleffs(&self) -> Result<&ScaleFs<SimChip>, LabError> {
         match self {
             Mounted::ScaleFfs(fs) => Ok(fs),
-            Mounted::Nandfs(_) => Err(LabError::Setup("nandfs does not count blocks by type".to_owned())),
+            Mounted::Cffs(_) | Mounted::Nandfs(_) => {
+                Err(LabError::Setup("only scaleffs counts blocks by type".to_owned()))
+            }
+        }
+    }
+
+    /// Pages that cleaning copied, and blocks that it reclaimed, since the mount.
+    pub(super) fn cleaned(&self) -> Result<(u64, u64), LabError> {
+        match self {
+            Mounted::ScaleFfs(_) => {
+                Err(LabError::Setup("scaleffs does not count what cleaning copies".to_owned()))
+            }
+            Mounted::Cffs(fs) => {
+                let written = fs.written();
+                Ok((written.copied, written.reclaimed))
+            }
+            Mounted::Nandfs(fs) => Ok((fs.info()?.copied_pages, fs.stats()?.erases)),
         }
     }
 
     pub(super) fn unmount(self) -> Result<SimChip, LabError> {
         Ok(match self {
             Mounted::ScaleFfs(fs) => fs.unmount()?,
+            Mounted::Cffs(fs) => fs.unmount()?,
             Mounted::Nandfs(fs) => fs.unmount()?,
         })
     }
@@ -100,6 +129,7 @@ impl Mounted {
     pub(super) fn cut(self) -> Result<SimChip, LabError> {
         match self {
             Mounted::ScaleFfs(fs) => Ok(fs.abandon()),
+            Mounted::Cffs(fs) => Ok(fs.abandon()),
             Mounted::Nandfs(fs) => {
                 fs.abandon().ok_or_else(|| LabError::Setup("nandfs has lost its chip".to_owned()))
             }

@@ -2,21 +2,21 @@
 
 use core::fmt;
 
-use pumice_media::{ChipSpec, Nand, SimChip};
-use pumice_vfs::{FileKind, FileSystem, Ino, NewNode};
-use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus, seq::SliceRandom};
+use pumice_media::{ChipSpec, Nand, NandStats, SimChip};
+use pumice_vfs::Ino;
 
-use super::{Figure, System, system::Mounted};
+use super::{
+    BlockType, Figure, Scenario, System,
+    files::{SEEK, float, read, seek, write},
+    population::Population,
+    postmark::PostMark,
+    share::share,
+    system::Mounted,
+};
 use crate::LabError;
 
-/// Bytes that programs read and write at a time.
-const STEP: usize = 64 << 10;
-/// Bytes of a read at a random place.
-const SEEK: usize = 4 << 10;
-/// Bytes of the head of a file that a player reads first.
-const HEAD: usize = 4 << 10;
-/// Seed of everything that is random here.
-const SEED: u64 = 1;
+/// Bytes of a file of the ring.
+const SONG: u64 = 5 << 20;
 
 /// One thing to do on an empty volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,6 +54,25 @@ pub enum Work {
     },
     /// The part of the time that blocks of one type take.
     Share(Scenario, BlockType),
+    /// Fills so many percent of the volume with files of all sizes, unmounts and mounts, loses power and mounts.
+    Scan {
+        /// Percent.
+        percent: u64,
+    },
+    /// What an equation of the CFFS paper says of mounting such a volume.
+    ScanBy {
+        /// Percent.
+        percent: u64,
+        /// The equation.
+        equation: ScanEquation,
+    },
+    /// PostMark with so many files and transactions.
+    PostMark {
+        /// Files at the beginning.
+        files: u32,
+        /// Transactions.
+        transactions: u32,
+    },
     /// Writes so many bytes in files of 5 MB, each removed when the next is there, and counts checkpoints.
     Ring {
         /// Bytes.
@@ -61,58 +80,15 @@ pub enum Work {
     },
 }
 
-/// What a player of music does (ScaleFFS, 5.5).
+/// What is read by a mount (CFFS, section 3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scenario {
-    /// Writes 20 files of 5 MB.
-    Download,
-    /// Reads the heads of all of them, then each as a whole, in a random order.
-    Play,
-    /// Reads 4 KiB at 1,000 random places of a file of 100 MB.
-    Seek,
+pub enum ScanEquation {
+    /// Equation (1), of YAFFS.
+    Yaffs,
+    /// Equation (2), of CFFS.
+    Cffs,
 }
 
-/// A type of block, as the ScaleFFS paper's table VI has them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BlockType {
-    /// Content of files.
-    Data,
-    /// Directories, which the paper does not list.
-    Directory,
-    /// Inodes.
-    Inode,
-    /// Addresses of data.
-    Indirect,
-    /// The inode map.
-    Map,
-    /// Addresses of the inode map.
-    MapIndex,
-    /// Checkpoints.
-    Checkpoint,
-}
-
-impl BlockType {
-    /// Its blocks, of all types as ScaleFFS counts them.
-    fn count(self, all: [u64; 7]) -> u64 {
-        let [data, directory, inode, indirect, map, map_index, checkpoint] = all;
-        match self {
-            BlockType::Data => data,
-            BlockType::Directory => directory,
-            BlockType::Inode => inode,
-            BlockType::Indirect => indirect,
-            BlockType::Map => map,
-            BlockType::MapIndex => map_index,
-            BlockType::Checkpoint => checkpoint,
-        }
-    }
-}
-
-/// Files of music, and how many are downloaded.
-const SONG: u64 = 5 << 20;
-const SONGS: u32 = 20;
-/// The film of the random reads.
-const FILM: u64 = 100 << 20;
-const FILM_READS: u32 = 1000;
 /// Bytes of a checkpoint of ScaleFFS.
 const CHECKPOINT: u64 = 1 << 10;
 
@@ -125,6 +101,13 @@ impl fmt::Display for Work {
             Work::Seek { bytes, reads } => write!(f, "{reads} random reads of {SEEK} bytes in {bytes}"),
             Work::Memory { bytes } => write!(f, "write {bytes} bytes"),
             Work::Share(scenario, block) => write!(f, "{scenario:?}: time for {block:?}"),
+            Work::Scan { percent } => write!(f, "mount with files of all sizes on {percent} %"),
+            Work::ScanBy { percent, equation } => {
+                write!(f, "mount with files of all sizes on {percent} %, equation of {equation:?}")
+            }
+            Work::PostMark { files, transactions } => {
+                write!(f, "PostMark, {files} files and {transactions} transactions")
+            }
             Work::Ring { bytes } => write!(f, "checkpoints of {bytes} bytes, files removed"),
         }
     }
@@ -144,15 +127,15 @@ impl Work {
                 for number in 0..files {
                     write(mounted.fs(), number, bytes)?;
                 }
-                let (_, took) = mount(system, mounted.unmount()?)?;
-                Ok(vec![(Figure::Mount, took)])
+                let (_, did) = mount(system, mounted.unmount()?)?;
+                Ok(vec![(Figure::Mount, ms(did))])
             }
             Work::Cut { bytes } => {
                 let mounted = system.mount(chip)?;
                 let ino = write(mounted.fs(), 0, bytes)?;
                 mounted.fs().fsync(ino, false)?;
-                let (_, took) = mount(system, mounted.cut()?)?;
-                Ok(vec![(Figure::MountAfterCut, took)])
+                let (_, did) = mount(system, mounted.cut()?)?;
+                Ok(vec![(Figure::MountAfterCut, ms(did))])
             }
             Work::Transfer { files, bytes } => transfer(system, chip, (files, bytes), spec),
             Work::Seek { bytes, reads } => {
@@ -169,55 +152,72 @@ impl Work {
                 write(mounted.fs(), 0, bytes)?;
                 let memory = match &mounted {
                     Mounted::ScaleFfs(fs) => fs.memory().metadata_most,
+                    Mounted::Cffs(_) => {
+                        return Err(LabError::Setup("cffs does not count its memory".to_owned()));
+                    }
                     Mounted::Nandfs(fs) => fs.info()?.fixed_memory_bytes,
                 };
                 Ok(vec![(Figure::Memory, float(memory as u64) / 1024.0)])
             }
             Work::Share(scenario, block) => share(system, chip, (scenario, block), spec),
+            Work::Scan { percent } => {
+                let mounted = system.mount(chip)?;
+                Population::make(mounted.fs(), percent)?;
+                let (mounted, clean) = mount(system, mounted.unmount()?)?;
+                let (_, cut) = mount(system, mounted.cut()?)?;
+                let looks = clean.page_reads + clean.spare_reads;
+                Ok(vec![
+                    (Figure::Mount, ms(clean)),
+                    (Figure::MountAfterCut, ms(cut)),
+                    (Figure::MountReads, float(looks)),
+                ])
+            }
+            Work::ScanBy { percent, equation } => {
+                let population = Population::make(system.mount(chip)?.fs(), percent)?;
+                let page = u64::from(spec.geometry().page_bytes);
+                let looks = match equation {
+                    ScanEquation::Yaffs => population.equation_1(page),
+                    ScanEquation::Cffs => population.equation_2(page),
+                };
+                Ok(vec![(Figure::MountReads, float(looks))])
+            }
+            Work::PostMark { files, transactions } => postmark(system, chip, files, transactions),
             Work::Ring { bytes } => ring(system, chip, bytes, spec),
         }
     }
 }
 
-/// Mounts; milliseconds that the chip took.
-fn mount(system: System, chip: SimChip) -> Result<(Mounted, f64), LabError> {
-    let before = chip.stats().device_ns;
+/// Mounts; what the chip did.
+fn mount(system: System, chip: SimChip) -> Result<(Mounted, NandStats), LabError> {
+    let before = chip.stats();
     let mounted = system.mount(chip)?;
-    let took = mounted.stats()?.device_ns - before;
-    Ok((mounted, float(took) / 1e6))
+    let did = mounted.stats()? - before;
+    Ok((mounted, did))
 }
 
-/// Makes a file of so many bytes.
-fn write(fs: &dyn FileSystem, number: u32, bytes: u64) -> Result<Ino, LabError> {
-    let new = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, gid: 0, rdev: 0, target: b"" };
-    let ino = fs.create(Ino::ROOT, format!("file {number}").as_bytes(), &new)?.ino;
-    let part = vec![0xa5; STEP];
-    for at in (0..bytes).step_by(STEP) {
-        let length = usize::try_from(bytes - at).map_or(STEP, |left| left.min(STEP));
-        let (now, _) = part.split_at(length);
-        fs.write(ino, at, now)?;
-    }
-    Ok(ino)
+fn ms(did: NandStats) -> f64 {
+    float(did.device_ns) / 1e6
 }
 
-/// Reads a file from its beginning, at most `most` bytes.
-fn read(fs: &dyn FileSystem, number: u32, most: u64) -> Result<(), LabError> {
-    let attr = fs.lookup(Ino::ROOT, format!("file {number}").as_bytes())?;
-    let mut part = vec![0; STEP.min(usize::try_from(most).unwrap_or(STEP))];
-    for at in (0..attr.size.min(most)).step_by(part.len()) {
-        fs.read(attr.ino, at, &mut part)?;
+fn postmark(
+    system: System,
+    chip: SimChip,
+    files: u32,
+    transactions: u32,
+) -> Result<Vec<(Figure, f64)>, LabError> {
+    let mounted = system.mount(chip)?;
+    let before = mounted.stats()?;
+    PostMark::run(mounted.fs(), files, transactions)?;
+    let did = mounted.stats()? - before;
+    let mut figures = vec![
+        (Figure::Programs, float(did.programs)),
+        (Figure::TransactionRate, f64::from(transactions) / (float(did.device_ns) / 1e9)),
+    ];
+    let (copied, reclaimed) = mounted.cleaned()?;
+    if reclaimed > 0 {
+        figures.push((Figure::ExtraWrites, float(copied) / float(reclaimed)));
     }
-    Ok(())
-}
-
-fn seek(fs: &dyn FileSystem, bytes: u64, reads: u32) -> Result<(), LabError> {
-    let ino = fs.lookup(Ino::ROOT, b"file 0")?.ino;
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
-    let mut part = vec![0; SEEK];
-    for _ in 0..reads {
-        fs.read(ino, random.random_range(0..bytes / SEEK as u64) * SEEK as u64, &mut part)?;
-    }
-    Ok(())
+    Ok(figures)
 }
 
 fn transfer(
@@ -252,49 +252,6 @@ fn transfer(
     ])
 }
 
-/// ScaleFFS alone counts blocks by type.
-fn share(
-    system: System,
-    chip: SimChip,
-    (scenario, block): (Scenario, BlockType),
-    spec: &ChipSpec,
-) -> Result<Vec<(Figure, f64)>, LabError> {
-    let mut mounted = system.mount(chip)?;
-    match scenario {
-        Scenario::Download => {
-            for number in 0..SONGS {
-                write(mounted.fs(), number, SONG)?;
-            }
-            mounted.fs().sync()?;
-        }
-        Scenario::Play => {
-            for number in 0..SONGS {
-                write(mounted.fs(), number, SONG)?;
-            }
-            mounted = system.mount(mounted.unmount()?)?;
-            for number in 0..SONGS {
-                read(mounted.fs(), number, HEAD as u64)?;
-            }
-            let mut order: Vec<u32> = (0..SONGS).collect();
-            order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(SEED));
-            for number in order {
-                read(mounted.fs(), number, u64::MAX)?;
-            }
-        }
-        Scenario::Seek => {
-            write(mounted.fs(), 0, FILM)?;
-            mounted = system.mount(mounted.unmount()?)?;
-            seek(mounted.fs(), FILM, FILM_READS)?;
-        }
-    }
-    let fs = mounted.scaleffs()?;
-    let (blocks, timing) = (fs.blocks(), spec.timing());
-    let [written, read] = [block.count(blocks.written), block.count(blocks.read)];
-    let time = |written: u64, read: u64| float(written * timing.program_ns + read * timing.read_page_ns);
-    let all = time(blocks.written.iter().sum(), blocks.read.iter().sum());
-    Ok(vec![(Figure::TimeShare, 100.0 * time(written, read) / all)])
-}
-
 /// Years that the checkpoint region lasts if 4 GB are written in a day (ScaleFFS, 4.4 and equation 1). The other file systems
 /// have none.
 fn ring(system: System, chip: SimChip, bytes: u64, spec: &ChipSpec) -> Result<Vec<(Figure, f64)>, LabError> {
@@ -315,9 +272,4 @@ fn ring(system: System, chip: SimChip, bytes: u64, spec: &ChipSpec) -> Result<Ve
     let in_a_day = float(written) * DAY / float(u64::from(songs) * SONG);
     let days = f64::from(spec.endurance_erases()) * float(region) / in_a_day;
     Ok(vec![(Figure::Lifetime, days / 365.0)])
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for the eye")]
-fn float(number: u64) -> f64 {
-    number as f64
 }

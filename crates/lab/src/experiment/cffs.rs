@@ -1,0 +1,123 @@
+//! The CFFS paper's experiments (Lim, Park, IEEE Transactions on Computers 55(7), 2006), with nandfs beside CFFS.
+//!
+//! Its peers are not here; their published figures stand in the tables. What had to be assumed is in `docs/cffs.md`: the
+//! sizes of the files that fill the chip, and how full it was when blocks were collected. The last is varied here: the
+//! same PostMark runs on chips of 64 MB, as the paper's, and on smaller ones of the same shape.
+
+use super::{Experiment, Known, Look, Metric, Point, Points};
+use crate::on_chip::{Figure, ScanEquation, System, Task, Work};
+
+/// Table 3.
+pub(super) const TABLE3: Experiment = Experiment {
+    name: "cffs-table3",
+    about: "CFFS paper, table 3: mount of 64 MB, by how full it is, with files of all sizes",
+    x: "full (%)",
+    look: Look::Lines,
+    metrics: &[Metric::OnChip(Figure::Mount), Metric::OnChip(Figure::MountAfterCut)],
+    points: Points::OnChip(|| {
+        let mut points = Vec::new();
+        for system in SYSTEMS {
+            points.extend(FULL.map(|percent| point(system.name(), percent, system, Work::Scan { percent })));
+        }
+        points
+    }),
+    known: || {
+        let rows = [
+            ("paper: FTL", 1060.0),
+            ("paper: NFTL", 808.0),
+            ("paper: JFFS2", 22_600.0),
+            ("paper: YAFFS", 3000.0),
+            ("paper: cffs", 593.0),
+        ];
+        let metric = Metric::OnChip(Figure::Mount);
+        rows.map(|(series, value)| Known { series, x: "100", metric, value }).to_vec()
+    },
+};
+
+/// Tables 4 and 5.
+pub(super) const TABLE4: Experiment = Experiment {
+    name: "cffs-table4",
+    about: "CFFS paper, tables 4 and 5: PostMark of 1,000 transactions, by files to transactions and size of the chip",
+    x: "files to transactions",
+    look: Look::Bars,
+    metrics: &[
+        Metric::OnChip(Figure::ExtraWrites),
+        Metric::OnChip(Figure::Programs),
+        Metric::OnChip(Figure::TransactionRate),
+    ],
+    points: Points::OnChip(|| {
+        let mut points = Vec::new();
+        for system in SYSTEMS {
+            for mib in [64, 22] {
+                for (x, files) in RATIOS {
+                    let chip = match mib {
+                        64 => CHIP.to_owned(),
+                        mib => format!("512+16:32:{}", mib * 64),
+                    };
+                    let setup = Task { system, chip, work: Work::PostMark { files, transactions: 1000 } };
+                    points.push(Point {
+                        series: format!("{}, {mib} MB", system.name()),
+                        x: x.to_owned(),
+                        setup,
+                    });
+                }
+            }
+        }
+        points
+    }),
+    known: || {
+        let rows = [
+            ("paper: ext2 over NFTL", [3.69, 3.37, 2.47]),
+            ("paper: ext2 over FTL", [0.7, 0.69, 0.71]),
+            ("paper: YAFFS", [0.3, 0.17, 0.15]),
+            ("paper: cffs", [0.26, 0.15, 0.12]),
+        ];
+        let extra =
+            |series, x, value| Known { series, x, metric: Metric::OnChip(Figure::ExtraWrites), value };
+        let mut known: Vec<Known> = rows
+            .into_iter()
+            .flat_map(|(series, row)| {
+                RATIOS.into_iter().zip(row).map(move |((x, _), value)| extra(series, x, value))
+            })
+            .collect();
+        let pages = [("paper: JFFS2", 90_045.0), ("paper: YAFFS", 68_055.0), ("paper: cffs", 68_689.0)];
+        known.extend(pages.map(|(series, value)| Known {
+            series,
+            x: "1:2",
+            metric: Metric::OnChip(Figure::Programs),
+            value,
+        }));
+        known
+    },
+};
+
+/// Equations (1) to (3).
+pub(super) const EQUATIONS: Experiment = Experiment {
+    name: "cffs-equations",
+    about: "CFFS paper, equations (1) to (3): what a mount of 64 MB reads, against what is computed from the same files",
+    x: "full (%)",
+    look: Look::Lines,
+    metrics: &[Metric::OnChip(Figure::MountReads)],
+    points: Points::OnChip(|| {
+        let by = |equation| move |percent| Work::ScanBy { percent, equation };
+        let measured = FULL.map(|percent| point("cffs", percent, System::Cffs, Work::Scan { percent }));
+        let computed =
+            [("equation (1), YAFFS", ScanEquation::Yaffs), ("equation (2), CFFS", ScanEquation::Cffs)];
+        let computed = computed.into_iter().flat_map(|(series, equation)| {
+            FULL.map(|percent| point(series, percent, System::Cffs, by(equation)(percent)))
+        });
+        measured.into_iter().chain(computed).collect()
+    }),
+    known: Vec::new,
+};
+
+/// The paper's chip.
+const CHIP: &str = "k9s1208";
+const SYSTEMS: [System; 2] = [System::Cffs, System::Nandfs];
+const FULL: [u64; 4] = [25, 50, 75, 100];
+const RATIOS: [(&str, u32); 3] = [("1:10", 100), ("1:3", 333), ("1:2", 500)];
+
+fn point(series: &str, percent: u64, system: System, work: Work) -> Point<Task> {
+    let setup = Task { system, chip: CHIP.to_owned(), work };
+    Point { series: series.to_owned(), x: percent.to_string(), setup }
+}
