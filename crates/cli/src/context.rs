@@ -8,7 +8,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use pumice_f2fs::{InPlace, Logging, crypt::Keyring};
+use pumice_f2fs::{InPlace, Logging, Streams, crypt::Keyring};
 use pumice_vfs::Timestamp;
 use rustix::fs::OFlags;
 
@@ -30,8 +30,9 @@ pub(crate) struct Context {
     pub(crate) key_files: Vec<PathBuf>,
     /// Roll a crashed F2FS forward.
     pub(crate) recover: bool,
-    /// Where logs of F2FS go on, what is written in place, and whether what becomes free is discarded.
+    /// Where logs of F2FS go on, how many there are, what is written in place, and whether what becomes free is discarded.
     pub(crate) logging: Logging,
+    pub(crate) streams: Streams,
     pub(crate) in_place: InPlace,
     pub(crate) discard: bool,
     /// Signals that ask to end.
@@ -46,6 +47,7 @@ impl Context {
             key_files: common.key_files.clone(),
             recover: !common.no_recovery,
             logging: Logging::default(),
+            streams: Streams::default(),
             in_place: InPlace::default(),
             discard: true,
             interrupt: Interrupt::default(),

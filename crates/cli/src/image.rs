@@ -266,6 +266,7 @@ fn write_f2fs(
         cache_bytes,
         logging: context.logging,
         in_place: context.in_place,
+        streams: context.streams,
         discard: context.discard,
         clock: Box::new(now),
     };

@@ -69,3 +69,4 @@ pub use nodes::{Mapped, Nodes, Owner, Run};
 pub use recovery::Recovery;
 pub use volume::{Area, Block, LogHead, Node, PassedOver, Volume, read_super_block, read_super_blocks};
 pub use writable::{InPlace, Logging, WritableF2fs, WritableOptions};
+pub use write::streams::Streams;

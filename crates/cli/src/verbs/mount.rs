@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use pumice_f2fs::{InPlace, Logging};
+use pumice_f2fs::{InPlace, Logging, Streams};
 use pumice_fuse::{MountOptions, Session, Unmounter};
 use pumice_vfs::FileSystem;
 use rustix::mount::MountFlags;
@@ -30,7 +30,7 @@ pub(crate) const HELPER_USAGE: u8 = 1;
 /// What mount(8) calls a mount that failed.
 const HELPER_FAILED: u8 = 32;
 
-const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, mode=adaptive|lfs, in_place=never|fsync|ssr|util|ssr_util|force, nodiscard, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
+const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, mode=adaptive|lfs, active_logs=6|4|4-cold|2, in_place=never|fsync|ssr|util|ssr_util|force, nodiscard, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
 
 /// Mount an image on a directory
 ///
@@ -144,6 +144,9 @@ impl How {
             } else if let Some(mode) = word.strip_prefix("mode=") {
                 context.logging =
                     crate::options::named("mode", mode, &Logging::NAMED).map_err(Failure::usage)?;
+            } else if let Some(logs) = word.strip_prefix("active_logs=") {
+                context.streams =
+                    crate::options::named("active_logs", logs, &Streams::NAMED).map_err(Failure::usage)?;
             } else if let Some(rule) = word.strip_prefix("in_place=") {
                 context.in_place =
                     crate::options::named("in_place", rule, &InPlace::NAMED).map_err(Failure::usage)?;
@@ -240,7 +243,7 @@ impl How {
 }
 
 /// Options of our own.
-const OWN: [&str; 6] = ["cache=", "norecovery", "remount", "mode=", "in_place=", "nodiscard"];
+const OWN: [&str; 7] = ["cache=", "norecovery", "remount", "mode=", "active_logs=", "in_place=", "nodiscard"];
 
 /// What the kernel has noted of our mount on `place`, but for whether it can be written to.
 fn mount_flags(place: &Path) -> Option<MountFlags> {

@@ -2,6 +2,8 @@
 
 use pumice_vfs::Clock;
 
+use crate::write::streams::Streams;
+
 /// How to mount.
 pub struct WritableOptions {
     /// Bytes for blocks that were read lately.
@@ -12,15 +14,17 @@ pub struct WritableOptions {
     pub logging: Logging,
     /// Which blocks are written over where they stand.
     pub in_place: InPlace,
+    /// How many logs are written to.
+    pub streams: Streams,
     /// The device is told, by whole segments, what a checkpoint has freed.
     pub discard: bool,
 }
 
 impl WritableOptions {
-    /// With a cache of 16 MiB, adaptive logging, nothing written in place, and discards.
+    /// With a cache of 16 MiB, adaptive logging, nothing written in place, six logs, and discards.
     pub fn new(clock: Clock) -> WritableOptions {
-        let (logging, in_place) = (Logging::Adaptive, InPlace::Never);
-        WritableOptions { cache_bytes: 16 << 20, clock, logging, in_place, discard: true }
+        let (logging, in_place, streams) = (Logging::Adaptive, InPlace::Never, Streams::Six);
+        WritableOptions { cache_bytes: 16 << 20, clock, logging, in_place, streams, discard: true }
     }
 }
 

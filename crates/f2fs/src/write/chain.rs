@@ -12,9 +12,9 @@ const LOGS: [Log; 4] = [Log::HotData, Log::WarmData, Log::ColdData, Log::WarmNod
 
 impl Writer {
     /// True if nodes that are written now belong to the chain of the last checkpoint: one that was made since the volume was
-    /// opened, so that no node stands behind it that was written before.
+    /// opened, so that no node stands behind it that was written before; and nodes of files have a log of their own.
     pub(crate) fn has_chain(&self) -> bool {
-        self.last.footer_version != NO_CHAIN
+        self.last.footer_version != NO_CHAIN && self.streams.has_chain()
     }
 
     /// Blocks that the last checkpoint and what was written since take together: what rolling forward has to find room for.

@@ -7,6 +7,7 @@ use super::{
     medium::Medium,
     nat::Nat,
     sit::Sit,
+    streams::Streams,
     supply::Supply,
     trouble::Damage,
 };
@@ -20,7 +21,7 @@ use crate::{
 impl Writer {
     /// As the checkpoint of `volume` left it, without what has to be rolled forward. With `scarce` free segments, or
     /// fewer, logs fill holes.
-    pub(crate) fn load(volume: &Volume, medium: Medium, scarce: u32) -> Result<Writer> {
+    pub(crate) fn load(volume: &Volume, medium: Medium, scarce: u32, streams: Streams) -> Result<Writer> {
         let (sb, checkpoint) = (volume.super_block().clone(), volume.checkpoint());
         let open: Vec<SegNo> = volume.log_heads().iter().map(|head| head.segno).collect();
         if let Some((at, _)) = open.iter().enumerate().find(|(at, segno)| open[..*at].contains(segno)) {
@@ -65,6 +66,7 @@ impl Writer {
             layout: volume.summary_layout(),
             inode_seed: crc::inode_seed(&sb.uuid()),
             heads: Heads::new(heads),
+            streams,
             appended: [0; 6],
             overwritten: 0,
             sb,

@@ -15,6 +15,7 @@ mod nat_bits;
 pub(crate) mod pack;
 pub(crate) mod quota_file;
 pub(crate) mod sit;
+pub(crate) mod streams;
 pub(crate) mod supply;
 mod table;
 mod trouble;
@@ -29,6 +30,7 @@ use medium::Medium;
 use nat::Nat;
 use pack::{Pack, Reserve, Stamp};
 use sit::Sit;
+use streams::Streams;
 use supply::{Found, Supply};
 use trouble::Damage;
 
@@ -50,6 +52,7 @@ pub(crate) struct Writer {
     sit: Sit,
     supply: Supply,
     heads: Heads,
+    streams: Streams,
     layout: SummaryLayout,
     inode_seed: u32,
     /// Blocks that each log got.
@@ -123,6 +126,7 @@ impl Writer {
             sit,
             supply,
             heads,
+            streams: Streams::default(),
             layout,
             inode_seed,
             appended,
@@ -299,8 +303,9 @@ impl Writer {
         places.saturating_sub(1)
     }
 
-    /// The log, or another of its sort if there is no segment left for it to go on in.
+    /// The log that takes what is meant for this one, or another of its sort if there is no segment left for it to go on in.
     pub(crate) fn fitting(&self, log: Log) -> Log {
+        let log = self.streams.log(log);
         if self.behind(log) > 0 || Supply::has_any(log, &self.sit) {
             return log;
         }

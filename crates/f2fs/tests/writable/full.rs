@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_f2fs::{InPlace, Logging, Volume, WritableF2fs, WritableOptions, read_super_block};
+use pumice_f2fs::{InPlace, Logging, Streams, Volume, WritableF2fs, WritableOptions, read_super_block};
 use pumice_vfs::{Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, conformance::TestClock};
 
 use crate::{
@@ -323,6 +323,13 @@ fn larger_sections() {
 fn in_place() {
     exercise(64 << 20, &Shape::default(), || WritableOptions { in_place: InPlace::Always, ..options() });
     exercise(64 << 20, &Shape::default(), || WritableOptions { in_place: InPlace::Fsync, ..options() });
+}
+
+#[test]
+fn fewer_logs() {
+    exercise(64 << 20, &QUOTA, || WritableOptions { streams: Streams::Four, ..options() });
+    exercise(64 << 20, &QUOTA, || WritableOptions { streams: Streams::FourByCold, ..options() });
+    exercise(64 << 20, &QUOTA, || WritableOptions { streams: Streams::Two, ..options() });
 }
 
 /// Free blocks of data are in the way where nodes are to go, and the other way round: only the cleaner helps, with adaptive logging,

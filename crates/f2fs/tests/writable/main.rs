@@ -12,6 +12,7 @@ mod linux;
 #[path = "../golden/manifest.rs"]
 mod manifest;
 mod power;
+mod streams;
 mod subject;
 mod tree;
 #[path = "../golden/walk.rs"]

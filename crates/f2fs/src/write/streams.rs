@@ -1,0 +1,42 @@
+//! How many of the six logs are written to.
+
+use super::head::Log;
+
+/// How finely blocks are sorted by temperature (F2FS paper, 2.4). Linux calls it `active_logs`. All six logs stay open; those that
+/// are not written to keep their segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Streams {
+    /// Hot, warm and cold, of data and of nodes.
+    #[default]
+    Six,
+    /// Two of data: hot, and all else; two of nodes: direct ones of files, and all else.
+    Four,
+    /// The same with data divided elsewhere: cold, and all else.
+    FourByCold,
+    /// One of data and one of nodes. Every fsync makes a checkpoint: rolling forward follows nodes of files alone.
+    Two,
+}
+
+impl Streams {
+    /// All, by their numbers.
+    pub const NAMED: [(&'static str, Streams); 4] =
+        [("6", Streams::Six), ("4", Streams::Four), ("4-cold", Streams::FourByCold), ("2", Streams::Two)];
+
+    /// The log that takes what is meant for another.
+    pub(super) fn log(self, log: Log) -> Log {
+        match (self, log) {
+            (Streams::Six, log) => log,
+            (Streams::Two, log) if log.is_node() => Log::HotNode,
+            (Streams::Two, _) => Log::HotData,
+            (Streams::Four, Log::WarmData) => Log::ColdData,
+            (Streams::FourByCold, Log::HotData) => Log::WarmData,
+            (Streams::Four | Streams::FourByCold, Log::HotNode) => Log::ColdNode,
+            (Streams::Four | Streams::FourByCold, log) => log,
+        }
+    }
+
+    /// True if the nodes of files have a log of their own, so that what fsync writes can be rolled forward.
+    pub(super) fn has_chain(self) -> bool {
+        self != Streams::Two
+    }
+}
