@@ -25,13 +25,12 @@ impl Streams {
     /// The log that takes what is meant for another.
     pub(super) fn log(self, log: Log) -> Log {
         match (self, log) {
-            (Streams::Six, log) => log,
             (Streams::Two, log) if log.is_node() => Log::HotNode,
             (Streams::Two, _) => Log::HotData,
             (Streams::Four, Log::WarmData) => Log::ColdData,
             (Streams::FourByCold, Log::HotData) => Log::WarmData,
             (Streams::Four | Streams::FourByCold, Log::HotNode) => Log::ColdNode,
-            (Streams::Four | Streams::FourByCold, log) => log,
+            (Streams::Six | Streams::Four | Streams::FourByCold, log) => log,
         }
     }
 
