@@ -33,6 +33,9 @@ const PIECE_SHARE: u32 = 24;
 /// Of so many blocks of the window, one may be kept for a table that did not change yet.
 const TABLE_SHARE: u64 = 6;
 
+/// Of so many blocks, one is kept free in stock: fewer, and checkpoints come often; more, and there is less dead space.
+const STOCK_SHARE: u32 = 42;
+
 /// Of so many blocks, one is held back to be the dead space that cleaning lives on.
 const CLEANING_SHARE: u32 = 32;
 
@@ -74,27 +77,33 @@ impl<N: Nand> Volume<N> {
         window / TABLE_SHARE * u64::from(self.params.pages_per_block)
     }
 
+    /// Erase blocks that so many blocks of files may open: each head rolls over once more than the pages that it gets fill
+    /// blocks, and no head that gets none. Blocks of directories go to that of nodes.
+    fn blocks_of_files(&self, blocks: u64) -> u64 {
+        let pages = blocks.div_ceil(self.params.slots.into());
+        let heads = u64::from(self.heads());
+        ((pages + heads) / u64::from(self.params.pages_per_block) + heads).min(blocks)
+    }
+
     /// Erase blocks that a checkpoint made now may open, with `extra` bytes of files that are about to be written.
     pub(crate) fn checkpoint_blocks(&self, extra: usize) -> u32 {
-        let (slots, block) = (u64::from(self.params.slots), u64::from(self.params.block));
+        let block = u64::from(self.params.block);
         let fresh = (extra as u64).div_ceil(block) + u64::from(extra > 0);
         let blocks = self.cache.dirty_bytes() as u64 / block + fresh;
         let node = u64::from(self.params.node);
         let call = if extra > 0 { NODES_OF_CALL * node } else { 0 };
         let nodes = self.nodes.dirty_bytes() + blocks * POINTER_BYTES + call;
-        let pages = blocks.div_ceil(slots) + self.pages_of_nodes(nodes) + self.pages_of_tables();
-        let pages = pages + u64::from(self.heads());
-        let full = pages.div_ceil(self.params.pages_per_block.into());
-        u32::try_from(full).unwrap_or(u32::MAX - self.params.blocks) + self.heads() + ROOT_BLOCKS
+        let pages = self.pages_of_nodes(nodes) + self.pages_of_tables() + u64::from(self.heads());
+        let full = pages.div_ceil(self.params.pages_per_block.into()) + self.blocks_of_files(blocks);
+        u32::try_from(full).unwrap_or(u32::MAX - self.params.blocks) + ROOT_BLOCKS
     }
 
-    /// Erase blocks of a checkpoint that finds nothing changed but the tables.
+    /// Erase blocks of a checkpoint that finds nothing changed but the tables, and that follows another: there is room in
+    /// the blocks of its records.
     fn idle_blocks(&self) -> u32 {
         let pages = self.table_pages().div_ceil(u64::from(self.params.payload / self.params.node));
         let pages = pages.min(self.table_room()) + 4;
-        u32::try_from(pages.div_ceil(self.params.pages_per_block.into())).unwrap_or(self.params.blocks)
-            + 1
-            + ROOT_BLOCKS
+        u32::try_from(pages.div_ceil(self.params.pages_per_block.into())).unwrap_or(self.params.blocks) + 1
     }
 
     /// Blocks that the window must have before a call that writes so many bytes: for the checkpoint that may follow it,
@@ -113,8 +122,8 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn stock(&self) -> u32 {
         let window = len32(self.window_max.min(self.limits.window_words)) / 2;
         let blocks = len32(self.piece_bytes()).div_ceil(self.params.block_payload());
-        let write = 2 * self.idle_blocks() + self.heads() + blocks + LEAN_BLOCKS + ROOT_BLOCKS;
-        (self.params.blocks / 50).min(window).max(write)
+        let write = 2 * self.idle_blocks() + self.heads() + blocks + LEAN_BLOCKS + 3 * ROOT_BLOCKS;
+        (self.params.blocks / STOCK_SHARE).min(window).max(write)
     }
 
     /// Blocks never given to users: anchors, those of checkpoints, open heads, both tables, the stock, what cleaning lives on,
