@@ -215,7 +215,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Moves all live chunks out of a block. What cannot be read stays, and the block with it.
-    fn evacuate(&mut self, block: u32) -> Result<()> {
+    pub(crate) fn evacuate(&mut self, block: u32) -> Result<()> {
         let valid = self.blocks.get(&mut self.log, block)?.valid;
         // A wrong bit in the spare area hides a chunk from a look at the tag alone.
         if self.evacuate_by(block, Flash::read_tag)? < valid {

@@ -37,12 +37,12 @@ impl Bucket {
     }
 
     /// The bits of the prefix in reverse: a left child stays in its parent's block.
-    fn block(self) -> u32 {
+    pub(crate) fn block(self) -> u32 {
         self.prefix.reverse_bits().checked_shr(u32::BITS - self.level).unwrap_or(0)
     }
 
     /// The block that exists if it was split.
-    fn split_block(self) -> u32 {
+    pub(crate) fn split_block(self) -> u32 {
         self.block() | 1 << self.level
     }
 

@@ -5,10 +5,13 @@
 //! it back from its inode, or one in `lost+found`. Then both tables are counted anew and a checkpoint is made. All
 //! of it happens in memory, and is written to blocks that hold nothing.
 
+mod absent;
 mod names;
 mod retell;
 mod scan;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod told;
 mod tree;
 mod work;

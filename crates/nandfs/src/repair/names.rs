@@ -30,12 +30,17 @@ impl<N: Nand> Repair<N> {
         let mut lost = Vec::new();
         let gone = self.gone();
         let nids: Vec<u32> = self.nodes.range(FIRST_NID..).map(|(nid, _)| *nid).collect();
-        for nid in nids.into_iter().filter(|nid| !self.tree.live.contains(nid)) {
+        for nid in nids {
+            if self.tree.live.contains(&nid) {
+                continue;
+            }
             let Ok(Node::Inode(inode)) = self.volume.nodes.current(&mut self.volume.log, nid) else {
                 continue;
             };
-            let removed = gone.contains(&nid)
-                || self.scan.as_ref().is_some_and(|scan| scan.is_removed(nid, inode.parent));
+            let removed = gone.contains(&nid) || self.is_removed(nid, inode.parent, &inode.name);
+            if removed && inode.kind == FileKind::Dir {
+                self.tree.removed.insert(nid);
+            }
             // Attribute inodes have no name; orphans no link.
             if removed || inode.nlink == 0 {
                 self.nodes.remove(&nid);

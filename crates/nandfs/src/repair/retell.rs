@@ -8,6 +8,7 @@ use pumice_vfs::FileKind;
 
 use super::scan::Scan;
 use super::work::{Name, Repair};
+use crate::addr::Addr;
 use crate::volume::Volume;
 
 impl<N: Nand> Volume<N> {
@@ -37,12 +38,14 @@ impl<N: Nand> Repair<N> {
     /// written that is there.
     pub(super) fn retell(&mut self, dir: u32, names: &mut Vec<Name>, seqs: &HashMap<Vec<u8>, u64>) {
         let Some(scan) = self.scan.as_ref().filter(|scan| scan.nodes.contains_key(&dir)) else { return };
-        let newest = scan.newest_of(dir);
+        let Some(promised) = scan.told.names.get(&dir).cloned() else { return };
         let mut renamed = Vec::new();
-        for (bytes, (seq, meaning)) in scan.told.names.get(&dir).into_iter().flatten() {
+        for (bytes, (seq, meaning)) in &promised {
             let place = names.iter().position(|name| name.bytes == *bytes);
-            // What is not there may have been taken away by whatever was written last.
-            let since = if place.is_some() { seqs.get(bytes).copied() } else { newest };
+            let since = match place {
+                Some(_) => seqs.get(bytes).copied(),
+                None => self.absent_since(dir, bytes),
+            };
             if since.is_some_and(|since| since > *seq) {
                 continue;
             }
@@ -70,12 +73,12 @@ impl<N: Nand> Repair<N> {
         }
     }
 
-    /// When each name in these parts of a directory was written, by the index of its bucket; nothing where directories
+    /// When each name in these parts of a directory was written, by where its bucket lies; nothing where directories
     /// are not rebuilt.
-    pub(super) fn written(&self, dir: u32, index: Option<u32>) -> Option<u64> {
+    pub(super) fn written(&self, dir: u32, bucket: Option<Addr>) -> Option<u64> {
         let scan = self.scan.as_ref()?;
-        match index {
-            Some(index) => scan.buckets.get(&(dir, index)).copied(),
+        match bucket {
+            Some(addr) => scan.buckets.get(&addr.page).copied(),
             None => scan.nodes.get(&dir).map(|copy| copy.seq),
         }
     }

@@ -26,10 +26,10 @@ pub(super) struct Copy {
 #[derive(Default)]
 pub(super) struct Scan {
     pub(super) nodes: BTreeMap<u32, Copy>,
-    /// When anything of an inode was written last: its nodes, and the buckets of a directory.
-    newest: HashMap<u32, u64>,
-    /// When each bucket of a directory was written last.
-    pub(super) buckets: HashMap<(u32, u32), u64>,
+    /// When each inode was written last.
+    pub(super) inodes: HashMap<u32, u64>,
+    /// When each page was written that holds buckets of directories.
+    pub(super) buckets: HashMap<u32, u64>,
     /// What fsync promised of names.
     pub(super) told: Told,
     /// Pages that fsync wrote.
@@ -62,23 +62,23 @@ impl Scan {
 
     fn add(&mut self, page: u32, tag: &Tag) {
         for (offset, desc) in tag.chunks() {
-            let owner = match desc.kind {
-                ChunkKind::Node => desc.index,
-                ChunkKind::Data if tag.log == LogKind::Meta => desc.id,
-                _ => continue,
-            };
-            let newest = self.newest.entry(owner).or_default();
-            *newest = tag.seq.max(*newest);
-            if desc.kind == ChunkKind::Data {
-                let bucket = self.buckets.entry((desc.id, desc.index)).or_default();
-                *bucket = tag.seq.max(*bucket);
-            }
-            if desc.kind == ChunkKind::Node {
-                let copy = Copy { addr: Addr { page, offset, len: desc.len }, seq: tag.seq, owner };
-                let known = self.nodes.entry(desc.id).or_insert(copy);
-                if known.seq <= copy.seq {
-                    *known = copy;
+            match desc.kind {
+                ChunkKind::Node => {
+                    let copy =
+                        Copy { addr: Addr { page, offset, len: desc.len }, seq: tag.seq, owner: desc.index };
+                    let known = self.nodes.entry(desc.id).or_insert(copy);
+                    if known.seq <= copy.seq {
+                        *known = copy;
+                    }
+                    if desc.id == desc.index {
+                        let newest = self.inodes.entry(desc.id).or_default();
+                        *newest = tag.seq.max(*newest);
+                    }
                 }
+                ChunkKind::Data if tag.log == LogKind::Meta => {
+                    self.buckets.insert(page, tag.seq);
+                }
+                _ => {}
             }
         }
         if tag.log == LogKind::Sync {
@@ -90,18 +90,6 @@ impl Scan {
     pub(super) fn without(mut self, known: &[u32]) -> Scan {
         self.nodes.retain(|nid, _| known.binary_search(nid).is_err());
         self
-    }
-
-    /// True if an inode that was found by its tag alone is what remained of one that was taken away: its directory was
-    /// written later, and does not have it.
-    pub(super) fn is_removed(&self, ino: u32, dir: u32) -> bool {
-        let Some(copy) = self.nodes.get(&ino) else { return false };
-        self.newest.get(&dir).is_some_and(|dir| *dir > copy.seq)
-    }
-
-    /// When anything of an inode was written last.
-    pub(super) fn newest_of(&self, ino: u32) -> Option<u64> {
-        self.newest.get(&ino).copied()
     }
 
     /// Pages of fsync that are newer than the nodes of their inode, in order, with the last commit of each inode.

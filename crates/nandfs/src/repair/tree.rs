@@ -95,11 +95,11 @@ impl<N: Nand> Repair<N> {
             Body::Inline(bytes) => parts.push((None, bytes)),
             Body::Mapped(_) => {
                 let mut at = 0;
-                while let Some((block, _)) = self.volume.map_next(dir, at)? {
+                while let Some((block, addr)) = self.volume.map_next(dir, at)? {
                     let mut bytes = vec![0; self.volume.params.block as usize];
                     let index = crate::volume::block_index(block)?;
                     match self.volume.read_block(dir, index, 0, &mut bytes) {
-                        Ok(()) => parts.push((Some(index), bytes)),
+                        Ok(()) => parts.push((Some(addr), bytes)),
                         Err(_) => self.tear(dir),
                     }
                     at = block + 1;
@@ -108,8 +108,8 @@ impl<N: Nand> Repair<N> {
         }
         let mut names: Vec<Name> = Vec::new();
         let mut seqs = HashMap::new();
-        for (index, bytes) in parts {
-            let written = self.written(dir, index);
+        for (bucket, bytes) in parts {
+            let written = self.written(dir, bucket);
             for entry in entries(&bytes) {
                 match entry {
                     Some((_, entry)) => {
@@ -224,6 +224,7 @@ impl<N: Nand> Repair<N> {
         let Walk { ino, is_dir } = walk;
         self.tell("index", format!("inode {ino}: {span} blocks from {start} on are lost with node {nid}"));
         if is_dir {
+            self.tree.holes.push((ino, start..start.saturating_add(span)));
             self.tear(ino);
         }
         *nid = 0;
@@ -242,6 +243,7 @@ impl<N: Nand> Repair<N> {
             if is_lost {
                 self.tell("data", format!("block {block} of inode {ino} cannot be read: a hole now"));
                 if is_dir {
+                    self.tree.holes.push((ino, block..block + 1));
                     self.tear(ino);
                 }
                 (*addr, changed) = (Addr::NONE, true);

@@ -1,6 +1,7 @@
 //! The state of a repair.
 
 use alloc::{collections::BTreeMap, collections::BTreeSet, string::String, vec::Vec};
+use core::ops::Range;
 
 use pumice_media::Nand;
 use pumice_vfs::{FileKind, Finding};
@@ -26,6 +27,10 @@ pub(super) struct Tree {
     pub(super) names: BTreeMap<u32, Vec<Name>>,
     /// Directories whose names have to be written anew.
     pub(super) torn: BTreeSet<u32>,
+    /// Directories that were found by their tags alone, and had been taken away.
+    pub(super) removed: BTreeSet<u32>,
+    /// Blocks of directories that cannot be read.
+    pub(super) holes: Vec<(u32, Range<u64>)>,
     /// Where directories have their name.
     pub(super) parents: BTreeMap<u32, u32>,
 }

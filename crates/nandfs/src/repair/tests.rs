@@ -1,0 +1,81 @@
+//! What cleaning moved between an fsync and the loss of all roots.
+
+use alloc::{boxed::Box, format, vec};
+
+use pumice_media::{BlockId, ChipSpec, Nand, SimChip};
+use pumice_vfs::{FileKind, NewNode, Timestamp};
+
+use super::repair;
+use crate::dir::Bucket;
+use crate::mount::{format, mount};
+use crate::nodes::ROOT;
+use crate::options::{FormatOptions, MountOptions, RepairOptions};
+use crate::params::ANCHOR_BLOCKS;
+use crate::volume::Volume;
+
+type Vol = Volume<SimChip>;
+
+fn mounted(chip: SimChip) -> Vol {
+    let clock = Box::new(Timestamp::default);
+    mount(chip, MountOptions { read_only: false, cache_bytes: 1 << 20, clock }).unwrap()
+}
+
+fn make(volume: &mut Vol, dir: u32, name: &str, kind: FileKind) -> u32 {
+    let node = NewNode { kind, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
+    volume.begin().unwrap();
+    volume.create_node(dir, name.as_bytes(), &node).unwrap()
+}
+
+/// A directory of two buckets, a file that fsync promised since, and a checkpoint's bucket that cleaning then moved: not the
+/// one that the new name belongs to. One name was taken away before.
+fn moved_by_cleaning() -> Vol {
+    let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:16:96").unwrap());
+    let options = FormatOptions { erased: true, ..FormatOptions::default() };
+    format(&mut chip, &options, &mut |_, _| {}).unwrap();
+    let mut volume = mounted(chip);
+    let many = make(&mut volume, ROOT, "many", FileKind::Dir);
+    for n in 0..60 {
+        make(&mut volume, many, &format!("a name that takes a little room {n}"), FileKind::File);
+    }
+    volume.checkpoint(false).unwrap();
+    volume.begin().unwrap();
+    volume.unlink_node(many, b"a name that takes a little room 7", false).unwrap();
+    // What is written from here on lies in other blocks.
+    for n in 0..volume.params.pages_per_block {
+        make(&mut volume, ROOT, &format!("x{n}"), FileKind::File);
+        volume.checkpoint(false).unwrap();
+    }
+    let new = make(&mut volume, many, "new", FileKind::File);
+    volume.write_file(new, 0, b"promised").unwrap();
+    volume.fsync_node(new).unwrap();
+    let here = Bucket::of(volume.name_hash(b"new"), 1).block();
+    let other = u32::from(here == 0);
+    let before = volume.map_get(many, other).unwrap();
+    assert!(before.is_stored() && volume.cache.is_dirty(many, here) && !volume.cache.is_dirty(many, other));
+    let block = volume.params.block_of(before.page);
+    volume.evacuate(block).unwrap();
+    volume.program_all().unwrap();
+    assert_ne!(volume.map_get(many, other).unwrap(), before, "nothing was moved");
+    volume
+}
+
+#[test]
+fn a_promised_file_stays_though_another_bucket_of_its_directory_is_newer() {
+    for with_anchors in [true, false] {
+        let volume = moved_by_cleaning();
+        let records: vec::Vec<u32> =
+            (0..volume.params.blocks).filter(|block| volume.roots.holds(*block)).collect();
+        let mut chip = volume.unmount_log().flash.medium.into_chip();
+        let anchors = 0..if with_anchors { 0 } else { ANCHOR_BLOCKS };
+        records.into_iter().chain(anchors).for_each(|block| chip.erase(BlockId(block)).unwrap());
+        let (chip, found) = repair(chip, RepairOptions::default()).unwrap();
+        let mut volume = mounted(chip);
+        let many = volume.dir_find(ROOT, b"many").unwrap().unwrap().0;
+        let (new, _) = volume.dir_find(many, b"new").unwrap().unwrap_or_else(|| panic!("dropped: {found:?}"));
+        let mut bytes = vec![0; 8];
+        volume.read_file(new, 0, &mut bytes).unwrap();
+        assert_eq!(bytes, b"promised");
+        assert_eq!(volume.dir_find(many, b"a name that takes a little room 7").unwrap(), None);
+        assert_eq!(volume.inode(many).unwrap().size, 60);
+    }
+}
