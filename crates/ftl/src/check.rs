@@ -23,6 +23,7 @@ use crate::seek::{Sought, seek};
 use crate::segments::{Segment, State};
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;
+use crate::tag::Entry;
 
 /// What a check found.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,7 +57,7 @@ pub(crate) struct Fixes {
     pub(crate) possibly_lost: Vec<u32>,
     /// How often segments were erased, by their tags.
     pub(crate) erases: BTreeMap<u32, u32>,
-    /// Segments whose heads do not fit them.
+    /// Segments whose heads, if they have one, do not fit them.
     pub(crate) heads: Vec<u32>,
     /// Segments that everything has to move out of.
     pub(crate) empty: Vec<u32>,
@@ -211,6 +212,9 @@ impl<'a, N: Nand> Check<'a, N> {
         self.trimmed.extend(evidence.trims.iter().cloned());
         if let Some(contents) = &evidence.contents {
             self.blocks(block, contents, &evidence);
+            if segment.state.holds_data() {
+                self.beyond(block, contents, &evidence);
+            }
             self.wear(block, &segment, contents);
         }
         if segment.state == State::Open {
@@ -244,6 +248,30 @@ impl<'a, N: Nand> Check<'a, N> {
             if self.ftl.table.get(lba) == addr {
                 self.confirm(lba);
             }
+        }
+    }
+
+    /// Slots that say that they hold a block which the disk does not have.
+    fn beyond(&mut self, block: u32, contents: &Contents, evidence: &Evidence) {
+        let blocks = self.ftl.table.len();
+        let mut is_wrong = false;
+        for (index, (_, entries)) in (0..).zip(contents.pages(&self.ftl.shape)) {
+            let is_meant = |entry: &Entry| {
+                *entry == Entry::NONE || (*entry == Entry::TRIM && !evidence.is_proved(index))
+            };
+            for entry in entries.iter().filter(|entry| entry.lba >= blocks && !is_meant(entry)) {
+                let text = format!(
+                    "page {index} of segment {block} tells of block {}, and the disk has {blocks}",
+                    entry.lba
+                );
+                self.found.add("page", text);
+                is_wrong = true;
+            }
+        }
+        if is_wrong {
+            self.fixes.empty.push(block);
+            // Of a head, too: it is ended.
+            self.fixes.heads.push(block);
         }
     }
 

@@ -163,11 +163,12 @@ impl<N: Nand> Ftl<N> {
         let record = roots.find_record(&mut flash.medium, records)?.and_then(|bytes| Record::decode(&bytes));
         let mut ftl = Ftl::assemble(flash, shape, identity, roots);
         let replayed = ftl.replay_since(record, options.rebuild)?;
-        ftl.doubted = replayed.doubted;
+        ftl.doubted.clone_from(&replayed.doubted);
         if options.read_only {
             return Ok(ftl);
         }
-        let undone = ftl.undo_move(&replayed.begun, true)?;
+        let undone = ftl.undo_move(&replayed, true)?;
+        ftl.segments.hold(replayed.tellers);
         ftl.mode = if ftl.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
         ftl.hand_out();
         ftl.check_wear();

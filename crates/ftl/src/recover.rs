@@ -56,7 +56,7 @@ pub(crate) struct Replayed {
     /// The newest page, if it cannot be read and its tag says what it held. The power cut tore it, or it was lost since:
     /// nobody can tell.
     pub(crate) doubted: Option<Doubted>,
-    /// Segments whose tags tell what other pages held that cannot be read.
+    /// Segments whose tags tell which blocks are lost with other pages.
     pub(crate) tellers: Vec<u32>,
 }
 
@@ -105,10 +105,12 @@ impl<N: Nand> Ftl<N> {
         let (lost, mut unnamed) = gaps.named(&mut self.flash, &self.shape)?;
         let found = if doubting { self.doubted(&unnamed)? } else { None };
         unnamed.retain(|place| found.as_ref().is_none_or(|found| found.place != *place));
+        let mut tellers = Vec::new();
         for lost in lost.iter().chain(&found) {
-            self.take_lost(lost, &mut newest);
+            if self.take_lost(lost, &mut newest) {
+                tellers.push(lost.told_by);
+            }
         }
-        let tellers = lost.iter().map(|lost| lost.told_by).collect();
         self.apply_trims(&newest, trimmed);
         let doubted = found.map(|Lost { place, sequence, lbas, .. }| {
             self.sequence = self.sequence.max(sequence + 1);
@@ -132,8 +134,9 @@ impl<N: Nand> Ftl<N> {
         Ok(None)
     }
 
-    /// Blocks in a page that cannot be read: the table points there all the same, so that who reads them is told.
-    fn take_lost(&mut self, lost: &Lost, newest: &mut [u64]) {
+    /// Blocks in a page that cannot be read: the table points there all the same, so that who reads them is told. False
+    /// if newer copies of all of them are known: an erase that was cut leaves such pages.
+    fn take_lost(&mut self, lost: &Lost, newest: &mut [u64]) -> bool {
         let Lost { place, sequence, ref lbas, .. } = *lost;
         let mut is_lost = false;
         for (slot, lba) in (0..).zip(lbas) {
@@ -153,6 +156,7 @@ impl<N: Nand> Ftl<N> {
                 (segment.state, segment.used) = (State::Sealed, segment.used.max(used));
             }
         });
+        is_lost
     }
 
     /// A head that nothing was written to since.

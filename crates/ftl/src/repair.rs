@@ -48,8 +48,9 @@ pub fn repair<N: Nand>(
         found.add("given-up", format!("block {lba} reads as zeros"));
     }
     if !options.dry_run {
-        let undone = ftl.undo_move(&replayed.begun, false)?;
-        ftl.hold(&fixes, &replayed.tellers);
+        let undone = ftl.undo_move(&replayed, false)?;
+        let lost = fixes.lost.iter().map(|lba| ftl.table.get(*lba)).filter(|addr| !addr.is_none());
+        ftl.segments.hold(lost.map(|addr| ftl.shape.place(addr).0.block).chain(replayed.tellers));
         ftl.apply(&fixes);
         if is_adrift {
             ftl.sequence += SEQ_GAP;
@@ -68,17 +69,6 @@ impl<N: Nand> Ftl<N> {
         self.sequence = self.sequence.max(sequence);
         self.doubted = None;
         Ok(())
-    }
-
-    /// Has segments left alone until the new checkpoint whose pages prove that a block is lost: without them an older copy
-    /// would count, were the power cut before.
-    fn hold(&mut self, fixes: &Fixes, tellers: &[u32]) {
-        let lost = fixes.lost.iter().map(|lba| self.table.get(*lba)).filter(|addr| !addr.is_none());
-        let lost = lost.map(|addr| self.shape.place(addr).0.block);
-        let held: Vec<u32> = lost.chain(tellers.iter().copied()).collect();
-        for block in held {
-            self.segments.change(block, |segment| segment.trims = true);
-        }
     }
 
     /// Puts the tables right, and counts anew what lives where.

@@ -38,6 +38,11 @@ impl State {
     pub(crate) fn holds_data(self) -> bool {
         matches!(self, State::Open | State::Sealed | State::Stuck)
     }
+
+    /// True if logical blocks or a checkpoint may ever lie in it.
+    fn is_usable(self) -> bool {
+        !matches!(self, State::Bad | State::Anchor)
+    }
 }
 
 /// A line of the table. Clocks are the write clock: user writes, wrapping.
@@ -48,7 +53,7 @@ pub(crate) struct Segment {
     pub(crate) class: u8,
     /// Pages programmed, its summary included.
     pub(crate) used: u16,
-    /// Holds trimmed ranges that no checkpoint knows yet.
+    /// Holds what no checkpoint knows yet, beside blocks: trimmed ranges, or a tag that tells what a lost page held.
     pub(crate) trims: bool,
     /// Erases so far.
     pub(crate) erases: u32,
@@ -120,6 +125,8 @@ impl Segment {
 #[derive(Clone, Debug)]
 pub(crate) struct Segments {
     lines: Vec<Segment>,
+    /// Segments that are neither bad nor an anchor's.
+    usable: u32,
     /// Segments that turned out bad since the disk was made.
     failures: u32,
 }
@@ -127,7 +134,7 @@ pub(crate) struct Segments {
 impl Segments {
     /// All free, never erased.
     pub(crate) fn new(count: u32) -> Segments {
-        Segments { lines: vec![Segment::FRESH; count as usize], failures: 0 }
+        Segments { lines: vec![Segment::FRESH; count as usize], usable: count, failures: 0 }
     }
 
     pub(crate) fn get(&self, block: u32) -> Segment {
@@ -139,11 +146,18 @@ impl Segments {
     pub(crate) fn change(&mut self, block: u32, change: impl FnOnce(&mut Segment)) {
         debug_assert!((block as usize) < self.lines.len());
         if let Some(segment) = self.lines.get_mut(block as usize) {
-            let was_bad = segment.state == State::Bad;
+            let (was_bad, was_usable) = (segment.state == State::Bad, segment.state.is_usable());
             change(segment);
             let is_news = !was_bad && segment.state == State::Bad;
             self.failures = self.failures.saturating_add(u32::from(is_news));
+            self.usable = self.usable + u32::from(segment.state.is_usable()) - u32::from(was_usable);
         }
+    }
+
+    /// Has segments left alone until the next checkpoint: something in them proves that a block is lost, and without it
+    /// an older copy would count, were the power cut before.
+    pub(crate) fn hold(&mut self, blocks: impl IntoIterator<Item = u32>) {
+        blocks.into_iter().for_each(|block| self.change(block, |segment| segment.trims = true));
     }
 
     /// Segments that turned out bad since the disk was made.
@@ -161,14 +175,30 @@ impl Segments {
         (0..).zip(&self.lines)
     }
 
-    /// Segments that can hold logical blocks or a checkpoint.
+    /// Segments that can hold logical blocks or a checkpoint. Counted as they change: every flush asks.
     pub(crate) fn usable(&self) -> u32 {
-        let count = self.lines.iter().filter(|s| !matches!(s.state, State::Bad | State::Anchor)).count();
-        u32::try_from(count).unwrap_or(u32::MAX)
+        self.usable
     }
 
     /// Bytes held in memory.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.lines.capacity() * size_of::<Segment>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usable_segments_are_counted_as_they_change() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        let mut segments = Segments::new(20);
+        for _ in 0..400 {
+            let state = State::from_byte(rng.u8(..7)).unwrap();
+            segments.change(rng.u32(..20), |segment| segment.state = state);
+            let usable = segments.iter().filter(|(_, segment)| segment.state.is_usable()).count();
+            assert_eq!(segments.usable() as usize, usable);
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::flash::Found;
 use crate::ftl::Ftl;
 use crate::identity::Void;
 use crate::layout::TRIM_BLOCK;
-use crate::recover::Begun;
+use crate::recover::{Begun, Replayed};
 use crate::segments::{Segment, State};
 use crate::shape::{Addr, Place};
 use crate::table::Table;
@@ -21,7 +21,8 @@ use crate::tag::Entry;
 impl<N: Nand> Ftl<N> {
     /// After recovery: if fewer segments are free than a checkpoint takes, frees one of those begun last in which
     /// everything is a copy of what can be read elsewhere. True if so; an anchor has to say it before anything is written.
-    pub(crate) fn undo_move(&mut self, begun: &[Begun], doubting: bool) -> Result<bool> {
+    pub(crate) fn undo_move(&mut self, replayed: &Replayed, doubting: bool) -> Result<bool> {
+        let begun = &replayed.begun;
         let is_free = |segment: &Segment| segment.state == State::Free && !segment.trims;
         let free = self.segments.iter().filter(|(_, segment)| is_free(segment)).count();
         if begun.is_empty() || free >= self.wanted() as usize || !self.shape.tagged {
@@ -30,7 +31,11 @@ impl<N: Nand> Ftl<N> {
         let (after, sequence) = (self.table.clone(), self.sequence);
         let is_trim = |entry: &Entry| entry.lba == TRIM_BLOCK;
         let mut is_undone = false;
-        for begun in begun.iter().filter(|begun| !begun.contents.entries.iter().any(is_trim)) {
+        // Without the tag that names a lost page an older copy would count.
+        let is_free_to_go = |begun: &&Begun| {
+            !begun.contents.entries.iter().any(is_trim) && !replayed.tellers.contains(&begun.block)
+        };
+        for begun in begun.iter().filter(is_free_to_go) {
             is_undone = self.replay(Some(begun.block), doubting)? && self.has_originals(&after, begun)?;
             // The copies are older than what is written next.
             self.sequence = self.sequence.max(sequence);

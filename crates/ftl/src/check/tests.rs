@@ -105,6 +105,21 @@ fn an_older_copy_in_the_table() {
 }
 
 #[test]
+fn a_block_beyond_the_disk() {
+    for geometry in LAYOUTS {
+        let mut disk = used(geometry);
+        let (lba, data) = (disk.table.len() + 3, vec![9; disk.block_bytes() as usize]);
+        let at = disk.head_for_user(0).unwrap();
+        let block = disk.heads[at].as_ref().unwrap().block;
+        disk.append(at, Entry { lba, written: disk.clock }, &data).unwrap();
+        disk.segments.change(block, |segment| segment.valid -= 1);
+        disk.flush().unwrap();
+        is_found("page", disk.chip().clone());
+        is_found("page", closed(disk, |_| {}));
+    }
+}
+
+#[test]
 fn a_wrong_count_of_erases() {
     for geometry in LAYOUTS {
         let disk = used(geometry);
