@@ -52,6 +52,7 @@ extern crate alloc;
 mod attr;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod counts;
 mod error;
 mod fs;
 #[cfg(feature = "std")]
@@ -59,6 +60,7 @@ pub mod model;
 mod report;
 
 pub use attr::{Attr, Clock, FileKind, Ino, SetAttr, SpaceInfo, Timestamp};
+pub use counts::Counts;
 pub use error::{Errno, FsError, Result};
 pub use fs::{DirEntry, FileSystem, NewNode, RenameMode, Seek, SpaceMode, Stored, XattrMode, check_name};
 pub use report::{CheckReport, Finding};

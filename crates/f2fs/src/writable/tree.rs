@@ -1,8 +1,6 @@
 //! The tree of names: what is made, moved and removed, and when an inode goes.
 
-use std::collections::BTreeMap;
-
-use pumice_vfs::{Errno, FileKind, NewNode, RenameMode, Timestamp};
+use pumice_vfs::{Counts, Errno, FileKind, Ino, NewNode, RenameMode, Timestamp};
 
 use super::{blocks::Blocks, content, directory, directory::Found, naming::Name, xattrs};
 use crate::{
@@ -26,7 +24,7 @@ const APPEND: InodeFlags = InodeFlags(0x20);
 pub(super) struct Tree {
     blocks: Blocks,
     lists: Lists,
-    holds: BTreeMap<Nid, u64>,
+    holds: Counts,
     /// Inodes without a name that somebody holds.
     orphans: Tracked<Nid, ()>,
     /// Makes generations differ.
@@ -44,7 +42,7 @@ struct Place<'a> {
 impl Tree {
     pub(super) fn new(blocks: Blocks, seed: u64) -> Tree {
         let lists = Lists::of(blocks.nodes().writer().super_block());
-        Tree { blocks, lists, holds: BTreeMap::new(), orphans: Tracked::empty(), seed }
+        Tree { blocks, lists, holds: Counts::default(), orphans: Tracked::empty(), seed }
     }
 
     /// A call begins, which may be taken back as long as it writes nothing to the medium.
@@ -318,7 +316,7 @@ impl Tree {
         if inode.links > 0 {
             return Ok(());
         }
-        if self.holds.contains_key(&ino) {
+        if self.holds.get(Ino(ino.0.into())) > 0 {
             self.orphans.put(ino, ());
             return Ok(());
         }
@@ -341,20 +339,15 @@ impl Tree {
     /// Keeps an inode though its last name may go.
     pub(super) fn hold(&mut self, ino: Nid) -> Result<()> {
         self.inode(ino)?;
-        *self.holds.entry(ino).or_default() += 1;
+        self.holds.add(Ino(ino.0.into()));
         Ok(())
     }
 
     /// Ends one [`Tree::hold`]. True if the inode must be evicted.
     pub(super) fn release(&mut self, ino: Nid) -> Result<bool> {
         self.inode(ino)?;
-        let count = self.holds.get_mut(&ino).ok_or(Error::Errno(Errno::Invalid))?;
-        *count -= 1;
-        if *count > 0 {
-            return Ok(false);
-        }
-        self.holds.remove(&ino);
-        Ok(self.orphans.contains_key(&ino))
+        let left = self.holds.take(Ino(ino.0.into()), 1).ok_or(Error::Errno(Errno::Invalid))?;
+        Ok(left == 0 && self.orphans.contains_key(&ino))
     }
 
     /// Moves a name.
