@@ -1,6 +1,9 @@
 //! A map that can be taken back to what it was: a call that fails halfway has done nothing.
 
-use std::{collections::BTreeMap, ops::Deref};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    ops::Deref,
+};
 
 /// A map that remembers, between [`Tracked::begin`] and its end, what it held before.
 pub(crate) struct Tracked<K, V> {
@@ -50,8 +53,14 @@ impl<K: Ord + Clone, V: Clone> Tracked<K, V> {
     /// Puts a value in; returns it, to be changed.
     pub(crate) fn put(&mut self, key: K, value: V) -> &mut V {
         self.remember(&key);
-        self.map.remove(&key);
-        self.map.entry(key).or_insert(value)
+        match self.map.entry(key) {
+            Entry::Vacant(place) => place.insert(value),
+            Entry::Occupied(place) => {
+                let place = place.into_mut();
+                *place = value;
+                place
+            }
+        }
     }
 
     pub(crate) fn remove(&mut self, key: &K) -> Option<V> {

@@ -81,7 +81,7 @@ impl Filler {
         }
         // The mark counts as a block, too.
         self.mapper.reserve(saved);
-        (0..saved).for_each(|_| writer.promise_data());
+        writer.promise_data(saved.into());
         Ok(())
     }
 
@@ -101,7 +101,7 @@ impl Filler {
             let first = owner.offset;
             let owners = (0..count as usize)
                 .map(|ahead| Summary { offset: first.saturating_add(half(ahead)), ..owner });
-            let addr = writer.append_data(self.log, part, owners)?;
+            let addr = writer.append_data(self.log, std::iter::once(part), owners)?;
             self.mapper.set(index, owner, addr, count);
             index += count;
             blocks = rest;

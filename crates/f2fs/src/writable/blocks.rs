@@ -152,25 +152,42 @@ impl Blocks {
         Ok(Arc::make_mut(&mut self.dirty.put(key, Waiting::changed(block)).block))
     }
 
-    /// Puts a whole block in place of what stands at `index`. The caller puts the inode.
+    /// Puts whole blocks in place of what stands from `index` on. The caller puts the inode.
     pub(super) fn put(&mut self, inode: &mut Inode, index: u64, bytes: &[u8]) -> Result<()> {
-        debug_assert_eq!(bytes.len(), self.nodes.size().width());
-        self.promise(inode, index)?;
+        let width = self.nodes.size().width();
+        debug_assert!(bytes.len().is_multiple_of(width));
+        let (mut at, mut rest) = (index, bytes);
+        while !rest.is_empty() {
+            let count = self.promise_run(inode, at, rest.len() / width)?;
+            let (now, later) = rest.split_at(count * width);
+            for (block, index) in now.chunks_exact(width).zip(at..) {
+                self.dirty.put((inode.ino, index), Waiting::changed(Arc::new(block.to_vec())));
+            }
+            (at, rest) = (at + count as u64, later);
+        }
         inode.extent = NO_EXTENT;
         self.nodes.touch();
-        self.dirty.put((inode.ino, index), Waiting::changed(Arc::new(bytes.to_vec())));
         Ok(())
     }
 
     /// Promises block `index` a place, if it has none. The caller puts the inode.
     pub(super) fn promise(&mut self, inode: &mut Inode, index: u64) -> Result<()> {
+        self.promise_run(inode, index, 1).map(drop)
+    }
+
+    /// The same for `most` blocks from `index` on, at least one, or as many of them as have their addresses in one node; returns how many.
+    fn promise_run(&mut self, inode: &mut Inode, index: u64, most: usize) -> Result<usize> {
         let slot = index::make(&mut self.nodes, inode, index)?;
-        if index::get(&self.nodes, inode, &slot)? == BlockAddr::NULL {
-            self.nodes.writer_mut().promise_data();
-            index::set(&mut self.nodes, &slot, BlockAddr::NEW)?;
-            inode.blocks += 1;
+        let mut addrs = index::get_run(&self.nodes, inode, &slot, most as u64)?;
+        let holes = addrs.iter_mut().filter(|addr| **addr == BlockAddr::NULL);
+        let holes = holes.map(|addr| *addr = BlockAddr::NEW).count() as u64;
+        let count = addrs.len();
+        if holes > 0 {
+            self.nodes.writer_mut().promise_data(holes);
+            index::set_run(&mut self.nodes, &slot, addrs.into_iter())?;
+            inode.blocks += holes;
         }
-        Ok(())
+        Ok(count)
     }
 
     /// Makes a hole of block `index`. The caller puts the inode.
@@ -262,15 +279,17 @@ impl Blocks {
     /// Writes `count` of the blocks that wait, in turn.
     fn write_some(&mut self, count: usize) -> Result<()> {
         let (mut last, in_place): (Option<Inode>, _) = (None, self.is_in_place());
-        for _ in 0..count {
+        let mut left = count;
+        while left > 0 {
             let next = self.dirty.range(self.cursor..).next().or_else(|| self.dirty.first_key_value());
             let Some(key) = next.map(|(key, _)| *key) else { break };
             let inode = match last.take().filter(|inode| inode.ino == key.0) {
                 Some(inode) => inode,
                 None => self.nodes.inode(key.0)?,
             };
-            self.write_out(&inode, key, in_place)?;
-            self.cursor = (key.0, key.1.saturating_add(1));
+            let written = self.write_out(&inode, key, left, in_place)?;
+            left -= written;
+            self.cursor = (key.0, key.1.saturating_add(written as u64));
             last = Some(inode);
         }
         Ok(())
@@ -298,8 +317,13 @@ impl Blocks {
     /// Writes what changed of a file for an fsync; with `few` in place, if that is done at all.
     pub(super) fn flush_file(&mut self, inode: &Inode, few: bool) -> Result<()> {
         let in_place = few && self.in_place != InPlace::Never;
-        for key in self.changed_of(inode.ino) {
-            self.write_out(inode, key, in_place)?;
+        let mut keys = self.changed_of(inode.ino).into_iter().peekable();
+        while let Some(key) = keys.next() {
+            let mut most = 1;
+            while keys.next_if_eq(&(key.0, key.1 + most)).is_some() {
+                most += 1;
+            }
+            self.write_all_of(inode, key, most, in_place)?;
         }
         Ok(())
     }
@@ -321,41 +345,70 @@ impl Blocks {
         }
     }
 
-    /// Writes a block that waits: over what stands there, with `in_place`, if anything does. One that could not be written waits
-    /// on, to be read.
-    fn write_out(&mut self, inode: &Inode, key: Key, in_place: bool) -> Result<()> {
-        let waiting = self.dirty.get(&key).cloned();
-        debug_assert!(waiting.is_some(), "block {} of inode {} does not wait", key.1, key.0);
-        let Some(waiting) = waiting else { return Ok(()) };
-        let slot = self.slot(inode, key.1)?;
-        let old = index::get(&self.nodes, inode, &slot)?;
-        let is_file = inode.kind == FileKind::File && !self.is_quota(inode);
-        let may_stay = in_place && is_file && old.is_block() && !waiting.is_survivor;
-        if may_stay && !self.nodes.writer().must_move(old) {
-            self.nodes.writer_mut().overwrite(old, &waiting.block)?;
-        } else {
-            self.write_elsewhere(inode, &slot, old, &waiting)?;
+    /// Writes `count` blocks in a row, which all wait.
+    fn write_all_of(&mut self, inode: &Inode, key: Key, count: u64, in_place: bool) -> Result<()> {
+        let mut at = key.1;
+        while at < key.1 + count {
+            let most = usize::try_from(key.1 + count - at).unwrap_or(usize::MAX);
+            at += self.write_out(inode, (key.0, at), most, in_place)? as u64;
         }
-        self.dirty.remove(&key);
         Ok(())
     }
 
-    fn write_elsewhere(
-        &mut self,
-        inode: &Inode,
-        slot: &Slot,
-        old: BlockAddr,
-        waiting: &Waiting,
-    ) -> Result<()> {
-        let version = self.nodes.writer().entry(slot.nid)?.version;
-        let owner = Summary { nid: slot.nid, version, offset: half(slot.offset) };
+    /// Writes a block that waits: over what stands there, with `in_place`, if anything does; otherwise it, and those that wait behind
+    /// it, `most` in all, as far as one node has their addresses and one log has room. Returns how many. What could not be written
+    /// waits on, to be read.
+    fn write_out(&mut self, inode: &Inode, key: Key, most: usize, in_place: bool) -> Result<usize> {
+        let first = self.dirty.get(&key).cloned();
+        debug_assert!(first.is_some(), "block {} of inode {} does not wait", key.1, key.0);
+        let Some(first) = first else { return Ok(1) };
+        let slot = self.slot(inode, key.1)?;
+        let is_file = inode.kind == FileKind::File && !self.is_quota(inode);
+        let may_stay = in_place && is_file && !first.is_survivor;
+        let old = if may_stay { index::get(&self.nodes, inode, &slot)? } else { BlockAddr::NULL };
+        if old.is_block() && !self.nodes.writer().must_move(old) {
+            self.nodes.writer_mut().overwrite(old, &first.block)?;
+            self.dirty.remove(&key);
+            return Ok(1);
+        }
+        let row = self.row(key, if may_stay { 1 } else { most.min(slot.left as usize) });
         // What outlived its segment is likely to outlive others.
-        let log = if waiting.is_survivor { Log::ColdData } else { self.log(inode) };
+        let log = if first.is_survivor { Log::ColdData } else { self.log(inode) };
+        let count = self.write_elsewhere(inode, &slot, log, &row)?;
+        (key.1..).take(count).for_each(|index| drop(self.dirty.remove(&(key.0, index))));
+        Ok(count)
+    }
+
+    /// Blocks in a row that wait, from `key` on, `most` of them at most: all of them survivors, or none.
+    fn row(&self, key: Key, most: usize) -> Vec<Block> {
+        let waiting = self.dirty.range(key..=(key.0, u64::MAX)).zip(key.1..);
+        let row = waiting.take_while(|(((_, at), _), index)| at == index).map(|((_, waiting), _)| waiting);
+        let mut row = row.take(most).peekable();
+        let is_survivor = row.peek().is_some_and(|first| first.is_survivor);
+        row.take_while(|waiting| waiting.is_survivor == is_survivor)
+            .map(|waiting| waiting.block.clone())
+            .collect()
+    }
+
+    /// Writes blocks, the first of which has its address in `slot`, as far as the log has room; returns how many.
+    fn write_elsewhere(&mut self, inode: &Inode, slot: &Slot, log: Log, blocks: &[Block]) -> Result<usize> {
+        let version = self.nodes.writer().entry(slot.nid)?.version;
+        let log = self.nodes.writer().fitting(log);
+        let count = blocks.len().min(self.nodes.writer().run_behind(log) as usize);
+        debug_assert!(count > 0, "nothing waits for slot {slot:?}");
+        let olds = index::get_run(&self.nodes, inode, slot, count as u64)?;
+        let owner = |(offset, _)| Summary { nid: slot.nid, version, offset: half(offset) };
+        let owners: Vec<Summary> = (slot.offset..).zip(&olds).map(owner).collect();
         let writer = self.nodes.writer_mut();
-        let log = writer.fitting(log);
-        let addr = writer.append_data(log, &waiting.block, std::iter::once(owner))?;
-        writer.release(old)?;
-        index::set(&mut self.nodes, slot, addr)
+        let pieces = blocks.iter().take(count).map(|block| block.as_slice());
+        let first = writer.append_data(log, pieces, owners.into_iter())?;
+        for old in &olds {
+            writer.release(*old)?;
+        }
+        let mut addrs = olds;
+        addrs.iter_mut().zip(first.0..).for_each(|(place, addr)| *place = BlockAddr(addr));
+        index::set_run(&mut self.nodes, slot, addrs.into_iter())?;
+        Ok(count)
     }
 
     fn is_quota(&self, inode: &Inode) -> bool {

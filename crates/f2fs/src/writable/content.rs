@@ -81,12 +81,13 @@ pub(super) fn write(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &
     let mut rest = data;
     while !rest.is_empty() {
         let (index, inside) = (at / width as u64, small(at % width as u64));
-        let (now, later) = rest.split_at((width - inside).min(rest.len()));
-        if now.len() == width {
+        let whole = if inside == 0 { rest.len() / width * width } else { 0 };
+        let (now, later) = rest.split_at(if whole > 0 { whole } else { (width - inside).min(rest.len()) });
+        if whole > 0 {
             blocks.put(inode, index, now)?;
         } else {
             let block = blocks.edit(inode, index)?;
-            block.iter_mut().skip(inside).zip(now).for_each(|(to, from)| *to = *from);
+            copy(now, 0, part(block, inside, now.len()));
         }
         at += now.len() as u64;
         rest = later;
@@ -98,7 +99,7 @@ pub(super) fn write(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &
 fn write_inline(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &[u8]) -> Result<()> {
     let start = inode.inline_range().start + small(offset);
     let block = blocks.nodes_mut().edit(inode.ino)?;
-    block.iter_mut().skip(start).zip(data).for_each(|(to, from)| *to = *from);
+    copy(data, 0, part(block, start, data.len()));
     inode.size = inode.size.max(offset + data.len() as u64);
     if !data.is_empty() {
         inode.inline = inode.inline.with(InlineFlags::DATA_EXIST);
@@ -108,8 +109,17 @@ fn write_inline(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &[u8]
 
 /// Copies what stands from byte `inside` on, which is as long as the buffer or longer.
 fn copy(block: &[u8], inside: usize, buffer: &mut [u8]) {
-    debug_assert!(inside + buffer.len() <= block.len(), "{inside} of {}", block.len());
-    buffer.iter_mut().zip(block.iter().skip(inside)).for_each(|(to, from)| *to = *from);
+    let from = block.get(inside..inside + buffer.len());
+    debug_assert!(from.is_some(), "{inside} of {}", block.len());
+    if let Some(from) = from {
+        buffer.copy_from_slice(from);
+    }
+}
+
+/// `count` bytes of a block from `start` on, which it has.
+fn part(block: &mut [u8], start: usize, count: usize) -> &mut [u8] {
+    debug_assert!(start + count <= block.len(), "{start} and {count} of {}", block.len());
+    block.get_mut(start..start + count).unwrap_or_default()
 }
 
 /// The place of inline data, to be changed. The caller puts the inode.

@@ -141,7 +141,18 @@ fn checked(nodes: &Nodes, inode: &Inode, addr: BlockAddr) -> Result<BlockAddr> {
 
 /// Puts an address into a word.
 pub(super) fn set(nodes: &mut Nodes, slot: &Slot, addr: BlockAddr) -> Result<()> {
-    set_word(nodes.edit(slot.nid)?, slot.at, addr.0);
+    set_run(nodes, slot, std::iter::once(addr))
+}
+
+/// Puts addresses into words in a row, no more than the node has.
+pub(super) fn set_run(
+    nodes: &mut Nodes,
+    slot: &Slot,
+    addrs: impl ExactSizeIterator<Item = BlockAddr>,
+) -> Result<()> {
+    debug_assert!(addrs.len() <= slot.left as usize, "{} of {}", addrs.len(), slot.left);
+    let node = nodes.edit(slot.nid)?;
+    (slot.at..).step_by(4).zip(addrs).for_each(|(at, addr)| set_word(node, at, addr.0));
     Ok(())
 }
 

@@ -149,7 +149,7 @@ impl Replay<'_> {
             }
             match *addr {
                 BlockAddr::NULL => {}
-                BlockAddr::NEW => self.blocks.nodes_mut().writer_mut().promise_data(),
+                BlockAddr::NEW => self.blocks.nodes_mut().writer_mut().promise_data(1),
                 addr => adopted.push((addr, Summary { nid, version, offset: half(offset) })),
             }
         }

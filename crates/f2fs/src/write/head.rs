@@ -99,9 +99,13 @@ impl Head {
         self.summary.set_entry(offset, owner);
     }
 
-    /// Takes whole blocks, which must have room in the segment, with their owners.
-    pub(crate) fn push(&mut self, blocks: &[u8], owners: impl ExactSizeIterator<Item = Summary>) {
-        self.pending.extend_from_slice(blocks);
+    /// Takes pieces of whole blocks, which must have room in the segment, with the owner of each block.
+    pub(crate) fn push<'a>(
+        &mut self,
+        blocks: impl Iterator<Item = &'a [u8]>,
+        owners: impl ExactSizeIterator<Item = Summary>,
+    ) {
+        blocks.for_each(|piece| self.pending.extend_from_slice(piece));
         for owner in owners {
             self.summary.set_entry(self.next, owner);
             self.next += 1;

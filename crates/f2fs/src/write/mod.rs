@@ -176,9 +176,9 @@ impl Writer {
         Ok(nid)
     }
 
-    /// Promises a block of data a place; its address is [`BlockAddr::NEW`] until it is written.
-    pub(crate) fn promise_data(&mut self) {
-        self.promised += 1;
+    /// Promises `count` blocks of data places; their addresses are [`BlockAddr::NEW`] until they are written.
+    pub(crate) fn promise_data(&mut self, count: u64) {
+        self.promised += count;
     }
 
     /// Gives back a block of data, written or promised.
@@ -324,11 +324,18 @@ impl Writer {
         (self.sit.addr(segno, offset), room)
     }
 
-    /// Appends whole blocks of data, no more than [`Writer::next`] says, with their owners. Returns the first's address.
-    pub(crate) fn append_data(
+    /// How many blocks of data, at least one, can be appended behind each other to a log that fits, and need no other segment as long
+    /// as there is room for more than one.
+    pub(crate) fn run_behind(&self, log: Log) -> u32 {
+        let (_, run) = self.next(log);
+        run.min(self.behind(log).max(1))
+    }
+
+    /// Appends pieces of whole blocks of data, together no more than [`Writer::next`] says, with their owners. Returns the first's address.
+    pub(crate) fn append_data<'a>(
         &mut self,
         log: Log,
-        blocks: &[u8],
+        blocks: impl Iterator<Item = &'a [u8]>,
         owners: impl ExactSizeIterator<Item = Summary>,
     ) -> Result<BlockAddr> {
         debug_assert!(!log.is_node());
@@ -359,7 +366,7 @@ impl Writer {
             self.seal(footer.nid, block);
         }
         let owner = Summary { nid: footer.nid, version: old.version, offset: 0 };
-        self.put(log, block, std::iter::once(owner))?;
+        self.put(log, std::iter::once(&*block), std::iter::once(owner))?;
         self.advance(log, ahead)?;
         if old.is_used() {
             self.nat.moved(&self.medium, footer.nid, addr)?;
@@ -422,9 +429,13 @@ impl Writer {
     }
 
     /// Hands blocks to the log's head.
-    fn put(&mut self, log: Log, blocks: &[u8], owners: impl ExactSizeIterator<Item = Summary>) -> Result<()> {
+    fn put<'a>(
+        &mut self,
+        log: Log,
+        blocks: impl Iterator<Item = &'a [u8]>,
+        owners: impl ExactSizeIterator<Item = Summary>,
+    ) -> Result<()> {
         let count = word(owners.len());
-        debug_assert_eq!(blocks.len(), owners.len() * self.sb.block().width());
         let head = self.heads.of_mut(log);
         let (segno, offset) = head.place();
         debug_assert!(offset + count <= self.sb.blocks_per_segment());
