@@ -34,7 +34,7 @@ fn blocks_by_kind(streams: Streams) -> [u32; 6] {
 
 #[test]
 fn logs_are_written_to_as_they_are_divided() {
-    let many = BLOCKS as u32;
+    let many = u32::try_from(BLOCKS).unwrap();
     let cases = [
         (Streams::Six, [true, true, true]),
         (Streams::Four, [true, false, true]),
