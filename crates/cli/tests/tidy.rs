@@ -25,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("f2fs", &["media", "cleaning", "vfs"]),
     ("scaleffs", &["media", "vfs", "flashlog"]),
     ("cffs", &["media", "vfs"]),
+    ("rcffs", &["ecc", "media", "vfs"]),
     ("fuse", &["vfs"]),
     ("lab", &["cleaning", "media", "vfs", "nandfs", "scaleffs", "cffs"]),
     (

@@ -1,0 +1,107 @@
+//! Making a file system.
+
+use pumice_ecc::Width;
+use pumice_media::Nand;
+use pumice_vfs::{Errno, FileKind, FsError, Result, Timestamp};
+
+use crate::inode::Inode;
+use crate::layout::Shape;
+use crate::log::Identity;
+use crate::mount;
+use crate::segment::{LABEL_MAX, is_info};
+use crate::volume::{ROOT, Volume};
+
+/// Segments that there must be.
+const SEGMENTS_MIN: u32 = 12;
+
+/// How to make a file system.
+#[derive(Clone, Debug)]
+pub struct FormatOptions {
+    /// A name for people, at most 64 bytes of UTF-8.
+    pub label: String,
+    /// The volume's identity.
+    pub uuid: [u8; 16],
+    /// The time for the root directory.
+    pub created: Timestamp,
+    /// User and group of the root directory.
+    pub owner: (u32, u32),
+    /// Parity pages of each erase block, 1 to 8; the paper's measurements have 1.
+    pub parity_pages: u32,
+    /// Parity blocks of each segment, 0 to 8; the paper's measurements have 1.
+    pub parity_blocks: u32,
+    /// Erase blocks of a segment; the paper's measurements have 16.
+    pub segment_blocks: u32,
+    /// The signature in the spare areas.
+    pub signature: Width,
+    /// Whether data is compressed.
+    pub compress: bool,
+}
+
+impl Default for FormatOptions {
+    fn default() -> FormatOptions {
+        FormatOptions {
+            label: String::new(),
+            uuid: [0; 16],
+            created: Timestamp::default(),
+            owner: (0, 0),
+            parity_pages: 1,
+            parity_blocks: 1,
+            segment_blocks: 16,
+            signature: Width::Bits48,
+            compress: true,
+        }
+    }
+}
+
+/// Makes an empty file system on the chip; what was there is gone. Every good erase block is erased.
+///
+/// # Errors
+/// [`Errno::NotSupported`] for a chip that has no room for the signature in its spare areas, or is too small or too large.
+pub fn format<N: Nand>(nand: N, options: &FormatOptions) -> Result<N> {
+    if options.label.len() > LABEL_MAX {
+        return Err(FsError::new(Errno::Invalid, format!("a label has at most {LABEL_MAX} bytes")));
+    }
+    let shape = Shape {
+        segment_blocks: options.segment_blocks,
+        parity_pages: options.parity_pages,
+        parity_blocks: options.parity_blocks,
+        signature_bytes: crate::layout::count(options.signature.bytes()),
+    };
+    let layout = mount::new_layout(&nand, shape)?;
+    if layout.segments() < SEGMENTS_MIN {
+        let what = format!("{} segments, rcffs needs {SEGMENTS_MIN}", layout.segments());
+        return Err(FsError::new(Errno::NotSupported, what));
+    }
+    let mut store = mount::store(nand, layout, 0);
+    for segment in 0..layout.segments() {
+        store.erase(segment)?;
+    }
+    let root = Inode {
+        kind: FileKind::Dir,
+        perm: 0o755,
+        nlink: 2,
+        uid: options.owner.0,
+        gid: options.owner.1,
+        rdev: 0,
+        parent: ROOT,
+        packed: options.compress,
+        size: 0,
+        chunks: 0,
+        times: [options.created; 4],
+    };
+    Volume::make(store, Identity { uuid: options.uuid, label: options.label.clone() }, &root)
+}
+
+/// True if the chip carries this file system, in any version.
+pub fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
+    let Some(layout) = mount::find_layout(nand)? else { return Ok(false) };
+    let mut store = mount::store(nand, layout, 0);
+    if store.newest()?.is_some() {
+        return Ok(true);
+    }
+    // Of another version: the first segment has its information all the same.
+    match store.summary(0, 0, 1) {
+        Ok(pages) => Ok(pages.iter().any(|page| is_info(page))),
+        Err(_) => Ok(false),
+    }
+}

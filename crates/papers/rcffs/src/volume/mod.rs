@@ -1,0 +1,348 @@
+//! A mounted volume: calls change chunks in memory; write-back brings them to flash, with the mu-tree behind them, so that a
+//! crash finds all as it was after one of the calls.
+
+mod clean;
+mod file;
+mod names;
+mod writeback;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pumice_media::Nand;
+use pumice_vfs::{Clock, Errno, FsError, Ino, Result, Timestamp};
+
+use crate::directory::Directory;
+use crate::error::damaged;
+use crate::inode::Inode;
+use crate::layout::{CHUNK_MAX, Layout, count, get_u32};
+use crate::log::{Identity, Log, Position};
+use crate::mount;
+use crate::mutree::{Key, NodeShape, Place, State, Tree};
+use crate::pack::unpacked;
+use crate::segment::Use;
+use crate::store::Store;
+use writeback::Dirty;
+
+/// The root directory.
+pub(crate) const ROOT: u32 = 1;
+/// Inodes that are held without a name, four bytes each: what a crash leaves of them goes at the next mount.
+const ORPHANS: Key = Key(1 << 31);
+/// Segments that files never fill: the open one, the list of the next ones, and what cleaning needs to begin.
+const RESERVE: u32 = 4;
+/// Of the others, so much of a hundred may be live.
+const LIVE_SHARE: u64 = 80;
+/// Directories kept in memory.
+const DIRECTORIES: usize = 64;
+
+/// Whether a volume is written to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Writable,
+    ReadOnly,
+    /// Writing back stopped half way: what is in memory is not written any more.
+    Broken,
+}
+
+/// A mounted volume.
+pub(crate) struct Volume<N> {
+    log: Log<N>,
+    tree: Tree,
+    dirty: Dirty,
+    directories: BTreeMap<u32, Directory>,
+    held: BTreeMap<u32, u32>,
+    orphans: BTreeSet<u32>,
+    /// Segments that cannot be cleaned: something live in them cannot be read.
+    stuck: BTreeSet<u32>,
+    clock: Clock,
+    mode: Mode,
+    recovered: bool,
+    /// Inodes, those that wait to be written too.
+    inodes: u32,
+}
+
+impl<N: Nand> Volume<N> {
+    /// Mounts a chip: the newest segment (3.3), and after a crash what is valid of those behind it (3.2).
+    pub(crate) fn mount(mut nand: N, clock: Clock, read_only: bool, cache_bytes: usize) -> Result<Volume<N>> {
+        let none = || FsError::new(Errno::Invalid, "no rcffs on this chip (no segment)".into());
+        let layout = mount::find_layout(&mut nand)?.ok_or_else(none)?;
+        let mut store = mount::store(nand, layout, cache_bytes);
+        let (segment, info) = store.newest()?.ok_or_else(none)?;
+        let mut usage = store.usage(segment)?;
+        let mut state = store.state(info.root)?;
+        let mut next = info.next.iter().copied().collect();
+        let partial = store.scan_partial(&next, info.sequence)?;
+        for begun in &partial.segments {
+            // Cleaning finds out what of it is live.
+            usage[*begun as usize] = Use::Live(layout.data_bytes());
+            next.retain(|segment| segment != begun);
+        }
+        if let Some(found) = partial.state.filter(|found| found.commit > state.commit) {
+            state = found;
+        }
+        let sequence = info.sequence + count(partial.segments.len());
+        let position = Position { sequence, root: state.root, next, usage };
+        let identity = Identity { uuid: info.uuid, label: info.label };
+        let log = Log::new(store, position, identity);
+        let mode = if read_only { Mode::ReadOnly } else { Mode::Writable };
+        let mut volume = Volume::over(log, state, clock, mode)?;
+        volume.recovered = partial.is_begun;
+        volume.go_on(!partial.segments.is_empty())?;
+        Ok(volume)
+    }
+
+    /// What a mount that may write does at once: a segment that was cut short is not written to any more, and a new one
+    /// says where the tree is now. What was held without a name goes.
+    fn go_on(&mut self, is_cut: bool) -> Result<()> {
+        self.load_orphans()?;
+        if self.mode != Mode::Writable {
+            return Ok(());
+        }
+        if is_cut {
+            self.write_root()?;
+            self.log.end_segment()?;
+        }
+        for ino in core::mem::take(&mut self.orphans) {
+            self.drop_inode(ino)?;
+        }
+        self.note_orphans()
+    }
+
+    fn over(log: Log<N>, state: State, clock: Clock, mode: Mode) -> Result<Volume<N>> {
+        let shape = NodeShape::new(log.layout().page_bytes());
+        let tree = Tree::at(shape, state).ok_or_else(|| damaged("the tree is too high"))?;
+        Ok(Volume::with(log, tree, clock, mode))
+    }
+
+    fn with(log: Log<N>, tree: Tree, clock: Clock, mode: Mode) -> Volume<N> {
+        let inodes = tree.state().inodes;
+        Volume {
+            log,
+            tree,
+            dirty: Dirty::default(),
+            directories: BTreeMap::new(),
+            held: BTreeMap::new(),
+            orphans: BTreeSet::new(),
+            stuck: BTreeSet::new(),
+            clock,
+            mode,
+            recovered: false,
+            inodes,
+        }
+    }
+
+    /// An empty volume on a chip: the root directory in the first segment.
+    pub(crate) fn make(store: Store<N>, identity: Identity, root: &Inode) -> Result<N> {
+        let layout = store.layout();
+        let usage = vec![Use::Free; layout.segments() as usize];
+        let position = Position { sequence: 0, root: crate::layout::Addr(0), next: [].into(), usage };
+        let mut log = Log::new(store, position, identity);
+        log.choose_next();
+        let tree = Tree::empty(NodeShape::new(layout.page_bytes()));
+        let mut volume = Volume::with(log, tree, Box::new(Timestamp::default), Mode::Writable);
+        volume.tree.state_mut().highest = ROOT;
+        volume.put_inode(ROOT, root)?;
+        volume.inodes = 1;
+        volume.unmount()
+    }
+
+    /// Writes everything, ends the segment, and gives the chip back.
+    pub(crate) fn unmount(mut self) -> Result<N> {
+        if self.mode == Mode::Writable {
+            let held: Vec<u32> = self.held.keys().copied().collect();
+            for ino in held {
+                self.held.insert(ino, 1);
+                self.release(ino)?;
+            }
+            self.flush()?;
+            self.log.end_segment()?;
+            self.log.seal()?;
+        }
+        Ok(self.log.into_chip())
+    }
+
+    /// Gives the chip back as it is.
+    pub(crate) fn abandon(self) -> N {
+        self.log.into_chip()
+    }
+
+    pub(crate) fn log(&mut self) -> &mut Log<N> {
+        &mut self.log
+    }
+
+    pub(crate) fn shared_log(&self) -> &Log<N> {
+        &self.log
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        self.tree.state()
+    }
+
+    /// Inodes in use.
+    pub(crate) fn inodes(&self) -> u32 {
+        self.inodes
+    }
+
+    pub(crate) fn recovered(&self) -> bool {
+        self.recovered
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.log.layout()
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    fn writable(&self) -> Result<()> {
+        match self.mode {
+            Mode::Writable => Ok(()),
+            Mode::ReadOnly => Err(Errno::ReadOnly.into()),
+            Mode::Broken => {
+                Err(damaged("an earlier write failed half way; the volume is not written to any more"))
+            }
+        }
+    }
+
+    /// The number of an inode as this format has it.
+    pub(crate) fn number(ino: Ino) -> Result<u32> {
+        u32::try_from(ino.0).ok().filter(|ino| *ino > 0).ok_or_else(|| Errno::Stale.into())
+    }
+
+    /// The bytes behind a key, as the last call left them.
+    pub(crate) fn chunk(&mut self, key: Key) -> Result<Option<Vec<u8>>> {
+        if let Some(changed) = self.dirty.get(key) {
+            return Ok(changed.bytes.clone());
+        }
+        let Some(place) = self.tree.get(self.log.store(), key)? else { return Ok(None) };
+        let stored = self.log.store().stored(place)?;
+        unpacked(stored, place.packed).map(Some)
+    }
+
+    /// Bytes on flash behind a key.
+    fn stored_bytes(&mut self, key: Key) -> Result<usize> {
+        match self.dirty.get(key) {
+            Some(changed) => Ok(changed.stored),
+            None => Ok(self.tree.get(self.log.store(), key)?.map_or(0, |place| usize::from(place.bytes))),
+        }
+    }
+
+    /// Changes what is behind a key; nothing, if `None`.
+    fn put(&mut self, key: Key, bytes: Option<Vec<u8>>) -> Result<()> {
+        let stored = self.stored_bytes(key)?;
+        let now = self.now();
+        debug_assert!(bytes.as_ref().is_none_or(|bytes| (1..=CHUNK_MAX).contains(&bytes.len())));
+        self.dirty.put(key, bytes, stored, now);
+        Ok(())
+    }
+
+    /// The first key at or behind one that has something behind it.
+    pub(crate) fn next_key(&mut self, from: Key) -> Result<Option<Key>> {
+        let mut at = from;
+        let mut on_flash = None;
+        while let Some((key, _)) = self.tree.next(self.log.store(), at)? {
+            if !self.dirty.is_gone(key) {
+                on_flash = Some(key);
+                break;
+            }
+            at = key.next();
+        }
+        Ok(match (on_flash, self.dirty.next(from)) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        })
+    }
+
+    /// The first key on flash at or behind one, and its place.
+    pub(crate) fn next_on_flash(&mut self, from: Key) -> Result<Option<(Key, Place)>> {
+        self.tree.next(self.log.store(), from)
+    }
+
+    pub(crate) fn is_writable(&self) -> bool {
+        self.mode == Mode::Writable
+    }
+
+    /// The attributes of an inode.
+    pub(crate) fn inode(&mut self, ino: u32) -> Result<Inode> {
+        let bytes = self.chunk(Key::inode(ino))?.ok_or(Errno::Stale)?;
+        Inode::decode(&bytes).ok_or_else(|| damaged(format_args!("inode {ino} makes no sense")))
+    }
+
+    fn put_inode(&mut self, ino: u32, inode: &Inode) -> Result<()> {
+        self.put(Key::inode(ino), Some(inode.encode()))
+    }
+
+    /// Removes an inode and all that it has. What cannot be read of the tree stays.
+    fn drop_inode(&mut self, ino: u32) -> Result<()> {
+        let mut from = Key::first(ino);
+        while let Some(key) = self.next_key(from)?.filter(|key| *key <= Key::last(ino)) {
+            self.put(key, None)?;
+            from = key.next();
+        }
+        self.directories.remove(&ino);
+        self.inodes = self.inodes.checked_sub(1).ok_or_else(|| damaged("the root counts too few inodes"))?;
+        Ok(())
+    }
+
+    fn load_orphans(&mut self) -> Result<()> {
+        let bytes = self.chunk(ORPHANS)?.unwrap_or_default();
+        self.orphans = bytes.chunks_exact(4).map(|bytes| get_u32(bytes, 0)).collect();
+        Ok(())
+    }
+
+    /// Writes down which inodes are held without a name. Of more than a chunk takes, a crash leaves the others behind.
+    fn note_orphans(&mut self) -> Result<()> {
+        let bytes: Vec<u8> = self.orphans.iter().take(1024).flat_map(|ino| ino.to_le_bytes()).collect();
+        if self.chunk(ORPHANS)?.unwrap_or_default() == bytes {
+            return Ok(());
+        }
+        self.put(ORPHANS, (!bytes.is_empty()).then_some(bytes))
+    }
+
+    pub(crate) fn hold(&mut self, ino: u32) -> Result<()> {
+        self.inode(ino)?;
+        *self.held.entry(ino).or_insert(0) += 1;
+        Ok(())
+    }
+
+    pub(crate) fn release(&mut self, ino: u32) -> Result<()> {
+        let Some(count) = self.held.get_mut(&ino) else { return self.inode(ino).map(|_| ()) };
+        *count -= 1;
+        if *count > 0 {
+            return Ok(());
+        }
+        self.held.remove(&ino);
+        if self.orphans.remove(&ino) {
+            self.drop_inode(ino)?;
+            self.note_orphans()?;
+        }
+        Ok(())
+    }
+
+    /// Bytes that may be live, leaves of the tree counted twice: cleaning a segment may write them all anew.
+    pub(crate) fn live_max(&self) -> u64 {
+        let usable = count(self.log.usage().iter().filter(|of| **of != Use::Bad).count());
+        u64::from(usable.saturating_sub(RESERVE)) * self.layout().data_bytes() * LIVE_SHARE / 100
+    }
+
+    /// Bytes that are live, or will be once everything is written back.
+    pub(crate) fn live(&self) -> u64 {
+        let state = self.tree.state();
+        let each = self.layout().page_bytes() as u64;
+        let leaves = (u64::from(state.leaves) + self.dirty.leaves(each)) * each * 2;
+        (state.live + leaves + self.dirty.fresh()).saturating_sub(self.dirty.replaced())
+    }
+
+    /// Refuses bytes that there is no room for. What is in memory counts as if it could not be compressed until it is written.
+    fn admit(&mut self, bytes: usize) -> Result<()> {
+        self.writable()?;
+        let limit = self.live_max();
+        if bytes == 0 || self.live() + bytes as u64 <= limit {
+            return Ok(());
+        }
+        if !self.dirty.is_empty() {
+            self.flush()?;
+        }
+        if self.live() + bytes as u64 <= limit { Ok(()) } else { Err(Errno::NoSpace.into()) }
+    }
+}
