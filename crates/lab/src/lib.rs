@@ -21,7 +21,10 @@
 
 mod error;
 pub mod experiment;
+mod files;
+pub mod measured;
 pub mod on_chip;
+pub mod on_disk;
 pub mod report;
 pub mod run;
 pub mod trace;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs};
 
 use pumice_lab::{
     experiment::{Experiment, Line, Metric, Options, run},
-    on_chip::Figure,
+    measured::Figure,
 };
 
 /// The lines of an experiment.
@@ -25,7 +25,7 @@ fn lines(name: &str) -> Vec<Line> {
 /// A metric of a curve, by place.
 fn curve(lines: &[Line], series: &str, figure: Figure) -> BTreeMap<String, f64> {
     let of = lines.iter().filter(|line| line.series == series);
-    of.map(|line| (line.x.clone(), Metric::OnChip(figure).of(&line.outcome).unwrap())).collect()
+    of.map(|line| (line.x.clone(), Metric::Measured(figure).of(&line.outcome).unwrap())).collect()
 }
 
 fn least_and_most(curve: &BTreeMap<String, f64>) -> (f64, f64) {
@@ -125,4 +125,37 @@ fn postmark_copies_few_pages() {
     let pages = |series: &str| curve(&table, series, Figure::Programs)["1:2"];
     assert!(pages("cffs, 64 MB") < 68_689.0 * 1.15, "{}", pages("cffs, 64 MB"));
     assert!(pages("nandfs, 64 MB") < pages("cffs, 64 MB"));
+}
+
+/// F2FS, figure 6: the finer data are sorted, the more segments are whole or nearly empty.
+#[test]
+fn more_logs_divide_segments_better() {
+    let table = lines("f2fs-fig6");
+    let figures = [Figure::SegmentsSparse, Figure::SegmentsFull];
+    let [sparse, full] = figures.map(|figure| curve(&table, "f2fs", figure));
+    assert!(full["2"] <= full["4"] && full["4"] < full["6"], "{full:?}");
+    assert!(sparse["2"] < sparse["6"] && sparse["4"] < sparse["6"], "{sparse:?}");
+}
+
+/// F2FS, figures 7 and 8: adaptive logging keeps what is written small on a full volume, normal logging does not.
+#[test]
+fn adaptive_logging_writes_less_on_full_volumes() {
+    let table = lines("f2fs-fig7");
+    let written = |series: &str| curve(&table, series, Figure::Written);
+    let (adaptive, normal) = (written("adaptive"), written("normal"));
+    assert!(adaptive["97.5"] < adaptive["25"] * 1.5, "{adaptive:?}");
+    assert!(normal["97.5"] > adaptive["97.5"] && normal["80"] < normal["97.5"], "{normal:?} {adaptive:?}");
+    let in_place = written("adaptive, in place when scarce");
+    assert!(in_place["97.5"] <= 1.02 * in_place["25"].max(1.0), "{in_place:?}");
+    let table = lines("f2fs-fig8");
+    let [adaptive, normal] = ["adaptive", "normal"].map(|series| curve(&table, series, Figure::Written));
+    assert!(normal["file server, 94 %"] >= 1.27 * adaptive["file server, 94 %"], "{normal:?} {adaptive:?}");
+}
+
+/// F2FS, section 3.2.4: with idle time between runs at least a tenth less is written in them.
+#[test]
+fn idle_time_is_used_for_cleaning() {
+    let table = lines("f2fs-idle");
+    let normal = curve(&table, "normal", Figure::Written);
+    assert!(normal["idle time"] < 0.9 * normal["nothing"], "{normal:?}");
 }

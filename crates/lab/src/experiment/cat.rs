@@ -1,6 +1,6 @@
 //! The CAT paper's experiments (Chiang and Chang, J. Systems and Software 48, 1999).
 //!
-//! The HP traces of its figures 15 to 17 are not public; 90/10 stands in for them.
+//! The HP traces of its figures 14 to 17 are not public; a generated workload stands in for them, as `workload/workstation.rs` says.
 
 use super::{
     Experiment, Known, Look, Metric, Options, Point, Points,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     LabError,
-    run::{Access, Room, Setup},
+    run::{Access, Amount, Room, Setup},
     workload::Pattern,
 };
 
@@ -21,6 +21,17 @@ pub(super) const TABLE4: Experiment = Experiment {
     metrics: &[Metric::Erasures, Metric::Copied, Metric::WearDeviation, Metric::Throughput],
     points: Points::Simulated(table4),
     known: table4_known,
+};
+
+/// Figure 11.
+pub(super) const FIG11: Experiment = Experiment {
+    name: "cat-fig11",
+    about: "CAT paper, figure 11: where the chip's time goes; on the paper's Pentium cleaning took 72 % of it, writing sequentially",
+    x: "access",
+    look: Look::Bars,
+    metrics: &[Metric::TimeErasing, Metric::TimeCopying],
+    points: Points::Simulated(table4),
+    known: Vec::new,
 };
 
 /// Figure 12.
@@ -41,8 +52,43 @@ pub(super) const FIG13: Experiment = Experiment {
     x: "utilization (%)",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
+    points: Points::Simulated(|options| filled(options, "locality:90/10".parse()?)),
+    known: Vec::new,
+};
+
+/// Figure 13, sequential.
+pub(super) const FIG13_SEQUENTIAL: Experiment = Experiment {
+    name: "cat-fig13-sequential",
+    about: "CAT paper, figure 13: varying utilization, writing sequentially",
+    points: Points::Simulated(|options| filled(options, Pattern::Sequential)),
+    ..FIG13
+};
+
+/// Figure 13, random.
+pub(super) const FIG13_RANDOM: Experiment = Experiment {
+    name: "cat-fig13-random",
+    about: "CAT paper, figure 13: varying utilization, writing at random",
+    points: Points::Simulated(|options| filled(options, Pattern::Random)),
+    ..FIG13
+};
+
+/// Figure 14.
+pub(super) const FIG14: Experiment = Experiment {
+    name: "cat-fig14",
+    about: "CAT paper, figure 14: three selectors by six ways to redistribute, 85 % full; a generated workload in place of the HP traces",
+    x: "redistribution",
+    look: Look::Bars,
+    metrics: &[Metric::Erasures, Metric::Copied, Metric::WearDeviation],
     points: Points::Simulated(|options| {
-        cross(options, &BUILT, &named(&UTILIZATIONS), |scheme, x| utilization(scheme, x, 4096))
+        let mut points = Vec::new();
+        for (series, victim) in SELECTORS {
+            for placement in ["m1", "m2", "m3", "m4", "m5", "m6"] {
+                let setup = workstation(&Scheme::new(series, victim, placement), 85)?;
+                let point = Point { series: series.to_owned(), x: placement.to_owned(), setup };
+                points.extend(point.seeded(options.seeds));
+            }
+        }
+        Ok(points)
     }),
     known: Vec::new,
 };
@@ -50,20 +96,18 @@ pub(super) const FIG13: Experiment = Experiment {
 /// Figure 15.
 pub(super) const FIG15: Experiment = Experiment {
     name: "cat-fig15",
-    about: "CAT paper, figure 15: varying utilization, blocks of 1 KiB; 90/10 in place of the HP traces",
+    about: "CAT paper, figure 15: varying utilization; a generated workload in place of the HP traces",
     x: "utilization (%)",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
-    points: Points::Simulated(|options| {
-        cross(options, &COMPARED, &named(&UTILIZATIONS), |scheme, x| utilization(scheme, x, 1024))
-    }),
+    points: Points::Simulated(|options| cross(options, &COMPARED, &named(&UTILIZATIONS), workstation)),
     known: Vec::new,
 };
 
 /// Figure 16.
 pub(super) const FIG16: Experiment = Experiment {
     name: "cat-fig16",
-    about: "CAT paper, figure 16: varying flash size, 85 % full, blocks of 1 KiB; 90/10 in place of the HP traces",
+    about: "CAT paper, figure 16: varying flash size, 85 % full; a generated workload in place of the HP traces",
     x: "flash (MiB)",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
@@ -76,7 +120,7 @@ pub(super) const FIG16: Experiment = Experiment {
 /// Figure 17.
 pub(super) const FIG17: Experiment = Experiment {
     name: "cat-fig17",
-    about: "CAT paper, figure 17: varying segment size, 40 MiB, 85 % full, blocks of 1 KiB; 90/10 likewise",
+    about: "CAT paper, figure 17: varying segment size, 40 MiB, 85 % full; a generated workload likewise",
     x: "segment (KiB)",
     look: Look::Lines,
     metrics: &[Metric::Erasures, Metric::Copied],
@@ -97,6 +141,10 @@ pub(super) const FIG18: Experiment = Experiment {
 
 /// Percent full.
 const UTILIZATIONS: [u32; 7] = [60, 65, 70, 75, 80, 85, 90];
+
+/// The paper's three selectors. Its cost-benefit is the one under which its table 4 comes out.
+const SELECTORS: [(&str, &str); 3] =
+    [("greedy", "greedy"), ("cost-benefit", "cost-benefit-written"), ("CAT", "cat")];
 
 /// x of x/y, in percent.
 const LOCALITIES: [u32; 6] = [50, 60, 70, 80, 90, 95];
@@ -136,16 +184,26 @@ fn locality(scheme: &Scheme, percent: u32) -> Result<Setup, LabError> {
     scheme.setup(Access::Pattern(pattern))
 }
 
-/// 90/10 in blocks of `block` bytes, on a store that is `percent` full.
-fn utilization(scheme: &Scheme, percent: u32, block: u64) -> Result<Setup, LabError> {
-    let mut setup = locality(scheme, 90)?;
+/// A pattern on stores of all utilizations.
+fn filled(options: &Options, pattern: Pattern) -> Result<Vec<Point>, LabError> {
+    cross(options, &BUILT, &named(&UTILIZATIONS), |scheme, percent| {
+        let mut setup = scheme.setup(Access::Pattern(pattern))?;
+        setup.store.room = Room::Fill(f64::from(percent) / 100.0);
+        Ok(setup)
+    })
+}
+
+/// The stand-in for the HP traces, in blocks of 1 KiB, as much as these wrote, on a store that is `percent` full.
+fn workstation(scheme: &Scheme, percent: u32) -> Result<Setup, LabError> {
+    let mut setup = scheme.setup(Access::Pattern(Pattern::Workstation))?;
     setup.store.room = Room::Fill(f64::from(percent) / 100.0);
-    setup.store.block = block;
+    setup.store.block = 1024;
+    setup.write = Some(Amount::Bytes(1331 << 20));
     Ok(setup)
 }
 
 fn flash(scheme: &Scheme, mib: u64) -> Result<Setup, LabError> {
-    let mut setup = utilization(scheme, 85, 1024)?;
+    let mut setup = workstation(scheme, 85)?;
     setup.store.flash = Some(mib << 20);
     Ok(setup)
 }

@@ -5,7 +5,10 @@
 //! same PostMark runs on chips of 64 MB, as the paper's, and on smaller ones of the same shape.
 
 use super::{Experiment, Known, Look, Metric, Point, Points};
-use crate::on_chip::{Figure, ScanEquation, System, Task, Work};
+use crate::{
+    measured::Figure,
+    on_chip::{ScanEquation, System, Task, Work},
+};
 
 /// Table 3.
 pub(super) const TABLE3: Experiment = Experiment {
@@ -13,7 +16,7 @@ pub(super) const TABLE3: Experiment = Experiment {
     about: "CFFS paper, table 3: mount of 64 MB, by how full it is, with files of all sizes",
     x: "full (%)",
     look: Look::Lines,
-    metrics: &[Metric::OnChip(Figure::Mount), Metric::OnChip(Figure::MountAfterCut)],
+    metrics: &[Metric::Measured(Figure::Mount), Metric::Measured(Figure::MountAfterCut)],
     points: Points::OnChip(|| {
         let mut points = Vec::new();
         for system in SYSTEMS {
@@ -29,7 +32,7 @@ pub(super) const TABLE3: Experiment = Experiment {
             ("paper: YAFFS", 3000.0),
             ("paper: cffs", 593.0),
         ];
-        let metric = Metric::OnChip(Figure::Mount);
+        let metric = Metric::Measured(Figure::Mount);
         rows.map(|(series, value)| Known { series, x: "100", metric, value }).to_vec()
     },
 };
@@ -41,9 +44,9 @@ pub(super) const TABLE4: Experiment = Experiment {
     x: "files to transactions",
     look: Look::Bars,
     metrics: &[
-        Metric::OnChip(Figure::ExtraWrites),
-        Metric::OnChip(Figure::Programs),
-        Metric::OnChip(Figure::TransactionRate),
+        Metric::Measured(Figure::ExtraWrites),
+        Metric::Measured(Figure::Programs),
+        Metric::Measured(Figure::TransactionRate),
     ],
     points: Points::OnChip(|| {
         let mut points = Vec::new();
@@ -73,7 +76,7 @@ pub(super) const TABLE4: Experiment = Experiment {
             ("paper: cffs", [0.26, 0.15, 0.12]),
         ];
         let extra =
-            |series, x, value| Known { series, x, metric: Metric::OnChip(Figure::ExtraWrites), value };
+            |series, x, value| Known { series, x, metric: Metric::Measured(Figure::ExtraWrites), value };
         let mut known: Vec<Known> = rows
             .into_iter()
             .flat_map(|(series, row)| {
@@ -84,7 +87,7 @@ pub(super) const TABLE4: Experiment = Experiment {
         known.extend(pages.map(|(series, value)| Known {
             series,
             x: "1:2",
-            metric: Metric::OnChip(Figure::Programs),
+            metric: Metric::Measured(Figure::Programs),
             value,
         }));
         known
@@ -97,7 +100,7 @@ pub(super) const EQUATIONS: Experiment = Experiment {
     about: "CFFS paper, equations (1) to (3): what a mount of 64 MB reads, against what is computed from the same files",
     x: "full (%)",
     look: Look::Lines,
-    metrics: &[Metric::OnChip(Figure::MountReads)],
+    metrics: &[Metric::Measured(Figure::MountReads)],
     points: Points::OnChip(|| {
         let by = |equation| move |percent| Work::ScanBy { percent, equation };
         let measured = FULL.map(|percent| point("cffs", percent, System::Cffs, Work::Scan { percent }));

@@ -1,7 +1,7 @@
 //! Metrics of a record.
 
 use super::Outcome;
-use crate::{on_chip::Figure, run::Record};
+use crate::{measured::Figure, run::Record};
 
 /// A figure of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +14,10 @@ pub enum Metric {
     Waf,
     /// Bytes a second that users could write if the chip did nothing else than it had to.
     Throughput,
+    /// Percent of the chip's time that erasing takes.
+    TimeErasing,
+    /// Percent that copying takes.
+    TimeCopying,
     /// Standard deviation of the erases of segments.
     WearDeviation,
     /// Most erases over mean erases.
@@ -24,8 +28,8 @@ pub enum Metric {
     OnePercent,
     /// GiB written until there was no room.
     Exhausted,
-    /// A figure of a file system on a chip.
-    OnChip(Figure),
+    /// A figure of a file system.
+    Measured(Figure),
 }
 
 impl Metric {
@@ -36,12 +40,14 @@ impl Metric {
             Self::Copied => "copied",
             Self::Waf => "waf",
             Self::Throughput => "throughput",
+            Self::TimeErasing => "time-erasing",
+            Self::TimeCopying => "time-copying",
             Self::WearDeviation => "wear-deviation",
             Self::WearPeak => "wear-peak",
             Self::FirstDeath => "first-death",
             Self::OnePercent => "one-percent",
             Self::Exhausted => "exhausted",
-            Self::OnChip(figure) => figure.name(),
+            Self::Measured(figure) => figure.name(),
         }
     }
 
@@ -52,12 +58,14 @@ impl Metric {
             Self::Copied => "blocks copied",
             Self::Waf => "write amplification",
             Self::Throughput => "throughput (KiB/s)",
+            Self::TimeErasing => "time for erasing (%)",
+            Self::TimeCopying => "time for copying (%)",
             Self::WearDeviation => "standard deviation of wear",
             Self::WearPeak => "most over mean wear",
             Self::FirstDeath => "GiB until the first death",
             Self::OnePercent => "GiB until 1 % are dead",
             Self::Exhausted => "GiB until there is no room",
-            Self::OnChip(figure) => figure.title(),
+            Self::Measured(figure) => figure.title(),
         }
     }
 
@@ -65,9 +73,10 @@ impl Metric {
     pub fn digits(self) -> usize {
         match self {
             Self::Erasures | Self::Copied | Self::Throughput => 0,
+            Self::TimeErasing | Self::TimeCopying => 1,
             Self::Waf | Self::WearPeak => 3,
             Self::WearDeviation | Self::FirstDeath | Self::OnePercent | Self::Exhausted => 2,
-            Self::OnChip(figure) => figure.digits(),
+            Self::Measured(figure) => figure.digits(),
         }
     }
 
@@ -92,12 +101,24 @@ impl Metric {
                 let seconds = (time.read_ns + time.program_ns + time.erase_ns) as f64 / 1e9;
                 Some((record.user_writes * record.parameters.block_bytes) as f64 / 1024.0 / seconds.max(1e-9))
             }
+            Self::TimeErasing => {
+                let time = &record.time;
+                let all = (time.read_ns + time.program_ns + time.erase_ns) as f64;
+                Some(100.0 * time.erase_ns as f64 / all)
+            }
+            Self::TimeCopying => {
+                // Users read nothing; of what is programmed the cleaner has its share.
+                let (time, copied) = (&record.time, record.blocks_copied as f64);
+                let all = (time.read_ns + time.program_ns + time.erase_ns) as f64;
+                let share = copied / (copied + record.user_writes as f64);
+                Some(100.0 * (time.read_ns as f64 + time.program_ns as f64 * share) / all)
+            }
             Self::WearDeviation => Some(record.wear_stddev),
             Self::WearPeak => Some(f64::from(record.wear_max) / record.wear_mean.max(1e-9)),
             Self::FirstDeath => gib(lifetime?.first_death_bytes),
             Self::OnePercent => gib(lifetime?.one_percent_bytes),
             Self::Exhausted => gib(lifetime?.exhausted_bytes),
-            Self::OnChip(_) => None,
+            Self::Measured(_) => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod cat;
 mod cffs;
+mod f2fs;
 mod lifetime;
 mod line;
 mod look;
@@ -64,10 +65,14 @@ pub struct Known {
 
 impl Experiment {
     /// All experiments.
-    pub const ALL: [Experiment; 23] = [
+    pub const ALL: [Experiment; 31] = [
         cat::TABLE4,
+        cat::FIG11,
         cat::FIG12,
         cat::FIG13,
+        cat::FIG13_SEQUENTIAL,
+        cat::FIG13_RANDOM,
+        cat::FIG14,
         cat::FIG15,
         cat::FIG16,
         cat::FIG17,
@@ -88,6 +93,10 @@ impl Experiment {
         cffs::TABLE3,
         cffs::TABLE4,
         cffs::EQUATIONS,
+        f2fs::FIG6,
+        f2fs::FIG7,
+        f2fs::FIG8,
+        f2fs::IDLE,
     ];
 
     /// The one of this name.

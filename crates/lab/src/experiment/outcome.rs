@@ -1,7 +1,7 @@
 //! What a run came to, whichever kind it was.
 
 use crate::{
-    on_chip::Measured,
+    measured::Measured,
     run::{Record, csv},
 };
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub enum Outcome {
     /// The simulator of cleaning counted it.
     Simulated(Record),
-    /// A file system on a simulated chip did it.
+    /// A file system did it on a simulated medium.
     Measured(Measured),
 }
 
@@ -30,7 +30,7 @@ impl From<Measured> for Outcome {
 }
 
 impl Outcome {
-    /// The seed that it was drawn with; what is measured on a chip has only one.
+    /// The seed that it was drawn with; what is measured has only one.
     pub fn seed(&self) -> u64 {
         match self {
             Outcome::Simulated(record) => record.parameters.seed,

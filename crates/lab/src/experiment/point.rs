@@ -1,7 +1,7 @@
 //! A run with its place in a picture.
 
 use super::Options;
-use crate::{LabError, on_chip::Task, run::Setup};
+use crate::{LabError, on_chip, on_disk, run::Setup};
 
 /// One run of an experiment.
 #[derive(Clone, Debug)]
@@ -20,7 +20,9 @@ pub enum Points {
     /// On the simulator of cleaning.
     Simulated(fn(&Options) -> Result<Vec<Point>, LabError>),
     /// Of file systems on simulated chips; nothing about them is random.
-    OnChip(fn() -> Vec<Point<Task>>),
+    OnChip(fn() -> Vec<Point<on_chip::Task>>),
+    /// Of F2FS on disks in memory; nothing about them is random.
+    OnDisk(fn() -> Vec<Point<on_disk::Task>>),
 }
 
 impl Point {

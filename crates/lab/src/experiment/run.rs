@@ -5,7 +5,8 @@ use std::{collections::HashMap, path::Path};
 use super::{Experiment, Line, Options, Outcome, Point, Points, records::Records};
 use crate::{
     LabError,
-    on_chip::Task,
+    measured::Job,
+    on_chip, on_disk,
     run::{Parameters, Planned, Progress, Setup, plan, sweep},
 };
 
@@ -45,7 +46,8 @@ pub fn run(
     };
     let lines = match wanted {
         Wanted::Simulated(points) => simulated(&points, &known, progress, &mut keep)?,
-        Wanted::OnChip(points) => on_chip(&points, &known, progress, &mut keep)?,
+        Wanted::OnChip(points) => measured(&points, &known, progress, &mut keep)?,
+        Wanted::OnDisk(points) => measured(&points, &known, progress, &mut keep)?,
     };
     let (lines, fresh): (Vec<Line>, Vec<bool>) = lines.into_iter().unzip();
     records.finish(&lines)?;
@@ -55,7 +57,8 @@ pub fn run(
 /// All points of an experiment, ready to be run.
 enum Wanted {
     Simulated(Vec<(Point, Planned)>),
-    OnChip(Vec<Point<Task>>),
+    OnChip(Vec<Point<on_chip::Task>>),
+    OnDisk(Vec<Point<on_disk::Task>>),
 }
 
 impl Wanted {
@@ -67,6 +70,7 @@ impl Wanted {
                 Wanted::Simulated(points.into_iter().zip(planned).collect())
             }
             Points::OnChip(points) => Wanted::OnChip(points()),
+            Points::OnDisk(points) => Wanted::OnDisk(points()),
         })
     }
 }
@@ -104,10 +108,15 @@ fn simulated(
     Ok(lines.into_iter().flatten().collect())
 }
 
-fn on_chip(points: &[Point<Task>], known: &Known<'_>, progress: &dyn Progress, keep: Keep<'_>) -> Lines {
-    let found: Vec<Option<Line>> = points.iter().map(|point| known.on_chip(point)).collect();
+fn measured<J: Job>(
+    points: &[Point<J>],
+    known: &Known<'_>,
+    progress: &dyn Progress,
+    keep: Keep<'_>,
+) -> Lines {
+    let found: Vec<Option<Line>> = points.iter().map(|point| known.measured(point)).collect();
     progress.expect(found.iter().filter(|line| line.is_none()).count() as u64);
-    let run = |(point, found): (&Point<Task>, Option<Line>)| {
+    let run = |(point, found): (&Point<J>, Option<Line>)| {
         if let Some(line) = found {
             return Ok((line, false));
         }
@@ -138,8 +147,8 @@ impl<'a> Known<'a> {
         )
     }
 
-    /// The same, of a run on a chip.
-    fn on_chip(&self, point: &Point<Task>) -> Option<Line> {
+    /// The same, of a file system.
+    fn measured<J: Job>(&self, point: &Point<J>) -> Option<Line> {
         self.find(
             point,
             |outcome| matches!(outcome, Outcome::Measured(measured) if point.setup.made(measured)),

@@ -5,7 +5,10 @@
 //! each transfer, is left out, so figures here are better than the paper's and have its shape.
 
 use super::{Experiment, Known, Look, Metric, Point, Points};
-use crate::on_chip::{BlockType, Figure, Scenario, System, Task, Work};
+use crate::{
+    measured::Figure,
+    on_chip::{BlockType, Scenario, System, Task, Work},
+};
 
 /// Figure 5.
 pub(super) const FIG5: Experiment = Experiment {
@@ -13,7 +16,7 @@ pub(super) const FIG5: Experiment = Experiment {
     about: "ScaleFFS paper, figure 5: mount against the size of the flash, nothing stored",
     x: "flash (MiB)",
     look: Look::Lines,
-    metrics: &[Metric::OnChip(Figure::Mount)],
+    metrics: &[Metric::Measured(Figure::Mount)],
     points: Points::OnChip(|| {
         let sizes = [64_u32, 128, 256, 512, 1024];
         both(&sizes.map(|mib| (mib.to_string(), format!("512+16:32:{}", mib * 64), EMPTY)))
@@ -27,7 +30,7 @@ pub(super) const FIG6: Experiment = Experiment {
     about: "ScaleFFS paper, figure 6: mount against what is stored, in files of 5 MB on 256 MiB",
     x: "stored (MB)",
     look: Look::Lines,
-    metrics: &[Metric::OnChip(Figure::Mount)],
+    metrics: &[Metric::Measured(Figure::Mount)],
     points: Points::OnChip(|| {
         let stored = [0_u32, 50, 100, 150];
         both(&stored.map(|mb| (mb.to_string(), CHIP.to_owned(), Work::Mount { files: mb / 5, bytes: SONG })))
@@ -41,7 +44,7 @@ pub(super) const FIG7: Experiment = Experiment {
     about: "ScaleFFS paper, figure 7: mount against the number of empty files on 256 MiB",
     x: "files",
     look: Look::Lines,
-    metrics: &[Metric::OnChip(Figure::Mount)],
+    metrics: &[Metric::Measured(Figure::Mount)],
     points: Points::OnChip(|| {
         let files = [0_u32, 1000, 3000, 10_000];
         both(&files.map(|files| (files.to_string(), CHIP.to_owned(), Work::Mount { files, bytes: 0 })))
@@ -56,20 +59,20 @@ pub(super) const FIG8: Experiment = Experiment {
     x: "workload",
     look: Look::Bars,
     metrics: &[
-        Metric::OnChip(Figure::WriteRate),
-        Metric::OnChip(Figure::ReadRate),
-        Metric::OnChip(Figure::WriteShare),
-        Metric::OnChip(Figure::ReadShare),
+        Metric::Measured(Figure::WriteRate),
+        Metric::Measured(Figure::ReadRate),
+        Metric::Measured(Figure::WriteShare),
+        Metric::Measured(Figure::ReadShare),
     ],
     points: Points::OnChip(|| {
         both(&[("songs".to_owned(), CHIP.to_owned(), Work::Transfer { files: 31, bytes: SONG })])
     }),
     known: || {
         let figures = [
-            ("paper: scaleffs", Metric::OnChip(Figure::WriteShare), 93.0),
-            ("paper: scaleffs", Metric::OnChip(Figure::ReadShare), 90.0),
-            ("paper: JFFS2", Metric::OnChip(Figure::ReadShare), 74.1),
-            ("paper: scaleffs", Metric::OnChip(Figure::ReadRate), 7.9 * 1000.0 * 1000.0 / 1024.0),
+            ("paper: scaleffs", Metric::Measured(Figure::WriteShare), 93.0),
+            ("paper: scaleffs", Metric::Measured(Figure::ReadShare), 90.0),
+            ("paper: JFFS2", Metric::Measured(Figure::ReadShare), 74.1),
+            ("paper: scaleffs", Metric::Measured(Figure::ReadRate), 7.9 * 1000.0 * 1000.0 / 1024.0),
         ];
         figures.map(|(series, metric, value)| Known { series, x: "songs", metric, value }).to_vec()
     },
@@ -81,7 +84,7 @@ pub(super) const FIG9: Experiment = Experiment {
     about: "ScaleFFS paper, figure 9: 4 KiB at random places of a film of 100 MB",
     x: "workload",
     look: Look::Bars,
-    metrics: &[Metric::OnChip(Figure::Latency)],
+    metrics: &[Metric::Measured(Figure::Latency)],
     points: Points::OnChip(|| {
         both(&[("film".to_owned(), CHIP.to_owned(), Work::Seek { bytes: FILM, reads: 1000 })])
     }),
@@ -94,7 +97,7 @@ pub(super) const TABLE5: Experiment = Experiment {
     about: "ScaleFFS paper, table V: memory for metadata while one file is written; nandfs: all but its cache",
     x: "file (MB)",
     look: Look::Bars,
-    metrics: &[Metric::OnChip(Figure::Memory)],
+    metrics: &[Metric::Measured(Figure::Memory)],
     points: Points::OnChip(|| {
         both(&[10_u64, 100].map(|mb| (mb.to_string(), CHIP.to_owned(), Work::Memory { bytes: mb << 20 })))
     }),
@@ -104,7 +107,7 @@ pub(super) const TABLE5: Experiment = Experiment {
             ("paper: JFFS2", 185.0, 1843.0),
             ("paper: YAFFS", 46.9, 459.3),
         ];
-        let figure = |series, x, value| Known { series, x, metric: Metric::OnChip(Figure::Memory), value };
+        let figure = |series, x, value| Known { series, x, metric: Metric::Measured(Figure::Memory), value };
         rows.into_iter()
             .flat_map(|(name, ten, hundred)| [figure(name, "10", ten), figure(name, "100", hundred)])
             .collect()
@@ -117,7 +120,7 @@ pub(super) const TABLE6: Experiment = Experiment {
     about: "ScaleFFS paper, table VI: device time by type of block, while songs are downloaded, played, and a film is searched",
     x: "type of block",
     look: Look::Table,
-    metrics: &[Metric::OnChip(Figure::TimeShare)],
+    metrics: &[Metric::Measured(Figure::TimeShare)],
     points: Points::OnChip(|| {
         let mut points = Vec::new();
         for (series, scenario) in SCENARIOS {
@@ -141,7 +144,7 @@ pub(super) const TABLE6: Experiment = Experiment {
         ];
         let listed = ["data", "inode", "indirect", "map", "map index", "checkpoint"];
         let figure =
-            |series, (x, value)| Known { series, x, metric: Metric::OnChip(Figure::TimeShare), value };
+            |series, (x, value)| Known { series, x, metric: Metric::Measured(Figure::TimeShare), value };
         rows.into_iter()
             .flat_map(|(series, row)| listed.into_iter().zip(row).map(move |cell| figure(series, cell)))
             .collect()
@@ -154,7 +157,7 @@ pub(super) const CRASH: Experiment = Experiment {
     about: "ScaleFFS paper, 4.4: mount after a power cut, by what was written since the mount",
     x: "written (KB)",
     look: Look::Lines,
-    metrics: &[Metric::OnChip(Figure::MountAfterCut)],
+    metrics: &[Metric::Measured(Figure::MountAfterCut)],
     points: Points::OnChip(|| {
         let written = [100_u64, 1000, 2000, 3900, 4100, 9000];
         both(&written.map(|kb| (kb.to_string(), CHIP.to_owned(), Work::Cut { bytes: kb * 1000 })))
@@ -163,7 +166,7 @@ pub(super) const CRASH: Experiment = Experiment {
         vec![Known {
             series: "paper: scaleffs",
             x: "3900",
-            metric: Metric::OnChip(Figure::MountAfterCut),
+            metric: Metric::Measured(Figure::MountAfterCut),
             value: 221.0,
         }]
     },
@@ -175,7 +178,7 @@ pub(super) const EQUATION1: Experiment = Experiment {
     about: "ScaleFFS paper, equation 1: how long the checkpoint region lasts at 4 GB a day, from checkpoints counted",
     x: "written (MB)",
     look: Look::Table,
-    metrics: &[Metric::OnChip(Figure::Lifetime)],
+    metrics: &[Metric::Measured(Figure::Lifetime)],
     points: Points::OnChip(|| {
         let written = [100_u64, 400];
         let task = |mb: u64| Task {
@@ -190,7 +193,7 @@ pub(super) const EQUATION1: Experiment = Experiment {
             .map(|x| Known {
                 series: "paper: scaleffs",
                 x,
-                metric: Metric::OnChip(Figure::Lifetime),
+                metric: Metric::Measured(Figure::Lifetime),
                 value: 137.0,
             })
             .to_vec()
@@ -228,5 +231,5 @@ fn both(cases: &[(String, String, Work)]) -> Vec<Point<Task>> {
 }
 
 fn mount(series: &'static str, x: &'static str, value: f64) -> Known {
-    Known { series, x, metric: Metric::OnChip(Figure::Mount), value }
+    Known { series, x, metric: Metric::Measured(Figure::Mount), value }
 }

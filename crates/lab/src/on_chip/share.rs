@@ -3,11 +3,12 @@
 use pumice_media::{ChipSpec, SimChip};
 use rand::{SeedableRng, rngs::Xoshiro256PlusPlus, seq::SliceRandom};
 
-use super::{
-    Figure, System,
+use super::System;
+use crate::{
+    LabError,
     files::{SEED, float, read, seek, write},
+    measured::Figure,
 };
-use crate::LabError;
 
 /// Bytes of the head of a file that a player reads first.
 const HEAD: u64 = 4 << 10;

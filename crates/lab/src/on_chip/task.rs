@@ -2,8 +2,11 @@
 
 use pumice_media::{ChipSpec, SimChip};
 
-use super::{Figure, Measured, System, Work};
-use crate::{LabError, run::PROGRAM};
+use super::{System, Work};
+use crate::{
+    LabError,
+    measured::{Figure, Job},
+};
 
 /// A file system, a chip, and what is to be done there.
 #[derive(Clone, Debug)]
@@ -16,33 +19,18 @@ pub struct Task {
     pub work: Work,
 }
 
-impl Task {
-    /// Makes the run.
-    ///
-    /// # Errors
-    /// If there is no such chip, or the file system fails.
-    pub fn run(&self) -> Result<Measured, LabError> {
+impl Job for Task {
+    fn names(&self) -> [String; 3] {
+        [self.system.name().to_owned(), self.chip.clone(), self.work.to_string()]
+    }
+
+    fn figures(&self) -> Result<Vec<(Figure, f64)>, LabError> {
         let spec = match self.chip.contains(':') {
             true => ChipSpec::parse_geometry(&self.chip),
             false => ChipSpec::named(&self.chip),
         };
         let spec = spec.map_err(|error| LabError::Setup(error.to_string()))?;
         let chip = self.system.format(SimChip::new(&spec))?;
-        Ok(self.record(self.work.measure(self.system, chip, &spec)?))
-    }
-
-    /// True if a run by this program would be the same.
-    pub(crate) fn made(&self, measured: &Measured) -> bool {
-        measured.is_like(&self.record([]))
-    }
-
-    fn record(&self, figures: impl IntoIterator<Item = (Figure, f64)>) -> Measured {
-        Measured {
-            file_system: self.system.name().to_owned(),
-            chip: self.chip.clone(),
-            work: self.work.to_string(),
-            program: PROGRAM.to_owned(),
-            figures: figures.into_iter().map(|(figure, value)| (figure.name().to_owned(), value)).collect(),
-        }
+        self.work.measure(self.system, chip, &spec)
     }
 }

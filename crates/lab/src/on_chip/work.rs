@@ -5,15 +5,12 @@ use core::fmt;
 use pumice_media::{ChipSpec, Nand, NandStats, SimChip};
 use pumice_vfs::Ino;
 
-use super::{
-    BlockType, Figure, Scenario, System,
-    files::{SEEK, float, read, seek, write},
-    population::Population,
-    postmark::PostMark,
-    share::share,
-    system::Mounted,
+use super::{BlockType, Scenario, System, share::share, system::Mounted};
+use crate::{
+    LabError,
+    files::{Population, PostMark, SEEK, float, read, seek, write},
+    measured::Figure,
 };
-use crate::LabError;
 
 /// Bytes of a file of the ring.
 const SONG: u64 = 5 << 20;

@@ -6,6 +6,7 @@ mod order;
 mod pages;
 mod pattern;
 mod poisson;
+mod workstation;
 mod zipf;
 
 pub use drift::Drift;

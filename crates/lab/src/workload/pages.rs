@@ -2,7 +2,7 @@
 
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{Pattern, locality::Locality, order::Order, zipf::Zipf};
+use super::{Pattern, locality::Locality, order::Order, workstation::Workstation, zipf::Zipf};
 
 /// An endless stream of page numbers.
 ///
@@ -21,18 +21,20 @@ pub struct Pages {
 enum Draw {
     Sequential { next: u32 },
     Random,
+    Workstation(Workstation),
     Locality(Locality),
     Zipf(Zipf),
 }
 
 impl Pages {
-    /// The workload `pattern` over `pages` pages; `None` if these are fewer than 2.
+    /// The workload `pattern` over `pages` pages; `None` if these are fewer than 2, or than 100 of a workstation.
     pub fn new(pattern: Pattern, pages: u32, seed: u64) -> Option<Pages> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let (draw, order) = match pattern {
             _ if pages < 2 => return None,
             Pattern::Sequential => (Draw::Sequential { next: 0 }, Order::natural(pages)),
             Pattern::Random => (Draw::Random, Order::natural(pages)),
+            Pattern::Workstation => (Draw::Workstation(Workstation::new(pages)?), Order::natural(pages)),
             Pattern::Locality { accesses, data, drift } => (
                 Draw::Locality(Locality::new(pages, accesses, data)),
                 Order::shuffled(pages, drift, &mut rng),
@@ -57,6 +59,7 @@ impl Iterator for Pages {
                 *next = if page + 1 == self.count { 0 } else { page + 1 };
                 return Some(page);
             }
+            Draw::Workstation(workstation) => workstation.draw(&mut self.rng),
             Draw::Locality(locality) => locality.draw(&mut self.rng),
             Draw::Zipf(zipf) => zipf.draw(&mut self.rng),
         };
@@ -81,9 +84,14 @@ mod tests {
 
     #[test]
     fn a_seed_replays() {
-        for pattern in
-            ["sequential", "random", "locality:90/10+churn:5%", "zipf:0.99+shift:7", "zipf:1+churn:20%"]
-        {
+        for pattern in [
+            "sequential",
+            "random",
+            "workstation",
+            "locality:90/10+churn:5%",
+            "zipf:0.99+shift:7",
+            "zipf:1+churn:20%",
+        ] {
             let [one, two] = [5, 5].map(|seed| stream(pattern, 1000, seed).take(500).collect::<Vec<_>>());
             assert_eq!(one, two);
             assert!(one.iter().all(|page| *page < 1000));
@@ -133,6 +141,18 @@ mod tests {
         let order: Vec<_> = runs.iter().map(|run| run[0]).collect();
         assert_eq!(order[..100], order[100..]);
         assert_eq!(order[..100].iter().collect::<std::collections::BTreeSet<_>>().len(), 100);
+    }
+
+    #[test]
+    fn a_workstation_writes_metadata_most() {
+        let counts = counts("workstation", 10_000, 1_000_000);
+        let metadata: f64 = counts.iter().step_by(50).sum();
+        assert!((metadata / 1e6 - 0.712).abs() < 0.002, "{metadata}");
+        // By Zipf's law of exponent 1 the first of 200 gets a part in 5.88.
+        assert!((counts[0] / metadata - 1.0 / 5.878).abs() < 0.01, "{}", counts[0]);
+        let data = counts.iter().enumerate().filter(|(page, _)| !page.is_multiple_of(50));
+        assert!(data.filter(|(_, count)| **count > 0.0).count() > 9000);
+        assert!(Pages::new(Pattern::Workstation, 99, 1).is_none());
     }
 
     #[test]

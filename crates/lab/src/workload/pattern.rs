@@ -21,6 +21,8 @@ pub enum Pattern {
         /// How the hot part moves.
         drift: Drift,
     },
+    /// Metadata and files as on a workstation's disk: a stand-in for the HP traces of the CAT paper (section 6.1.2).
+    Workstation,
     /// The page of rank r is written in proportion to r^-exponent; pages have their ranks at random.
     Zipf {
         /// Above 0.
@@ -33,7 +35,7 @@ pub enum Pattern {
 /// A text that names no workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown workload `{0}` (want sequential, random, locality:90/10 or zipf:0.99, the last two also with \
+    "unknown workload `{0}` (want sequential, random, workstation, locality:90/10 or zipf:0.99, the last two also with \
      +churn:5% or +shift:1000)"
 )]
 pub struct PatternError(String);
@@ -56,6 +58,7 @@ fn parse(text: &str) -> Option<Pattern> {
         None => match base {
             "sequential" => Some(Pattern::Sequential),
             "random" => Some(Pattern::Random),
+            "workstation" => Some(Pattern::Workstation),
             _ => None,
         },
         Some(("locality", parts)) => {
@@ -80,6 +83,7 @@ impl fmt::Display for Pattern {
         match *self {
             Pattern::Sequential => f.write_str("sequential"),
             Pattern::Random => f.write_str("random"),
+            Pattern::Workstation => f.write_str("workstation"),
             Pattern::Locality { accesses, data, drift } => {
                 write!(f, "locality:{}/{}{drift}", percent(accesses), percent(data))
             }
@@ -97,6 +101,7 @@ mod tests {
         for text in [
             "sequential",
             "random",
+            "workstation",
             "locality:90/10",
             "locality:62.5/37.5+shift:1000",
             "zipf:0.99",

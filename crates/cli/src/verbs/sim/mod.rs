@@ -78,7 +78,7 @@ struct Store {
 /// What is written.
 #[derive(clap::Args, Debug)]
 struct Work {
-    /// Workload: sequential, random, locality:90/10, zipf:0.99 or trace:FILE [list]
+    /// Workload: sequential, random, workstation, locality:90/10, zipf:0.99 or trace:FILE [list]
     #[arg(long, value_name = "NAME", default_value = "random", value_delimiter = ',')]
     access: Vec<String>,
     /// Writes before counting: a size, or 8x the logical blocks

@@ -1,4 +1,4 @@
-//! Figures of a run on a chip.
+//! Figures of a run.
 
 /// A figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +31,16 @@ pub enum Figure {
     ExtraWrites,
     /// Transactions in a second of device time.
     TransactionRate,
+    /// Blocks that the file system writes for each that a user writes.
+    Written,
+    /// The same of the worst of several runs.
+    WrittenMost,
+    /// Percent of the segments in use that have 1 to 128 of 512 blocks in use.
+    SegmentsSparse,
+    /// The same with 384 to 511.
+    SegmentsDense,
+    /// The same with all 512.
+    SegmentsFull,
 }
 
 impl Figure {
@@ -51,6 +61,11 @@ impl Figure {
             Self::Programs => "programs",
             Self::ExtraWrites => "extra-writes",
             Self::TransactionRate => "transaction-rate",
+            Self::Written => "written",
+            Self::WrittenMost => "written-most",
+            Self::SegmentsSparse => "segments-sparse",
+            Self::SegmentsDense => "segments-dense",
+            Self::SegmentsFull => "segments-full",
         }
     }
 
@@ -71,6 +86,11 @@ impl Figure {
             Self::Programs => "pages programmed",
             Self::ExtraWrites => "pages copied for a block reclaimed",
             Self::TransactionRate => "transactions in a second of device time",
+            Self::Written => "blocks written for a user's block",
+            Self::WrittenMost => "blocks written for a user's block, worst run",
+            Self::SegmentsSparse => "segments with 1 to 128 blocks in use (%)",
+            Self::SegmentsDense => "segments with 384 to 511 blocks in use (%)",
+            Self::SegmentsFull => "segments with all blocks in use (%)",
         }
     }
 
@@ -83,9 +103,14 @@ impl Figure {
             | Self::Lifetime
             | Self::MountReads
             | Self::Programs => 0,
-            Self::WriteShare | Self::ReadShare | Self::TransactionRate => 1,
+            Self::WriteShare
+            | Self::ReadShare
+            | Self::TransactionRate
+            | Self::SegmentsSparse
+            | Self::SegmentsDense
+            | Self::SegmentsFull => 1,
             Self::Mount | Self::MountAfterCut | Self::TimeShare => 2,
-            Self::Latency | Self::ExtraWrites => 3,
+            Self::Latency | Self::ExtraWrites | Self::Written | Self::WrittenMost => 3,
         }
     }
 }

@@ -1,4 +1,14 @@
-//! Files as the workloads make and read them.
+//! Workloads of files, on any file system. Everything random in them is drawn from one seed.
+
+mod file_server;
+mod mail_server;
+mod population;
+mod postmark;
+
+pub(crate) use file_server::FileServer;
+pub(crate) use mail_server::MailServer;
+pub(crate) use population::Population;
+pub(crate) use postmark::PostMark;
 
 use pumice_vfs::{FileKind, FileSystem, Ino, NewNode};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
@@ -8,31 +18,31 @@ use crate::LabError;
 /// Bytes that programs read and write at a time.
 const STEP: usize = 64 << 10;
 /// Bytes of a read at a random place.
-pub(super) const SEEK: usize = 4 << 10;
+pub(crate) const SEEK: usize = 4 << 10;
 /// Seed of everything that is random here.
-pub(super) const SEED: u64 = 1;
+pub(crate) const SEED: u64 = 1;
 
 /// Makes a file of so many bytes in the root directory.
-pub(super) fn write(fs: &dyn FileSystem, number: u32, bytes: u64) -> Result<Ino, LabError> {
+pub(crate) fn write(fs: &dyn FileSystem, number: u32, bytes: u64) -> Result<Ino, LabError> {
     let ino = make(fs, Ino::ROOT, &format!("file {number}"))?;
     append(fs, ino, 0, bytes)?;
     Ok(ino)
 }
 
 /// Makes an empty file.
-pub(super) fn make(fs: &dyn FileSystem, dir: Ino, name: &str) -> Result<Ino, LabError> {
+pub(crate) fn make(fs: &dyn FileSystem, dir: Ino, name: &str) -> Result<Ino, LabError> {
     let new = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, gid: 0, rdev: 0, target: b"" };
     Ok(fs.create(dir, name.as_bytes(), &new)?.ino)
 }
 
 /// Makes a directory in the root directory.
-pub(super) fn make_dir(fs: &dyn FileSystem, name: &str) -> Result<Ino, LabError> {
+pub(crate) fn make_dir(fs: &dyn FileSystem, name: &str) -> Result<Ino, LabError> {
     let new = NewNode { kind: FileKind::Dir, perm: 0o755, uid: 0, gid: 0, rdev: 0, target: b"" };
     Ok(fs.create(Ino::ROOT, name.as_bytes(), &new)?.ino)
 }
 
 /// Writes so many bytes from `offset` on.
-pub(super) fn append(fs: &dyn FileSystem, ino: Ino, offset: u64, bytes: u64) -> Result<(), LabError> {
+pub(crate) fn append(fs: &dyn FileSystem, ino: Ino, offset: u64, bytes: u64) -> Result<(), LabError> {
     let part = vec![0xa5; STEP];
     for at in (0..bytes).step_by(STEP) {
         let length = usize::try_from(bytes - at).map_or(STEP, |left| left.min(STEP));
@@ -43,13 +53,13 @@ pub(super) fn append(fs: &dyn FileSystem, ino: Ino, offset: u64, bytes: u64) -> 
 }
 
 /// Reads a file from its beginning, at most `most` bytes.
-pub(super) fn read(fs: &dyn FileSystem, number: u32, most: u64) -> Result<(), LabError> {
+pub(crate) fn read(fs: &dyn FileSystem, number: u32, most: u64) -> Result<(), LabError> {
     let attr = fs.lookup(Ino::ROOT, format!("file {number}").as_bytes())?;
     read_all(fs, attr.ino, attr.size.min(most))
 }
 
 /// Reads so many bytes from the beginning of a file.
-pub(super) fn read_all(fs: &dyn FileSystem, ino: Ino, bytes: u64) -> Result<(), LabError> {
+pub(crate) fn read_all(fs: &dyn FileSystem, ino: Ino, bytes: u64) -> Result<(), LabError> {
     let mut part = vec![0; usize::try_from(bytes).map_or(STEP, |bytes| bytes.min(STEP))];
     for at in (0..bytes).step_by(STEP) {
         fs.read(ino, at, &mut part)?;
@@ -58,7 +68,7 @@ pub(super) fn read_all(fs: &dyn FileSystem, ino: Ino, bytes: u64) -> Result<(), 
 }
 
 /// Reads at so many random places of the file of number 0, which has so many bytes.
-pub(super) fn seek(fs: &dyn FileSystem, bytes: u64, reads: u32) -> Result<(), LabError> {
+pub(crate) fn seek(fs: &dyn FileSystem, bytes: u64, reads: u32) -> Result<(), LabError> {
     let ino = fs.lookup(Ino::ROOT, b"file 0")?.ino;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let mut part = vec![0; SEEK];
@@ -69,6 +79,6 @@ pub(super) fn seek(fs: &dyn FileSystem, bytes: u64, reads: u32) -> Result<(), La
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for the eye")]
-pub(super) fn float(number: u64) -> f64 {
+pub(crate) fn float(number: u64) -> f64 {
     number as f64
 }

@@ -1,4 +1,4 @@
-//! The result of a run on a chip.
+//! The result of a run.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 pub struct Measured {
     /// The file system.
     pub file_system: String,
-    /// The chip: its name, or its shape.
-    pub chip: String,
+    /// The chip, by its name or its shape, or the disk.
+    pub medium: String,
     /// What was done, with its sizes.
     pub work: String,
     /// The program and its version.
@@ -27,13 +27,14 @@ impl Measured {
     }
 
     fn without_figures(&self) -> [&str; 4] {
-        [&self.file_system, &self.chip, &self.work, &self.program]
+        [&self.file_system, &self.medium, &self.work, &self.program]
     }
 
     /// Every key with its value, figures last.
     pub(crate) fn fields(&self) -> Map<String, Value> {
         let mut fields = Map::new();
-        for (key, value) in ["file_system", "chip", "work", "program"].into_iter().zip(self.without_figures())
+        for (key, value) in
+            ["file_system", "medium", "work", "program"].into_iter().zip(self.without_figures())
         {
             fields.insert(key.to_owned(), Value::from(value));
         }

@@ -7,7 +7,7 @@
 use pumice_vfs::{FileSystem, Ino};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::files::{append, make, make_dir};
+use super::{SEED, append, make, make_dir};
 use crate::LabError;
 
 /// Files of a directory.
@@ -17,12 +17,12 @@ const DIRECT: u64 = 63;
 const ENTRY: u64 = 4;
 
 /// The sizes of all files.
-pub(super) struct Population(Vec<u64>);
+pub(crate) struct Population(Vec<u64>);
 
 impl Population {
     /// Makes files until so many percent of an empty volume are taken.
-    pub(super) fn make(fs: &dyn FileSystem, percent: u64) -> Result<Population, LabError> {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(super::files::SEED);
+    pub(crate) fn make(fs: &dyn FileSystem, percent: u64) -> Result<Population, LabError> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
         let stays_free = fs.space()?.free_bytes * (100 - percent) / 100;
         let (mut sizes, mut dir) = (Vec::new(), Ino::ROOT);
         loop {
@@ -43,12 +43,12 @@ impl Population {
 
     /// Pages and spare areas that YAFFS reads by equation (1): of each file its inode's page and spare area, and each page's
     /// spare area.
-    pub(super) fn equation_1(&self, page: u64) -> u64 {
+    pub(crate) fn equation_1(&self, page: u64) -> u64 {
         self.0.iter().map(|bytes| 3 + bytes.div_ceil(page)).sum()
     }
 
     /// The same of CFFS by equation (2): the inode, and of class 2 the index pages instead.
-    pub(super) fn equation_2(&self, page: u64) -> u64 {
+    pub(crate) fn equation_2(&self, page: u64) -> u64 {
         let entries = page / ENTRY;
         let pages = self.0.iter().map(|bytes| match bytes.div_ceil(page) {
             data if data <= DIRECT + entries => 1,

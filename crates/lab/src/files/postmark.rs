@@ -6,14 +6,14 @@ use core::ops::RangeInclusive;
 use pumice_vfs::{FileSystem, Ino};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::files::{SEED, append, make, read_all};
+use super::{SEED, append, make, read_all};
 use crate::LabError;
 
 /// Bytes of a file.
 const SIZES: RangeInclusive<u64> = 512..=60_000;
 
 /// A run on its way.
-pub(super) struct PostMark<'a> {
+pub(crate) struct PostMark<'a> {
     fs: &'a dyn FileSystem,
     random: Xoshiro256PlusPlus,
     files: Vec<(String, Ino, u64)>,
@@ -22,7 +22,7 @@ pub(super) struct PostMark<'a> {
 
 impl<'a> PostMark<'a> {
     /// Runs it whole, and writes out what waits.
-    pub(super) fn run(fs: &'a dyn FileSystem, files: u32, transactions: u32) -> Result<(), LabError> {
+    pub(crate) fn run(fs: &'a dyn FileSystem, files: u32, transactions: u32) -> Result<(), LabError> {
         let random = Xoshiro256PlusPlus::seed_from_u64(SEED);
         let mut postmark = PostMark { fs, random, files: Vec::new(), made: 0 };
         for _ in 0..files {

@@ -1,0 +1,103 @@
+//! The F2FS paper's experiments on logging and cleaning (Lee, Sim, Hwang, Cho, FAST 2015), smaller: 256 MiB or 1 GiB in
+//! place of 120 GB, with the paper's shares.
+//!
+//! What is counted are blocks that the file system writes for each that a user writes: what an SSD does with them is left out. The
+//! paper tells throughput, which falls with them.
+
+use pumice_f2fs::{InPlace, Logging, Streams};
+
+use super::{Experiment, Look, Metric, Point, Points};
+use crate::{
+    measured::Figure,
+    on_disk::{Mount, Task, Work},
+};
+
+/// Figure 6.
+pub(super) const FIG6: Experiment = Experiment {
+    name: "f2fs-fig6",
+    about: "F2FS paper, figure 6: segments by blocks in use after mails and photographs, by the number of logs",
+    x: "logs",
+    look: Look::Bars,
+    metrics: &[
+        Metric::Measured(Figure::SegmentsSparse),
+        Metric::Measured(Figure::SegmentsDense),
+        Metric::Measured(Figure::SegmentsFull),
+    ],
+    points: Points::OnDisk(|| {
+        let logs = Streams::NAMED.into_iter().rev();
+        logs.map(|(x, streams)| point("f2fs", x, Mount { streams, ..Mount::default() }, Work::Mail)).collect()
+    }),
+    known: Vec::new,
+};
+
+/// Figure 7.
+pub(super) const FIG7: Experiment = Experiment {
+    name: "f2fs-fig7",
+    about: "F2FS paper, figure 7: random writes of 4 KiB to a hot part, by how full the volume is; 25: nothing cold",
+    x: "full (%)",
+    look: Look::Lines,
+    metrics: &[Metric::Measured(Figure::Written), Metric::Measured(Figure::WrittenMost)],
+    points: Points::OnDisk(|| {
+        let parts =
+            [("25", 0, 250), ("80", 600, 200), ("90", 600, 300), ("95", 600, 350), ("97.5", 600, 375)];
+        let mut points = Vec::new();
+        for (series, logging, in_place) in [
+            ("adaptive", Logging::Adaptive, InPlace::Never),
+            ("adaptive, in place when scarce", Logging::Adaptive, InPlace::ScarceAndUsed),
+            ("normal", Logging::Normal, InPlace::Never),
+        ] {
+            for (x, cold, hot) in parts {
+                let work = Work::Overwrite { cold, hot, idle: false };
+                points.push(point(series, x, Mount { logging, in_place, ..Mount::default() }, work));
+            }
+        }
+        points
+    }),
+    known: Vec::new,
+};
+
+/// Figure 8.
+pub(super) const FIG8: Experiment = Experiment {
+    name: "f2fs-fig8",
+    about: "F2FS paper, figure 8: adaptive and normal logging on full volumes; there normal logging writes 27 % more as a file server",
+    x: "workload",
+    look: Look::Bars,
+    metrics: &[Metric::Measured(Figure::Written)],
+    points: Points::OnDisk(|| {
+        let works = [
+            ("file server, 94 %", Work::FileServer { full: 940 }),
+            ("random writes, 97.5 %", Work::Overwrite { cold: 600, hot: 375, idle: false }),
+        ];
+        let mut points = Vec::new();
+        for (series, logging) in [("adaptive", Logging::Adaptive), ("normal", Logging::Normal)] {
+            points
+                .extend(works.map(|(x, work)| point(series, x, Mount { logging, ..Mount::default() }, work)));
+        }
+        points
+    }),
+    known: Vec::new,
+};
+
+/// Section 3.2.4, end.
+pub(super) const IDLE: Experiment = Experiment {
+    name: "f2fs-idle",
+    about: "F2FS paper, 3.2.4: random writes of 4 KiB at 90 %, with and without idle time between the runs; it won 10 % there",
+    x: "between the runs",
+    look: Look::Bars,
+    metrics: &[Metric::Measured(Figure::Written)],
+    points: Points::OnDisk(|| {
+        let mut points = Vec::new();
+        for (series, logging) in [("adaptive", Logging::Adaptive), ("normal", Logging::Normal)] {
+            for (x, idle) in [("nothing", false), ("idle time", true)] {
+                let work = Work::Overwrite { cold: 600, hot: 300, idle };
+                points.push(point(series, x, Mount { logging, ..Mount::default() }, work));
+            }
+        }
+        points
+    }),
+    known: Vec::new,
+};
+
+fn point(series: &str, x: &str, mount: Mount, work: Work) -> Point<Task> {
+    Point { series: series.to_owned(), x: x.to_owned(), setup: Task { mount, work } }
+}

@@ -1,0 +1,80 @@
+//! A volume of F2FS that is worked on.
+
+use std::{
+    num::NonZeroUsize,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use pumice_f2fs::{
+    Volume, WritableF2fs, WritableOptions,
+    layout::SegNo,
+    mkfs::{Attributes, FormatOptions, NoContent, Plan, Size, Tree},
+};
+use pumice_vfs::{FileSystem, FsError, Timestamp};
+
+use super::{Mount, disk::Disk};
+use crate::LabError;
+
+/// Nanoseconds that pass each time the clock is asked.
+const TICK: u64 = 1_000_000;
+/// Bytes of the cache.
+const CACHE_BYTES: usize = 8 << 20;
+
+/// A mounted volume, and the disk that it is on.
+pub(super) struct Mounted {
+    fs: WritableF2fs,
+    disk: Disk,
+}
+
+impl Mounted {
+    /// Makes an empty volume of so many bytes and mounts it.
+    pub(super) fn new(bytes: u64, mount: Mount) -> Result<Mounted, LabError> {
+        let failed = |error: &dyn ToString| LabError::Setup(error.to_string());
+        let options = FormatOptions { uuid: [1; 16], ..FormatOptions::default() };
+        let tree = Tree::new(Attributes::directory(0o755, 0, 0, Timestamp::default()));
+        let plan = Plan::new(options, tree, &NoContent, Size::Bytes(bytes), NonZeroUsize::MIN)
+            .map_err(|error| failed(&error))?;
+        let disk = Disk::new(plan.blocks().0);
+        plan.write(Box::new(disk.clone()), true, &NoContent, &mut |_| ()).map_err(|error| failed(&error))?;
+        let options = WritableOptions {
+            cache_bytes: CACHE_BYTES,
+            logging: mount.logging,
+            in_place: mount.in_place,
+            streams: mount.streams,
+            ..WritableOptions::new(Box::new(clock()))
+        };
+        let fs = WritableF2fs::mount(Box::new(disk.clone()), options).map_err(FsError::from)?;
+        Ok(Mounted { fs, disk })
+    }
+
+    pub(super) fn fs(&self) -> &dyn FileSystem {
+        &self.fs
+    }
+
+    /// Blocks written so far.
+    pub(super) fn written(&self) -> u64 {
+        self.disk.written()
+    }
+
+    /// Unmounts; of each segment that has any the blocks that are in use.
+    pub(super) fn segments(self) -> Result<Vec<u32>, LabError> {
+        self.fs.unmount().map_err(FsError::from)?;
+        let volume = Volume::open(vec![Box::new(self.disk)], CACHE_BYTES).map_err(FsError::from)?;
+        let mut blocks = Vec::new();
+        for segno in 0..volume.super_block().main_segments() {
+            let entry = volume.sit_entry(SegNo(segno)).map_err(FsError::from)?;
+            blocks.extend((entry.bits() > 0).then_some(entry.bits()));
+        }
+        Ok(blocks)
+    }
+}
+
+/// A clock that goes on whenever it is looked at: the same on every machine.
+fn clock() -> impl Fn() -> Timestamp {
+    let asked = AtomicU64::new(0);
+    move || {
+        let ns = asked.fetch_add(1, Ordering::Relaxed) * TICK;
+        let nanos = (ns % 1_000_000_000) as u32;
+        Timestamp { seconds: (ns / 1_000_000_000).cast_signed(), nanos }
+    }
+}

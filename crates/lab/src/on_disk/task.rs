@@ -1,0 +1,32 @@
+//! A run on a disk, before it is made.
+
+use super::{Mount, Work};
+use crate::{
+    LabError,
+    measured::{Figure, Job},
+};
+
+/// How a volume is mounted, and what is to be done there.
+#[derive(Clone, Copy, Debug)]
+pub struct Task {
+    /// How it is mounted.
+    pub mount: Mount,
+    /// What is done.
+    pub work: Work,
+}
+
+impl Job for Task {
+    fn names(&self) -> [String; 3] {
+        let Task { mount: Mount { logging, in_place, streams }, work } = self;
+        let mib = work.volume_bytes() >> 20;
+        [
+            format!("f2fs, {logging:?}, {in_place:?}, {streams:?}"),
+            format!("disk of {mib} MiB"),
+            work.to_string(),
+        ]
+    }
+
+    fn figures(&self) -> Result<Vec<(Figure, f64)>, LabError> {
+        self.work.measure(self.mount)
+    }
+}
