@@ -4,6 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use pumice_cffs::Cffs;
 use pumice_nandfs::NandFs;
+use pumice_rcffs::Rcffs;
 use pumice_scaleffs::ScaleFs;
 use pumice_vfs::{CheckReport, FileSystem, FsError, Timestamp};
 
@@ -19,6 +20,7 @@ pub(crate) enum Kind {
     Nandfs,
     ScaleFfs,
     Cffs,
+    Rcffs,
 }
 
 /// What a new volume is given.
@@ -34,7 +36,7 @@ pub(crate) struct NewVolume {
 
 impl Kind {
     /// All of them; the one that is met most is looked for first.
-    const ALL: [Kind; 3] = [Kind::Nandfs, Kind::ScaleFfs, Kind::Cffs];
+    const ALL: [Kind; 4] = [Kind::Nandfs, Kind::ScaleFfs, Kind::Cffs, Kind::Rcffs];
 
     /// The name that `mkfs -t` takes.
     pub(crate) fn name(self) -> &'static str {
@@ -42,6 +44,7 @@ impl Kind {
             Kind::Nandfs => "nandfs",
             Kind::ScaleFfs => "scaleffs",
             Kind::Cffs => "cffs",
+            Kind::Rcffs => "rcffs",
         }
     }
 
@@ -58,6 +61,7 @@ impl Kind {
                 Kind::Nandfs => pumice_nandfs::probe(chip)?,
                 Kind::ScaleFfs => pumice_scaleffs::probe(chip)?,
                 Kind::Cffs => pumice_cffs::probe(chip)?,
+                Kind::Rcffs => pumice_rcffs::probe(chip)?,
             };
             if is_there {
                 return Ok(Some(kind));
@@ -87,6 +91,11 @@ impl Kind {
                 let options = pumice_cffs::FormatOptions { label, uuid, created, owner };
                 pumice_cffs::format(chip, &options).map(drop)
             }
+            Kind::Rcffs => {
+                let paper = pumice_rcffs::FormatOptions::default();
+                let options = pumice_rcffs::FormatOptions { label, uuid, created, owner, ..paper };
+                pumice_rcffs::format(chip, &options).map(drop)
+            }
         }
     }
 
@@ -111,6 +120,10 @@ impl Kind {
                 let options = pumice_cffs::MountOptions { read_only, cache_bytes, clock };
                 Mounted::Cffs(Arc::new(Cffs::mount(chip, options)?))
             }
+            Kind::Rcffs => {
+                let options = pumice_rcffs::MountOptions { read_only, cache_bytes, clock };
+                Mounted::Rcffs(Arc::new(Rcffs::mount(chip, options)?))
+            }
         })
     }
 
@@ -124,6 +137,7 @@ impl Kind {
             Kind::Nandfs => pumice_nandfs::check(chip, progress),
             Kind::ScaleFfs => pumice_scaleffs::check(chip),
             Kind::Cffs => pumice_cffs::check(chip),
+            Kind::Rcffs => pumice_rcffs::check(chip),
         }
     }
 }
@@ -133,6 +147,7 @@ pub(crate) enum Mounted {
     Nandfs(Arc<NandFs<Metered>>),
     ScaleFfs(Arc<ScaleFs<Metered>>),
     Cffs(Arc<Cffs<Metered>>),
+    Rcffs(Arc<Rcffs<Metered>>),
 }
 
 impl Mounted {
@@ -142,6 +157,7 @@ impl Mounted {
             Mounted::Nandfs(fs) => &**fs,
             Mounted::ScaleFfs(fs) => &**fs,
             Mounted::Cffs(fs) => &**fs,
+            Mounted::Rcffs(fs) => &**fs,
         }
     }
 
@@ -151,6 +167,7 @@ impl Mounted {
             Mounted::Nandfs(fs) => fs.clone(),
             Mounted::ScaleFfs(fs) => fs.clone(),
             Mounted::Cffs(fs) => fs.clone(),
+            Mounted::Rcffs(fs) => fs.clone(),
         }
     }
 
@@ -160,6 +177,7 @@ impl Mounted {
             Mounted::Nandfs(fs) => owned(fs, path)?.unmount(),
             Mounted::ScaleFfs(fs) => owned(fs, path)?.unmount(),
             Mounted::Cffs(fs) => owned(fs, path)?.unmount(),
+            Mounted::Rcffs(fs) => owned(fs, path)?.unmount(),
         };
         unmounted.map_err(|error| Failure::new(format!("{}: {error}", path.display())))
     }

@@ -7,23 +7,24 @@ use std::{fs, os::unix::fs::symlink};
 
 use common::{World, document};
 
-/// Each with a chip of its paper.
-const PAPERS: [(&str, &str); 2] = [("scaleffs", "scaleffs-256m"), ("cffs", "k9s1208")];
+/// Each with a chip of its paper, and MiB of it.
+const PAPERS: [(&str, &str, u64); 3] =
+    [("scaleffs", "scaleffs-256m", 16), ("cffs", "k9s1208", 16), ("rcffs", "rcffs-128m", 32)];
 
-fn made(paper: &str, chip: &str) -> World {
+fn made(paper: &str, chip: &str, size: u64) -> World {
     let world = World::new();
-    let said = world.say(&format!("mkfs -t {paper} --chip {chip} --size 16M -l tape image")).good();
+    let said = world.say(&format!("mkfs -t {paper} --chip {chip} --size {size}M -l tape image")).good();
     assert!(said.starts_with(&format!("image: {paper} on ")), "{said}");
     world
 }
 
 #[test]
 fn a_volume_is_known_by_its_content() {
-    for (paper, chip) in PAPERS {
-        let world = made(paper, chip);
+    for (paper, chip, size) in PAPERS {
+        let world = made(paper, chip, size);
         let info = document(&world.say("info --json image").good(), "info");
         let found = (&info["file_system"], &info["label"], &info["clean"], &info["chip"]["capacity_bytes"]);
-        assert_eq!(found, (&paper.into(), &"tape".into(), &true.into(), &(16 << 20).into()));
+        assert_eq!(found, (&paper.into(), &"tape".into(), &true.into(), &(size << 20).into()));
         assert!(world.say("info image").good().contains(paper));
         let df = document(&world.say("df --json image").good(), "df");
         assert!(df["total_bytes"].as_u64().unwrap() > 10 << 20, "{df}");
@@ -39,7 +40,7 @@ fn a_volume_is_known_by_its_content() {
 
 #[test]
 fn trees_go_in_and_come_back() {
-    for (paper, chip) in PAPERS {
+    for (paper, chip, size) in PAPERS {
         let world = World::new();
         fs::create_dir_all(world.path("tree/a/b")).unwrap();
         let noise: Vec<u8> =
@@ -47,7 +48,7 @@ fn trees_go_in_and_come_back() {
         fs::write(world.path("tree/a/noise"), &noise).unwrap();
         fs::write(world.path("tree/a/b/small"), b"small").unwrap();
         symlink("a/noise", world.path("tree/link")).unwrap();
-        let with = format!("-t {paper} --chip {chip} --size 16M --from tree image");
+        let with = format!("-t {paper} --chip {chip} --size {size}M --from tree image");
         assert!(
             world.say(&format!("mkfs --dry-run {with}")).good().contains(&format!("would make a {paper}"))
         );
@@ -74,8 +75,8 @@ fn trees_go_in_and_come_back() {
 
 #[test]
 fn damage_is_found_and_left() {
-    for (paper, chip) in PAPERS {
-        let world = made(paper, chip);
+    for (paper, chip, size) in PAPERS {
+        let world = made(paper, chip, size);
         fs::write(world.path("file"), vec![7; 200_000]).unwrap();
         world.say("put image file /").good();
         // Each second page of the first eighth of the chip, but for the first block.
@@ -95,5 +96,21 @@ fn a_chip_that_a_paper_does_not_know_is_refused() {
     world
         .say("mkfs -t scaleffs --chip slc-2k-2g --size 16M image")
         .bad(1, &["512 bytes", "image was not made"]);
+    world
+        .say("mkfs -t rcffs --chip rcffs-128m --size 8M image")
+        .bad(1, &["4 segments, rcffs needs 12", "image was not made"]);
     assert!(!world.path("image").exists());
+}
+
+#[test]
+fn parity_of_rcffs_brings_an_erase_block_back() {
+    let world = made("rcffs", "rcffs-128m", 32);
+    let noise: Vec<u8> = (0..400_000_u32).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
+    fs::write(world.path("noise"), &noise).unwrap();
+    world.say("put image noise /").good();
+    // The first erase block of the second segment, which the file went to.
+    let pages: Vec<String> = (1024..1088).map(|page| page.to_string()).collect();
+    world.say(&format!("nand kill image --page {}", pages.join(","))).good();
+    world.say("get image /noise back").good();
+    assert_eq!(fs::read(world.path("back")).unwrap(), noise);
 }

@@ -31,8 +31,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "media", "ecc", "cleaning", "vfs", "flashlog", "nandfs", "scaleffs", "cffs", "ftl", "f2fs",
-            "fuse", "lab",
+            "media", "ecc", "cleaning", "vfs", "flashlog", "nandfs", "scaleffs", "cffs", "rcffs", "ftl",
+            "f2fs", "fuse", "lab",
         ],
     ),
 ];

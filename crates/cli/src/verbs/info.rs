@@ -46,6 +46,11 @@ impl Args {
                 volume.close()?;
                 self.paper(info, &space, context)
             }
+            Volume::Nand { fs: Mounted::Rcffs(fs), .. } => {
+                let (info, space) = (rcffs(&fs.info()), fs.space()?);
+                volume.close()?;
+                self.paper(info, &space, context)
+            }
             Volume::F2fs { fs, path } => {
                 let failed = |error: Error| Failure::new(format!("{}: {error}", path.display()));
                 self.f2fs(fs).map_err(failed)?
@@ -178,6 +183,21 @@ fn cffs(info: &pumice_cffs::Info) -> Map<String, Value> {
     map.insert("free_blocks".into(), free.into());
     map.insert("bad_blocks".into(), bad.into());
     map.insert("live_pages".into(), info.live_pages.into());
+    map.insert("inodes".into(), info.inodes.into());
+    map
+}
+
+fn rcffs(info: &pumice_rcffs::Info) -> Map<String, Value> {
+    let version = pumice_rcffs::FORMAT_VERSION;
+    let mut map = identity("rcffs", version, &info.label, info.uuid, info.recovered);
+    let ([blocks, parity_blocks, parity_pages], [free, used, bad]) = (info.shape, info.segments);
+    map.insert("segment_blocks".into(), blocks.into());
+    map.insert("parity_blocks".into(), parity_blocks.into());
+    map.insert("parity_pages".into(), parity_pages.into());
+    map.insert("free_segments".into(), free.into());
+    map.insert("used_segments".into(), used.into());
+    map.insert("bad_segments".into(), bad.into());
+    map.insert("live_bytes".into(), info.live_bytes.into());
     map.insert("inodes".into(), info.inodes.into());
     map
 }

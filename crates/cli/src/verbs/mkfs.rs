@@ -41,7 +41,7 @@ const LABEL_MAX: usize = 64;
 #[command(mut_arg("size", |arg| arg.help("Size of the chip, in place of its own; size of the F2FS volume, or `auto` for the smallest")))]
 pub(crate) struct Args {
     /// Type of file system
-    #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "nandfs", value_parser = ["nandfs", "pumice", "f2fs", "scaleffs", "cffs"])]
+    #[arg(short = 't', long = "type", value_name = "TYPE", default_value = "nandfs", value_parser = ["nandfs", "pumice", "f2fs", "scaleffs", "cffs", "rcffs"])]
     kind: String,
     #[command(flatten)]
     spec: Spec,

@@ -5,8 +5,8 @@ use std::{fs, os::unix::fs::symlink};
 use crate::mounting::Bench;
 
 /// Files go in, outlive an unmount, and what was synced a killed mount.
-fn lives_on(paper: &str, chip: &str) {
-    let words = ["mkfs", "-t", paper, "--chip", chip, "--size", "16M"];
+fn lives_on(paper: &str, chip: &str, size: &str) {
+    let words = ["mkfs", "-t", paper, "--chip", chip, "--size", size];
     let Some(mut bench) = Bench::with(&words) else { return };
     bench.mount();
     fs::create_dir(bench.inside("dir")).unwrap();
@@ -37,10 +37,15 @@ fn lives_on(paper: &str, chip: &str) {
 
 #[test]
 fn scaleffs_lives_on() {
-    lives_on("scaleffs", "scaleffs-256m");
+    lives_on("scaleffs", "scaleffs-256m", "16M");
 }
 
 #[test]
 fn cffs_lives_on() {
-    lives_on("cffs", "k9s1208");
+    lives_on("cffs", "k9s1208", "16M");
+}
+
+#[test]
+fn rcffs_lives_on() {
+    lives_on("rcffs", "rcffs-128m", "32M");
 }
