@@ -75,6 +75,11 @@ impl Volume {
         if holds_f2fs(path) {
             return match access {
                 Access::Read => Volume::read_f2fs(path, context, cache_bytes),
+                // What is shown without recovery must not be built upon: what fsync promised would be lost.
+                Access::Write if !context.recover => {
+                    let why = "with --no-recovery an F2FS volume is only read";
+                    Err(Failure::new(format!("{}: {why}", path.display())))
+                }
                 Access::Write => write_f2fs(path, context, cache_bytes)?.map_err(|error| about(path, &error)),
             };
         }

@@ -103,3 +103,24 @@ fn what_is_not_written_is_refused_by_name() {
         assert!(before == fs::read(world.path("card")).unwrap());
     }
 }
+
+#[test]
+fn nothing_is_written_without_recovery() {
+    let world = card();
+    planted(&world);
+    world.say("put card tree /").good();
+    let before = fs::read(world.path("card")).unwrap();
+    for line in [
+        "mkdir card /new",
+        "put card tree/again /new",
+        "rm card /tree/link",
+        "mv card /tree/link /x",
+        "ln card /tree/again /x",
+    ] {
+        world
+            .say(&format!("--no-recovery {line}"))
+            .bad(1, &["with --no-recovery an F2FS volume is only read"]);
+    }
+    assert!(fs::read(world.path("card")).unwrap() == before, "the volume is another");
+    world.say("--no-recovery put --dry-run card tree/again /new").good();
+}
