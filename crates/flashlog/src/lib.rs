@@ -25,6 +25,7 @@ mod medium;
 mod page_code;
 mod ring;
 mod roots;
+mod sampler;
 mod search;
 mod shape;
 mod software_ecc;

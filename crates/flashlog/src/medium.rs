@@ -6,6 +6,7 @@ use core::fmt;
 use hashbrown::HashMap;
 use pumice_media::{BlockId, Nand, NandError, NandStats, ReadOutcome};
 
+use crate::sampler::Sampler;
 use crate::shape::{Shape, TagPlace};
 use crate::tag::{Tag, is_blank, is_erased, read_header, seal};
 
@@ -86,12 +87,23 @@ pub struct Medium<N> {
     kept_max: usize,
     turn: u64,
     tired: Vec<u32>,
+    sampler: Sampler,
+    corrected_bits: u64,
 }
 
 impl<N: Nand> Medium<N> {
     /// The medium on a chip.
     pub fn new(nand: N, shape: Shape) -> Medium<N> {
-        Medium { nand, shape, kept: HashMap::new(), kept_max: KEPT_MIN, turn: 0, tired: Vec::new() }
+        Medium {
+            nand,
+            shape,
+            kept: HashMap::new(),
+            kept_max: KEPT_MIN,
+            turn: 0,
+            tired: Vec::new(),
+            sampler: Sampler::off(),
+            corrected_bits: 0,
+        }
     }
 
     /// The chip.
@@ -136,12 +148,39 @@ impl<N: Nand> Medium<N> {
     }
 
     fn note(&mut self, block: u32, outcome: ReadOutcome) {
-        if matches!(outcome, ReadOutcome::Corrected { refresh: true, .. })
-            && self.tired.len() < TIRED_MOST
-            && !self.tired.contains(&block)
-        {
+        if let ReadOutcome::Corrected { bits, refresh } = outcome {
+            self.corrected_bits += u64::from(bits);
+            if refresh {
+                self.call_tired(block);
+            }
+        }
+    }
+
+    /// Wrong bits that were put right: of each read those of the worst codeword.
+    pub fn corrected_bits(&self) -> u64 {
+        self.corrected_bits
+    }
+
+    /// Has a block rewritten soon. Of many that wait some are forgotten: whoever reads them again calls them again.
+    pub fn call_tired(&mut self, block: u32) {
+        if self.tired.len() < TIRED_MOST && !self.tired.contains(&block) {
             self.tired.push(block);
         }
+    }
+
+    /// From here on, of so many reads of a page or spare area the block of one is told, drawn at random from `seed`.
+    pub fn sample_reads(&mut self, every: u32, seed: u64) {
+        self.sampler = Sampler::new(every, seed);
+    }
+
+    /// True if blocks wait to be told.
+    pub fn has_samples(&self) -> bool {
+        self.sampler.has_told()
+    }
+
+    /// The blocks of the reads that were drawn since the last call. Only some wait to be told: ask now and then.
+    pub fn take_samples(&mut self) -> Vec<u32> {
+        self.sampler.take()
     }
 
     /// True if there are blocks in which ECC is near its limit.
@@ -170,6 +209,7 @@ impl<N: Nand> Medium<N> {
         let at = self.shape.chip_page(page, part);
         let mut reads = 1;
         loop {
+            self.sampler.read(self.shape.block_of(page));
             match self.nand.read(at, data, spare) {
                 Ok(outcome) => {
                     // What took more than one look is not far from its end.
@@ -213,6 +253,11 @@ impl<N: Nand> Medium<N> {
             *used = self.turn;
             return Ok(Arc::clone(kept));
         }
+        self.read_anew(page)
+    }
+
+    /// The same from the chip, kept or not.
+    pub fn read_anew(&mut self, page: u32) -> Result<Arc<Page>, Fault> {
         let RawPage { payload, mut head, readable } = self.read_raw(page)?;
         if !readable {
             return Err(Fault::Unreadable(page));
@@ -281,6 +326,7 @@ impl<N: Nand> Medium<N> {
     }
 
     fn read_spare(&mut self, page: u32, part: u32, spare: &mut [u8]) -> Result<(), NandError> {
+        self.sampler.read(self.shape.block_of(page));
         let outcome = self.nand.read_spare(self.shape.chip_page(page, part), spare)?;
         self.note(self.shape.block_of(page), outcome);
         Ok(())

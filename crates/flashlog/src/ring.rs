@@ -123,6 +123,15 @@ impl Rings {
         Ok(even)
     }
 
+    /// True if both rings have the same newest anchor.
+    pub(crate) fn is_even<N: Nand>(&self, medium: &mut Medium<N>, magic: [u8; 8]) -> Result<bool, NandError> {
+        let mut seqs = Vec::new();
+        for (ring, _) in (0..).zip(&self.spots) {
+            seqs.push(look(medium, ring, magic)?.seq());
+        }
+        Ok(seqs.iter().all(|seq| seq.is_some() && Some(seq) == seqs.first()))
+    }
+
     /// Writes an anchor to both rings, with the same sequence number; false if neither has a block that holds.
     pub(crate) fn write<N: Nand>(
         &mut self,

@@ -267,6 +267,22 @@ impl Roots {
         Ok(self.next >= shape.pages())
     }
 
+    /// Reads both copies of the newest record and of the newest anchor. False if one is missing, cannot be read or is near
+    /// the limit of ECC: then the owner should write the next record elsewhere ([`Roots::turn_over`]), and soon.
+    pub fn are_sound<N: Nand>(&self, medium: &mut Medium<N>) -> Result<bool, NandError> {
+        let Some(shape) = Shape::of_anchors(&self.anchor.geometry) else { return Ok(false) };
+        let mut anchors = medium.shaped(shape);
+        let even = self.rings.is_even(&mut anchors, self.anchor.magic)? && !anchors.has_tired();
+        let mut records = medium.shaped(self.records);
+        let mut seqs = Vec::new();
+        for block in self.blocks() {
+            let used = programmed(&mut records, block)?;
+            seqs.push(newest(&mut records, block, used, CHECKPOINT, |_| Some(()))?.map(|newest| newest.seq));
+        }
+        let same = seqs.iter().all(|seq| seq.is_some() && Some(seq) == seqs.first());
+        Ok(even && same && seqs.len() == COPIES && !records.has_tired())
+    }
+
     /// Writes a record, twice. Whoever mounts after this call returns finds it. The roots must be settled. Returns the
     /// blocks that were left for others: nothing in them is needed any more.
     pub fn write<K: Keeper>(&mut self, keeper: &mut K) -> Result<Vec<u32>, K::Error> {

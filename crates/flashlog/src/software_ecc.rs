@@ -157,7 +157,7 @@ impl<N: Nand> Nand for SoftwareEcc<N> {
         match self.code.correct(data, &self.raw) {
             Ok(0) => Ok(ReadOutcome::Clean),
             Ok(bits) => {
-                let refresh = bits * 4 >= self.code.code().bits() * 3;
+                let refresh = bits * 8 >= self.code.code().bits() * 5;
                 Ok(ReadOutcome::Corrected { bits, refresh })
             }
             Err(CodeError::Uncorrectable) => Err(NandError::Uncorrectable(page)),

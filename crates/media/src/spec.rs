@@ -23,10 +23,10 @@ pub struct Ecc {
 }
 
 impl Ecc {
-    /// True if `bits` wrong bits in a codeword ask for a refresh: three quarters of the strength. For codes
-    /// of one to three bits that is the full strength.
+    /// True if `bits` wrong bits in a codeword ask for a refresh: five eighths of the strength, so that what is read once a
+    /// week has time to be moved. For codes of one or two bits that is the full strength.
     pub fn wants_refresh(&self, bits: u32) -> bool {
-        u64::from(bits) * 4 >= u64::from(self.bits) * 3
+        u64::from(bits) * 8 >= u64::from(self.bits) * 5
     }
 }
 

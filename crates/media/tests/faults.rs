@@ -107,11 +107,11 @@ fn blocks_wear_out() {
 
 #[test]
 fn ecc_corrects_up_to_its_strength_and_asks_for_a_refresh_before() {
-    // Eight bits in 512 bytes: six and more ask for a refresh, nine are too many.
+    // Eight bits in 512 bytes: five and more ask for a refresh, nine are too many.
     for (wrong, want) in [
         (1, Ok(ReadOutcome::Corrected { bits: 1, refresh: false })),
-        (5, Ok(ReadOutcome::Corrected { bits: 5, refresh: false })),
-        (6, Ok(ReadOutcome::Corrected { bits: 6, refresh: true })),
+        (4, Ok(ReadOutcome::Corrected { bits: 4, refresh: false })),
+        (5, Ok(ReadOutcome::Corrected { bits: 5, refresh: true })),
         (8, Ok(ReadOutcome::Corrected { bits: 8, refresh: true })),
         (9, Err(NandError::Uncorrectable(PageId(3)))),
     ] {

@@ -19,6 +19,9 @@ pub(crate) const BLOCK_ROOTS: usize = 8;
 /// Bytes of an entry.
 pub(crate) const ENTRY: usize = 12;
 
+/// The bits of an entry that count live bytes.
+const VALID: u32 = (1 << 28) - 1;
+
 /// What a block is used for. The numbers are the medium's; a block never mentioned is free and erased.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
@@ -42,8 +45,10 @@ pub(crate) enum State {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Usage {
     pub(crate) state: State,
-    /// Bytes of live chunks.
+    /// Bytes of live chunks, below 2^28.
     pub(crate) valid: u32,
+    /// Reads since its erase, as the patrol counts them: up to 15.
+    pub(crate) reads: u8,
     /// Write clock when the block was opened.
     pub(crate) stamp: u32,
     /// The head that wrote it.
@@ -64,7 +69,7 @@ impl Usage {
 
     pub(crate) fn encode(&self) -> [u8; ENTRY] {
         let mut out = Vec::with_capacity(ENTRY);
-        out.put_u32(self.valid);
+        out.put_u32((self.valid & VALID) | u32::from(self.reads) << 28);
         out.put_u32(self.stamp);
         out.put_u32(self.erases.min(0xff_ffff) | (self.state as u32) << 24 | u32::from(self.head & 15) << 28);
         out.try_into().unwrap_or([0; ENTRY])
@@ -84,7 +89,8 @@ impl Usage {
             _ => State::Bad,
         };
         let head = u8::try_from(last >> 28).unwrap_or(0);
-        Usage { state, valid, stamp, head, erases: last & 0xff_ffff }
+        let reads = u8::try_from(valid >> 28).unwrap_or(0);
+        Usage { state, valid: valid & VALID, reads, stamp, head, erases: last & 0xff_ffff }
     }
 }
 
@@ -295,8 +301,14 @@ mod tests {
 
     #[test]
     fn an_entry_comes_back() {
-        let usage =
-            Usage { state: State::Failing, valid: 0x1234_5678, stamp: 9, head: 7, erases: 0x00ab_cdef };
+        let usage = Usage {
+            state: State::Failing,
+            valid: 0x0234_5678,
+            reads: 13,
+            stamp: 9,
+            head: 7,
+            erases: 0x00ab_cdef,
+        };
         assert_eq!(Usage::decode(usage.encode()), usage);
         assert_eq!(Usage::decode([0; ENTRY]), Usage::default());
     }

@@ -234,6 +234,7 @@ impl<N: Nand> Volume<N> {
         let root_inode = self.nodes.addr(&mut self.log, ROOT)?;
         let Volume { limits, roots, log, blocks, nodes, .. } = self;
         let (checkpoints, data_blocks, cursor) = (self.checkpoints + 1, self.data_blocks, self.cursor);
+        let (rounds, worn_out) = (self.patrol.rounds(), self.worn_out);
         let encode = |log: &mut Log<N>, left: &[u32]| {
             blocks.observe(log)?;
             let mut window: Vec<Spare> = log.window.iter().copied().collect();
@@ -247,6 +248,7 @@ impl<N: Nand> Volume<N> {
             Ok(Checkpoint {
                 number: checkpoints,
                 clean,
+                worn_out,
                 seq: log.seq,
                 inodes: nodes.inodes,
                 data_blocks,
@@ -267,11 +269,13 @@ impl<N: Nand> Volume<N> {
                 failing,
                 lost_dead: blocks.lost_dead || dying.len() < all,
                 dying,
+                rounds,
             }
             .encode())
         };
         let left = roots.write(&mut Scribe { log, encode })?;
         self.checkpoints = checkpoints;
+        self.patrol.save();
         self.log.flash.medium.flush().map_err(device)?;
         self.settle()?;
         for block in left {

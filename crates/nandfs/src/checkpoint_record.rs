@@ -10,16 +10,18 @@ use crate::codec::{Put, Reader, len16, len32};
 use crate::log::Spare;
 use crate::nodes::{FIRST_NID, NODE_ROOTS};
 use crate::params::{ANCHOR_BLOCKS, Params};
+use crate::rounds::Rounds;
 
 const MAGIC: u32 = 0x3154_5043;
 const CLEAN: u8 = 1;
+const WORN_OUT: u8 = 2;
 /// Flags of a word of the window: the blocks are erased; a word follows that says how many there are in a row.
 const ERASED: u32 = 1 << 31;
 const RUN: u32 = 1 << 30;
 
 /// Bytes of the fixed fields, with room for eight heads, sixteen failing and sixteen dying blocks and
 /// the roots.
-const FIXED: u32 = 570;
+const FIXED: u32 = 598;
 
 /// How many of each list fit in a checkpoint of this volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +52,8 @@ pub(crate) struct Checkpoint {
     pub(crate) number: u64,
     /// Nothing was written after it.
     pub(crate) clean: bool,
+    /// It is the last: too few good blocks are left.
+    pub(crate) worn_out: bool,
     /// Pages programmed later have a sequence number at or above it.
     pub(crate) seq: u64,
     pub(crate) inodes: u64,
@@ -82,13 +86,15 @@ pub(crate) struct Checkpoint {
     pub(crate) dying: Vec<u32>,
     /// More of them than are listed: the block table knows which.
     pub(crate) lost_dead: bool,
+    /// How far the patrol is.
+    pub(crate) rounds: Rounds,
 }
 
 impl Checkpoint {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(2048);
         out.put_u32(MAGIC);
-        out.put_u8(if self.clean { CLEAN } else { 0 });
+        out.put_u8(if self.clean { CLEAN } else { 0 } | if self.worn_out { WORN_OUT } else { 0 });
         for value in [self.number, self.seq, self.inodes, self.data_blocks, self.node_bytes] {
             out.put_u64(value);
         }
@@ -122,6 +128,11 @@ impl Checkpoint {
         put_list(&mut out, &self.failing, |out, block| out.put_u32(*block));
         put_list(&mut out, &self.dying, |out, block| out.put_u32(*block));
         out.put_u8(u8::from(self.lost_dead));
+        out.put_i64(self.rounds.began);
+        out.put_u64(self.rounds.corrected_bits);
+        for value in [self.rounds.page, self.rounds.passes, self.rounds.moved_blocks] {
+            out.put_u32(value);
+        }
         out
     }
 
@@ -130,7 +141,8 @@ impl Checkpoint {
         if reader.u32()? != MAGIC {
             return None;
         }
-        let clean = reader.u8()? == CLEAN;
+        let flags = reader.u8()?;
+        let (clean, worn_out) = (flags & CLEAN != 0, flags & WORN_OUT != 0);
         let [number, seq, inodes, data_blocks, node_bytes] = take::<5, _>(|| reader.u64())?;
         let [free_blocks, bad_blocks, next_nid, cursor, clock] = take::<5, _>(|| reader.u32())?;
         let node_roots = take_roots(&mut reader, params, NODE_ROOTS)?;
@@ -149,9 +161,13 @@ impl Checkpoint {
         let failing = take_list(&mut reader, Reader::u32)?;
         let dying = take_list(&mut reader, Reader::u32)?;
         let lost_dead = reader.u8()? != 0;
+        let (began, corrected_bits) = (reader.i64()?, reader.u64()?);
+        let [page, passes, moved_blocks] = take::<3, _>(|| reader.u32())?;
+        let rounds = Rounds { began, page, passes, moved_blocks, corrected_bits };
         let checkpoint = Checkpoint {
             number,
             clean,
+            worn_out,
             seq,
             inodes,
             data_blocks,
@@ -172,6 +188,7 @@ impl Checkpoint {
             failing,
             dying,
             lost_dead,
+            rounds,
         };
         checkpoint.is_sound(params).then_some(checkpoint)
     }
@@ -304,6 +321,7 @@ mod tests {
                 next_nid: 9,
                 failing: vec![9; limits.failing],
                 dying: vec![9; limits.failing],
+                rounds: Rounds { began: 1 << 40, page: 77, passes: 3, moved_blocks: 4, corrected_bits: 5 },
                 ..Checkpoint::default()
             };
             let bytes = checkpoint.encode();

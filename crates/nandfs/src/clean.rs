@@ -7,7 +7,7 @@ use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
-use crate::blocks::{State, Usage};
+use crate::blocks::{Blocks, State, Usage};
 use crate::codec::len32;
 use crate::flash::Flash;
 use crate::log::{DATA, META};
@@ -23,6 +23,9 @@ const IDLE_ROUNDS: u32 = 64;
 /// Calls between two looks at the size of the caches.
 const TRIM_EVERY: u32 = 256;
 
+/// Blocks won for which idle time makes a checkpoint.
+const DYING_SAVED: usize = 2;
+
 /// A way to the tag of a log page.
 type ReadTag<N> = fn(&mut Flash<N>, u32) -> Result<Option<Tag>>;
 
@@ -35,6 +38,7 @@ impl<N: Nand> Volume<N> {
     /// The same for a call that writes so many bytes to a file.
     pub(crate) fn begin_writing(&mut self, bytes: usize) -> Result<()> {
         self.check_writable()?;
+        self.check_life()?;
         self.look();
         if self.clean {
             self.mark_in_use()?;
@@ -122,11 +126,17 @@ impl<N: Nand> Volume<N> {
     fn clean_up_to_stock(&mut self, extra: usize) -> Result<()> {
         // Wrong counts in the block table must not keep it here forever.
         for _ in 0..self.params.blocks {
-            let short = self.supply() < self.stock() || self.log.flash.medium.has_tired();
             let room = len32(self.log.window.len()) > self.blocks_needed(extra);
-            if !short || !room || !self.clean_one()? {
+            if self.supply() >= self.stock() || !room || !self.clean_one()? {
                 break;
             }
+        }
+        // One of each in a call: others wait for the next, or for idle time.
+        if self.has_urgent() && len32(self.log.window.len()) > self.blocks_needed(extra) {
+            self.relieve_one()?;
+        }
+        if len32(self.log.window.len()) > self.blocks_needed(extra) {
+            self.level_wear()?;
         }
         Ok(())
     }
@@ -150,12 +160,6 @@ impl<N: Nand> Volume<N> {
 
     /// Cleans one block; false if there is none worth it.
     pub(crate) fn clean_one(&mut self) -> Result<bool> {
-        if let Some(block) = self.urgent()? {
-            self.evacuate(block)?;
-            // Reading it has called it tired again; what is left there cannot be read.
-            self.log.flash.medium.forget_tired(block);
-            return Ok(true);
-        }
         self.feed_pool();
         let clock = self.blocks.clock;
         let best = match self.lean {
@@ -170,14 +174,37 @@ impl<N: Nand> Volume<N> {
         Ok(true)
     }
 
-    /// A block that must be emptied whatever it costs: a program failed in it, or ECC is near its limit.
+    /// True if there may be a block that must be emptied whatever it costs.
+    pub(crate) fn has_urgent(&self) -> bool {
+        let Blocks { failing, evacuated, .. } = &self.blocks;
+        self.log.flash.medium.has_tired() || failing.iter().any(|block| !evacuated.contains(block))
+    }
+
+    /// Empties a block in which a program failed, or that is near its limit; false if there is none.
+    pub(crate) fn relieve_one(&mut self) -> Result<bool> {
+        let Some(block) = self.urgent()? else { return Ok(false) };
+        if self.blocks.get(&mut self.log, block)?.state == State::Used {
+            self.patrol.count_moved();
+        }
+        self.evacuate(block)?;
+        // Reading it has called it tired again; what is left there cannot be read.
+        self.log.flash.medium.forget_tired(block);
+        Ok(true)
+    }
+
+    /// A block that must be emptied whatever it costs: a program failed in it, ECC is near its limit, or it was read too
+    /// often.
     fn urgent(&mut self) -> Result<Option<u32>> {
         while let Some(block) = self.log.flash.medium.take_tired() {
             let usage = self.blocks.get(&mut self.log, block)?;
-            if usage.state == State::Used && usage.valid > 0 && !self.is_in_use(block) {
-                self.blocks.pool.remove(block);
-                return Ok(Some(block));
+            if usage.state != State::Used || usage.valid == 0 || self.roots.holds(block) {
+                continue;
             }
+            // On an idle volume a head may stand in the same block for years.
+            self.log.leave(block)?;
+            self.settle()?;
+            self.blocks.pool.remove(block);
+            return Ok(Some(block));
         }
         for block in self.blocks.failing.clone() {
             if self.blocks.get(&mut self.log, block)?.valid > 0 && self.blocks.evacuated.insert(block) {
@@ -226,19 +253,8 @@ impl<N: Nand> Volume<N> {
 
     /// Moves the live chunks that the tags tell of; their bytes.
     fn evacuate_by(&mut self, block: u32, tag: ReadTag<N>) -> Result<u32> {
-        let (mut found, mut live) = (0, Vec::new());
-        for index in 0..self.params.pages_per_block {
-            let page = self.params.page(block, index);
-            let Ok(Some(tag)) = tag(&mut self.log.flash, page) else { continue };
-            for (offset, desc) in tag.chunks() {
-                let addr = Addr { page, offset, len: desc.len };
-                // An owner that cannot be read keeps its chunks where they are.
-                if self.live(&desc).is_ok_and(|live| live == addr) {
-                    live.push((addr, desc));
-                    found += u32::from(desc.len);
-                }
-            }
-        }
+        let mut live = self.live_chunks(block, tag);
+        let found = live.iter().map(|(addr, _)| u32::from(addr.len)).sum();
         // Large chunks first: a small one in between would leave the rest of its page empty.
         live.sort_by_key(|(addr, _)| core::cmp::Reverse(addr.len));
         for (addr, desc) in live {
@@ -248,6 +264,23 @@ impl<N: Nand> Volume<N> {
             }
         }
         Ok(found)
+    }
+
+    /// The live chunks of a block by the tags of its pages.
+    pub(crate) fn live_chunks(&mut self, block: u32, tag: ReadTag<N>) -> Vec<(Addr, Desc)> {
+        let mut found = Vec::new();
+        for index in 0..self.params.pages_per_block {
+            let page = self.params.page(block, index);
+            let Ok(Some(tag)) = tag(&mut self.log.flash, page) else { continue };
+            for (offset, desc) in tag.chunks() {
+                let addr = Addr { page, offset, len: desc.len };
+                // An owner that cannot be read keeps its chunks where they are.
+                if self.live(&desc).is_ok_and(|live| live == addr) {
+                    found.push((addr, desc));
+                }
+            }
+        }
+        found
     }
 
     fn move_chunk(&mut self, block: u32, addr: Addr, desc: &Desc) -> Result<()> {
@@ -285,10 +318,18 @@ impl<N: Nand> Volume<N> {
 
     /// Work that can wait; true if more is left.
     pub(crate) fn maintain_some(&mut self) -> Result<bool> {
-        // A clean checkpoint is true as long as nothing is touched.
-        if self.read_only || self.clean {
+        if self.read_only {
             return Ok(false);
         }
+        // A clean checkpoint is true as long as nothing is touched; what decays must be touched.
+        if !self.clean && self.tidy_up()? {
+            return Ok(true);
+        }
+        self.patrol_some()
+    }
+
+    /// Prepares for what users will do next; true if more is left.
+    fn tidy_up(&mut self) -> Result<bool> {
         if self.log.erase_ahead()? {
             self.settle()?;
             return Ok(true);
@@ -296,9 +337,15 @@ impl<N: Nand> Volume<N> {
         if self.reap_orphan()? {
             return Ok(true);
         }
-        if self.supply() < self.stock() * 2 {
+        if self.supply() < self.idle_stock() {
             self.make_room(0)?;
             return self.clean_one();
+        }
+        // What was won counts from the next checkpoint on.
+        if self.blocks.dying.len() >= DYING_SAVED && self.log.window.len() < self.window_max / 2 {
+            self.make_room(0)?;
+            self.checkpoint(false)?;
+            return Ok(true);
         }
         Ok(false)
     }

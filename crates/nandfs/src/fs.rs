@@ -14,7 +14,7 @@ use crate::lock::Lock;
 use crate::mount;
 use crate::node::Inode;
 use crate::nodes::ORPHANS;
-use crate::options::{Info, MountOptions};
+use crate::options::{Info, MountOptions, Progress, Scrubbed, WearSpread};
 use crate::superblock::VERSION;
 use crate::volume::Volume;
 
@@ -32,13 +32,17 @@ impl<N: Nand> NandFs<N> {
     /// Writes everything back, marks the volume clean and gives the chip back.
     pub fn unmount(self) -> Result<N> {
         let mut volume = self.volume.into_inner().ok_or(Errno::Io)?;
-        if !volume.read_only && !volume.clean {
-            let unchanged = !volume.has_changes();
-            match volume.close() {
-                // Only the mark of a clean end is missing: the next mount sees the same volume.
-                Err(error) if unchanged && error.errno() == Errno::Io => {}
-                done => done?,
-            }
+        volume.check_end()?;
+        let unchanged = volume.clean || !volume.has_changes();
+        let done = match (volume.read_only, volume.clean) {
+            (false, true) if volume.is_patrol_unsaved() => volume.save_patrol(),
+            (false, false) => volume.close(),
+            _ => Ok(()),
+        };
+        match done {
+            // Only the mark of a clean end is missing, or the patrol's place: the next mount sees the same volume.
+            Err(error) if unchanged && error.errno() == Errno::Io => {}
+            done => done?,
         }
         Ok(volume.unmount_log().flash.medium.into_chip())
     }
@@ -69,8 +73,47 @@ impl<N: Nand> NandFs<N> {
                 fixed_memory_bytes: volume.fixed_memory(),
                 copied_pages: volume.copied_bytes.div_ceil(params.shape.chip_page_bytes() as u64),
                 recovery_reads: volume.recovery_reads + volume.log.scan_pages(),
+                patrol_passes: volume.patrol.rounds().passes,
+                patrol_page: volume.patrol.rounds().page,
+                patrol_all: params.pages(),
+                mended_blocks: volume.patrol.rounds().moved_blocks,
+                corrected_bits: volume.patrol.rounds().corrected_bits,
+                worn_out: volume.worn_out,
             })
         })
+    }
+
+    /// How worn the chip is; reads the whole table of erase blocks.
+    pub fn wear(&self) -> Result<WearSpread> {
+        self.see(Volume::wear_spread)
+    }
+
+    /// Has [`FileSystem::maintain`] read all that lives once in so many seconds by the mount's clock, and move what
+    /// decays; 0 never. A week unless it is set.
+    pub fn set_patrol_period(&self, seconds: u64) -> Result<()> {
+        self.volume.with(|volume| {
+            volume.patrol.set_period(seconds);
+            Ok(())
+        })
+    }
+
+    /// Reads all that lives now, in pieces between which others have their turn, and moves what decays; on a volume
+    /// mounted for reading only nothing is moved. A pass of the patrol that is under way begins anew.
+    pub fn scrub(&self, progress: Progress<'_>) -> Result<Scrubbed> {
+        let mut found = Scrubbed::default();
+        self.see(|volume| {
+            volume.begin_scrub();
+            Ok(())
+        })?;
+        loop {
+            let (done, all) = self.see(|volume| volume.scrub_some(&mut found))?;
+            progress(done.into(), all.into());
+            if done == all {
+                break;
+            }
+        }
+        self.see(Volume::end_scrub)?;
+        Ok(found)
     }
 
     /// What the chip has done since it was opened.

@@ -42,6 +42,7 @@ const NEW_MAX: usize = 4;
 impl<N: Nand> Volume<N> {
     /// Makes an inode durable; a directory with its names.
     pub(crate) fn fsync_node(&mut self, ino: u32) -> Result<()> {
+        self.check_end()?;
         let inode = self.inode(ino)?;
         let (kind, nlink) = (inode.kind, inode.nlink);
         if self.read_only || nlink == 0 || (self.clean && !self.has_changes()) {
@@ -309,6 +310,7 @@ impl<N: Nand> Volume<N> {
 
     /// Makes everything durable.
     pub(crate) fn sync_all(&mut self) -> Result<()> {
+        self.check_end()?;
         if self.read_only || !self.has_changes() {
             return Ok(());
         }

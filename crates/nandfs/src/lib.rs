@@ -53,6 +53,7 @@ mod claims;
 mod clean;
 mod codec;
 mod dir;
+mod end_of_life;
 mod error;
 mod file;
 mod flash;
@@ -61,6 +62,7 @@ mod fsync;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod leveler;
 mod lock;
 mod log;
 mod losses;
@@ -72,18 +74,21 @@ mod node;
 mod nodes;
 mod options;
 mod params;
+mod patrol;
 mod pointers;
 mod promise;
 mod recovery;
 mod repair;
 mod replay_names;
 mod room;
+mod rounds;
 mod superblock;
 mod table;
 mod tag;
 mod volume;
+mod wear;
 mod xattr;
 
 pub use api::{check, format, probe, repair};
 pub use fs::NandFs;
-pub use options::{FormatOptions, Info, MountOptions, Progress, RepairOptions};
+pub use options::{FormatOptions, Info, MountOptions, Progress, RepairOptions, Scrubbed, WearSpread};

@@ -169,6 +169,19 @@ impl<N: Nand> Log<N> {
         self.heads.iter().any(|head| head.place.is_some_and(|(open, _)| open == block))
     }
 
+    /// Ends a block before it is full, if a head is filling it.
+    pub(crate) fn leave(&mut self, block: u32) -> Result<(), FsError> {
+        let at = |head: &Head| head.place.is_some_and(|(open, _)| open == block);
+        let Some(head) = self.heads.iter().position(at) else { return Ok(()) };
+        self.program(head, None)?;
+        // A program that failed, or filled the block, has left it already.
+        if self.heads.get(head).is_some_and(at) {
+            self.resume(head, None);
+            self.events.push_back(Event::Sealed(block));
+        }
+        Ok(())
+    }
+
     /// Notes a failed program.
     pub(crate) fn report_failing(&mut self, block: u32) {
         self.taken.failures += 1;

@@ -15,6 +15,7 @@ use crate::namespace::empty_directory;
 use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::options::{FormatOptions, MountOptions, Progress};
 use crate::params::{ANCHOR_BLOCKS, Params};
+use crate::rounds::{Patrol, Rounds};
 use crate::superblock::{LABEL_MAX, MAGIC, Superblock};
 use crate::volume::{Volume, data_classes};
 
@@ -49,6 +50,8 @@ pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: P
     let log = Log::new(Flash::new(nand, &params), params, data_classes(&params).into());
     let clock = Box::new(pumice_vfs::Timestamp::default);
     let mut volume = Volume::empty(log, params, superblock, roots, clock, BUDGET_MIN);
+    let rounds = Rounds { began: options.created.seconds, ..Rounds::default() };
+    volume.patrol = Patrol::resume(rounds);
     volume.prepare_blocks(options.erased, progress)?;
     for (nid, nlink, perm) in [(ROOT, 2, 0o755), (ORPHANS, 2, 0)] {
         let mut directory = empty_directory(nid, perm, nlink, options.created);
@@ -149,12 +152,17 @@ pub(crate) fn load<N: Nand>(mut nand: N, options: MountOptions) -> Result<(Volum
     let log = Log::new(flash, params, data_classes(&params).into());
     let budget = options.cache_bytes.max(BUDGET_MIN);
     let mut volume = Volume::empty(log, params, superblock, roots, options.clock, budget);
-    volume.read_only = options.read_only || volume.superblock.read_only;
+    volume.worn_out = checkpoint.worn_out;
+    volume.read_only = options.read_only || volume.superblock.read_only || volume.worn_out;
     volume.clean = checkpoint.clean;
     volume.checkpoints = checkpoint.number;
     volume.data_blocks = checkpoint.data_blocks;
+    volume.patrol = Patrol::resume(checkpoint.rounds);
     volume.cursor = checkpoint.cursor.clamp(ANCHOR_BLOCKS, params.blocks - 1);
     volume.log.seq = checkpoint.seq + 1;
+    if !volume.read_only {
+        volume.watch_reads();
+    }
     volume.nodes.next_nid = checkpoint.next_nid;
     volume.nodes.inodes = checkpoint.inodes;
     volume.nodes.bytes = checkpoint.node_bytes;

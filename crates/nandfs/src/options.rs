@@ -1,6 +1,6 @@
 //! What front ends say and are told: options, information.
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 
 use pumice_vfs::{Clock, Timestamp};
 
@@ -75,6 +75,48 @@ pub struct Info {
     pub copied_pages: u64,
     /// Page reads that recovery would need for what fsync wrote since the last checkpoint.
     pub recovery_reads: u32,
+    /// Passes of the patrol that were ended since the volume was made.
+    pub patrol_passes: u32,
+    /// How far the present one is, of `patrol_all`, in log pages.
+    pub patrol_page: u32,
+    /// Log pages of the chip.
+    pub patrol_all: u32,
+    /// Erase blocks moved because of wrong bits or reads, since the volume was made.
+    pub mended_blocks: u32,
+    /// Wrong bits put right since then: of each read those of the worst codeword.
+    pub corrected_bits: u64,
+    /// Too few good blocks are left for what is stored: the volume can only be read.
+    pub worn_out: bool,
+}
+
+/// What reading all that lives has found, and what became of it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Scrubbed {
+    /// Log pages read.
+    pub pages: u64,
+    /// Wrong bits that ECC put right: of each read those of the worst codeword.
+    pub corrected_bits: u64,
+    /// Erase blocks near the limit of ECC, or read too often: moved, unless the volume was mounted for reading only.
+    pub weak_blocks: u32,
+    /// Anchors or records of checkpoints were: written anew likewise.
+    pub weak_roots: bool,
+    /// Log pages that cannot be read. Those that a power cut has torn are among them, and hold nothing.
+    pub unreadable: Vec<u32>,
+    /// Bytes that something points at in pages that cannot be read.
+    pub lost_bytes: u64,
+}
+
+/// How worn the erase blocks are that are not bad, anchors left out: erases.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WearSpread {
+    /// Of the least worn.
+    pub least: u32,
+    /// Of the most worn.
+    pub most: u32,
+    /// On average, rounded down.
+    pub mean: u32,
+    /// Chip pages' worth of chunks that were moved since the mount to even it out.
+    pub moved_pages: u64,
 }
 
 /// Called with (done, total) while long work goes on.

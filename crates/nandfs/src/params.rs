@@ -35,7 +35,7 @@ pub(crate) struct Params {
 
 impl Params {
     /// The shape for a chip, or `None` if it is too small for the file system: a log page of which no gang
-    /// of 8 reaches 2 KiB, fewer than 4 log pages in a block, or fewer than 40 blocks.
+    /// of 8 reaches 2 KiB, fewer than 4 log pages in a block, or fewer than 40 blocks; or if an erase block has 256 MiB or more.
     pub(crate) fn of(geometry: &Geometry) -> Option<Params> {
         let (page, spare) = (geometry.page_bytes, geometry.free_spare_bytes);
         let fits = |gang: &u32| Shape::tag_fits(geometry, *gang, BODY_BYTES) && page * gang >= 2048;
@@ -52,6 +52,10 @@ impl Params {
             return None;
         }
         geometry.blocks.checked_mul(geometry.pages_per_block)?;
+        // The block table counts the live bytes of an erase block in 28 bits.
+        if geometry.block_bytes() >= 1 << 28 {
+            return None;
+        }
         let tags = match place {
             TagPlace::Page => Layout::in_page(page * gang),
             TagPlace::Spare | TagPlace::Proof => Layout::in_spare(page * gang, spare * gang),

@@ -6,7 +6,7 @@
 use pumice_media::Nand;
 use pumice_vfs::Result;
 
-use crate::codec::len32;
+use crate::codec::{len32, size};
 use crate::params::ANCHOR_BLOCKS;
 use crate::volume::Volume;
 
@@ -38,6 +38,9 @@ const STOCK_SHARE: u32 = 42;
 
 /// Of so many blocks, one is held back to be the dead space that cleaning lives on.
 const CLEANING_SHARE: u32 = 32;
+
+/// Of what users can still write, a burst that idle time prepares for is one in so many.
+const BURST_SHARE: u64 = 10;
 
 impl<N: Nand> Volume<N> {
     fn heads(&self) -> u32 {
@@ -126,6 +129,18 @@ impl<N: Nand> Volume<N> {
         (self.params.blocks / STOCK_SHARE).min(window).max(write)
     }
 
+    /// Free blocks that idle time brings the supply to: for a burst of a tenth of what users can still write, or of half
+    /// of what cleaning can win, if that is less.
+    pub(crate) fn idle_stock(&self) -> u32 {
+        let live = self.data_blocks * u64::from(self.params.block) + self.nodes.bytes;
+        let in_blocks = |bytes: u64| len32(size(bytes.div_ceil(self.params.block_payload().into())));
+        let good = self.params.blocks - self.blocks.bad.min(self.params.blocks);
+        let dead = good.saturating_sub(in_blocks(live) + ANCHOR_BLOCKS + ROOT_BLOCKS + self.heads());
+        let burst = 2 * in_blocks(self.free_bytes() / BURST_SHARE) + self.heads();
+        let stock = self.stock();
+        stock + burst.min(dead.saturating_sub(stock) / 2)
+    }
+
     /// Blocks never given to users: anchors, those of checkpoints, open heads, both tables, the stock, what cleaning lives on,
     /// and room for names.
     fn reserved_blocks(&self) -> u32 {
@@ -141,6 +156,14 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn total_bytes(&self) -> u64 {
         let good = self.params.blocks.saturating_sub(self.blocks.bad + self.reserved_blocks());
         u64::from(good) * u64::from(self.params.pages_per_block * self.params.slots * self.params.block)
+    }
+
+    /// True if blocks have gone bad until what is stored leaves cleaning too little to live on: it may have to do with half
+    /// of what was held back for it.
+    pub(crate) fn is_at_end(&self) -> bool {
+        let lent = u64::from((self.params.blocks / CLEANING_SHARE).max(4) / 2);
+        self.blocks.bad > 0
+            && self.used_bytes() > self.total_bytes() + lent * u64::from(self.params.block_payload())
     }
 
     /// Bytes that the pointer of a block may take in the end, with what packing its node wastes.

@@ -15,12 +15,14 @@ use crate::blocks::Blocks;
 use crate::checkpoint_record::Limits;
 use crate::claims::Claims;
 use crate::codec::size;
+use crate::leveler::Leveler;
 use crate::log::{DATA, Log, META};
 use crate::losses::Losses;
 use crate::names::Names;
 use crate::node::{Inode, Node};
 use crate::nodes::Nodes;
 use crate::params::{ANCHOR_BLOCKS, Params};
+use crate::rounds::{Patrol, Rounds};
 use crate::superblock::Superblock;
 use crate::tag::{ChunkKind, Desc};
 use pumice_vfs::Clock;
@@ -42,6 +44,7 @@ pub(crate) struct Pending {
 }
 
 /// A mounted volume.
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts")]
 pub(crate) struct Volume<N> {
     pub(crate) params: Params,
     pub(crate) limits: Limits,
@@ -81,6 +84,10 @@ pub(crate) struct Volume<N> {
     pub(crate) losses: Losses,
     pub(crate) claims: Claims,
     pub(crate) names: Names,
+    pub(crate) patrol: Patrol,
+    pub(crate) leveler: Leveler,
+    /// Too few good blocks are left.
+    pub(crate) worn_out: bool,
 }
 
 /// Device time that recovery may take to look at the blocks of the window, in nanoseconds.
@@ -129,6 +136,9 @@ impl<N: Nand> Volume<N> {
             losses: Losses::default(),
             claims: Claims::default(),
             names: Names::default(),
+            patrol: Patrol::resume(Rounds::default()),
+            leveler: Leveler::default(),
+            worn_out: false,
         }
     }
 
@@ -308,10 +318,6 @@ impl<N: Nand> Volume<N> {
     /// True if what waits to be written takes more than its share of memory.
     pub(crate) fn is_laden(&self) -> bool {
         self.unwritten() > self.budget / 4 * 3
-    }
-
-    pub(crate) fn check_writable(&self) -> Result<()> {
-        if self.read_only { Err(Errno::ReadOnly.into()) } else { Ok(()) }
     }
 
     pub(crate) fn unmount_log(self) -> Log<N> {

@@ -1,0 +1,218 @@
+//! The patrol: flash decays, so all that lives is read in full within a time that is set, and what comes near the limit
+//! of ECC, or was read too often, is moved.
+//!
+//! A pass goes through the chip from its first block to its last, as fast as the clock wants it; the roots come first. A
+//! spare area proves nothing about its page, so pages are read whole. How far it is stands in each checkpoint, so that a
+//! pass goes on after a remount. It stops while there is something to move: what it has passed needs nothing any more.
+
+use pumice_flashlog::Fault;
+use pumice_media::Nand;
+use pumice_vfs::Result;
+
+use crate::blocks::State;
+use crate::error::device;
+use crate::options::Scrubbed;
+use crate::params::ANCHOR_BLOCKS;
+use crate::rounds::Rounds;
+use crate::volume::Volume;
+
+/// Log pages that one call reads at the most.
+const PAGES: u32 = 32;
+/// Erase blocks with nothing in them that one call passes at the most.
+const BLOCKS: u32 = 256;
+/// A checkpoint is made for the place alone whenever so much of a pass is done: one in so many.
+const SAVES: u32 = 16;
+
+/// One read in so many is charged to its erase block.
+const SAMPLED: u32 = 1024;
+/// A block is moved once so many reads of it were charged: after about 15,000. Single-level parts stand 100,000 reads of
+/// a block and more, others some ten thousand; the deviation of the count is a quarter.
+const READS_MOST: u8 = 15;
+
+impl<N: Nand> Volume<N> {
+    /// Has reads of erase blocks counted.
+    pub(crate) fn watch_reads(&mut self) {
+        let seed = self.log.seq;
+        self.log.flash.medium.sample_reads(SAMPLED, seed);
+    }
+
+    /// True if something may wait to be moved, or to be charged.
+    fn has_weak(&self) -> bool {
+        self.log.flash.medium.has_tired() || self.log.flash.medium.has_samples()
+    }
+
+    /// True if the newest checkpoint tells another place.
+    pub(crate) fn is_patrol_unsaved(&self) -> bool {
+        self.patrol.unsaved_pages() > 0
+    }
+
+    /// Charges reads to their blocks; one that was read too often is to be moved.
+    fn charge_reads(&mut self) -> Result<()> {
+        for block in self.log.flash.medium.take_samples() {
+            let usage = self.blocks.get(&mut self.log, block)?;
+            if usage.state != State::Used {
+                continue;
+            }
+            let usage = self.blocks.update(&mut self.log, block, |usage| {
+                usage.reads = usage.reads.saturating_add(1).min(READS_MOST);
+            })?;
+            if usage.reads == READS_MOST {
+                self.log.flash.medium.call_tired(block);
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves a block that is weak; false if there is none.
+    fn mend_one(&mut self) -> Result<bool> {
+        if !self.has_weak() {
+            return Ok(false);
+        }
+        if self.clean {
+            self.mark_in_use()?;
+        }
+        self.charge_reads()?;
+        self.make_room(0)?;
+        self.relieve_one()?;
+        Ok(true)
+    }
+
+    /// The piece of the patrol that is due; true if more is left.
+    pub(crate) fn patrol_some(&mut self) -> Result<bool> {
+        if self.mend_one()? {
+            return Ok(true);
+        }
+        let (now, pages) = (self.now().seconds, self.params.pages());
+        if !self.patrol.is_due(now, pages) {
+            return Ok(false);
+        }
+        self.patrol_pages(&mut Scrubbed::default())?;
+        if self.patrol.unsaved_pages() >= pages / SAVES {
+            self.save_patrol()?;
+        }
+        Ok(true)
+    }
+
+    /// Makes a checkpoint that tells how far the patrol is.
+    pub(crate) fn save_patrol(&mut self) -> Result<()> {
+        if self.clean {
+            return self.repeat_clean();
+        }
+        self.make_room(0)?;
+        self.checkpoint(false)
+    }
+
+    /// Begins a pass that is to be gone through at once.
+    pub(crate) fn begin_scrub(&mut self) {
+        let now = self.now().seconds;
+        self.patrol.begin(now);
+    }
+
+    /// A piece of such a pass, which moves what is weak unless the volume is mounted for reading only; done and all, in
+    /// log pages.
+    pub(crate) fn scrub_some(&mut self, found: &mut Scrubbed) -> Result<(u32, u32)> {
+        let pages = self.params.pages();
+        let Rounds { corrected_bits: bits, moved_blocks: moved, .. } = self.patrol.rounds();
+        if self.read_only {
+            while self.log.flash.medium.take_tired().is_some() {
+                found.weak_blocks += 1;
+            }
+            self.patrol_pages(found)?;
+        } else if !self.mend_one()? && self.patrol.rounds().page < pages {
+            self.patrol_pages(found)?;
+        }
+        found.weak_blocks += self.patrol.rounds().moved_blocks - moved;
+        self.patrol.count_bits(self.log.flash.medium.corrected_bits());
+        found.corrected_bits += self.patrol.rounds().corrected_bits - bits;
+        let rest = u32::from(self.has_weak());
+        let page = self.patrol.rounds().page;
+        Ok((page - rest.min(page), pages))
+    }
+
+    /// The end of such a pass.
+    pub(crate) fn end_scrub(&mut self) -> Result<()> {
+        if self.read_only { Ok(()) } else { self.save_patrol() }
+    }
+
+    /// Reads the next pages of the pass.
+    fn patrol_pages(&mut self, found: &mut Scrubbed) -> Result<()> {
+        if self.patrol.rounds().page == 0 {
+            self.patrol_roots(found)?;
+            self.patrol.move_to(self.params.page(ANCHOR_BLOCKS, 0));
+        }
+        let (mut read, mut passed) = (0, 0);
+        while read < PAGES && passed < BLOCKS && self.patrol.rounds().page < self.params.pages() {
+            let page = self.patrol.rounds().page;
+            let block = self.params.block_of(page);
+            let next = self.params.page(block + 1, 0);
+            if !self.is_patrolled(block) || self.patrol_page(block, found)? {
+                self.count_lost(block, found)?;
+                self.patrol.move_to(next);
+                passed += 1;
+            } else {
+                self.patrol.move_to(page + 1);
+                read += 1;
+            }
+        }
+        self.patrol.count_bits(self.log.flash.medium.corrected_bits());
+        if self.patrol.rounds().page >= self.params.pages() {
+            self.patrol.end_pass();
+        }
+        Ok(())
+    }
+
+    /// True if a block holds something. The roots' own are looked at by themselves.
+    fn is_patrolled(&mut self, block: u32) -> bool {
+        // What a page of the table that cannot be read says of blocks is unknown: they are read, too.
+        let Ok(usage) = self.blocks.get(&mut self.log, block) else { return true };
+        let holds = matches!(usage.state, State::Used | State::Failing) && usage.valid > 0;
+        if holds && usage.reads == READS_MOST {
+            self.log.flash.medium.call_tired(block);
+        }
+        holds && !self.roots.holds(block)
+    }
+
+    /// Reads the page at which the patrol is; true if nothing follows in its block.
+    fn patrol_page(&mut self, block: u32, found: &mut Scrubbed) -> Result<bool> {
+        let page = self.patrol.rounds().page;
+        match self.log.flash.medium.read_anew(page) {
+            Ok(_) => found.pages += 1,
+            Err(Fault::Erased(_)) => return Ok(true),
+            Err(Fault::Chip(error)) => return Err(device(error)),
+            Err(Fault::Unreadable(_) | Fault::Unproved(_)) => {
+                found.pages += 1;
+                found.unreadable.push(page);
+            }
+        }
+        Ok(page + 1 == self.params.page(block + 1, 0))
+    }
+
+    /// Counts what lives in pages of a block that could not be read: what its other pages do not hold.
+    fn count_lost(&mut self, block: u32, found: &mut Scrubbed) -> Result<()> {
+        if found.unreadable.last().is_none_or(|page| self.params.block_of(*page) != block) {
+            return Ok(());
+        }
+        let chunks = self.live_chunks(block, |flash, page| flash.read(page).map(|found| Some(found.tag)));
+        let read: u64 = chunks.iter().map(|(addr, _)| u64::from(addr.len)).sum();
+        let valid = self.blocks.get(&mut self.log, block)?.valid;
+        found.lost_bytes += u64::from(valid).saturating_sub(read);
+        Ok(())
+    }
+
+    /// Reads anchors and records of checkpoints; weak ones are written anew.
+    fn patrol_roots(&mut self, found: &mut Scrubbed) -> Result<()> {
+        if self.roots.are_sound(&mut self.log.flash.medium).map_err(device)? {
+            return Ok(());
+        }
+        found.weak_roots = true;
+        if self.read_only {
+            return Ok(());
+        }
+        if self.clean {
+            self.mark_in_use()?;
+        }
+        self.make_room(0)?;
+        self.roots.turn_over();
+        self.checkpoint(false)
+    }
+}

@@ -1,0 +1,86 @@
+//! Static wear levelling: cold data is moved into worn erase blocks, so that those under it wear, too.
+//!
+//! Blocks that come free are used in turn and wear alike; those of cold data stay behind. When one is behind by a share of
+//! the erases of the block that will be written next, what lies in it moves. How often a block can be erased need not be
+//! known: most moves are made early, and the longer blocks live, the less all of them cost.
+
+use pumice_media::Nand;
+use pumice_vfs::Result;
+
+use crate::blocks::{State, Usage};
+use crate::options::WearSpread;
+use crate::params::ANCHOR_BLOCKS;
+use crate::volume::Volume;
+
+/// Entries of the block table looked at each time.
+const LOOK: u32 = 16;
+
+/// Erases that a block may always be behind a worn one, and the share of those of the worn one that it may be. A smaller
+/// share costs more moves and wears more evenly.
+const BEHIND: u32 = 16;
+const BEHIND_PART: u32 = 8;
+
+/// Erases that a block may be behind one that was erased so often.
+fn allowed(worn: u32) -> u32 {
+    BEHIND.max(worn / BEHIND_PART)
+}
+
+impl<N: Nand> Volume<N> {
+    /// Moves what lies in the least worn block if the block that will be written next is worn far more.
+    pub(crate) fn level_wear(&mut self) -> Result<()> {
+        if !self.leveler.is_its_turn(self.log.taken().blocks) {
+            return Ok(());
+        }
+        let Some(worn) = self.log.window.front().map(|spare| spare.block) else { return Ok(()) };
+        let worn = self.blocks.get(&mut self.log, worn)?.erases;
+        let Some(most) = worn.checked_sub(allowed(worn)) else { return Ok(()) };
+        for _ in 0..LOOK {
+            let block = self.leveler.next(self.params.blocks);
+            // What a page of the table that cannot be read says of blocks waits for the table to be repaired.
+            let Ok(usage) = self.blocks.get(&mut self.log, block) else { continue };
+            if self.is_sealed(block, &usage) {
+                self.leveler.see(block, &usage);
+            }
+        }
+        let Some(block) = self.leveler.least() else { return Ok(()) };
+        let usage = self.blocks.get(&mut self.log, block)?;
+        if !self.is_sealed(block, &usage) {
+            self.leveler.forget();
+            return Ok(());
+        }
+        if usage.erases >= most {
+            return Ok(());
+        }
+        self.leveler.forget();
+        self.blocks.pool.remove(block);
+        self.evacuate(block)?;
+        self.leveler.count_moved(usage.valid);
+        Ok(())
+    }
+
+    /// Erases of the blocks that are not bad.
+    pub(crate) fn wear_spread(&mut self) -> Result<WearSpread> {
+        let mut spread = WearSpread { least: u32::MAX, ..WearSpread::default() };
+        let (mut sum, mut count) = (0, 0);
+        for block in ANCHOR_BLOCKS..self.params.blocks {
+            let usage = self.blocks.get(&mut self.log, block)?;
+            if usage.state != State::Bad {
+                spread.least = spread.least.min(usage.erases);
+                spread.most = spread.most.max(usage.erases);
+                (sum, count) = (sum + u64::from(usage.erases), count + 1);
+            }
+            if block % 4096 == 0 {
+                self.trim();
+            }
+        }
+        let mean = sum.checked_div(count).and_then(|mean| u32::try_from(mean).ok());
+        let Some(mean) = mean else { return Ok(WearSpread::default()) };
+        let moved_pages = self.leveler.moved_bytes().div_ceil(self.params.shape.chip_page_bytes() as u64);
+        Ok(WearSpread { mean, moved_pages, ..spread })
+    }
+
+    /// True if a block is written, holds something, and nobody goes on writing it.
+    fn is_sealed(&self, block: u32, usage: &Usage) -> bool {
+        usage.state == State::Used && usage.valid > 0 && !self.is_in_use(block)
+    }
+}
