@@ -2,6 +2,12 @@
 //! idle time is used for. `PUMICE_YEARS=10` runs the whole campaigns, on whole chips; `PUMICE_SEED` chooses one seed of
 //! them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::similar_names,
+    reason = "small numbers, short names"
+)]
 
 #[path = "health/bench.rs"]
 mod bench;
