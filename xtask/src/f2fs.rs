@@ -35,8 +35,18 @@ fn volume_bytes(name: &str) -> u64 {
 }
 
 /// This machine's programs that recipes use.
-const PROGRAMS: [&str; 9] =
-    ["mkfs.f2fs", "f2fs_io", "fsverity", "setfattr", "setfacl", "chattr", "fallocate", "sync", "touch"];
+const PROGRAMS: [&str; 10] = [
+    "mkfs.f2fs",
+    "f2fs_io",
+    "fsverity",
+    "setfattr",
+    "setfacl",
+    "chattr",
+    "fallocate",
+    "losetup",
+    "sync",
+    "touch",
+];
 
 /// A volume made by the kernel, and what it then says of each file of it.
 pub struct Volume {
@@ -84,7 +94,6 @@ const WALK_SECONDS: u32 = 60;
 /// and unmount them. What it changes is in `disk` afterwards.
 pub fn judge(machine: &Machine, disk: &Path, bytes: u64, count: u64) -> Result<Vec<Verdict>, Failure> {
     let mut guest = guest(machine)?;
-    guest.add_program(&installed("losetup")?)?;
     guest.add_disk(disk);
     let mut verdicts = Vec::new();
     while (verdicts.len() as u64) < count {

@@ -3,9 +3,12 @@
 //!     guest-control key MOUNT HEX [DESCRIPTOR]    give a file system a key; says the name that policies have for it
 //!     guest-control policy DIR CONTENTS NAMES FLAGS NAME    encrypt what will be in an empty directory
 //!     guest-control socket PATH           make a socket
+//!     guest-control pace DIR STAT ROUNDS    fill 85 % with files of 16 KiB, then make one with fsync and remove the oldest, so often;
+//!                                         says the most sectors that one call wrote, by a disk's counters, and all of them
 //!     guest-control clean MOUNT START END STEP    have F2FS clean each section of its main area; says how many it did
 
 mod control;
+mod pace;
 mod words;
 
 use std::{
@@ -13,6 +16,7 @@ use std::{
     fs::File,
     io::{Write, stdout},
     os::unix::net::UnixListener,
+    path::Path,
     process::ExitCode,
 };
 
@@ -47,6 +51,10 @@ fn run(words: &[&str]) -> Outcome {
                 mount.sync_all()?;
             }
             Ok(writeln!(stdout(), "{cleaned}")?)
+        }
+        ["pace", dir, stat, rounds] => {
+            let (most, all) = pace::sectors_of_calls(Path::new(dir), Path::new(stat), rounds.parse()?)?;
+            Ok(writeln!(stdout(), "{most} {all}")?)
         }
         ["socket", path] => Ok(UnixListener::bind(path).map(drop)?),
         _ => Err("no such verb, or not its arguments".into()),

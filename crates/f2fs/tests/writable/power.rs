@@ -77,6 +77,15 @@ impl Image {
         }
     }
 
+    /// Hands out what is not zeros: the first byte of a block, and the block.
+    pub(crate) fn each_page(&self, mut each: impl FnMut(u64, &[u8])) {
+        for (at, page) in (0..).step_by(BLOCK).zip(&self.pages) {
+            if let Some(page) = page {
+                each(at, page);
+            }
+        }
+    }
+
     pub(crate) fn bytes_now(&self) -> Vec<u8> {
         (0..self.pages.len()).flat_map(|block| self.page(block).to_vec()).collect()
     }
