@@ -85,7 +85,7 @@ impl<N: Nand> Rcffs<N> {
             shape: [shape.segment_blocks, shape.parity_blocks, shape.parity_pages],
             segments: [
                 number(|of| *of == Use::Free),
-                number(|of| matches!(of, Use::Live(_))),
+                number(|of| of.may_be_live()),
                 number(|of| *of == Use::Bad),
             ],
             live_bytes: state.live,

@@ -11,7 +11,7 @@ use crate::layout::{Addr, Layout, count};
 use crate::mutree::{Header, Image, Key, NodeShape, Place, Sink};
 use crate::open::Open;
 use crate::pack::{Chunk, Packer};
-use crate::segment::{Info, NEXT, NODE, Use, reverse_pages, usage_byte};
+use crate::segment::{Info, NEXT, NODE, UPPER, Use, reverse_pages, usage_byte};
 use crate::spare::{Kind, Tag, signature};
 use crate::store::Store;
 
@@ -138,11 +138,13 @@ impl<N: Nand> Log<N> {
     fn open(&mut self) -> Result<&mut Open> {
         let layout = self.layout();
         while self.open.is_none() {
+            if self.position.next.is_empty() {
+                self.choose_next();
+            }
             let segment = self.position.next.pop_front().ok_or_else(Self::no_segment)?;
             let blocks = self.store.erase(segment)?;
             if count(blocks.len()) < layout.shape.parity_blocks + 2 {
                 self.position.usage[segment as usize] = Use::Bad;
-                self.choose_next();
                 continue;
             }
             self.position.sequence += 1;
@@ -414,10 +416,10 @@ impl<N: Nand> Sink for Log<N> {
                 continue;
             }
             let Some(at) = self.put(kind, &image.bytes, (0, 0))? else { continue };
-            self.note(image.first, at, NODE);
             let shape = NodeShape::new(self.layout().page_bytes());
             let is_leaf =
                 Header::of(&image.bytes, shape).is_some_and(|page| page.nodes().any(|(level, _)| level == 0));
+            self.note(image.first, at, if is_leaf { NODE } else { UPPER });
             if is_leaf {
                 self.count_live(at, self.layout().page_bytes() as u64, true);
             }

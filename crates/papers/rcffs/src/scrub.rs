@@ -7,7 +7,6 @@ use pumice_vfs::Result;
 
 use crate::error::code;
 use crate::layout::{Addr, count};
-use crate::segment::Use;
 use crate::spare::{Kind, Tag};
 use crate::store::Store;
 use crate::volume::Volume;
@@ -30,7 +29,7 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn scrub(&mut self, is_quick: bool) -> Result<Scrub> {
         let mut found = Scrub::default();
         for segment in 0..self.layout().segments() {
-            if !matches!(self.shared_log().usage()[segment as usize], Use::Live(_)) {
+            if !self.shared_log().usage()[segment as usize].may_be_live() {
                 continue;
             }
             let store = self.log().store();

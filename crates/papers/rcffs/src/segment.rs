@@ -15,6 +15,8 @@ pub(crate) const LABEL_MAX: usize = 64;
 pub(crate) const NEXT: usize = 8;
 /// The offset of what is a node of the mu-tree, not a chunk.
 pub(crate) const NODE: u16 = u16::MAX;
+/// The same of a page with nodes above the leaves alone: nobody counts whether it is live.
+pub(crate) const UPPER: u16 = u16::MAX - 1;
 
 /// Segments that are written in the life of a chip.
 const SEQUENCE_MAX: u32 = 1 << 31;
@@ -27,7 +29,7 @@ pub(crate) struct Reverse {
     pub(crate) key: u64,
     /// The page, counted in the segment.
     pub(crate) page: u16,
-    /// The offset in it, or [`NODE`].
+    /// The offset in it, or [`NODE`], or [`UPPER`].
     pub(crate) offset: u16,
 }
 
@@ -139,17 +141,27 @@ pub(crate) enum Use {
     Free,
     /// So many bytes of it are live, about: after a mount the high-order bits are known.
     Live(u64),
+    /// A crash cut it short: what of it is live the cleaner has to count.
+    CutShort,
     /// It has too few good blocks.
     Bad,
+}
+
+impl Use {
+    /// Something in it may count.
+    pub(crate) fn may_be_live(self) -> bool {
+        matches!(self, Use::Live(_) | Use::CutShort)
+    }
 }
 
 /// The byte of a segment usage node.
 pub(crate) fn usage_byte(of: Use, segment_bytes: u64) -> u8 {
     match of {
         Use::Free => 0,
+        Use::CutShort => 254,
         Use::Bad => 255,
         Use::Live(bytes) => {
-            let part = (bytes * 250).div_ceil(segment_bytes).clamp(1, 254);
+            let part = (bytes * 250).div_ceil(segment_bytes).clamp(1, 250);
             part.to_le_bytes()[0]
         }
     }
@@ -159,6 +171,7 @@ pub(crate) fn usage_byte(of: Use, segment_bytes: u64) -> u8 {
 pub(crate) fn usage_of(byte: u8, segment_bytes: u64) -> Use {
     match byte {
         0 => Use::Free,
+        254 => Use::CutShort,
         255 => Use::Bad,
         part => Use::Live(u64::from(part) * segment_bytes / 250),
     }
@@ -177,7 +190,7 @@ mod tests {
             };
             assert!((live..=live + BYTES / 125).contains(&back), "{live}: {back}");
         }
-        for state in [Use::Free, Use::Bad] {
+        for state in [Use::Free, Use::CutShort, Use::Bad] {
             assert_eq!(usage_of(usage_byte(state, BYTES), BYTES), state);
         }
     }

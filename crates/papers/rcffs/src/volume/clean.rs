@@ -9,25 +9,43 @@ use crate::error::damaged;
 use crate::layout::{Addr, count};
 use crate::mutree::{Header, Key, NodeShape, Pages, Place};
 use crate::pack::Chunk;
-use crate::segment::{NODE, Reverse, Use, reverse_entries};
+use crate::segment::{NODE, Reverse, UPPER, Use, reverse_entries};
 
 /// A segment with more live bytes of a hundred gives nothing.
 const FULL_SHARE: u64 = 95;
 
+/// A cleaning moves so many bytes for each byte of leaves that it may write, as far as there is room: with four fifths of
+/// the victims live it frees more than it writes.
+const LEAF_PRICE: u64 = 6;
+/// Cleanings in a row that leave no more segments free than there were before, until the cleaner gives up. One alone may:
+/// it kills leaves of the tree in segments that the next ones empty.
+const PATIENCE: u32 = 4;
+
+/// What is to be moved out of segments that are cleaned together.
+#[derive(Default)]
+struct Moved {
+    segments: Vec<u32>,
+    chunks: Vec<Chunk>,
+    /// Level, and a key on the way.
+    nodes: Vec<(usize, u64)>,
+    bytes: u64,
+}
+
 impl<N: Nand> Volume<N> {
-    /// Sees to it that so many bytes of so many keys can be written, and a segment cleaned afterwards.
+    /// Sees to it that so many bytes of so many keys can be written, and segments cleaned afterwards.
     pub(super) fn make_room(&mut self, bytes: u64, keys: usize) -> Result<()> {
-        let each = self.layout().data_bytes();
-        let page_bytes = self.layout().page_bytes() as u64;
         // Chunks that do not fit the end of a block leave a part of it.
-        let bytes = bytes + bytes / 4 + self.tree_pages(keys) * page_bytes;
-        let want = count(usize::try_from(bytes.div_ceil(each)).unwrap_or(usize::MAX));
-        let leaves = u64::from(self.tree.state().leaves) * page_bytes;
-        let spare = 2 + count(usize::try_from(leaves.div_ceil(each)).unwrap_or(usize::MAX));
-        while self.log.free_segments() < want + spare {
+        let bytes = bytes + bytes / 4 + self.tree_pages(keys) * self.layout().page_bytes() as u64;
+        let want = self.segments_for(bytes);
+        // Cleaning may write all leaves, and needs a segment for what it moves, and one that is open.
+        let spare = 2 + self.segments_for(self.leaf_bytes());
+        let (mut most, mut in_vain) = (0, 0);
+        while self.log.free_segments() < want + spare && in_vain < PATIENCE {
             if !self.clean()? {
                 break;
             }
+            in_vain = if self.log.free_segments() > most { 0 } else { in_vain + 1 };
+            most = most.max(self.log.free_segments());
         }
         if self.log.free_segments() > want {
             return Ok(());
@@ -35,23 +53,45 @@ impl<N: Nand> Volume<N> {
         Err(FsError::new(Errno::NoSpace, "cleaning finds nothing to free".into()))
     }
 
-    /// Cleans the segment with the fewest live bytes; false if none is worth it.
+    fn segments_for(&self, bytes: u64) -> u32 {
+        count(usize::try_from(bytes.div_ceil(self.layout().data_bytes())).unwrap_or(usize::MAX))
+    }
+
+    fn leaf_bytes(&self) -> u64 {
+        u64::from(self.tree.state().leaves) * self.layout().page_bytes() as u64
+    }
+
+    /// Cleans the segments with the fewest live bytes, several at a time: each cleaning may write all leaves of the tree,
+    /// however little it moves. False if none is worth it.
     pub(crate) fn clean(&mut self) -> Result<bool> {
-        let most = self.layout().data_bytes() * FULL_SHARE / 100;
-        loop {
-            let (log, stuck) = (&self.log, &self.stuck);
-            let open = log.open_segment();
-            let live = |of: &Use| match of {
-                Use::Live(bytes) => Some(*bytes),
-                Use::Free | Use::Bad => None,
-            };
-            let all = (0..).zip(log.usage()).filter_map(|(segment, of)| Some((live(of)?, segment)));
-            let least = all.filter(|(_, segment)| Some(*segment) != open && !stuck.contains(segment)).min();
-            let Some((_, segment)) = least.filter(|(bytes, _)| *bytes < most) else { return Ok(false) };
-            if self.clean_segment(segment, false)? {
-                return Ok(true);
+        self.count_cut_short();
+        let each = self.layout().data_bytes();
+        let most = each * FULL_SHARE / 100;
+        let leaves = self.leaf_bytes();
+        let free = u64::from(self.log.free_segments()) * each;
+        // Of what is free the leaves may take their part, and chunks leave a part of each block.
+        let room = free.saturating_sub(leaves + each) * 3 / 4;
+        let budget = room.min(each.max(LEAF_PRICE * leaves));
+        let open = self.log.open_segment();
+        let live = |(segment, of): (u32, &Use)| match of {
+            Use::Live(bytes) => Some((*bytes, segment)),
+            Use::Free | Use::CutShort | Use::Bad => None,
+        };
+        let mut victims: Vec<(u64, u32)> = (0..).zip(self.log.usage()).filter_map(live).collect();
+        victims.retain(|(bytes, segment)| *bytes < most && Some(*segment) != open);
+        victims.sort_unstable();
+        let mut moved = Moved::default();
+        for (bytes, segment) in victims {
+            if !moved.segments.is_empty() && moved.bytes + bytes > budget {
+                break;
             }
+            self.gather(segment, &mut moved);
         }
+        if moved.segments.is_empty() {
+            return Ok(false);
+        }
+        self.empty(moved)?;
+        Ok(true)
     }
 
     /// Moves the segments in which something was repaired; tells how many.
@@ -62,50 +102,77 @@ impl<N: Nand> Volume<N> {
             if self.log.open_segment() == Some(segment) {
                 self.log.end_segment()?;
             }
-            if matches!(self.log.usage()[segment as usize], Use::Live(_)) && !self.stuck.contains(&segment) {
+            if self.log.usage()[segment as usize].may_be_live() {
                 self.make_room(self.layout().data_bytes(), 0)?;
-                cleaned += u32::from(self.clean_segment(segment, true)?);
+            }
+            // Making room may have emptied it.
+            if self.log.usage()[segment as usize].may_be_live() {
+                let mut moved = Moved::default();
+                self.gather(segment, &mut moved);
+                cleaned += count(moved.segments.len());
+                self.empty(moved)?;
             }
         }
         Ok(cleaned)
     }
 
-    /// Empties a segment. Not if something live in it cannot be read, which moving would hide, or more of it is live than was
-    /// thought, which is known now; unless it `must`.
-    fn clean_segment(&mut self, segment: u32, must: bool) -> Result<bool> {
-        let Ok(entries) = self.reverse_index(segment) else {
-            self.stuck.insert(segment);
-            return Ok(false);
-        };
-        let mut chunks = Vec::new();
-        let mut nodes = Vec::new();
-        for entry in entries {
-            let at = Addr(self.layout().first_page(segment).0 + u32::from(entry.page));
-            let found = if entry.offset == NODE {
-                self.live_nodes(at).map(|found| nodes.extend(found))
-            } else {
-                self.live_chunk(Key(entry.key), at, entry.offset).map(|found| chunks.extend(found))
-            };
-            if found.is_err() {
-                self.stuck.insert(segment);
-                return Ok(false);
-            }
+    /// Counts what is live in the segments that a crash cut short.
+    fn count_cut_short(&mut self) {
+        let is_cut = |(segment, of): (u32, &Use)| (*of == Use::CutShort).then_some(segment);
+        let segments: Vec<u32> = (0..).zip(self.log.usage()).filter_map(is_cut).collect();
+        for segment in segments {
+            self.gather(segment, &mut Moved::default());
         }
-        let leaves = nodes.iter().filter(|(level, _)| *level == 0).count() * self.layout().page_bytes();
-        let live = chunks.iter().map(|chunk: &Chunk| chunk.bytes.len()).sum::<usize>() + leaves;
-        let is_known = self.log.usage()[segment as usize] == Use::Live(live as u64);
-        self.log.set_live(segment, live as u64);
-        if !must && !is_known && live as u64 * 100 >= self.layout().data_bytes() * FULL_SHARE {
-            return Ok(false);
-        }
-        let done = self.move_live(chunks, nodes);
-        self.settle(done)?;
-        self.log.free(segment);
-        Ok(true)
     }
 
-    fn move_live(&mut self, mut chunks: Vec<Chunk>, nodes: Vec<(usize, u64)>) -> Result<()> {
+    /// Adds what is live in a segment to what is moved, and counts it. Not if something live cannot be read, which moving
+    /// would hide.
+    fn gather(&mut self, segment: u32, moved: &mut Moved) {
+        if self.stuck.contains(&segment) {
+            return;
+        }
+        let Ok(live) = self.live_in(segment) else {
+            self.stuck.insert(segment);
+            return;
+        };
+        self.log.set_live(segment, live.bytes);
+        moved.segments.push(segment);
+        moved.chunks.extend(live.chunks);
+        moved.nodes.extend(live.nodes);
+        moved.bytes += live.bytes;
+    }
+
+    fn live_in(&mut self, segment: u32) -> Result<Moved> {
+        let mut live = Moved::default();
+        let is_dead = self.log.usage()[segment as usize] == Use::Live(0);
+        for entry in self.reverse_index(segment)? {
+            let at = Addr(self.layout().first_page(segment).0 + u32::from(entry.page));
+            match entry.offset {
+                UPPER => live.nodes.extend(self.live_nodes(at)?),
+                _ if is_dead => {}
+                NODE => live.nodes.extend(self.live_nodes(at)?),
+                offset => live.chunks.extend(self.live_chunk(Key(entry.key), at, offset)?),
+            }
+        }
+        let leaves = live.nodes.iter().filter(|(level, _)| *level == 0).count() * self.layout().page_bytes();
+        live.bytes = (live.chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>() + leaves) as u64;
+        Ok(live)
+    }
+
+    fn empty(&mut self, moved: Moved) -> Result<()> {
+        let Moved { segments, mut chunks, nodes, .. } = moved;
         chunks.sort_by_key(|chunk| chunk.key);
+        if !chunks.is_empty() || !nodes.is_empty() {
+            let done = self.move_live(chunks, nodes);
+            self.settle(done)?;
+        }
+        for segment in segments {
+            self.log.free(segment);
+        }
+        Ok(())
+    }
+
+    fn move_live(&mut self, chunks: Vec<Chunk>, nodes: Vec<(usize, u64)>) -> Result<()> {
         for chunk in chunks {
             self.log.append(chunk)?;
         }
@@ -153,7 +220,7 @@ impl<N: Nand> Volume<N> {
                     && layout.segment_of(node) == segment
                     && pages.insert(node)
                 {
-                    found.push(Reverse { key: at.0, page: place(node), offset: NODE });
+                    found.push(Reverse { key: at.0, page: place(node), offset: UPPER });
                 }
             }
             key = at.next();

@@ -72,8 +72,7 @@ impl<N: Nand> Volume<N> {
         let mut next = info.next.iter().copied().collect();
         let partial = store.scan_partial(&next, info.sequence)?;
         for begun in &partial.segments {
-            // Cleaning finds out what of it is live.
-            usage[*begun as usize] = Use::Live(layout.data_bytes());
+            usage[*begun as usize] = Use::CutShort;
             next.retain(|segment| segment != begun);
         }
         if let Some(found) = partial.state.filter(|found| found.commit > state.commit) {
@@ -99,7 +98,11 @@ impl<N: Nand> Volume<N> {
         }
         if is_cut {
             self.write_root()?;
-            self.log.end_segment()?;
+            // A volume that loses power again and again never ends a segment in between: this one lists what is free.
+            match self.make_room(0, 0) {
+                Err(error) if error.errno() != Errno::NoSpace => return Err(error),
+                _ => self.log.end_segment()?,
+            }
         }
         for ino in core::mem::take(&mut self.orphans) {
             self.drop_inode(ino)?;
