@@ -127,6 +127,72 @@ fn postmark_copies_few_pages() {
     assert!(pages("nandfs, 64 MB") < pages("cffs, 64 MB"));
 }
 
+/// RCFFS, figure 3 and 5.1: mounts below 40 ms, and after a power cut at most the spare areas of one segment; nandfs is quicker.
+#[test]
+fn rcffs_mounts_without_a_scan() {
+    let table = lines("rcffs-fig3");
+    let [theirs, ours] = ["rcffs", "nandfs"].map(|series| curve(&table, series, Figure::Mount));
+    assert!(
+        least_and_most(&theirs).1 < 40.0 && least_and_most(&ours).1 < least_and_most(&theirs).1,
+        "{theirs:?} {ours:?}"
+    );
+    let table = lines("rcffs-crash");
+    let reads = curve(&table, "rcffs, plain", Figure::MountReads);
+    assert!(reads["100"] < reads["1800"] && reads["1800"] < 1024.0 * 1.15, "{reads:?}");
+}
+
+/// RCFFS, table 2, figure 4 and 5.2: compression wins, plain writing pays for parity; nandfs, which has neither, lies between.
+#[test]
+fn compression_pays_for_parity() {
+    let table = lines("rcffs-table2");
+    let of = |figure| {
+        ["rcffs", "rcffs, plain", "nandfs"].map(|series| curve(&table, series, figure)["large file"])
+    };
+    for figure in [Figure::WriteTime, Figure::Space] {
+        let [packed, plain, ours] = of(figure);
+        assert!(packed < ours && ours < plain, "{figure:?}: {packed} {ours} {plain}");
+    }
+    let [packed, plain, _] = of(Figure::Space);
+    assert!(packed < 20.1 * 1.15 && plain < 122.3, "{packed} {plain}");
+    let [packed, plain, _] = of(Figure::WriteTime);
+    assert!(packed / plain < 1.643 / 2.703, "{packed} {plain}");
+    let table = lines("rcffs-fig4");
+    let [packed, plain, _] = ["rcffs", "rcffs, plain", "nandfs"]
+        .map(|series| curve(&table, series, Figure::TransactionRate)["PostMark"]);
+    assert!(packed > plain, "{packed} {plain}");
+    let table = lines("rcffs-small");
+    let [packed, plain] =
+        ["rcffs", "rcffs, plain"].map(|series| curve(&table, series, Figure::WriteRate)["copies"]);
+    assert!(packed > plain, "{packed} {plain}");
+}
+
+/// RCFFS, 5.3 and 3.2: nothing is lost, a repair from the segment costs more than one from the block, and both less than in the
+/// paper; a scrub by signatures is quicker than one of pages.
+#[test]
+fn parity_brings_everything_back() {
+    let table = lines("rcffs-errors");
+    let [theirs, ours] = ["rcffs", "nandfs"].map(|series| curve(&table, series, Figure::Lost));
+    assert!(theirs.values().all(|lost| *lost == 0.0), "{theirs:?}");
+    assert!(ours["nothing"] == 0.0 && ours["a block of 16"] > 0.0, "{ours:?}");
+    let repair = curve(&lines("rcffs-repair"), "rcffs, plain", Figure::Repair);
+    let [block, segment] = ["its erase block", "its segment"].map(|x| repair[x]);
+    assert!(block < segment && block < 24.7 && segment < 57.0, "{repair:?}");
+    let scrub = curve(&lines("rcffs-scrub"), "rcffs, plain", Figure::Scrub);
+    assert!(scrub["quick"] < scrub["full"] / 2.0, "{scrub:?}");
+}
+
+/// RCFFS, section 4: an update of the mu-tree writes few pages, and many changes for a sync share them.
+#[test]
+fn updates_of_the_mu_tree_are_cheap() {
+    let table = lines("rcffs-index");
+    for series in ["rcffs", "nandfs"] {
+        let programs = curve(&table, series, Figure::UpdatePrograms);
+        assert!(programs["500"] < programs["10"] && programs["10"] < programs["1"], "{series}: {programs:?}");
+        let reads = curve(&table, series, Figure::LookupReads);
+        assert!(least_and_most(&reads).1 < 6.0, "{series}: {reads:?}");
+    }
+}
+
 /// F2FS, figure 6: the finer data are sorted, the more segments are whole or nearly empty.
 #[test]
 fn more_logs_divide_segments_better() {

@@ -57,7 +57,11 @@ pub(super) const TABLE4: Experiment = Experiment {
                         64 => CHIP.to_owned(),
                         mib => format!("512+16:32:{}", mib * 64),
                     };
-                    let setup = Task { system, chip, work: Work::PostMark { files, transactions: 1000 } };
+                    let setup = Task {
+                        system,
+                        chip,
+                        work: Work::PostMark { files, transactions: 1000, sizes: (512, 60_000) },
+                    };
                     points.push(Point {
                         series: format!("{}, {mib} MB", system.name()),
                         x: x.to_owned(),

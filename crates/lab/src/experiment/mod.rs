@@ -10,6 +10,7 @@ mod metric;
 mod options;
 mod outcome;
 mod point;
+mod rcffs;
 mod records;
 mod run;
 mod scaleffs;
@@ -65,7 +66,7 @@ pub struct Known {
 
 impl Experiment {
     /// All experiments.
-    pub const ALL: [Experiment; 31] = [
+    pub const ALL: [Experiment; 40] = [
         cat::TABLE4,
         cat::FIG11,
         cat::FIG12,
@@ -93,11 +94,25 @@ impl Experiment {
         cffs::TABLE3,
         cffs::TABLE4,
         cffs::EQUATIONS,
+        rcffs::FIG3,
+        rcffs::CRASH,
+        rcffs::TABLE2,
+        rcffs::FIG4,
+        rcffs::SMALL,
+        rcffs::ERRORS,
+        rcffs::REPAIR,
+        rcffs::SCRUB,
+        rcffs::INDEX,
         f2fs::FIG6,
         f2fs::FIG7,
         f2fs::FIG8,
         f2fs::IDLE,
     ];
+
+    /// True of the experiments of the five papers; the others are our own.
+    pub fn is_of_a_paper(&self) -> bool {
+        ["scaleffs-", "cffs-", "rcffs-", "cat-", "f2fs-"].iter().any(|paper| self.name.starts_with(paper))
+    }
 
     /// The one of this name.
     pub fn named(name: &str) -> Result<&'static Experiment, LabError> {

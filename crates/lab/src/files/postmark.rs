@@ -9,22 +9,25 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use super::{SEED, append, make, read_all};
 use crate::LabError;
 
-/// Bytes of a file.
-const SIZES: RangeInclusive<u64> = 512..=60_000;
-
 /// A run on its way.
 pub(crate) struct PostMark<'a> {
     fs: &'a dyn FileSystem,
     random: Xoshiro256PlusPlus,
     files: Vec<(String, Ino, u64)>,
     made: u32,
+    /// Bytes of a file.
+    sizes: RangeInclusive<u64>,
 }
 
 impl<'a> PostMark<'a> {
     /// Runs it whole, and writes out what waits.
-    pub(crate) fn run(fs: &'a dyn FileSystem, files: u32, transactions: u32) -> Result<(), LabError> {
+    pub(crate) fn run(
+        fs: &'a dyn FileSystem,
+        (files, transactions): (u32, u32),
+        sizes: RangeInclusive<u64>,
+    ) -> Result<(), LabError> {
         let random = Xoshiro256PlusPlus::seed_from_u64(SEED);
-        let mut postmark = PostMark { fs, random, files: Vec::new(), made: 0 };
+        let mut postmark = PostMark { fs, random, files: Vec::new(), made: 0, sizes };
         for _ in 0..files {
             postmark.create()?;
         }
@@ -43,8 +46,8 @@ impl<'a> PostMark<'a> {
         if let Some((_, ino, bytes)) = self.files.get_mut(at) {
             if !grows {
                 read_all(self.fs, *ino, *bytes)?;
-            } else if *bytes < *SIZES.end() {
-                let more = self.random.random_range(1..=*SIZES.end() - *bytes);
+            } else if *bytes < *self.sizes.end() {
+                let more = self.random.random_range(1..=*self.sizes.end() - *bytes);
                 append(self.fs, *ino, *bytes, more)?;
                 *bytes += more;
             }
@@ -55,7 +58,7 @@ impl<'a> PostMark<'a> {
 
     fn create(&mut self) -> Result<(), LabError> {
         self.made += 1;
-        let (name, bytes) = (self.made.to_string(), self.random.random_range(SIZES));
+        let (name, bytes) = (self.made.to_string(), self.random.random_range(self.sizes.clone()));
         let ino = make(self.fs, Ino::ROOT, &name)?;
         append(self.fs, ino, 0, bytes)?;
         self.files.push((name, ino, bytes));

@@ -31,6 +31,26 @@ pub enum Figure {
     ExtraWrites,
     /// Transactions in a second of device time.
     TransactionRate,
+    /// Seconds of device time that writing took.
+    WriteTime,
+    /// The same of reading.
+    ReadTime,
+    /// The same of writing at random places.
+    RandomWriteTime,
+    /// The same of reading at random places.
+    RandomReadTime,
+    /// MB programmed, with all that a file system adds.
+    Space,
+    /// Percent of the files that cannot be read as they were.
+    Lost,
+    /// Milliseconds of device time that it takes to bring back a page.
+    Repair,
+    /// Milliseconds of device time that a scrub of the whole volume takes.
+    Scrub,
+    /// Pages that are read to find an inode.
+    LookupReads,
+    /// Pages programmed for each inode that was changed.
+    UpdatePrograms,
     /// Blocks that the file system writes for each that a user writes.
     Written,
     /// The same of the worst of several runs.
@@ -61,6 +81,16 @@ impl Figure {
             Self::Programs => "programs",
             Self::ExtraWrites => "extra-writes",
             Self::TransactionRate => "transaction-rate",
+            Self::WriteTime => "write-time",
+            Self::ReadTime => "read-time",
+            Self::RandomWriteTime => "random-write-time",
+            Self::RandomReadTime => "random-read-time",
+            Self::Space => "space",
+            Self::Lost => "lost",
+            Self::Repair => "repair",
+            Self::Scrub => "scrub",
+            Self::LookupReads => "lookup-reads",
+            Self::UpdatePrograms => "update-programs",
             Self::Written => "written",
             Self::WrittenMost => "written-most",
             Self::SegmentsSparse => "segments-sparse",
@@ -86,6 +116,16 @@ impl Figure {
             Self::Programs => "pages programmed",
             Self::ExtraWrites => "pages copied for a block reclaimed",
             Self::TransactionRate => "transactions in a second of device time",
+            Self::WriteTime => "seconds of device time to write",
+            Self::ReadTime => "seconds of device time to read",
+            Self::RandomWriteTime => "seconds of device time to write at random places",
+            Self::RandomReadTime => "seconds of device time to read at random places",
+            Self::Space => "MB programmed",
+            Self::Lost => "files lost (%)",
+            Self::Repair => "repair of a page (ms)",
+            Self::Scrub => "scrub (ms)",
+            Self::LookupReads => "page reads of a look-up",
+            Self::UpdatePrograms => "pages programmed for an update",
             Self::Written => "blocks written for a user's block",
             Self::WrittenMost => "blocks written for a user's block, worst run",
             Self::SegmentsSparse => "segments with 1 to 128 blocks in use (%)",
@@ -106,10 +146,22 @@ impl Figure {
             Self::WriteShare
             | Self::ReadShare
             | Self::TransactionRate
+            | Self::Space
+            | Self::Lost
+            | Self::Scrub
             | Self::SegmentsSparse
             | Self::SegmentsDense
             | Self::SegmentsFull => 1,
-            Self::Mount | Self::MountAfterCut | Self::TimeShare => 2,
+            Self::Mount
+            | Self::MountAfterCut
+            | Self::TimeShare
+            | Self::WriteTime
+            | Self::ReadTime
+            | Self::RandomWriteTime
+            | Self::RandomReadTime
+            | Self::Repair
+            | Self::LookupReads
+            | Self::UpdatePrograms => 2,
             Self::Latency | Self::ExtraWrites | Self::Written | Self::WrittenMost => 3,
         }
     }

@@ -3,6 +3,7 @@
 use pumice_cffs::Cffs;
 use pumice_media::{NandStats, SimChip};
 use pumice_nandfs::NandFs;
+use pumice_rcffs::Rcffs;
 use pumice_scaleffs::ScaleFs;
 use pumice_vfs::{FileSystem, Timestamp};
 
@@ -18,6 +19,10 @@ pub enum System {
     ScaleFfs,
     /// The CFFS paper's.
     Cffs,
+    /// The RCFFS paper's, which compresses.
+    Rcffs,
+    /// The same without compression.
+    RcffsPlain,
     /// Pumice's own.
     Nandfs,
 }
@@ -28,6 +33,8 @@ impl System {
         match self {
             System::ScaleFfs => "scaleffs",
             System::Cffs => "cffs",
+            System::Rcffs => "rcffs",
+            System::RcffsPlain => "rcffs, plain",
             System::Nandfs => "nandfs",
         }
     }
@@ -39,6 +46,11 @@ impl System {
                 Ok(pumice_scaleffs::format(chip, &pumice_scaleffs::FormatOptions::default())?)
             }
             System::Cffs => Ok(pumice_cffs::format(chip, &pumice_cffs::FormatOptions::default())?),
+            System::Rcffs | System::RcffsPlain => {
+                let compress = self == System::Rcffs;
+                let options = pumice_rcffs::FormatOptions { compress, ..Default::default() };
+                Ok(pumice_rcffs::format(chip, &options)?)
+            }
             System::Nandfs => {
                 let options = pumice_nandfs::FormatOptions { erased: true, ..Default::default() };
                 pumice_nandfs::format(&mut chip, &options, &mut |_, _| ())?;
@@ -59,6 +71,10 @@ impl System {
                 let options = pumice_cffs::MountOptions { read_only, cache_bytes, clock };
                 Mounted::Cffs(Cffs::mount(chip, options)?)
             }
+            System::Rcffs | System::RcffsPlain => {
+                let options = pumice_rcffs::MountOptions { read_only, cache_bytes, clock };
+                Mounted::Rcffs(Rcffs::mount(chip, options)?)
+            }
             System::Nandfs => {
                 let options = pumice_nandfs::MountOptions { read_only, cache_bytes, clock };
                 Mounted::Nandfs(NandFs::mount(chip, options)?)
@@ -72,6 +88,7 @@ impl System {
 pub(super) enum Mounted {
     ScaleFfs(ScaleFs<SimChip>),
     Cffs(Cffs<SimChip>),
+    Rcffs(Rcffs<SimChip>),
     Nandfs(NandFs<SimChip>),
 }
 
@@ -80,6 +97,7 @@ impl Mounted {
         match self {
             Mounted::ScaleFfs(fs) => fs,
             Mounted::Cffs(fs) => fs,
+            Mounted::Rcffs(fs) => fs,
             Mounted::Nandfs(fs) => fs,
         }
     }
@@ -89,6 +107,7 @@ impl Mounted {
         Ok(match self {
             Mounted::ScaleFfs(fs) => fs.stats(),
             Mounted::Cffs(fs) => fs.stats(),
+            Mounted::Rcffs(fs) => fs.stats(),
             Mounted::Nandfs(fs) => fs.stats()?,
         })
     }
@@ -97,30 +116,45 @@ impl Mounted {
     pub(super) fn scaleffs(&self) -> Result<&ScaleFs<SimChip>, LabError> {
         match self {
             Mounted::ScaleFfs(fs) => Ok(fs),
-            Mounted::Cffs(_) | Mounted::Nandfs(_) => {
+            Mounted::Cffs(_) | Mounted::Rcffs(_) | Mounted::Nandfs(_) => {
                 Err(LabError::Setup("only scaleffs counts blocks by type".to_owned()))
             }
         }
     }
 
-    /// Pages that cleaning copied, and blocks that it reclaimed, since the mount.
-    pub(super) fn cleaned(&self) -> Result<(u64, u64), LabError> {
-        match self {
-            Mounted::ScaleFfs(_) => {
-                Err(LabError::Setup("scaleffs does not count what cleaning copies".to_owned()))
-            }
+    /// Pages that cleaning copied, and blocks that it reclaimed, since the mount, of those that count it.
+    pub(super) fn cleaned(&self) -> Result<Option<(u64, u64)>, LabError> {
+        Ok(match self {
+            Mounted::ScaleFfs(_) | Mounted::Rcffs(_) => None,
             Mounted::Cffs(fs) => {
                 let written = fs.written();
-                Ok((written.copied, written.reclaimed))
+                Some((written.copied, written.reclaimed))
             }
-            Mounted::Nandfs(fs) => Ok((fs.info()?.copied_pages, fs.stats()?.erases)),
+            Mounted::Nandfs(fs) => Some((fs.info()?.copied_pages, fs.stats()?.erases)),
+        })
+    }
+
+    /// Reads all that is stored; the quick form, which RCFFS alone has, compares signatures in spare areas.
+    pub(super) fn scrub(&self, is_quick: bool) -> Result<(), LabError> {
+        match self {
+            Mounted::Rcffs(fs) => {
+                fs.scrub(is_quick)?;
+            }
+            Mounted::Nandfs(fs) if !is_quick => {
+                fs.scrub(&mut |_, _| ())?;
+            }
+            Mounted::ScaleFfs(_) | Mounted::Cffs(_) | Mounted::Nandfs(_) => {
+                return Err(LabError::Setup("this file system has no such scrub".to_owned()));
+            }
         }
+        Ok(())
     }
 
     pub(super) fn unmount(self) -> Result<SimChip, LabError> {
         Ok(match self {
             Mounted::ScaleFfs(fs) => fs.unmount()?,
             Mounted::Cffs(fs) => fs.unmount()?,
+            Mounted::Rcffs(fs) => fs.unmount()?,
             Mounted::Nandfs(fs) => fs.unmount()?,
         })
     }
@@ -130,6 +164,7 @@ impl Mounted {
         match self {
             Mounted::ScaleFfs(fs) => Ok(fs.abandon()),
             Mounted::Cffs(fs) => Ok(fs.abandon()),
+            Mounted::Rcffs(fs) => Ok(fs.abandon()),
             Mounted::Nandfs(fs) => {
                 fs.abandon().ok_or_else(|| LabError::Setup("nandfs has lost its chip".to_owned()))
             }

@@ -5,7 +5,14 @@ use core::fmt;
 use pumice_media::{ChipSpec, Nand, NandStats, SimChip};
 use pumice_vfs::Ino;
 
-use super::{BlockType, Scenario, System, share::share, system::Mounted};
+use super::{
+    BlockType, Damage, Scenario, System,
+    damage::{lost, repair, scrub},
+    index::index,
+    large::large,
+    share::share,
+    system::Mounted,
+};
 use crate::{
     LabError,
     files::{Population, PostMark, SEEK, float, read, seek, write},
@@ -69,6 +76,39 @@ pub enum Work {
         files: u32,
         /// Transactions.
         transactions: u32,
+        /// Bytes of a file, least and most.
+        sizes: (u64, u64),
+    },
+    /// Writes a file of so many bytes by 8 KiB, reads it, writes it over, then half as often at random places, and reads there.
+    Large {
+        /// Bytes.
+        bytes: u64,
+    },
+    /// So many files of 16 KiB, and this happens to the chip while it lies on the shelf; then all are read.
+    Damaged {
+        /// Files.
+        files: u32,
+        /// What happens.
+        damage: Damage,
+    },
+    /// Reads a page that has to be brought back by the parity of its erase block, or of its segment.
+    Repair {
+        /// Of its segment.
+        in_segment: bool,
+    },
+    /// So many files of 16 KiB, and a scrub.
+    Scrub {
+        /// Files.
+        files: u32,
+        /// By signatures alone.
+        is_quick: bool,
+    },
+    /// So many files of one byte: finds 500 inodes just after a mount, and changes 500, so many before each sync.
+    Index {
+        /// Files.
+        files: u32,
+        /// Changes for a sync.
+        together: u32,
     },
     /// Writes so many bytes in files of 5 MB, each removed when the next is there, and counts checkpoints.
     Ring {
@@ -102,8 +142,21 @@ impl fmt::Display for Work {
             Work::ScanBy { percent, equation } => {
                 write!(f, "mount with files of all sizes on {percent} %, equation of {equation:?}")
             }
-            Work::PostMark { files, transactions } => {
-                write!(f, "PostMark, {files} files and {transactions} transactions")
+            Work::Large { bytes } => write!(f, "a large file of {bytes} bytes"),
+            Work::Damaged { files, damage } => write!(f, "{files} files; {damage}"),
+            Work::Repair { in_segment: false } => write!(f, "repair of a page from its erase block"),
+            Work::Repair { in_segment: true } => write!(f, "repair of a page from its segment"),
+            Work::Scrub { files, is_quick } => {
+                write!(f, "{files} files and a {} scrub", if *is_quick { "quick" } else { "full" })
+            }
+            Work::Index { files, together } => {
+                write!(f, "{files} inodes, looked up and changed, {together} for a sync")
+            }
+            Work::PostMark { files, transactions, sizes: (least, most) } => {
+                write!(
+                    f,
+                    "PostMark, {files} files of {least} to {most} bytes and {transactions} transactions"
+                )
             }
             Work::Ring { bytes } => write!(f, "checkpoints of {bytes} bytes, files removed"),
         }
@@ -132,7 +185,8 @@ impl Work {
                 let ino = write(mounted.fs(), 0, bytes)?;
                 mounted.fs().fsync(ino, false)?;
                 let (_, did) = mount(system, mounted.cut()?)?;
-                Ok(vec![(Figure::MountAfterCut, ms(did))])
+                let looks = did.page_reads + did.spare_reads;
+                Ok(vec![(Figure::MountAfterCut, ms(did)), (Figure::MountReads, float(looks))])
             }
             Work::Transfer { files, bytes } => transfer(system, chip, (files, bytes), spec),
             Work::Seek { bytes, reads } => {
@@ -149,8 +203,10 @@ impl Work {
                 write(mounted.fs(), 0, bytes)?;
                 let memory = match &mounted {
                     Mounted::ScaleFfs(fs) => fs.memory().metadata_most,
-                    Mounted::Cffs(_) => {
-                        return Err(LabError::Setup("cffs does not count its memory".to_owned()));
+                    Mounted::Cffs(_) | Mounted::Rcffs(_) => {
+                        return Err(LabError::Setup(
+                            "only scaleffs and nandfs count their memory".to_owned(),
+                        ));
                     }
                     Mounted::Nandfs(fs) => fs.info()?.fixed_memory_bytes,
                 };
@@ -178,7 +234,14 @@ impl Work {
                 };
                 Ok(vec![(Figure::MountReads, float(looks))])
             }
-            Work::PostMark { files, transactions } => postmark(system, chip, files, transactions),
+            Work::PostMark { files, transactions, sizes } => {
+                postmark(system, chip, (files, transactions), sizes)
+            }
+            Work::Large { bytes } => large(system, chip, bytes, spec),
+            Work::Damaged { files, damage } => lost(system, chip, files, damage),
+            Work::Repair { in_segment } => repair(system, chip, in_segment),
+            Work::Scrub { files, is_quick } => scrub(system, chip, files, is_quick),
+            Work::Index { files, together } => index(system, chip, files, together),
             Work::Ring { bytes } => ring(system, chip, bytes, spec),
         }
     }
@@ -199,19 +262,18 @@ fn ms(did: NandStats) -> f64 {
 fn postmark(
     system: System,
     chip: SimChip,
-    files: u32,
-    transactions: u32,
+    (files, transactions): (u32, u32),
+    (least, most): (u64, u64),
 ) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
     let before = mounted.stats()?;
-    PostMark::run(mounted.fs(), files, transactions)?;
+    PostMark::run(mounted.fs(), (files, transactions), least..=most)?;
     let did = mounted.stats()? - before;
     let mut figures = vec![
         (Figure::Programs, float(did.programs)),
         (Figure::TransactionRate, f64::from(transactions) / (float(did.device_ns) / 1e9)),
     ];
-    let (copied, reclaimed) = mounted.cleaned()?;
-    if reclaimed > 0 {
+    if let Some((copied, reclaimed)) = mounted.cleaned()?.filter(|(_, reclaimed)| *reclaimed > 0) {
         figures.push((Figure::ExtraWrites, float(copied) / float(reclaimed)));
     }
     Ok(figures)

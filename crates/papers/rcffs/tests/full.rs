@@ -112,7 +112,7 @@ fn cuts_in_a_row_use_nothing_up() {
                 .create(Ino::ROOT, name.as_bytes(), &new)
                 .unwrap_or_else(|error| panic!("{shape}, {number}: {error}"));
             fs.write(file.ino, 0, &[7; 2000])
-                .and_then(|_| fs.fsync(file.ino, false))
+                .and_then(|()| fs.fsync(file.ino, false))
                 .unwrap_or_else(|error| panic!("{shape}, {number}: {error}"));
             fs.readdir(Ino::ROOT, 0, &mut |_| {
                 kept += 1;

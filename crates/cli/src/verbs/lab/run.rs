@@ -16,7 +16,7 @@ use crate::{
 /// is not run again.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Experiments to run; `all` for every one, see `pumice lab list`
+    /// Experiments to run; `papers` for all of the five papers, `all` for every one, see `pumice lab list`
     #[arg(value_name = "NAME", required = true)]
     names: Vec<String>,
     /// Directory for records: NAME.jsonl and NAME.csv
@@ -63,6 +63,9 @@ impl Args {
         const ALL: &[Experiment] = &Experiment::ALL;
         if self.names == ["all"] {
             return Ok(ALL.iter().collect());
+        }
+        if self.names == ["papers"] {
+            return Ok(ALL.iter().filter(|experiment| experiment.is_of_a_paper()).collect());
         }
         let named = self.names.iter().map(|name| Experiment::named(name));
         named.collect::<Result<_, _>>().map_err(|error| Failure::usage(error.to_string()))

@@ -1,0 +1,206 @@
+//! The RCFFS paper's experiments (Kang, Miller), with nandfs beside RCFFS.
+//!
+//! YAFFS is not here; its published figures stand in the tables. The paper's machine was another one (nandsim in a virtual
+//! machine): ratios count, not times. It compressed with LZO, this with LZ4, and what it compressed is not known: of
+//! what is written here a seventh does not compress. The space of table 2 is what was programmed by a file written twice in
+//! order, for a page cache that holds it sorts the random writes; the time of random writes is without such a cache.
+
+use super::{Experiment, Known, Look, Metric, Point, Points};
+use crate::{
+    measured::Figure,
+    on_chip::{Damage, System, Task, Work},
+};
+
+/// Figure 3.
+pub(super) const FIG3: Experiment = Experiment {
+    name: "rcffs-fig3",
+    about: "RCFFS paper, figure 3: mount after an unmount, against files of 5 KB",
+    x: "files",
+    look: Look::Lines,
+    metrics: &[Metric::Measured(Figure::Mount)],
+    points: Points::OnChip(|| {
+        points(
+            &BOTH,
+            &[0, 1000, 2000, 4000].map(|files| (files.to_string(), Work::Mount { files, bytes: 5000 })),
+        )
+    }),
+    known: || {
+        ["0", "1000", "2000", "4000"].map(|x| known("paper: rcffs, below", x, Figure::Mount, 40.0)).to_vec()
+    },
+};
+
+/// Section 5.1: after a crash.
+pub(super) const CRASH: Experiment = Experiment {
+    name: "rcffs-crash",
+    about: "RCFFS paper, 5.1: mount after a power cut, against what was written since the segment began",
+    x: "written (KB)",
+    look: Look::Lines,
+    metrics: &[Metric::Measured(Figure::MountAfterCut), Metric::Measured(Figure::MountReads)],
+    points: Points::OnChip(|| {
+        let kb = [100_u32, 500, 1000, 1800];
+        let cut = |kb: u32| (kb.to_string(), Work::Cut { bytes: u64::from(kb) * 1000 });
+        points(&[System::RcffsPlain, System::Nandfs], &kb.map(cut))
+    }),
+    known: || {
+        ["100", "500", "1000", "1800"].map(|x| known("paper: rcffs", x, Figure::MountReads, 1024.0)).to_vec()
+    },
+};
+
+/// Table 2.
+pub(super) const TABLE2: Experiment = Experiment {
+    name: "rcffs-table2",
+    about: "RCFFS paper, table 2: a file of 51 MB written and read in order and at random places",
+    x: "workload",
+    look: Look::Bars,
+    metrics: &[
+        Metric::Measured(Figure::WriteTime),
+        Metric::Measured(Figure::ReadTime),
+        Metric::Measured(Figure::RandomWriteTime),
+        Metric::Measured(Figure::RandomReadTime),
+        Metric::Measured(Figure::Space),
+    ],
+    points: Points::OnChip(|| points(&ALL, &[("large file".to_owned(), Work::Large { bytes: 51 << 20 })])),
+    known: || {
+        let rows = [
+            ("paper: YAFFS", [2.074, 0.012, 0.987, 0.085, 53.6]),
+            ("paper: rcffs", [1.643, 0.002, 0.792, 0.168, 20.1]),
+            ("paper: rcffs, plain", [2.703, 0.001, 2.155, 0.078, 122.3]),
+        ];
+        let figures = [
+            Figure::WriteTime,
+            Figure::ReadTime,
+            Figure::RandomWriteTime,
+            Figure::RandomReadTime,
+            Figure::Space,
+        ];
+        let row = |(series, row): (&'static str, [f64; 5])| {
+            figures
+                .into_iter()
+                .zip(row)
+                .map(move |(figure, value)| known(series, "large file", figure, value))
+        };
+        rows.into_iter().flat_map(row).collect()
+    },
+};
+
+/// Figure 4.
+pub(super) const FIG4: Experiment = Experiment {
+    name: "rcffs-fig4",
+    about: "RCFFS paper, figure 4: PostMark, 1,000 files and 15,000 transactions",
+    x: "workload",
+    look: Look::Bars,
+    metrics: &[Metric::Measured(Figure::TransactionRate), Metric::Measured(Figure::Programs)],
+    points: Points::OnChip(|| {
+        let work = Work::PostMark { files: 1000, transactions: 15_000, sizes: (500, 10_000) };
+        points(&ALL, &[("PostMark".to_owned(), work)])
+    }),
+    known: || {
+        let rate = |series, value| known(series, "PostMark", Figure::TransactionRate, value);
+        vec![rate("paper: rcffs", 7500.0), rate("paper: YAFFS", 7500.0 / 2.5)]
+    },
+};
+
+/// Section 5.2: small files.
+pub(super) const SMALL: Experiment = Experiment {
+    name: "rcffs-small",
+    about: "RCFFS paper, 5.2: 1,000 copies of a file of 5 KB, and an unmount",
+    x: "workload",
+    look: Look::Bars,
+    metrics: &[Metric::Measured(Figure::WriteRate)],
+    points: Points::OnChip(|| {
+        points(&ALL, &[("copies".to_owned(), Work::Transfer { files: 1000, bytes: 5000 })])
+    }),
+    known: || {
+        let rate = |series, seconds: f64| known(series, "copies", Figure::WriteRate, 5e6 / 1024.0 / seconds);
+        vec![rate("paper: rcffs", 25.779), rate("paper: YAFFS", 26.438)]
+    },
+};
+
+/// Section 5.3.
+pub(super) const ERRORS: Experiment = Experiment {
+    name: "rcffs-errors",
+    about: "RCFFS paper, 5.3: files lost of 1,000, by what happens to the chip",
+    x: "what happens",
+    look: Look::Bars,
+    metrics: &[Metric::Measured(Figure::Lost)],
+    points: Points::OnChip(|| {
+        let damage = [
+            ("nothing", Damage::None),
+            ("1,000 bits a block", Damage::Bits),
+            ("a page a block", Damage::Page),
+            ("a block of 16", Damage::Block),
+            ("both", Damage::Both),
+        ];
+        let work = damage.map(|(x, damage)| (x.to_owned(), Work::Damaged { files: 1000, damage }));
+        points(&BOTH, &work)
+    }),
+    known: || {
+        let none = |x| known("paper: rcffs", x, Figure::Lost, 0.0);
+        ["nothing", "1,000 bits a block", "a page a block"].map(none).to_vec()
+    },
+};
+
+/// Section 5.3: the time of a repair.
+pub(super) const REPAIR: Experiment = Experiment {
+    name: "rcffs-repair",
+    about: "RCFFS paper, 5.3: what it takes to bring back a page",
+    x: "from",
+    look: Look::Bars,
+    metrics: &[Metric::Measured(Figure::Repair)],
+    points: Points::OnChip(|| {
+        let of = |x: &str, in_segment| (x.to_owned(), Work::Repair { in_segment });
+        points(&[System::RcffsPlain], &[of("its erase block", false), of("its segment", true)])
+    }),
+    known: || {
+        [("its erase block", 24.7), ("its segment", 57.0)]
+            .map(|(x, value)| known("paper: rcffs", x, Figure::Repair, value))
+            .to_vec()
+    },
+};
+
+/// Section 3.2: scrubbing.
+pub(super) const SCRUB: Experiment = Experiment {
+    name: "rcffs-scrub",
+    about: "RCFFS paper, 3.2: a scrub of 16 MB, by signatures alone and in full",
+    x: "scrub",
+    look: Look::Bars,
+    metrics: &[Metric::Measured(Figure::Scrub)],
+    points: Points::OnChip(|| {
+        let work = |is_quick| Work::Scrub { files: 1000, is_quick };
+        let mut all = points(&[System::RcffsPlain], &[("quick".to_owned(), work(true))]);
+        all.extend(points(&[System::RcffsPlain, System::Nandfs], &[("full".to_owned(), work(false))]));
+        all
+    }),
+    known: Vec::new,
+};
+
+/// Section 4: the mu-tree beside nandfs's node table.
+pub(super) const INDEX: Experiment = Experiment {
+    name: "rcffs-index",
+    about: "RCFFS paper, section 4: the mu-tree beside nandfs's node table, 10,000 inodes, by changes for a sync",
+    x: "changes for a sync",
+    look: Look::Lines,
+    metrics: &[Metric::Measured(Figure::UpdatePrograms), Metric::Measured(Figure::LookupReads)],
+    points: Points::OnChip(|| {
+        let work = |together: u32| (together.to_string(), Work::Index { files: 10_000, together });
+        points(&BOTH, &[1, 10, 100, 500].map(work))
+    }),
+    known: Vec::new,
+};
+
+/// The paper's chip.
+const CHIP: &str = "rcffs-128m";
+const BOTH: [System; 2] = [System::Rcffs, System::Nandfs];
+const ALL: [System; 3] = [System::Rcffs, System::RcffsPlain, System::Nandfs];
+
+fn points<const N: usize>(systems: &[System], work: &[(String, Work); N]) -> Vec<Point<Task>> {
+    let point = |(system, (x, work)): (System, (String, Work))| {
+        let setup = Task { system, chip: CHIP.to_owned(), work };
+        Point { series: system.name().to_owned(), x, setup }
+    };
+    systems.iter().flat_map(|system| work.clone().map(|work| (*system, work))).map(point).collect()
+}
+
+fn known(series: &'static str, x: &'static str, figure: Figure, value: f64) -> Known {
+    Known { series, x, metric: Metric::Measured(figure), value }
+}

@@ -1,0 +1,57 @@
+//! The index of inodes: RCFFS's mu-tree (section 4) beside nandfs's node table.
+
+use pumice_media::SimChip;
+use pumice_vfs::{Ino, SetAttr};
+use rand::{SeedableRng, rngs::Xoshiro256PlusPlus, seq::SliceRandom};
+
+use super::System;
+use crate::{
+    LabError,
+    files::{SEED, append, float, make, make_dir},
+    measured::Figure,
+};
+
+/// Files of a directory: few, so that directories count little.
+const IN_DIRECTORY: u32 = 100;
+/// Inodes that are looked up, and changed.
+const SAMPLE: u32 = 500;
+
+pub(super) fn index(
+    system: System,
+    chip: SimChip,
+    files: u32,
+    together: u32,
+) -> Result<Vec<(Figure, f64)>, LabError> {
+    let mounted = system.mount(chip)?;
+    let mut inos = Vec::new();
+    let mut dir = Ino::ROOT;
+    for number in 0..files {
+        if number % IN_DIRECTORY == 0 {
+            dir = make_dir(mounted.fs(), &format!("dir {number}"))?;
+        }
+        let ino = make(mounted.fs(), dir, &format!("file {number}"))?;
+        append(mounted.fs(), ino, 0, 1)?;
+        inos.push(ino);
+    }
+    inos.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(SEED));
+    let mounted = system.mount(mounted.unmount()?)?;
+    let first = mounted.stats()?;
+    let sample = || inos.iter().take(SAMPLE as usize);
+    for ino in sample() {
+        mounted.fs().attr(*ino)?;
+    }
+    let found = mounted.stats()?;
+    for (number, ino) in (1..).zip(sample()) {
+        let change = SetAttr { perm: Some(0o600), ..SetAttr::default() };
+        mounted.fs().set_attr(*ino, &change)?;
+        if number % together == 0 {
+            mounted.fs().sync()?;
+        }
+    }
+    let changed = mounted.stats()?;
+    let each = |all: u64| float(all) / f64::from(SAMPLE);
+    Ok(vec![
+        (Figure::LookupReads, each(found.page_reads - first.page_reads)),
+        (Figure::UpdatePrograms, each(changed.programs - found.programs)),
+    ])
+}

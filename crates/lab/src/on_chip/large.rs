@@ -1,0 +1,65 @@
+//! The large file of the RCFFS paper's table 2 (after Seltzer and others, 1995).
+
+use pumice_media::{ChipSpec, SimChip};
+use pumice_vfs::Ino;
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
+
+use super::System;
+use crate::{
+    LabError,
+    files::{SEED, content, float, make},
+    measured::Figure,
+};
+
+/// Bytes of a read or write.
+const PIECE: usize = 8 << 10;
+
+pub(super) fn large(
+    system: System,
+    chip: SimChip,
+    bytes: u64,
+    spec: &ChipSpec,
+) -> Result<Vec<(Figure, f64)>, LabError> {
+    let mounted = system.mount(chip)?;
+    let fs = mounted.fs();
+    let ino = make(fs, Ino::ROOT, "large")?;
+    let (all, pieces) = (content(), bytes / PIECE as u64);
+    let (piece, _) = all.split_at(PIECE);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut places = || random.random_range(..pieces) * PIECE as u64;
+    let first = mounted.stats()?;
+    for number in 0..pieces {
+        fs.write(ino, number * PIECE as u64, piece)?;
+    }
+    fs.fsync(ino, false)?;
+    let written = mounted.stats()?;
+    let mut found = vec![0; PIECE];
+    for number in 0..pieces {
+        fs.read(ino, number * PIECE as u64, &mut found)?;
+    }
+    let read = mounted.stats()?;
+    // The paper's random writes went through Linux's page cache, which holds the file: they reach the flash in order.
+    for number in 0..pieces {
+        fs.write(ino, number * PIECE as u64, piece)?;
+    }
+    fs.fsync(ino, false)?;
+    let occupied = mounted.stats()?;
+    for _ in 0..pieces / 2 {
+        fs.write(ino, places(), piece)?;
+    }
+    fs.fsync(ino, false)?;
+    let changed = mounted.stats()?;
+    for _ in 0..pieces / 2 {
+        fs.read(ino, places(), &mut found)?;
+    }
+    let last = mounted.stats()?;
+    let page = u64::from(spec.geometry().page_bytes);
+    let seconds = |ns: u64| float(ns) / 1e9;
+    Ok(vec![
+        (Figure::WriteTime, seconds(written.device_ns - first.device_ns)),
+        (Figure::ReadTime, seconds(read.device_ns - written.device_ns)),
+        (Figure::RandomWriteTime, seconds(changed.device_ns - occupied.device_ns)),
+        (Figure::RandomReadTime, seconds(last.device_ns - changed.device_ns)),
+        (Figure::Space, float((occupied.programs - first.programs) * page) / 1e6),
+    ])
+}
