@@ -85,7 +85,11 @@ pub(super) fn open(
     let recovery = nodes.recover(now)?;
     let volume = nodes.volume();
     let medium = Medium::cached(device, sb.block(), options.cache_bytes, options.discard);
-    let writer = Writer::load(volume, medium, scarce(sb.main_segments(), options.logging), options.streams)?;
+    let scarce = scarce(sb.main_segments(), options.logging);
+    let mut writer = Writer::load(volume, medium, scarce, options.streams)?;
+    if volume.packs().iter().any(Result::is_err) {
+        writer.clear_torn_pack()?;
+    }
     let raw = volume.checkpoint().raw();
     let in_place = match options.logging {
         Logging::Adaptive => options.in_place,

@@ -401,7 +401,7 @@ impl Nodes {
                 self.append(nid, waiting)?;
             }
         }
-        self.writer_mut().settle()?;
+        self.writer_mut().order()?;
         if let Some(waiting) = self.dirty.remove(&last) {
             let mut block = (*waiting.block).clone();
             let is_dentry = must_name && last == ino;

@@ -24,34 +24,47 @@ impl Writer {
 
     /// Makes all blocks of data and nodes of the chain that were written outlive a power cut.
     pub(crate) fn settle(&mut self) -> Result<()> {
+        self.flush_heads()?;
+        self.medium.settle()
+    }
+
+    /// The same, as far as nodes lead to them that did not before: blocks that were written over where they stand may still be lost.
+    pub(crate) fn order(&mut self) -> Result<()> {
+        self.flush_heads()?;
+        self.medium.order()
+    }
+
+    fn flush_heads(&mut self) -> Result<()> {
         for log in LOGS {
             let (end, _) = self.next(log);
             self.heads.of_mut(log).flush(&mut self.medium, end)?;
         }
-        self.medium.settle()
+        Ok(())
     }
 
-    /// Appends a node with an fsync mark to the chain. When this returns it outlives a power cut, and so does what
-    /// [`Writer::settle`] settled, which must be all that it leads to.
+    /// Appends a node with an fsync mark to the chain. When this returns it outlives a power cut, and so does all that was written
+    /// before; what it leads to must have been ordered before it ([`Writer::order`]).
     pub(crate) fn promise_chained(&mut self, block: &mut [u8], footer: NodeFooter) -> Result<()> {
-        debug_assert!(footer.is_fsync && self.has_chain() && self.medium.is_settled());
+        debug_assert!(footer.is_fsync && self.has_chain() && self.medium.is_ordered());
         self.append_node(Log::WarmNode, block, footer)?;
         let (end, _) = self.next(Log::WarmNode);
-        self.heads.of_mut(Log::WarmNode).flush_through(&mut self.medium, end)?;
-        // Where the node ended its segment it was written with others.
+        let head = self.heads.of_mut(Log::WarmNode);
+        if self.medium.is_settled() {
+            head.flush_through(&mut self.medium, end)?;
+        } else {
+            head.flush(&mut self.medium, end)?;
+        }
+        // It ended its segment and was written with others, or blocks were written over.
         self.medium.settle()
     }
 
     /// Writes a block of data over what stands at `addr`, which its owner has there.
     pub(crate) fn overwrite(&mut self, addr: BlockAddr, block: &[u8]) -> Result<()> {
         if self.waiting(addr).is_some() {
-            for log in LOGS {
-                let (end, _) = self.next(log);
-                self.heads.of_mut(log).flush(&mut self.medium, end)?;
-            }
+            self.flush_heads()?;
         }
         self.overwritten += 1;
-        self.medium.write(addr, block)
+        self.medium.write_over(addr, block)
     }
 }
 

@@ -57,6 +57,8 @@ pub(crate) struct Medium {
     cache: Option<BlockCache>,
     /// All that was written outlives a power cut.
     is_settled: bool,
+    /// All but blocks that were written over where they stand.
+    is_ordered: bool,
     /// The device is told of blocks that nobody needs.
     discards: bool,
 }
@@ -65,14 +67,15 @@ impl Medium {
     /// A device; its blocks must have the size of the volume's. Nothing is kept in memory.
     pub(crate) fn new(device: Box<dyn BlockDevice + Send>, block: BlockSize) -> Medium {
         debug_assert_eq!(device.block_bytes(), block.bytes());
-        Medium { device: Device::new(device), block, cache: None, is_settled: true, discards: false }
+        let device = Device::new(device);
+        Medium { device, block, cache: None, is_settled: true, is_ordered: true, discards: false }
     }
 
     /// The same, with up to `cache_bytes` bytes of blocks that were read lately.
     /// `discards` says that the device is told of blocks that nobody needs any more.
     pub(crate) fn cached(device: Device, block: BlockSize, cache_bytes: usize, discards: bool) -> Medium {
         let cache = Some(BlockCache::new(cache_bytes, block.width()));
-        Medium { device, block, cache, is_settled: true, discards }
+        Medium { device, block, cache, is_settled: true, is_ordered: true, discards }
     }
 
     pub(crate) fn block(&self) -> BlockSize {
@@ -101,6 +104,12 @@ impl Medium {
 
     /// A whole number of blocks from `addr` on.
     pub(crate) fn write(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
+        self.is_ordered = false;
+        self.write_over(addr, bytes)
+    }
+
+    /// The same, over blocks that stand where they did: what leads to them may outlive a power cut before they do.
+    pub(crate) fn write_over(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
         self.forget(addr, bytes);
         self.is_settled = false;
         let written = self.device.0.lock().write(Lba(addr.0.into()), bytes);
@@ -146,8 +155,18 @@ impl Medium {
     /// Makes all that was written outlive a power cut.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.device.0.lock().flush().map_err(Error::Flush)?;
-        self.is_settled = true;
+        (self.is_settled, self.is_ordered) = (true, true);
         Ok(())
+    }
+
+    /// Makes all that was written outlive a power cut, if that matters to what leads to it.
+    pub(crate) fn order(&mut self) -> Result<()> {
+        if self.is_ordered { Ok(()) } else { self.flush() }
+    }
+
+    /// True if what leads to blocks that were written may outlive a power cut.
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.is_ordered
     }
 
     /// The same, if anything was written since the last time.

@@ -550,6 +550,13 @@ impl Writer {
         self.write_damage()
     }
 
+    /// Zeros the older pack, but for its head, where power failed on it: what it has of a foot could be taken for that of the next.
+    pub(crate) fn clear_torn_pack(&mut self) -> Result<()> {
+        let start = self.sb.checkpoint_addr(3 - self.last.pack);
+        self.medium.clear(BlockAddr(start.0 + 1), self.sb.blocks_per_segment() - 1)?;
+        self.medium.flush()
+    }
+
     fn pack(
         &mut self,
         number: u8,

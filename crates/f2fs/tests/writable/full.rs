@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_f2fs::{InPlace, Logging, Streams, Volume, WritableF2fs, WritableOptions, read_super_block};
+use pumice_f2fs::{InPlace, Logging, Streams, Volume, WritableF2fs, WritableOptions, crc, read_super_block};
 use pumice_vfs::{Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, conformance::TestClock};
 
 use crate::{
@@ -236,7 +236,7 @@ fn an_idle_volume_is_cleaned() {
 /// Where a read fails while a section is cleaned, or the call that needs room, nothing that was promised is lost.
 #[test]
 fn a_failed_read_while_cleaning_loses_nothing() {
-    let base = nearly_full(1, 80);
+    let base = nearly_full(1, 72 << 20, 80);
     let how = || WritableOptions { logging: Logging::Normal, cache_bytes: 0, ..options() };
     let work = |live: &Live| {
         let fs = mount_by(live, how()).unwrap();
@@ -279,6 +279,70 @@ fn a_failed_read_while_cleaning_loses_nothing() {
             fs.read(ballast.ino, 0, &mut vec![0; usize::try_from(ballast.size).unwrap()]).unwrap() as u64,
             ballast.size
         );
+    }
+}
+
+/// Where a write fails while sections are cleaned, by a call that needs room or while nobody waits, nothing more is written, what is
+/// there is shown, and the next mount finds the file as it was behind one of the calls since the last fsync.
+/// `PUMICE_F2FS_FULL_FAULTS=N` has N writes fail, each in a run of its own.
+#[test]
+fn a_failed_write_while_cleaning_loses_nothing() {
+    const CALLS: usize = 60;
+    let base = nearly_full(2, 128 << 20, 80);
+    let how = || WritableOptions { logging: Logging::Normal, discard: false, ..options() };
+    let bytes = |fs: &dyn FileSystem| {
+        let ballast = fs.lookup(Ino::ROOT, b"ballast").unwrap();
+        let mut bytes = vec![0; usize::try_from(ballast.size).unwrap()];
+        assert_eq!(fs.read(ballast.ino, 0, &mut bytes).unwrap(), bytes.len());
+        bytes
+    };
+    // What the file was behind each call, and how many of these are older than the last fsync.
+    let work = |live: &Live, bad: Option<u64>| {
+        let fs = mount_by(live, how()).unwrap();
+        live.log().events.clear();
+        live.log().fail_writes_from(bad);
+        let ballast = fs.lookup(Ino::ROOT, b"ballast").unwrap();
+        let (mut now, mut random) = (bytes(&fs), fastrand::Rng::with_seed(1));
+        let (mut ends, mut promised, mut idle) = (vec![crc::checksum(&now)], 0, 0);
+        let mut call = |number: usize| {
+            let at = random.usize(0..now.len() / BLOCK - 40) * BLOCK;
+            let piece = vec![u8::try_from(number).unwrap(); 40 * BLOCK];
+            fs.write(ballast.ino, at as u64, &piece)?;
+            now[at..at + piece.len()].copy_from_slice(&piece);
+            ends.push(crc::checksum(&now));
+            idle += usize::from(fs.maintain()?) + usize::from(fs.maintain()?);
+            if number % 10 == 9 {
+                fs.fsync(ballast.ino, true)?;
+                promised = number + 1;
+            }
+            Ok::<(), pumice_vfs::FsError>(())
+        };
+        let failed = (0..CALLS).find_map(|number| call(number).err());
+        assert!(failed.is_none_or(|error| error.errno() == Errno::Io), "another error");
+        assert_eq!(crc::checksum(&bytes(&fs)), *ends.last().unwrap());
+        (fs, ends, promised, idle)
+    };
+    let (fault_free, mut random) =
+        (Live::new(base.clone()), fastrand::Rng::with_seed(number("PUMICE_SEED", 1)));
+    let (_, _, promised, idle) = work(&fault_free, None);
+    assert!(promised == CALLS && idle > 0, "{idle} idle steps");
+    for _ in 0..number("PUMICE_F2FS_FULL_FAULTS", 6) {
+        let bad = random.usize(0..fault_free.count());
+        let live = Live::new(base.clone());
+        let (fs, ends, promised, _) = work(&live, Some(bad as u64));
+        live.log().fail_writes_from(None);
+        let ballast = fs.lookup(Ino::ROOT, b"ballast").unwrap().ino;
+        for refused in [fs.write(ballast, 0, &[1]), fs.fsync(ballast, false), fs.sync()] {
+            assert_eq!(refused.unwrap_err().errno(), Errno::ReadOnly, "write {bad}");
+        }
+        assert!(
+            !fs.maintain().unwrap() && live.count() == bad,
+            "write {bad}: something was written behind it"
+        );
+        drop(fs);
+        ours(&SharedDisk::of(4096, live.image().bytes_now()));
+        let left = crc::checksum(&bytes(&mount_by(&live, how()).unwrap()));
+        assert!(ends[promised..].contains(&left), "write {bad}: the file is as it never was since its fsync");
     }
 }
 

@@ -53,7 +53,7 @@ fn changed(name: &str) -> SharedDisk {
             card.close();
             (card.disk().clone(), 4)
         }
-        "cleaned" => (SharedDisk::of(4096, crash::nearly_full(1, 60).bytes_now()), 1),
+        "cleaned" => (SharedDisk::of(4096, crash::nearly_full(1, 72 << 20, 60).bytes_now()), 1),
         name => (golden(name, 4096), 2),
     };
     for round in 0..rounds {

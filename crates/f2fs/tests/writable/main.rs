@@ -11,6 +11,7 @@ mod linux;
 #[allow(dead_code, reason = "each test program uses a part")]
 #[path = "../golden/manifest.rs"]
 mod manifest;
+mod over;
 mod power;
 mod streams;
 mod subject;

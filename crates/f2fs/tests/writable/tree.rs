@@ -6,8 +6,25 @@ use pumice_vfs::{FileKind, FileSystem, Ino};
 
 use crate::manifest::escape;
 
-/// Each path, and what is there, in words. Times are left out, and what recovery may count otherwise of a directory.
-pub(crate) type Tree = BTreeMap<String, String>;
+/// Each path, and what is there. Times are left out, and what recovery may count otherwise of a directory.
+pub(crate) type Tree = BTreeMap<String, Record>;
+
+/// An inode.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Record {
+    pub(crate) ino: Ino,
+    /// All but the bytes of a file, in words.
+    pub(crate) words: String,
+    /// The bytes of a file: how many of the same stand in a row, and which.
+    pub(crate) runs: Vec<(usize, u8)>,
+}
+
+impl Record {
+    /// The bytes of a file.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.runs.iter().flat_map(|(count, byte)| std::iter::repeat_n(*byte, *count)).collect()
+    }
+}
 
 pub(crate) fn tree(fs: &dyn FileSystem) -> Tree {
     let mut all = Tree::new();
@@ -29,23 +46,39 @@ pub(crate) fn tree(fs: &dyn FileSystem) -> Tree {
 }
 
 /// One inode.
-pub(crate) fn record(fs: &dyn FileSystem, ino: Ino) -> String {
+pub(crate) fn record(fs: &dyn FileSystem, ino: Ino) -> Record {
     let attr = fs.attr(ino).unwrap();
-    let mut text =
-        format!("{} {:?} {:o} {} {} {}", ino.0, attr.kind, attr.perm, attr.nlink, attr.uid, attr.gid);
+    let mut words = format!("{:?} {:o} {} {} {}", attr.kind, attr.perm, attr.nlink, attr.uid, attr.gid);
+    let mut runs = Vec::new();
     match attr.kind {
         FileKind::File => {
             let mut bytes = vec![0; usize::try_from(attr.size).unwrap()];
             assert_eq!(fs.read(ino, 0, &mut bytes).unwrap(), bytes.len());
-            let sum = pumice_f2fs::crc::checksum(&bytes);
-            write!(text, " {} {} {sum:08x}", attr.size, attr.allocated).unwrap();
+            runs = in_runs(&bytes);
+            write!(words, " {} {}", attr.size, attr.allocated).unwrap();
         }
-        FileKind::Symlink => text += &escape(&fs.readlink(ino).unwrap()),
+        FileKind::Symlink => words += &escape(&fs.readlink(ino).unwrap()),
         _ => {}
     }
     for name in fs.list_xattr(ino).unwrap() {
         let value = fs.xattr(ino, &name).unwrap();
-        write!(text, " {}={:08x}", escape(&name), pumice_f2fs::crc::checksum(&value)).unwrap();
+        write!(words, " {}={:08x}", escape(&name), pumice_f2fs::crc::checksum(&value)).unwrap();
     }
-    text
+    Record { ino, words, runs }
+}
+
+fn in_runs(bytes: &[u8]) -> Vec<(usize, u8)> {
+    let mut runs: Vec<(usize, u8)> = Vec::new();
+    for piece in bytes.chunks(4096) {
+        // Most pieces are the same byte all over, and this is seen at once.
+        let is_one = piece[1..] == piece[..piece.len() - 1];
+        let parts = if is_one { vec![piece] } else { piece.chunk_by(u8::eq).collect() };
+        for part in parts {
+            match runs.last_mut() {
+                Some((count, byte)) if *byte == part[0] => *count += part.len(),
+                _ => runs.push((part.len(), part[0])),
+            }
+        }
+    }
+    runs
 }
