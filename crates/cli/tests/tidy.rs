@@ -27,7 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("cffs", &["media", "vfs"]),
     ("rcffs", &["ecc", "media", "vfs"]),
     ("fuse", &["vfs"]),
-    ("lab", &["cleaning", "media", "vfs", "nandfs", "scaleffs", "cffs", "rcffs", "f2fs"]),
+    ("lab", &["cleaning", "media", "vfs", "nandfs", "ftl", "scaleffs", "cffs", "rcffs", "f2fs"]),
     (
         "cli",
         &[

@@ -25,6 +25,7 @@ mod files;
 pub mod measured;
 pub mod on_chip;
 pub mod on_disk;
+pub mod on_server;
 pub mod report;
 pub mod run;
 pub mod trace;

@@ -92,6 +92,33 @@ fn memory_and_time_are_divided_as_in_the_tables() {
     assert!(years["100"] > 137.0 * 0.85, "{years:?}");
 }
 
+/// ScaleFFS, 4.6: 2.4 ms for an erase block in which nothing is live.
+#[test]
+fn reclaiming_an_empty_block_costs_little_more_than_its_erase() {
+    let table = curve(&lines("scaleffs-reclaim"), "scaleffs", Figure::Reclaim);
+    assert!(table.values().all(|ms| *ms < 2.4 * 1.15), "{table:?}");
+}
+
+/// CAT, table 6: the simulator says what the server does. Where hot and cold are told apart the server copies less.
+#[test]
+fn the_simulator_is_true_of_the_server() {
+    let table = lines("cat-table6");
+    for name in ["greedy", "cost-benefit", "CAT"] {
+        let of = |who: &str, figure| curve(&table, &format!("{name}, {who}"), figure);
+        for figure in [Figure::Cleaned, Figure::Copied] {
+            let (actual, simulated) = (of("actual", figure), of("simulated", figure));
+            assert!(
+                (actual["random"] / simulated["random"] - 1.0).abs() < 0.02,
+                "{name}, {figure:?}: {actual:?}"
+            );
+        }
+        let (actual, simulated) = (of("actual", Figure::Cleaned), of("simulated", Figure::Cleaned));
+        assert!((actual["sequential"] - simulated["sequential"]).abs() < 0.5, "{name}");
+        let ratio = actual["locality:90/10"] / simulated["locality:90/10"];
+        assert!((0.9..1.02).contains(&ratio), "{name}: {actual:?} {simulated:?}");
+    }
+}
+
 /// CFFS, table 3 and section 3: a scan grows with the files, stays below the paper's, and reads what equation (2) says and a
 /// few pages more, several times less than equation (1).
 #[test]

@@ -31,6 +31,7 @@ fn every_experiment_has_points_and_a_place_for_each_known_figure() {
             }
             Points::OnChip(points) => points().into_iter().map(|point| point.x).collect(),
             Points::OnDisk(points) => points().into_iter().map(|point| point.x).collect(),
+            Points::OnServer(points) => points().into_iter().map(|point| point.x).collect(),
         };
         assert!(!places.is_empty(), "{}", experiment.name);
         for known in (experiment.known)() {
@@ -42,7 +43,9 @@ fn every_experiment_has_points_and_a_place_for_each_known_figure() {
 fn simulated(experiment: &Experiment, options: &Options) -> Vec<Point> {
     match experiment.points {
         Points::Simulated(points) => points(options).unwrap(),
-        Points::OnChip(_) | Points::OnDisk(_) => panic!("{} is not simulated", experiment.name),
+        Points::OnChip(_) | Points::OnDisk(_) | Points::OnServer(_) => {
+            panic!("{} is not simulated", experiment.name)
+        }
     }
 }
 

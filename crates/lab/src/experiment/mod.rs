@@ -66,8 +66,9 @@ pub struct Known {
 
 impl Experiment {
     /// All experiments.
-    pub const ALL: [Experiment; 40] = [
+    pub const ALL: [Experiment; 42] = [
         cat::TABLE4,
+        cat::TABLE6,
         cat::FIG11,
         cat::FIG12,
         cat::FIG13,
@@ -91,6 +92,7 @@ impl Experiment {
         scaleffs::TABLE6,
         scaleffs::CRASH,
         scaleffs::EQUATION1,
+        scaleffs::RECLAIM,
         cffs::TABLE3,
         cffs::TABLE4,
         cffs::EQUATIONS,

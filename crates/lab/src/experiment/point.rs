@@ -1,7 +1,7 @@
 //! A run with its place in a picture.
 
 use super::Options;
-use crate::{LabError, on_chip, on_disk, run::Setup};
+use crate::{LabError, on_chip, on_disk, on_server, run::Setup};
 
 /// One run of an experiment.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub enum Points {
     OnChip(fn() -> Vec<Point<on_chip::Task>>),
     /// Of F2FS on disks in memory; nothing about them is random.
     OnDisk(fn() -> Vec<Point<on_disk::Task>>),
+    /// Of the flash memory server on a simulated chip, and of the simulator beside it.
+    OnServer(fn() -> Vec<Point<on_server::Task>>),
 }
 
 impl Point {

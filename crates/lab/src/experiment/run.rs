@@ -6,7 +6,7 @@ use super::{Experiment, Line, Options, Outcome, Point, Points, records::Records}
 use crate::{
     LabError,
     measured::Job,
-    on_chip, on_disk,
+    on_chip, on_disk, on_server,
     run::{Parameters, Planned, Progress, Setup, plan, sweep},
 };
 
@@ -48,6 +48,7 @@ pub fn run(
         Wanted::Simulated(points) => simulated(&points, &known, progress, &mut keep)?,
         Wanted::OnChip(points) => measured(&points, &known, progress, &mut keep)?,
         Wanted::OnDisk(points) => measured(&points, &known, progress, &mut keep)?,
+        Wanted::OnServer(points) => measured(&points, &known, progress, &mut keep)?,
     };
     let (lines, fresh): (Vec<Line>, Vec<bool>) = lines.into_iter().unzip();
     records.finish(&lines)?;
@@ -59,6 +60,7 @@ enum Wanted {
     Simulated(Vec<(Point, Planned)>),
     OnChip(Vec<Point<on_chip::Task>>),
     OnDisk(Vec<Point<on_disk::Task>>),
+    OnServer(Vec<Point<on_server::Task>>),
 }
 
 impl Wanted {
@@ -71,6 +73,7 @@ impl Wanted {
             }
             Points::OnChip(points) => Wanted::OnChip(points()),
             Points::OnDisk(points) => Wanted::OnDisk(points()),
+            Points::OnServer(points) => Wanted::OnServer(points()),
         })
     }
 }

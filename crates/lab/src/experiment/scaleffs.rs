@@ -10,6 +10,23 @@ use crate::{
     on_chip::{BlockType, Scenario, System, Task, Work},
 };
 
+/// Section 4.6: reclaiming an erase block in which nothing is live.
+pub(super) const RECLAIM: Experiment = Experiment {
+    name: "scaleffs-reclaim",
+    about: "ScaleFFS paper, 4.6: device time to reclaim an erase block without live data, its spare areas looked at",
+    x: "workload",
+    look: Look::Bars,
+    metrics: &[Metric::Measured(Figure::Reclaim)],
+    points: Points::OnChip(|| {
+        let work = Work::Reclaim { bytes: 64 << 20 };
+        both(&[("songs made and removed".to_owned(), "512+16:32:1024".to_owned(), work)])
+    }),
+    known: || {
+        let metric = Metric::Measured(Figure::Reclaim);
+        vec![Known { series: "paper: scaleffs", x: "songs made and removed", metric, value: 2.4 }]
+    },
+};
+
 /// Figure 5.
 pub(super) const FIG5: Experiment = Experiment {
     name: "scaleffs-fig5",

@@ -51,6 +51,12 @@ pub enum Figure {
     LookupReads,
     /// Pages programmed for each inode that was changed.
     UpdatePrograms,
+    /// Milliseconds of device time that it takes to reclaim an erase block without live data.
+    Reclaim,
+    /// Segments cleaned.
+    Cleaned,
+    /// Blocks copied by the cleaner.
+    Copied,
     /// Blocks that the file system writes for each that a user writes.
     Written,
     /// The same of the worst of several runs.
@@ -91,6 +97,9 @@ impl Figure {
             Self::Scrub => "scrub",
             Self::LookupReads => "lookup-reads",
             Self::UpdatePrograms => "update-programs",
+            Self::Reclaim => "reclaim",
+            Self::Cleaned => "cleaned",
+            Self::Copied => "blocks-copied",
             Self::Written => "written",
             Self::WrittenMost => "written-most",
             Self::SegmentsSparse => "segments-sparse",
@@ -126,6 +135,9 @@ impl Figure {
             Self::Scrub => "scrub (ms)",
             Self::LookupReads => "page reads of a look-up",
             Self::UpdatePrograms => "pages programmed for an update",
+            Self::Reclaim => "reclaim of an erase block (ms)",
+            Self::Cleaned => "segments cleaned",
+            Self::Copied => "blocks copied",
             Self::Written => "blocks written for a user's block",
             Self::WrittenMost => "blocks written for a user's block, worst run",
             Self::SegmentsSparse => "segments with 1 to 128 blocks in use (%)",
@@ -142,7 +154,9 @@ impl Figure {
             | Self::Memory
             | Self::Lifetime
             | Self::MountReads
-            | Self::Programs => 0,
+            | Self::Programs
+            | Self::Cleaned
+            | Self::Copied => 0,
             Self::WriteShare
             | Self::ReadShare
             | Self::TransactionRate
@@ -161,6 +175,7 @@ impl Figure {
             | Self::RandomReadTime
             | Self::Repair
             | Self::LookupReads
+            | Self::Reclaim
             | Self::UpdatePrograms => 2,
             Self::Latency | Self::ExtraWrites | Self::Written | Self::WrittenMost => 3,
         }

@@ -110,6 +110,11 @@ pub enum Work {
         /// Changes for a sync.
         together: u32,
     },
+    /// Writes so many bytes in files of 5 MB, each removed before the next, so that nothing is live in what is reclaimed.
+    Reclaim {
+        /// Bytes.
+        bytes: u64,
+    },
     /// Writes so many bytes in files of 5 MB, each removed when the next is there, and counts checkpoints.
     Ring {
         /// Bytes.
@@ -142,6 +147,7 @@ impl fmt::Display for Work {
             Work::ScanBy { percent, equation } => {
                 write!(f, "mount with files of all sizes on {percent} %, equation of {equation:?}")
             }
+            Work::Reclaim { bytes } => write!(f, "{bytes} bytes in files, each removed before the next"),
             Work::Large { bytes } => write!(f, "a large file of {bytes} bytes"),
             Work::Damaged { files, damage } => write!(f, "{files} files; {damage}"),
             Work::Repair { in_segment: false } => write!(f, "repair of a page from its erase block"),
@@ -242,6 +248,7 @@ impl Work {
             Work::Repair { in_segment } => repair(system, chip, in_segment),
             Work::Scrub { files, is_quick } => scrub(system, chip, files, is_quick),
             Work::Index { files, together } => index(system, chip, files, together),
+            Work::Reclaim { bytes } => reclaim(system, chip, bytes, spec),
             Work::Ring { bytes } => ring(system, chip, bytes, spec),
         }
     }
@@ -309,6 +316,24 @@ fn transfer(
         (Figure::WriteShare, percent(written, timing.program_ns)),
         (Figure::ReadShare, percent(read, timing.read_page_ns)),
     ])
+}
+
+/// Spare areas looked at and the erase, for each erase block that was reclaimed.
+fn reclaim(
+    system: System,
+    chip: SimChip,
+    bytes: u64,
+    spec: &ChipSpec,
+) -> Result<Vec<(Figure, f64)>, LabError> {
+    let mounted = system.mount(chip)?;
+    for number in 0..u32::try_from(bytes / SONG).unwrap_or(u32::MAX) {
+        write(mounted.fs(), number, SONG)?;
+        mounted.fs().sync()?;
+        mounted.fs().unlink(Ino::ROOT, format!("file {number}").as_bytes())?;
+    }
+    let (did, timing) = (mounted.stats()?, spec.timing());
+    let spent = did.spare_reads * timing.read_spare_ns + did.erases * timing.erase_ns;
+    Ok(vec![(Figure::Reclaim, float(spent) / float(did.erases) / 1e6)])
 }
 
 /// Years that the checkpoint region lasts if 4 GB are written in a day (ScaleFFS, 4.4 and equation 1). The other file systems

@@ -1,0 +1,165 @@
+//! The flash memory server beside the simulator of its policies (CAT paper, section 6.2): the same space, the same writes.
+
+use pumice_cleaning::{
+    Params, Sim,
+    registry::{PlacementRule, Store, VictimRule, WearRule},
+};
+use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, PolicyNames, create};
+use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
+
+use crate::{
+    LabError,
+    files::{SEED, float},
+    measured::{Figure, Job},
+};
+
+/// Bytes of a logical block: a page of the chip.
+const BLOCK: u32 = 2048;
+/// Bytes of the chip.
+const FLASH: u64 = 64 << 20;
+/// Of a thousand blocks of the chip so many hold data.
+const EXPORT: u32 = 875;
+/// Overwrites of the whole disk before counting, and counted.
+const TURNOVERS: (u64, u64) = (2, 2);
+
+/// Who cleans.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cleaner {
+    /// The server, on a simulated chip.
+    Server,
+    /// The simulator, which knows of no chip.
+    Simulator,
+}
+
+/// What is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// All blocks, in order, again and again.
+    Sequential,
+    /// Any block.
+    Random,
+    /// In nine of ten cases one block in ten.
+    Locality,
+}
+
+/// A run, before it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Task {
+    /// Who cleans.
+    pub cleaner: Cleaner,
+    /// Which segment is cleaned next, as the registry names it.
+    pub victim: &'static str,
+    /// Which head a block is written to.
+    pub placement: &'static str,
+    /// What is written.
+    pub order: Order,
+}
+
+impl Job for Task {
+    fn names(&self) -> [String; 3] {
+        let Task { cleaner, victim, placement, order } = self;
+        [
+            format!("{cleaner:?}, {victim}, {placement}"),
+            format!("slc-2k-2g of {} MiB", FLASH >> 20),
+            format!("{order:?}, {} turnovers to warm up and {} counted", TURNOVERS.0, TURNOVERS.1),
+        ]
+    }
+
+    fn figures(&self) -> Result<Vec<(Figure, f64)>, LabError> {
+        let (victim, placement, wear) = (self.victim.parse()?, self.placement.parse()?, "none".parse()?);
+        let policies = PolicyNames { victim, placement, wear };
+        let mut disk = disk(policies)?;
+        let (cleaned, copied) = match self.cleaner {
+            Cleaner::Server => self.serve(&mut disk)?,
+            Cleaner::Simulator => self.simulate(space(&disk)?, (victim, placement, wear))?,
+        };
+        Ok(vec![(Figure::Cleaned, float(cleaned)), (Figure::Copied, float(copied))])
+    }
+}
+
+impl Task {
+    fn serve(&self, disk: &mut Ftl<SimChip>) -> Result<(u64, u64), LabError> {
+        let bytes = vec![7; BLOCK as usize];
+        let failed = |error| LabError::Setup(format!("the server: {error}"));
+        for lba in 0..disk.blocks() {
+            disk.write(Lba(lba), &bytes).map_err(failed)?;
+        }
+        let mut next = self.next(disk.blocks());
+        for _ in 0..disk.blocks() * TURNOVERS.0 {
+            disk.write(Lba(next()), &bytes).map_err(failed)?;
+        }
+        let before = disk.info().counters;
+        for _ in 0..disk.blocks() * TURNOVERS.1 {
+            disk.write(Lba(next()), &bytes).map_err(failed)?;
+        }
+        let after = disk.info().counters;
+        Ok((after.cleaned - before.cleaned, after.copied - before.copied))
+    }
+
+    fn simulate(
+        &self,
+        params: Params,
+        (victim, placement, wear): (VictimRule, PlacementRule, WearRule),
+    ) -> Result<(u64, u64), LabError> {
+        let store = Store::new(params, 1);
+        let mut sim = Sim::new(params, victim.build(&store), placement.build(&store), wear.build(&store))?;
+        sim.fill()?;
+        let blocks = u64::from(params.logical);
+        let mut next = self.next(blocks);
+        let mut write = |sim: &mut Sim<_, _, _>, writes: u64| -> Result<(), LabError> {
+            for _ in 0..writes {
+                let page = u32::try_from(next()).map_err(|error| LabError::Setup(error.to_string()))?;
+                sim.write(page)?;
+            }
+            Ok(())
+        };
+        write(&mut sim, blocks * TURNOVERS.0)?;
+        sim.reset_stats();
+        write(&mut sim, blocks * TURNOVERS.1)?;
+        let stats = sim.stats();
+        Ok((stats.erasures, stats.blocks_copied))
+    }
+
+    /// Draws the block that is written next, of so many.
+    fn next(&self, blocks: u64) -> impl FnMut() -> u64 {
+        let (order, mut random, mut at) = (self.order, Xoshiro256PlusPlus::seed_from_u64(SEED), 0);
+        move || match order {
+            Order::Sequential => {
+                at = (at + 1) % blocks;
+                at
+            }
+            Order::Random => random.random_range(..blocks),
+            // The hot blocks lie all over the disk.
+            Order::Locality => {
+                let is_hot = random.random_range(..10_u32) > 0;
+                loop {
+                    let lba = random.random_range(..blocks);
+                    if is_hot == lba.is_multiple_of(10) {
+                        return lba;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn disk(policies: PolicyNames) -> Result<Ftl<SimChip>, LabError> {
+    let setup = |error: &dyn core::fmt::Display| LabError::Setup(error.to_string());
+    let spec = ChipSpec::named("slc-2k-2g").and_then(|spec| spec.with_size(FLASH));
+    let mut chip = SimChip::new(&spec.map_err(|error| setup(&error))?);
+    let export = Export::Permille(EXPORT);
+    let options =
+        CreateOptions { block_bytes: BLOCK, export, policies, erased: true, ..CreateOptions::default() };
+    create(&mut chip, &options, &mut |_, _| {}).map_err(|error| setup(&error))?;
+    Ftl::open(chip, OpenOptions::default()).map_err(|error| setup(&error))
+}
+
+/// The space that a disk has, for the simulator: without anchors, and without the segments of two checkpoints, one that
+/// counts and one that is being written.
+fn space(disk: &Ftl<SimChip>) -> Result<Params, LabError> {
+    const ANCHORS: u32 = 4;
+    let info = disk.info();
+    let blocks = u32::try_from(disk.blocks()).map_err(|error| LabError::Setup(error.to_string()))?;
+    Ok(Params::new(info.segments - ANCHORS - 2 * info.checkpoint_segments, info.segment_blocks, blocks))
+}
