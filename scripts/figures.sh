@@ -4,11 +4,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 page=docs/figures.md
 
-# renew NAME PACKAGE: the tables of a package's benchmark, between the marks of this name.
+# renew NAME PACKAGE BENCHMARK [WORD...]: the tables of a package's benchmark, between the marks of this name.
 renew() {
     local tables
     tables=$(mktemp)
-    cargo bench -p "$2" --bench figures | tee /dev/stderr |
+    cargo bench -p "$2" --bench "$3" -- "${@:4}" | tee /dev/stderr |
         awk '/[|]/ { if ($0 !~ /^[|]/) $0 = /^-/ ? "|" $0 "|" : "| " $0 " |"; table = 1; print; next }
              table && /^$/ { print }' >"$tables"
     # What ended in an error must not empty the page.
@@ -22,5 +22,6 @@ renew() {
     rm "$tables"
 }
 
-renew nandfs pumice-nandfs
-renew ftl pumice-ftl
+renew nandfs pumice-nandfs figures
+renew ftl pumice-ftl figures
+renew f2fs-write pumice-cli f2fs write

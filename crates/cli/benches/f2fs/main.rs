@@ -3,9 +3,11 @@
 //! `dump.f2fs -r` and `cp -a`, `fsck -n` beside fsck.f2fs; and a cold `find -ls` of a mount beside ext4 on a loop device and
 //! the pass-through over that. All take turns; each figure is the median. Needs f2fs-tools, e2fsprogs, libfuse3-dev, a C
 //! compiler, and root for /dev/fuse and the loop device. `DUMP_F2FS` names a `dump.f2fs` newer than the system's.
-//! `-- find files` runs two of the three parts `mount`, `find` and `files`.
+//! `-- find files` runs two of the four parts `mount`, `write`, `find` and `files`; `write` also needs sqlite3, git and make, and takes words of the
+//! names of its figures (`-- write SQLite`).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, missing_docs)]
 
+mod changes;
 mod figures;
 mod files;
 mod find;
@@ -34,6 +36,10 @@ fn main() {
     println!("medians; load before: {}", load().trim());
     if runs("mount") {
         mount_figures();
+    }
+    if runs("write") {
+        println!();
+        changes::figures(&parts);
     }
     if runs("find") {
         println!();

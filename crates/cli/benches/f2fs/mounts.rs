@@ -28,6 +28,12 @@ pub(crate) fn pumice(image: &Path) -> Server {
     Server { words, source: image.into() }
 }
 
+/// The same, to be written to, with these options of a mount.
+pub(crate) fn pumice_to_write(image: &Path, options: &str) -> Server {
+    let words = vec![PUMICE.into(), "mount".into(), "-o".into(), options.into(), image.into()];
+    Server { words, source: image.into() }
+}
+
 /// libfuse's example over a tree, whose bytes come from `content`, built in `folder`; `None` where it cannot be.
 pub(crate) fn pass_through(folder: &Path, tree: &Path, content: &Path) -> Option<Server> {
     let program = folder.join("passthrough_ll");

@@ -1,0 +1,359 @@
+//! What is measured in a mount that is written to.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufWriter, Read, Write},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use rustix::mount::{MountFlags, mount_remount};
+
+use crate::{
+    forget, median,
+    mounts::{self, Mount, Server},
+    run, tree,
+};
+
+const IMAGE_BYTES: u64 = 2 << 30;
+const BIG_BYTES: u64 = 512 << 20;
+const PIECE: usize = 1 << 20;
+const FILE_BYTES: u64 = 64 << 20;
+const WRITES: u32 = 1000;
+pub(crate) const FILES: u32 = 20_000;
+const FILES_PER_DIRECTORY: u32 = 200;
+const AT_A_TIME: u32 = 10_000;
+const PAUSE_AFTER_FORGETTING: Duration = Duration::from_millis(500);
+const TRANSACTIONS: u32 = 1000;
+const SOURCES: u32 = 60;
+
+/// What becomes free stays part of the image.
+const NO_DISCARD: &str = "nodiscard";
+
+/// Figures of one run in a fresh mount: more is better.
+struct Part {
+    /// How the volume is mounted besides.
+    options: &'static str,
+    figures: &'static [(&'static str, &'static str)],
+    turns: usize,
+    measure: fn(&Path) -> Vec<f64>,
+}
+
+const PARTS: [Part; 7] = [
+    Part {
+        options: NO_DISCARD,
+        figures: &[
+            ("sequential write of 512 MiB", "MB/s"),
+            ("sequential read of it, in the host's cache", "MB/s"),
+        ],
+        turns: 5,
+        measure: sequential,
+    },
+    Part {
+        options: NO_DISCARD,
+        figures: &[("1,000 random writes of 4 KiB, each with fsync", "writes/s")],
+        turns: 5,
+        measure: random,
+    },
+    Part {
+        options: "nodiscard,in_place=fsync",
+        figures: &[("the same random writes with in_place=fsync", "writes/s")],
+        turns: 5,
+        measure: random,
+    },
+    Part {
+        options: NO_DISCARD,
+        figures: &[
+            ("20,000 files created, 200 a directory", "files/s"),
+            ("their stat", "files/s"),
+            ("their unlink", "files/s"),
+        ],
+        turns: 5,
+        measure: files,
+    },
+    Part {
+        options: NO_DISCARD,
+        figures: &[("SQLite, WAL, synchronous=full, 1,000 transactions", "transactions/s")],
+        turns: 5,
+        measure: database,
+    },
+    Part {
+        options: NO_DISCARD,
+        figures: &[("git clone of this repository", "clones/min")],
+        turns: 5,
+        measure: clone,
+    },
+    Part {
+        options: NO_DISCARD,
+        figures: &[("make -j2 of 60 C files", "builds/min")],
+        turns: 5,
+        measure: make,
+    },
+];
+
+/// A mount of F2FS, and a pass-through, on the same file system: each gets a fresh start for every part.
+pub(crate) fn figures(parts: &[String]) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("f2fs-bench-changes");
+    let place = Place { image: folder.join("image"), tree: folder.join("tree") };
+    fs::create_dir_all(&place.tree).unwrap();
+    place.fill();
+    let Some(peer) = mounts::pass_through(&folder, &place.tree, &place.tree) else {
+        println!(
+            "SKIPPED: libfuse's passthrough_ll cannot be built: libfuse3-dev and a C compiler are needed"
+        );
+        return;
+    };
+    println!("| mount, written to | pumice | passthrough_ll | ratio | wanted |");
+    println!("|---|---|---|---|---|");
+    let words: Vec<&String> = parts.iter().filter(|word| *word != "write").collect();
+    let wanted = |part: &&Part| words.is_empty() || words.iter().any(|word| part.is(word));
+    for part in PARTS.iter().filter(wanted) {
+        let mut rates = [const { Vec::new() }; 2];
+        let own = mounts::pumice_to_write(&place.image, part.options);
+        for _ in 0..part.turns {
+            for (server, rates) in [&own, &peer].into_iter().zip(&mut rates) {
+                place.renew();
+                let mount = Mount::new(server);
+                rates.push((part.measure)(mount.dir()));
+            }
+        }
+        for (at, (name, unit)) in part.figures.iter().enumerate() {
+            let [own, peer] =
+                rates.each_ref().map(|turns| median(turns.iter().map(|rates| rates[at]).collect()));
+            println!("| {name}, {unit} | {own:.0} | {peer:.0} | {:.2} | 0.90 |", own / peer);
+        }
+    }
+    if words.is_empty() || words.iter().any(|word| *word == "processor") {
+        println!();
+        processor(&place, &mounts::pumice_to_write(&place.image, NO_DISCARD));
+    }
+    if words.is_empty() || words.iter().any(|word| *word == "memory") {
+        println!();
+        memory(&folder);
+    }
+}
+
+impl Part {
+    /// True if a word on the command line asks for it.
+    fn is(&self, word: &str) -> bool {
+        self.figures.iter().any(|(name, _)| name.contains(word))
+    }
+}
+
+/// Where both have what is written.
+struct Place {
+    image: PathBuf,
+    tree: PathBuf,
+}
+
+impl Place {
+    /// Gives the image all its blocks, once.
+    fn fill(&self) {
+        if self.image.exists() {
+            return;
+        }
+        let mut image = File::create(&self.image).unwrap();
+        let zeros = vec![0; PIECE];
+        (0..IMAGE_BYTES / zeros.len() as u64).for_each(|_| image.write_all(&zeros).unwrap());
+        image.sync_all().unwrap();
+    }
+
+    /// An empty volume that keeps the blocks of its image, and an empty tree; nothing waits to be written by the host.
+    fn renew(&self) {
+        run(Command::new("mkfs.f2fs").args(["-q", "-f", "-t", "0"]).arg(&self.image));
+        fs::remove_dir_all(&self.tree).unwrap();
+        fs::create_dir(&self.tree).unwrap();
+        run(Command::new("sync").arg("-f").arg(&self.image));
+    }
+}
+
+fn sequential(dir: &Path) -> Vec<f64> {
+    let path = dir.join("big");
+    let piece: Vec<u8> = (0..PIECE).map(|at| u8::try_from(at % 251).unwrap()).collect();
+    let start = Instant::now();
+    let mut file = File::create(&path).unwrap();
+    (0..BIG_BYTES / piece.len() as u64).for_each(|_| file.write_all(&piece).unwrap());
+    let write = megabytes(start);
+    file.sync_all().unwrap();
+    drop(file);
+    forget(&path);
+    let start = Instant::now();
+    let (mut file, mut buffer, mut bytes) = (File::open(&path).unwrap(), vec![0; PIECE], 0);
+    while bytes < BIG_BYTES {
+        let count = file.read(&mut buffer).unwrap();
+        assert!(count > 0, "the file has {bytes} bytes");
+        bytes += count as u64;
+    }
+    vec![write, megabytes(start)]
+}
+
+fn megabytes(start: Instant) -> f64 {
+    f64::from(u32::try_from(BIG_BYTES).unwrap()) / start.elapsed().as_secs_f64() / 1e6
+}
+
+fn random(dir: &Path) -> Vec<f64> {
+    let path = dir.join("file");
+    let piece = vec![7; PIECE];
+    let mut file = File::create(&path).unwrap();
+    (0..FILE_BYTES / piece.len() as u64).for_each(|_| file.write_all(&piece).unwrap());
+    file.sync_all().unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    let (mut state, block) = (7, [9; 4096]);
+    let start = Instant::now();
+    for _ in 0..WRITES {
+        let at = tree::next(&mut state) % (FILE_BYTES / 4096) * 4096;
+        file.write_all_at(&block, at).unwrap();
+        file.sync_all().unwrap();
+    }
+    vec![rate(WRITES, start)]
+}
+
+fn files(dir: &Path) -> Vec<f64> {
+    make_directories(dir, 0);
+    [create as Work, stat, unlink].map(|work| rate_of(dir, 0, work)).to_vec()
+}
+
+type Work = fn(&mut dyn Iterator<Item = PathBuf>);
+
+/// Files in a second, in parts that the kernel forgets in between, off the clock: the pass-through keeps a file open for every name
+/// that the kernel keeps, and may have 20,000.
+fn rate_of(dir: &Path, first: u32, work: Work) -> f64 {
+    let mut time = Duration::ZERO;
+    for part in (first..first + FILES).step_by(AT_A_TIME as usize) {
+        // Mounting it once more drops all names that the kernel keeps, and tells the server.
+        mount_remount(dir, MountFlags::empty(), c"").unwrap();
+        sleep(PAUSE_AFTER_FORGETTING);
+        let mut paths = (part..part + AT_A_TIME).map(|at| directory(dir, at).join(format!("file-{at}")));
+        let start = Instant::now();
+        work(&mut paths);
+        time += start.elapsed();
+    }
+    f64::from(FILES) / time.as_secs_f64()
+}
+
+fn directory(dir: &Path, file: u32) -> PathBuf {
+    dir.join(format!("d{}", file / FILES_PER_DIRECTORY))
+}
+
+fn make_directories(dir: &Path, first: u32) {
+    let firsts = (first..first + FILES).step_by(FILES_PER_DIRECTORY as usize);
+    firsts.for_each(|file| fs::create_dir(directory(dir, file)).unwrap());
+}
+
+fn create(paths: &mut dyn Iterator<Item = PathBuf>) {
+    paths.for_each(|path| drop(File::create(path).unwrap()));
+}
+
+fn stat(paths: &mut dyn Iterator<Item = PathBuf>) {
+    paths.for_each(|path| assert_eq!(fs::symlink_metadata(path).unwrap().len(), 0));
+}
+
+fn unlink(paths: &mut dyn Iterator<Item = PathBuf>) {
+    paths.for_each(|path| fs::remove_file(path).unwrap());
+}
+
+/// Processor time of the server for a file, on an empty volume and behind 40,000 files.
+fn processor(place: &Place, server: &Server) {
+    println!(
+        "| server, microseconds of processor for a file | of 0 to 20,000 | of 40,000 to 60,000 | ratio |"
+    );
+    println!("|---|---|---|---|");
+    place.renew();
+    let mount = Mount::new(server);
+    let cost = |first: u32, work: Work| {
+        let before = mount.processor();
+        rate_of(mount.dir(), first, work);
+        (mount.processor() - before) * 1e6 / f64::from(FILES)
+    };
+    let creates = [0, 20_000, 40_000].map(|first| {
+        make_directories(mount.dir(), first);
+        cost(first, create)
+    });
+    let [stats, unlinks] = [stat, unlink].map(|work: Work| [0, 40_000].map(|first| cost(first, work)));
+    for (name, [few, many]) in
+        [("create", [creates[0], creates[2]]), ("stat", stats), ("unlink, of 60,000 and of 40,000", unlinks)]
+    {
+        println!("| {name} | {few:.1} | {many:.1} | {:.2} |", many / few);
+    }
+}
+
+/// The most memory of a server on a large volume, all of whose files the kernel knows, and some of which change.
+fn memory(folder: &Path) {
+    const MILLION: u32 = 1_000_000;
+    let (archive, image) = (folder.join("million.tar"), folder.join("million"));
+    let mut tar = tar::Builder::new(BufWriter::new(File::create(&archive).unwrap()));
+    let mut header = tar::Header::new_gnu();
+    header.set_mode(0o644);
+    header.set_size(0);
+    let path = |at: u32| format!("d{}/file-{at}", at / 1000);
+    (0..MILLION).for_each(|at| tar.append_data(&mut header, path(at), io::empty()).unwrap());
+    tar.into_inner().unwrap().flush().unwrap();
+    let mut mkfs = Command::new(mounts::PUMICE);
+    mkfs.args(["mkfs", "-t", "f2fs", "--force", "--size", "256G", "--from"]).arg(&archive).arg(&image);
+    run(&mut mkfs);
+    fs::remove_file(&archive).unwrap();
+    let mount = Mount::new(&mounts::pumice_to_write(&image, NO_DISCARD));
+    for at in 0..MILLION {
+        let path = mount.dir().join(path(at));
+        match at % 100 {
+            7 => fs::remove_file(path).unwrap(),
+            8 => fs::write(path, [7; 5000]).unwrap(),
+            _ => assert_eq!(fs::symlink_metadata(path).unwrap().len(), 0),
+        }
+    }
+    println!("| server on 256 GiB with a million files, all looked at, 20,000 changed | measured | wanted |");
+    println!("|---|---|---|");
+    let kib = f64::from(mount.memory_kib());
+    println!("| most memory (VmHWM), the cache of 8 MiB included, MiB | {:.1} | 72 |", kib / 1024.0);
+    drop(mount);
+    fs::remove_file(&image).unwrap();
+}
+
+fn database(dir: &Path) -> Vec<f64> {
+    let mut program = Command::new("sqlite3")
+        .arg(dir.join("database"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let inserts: Vec<String> = (0..TRANSACTIONS)
+        .map(|number| format!("INSERT INTO t VALUES({number}, '{:0>100}');\n", number * 7))
+        .collect();
+    let head = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t(id, text);\n";
+    let words = [head, &inserts.concat()].concat();
+    let start = Instant::now();
+    program.stdin.take().unwrap().write_all(words.as_bytes()).unwrap();
+    assert!(program.wait().unwrap().success());
+    vec![rate(TRANSACTIONS, start)]
+}
+
+fn clone(dir: &Path) -> Vec<f64> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let start = Instant::now();
+    run(Command::new("git").args(["clone", "-q", "--no-local"]).arg(source).arg(dir.join("clone")));
+    vec![60.0 / start.elapsed().as_secs_f64()]
+}
+
+fn make(dir: &Path) -> Vec<f64> {
+    let objects: Vec<String> = (0..SOURCES).map(|number| format!("f{number}.o")).collect();
+    for number in 0..SOURCES {
+        let lines: Vec<String> = (0..50)
+            .map(|at| format!("int f{number}_{at}(int x) {{ return x * {at} + {number}; }}\n"))
+            .collect();
+        fs::write(dir.join(format!("f{number}.c")), format!("#include <stdio.h>\n{}", lines.concat()))
+            .unwrap();
+    }
+    fs::write(dir.join("main.c"), "int main(void) { return 0; }\n").unwrap();
+    let objects = objects.join(" ");
+    fs::write(dir.join("Makefile"), format!("main: main.o {objects}\n\t$(CC) -o $@ $^\n")).unwrap();
+    let start = Instant::now();
+    run(Command::new("make").args(["-s", "-j2", "-C"]).arg(dir));
+    vec![60.0 / start.elapsed().as_secs_f64()]
+}
+
+fn rate(count: u32, start: Instant) -> f64 {
+    f64::from(count) / start.elapsed().as_secs_f64()
+}
