@@ -52,6 +52,8 @@ pub enum FtlError {
     WornOut,
     /// The disk was opened for reading.
     ReadOnly,
+    /// A page of the checkpoint could be read a moment ago, and cannot any more.
+    Checkpoint,
     /// The contents of a logical block are lost.
     Unreadable(u32),
 }
@@ -88,6 +90,9 @@ impl fmt::Display for FtlError {
                 "too few good erase blocks are left: the disk can only be read; copy it to another chip",
             ),
             FtlError::ReadOnly => f.write_str("the disk is open for reading only"),
+            FtlError::Checkpoint => {
+                f.write_str("the checkpoint cannot be read any more, and could a moment ago")
+            }
             FtlError::Unreadable(lba) => write!(f, "logical block {lba} cannot be read"),
         }
     }

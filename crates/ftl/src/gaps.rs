@@ -7,16 +7,14 @@ use pumice_media::Nand;
 
 use crate::error::Result;
 use crate::flash::{Flash, Found};
+use crate::newest::Newest;
 use crate::shape::{Place, Shape};
-use crate::summary::Contents;
 
 /// What a start met.
 #[derive(Default)]
 pub(crate) struct Gaps {
     /// Pages that cannot be read, each with the sequence number of one that was programmed before it.
     pub(crate) places: Vec<(Place, u64)>,
-    /// Pages of which it is known what they hold, by sequence number.
-    known: Vec<(u64, Place)>,
 }
 
 /// A page that is lost.
@@ -38,33 +36,22 @@ pub(crate) struct Doubted {
 }
 
 impl Gaps {
-    /// Takes in what a segment holds.
-    pub(crate) fn add_known(&mut self, shape: &Shape, block: u32, found: &Contents, since: u64) {
-        let mut last = None;
-        for (index, (sequence, _)) in (0..).zip(found.pages(shape)) {
-            if sequence >= since && last < Some(sequence) {
-                self.known.push((sequence, Place { block, index }));
-            }
-            last = Some(sequence);
-        }
-    }
-
     /// The pages that a later one names, and those that none does. Looks at those later ones alone before which a number
     /// is missing.
     pub(crate) fn named<N: Nand>(
-        mut self,
+        self,
         flash: &mut Flash<N>,
         shape: &Shape,
+        newest: &Newest,
     ) -> Result<(Vec<Lost>, Vec<Place>)> {
         let Some(first) = self.places.iter().map(|(_, before)| *before).min() else {
             return Ok((Vec::new(), Vec::new()));
         };
         let mut gaps: BTreeMap<u32, Place> =
             self.places.iter().map(|(place, _)| (shape.page(*place), *place)).collect();
-        self.known.sort_unstable_by_key(|(sequence, _)| *sequence);
         let mut found = Vec::new();
         let mut last = first;
-        for (sequence, teller) in self.known.into_iter().skip_while(|(sequence, _)| *sequence <= first) {
+        for (sequence, teller) in newest.above(first) {
             let is_behind = last + 1 < sequence || last == first;
             last = sequence;
             if !is_behind {

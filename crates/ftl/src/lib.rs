@@ -45,6 +45,7 @@ mod info;
 mod layout;
 mod load;
 mod log;
+mod newest;
 mod open;
 mod policy;
 mod record;

@@ -17,6 +17,7 @@ use crate::segments::{Segment, State};
 use crate::shape::{ANCHOR_BLOCKS, Addr, Place, Shape};
 use crate::stream::part_bytes;
 use crate::summary::Contents;
+use crate::table::Table;
 
 /// No counter gets there in the life of a chip.
 const COUNT_MOST: u64 = 1 << 60;
@@ -34,17 +35,24 @@ struct Reader<'a, N> {
 impl<N: Nand> Reader<'_, N> {
     /// The next `count` bytes; `None` if the checkpoint ends, or is not what it should be.
     fn take(&mut self, count: usize) -> Result<Option<Vec<u8>>> {
-        let mut bytes = Vec::new();
-        while bytes.len() < count {
+        let mut bytes = vec![0; count];
+        Ok(self.fill(&mut bytes)?.then_some(bytes))
+    }
+
+    /// Takes as many bytes as there is room for; false if there are fewer.
+    fn fill(&mut self, mut out: &mut [u8]) -> Result<bool> {
+        while !out.is_empty() {
             if self.at >= self.payload.len() && !self.next_page()? {
-                return Ok(None);
+                return Ok(false);
             }
             let rest = self.payload.get(self.at..).unwrap_or_default();
-            let now = rest.get(..count - bytes.len()).unwrap_or(rest);
-            bytes.extend_from_slice(now);
-            self.at += now.len();
+            let count = rest.len().min(out.len());
+            let (now, later) = out.split_at_mut(count);
+            now.copy_from_slice(rest.get(..count).unwrap_or_default());
+            self.at += count;
+            out = later;
         }
-        Ok(Some(bytes))
+        Ok(true)
     }
 
     fn next_page(&mut self) -> Result<bool> {
@@ -121,12 +129,12 @@ impl<N: Nand> Ftl<N> {
             part: 0,
             flash: &mut self.flash,
         };
-        let Some(loaded) = Loaded::read(&mut reader, self.table.len())?.filter(|_| fits) else {
+        let loaded = if fits { Loaded::read(&mut reader, &mut self.table)? } else { None };
+        let is_sound = |loaded: &Loaded| loaded.is_sound(&self.shape, &self.table, &record.segments);
+        let Some(loaded) = loaded.filter(is_sound) else {
+            self.table.clear();
             return Ok(false);
         };
-        if !loaded.is_sound(&self.shape, &record.segments) {
-            return Ok(false);
-        }
         self.clock = loaded.state.clock.get();
         self.sequence = loaded.state.sequence.get();
         self.counters = Counters {
@@ -141,7 +149,6 @@ impl<N: Nand> Ftl<N> {
                 *open = Some(head);
             }
         }
-        (0..).zip(loaded.table).for_each(|(lba, addr)| self.table.set(lba, addr));
         for (block, segment) in (0..).zip(loaded.segments) {
             self.segments.change(block, |line| *line = segment);
         }
@@ -171,21 +178,21 @@ impl<N: Nand> Ftl<N> {
     }
 }
 
-/// What a checkpoint says, parsed.
+/// What a checkpoint says besides the translation table, parsed.
 struct Loaded {
     state: RawState,
     heads: Vec<(u8, Head)>,
-    table: Vec<Addr>,
     segments: Vec<Segment>,
 }
 
 impl Loaded {
-    fn read<N: Nand>(reader: &mut Reader<'_, N>, logical_blocks: u32) -> Result<Option<Loaded>> {
+    /// Fills the table meanwhile: it is as large as everything else together, and is not held twice.
+    fn read<N: Nand>(reader: &mut Reader<'_, N>, table: &mut Table) -> Result<Option<Loaded>> {
         let shape = reader.shape;
         let Some(bytes) = reader.take(size_of::<RawState>())? else { return Ok(None) };
         let Ok(state) = RawState::read_from_bytes(&bytes) else { return Ok(None) };
         let fits = state.magic.get() == CHECKPOINT_MAGIC
-            && state.logical_blocks.get() == logical_blocks
+            && state.logical_blocks.get() == table.len()
             && state.segments.get() == shape.blocks
             && state.heads.get() as usize <= crate::head::HEADS
             && (1..SEQ_END).contains(&state.sequence.get());
@@ -197,10 +204,12 @@ impl Loaded {
             let Some(head) = read_head(reader)? else { return Ok(None) };
             heads.push(head);
         }
-        let mut table = Vec::with_capacity(logical_blocks as usize);
-        for _ in 0..logical_blocks {
-            let Some(bytes) = reader.take(4)? else { return Ok(None) };
-            table.push(Addr(bytes.first_chunk().map_or(u32::MAX, |bytes| u32::from_le_bytes(*bytes))));
+        let mut addr = [0; 4];
+        for lba in 0..table.len() {
+            if !reader.fill(&mut addr)? {
+                return Ok(None);
+            }
+            table.set(lba, Addr(u32::from_le_bytes(addr)));
         }
         let mut segments = Vec::with_capacity(shape.blocks as usize);
         for _ in 0..shape.blocks {
@@ -208,15 +217,14 @@ impl Loaded {
             let Some(segment) = Segment::decode(&bytes) else { return Ok(None) };
             segments.push(segment);
         }
-        Ok(Some(Loaded { state, heads, table, segments }))
+        Ok(Some(Loaded { state, heads, segments }))
     }
 
     /// True if everything fits together and the chip.
-    fn is_sound(&self, shape: &Shape, checkpoint: &[u32]) -> bool {
+    fn is_sound(&self, shape: &Shape, table: &Table, checkpoint: &[u32]) -> bool {
         let state = |block: u32| self.segments.get(block as usize).map(|segment| segment.state);
-        let holds = |addr: &Addr| {
-            let block = shape.place(*addr).0.block;
-            addr.is_none() || state(block).is_some_and(|s| s.holds_data() || s == State::Bad)
+        let holds = |(_, addr): (u32, Addr)| {
+            state(shape.place(addr).0.block).is_some_and(|s| s.holds_data() || s == State::Bad)
         };
         let mut open: Vec<u32> = self.heads.iter().map(|(_, head)| head.block).collect();
         open.sort_unstable();
@@ -234,7 +242,7 @@ impl Loaded {
             _ => !own(at) && u32::from(segment.used) <= shape.pages,
         };
         let opens = self.segments.iter().filter(|segment| segment.state == State::Open).count();
-        self.table.iter().all(holds)
+        table.stored().all(holds)
             && self.heads.iter().all(|(_, head)| is_open(head))
             && open.windows(2).all(|pair| pair.first() != pair.last())
             && opens == open.len()

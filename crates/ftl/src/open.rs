@@ -19,7 +19,6 @@ use crate::segments::{Segments, State};
 use crate::shape::{ANCHOR_BLOCKS, Shape};
 use crate::space::segments_needed;
 use crate::stream::segments_at_most;
-use crate::table::Table;
 
 /// How large the logical disk is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -202,19 +201,17 @@ impl<N: Nand> Ftl<N> {
         Ok(replayed)
     }
 
-    /// Starts over as the start did; false if that is not possible any more.
-    pub(crate) fn replay(&mut self, without: Option<u32>, doubting: bool) -> Result<bool> {
-        self.table = Table::new(self.table.len());
+    /// Starts over as the start did.
+    pub(crate) fn replay(&mut self, without: Option<u32>, doubting: bool) -> Result<()> {
         if self.start == Start::Headers {
             self.rebuild(without, doubting)?;
         } else if !self.load(self.record.clone())? {
-            return Ok(false);
+            return Err(FtlError::Checkpoint);
         } else if self.start == Start::Recovered {
             self.recover(Range { since: self.sequence, without, doubting })?;
         }
         self.count_valid();
-        self.find_free()?;
-        Ok(true)
+        self.find_free()
     }
 
     /// Loads the checkpoint of a record, unless it is not wanted; false if nothing was loaded.
@@ -245,7 +242,7 @@ impl<N: Nand> Ftl<N> {
 
     /// Tables from the headers of all segments.
     fn rebuild(&mut self, without: Option<u32>, doubting: bool) -> Result<Replayed> {
-        self.table = Table::new(self.identity.logical_blocks);
+        self.table.clear();
         self.segments = Segments::new(self.shape.blocks);
         self.heads.iter_mut().for_each(|head| *head = None);
         (self.sequence, self.clock) = (1, 0);
@@ -329,5 +326,29 @@ impl<N: Nand> Ftl<N> {
             self.policies.selector.sealed(block, &view, now);
             self.policies.wear.sealed(block, &view);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
+
+    use super::*;
+
+    #[test]
+    fn a_checkpoint_that_is_gone_meanwhile_is_told_by_name() {
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:8:40").unwrap());
+        create(&mut chip, &CreateOptions::default(), &mut |_, _| {}).unwrap();
+        let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+        disk.write(Lba(3), &vec![8; 4096]).unwrap();
+        disk.flush().unwrap();
+        let mut disk = Ftl::open(disk.chip().clone(), OpenOptions::default()).unwrap();
+        assert_eq!((disk.start, disk.replay(None, false)), (Start::Recovered, Ok(())));
+        for block in disk.record.segments.clone() {
+            disk.flash.medium.erase(block).unwrap();
+        }
+        assert_eq!(disk.replay(None, false), Err(FtlError::Checkpoint));
     }
 }

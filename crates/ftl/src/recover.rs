@@ -1,7 +1,7 @@
 //! What was written since the checkpoint, found in the headers of segments and the tags of pages; all of it, if there
 //! is no checkpoint.
 
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 
 use pumice_cleaning::placement::MAX_CLASSES;
 use pumice_flashlog::Peek;
@@ -12,11 +12,12 @@ use crate::flash::Found;
 use crate::ftl::Ftl;
 use crate::gaps::{Doubted, Gaps, Lost};
 use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK};
+use crate::newest::Newest;
 use crate::segments::State;
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;
 use crate::tag::Entry;
-use crate::trims;
+use crate::trims::{self, Trims};
 
 /// Segments begun last that are remembered: heads are not begun in the order in which they are opened.
 const BEGUN_MOST: usize = 6;
@@ -68,7 +69,7 @@ impl<N: Nand> Ftl<N> {
     pub(crate) fn recover(&mut self, range: Range) -> Result<Replayed> {
         let Range { since, without, doubting } = range;
         let mut begun = Vec::new();
-        let mut newest = vec![0; self.table.len() as usize];
+        let mut newest = Newest::new(self.table.len(), since);
         let mut trimmed = Vec::new();
         let mut gaps = Gaps::default();
         let heads = self.heads.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
@@ -91,8 +92,8 @@ impl<N: Nand> Ftl<N> {
                 gaps.places.append(&mut own_gaps.places);
                 match found {
                     Some(found) => {
+                        newest.add_segment(block, &found.sequences);
                         self.take_in(block, &found, since, &mut newest, &mut trimmed)?;
-                        gaps.add_known(&self.shape, block, &found, since);
                         begun.push(Begun { block, contents: found });
                         begun.sort_by_key(|begun| core::cmp::Reverse(begun.contents.first()));
                         begun.truncate(BEGUN_MOST);
@@ -102,7 +103,7 @@ impl<N: Nand> Ftl<N> {
                 }
             }
         }
-        let (lost, mut unnamed) = gaps.named(&mut self.flash, &self.shape)?;
+        let (lost, mut unnamed) = gaps.named(&mut self.flash, &self.shape, &newest)?;
         let found = if doubting { self.doubted(&unnamed)? } else { None };
         unnamed.retain(|place| found.as_ref().is_none_or(|found| found.place != *place));
         let mut tellers = Vec::new();
@@ -136,15 +137,16 @@ impl<N: Nand> Ftl<N> {
 
     /// Blocks in a page that cannot be read: the table points there all the same, so that who reads them is told. False
     /// if newer copies of all of them are known: an erase that was cut leaves such pages.
-    fn take_lost(&mut self, lost: &Lost, newest: &mut [u64]) -> bool {
+    fn take_lost(&mut self, lost: &Lost, newest: &mut Newest) -> bool {
         let Lost { place, sequence, ref lbas, .. } = *lost;
         let mut is_lost = false;
-        for (slot, lba) in (0..).zip(lbas) {
-            let Some(known) = newest.get_mut(*lba as usize).filter(|known| **known < sequence) else {
+        newest.add_lost(place, sequence);
+        for (slot, lba) in (0..).zip(lbas.iter().copied()) {
+            if lba >= self.table.len() || self.newest(newest, lba) >= sequence {
                 continue;
-            };
-            *known = sequence;
-            self.table.set(*lba, self.shape.addr(place, slot));
+            }
+            newest.meet(lba);
+            self.table.set(lba, self.shape.addr(place, slot));
             is_lost = true;
         }
         let (now, used) = (self.clock, u16::try_from(place.index + 1).unwrap_or(u16::MAX));
@@ -266,13 +268,18 @@ impl<N: Nand> Ftl<N> {
         Ok(None)
     }
 
+    /// The sequence number of the copy that the table points to; 0 if the checkpoint knew it.
+    fn newest(&self, newest: &Newest, lba: u32) -> u64 {
+        newest.sequence(lba, self.shape.place(self.table.get(lba)).0)
+    }
+
     /// Points the table at what a segment holds, where nothing newer is known.
     fn take_in(
         &mut self,
         block: u32,
         found: &Contents,
         since: u64,
-        newest: &mut [u64],
+        newest: &mut Newest,
         trimmed: &mut Vec<Trimmed>,
     ) -> Result<()> {
         let shape = self.shape;
@@ -291,9 +298,11 @@ impl<N: Nand> Ftl<N> {
                 continue;
             }
             for (slot, entry) in (0..).zip(entries) {
-                let Some(known) = newest.get_mut(entry.lba as usize) else { continue };
-                if *known <= sequence {
-                    *known = sequence;
+                if entry.lba >= self.table.len() {
+                    continue;
+                }
+                if self.newest(newest, entry.lba) <= sequence {
+                    newest.meet(entry.lba);
                     self.table.set(entry.lba, shape.addr(place, slot));
                 }
                 if entry.written.wrapping_sub(self.clock) < 1 << 31 {
@@ -315,38 +324,17 @@ impl<N: Nand> Ftl<N> {
 
     /// Takes blocks off the table whose trim is newer than their newest copy. Each block is looked at once: the newest
     /// ranges come first, and what they cover is skipped.
-    fn apply_trims(&mut self, newest: &[u64], mut trimmed: Vec<Trimmed>) {
+    fn apply_trims(&mut self, newest: &Newest, mut trimmed: Vec<Trimmed>) {
         trimmed.sort_unstable_by_key(|(sequence, _)| core::cmp::Reverse(*sequence));
-        let mut skip: Vec<u32> = (0..=self.table.len()).collect();
+        let mut seen = Trims::default();
         for (sequence, ranges) in trimmed {
             for (first, end) in ranges {
-                let mut lba = next_left(&mut skip, first);
-                while lba < end {
-                    if newest.get(lba as usize).is_some_and(|newest| *newest < sequence) {
+                for lba in seen.add_range(first, end).into_iter().flat_map(|(first, end)| first..end) {
+                    if self.newest(newest, lba) < sequence {
                         self.table.set(lba, Addr::NONE);
                     }
-                    if let Some(entry) = skip.get_mut(lba as usize) {
-                        *entry = lba + 1;
-                    }
-                    lba = next_left(&mut skip, lba + 1);
                 }
             }
         }
     }
-}
-
-/// The first block from `lba` on that was not looked at; the way there gets shorter for the next.
-fn next_left(skip: &mut [u32], lba: u32) -> u32 {
-    let mut end = lba;
-    while let Some(next) = skip.get(end as usize).filter(|next| **next != end) {
-        end = *next;
-    }
-    let mut at = lba;
-    while let Some(entry) = skip.get_mut(at as usize).filter(|entry| **entry != end) {
-        if at == end {
-            break;
-        }
-        at = core::mem::replace(entry, end);
-    }
-    end
 }

@@ -5,7 +5,7 @@ use alloc::{vec, vec::Vec};
 use crate::shape::Addr;
 
 /// Four bytes for each logical block.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Debug)]
 pub(crate) struct Table {
     addrs: Vec<u32>,
     /// Blocks that are stored.
@@ -26,6 +26,12 @@ impl Table {
     /// Where a block is stored; nowhere if it lies outside the disk.
     pub(crate) fn get(&self, lba: u32) -> Addr {
         self.addrs.get(lba as usize).map_or(Addr::NONE, |addr| Addr(*addr))
+    }
+
+    /// Forgets where everything is.
+    pub(crate) fn clear(&mut self) {
+        self.addrs.fill(Addr::NONE.0);
+        self.live = 0;
     }
 
     pub(crate) fn set(&mut self, lba: u32, addr: Addr) {

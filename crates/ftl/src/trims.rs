@@ -22,19 +22,28 @@ impl Trims {
 
     /// Adds a block.
     pub(crate) fn add(&mut self, lba: u32) {
-        let (mut first, mut end) = (lba, lba + 1);
-        if let Some((start, stop)) = self.0.range(..=lba).next_back().map(|(start, stop)| (*start, *stop)) {
-            if stop > lba {
-                return;
+        self.add_range(lba, lba + 1);
+    }
+
+    /// Adds the blocks from `first` to before `end`; which of them were not there, as ranges.
+    pub(crate) fn add_range(&mut self, first: u32, end: u32) -> Vec<(u32, u32)> {
+        // The one that begins before it may reach it.
+        let before = self.0.range(..first).next_back().filter(|(_, stop)| **stop >= first);
+        let start = before.map_or(first, |(start, _)| *start);
+        let old: Vec<(u32, u32)> = self.0.range(start..=end).map(|(start, stop)| (*start, *stop)).collect();
+        let (mut fresh, mut at) = (Vec::new(), first);
+        for (start, stop) in old {
+            self.0.remove(&start);
+            if at < start {
+                fresh.push((at, start));
             }
-            if stop == lba {
-                first = start;
-            }
+            at = at.max(stop);
         }
-        if let Some(stop) = self.0.remove(&end) {
-            end = stop;
+        if at < end {
+            fresh.push((at, end));
         }
-        self.0.insert(first, end);
+        self.0.insert(start, at.max(end));
+        fresh
     }
 
     /// Takes a block out.
@@ -115,8 +124,9 @@ mod tests {
             for _ in 0..200 {
                 let lba = rng.u32(..40);
                 if rng.bool() {
-                    trims.add(lba);
-                    set.insert(lba);
+                    let end = lba + rng.u32(1..6);
+                    let fresh: Vec<u32> = (lba..end).filter(|lba| set.insert(*lba)).collect();
+                    assert!(trims.add_range(lba, end).into_iter().flat_map(|(a, b)| a..b).eq(fresh));
                 } else {
                     trims.remove(lba);
                     set.remove(&lba);

@@ -15,7 +15,6 @@ use crate::layout::TRIM_BLOCK;
 use crate::recover::{Begun, Replayed};
 use crate::segments::{Segment, State};
 use crate::shape::{Addr, Place};
-use crate::table::Table;
 use crate::tag::Entry;
 
 impl<N: Nand> Ftl<N> {
@@ -28,15 +27,18 @@ impl<N: Nand> Ftl<N> {
         if begun.is_empty() || free >= self.wanted() as usize || !self.shape.tagged {
             return Ok(false);
         }
-        let (after, sequence) = (self.table.clone(), self.sequence);
         let is_trim = |entry: &Entry| entry.lba == TRIM_BLOCK;
-        let mut is_undone = false;
         // Without the tag that names a lost page an older copy would count.
         let is_free_to_go = |begun: &&Begun| {
             !begun.contents.entries.iter().any(is_trim) && !replayed.tellers.contains(&begun.block)
         };
-        for begun in begun.iter().filter(is_free_to_go) {
-            is_undone = self.replay(Some(begun.block), doubting)? && self.has_originals(&after, begun)?;
+        let candidates: Vec<&Begun> = begun.iter().filter(is_free_to_go).collect();
+        let held: Vec<Vec<(u32, Addr)>> = candidates.iter().map(|begun| self.held(begun.block)).collect();
+        let sequence = self.sequence;
+        let mut is_undone = false;
+        for (begun, held) in candidates.into_iter().zip(&held) {
+            self.replay(Some(begun.block), doubting)?;
+            is_undone = self.has_originals(held, begun)?;
             // The copies are older than what is written next.
             self.sequence = self.sequence.max(sequence);
             if is_undone {
@@ -45,18 +47,22 @@ impl<N: Nand> Ftl<N> {
             }
         }
         if !is_undone {
-            let is_loaded = self.replay(None, doubting)?;
-            debug_assert!(is_loaded, "a checkpoint that was loaded before");
+            self.replay(None, doubting)?;
             self.sequence = self.sequence.max(sequence);
         }
         Ok(is_undone)
     }
 
+    /// The blocks that live in a segment.
+    fn held(&self, block: u32) -> Vec<(u32, Addr)> {
+        let here = |(_, addr): &(u32, Addr)| self.shape.place(*addr).0.block == block;
+        self.table.stored().filter(here).collect()
+    }
+
     /// True if each block that a segment held can be read elsewhere as it was when a user wrote it last.
-    fn has_originals(&mut self, after: &Table, last: &Begun) -> Result<bool> {
+    fn has_originals(&mut self, held: &[(u32, Addr)], last: &Begun) -> Result<bool> {
         let first = self.shape.addr(Place { block: last.block, index: 0 }, 0).0;
-        let here = |(_, addr): &(u32, Addr)| self.shape.place(*addr).0.block == last.block;
-        for (lba, addr) in after.stored().filter(here).collect::<Vec<_>>() {
+        for (lba, addr) in held.iter().copied() {
             let entry = last.contents.entries.get((addr.0 - first) as usize);
             let (place, slot) = self.shape.place(self.table.get(lba));
             // A page that cannot be read has no entries.

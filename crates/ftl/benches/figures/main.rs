@@ -1,5 +1,5 @@
-//! The figures of the flash memory server: how long a start takes, how much the cleaner copies beside what the
-//! simulator says for the same policies, and what a logical block costs in memory. Device time and counts are the
+//! The figures of the flash memory server: how long a start takes and the heap that it needs, how much the cleaner copies
+//! beside what the simulator says for the same policies, and what a logical block costs in memory. Device time and counts are the
 //! simulated chip's and the same on every machine. `--quick` takes smaller chips.
 #![allow(
     missing_docs,
@@ -9,13 +9,19 @@
     reason = "a program that prints tables, and stops at the first thing that goes wrong"
 )]
 
+mod heap;
+
 use pumice_cleaning::{Params, Sim, registry::Store};
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, PolicyNames, create};
-use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, SimChip};
+use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, NandStats, SimChip};
+
+#[global_allocator]
+static HEAP: heap::Counting = heap::Counting;
 
 fn main() {
     let quick = std::env::args().any(|word| word == "--quick");
     starts(quick);
+    large();
     amplification(quick);
     memory();
 }
@@ -26,7 +32,7 @@ fn disk(chip: &str, size: u64, block_bytes: u32, policies: PolicyNames) -> Ftl<S
     let export = Export::Permille(875);
     let options = CreateOptions { block_bytes, export, policies, erased: true, ..CreateOptions::default() };
     create(&mut chip, &options, &mut |_, _| {}).unwrap();
-    Ftl::open(chip, OpenOptions::default()).unwrap()
+    open(chip)
 }
 
 fn names(victim: &str, placement: &str) -> PolicyNames {
@@ -81,6 +87,39 @@ fn start(title: &str, by: &str, chip: SimChip, rebuild: bool) {
     let cost = disk.chip().stats() - before;
     let milliseconds = cost.device_ns as f64 / 1e6;
     println!("{title} | {by} | {} | {} | {milliseconds:.3}", cost.page_reads, cost.spare_reads);
+}
+
+/// Starts of a disk of 64 GiB that little is written to: the size of the tables is that of a full one.
+fn large() {
+    println!();
+    println!("mlc-8k-64g of 64 GiB, 20,000 blocks written | device ms | heap, KiB");
+    println!("---|---|---");
+    let mut disk = disk("mlc-8k-64g", 64 << 30, 4096, PolicyNames::default());
+    let bytes = vec![1; 4096];
+    for number in 0..20_000 {
+        disk.write(Lba(number * 7919 % disk.blocks()), &bytes).unwrap();
+    }
+    disk.flush().unwrap();
+    let cut = disk.chip().clone();
+    let closed = disk.close().unwrap();
+    costs("start by the checkpoint", closed.stats(), || open(closed));
+    let mut disk = costs("start after a power cut", cut.stats(), || open(cut));
+    costs("the first write after it", disk.chip().stats(), || {
+        disk.write(Lba(0), &bytes).unwrap();
+        disk
+    });
+}
+
+fn open(chip: SimChip) -> Ftl<SimChip> {
+    Ftl::open(chip, OpenOptions::default()).unwrap()
+}
+
+/// Prints what some work costs.
+fn costs(what: &str, before: NandStats, work: impl FnOnce() -> Ftl<SimChip>) -> Ftl<SimChip> {
+    let (disk, grown) = heap::growth(work);
+    let milliseconds = (disk.chip().stats() - before).device_ns as f64 / 1e6;
+    println!("{what} | {milliseconds:.3} | {}", grown >> 10);
+    disk
 }
 
 /// 90 % of the writes to 10 % of the blocks, which lie all over the disk.
