@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use pumice_cleaning::{CandidatePool, CostBenefit, Greedy, RootAge, SegmentView, Victim, choose};
+use pumice_cleaning::{CandidatePool, Class, CostBenefit, Greedy, RootAge, SegmentView, Victim, choose};
 
 const LIMIT: u16 = 24;
 const IDS: u32 = 64;
@@ -44,15 +44,19 @@ impl Plain {
 
 /// Ages for clocks, and clocks for ages.
 fn aged(view: &SegmentView, now: u32) -> SegmentView {
-    let age = now.wrapping_sub(view.invalidated);
-    SegmentView { created: age, written: age, invalidated: age, ..*view }
+    let turn = |clock: u32| now.wrapping_sub(clock);
+    let (created, written) = (turn(view.created), turn(view.written));
+    SegmentView { created, written, invalidated: turn(view.invalidated), ..*view }
 }
 
 fn view(random: &mut Rng) -> SegmentView {
     SegmentView {
         valid: random.u32(0..=CAPACITY),
         capacity: CAPACITY,
+        created: random.u32(100..150),
+        written: random.u32(50..100),
         invalidated: random.u32(0..50),
+        class: Class(random.u8(0..4)),
         erases: random.u32(0..3),
         ..SegmentView::default()
     }
@@ -81,7 +85,7 @@ fn step(pool: &mut CandidatePool, plain: &mut Plain, random: &mut Rng, now: u32)
 fn the_pool_equals_the_plain_form() {
     for seed in 0..200 {
         let mut random = Rng::with_seed(seed);
-        let (mut pool, mut plain) = (CandidatePool::new(LIMIT), Plain::default());
+        let (mut pool, mut plain) = (CandidatePool::new(LIMIT, CAPACITY), Plain::default());
         // The clock wraps on the way.
         let mut now = u32::MAX - 500;
         for _ in 0..1000 {

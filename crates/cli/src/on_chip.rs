@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use pumice_cffs::Cffs;
+use pumice_cleaning::registry::{PlacementRule, VictimRule};
 use pumice_nandfs::NandFs;
 use pumice_rcffs::Rcffs;
 use pumice_scaleffs::ScaleFs;
@@ -32,6 +33,9 @@ pub(crate) struct NewVolume {
     pub(crate) owner: (u32, u32),
     /// Every good block of the chip is known to be erased.
     pub(crate) erased: bool,
+    /// What nandfs is cleaned by, unless that is left to it.
+    pub(crate) victim: Option<VictimRule>,
+    pub(crate) placement: Option<PlacementRule>,
 }
 
 impl Kind {
@@ -77,10 +81,11 @@ impl Kind {
         new: NewVolume,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(), FsError> {
-        let NewVolume { label, uuid, created, owner, erased } = new;
+        let NewVolume { label, uuid, created, owner, erased, victim, placement } = new;
         match self {
             Kind::Nandfs => {
-                let options = pumice_nandfs::FormatOptions { label, uuid, created, owner, erased };
+                let options =
+                    pumice_nandfs::FormatOptions { label, uuid, created, owner, erased, victim, placement };
                 pumice_nandfs::format(chip, &options, progress)
             }
             Kind::ScaleFfs => {

@@ -20,6 +20,26 @@ fn a_volume_has_the_label_and_the_uuid_it_was_given() {
 }
 
 #[test]
+fn policies_are_recorded_and_shown_and_wrong_ones_refused() {
+    let world = World::new();
+    world.say("mkfs --geometry 2048+64:64:128 --victim cat --placement chain:2 image").good();
+    assert!(world.say("info image").good().contains("policies:    victim cat, placement chain:2"));
+    let info = document(&world.say("info --json image").good(), "info");
+    assert_eq!((&info["victim"], &info["placement"]), (&"cat".into(), &"chain:2".into()));
+    world.say("mkfs --geometry 2048+64:64:128 other").good();
+    assert!(world.say("info other").good().contains("victim root-age, placement sepbit:2"));
+    let refused = |words: &str, code, says: &str| {
+        world.say(&format!("mkfs --geometry 2048+64:64:128 {words} new")).bad(code, &[says]);
+        assert!(!world.path("new").exists());
+    };
+    refused("--victim fifo", 1, "victim `fifo` needs a table of all erase blocks");
+    refused("--placement oracle", 1, "told every write");
+    refused("--placement sepbit:6", 1, "room for 2 heads");
+    refused("--victim best", 2, "unknown victim `best`");
+    refused("-t scaleffs --victim cat", 2, "--victim is for nandfs");
+}
+
+#[test]
 fn nothing_is_destroyed_unless_forced() {
     let world = World::formatted();
     world.say("mkfs image").bad(1, &["holds a nandfs file system", "--force"]);

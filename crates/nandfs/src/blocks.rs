@@ -1,8 +1,8 @@
 //! The block table: what each erase block holds, how worn it is, and when it last changed (F2FS's SIT).
 
-use alloc::{collections::BTreeSet, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeSet, vec::Vec};
 
-use pumice_cleaning::{CandidatePool, Class, Cleaned, RootAge, SegmentView};
+use pumice_cleaning::{CandidatePool, Class, Greedy, SegmentView, Victim};
 use pumice_media::Nand;
 use pumice_vfs::FsError;
 
@@ -114,6 +114,8 @@ pub(crate) struct Blocks {
     pub(crate) scanned: u32,
     /// Sealed blocks worth cleaning.
     pub(crate) pool: CandidatePool,
+    /// Which of them is cleaned next.
+    victim: Box<dyn Victim + Send>,
     /// Blocks of files that users wrote, wrapping: the clock of ages.
     pub(crate) clock: u32,
 }
@@ -127,7 +129,7 @@ const POOL_MAX: u16 = 2048;
 pub(crate) type Moved = (Desc, Addr, Addr);
 
 impl Blocks {
-    pub(crate) fn new(params: Params) -> Blocks {
+    pub(crate) fn new(params: Params, victim: Box<dyn Victim + Send>) -> Blocks {
         Blocks {
             params,
             table: Table::new(ChunkKind::BlockTable, params.node, BLOCK_ROOTS),
@@ -138,14 +140,16 @@ impl Blocks {
             failing: Vec::new(),
             evacuated: BTreeSet::new(),
             scanned: 0,
-            pool: CandidatePool::new(Blocks::pool_size(&params)),
+            pool: Blocks::empty_pool(&params),
+            victim,
             clock: 0,
         }
     }
 
-    /// Candidates that the pool of a chip holds.
-    pub(crate) fn pool_size(params: &Params) -> u16 {
-        u16::try_from(params.blocks).unwrap_or(POOL_MAX).min(POOL_MAX)
+    /// The pool of a chip, with no candidates in it.
+    pub(crate) fn empty_pool(params: &Params) -> CandidatePool {
+        let limit = u16::try_from(params.blocks).unwrap_or(POOL_MAX).min(POOL_MAX);
+        CandidatePool::new(limit, params.block_payload())
     }
 
     /// Memory that does not depend on use, in bytes.
@@ -225,25 +229,34 @@ impl Blocks {
         Ok(())
     }
 
-    /// A block is written no more: it may be cleaned, or holds nothing at all.
+    /// A block was written to the end just now, or to where a power cut came: it may be cleaned, or holds nothing at all.
     pub(crate) fn close<N: Nand>(&mut self, log: &mut Log<N>, block: u32) -> Result<(), FsError> {
         let usage = self.get(log, block)?;
         match usage.valid {
             _ if usage.state != State::Used => {}
             0 => self.retire(block),
-            _ => self.offer(block, &usage),
+            _ => {
+                let view = SegmentView { written: 0, invalidated: 0, ..self.view(&usage) };
+                self.pool.offer(&*self.victim, self.clock, block, &view);
+            }
         }
         Ok(())
     }
 
-    /// Offers a sealed block for cleaning.
+    /// Offers a block for cleaning that was sealed before the mount, or is not in the pool any more.
     pub(crate) fn offer(&mut self, block: u32, usage: &Usage) {
         let view = self.view(usage);
-        self.pool.offer(&RootAge, self.clock, block, &view);
+        self.pool.offer(&*self.victim, self.clock, block, &view);
     }
 
-    /// A block as policies see it; of its clocks only that of its opening is known.
-    fn view(&self, usage: &Usage) -> SegmentView {
+    /// Takes the block to clean next out of the pool, the emptiest if only room counts; `None` if none is worth it.
+    pub(crate) fn take_victim(&mut self, only_room: bool) -> Option<(u32, SegmentView)> {
+        let rule = if only_room { &Greedy } else { &*self.victim };
+        self.pool.take_best(rule, self.clock)
+    }
+
+    /// A block as policies see it; of its clocks the table has only that of its opening.
+    pub(crate) fn view(&self, usage: &Usage) -> SegmentView {
         let age = self.clock.wrapping_sub(usage.stamp);
         SegmentView {
             valid: usage.valid,
@@ -254,11 +267,6 @@ impl Blocks {
             erases: usage.erases,
             class: usage.class(),
         }
-    }
-
-    /// A block as placement sees it; the rule in use does not ask for the store's totals.
-    pub(crate) fn cleaned(&self, usage: &Usage) -> Cleaned {
-        Cleaned { segment: self.view(usage), ..Cleaned::default() }
     }
 
     /// Takes note of what happened to blocks; hands back the chunks that moved.

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use pumice_cleaning::{Greedy, Placement, RootAge};
+use pumice_cleaning::{Cleaned, SegmentView};
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
@@ -161,16 +161,11 @@ impl<N: Nand> Volume<N> {
     /// Cleans one block; false if there is none worth it.
     pub(crate) fn clean_one(&mut self) -> Result<bool> {
         self.feed_pool();
-        let clock = self.blocks.clock;
-        let best = match self.lean {
-            true => self.blocks.pool.take_best(&Greedy, clock),
-            false => self.blocks.pool.take_best(&RootAge, clock),
-        };
-        let Some((block, _)) = best else { return Ok(false) };
+        let Some((block, view)) = self.blocks.take_victim(self.lean) else { return Ok(false) };
         let usage = self.blocks.get(&mut self.log, block)?;
-        let from = self.blocks.cleaned(&usage);
-        self.evacuate(block)?;
-        self.placement.reclaimed(clock, &from);
+        let from = self.cleaned(view);
+        self.evacuate_from(block, &usage, &from)?;
+        self.placer.reclaimed(self.blocks.clock, &from);
         Ok(true)
     }
 
@@ -241,26 +236,44 @@ impl<N: Nand> Volume<N> {
             && !self.blocks.pool.contains(block)
     }
 
+    /// A block as placement sees it, with the store around it.
+    fn cleaned(&self, segment: SegmentView) -> Cleaned {
+        // Counts of a damaged volume may be too high.
+        let good = self.params.blocks.saturating_sub(ANCHOR_BLOCKS + self.blocks.bad);
+        Cleaned {
+            segment,
+            live: self.data_blocks * u64::from(self.params.block) + self.nodes.bytes,
+            room: u64::from(good) * u64::from(self.params.block_payload()),
+        }
+    }
+
     /// Moves all live chunks out of a block. What cannot be read stays, and the block with it.
     pub(crate) fn evacuate(&mut self, block: u32) -> Result<()> {
-        let valid = self.blocks.get(&mut self.log, block)?.valid;
+        let usage = self.blocks.get(&mut self.log, block)?;
+        let from = self.cleaned(self.blocks.view(&usage));
+        self.evacuate_from(block, &usage, &from)
+    }
+
+    /// The same for one of which this is known.
+    fn evacuate_from(&mut self, block: u32, usage: &Usage, from: &Cleaned) -> Result<()> {
+        let is_data = usize::from(usage.head) != META;
+        let from = is_data.then_some(from);
         // A wrong bit in the spare area hides a chunk from a look at the tag alone.
-        if self.evacuate_by(block, Flash::read_tag)? < valid {
-            self.evacuate_by(block, |flash, page| flash.read(page).map(|found| Some(found.tag)))?;
+        if self.evacuate_by(block, from, Flash::read_tag)? < usage.valid {
+            self.evacuate_by(block, from, |flash, page| flash.read(page).map(|found| Some(found.tag)))?;
         }
         Ok(())
     }
 
-    /// Moves the live chunks that the tags tell of; their bytes.
-    fn evacuate_by(&mut self, block: u32, tag: ReadTag<N>) -> Result<u32> {
+    /// Moves the live chunks that the tags tell of; their bytes. What placement sees of the block is told if it holds data.
+    fn evacuate_by(&mut self, block: u32, from: Option<&Cleaned>, tag: ReadTag<N>) -> Result<u32> {
         let mut live = self.live_chunks(block, tag);
         let found = live.iter().map(|(addr, _)| u32::from(addr.len)).sum();
-        // Large chunks first: a small one in between would leave the rest of its page empty.
-        live.sort_by_key(|(addr, _)| core::cmp::Reverse(addr.len));
+        self.placer.sort(self.blocks.clock, &mut live);
         for (addr, desc) in live {
             // Moving one may itself have moved another: a failed program in the same block.
             if self.live(&desc)? == addr {
-                self.move_chunk(block, addr, &desc)?;
+                self.move_chunk(from, addr, &desc)?;
             }
         }
         Ok(found)
@@ -283,7 +296,7 @@ impl<N: Nand> Volume<N> {
         found
     }
 
-    fn move_chunk(&mut self, block: u32, addr: Addr, desc: &Desc) -> Result<()> {
+    fn move_chunk(&mut self, from: Option<&Cleaned>, addr: Addr, desc: &Desc) -> Result<()> {
         let changed = match desc.kind {
             ChunkKind::Data => self.cache.is_dirty(desc.id, desc.index),
             ChunkKind::Node => self.nodes.is_dirty(desc.id),
@@ -294,7 +307,7 @@ impl<N: Nand> Volume<N> {
             return Ok(());
         }
         let Ok(bytes) = self.log.read(addr, desc, <[u8]>::to_vec) else { return Ok(()) };
-        let head = self.survivor_head(block, desc)?;
+        let head = self.survivor_head(from, desc);
         let to = self.append(head, *desc, &bytes)?;
         self.copied_bytes += u64::from(addr.len);
         // Appending may itself have moved the chunk: a failed program in the same block.
@@ -303,17 +316,14 @@ impl<N: Nand> Volume<N> {
         self.release(from)
     }
 
-    fn survivor_head(&mut self, block: u32, desc: &Desc) -> Result<usize> {
-        let usage = self.blocks.get(&mut self.log, block)?;
-        if desc.kind != ChunkKind::Data || usize::from(usage.head) == META {
-            return Ok(META);
+    fn survivor_head(&mut self, from: Option<&Cleaned>, desc: &Desc) -> usize {
+        match from {
+            Some(_) if desc.kind == ChunkKind::Data && self.lean => DATA,
+            Some(from) if desc.kind == ChunkKind::Data => {
+                DATA + self.placer.cleaner_copy(self.blocks.clock, (desc.id, desc.index), from)
+            }
+            _ => META,
         }
-        if self.lean {
-            return Ok(DATA);
-        }
-        let from = self.blocks.cleaned(&usage);
-        let class = self.placement.cleaner_copy(self.blocks.clock, 0, &from);
-        Ok(DATA + usize::from(class.0))
     }
 
     /// Work that can wait; true if more is left.

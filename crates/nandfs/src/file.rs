@@ -360,7 +360,7 @@ impl<N: Nand> Volume<N> {
         let head = match (is_dir, sync) {
             (true, _) => META,
             (false, true) => SYNC,
-            (false, false) => self.user_head(old)?,
+            (false, false) => self.user_head(ino, index, old)?,
         };
         self.blocks.clock = self.blocks.clock.wrapping_add(u32::from(!is_dir));
         let tail = size(file_size.saturating_sub(u64::from(index) * self.block_bytes()));

@@ -60,6 +60,7 @@ impl<N: Nand> NandFs<N> {
                 version: VERSION,
                 label: volume.superblock.label.clone(),
                 uuid: volume.superblock.uuid,
+                policies: volume.superblock.policies,
                 block_bytes: params.block,
                 node_bytes: params.node,
                 gang_pages: params.shape.parts(),

@@ -9,7 +9,7 @@ use crate::addr::Addr;
 use crate::codec::size;
 use crate::error::Damage;
 use crate::node::{Body, HEIGHT_MAX, Index, IndexBody, Map};
-use crate::volume::{Volume, grow_to};
+use crate::volume::{Volume, block_index, grow_to};
 
 /// Where the pointer of a block is kept.
 enum Place {
@@ -348,8 +348,9 @@ impl<N: Nand> Volume<N> {
         let Some(map) = self.map(ino)?.cloned() else { return Ok(()) };
         if map.class == 1 {
             for block in from..to.min(map.direct.len() as u64) {
-                let old = self.map_put(ino, crate::volume::block_index(block)?, Addr::NONE)?;
-                self.release(old)?;
+                let index = block_index(block)?;
+                let old = self.map_put(ino, index, Addr::NONE)?;
+                self.discard_block(ino, index, old)?;
             }
         }
         for (child, nid) in (0..).zip(&map.children) {
@@ -380,7 +381,7 @@ impl<N: Nand> Volume<N> {
                         blocks[size(slot)] = Addr::NONE;
                     }
                     self.count_block(ino, addr, Addr::NONE)?;
-                    self.release(addr)?;
+                    self.discard_block(ino, block_index(block)?, addr)?;
                 }
             }
             IndexBody::Nodes { height, children } => {

@@ -15,9 +15,10 @@ use crate::namespace::empty_directory;
 use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::options::{FormatOptions, MountOptions, Progress};
 use crate::params::{ANCHOR_BLOCKS, Params};
+use crate::placing::PolicyNames;
 use crate::rounds::{Patrol, Rounds};
 use crate::superblock::{LABEL_MAX, MAGIC, Superblock};
-use crate::volume::{Volume, data_classes};
+use crate::volume::Volume;
 
 /// The least memory for caches, in bytes.
 const BUDGET_MIN: usize = 256 << 10;
@@ -45,11 +46,18 @@ pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: P
         let text = format!("the label has {} bytes, at most {LABEL_MAX} fit", options.label.len());
         return Err(FsError::new(Errno::Invalid, text));
     }
-    let superblock = Superblock { uuid: options.uuid, label: options.label.clone(), read_only: false };
+    let usual = PolicyNames::usual(&params)?;
+    let policies = PolicyNames {
+        victim: options.victim.unwrap_or(usual.victim),
+        placement: options.placement.unwrap_or(usual.placement),
+    };
+    policies.check(&params)?;
+    let superblock =
+        Superblock { uuid: options.uuid, label: options.label.clone(), policies, read_only: false };
     let roots = Roots::blank(params.shape, superblock.anchor(nand.geometry())).ok_or(Errno::Invalid)?;
-    let log = Log::new(Flash::new(nand, &params), params, data_classes(&params).into());
+    let log = Log::new(Flash::new(nand, &params), params, policies.heads(&params).into());
     let clock = Box::new(pumice_vfs::Timestamp::default);
-    let mut volume = Volume::empty(log, params, superblock, roots, clock, BUDGET_MIN);
+    let mut volume = Volume::empty(log, params, superblock, roots, clock, BUDGET_MIN)?;
     let rounds = Rounds { began: options.created.seconds, ..Rounds::default() };
     volume.patrol = Patrol::resume(rounds);
     volume.prepare_blocks(options.erased, progress)?;
@@ -149,9 +157,9 @@ pub(crate) fn load<N: Nand>(mut nand: N, options: MountOptions) -> Result<(Volum
     // An older one must not take its place: what that one points at may be gone.
     let checkpoint = Checkpoint::decode(&record, &params)
         .ok_or(Damage::Root("the newest checkpoint has numbers out of range"))?;
-    let log = Log::new(flash, params, data_classes(&params).into());
+    let log = Log::new(flash, params, superblock.policies.heads(&params).into());
     let budget = options.cache_bytes.max(BUDGET_MIN);
-    let mut volume = Volume::empty(log, params, superblock, roots, options.clock, budget);
+    let mut volume = Volume::empty(log, params, superblock, roots, options.clock, budget)?;
     volume.worn_out = checkpoint.worn_out;
     volume.read_only = options.read_only || volume.superblock.read_only || volume.worn_out;
     volume.clean = checkpoint.clean;

@@ -412,19 +412,23 @@ impl Nodes {
         if self.memory <= bytes {
             return;
         }
-        let mut clean: Vec<(u64, u32, usize)> = self
-            .cache
-            .iter()
-            .filter(|(_, cached)| !cached.dirty)
-            .map(|(nid, cached)| (cached.used, *nid, cached.node.memory() + OVERHEAD))
-            .collect();
+        // Memory is short here: a list that grows would take three times as much for a moment.
+        let is_clean = |cached: &Cached| !cached.dirty;
+        let mut clean: Vec<(u64, u32, u32)> =
+            Vec::with_capacity(self.cache.values().filter(|cached| is_clean(cached)).count());
+        clean.extend(
+            self.cache
+                .iter()
+                .filter(|(_, cached)| is_clean(cached))
+                .map(|(nid, cached)| (cached.used, *nid, len32(cached.node.memory() + OVERHEAD))),
+        );
         clean.sort_unstable();
-        for (_, nid, size) in clean {
+        for (_, nid, bytes_of) in clean {
             if self.memory <= bytes / 2 {
                 return;
             }
             self.cache.remove(&nid);
-            self.memory -= size;
+            self.memory -= bytes_of as usize;
         }
     }
 

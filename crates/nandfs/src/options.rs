@@ -2,7 +2,10 @@
 
 use alloc::{string::String, vec::Vec};
 
+use pumice_cleaning::registry::{PlacementRule, VictimRule};
 use pumice_vfs::{Clock, Timestamp};
+
+use crate::placing::PolicyNames;
 
 /// How to make a file system.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +20,10 @@ pub struct FormatOptions {
     pub owner: (u32, u32),
     /// Every good block is known to be erased, so format need not erase them.
     pub erased: bool,
+    /// Which erase block is cleaned next; nandfs's own choice if none is named.
+    pub victim: Option<VictimRule>,
+    /// Which head a block of a file is written to; likewise.
+    pub placement: Option<PlacementRule>,
 }
 
 /// How to mount.
@@ -41,7 +48,7 @@ pub struct RepairOptions {
 }
 
 /// What is known about a volume without walking it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Info {
     /// Format version.
     pub version: u32,
@@ -49,6 +56,8 @@ pub struct Info {
     pub label: String,
     /// The volume's identity.
     pub uuid: [u8; 16],
+    /// What it is cleaned by.
+    pub policies: PolicyNames,
     /// Logical block, in bytes.
     pub block_bytes: u32,
     /// Size of the largest node, in bytes.

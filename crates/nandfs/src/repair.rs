@@ -28,10 +28,11 @@ use crate::flash::Flash;
 use crate::log::Log;
 use crate::mount::{load, params_of};
 use crate::options::{MountOptions, RepairOptions};
+use crate::placing::PolicyNames;
 use crate::repair::scan::Scan;
 use crate::repair::work::{Repair, Tree};
 use crate::superblock::{MAGIC, Superblock};
-use crate::volume::{Volume, data_classes};
+use crate::volume::Volume;
 
 /// Memory for cached nodes and tables, in bytes.
 const CACHE: usize = 16 << 20;
@@ -87,9 +88,11 @@ fn blank<N: Nand>(mut nand: N, uuid: [u8; 16], now: Timestamp) -> Result<(Volume
     let params = params_of(&nand)?;
     let geometry = nand.geometry();
     let roots = Roots::find(&mut nand, MAGIC).map_err(device)?;
-    let superblock = match &roots {
-        Some(roots) => Superblock::of(roots.anchor(), &geometry)?,
-        None => Superblock { uuid, label: String::new(), read_only: false },
+    let superblock = if let Some(roots) = &roots {
+        Superblock::of(roots.anchor(), &geometry)?
+    } else {
+        let policies = PolicyNames::usual(&params)?;
+        Superblock { uuid, label: String::new(), policies, read_only: false }
     };
     let mut flash = Flash::new(nand, &params);
     let has_anchor = roots.is_some();
@@ -100,8 +103,8 @@ fn blank<N: Nand>(mut nand: N, uuid: [u8; 16], now: Timestamp) -> Result<(Volume
         }
         None => Roots::blank(params.shape, superblock.anchor(geometry)).ok_or(pumice_vfs::Errno::Invalid)?,
     };
-    let log = Log::new(flash, params, data_classes(&params).into());
-    let mut volume = Volume::empty(log, params, superblock, roots, Box::new(move || now), CACHE);
+    let log = Log::new(flash, params, superblock.policies.heads(&params).into());
+    let mut volume = Volume::empty(log, params, superblock, roots, Box::new(move || now), CACHE)?;
     volume.read_only = true;
     Ok((volume, has_anchor))
 }

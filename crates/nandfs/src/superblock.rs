@@ -1,12 +1,19 @@
 //! What the anchors say of a volume of this file system (SPEC, "Anchors").
 
-use alloc::{format, string::String, vec::Vec};
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
 
 use pumice_flashlog::Anchor;
 use pumice_media::Geometry;
 use pumice_vfs::{Errno, FsError};
 
+use crate::codec::{Put, Reader};
 use crate::error::Damage;
+use crate::params::Params;
+use crate::placing::PolicyNames;
 
 pub(crate) const MAGIC: &[u8; 8] = b"pumicefs";
 /// The format this code reads and writes.
@@ -35,6 +42,8 @@ pub(crate) const LABEL_MAX: usize = 64;
 pub(crate) struct Superblock {
     pub(crate) uuid: [u8; 16],
     pub(crate) label: String,
+    /// What it is cleaned by.
+    pub(crate) policies: PolicyNames,
     /// Unknown features of this volume forbid writing.
     pub(crate) read_only: bool,
 }
@@ -42,8 +51,13 @@ pub(crate) struct Superblock {
 impl Superblock {
     /// The anchor of a new volume.
     pub(crate) fn anchor(&self, geometry: Geometry) -> Anchor {
-        let label = self.label.as_bytes();
-        debug_assert!(label.len() <= LABEL_MAX, "labels are checked where a volume is made");
+        debug_assert!(self.label.len() <= LABEL_MAX, "labels are checked where a volume is made");
+        let PolicyNames { victim, placement } = &self.policies;
+        let mut own = Vec::new();
+        for name in [&self.label, &victim.to_string(), &placement.to_string()] {
+            own.put_u8(u8::try_from(name.len()).unwrap_or(u8::MAX));
+            own.put(name.as_bytes());
+        }
         Anchor {
             magic: *MAGIC,
             version: VERSION,
@@ -51,7 +65,7 @@ impl Superblock {
             uuid: self.uuid,
             geometry,
             checkpoints: [0; 2],
-            own: label.get(..LABEL_MAX).unwrap_or(label).to_vec(),
+            own,
         }
     }
 
@@ -68,10 +82,20 @@ impl Superblock {
         if anchor.geometry != *geometry {
             return Err(Damage::Root("the volume was made for a chip of another geometry").into());
         }
-        let label = core::str::from_utf8(&anchor.own)
-            .map_err(|_| Damage::Root("the label in the anchor is not UTF-8"))?
-            .into();
-        Ok(Superblock { uuid: anchor.uuid, label, read_only: read_only & !KNOWN_READ_ONLY != 0 })
+        let mut reader = Reader(&anchor.own);
+        let mut name = || {
+            let len = reader.u8()?;
+            core::str::from_utf8(reader.bytes(len.into())?).ok()
+        };
+        let damage = Damage::Root("label and policies in the anchor make no sense");
+        let (label, victim, placement) = (|| Some((name()?, name()?, name()?)))()
+            .filter(|(label, ..)| label.len() <= LABEL_MAX)
+            .ok_or(damage)?;
+        let params = Params::of(geometry).ok_or(Damage::Root("the chip is too small for a file system"))?;
+        let policies = PolicyNames::named(victim, placement)?;
+        policies.check(&params)?;
+        let read_only = read_only & !KNOWN_READ_ONLY != 0;
+        Ok(Superblock { uuid: anchor.uuid, label: label.into(), policies, read_only })
     }
 }
 
@@ -101,7 +125,8 @@ mod tests {
     };
 
     fn superblock() -> Superblock {
-        Superblock { uuid: [7; 16], label: "a name".into(), read_only: false }
+        let policies = PolicyNames::named("cat", "chain:2").unwrap();
+        Superblock { uuid: [7; 16], label: "a name".into(), policies, read_only: false }
     }
 
     #[test]
@@ -118,6 +143,22 @@ mod tests {
             assert_eq!(refusal.errno(), Errno::NotSupported);
             assert!(format!("{refusal}").contains(name), "{refusal}");
         }
+    }
+
+    #[test]
+    fn policies_that_are_not_known_are_refused_by_name() {
+        for (from, to, says) in
+            [("chain:2", "chain:9", "has room for 2 heads"), ("cat", "cap", "unknown victim `cap`")]
+        {
+            let mut anchor = superblock().anchor(GEOMETRY);
+            let text = String::from_utf8(anchor.own).unwrap().replace(from, to);
+            anchor.own = text.into_bytes();
+            let refusal = Superblock::of(&anchor, &GEOMETRY).unwrap_err();
+            assert!(format!("{refusal}").contains(says), "{refusal}");
+        }
+        let mut anchor = superblock().anchor(GEOMETRY);
+        anchor.own.truncate(9);
+        assert_eq!(Superblock::of(&anchor, &GEOMETRY).unwrap_err().errno(), Errno::Io);
     }
 
     #[test]

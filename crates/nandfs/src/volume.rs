@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use hashbrown::HashMap;
-use pumice_cleaning::{Class, Old, Placement, SepBit};
+use pumice_cleaning::Old;
 use pumice_flashlog::Roots;
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result, Timestamp};
@@ -22,6 +22,7 @@ use crate::names::Names;
 use crate::node::{Inode, Node};
 use crate::nodes::Nodes;
 use crate::params::{ANCHOR_BLOCKS, Params};
+use crate::placing::Placer;
 use crate::rounds::{Patrol, Rounds};
 use crate::superblock::Superblock;
 use crate::tag::{ChunkKind, Desc};
@@ -56,7 +57,7 @@ pub(crate) struct Volume<N> {
     pub(crate) blocks: Blocks,
     pub(crate) nodes: Nodes,
     pub(crate) cache: BlockCache,
-    pub(crate) placement: SepBit,
+    pub(crate) placer: Placer,
     pub(crate) clock: Clock,
     pub(crate) read_only: bool,
     /// Memory for caches, in bytes.
@@ -104,20 +105,22 @@ impl<N: Nand> Volume<N> {
         roots: Roots,
         clock: Clock,
         budget: usize,
-    ) -> Volume<N> {
+    ) -> Result<Volume<N>> {
+        let policies = superblock.policies;
+        let victim = policies.victim(&params)?;
         let recovery_limit =
             RECOVERY_NS.checked_div(log.flash.medium.page_read_ns()).unwrap_or(600).clamp(32, 2048);
-        Volume {
+        Ok(Volume {
             params,
             limits: Limits::of(&params),
             window_max: size(WINDOW_NS.checked_div(log.flash.medium.peek_ns()).unwrap_or(240))
                 .clamp(64, 1024),
             superblock,
             roots,
-            blocks: Blocks::new(params),
+            blocks: Blocks::new(params, victim),
             nodes: Nodes::new(params, budget),
             cache: BlockCache::new(params.block as usize),
-            placement: SepBit::new(data_classes(&params)),
+            placer: Placer::new(&policies, &params),
             log,
             clock,
             read_only: false,
@@ -139,7 +142,7 @@ impl<N: Nand> Volume<N> {
             patrol: Patrol::resume(Rounds::default()),
             leveler: Leveler::default(),
             worn_out: false,
-        }
+        })
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -234,19 +237,28 @@ impl<N: Nand> Volume<N> {
         }
     }
 
-    /// The head for a chunk of file data that replaces the one at `old`.
-    pub(crate) fn user_head(&mut self, old: Addr) -> Result<usize> {
-        let old = match old.is_stored() {
-            true => {
-                let usage = self.blocks.get(&mut self.log, self.params.block_of(old.page))?;
-                let age = self.blocks.clock.wrapping_sub(usage.stamp);
-                Some(Old { class: usage.class(), age })
-            }
-            false => None,
-        };
-        // SepBit keeps nothing for each page, so pages need no number.
-        let Class(class) = self.placement.user_write(self.blocks.clock, 0, old);
-        Ok(DATA + usize::from(class))
+    /// What placement knows of a chunk of file data; nothing if there is none.
+    fn old(&mut self, addr: Addr) -> Result<Option<Old>> {
+        if !addr.is_stored() {
+            return Ok(None);
+        }
+        let usage = self.blocks.get(&mut self.log, self.params.block_of(addr.page))?;
+        let age = self.blocks.clock.wrapping_sub(usage.stamp);
+        Ok(Some(Old { class: usage.class(), age }).filter(|_| usize::from(usage.head) != META))
+    }
+
+    /// The head for a block of a file that replaces the chunk at `old`.
+    pub(crate) fn user_head(&mut self, ino: u32, index: u32, old: Addr) -> Result<usize> {
+        let old = self.old(old)?;
+        Ok(DATA + self.placer.user_write(self.blocks.clock, (ino, index), old))
+    }
+
+    /// A block of a file or directory is needed no more, and the chunk with it.
+    pub(crate) fn discard_block(&mut self, ino: u32, index: u32, addr: Addr) -> Result<()> {
+        if let Some(old) = self.old(addr)? {
+            self.placer.trimmed(self.blocks.clock, (ino, index), old);
+        }
+        self.release(addr)
     }
 
     /// Writes one node to the log.
@@ -323,11 +335,6 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn unmount_log(self) -> Log<N> {
         self.log
     }
-}
-
-/// Open heads for data: each costs a block, so small chips have few (measured in the cleaning crate's tests).
-pub(crate) fn data_classes(params: &Params) -> u8 {
-    if params.blocks < 512 { 2 } else { 3 }
 }
 
 fn level(desc: &Desc) -> u8 {

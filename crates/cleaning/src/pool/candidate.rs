@@ -1,56 +1,47 @@
-//! A candidate in sixteen bytes.
+//! A candidate in twenty-four bytes.
 
 use crate::{Class, SegmentView};
 
-/// A segment of the pool; of its clocks only that of the last change is kept.
+/// A segment of the pool, with clocks in place of ages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) id: u32,
+    valid: u32,
+    created: u32,
+    written: u32,
     changed: u32,
-    valid: [u8; 3],
-    capacity: [u8; 3],
     erases: u16,
+    class: Class,
 }
 
-/// The largest number in three bytes.
-pub(super) const MAX_U24: u32 = (1 << 24) - 1;
-
 impl Candidate {
-    /// Packs a view taken at clock `now`; `None` if its capacity needs more than 24 bits.
-    pub(super) fn new(id: u32, view: &SegmentView, now: u32) -> Option<Self> {
-        (view.capacity <= MAX_U24).then(|| Self {
+    /// What a view taken at clock `now` tells.
+    pub(super) fn new(id: u32, view: &SegmentView, now: u32) -> Self {
+        Self {
             id,
+            valid: view.valid,
+            created: now.wrapping_sub(view.created),
+            written: now.wrapping_sub(view.written),
             changed: now.wrapping_sub(view.invalidated),
-            valid: pack(view.valid.min(view.capacity)),
-            capacity: pack(view.capacity),
             erases: u16::try_from(view.erases).unwrap_or(u16::MAX),
-        })
+            class: view.class,
+        }
     }
 
     pub(super) fn set_valid(&mut self, valid: u32, now: u32) {
-        self.valid = pack(valid.min(unpack(self.capacity)));
-        self.changed = now;
+        (self.valid, self.changed) = (valid, now);
     }
 
-    pub(super) fn view(&self, now: u32) -> SegmentView {
-        let age = now.wrapping_sub(self.changed);
+    /// As policies see it, with the capacity that all have.
+    pub(super) fn view(&self, capacity: u32, now: u32) -> SegmentView {
         SegmentView {
-            valid: unpack(self.valid),
-            capacity: unpack(self.capacity),
-            created: age,
-            written: age,
-            invalidated: age,
+            valid: self.valid.min(capacity),
+            capacity,
+            created: now.wrapping_sub(self.created),
+            written: now.wrapping_sub(self.written),
+            invalidated: now.wrapping_sub(self.changed),
             erases: u32::from(self.erases),
-            class: Class(0),
+            class: self.class,
         }
     }
-}
-
-fn pack(value: u32) -> [u8; 3] {
-    let [a, b, c, _] = value.to_le_bytes();
-    [a, b, c]
-}
-
-fn unpack([a, b, c]: [u8; 3]) -> u32 {
-    u32::from_le_bytes([a, b, c, 0])
 }

@@ -8,7 +8,7 @@ use crate::{
     SegmentView, Victim,
     victim::{NEVER, rank},
 };
-use candidate::{Candidate, MAX_U24};
+use candidate::Candidate;
 
 /// A fixed number of segments with exact valid counts, out of which the cheapest is taken.
 ///
@@ -16,25 +16,22 @@ use candidate::{Candidate, MAX_U24};
 /// search, and there is no index to pay for. Coming and going (once per erase block) moves half the array on average;
 /// taking the best prices every candidate.
 ///
-/// `now` is the write clock. Of a candidate's clocks only that of its last change is kept, and stands for all three
-/// ages; its class is not kept.
+/// `now` is the write clock. All segments have the same capacity; the one that a view tells is not looked at.
 #[derive(Clone, Debug)]
 pub struct CandidatePool {
     sorted: Vec<Candidate>,
     limit: usize,
+    capacity: u32,
 }
 
 impl CandidatePool {
     /// Memory per candidate, in bytes; a pool allocates `limit` times this at once and no more later.
     pub const BYTES_PER_CANDIDATE: usize = size_of::<Candidate>();
 
-    /// The largest capacity (2^24 - 1) of a segment in the pool; count in a coarser unit beyond it.
-    pub const MAX_CAPACITY: u32 = MAX_U24;
-
-    /// An empty pool for at most `limit` candidates.
-    pub fn new(limit: u16) -> Self {
+    /// An empty pool for at most `limit` candidates, each of which holds `capacity` when full.
+    pub fn new(limit: u16, capacity: u32) -> Self {
         let limit = usize::from(limit);
-        Self { sorted: Vec::with_capacity(limit), limit }
+        Self { sorted: Vec::with_capacity(limit), limit, capacity }
     }
 
     /// Candidates in the pool.
@@ -55,10 +52,9 @@ impl CandidatePool {
     /// Offers a closed segment; true if it is in the pool afterwards.
     ///
     /// A segment already in the pool is brought up to date. A full pool drops its dearest candidate for a cheaper
-    /// one, by `policy`; that prices every candidate. Refused is a capacity above [`Self::MAX_CAPACITY`]. Erases
-    /// count up to 65535, which is enough to break ties.
+    /// one, by `policy`; that prices every candidate. Erases count up to 65535.
     pub fn offer<V: Victim + ?Sized>(&mut self, policy: &V, now: u32, id: u32, view: &SegmentView) -> bool {
-        let Some(new) = Candidate::new(id, view, now) else { return false };
+        let new = Candidate::new(id, view, now);
         if let Ok(at) = self.find(id) {
             if let Some(old) = self.sorted.get_mut(at) {
                 *old = new;
@@ -88,15 +84,15 @@ impl CandidatePool {
 
     /// Takes the cheapest candidate out, as [`choose`](crate::choose) would; `None` if none has anything to reclaim.
     pub fn take_best<V: Victim + ?Sized>(&mut self, policy: &V, now: u32) -> Option<(u32, SegmentView)> {
-        let ranks = self.sorted.iter().map(|c| rank(policy, c.id, &c.view(now)));
+        let ranks = self.sorted.iter().map(|c| rank(policy, c.id, &c.view(self.capacity, now)));
         let (_, at) = ranks.zip(0..).filter(|(rank, _)| rank.0 != NEVER).min()?;
         let best = self.sorted.remove(at);
-        Some((best.id, best.view(now)))
+        Some((best.id, best.view(self.capacity, now)))
     }
 
     /// Drops the dearest candidate if `new` is cheaper.
     fn make_room<V: Victim + ?Sized>(&mut self, policy: &V, now: u32, new: &Candidate) -> bool {
-        let of = |c: &Candidate| rank(policy, c.id, &c.view(now));
+        let of = |c: &Candidate| rank(policy, c.id, &c.view(self.capacity, now));
         let dearest = self.sorted.iter().map(of).zip(0..).max();
         let Some((_, at)) = dearest.filter(|(dearest, _)| of(new) < *dearest) else { return false };
         self.sorted.remove(at);
@@ -108,7 +104,7 @@ impl CandidatePool {
     }
 }
 
-const _: () = assert!(CandidatePool::BYTES_PER_CANDIDATE == 16);
+const _: () = assert!(CandidatePool::BYTES_PER_CANDIDATE == 24);
 
 #[cfg(test)]
 mod tests {
@@ -129,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_full_pool_keeps_the_cheapest() {
-        let mut pool = CandidatePool::new(2);
+        let mut pool = CandidatePool::new(2, 64);
         assert!(pool.offer(&Greedy, 0, 1, &view(30)));
         assert!(pool.offer(&Greedy, 0, 2, &view(20)));
         assert!(!pool.offer(&Greedy, 0, 3, &view(40)));
@@ -142,24 +138,23 @@ mod tests {
 
     #[test]
     fn ages_run_across_the_wrap_of_the_clock() {
-        let mut pool = CandidatePool::new(2);
-        pool.offer(&Greedy, 2, 1, &view(30));
+        let mut pool = CandidatePool::new(2, 64);
+        let class = Class(3);
+        pool.offer(&Greedy, 2, 1, &SegmentView { created: 9, written: 7, class, ..view(30) });
         assert!(pool.update(1, 29, u32::MAX));
-        let want =
-            SegmentView { valid: 29, created: 11, written: 11, invalidated: 11, erases: 65_535, ..view(0) };
+        let ages = SegmentView { created: 17, written: 15, invalidated: 11, ..view(29) };
+        let want = SegmentView { erases: 65_535, class, ..ages };
         assert_eq!(pool.take_best(&Greedy, 10), Some((1, want)));
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        let huge = SegmentView { capacity: CandidatePool::MAX_CAPACITY + 1, ..view(1) };
-        assert!(!CandidatePool::new(9).offer(&Greedy, 0, 1, &huge));
-        assert!(!CandidatePool::new(0).offer(&Greedy, 0, 1, &view(1)));
+        assert!(!CandidatePool::new(0, 64).offer(&Greedy, 0, 1, &view(1)));
     }
 
     #[test]
     fn full_segments_stay() {
-        let mut pool = CandidatePool::new(9);
+        let mut pool = CandidatePool::new(9, 64);
         assert!(pool.offer(&Greedy, 0, 1, &view(65)));
         assert_eq!(pool.take_best(&Greedy, 0), None);
         assert_eq!(pool.len(), 1);

@@ -31,7 +31,7 @@ use alloc::boxed::Box;
 pub use rule::{Axis, Entry, Parameter, PolicyError, Rule};
 pub use store::Store;
 
-use crate::{Placement, Selector, Wear};
+use crate::{Placement, Selector, Victim, Wear};
 
 /// Which segment is cleaned next.
 pub type VictimRule = Rule<Box<dyn Selector + Send>>;
@@ -55,7 +55,26 @@ impl Axis for Box<dyn Wear + Send> {
     const TABLE: &'static [Entry<Self>] = wears::TABLE;
 }
 
+impl VictimRule {
+    /// The rule alone, for who keeps candidates elsewhere ([`CandidatePool`](crate::CandidatePool)); `None` for one that
+    /// needs a table of all segments.
+    pub fn plain(&self, store: &Store) -> Option<Box<dyn Victim + Send>> {
+        let plain = victims::PLAIN.iter().find(|(name, _)| *name == self.entry().name);
+        plain.map(|(_, make)| make(store))
+    }
+
+    /// The names of those that [`Self::plain`] has.
+    pub fn plain_names() -> impl Iterator<Item = &'static str> {
+        victims::PLAIN.iter().map(|(name, _)| *name)
+    }
+}
+
 impl PlacementRule {
+    /// True for one that keeps something for each page, from one to some twenty bytes.
+    pub fn keeps_pages(&self) -> bool {
+        !placements::WITHOUT_PAGES.contains(&self.entry().name)
+    }
+
     /// True for the one that has to be told every write beforehand ([`Store::with_future`]): a bound, not a policy.
     pub fn needs_future(&self) -> bool {
         self.entry().name == placements::ORACLE

@@ -73,6 +73,11 @@ impl<T: Axis> Rule<T> {
         self.entry
     }
 
+    /// The number that follows its word; `None` if it takes none.
+    pub fn parameter(&self) -> Option<u32> {
+        self.entry.parameter.map(|_| self.parameter)
+    }
+
     /// Makes the policy for a store.
     pub fn build(&self, store: &Store) -> T {
         (self.entry.make)(store, self.parameter)
@@ -225,6 +230,15 @@ mod tests {
         names_come_back::<Box<dyn crate::Selector + Send>>();
         names_come_back::<Box<dyn crate::Placement + Send>>();
         names_come_back::<Box<dyn crate::Wear + Send>>();
+    }
+
+    #[test]
+    fn what_is_said_of_some_names_them_as_they_are() {
+        let victims = VictimRule::plain_names().collect::<Vec<_>>();
+        let known: Vec<&str> = VictimRule::all().map(|rule| rule.entry().name).collect();
+        assert!(victims.iter().all(|name| known.contains(name)), "{victims:?}");
+        let small = PlacementRule::all().filter(|rule| !rule.keeps_pages()).count();
+        assert_eq!(small, super::super::placements::WITHOUT_PAGES.len());
     }
 
     #[test]

@@ -72,3 +72,20 @@ fn by_change<V: Victim + Send + 'static>(store: &Store, rule: V) -> AnySelector 
 fn cells<V: Grouped + Send + 'static>(store: &Store, rule: V) -> AnySelector {
     Box::new(Cells::new(rule, store.params.segments, store.params.pages))
 }
+
+/// A rule that looks at one segment at a time.
+type AnyVictim = Box<dyn Victim + Send>;
+
+/// The name of one, and what makes it.
+type Plain = (&'static str, fn(&Store) -> AnyVictim);
+
+/// The rules among them that price a segment by itself, and so need no table of all segments.
+pub(super) const PLAIN: &[Plain] = &[
+    ("greedy", |_| Box::new(Greedy)),
+    ("cost-benefit", |_| Box::new(CostBenefit)),
+    ("cost-benefit-written", |_| Box::new(CostBenefitWritten)),
+    ("root-age", |_| Box::new(RootAge)),
+    ("lfs", |_| Box::new(Lfs)),
+    ("cat", |s| Box::new(Cat::new(s.params.logical))),
+    ("cost-hotness", |_| Box::new(CostHotness)),
+];

@@ -106,6 +106,8 @@ impl Args {
                     "uuid": uuid,
                     "clean": info.clean,
                     "checkpoints": info.checkpoints,
+                    "victim": info.policies.victim.to_string(),
+                    "placement": info.policies.placement.to_string(),
                     "block_bytes": info.block_bytes,
                     "node_bytes": info.node_bytes,
                     "gang_pages": info.gang_pages,
@@ -136,6 +138,7 @@ impl Args {
                 "block:       {} bytes, nodes to {} bytes, tag in the {tag}",
                 info.block_bytes, info.node_bytes
             ),
+            format!("policies:    victim {}, placement {}", info.policies.victim, info.policies.placement),
             format!("chip:        {}, {}", text::shape(&geometry), text::size(geometry.capacity_bytes())),
             format!(
                 "erase blocks: {} good, {} free, {} bad",

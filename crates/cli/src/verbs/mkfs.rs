@@ -2,6 +2,7 @@
 
 mod compression;
 mod f2fs;
+mod policies;
 mod sealing;
 mod sparse;
 
@@ -62,6 +63,8 @@ pub(crate) struct Args {
     /// Chip container or F2FS image (made if missing), /dev/mtdN, or a disk for F2FS
     image: PathBuf,
     #[command(flatten)]
+    policies: policies::Policies,
+    #[command(flatten)]
     f2fs: f2fs::Args,
 }
 
@@ -82,6 +85,11 @@ enum Before {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
+        if let Some(option) = self.policies.given()
+            && Kind::named(&self.kind) != Some(Kind::Nandfs)
+        {
+            return Err(Failure::usage(format!("{option} is for nandfs; leave it out or use -t nandfs")));
+        }
         if self.kind == "f2fs" {
             return self.f2fs.run(self, context);
         }
@@ -215,6 +223,8 @@ impl Args {
             created: now(),
             owner: owner(),
             erased,
+            victim: self.policies.victim,
+            placement: self.policies.placement,
         };
         let progress = Progress::counted("format");
         self.on_chip()?

@@ -18,8 +18,12 @@ pub(crate) fn spec(name: &str, bytes: Option<u64>) -> ChipSpec {
 }
 
 pub(crate) fn formatted(name: &str, bytes: Option<u64>) -> SimChip {
+    formatted_with(name, bytes, FormatOptions::default())
+}
+
+pub(crate) fn formatted_with(name: &str, bytes: Option<u64>, options: FormatOptions) -> SimChip {
     let mut chip = SimChip::new(&spec(name, bytes));
-    let options = FormatOptions { uuid: *b"figures.figures.", erased: true, ..FormatOptions::default() };
+    let options = FormatOptions { uuid: *b"figures.figures.", erased: true, ..options };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
     chip
 }

@@ -69,6 +69,9 @@ const GROUPS: [Group; 9] = [
     ("host", false, host::figures),
 ];
 
+/// The word for the table of policies, which bounds nothing.
+const POLICIES: &str = "policies";
+
 #[global_allocator]
 static HEAP: memory::Counting = memory::Counting;
 
@@ -76,14 +79,20 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let quick = words.iter().any(|word| word == "--quick");
     let chosen: Vec<&String> = words.iter().filter(|word| !word.starts_with("--")).collect();
+    let is_asked = |name: &str| chosen.iter().any(|word| *word == name);
     println!("| figure | measured | wanted | reached |\n|---|---|---|---|");
     for (name, is_quick, run) in GROUPS {
-        let wanted =
-            if chosen.is_empty() { is_quick || !quick } else { chosen.iter().any(|word| *word == name) };
+        let wanted = if chosen.is_empty() { is_quick || !quick } else { is_asked(name) };
         if wanted {
             for figure in run() {
                 println!("{}", figure.row());
             }
+        }
+    }
+    if is_asked(POLICIES) || (chosen.is_empty() && !quick) {
+        println!();
+        for row in cleaning::policies() {
+            println!("{row}");
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use alloc::{collections::BTreeSet, format};
 
-use pumice_cleaning::CandidatePool;
 use pumice_media::Nand;
 use pumice_vfs::Result;
 
@@ -42,7 +41,7 @@ impl<N: Nand> Repair<N> {
         blocks.failing.clear();
         blocks.evacuated = BTreeSet::new();
         (blocks.lost_dead, blocks.scanned) = (false, 0);
-        blocks.pool = CandidatePool::new(Blocks::pool_size(&volume.params));
+        blocks.pool = Blocks::empty_pool(&volume.params);
         volume.log.window.clear();
         for (block, usage) in (0..).zip(usages) {
             volume.blocks.free += u32::from(usage.is_free());

@@ -1,0 +1,275 @@
+//! The choices of the cleaner: which erase block is cleaned, and which head a block of a file goes to.
+
+use alloc::{boxed::Box, format, string::String, vec::Vec};
+use core::cmp::Reverse;
+
+use hashbrown::HashMap;
+use pumice_cleaning::registry::{PlacementRule, Store, VictimRule};
+use pumice_cleaning::{Class, Cleaned, Old, Placement, Victim};
+use pumice_vfs::{Errno, FsError, Result};
+
+use crate::addr::Addr;
+use crate::params::Params;
+use crate::tag::{ChunkKind, Desc};
+
+/// Heads for data that a checkpoint has room to name.
+const HEADS_MOST: u8 = 6;
+/// On chips of fewer blocks, each of which a head costs one, there are fewer.
+const FEW_BLOCKS: u32 = 512;
+const HEADS_OF_FEW: u8 = 2;
+/// Heads of the rule that volumes have unless another is asked for (measured: `docs/figures.md`).
+const HEADS_USUAL: u8 = 3;
+/// Blocks of files that a rule keeps something for, at the most.
+const PAGES_MOST: u64 = 1 << 24;
+
+/// The policies that a volume is cleaned by, as the registry of `pumice-cleaning` names them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PolicyNames {
+    /// Which erase block is cleaned next.
+    pub victim: VictimRule,
+    /// Which head a block of a file is written to.
+    pub placement: PlacementRule,
+}
+
+/// Heads for data that a chip has room for.
+fn heads_of_chip(params: &Params) -> u8 {
+    if params.blocks < FEW_BLOCKS { HEADS_OF_FEW } else { HEADS_MOST }
+}
+
+impl PolicyNames {
+    /// Those that a volume on this chip has unless others are asked for.
+    pub(crate) fn usual(params: &Params) -> Result<PolicyNames> {
+        let heads = heads_of_chip(params).min(HEADS_USUAL);
+        PolicyNames::named("root-age", &format!("sepbit:{heads}"))
+    }
+
+    /// The policies of these names.
+    pub(crate) fn named(victim: &str, placement: &str) -> Result<PolicyNames> {
+        let refuse = |error| FsError::new(Errno::NotSupported, format!("{error}"));
+        Ok(PolicyNames {
+            victim: victim.parse().map_err(refuse)?,
+            placement: placement.parse().map_err(refuse)?,
+        })
+    }
+
+    /// Refuses what no volume on this chip can be cleaned by.
+    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+        let refuse = |what: String| Err(FsError::new(Errno::NotSupported, what));
+        let PolicyNames { victim, placement } = self;
+        if VictimRule::plain_names().all(|name| name != victim.entry().name) {
+            let known: Vec<&str> = VictimRule::plain_names().collect();
+            return refuse(format!(
+                "victim `{victim}` needs a table of all erase blocks, which nandfs does not keep (known: {})",
+                known.join(", ")
+            ));
+        }
+        if placement.needs_future() {
+            return refuse(format!("placement `{placement}` has to be told every write beforehand"));
+        }
+        let heads = heads_of_chip(params);
+        if placement.parameter().is_some_and(|wanted| wanted > heads.into()) {
+            return refuse(format!(
+                "placement `{placement}`: a chip of {} erase blocks has room for {heads} heads",
+                params.blocks
+            ));
+        }
+        if placement.keeps_pages() && params.slots_of_chip() > PAGES_MOST {
+            return refuse(format!(
+                "placement `{placement}` keeps something for each block of a file, and the chip holds {} (at most {PAGES_MOST})",
+                params.slots_of_chip()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Heads for data that the placement is given. One without a number finds out itself how many pay.
+    pub(crate) fn heads(&self, params: &Params) -> u8 {
+        let most = heads_of_chip(params);
+        self.placement.parameter().map_or(most, |wanted| {
+            debug_assert!(wanted <= most.into(), "policies are checked where a volume is made or opened");
+            u8::try_from(wanted).unwrap_or(most).min(most)
+        })
+    }
+
+    /// The volume as a store, whose logical pages are the blocks of files that the chip could hold. Where they are more
+    /// than have a number, rules that keep something for each are refused.
+    fn store(params: &Params) -> Store {
+        let logical = u32::try_from(params.slots_of_chip()).unwrap_or(u32::MAX);
+        let segment = params.pages_per_block * params.slots;
+        Store::new(pumice_cleaning::Params::new(params.blocks, segment, logical), 0)
+    }
+
+    /// The rule for victims; an error for one that nandfs does not have.
+    pub(crate) fn victim(&self, params: &Params) -> Result<Box<dyn Victim + Send>> {
+        self.victim.plain(&PolicyNames::store(params)).ok_or(Errno::NotSupported.into())
+    }
+}
+
+/// The placement at work.
+pub(crate) struct Placer {
+    rule: Box<dyn Placement + Send>,
+    heads: u8,
+    /// Numbers that blocks of files have.
+    pages: u32,
+}
+
+impl Placer {
+    pub(crate) fn new(names: &PolicyNames, params: &Params) -> Placer {
+        let store = PolicyNames::store(params);
+        Placer {
+            rule: names.placement.build(&store),
+            heads: names.heads(params),
+            pages: store.params.logical,
+        }
+    }
+
+    /// The number of a block of a file: blocks of a file follow each other, files begin anywhere. Two blocks may have the
+    /// same, and then what is known of one is taken for the other.
+    fn page(&self, ino: u32, index: u32) -> u32 {
+        ino.wrapping_mul(0x9E37_79B1).wrapping_add(index) % self.pages
+    }
+
+    /// The classes that have no head of their own share the last.
+    fn head(&self, class: Class) -> usize {
+        class.0.min(self.heads - 1).into()
+    }
+
+    /// The head for a block that a user writes, counted from the first for data.
+    pub(crate) fn user_write(&mut self, now: u32, (ino, index): (u32, u32), old: Option<Old>) -> usize {
+        let page = self.page(ino, index);
+        let class = self.rule.user_write(now, page, old);
+        self.head(class)
+    }
+
+    /// The head for one that cleaning copies.
+    pub(crate) fn cleaner_copy(&mut self, now: u32, (ino, index): (u32, u32), from: &Cleaned) -> usize {
+        let page = self.page(ino, index);
+        let class = self.rule.cleaner_copy(now, page, from);
+        self.head(class)
+    }
+
+    /// A block of a file is not needed any more.
+    pub(crate) fn trimmed(&mut self, now: u32, (ino, index): (u32, u32), old: Old) {
+        let page = self.page(ino, index);
+        self.rule.trimmed(now, page, old);
+    }
+
+    /// A block was cleaned.
+    pub(crate) fn reclaimed(&mut self, now: u32, from: &Cleaned) {
+        self.rule.reclaimed(now, from);
+    }
+
+    /// Puts chunks in the order in which they are copied out: large ones first, for a small one in between would leave the
+    /// rest of its page empty; of equal ones as the rule wants it.
+    pub(crate) fn sort(&mut self, now: u32, chunks: &mut [(Addr, Desc)]) {
+        let number = |desc: &Desc| self.page(desc.id, desc.index);
+        let is_data = |chunk: &&(Addr, Desc)| chunk.1.kind == ChunkKind::Data;
+        let mut order: Vec<u32> = chunks.iter().filter(is_data).map(|(_, desc)| number(desc)).collect();
+        self.rule.sort(now, &mut order);
+        let places: HashMap<u32, usize> = order.into_iter().zip(0..).collect();
+        chunks.sort_by_key(|(addr, desc)| {
+            let place = places.get(&self.page(desc.id, desc.index)).filter(|_| desc.kind == ChunkKind::Data);
+            (Reverse(addr.len), place.copied())
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use pumice_media::{ChipSpec, Geometry, SimChip};
+    use pumice_vfs::{FileKind, NewNode, Timestamp};
+
+    use super::*;
+    use crate::check::check;
+    use crate::mount::{format, mount};
+    use crate::nodes::ROOT;
+    use crate::options::{FormatOptions, MountOptions};
+    use crate::volume::Volume;
+
+    const GEOMETRY: &str = "2048+64:16:80";
+
+    fn mounted(chip: SimChip) -> Volume<SimChip> {
+        let clock = Box::new(Timestamp::default);
+        mount(chip, MountOptions { read_only: false, cache_bytes: 1 << 18, clock }).unwrap()
+    }
+
+    fn formatted(victim: VictimRule, placement: PlacementRule) -> Result<SimChip> {
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry(GEOMETRY).unwrap());
+        let (victim, placement) = (Some(victim), Some(placement));
+        let options = FormatOptions { erased: true, victim, placement, ..FormatOptions::default() };
+        format(&mut chip, &options, &mut |_, _| {}).map(|()| chip)
+    }
+
+    /// Writes over a file until much was cleaned, takes a part of it away, and looks whether all is sound.
+    fn play(victim: VictimRule, placement: PlacementRule) {
+        let mut volume = mounted(formatted(victim, placement).unwrap());
+        let node = NewNode { kind: FileKind::File, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
+        volume.begin().unwrap();
+        let file = volume.create_node(ROOT, b"file", &node).unwrap();
+        let blocks = volume.free_bytes() / 2048 * 9 / 10;
+        let mut rng = fastrand::Rng::with_seed(5);
+        for turn in 0..blocks * 5 {
+            let at = if turn < blocks { turn } else { rng.u64(0..blocks) };
+            let bytes = [at.to_le_bytes()[0]; 2048];
+            volume.begin_writing(bytes.len()).unwrap();
+            volume.write_file(file, at * 2048, &bytes).unwrap();
+        }
+        volume.begin().unwrap();
+        volume.truncate(file, (blocks / 2) * 2048).unwrap();
+        volume.checkpoint(true).unwrap();
+        assert!(volume.copied_bytes > blocks * 2048, "{victim} {placement}: nothing was cleaned");
+        let mut volume = mounted(volume.unmount_log().flash.medium.into_chip());
+        assert_eq!(volume.superblock.policies, PolicyNames { victim, placement });
+        for at in 0..blocks / 2 {
+            let mut bytes = [0; 2048];
+            assert_eq!(volume.read_file(file, at * 2048, &mut bytes).unwrap(), 2048);
+            assert_eq!(bytes, [at.to_le_bytes()[0]; 2048], "{victim} {placement}");
+        }
+        let chip = volume.unmount_log().flash.medium.into_chip();
+        let found = check(chip, &mut |_, _| {}).unwrap().findings;
+        assert!(found.is_empty(), "{victim} {placement}: {found:?}");
+    }
+
+    /// One with a number that a small chip has heads for.
+    fn small(placement: PlacementRule) -> PlacementRule {
+        match placement.parameter() {
+            Some(_) => format!("{}:2", placement.entry().name).parse().unwrap(),
+            None => placement,
+        }
+    }
+
+    #[test]
+    fn a_volume_works_by_every_rule_that_it_has() {
+        let usual = PolicyNames::named("root-age", "sepbit:2").unwrap();
+        for name in VictimRule::plain_names() {
+            play(name.parse().unwrap(), usual.placement);
+        }
+        for placement in PlacementRule::all().filter(|placement| !placement.needs_future()) {
+            play(usual.victim, small(placement));
+        }
+    }
+
+    #[test]
+    fn rules_that_cannot_work_are_refused_by_name() {
+        let refusal = |victim: &str, placement: &str| {
+            let names = PolicyNames::named(victim, placement).unwrap();
+            formatted(names.victim, names.placement).unwrap_err().to_string()
+        };
+        for (victim, placement, says) in [
+            ("fifo", "m1", "victim `fifo` needs a table of all erase blocks"),
+            ("declining-cost", "m1", "known: greedy"),
+            ("greedy", "oracle", "told every write"),
+            ("greedy", "sepbit:3", "has room for 2 heads"),
+        ] {
+            let refusal = refusal(victim, placement);
+            assert!(refusal.contains(says), "{refusal}");
+        }
+        let spec = ChipSpec::named("mlc-8k-64g").unwrap().geometry();
+        let large = Params::of(&Geometry { blocks: 1 << 17, ..spec }).unwrap();
+        let keeps = |placement| PolicyNames::named("greedy", placement).unwrap().check(&large);
+        assert!(keeps("adaptive").unwrap_err().to_string().contains("for each block of a file"));
+        assert!(keeps("sepbit:6").is_ok());
+    }
+}
