@@ -23,11 +23,11 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, u8>
         }
         _ => {
             let mut words = rest.iter().filter(|word| !word.to_string_lossy().starts_with('-'));
-            let is_fsck = match words.next() {
+            let has_fsck_codes = match words.next() {
                 Some(verb) if verb == "ftl" => words.next().is_some_and(|verb| verb == "check"),
-                verb => verb.is_some_and(|verb| verb == "fsck"),
+                verb => verb.is_some_and(|verb| verb == "fsck" || verb == "scrub"),
             };
-            finish(&args, if is_fsck { fsck::USAGE_ERROR } else { code::USAGE })
+            finish(&args, if has_fsck_codes { fsck::USAGE_ERROR } else { code::USAGE })
         }
     }
 }

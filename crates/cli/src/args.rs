@@ -8,7 +8,7 @@ use crate::{
     options::Common,
     verbs::{
         cat, chips, completions, df, dump, find, fsck, ftl, get, info, lab, ln, ls, man, map, mkdir, mkfs,
-        mount, mv, nand, put, rm, sim, stat, tar, tree, whois,
+        mount, mv, nand, put, rm, scrub, sim, stat, tar, tree, whois,
     },
 };
 
@@ -53,6 +53,7 @@ pub(crate) enum Verb {
     Whois(whois::Args),
     Dump(dump::Args),
     Fsck(fsck::Args),
+    Scrub(scrub::Args),
     Chips(chips::Args),
     #[command(subcommand)]
     Nand(nand::Verb),
@@ -89,6 +90,7 @@ impl Verb {
             Verb::Whois(args) => args.run(context),
             Verb::Dump(args) => args.run(context),
             Verb::Fsck(args) => return args.run(context),
+            Verb::Scrub(args) => return args.run(context),
             Verb::Chips(args) => args.run(),
             Verb::Nand(verb) => verb.run(context),
             Verb::Sim(args) => args.run(),
@@ -103,8 +105,10 @@ impl Verb {
     /// What a failure with `failed` becomes, where a manual page says otherwise.
     pub(crate) fn exit_code(&self, failed: u8) -> u8 {
         match (self, failed) {
-            (Verb::Fsck(_) | Verb::Ftl(ftl::Verb::Check(_)), code::USAGE) => fsck::USAGE_ERROR,
-            (Verb::Fsck(_) | Verb::Ftl(ftl::Verb::Check(_)), _) => fsck::OPERATIONAL_ERROR,
+            (Verb::Fsck(_) | Verb::Scrub(_) | Verb::Ftl(ftl::Verb::Check(_)), failed) => match failed {
+                code::USAGE => fsck::USAGE_ERROR,
+                _ => fsck::OPERATIONAL_ERROR,
+            },
             (Verb::Mount(args), code) => args.exit_code(code),
             (_, code) => code,
         }

@@ -12,6 +12,7 @@ use std::{
 use pumice_f2fs::{F2fs, WritableF2fs, WritableOptions};
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{BlockError, ChipFile, FileDisk, Lba, MediaError, Nand, ReadAt};
+use pumice_nandfs::NandFs;
 use pumice_vfs::{FileSystem, FsError, Ino};
 use serde_json::{Map, Value};
 
@@ -144,6 +145,14 @@ impl Volume {
         match self {
             Volume::Nand { .. } | Volume::Disk { .. } | Volume::WritableF2fs { .. } => Ok(Map::new()),
             Volume::F2fs { fs, .. } => Ok(crate::f2fs::attributes(fs, ino)?),
+        }
+    }
+
+    /// Pumice's own file system, if that is what it is.
+    pub(crate) fn nandfs(&self) -> Option<&NandFs<Metered>> {
+        match self {
+            Volume::Nand { fs: Mounted::Nandfs(fs), .. } => Some(fs),
+            _ => None,
         }
     }
 

@@ -8,6 +8,18 @@ use pumice_media::{Layer, Nand, NandStats};
 #[derive(Clone, Default)]
 pub(crate) struct Meter {
     total: Arc<Mutex<NandStats>>,
+    mended: Arc<Mutex<Option<Mended>>>,
+}
+
+/// What a mount of nandfs has mended.
+#[derive(Clone, Copy)]
+pub(crate) struct Mended {
+    /// Erase blocks moved because of wrong bits or reads.
+    pub(crate) blocks: u32,
+    /// Wrong bits put right: of each read those of the worst codeword.
+    pub(crate) bits: u64,
+    /// Pages moved to even out wear.
+    pub(crate) levelled_pages: u64,
 }
 
 impl Meter {
@@ -20,6 +32,11 @@ impl Meter {
         total.erases += stats.erases;
         total.device_ns += stats.device_ns;
         total.violations += stats.violations;
+    }
+
+    /// Tells what a mount has mended.
+    pub(crate) fn mend(&self, mended: Mended) {
+        *self.mended.lock().unwrap_or_else(PoisonError::into_inner) = Some(mended);
     }
 
     /// All counts on one line.
@@ -36,6 +53,12 @@ impl Meter {
         );
         if total.violations > 0 {
             line = format!("{line}, broken rules {}", total.violations);
+        }
+        let mended = *self.mended.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Mended { blocks, bits, levelled_pages }) = mended {
+            line = format!(
+                "{line}, mended blocks {blocks}, corrected bits {bits}, pages moved for wear {levelled_pages}"
+            );
         }
         line
     }

@@ -36,6 +36,7 @@ const VERBS: &[&str] = &[
     "dump node",
     "dump dentry",
     "fsck",
+    "scrub",
     "chips",
     "sim",
     "lab",

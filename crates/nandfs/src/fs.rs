@@ -56,6 +56,7 @@ impl<N: Nand> NandFs<N> {
     pub fn info(&self) -> Result<Info> {
         self.volume.with(|volume| {
             let params = volume.params;
+            let pages = |bytes: u64| bytes.div_ceil(params.shape.chip_page_bytes() as u64);
             Ok(Info {
                 version: VERSION,
                 label: volume.superblock.label.clone(),
@@ -72,13 +73,14 @@ impl<N: Nand> NandFs<N> {
                 bad_blocks: volume.blocks.bad,
                 inodes: volume.nodes.inodes,
                 fixed_memory_bytes: volume.fixed_memory(),
-                copied_pages: volume.copied_bytes.div_ceil(params.shape.chip_page_bytes() as u64),
+                copied_pages: pages(volume.copied_bytes),
                 recovery_reads: volume.recovery_reads + volume.log.scan_pages(),
                 patrol_passes: volume.patrol.rounds().passes,
                 patrol_page: volume.patrol.rounds().page,
                 patrol_all: params.pages(),
                 mended_blocks: volume.patrol.rounds().moved_blocks,
                 corrected_bits: volume.patrol.rounds().corrected_bits,
+                levelled_pages: pages(volume.leveler.moved_bytes()),
                 worn_out: volume.worn_out,
             })
         })
@@ -104,6 +106,7 @@ impl<N: Nand> NandFs<N> {
         let mut found = Scrubbed::default();
         self.see(|volume| {
             volume.begin_scrub();
+            found.read_only = volume.read_only;
             Ok(())
         })?;
         loop {

@@ -94,6 +94,8 @@ pub struct Info {
     pub mended_blocks: u32,
     /// Wrong bits put right since then: of each read those of the worst codeword.
     pub corrected_bits: u64,
+    /// Chip pages' worth of chunks that were moved since the mount to even out wear.
+    pub levelled_pages: u64,
     /// Too few good blocks are left for what is stored: the volume can only be read.
     pub worn_out: bool,
 }
@@ -105,7 +107,9 @@ pub struct Scrubbed {
     pub pages: u64,
     /// Wrong bits that ECC put right: of each read those of the worst codeword.
     pub corrected_bits: u64,
-    /// Erase blocks near the limit of ECC, or read too often: moved, unless the volume was mounted for reading only.
+    /// The volume could only be read: what is weak was left where it is.
+    pub read_only: bool,
+    /// Erase blocks near the limit of ECC, or read too often: moved, unless `read_only`.
     pub weak_blocks: u32,
     /// Anchors or records of checkpoints were: written anew likewise.
     pub weak_roots: bool,
@@ -124,8 +128,6 @@ pub struct WearSpread {
     pub most: u32,
     /// On average, rounded down.
     pub mean: u32,
-    /// Chip pages' worth of chunks that were moved since the mount to even it out.
-    pub moved_pages: u64,
 }
 
 /// Called with (done, total) while long work goes on.

@@ -75,8 +75,7 @@ impl<N: Nand> Volume<N> {
         }
         let mean = sum.checked_div(count).and_then(|mean| u32::try_from(mean).ok());
         let Some(mean) = mean else { return Ok(WearSpread::default()) };
-        let moved_pages = self.leveler.moved_bytes().div_ceil(self.params.shape.chip_page_bytes() as u64);
-        Ok(WearSpread { mean, moved_pages, ..spread })
+        Ok(WearSpread { mean, ..spread })
     }
 
     /// True if a block is written, holds something, and nobody goes on writing it.

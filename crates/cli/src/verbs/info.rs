@@ -2,7 +2,7 @@
 
 use pumice_f2fs::{Error, F2fs, layout::CpFlags};
 use pumice_media::Nand;
-use pumice_nandfs::Info;
+use pumice_nandfs::{Info, WearSpread};
 use pumice_vfs::{FileSystem, SpaceInfo};
 use serde_json::{Map, Value, json};
 
@@ -32,9 +32,10 @@ impl Args {
         match &volume {
             Volume::Nand { fs: Mounted::Nandfs(fs), path } => {
                 let info = fs.info().map_err(|error| about(path, &error))?;
+                let wear = fs.wear().map_err(|error| about(path, &error))?;
                 let space = fs.space()?;
                 volume.close()?;
-                self.nandfs(&info, &space, context)
+                self.nandfs(&info, wear, &space, context)
             }
             Volume::Nand { fs: Mounted::ScaleFfs(fs), .. } => {
                 let (info, space) = (scaleffs(&fs.info()), fs.space()?);
@@ -91,7 +92,7 @@ impl Args {
         if self.reader.json { output::document("info", value) } else { output::lines(text::tree(&value)) }
     }
 
-    fn nandfs(&self, info: &Info, space: &SpaceInfo, context: &Context) -> Outcome {
+    fn nandfs(&self, info: &Info, wear: WearSpread, space: &SpaceInfo, context: &Context) -> Outcome {
         let chip = open_chip(&self.image.image, Access::Read, context)?;
         let (geometry, timing) = (chip.geometry(), chip.timing());
         drop(chip);
@@ -115,6 +116,13 @@ impl Args {
                     "good_blocks": info.good_blocks,
                     "free_blocks": info.free_blocks,
                     "bad_blocks": info.bad_blocks,
+                    "worn_out": info.worn_out,
+                    "erases": { "least": wear.least, "most": wear.most, "mean": wear.mean },
+                    "mended_blocks": info.mended_blocks,
+                    "corrected_bits": info.corrected_bits,
+                    "patrol_passes": info.patrol_passes,
+                    "patrol_page": info.patrol_page,
+                    "patrol_pages": info.patrol_all,
                     "inodes": info.inodes,
                     "total_bytes": space.total_bytes,
                     "free_bytes": space.free_bytes,
@@ -125,7 +133,11 @@ impl Args {
             );
         }
         let label = if info.label.is_empty() { "(none)" } else { &info.label };
-        let state = if info.clean { "clean" } else { "not unmounted; recovered in memory" };
+        let state = match (info.worn_out, info.clean) {
+            (true, _) => "worn out, can only be read",
+            (false, true) => "clean",
+            (false, false) => "not unmounted; recovered in memory",
+        };
         let tag = if info.tag_in_spare { "spare area" } else { "page" };
         output::lines([
             format!("file system: nandfs version {}", info.version),
@@ -143,6 +155,13 @@ impl Args {
             format!(
                 "erase blocks: {} good, {} free, {} bad",
                 info.good_blocks, info.free_blocks, info.bad_blocks
+            ),
+            format!("erases:      {} to {} a block, {} on average", wear.least, wear.most, wear.mean),
+            format!(
+                "mended:      {} moved, {} put right, {} of the patrol",
+                text::count(info.mended_blocks.into(), "erase block", "erase blocks"),
+                text::count(info.corrected_bits, "wrong bit", "wrong bits"),
+                text::count(info.patrol_passes.into(), "pass", "passes"),
             ),
             format!("memory:      {} besides the cache", text::size(info.fixed_memory_bytes as u64)),
         ])

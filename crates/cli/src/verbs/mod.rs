@@ -22,6 +22,7 @@ pub(crate) mod mv;
 pub(crate) mod nand;
 pub(crate) mod put;
 pub(crate) mod rm;
+pub(crate) mod scrub;
 pub(crate) mod sim;
 pub(crate) mod stat;
 pub(crate) mod tar;

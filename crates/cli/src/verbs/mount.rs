@@ -23,6 +23,7 @@ use crate::{
     failure::{Failure, Outcome, code},
     image::{Access, Volume},
     logger,
+    metered::Mended,
 };
 
 /// What mount(8) calls a wrong command line.
@@ -30,7 +31,7 @@ pub(crate) const HELPER_USAGE: u8 = 1;
 /// What mount(8) calls a mount that failed.
 const HELPER_FAILED: u8 = 32;
 
-const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, mode=adaptive|lfs, active_logs=6|4|4-cold|2, in_place=never|fsync|ssr|util|ssr_util|force, nodiscard, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
+const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, patrol=DAYS, mode=adaptive|lfs, active_logs=6|4|4-cold|2, in_place=never|fsync|ssr|util|ssr_util|force, nodiscard, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
 
 /// Mount an image on a directory
 ///
@@ -109,7 +110,7 @@ impl How {
         context: &Context,
         open: impl FnOnce(&Path, Access, &Context) -> Outcome<Volume>,
     ) -> Outcome {
-        let (mut options, context) = self.options(image, context)?;
+        let (mut options, context, patrol) = self.options(image, context)?;
         if !self.dir.is_dir() {
             let why = if self.dir.exists() { "not a directory" } else { "no such directory" };
             return Err(Failure::new(format!("cannot mount on {}: {why}", self.dir.display())));
@@ -123,13 +124,43 @@ impl How {
         let access = Access::write_unless(options.read_only || self.dry_run);
         let volume = open(image, access, &context)?;
         options.read_only |= volume.is_read_only();
-        let served = if self.dry_run { Ok(()) } else { self.serve(&volume, &options) };
+        let served = self.serve_patrolled(&volume, &options, patrol, &context);
         let closed = volume.close();
         served.and(closed)
     }
 
-    fn options(&self, image: &Path, context: &Context) -> Outcome<(MountOptions, Context)> {
+    /// Serves the volume; on nandfs with this patrol, and with what was mended added to the meter.
+    fn serve_patrolled(
+        &self,
+        volume: &Volume,
+        options: &MountOptions,
+        patrol: Option<Days>,
+        context: &Context,
+    ) -> Outcome {
+        let serve = || if self.dry_run { Ok(()) } else { self.serve(volume, options) };
+        let Some(fs) = volume.nandfs() else {
+            return match patrol {
+                Some(_) => Err(Failure::usage("patrol= is for nandfs; leave it out")),
+                None => serve(),
+            };
+        };
+        if let Some(Days(days)) = patrol {
+            fs.set_patrol_period(u64::from(days) * SECONDS_OF_DAY)?;
+        }
+        let before = fs.info()?;
+        serve()?;
+        let after = fs.info()?;
+        context.meter.mend(Mended {
+            blocks: after.mended_blocks - before.mended_blocks,
+            bits: after.corrected_bits - before.corrected_bits,
+            levelled_pages: after.levelled_pages,
+        });
+        Ok(())
+    }
+
+    fn options(&self, image: &Path, context: &Context) -> Outcome<(MountOptions, Context, Option<Days>)> {
         let mut context = context.clone();
+        let mut patrol = None;
         let source = std::path::absolute(image).unwrap_or_else(|_| image.to_path_buf());
         let mut options = MountOptions::default();
         options.source = source.to_string_lossy().into_owned();
@@ -137,6 +168,8 @@ impl How {
             if let Some(size) = word.strip_prefix("cache=") {
                 let bytes = crate::options::cache_size(size).map_err(Failure::usage)?;
                 context.cache_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            } else if let Some(days) = word.strip_prefix("patrol=") {
+                patrol = Some(days.parse().map_err(Failure::usage)?);
             } else if word == "norecovery" {
                 context.recover = false;
             } else if word == "nodiscard" {
@@ -154,7 +187,7 @@ impl How {
                 options.apply(&word).map_err(|error| Failure::usage(error.to_string()))?;
             }
         }
-        Ok((options, context))
+        Ok((options, context, patrol))
     }
 
     /// The options one by one. A comma behind a backslash is part of its option, and so is one in a name: what follows
@@ -243,7 +276,25 @@ impl How {
 }
 
 /// Options of our own.
-const OWN: [&str; 7] = ["cache=", "norecovery", "remount", "mode=", "active_logs=", "in_place=", "nodiscard"];
+const OWN: [&str; 8] =
+    ["cache=", "patrol=", "norecovery", "remount", "mode=", "active_logs=", "in_place=", "nodiscard"];
+
+/// Days in which all that lives is read once; 0 never.
+#[derive(Clone, Copy)]
+struct Days(u32);
+
+/// Nobody patrols less often than in ten years.
+const DAYS_MOST: u32 = 3650;
+const SECONDS_OF_DAY: u64 = 24 * 3600;
+
+impl std::str::FromStr for Days {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Days, String> {
+        let days = text.parse().ok().filter(|days| *days <= DAYS_MOST);
+        days.map(Days).ok_or_else(|| format!("invalid patrol `{text}` (want 0 to {DAYS_MOST} days)"))
+    }
+}
 
 /// What the kernel has noted of our mount on `place`, but for whether it can be written to.
 fn mount_flags(place: &Path) -> Option<MountFlags> {

@@ -180,6 +180,7 @@ const VERBS: &[&str] = &[
     "info IMAGE",
     "df IMAGE",
     "fsck IMAGE",
+    "scrub IMAGE",
     "mount IMAGE directory",
     "mount --dry-run IMAGE directory",
     "mount --daemon IMAGE directory",

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Everything that prints.
-const PRINTERS: [&str; 28] = [
+const PRINTERS: [&str; 29] = [
     "ls image",
     "ls -lR image",
     "ls --json image",
@@ -28,6 +28,7 @@ const PRINTERS: [&str; 28] = [
     "info image",
     "df --json image",
     "fsck image",
+    "scrub -n image",
     "chips",
     "nand stats image",
     "nand export image -",

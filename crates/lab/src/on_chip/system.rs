@@ -138,7 +138,7 @@ impl Mounted {
     pub(super) fn scrub(&self, is_quick: bool) -> Result<(), LabError> {
         match self {
             Mounted::Rcffs(fs) => {
-                fs.scrub(is_quick)?;
+                fs.scrub(is_quick, &mut |_, _| ())?;
             }
             Mounted::Nandfs(fs) if !is_quick => {
                 fs.scrub(&mut |_, _| ())?;

@@ -111,9 +111,9 @@ impl<N: Nand> Rcffs<N> {
     }
 
     /// Sections 3.2 and 6: looks at every segment, in full or by signatures alone, and moves what is in segments with
-    /// a wrong page.
-    pub fn scrub(&self, is_quick: bool) -> Result<Scrub> {
-        self.0.lock().scrub(is_quick)
+    /// a wrong page. `progress` is told how many of how many segments were looked at.
+    pub fn scrub(&self, is_quick: bool, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrub> {
+        self.0.lock().scrub(is_quick, progress)
     }
 
     fn number(ino: Ino) -> Result<u32> {

@@ -26,9 +26,11 @@ pub struct Scrub {
 
 impl<N: Nand> Volume<N> {
     /// Looks at every segment in use. Where something is wrong its data moves, unless the mount writes nothing.
-    pub(crate) fn scrub(&mut self, is_quick: bool) -> Result<Scrub> {
+    pub(crate) fn scrub(&mut self, is_quick: bool, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrub> {
         let mut found = Scrub::default();
-        for segment in 0..self.layout().segments() {
+        let segments = self.layout().segments();
+        for segment in 0..segments {
+            progress(segment, segments);
             if !self.shared_log().usage()[segment as usize].may_be_live() {
                 continue;
             }

@@ -96,9 +96,9 @@ fn a_thousand_wrong_bits_in_a_page_of_every_block() {
         holds(&fs, &files, &what);
         assert!(fs.repairs().in_block > 8 && fs.repairs().lost == 0, "{what}: {:?}", fs.repairs());
         // What was wrong is moved: the second scrub finds nothing.
-        let first = fs.scrub(false).unwrap();
+        let first = fs.scrub(false, &mut |_, _| {}).unwrap();
         assert!(first.wrong > 8 && first.lost == 0 && first.moved > 0, "{what}: {first:?}");
-        assert_eq!(fs.scrub(false).unwrap().wrong, 0, "{what}");
+        assert_eq!(fs.scrub(false, &mut |_, _| {}).unwrap().wrong, 0, "{what}");
         holds(&remount(fs.unmount().unwrap(), &what), &files, &what);
     }
 }
@@ -128,11 +128,11 @@ fn as_many_pages_and_blocks_as_there_is_parity() {
         let fs = remount(chip, &what);
         holds(&fs, &files, &what);
         // The segments move while all that is wrong.
-        let first = fs.scrub(false).unwrap();
+        let first = fs.scrub(false, &mut |_, _| {}).unwrap();
         assert_eq!(first.lost, 0, "{what}");
         let fs = remount(fs.unmount().unwrap(), &what);
         holds(&fs, &files, &what);
-        assert_eq!(fs.scrub(false).unwrap().wrong, 0, "{what}");
+        assert_eq!(fs.scrub(false, &mut |_, _| {}).unwrap().wrong, 0, "{what}");
     }
 }
 
@@ -213,7 +213,7 @@ fn what_cannot_be_brought_back_is_an_error_and_stays_one() {
         }
     }
     assert!((1..=12).contains(&hurt.len()), "{hurt:?}");
-    assert!(fs.scrub(false).unwrap().lost >= 2);
+    assert!(fs.scrub(false, &mut |_, _| {}).unwrap().lost >= 2);
     files.retain(|name, _| hurt.iter().all(|(other, _)| other != name));
     let fs = mount(fs.unmount().unwrap(), Box::new(Timestamp::default));
     holds(&fs, &files, "others");
@@ -233,7 +233,7 @@ fn a_quick_scrub_reads_no_page() {
     let before = chip.stats();
     let fs = mount(chip, Box::new(Timestamp::default));
     let mounted = fs.stats() - before;
-    assert_eq!(fs.scrub(true).unwrap().wrong, 0);
+    assert_eq!(fs.scrub(true, &mut |_, _| {}).unwrap().wrong, 0);
     let quick = fs.stats() - before;
     // The information of each segment is read once.
     assert!(quick.page_reads - mounted.page_reads <= 16, "{quick:?}");
@@ -246,7 +246,7 @@ fn a_quick_scrub_reads_no_page() {
             .insert(BitFlip { page: PageId(SEGMENT * PAGES + 3), bit: PAGE_BYTES * 8 + 16 + bit });
     }
     let fs = mount(chip, Box::new(Timestamp::default));
-    let found = fs.scrub(true).unwrap();
+    let found = fs.scrub(true, &mut |_, _| {}).unwrap();
     assert!(found.wrong >= 1 && found.moved == 1, "{found:?}");
-    assert_eq!(fs.scrub(true).unwrap().wrong, 0);
+    assert_eq!(fs.scrub(true, &mut |_, _| {}).unwrap().wrong, 0);
 }

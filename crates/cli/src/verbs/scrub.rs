@@ -1,0 +1,201 @@
+//! `pumice scrub`: reads all that lives and moves what decays. Exit codes are the bits of fsck(8).
+
+use pumice_nandfs::{NandFs, Scrubbed};
+use pumice_rcffs::{Rcffs, Scrub};
+use pumice_vfs::FsError;
+use serde_json::json;
+
+use crate::{
+    context::Context,
+    failure::{Failure, Outcome},
+    image::{Access, Volume, about, holds_f2fs, must_hold_files, open_chip},
+    metered::Metered,
+    on_chip::{Kind, Mounted},
+    options::Reader,
+    output,
+    progress::Progress,
+    recognise::admit,
+    text,
+    verbs::{
+        Image,
+        fsck::{CORRECTED, UNCORRECTED},
+    },
+};
+
+/// Read all that lives on a chip, and move what decays
+///
+/// On nandfs every page that holds something is read in full, anchors, checkpoints and tables included. Erase blocks in
+/// which a page comes near the limit of ECC, or that were read too often, are moved. On RCFFS every segment is read, and
+/// what is in one with a wrong page is moved, brought back by parity. A mount of nandfs does the same by itself, once a
+/// week unless -o patrol says otherwise.
+///
+/// Exit codes: 0 nothing had to be moved, 1 all that was weak was moved, 4 something is lost or was left as it is (added
+/// to 1 if other things were moved), 8 the scrub failed, 16 wrong usage.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    image: Image,
+    /// RCFFS only: compare the signatures in the spare areas, and read no page
+    #[arg(long)]
+    quick: bool,
+    /// Say what is weak; change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    #[command(flatten)]
+    reader: Reader,
+}
+
+/// What a scrub has come to.
+struct Done {
+    /// The same for people and for programs.
+    lines: Vec<String>,
+    document: serde_json::Value,
+    /// Something was moved.
+    is_mended: bool,
+    /// Something is lost, or weak still.
+    is_left: bool,
+}
+
+impl Args {
+    pub(crate) fn run(&self, context: &Context) -> Outcome<u8> {
+        let path = &self.image.image;
+        self.refuse_others(context)?;
+        let volume = Volume::open(path, Access::write_unless(self.dry_run), context)?;
+        let scrubbed = match &volume {
+            Volume::Nand { fs: Mounted::Nandfs(fs), .. } => self.nandfs(fs),
+            Volume::Nand { fs: Mounted::Rcffs(fs), .. } => self.rcffs(fs),
+            // Somebody made another file system of it in between.
+            _ => Err(self.refusal("what is there now")),
+        };
+        let closed = volume.close();
+        let done = scrubbed?;
+        closed?;
+        if self.reader.json {
+            output::document("scrub", done.document)?;
+        } else {
+            output::lines(done.lines)?;
+        }
+        let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+        Ok(bit(done.is_mended, CORRECTED) | bit(done.is_left, UNCORRECTED))
+    }
+
+    /// Refuses what has no scrub before it is opened to be written.
+    fn refuse_others(&self, context: &Context) -> Outcome {
+        let path = &self.image.image;
+        admit(path)?;
+        if holds_f2fs(path) {
+            return Err(self.refusal("F2FS"));
+        }
+        match must_hold_files(&mut open_chip(path, Access::Read, context)?, path)? {
+            Kind::Nandfs if self.quick => {
+                let why = "--quick is for rcffs, which has signatures; leave it out";
+                Err(Failure::usage(format!("{}: {why}", path.display())))
+            }
+            Kind::Nandfs | Kind::Rcffs => Ok(()),
+            kind @ (Kind::ScaleFfs | Kind::Cffs) => Err(self.refusal(kind.name())),
+        }
+    }
+
+    fn refusal(&self, what: &str) -> Failure {
+        let path = self.image.image.display();
+        Failure::new(format!("{path}: {what} has no scrub; nandfs and rcffs have one"))
+    }
+
+    fn failed(&self, error: &FsError) -> Failure {
+        about(&self.image.image, error)
+    }
+
+    fn nandfs(&self, fs: &NandFs<Metered>) -> Outcome<Done> {
+        let progress = Progress::counted("scrub");
+        let found =
+            fs.scrub(&mut |done, all| progress.set(done, all)).map_err(|error| self.failed(&error))?;
+        drop(progress);
+        let weak = found.weak_blocks > 0 || found.weak_roots;
+        Ok(Done {
+            lines: self.nandfs_lines(&found),
+            document: json!({
+                "image": self.image.image.to_string_lossy(),
+                "file_system": "nandfs",
+                "read_pages": found.pages,
+                "corrected_bits": found.corrected_bits,
+                "weak_blocks": found.weak_blocks,
+                "weak_roots": found.weak_roots,
+                "moved": weak && !found.read_only,
+                "unreadable_pages": found.unreadable,
+                "lost_bytes": found.lost_bytes,
+            }),
+            is_mended: weak && !found.read_only,
+            is_left: found.lost_bytes > 0 || (weak && found.read_only),
+        })
+    }
+
+    fn nandfs_lines(&self, found: &Scrubbed) -> Vec<String> {
+        let mut lines = Vec::new();
+        let left = if self.dry_run {
+            "left where they are"
+        } else {
+            "left where they are: the volume can only be read"
+        };
+        if found.weak_blocks > 0 {
+            let blocks = text::count(found.weak_blocks.into(), "erase block", "erase blocks");
+            let done = if found.read_only { left } else { "moved" };
+            lines.push(format!("weak: {blocks} near the limit of ECC, or read too often; {done}"));
+        }
+        if found.weak_roots {
+            let done = if found.read_only { left } else { "written anew" };
+            lines.push(format!("weak: anchors, or records of checkpoints; {done}"));
+        }
+        if !found.unreadable.is_empty() {
+            let pages = found.unreadable.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+            lines.push(format!("unreadable: log pages {pages}"));
+        }
+        if found.lost_bytes > 0 {
+            let size = text::size(found.lost_bytes);
+            lines.push(format!("lost: {size}; `pumice fsck` tells of which files, and -y gives them up"));
+        }
+        let pages = text::count(found.pages, "page", "pages");
+        let bits = text::count(found.corrected_bits, "wrong bit", "wrong bits");
+        lines.push(format!("{}: {pages} read, {bits} put right", self.image.image.display()));
+        lines
+    }
+
+    fn rcffs(&self, fs: &Rcffs<Metered>) -> Outcome<Done> {
+        let progress = Progress::counted("scrub");
+        let mut tell = |done: u32, all: u32| progress.set(done.into(), all.into());
+        let found = fs.scrub(self.quick, &mut tell).map_err(|error| self.failed(&error))?;
+        drop(progress);
+        Ok(Done {
+            lines: self.rcffs_lines(&found),
+            document: json!({
+                "image": self.image.image.to_string_lossy(),
+                "file_system": "rcffs",
+                "quick": self.quick,
+                "read_pages": found.pages,
+                "wrong": found.wrong,
+                "moved_segments": found.moved,
+                "lost_pages": found.lost,
+            }),
+            is_mended: found.moved > 0,
+            is_left: found.lost > 0 || (found.wrong > 0 && found.moved == 0),
+        })
+    }
+
+    fn rcffs_lines(&self, found: &Scrub) -> Vec<String> {
+        let (what, looked) =
+            if self.quick { ("groups of signatures", "spare areas") } else { ("pages", "pages") };
+        let mut lines = Vec::new();
+        if found.wrong > 0 {
+            let done = match found.moved {
+                0 => "left where they are".into(),
+                moved => format!("{} moved", text::count(moved.into(), "segment", "segments")),
+            };
+            lines.push(format!("wrong: {} {what}; {done}", found.wrong));
+        }
+        if found.lost > 0 {
+            let pages = text::count(found.lost, "page", "pages");
+            lines.push(format!("lost: {pages} that no parity brings back"));
+        }
+        lines.push(format!("{}: {} {looked} read", self.image.image.display(), found.pages));
+        lines
+    }
+}
