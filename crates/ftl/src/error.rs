@@ -5,6 +5,8 @@ use core::fmt;
 use pumice_cleaning::registry::{PlacementRule, PolicyError};
 use pumice_media::{BlockError, Lba, NandError};
 
+use crate::layout::VERSION;
+
 /// An error of the flash memory server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -63,7 +65,7 @@ impl fmt::Display for FtlError {
         match self {
             FtlError::Chip(error) => error.fmt(f),
             FtlError::Foreign => f.write_str("no logical disk on this chip"),
-            FtlError::Version(found) => write!(f, "format version {found} is not supported (want 1)"),
+            FtlError::Version(found) => write!(f, "format version {found} is not supported (want {VERSION})"),
             FtlError::Features(bits) => write!(f, "unknown features {bits:#010x} are not supported"),
             FtlError::Geometry => f.write_str("the logical disk was made on a chip of another geometry"),
             FtlError::Anchor(what) => write!(f, "the anchor is damaged: {what}"),

@@ -8,7 +8,7 @@ use crate::layout::{
 };
 
 /// The version of the format.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 /// Bytes of a label.
 pub(crate) const LABEL_MAX: usize = 64;
 /// How many segments are chosen in advance (3.3: the next k).
