@@ -58,7 +58,6 @@ fn view(random: &mut Rng) -> SegmentView {
         invalidated: random.u32(0..50),
         class: Class(random.u8(0..4)),
         erases: random.u32(0..3),
-        ..SegmentView::default()
     }
 }
 
