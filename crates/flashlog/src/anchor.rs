@@ -2,9 +2,10 @@
 
 use alloc::vec::Vec;
 
-use pumice_media::Geometry;
+use pumice_media::{Geometry, Pairing};
 
 use crate::shape::{Shape, TagPlace};
+use crate::shared_cells::{OtherPairing, pairing_number};
 
 /// Payload that an anchor has at the least.
 const PAYLOAD_MIN: u32 = 256;
@@ -12,6 +13,11 @@ const PAYLOAD_MIN: u32 = 256;
 const FIXED: usize = 70;
 /// Bytes that an owner may add.
 pub const OWN_MAX: usize = PAYLOAD_MIN as usize - FIXED;
+
+/// Where the number of the chip's pairing stands in the first features.
+const PAIRING_SHIFT: u32 = 8;
+/// Bits of the first features that tell which pages of the chip share cells: the log writes them and checks them.
+pub const PAIRING_BITS: u32 = 0x1_ffff << PAIRING_SHIFT;
 
 /// What an anchor says. Nothing of it was compared with the chip yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,12 +40,25 @@ pub struct Anchor {
 }
 
 impl Anchor {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// An error if the volume was made for a chip whose pages share cells in another way: whoever does not know which
+    /// pages were passed over takes the first of them for the end of a block.
+    pub fn check_pairing(&self, pairing: Pairing) -> Result<(), OtherPairing> {
+        let [incompatible, ..] = self.features;
+        let (made, is) = ((incompatible & PAIRING_BITS) >> PAIRING_SHIFT, pairing_number(pairing));
+        if made == is { Ok(()) } else { Err(OtherPairing { made, is }) }
+    }
+
+    /// The record, on a chip whose pages share cells in this way.
+    pub(crate) fn encode(&self, pairing: Pairing) -> Vec<u8> {
+        let [incompatible, others @ ..] = self.features;
+        let number = pairing_number(pairing);
+        debug_assert!(number <= PAIRING_BITS >> PAIRING_SHIFT, "a word line of {number} pages");
+        let incompatible = incompatible & !PAIRING_BITS | number << PAIRING_SHIFT;
         let mut out = Vec::with_capacity(FIXED + self.own.len());
         out.extend_from_slice(&self.magic);
         let mut put = |value: u32| out.extend_from_slice(&value.to_le_bytes());
         put(self.version);
-        self.features.into_iter().for_each(&mut put);
+        core::iter::once(incompatible).chain(others).for_each(&mut put);
         out.extend_from_slice(&self.uuid);
         let Geometry { page_bytes, spare_bytes, free_spare_bytes, pages_per_block, blocks } = self.geometry;
         let [one, two] = self.checkpoints;
@@ -124,7 +143,7 @@ mod tests {
             checkpoints: [9, 10],
             own: alloc::vec![5; OWN_MAX],
         };
-        let bytes = anchor.encode();
+        let bytes = anchor.encode(Pairing::Unpaired);
         assert_eq!(bytes.len(), PAYLOAD_MIN as usize);
         assert_eq!(Anchor::decode(&bytes), Some(anchor));
         for end in 0..bytes.len() {

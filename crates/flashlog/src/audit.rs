@@ -5,7 +5,7 @@ use core::fmt;
 
 use pumice_media::{Nand, NandError};
 
-use crate::medium::{Medium, Peek};
+use crate::medium::Medium;
 use crate::ring::{ANCHOR, ANCHOR_BLOCKS, COPIES, RING_BLOCKS};
 use crate::roots::{CHECKPOINT, Roots};
 use crate::shape::Shape;
@@ -123,15 +123,14 @@ fn proved<N: Nand>(
 ) -> Result<Vec<u64>, NandError> {
     let shape = *medium.shape();
     let mut seqs = Vec::new();
-    for index in 0..shape.pages() {
-        let page = shape.page(block, index);
-        if let Some(found) = medium.read_proved(page)?
+    let mut next = 0;
+    while let Some((index, _)) = medium.next_programmed(block, next)? {
+        next = index + 1;
+        if let Some(found) = medium.read_proved(shape.page(block, index))?
             && found.tag.kind == kind
             && accept(&found.payload)
         {
             seqs.push(found.tag.seq);
-        } else if medium.peek(page)? == Peek::Erased {
-            break;
         }
     }
     Ok(seqs)

@@ -50,13 +50,12 @@ pub fn find_records<N: Nand>(
 
 /// True if one of the pages behind the first, of which nothing is known, says that it is a record.
 fn holds_record<N: Nand>(medium: &mut Medium<N>, block: u32) -> Result<bool, NandError> {
-    let shape = *medium.shape();
-    for index in 1..shape.pages() {
-        match medium.peek(shape.page(block, index))? {
-            Peek::Erased => return Ok(false),
-            Peek::Programmed(Some((kind, _))) => return Ok(kind == CHECKPOINT),
-            Peek::Programmed(None) => {}
+    let mut next = 1;
+    while let Some((index, look)) = medium.next_programmed(block, next)? {
+        if let Some((kind, _)) = look {
+            return Ok(kind == CHECKPOINT);
         }
+        next = index + 1;
     }
     Ok(false)
 }

@@ -69,13 +69,16 @@ impl From<NandError> for Fault {
     }
 }
 
+/// Kind and sequence number of a page, if they prove themselves.
+pub type Look = Option<(u8, u64)>;
+
 /// What a look at the first bytes of a tag shows; the page behind it is not proved yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Peek {
     /// Never programmed, by the look of it.
     Erased,
     /// Something is there; kind and sequence number if they prove themselves.
-    Programmed(Option<(u8, u64)>),
+    Programmed(Look),
 }
 
 /// The chip.
@@ -85,6 +88,10 @@ pub struct Medium<N> {
     /// Pages kept, and when each was last used.
     kept: HashMap<u32, (u64, Arc<Page>)>,
     kept_max: usize,
+    /// A page that is read from memory alone.
+    pinned: Option<(u32, Arc<Page>)>,
+    /// How far behind a page that was programmed the next one may lie.
+    reach: u32,
     turn: u64,
     tired: Vec<u32>,
     sampler: Sampler,
@@ -92,13 +99,16 @@ pub struct Medium<N> {
 }
 
 impl<N: Nand> Medium<N> {
-    /// The medium on a chip.
+    /// The medium on a chip, in superpages of this shape; which of them share cells the chip tells.
     pub fn new(nand: N, shape: Shape) -> Medium<N> {
+        let shape = shape.with_pairing(nand.pairing());
         Medium {
             nand,
             shape,
             kept: HashMap::new(),
             kept_max: KEPT_MIN,
+            pinned: None,
+            reach: shape.reach(),
             turn: 0,
             tired: Vec::new(),
             sampler: Sampler::off(),
@@ -248,12 +258,32 @@ impl<N: Nand> Medium<N> {
 
     /// Reads a superpage and proves it.
     pub fn read(&mut self, page: u32) -> Result<Arc<Page>, Fault> {
-        self.turn += 1;
-        if let Some((used, kept)) = self.kept.get_mut(&page) {
-            *used = self.turn;
-            return Ok(Arc::clone(kept));
+        match self.known(page) {
+            Some(known) => Ok(Arc::clone(known)),
+            None => self.read_anew(page),
         }
-        self.read_anew(page)
+    }
+
+    /// A page that is in memory.
+    fn known(&mut self, page: u32) -> Option<&Arc<Page>> {
+        if let Some((_, pinned)) = self.pinned.as_ref().filter(|(pinned, _)| *pinned == page) {
+            return Some(pinned);
+        }
+        self.turn += 1;
+        let (used, kept) = self.kept.get_mut(&page)?;
+        *used = self.turn;
+        Some(kept)
+    }
+
+    /// Keeps the page that was programmed last when the power went, until its block is erased: it may have been read for
+    /// the last time.
+    pub fn pin(&mut self, page: u32, found: Arc<Page>) {
+        self.pinned = Some((page, found));
+    }
+
+    /// The page that is kept so.
+    pub fn pinned(&self) -> Option<u32> {
+        self.pinned.as_ref().map(|(page, _)| *page)
     }
 
     /// The same from the chip, kept or not.
@@ -301,6 +331,7 @@ impl<N: Nand> Medium<N> {
     fn forget_block(&mut self, block: u32) {
         let shape = self.shape;
         self.kept.retain(|page, _| shape.block_of(*page) != block);
+        self.pinned.take_if(|(page, _)| shape.block_of(*page) == block);
         self.forget_tired(block);
     }
 
@@ -325,6 +356,18 @@ impl<N: Nand> Medium<N> {
         }
     }
 
+    /// The next superpage of a block that was programmed, from `index` on, with what a look at it tells: what may have been
+    /// passed over is stepped over. The first of a block never is.
+    pub fn next_programmed(&mut self, block: u32, index: u32) -> Result<Option<(u32, Look)>, NandError> {
+        let reach = if index == 0 { 1 } else { self.reach };
+        for index in index..self.shape.pages().min(index.saturating_add(reach)) {
+            if let Peek::Programmed(look) = self.peek(self.shape.page(block, index))? {
+                return Ok(Some((index, look)));
+            }
+        }
+        Ok(None)
+    }
+
     fn read_spare(&mut self, page: u32, part: u32, spare: &mut [u8]) -> Result<(), NandError> {
         self.sampler.read(self.shape.block_of(page));
         let outcome = self.nand.read_spare(self.shape.chip_page(page, part), spare)?;
@@ -335,8 +378,8 @@ impl<N: Nand> Medium<N> {
     /// The tag of a superpage by its spare area where it lies there and its header proves itself; of its body nothing
     /// is proved then. Otherwise the page is read.
     pub fn tag(&mut self, page: u32) -> Result<Tag, Fault> {
-        if let Some((_, kept)) = self.kept.get(&page) {
-            return Ok(kept.tag.clone());
+        if let Some(known) = self.known(page) {
+            return Ok(known.tag.clone());
         }
         if self.shape.tag_place() == TagPlace::Spare
             && let Some(tag) = self.tag_by_spare(page)?

@@ -1,7 +1,8 @@
 //! The anchors: two rings of erase blocks at the start of the chip, each with a copy of every anchor.
 //!
-//! A ring fills one block, then erases the other and goes on there. The first ring is written first, so that its
-//! newest anchor is never older than that of the second, and erases of both never meet.
+//! A ring fills one block, then erases the other and goes on there. Pages that share cells with earlier ones are passed
+//! over. The first ring is written first, so that its newest anchor is never older than that of the second, and erases
+//! of both never meet.
 
 use alloc::vec::Vec;
 
@@ -115,7 +116,9 @@ impl Rings {
             let look = look(medium, ring, magic)?;
             even &= look.seq() == Some(self.seq);
             let mut at = look.spot;
-            if at.index < shape.pages() && !medium.is_blank(shape.page(at.block, at.index))? {
+            if let Some(index) = shape.next_safe(at.index, at.index)
+                && !medium.is_blank(shape.page(at.block, index))?
+            {
                 at.index = shape.pages();
             }
             *spot = Some(at);
@@ -140,7 +143,7 @@ impl Rings {
         seq: u64,
     ) -> Result<bool, NandError> {
         let pages = medium.shape().pages();
-        let mut payload = anchor.encode();
+        let mut payload = anchor.encode(medium.shape().pairing());
         payload.resize(medium.shape().payload(), 0);
         let mut held = false;
         let doubted = core::mem::take(&mut self.doubted);
@@ -168,10 +171,10 @@ fn write_ring<N: Nand>(
     seq: u64,
 ) -> Result<Option<Spot>, NandError> {
     let shape = *medium.shape();
-    if at.index < shape.pages()
-        && put(medium, ANCHOR, shape.page(at.block, at.index), seq, payload)? == Put::Held
+    if let Some(index) = shape.next_safe(at.index, at.index)
+        && put(medium, ANCHOR, shape.page(at.block, index), seq, payload)? == Put::Held
     {
-        return Ok(Some(Spot { index: at.index + 1, ..at }));
+        return Ok(Some(Spot { index: index + 1, ..at }));
     }
     // Its own block comes last: the other ring has its anchors too.
     for step in 1..=RING_BLOCKS {

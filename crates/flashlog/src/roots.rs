@@ -141,7 +141,7 @@ impl Roots {
         medium: &mut Medium<N>,
         records: Shape,
     ) -> Result<Option<Vec<u8>>, NandError> {
-        self.records = records;
+        self.records = *medium.shaped(records).shape();
         let found = self.newest_record(&mut medium.shaped(records))?;
         if found.is_none() {
             // Blocks that hold no record are not given up for others when the next one is written.
@@ -218,15 +218,15 @@ impl Roots {
     /// after a mount counts twice. The roots must be settled.
     pub fn is_nearly_full(&self, least: u32) -> bool {
         debug_assert!(!self.idle, "roots are settled before they are asked for room");
-        let pages = self.records.pages();
-        pages.saturating_sub(self.next) < least.min(pages / 2)
+        let pages = |index| self.records.safe_from(index).count();
+        pages(self.next) < pages(0).div_euclid(2).min(least as usize)
     }
 
     /// True if the next record takes two blocks. The roots must be settled.
     pub fn is_full(&self) -> bool {
         debug_assert!(!self.idle, "roots are settled before they are asked for room");
         let records = if self.doubted { 2 } else { 1 };
-        self.next.saturating_add(records) > self.records.pages()
+        self.records.safe_from(self.next).take(records).count() < records
     }
 
     /// True before the first write after a mount: a cut may have touched the place of the next record, and it takes other
@@ -244,11 +244,12 @@ impl Roots {
     /// Before the first write after a mount: looks where the roots go on. True if the blocks that will be taken next
     /// may have been touched by the write that was cut, [`DOUBTED`] at the most: they have to be erased again.
     pub fn settle<N: Nand>(&mut self, medium: &mut Medium<N>) -> Result<bool, NandError> {
+        let mut medium = medium.shaped(self.records);
+        let shape = *medium.shape();
+        self.records = shape;
         if !core::mem::take(&mut self.idle) {
             return Ok(false);
         }
-        let shape = self.records;
-        let mut medium = medium.shaped(shape);
         if let Some(anchors) = Shape::of_anchors(&self.anchor.geometry) {
             let even = self.rings.settle(&mut medium.shaped(anchors), self.anchor.magic)?;
             // The one copy may be what a cut left, and fade: the next record goes where a new anchor says.
@@ -256,7 +257,9 @@ impl Roots {
         }
         for block in self.anchor.checkpoints.into_iter().filter(|block| *block != 0) {
             // A touched page ends both blocks: to skip it would leave a gap in which the search by halves goes astray.
-            if self.next < shape.pages() && !medium.is_blank(shape.page(block, self.next))? {
+            if let Some(index) = shape.next_safe(self.next, self.next)
+                && !medium.is_blank(shape.page(block, index))?
+            {
                 self.next = shape.pages();
             }
         }
@@ -264,7 +267,7 @@ impl Roots {
             self.next = shape.pages();
         }
         // Whoever found the roots so before a cut took other blocks too, and no anchor names them.
-        Ok(self.next >= shape.pages())
+        Ok(shape.next_safe(self.next, self.next).is_none())
     }
 
     /// Reads both copies of the newest record and of the newest anchor. False if one is missing, cannot be read or is near
@@ -316,11 +319,8 @@ impl Roots {
 
     /// Writes a record behind the newest one; false if that was not possible.
     fn write_next<K: Keeper>(&mut self, keeper: &mut K) -> Result<bool, K::Error> {
-        if self.next >= self.records.pages() {
-            return Ok(false);
-        }
-        let index = self.next;
-        self.next += 1;
+        let Some(index) = self.records.next_safe(self.next, self.next) else { return Ok(false) };
+        self.next = index + 1;
         self.whole = write_copies(keeper, self.records, self.anchor.checkpoints, index, &[])?;
         Ok(self.whole)
     }

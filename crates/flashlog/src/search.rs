@@ -2,7 +2,7 @@
 
 use pumice_media::{Nand, NandError};
 
-use crate::medium::{Medium, Peek};
+use crate::medium::Medium;
 
 /// The newest root in a block.
 pub(crate) struct Newest<T> {
@@ -21,15 +21,15 @@ impl<T> Newest<T> {
     }
 }
 
-/// The number of pages of a block that were programmed, by halves: pages are programmed in order.
+/// How far a block was programmed, in pages, by halves: pages are programmed in order. Those that share cells with earlier ones
+/// are passed over.
 pub(crate) fn programmed<N: Nand>(medium: &mut Medium<N>, block: u32) -> Result<u32, NandError> {
     let (mut low, mut high) = (0, medium.shape().pages());
     while low < high {
         let middle = u32::midpoint(low, high);
-        if medium.peek(medium.shape().page(block, middle))? == Peek::Erased {
-            high = middle;
-        } else {
-            low = middle + 1;
+        match medium.next_programmed(block, middle)? {
+            None => high = middle,
+            Some((found, _)) => low = found + 1,
         }
     }
     Ok(low)

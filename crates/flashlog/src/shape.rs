@@ -1,6 +1,6 @@
 //! The shape of the log, from the shape of its chip.
 
-use pumice_media::{Geometry, PageId};
+use pumice_media::{Geometry, PageId, Pairing};
 
 /// Bytes of a tag before its body.
 pub const TAG_BYTES: u32 = 12;
@@ -36,11 +36,12 @@ pub struct Shape {
     head: u32,
     pages: u32,
     blocks: u32,
+    pairing: Pairing,
 }
 
 impl Shape {
-    /// Superpages of `parts` pages of the chip each, with tags whose body has `body` bytes. The tag must fit: see
-    /// [`Shape::tag_fits`].
+    /// Superpages of `parts` pages of the chip each, none of which shares cells with another, with tags whose body has
+    /// `body` bytes. The tag must fit: see [`Shape::tag_fits`].
     pub fn new(geometry: &Geometry, parts: u32, tag: TagPlace, body: u32) -> Shape {
         let head = if tag == TagPlace::Proof { SUM_BYTES } else { TAG_BYTES + body };
         let parts = parts.max(1);
@@ -53,6 +54,7 @@ impl Shape {
             head,
             pages: geometry.pages_per_block / parts,
             blocks: geometry.blocks,
+            pairing: Pairing::Unpaired,
         };
         let room = if tag == TagPlace::Page { shape.data_bytes() } else { shape.spare_bytes() };
         debug_assert!(head as usize <= room, "a tag of {head} bytes in {room}");
@@ -77,9 +79,31 @@ impl Shape {
         Shape { pages: self.pages.min(pages), ..self }
     }
 
+    /// The same on a chip whose pages share cells in this way.
+    #[must_use]
+    pub fn with_pairing(self, pairing: Pairing) -> Shape {
+        debug_assert!(pairing.fits(self.chip_pages), "{pairing:?} of {} pages", self.chip_pages);
+        Shape { pairing, ..self }
+    }
+
+    /// Which pages of the chip share cells.
+    pub(crate) fn pairing(&self) -> Pairing {
+        self.pairing
+    }
+
+    /// True if some pages share cells with others.
+    pub fn is_paired(&self) -> bool {
+        self.pairing != Pairing::Unpaired
+    }
+
     /// Pages of the chip in a superpage.
     pub fn parts(&self) -> u32 {
         self.parts
+    }
+
+    /// Pages of the chip in an erase block.
+    pub(crate) fn chip_pages(&self) -> u32 {
+        self.chip_pages
     }
 
     /// Data bytes of a page of the chip.

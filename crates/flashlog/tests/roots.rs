@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use pumice_flashlog::{Anchor, DOUBTED, Keeper, Medium, Roots, Shape, TagPlace, Taken};
-use pumice_media::{ChipSpec, CutMode, Nand, NandError, PageId, PowerCut, SimChip};
+use pumice_media::{ChipSpec, CutMode, Nand, NandError, PageId, Pairing, PowerCut, SimChip};
 
 const MAGIC: [u8; 8] = *b"a volume";
 const BLOCKS: u32 = 24;
@@ -90,7 +90,12 @@ impl Counter {
 
 /// A fresh chip with no record yet, on which the programs of some pages fail.
 fn fresh(place: TagPlace, failing: &[u32]) -> (Counter, Roots) {
-    let mut chip = SimChip::new(&ChipSpec::parse_geometry(&format!("512+40:4:{BLOCKS}")).unwrap());
+    fresh_on(Pairing::Unpaired, place, failing)
+}
+
+fn fresh_on(pairing: Pairing, place: TagPlace, failing: &[u32]) -> (Counter, Roots) {
+    let spec = ChipSpec::parse_geometry(&format!("512+40:4:{BLOCKS}")).unwrap();
+    let mut chip = SimChip::new(&spec.with_pairing(pairing).unwrap());
     chip.faults_mut().program_fails = failing.iter().copied().map(PageId).collect();
     let anchor = Anchor {
         magic: MAGIC,
@@ -141,7 +146,11 @@ fn step(counter: &mut Counter, roots: &mut Roots) -> Result<(), NandError> {
 
 /// A chip on which so many records were written.
 fn written(place: TagPlace, number: u32, sparing: bool) -> SimChip {
-    let (mut counter, mut roots) = fresh(place, &[]);
+    written_on(Pairing::Unpaired, place, number, sparing)
+}
+
+fn written_on(pairing: Pairing, place: TagPlace, number: u32, sparing: bool) -> SimChip {
+    let (mut counter, mut roots) = fresh_on(pairing, place, &[]);
     counter.sparing = sparing;
     for _ in 0..number {
         step(&mut counter, &mut roots).unwrap();
@@ -216,27 +225,43 @@ fn cuts_hide_nothing_and_nothing_comes_back() {
     let places = [TagPlace::Spare, TagPlace::Proof];
     for (place, sparing) in places.into_iter().flat_map(|place| [(place, false), (place, true)]) {
         // Records move every fourth time: every third number meets each of their places.
-        for (seed, number) in (0..).zip(1..24).step_by(if sparing { 3 } else { 1 }) {
-            let modes = [
-                CutMode::Nothing,
-                CutMode::Complete,
-                CutMode::Torn { seed },
-                CutMode::Garbage { seed },
-                CutMode::Half { seed },
-                CutMode::Unstable { seed },
-            ];
-            for mode in modes {
-                for after_operations in 0..if sparing { 24 } else { 14 } {
-                    one_cut((place, sparing), number, PowerCut { after_operations, mode });
-                }
+        cut_all(Pairing::Unpaired, place, sparing, if sparing { 3 } else { 1 });
+    }
+}
+
+/// The same where a cut takes along what was programmed before in the same cells.
+#[test]
+fn pages_that_share_cells_hide_nothing() {
+    for pairing in [Pairing::Dist3, Pairing::WordLine { pages: 2 }, Pairing::WordLine { pages: 4 }] {
+        for (place, sparing) in [(TagPlace::Spare, false), (TagPlace::Spare, true), (TagPlace::Proof, false)]
+        {
+            cut_all(pairing, place, sparing, 3);
+        }
+    }
+}
+
+/// Cuts the writing of every so many-th record at all of its operations in every mode.
+fn cut_all(pairing: Pairing, place: TagPlace, sparing: bool, every: usize) {
+    for (seed, number) in (0..).zip(1..24).step_by(every) {
+        let modes = [
+            CutMode::Nothing,
+            CutMode::Complete,
+            CutMode::Torn { seed },
+            CutMode::Garbage { seed },
+            CutMode::Half { seed },
+            CutMode::Unstable { seed },
+        ];
+        for mode in modes {
+            for after_operations in 0..if sparing { 24 } else { 14 } {
+                let chip = written_on(pairing, place, number, sparing);
+                one_cut(chip, (place, sparing), number, PowerCut { after_operations, mode });
             }
         }
     }
 }
 
-fn one_cut((place, sparing): (TagPlace, bool), number: u32, cut: PowerCut) {
-    let about = format!("{place:?} {sparing} {number} {cut:?}");
-    let mut chip = written(place, number, sparing);
+fn one_cut(mut chip: SimChip, (place, sparing): (TagPlace, bool), number: u32, cut: PowerCut) {
+    let about = format!("{:?} {place:?} {sparing} {number} {cut:?}", chip.pairing());
     chip.cut_after(cut.after_operations, cut.mode);
     let (mut counter, mut roots) = mount(chip, place).unwrap();
     counter.sparing = sparing;
@@ -258,7 +283,8 @@ fn one_cut((place, sparing): (TagPlace, bool), number: u32, cut: PowerCut) {
     }
 }
 
-/// Two cuts in a row: what they may have touched is told, so that an owner need not erase anything else again.
+/// Two cuts in a row: nothing older is found, and what they may have touched is told, so that an owner need not erase anything
+/// else again.
 #[test]
 fn blocks_that_cuts_may_have_touched_are_told() {
     let modes = |seed| {
@@ -274,14 +300,17 @@ fn blocks_that_cuts_may_have_touched_are_told() {
         let after = |mode| (0..14).map(move |after_operations| PowerCut { after_operations, mode });
         modes(seed).into_iter().flat_map(after)
     };
-    for number in 1..5 {
-        let chip = written(TagPlace::Spare, number, false);
+    let pairings = [Pairing::Unpaired, Pairing::Dist3, Pairing::WordLine { pages: 2 }];
+    for (pairing, number) in pairings.into_iter().flat_map(|pairing| (1..5).map(move |n| (pairing, n))) {
+        let chip = written_on(pairing, TagPlace::Spare, number, false);
         for first in cuts(1) {
             let chip = trusting_step(chip.clone(), Some(first)).0;
             for second in cuts(2) {
                 let (chip, _) = trusting_step(chip.clone(), Some(second));
-                let (_, done) = trusting_step(chip, None);
-                assert_eq!(done, Ok(()), "{number}: {first:?}, {second:?}");
+                let (chip, done) = trusting_step(chip, None);
+                let about = format!("{pairing:?} {number}: {first:?}, {second:?}");
+                assert_eq!(done, Ok(()), "{about}");
+                assert!(mount(chip, TagPlace::Spare).unwrap().0.number > number, "{about}");
             }
         }
     }
@@ -299,4 +328,17 @@ fn trusting_step(mut chip: SimChip, cut: Option<PowerCut>) -> (SimChip, Result<(
     chip.power_on();
     chip.faults_mut().power_cut = None;
     (chip, done)
+}
+
+#[test]
+fn anchors_tell_which_pages_share_cells() {
+    let pairings =
+        [Pairing::Unpaired, Pairing::Dist3, Pairing::WordLine { pages: 2 }, Pairing::WordLine { pages: 4 }];
+    for made in pairings {
+        let mut chip = written_on(made, TagPlace::Spare, 9, false);
+        let roots = Roots::find(&mut chip, &MAGIC).unwrap().unwrap();
+        for is in pairings {
+            assert_eq!(roots.anchor().check_pairing(is).is_ok(), made == is, "{made:?} {is:?}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use pumice_cleaning::registry::{PlacementRule, PolicyError};
+use pumice_flashlog::OtherPairing;
 use pumice_media::{BlockError, Lba, NandError};
 
 use crate::layout::VERSION;
@@ -21,6 +22,8 @@ pub enum FtlError {
     Features(u32),
     /// The chip has another geometry than the one the disk was made on.
     Geometry,
+    /// Pages of the chip share cells in another way than those of the one the disk was made on.
+    Pairing(OtherPairing),
     /// An anchor that proves itself makes no sense; the text says what.
     Anchor(&'static str),
     /// No logical block can have this many bytes.
@@ -68,6 +71,7 @@ impl fmt::Display for FtlError {
             FtlError::Version(found) => write!(f, "format version {found} is not supported (want {VERSION})"),
             FtlError::Features(bits) => write!(f, "unknown features {bits:#010x} are not supported"),
             FtlError::Geometry => f.write_str("the logical disk was made on a chip of another geometry"),
+            FtlError::Pairing(other) => write!(f, "the logical disk was {other}"),
             FtlError::Anchor(what) => write!(f, "the anchor is damaged: {what}"),
             FtlError::BlockBytes(bytes) => {
                 write!(

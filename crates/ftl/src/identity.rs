@@ -4,7 +4,7 @@ use alloc::string::ToString;
 use core::{fmt::Display, str::FromStr};
 
 use pumice_cleaning::registry::PolicyError;
-use pumice_flashlog::Anchor;
+use pumice_flashlog::{Anchor, PAIRING_BITS};
 use pumice_media::Geometry;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -74,8 +74,9 @@ impl Identity {
         }
         // No read-only compatible feature exists either: nothing may be written beside one, and little read.
         let [incompatible, read_only, _compatible] = anchor.features;
-        if incompatible | read_only != 0 {
-            return Err(FtlError::Features(incompatible | read_only));
+        let unknown = incompatible & !PAIRING_BITS | read_only;
+        if unknown != 0 {
+            return Err(FtlError::Features(unknown));
         }
         if anchor.geometry != *geometry {
             return Err(FtlError::Geometry);

@@ -156,6 +156,7 @@ impl<N: Nand> Ftl<N> {
     pub fn open(mut nand: N, options: OpenOptions) -> Result<Ftl<N>> {
         let mut roots = Roots::find(&mut nand, &MAGIC)?.ok_or(FtlError::Foreign)?;
         let (shape, identity) = Identity::of(roots.anchor(), &nand.geometry())?;
+        roots.anchor().check_pairing(nand.pairing()).map_err(FtlError::Pairing)?;
         let mut flash = Flash::new(nand, shape);
         let records = record_shape(&shape, identity.logical_blocks, &flash.medium.chip().geometry())
             .ok_or(FtlError::Foreign)?;

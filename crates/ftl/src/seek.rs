@@ -38,6 +38,7 @@ pub(crate) fn seek<N: Nand>(mut nand: N, uuid: [u8; 16], found: &mut Findings) -
     if let Some(roots) = &anchored {
         // A version or a feature that is not known is refused before anything else is looked at.
         Identity::of(roots.anchor(), &geometry)?;
+        roots.anchor().check_pairing(nand.pairing()).map_err(FtlError::Pairing)?;
     } else {
         found.add("anchors", "no anchor can be read".into());
     }

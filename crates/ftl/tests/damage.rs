@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use common::raw::{LogPage, Tagged, check as header_check, kind, read, sum};
 use common::{CASES, Case, Step, policies, start};
-use pumice_ftl::{Ftl, OpenOptions, RepairOptions, check, repair};
+use pumice_ftl::{Ftl, FtlError, OpenOptions, RepairOptions, check, repair};
 use pumice_media::{BlockDevice, BlockId, Layer, Lba, Nand, NandError, PageId, ReadOutcome, SimChip};
 
 /// Chips with damage for each layout; `PUMICE_FUZZ_CASES` asks for more.
@@ -220,4 +220,16 @@ fn a_copy_without_damage_is_the_same() {
             assert!(want == found, "{}: block {lba}", case.name);
         }
     }
+}
+
+/// The same on a chip that is said to have no pairs, of a disk that was made for one that has.
+#[test]
+fn a_disk_for_other_pairs_is_refused() {
+    let mut chip = Case::chip_of("tags/dist3", 300, &policies("greedy", "sepbit", "none"));
+    let copied = copy(Case::named("tags"), &mut chip, |_, _, _, _| {});
+    let refused = check(copied.clone(), &mut |_, _| {}).map(drop).unwrap_err();
+    assert!(matches!(refused, FtlError::Pairing(_)), "{refused}");
+    assert!(refused.to_string().contains("dist3"), "{refused}");
+    assert_eq!(Ftl::open(copied, OpenOptions::default()).map(drop), Err(refused));
+    start(chip);
 }

@@ -273,6 +273,7 @@ impl<N: Nand> Volume<N> {
             }
             .encode())
         };
+        log.keep();
         let left = roots.write(&mut Scribe { log, encode })?;
         self.checkpoints = checkpoints;
         self.patrol.save();

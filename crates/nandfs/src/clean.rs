@@ -256,8 +256,7 @@ impl<N: Nand> Volume<N> {
 
     /// The same for one of which this is known.
     fn evacuate_from(&mut self, block: u32, usage: &Usage, from: &Cleaned) -> Result<()> {
-        let is_data = usize::from(usage.head) != META;
-        let from = is_data.then_some(from);
+        let from = holds_data(usage).then_some(from);
         // A wrong bit in the spare area hides a chunk from a look at the tag alone.
         if self.evacuate_by(block, from, Flash::read_tag)? < usage.valid {
             self.evacuate_by(block, from, |flash, page| flash.read(page).map(|found| Some(found.tag)))?;
@@ -277,6 +276,21 @@ impl<N: Nand> Volume<N> {
             }
         }
         Ok(found)
+    }
+
+    /// Moves what lives in the page that was programmed last when the power went: it may fade.
+    pub(crate) fn move_newest(&mut self) -> Result<()> {
+        let Some(page) = self.log.flash.medium.pinned() else { return Ok(()) };
+        let usage = self.blocks.get(&mut self.log, self.params.block_of(page))?;
+        let from = self.cleaned(self.blocks.view(&usage));
+        let from = holds_data(&usage).then_some(&from);
+        for (offset, desc) in self.log.flash.read(page)?.tag.chunks() {
+            let addr = Addr { page, offset, len: desc.len };
+            if self.live(&desc)? == addr {
+                self.move_chunk(from, addr, &desc)?;
+            }
+        }
+        Ok(())
     }
 
     /// The live chunks of a block by the tags of its pages.
@@ -359,4 +373,9 @@ impl<N: Nand> Volume<N> {
         }
         Ok(false)
     }
+}
+
+/// True if users' blocks of files were written to the erase block, or copies of them.
+fn holds_data(usage: &Usage) -> bool {
+    usize::from(usage.head) != META
 }

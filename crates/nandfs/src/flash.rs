@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use pumice_flashlog::{Fault, Medium, Page, Peek};
+use pumice_flashlog::{Fault, Look, Medium, Page, Peek};
 use pumice_media::{Nand, NandError};
 use pumice_vfs::FsError;
 
@@ -13,7 +13,7 @@ use crate::tag::{Layout, Tag};
 /// A log page that proved itself.
 pub(crate) struct LogPage {
     pub(crate) tag: Tag,
-    page: Arc<Page>,
+    pub(crate) page: Arc<Page>,
 }
 
 impl LogPage {
@@ -59,6 +59,11 @@ impl<N: Nand> Flash<N> {
     /// Looks at the start of a tag.
     pub(crate) fn peek(&mut self, page: u32) -> Result<Peek, FsError> {
         self.medium.peek(page).map_err(device)
+    }
+
+    /// The next page of a block that was programmed, from `index` on, with what a look at it tells.
+    pub(crate) fn next_programmed(&mut self, block: u32, index: u32) -> Result<Option<(u32, Look)>, FsError> {
+        self.medium.next_programmed(block, index).map_err(device)
     }
 
     /// True if the block carries a bad-block mark.

@@ -175,6 +175,7 @@ impl<N: Nand> Volume<N> {
             self.program_data_of(*ino)?;
         }
         self.program(META, None)?;
+        self.keep_written()?;
         let is_new = |ino: u32| self.names.of(ino).is_some_and(|touch| touch.made);
         // One new inode may share the page of its name: whoever loses that page cannot reach it.
         let shares = matches!(*whole, [only] if is_new(only));
@@ -283,6 +284,7 @@ impl<N: Nand> Volume<N> {
     /// Writes the changed nodes of an inode on pages of their own.
     fn commit_nodes(&mut self, ino: u32) -> Result<()> {
         self.program(META, None)?;
+        self.keep_written()?;
         let time = self.inode(ino)?.mtime;
         let done = self.write_nodes_of(ino).and_then(|()| self.program(META, Some(time)));
         self.log.promise(None);

@@ -63,8 +63,10 @@ pub(crate) struct Taken {
 /// An open block and the page being filled.
 struct Head {
     kind: LogKind,
-    /// Block and index of the page being filled.
+    /// Block and index of the page being filled, or of the next one, which may have to be passed over.
     place: Option<(u32, u32)>,
+    /// Pages of that block before this one are promised: none is programmed that shares cells with them.
+    kept: u32,
     payload: Vec<u8>,
     used: usize,
     descs: Vec<Desc>,
@@ -72,7 +74,7 @@ struct Head {
 
 impl Head {
     fn new(kind: LogKind) -> Head {
-        Head { kind, place: None, payload: Vec::new(), used: 0, descs: Vec::new() }
+        Head { kind, place: None, kept: 0, payload: Vec::new(), used: 0, descs: Vec::new() }
     }
 }
 
@@ -87,6 +89,8 @@ pub(crate) struct Log<N> {
     events: VecDeque<Event>,
     /// Pages since the last checkpoint that recovery would have to read.
     scan_pages: u32,
+    /// Those of them that are counted by their turn.
+    turns: u32,
     /// What the last of them promises.
     before: Option<Promise>,
     /// What is written for an fsync of nodes, while it is.
@@ -106,6 +110,7 @@ impl<N: Nand> Log<N> {
             window: VecDeque::new(),
             events: VecDeque::new(),
             scan_pages: 0,
+            turns: 0,
             before: None,
             promising: None,
             taken: Taken::default(),
@@ -119,12 +124,12 @@ impl<N: Nand> Log<N> {
 
     /// A checkpoint was made: recovery begins behind it.
     pub(crate) fn start_epoch(&mut self) {
-        (self.scan_pages, self.before) = (0, None);
+        (self.scan_pages, self.turns, self.before) = (0, 0, None);
     }
 
     /// Recovery found so many pages, of which the last promises this: what is written goes on from there.
     pub(crate) fn resume_epoch(&mut self, pages: u32, before: Option<Promise>) {
-        (self.scan_pages, self.before) = (pages, before);
+        (self.scan_pages, self.turns, self.before) = (pages, pages, before);
     }
 
     /// From here on, nodes are written for an fsync; until it is called with none.
@@ -139,8 +144,10 @@ impl<N: Nand> Log<N> {
     }
 
     fn tag(&self, open: &Head, commit: Option<Timestamp>) -> Tag {
-        let turn = u8::try_from(self.scan_pages % u32::from(TURNS)).unwrap_or(0);
-        Tag { log: open.kind, seq: self.seq, commit, turn, before: self.before, descs: open.descs.clone() }
+        let turn = u8::try_from(self.turns % u32::from(TURNS)).unwrap_or(0);
+        let is_promised = open.kind != LogKind::Meta || self.promising.is_some();
+        let log = if is_promised || !self.params.shape.is_paired() { open.kind } else { LogKind::Unpromised };
+        Tag { log, seq: self.seq, commit, turn, before: self.before, descs: open.descs.clone() }
     }
 
     pub(crate) fn head_count(&self) -> usize {
@@ -157,11 +164,49 @@ impl<N: Nand> Log<N> {
         self.heads.iter().map(|head| head.place)
     }
 
-    /// Lets a head go on where a clean checkpoint left it.
+    /// Lets a head go on where a clean checkpoint left it, which promised all pages before that.
     pub(crate) fn resume(&mut self, head: usize, place: Option<(u32, u32)>) {
         if let Some(head) = self.heads.get_mut(head) {
-            head.place = place;
+            (head.place, head.kept) = (place, place.map_or(0, |(_, index)| index));
         }
+    }
+
+    /// True if the page that a head is filling shares cells with programmed ones: it must be programmed before these are
+    /// promised.
+    pub(crate) fn is_risky(&self, head: usize) -> bool {
+        let Some(Head { place: Some((_, index)), descs, .. }) = self.heads.get(head) else { return false };
+        !descs.is_empty() && self.params.shape.next_safe(*index, *index) != Some(*index)
+    }
+
+    /// All pages programmed so far are about to be promised: from here on, none is programmed that shares cells with them.
+    pub(crate) fn keep(&mut self) {
+        debug_assert!(
+            (0..self.heads.len()).all(|head| !self.is_risky(head)),
+            "a page waits that shares cells"
+        );
+        for head in &mut self.heads {
+            head.kept = head.place.map_or(0, |(_, index)| index);
+        }
+    }
+
+    /// Goes on to the next page that may be programmed, in another block if this one has none, unless a page is being
+    /// filled.
+    fn open_page(&mut self, head: usize) -> Result<(), FsError> {
+        let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
+        if !open.descs.is_empty() {
+            return Ok(());
+        }
+        if let Some((block, index)) = open.place {
+            let next = self.params.shape.next_safe(index, open.kept);
+            open.place = next.map(|index| (block, index));
+            if next.is_some() {
+                return Ok(());
+            }
+            self.events.push_back(Event::Sealed(block));
+        }
+        let block = self.take_block(head)?;
+        self.resume(head, Some((block, 0)));
+        Ok(())
     }
 
     /// True if a head is filling this block.
@@ -272,10 +317,7 @@ impl<N: Nand> Log<N> {
         if !self.heads.get(head).is_some_and(fits) {
             self.program(head, None)?;
         }
-        if self.heads.get(head).is_some_and(|head| head.place.is_none()) {
-            let block = self.take_block(head)?;
-            self.resume(head, Some((block, 0)));
-        }
+        self.open_page(head)?;
         let params = self.params;
         let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
         let Some((block, index)) = open.place else { return Err(Errno::NoSpace.into()) };
@@ -319,6 +361,9 @@ impl<N: Nand> Log<N> {
                     open.used = 0;
                     open.descs.clear();
                     open.payload.fill(0);
+                    if tag.log.is_counted() {
+                        open.kept = index + 1;
+                    }
                     open.place = Some((block, index + 1)).filter(|_| index + 1 < params.pages_per_block);
                     if open.place.is_none() {
                         self.events.push_back(Event::Sealed(block));
@@ -332,10 +377,11 @@ impl<N: Nand> Log<N> {
         }
     }
 
-    /// Counts a page that recovery would read, and remembers what it promises.
+    /// Counts a page that recovery would read, and remembers what it promises. A cut must not destroy what is counted.
     fn count(&mut self, tag: &Tag) {
-        if tag.log != LogKind::Data {
-            self.scan_pages += 1;
+        self.scan_pages += u32::from(tag.log.is_scanned());
+        if tag.log.is_counted() {
+            self.turns += 1;
             self.before = tag.promise(self.promising);
         }
     }

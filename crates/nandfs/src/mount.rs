@@ -25,7 +25,8 @@ const BUDGET_MIN: usize = 256 << 10;
 
 pub(crate) fn params_of<N: Nand>(nand: &N) -> Result<Params> {
     let geometry = nand.geometry();
-    Params::of(&geometry).ok_or_else(|| {
+    let params = Params::of(&geometry).map(|params| params.with_pairing(nand.pairing()));
+    params.ok_or_else(|| {
         let text = format!(
             "a chip of {} blocks of {} pages of {} bytes is too small for a file system",
             geometry.blocks, geometry.pages_per_block, geometry.page_bytes
@@ -131,6 +132,7 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
             let text = format!("{first}: mount the volume read-only, or repair it");
             return Err(FsError::new(Errno::Io, text));
         }
+        volume.move_newest()?;
         volume.checkpoint(false)?;
         // Each recovery takes blocks: without cleaning here, cut mounts would use them up. A full volume mounts
         // all the same.
@@ -149,7 +151,7 @@ pub(crate) fn load<N: Nand>(mut nand: N, options: MountOptions) -> Result<(Volum
     let Some(mut roots) = Roots::find(&mut nand, MAGIC).map_err(device)? else {
         return Err(Damage::Root("no anchor on the chip: it holds no pumice file system").into());
     };
-    let superblock = Superblock::of(roots.anchor(), &nand.geometry())?;
+    let superblock = Superblock::of(roots.anchor(), &nand.geometry(), nand.pairing())?;
     let mut flash = Flash::new(nand, &params);
     let Some(record) = roots.find_record(&mut flash.medium, params.shape).map_err(device)? else {
         return Err(Damage::Root("no valid checkpoint in the blocks that the anchor names").into());

@@ -4,8 +4,8 @@
 //! spare areas together hold a tag (ScaleFFS, 3.2, combines two 512-byte pages in the same way).
 
 pub(crate) use pumice_flashlog::ANCHOR_BLOCKS;
-use pumice_flashlog::{Shape, TagPlace};
-use pumice_media::Geometry;
+use pumice_flashlog::{Shape, Skips, TagPlace};
+use pumice_media::{Geometry, Pairing};
 
 use crate::tag::{BODY_BYTES, DESC_BYTES, Layout, ROOMY_BYTES, Room, TAG_BYTES, TAIL_BYTES};
 
@@ -21,6 +21,8 @@ pub(crate) struct Params {
     pub(crate) payload: u32,
     /// Where the parts of a tag lie.
     pub(crate) tags: Layout,
+    /// What it costs to pass over log pages that share cells with promised ones.
+    pub(crate) skips: Skips,
     /// Log pages in an erase block.
     pub(crate) pages_per_block: u32,
     /// Erase blocks of the chip.
@@ -61,8 +63,10 @@ impl Params {
             TagPlace::Spare | TagPlace::Proof => Layout::in_spare(page * gang, spare * gang),
         };
         let Layout { payload, block, slots, .. } = tags;
+        let shape = Shape::new(geometry, gang, place, tags.body_bytes());
         Some(Params {
-            shape: Shape::new(geometry, gang, place, tags.body_bytes()),
+            shape,
+            skips: shape.skips(),
             tags,
             payload,
             pages_per_block,
@@ -71,6 +75,12 @@ impl Params {
             slots,
             node: payload.min(NODE_BYTES_MAX),
         })
+    }
+
+    /// The same for a chip whose pages share cells in this way.
+    pub(crate) fn with_pairing(self, pairing: Pairing) -> Params {
+        let shape = self.shape.with_pairing(pairing);
+        Params { shape, skips: shape.skips(), ..self }
     }
 
     /// Entries of an index node, and of an inode: two index nodes of whole blocks share 2 KiB, or one page.

@@ -177,7 +177,10 @@ impl<N: Nand> Volume<N> {
         let page = self.patrol.rounds().page;
         match self.log.flash.medium.read_anew(page) {
             Ok(_) => found.pages += 1,
-            Err(Fault::Erased(_)) => return Ok(true),
+            Err(Fault::Erased(_)) => {
+                let index = self.params.shape.index_of(page);
+                return Ok(self.log.flash.next_programmed(block, index)?.is_none());
+            }
             Err(Fault::Chip(error)) => return Err(device(error)),
             Err(Fault::Unreadable(_) | Fault::Unproved(_)) => {
                 found.pages += 1;

@@ -4,10 +4,10 @@
 //! of the logs that fsync writes are read there, put in order of their sequence numbers, and those with a commit
 //! mark of their inode at or behind them are applied. Nothing is written until the caller makes a checkpoint.
 
-use alloc::{format, string::String, vec, vec::Vec};
+use alloc::{format, string::String, sync::Arc, vec, vec::Vec};
 
 use hashbrown::HashMap;
-use pumice_flashlog::Peek;
+use pumice_flashlog::{Fault, Page, Peek};
 use pumice_media::Nand;
 use pumice_vfs::{Result, Timestamp};
 
@@ -63,6 +63,8 @@ struct Survey {
     untouched: Vec<Spare>,
     /// The highest sequence number seen.
     seq: u64,
+    /// Of the records that end in a commit, the page with the highest one.
+    newest: Option<(u32, Arc<Page>)>,
 }
 
 /// The inode that a chunk belongs to.
@@ -72,10 +74,6 @@ fn owner(desc: &Desc) -> Option<u32> {
         ChunkKind::Node => Some(desc.index),
         _ => None,
     }
-}
-
-fn is_scanned(log: LogKind) -> bool {
-    matches!(log, LogKind::Meta | LogKind::Sync)
 }
 
 /// When an inode came.
@@ -123,6 +121,13 @@ impl<N: Nand> Volume<N> {
 
     fn replay_all(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let mut survey = self.survey(checkpoint)?;
+        // The power may have gone while the last commit was programmed. What has a higher number is no proof that it did not:
+        // a mount that was cut, too, wrote behind it.
+        let newest = survey.newest.take();
+        let may_fade = newest.is_some();
+        if let Some((page, found)) = newest {
+            self.log.flash.medium.pin(page, found);
+        }
         self.avoid_ids(&survey.records);
         let mut last_commit: HashMap<u32, u64> = HashMap::new();
         for record in &survey.records {
@@ -171,7 +176,8 @@ impl<N: Nand> Volume<N> {
         {
             before = self.inode(ino).ok().map(|inode| Promise::New { ino, dir: inode.parent });
         }
-        self.log.resume_epoch(pages, before);
+        // What is written before the next checkpoint must not tell of a page that the power may have gone in.
+        self.log.resume_epoch(pages, before.filter(|_| !may_fade));
         for (ino, born) in created {
             self.adopt_or_lose(ino, born);
         }
@@ -252,10 +258,11 @@ impl<N: Nand> Volume<N> {
             touched: Vec::new(),
             untouched: Vec::new(),
             seq: 0,
+            newest: None,
         };
         for (block, index) in checkpoint.heads.iter().flatten() {
             let log = self.log_of_open(*block, *index)?;
-            if log.is_none_or(is_scanned) {
+            if log.is_none_or(LogKind::is_scanned) {
                 self.scan(*block, *index, checkpoint.seq, &mut survey)?;
             } else {
                 self.skim(*block, *index, checkpoint.seq, &mut survey)?;
@@ -272,7 +279,9 @@ impl<N: Nand> Volume<N> {
                 Header::Unknown => spare.erased,
             };
             match header {
-                Header::Known(kind, _) if new && LogKind::from_bits(kind).is_some_and(is_scanned) => {
+                Header::Known(kind, _)
+                    if new && LogKind::from_bits(kind).is_some_and(LogKind::is_scanned) =>
+                {
                     self.scan(spare.block, 0, checkpoint.seq, &mut survey)?;
                 }
                 Header::Known(..) if new => self.skim(spare.block, 0, checkpoint.seq, &mut survey)?,
@@ -299,13 +308,12 @@ impl<N: Nand> Volume<N> {
 
     /// Kind and sequence number of the first page of a block that tells them: the first of all may not be readable.
     fn header_of(&mut self, block: u32) -> Result<Header> {
-        let mut header = Header::None;
-        for index in 0..self.params.pages_per_block {
-            match self.log.flash.peek(self.params.page(block, index))? {
-                Peek::Erased => break,
-                Peek::Programmed(Some((kind, seq))) => return Ok(Header::Known(kind, seq)),
-                Peek::Programmed(None) => header = Header::Unknown,
+        let (mut header, mut next) = (Header::None, 0);
+        while let Some((index, found)) = self.log.flash.next_programmed(block, next)? {
+            if let Some((kind, seq)) = found {
+                return Ok(Header::Known(kind, seq));
             }
+            (header, next) = (Header::Unknown, index + 1);
         }
         Ok(header)
     }
@@ -320,19 +328,28 @@ impl<N: Nand> Volume<N> {
 
     /// Reads the pages of a block from `index` on that were written since the checkpoint.
     fn scan(&mut self, block: u32, index: u32, since: u64, survey: &mut Survey) -> Result<()> {
-        for index in index..self.params.pages_per_block {
+        let mut next = index;
+        while let Some((index, _)) = self.log.flash.next_programmed(block, next)? {
+            next = index + 1;
             let page = self.params.page(block, index);
-            if self.log.flash.peek(page)? == Peek::Erased {
-                break;
-            }
             let Ok(found) = self.log.flash.read(page) else {
                 survey.unread.push(page);
                 continue;
             };
             survey.seq = survey.seq.max(found.tag.seq);
-            if found.tag.seq >= since && is_scanned(found.tag.log) {
+            if found.tag.seq < since {
+                continue;
+            }
+            if found.tag.log.is_counted() {
+                if found.tag.commit.is_some()
+                    && survey.newest.as_ref().is_none_or(|(_, newest)| newest.tag.seq < found.tag.seq)
+                {
+                    survey.newest = Some((page, Arc::clone(&found.page)));
+                }
                 let names = self.promised_names(&found);
                 survey.records.push(Record { page, tag: found.tag, names });
+            } else {
+                survey.ends.push(found.tag);
             }
         }
         Ok(())
@@ -343,19 +360,24 @@ impl<N: Nand> Volume<N> {
         let (mut low, mut high) = (index, self.params.pages_per_block);
         while low < high {
             let middle = u32::midpoint(low, high);
-            match self.log.flash.peek(self.params.page(block, middle))? {
-                Peek::Erased => high = middle,
-                Peek::Programmed(..) => low = middle + 1,
+            match self.log.flash.next_programmed(block, middle)? {
+                None => high = middle,
+                Some((found, _)) => low = found + 1,
             }
         }
         for index in (index..low).rev() {
             let page = self.params.page(block, index);
-            if let Some(found) = self.log.flash.medium.read_proved(page).map_err(device)? {
-                survey.seq = survey.seq.max(found.tag.seq.max(since));
-                survey.ends.extend(Tag::of(&found, &self.params.tags).filter(|tag| tag.seq >= since));
-                break;
+            match self.log.flash.medium.read(page) {
+                Ok(found) => {
+                    survey.seq = survey.seq.max(found.tag.seq.max(since));
+                    survey.ends.extend(Tag::of(&found, &self.params.tags).filter(|tag| tag.seq >= since));
+                    break;
+                }
+                Err(Fault::Chip(error)) => return Err(device(error)),
+                // Passed over.
+                Err(Fault::Erased(_)) => {}
+                Err(Fault::Unreadable(_) | Fault::Unproved(_)) => survey.unread.push(page),
             }
-            survey.unread.push(page);
         }
         Ok(())
     }

@@ -77,6 +77,7 @@ pub(crate) fn repair<N: Nand>(mut nand: N, options: RepairOptions) -> Result<(N,
     repair.mend_names()?;
     if !options.dry_run {
         repair.volume.read_only = false;
+        repair.volume.move_newest()?;
         repair.volume.checkpoint(true)?;
     }
     let Repair { volume, found, .. } = repair;
@@ -89,7 +90,7 @@ fn blank<N: Nand>(mut nand: N, uuid: [u8; 16], now: Timestamp) -> Result<(Volume
     let geometry = nand.geometry();
     let roots = Roots::find(&mut nand, MAGIC).map_err(device)?;
     let superblock = if let Some(roots) = &roots {
-        Superblock::of(roots.anchor(), &geometry)?
+        Superblock::of(roots.anchor(), &geometry, nand.pairing())?
     } else {
         let policies = PolicyNames::usual(&params)?;
         Superblock { uuid, label: String::new(), policies, read_only: false }

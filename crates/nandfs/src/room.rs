@@ -80,12 +80,17 @@ impl<N: Nand> Volume<N> {
         window / TABLE_SHARE * u64::from(self.params.pages_per_block)
     }
 
+    /// Log pages of an erase block that take what fsync writes, or that a head fills at the least.
+    fn safe_pages(&self) -> u64 {
+        self.params.skips.safe_pages.into()
+    }
+
     /// Erase blocks that so many blocks of files may open: each head rolls over once more than the pages that it gets fill
     /// blocks, and no head that gets none. Blocks of directories go to that of nodes.
     fn blocks_of_files(&self, blocks: u64) -> u64 {
         let pages = blocks.div_ceil(self.params.slots.into());
         let heads = u64::from(self.heads());
-        ((pages + heads) / u64::from(self.params.pages_per_block) + heads).min(blocks)
+        ((pages + heads) / self.safe_pages() + heads).min(blocks)
     }
 
     /// Erase blocks that a checkpoint made now may open, with `extra` bytes of files that are about to be written.
@@ -97,7 +102,7 @@ impl<N: Nand> Volume<N> {
         let call = if extra > 0 { NODES_OF_CALL * node } else { 0 };
         let nodes = self.nodes.dirty_bytes() + blocks * POINTER_BYTES + call;
         let pages = self.pages_of_nodes(nodes) + self.pages_of_tables() + u64::from(self.heads());
-        let full = pages.div_ceil(self.params.pages_per_block.into()) + self.blocks_of_files(blocks);
+        let full = pages.div_ceil(self.safe_pages()) + self.blocks_of_files(blocks);
         u32::try_from(full).unwrap_or(u32::MAX - self.params.blocks) + ROOT_BLOCKS
     }
 
@@ -105,7 +110,7 @@ impl<N: Nand> Volume<N> {
     /// the blocks of its records.
     fn idle_blocks(&self) -> u32 {
         let pages = self.table_pages().div_ceil(u64::from(self.params.payload / self.params.node));
-        let pages = pages.min(self.table_room()) + 4;
+        let pages = pages.min(self.table_room()) + 4 + u64::from(self.params.skips.lost);
         u32::try_from(pages.div_ceil(self.params.pages_per_block.into())).unwrap_or(self.params.blocks) + 1
     }
 
@@ -124,7 +129,7 @@ impl<N: Nand> Volume<N> {
     /// Free blocks that cleaning keeps in stock: those that a write needs if nothing else waits, and some for others.
     pub(crate) fn stock(&self) -> u32 {
         let window = len32(self.window_max.min(self.limits.window_words)) / 2;
-        let blocks = len32(self.piece_bytes()).div_ceil(self.params.block_payload());
+        let blocks = len32(self.piece_bytes()).div_ceil(self.params.skips.safe_pages * self.params.payload);
         let write = 2 * self.idle_blocks() + self.heads() + blocks + LEAN_BLOCKS + 3 * ROOT_BLOCKS;
         (self.params.blocks / STOCK_SHARE).min(window).max(write)
     }
@@ -147,7 +152,9 @@ impl<N: Nand> Volume<N> {
         let tables = self.pages_of_nodes(self.table_pages() * u64::from(self.params.node));
         let tables =
             u32::try_from(tables / u64::from(self.params.pages_per_block)).unwrap_or(self.params.blocks);
-        let cleaning = (self.params.blocks / CLEANING_SHARE).max(4);
+        // Of each block that cleaning fills, the pages that it has to pass over are dead from the start.
+        let skipped = (self.params.blocks * self.params.skips.lost).div_ceil(self.params.pages_per_block);
+        let cleaning = (self.params.blocks / CLEANING_SHARE).max(4) + skipped;
         let names = self.params.blocks / NAME_SHARE + 1;
         ANCHOR_BLOCKS + ROOT_BLOCKS + self.heads() + tables + self.stock() + cleaning + names
     }

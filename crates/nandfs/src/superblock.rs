@@ -6,8 +6,8 @@ use alloc::{
     vec::Vec,
 };
 
-use pumice_flashlog::Anchor;
-use pumice_media::Geometry;
+use pumice_flashlog::{Anchor, PAIRING_BITS};
+use pumice_media::{Geometry, Pairing};
 use pumice_vfs::{Errno, FsError};
 
 use crate::codec::{Put, Reader};
@@ -31,7 +31,7 @@ const MU_TREE: u32 = 1 << 2;
 /// The decisions of a paper in place of those of this format; which ones stands behind the label.
 const PROFILE: u32 = 1 << 3;
 /// Incompatible features that this code can handle.
-const KNOWN_INCOMPATIBLE: u32 = 0;
+const KNOWN_INCOMPATIBLE: u32 = PAIRING_BITS;
 /// Features that only forbid writing when unknown: none yet.
 const KNOWN_READ_ONLY: u32 = 0;
 /// Longest label, in bytes.
@@ -70,7 +70,7 @@ impl Superblock {
     }
 
     /// What an anchor says; an error if this code must not touch the volume.
-    pub(crate) fn of(anchor: &Anchor, geometry: &Geometry) -> Result<Superblock, FsError> {
+    pub(crate) fn of(anchor: &Anchor, geometry: &Geometry, pairing: Pairing) -> Result<Superblock, FsError> {
         let refuse = |what: String| Err(FsError::new(Errno::NotSupported, what));
         if anchor.version != VERSION {
             return refuse(format!("format version {}, this program knows {VERSION}", anchor.version));
@@ -81,6 +81,9 @@ impl Superblock {
         }
         if anchor.geometry != *geometry {
             return Err(Damage::Root("the volume was made for a chip of another geometry").into());
+        }
+        if let Err(other) = anchor.check_pairing(pairing) {
+            return refuse(format!("the volume was {other}"));
         }
         let mut reader = Reader(&anchor.own);
         let mut name = || {
@@ -131,7 +134,10 @@ mod tests {
 
     #[test]
     fn it_comes_back() {
-        assert_eq!(Superblock::of(&superblock().anchor(GEOMETRY), &GEOMETRY), Ok(superblock()));
+        assert_eq!(
+            Superblock::of(&superblock().anchor(GEOMETRY), &GEOMETRY, Pairing::Unpaired),
+            Ok(superblock())
+        );
     }
 
     #[test]
@@ -139,7 +145,7 @@ mod tests {
         for (bit, name) in INCOMPATIBLE.iter().chain(&[(1 << 31, "later version")]) {
             let mut anchor = superblock().anchor(GEOMETRY);
             anchor.features[0] = *bit;
-            let refusal = Superblock::of(&anchor, &GEOMETRY).unwrap_err();
+            let refusal = Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).unwrap_err();
             assert_eq!(refusal.errno(), Errno::NotSupported);
             assert!(format!("{refusal}").contains(name), "{refusal}");
         }
@@ -153,20 +159,20 @@ mod tests {
             let mut anchor = superblock().anchor(GEOMETRY);
             let text = String::from_utf8(anchor.own).unwrap().replace(from, to);
             anchor.own = text.into_bytes();
-            let refusal = Superblock::of(&anchor, &GEOMETRY).unwrap_err();
+            let refusal = Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).unwrap_err();
             assert!(format!("{refusal}").contains(says), "{refusal}");
         }
         let mut anchor = superblock().anchor(GEOMETRY);
         anchor.own.truncate(9);
-        assert_eq!(Superblock::of(&anchor, &GEOMETRY).unwrap_err().errno(), Errno::Io);
+        assert_eq!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).unwrap_err().errno(), Errno::Io);
     }
 
     #[test]
     fn other_unknown_features_forbid_writing_or_nothing() {
         let mut anchor = superblock().anchor(GEOMETRY);
         anchor.features[2] = 1;
-        assert!(!Superblock::of(&anchor, &GEOMETRY).unwrap().read_only);
+        assert!(!Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).unwrap().read_only);
         anchor.features[1] = 1;
-        assert!(Superblock::of(&anchor, &GEOMETRY).unwrap().read_only);
+        assert!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).unwrap().read_only);
     }
 }

@@ -100,6 +100,9 @@ pub(crate) enum LogKind {
     Sync = 4,
     /// Data written back, and survivors of cleaning.
     Data = 5,
+    /// On a chip whose pages share cells, what else goes to the head of meta: what checkpoints and cleaning write. No
+    /// fsync promises it, so a cut may destroy such a page with a later one.
+    Unpromised = 6,
 }
 
 impl LogKind {
@@ -108,8 +111,19 @@ impl LogKind {
             3 => LogKind::Meta,
             4 => LogKind::Sync,
             5 => LogKind::Data,
+            6 => LogKind::Unpromised,
             _ => return None,
         })
+    }
+
+    /// Pages that recovery reads one by one, and counts by their turn.
+    pub(crate) fn is_counted(self) -> bool {
+        matches!(self, LogKind::Meta | LogKind::Sync)
+    }
+
+    /// Pages of blocks in which recovery looks for those that are counted.
+    pub(crate) fn is_scanned(self) -> bool {
+        self != LogKind::Data
     }
 }
 
@@ -212,7 +226,7 @@ impl Tag {
                 ino: first.index,
                 nid: if self.descs.len() == 1 { first.id } else { 0 },
             }),
-            (LogKind::Meta, None) | (LogKind::Data, _) => None,
+            (LogKind::Meta, None) | (LogKind::Data | LogKind::Unpromised, _) => None,
         }
     }
 

@@ -183,6 +183,17 @@ impl<N: Nand> Volume<N> {
         (0..self.log.head_count()).try_for_each(|head| self.program(head, None))
     }
 
+    /// Before a promise of what nodes point at: no page programmed so far is put at risk from here on.
+    pub(crate) fn keep_written(&mut self) -> Result<()> {
+        for head in 0..self.log.head_count() {
+            if self.log.is_risky(head) {
+                self.program(head, None)?;
+            }
+        }
+        self.log.keep();
+        Ok(())
+    }
+
     /// Takes note of what happened to blocks and leads pointers to chunks that moved.
     pub(crate) fn settle(&mut self) -> Result<()> {
         if !self.log.has_events() {

@@ -22,7 +22,11 @@ pub(crate) fn formatted(name: &str, bytes: Option<u64>) -> SimChip {
 }
 
 pub(crate) fn formatted_with(name: &str, bytes: Option<u64>, options: FormatOptions) -> SimChip {
-    let mut chip = SimChip::new(&spec(name, bytes));
+    formatted_as(&spec(name, bytes), options)
+}
+
+pub(crate) fn formatted_as(spec: &ChipSpec, options: FormatOptions) -> SimChip {
+    let mut chip = SimChip::new(spec);
     let options = FormatOptions { uuid: *b"figures.figures.", erased: true, ..options };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
     chip

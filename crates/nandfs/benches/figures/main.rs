@@ -16,6 +16,7 @@ mod fsync;
 mod host;
 mod memory;
 mod mounting;
+mod pairs;
 mod postmark;
 mod sequential;
 mod small;
@@ -57,13 +58,14 @@ impl Figure {
 type Group = (&'static str, bool, fn() -> Vec<Figure>);
 
 /// Name, whether it is quick, and the work.
-const GROUPS: [Group; 9] = [
+const GROUPS: [Group; 10] = [
     ("mount", true, mounting::figures),
     ("sequential", true, sequential::figures),
     ("fsync", true, fsync::figures),
     ("small", true, small::figures),
     ("postmark", true, postmark::figures),
     ("crash", true, mounting::after_cut),
+    ("pairs", false, pairs::figures),
     ("memory", false, memory::figures),
     ("cleaning", false, cleaning::figures),
     ("host", false, host::figures),

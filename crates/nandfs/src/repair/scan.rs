@@ -75,7 +75,7 @@ impl Scan {
                         *newest = tag.seq.max(*newest);
                     }
                 }
-                ChunkKind::Data if tag.log == LogKind::Meta => {
+                ChunkKind::Data if matches!(tag.log, LogKind::Meta | LogKind::Unpromised) => {
                     self.buckets.insert(page, tag.seq);
                 }
                 _ => {}

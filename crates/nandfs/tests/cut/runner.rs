@@ -46,6 +46,9 @@ pub const CHIPS: [(&str, &str); 4] = [
     ("slots", "16384+1952:4:80"),
 ];
 
+/// Pages of the chips with pairs that are sold, in small blocks.
+const LARGE_PAGES: [(&str, &str); 2] = [("mlc", "8192+448:16:72"), ("tlc", "16384+2208:12:72")];
+
 /// Nothing is to be left out.
 fn all() -> bool {
     std::env::var("PUMICE_CUTS").is_ok_and(|cuts| cuts == "all")
@@ -55,18 +58,33 @@ fn letter(mode: CutMode) -> char {
     MODES.iter().find(|(_, known)| *known == mode).map_or('?', |(letter, _)| *letter)
 }
 
-/// A fresh chip of this name: one of [`CHIPS`], or a geometry. `/dist3` or `/by4` behind it pairs its pages.
-pub fn chip(name: &str, clock: &TestClock) -> SimChip {
+/// Erase blocks of a chip that is sold: as many as a scenario needs.
+const SOLD_BLOCKS: u64 = 64;
+
+/// A chip of this name: one of [`CHIPS`] or [`LARGE_PAGES`], a geometry, or one that is sold, with few blocks. `/dist3`,
+/// `/by3` or `/by4` behind one of the first two pairs its pages.
+pub fn spec(name: &str) -> ChipSpec {
     let (layout, pairing) = name.split_once('/').unwrap_or((name, ""));
-    let geometry = CHIPS.iter().find(|(known, _)| *known == layout).map_or(layout, |(_, geometry)| *geometry);
+    let known = CHIPS.iter().chain(&LARGE_PAGES).find(|(known, _)| *known == layout);
+    let geometry = known.map_or(layout, |(_, geometry)| *geometry);
     let pairing = match pairing {
         "" => Pairing::Unpaired,
         "dist3" => Pairing::Dist3,
+        "by3" => Pairing::WordLine { pages: 3 },
         "by4" => Pairing::WordLine { pages: 4 },
         other => panic!("no pairing {other}"),
     };
-    let spec = ChipSpec::parse_geometry(geometry).unwrap().with_pairing(pairing).unwrap();
-    let mut chip = SimChip::new(&spec);
+    if geometry.contains(':') {
+        return ChipSpec::parse_geometry(geometry).unwrap().with_pairing(pairing).unwrap();
+    }
+    let sold = ChipSpec::named(geometry).unwrap();
+    let bytes = sold.geometry().block_bytes() * SOLD_BLOCKS;
+    sold.with_size(bytes).unwrap()
+}
+
+/// A fresh chip of this name (see [`spec`]).
+pub fn chip(name: &str, clock: &TestClock) -> SimChip {
+    let mut chip = SimChip::new(&spec(name));
     let options = FormatOptions {
         uuid: *b"0123456789abcdef",
         created: clock.now(),
@@ -84,7 +102,8 @@ pub fn cut_everywhere(name: &str, chip_name: &str, budget: u64) -> u64 {
         replay_if(&case, name, chip_name);
         return 0;
     }
-    let (operations, tally) = crash(name, chip_name, PLAIN, budget);
+    let plan = Plan { modes: PLAIN, budget, every: 1, again: SELDOM };
+    let (operations, tally) = crash(name, chip_name, plan);
     if let Some(what) = tally.failures.first() {
         panic!("{what}");
     }
@@ -95,21 +114,36 @@ pub fn cut_everywhere(name: &str, chip_name: &str, budget: u64) -> u64 {
     tally.cuts
 }
 
-/// Cuts a scenario on a chip as [`cut_everywhere`] does, in these modes, and tells what became of it.
-pub fn tally(name: &str, chip_name: &str, modes: &'static [(char, CutMode)], budget: u64) -> Tally {
-    crash(name, chip_name, modes, budget).1
+/// Which operations of a run are cut, and how.
+#[derive(Clone, Copy)]
+pub struct Plan {
+    pub modes: &'static [(char, CutMode)],
+    /// Operations that are cut in each mode, spread evenly.
+    pub budget: u64,
+    /// Of so many others one is cut, in one mode.
+    pub every: u64,
+    /// Of so many cuts of operations that are cut in each mode, one has its recovery cut again.
+    pub again: u64,
+}
+
+/// [`Plan::again`] where time is short.
+pub const SELDOM: u64 = 61;
+
+/// Cuts a scenario on a chip by a plan, and tells what became of it.
+pub fn tally(name: &str, chip_name: &str, plan: Plan) -> Tally {
+    crash(name, chip_name, plan).1
 }
 
 /// Plays a scenario on a chip that crashes all the time; returns its operations, too.
-fn crash(name: &str, chip_name: &str, modes: &'static [(char, CutMode)], budget: u64) -> (u64, Tally) {
+fn crash(name: &str, chip_name: &str, plan: Plan) -> (u64, Tally) {
     let steps = scenario(name);
     let operations = uncut(&steps, chip_name);
-    let budget = if all() { u64::MAX } else { budget };
-    let stride = operations.div_ceil(budget).max(1);
+    let plan = if all() { Plan { budget: u64::MAX, ..plan } } else { plan };
+    let stride = operations.div_ceil(plan.budget).max(1);
     let clock = TestClock::new();
     let start = chip(chip_name, &clock);
     let id = format!("{name}:{chip_name}");
-    let watch = Rc::new(RefCell::new(Watch { id, stride, modes, tally: Tally::default(), notes: None }));
+    let watch = Rc::new(RefCell::new(Watch::new(id, stride, plan)));
     let hook: Rc<RefCell<dyn Hook>> = watch.clone();
     let mut player = Player::new(Probe::new(start, hook), clock);
     watch.borrow_mut().notes = Some(player.notes.clone());
@@ -123,7 +157,8 @@ fn crash(name: &str, chip_name: &str, modes: &'static [(char, CutMode)], budget:
 /// Cuts every operation of `steps` in every plain mode, after a prologue that is not cut.
 pub fn crash_steps(id: &str, chip_name: &str, prologue: &[Step], steps: &[Step]) -> Tally {
     let clock = TestClock::new();
-    let watch = Watch { id: id.to_owned(), stride: 1, modes: PLAIN, tally: Tally::default(), notes: None };
+    let plan = Plan { modes: PLAIN, budget: u64::MAX, every: 1, again: SELDOM };
+    let watch = Watch::new(id.to_owned(), 1, plan);
     let watch = Rc::new(RefCell::new(watch));
     let hook: Rc<RefCell<dyn Hook>> = watch.clone();
     let mut player = Player::new(Probe::new(chip(chip_name, &clock), hook), clock);
@@ -170,18 +205,21 @@ fn uncut(steps: &[Step], chip_name: &str) -> u64 {
 struct Watch {
     id: String,
     stride: u64,
-    modes: &'static [(char, CutMode)],
+    plan: Plan,
     tally: Tally,
+    /// Cuts of the run itself where it is cut in all modes.
+    cuts: u64,
     /// None before the first mount is through: format has promised an empty tree.
     notes: Option<Notes>,
 }
 
-/// Of so many cuts one has its recovery cut again, where cuts are made in all modes.
-const AGAIN_EVERY: u64 = 61;
-
 impl Watch {
+    fn new(id: String, stride: u64, plan: Plan) -> Watch {
+        Watch { id, stride, plan, tally: Tally::default(), cuts: 0, notes: None }
+    }
+
     fn is_cut_in_all(&self, n: u64) -> bool {
-        n < 24 || n.is_multiple_of(self.stride)
+        n < self.plan.budget.min(24) || n.is_multiple_of(self.stride)
     }
 }
 
@@ -190,18 +228,25 @@ impl Hook for Watch {
         if self.notes.is_none() {
             return Vec::new();
         }
-        let turn = self.modes.iter().cycle().skip(usize::try_from(n).unwrap() % self.modes.len());
-        turn.take(if self.is_cut_in_all(n) { self.modes.len() } else { 1 }).map(|(_, mode)| *mode).collect()
+        let modes = self.plan.modes;
+        let take = match self.is_cut_in_all(n) {
+            true => modes.len(),
+            false => usize::from(n.is_multiple_of(self.plan.every)),
+        };
+        let turn = modes.iter().cycle().skip(usize::try_from(n).unwrap() % modes.len());
+        turn.take(take).map(|(_, mode)| *mode).collect()
     }
 
     fn crashed(&mut self, n: u64, mode: CutMode, chip: SimChip) {
         let Some(notes) = &self.notes else { return };
         let id = format!("{}:{n}:{}", self.id, letter(mode));
-        let is_chosen = self.is_cut_in_all(n) && self.tally.cuts.is_multiple_of(AGAIN_EVERY);
+        let is_in_all = self.is_cut_in_all(n);
+        let is_chosen = is_in_all && self.cuts.is_multiple_of(self.plan.again);
+        self.cuts += u64::from(is_in_all);
         let again = is_chosen.then(|| chip.clone());
         self.tally.add(judged(&id, notes, chip));
         if let Some(chip) = again {
-            cut_recovery(&id, notes, self.modes, chip, &mut self.tally);
+            cut_recovery(&id, notes, self.plan.modes, chip, &mut self.tally);
         }
     }
 }
@@ -278,13 +323,19 @@ fn plain(name: &str, chip_name: &str, cut: Cut, second: Option<Cut>) {
 }
 
 fn replay_if(case: &str, name: &str, chip_name: &str) {
+    if case.split(':').take(2).eq([name, chip_name]) {
+        replay(case);
+    }
+}
+
+/// Makes the cuts of a case, the plain way.
+pub fn replay(case: &str) {
     let fields: Vec<&str> = case.split(':').collect();
     let cut = |at: usize| -> Option<Cut> {
         let mode =
             MODES.iter().find(|(letter, _)| fields.get(at + 1) == Some(&letter.to_string().as_str()))?;
         Some((fields.get(at)?.parse().ok()?, mode.1))
     };
-    if fields.get(..2) == Some(&[name, chip_name]) {
-        plain(name, chip_name, cut(2).expect("PUMICE_CUT=scenario:chip:n:mode"), cut(4));
-    }
+    let [name, chip_name, ..] = fields.as_slice() else { panic!("PUMICE_CUT=scenario:chip:n:mode") };
+    plain(name, chip_name, cut(2).expect("PUMICE_CUT=scenario:chip:n:mode"), cut(4));
 }

@@ -2,14 +2,24 @@
 
 use pumice_vfs::{FileKind, RenameMode, SpaceMode};
 
+use super::random::Random;
 use super::step::{Step, WRITE_MAX};
 
 /// Names of all scenarios.
 pub const ALL: [&str; 10] =
     ["names", "appends", "newfiles", "growth", "bigdir", "full", "remounts", "space", "tree", "saves"];
 
-/// The steps of a scenario.
+/// Calls of a scenario that is made up from a seed.
+const RANDOM_CALLS: u32 = 150;
+/// Files of it get about this long, in bytes.
+const RANDOM_BYTES: u64 = 60_000;
+
+/// The steps of a scenario; `random7` is made up from the seed 7.
 pub fn scenario(name: &str) -> Vec<Step> {
+    if let Some(seed) = name.strip_prefix("random") {
+        let mut random = Random(seed.parse().unwrap());
+        return (0..RANDOM_CALLS).map(|_| random.step(RANDOM_BYTES)).collect();
+    }
     match name {
         "names" => names(),
         "appends" => appends(),

@@ -1,0 +1,135 @@
+//! What it costs to keep promises on chips whose pages share cells, beside the same chips if none did.
+
+use pumice_media::{ChipSpec, Pairing, SimChip};
+use pumice_nandfs::FormatOptions;
+use pumice_vfs::FileSystem;
+
+use crate::Figure;
+use crate::chip::{create, during, formatted_as, mount, noise, spec};
+
+/// Data bytes of the chip on which cleaning is measured: a large one takes long to fill.
+const CLEANED: u64 = 512 << 20;
+
+pub(crate) fn figures() -> Vec<Figure> {
+    // Programs for an append, for an overwrite; share of the bandwidth; write amplification.
+    let mut figures = rows("mlc-8k-64g", [1.2, 1.4, 97.0, 3.0]);
+    figures.extend(rows("tlc-16k-96g", [1.2, 1.4, 97.0, 3.0]));
+    figures
+}
+
+fn rows(chip: &str, bounds: [f64; 4]) -> Vec<Figure> {
+    let paired = [(spec(chip, None), spec(chip, Some(CLEANED)), chip.to_string())];
+    let alone = |spec: &ChipSpec| spec.clone().with_pairing(Pairing::Unpaired).unwrap();
+    let name = |name: &str| format!("{name} without pairs");
+    let unpaired = paired.clone().map(|(all, few, chip)| (alone(&all), alone(&few), name(&chip)));
+    let [append, overwrite, sequential, amplified] = bounds;
+    paired
+        .into_iter()
+        .chain(unpaired)
+        .flat_map(|(spec, small, chip)| {
+            [
+                Figure::at_most(
+                    format!("300 B append with fsync, {chip}"),
+                    "programs",
+                    appended(&spec),
+                    append,
+                ),
+                Figure::at_most(
+                    format!("4 KiB overwrite with fsync, {chip}"),
+                    "programs",
+                    overwritten(&spec),
+                    overwrite,
+                ),
+                Figure::at_least(
+                    format!("sequential write, {chip}, share of the raw bandwidth"),
+                    "%",
+                    written(&spec),
+                    sequential,
+                ),
+                Figure::at_most(
+                    format!("write amplification, 77 % live, uniform, {chip}"),
+                    "times",
+                    cleaned(&small),
+                    amplified,
+                ),
+            ]
+        })
+        .collect()
+}
+
+fn formatted(spec: &ChipSpec) -> SimChip {
+    formatted_as(spec, FormatOptions::default())
+}
+
+/// Programs for each of 3,000 appends.
+fn appended(spec: &ChipSpec) -> f64 {
+    const TURNS: u64 = 3000;
+    let fs = mount(formatted(spec));
+    let ino = create(&fs, "log");
+    fs.sync().unwrap();
+    let did = during(&fs, || {
+        for turn in 0..TURNS {
+            fs.write(ino, turn * 300, &noise(300, turn)).unwrap();
+            fs.fsync(ino, false).unwrap();
+        }
+    });
+    did.programs as f64 / TURNS as f64
+}
+
+/// Programs for each of 3,000 overwrites at random in 1 MiB.
+fn overwritten(spec: &ChipSpec) -> f64 {
+    const TURNS: u64 = 3000;
+    let fs = mount(formatted(spec));
+    let ino = create(&fs, "table");
+    fs.write(ino, 0, &noise(1 << 20, 1)).unwrap();
+    fs.sync().unwrap();
+    let mut rng = fastrand::Rng::with_seed(9);
+    let did = during(&fs, || {
+        for turn in 0..TURNS {
+            fs.write(ino, rng.u64(0..256) * 4096, &noise(4096, turn)).unwrap();
+            fs.fsync(ino, false).unwrap();
+        }
+    });
+    did.programs as f64 / TURNS as f64
+}
+
+/// Files of 4 MiB, 256 MiB in all, and a sync.
+fn written(spec: &ChipSpec) -> f64 {
+    const FILES: u64 = 64;
+    const FILE: usize = 4 << 20;
+    let fs = mount(formatted(spec));
+    let data = noise(FILE, 1);
+    let did = during(&fs, || {
+        for n in 0..FILES {
+            let ino = create(&fs, &format!("{n}"));
+            for (at, piece) in (0..).step_by(128 << 10).zip(data.chunks(128 << 10)) {
+                fs.write(ino, at, piece).unwrap();
+            }
+        }
+        fs.sync().unwrap();
+    });
+    let floor = FILES * (FILE as u64).div_ceil(spec.geometry().page_bytes.into());
+    100.0 * floor as f64 * spec.timing().program_ns as f64 / did.device_ns as f64
+}
+
+/// Bytes programmed for each byte of steady random overwrites.
+fn cleaned(spec: &ChipSpec) -> f64 {
+    let geometry = spec.geometry();
+    let blocks = geometry.capacity_bytes() * 77 / 100 / 4096 / 16 * 16;
+    let fs = mount(formatted(spec));
+    let ino = create(&fs, "data");
+    let data = noise(64 << 10, 3);
+    for n in 0..blocks / 16 {
+        fs.write(ino, n * 16 * 4096, &data).unwrap();
+    }
+    let mut rng = fastrand::Rng::with_seed(7);
+    let mut turns = |count: u64| {
+        for _ in 0..count {
+            fs.write(ino, rng.u64(0..blocks) * 4096, &data[..4096]).unwrap();
+        }
+    };
+    turns(blocks * 4);
+    let count = blocks * 2;
+    let did = during(&fs, || turns(count));
+    did.programs as f64 * f64::from(geometry.page_bytes) / (count * 4096) as f64
+}
