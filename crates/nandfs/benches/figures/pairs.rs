@@ -47,7 +47,7 @@ fn rows(chip: &str, bounds: [f64; 4]) -> Vec<Figure> {
                     sequential,
                 ),
                 Figure::at_most(
-                    format!("write amplification, 77 % live, uniform, {chip}"),
+                    format!("write amplification, 85 % of df, uniform, {chip}"),
                     "times",
                     cleaned(&small),
                     amplified,
@@ -114,9 +114,8 @@ fn written(spec: &ChipSpec) -> f64 {
 
 /// Bytes programmed for each byte of steady random overwrites.
 fn cleaned(spec: &ChipSpec) -> f64 {
-    let geometry = spec.geometry();
-    let blocks = geometry.capacity_bytes() * 77 / 100 / 4096 / 16 * 16;
     let fs = mount(formatted(spec));
+    let blocks = fs.space().unwrap().total_bytes * 85 / 100 / 4096 / 16 * 16;
     let ino = create(&fs, "data");
     let data = noise(64 << 10, 3);
     for n in 0..blocks / 16 {
@@ -131,5 +130,5 @@ fn cleaned(spec: &ChipSpec) -> f64 {
     turns(blocks * 4);
     let count = blocks * 2;
     let did = during(&fs, || turns(count));
-    did.programs as f64 * f64::from(geometry.page_bytes) / (count * 4096) as f64
+    did.programs as f64 * f64::from(spec.geometry().page_bytes) / (count * 4096) as f64
 }
