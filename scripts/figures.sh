@@ -11,8 +11,11 @@ renew() {
     cargo bench -p "$2" --bench "$3" -- "${@:4}" | tee /dev/stderr |
         awk '/[|]/ { if ($0 !~ /^[|]/) $0 = /^-/ ? "|" $0 "|" : "| " $0 " |"; table = 1; print; next }
              table && /^$/ { print }' >"$tables"
-    # What ended in an error must not empty the page.
-    grep -q '|' "$tables"
+    if ! grep -q '|' "$tables"; then
+        echo "SKIPPED: benchmark $1 measured nothing here, its tables in $page stay AS THEY WERE" >&2
+        rm "$tables"
+        return
+    fi
     awk -v name="$1" -v tables="$tables" '
         $0 == "<!-- " name ": end -->" { inside = 0 }
         !inside { print }

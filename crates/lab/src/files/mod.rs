@@ -10,6 +10,8 @@ pub(crate) use mail_server::MailServer;
 pub(crate) use population::Population;
 pub(crate) use postmark::PostMark;
 
+use std::sync::LazyLock;
+
 use pumice_vfs::{FileKind, FileSystem, Ino, NewNode};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
@@ -43,7 +45,7 @@ pub(crate) fn make_dir(fs: &dyn FileSystem, name: &str) -> Result<Ino, LabError>
 
 /// What is written at a time. Of each 4 KiB a seventh does not compress, so that LZ4 and LZO make a fifth of it with all that
 /// a file system adds, as of the files that the RCFFS paper measured (table 2).
-pub(crate) fn content() -> Vec<u8> {
+pub(crate) static CONTENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     const NOISE: usize = 600;
     let mut part = vec![0xa5; STEP];
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
@@ -52,14 +54,13 @@ pub(crate) fn content() -> Vec<u8> {
         random.fill(noise);
     }
     part
-}
+});
 
 /// Writes so many bytes from `offset` on.
 pub(crate) fn append(fs: &dyn FileSystem, ino: Ino, offset: u64, bytes: u64) -> Result<(), LabError> {
-    let part = content();
     for at in (0..bytes).step_by(STEP) {
         let length = usize::try_from(bytes - at).map_or(STEP, |left| left.min(STEP));
-        let (now, _) = part.split_at(length);
+        let (now, _) = CONTENT.split_at(length);
         fs.write(ino, offset + at, now)?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use super::System;
 use crate::{
     LabError,
-    files::{SEED, STEP, content, float, write},
+    files::{CONTENT, SEED, STEP, float, write},
     measured::Figure,
 };
 
@@ -106,7 +106,7 @@ fn is_sound(fs: &dyn FileSystem, number: u32) -> bool {
     let Ok(attr) = fs.lookup(Ino::ROOT, format!("file {number}").as_bytes()) else { return false };
     let mut found = vec![0; STEP];
     let is_read = fs.read(attr.ino, 0, &mut found).is_ok_and(|read| read == usize::from(FILE));
-    is_read && content().iter().zip(&found).take(FILE.into()).all(|(wanted, found)| wanted == found)
+    is_read && CONTENT.iter().zip(&found).take(FILE.into()).all(|(wanted, found)| wanted == found)
 }
 
 /// What it takes to bring back a page: with one page of its erase block lost, or with two, where the block has one parity page.

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use super::System;
 use crate::{
     LabError,
-    files::{SEED, content, float, make},
+    files::{CONTENT, SEED, float, make},
     measured::Figure,
 };
 
@@ -23,8 +23,8 @@ pub(super) fn large(
     let mounted = system.mount(chip)?;
     let fs = mounted.fs();
     let ino = make(fs, Ino::ROOT, "large")?;
-    let (all, pieces) = (content(), bytes / PIECE as u64);
-    let (piece, _) = all.split_at(PIECE);
+    let pieces = bytes / PIECE as u64;
+    let (piece, _) = CONTENT.split_at(PIECE);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let mut places = || random.random_range(..pieces) * PIECE as u64;
     let first = mounted.stats()?;

@@ -1,14 +1,17 @@
 //! Small durable writes.
 
+use pumice_media::{ChipSpec, NandStats};
+use pumice_nandfs::FormatOptions;
 use pumice_vfs::{FileSystem, Ino, RenameMode};
 
 use crate::Figure;
-use crate::chip::{create, during, formatted, mount, noise, spec};
+use crate::chip::{create, during, formatted, formatted_as, mount, noise, spec};
 
 pub(crate) fn figures() -> Vec<Figure> {
     let mut figures = vec![append_4k("scaleffs-256m"), append_4k("slc-2k-2g")];
-    figures.extend(append_300());
-    figures.extend(overwrite());
+    let slc = spec("slc-2k-2g", None);
+    figures.extend(small("300 B append with fsync", appended(&slc), 1.2, 0.7));
+    figures.extend(small("random 4 KiB overwrite in 1 MiB with fsync", overwritten(&slc), 2.2, 1.1));
     figures.push(save("slc-2k-2g", 4096, 4.4));
     figures.push(save("slc-2k-2g", 300, 2.4));
     figures.push(save("scaleffs-256m", 4096, 18.0));
@@ -33,45 +36,42 @@ fn append_4k(chip: &str) -> Figure {
     Figure::at_most(format!("fsync of a 4 KiB append, {chip}, programs over the data"), "pages", over, 2.0)
 }
 
-fn append_300() -> Vec<Figure> {
-    const TURNS: u64 = 3000;
-    let fs = mount(formatted("slc-2k-2g", None));
+/// How often the small writes are done that are measured on several chips.
+pub(crate) const TURNS: u64 = 3000;
+
+/// Appends of 300 bytes, each with fsync.
+pub(crate) fn appended(spec: &ChipSpec) -> NandStats {
+    let fs = mount(formatted_as(spec, FormatOptions::default()));
     let ino = create(&fs, "log");
     fs.sync().unwrap();
-    let did = during(&fs, || {
+    during(&fs, || {
         for turn in 0..TURNS {
             fs.write(ino, turn * 300, &noise(300, turn)).unwrap();
             fs.fsync(ino, false).unwrap();
         }
-    });
-    vec![
-        Figure::at_most("300 B append with fsync", "programs", did.programs as f64 / TURNS as f64, 1.2),
-        Figure::at_most("- device time", "ms", did.device_ns as f64 / 1e6 / TURNS as f64, 0.7),
-        Figure::at_most("- erases in the path", "erases", did.erases as f64, 0.0),
-    ]
+    })
 }
 
-fn overwrite() -> Vec<Figure> {
-    const TURNS: u64 = 3000;
-    let fs = mount(formatted("slc-2k-2g", None));
+/// Overwrites of 4 KiB at random in 1 MiB, each with fsync.
+pub(crate) fn overwritten(spec: &ChipSpec) -> NandStats {
+    let fs = mount(formatted_as(spec, FormatOptions::default()));
     let ino = create(&fs, "table");
     fs.write(ino, 0, &noise(1 << 20, 1)).unwrap();
     fs.sync().unwrap();
     let mut rng = fastrand::Rng::with_seed(9);
-    let did = during(&fs, || {
+    during(&fs, || {
         for turn in 0..TURNS {
             fs.write(ino, rng.u64(0..256) * 4096, &noise(4096, turn)).unwrap();
             fs.fsync(ino, false).unwrap();
         }
-    });
-    vec![
-        Figure::at_most(
-            "random 4 KiB overwrite in 1 MiB with fsync",
-            "programs",
-            did.programs as f64 / TURNS as f64,
-            2.2,
-        ),
-        Figure::at_most("- device time", "ms", did.device_ns as f64 / 1e6 / TURNS as f64, 1.1),
+    })
+}
+
+fn small(name: &str, did: NandStats, programs: f64, ms: f64) -> [Figure; 3] {
+    let turns = TURNS as f64;
+    [
+        Figure::at_most(name, "programs", did.programs as f64 / turns, programs),
+        Figure::at_most("- device time", "ms", did.device_ns as f64 / 1e6 / turns, ms),
         Figure::at_most("- erases in the path", "erases", did.erases as f64, 0.0),
     ]
 }

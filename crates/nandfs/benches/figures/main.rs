@@ -13,6 +13,8 @@
 mod chip;
 mod cleaning;
 mod fsync;
+#[path = "../../../ftl/benches/figures/heap.rs"]
+mod heap;
 mod host;
 mod memory;
 mod mounting;
@@ -75,7 +77,7 @@ const GROUPS: [Group; 10] = [
 const POLICIES: &str = "policies";
 
 #[global_allocator]
-static HEAP: memory::Counting = memory::Counting;
+static HEAP: heap::Counting = heap::Counting;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();

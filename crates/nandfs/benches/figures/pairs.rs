@@ -1,11 +1,12 @@
 //! What it costs to keep promises on chips whose pages share cells, beside the same chips if none did.
 
-use pumice_media::{ChipSpec, Pairing, SimChip};
+use pumice_media::{ChipSpec, NandStats, Pairing, SimChip};
 use pumice_nandfs::FormatOptions;
 use pumice_vfs::FileSystem;
 
 use crate::Figure;
 use crate::chip::{create, during, formatted_as, mount, noise, spec};
+use crate::fsync::{TURNS, appended, overwritten};
 
 /// Data bytes of the chip on which cleaning is measured: a large one takes long to fill.
 const CLEANED: u64 = 512 << 20;
@@ -31,13 +32,13 @@ fn rows(chip: &str, bounds: [f64; 4]) -> Vec<Figure> {
                 Figure::at_most(
                     format!("300 B append with fsync, {chip}"),
                     "programs",
-                    appended(&spec),
+                    programs(appended(&spec)),
                     append,
                 ),
                 Figure::at_most(
                     format!("4 KiB overwrite with fsync, {chip}"),
                     "programs",
-                    overwritten(&spec),
+                    programs(overwritten(&spec)),
                     overwrite,
                 ),
                 Figure::at_least(
@@ -57,40 +58,13 @@ fn rows(chip: &str, bounds: [f64; 4]) -> Vec<Figure> {
         .collect()
 }
 
+/// For each small write.
+fn programs(did: NandStats) -> f64 {
+    did.programs as f64 / TURNS as f64
+}
+
 fn formatted(spec: &ChipSpec) -> SimChip {
     formatted_as(spec, FormatOptions::default())
-}
-
-/// Programs for each of 3,000 appends.
-fn appended(spec: &ChipSpec) -> f64 {
-    const TURNS: u64 = 3000;
-    let fs = mount(formatted(spec));
-    let ino = create(&fs, "log");
-    fs.sync().unwrap();
-    let did = during(&fs, || {
-        for turn in 0..TURNS {
-            fs.write(ino, turn * 300, &noise(300, turn)).unwrap();
-            fs.fsync(ino, false).unwrap();
-        }
-    });
-    did.programs as f64 / TURNS as f64
-}
-
-/// Programs for each of 3,000 overwrites at random in 1 MiB.
-fn overwritten(spec: &ChipSpec) -> f64 {
-    const TURNS: u64 = 3000;
-    let fs = mount(formatted(spec));
-    let ino = create(&fs, "table");
-    fs.write(ino, 0, &noise(1 << 20, 1)).unwrap();
-    fs.sync().unwrap();
-    let mut rng = fastrand::Rng::with_seed(9);
-    let did = during(&fs, || {
-        for turn in 0..TURNS {
-            fs.write(ino, rng.u64(0..256) * 4096, &noise(4096, turn)).unwrap();
-            fs.fsync(ino, false).unwrap();
-        }
-    });
-    did.programs as f64 / TURNS as f64
 }
 
 /// Files of 4 MiB, 256 MiB in all, and a sync.

@@ -7,93 +7,62 @@ mod common;
 mod full;
 
 use common::{formatted, mount};
-use full::{Campaign, Stop};
-use pumice_cffs::check;
-use pumice_media::{CutMode, Nand, SimChip};
-use pumice_vfs::{FileSystem, Ino, Timestamp};
+use full::{Subject, goes_on, outlives_a_cut, seeds};
+use pumice_cffs::{Cffs, check};
+use pumice_media::SimChip;
+use pumice_vfs::{FsError, Timestamp};
 
-const CHIPS: [&str; 3] = ["512+16:32:64", "512+16:8:128", "2048+64:64:40"];
-/// A call asks for the room of its worst case.
-const SLACK: u64 = 24 << 10;
+const CHIPS: [Chip; 3] = [Chip("512+16:32:64"), Chip("512+16:8:128"), Chip("2048+64:64:40")];
 
-fn seeds() -> u64 {
-    std::env::var("PUMICE_FULL").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
-}
+/// A chip of this shape.
+struct Chip(&'static str);
 
-fn clock() -> pumice_vfs::Clock {
-    Box::new(Timestamp::default)
-}
+impl Subject for Chip {
+    type Fs = Cffs<SimChip>;
 
-fn sound(chip: &SimChip, what: &str) {
-    assert_eq!(chip.stats().violations, 0, "{what}");
-    let report = check(chip.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert!(report.findings.is_empty(), "{what}: {:?}", report.findings);
+    fn name(&self) -> String {
+        self.0.to_owned()
+    }
+
+    fn slack(&self) -> u64 {
+        (24 << 10) * if self.0.starts_with("2048") { 4 } else { 1 }
+    }
+
+    fn formatted(&self) -> SimChip {
+        formatted(self.0, Timestamp::default())
+    }
+
+    fn mount(&self, chip: SimChip) -> Self::Fs {
+        mount(chip, Box::new(Timestamp::default))
+    }
+
+    fn unmount(&self, fs: Self::Fs) -> SimChip {
+        fs.unmount().unwrap()
+    }
+
+    fn abandon(&self, fs: Self::Fs) -> SimChip {
+        fs.abandon()
+    }
+
+    fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError> {
+        Ok(check(chip)?.findings.iter().map(|finding| format!("{finding:?}")).collect())
+    }
 }
 
 #[test]
 fn full_volumes_go_on() {
-    for seed in 1..=seeds() {
-        for (shape, most) in CHIPS.iter().flat_map(|shape| [300, 3000, 60_000].map(|most| (*shape, most))) {
-            let what = format!("seed {seed}, {shape}, {most}");
-            let mut campaign = Campaign::new(seed, SLACK * if shape.starts_with("2048") { 4 } else { 1 });
-            let mut chip = formatted(shape, Timestamp::default());
-            for _ in 0..3 {
-                let fs = mount(chip, clock());
-                let done = campaign.round(&fs, most).and_then(|()| campaign.verify(&fs));
-                done.unwrap_or_else(|stop| panic!("{what}: {stop:?}"));
-                chip = fs.unmount().unwrap();
-                sound(&chip, &what);
-            }
-            assert!(campaign.refused >= 6, "{what}: never full");
-            let fs = mount(chip, clock());
-            let root = 3 * fs.space().unwrap().block_bytes;
-            campaign.empty(&fs, root.into()).unwrap_or_else(|stop| panic!("{what}: {stop:?}"));
-            sound(&fs.unmount().unwrap(), &what);
+    for seed in seeds() {
+        for (chip, most) in CHIPS.iter().flat_map(|chip| [300, 3000, 60_000].map(|most| (chip, most))) {
+            goes_on(chip, seed, most, 3);
         }
     }
 }
 
 #[test]
 fn full_volumes_outlive_power_cuts() {
-    const CUTS: u64 = 12;
-    for seed in 1..=seeds() {
-        for shape in CHIPS {
-            for number in 0..CUTS {
-                let what = format!("seed {seed}, {shape}, cut {number}");
-                let slack = SLACK * if shape.starts_with("2048") { 4 } else { 1 };
-                let mut campaign = Campaign::new(seed, slack);
-                let fs = mount(formatted(shape, Timestamp::default()), clock());
-                campaign.round(&fs, 3000).unwrap_or_else(|stop| panic!("{what}: {stop:?}"));
-                let mut chip = fs.unmount().unwrap();
-                let at = chip.operations() + 20 + number * 193;
-                let modes = [CutMode::Nothing, CutMode::Torn { seed: at }, CutMode::Half { seed: at }];
-                chip.cut_after(at - chip.operations(), modes[usize::try_from(number).unwrap() % 3]);
-                let fs = mount(chip, clock());
-                match campaign.round(&fs, 3000) {
-                    Err(Stop::Dark) => {}
-                    other => panic!("{what}: {other:?}"),
-                }
-                let mut chip = fs.abandon();
-                chip.power_on();
-                sound(&chip, &what);
-                // Whatever is there can be removed, and the volume is as good as before.
-                let fs = mount(chip, clock());
-                let mut names = Vec::new();
-                fs.readdir(Ino::ROOT, 0, &mut |entry| {
-                    names.push(entry.name.to_vec());
-                    true
-                })
-                .unwrap();
-                for name in names.iter().step_by(2) {
-                    fs.unlink(Ino::ROOT, name).unwrap_or_else(|error| panic!("{what}: {error}"));
-                }
-                let mut again = Campaign::new(seed + 1000, slack);
-                for name in names.iter().skip(1).step_by(2) {
-                    fs.unlink(Ino::ROOT, name).unwrap_or_else(|error| panic!("{what}: {error}"));
-                }
-                again.round(&fs, 3000).unwrap_or_else(|stop| panic!("{what}, afterwards: {stop:?}"));
-                sound(&fs.unmount().unwrap(), &what);
-            }
+    for seed in seeds() {
+        for (chip, number) in CHIPS.iter().flat_map(|chip| (0..12).map(move |number| (chip, number))) {
+            outlives_a_cut(chip, seed, number);
         }
     }
 }

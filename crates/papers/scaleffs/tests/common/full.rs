@@ -1,9 +1,10 @@
 //! A campaign on volumes that are nearly full: tiny files until there is no room, deleted and made again, files written
 //! over at 80 to 100 % of what df says; with any file system, against what must be in its files.
-#![allow(clippy::unwrap_used, dead_code, reason = "a test stops at the first surprise")]
+#![allow(clippy::unwrap_used, clippy::panic, dead_code, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeMap;
 
+use pumice_media::{CutMode, Nand, SimChip};
 use pumice_vfs::{Errno, FileKind, FileSystem, FsError, Ino, NewNode, SetAttr};
 
 const FILE: NewNode<'_> = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, gid: 0, rdev: 0, target: b"" };
@@ -183,4 +184,88 @@ impl Campaign {
         }
         Ok(())
     }
+}
+
+/// A file system under test, on a chip of one shape.
+pub(crate) trait Subject {
+    /// It, mounted.
+    type Fs: FileSystem;
+    /// What the chip is called.
+    fn name(&self) -> String;
+    /// Bytes that a call asks for in its worst case.
+    fn slack(&self) -> u64;
+    /// An empty volume.
+    fn formatted(&self) -> SimChip;
+    fn mount(&self, chip: SimChip) -> Self::Fs;
+    fn unmount(&self, fs: Self::Fs) -> SimChip;
+    /// The chip as it is, as if the power were cut.
+    fn abandon(&self, fs: Self::Fs) -> SimChip;
+    /// What a check finds.
+    fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError>;
+}
+
+/// `PUMICE_FULL=N` runs N seeds.
+pub(crate) fn seeds() -> std::ops::RangeInclusive<u64> {
+    1..=std::env::var("PUMICE_FULL").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+pub(crate) fn sound(subject: &impl Subject, chip: &SimChip, what: &str) {
+    assert_eq!(chip.stats().violations, 0, "{what}");
+    let findings = subject.findings(chip.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert!(findings.is_empty(), "{what}: {findings:?}");
+}
+
+/// Three rounds with files of up to so many bytes, a check behind each; emptied at the end, so many blocks may stay in use.
+pub(crate) fn goes_on(subject: &impl Subject, seed: u64, most: usize, left_blocks: u32) {
+    let what = format!("seed {seed}, {}, {most}", subject.name());
+    let mut campaign = Campaign::new(seed, subject.slack());
+    let mut chip = subject.formatted();
+    for _ in 0..3 {
+        let fs = subject.mount(chip);
+        let done = campaign.round(&fs, most).and_then(|()| campaign.verify(&fs));
+        done.unwrap_or_else(|stop| panic!("{what}: {stop:?}"));
+        chip = subject.unmount(fs);
+        sound(subject, &chip, &what);
+    }
+    assert!(campaign.refused >= 6, "{what}: never full");
+    let fs = subject.mount(chip);
+    let left = left_blocks * fs.space().unwrap().block_bytes;
+    campaign.empty(&fs, left.into()).unwrap_or_else(|stop| panic!("{what}: {stop:?}"));
+    sound(subject, &subject.unmount(fs), &what);
+}
+
+/// A power cut, the `number`th, in the second round. Whatever is there afterwards can be removed, and the volume is as good as before.
+pub(crate) fn outlives_a_cut(subject: &impl Subject, seed: u64, number: u64) {
+    const MOST: usize = 3000;
+    let what = format!("seed {seed}, {}, cut {number}", subject.name());
+    let mut campaign = Campaign::new(seed, subject.slack());
+    let fs = subject.mount(subject.formatted());
+    campaign.round(&fs, MOST).unwrap_or_else(|stop| panic!("{what}: {stop:?}"));
+    let mut chip = subject.unmount(fs);
+    let at = chip.operations() + 20 + number * 193;
+    let modes = [CutMode::Nothing, CutMode::Torn { seed: at }, CutMode::Half { seed: at }];
+    chip.cut_after(at - chip.operations(), modes[usize::try_from(number).unwrap() % 3]);
+    let fs = subject.mount(chip);
+    match campaign.round(&fs, MOST) {
+        Err(Stop::Dark) => {}
+        other => panic!("{what}: {other:?}"),
+    }
+    let mut chip = subject.abandon(fs);
+    chip.power_on();
+    sound(subject, &chip, &what);
+    let fs = subject.mount(chip);
+    let mut names = Vec::new();
+    fs.readdir(Ino::ROOT, 0, &mut |entry| {
+        names.push(entry.name.to_vec());
+        true
+    })
+    .unwrap();
+    let remove = |name: &Vec<u8>| {
+        fs.unlink(Ino::ROOT, name).unwrap_or_else(|error| panic!("{what}: {error}"));
+    };
+    names.iter().step_by(2).for_each(remove);
+    let mut again = Campaign::new(seed + 1000, subject.slack());
+    names.iter().skip(1).step_by(2).for_each(remove);
+    again.round(&fs, MOST).unwrap_or_else(|stop| panic!("{what}, afterwards: {stop:?}"));
+    sound(subject, &subject.unmount(fs), &what);
 }
