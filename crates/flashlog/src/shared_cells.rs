@@ -56,6 +56,16 @@ impl Shape {
         others.map(|page| page / self.parts()).fold(index, u32::min)
     }
 
+    /// True if a cut program of the superpage `by` of an erase block may destroy the one at `index`.
+    pub fn may_destroy(&self, by: u32, index: u32) -> bool {
+        let mut parts = by * self.parts()..(by + 1) * self.parts();
+        let is_hit = |page| {
+            let mut others = self.pairing().endangers(page, self.chip_pages());
+            others.any(|other| other / self.parts() == index)
+        };
+        by != index && parts.any(is_hit)
+    }
+
     /// The first superpage of an erase block, from `index` on, whose program puts none before `kept` at risk; `None` if
     /// the block has no such page. `kept` is at most `index`.
     pub fn next_safe(&self, index: u32, kept: u32) -> Option<u32> {
@@ -125,6 +135,14 @@ mod tests {
         let tlc = shape(12, 1, Pairing::WordLine { pages: 3 });
         assert_eq!(lower_pages(&tlc), [0, 3, 6, 9]);
         assert_eq!((tlc.skips(), tlc.reach()), (Skips { safe_pages: 4, lost: 2 }, 3));
+    }
+
+    #[test]
+    fn who_destroys_a_page_is_known() {
+        let mlc = shape(10, 1, Pairing::Dist3);
+        assert_eq!((0..10).filter(|by| mlc.may_destroy(*by, 1)).collect::<Vec<_>>(), [4]);
+        let tlc = shape(12, 2, Pairing::WordLine { pages: 4 });
+        assert_eq!((0..6).filter(|by| tlc.may_destroy(*by, 2)).collect::<Vec<_>>(), [3]);
     }
 
     #[test]

@@ -305,7 +305,9 @@ impl<'a, N: Nand> Check<'a, N> {
         let Some(head) = self.ftl.heads.iter().flatten().find(|head| head.block == block) else { return };
         let fits = evidence.contents.as_ref().is_none_or(|contents| agree(&shape, &head.contents, contents));
         let is_short = evidence.used > head.index && evidence.is_proved(head.index);
-        if !fits || is_short || evidence.used < head.index {
+        // The last pages may have been passed over.
+        let is_missing = evidence.used + shape.reach <= head.index;
+        if !fits || is_short || is_missing {
             self.found.add("heads", format!("the head of segment {block} does not fit what its pages hold"));
             self.fixes.heads.push(block);
         }

@@ -36,11 +36,13 @@ pub(crate) struct Flash<N> {
     shape: Shape,
     /// The page of blocks or trims that was programmed last.
     before: Option<Before>,
+    /// What was programmed so far is promised, and the next page says so.
+    is_promised: bool,
 }
 
 impl<N: Nand> Flash<N> {
     pub(crate) fn new(nand: N, shape: Shape) -> Flash<N> {
-        Flash { medium: Medium::new(nand, shape.medium), shape, before: None }
+        Flash { medium: Medium::new(nand, shape.medium), shape, before: None, is_promised: false }
     }
 
     /// Reads a log page.
@@ -88,6 +90,11 @@ impl<N: Nand> Flash<N> {
         }
     }
 
+    /// Pages are passed over, for what they share cells with is promised.
+    pub(crate) fn promise(&mut self) {
+        self.is_promised = true;
+    }
+
     /// Programs a log page, whose tag names the one before it.
     pub(crate) fn program(
         &mut self,
@@ -96,10 +103,13 @@ impl<N: Nand> Flash<N> {
         payload: &[u8],
     ) -> core::result::Result<(), NandError> {
         let page = self.shape.page(place);
-        let tag = Tag { before: self.before.clone(), ..tag.clone() };
+        let is_named = matches!(tag.kind, Kind::Data | Kind::Trim);
+        let promised = self.is_promised && is_named;
+        let tag = Tag { before: self.before.clone(), promised, ..tag.clone() };
         self.medium.program(page, &tag.encode(&self.shape), payload)?;
-        if matches!(tag.kind, Kind::Data | Kind::Trim) {
+        if is_named {
             self.before = Some(Before::new(page, &tag.entries));
+            self.is_promised = false;
         }
         Ok(())
     }

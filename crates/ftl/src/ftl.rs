@@ -128,6 +128,10 @@ impl<N: Nand> Ftl<N> {
     /// The checkpoint that the first change after a power cut makes; no other write goes before it.
     pub(crate) fn checkpoint_replayed(&mut self, undone: bool, clean: bool) -> Result<()> {
         self.mode = Mode::Dirty;
+        if self.shape.is_paired() {
+            // No page has this number: a start looks at what the next one says, and that is that none was before it.
+            self.next_sequence();
+        }
         if undone {
             self.write_void()?;
         }
@@ -215,7 +219,10 @@ impl<N: Nand> Ftl<N> {
     /// The same for blocks alone.
     pub(crate) fn has_pending_blocks(&self) -> bool {
         let short = !self.shape.tagged;
-        let pending = |head: &Head| !head.filled.is_empty() || (short && head.covered < head.index);
+        let pending = |head: &Head| {
+            let is_unnamed = short && head.covered < head.index;
+            !head.filled.is_empty() || is_unnamed || head.is_at_risk(&self.shape)
+        };
         !self.failing.is_empty() || self.heads.iter().flatten().any(pending)
     }
 

@@ -10,11 +10,57 @@ use crate::flash::{Flash, Found};
 use crate::newest::Newest;
 use crate::shape::{Place, Shape};
 
+/// A page that cannot be read.
+pub(crate) struct Gap {
+    pub(crate) place: Place,
+    /// The sequence number of one that was programmed before it.
+    pub(crate) before: u64,
+    /// The power cut may have destroyed it with the page that was programmed then.
+    pub(crate) risk: Risk,
+}
+
+/// Whether the page that was programmed when the power went shares cells with another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Risk {
+    None,
+    /// That page is torn, or erased by the look of it.
+    Torn,
+    /// That page can be read, and has this sequence number: if there is a higher one, the power went later.
+    Complete(u64),
+}
+
 /// What a start met.
 #[derive(Default)]
 pub(crate) struct Gaps {
-    /// Pages that cannot be read, each with the sequence number of one that was programmed before it.
-    pub(crate) places: Vec<(Place, u64)>,
+    pub(crate) places: Vec<Gap>,
+}
+
+/// Where the pages of a segment end.
+#[derive(Clone, Copy)]
+pub(crate) struct End {
+    /// Behind the last one that can be read, and the sequence number of that one.
+    pub(crate) read: (u32, u64),
+    /// Behind the last one that is not erased.
+    pub(crate) written: u32,
+}
+
+impl End {
+    /// Behind a page that can be read.
+    pub(crate) fn behind(index: u32, sequence: u64) -> End {
+        End { read: (index + 1, sequence), written: index + 1 }
+    }
+
+    /// Whether the last page of the segment, or one that was being programmed behind it, may have destroyed the one at
+    /// `index`.
+    pub(crate) fn risk(self, shape: &Shape, index: u32) -> Risk {
+        let (read, sequence) = self.read;
+        let end = shape.pages.min(self.written + shape.reach);
+        if (read.max(index + 1)..end).any(|by| shape.medium.may_destroy(by, index)) {
+            return Risk::Torn;
+        }
+        let is_last = read > index + 1 && shape.medium.may_destroy(read - 1, index);
+        if is_last { Risk::Complete(sequence) } else { Risk::None }
+    }
 }
 
 /// A page that is lost.
@@ -28,6 +74,17 @@ pub(crate) struct Lost {
     pub(crate) told_by: u32,
 }
 
+/// Pages that cannot be read.
+#[derive(Default)]
+pub(crate) struct Told {
+    /// Those that a later page names.
+    pub(crate) lost: Vec<Lost>,
+    /// Those that none does.
+    pub(crate) unnamed: Vec<Place>,
+    /// Those that the power cut may have destroyed before they were promised, named or not.
+    pub(crate) cut: Vec<Place>,
+}
+
 /// The newest page, and what it held.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Doubted {
@@ -36,35 +93,51 @@ pub(crate) struct Doubted {
 }
 
 impl Gaps {
-    /// The pages that a later one names, and those that none does. Looks at those later ones alone before which a number
-    /// is missing.
-    pub(crate) fn named<N: Nand>(
-        self,
-        flash: &mut Flash<N>,
-        shape: &Shape,
-        newest: &Newest,
-    ) -> Result<(Vec<Lost>, Vec<Place>)> {
-        let Some(first) = self.places.iter().map(|(_, before)| *before).min() else {
-            return Ok((Vec::new(), Vec::new()));
+    /// What later pages tell of these. Looks at those alone before which a number is missing.
+    pub(crate) fn named<N: Nand>(self, flash: &mut Flash<N>, shape: &Shape, newest: &Newest) -> Result<Told> {
+        let Some(first) = self.places.iter().map(|gap| gap.before).min() else {
+            return Ok(Told::default());
         };
-        let mut gaps: BTreeMap<u32, Place> =
-            self.places.iter().map(|(place, _)| (shape.page(*place), *place)).collect();
-        let mut found = Vec::new();
+        let mut gaps: BTreeMap<u32, Gap> =
+            self.places.into_iter().map(|gap| (shape.page(gap.place), gap)).collect();
+        let pages = newest.above(first);
+        let highest = pages.last().map_or(0, |(sequence, _)| *sequence);
+        let may_be_cut = |risk: Risk| match risk {
+            Risk::None => false,
+            Risk::Torn => true,
+            Risk::Complete(sequence) => sequence >= highest,
+        };
+        let mut told = Told::default();
+        // Named, and not known to have been promised.
+        let mut open: Vec<Lost> = Vec::new();
         let mut last = first;
-        for (sequence, teller) in newest.above(first) {
+        for (sequence, teller) in pages {
             let is_behind = last + 1 < sequence || last == first;
             last = sequence;
             if !is_behind {
                 continue;
             }
             let Found::Page(tag, _) = flash.read(teller)? else { continue };
-            let Some(before) = tag.before else { continue };
-            if let Some(place) = gaps.remove(&before.page) {
+            if tag.promised {
+                told.lost.append(&mut open);
+            }
+            let Some(before) = tag.before else {
+                // The first page behind a power cut: what follows promises nothing of before.
+                told.cut.extend(open.drain(..).map(|lost| lost.place));
+                continue;
+            };
+            if let Some(Gap { place, risk, .. }) = gaps.remove(&before.page) {
+                let into = if may_be_cut(risk) && !tag.promised { &mut open } else { &mut told.lost };
                 // None lies between the two.
-                found.push(Lost { place, sequence: sequence - 1, lbas: before.lbas, told_by: teller.block });
+                into.push(Lost { place, sequence: sequence - 1, lbas: before.lbas, told_by: teller.block });
             }
         }
-        Ok((found, gaps.into_values().collect()))
+        told.cut.extend(open.iter().map(|lost| lost.place));
+        for gap in gaps.into_values() {
+            let into = if may_be_cut(gap.risk) { &mut told.cut } else { &mut told.unnamed };
+            into.push(gap.place);
+        }
+        Ok(told)
     }
 }
 

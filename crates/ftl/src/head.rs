@@ -17,10 +17,14 @@ pub(crate) const MOVING: usize = MAX_CLASSES as usize;
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) block: u32,
-    /// The page being filled; all before it are programmed.
+    /// The page being filled; all before it are programmed, or passed over.
     pub(crate) index: u32,
     /// Pages before this one are named by a summary, or have tags of their own.
     pub(crate) covered: u32,
+    /// The page behind the last one that was programmed.
+    pub(crate) written: u32,
+    /// Pages before this one are promised: none is programmed that shares cells with them.
+    pub(crate) kept: u32,
     /// What the programmed pages hold.
     pub(crate) contents: Contents,
     /// The bytes of the page being filled.
@@ -35,6 +39,8 @@ impl Head {
             block,
             index: 0,
             covered: 0,
+            written: 0,
+            kept: 0,
             contents: Contents { class, erases, opened, ..Contents::default() },
             buffer: vec![0; shape.payload()],
             filled: Vec::with_capacity(shape.slots as usize),
@@ -76,5 +82,18 @@ impl Head {
         self.filled.clear();
         self.buffer.fill(0);
         self.index += 1;
+        self.written = self.index;
+    }
+
+    /// The page stays erased, for it shares cells with promised ones.
+    pub(crate) fn pass(&mut self, shape: &Shape, sequence: u64) {
+        debug_assert!(self.filled.is_empty(), "page {} of segment {} holds blocks", self.index, self.block);
+        self.contents.push(shape, sequence, &[]);
+        self.index += 1;
+    }
+
+    /// True if a cut may destroy what was programmed, as far as the chip's pages share cells.
+    pub(crate) fn is_at_risk(&self, shape: &Shape) -> bool {
+        shape.is_paired() && self.kept < self.written
     }
 }

@@ -26,6 +26,9 @@ pub(crate) const BEFORE_BYTES: u32 = 4;
 pub(crate) const LBA_BYTES: u32 = 4;
 pub(crate) const SUMMARY_BYTES: u32 = 32;
 
+/// Bit of a kind: pages were passed over, for all before this one was promised.
+const PROMISED: u8 = 8;
+
 /// What a log page holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -43,8 +46,20 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Kind; 4] = [Kind::Data, Kind::Summary, Kind::Trim, Kind::Checkpoint];
 
-    pub(crate) fn from_byte(byte: u8) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| *kind as u8 == byte)
+    /// The number in a tag; of blocks and trims it says whether all before them was promised.
+    pub(crate) fn to_byte(self, promised: bool) -> u8 {
+        debug_assert!(!promised || self.tells_promises(), "{self:?} tells of no promise");
+        self as u8 | if promised { PROMISED } else { 0 }
+    }
+
+    pub(crate) fn from_byte(byte: u8) -> Option<(Kind, bool)> {
+        let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == byte & !PROMISED)?;
+        let promised = byte & PROMISED != 0;
+        (!promised || kind.tells_promises()).then_some((kind, promised))
+    }
+
+    fn tells_promises(self) -> bool {
+        matches!(self, Kind::Data | Kind::Trim)
     }
 }
 

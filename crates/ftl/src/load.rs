@@ -267,5 +267,6 @@ fn read_head<N: Nand>(reader: &mut Reader<'_, N>) -> Result<Option<(u8, Head)>> 
     let mut head = Head::new(&shape, raw.block.get(), raw.class, raw.erases.get(), raw.opened.get());
     (head.contents.sequences, head.contents.entries) = (contents.sequences, contents.entries);
     (head.index, head.covered) = (pages, raw.covered.get());
+    (head.written, head.kept) = (pages, pages);
     Ok(Some((raw.slot, head)))
 }

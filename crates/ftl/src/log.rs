@@ -54,20 +54,75 @@ impl<N: Nand> Ftl<N> {
             self.segments.change(head.block, |segment| segment.trims = true);
         }
         // A summary counts sequence numbers from its first in 32 bits.
-        if head.index >= self.shape.data_pages()
-            || tag.sequence - head.contents.first() >= u64::from(u32::MAX)
-        {
+        if tag.sequence - head.contents.first() >= u64::from(u32::MAX) {
             self.seal(at, head)?;
-        } else if let Some(slot) = self.heads.get_mut(at) {
-            *slot = Some(head);
+        } else {
+            self.go_on(at, head)?;
         }
         Ok(true)
+    }
+
+    /// Has a head go on to its next page, or ends its segment if that has no room.
+    fn go_on(&mut self, at: usize, mut head: Head) -> Result<()> {
+        if !self.shape.has_room(head.index, head.kept) {
+            return self.seal(at, head);
+        }
+        self.pass_over(&mut head);
+        if let Some(slot) = self.heads.get_mut(at) {
+            *slot = Some(head);
+        }
+        Ok(())
+    }
+
+    /// Moves a head on to the next page whose program puts nothing at risk that is promised; false if there is none.
+    fn pass_over(&mut self, head: &mut Head) -> bool {
+        let Some(next) = self.shape.medium.next_safe(head.index, head.kept) else { return false };
+        while head.index < next {
+            let sequence = self.next_sequence();
+            head.pass(&self.shape, sequence);
+        }
+        true
+    }
+
+    /// What head `at` has programmed is about to be promised: from here on, no page is programmed that shares cells with
+    /// it.
+    fn keep(&mut self, at: usize) -> Result<()> {
+        let shape = self.shape;
+        let is_at_risk = |head: &mut Head| head.is_at_risk(&shape);
+        let Some(mut head) = self.heads.get_mut(at).and_then(|slot| slot.take_if(is_at_risk)) else {
+            return Ok(());
+        };
+        head.kept = head.written;
+        if !self.shape.has_room(head.index, head.kept) {
+            return self.seal(at, head);
+        }
+        self.pass_over(&mut head);
+        if head.index > head.kept {
+            // No page has the number before that of the next: a start looks at what that one says.
+            self.next_sequence();
+            self.flash.promise();
+        }
+        // What was passed over needs no summary.
+        head.covered = head.index;
+        if let Some(slot) = self.heads.get_mut(at) {
+            *slot = Some(head);
+        }
+        Ok(())
     }
 
     fn tag(&mut self, head: &Head, kind: Kind, entries: Vec<Entry>) -> Tag {
         let contents = &head.contents;
         let (class, erases, opened) = (contents.class, contents.erases, contents.opened);
-        Tag { kind, class, sequence: self.next_sequence(), erases, opened, entries, before: None }
+        Tag {
+            kind,
+            class,
+            sequence: self.next_sequence(),
+            erases,
+            opened,
+            entries,
+            before: None,
+            promised: false,
+        }
     }
 
     /// A program failed in the segment of this head.
@@ -99,6 +154,10 @@ impl<N: Nand> Ftl<N> {
     /// head has moved to those failing.
     fn summarise(&mut self, mut head: Head) -> Result<Option<Head>> {
         for _ in 0..self.shape.summaries {
+            if !self.pass_over(&mut head) {
+                debug_assert!(self.shape.tagged, "no room for the summary of segment {}", head.block);
+                break;
+            }
             let payload = head.contents.encode(&self.shape, head.block);
             let tag = self.tag(&head, Kind::Summary, Vec::new());
             match self.flash.program(head.place(), &tag, &payload) {
@@ -141,7 +200,8 @@ impl<N: Nand> Ftl<N> {
         }
     }
 
-    /// Programs the page being filled, and where pages have no tags of their own, a summary of those without one.
+    /// Programs the page being filled, and where pages have no tags of their own, a summary of those without one. No cut
+    /// destroys them afterwards.
     fn commit_head(&mut self, at: usize) -> Result<()> {
         let is_filled = |head: &Option<Head>| head.as_ref().is_some_and(|head| !head.filled.is_empty());
         if self.heads.get(at).is_some_and(is_filled) && !self.program(at, Kind::Data)? {
@@ -149,8 +209,9 @@ impl<N: Nand> Ftl<N> {
         }
         let uncovered = |head: &mut Head| head.covered < head.index;
         let slot = self.heads.get_mut(at).filter(|_| !self.shape.tagged);
-        let Some(head) = slot.and_then(|slot| slot.take_if(uncovered)) else { return Ok(()) };
-        if head.index + self.shape.summaries >= self.shape.data_pages() {
+        let Some(head) = slot.and_then(|slot| slot.take_if(uncovered)) else { return self.keep(at) };
+        let next = self.shape.behind_summaries(head.index, head.kept);
+        if !self.shape.has_room(next, next) {
             return self.seal(at, head);
         }
         let Some(mut head) = self.summarise(head)? else { return Ok(()) };
@@ -158,7 +219,7 @@ impl<N: Nand> Ftl<N> {
         if let Some(slot) = self.heads.get_mut(at) {
             *slot = Some(head);
         }
-        Ok(())
+        self.keep(at)
     }
 
     /// Writes pages that tell of trimmed ranges, each of them twice: what one alone told would come back with it gone.

@@ -76,7 +76,7 @@ pub fn create<N: Nand>(
     options: &CreateOptions,
     progress: &mut dyn FnMut(u32, u32),
 ) -> Result<u32> {
-    let shape = Shape::of(&nand.geometry(), options.block_bytes)?;
+    let shape = Shape::of(&nand.geometry(), options.block_bytes)?.on(nand.pairing());
     options.policies.check()?;
     let identity = |logical_blocks| Identity {
         uuid: options.uuid,
@@ -157,6 +157,7 @@ impl<N: Nand> Ftl<N> {
         let mut roots = Roots::find(&mut nand, &MAGIC)?.ok_or(FtlError::Foreign)?;
         let (shape, identity) = Identity::of(roots.anchor(), &nand.geometry())?;
         roots.anchor().check_pairing(nand.pairing()).map_err(FtlError::Pairing)?;
+        let shape = shape.on(nand.pairing());
         let mut flash = Flash::new(nand, shape);
         let records = record_shape(&shape, identity.logical_blocks, &flash.medium.chip().geometry())
             .ok_or(FtlError::Foreign)?;

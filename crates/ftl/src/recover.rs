@@ -10,7 +10,7 @@ use pumice_media::Nand;
 use crate::error::Result;
 use crate::flash::Found;
 use crate::ftl::Ftl;
-use crate::gaps::{Doubted, Gaps, Lost};
+use crate::gaps::{Doubted, End, Gap, Gaps, Lost, Told};
 use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK};
 use crate::newest::Newest;
 use crate::segments::State;
@@ -52,7 +52,7 @@ pub(crate) struct Replayed {
     pub(crate) since: u64,
     /// The segments that were begun last, the newest first.
     pub(crate) begun: Vec<Begun>,
-    /// Pages that cannot be read, and of which no other says what they held.
+    /// Pages that cannot be read, and of which no other says what they held, or which the power cut may have destroyed.
     pub(crate) unnamed: Vec<Place>,
     /// The newest page, if it cannot be read and its tag says what it held. The power cut tore it, or it was lost since:
     /// nobody can tell.
@@ -103,9 +103,10 @@ impl<N: Nand> Ftl<N> {
                 }
             }
         }
-        let (lost, mut unnamed) = gaps.named(&mut self.flash, &self.shape, &newest)?;
+        let Told { lost, mut unnamed, cut } = gaps.named(&mut self.flash, &self.shape, &newest)?;
         let found = if doubting { self.doubted(&unnamed)? } else { None };
         unnamed.retain(|place| found.as_ref().is_none_or(|found| found.place != *place));
+        unnamed.extend(cut);
         let mut tellers = Vec::new();
         for lost in lost.iter().chain(&found) {
             if self.take_lost(lost, &mut newest) {
@@ -214,23 +215,42 @@ impl<N: Nand> Ftl<N> {
         }
         let mut contents = known.cloned().unwrap_or_default();
         let from = u32::try_from(contents.sequences.len()).unwrap_or(u32::MAX);
+        let mut end = End { read: (from, 0), written: from };
+        let mut unread = Vec::new();
         for index in from..shape.pages {
             let before = contents.sequences.last().copied().unwrap_or(0);
             let tag = match self.flash.read(Place { block, index })? {
+                // Passed over, perhaps.
+                Found::Erased if index + 1 < end.written + shape.reach => {
+                    contents.push(&shape, before, &[]);
+                    continue;
+                }
                 Found::Unproved => {
-                    gaps.places.push((Place { block, index }, before));
+                    end.written = index + 1;
+                    unread.push((index, before));
                     contents.push(&shape, before, &[]);
                     continue;
                 }
                 Found::Page(tag, _) if matches!(tag.kind, Kind::Data | Kind::Trim) => tag,
-                Found::Erased | Found::Page(..) => break,
+                Found::Erased => break,
+                Found::Page(tag, _) => {
+                    end = End::behind(index, tag.sequence);
+                    break;
+                }
             };
             if tag.sequence <= before {
                 break;
             }
+            end = End::behind(index, tag.sequence);
             (contents.class, contents.erases, contents.opened) = (tag.class, tag.erases, tag.opened);
             contents.push(&shape, tag.sequence, &tag.entries);
         }
+        contents.truncate(&shape, end.written);
+        gaps.places.extend(unread.into_iter().map(|(index, before)| Gap {
+            place: Place { block, index },
+            before,
+            risk: end.risk(&shape, index),
+        }));
         Ok(Some(contents))
     }
 
@@ -238,9 +258,10 @@ impl<N: Nand> Ftl<N> {
     fn still_begins(&mut self, block: u32, known: &Contents) -> Result<bool> {
         for (index, sequence) in (0..).zip(&known.sequences) {
             match self.flash.read(Place { block, index })? {
-                Found::Erased => return Ok(false),
+                // Others may have been passed over.
+                Found::Erased if index == 0 || !self.shape.is_paired() => return Ok(false),
                 Found::Page(tag, _) => return Ok(tag.sequence == *sequence),
-                Found::Unproved => {}
+                Found::Erased | Found::Unproved => {}
             }
         }
         Ok(!known.sequences.is_empty())
@@ -261,11 +282,37 @@ impl<N: Nand> Ftl<N> {
             return Ok(None);
         }
         for index in (1..self.shape.pages).rev() {
-            if let Some(contents) = self.read_summary(Place { block, index })? {
+            if let Some(mut contents) = self.read_summary(Place { block, index })? {
+                self.leave_out_cut(Place { block, index }, &mut contents)?;
                 return Ok(Some(contents));
             }
         }
         Ok(None)
+    }
+
+    /// Takes out of the last summary of a segment the pages that were destroyed when the power went while it or its copy was
+    /// programmed: they were not promised yet.
+    fn leave_out_cut(&mut self, summary: Place, contents: &mut Contents) -> Result<()> {
+        let (shape, Place { block, index: last }) = (self.shape, summary);
+        if !shape.is_paired() {
+            return Ok(());
+        }
+        let mut is_second = false;
+        for index in last.saturating_sub(shape.reach)..last {
+            let is_blank = contents.is_blank(&shape, index..last);
+            is_second |= is_blank && self.read_summary(Place { block, index })?.is_some();
+        }
+        if is_second && self.flash.medium.next_programmed(block, last + 1)?.is_some() {
+            return Ok(());
+        }
+        let end = if is_second { last + 1 } else { shape.pages.min(last + 1 + shape.reach) };
+        for index in 0..last {
+            let is_hit = (last..end).any(|by| shape.medium.may_destroy(by, index));
+            if is_hit && matches!(self.flash.read(Place { block, index })?, Found::Unproved) {
+                contents.blank(&shape, index);
+            }
+        }
+        Ok(())
     }
 
     /// The sequence number of the copy that the table points to; 0 if the checkpoint knew it.

@@ -50,6 +50,7 @@ pub(crate) fn seek<N: Nand>(mut nand: N, uuid: [u8; 16], found: &mut Findings) -
         (None, None) => anchor_by_pages(&mut nand, uuid, found)?,
     };
     let (shape, mut identity) = Identity::of(&anchor, &geometry)?;
+    let shape = shape.on(nand.pairing());
     if let Some(roots) = &anchored {
         // An anchor may declare a segment void after the record.
         identity.void = Identity::of(roots.anchor(), &geometry)?.1.void;
@@ -149,7 +150,7 @@ fn anchor_by_pages<N: Nand>(nand: &mut N, uuid: [u8; 16], found: &mut Findings) 
     let mut best: Option<Proof> = None;
     for bytes in BLOCK_BYTES {
         let Ok(shape) = Shape::of(&geometry, bytes) else { continue };
-        let proof = proof(nand, shape)?;
+        let proof = proof(nand, shape.on(nand.pairing()))?;
         if proof.votes > best.as_ref().map_or(0, |best| best.votes) {
             best = Some(proof);
         }
@@ -189,10 +190,16 @@ fn proof<N: Nand>(nand: &mut N, shape: Shape) -> Result<Proof> {
     let mut proof = Proof { shape, votes: 0, end: 0 };
     let slots = u64::from(shape.blocks) * u64::from(shape.capacity());
     for block in ANCHOR_BLOCKS..shape.blocks {
+        let mut end = 0;
         for index in 0..shape.pages {
             let place = Place { block, index };
-            let (tag, page) = match flash.read(place)? {
+            let found = flash.read(place)?;
+            if !matches!(found, Found::Erased) {
+                end = index + shape.reach;
+            }
+            let (tag, page) = match found {
                 Found::Page(tag, page) => (tag, page),
+                Found::Erased if index < end => continue,
                 Found::Erased => break,
                 // Of another shape, most likely.
                 Found::Unproved if index >= 3 && proof.votes == 0 => break,

@@ -5,7 +5,7 @@
 
 pub(crate) use pumice_flashlog::ANCHOR_BLOCKS;
 use pumice_flashlog::TagPlace;
-use pumice_media::Geometry;
+use pumice_media::{Geometry, Pairing};
 
 use crate::error::FtlError;
 use crate::layout::{BEFORE_BYTES, BODY_BYTES, ENTRY_BYTES, LBA_BYTES, SUMMARY_BYTES};
@@ -56,10 +56,14 @@ pub(crate) struct Shape {
     /// Summary pages that a full segment ends in. Where pages have no tags of their own there are two, so that neither
     /// is indispensable.
     pub(crate) summaries: u32,
+    /// Pages that one promise has a segment pass over, at most: they share cells with promised ones.
+    pub(crate) lost: u32,
+    /// How far behind a page that was programmed the next one may lie: 1 if none is ever passed over.
+    pub(crate) reach: u32,
 }
 
 impl Shape {
-    /// The shape for a chip and logical blocks of `block_bytes` bytes.
+    /// The shape for a chip whose pages share no cells, and logical blocks of `block_bytes` bytes.
     pub(crate) fn of(geometry: &Geometry, block_bytes: u32) -> Result<Shape, FtlError> {
         if !block_bytes.is_power_of_two() || !(512..=65536).contains(&block_bytes) {
             return Err(FtlError::BlockBytes(block_bytes));
@@ -96,7 +100,45 @@ impl Shape {
             blocks: geometry.blocks,
             tagged,
             summaries,
+            lost: 0,
+            reach: 1,
         })
+    }
+
+    /// The same on a chip whose pages share cells in this way.
+    pub(crate) fn on(self, pairing: Pairing) -> Shape {
+        let medium = self.medium.with_pairing(pairing);
+        Shape { medium, lost: medium.skips().lost, reach: medium.reach(), ..self }
+    }
+
+    /// True if a cut program may destroy pages that were programmed before.
+    pub(crate) fn is_paired(&self) -> bool {
+        self.medium.is_paired()
+    }
+
+    /// True if a segment has room from page `index` on, where those before `kept` are promised: for a page of blocks and,
+    /// where pages have no tags of their own, for the summaries that name it.
+    pub(crate) fn has_room(&self, index: u32, kept: u32) -> bool {
+        let safe = |index: u32| self.medium.next_safe(index, kept);
+        match self.tagged {
+            true => safe(index).is_some_and(|index| index < self.data_pages()),
+            false => (0..=self.summaries).try_fold(index, |index, _| Some(safe(index)? + 1)).is_some(),
+        }
+    }
+
+    /// The page behind the summaries that a commit writes at page `index`.
+    pub(crate) fn behind_summaries(&self, index: u32, kept: u32) -> u32 {
+        let next = |index, _| Some(self.medium.next_safe(index, kept)? + 1);
+        (0..self.summaries).try_fold(index, next).unwrap_or(self.pages)
+    }
+
+    /// Pages of blocks that a segment takes from page `index` on if all before it are promised.
+    pub(crate) fn room(&self, index: u32) -> u32 {
+        if !self.is_paired() {
+            return self.data_pages() - index;
+        }
+        let safe = |at: &u32| self.medium.next_safe(*at, index) == Some(*at);
+        u32::try_from((index..self.data_pages()).filter(safe).count()).unwrap_or(u32::MAX)
     }
 
     /// Data bytes of a log page.

@@ -19,20 +19,31 @@ const SPARE_LEAST: u32 = 5;
 
 /// Segments that a disk of `logical_blocks` needs in all, besides the anchors.
 pub(crate) fn segments_needed(shape: &Shape, logical_blocks: u32, checkpoint_most: u32) -> u32 {
-    // Where a commit costs pages, what is cleaned must be more: summaries, and a page that is not full.
+    // Where a commit costs pages, what is cleaned must be more: summaries, a page that is not full, and pages passed over
+    // in the heads that took the copies, as if each took some from each segment cleaned.
     let commit = if shape.tagged { 0 } else { shape.slots * shape.summaries + shape.slots - 1 };
+    let passed = if shape.is_paired() { (shape.lost + 1) * HEADS_COPIED_TO / (batch(shape) + 1) } else { 0 };
+    let commit = commit + passed * shape.slots;
     let data = logical_blocks.div_ceil(shape.capacity().saturating_sub(commit).max(1));
     data.saturating_add(2 * checkpoint_most).saturating_add(SPARE_LEAST + batch(shape))
 }
 
 /// Segments that may fail one after the other before the cleaner has made up for them, once one did.
 const FAILURES_MOST: u32 = 3;
-/// Free segments that stay where pages have no tags of their own.
-const UNTAGGED_LEAST: u32 = 2;
+/// Free segments that stay where a commit costs pages.
+const BATCHED_LEAST: u32 = 2;
+
+/// Heads that the cleaner copies to between two commits where these cost pages: more than the default placement has.
+const HEADS_COPIED_TO: u32 = 8;
+
+/// True if a commit costs pages: summaries, or those that share cells with promised ones.
+fn is_batched(shape: &Shape) -> bool {
+    !shape.tagged || shape.is_paired()
+}
 
 /// Cleaned segments that may wait for one commit together.
 fn batch(shape: &Shape) -> u32 {
-    if shape.tagged { 0 } else { 3 }
+    if is_batched(shape) { 3 } else { 0 }
 }
 
 /// How a user's block gets its head.
@@ -48,11 +59,12 @@ enum Next {
 }
 
 impl<N: Nand> Ftl<N> {
-    /// Free segments that a checkpoint may take, made now or when a segment was cleaned: with a page more in each head,
-    /// and one full head more. Users leave as many free.
+    /// Free segments that a checkpoint may take, made now or when a segment was cleaned: with a page more in each head, and
+    /// those that are passed over behind it, and one full head more. Users leave as many free.
     pub(crate) fn for_checkpoint(&self) -> u32 {
         let heads = || self.heads.iter().flatten();
-        let pages = heads().map(|head| head.index as usize + 1).sum::<usize>() + self.shape.pages as usize;
+        let pages = heads().map(|head| (head.index + self.shape.reach) as usize).sum::<usize>()
+            + self.shape.pages as usize;
         let bytes = (heads().count() + 1) * size_of::<RawHead>() + pages * self.shape.named_bytes();
         segments_with(&self.shape, self.table.len(), bytes)
     }
@@ -77,7 +89,7 @@ impl<N: Nand> Ftl<N> {
     /// Free segments that users leave: those of a checkpoint and, once segments have failed and as far as the chip has
     /// more than it needs, some for the next that fail.
     fn kept(&self) -> u32 {
-        let least = if self.shape.tagged { 0 } else { UNTAGGED_LEAST };
+        let least = if is_batched(&self.shape) { BATCHED_LEAST } else { 0 };
         let kept = self.for_checkpoint().max(least);
         if self.segments.failures() == 0 {
             return kept;
@@ -87,19 +99,19 @@ impl<N: Nand> Ftl<N> {
         kept + self.segments.failures().min(more)
     }
 
-    /// Pages left in the open heads.
+    /// Pages left in the open heads, after a commit if that passes some over.
     fn room(&self) -> u32 {
         let heads = self.heads.iter().take(MOVING).flatten();
-        heads.map(|head| self.shape.data_pages() - head.index - u32::from(!head.filled.is_empty())).sum()
+        heads.map(|head| self.shape.room(head.index + u32::from(!head.filled.is_empty()))).sum()
     }
 
     /// True if with so many free segments what lives in any one segment can be copied while a checkpoint's stay free: to
-    /// a further one, or to the room in open heads. Where pages have no tags of their own summaries take that room, and
-    /// several segments wait for one commit.
+    /// a further one, or to the room in open heads. Where a commit costs pages it takes that room, and several segments wait for
+    /// one commit.
     pub(crate) fn is_enough(&self, free: u32) -> bool {
         let shape = &self.shape;
         let kept = self.kept();
-        if !shape.tagged {
+        if is_batched(shape) {
             return free > kept;
         }
         let room = u64::from(self.room()) * u64::from(shape.slots);
@@ -120,7 +132,7 @@ impl<N: Nand> Ftl<N> {
             return Next::Write;
         }
         let is_enough = self.is_enough(free);
-        // Without tags each commit costs pages, so several segments are cleaned for one.
+        // Where a commit costs pages several segments are cleaned for one.
         let kept = self.kept() + if batch > 0 { 1 + batch } else { 0 };
         if !is_open && is_enough && free > kept {
             return Next::Open;

@@ -39,6 +39,25 @@ impl Contents {
         self.sequences.iter().copied().zip(self.entries.chunks_exact(shape.slots as usize))
     }
 
+    /// Forgets pages from `end` on.
+    pub(crate) fn truncate(&mut self, shape: &Shape, end: u32) {
+        self.sequences.truncate(end as usize);
+        self.entries.truncate((end * shape.slots) as usize);
+    }
+
+    /// Forgets what a page holds.
+    pub(crate) fn blank(&mut self, shape: &Shape, index: u32) {
+        let slots = shape.slots as usize;
+        let entries = self.entries.chunks_exact_mut(slots).nth(index as usize);
+        entries.into_iter().flatten().for_each(|entry| *entry = Entry::NONE);
+    }
+
+    /// True if none of these pages holds anything.
+    pub(crate) fn is_blank(&self, shape: &Shape, mut pages: core::ops::Range<u32>) -> bool {
+        let is_blank = |(_, entries): (u64, &[Entry])| entries.iter().all(|entry| *entry == Entry::NONE);
+        pages.all(|index| self.pages(shape).nth(index as usize).is_none_or(is_blank))
+    }
+
     /// The sequence number of the first page, from which the others are counted.
     pub(crate) fn first(&self) -> u64 {
         self.sequences.first().copied().unwrap_or(0)

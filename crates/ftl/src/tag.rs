@@ -80,12 +80,23 @@ pub(crate) struct Tag {
     pub(crate) entries: Vec<Entry>,
     /// The page before it, as far as this session knows.
     pub(crate) before: Option<Before>,
+    /// All pages before it were promised, and some passed over for that.
+    pub(crate) promised: bool,
 }
 
 impl Tag {
     /// A tag that says nothing but what the page is.
     pub(crate) fn plain(kind: Kind, sequence: u64) -> Tag {
-        Tag { kind, class: 0, sequence, erases: 0, opened: 0, entries: Vec::new(), before: None }
+        Tag {
+            kind,
+            class: 0,
+            sequence,
+            erases: 0,
+            opened: 0,
+            entries: Vec::new(),
+            before: None,
+            promised: false,
+        }
     }
 
     /// The tag as the medium takes it.
@@ -97,12 +108,17 @@ impl Tag {
             body.extend_from_slice(entry.raw().as_bytes());
         }
         Before::encode(self.before.as_ref(), shape.slots, &mut body);
-        pumice_flashlog::Tag { kind: self.kind as u8, flags: self.class, seq: self.sequence, body }
+        pumice_flashlog::Tag {
+            kind: self.kind.to_byte(self.promised),
+            flags: self.class,
+            seq: self.sequence,
+            body,
+        }
     }
 
     /// What a tag of the medium says; `None` if it makes no sense.
     pub(crate) fn decode(shape: &Shape, tag: &pumice_flashlog::Tag) -> Option<Tag> {
-        let kind = Kind::from_byte(tag.kind)?;
+        let (kind, promised) = Kind::from_byte(tag.kind)?;
         if !shape.tagged {
             return Some(Tag::plain(kind, 0));
         }
@@ -118,6 +134,7 @@ impl Tag {
             opened: raw.opened.get(),
             entries: entries.iter().copied().map(Entry::from_raw).collect(),
             before,
+            promised,
         })
     }
 }
@@ -151,6 +168,7 @@ mod tests {
             opened: 4,
             entries,
             before,
+            promised: true,
         };
         assert_eq!(Tag::decode(&shape(38), &tag.encode(&shape(38))), Some(tag.clone()));
         let plain = Tag::plain(Kind::Data, 0);

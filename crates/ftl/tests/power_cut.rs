@@ -3,7 +3,8 @@
 //!
 //! A case is named `layout:seed:n:mode`, with a second cut `layout:seed:n:mode:m:mode`. Every operation of a run is cut, in
 //! all modes at some, at the others in one mode after the other; starts are sampled. With `PUMICE_CUTS=all` there are four
-//! runs, and every operation of them is cut in all modes, and so is that of one start in 41.
+//! runs, and every operation of them is cut in all modes, and so is that of one start in 41. On chips whose pages share
+//! cells, `PUMICE_CUTS=N` makes N cuts at least, on more chips, with seeds that follow each other.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 #![allow(clippy::similar_names, reason = "model and modes")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what a run covered")]
@@ -41,6 +42,11 @@ fn all() -> bool {
     std::env::var("PUMICE_CUTS").is_ok_and(|cuts| cuts == "all")
 }
 
+/// The cuts that are asked for on chips whose pages share cells.
+fn asked() -> Option<u64> {
+    std::env::var("PUMICE_CUTS").ok()?.parse().ok()
+}
+
 fn letter(mode: CutMode) -> char {
     MODES.iter().find(|(_, known)| *known == mode).map_or('?', |(letter, _)| *letter)
 }
@@ -50,6 +56,8 @@ struct Watch {
     id: String,
     model: Rc<RefCell<Model>>,
     stride: u64,
+    /// Of so many operations one is cut.
+    every: u64,
     modes: &'static [(char, CutMode)],
     /// What is cut is a start after a cut: that one is not cut again, and not everywhere.
     is_start: bool,
@@ -68,6 +76,9 @@ impl Watch {
 impl Hook for Watch {
     fn modes(&mut self, n: u64) -> Vec<CutMode> {
         self.operations = n;
+        if !n.is_multiple_of(self.every) {
+            return Vec::new();
+        }
         let count = if self.is_cut_in_all(n) { self.modes.len() } else { usize::from(!self.is_start) };
         let first = usize::try_from(n).unwrap() % self.modes.len();
         self.modes.iter().cycle().skip(first).take(count).map(|(_, mode)| *mode).collect()
@@ -99,6 +110,7 @@ fn cut_start(
         id: id.clone(),
         model,
         stride: 3,
+        every: 1,
         modes,
         is_start: true,
         cuts: 0,
@@ -147,6 +159,8 @@ struct Run {
     /// Programs and erases fail now and then, too.
     fails: bool,
     modes: &'static [(char, CutMode)],
+    /// Of so many operations one is cut; 0 cuts about as many as are cut in all modes.
+    every: u64,
 }
 
 impl Run {
@@ -162,10 +176,12 @@ impl Run {
         let disk = start(chip.clone());
         let model = Rc::new(RefCell::new(Model::new(disk.blocks(), disk.block_bytes())));
         drop(disk);
+        let stride = (uncut(chip.clone(), seed) / BUDGET).max(1);
         let watch = Watch {
             id: format!("{}:{seed}", self.layout),
             model: Rc::clone(&model),
-            stride: (uncut(chip.clone(), seed) / BUDGET).max(1),
+            stride,
+            every: if self.every == 0 { stride } else { self.every },
             modes: self.modes,
             is_start: false,
             cuts: 0,
@@ -241,7 +257,7 @@ macro_rules! cuts {
         $(#[test]
         fn $test() {
             let (layout, placement, wear, fails) = ($layout, $placement, $wear, $fails);
-            let run = Run { layout, placement, wear, fails, modes: PLAIN };
+            let run = Run { layout, placement, wear, fails, modes: PLAIN, every: 1 };
             for seed in 0..if all() { 4 } else { 1 } {
                 let (_, failures) = run.play(seed);
                 assert!(failures.is_empty(), "{} cuts failed, first {}", failures.len(), failures[0]);
@@ -267,7 +283,7 @@ cuts! {
 fn figures(layouts: &[&'static str], modes: &'static [(char, CutMode)]) -> usize {
     let mut lost = 0;
     for layout in layouts {
-        let run = Run { layout, placement: "sepbit", wear: "even", fails: false, modes };
+        let run = Run { layout, placement: "sepbit", wear: "even", fails: false, modes, every: 1 };
         let (cuts, failures) = run.play(0);
         println!("ftl {layout}: {cuts} cuts, {} of them lost what was flushed", failures.len());
         failures.iter().take(3).for_each(|what| println!("    {what}"));
@@ -286,7 +302,28 @@ fn what_seems_sound_and_is_not() {
 
 /// Pages written long before that a cut destroys.
 #[test]
-#[ignore = "figures: what paired pages cost today"]
-fn paired_pages() {
-    assert_eq!(figures(&["tags/dist3", "summary/by4", "slots/dist3", "packed/dist3"], &MODES), 0);
+fn pages_that_share_cells() {
+    let small = ["tags/dist3", "summary/by4", "slots/dist3", "packed/dist3"];
+    let more = ["small/by4", "few/dist3", "gang/by4", "mlc/own", "tlc/own"];
+    let (mut cuts, mut lost) = (0, Vec::new());
+    let mut play = |layout, seed| {
+        let every = u64::from(asked().is_some() && small.contains(&layout));
+        let run = Run { layout, placement: "sepbit", wear: "even", fails: false, modes: PLAIN, every };
+        let (made, failures) = run.play(seed);
+        println!("{layout}:{seed}: {made} cuts, {} of them lost what was flushed", failures.len());
+        failures.iter().take(3).for_each(|what| println!("    {what}"));
+        cuts += made;
+        lost.extend(failures);
+        cuts
+    };
+    for layout in small {
+        play(layout, 0);
+    }
+    if let Some(asked) = asked() {
+        let mut turns =
+            (0..).flat_map(|seed| small.into_iter().chain(more).map(move |layout| (layout, seed + 1)));
+        while turns.next().is_some_and(|(layout, seed)| play(layout, seed) < asked) {}
+    }
+    println!("{cuts} cuts, {} of them lost what was flushed", lost.len());
+    assert!(lost.is_empty(), "{}", lost[..lost.len().min(3)].join("\n"));
 }

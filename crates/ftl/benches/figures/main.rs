@@ -1,6 +1,7 @@
 //! The figures of the flash memory server: how long a start takes and the heap that it needs, how much the cleaner copies
-//! beside what the simulator says for the same policies, and what a logical block costs in memory. Device time and counts are the
-//! simulated chip's and the same on every machine. `--quick` takes smaller chips.
+//! beside what the simulator says for the same policies, what promises cost where pages share cells, and what a logical block
+//! costs in memory. Device time and counts are the simulated chip's and the same on every machine. `--quick` takes smaller
+//! chips.
 #![allow(
     missing_docs,
     clippy::print_stdout,
@@ -10,6 +11,7 @@
 )]
 
 mod heap;
+mod pairs;
 
 use pumice_cleaning::{Params, Sim, registry::Store};
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, PolicyNames, create};
@@ -23,12 +25,16 @@ fn main() {
     starts(quick);
     large();
     amplification(quick);
+    pairs::pairs(quick);
     memory();
 }
 
 fn disk(chip: &str, size: u64, block_bytes: u32, policies: PolicyNames) -> Ftl<SimChip> {
     let spec = ChipSpec::named(chip).unwrap().with_size(size).unwrap();
-    let mut chip = SimChip::new(&spec);
+    disk_on(SimChip::new(&spec), block_bytes, policies)
+}
+
+fn disk_on(mut chip: SimChip, block_bytes: u32, policies: PolicyNames) -> Ftl<SimChip> {
     let export = Export::Permille(875);
     let options = CreateOptions { block_bytes, export, policies, erased: true, ..CreateOptions::default() };
     create(&mut chip, &options, &mut |_, _| {}).unwrap();

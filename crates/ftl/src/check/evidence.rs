@@ -43,14 +43,18 @@ impl Evidence {
         let mut counts = shape.tagged;
         for index in 0..shape.pages {
             let found = flash.read(Place { block, index })?;
-            let is_erased = matches!(found, Found::Erased);
-            if !is_erased {
-                evidence.used = index + 1;
+            if matches!(found, Found::Erased) {
+                continue;
             }
+            // Pages may have been passed over, never the first.
+            counts &= index < evidence.used + shape.reach && (evidence.used > 0 || index == 0);
+            let before = tagged.sequences.last().copied().unwrap_or(0);
+            while counts && tagged.sequences.len() < index as usize {
+                tagged.push(shape, before, &[]);
+            }
+            evidence.used = index + 1;
             let Found::Page(tag, page) = found else {
-                counts &= !is_erased;
                 if counts {
-                    let before = tagged.sequences.last().copied().unwrap_or(0);
                     tagged.push(shape, before, &[]);
                 }
                 continue;

@@ -46,15 +46,18 @@ pub const CASES: [Case; 8] = [
     case("packed", "2048+32:16:48", 512),
 ];
 
+/// Real chips whose pages share cells, of few blocks.
+const PAIRED: [Case; 2] = [case("mlc", "mlc-8k-64g:24", 4096), case("tlc", "tlc-16k-96g:24", 4096)];
+
 impl Case {
     pub fn named(name: &str) -> Case {
-        *CASES.iter().find(|case| case.name == name).unwrap()
+        *CASES.iter().chain(&PAIRED).find(|case| case.name == name).unwrap()
     }
 
     pub fn spec(&self) -> ChipSpec {
         match self.geometry.split_once(':') {
-            Some(("spinand-1g", blocks)) => {
-                let spec = ChipSpec::named("spinand-1g").unwrap();
+            Some((name @ ("spinand-1g" | "mlc-8k-64g" | "tlc-16k-96g"), blocks)) => {
+                let spec = ChipSpec::named(name).unwrap();
                 let bytes = spec.geometry().block_bytes() * blocks.parse::<u64>().unwrap();
                 spec.with_size(bytes).unwrap()
             }
@@ -67,16 +70,17 @@ impl Case {
         self.chip_with(&self.spec(), permille, policies)
     }
 
-    /// The same for a case by name; `/dist3` or `/by4` behind it pairs the pages.
+    /// The same for a case by name; `/dist3` or `/by4` behind it pairs the pages, `/own` leaves them as the chip has them.
     pub fn chip_of(name: &str, permille: u32, policies: &PolicyNames) -> SimChip {
         let (layout, pairing) = name.split_once('/').unwrap_or((name, ""));
+        let case = Case::named(layout);
         let pairing = match pairing {
+            "own" => SimChip::new(&case.spec()).pairing(),
             "" => Pairing::Unpaired,
             "dist3" => Pairing::Dist3,
             "by4" => Pairing::WordLine { pages: 4 },
             other => panic!("no pairing {other}"),
         };
-        let case = Case::named(layout);
         case.chip_with(&case.spec().with_pairing(pairing).unwrap(), permille, policies)
     }
 
