@@ -1,7 +1,7 @@
-//! The figures of the flash memory server: how long a start takes and the heap that it needs, how much the cleaner copies
-//! beside what the simulator says for the same policies, what promises cost where pages share cells, and what a logical block
-//! costs in memory. Device time and counts are the simulated chip's and the same on every machine. `--quick` takes smaller
-//! chips.
+//! The figures of the flash memory server: how long a start takes and the heap that it needs, what a write costs at the
+//! most, how much the cleaner copies beside what the simulator says for the same policies, what promises cost where pages share
+//! cells, and what a logical block costs in memory. Device time and counts are the simulated chip's and the same on every
+//! machine. `--quick` takes smaller chips.
 #![allow(
     missing_docs,
     clippy::print_stdout,
@@ -11,6 +11,7 @@
 )]
 
 mod heap;
+mod latency;
 mod pairs;
 
 use pumice_cleaning::{Params, Sim, registry::Store};
@@ -24,6 +25,7 @@ fn main() {
     let quick = std::env::args().any(|word| word == "--quick");
     starts(quick);
     large();
+    latency::latencies(quick);
     amplification(quick);
     pairs::pairs(quick);
     memory();
