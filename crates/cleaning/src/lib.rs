@@ -72,5 +72,6 @@ pub use select::Selector;
 pub use sim::{Geometry, Params, Sim, SimError, Stats, WearStats};
 pub use victim::{
     Cat, Cicl, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, Victim, choose,
+    choose_aged,
 };
 pub use wear::{Relocation, Wear};

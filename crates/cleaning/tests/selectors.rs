@@ -8,7 +8,7 @@ use pumice_cleaning::{
     Cat, Cicl, Class, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, SegmentView,
     Selector, Victim,
     select::{AgeThreshold, ByChange, Cells, Grouped, Queue, RandomOf, RoundRobin, SecondChance, Windowed},
-    victim::NEVER,
+    victim::{NEVER, age_score},
 };
 
 const SEGMENTS: u32 = 24;
@@ -269,7 +269,7 @@ proptest! {
             let (oldest, youngest) = (ages.clone().max().unwrap_or(0), ages.min().unwrap_or(0));
             let count = (all.len() / 5).max(10);
             let old: Vec<_> = all.into_iter().filter(|(_, view)| view.reclaimable() > 0).take(count).collect();
-            let score = |view: &SegmentView| AgeThreshold::score(view, oldest, youngest);
+            let score = |view: &SegmentView| age_score(view, oldest, youngest);
             let ripe: Vec<_> = old.iter().filter(|(_, view)| view.written >= threshold).collect();
             let best = ripe.iter().map(|(_, view)| score(view)).fold(f64::MIN, f64::max);
             let taken: Vec<u32> = ripe.iter().filter(|(_, view)| score(view) >= best).map(|(id, _)| *id).take(1).collect();

@@ -3,13 +3,14 @@
 use alloc::{vec, vec::Vec};
 
 use super::{Selector, chains::Chains, clock::Clock, stock::Stock};
-use crate::{SegmentView, packed::NONE};
+use crate::{SegmentView, packed::NONE, victim::age_score};
 
 /// F2FS's age-threshold cleaning (ATGC; Linux 5.10, fs/f2fs/gc.c): among the oldest fifth of the sealed segments (ten
 /// at least) the one with the highest 60 x relative age + 40 x (1 - u).
 ///
 /// Age runs from the last write; it is relative to the span from the youngest to the oldest sealed segment. Only
-/// segments older than the threshold are candidates; when none is, the least full segment of that many oldest is taken.
+/// segments older than the threshold are candidates; when none is, the least full segment of that many oldest is taken,
+/// where [`choose_aged`](crate::victim::choose_aged), which is Linux's rule to the letter, takes none.
 /// A change is O(1), a choice O(segments / 5). 20 bytes a segment.
 #[derive(Clone, Debug)]
 pub struct AgeThreshold {
@@ -19,9 +20,6 @@ pub struct AgeThreshold {
     clock: Clock,
     written: Vec<u64>,
 }
-
-/// Per cent of the score that age makes.
-const AGE_WEIGHT: f64 = 60.0;
 
 /// One in so many sealed segments is a candidate.
 const CANDIDATES: u32 = 5;
@@ -45,14 +43,6 @@ impl AgeThreshold {
         self.written.get(id as usize).map_or(0, |written| self.clock.age(*written))
     }
 
-    /// The better, the higher; from 0 to 100. `oldest` and `youngest` are ages of sealed segments.
-    pub fn score(view: &SegmentView, oldest: u32, youngest: u32) -> f64 {
-        let span = f64::from(oldest.saturating_sub(youngest)).max(1.0);
-        let age = f64::from(view.written.saturating_sub(youngest)) / span;
-        let free = f64::from(view.reclaimable()) / f64::from(view.capacity.max(1));
-        AGE_WEIGHT * age + (100.0 - AGE_WEIGHT) * free
-    }
-
     /// Sealed segments with something to reclaim among the oldest, from the oldest on.
     fn oldest(&self) -> impl Iterator<Item = (u32, SegmentView)> {
         let count = (self.stock.members() / CANDIDATES).max(FEWEST);
@@ -69,7 +59,7 @@ impl AgeThreshold {
     fn best(&self) -> Option<u32> {
         let (oldest, youngest) = (self.age(self.chain.first(0)), self.age(self.chain.last(0)));
         let old = self.oldest().filter(|(_, view)| view.written >= self.threshold);
-        let scored = old.map(|(id, view)| (Self::score(&view, oldest, youngest), id));
+        let scored = old.map(|(id, view)| (age_score(&view, oldest, youngest), id));
         let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
         best.map(|(_, id)| id).or_else(|| self.oldest().min_by_key(|(_, view)| view.valid).map(|(id, _)| id))
     }

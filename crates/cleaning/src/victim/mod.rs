@@ -1,5 +1,6 @@
 //! Victim selection: a policy prices a segment, the cheapest is cleaned.
 
+mod age_threshold;
 mod cat;
 mod choose;
 mod cicl;
@@ -10,6 +11,7 @@ mod greedy;
 mod lfs;
 mod root_age;
 
+pub use age_threshold::{age_score, choose_aged};
 pub use cat::Cat;
 pub use choose::choose;
 pub(crate) use choose::rank;
