@@ -8,7 +8,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use pumice_f2fs::{InPlace, Logging, Streams, crypt::Keyring};
+use pumice_f2fs::{CompressionRule, IdleCleaning, InPlace, Logging, Streams, crypt::Keyring};
 use pumice_vfs::Timestamp;
 use rustix::fs::OFlags;
 
@@ -30,10 +30,13 @@ pub(crate) struct Context {
     pub(crate) key_files: Vec<PathBuf>,
     /// Roll a crashed F2FS forward.
     pub(crate) recover: bool,
-    /// Where logs of F2FS go on, how many there are, what is written in place, and whether what becomes free is discarded.
+    /// Where logs of F2FS go on, how many there are, what is written in place, which section is cleaned while nobody waits, which new files
+    /// are compressed, and whether what becomes free is discarded.
     pub(crate) logging: Logging,
     pub(crate) streams: Streams,
     pub(crate) in_place: InPlace,
+    pub(crate) idle_cleaning: IdleCleaning,
+    pub(crate) compression: CompressionRule,
     pub(crate) discard: bool,
     /// Signals that ask to end.
     pub(crate) interrupt: Interrupt,
@@ -49,6 +52,8 @@ impl Context {
             logging: Logging::default(),
             streams: Streams::default(),
             in_place: InPlace::default(),
+            idle_cleaning: IdleCleaning::default(),
+            compression: CompressionRule::default(),
             discard: true,
             interrupt: Interrupt::default(),
         }

@@ -281,6 +281,8 @@ fn write_f2fs(
         logging: context.logging,
         in_place: context.in_place,
         streams: context.streams,
+        idle_cleaning: context.idle_cleaning,
+        compression: context.compression.clone(),
         discard: context.discard,
         clock: Box::new(now),
     };

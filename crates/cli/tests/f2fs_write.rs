@@ -89,15 +89,47 @@ fn a_volume_in_use_is_refused() {
     world.say("mkdir card /dir").bad(1, &["card", "in use"]);
 }
 
+/// A volume of Linux, in `card`.
+fn golden(name: &str) -> World {
+    let world = World::new();
+    let image = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../f2fs/tests/images/{name}.img.zst"));
+    let mut zstd = Command::new("zstd");
+    zstd.args(["-dq", "--long=27", "--sparse", "-o"]).arg(world.path("card")).arg(image);
+    assert!(zstd.status().unwrap().success(), "zstd is installed");
+    world
+}
+
+/// Into a directory that Linux compresses in; what is there is replaced, moved and removed.
+#[test]
+fn compressed_files_are_written() {
+    let world = golden("compress");
+    fs::create_dir(world.path("tree")).unwrap();
+    for number in 0..30 {
+        fs::write(world.path(&format!("tree/file-{number}")), vec![7; number * 3001]).unwrap();
+    }
+    for line in [
+        "rm -r card /zstd-2",
+        "put card tree /lz4-2",
+        "put --force card tree/file-29 /lz4-2/text",
+        "mv card /lz4-2/overwritten /moved",
+    ] {
+        world.say(line).good();
+        sound(&world);
+    }
+    for path in ["/lz4-2/text", "/lz4-2/tree/file-9", "/moved"] {
+        let stat = world.say(&format!("stat card {path}")).good();
+        assert!(stat.contains("compressed"), "{path}: {stat}");
+    }
+    world.say("get card /lz4-2/tree back").good();
+    let (tree, back) = (world.path("tree"), world.path("back"));
+    let same = Command::new("diff").arg("-r").args([tree, back]).output().unwrap();
+    assert!(same.status.success(), "{}", String::from_utf8_lossy(&same.stdout));
+}
+
 #[test]
 fn what_is_not_written_is_refused_by_name() {
-    for (name, word) in [("encrypt", "encrypt"), ("compress", "compression")] {
-        let world = World::new();
-        let image =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../f2fs/tests/images/{name}.img.zst"));
-        let mut zstd = Command::new("zstd");
-        zstd.args(["-dq", "--long=27", "--sparse", "-o"]).arg(world.path("card")).arg(image);
-        assert!(zstd.status().unwrap().success(), "zstd is installed");
+    for (name, word) in [("encrypt", "encrypt"), ("verity", "verity")] {
+        let world = golden(name);
         let before = fs::read(world.path("card")).unwrap();
         world.say("mkdir card /dir").bad(1, &["cannot be written to", word]);
         assert!(before == fs::read(world.path("card")).unwrap());

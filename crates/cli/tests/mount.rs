@@ -154,6 +154,8 @@ fn places_that_cannot_be_mounted_on_are_named() {
     world.say("mount --daemon missing dir").bad(1, &["missing"]);
     world.say("mount -o sideways image dir").bad(2, &["sideways", "allow_other"]);
     world.say("mount -o cache=1k image dir").bad(2, &["1024", "256KiB"]);
+    world.say("mount -o compress_algorithm=lz5 image dir").bad(2, &["unknown algorithm `lz5`"]);
+    world.say("mount -o compress_log_size=9 image dir").bad(2, &["`9`", "2 to 8"]);
 }
 
 #[test]

@@ -43,6 +43,7 @@
 
 pub mod check;
 pub mod compress;
+mod compression;
 pub mod crc;
 pub mod crypt;
 mod error;
@@ -63,10 +64,11 @@ mod word;
 mod writable;
 mod write;
 
+pub use compression::CompressionRule;
 pub use error::{Corrupt, Error, Place, Result};
 pub use fs::{F2fs, MountOptions};
 pub use nodes::{Mapped, Nodes, Owner, Run};
 pub use recovery::Recovery;
 pub use volume::{Area, Block, LogHead, Node, PassedOver, Volume, read_super_block, read_super_blocks};
-pub use writable::{InPlace, Logging, WritableF2fs, WritableOptions};
+pub use writable::{IdleCleaning, InPlace, Logging, WritableF2fs, WritableOptions};
 pub use write::streams::Streams;

@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use pumice_f2fs::{InPlace, Logging, Streams};
+use pumice_f2fs::{CompressionRule, IdleCleaning, InPlace, Logging, Streams, compress::Method};
 use pumice_fuse::{MountOptions, Session, Unmounter};
 use pumice_vfs::FileSystem;
 use rustix::mount::MountFlags;
@@ -24,6 +24,7 @@ use crate::{
     image::{Access, Volume},
     logger,
     metered::Mended,
+    options,
 };
 
 /// What mount(8) calls a wrong command line.
@@ -31,7 +32,7 @@ pub(crate) const HELPER_USAGE: u8 = 1;
 /// What mount(8) calls a mount that failed.
 const HELPER_FAILED: u8 = 32;
 
-const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, patrol=DAYS, mode=adaptive|lfs, active_logs=6|4|4-cold|2, in_place=never|fsync|ssr|util|ssr_util|force, nodiscard, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
+const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, patrol=DAYS, mode=adaptive|lfs, active_logs=6|4|4-cold|2, in_place=never|fsync|ssr|util|ssr_util|force, atgc, compress_algorithm=lz4|zstd:3|..., compress_log_size=2..8, compress_extension=EXT, nocompress_extension=EXT, compress_chksum, nodiscard, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
 
 /// Mount an image on a directory
 ///
@@ -166,24 +167,13 @@ impl How {
         options.source = source.to_string_lossy().into_owned();
         for word in self.words() {
             if let Some(size) = word.strip_prefix("cache=") {
-                let bytes = crate::options::cache_size(size).map_err(Failure::usage)?;
+                let bytes = options::cache_size(size).map_err(Failure::usage)?;
                 context.cache_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             } else if let Some(days) = word.strip_prefix("patrol=") {
                 patrol = Some(days.parse().map_err(Failure::usage)?);
             } else if word == "norecovery" {
                 context.recover = false;
-            } else if word == "nodiscard" {
-                context.discard = false;
-            } else if let Some(mode) = word.strip_prefix("mode=") {
-                context.logging =
-                    crate::options::named("mode", mode, &Logging::NAMED).map_err(Failure::usage)?;
-            } else if let Some(logs) = word.strip_prefix("active_logs=") {
-                context.streams =
-                    crate::options::named("active_logs", logs, &Streams::NAMED).map_err(Failure::usage)?;
-            } else if let Some(rule) = word.strip_prefix("in_place=") {
-                context.in_place =
-                    crate::options::named("in_place", rule, &InPlace::NAMED).map_err(Failure::usage)?;
-            } else if word != "remount" {
+            } else if word != "remount" && !f2fs_option(&word, &mut context).map_err(Failure::usage)? {
                 options.apply(&word).map_err(|error| Failure::usage(error.to_string()))?;
             }
         }
@@ -276,8 +266,52 @@ impl How {
 }
 
 /// Options of our own.
-const OWN: [&str; 8] =
-    ["cache=", "patrol=", "norecovery", "remount", "mode=", "active_logs=", "in_place=", "nodiscard"];
+const OWN: [&str; 14] = [
+    "cache=",
+    "patrol=",
+    "norecovery",
+    "remount",
+    "mode=",
+    "active_logs=",
+    "in_place=",
+    "atgc",
+    "compress_algorithm=",
+    "compress_log_size=",
+    "compress_extension=",
+    "nocompress_extension=",
+    "compress_chksum",
+    "nodiscard",
+];
+
+/// Takes an option of F2FS, most of them by the kernel's words; false if it is none.
+fn f2fs_option(word: &str, context: &mut Context) -> Result<bool, String> {
+    let rule = &mut context.compression;
+    match word.split_once('=') {
+        None if word == "atgc" => context.idle_cleaning = IdleCleaning::AgeThreshold,
+        None if word == "nodiscard" => context.discard = false,
+        None if word == "compress_chksum" => rule.checksum = true,
+        Some(("mode", mode)) => context.logging = options::named("mode", mode, &Logging::NAMED)?,
+        Some(("active_logs", logs)) => {
+            context.streams = options::named("active_logs", logs, &Streams::NAMED)?;
+        }
+        Some(("in_place", rule)) => context.in_place = options::named("in_place", rule, &InPlace::NAMED)?,
+        Some(("compress_algorithm", method)) => rule.method = Method::parse(method)?,
+        Some(("compress_log_size", size)) => rule.log_blocks = log_size(size)?,
+        Some(("compress_extension", name)) => rule.extensions.push(name.to_owned()),
+        Some(("nocompress_extension", name)) => rule.not.push(name.to_owned()),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Blocks of a cluster, as a power of two.
+fn log_size(text: &str) -> Result<u8, String> {
+    let sizes = CompressionRule::LOG_BLOCKS;
+    let size = text.parse().ok().filter(|size| sizes.contains(size));
+    size.ok_or_else(|| {
+        format!("invalid compress_log_size `{text}` (want {} to {})", sizes.start(), sizes.end())
+    })
+}
 
 /// Days in which all that lives is read once; 0 never.
 #[derive(Clone, Copy)]

@@ -56,6 +56,19 @@ pub struct Method {
 }
 
 impl Method {
+    /// LZ4 by its fast compressor.
+    pub const LZ4: Method = Method { algorithm: Algorithm::Lz4, level: 0 };
+
+    /// As an inode has it: a level of 0 is the usual one. `None` if Linux knows no such algorithm, or level.
+    pub fn from_raw(algorithm: u8, level: u8) -> Option<Method> {
+        let usual = Method::new(Algorithm::from_raw(algorithm)?);
+        let (levels, _) = usual.algorithm.levels();
+        match level {
+            0 => Some(usual),
+            level => levels.contains(&level).then_some(Method { level, ..usual }),
+        }
+    }
+
     /// An algorithm at its usual level.
     pub fn new(algorithm: Algorithm) -> Method {
         let (_, level) = algorithm.levels();

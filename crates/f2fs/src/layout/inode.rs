@@ -294,6 +294,24 @@ impl Inode {
         Ok(())
     }
 
+    /// Counts blocks that compression does not save any more.
+    ///
+    /// # Errors
+    /// If it saved fewer.
+    pub(crate) fn lose_saved(&mut self, count: u64) -> Result<()> {
+        let place = Place::Inode(self.ino);
+        let Some(extra) = self.extra.as_mut().filter(|_| count > 0) else { return Ok(()) };
+        let damage = "blocks that compression saved are fewer than are found:";
+        let left = extra.saved_blocks.checked_sub(count);
+        extra.saved_blocks = left.ok_or_else(|| corrupt(place, damage, extra.saved_blocks, count))?;
+        Ok(())
+    }
+
+    /// True if what compression saves was given back: nobody can write to the file until it is reserved again.
+    pub(crate) fn is_released(&self) -> bool {
+        self.inline.has(InlineFlags::RELEASED)
+    }
+
     /// Addresses in the inode. Whole clusters only, where the file is compressed.
     pub fn own_addrs(&self) -> u32 {
         let words = self.size_class.inode_words() - self.extra_words() - u32::from(self.xattr_words);

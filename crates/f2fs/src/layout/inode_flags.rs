@@ -95,6 +95,8 @@ impl InodeFlags {
     pub const NOATIME: InodeFlags = InodeFlags(0x80);
     /// Compressed.
     pub const COMPRESSED: InodeFlags = InodeFlags(0x4);
+    /// Not compressed, and what is made in it is not either, though its directory hands that down.
+    pub const NOT_COMPRESSED: InodeFlags = InodeFlags(0x400);
     /// Names differ only in case are the same.
     pub const CASEFOLD: InodeFlags = InodeFlags(0x4000_0000);
     /// Stands for a whole device.

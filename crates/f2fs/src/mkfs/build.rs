@@ -159,7 +159,7 @@ impl Builder<'_> {
     ) -> Result<Body, FormatError> {
         let (form, seal) = (self.forms.of(visit.name, what), self.forms.seal(what));
         if let Form::Clusters(compression) = form {
-            compression.mark(inode);
+            compression.rule.mark(inode);
         }
         let mut filler = Filler::new(writer, inode, log);
         if matches!(form, Form::Clusters(Compression { release: true, .. })) {

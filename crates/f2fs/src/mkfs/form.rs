@@ -40,8 +40,8 @@ impl<'a> Forms<'a> {
         }
         let blocks = what.size.div_ceil(self.block_bytes());
         let wants = |compression: &&Compression| {
-            blocks >= u64::from(compression.cluster_blocks())
-                && compression.wants(name)
+            blocks >= u64::from(compression.rule.cluster_blocks())
+                && compression.rule.wants(name)
                 && self.extensions.warmth(name) != Warmth::Hot
         };
         self.options.compression.as_ref().filter(wants).map_or(Form::Blocks, Form::Clusters)

@@ -112,7 +112,7 @@ impl<'a> Cut<'a> {
         let content = if what.sparse { Some(files.source.open(visit.entry)?) } else { None };
         let (form, block) = (files.forms.of(visit.name, what), files.forms.block_bytes());
         let cluster = match form {
-            Form::Clusters(compression) => u64::from(compression.cluster_blocks()) * block,
+            Form::Clusters(compression) => u64::from(compression.rule.cluster_blocks()) * block,
             Form::Inline | Form::Blocks => 0,
         };
         Ok(Cut {
@@ -246,7 +246,8 @@ impl<'a> Maker<'a> {
             Some(packer) => packer,
             none => none.insert(compression.packer()?),
         };
-        let (width, cluster) = (word(self.files.forms.block_bytes()) as usize, compression.cluster_blocks());
+        let (width, cluster) =
+            (word(self.files.forms.block_bytes()) as usize, compression.rule.cluster_blocks());
         let mut stretches = Vec::new();
         while !blocks.is_empty() {
             let count = (cluster - index % cluster).min(word(blocks.len() / width));

@@ -8,7 +8,7 @@ use super::{
     FILE_MAX,
     commit::{Commit, Need},
     content, directory,
-    tree::{Tree, may_change, may_write},
+    tree::{Tree, may_change, may_resize},
 };
 use crate::{
     error::{Error, Result},
@@ -68,7 +68,7 @@ pub(super) fn set(tree: &mut Tree, nid: Nid, change: &SetAttr, now: Timestamp) -
             FileKind::Dir => return Err(Error::Errno(Errno::IsDir)),
             _ => return Err(Error::Errno(Errno::Invalid)),
         }
-        may_write(&inode, 0)?;
+        may_resize(&inode, size, tree.blocks().nodes().size().bytes_u64())?;
         if size > FILE_MAX || size > most(tree) {
             return Err(Error::Errno(Errno::FileTooBig));
         }
@@ -132,14 +132,19 @@ pub(super) fn need(commit: &Commit, inode: &crate::layout::Inode, range: Range<u
     let blocks = (range.end - range.start).div_ceil(size.bytes_u64()) + 1;
     let nodes = blocks / u64::from(size.node_words()) + WAY;
     let more = if missing > 0 { missing + nodes } else { 0 };
-    Ok(Need { more, data: blocks + 1, nodes })
+    Ok(Need { more, data: blocks + 1 + at_ends(inode), nodes })
+}
+
+/// Blocks that are written anew with the first and the last of a range: those that are compressed with them.
+pub(super) fn at_ends(inode: &crate::layout::Inode) -> u64 {
+    inode.cluster_blocks().map_or(0, |blocks| 2 * u64::from(blocks))
 }
 
 /// What punching `length` bytes out of a file may take up: nodes that lose addresses are written anew.
 pub(super) fn need_to_punch(commit: &Commit, inode: &crate::layout::Inode, length: u64) -> Need {
     let size = commit.tree().blocks().nodes().size();
     let nodes = length / size.bytes_u64() / u64::from(size.node_words());
-    Need { more: 0, data: 2, nodes: nodes.min(inode.blocks) + WAY }
+    Need { more: 0, data: 2 + at_ends(inode), nodes: nodes.min(inode.blocks) + WAY }
 }
 
 /// Space and inodes.

@@ -1,17 +1,18 @@
 //! Blocks of files and directories as they are now: those that changed wait in memory until they are written.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use pumice_vfs::FileKind;
 
 use super::{
+    clusters::{self, Cluster, Packing},
     index::{self, Found, Slot},
     nodes::{self, Nodes},
     options::InPlace,
 };
 use crate::{
     error::{Place, Result, corrupt},
-    layout::{Advise, BlockAddr, Extent, InlineFlags, Inode, InodeFlags, Nid, Summary},
+    layout::{Advise, BlockAddr, Extent, Features, InlineFlags, Inode, InodeFlags, Nid, Summary},
     undo::Tracked,
     volume::Block,
     word::half,
@@ -34,6 +35,7 @@ pub(super) struct Blocks {
     /// Which are written over, and blocks that users can have.
     in_place: InPlace,
     users: u64,
+    packing: Packing,
 }
 
 /// A block of a file.
@@ -43,13 +45,23 @@ type Key = (Nid, u64);
 #[derive(Clone)]
 struct Waiting {
     block: Block,
+    sort: Sort,
+}
+
+/// Why a block waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    /// It changed.
+    Changed,
     /// It is as it stands on the medium, where the cleaner wants it away.
-    is_survivor: bool,
+    Survivor,
+    /// The same, and what stands there is a piece of a compressed cluster, not this block of the file.
+    Stored,
 }
 
 impl Waiting {
     fn changed(block: Block) -> Waiting {
-        Waiting { block, is_survivor: false }
+        Waiting { block, sort: Sort::Changed }
     }
 }
 
@@ -62,13 +74,16 @@ pub(super) enum Stand {
     Promised,
     /// It waits to be written.
     Waiting(Block),
+    /// It is compressed with others.
+    Packed(Cluster),
     /// It is written.
     At(BlockAddr),
 }
 
 impl Blocks {
     pub(super) fn new(nodes: Nodes, in_place: InPlace, users: u64) -> Blocks {
-        Blocks { nodes, dirty: Tracked::empty(), cursor: (Nid::NULL, 0), in_place, users }
+        let (dirty, packing) = (Tracked::empty(), Packing::default());
+        Blocks { nodes, dirty, cursor: (Nid::NULL, 0), in_place, users, packing }
     }
 
     /// A call begins, which may be taken back as long as it writes nothing to the medium.
@@ -106,8 +121,14 @@ impl Blocks {
 
     /// What stands at block `index`, and how many from it on are of the same sort, in a row, at most `most`.
     pub(super) fn stand(&self, inode: &Inode, index: u64, most: u64) -> Result<(Stand, u64)> {
-        if let Some(waiting) = self.dirty.get(&(inode.ino, index)) {
+        if let Some(waiting) = self.dirty.get(&(inode.ino, index))
+            && waiting.sort != Sort::Stored
+        {
             return Ok((Stand::Waiting(waiting.block.clone()), 1));
+        }
+        if let Some(cluster) = clusters::find(&self.nodes, inode, index)? {
+            let count = most.min(cluster.end() - index);
+            return Ok((Stand::Packed(cluster), count));
         }
         let next = self.dirty.range((inode.ino, index)..=(inode.ino, u64::MAX)).next();
         let most = next.map_or(most, |((_, next), _)| most.min(next - index)).max(1);
@@ -123,6 +144,10 @@ impl Blocks {
         let stand = match first {
             BlockAddr::NULL => Stand::Hole,
             BlockAddr::NEW => Stand::Promised,
+            BlockAddr::COMPRESSED => {
+                let what = "a cluster is marked where none begins, at block";
+                return Err(corrupt(Place::Inode(inode.ino), what, index, 0_u32));
+            }
             addr => Stand::At(addr),
         };
         Ok((stand, (same as u64).max(1)))
@@ -133,13 +158,53 @@ impl Blocks {
         match self.stand(inode, index, 1)?.0 {
             Stand::Hole | Stand::Promised => Ok(None),
             Stand::Waiting(block) => Ok(Some(block)),
+            Stand::Packed(cluster) => {
+                let bytes = self.unpacked(inode, &cluster)?;
+                let (width, inside) = (self.nodes.size().width(), index - cluster.first);
+                let block = usize::try_from(inside).ok().and_then(|inside| bytes.chunks(width).nth(inside));
+                Ok(block.map(|block| Arc::new(block.to_vec())))
+            }
             Stand::At(addr) => self.nodes.writer().read(addr).map(Some),
         }
+    }
+
+    /// The content of a compressed cluster, as long as all its blocks.
+    pub(super) fn unpacked(&self, inode: &Inode, cluster: &Cluster) -> Result<Vec<u8>> {
+        clusters::content(&self.nodes, inode, cluster)
+    }
+
+    /// Makes plain blocks of the cluster that block `index` is in, if it is compressed; with `keep` they wait with its content, otherwise
+    /// the caller puts others. The caller puts the inode.
+    fn take_apart(&mut self, inode: &mut Inode, index: u64, keep: bool) -> Result<()> {
+        let Some(cluster) = clusters::find(&self.nodes, inode, index)? else { return Ok(()) };
+        let bytes = if keep { self.unpacked(inode, &cluster)? } else { Vec::new() };
+        clusters::take_apart(&mut self.nodes, inode, &cluster)?;
+        for index in cluster.first..cluster.end() {
+            self.dirty.remove(&(inode.ino, index));
+        }
+        for (index, block) in (cluster.first..).zip(bytes.chunks_exact(self.nodes.size().width())) {
+            self.dirty.put((inode.ino, index), Waiting::changed(Arc::new(block.to_vec())));
+        }
+        inode.extent = NO_EXTENT;
+        self.nodes.touch();
+        Ok(())
+    }
+
+    /// The same for all clusters of which `range` has blocks, which are about to be written over.
+    fn take_apart_for(&mut self, inode: &mut Inode, range: &Range<u64>) -> Result<()> {
+        let mut index = range.start;
+        while let Some(span) = clusters::span(inode, index).filter(|_| index < range.end) {
+            let is_covered = range.start <= span.start && span.end <= range.end;
+            self.take_apart(inode, index, !is_covered)?;
+            index = span.end;
+        }
+        Ok(())
     }
 
     /// The bytes of block `index`, to be changed; zeros where nothing stood. The caller puts the inode.
     pub(super) fn edit(&mut self, inode: &mut Inode, index: u64) -> Result<&mut Vec<u8>> {
         let key = (inode.ino, index);
+        self.take_apart(inode, index, true)?;
         let block = if let Some(waiting) = self.dirty.get(&key) {
             waiting.block.clone()
         } else {
@@ -156,6 +221,7 @@ impl Blocks {
     pub(super) fn put(&mut self, inode: &mut Inode, index: u64, bytes: &[u8]) -> Result<()> {
         let width = self.nodes.size().width();
         debug_assert!(bytes.len().is_multiple_of(width));
+        self.take_apart_for(inode, &(index..index + (bytes.len() / width) as u64))?;
         let (mut at, mut rest) = (index, bytes);
         while !rest.is_empty() {
             let count = self.promise_run(inode, at, rest.len() / width)?;
@@ -192,6 +258,7 @@ impl Blocks {
 
     /// Makes a hole of block `index`. The caller puts the inode.
     pub(super) fn punch(&mut self, inode: &mut Inode, index: u64) -> Result<()> {
+        self.take_apart(inode, index, true)?;
         self.dirty.remove(&(inode.ino, index));
         let Found::Slot(slot) = index::find(&self.nodes, inode, index)? else { return Ok(()) };
         let addr = index::get(&self.nodes, inode, &slot)?;
@@ -206,6 +273,9 @@ impl Blocks {
 
     /// Gives back all blocks from `from` on. The caller puts the inode.
     pub(super) fn cut(&mut self, inode: &mut Inode, from: u64) -> Result<()> {
+        if clusters::span(inode, from).is_some_and(|span| span.start < from) {
+            self.take_apart(inode, from, true)?;
+        }
         let behind = self.dirty.range((inode.ino, from)..=(inode.ino, u64::MAX));
         let behind: Vec<(Nid, u64)> = behind.map(|(key, _)| *key).collect();
         for key in behind {
@@ -220,7 +290,7 @@ impl Blocks {
     pub(super) fn migrate(&mut self, nid: Nid, offset: u16, addr: BlockAddr) -> Result<bool> {
         let node = self.nodes.peek(nid)?;
         let footer = nodes::footer_of(nid, &node)?;
-        let inode = self.nodes.inode(footer.ino)?;
+        let mut inode = self.nodes.inode(footer.ino)?;
         if inode.inline.has(InlineFlags::PIN) || inode.flags.has(InodeFlags::DEVICE_ALIAS) {
             return Ok(false);
         }
@@ -236,8 +306,14 @@ impl Blocks {
         let key = (inode.ino, index);
         if !self.dirty.contains_key(&key) {
             let block = self.nodes.writer().read(addr)?;
+            let is_packed = clusters::find(&self.nodes, &inode, index)?.is_some();
+            let sort = if is_packed { Sort::Stored } else { Sort::Survivor };
             self.nodes.touch();
-            self.dirty.put(key, Waiting { block, is_survivor: true });
+            self.dirty.put(key, Waiting { block, sort });
+            if inode.extent.blocks > 0 {
+                inode.extent = NO_EXTENT;
+                self.nodes.put(&inode)?;
+            }
         }
         Ok(true)
     }
@@ -266,14 +342,16 @@ impl Blocks {
     /// Nodes that are written once all blocks are that wait, at most.
     pub(super) fn nodes_to_write(&self) -> u64 {
         let per_node = u64::from(self.nodes.size().node_words());
+        // The first node of a file has fewer addresses, so that a span may be in two of them; where files are compressed every node has
+        // fewer, and the inode counts what is saved.
+        let each = if self.nodes.features().has(Features::COMPRESSION) { 4 } else { 2 };
         let (mut last, mut spans) = (None, 0_u64);
         for (ino, index) in self.dirty.keys() {
             let span = Some((*ino, index / per_node));
             spans += u64::from(span != last);
             last = span;
         }
-        // The first node of a file has fewer addresses, so that a span may be in two of them.
-        self.nodes.waiting() + (2 * spans).min(self.waiting())
+        self.nodes.waiting() + (each * spans).min(self.waiting())
     }
 
     /// Writes `count` of the blocks that wait, in turn.
@@ -283,12 +361,15 @@ impl Blocks {
         while left > 0 {
             let next = self.dirty.range(self.cursor..).next().or_else(|| self.dirty.first_key_value());
             let Some(key) = next.map(|(key, _)| *key) else { break };
-            let inode = match last.take().filter(|inode| inode.ino == key.0) {
+            let mut inode = match last.take().filter(|inode| inode.ino == key.0) {
                 Some(inode) => inode,
                 None => self.nodes.inode(key.0)?,
             };
-            let written = self.write_out(&inode, key, left, in_place)?;
-            left -= written;
+            let written = match self.write_packed(&mut inode, key)? {
+                0 => self.write_out(&inode, key, left, in_place)?,
+                written => written,
+            };
+            left -= written.min(left);
             self.cursor = (key.0, key.1.saturating_add(written as u64));
             last = Some(inode);
         }
@@ -306,7 +387,7 @@ impl Blocks {
     /// Blocks of a file that changed and wait to be written.
     fn changed_of(&self, ino: Nid) -> Vec<Key> {
         let all = self.dirty.range((ino, 0)..=(ino, u64::MAX));
-        all.filter(|(_, waiting)| !waiting.is_survivor).map(|(key, _)| *key).collect()
+        all.filter(|(_, waiting)| waiting.sort == Sort::Changed).map(|(key, _)| *key).collect()
     }
 
     /// How many they are.
@@ -355,6 +436,46 @@ impl Blocks {
         Ok(())
     }
 
+    /// Writes the cluster of a block that waits, if all of it changed, nothing of it is behind the end of the file, and it takes fewer
+    /// blocks compressed; returns how many these were from the block on.
+    fn write_packed(&mut self, inode: &mut Inode, key: Key) -> Result<usize> {
+        let end = inode.size.div_ceil(self.nodes.size().bytes_u64());
+        let span = clusters::span(inode, key.1).filter(|span| span.end <= end);
+        let Some((span, bytes)) =
+            span.and_then(|span| Some((span.clone(), self.changed_whole(key.0, span)?)))
+        else {
+            return Ok(0);
+        };
+        let width = self.nodes.size().width();
+        let Some(stored) = self.packing.pack(inode, &bytes, width) else { return Ok(0) };
+        let (slot, _) = clusters::place(&self.nodes, inode, span.start)?;
+        let version = self.nodes.writer().entry(slot.nid)?.version;
+        let mut addrs = Vec::new();
+        while let Some(rest) = stored.get(addrs.len() * width..).filter(|rest| !rest.is_empty()) {
+            let log = self.nodes.writer().fitting(self.log(inode));
+            let count = (rest.len() / width).min(self.nodes.writer().run_behind(log) as usize);
+            // Behind the mark.
+            let offsets = (slot.offset + 1..).skip(addrs.len()).take(count);
+            let owners: Vec<Summary> =
+                offsets.map(|offset| Summary { nid: slot.nid, version, offset: half(offset) }).collect();
+            let piece = rest.get(..count * width).into_iter();
+            let first = self.nodes.writer_mut().append_data(log, piece, owners.into_iter())?;
+            addrs.extend((first.0..).take(count).map(BlockAddr));
+        }
+        clusters::make(&mut self.nodes, inode, span.start, &addrs)?;
+        self.nodes.put(inode)?;
+        span.clone().for_each(|index| drop(self.dirty.remove(&(key.0, index))));
+        Ok(usize::try_from(span.end - key.1).unwrap_or(usize::MAX))
+    }
+
+    /// The bytes of blocks that wait, if all of them do and changed.
+    fn changed_whole(&self, ino: Nid, span: Range<u64>) -> Option<Vec<u8>> {
+        let all = self.dirty.range((ino, span.start)..(ino, span.end)).map(|(_, waiting)| waiting);
+        let count = all.clone().filter(|waiting| waiting.sort == Sort::Changed).count() as u64;
+        let join = || all.flat_map(|waiting| waiting.block.iter().copied()).collect();
+        (count == span.end - span.start).then(join)
+    }
+
     /// Writes a block that waits: over what stands there, with `in_place`, if anything does; otherwise it, and those that wait behind
     /// it, `most` in all, as far as one node has their addresses and one log has room. Returns how many. What could not be written
     /// waits on, to be read.
@@ -364,7 +485,11 @@ impl Blocks {
         let Some(first) = first else { return Ok(1) };
         let slot = self.slot(inode, key.1)?;
         let is_file = inode.kind == FileKind::File && !self.is_quota(inode);
-        let may_stay = in_place && is_file && !first.is_survivor;
+        let is_packed = inode.compression().is_some();
+        let may_stay = in_place && is_file && !is_packed && first.sort == Sort::Changed;
+        // The next cluster may be compressed.
+        let span = clusters::span(inode, key.1);
+        let most = span.map_or(most, |span| most.min(usize::try_from(span.end - key.1).unwrap_or(most)));
         let old = if may_stay { index::get(&self.nodes, inode, &slot)? } else { BlockAddr::NULL };
         if old.is_block() && !self.nodes.writer().must_move(old) {
             self.nodes.writer_mut().overwrite(old, &first.block)?;
@@ -373,21 +498,19 @@ impl Blocks {
         }
         let row = self.row(key, if may_stay { 1 } else { most.min(slot.left as usize) });
         // What outlived its segment is likely to outlive others.
-        let log = if first.is_survivor { Log::ColdData } else { self.log(inode) };
+        let log = if first.sort == Sort::Changed { self.log(inode) } else { Log::ColdData };
         let count = self.write_elsewhere(inode, &slot, log, &row)?;
         (key.1..).take(count).for_each(|index| drop(self.dirty.remove(&(key.0, index))));
         Ok(count)
     }
 
-    /// Blocks in a row that wait, from `key` on, `most` of them at most: all of them survivors, or none.
+    /// Blocks in a row that wait, from `key` on, `most` of them at most, all for the same reason.
     fn row(&self, key: Key, most: usize) -> Vec<Block> {
         let waiting = self.dirty.range(key..=(key.0, u64::MAX)).zip(key.1..);
         let row = waiting.take_while(|(((_, at), _), index)| at == index).map(|((_, waiting), _)| waiting);
         let mut row = row.take(most).peekable();
-        let is_survivor = row.peek().is_some_and(|first| first.is_survivor);
-        row.take_while(|waiting| waiting.is_survivor == is_survivor)
-            .map(|waiting| waiting.block.clone())
-            .collect()
+        let sort = row.peek().map(|first| first.sort);
+        row.take_while(|waiting| Some(waiting.sort) == sort).map(|waiting| waiting.block.clone()).collect()
     }
 
     /// Writes blocks, the first of which has its address in `slot`, as far as the log has room; returns how many.

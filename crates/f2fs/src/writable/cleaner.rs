@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use pumice_cleaning::{SegmentView, Victim};
+use pumice_cleaning::SegmentView;
 
 use super::blocks::Blocks;
 use crate::{
     error::Result,
     layout::{BlockAddr, SegNo},
-    write::victims::Lodger,
+    write::victims::{Lodger, Rule},
 };
 
 /// What is being cleaned.
@@ -41,7 +41,7 @@ impl Cleaner {
     pub(super) fn begin(
         &mut self,
         blocks: &mut Blocks,
-        rule: &impl Victim,
+        rule: Rule,
         may: impl Fn(&SegmentView) -> bool,
     ) -> bool {
         debug_assert!(self.job.is_none(), "a section is being cleaned");

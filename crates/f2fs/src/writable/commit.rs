@@ -1,12 +1,12 @@
 //! One state of the volume after the other: room for what is to come, checkpoints, and when to clean.
 
-use pumice_cleaning::{CostBenefit, Greedy, SegmentView};
+use pumice_cleaning::{CostBenefit, Greedy, SegmentView, choose, choose_aged};
 
-use super::{cleaner::Cleaner, content, tree::Tree, usage::KINDS};
+use super::{cleaner::Cleaner, content, options::IdleCleaning, tree::Tree, usage::KINDS};
 use crate::{
     error::{Error, Place, Result, corrupt},
     layout::Nid,
-    write::{pack::Reserve, quota_file::QuotaFile},
+    write::{pack::Reserve, quota_file::QuotaFile, victims::Rule},
 };
 use pumice_vfs::Errno;
 
@@ -22,6 +22,8 @@ const PACE: u64 = 32;
 const FREE_SHARE: u32 = 10;
 /// Rounds of cleaning in front that may bring nothing.
 const IDLE_ROUNDS: u32 = 8;
+/// Seconds that a section is older than the youngest before its age speaks for it, as in Linux: a week.
+const AGE_THRESHOLD: u32 = 7 * 24 * 3600;
 /// Blocks and nodes that a checkpoint may need for quota files.
 const FOR_QUOTA: u64 = 16;
 
@@ -40,14 +42,15 @@ pub(super) struct Need {
 pub(super) struct Commit {
     tree: Tree,
     cleaner: Cleaner,
+    idle_cleaning: IdleCleaning,
     reserve: Reserve,
     /// How often something had been changed at the last checkpoint.
     committed: u64,
 }
 
 impl Commit {
-    pub(super) fn new(tree: Tree, reserve: Reserve) -> Commit {
-        Commit { tree, cleaner: Cleaner::default(), reserve, committed: 0 }
+    pub(super) fn new(tree: Tree, idle_cleaning: IdleCleaning, reserve: Reserve) -> Commit {
+        Commit { tree, cleaner: Cleaner::default(), idle_cleaning, reserve, committed: 0 }
     }
 
     /// The tree.
@@ -130,14 +133,14 @@ impl Commit {
         Ok(())
     }
 
-    /// Cleans a little while nobody waits, by cost and benefit, until a share of all segments is free; true if there is more to do.
+    /// Cleans a little while nobody waits until a share of all segments is free; true if there is more to do.
     pub(super) fn maintain(&mut self, elapsed: u64) -> Result<bool> {
         self.tree.blocks_mut().nodes_mut().writer_mut().set_time(elapsed);
         let is_worth_it = |view: &SegmentView| view.valid * 8 <= view.capacity * 7;
         let blocks = self.tree.blocks_mut();
         let has_work = self.cleaner.is_busy()
             || blocks.nodes().writer().is_short(FREE_SHARE)
-                && self.cleaner.begin(blocks, &CostBenefit, is_worth_it);
+                && self.cleaner.begin(blocks, idle_rule(self.idle_cleaning, elapsed), is_worth_it);
         if has_work && self.fits(Need { more: 0, data: PACE, nodes: PACE }, SPARE_LAST, false) {
             self.cleaner.step(self.tree.blocks_mut(), PACE);
             self.tree.blocks_mut().relieve()?;
@@ -161,11 +164,13 @@ impl Commit {
     /// Has survivors wait, as many as there is room for; returns how many.
     fn gather(&mut self) -> u64 {
         let (mut count, mut sections) = (0, 0);
-        // The nodes that lead to survivors are in as many other places at worst.
-        let step = Need { more: 0, data: STEP, nodes: STEP };
+        // The nodes that lead to survivors are in as many other places at worst, and each may be of an inode that loses its extent.
+        let step = Need { more: 0, data: STEP, nodes: 2 * STEP };
         while sections < SPARE && self.fits(step, 0, false) {
             let blocks = self.tree.blocks_mut();
-            if !self.cleaner.is_busy() && !self.cleaner.begin(blocks, &Greedy, |_| true) {
+            if !self.cleaner.is_busy()
+                && !self.cleaner.begin(blocks, |sections| choose(&Greedy, sections), |_| true)
+            {
                 break;
             }
             count += self.cleaner.step(blocks, STEP);
@@ -228,5 +233,15 @@ impl Commit {
         content::write(blocks, &mut inode, 0, &bytes)?;
         content::set_size(blocks, &mut inode, bytes.len() as u64)?;
         blocks.nodes_mut().put(&inode)
+    }
+}
+
+/// What is cleaned while nobody waits. A volume that is younger than the threshold has no ages to speak of, as Linux has it.
+fn idle_rule(cleaning: IdleCleaning, elapsed: u64) -> Rule {
+    match cleaning {
+        IdleCleaning::AgeThreshold if elapsed >= AGE_THRESHOLD.into() => {
+            |sections| choose_aged(AGE_THRESHOLD, sections)
+        }
+        IdleCleaning::AgeThreshold | IdleCleaning::CostBenefit => |sections| choose(&CostBenefit, sections),
     }
 }

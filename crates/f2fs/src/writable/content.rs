@@ -38,19 +38,31 @@ pub(super) fn read(blocks: &Blocks, inode: &Inode, offset: u64, buffer: &mut [u8
         let (stand, count) = blocks.stand(inode, index, most)?;
         let part = (small(count) * width - inside).min(rest.len());
         let (now, later) = rest.split_at_mut(part);
-        read_stand(blocks, &stand, inside, now)?;
+        read_stand(blocks, inode, index, &stand, inside, now)?;
         at += part as u64;
         rest = later;
     }
     Ok(length)
 }
 
-fn read_stand(blocks: &Blocks, stand: &Stand, inside: usize, buffer: &mut [u8]) -> Result<()> {
+/// What stands at block `index`, from its byte `inside` on.
+fn read_stand(
+    blocks: &Blocks,
+    inode: &Inode,
+    index: u64,
+    stand: &Stand,
+    inside: usize,
+    buffer: &mut [u8],
+) -> Result<()> {
     let width = blocks.nodes().size().width();
     match stand {
         Stand::Hole | Stand::Promised => buffer.fill(0),
         Stand::Waiting(block) => {
             copy(block, inside, buffer);
+        }
+        Stand::Packed(cluster) => {
+            let before = small(index - cluster.first) * width;
+            copy(&blocks.unpacked(inode, cluster)?, before + inside, buffer);
         }
         Stand::At(addr) if inside == 0 && buffer.len().is_multiple_of(width) => {
             blocks.nodes().writer().read_run(*addr, buffer)?;
@@ -184,6 +196,7 @@ pub(super) fn set_size(blocks: &mut Blocks, inode: &mut Inode, size: u64) -> Res
         inode.size = size;
         clear_tail(blocks, inode)?;
         if size == 0 {
+            inode.inline = inode.inline.without(InlineFlags::RELEASED);
             gather(inode);
         }
         inode.advise = inode.advise.without(Advise::KEEP_SIZE);
@@ -291,7 +304,7 @@ pub(super) fn seek(blocks: &Blocks, inode: &Inode, offset: u64, what: Seek) -> R
     let (mut index, end) = (offset / width, inode.size.div_ceil(width));
     while index < end {
         let (stand, count) = blocks.stand(inode, index, end - index)?;
-        let is_data = matches!(stand, Stand::Waiting(_) | Stand::At(_));
+        let is_data = matches!(stand, Stand::Waiting(_) | Stand::Packed(_) | Stand::At(_));
         if is_data == (what == Seek::Data) {
             return Ok((index * width).max(offset));
         }

@@ -33,6 +33,7 @@ fn is_chained(commit: &Commit, inode: &Inode) -> Result<bool> {
     let (writer, promises) = (nodes.writer(), nodes.promises());
     let is_plain = inode.kind == FileKind::File
         && inode.links == 1
+        && inode.compression().is_none()
         && !inode.advise.has(Advise::LOST_PINO)
         && !promises.is_unsettled(inode.ino)
         && writer.has_chain();

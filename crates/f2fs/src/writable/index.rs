@@ -133,7 +133,8 @@ fn node_of(nodes: &Nodes, inode: &Inode, slot: &Slot) -> Result<crate::volume::B
 fn checked(nodes: &Nodes, inode: &Inode, addr: BlockAddr) -> Result<BlockAddr> {
     let sb = nodes.writer().super_block();
     let inside = addr >= sb.main_start() && u64::from(addr.0) < sb.main_end();
-    if addr == BlockAddr::NULL || addr == BlockAddr::NEW || inside {
+    let is_mark = addr == BlockAddr::COMPRESSED && inode.compression().is_some();
+    if addr == BlockAddr::NULL || addr == BlockAddr::NEW || is_mark || inside {
         return Ok(addr);
     }
     Err(corrupt(Place::Inode(inode.ino), "an address is", addr.0, sb.main_end()))
@@ -227,16 +228,29 @@ fn cut_words(
     range: std::ops::Range<u64>,
 ) -> Result<()> {
     let block = nodes.peek(nid)?;
-    for word_at in range {
-        let at = start + usize::try_from(word_at).unwrap_or(usize::MAX) * 4;
-        let addr = checked(nodes, inode, BlockAddr(word(&block, at)))?;
-        if addr != BlockAddr::NULL {
-            nodes.writer_mut().release(addr)?;
-            set_word(nodes.edit(nid)?, at, 0);
+    let first = range.start;
+    let place = |word_at: u64| start + usize::try_from(word_at).unwrap_or(usize::MAX) * 4;
+    let addrs = range.map(|word_at| checked(nodes, inode, BlockAddr(word(&block, place(word_at)))));
+    let addrs: Vec<BlockAddr> = addrs.collect::<Result<_>>()?;
+    for (word_at, addr) in (first..).zip(&addrs).filter(|(_, addr)| **addr != BlockAddr::NULL) {
+        set_word(nodes.edit(nid)?, place(word_at), 0);
+        // What was given back of a cluster, its mark among it, counts no more.
+        if *addr != BlockAddr::COMPRESSED || !inode.is_released() {
+            nodes.writer_mut().release(*addr)?;
             inode.lose_block()?;
         }
     }
-    Ok(())
+    if inode.is_released() { Ok(()) } else { inode.lose_saved(saved(inode, first, &addrs)) }
+}
+
+/// Blocks that compression saves, of which `addrs` are the addresses, the first that of block `first` of a node.
+fn saved(inode: &Inode, first: u64, addrs: &[BlockAddr]) -> u64 {
+    let Some(blocks) = inode.cluster_blocks() else { return 0 };
+    let skipped = first.next_multiple_of(blocks.into()) - first;
+    let whole = usize::try_from(skipped).ok().and_then(|skipped| addrs.get(skipped..));
+    let clusters = whole.unwrap_or_default().chunks(blocks as usize);
+    let marked = clusters.filter(|addrs| addrs.first() == Some(&BlockAddr::COMPRESSED));
+    marked.map(|addrs| u64::from(blocks) - addrs.iter().filter(|addr| addr.is_block()).count() as u64).sum()
 }
 
 fn word(block: &[u8], at: usize) -> u32 {

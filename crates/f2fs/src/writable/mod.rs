@@ -8,6 +8,7 @@
 mod attributes;
 mod blocks;
 mod cleaner;
+mod clusters;
 mod commit;
 mod content;
 mod directory;
@@ -30,7 +31,7 @@ use pumice_vfs::{
     SpaceInfo, SpaceMode, Timestamp, XattrMode,
 };
 
-pub use self::options::{InPlace, Logging, WritableOptions};
+pub use self::options::{IdleCleaning, InPlace, Logging, WritableOptions};
 use self::{
     commit::{Commit, Need},
     mount::Opened,
@@ -52,7 +53,7 @@ const PIECE: usize = 1 << 20;
 /// [`WritableF2fs::unmount`] makes a checkpoint of them, or [`FileSystem::fsync`] promises those of a file: a power cut leaves the
 /// volume as the last checkpoint left it, with what was promised since.
 ///
-/// What is not written (encryption, compression, verity, several devices, zones) is refused when it is mounted, with
+/// What is not written (encryption, verity, several devices, zones) is refused when it is mounted, with
 /// [`Error::Unsupported`] and a name; [`crate::F2fs`] reads it. A call that fails has changed nothing, but for one that writes more than 1 MiB: it may have
 /// written some of it. After a failed write nothing more is written: calls that
 /// change anything fail with [`Errno::ReadOnly`].
@@ -79,7 +80,8 @@ impl WritableF2fs {
     ) -> error::Result<WritableF2fs> {
         let now = (options.clock)();
         let Opened { tree, recovery, reserve, elapsed } = mount::open(device, &options, now)?;
-        let state = Mutex::new(State { commit: Commit::new(tree, reserve), failed: None });
+        let state =
+            Mutex::new(State { commit: Commit::new(tree, options.idle_cleaning, reserve), failed: None });
         let fs = WritableF2fs { state, clock: options.clock, start: (now, elapsed), recovery };
         fs.evict_orphans()?;
         if recovery.inodes > 0 {
@@ -165,7 +167,7 @@ impl WritableF2fs {
         let inode = self.state.lock().commit.tree().inode(nid)?;
         // Whoever makes a file shorter must be able to.
         let more = if size <= inode.size { 0 } else { 6 };
-        Ok(Need { more, data: 2, nodes: 8 })
+        Ok(Need { more, data: 2 + attributes::at_ends(&inode), nodes: 8 })
     }
 
     /// Writes as much as there is always room for, and is undone as a whole if it fails.
@@ -372,7 +374,7 @@ impl FileSystem for WritableF2fs {
                 _ => attributes::need(&state.commit, &inode, offset..end)?,
             };
             // Nothing is written where room is only reserved.
-            (Need { data: need.data.min(4), ..need }, end)
+            (Need { data: need.data.min(4 + attributes::at_ends(&inode)), ..need }, end)
         };
         Ok(self.change(need, |commit, now| {
             let mut inode = file(commit, nid)?;

@@ -1,7 +1,7 @@
 //! Opening a volume to write to it: what is refused, and what has to be put right first.
 
 use pumice_media::BlockDevice;
-use pumice_vfs::Timestamp;
+use pumice_vfs::{Errno, Timestamp};
 
 use super::{
     blocks::Blocks,
@@ -11,6 +11,7 @@ use super::{
     tree::Tree,
 };
 use crate::{
+    compression::CompressionRule,
     error::{Error, Result},
     layout::{CpFlags, Features},
     nodes::Nodes as StoredNodes,
@@ -24,14 +25,8 @@ use crate::{
 };
 
 /// What is not written yet, by its name among the features.
-const NOT_WRITTEN: [Features; 6] = [
-    Features::ENCRYPT,
-    Features::BLKZONED,
-    Features::VERITY,
-    Features::COMPRESSION,
-    Features::RO,
-    Features::DEVICE_ALIAS,
-];
+const NOT_WRITTEN: [Features; 5] =
+    [Features::ENCRYPT, Features::BLKZONED, Features::VERITY, Features::RO, Features::DEVICE_ALIAS];
 
 /// States of a volume that must be put right by others first.
 const UNFIT: [(CpFlags, &str); 6] = [
@@ -63,6 +58,9 @@ pub(super) fn open(
     options: &WritableOptions,
     now: Timestamp,
 ) -> Result<Opened> {
+    if !CompressionRule::LOG_BLOCKS.contains(&options.compression.log_blocks) {
+        return Err(Error::Errno(Errno::Invalid));
+    }
     let block_bytes = device.block_bytes();
     let device = Device::new(device);
     let sb = read_super_block(&device)?;
@@ -96,7 +94,8 @@ pub(super) fn open(
         Logging::Normal => InPlace::Never,
     };
     let seed = volume.checkpoint().version() ^ now.seconds.cast_unsigned() ^ (u64::from(now.nanos) << 32);
-    let mut tree = Tree::new(Blocks::new(Nodes::new(writer), in_place, raw.user_block_count.get()), seed);
+    let blocks = Blocks::new(Nodes::new(writer), in_place, raw.user_block_count.get());
+    let mut tree = Tree::new(blocks, options.compression.clone(), seed);
     let orphans = volume.orphan_blocks()?.into_iter().flat_map(|block| block.inodes);
     orphans.for_each(|ino| tree.set_orphan(ino));
     if recovery.inodes > 0 {

@@ -293,6 +293,10 @@ impl Nodes {
         if inode.blocks == 0 || inode.blocks > most {
             return Err(corrupt(Place::Inode(ino), "its blocks are", inode.blocks, most));
         }
+        let saved = inode.compression().map_or(0, |extra| extra.saved_blocks);
+        if saved > inode.blocks {
+            return Err(corrupt(Place::Inode(ino), "blocks that compression saves are", saved, inode.blocks));
+        }
         Ok(inode)
     }
 

@@ -2,7 +2,7 @@
 
 use pumice_vfs::Clock;
 
-use crate::write::streams::Streams;
+use crate::{compression::CompressionRule, write::streams::Streams};
 
 /// How to mount.
 pub struct WritableOptions {
@@ -16,15 +16,28 @@ pub struct WritableOptions {
     pub in_place: InPlace,
     /// How many logs are written to.
     pub streams: Streams,
+    /// Which section is cleaned while nobody waits.
+    pub idle_cleaning: IdleCleaning,
+    /// On a volume with compression: which new files are compressed, and how. Files in a directory that hands it down are, too.
+    pub compression: CompressionRule,
     /// The device is told, by whole segments, what a checkpoint has freed.
     pub discard: bool,
 }
 
 impl WritableOptions {
-    /// With a cache of 16 MiB, adaptive logging, nothing written in place, six logs, and discards.
+    /// With a cache of 16 MiB, adaptive logging, nothing written in place, six logs, cleaning by cost and benefit, no extension that asks
+    /// for compression, and discards.
     pub fn new(clock: Clock) -> WritableOptions {
-        let (logging, in_place, streams) = (Logging::Adaptive, InPlace::Never, Streams::Six);
-        WritableOptions { cache_bytes: 16 << 20, clock, logging, in_place, streams, discard: true }
+        WritableOptions {
+            cache_bytes: 16 << 20,
+            clock,
+            logging: Logging::Adaptive,
+            in_place: InPlace::Never,
+            streams: Streams::Six,
+            idle_cleaning: IdleCleaning::CostBenefit,
+            compression: CompressionRule::default(),
+            discard: true,
+        }
     }
 }
 
@@ -42,6 +55,17 @@ impl Logging {
     /// All, by the names that Linux has for them.
     pub const NAMED: [(&'static str, Logging); 2] =
         [("adaptive", Logging::Adaptive), ("lfs", Logging::Normal)];
+}
+
+/// Which section is cleaned while nobody waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum IdleCleaning {
+    /// The one with the most to gain for its age (F2FS paper, section 2.5).
+    #[default]
+    CostBenefit,
+    /// The same, until the volume was mounted for a week in its life; then of those that are a week older than the youngest, the one that
+    /// age and emptiness speak for most, and none if there is none. Linux calls it `atgc`.
+    AgeThreshold,
 }
 
 /// Which blocks of regular files that are there are written over where they stand, by the rules of Linux's `ipu_policy`. What stands

@@ -149,7 +149,9 @@ impl Replay<'_> {
             }
             match *addr {
                 BlockAddr::NULL => {}
-                BlockAddr::NEW => self.blocks.nodes_mut().writer_mut().promise_data(1),
+                BlockAddr::NEW | BlockAddr::COMPRESSED => {
+                    self.blocks.nodes_mut().writer_mut().promise_data(1);
+                }
                 addr => adopted.push((addr, Summary { nid, version, offset: half(offset) })),
             }
         }

@@ -4,8 +4,9 @@ use pumice_vfs::{Counts, Errno, FileKind, Ino, NewNode, RenameMode, Timestamp};
 
 use super::{blocks::Blocks, content, directory, directory::Found, naming::Name, xattrs};
 use crate::{
+    compression::CompressionRule,
     error::{self, Error, Result, corrupt},
-    layout::{Advise, InlineFlags, Inode, InodeFlags, Nid},
+    layout::{Advise, Features, InlineFlags, Inode, InodeFlags, Nid},
     undo::Tracked,
     write::warmth::{Lists, Warmth},
 };
@@ -24,6 +25,7 @@ const APPEND: InodeFlags = InodeFlags(0x20);
 pub(super) struct Tree {
     blocks: Blocks,
     lists: Lists,
+    compression: CompressionRule,
     holds: Counts,
     /// Inodes without a name that somebody holds.
     orphans: Tracked<Nid, ()>,
@@ -40,9 +42,9 @@ struct Place<'a> {
 }
 
 impl Tree {
-    pub(super) fn new(blocks: Blocks, seed: u64) -> Tree {
+    pub(super) fn new(blocks: Blocks, compression: CompressionRule, seed: u64) -> Tree {
         let lists = Lists::of(blocks.nodes().writer().super_block());
-        Tree { blocks, lists, holds: Counts::default(), orphans: Tracked::empty(), seed }
+        Tree { blocks, lists, compression, holds: Counts::default(), orphans: Tracked::empty(), seed }
     }
 
     /// A call begins, which may be taken back as long as it writes nothing to the medium.
@@ -177,6 +179,7 @@ impl Tree {
                 inode.inline = inode.inline.with(InlineFlags::DATA);
                 content::write(&mut self.blocks, &mut inode, 0, new.target)?;
             }
+            FileKind::File if inode.compression().is_some() => {}
             FileKind::File => inode.inline = inode.inline.with(InlineFlags::DATA),
             FileKind::CharDevice | FileKind::BlockDevice => {
                 let block = self.blocks.nodes_mut().edit(ino)?;
@@ -214,7 +217,24 @@ impl Tree {
                 Warmth::Warm => Advise(0),
             };
         }
+        self.compress(&mut inode, dir, name);
         inode
+    }
+
+    /// Marks a new file or directory as compressed, or as not to be: a file by its extension, otherwise as the directory hands it down.
+    fn compress(&self, inode: &mut Inode, dir: &Inode, name: &[u8]) {
+        let is_file = inode.kind == FileKind::File;
+        let has_feature = self.blocks.nodes().features().has(Features::COMPRESSION) && inode.extra.is_some();
+        let is_excluded = is_file && (inode.advise.has(Advise::HOT) || self.compression.excludes(name));
+        if !has_feature || is_excluded || !is_file && inode.kind != FileKind::Dir {
+            return;
+        }
+        let is_wanted = is_file && self.compression.wants(name);
+        if !is_wanted && dir.flags.has(InodeFlags::NOT_COMPRESSED) {
+            inode.flags = inode.flags.with(InodeFlags::NOT_COMPRESSED);
+        } else if is_wanted || dir.flags.has(InodeFlags::COMPRESSED) {
+            self.compression.mark(inode);
+        }
     }
 
     /// Points a new name to an inode; the `..` of a directory becomes a link of `dir`.
@@ -538,8 +558,23 @@ pub(super) fn may_change(inode: &Inode) -> Result<()> {
 /// That the content of a file may be changed from `offset` on.
 pub(super) fn may_write(inode: &Inode, offset: u64) -> Result<()> {
     may_change(inode)?;
-    if inode.flags.has(APPEND) && offset < inode.size {
+    // The room that compression gave back would be needed.
+    if inode.is_released() || inode.flags.has(APPEND) && offset < inode.size {
         return Err(Error::Errno(Errno::Perm));
+    }
+    Ok(())
+}
+
+/// That a file may be made `size` bytes long, in blocks of `width` bytes.
+pub(super) fn may_resize(inode: &Inode, size: u64, width: u64) -> Result<()> {
+    may_change(inode)?;
+    if inode.flags.has(APPEND) && inode.size > 0 {
+        return Err(Error::Errno(Errno::Perm));
+    }
+    // Only whole clusters can go, since none can be written.
+    let cluster = inode.cluster_blocks().filter(|_| inode.is_released()).map(u64::from);
+    if cluster.is_some_and(|blocks| !size.is_multiple_of(blocks * width)) {
+        return Err(Error::Errno(Errno::Invalid));
     }
     Ok(())
 }

@@ -185,7 +185,8 @@ impl Writer {
     pub(crate) fn release(&mut self, addr: BlockAddr) -> Result<()> {
         match addr {
             BlockAddr::NULL => Ok(()),
-            BlockAddr::NEW => {
+            // The mark of a cluster counts as a block that is reserved.
+            BlockAddr::NEW | BlockAddr::COMPRESSED => {
                 let place = Place::Checkpoint(self.last.pack);
                 let left = self.promised.checked_sub(1);
                 self.promised =

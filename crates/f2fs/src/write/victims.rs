@@ -1,6 +1,6 @@
 //! Sections that are cleaned: which is the next, and what stands in it.
 
-use pumice_cleaning::{SegmentView, Victim, choose};
+use pumice_cleaning::SegmentView;
 
 use super::{Writer, head::Log};
 use crate::{
@@ -16,24 +16,24 @@ pub(crate) struct Lodger {
     pub(crate) is_node: bool,
 }
 
+/// Takes one of sections, by number, if it is worth it. Ages are in seconds.
+pub(crate) type Rule = fn(&mut dyn Iterator<Item = (u32, SegmentView)>) -> Option<u32>;
+
 impl Writer {
     /// Segments of a section.
     pub(crate) fn section(&self) -> u32 {
         self.sb.raw().segs_per_sec.get().max(1)
     }
 
-    /// The section that `rule` has cleaned next, of those that `may` be: one that no log writes to, if there is one.
-    pub(crate) fn choose(&self, rule: &impl Victim, may: impl Fn(u32, &SegmentView) -> bool) -> Option<u32> {
+    /// The section that `rule` takes of those that `may` be cleaned: one that no log writes to, if there is one.
+    pub(crate) fn choose(&self, rule: Rule, may: impl Fn(u32, &SegmentView) -> bool) -> Option<u32> {
         let (section, count) = (self.section(), self.sit.segments() / self.section());
         let all = || {
             let usage = |at: u32| self.sit.view(at * section, section).map(|usage| (at, usage));
             (0..count).filter_map(usage).filter(|(at, usage)| may(*at, &usage.view))
         };
         let of = |is_open: bool| {
-            choose(
-                rule,
-                all().filter(|(_, usage)| usage.is_open == is_open).map(|(at, usage)| (at, usage.view)),
-            )
+            rule(&mut all().filter(|(_, usage)| usage.is_open == is_open).map(|(at, usage)| (at, usage.view)))
         };
         of(false).or_else(|| of(true))
     }

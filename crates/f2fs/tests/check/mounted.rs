@@ -241,7 +241,7 @@ fn seeds(usual: u64) -> std::ops::Range<u64> {
 #[test]
 fn damaged_volumes_are_written_to_without_harm() {
     let (mut mounted, mut added, mut harmed) = (0, 0, Vec::new());
-    for name in ["basic", "features", "fragmented", "xattrs", "quota"] {
+    for name in ["basic", "features", "fragmented", "xattrs", "quota", "compress"] {
         let subject = Subject::new(name);
         for seed in seeds(60) {
             let damaged = subject.damage(seed);

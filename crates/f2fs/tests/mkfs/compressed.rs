@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pumice_f2fs::{
+    CompressionRule,
     compress::Method,
     layout::{BlockSize, InlineFlags, Inode, InodeFlags},
     mkfs::{Compression, EntryId, FormatError, FormatOptions, Shape, Size},
@@ -13,14 +14,14 @@ use crate::{Dir, THREADS, make, mount, sample::Sample, sound, walk, with_feature
 
 /// All files compressed by a method.
 pub(crate) fn options(method: &str, log_blocks: u8, release: bool) -> FormatOptions {
-    let compression = Compression {
+    let rule = CompressionRule {
         method: Method::parse(method).unwrap(),
         log_blocks,
         checksum: log_blocks.is_multiple_of(2),
-        release,
         extensions: vec!["*".into()],
         not: vec!["raw".into()],
     };
+    let compression = Compression { rule, release };
     let features = ["extra_attr", "inode_checksum", "compression", "quota_ino"];
     FormatOptions { compression: Some(compression), ..with_features(&features) }
 }

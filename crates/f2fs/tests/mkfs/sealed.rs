@@ -20,7 +20,7 @@ pub(crate) fn everything(hash: HashAlgorithm, salt: &[u8]) -> FormatOptions {
     let shape = crate::with_features(&all).shape;
     let mut compression = compressed.compression;
     if let Some(compression) = &mut compression {
-        compression.extensions = vec!["txt".into()];
+        compression.rule.extensions = vec!["txt".into()];
     }
     FormatOptions { shape, compression, seal: Some(Seal::new(hash, 4096, salt.to_vec())), ..options() }
 }

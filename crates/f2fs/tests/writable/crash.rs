@@ -20,6 +20,7 @@ use pumice_vfs::{
 };
 
 use crate::{
+    compressed::{SHAPE, rule},
     over::Touches,
     power::{Event, Image, Live, Part, Replay, part},
     subject::{Shape, node, volume},
@@ -596,6 +597,26 @@ fn a_power_cut_leaves_what_was_promised_in_place() {
         }
         eprintln!("{} states, {in_place:?}", seen.len());
     }
+}
+
+/// The same where all files are compressed, and every fsync is a checkpoint.
+#[test]
+fn a_power_cut_leaves_what_was_promised_compressed() {
+    let most = usize::try_from(number("PUMICE_F2FS_CUTS", 100)).unwrap();
+    let mut seen = HashSet::new();
+    for seed in number("PUMICE_SEED", 1).. {
+        let base = volume(64 << 20, &SHAPE, &TestClock::new());
+        let length = Length { steps: 60, far: 500_000, is_full: false };
+        let how = WritableOptions { compression: rule("lz4", 2), ..options() };
+        let recorded = run_on(&base, how, seed, &length);
+        let mut random = fastrand::Rng::with_seed(seed);
+        let share = if most > 1000 { u8::MAX } else { 8 };
+        recorded.judge_all(most - seen.len(), share, &mut random, &mut seen);
+        if seen.len() >= most {
+            break;
+        }
+    }
+    eprintln!("{} states of compressed files", seen.len());
 }
 
 /// A volume of `bytes` bytes of which `share` per cent of what users can have is one file, in pieces that lie everywhere.

@@ -3,16 +3,28 @@
 //!
 //! `PUMICE_F2FS_FULL=N` runs N sequences on each sort of volume instead of one, `PUMICE_SEED` draws others.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
+};
 
-use pumice_f2fs::{InPlace, Logging, Streams, Volume, WritableF2fs, WritableOptions, crc, read_super_block};
-use pumice_vfs::{Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, conformance::TestClock};
+use pumice_f2fs::{
+    F2fs, IdleCleaning, InPlace, Logging, MountOptions, Streams, Volume, WritableF2fs, WritableOptions, crc,
+    crypt::Keyring, read_super_block,
+};
+use pumice_vfs::{
+    Clock, Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, Timestamp, conformance::TestClock,
+};
 
 use crate::{
+    compressed::{SHAPE, rule},
     crash::{mount_by, nearly_full, number, options},
     disk::SharedDisk,
     power::{Event, Live},
-    subject::{Shape, node, ours, sound, volume},
+    subject::{Shape, filled, node, ours, sound, volume},
 };
 
 const BLOCK: usize = 4096;
@@ -199,6 +211,38 @@ fn what_is_freed_is_discarded_by_segment() {
     full.remount();
 }
 
+/// Files that mkfs left in one piece each, which their inodes say, are moved by the cleaner: the kernel would believe what is said of an
+/// extent that is not there any more.
+#[test]
+fn what_is_moved_is_in_no_extent() {
+    const FILES: u32 = 80;
+    let live = Live::new(filled(96 << 20, FILES, 400 << 10));
+    let fs = mount_by(&live, WritableOptions { logging: Logging::Normal, ..options() }).unwrap();
+    for number in (0..FILES).filter(|number| number % 3 > 0) {
+        fs.unlink(Ino::ROOT, number.to_string().as_bytes()).unwrap();
+    }
+    let ballast = fs.create(Ino::ROOT, b"ballast", &node(FileKind::File)).unwrap().ino;
+    let blocks = fs.space().unwrap().free_bytes / BLOCK as u64 * 9 / 10;
+    (0..blocks).for_each(|at| fs.write(ballast, at * BLOCK as u64, &[1; BLOCK]).unwrap());
+    let mut random = fastrand::Rng::with_seed(1);
+    for _ in 0..blocks {
+        fs.write(ballast, random.u64(0..blocks) * BLOCK as u64, &[random.u8(1..); BLOCK]).unwrap();
+    }
+    fs.unmount().unwrap();
+    sound(&SharedDisk::of(4096, live.image().bytes_now()));
+    let reader = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: None };
+    let fs = F2fs::mount(vec![Box::new(live.clone())], reader).unwrap();
+    let mut moved = 0;
+    for number in (0..FILES).step_by(3) {
+        let ino = fs.lookup(Ino::ROOT, number.to_string().as_bytes()).unwrap().ino;
+        moved += usize::from(fs.inode(ino).unwrap().0.extent.blocks == 0);
+        let mut bytes = vec![0; 400 << 10];
+        assert_eq!(fs.read(ino, 0, &mut bytes).unwrap(), bytes.len());
+        assert!(bytes.iter().all(|byte| *byte == 7), "{number}");
+    }
+    assert!(moved > 5, "{moved} were moved");
+}
+
 /// Idle, a volume gets free segments again, in small steps; what is in it stays.
 #[test]
 fn an_idle_volume_is_cleaned() {
@@ -231,6 +275,59 @@ fn an_idle_volume_is_cleaned() {
     let (free, all) = full.free_segments();
     assert!(before.0 < all / 10 && free >= all / 10, "{free} free segments of {all}, {} before", before.0);
     full.remount();
+}
+
+/// By age threshold nothing is cleaned that is not a week older than the youngest, though cost and benefit speak for it.
+#[test]
+fn idle_cleaning_by_age_waits_for_a_week() {
+    const DAY: i64 = 24 * 3600;
+    let cleaned_after = |idle_cleaning: IdleCleaning, age: i64| {
+        let today = Arc::new(AtomicI64::new(0));
+        let live = Live::new(volume(256 << 20, &Shape::default(), &TestClock::new()));
+        let days = today.clone();
+        let clock: Clock =
+            Box::new(move || Timestamp { seconds: (20_000 + days.load(Relaxed)) * DAY, nanos: 0 });
+        let how = WritableOptions { logging: Logging::Normal, idle_cleaning, clock, ..options() };
+        let fs = mount_by(&live, how).unwrap();
+        let free = || {
+            fs.sync().unwrap();
+            let volume = Volume::open(vec![Box::new(live.clone())], 1 << 20).unwrap();
+            (volume.checkpoint().raw().free_segment_count.get(), volume.super_block().main_segments())
+        };
+        let pass = |days: i64| {
+            today.fetch_add(days, Relaxed);
+            while fs.maintain().unwrap() {}
+        };
+        // The volume is old enough for the rule.
+        pass(10);
+        let old = fs.create(Ino::ROOT, b"old", &node(FileKind::File)).unwrap().ino;
+        let block = BLOCK as u64;
+        (0..30 * 512).for_each(|at| fs.write(old, at * block, &[1; BLOCK]).unwrap());
+        fs.sync().unwrap();
+        for at in (0..30 * 512).step_by(4) {
+            fs.allocate(old, SpaceMode::PunchHole, at * block, block).unwrap();
+        }
+        fs.sync().unwrap();
+        pass(age);
+        let young = fs.create(Ino::ROOT, b"young", &node(FileKind::File)).unwrap().ino;
+        let mut at = 0;
+        let short = loop {
+            (0..128).for_each(|ahead| fs.write(young, (at + ahead) * block, &[2; BLOCK]).unwrap());
+            at += 128;
+            let (free, all) = free();
+            if free < all / 10 {
+                break free;
+            }
+        };
+        pass(0);
+        let (free, _) = free();
+        fs.unmount().unwrap();
+        ours(&SharedDisk::of(4096, live.image().bytes_now()));
+        free > short
+    };
+    assert!(cleaned_after(IdleCleaning::CostBenefit, 3));
+    assert!(!cleaned_after(IdleCleaning::AgeThreshold, 3));
+    assert!(cleaned_after(IdleCleaning::AgeThreshold, 8));
 }
 
 /// Where a read fails while a section is cleaned, or the call that needs room, nothing that was promised is lost.
@@ -394,6 +491,18 @@ fn fewer_logs() {
     exercise(64 << 20, &QUOTA, || WritableOptions { streams: Streams::Four, ..options() });
     exercise(64 << 20, &QUOTA, || WritableOptions { streams: Streams::FourByCold, ..options() });
     exercise(64 << 20, &QUOTA, || WritableOptions { streams: Streams::Two, ..options() });
+}
+
+/// Compressed files are promised as much as others.
+#[test]
+fn compressed() {
+    let how = || WritableOptions { compression: rule("lz4", 4), ..options() };
+    exercise(64 << 20, &SHAPE, how);
+    exercise(64 << 20, &SHAPE, || WritableOptions {
+        logging: Logging::Normal,
+        compression: rule("lz4", 2),
+        ..options()
+    });
 }
 
 /// Free blocks of data are in the way where nodes are to go, and the other way round: only the cleaner helps, with adaptive logging,

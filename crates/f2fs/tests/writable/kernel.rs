@@ -15,6 +15,7 @@ use pumice_vfs::{Timestamp, conformance::TestClock};
 use xtask::{Machine, f2fs};
 
 use crate::{
+    compressed::SHAPE,
     crash::{self, number},
     disk::SharedDisk,
     linux::{exercise, golden, open},
@@ -26,9 +27,16 @@ use crate::{
 
 const EXERCISE: &str = "
 trap 'dmesg | grep F2FS-fs | tee /host/dmesg' EXIT
+change() {
+    dd if=/dev/urandom of=$1 bs=1000 seek=77 count=33 conv=notrunc
+    dd if=/dev/zero of=$1 bs=4096 seek=400 count=64 conv=notrunc
+    truncate -s 3000001 $1
+    cat /bin/sh >>$1
+}
 exercise() {
     mount -t f2fs -o noatime $1 /mnt
     guest-manifest /mnt >/host/$2.before
+    if [ $2 = compressed ]; then change /mnt/pumice-0/large.mp3; fi
     mkdir /mnt/new
     i=0
     while [ $i -lt 40 ]; do echo $i >/mnt/new/$i; i=$((i + 1)); done
@@ -52,6 +60,14 @@ fn changed(name: &str) -> SharedDisk {
             let mut card = Card::new(128 << 20, &Shape { features, ..Shape::default() });
             card.close();
             (card.disk().clone(), 4)
+        }
+        "compressed" => {
+            let mut card = Card::new(128 << 20, &SHAPE);
+            for round in 0..4 {
+                exercise(card.fs(), round);
+                card.close();
+            }
+            (card.disk().clone(), 0)
         }
         "cleaned" => (SharedDisk::of(4096, crash::nearly_full(1, 72 << 20, 60).bytes_now()), 1),
         name => (golden(name, 4096), 2),
@@ -144,6 +160,12 @@ fn roll(machine: &Machine, batch: &[Crashed]) {
     }
 }
 
+/// What is there.
+fn shown(disk: &SharedDisk) -> BTreeMap<String, Record> {
+    let options = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: None };
+    walk::records(&F2fs::mount(vec![Box::new(disk.clone())], options).unwrap())
+}
+
 /// True if a line is about a directory.
 fn is_dir(records: &BTreeMap<String, Record>, line: &str) -> bool {
     let path = line.split(": ").next().unwrap();
@@ -156,7 +178,7 @@ fn linux_takes_what_was_changed_here() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut script = EXERCISE.to_owned();
     let (mut images, mut before) = (Vec::new(), Vec::new());
-    for (name, letter) in ["ours", "fragmented", "cleaned"].into_iter().zip('a'..) {
+    for (name, letter) in ["ours", "fragmented", "cleaned", "compressed"].into_iter().zip('a'..) {
         let disk = changed(name);
         let path = dir.path().join(name);
         disk.save(&fs::File::create(&path).unwrap());
@@ -164,8 +186,7 @@ fn linux_takes_what_was_changed_here() {
         let step = sb.raw().segs_per_sec.get() * 512;
         let (start, end) = (sb.main_start().0, sb.main_end());
         writeln!(script, "exercise /dev/vd{letter} {name} {start} {end} {step}").unwrap();
-        let options = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: None };
-        before.push(walk::records(&F2fs::mount(vec![Box::new(disk)], options).unwrap()));
+        before.push(shown(&disk));
         images.push(path);
     }
     let run = f2fs::run_in_kernel(&machine, &images, &script).unwrap();
@@ -175,16 +196,22 @@ fn linux_takes_what_was_changed_here() {
         let lines = differences(&ours_before, &kernel);
         assert!(lines.is_empty(), "{name}: {:#?}", &lines[..lines.len().min(20)]);
         let (mut kernel, mut after) = (kernel, parse(&run.file(&format!("{name}.after")).unwrap()));
-        // Something was made in the root.
-        kernel.remove(".");
-        after.remove(".");
+        let disk = SharedDisk::of(4096, fs::read(path).unwrap());
+        let lines = differences(&shown(&disk), &after);
+        assert!(lines.is_empty(), "{name}, from Linux: {:#?}", &lines[..lines.len().min(20)]);
+        // Something was made in the root, and a compressed file changed.
+        for records in [&mut kernel, &mut after] {
+            records.remove(".");
+            if name == "compressed" {
+                assert!(records.remove("pumice-0/large.mp3").is_some());
+            }
+        }
         let lines = differences(&after, &kernel);
         assert!(lines.is_empty(), "{name}: {:#?}", &lines[..lines.len().min(20)]);
         let cleaned: u64 = run.file(&format!("{name}.cleaned")).unwrap().trim().parse().unwrap();
         // Logs stand in nearly all that is used of the smaller volume, and are left alone.
         let least = if name == "ours" { 2 } else { 1 };
         assert!(cleaned >= least, "{name}: {cleaned} sections were cleaned");
-        let disk = SharedDisk::of(4096, fs::read(path).unwrap());
         ours(&disk);
         // And on it goes.
         let fs = open(&disk).unwrap();

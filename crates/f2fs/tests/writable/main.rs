@@ -1,6 +1,7 @@
 //! Volumes that are written to, and what others say of them: the model, our check, f2fs-tools.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
+mod compressed;
 mod crash;
 mod disk;
 mod faults;
@@ -85,6 +86,7 @@ fn random_sequences_agree_with_the_model() {
         Shape { features, ..Shape::default() },
         Shape { section_segments: Some(2), ..Shape::default() },
         Shape { dir_level: 2, ..Shape::default() },
+        compressed::SHAPE,
     ];
     for shape in shapes {
         let fresh = |clock: &_| make_card(96 << 20, &shape, clock);

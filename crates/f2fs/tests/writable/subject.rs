@@ -3,6 +3,7 @@
 use std::{fs, num::NonZeroUsize, process::Command};
 
 use crate::{
+    compressed::rule,
     disk::SharedDisk,
     power::{Image, Live},
 };
@@ -11,7 +12,7 @@ use pumice_f2fs::{
     WritableF2fs, WritableOptions,
     check::check,
     layout::Features,
-    mkfs::{Attributes, FormatOptions, NoContent, Plan, Size, Tree},
+    mkfs::{Attributes, Content, EntryId, FormatOptions, NoContent, Plan, Size, Source, Tree},
 };
 use pumice_vfs::{
     FileKind, FileSystem, NewNode,
@@ -33,6 +34,8 @@ pub(crate) struct Card {
     fs: Option<WritableF2fs>,
     /// The format has a time of birth.
     has_btime: bool,
+    /// All files are compressed.
+    compresses: bool,
     /// Every unmounted state is looked at.
     checks: bool,
 }
@@ -47,8 +50,9 @@ impl Card {
         let (blocks, block_bytes) = plan.blocks();
         let disk = SharedDisk::new(block_bytes, blocks);
         plan.write(Box::new(disk.clone()), true, &NoContent, &mut |_| ()).unwrap();
-        let has_btime = shape.features.contains(&"inode_crtime");
-        let mut card = Card { disk, clock: clock.clone(), fs: None, has_btime, checks: false };
+        let has = |name| shape.features.contains(&name);
+        let (has_btime, compresses) = (has("inode_crtime"), has("compression"));
+        let mut card = Card { disk, clock: clock.clone(), fs: None, has_btime, compresses, checks: false };
         card.open();
         card
     }
@@ -59,7 +63,11 @@ impl Card {
     }
 
     fn open(&mut self) {
-        let options = WritableOptions { cache_bytes: 1 << 20, ..WritableOptions::new(self.clock.clock()) };
+        let mut options =
+            WritableOptions { cache_bytes: 1 << 20, ..WritableOptions::new(self.clock.clock()) };
+        if self.compresses {
+            options.compression = rule("lz4", 2);
+        }
         self.fs = Some(WritableF2fs::mount(Box::new(self.disk.clone()), options).unwrap());
     }
 
@@ -114,13 +122,52 @@ impl Drop for Card {
 }
 
 fn plan(bytes: u64, shape: &Shape, clock: &TestClock) -> Plan {
+    let tree = Tree::new(Attributes::directory(0o755, 0, 0, clock.now()));
+    plan_with(tree, &NoContent, bytes, shape, clock)
+}
+
+fn plan_with(tree: Tree, source: &dyn Source, bytes: u64, shape: &Shape, clock: &TestClock) -> Plan {
     let features = shape.features.iter().map(|name| Features::by_name(name).unwrap());
     let mut options = FormatOptions { uuid: [9; 16], time: clock.now(), ..FormatOptions::default() };
     options.shape.features = features.fold(Features::default(), Features::with);
     options.shape.section_segments = shape.section_segments.unwrap_or(1);
     options.dir_level = shape.dir_level;
-    let tree = Tree::new(Attributes::directory(0o755, 0, 0, clock.now()));
-    Plan::new(options, tree, &NoContent, Size::Bytes(bytes), NonZeroUsize::MIN).unwrap()
+    Plan::new(options, tree, source, Size::Bytes(bytes), NonZeroUsize::MIN).unwrap()
+}
+
+/// Files that hold the same byte everywhere.
+struct Same(u8);
+
+impl Source for Same {
+    fn open(&self, _file: EntryId) -> std::io::Result<Box<dyn Content + '_>> {
+        Ok(Box::new(Same(self.0)))
+    }
+}
+
+impl Content for Same {
+    fn read(&mut self, _at: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+        buffer.fill(self.0);
+        Ok(())
+    }
+
+    fn next_data(&mut self, _from: u64) -> std::io::Result<Option<(u64, u64)>> {
+        Ok(None)
+    }
+}
+
+/// A volume with `count` files, called by their numbers, of `size` bytes each, all of which are 7.
+pub(crate) fn filled(bytes: u64, count: u32, size: u64) -> Image {
+    let clock = TestClock::new();
+    let directory = Attributes::directory(0o755, 0, 0, clock.now());
+    let mut tree = Tree::new(directory.clone());
+    for number in 0..count {
+        let what = Attributes { kind: FileKind::File, size, ..directory.clone() };
+        tree.add(EntryId::ROOT, number.to_string().as_bytes(), what).unwrap();
+    }
+    let plan = plan_with(tree, &Same(7), bytes, &Shape::default(), &clock);
+    let disk = Live::new(Image::zeros(plan.blocks().0));
+    plan.write(Box::new(disk.clone()), true, &Same(7), &mut |_| ()).unwrap();
+    disk.image()
 }
 
 /// An empty volume in blocks of 4096 bytes.

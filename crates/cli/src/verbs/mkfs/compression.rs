@@ -1,11 +1,9 @@
 //! Options of `pumice mkfs -t f2fs` that say which files are compressed, in the words of the kernel's mount options.
 
-use pumice_f2fs::{compress::Method, mkfs::Compression};
+use pumice_f2fs::{CompressionRule, compress::Method, mkfs::Compression};
 
 /// Extension that stands for all files.
 const ALL: &str = "*";
-/// Blocks of a cluster where nothing else is said, as a power of two: the kernel's choice.
-const LOG_BLOCKS: u8 = 2;
 
 /// Which files are compressed, and how.
 #[derive(clap::Args, Debug)]
@@ -46,13 +44,14 @@ impl Args {
         if extensions.is_empty() {
             extensions.push(ALL.into());
         }
-        Some(Compression {
+        let usual = CompressionRule::default();
+        let rule = CompressionRule {
             method,
-            log_blocks: self.compress_log_size.unwrap_or(LOG_BLOCKS),
+            log_blocks: self.compress_log_size.unwrap_or(usual.log_blocks),
             checksum: self.compress_chksum,
-            release: self.compress_release,
             extensions,
             not: given(&self.nocompress_extensions),
-        })
+        };
+        Some(Compression { rule, release: self.compress_release })
     }
 }
