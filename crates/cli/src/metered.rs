@@ -18,6 +18,8 @@ pub(crate) struct Mended {
     pub(crate) blocks: u32,
     /// Wrong bits put right: of each read those of the worst codeword.
     pub(crate) bits: u64,
+    /// Pages that parity brought back.
+    pub(crate) rebuilt_pages: u32,
     /// Pages moved to even out wear.
     pub(crate) levelled_pages: u64,
 }
@@ -55,10 +57,12 @@ impl Meter {
             line = format!("{line}, broken rules {}", total.violations);
         }
         let mended = *self.mended.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Mended { blocks, bits, levelled_pages }) = mended {
-            line = format!(
-                "{line}, mended blocks {blocks}, corrected bits {bits}, pages moved for wear {levelled_pages}"
-            );
+        if let Some(Mended { blocks, bits, rebuilt_pages, levelled_pages }) = mended {
+            line = format!("{line}, mended blocks {blocks}, corrected bits {bits}");
+            if rebuilt_pages > 0 {
+                line = format!("{line}, rebuilt pages {rebuilt_pages}");
+            }
+            line = format!("{line}, pages moved for wear {levelled_pages}");
         }
         line
     }

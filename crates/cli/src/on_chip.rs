@@ -36,6 +36,8 @@ pub(crate) struct NewVolume {
     /// What nandfs is cleaned by, unless that is left to it.
     pub(crate) victim: Option<VictimRule>,
     pub(crate) placement: Option<PlacementRule>,
+    /// Pages of each erase block of nandfs that hold parity.
+    pub(crate) parity_pages: u8,
 }
 
 impl Kind {
@@ -81,11 +83,19 @@ impl Kind {
         new: NewVolume,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(), FsError> {
-        let NewVolume { label, uuid, created, owner, erased, victim, placement } = new;
+        let NewVolume { label, uuid, created, owner, erased, victim, placement, parity_pages } = new;
         match self {
             Kind::Nandfs => {
-                let options =
-                    pumice_nandfs::FormatOptions { label, uuid, created, owner, erased, victim, placement };
+                let options = pumice_nandfs::FormatOptions {
+                    label,
+                    uuid,
+                    created,
+                    owner,
+                    erased,
+                    victim,
+                    placement,
+                    parity_pages,
+                };
                 pumice_nandfs::format(chip, &options, progress)
             }
             Kind::ScaleFfs => {

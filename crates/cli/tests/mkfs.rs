@@ -40,6 +40,19 @@ fn policies_are_recorded_and_shown_and_wrong_ones_refused() {
 }
 
 #[test]
+fn parity_that_no_volume_can_have_is_refused() {
+    let world = World::new();
+    let refused = |words: &str, code, says: &str| {
+        world.say(&format!("mkfs {words} new")).bad(code, &[says]);
+        assert!(!world.path("new").exists());
+    };
+    refused("--geometry 2048+64:64:128 --parity-pages 9", 2, "9");
+    refused("--geometry 2048+64:8:128 --parity-pages 5", 1, "too many for 8 log pages");
+    refused("--chip mlc-8k-64g --size 256M --parity-pages 1", 1, "share cells");
+    refused("-t f2fs --parity-pages 1", 2, "--parity-pages is for nandfs");
+}
+
+#[test]
 fn nothing_is_destroyed_unless_forced() {
     let world = World::formatted();
     world.say("mkfs image").bad(1, &["holds a nandfs file system", "--force"]);

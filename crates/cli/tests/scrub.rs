@@ -144,3 +144,26 @@ fn a_mount_takes_a_patrol_and_tells_what_it_mended() {
         .say("mount --dry-run -o patrol=3651 image dir")
         .bad(2, &["invalid patrol `3651` (want 0 to 3650 days)"]);
 }
+
+#[test]
+fn pages_of_blocks_with_parity_come_back_and_are_moved_once() {
+    let world = World::new();
+    world.say("mkfs --chip rcffs-128m --size 32M --parity-pages 1 image").good();
+    fs::write(world.path("noise"), noise()).unwrap();
+    world.say("put image noise noise").good();
+    assert!(world.say("info image").good().contains("parity:      1 page of each erase block; 0 pages"));
+    let pages: Vec<String> = (8..16).map(|block| (block * PAGES + block).to_string()).collect();
+    world.say(&format!("nand kill image --page {}", pages.join(","))).good();
+    assert!(world.say("fsck -n image").good().contains("sound"));
+    let looked = world.say("scrub -n image");
+    assert!(looked.code == 4 && looked.out.contains("with pages that parity brought back"), "{looked:?}");
+    let found = scrubbed(&world, 1);
+    assert_eq!((&found["lost_bytes"], &found["unreadable_pages"]), (&0.into(), &Value::Array(Vec::new())));
+    assert!(found["rebuilt_pages"].as_u64().unwrap() >= 8, "{found}");
+    let after = info(&world);
+    assert_eq!(after["parity_pages"], 1);
+    assert!(after["rebuilt_pages"].as_u64() >= Some(8), "{after}");
+    assert!(!world.say("scrub image").good().contains("weak"));
+    world.say("get image noise back").good();
+    assert_eq!(fs::read(world.path("back")).unwrap(), noise());
+}

@@ -1,6 +1,6 @@
 //! The log on raw NAND that the raw-NAND file system and the flash memory server stand on.
 //!
-//! A [`Medium`] reads and programs superpages with tags that prove them. A chip without ECC gets one by [`SoftwareEcc`]. The
+//! A [`Medium`] reads and programs superpages with tags that prove them, and brings back by parity what cannot be read. A chip without ECC gets one by [`SoftwareEcc`]. The
 //! design stands in `docs/flashlog-design.md`.
 //!
 //! ```
@@ -30,6 +30,7 @@ mod search;
 mod shape;
 mod shared_cells;
 mod software_ecc;
+mod stripe;
 mod tag;
 
 pub use anchor::{Anchor, OWN_MAX, PAIRING_BITS};
@@ -37,6 +38,7 @@ pub use audit::RootFlaw;
 pub use found::{FoundRecord, find_records};
 pub use medium::{Fault, Look, Medium, Page, Peek, RawPage};
 pub use page_code::{NoRoom, PageCode, SoftwareCode};
+pub use pumice_ecc::MOST_PARITY;
 pub use ring::{ANCHOR, ANCHOR_BLOCKS};
 pub use roots::{CHECKPOINT, DOUBTED, Keeper, Roots, Taken};
 pub use shape::{HEADER_BYTES, Shape, TAG_BYTES, TagPlace};

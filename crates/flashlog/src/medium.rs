@@ -1,5 +1,7 @@
 //! The chip as the log sees it: superpages with tags, read again where the first look fails, and a few kept.
 
+mod parity;
+
 use alloc::{sync::Arc, vec, vec::Vec};
 use core::fmt;
 
@@ -7,7 +9,8 @@ use hashbrown::HashMap;
 use pumice_media::{BlockId, Nand, NandError, NandStats, ReadOutcome};
 
 use crate::sampler::Sampler;
-use crate::shape::{Shape, TagPlace};
+use crate::shape::{Place, Shape, TagPlace};
+use crate::stripe::Stripes;
 use crate::tag::{Tag, is_blank, is_erased, read_header, seal};
 
 /// Pages kept after a read at the least, so that several chunks of one page cost one read.
@@ -35,6 +38,13 @@ pub struct RawPage {
     pub head: Vec<u8>,
     /// ECC did not give up on any part.
     pub readable: bool,
+}
+
+impl RawPage {
+    /// True if every byte reads as erased.
+    fn is_blank(&self) -> bool {
+        self.readable && is_blank(&self.payload) && is_blank(&self.head)
+    }
 }
 
 /// Why a superpage could not be read.
@@ -96,6 +106,9 @@ pub struct Medium<N> {
     tired: Vec<u32>,
     sampler: Sampler,
     corrected_bits: u64,
+    /// Parity over the blocks that are being filled.
+    stripes: Stripes,
+    rebuilt_pages: u64,
 }
 
 impl<N: Nand> Medium<N> {
@@ -113,6 +126,8 @@ impl<N: Nand> Medium<N> {
             tired: Vec::new(),
             sampler: Sampler::off(),
             corrected_bits: 0,
+            stripes: Stripes::default(),
+            rebuilt_pages: 0,
         }
     }
 
@@ -211,21 +226,22 @@ impl<N: Nand> Medium<N> {
     /// Reads one part of a superpage, some times over if ECC gives up. The buffers hold what the chip gave.
     fn read_part(
         &mut self,
-        page: u32,
+        place: Place,
         part: u32,
         data: &mut [u8],
         spare: &mut [u8],
     ) -> Result<(), NandError> {
-        let at = self.shape.chip_page(page, part);
+        let (block, _) = place;
+        let at = self.shape.chip_page_at(place, part);
         let mut reads = 1;
         loop {
-            self.sampler.read(self.shape.block_of(page));
+            self.sampler.read(block);
             match self.nand.read(at, data, spare) {
                 Ok(outcome) => {
                     // What took more than one look is not far from its end.
                     let outcome =
                         if reads > 1 { ReadOutcome::Corrected { bits: 1, refresh: true } } else { outcome };
-                    self.note(self.shape.block_of(page), outcome);
+                    self.note(block, outcome);
                     return Ok(());
                 }
                 Err(NandError::Uncorrectable(_)) if reads < READS => reads += 1,
@@ -236,13 +252,17 @@ impl<N: Nand> Medium<N> {
 
     /// A superpage as the chip gives it.
     pub fn read_raw(&mut self, page: u32) -> Result<RawPage, NandError> {
+        self.read_place(self.shape.place(page))
+    }
+
+    fn read_place(&mut self, place: Place) -> Result<RawPage, NandError> {
         let shape = self.shape;
         let mut data = vec![0; shape.data_bytes()];
         let mut spare = vec![0; shape.spare_bytes()];
         let mut spares = spare.chunks_exact_mut(shape.chip_spare_bytes().max(1));
         let mut readable = true;
         for (part, bytes) in (0..shape.parts()).zip(data.chunks_exact_mut(shape.chip_page_bytes())) {
-            match self.read_part(page, part, bytes, spares.next().unwrap_or_default()) {
+            match self.read_part(place, part, bytes, spares.next().unwrap_or_default()) {
                 Ok(()) => {}
                 Err(NandError::Uncorrectable(_)) => readable = false,
                 Err(error) => return Err(error),
@@ -286,8 +306,19 @@ impl<N: Nand> Medium<N> {
         self.pinned.as_ref().map(|(page, _)| *page)
     }
 
-    /// The same from the chip, kept or not.
+    /// The same from the chip, kept or not; what cannot be read, by the parity of its block. One that parity has brought
+    /// back is kept, and its block called tired.
     pub fn read_anew(&mut self, page: u32) -> Result<Arc<Page>, Fault> {
+        let read = self.prove_raw(page).map(|(page, _)| Arc::new(page));
+        let Err(Fault::Unreadable(_) | Fault::Unproved(_)) = read else { return read };
+        let Some(found) = self.rebuild(page)? else { return read };
+        self.rebuilt_pages += 1;
+        self.call_tired(self.shape.block_of(page));
+        Ok(found)
+    }
+
+    /// A superpage that proves itself, with its head as it was programmed.
+    fn prove_raw(&mut self, page: u32) -> Result<(Page, Vec<u8>), Fault> {
         let RawPage { payload, mut head, readable } = self.read_raw(page)?;
         if !readable {
             return Err(Fault::Unreadable(page));
@@ -302,7 +333,7 @@ impl<N: Nand> Medium<N> {
         if mended {
             self.note(self.shape.block_of(page), ReadOutcome::Corrected { bits: 1, refresh: true });
         }
-        Ok(Arc::new(Page { tag, payload }))
+        Ok((Page { tag, payload }, head))
     }
 
     /// Reads a superpage; none if it is erased or proves nothing.
@@ -330,6 +361,7 @@ impl<N: Nand> Medium<N> {
 
     fn forget_block(&mut self, block: u32) {
         let shape = self.shape;
+        self.stripes.forget(block);
         self.kept.retain(|page, _| shape.block_of(*page) != block);
         self.pinned.take_if(|(page, _)| shape.block_of(*page) == block);
         self.forget_tired(block);
@@ -341,7 +373,7 @@ impl<N: Nand> Medium<N> {
         let mut spare = vec![0; shape.chip_spare_bytes()];
         let read = if shape.tag_place() == TagPlace::Page {
             let mut data = vec![0; shape.chip_page_bytes()];
-            let read = self.read_part(page, shape.parts() - 1, &mut data, &mut spare);
+            let read = self.read_part(shape.place(page), shape.parts() - 1, &mut data, &mut spare);
             spare = data.split_off(data.len().saturating_sub(shape.head_bytes()));
             read
         } else {
@@ -409,7 +441,7 @@ impl<N: Nand> Medium<N> {
     /// True if every byte of a superpage reads as erased.
     pub fn is_blank(&mut self, page: u32) -> Result<bool, NandError> {
         let raw = self.read_raw(page)?;
-        Ok(raw.readable && is_blank(&raw.payload) && is_blank(&raw.head))
+        Ok(raw.is_blank())
     }
 
     /// Programs a superpage; `payload` has its full length.
@@ -421,23 +453,27 @@ impl<N: Nand> Medium<N> {
 
     /// Programs a superpage with these bytes, sealed or not.
     pub fn program_raw(&mut self, page: u32, payload: &[u8], head: &[u8]) -> Result<(), NandError> {
+        self.program_place(self.shape.place(page), payload, head)
+    }
+
+    fn program_place(&mut self, place: Place, payload: &[u8], head: &[u8]) -> Result<(), NandError> {
         let shape = self.shape;
         debug_assert_eq!(payload.len(), shape.payload(), "a payload of another length");
         if shape.tag_place() == TagPlace::Page {
             let mut data = payload.to_vec();
             data.extend_from_slice(head);
-            return self.program_parts(page, &data, &[]);
+            return self.program_parts(place, &data, &[]);
         }
-        self.program_parts(page, payload, head)
+        self.program_parts(place, payload, head)
     }
 
-    fn program_parts(&mut self, page: u32, data: &[u8], head: &[u8]) -> Result<(), NandError> {
+    fn program_parts(&mut self, place: Place, data: &[u8], head: &[u8]) -> Result<(), NandError> {
         let shape = self.shape;
         let mut spare = head.to_vec();
         spare.resize(shape.spare_bytes(), 0xff);
         let mut spares = spare.chunks_exact(shape.chip_spare_bytes().max(1));
         for (part, bytes) in (0..shape.parts()).zip(data.chunks_exact(shape.chip_page_bytes())) {
-            self.nand.program(shape.chip_page(page, part), bytes, spares.next().unwrap_or_default())?;
+            self.nand.program(shape.chip_page_at(place, part), bytes, spares.next().unwrap_or_default())?;
         }
         Ok(())
     }

@@ -21,6 +21,9 @@ pub enum TagPlace {
     Proof,
 }
 
+/// An erase block, and the index of a superpage in it.
+pub(crate) type Place = (u32, u32);
+
 /// All sizes that follow from the chip and the tag. Nothing here is read from the chip.
 ///
 /// A *superpage* is what the log reads and programs in one go: one page of the chip, or several small ones that
@@ -35,6 +38,8 @@ pub struct Shape {
     tag: TagPlace,
     head: u32,
     pages: u32,
+    /// Superpages behind those, for parity.
+    parity: u32,
     blocks: u32,
     pairing: Pairing,
 }
@@ -53,6 +58,7 @@ impl Shape {
             tag,
             head,
             pages: geometry.pages_per_block / parts,
+            parity: 0,
             blocks: geometry.blocks,
             pairing: Pairing::Unpaired,
         };
@@ -77,6 +83,12 @@ impl Shape {
     #[must_use]
     pub fn with_pages(self, pages: u32) -> Shape {
         Shape { pages: self.pages.min(pages), ..self }
+    }
+
+    /// The same with the last superpages of each erase block kept for parity.
+    pub(crate) fn keeping(self, parity: u32) -> Shape {
+        debug_assert!(parity < self.pages && self.parity == 0, "{parity} of {} superpages", self.pages);
+        Shape { pages: self.pages - parity, parity, ..self }
     }
 
     /// The same on a chip whose pages share cells in this way.
@@ -126,9 +138,14 @@ impl Shape {
         self.head as usize
     }
 
-    /// Superpages of an erase block.
+    /// Superpages of an erase block, those for parity left out.
     pub fn pages(&self) -> u32 {
         self.pages
+    }
+
+    /// Superpages behind those that hold parity over them.
+    pub fn parity(&self) -> u32 {
+        self.parity
     }
 
     /// Erase blocks of the chip.
@@ -171,7 +188,18 @@ impl Shape {
 
     /// Part `part` of a superpage as a page of the chip.
     pub fn chip_page(&self, page: u32, part: u32) -> PageId {
-        PageId(self.block_of(page) * self.chip_pages + self.index_of(page) * self.parts + part)
+        self.chip_page_at(self.place(page), part)
+    }
+
+    /// Erase block and index of a superpage.
+    pub(crate) fn place(&self, page: u32) -> Place {
+        (self.block_of(page), self.index_of(page))
+    }
+
+    /// The same as [`Shape::chip_page`] for a superpage at its place, which may be one for parity.
+    pub(crate) fn chip_page_at(&self, (block, index): Place, part: u32) -> PageId {
+        debug_assert!(index < self.pages + self.parity, "place {index} of an erase block");
+        PageId(block * self.chip_pages + index * self.parts + part)
     }
 }
 

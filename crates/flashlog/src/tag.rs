@@ -98,18 +98,22 @@ pub(crate) fn read_header(head: &[u8]) -> Option<(u8, u64)> {
 
 /// The checksum of a header: CRC-8 with the polynomial 0x07, which tells every single wrong bit of 64 from all
 /// others, and two of them from one (Koopman and Chakravarty, DSN 2004).
-fn header_check(head: &[u8]) -> u8 {
+pub(crate) fn header_check(head: &[u8]) -> u8 {
     head.iter().take(HEADER_BYTES as usize - 1).fold(0, |sum, byte| {
         (0..8).fold(sum ^ byte, |sum, _| if sum & 0x80 == 0 { sum << 1 } else { (sum << 1) ^ 0x07 })
     })
 }
 
-/// The checksum of a page up to where its payload ends. It covers the place: a page proves itself in its own alone.
+/// The checksum of a page up to where its payload ends. It covers the place: a page proves itself in its own alone. So it
+/// does for the number of parity pages, on which the numbers of pages depend; without any the sum is that of the place.
 fn begun(shape: &Shape, page: u32, payload: &[u8]) -> crc32fast::Hasher {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(payload);
     hasher.update(&shape.block_of(page).to_le_bytes());
     hasher.update(&shape.index_of(page).to_le_bytes());
+    if shape.parity() > 0 {
+        hasher.update(&shape.parity().to_le_bytes());
+    }
     hasher
 }
 

@@ -29,6 +29,9 @@ impl<N: Nand> Volume<N> {
         self.write_everything()?;
         let fresh = self.choose_window()?;
         self.write_tables()?;
+        if clean {
+            self.log.leave_all()?;
+        }
         self.commit(clean, &fresh)?;
         let taken = self.log.taken();
         // One failed program is held for, by cleaning; a chip that wears out has more.
@@ -232,6 +235,7 @@ impl<N: Nand> Volume<N> {
     fn commit(&mut self, clean: bool, fresh: &[Spare]) -> Result<()> {
         self.doubt_torn()?;
         let root_inode = self.nodes.addr(&mut self.log, ROOT)?;
+        self.patrol.count_rebuilt(self.log.flash.medium.rebuilt_pages());
         let Volume { limits, roots, log, blocks, nodes, .. } = self;
         let (checkpoints, data_blocks, cursor) = (self.checkpoints + 1, self.data_blocks, self.cursor);
         let (rounds, worn_out) = (self.patrol.rounds(), self.worn_out);

@@ -130,7 +130,8 @@ impl Checkpoint {
         out.put_u8(u8::from(self.lost_dead));
         out.put_i64(self.rounds.began);
         out.put_u64(self.rounds.corrected_bits);
-        for value in [self.rounds.page, self.rounds.passes, self.rounds.moved_blocks] {
+        let Rounds { page, passes, moved_blocks, rebuilt_pages, .. } = self.rounds;
+        for value in [page, passes, moved_blocks, rebuilt_pages] {
             out.put_u32(value);
         }
         out
@@ -162,8 +163,8 @@ impl Checkpoint {
         let dying = take_list(&mut reader, Reader::u32)?;
         let lost_dead = reader.u8()? != 0;
         let (began, corrected_bits) = (reader.i64()?, reader.u64()?);
-        let [page, passes, moved_blocks] = take::<3, _>(|| reader.u32())?;
-        let rounds = Rounds { began, page, passes, moved_blocks, corrected_bits };
+        let [page, passes, moved_blocks, rebuilt_pages] = take::<4, _>(|| reader.u32())?;
+        let rounds = Rounds { began, page, passes, moved_blocks, corrected_bits, rebuilt_pages };
         let checkpoint = Checkpoint {
             number,
             clean,
@@ -321,7 +322,14 @@ mod tests {
                 next_nid: 9,
                 failing: vec![9; limits.failing],
                 dying: vec![9; limits.failing],
-                rounds: Rounds { began: 1 << 40, page: 77, passes: 3, moved_blocks: 4, corrected_bits: 5 },
+                rounds: Rounds {
+                    began: 1 << 40,
+                    page: 77,
+                    passes: 3,
+                    moved_blocks: 4,
+                    corrected_bits: 5,
+                    rebuilt_pages: 6,
+                },
                 ..Checkpoint::default()
             };
             let bytes = checkpoint.encode();

@@ -83,6 +83,6 @@ impl<N: Nand> Flash<N> {
         if let Some(tail) = payload.get_mut(start..) {
             tail.copy_from_slice(&overflow);
         }
-        self.medium.program(page, &tag, payload)
+        self.medium.program_counted(page, &tag, payload)
     }
 }

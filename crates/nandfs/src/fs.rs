@@ -57,11 +57,13 @@ impl<N: Nand> NandFs<N> {
         self.volume.with(|volume| {
             let params = volume.params;
             let pages = |bytes: u64| bytes.div_ceil(params.shape.chip_page_bytes() as u64);
+            volume.patrol.count_rebuilt(volume.log.flash.medium.rebuilt_pages());
             Ok(Info {
                 version: VERSION,
                 label: volume.superblock.label.clone(),
                 uuid: volume.superblock.uuid,
                 policies: volume.superblock.policies,
+                parity_pages: volume.superblock.parity_pages,
                 block_bytes: params.block,
                 node_bytes: params.node,
                 gang_pages: params.shape.parts(),
@@ -79,6 +81,7 @@ impl<N: Nand> NandFs<N> {
                 patrol_page: volume.patrol.rounds().page,
                 patrol_all: params.pages(),
                 mended_blocks: volume.patrol.rounds().moved_blocks,
+                rebuilt_pages: volume.patrol.rounds().rebuilt_pages,
                 corrected_bits: volume.patrol.rounds().corrected_bits,
                 levelled_pages: pages(volume.leveler.moved_bytes()),
                 worn_out: volume.worn_out,
@@ -165,6 +168,8 @@ impl<N: Nand> Volume<N> {
     fn close(&mut self) -> Result<()> {
         self.held.clear();
         while self.reap_orphan()? {}
+        // Who mounts next does not know what waits to be moved: with parity, blocks that a cut left without.
+        while self.params.shape.parity() > 0 && self.mend_one()? {}
         self.make_room(0)?;
         self.checkpoint(true)
     }

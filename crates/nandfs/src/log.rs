@@ -156,7 +156,10 @@ impl<N: Nand> Log<N> {
 
     /// Memory of the page buffers, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        (self.heads.len() + 4) * self.params.payload as usize + self.window.len() * size_of::<Spare>()
+        let parity = self.flash.medium.parity_memory();
+        (self.heads.len() + 4) * self.params.payload as usize
+            + self.window.len() * size_of::<Spare>()
+            + parity
     }
 
     /// Where each head goes on, for the checkpoint; all pages must have been programmed.
@@ -202,7 +205,7 @@ impl<N: Nand> Log<N> {
             if next.is_some() {
                 return Ok(());
             }
-            self.events.push_back(Event::Sealed(block));
+            self.seal(block)?;
         }
         let block = self.take_block(head)?;
         self.resume(head, Some((block, 0)));
@@ -222,7 +225,26 @@ impl<N: Nand> Log<N> {
         // A program that failed, or filled the block, has left it already.
         if self.heads.get(head).is_some_and(at) {
             self.resume(head, None);
-            self.events.push_back(Event::Sealed(block));
+            self.seal(block)?;
+        }
+        Ok(())
+    }
+
+    /// Ends all blocks before they are full where they have parity, so that all that lives has it.
+    pub(crate) fn leave_all(&mut self) -> Result<(), FsError> {
+        if self.params.shape.parity() == 0 {
+            return Ok(());
+        }
+        let open: Vec<u32> = self.places().flatten().map(|(block, _)| block).collect();
+        open.into_iter().try_for_each(|block| self.leave(block))
+    }
+
+    /// Nothing more is written to a block: its parity follows, and it may be cleaned.
+    fn seal(&mut self, block: u32) -> Result<(), FsError> {
+        match self.flash.medium.program_parity(block) {
+            Ok(()) => self.events.push_back(Event::Sealed(block)),
+            Err(NandError::ProgramFailed(_)) => self.report_failing(block),
+            Err(error) => return Err(device(error)),
         }
         Ok(())
     }
@@ -365,11 +387,9 @@ impl<N: Nand> Log<N> {
                         open.kept = index + 1;
                     }
                     open.place = Some((block, index + 1)).filter(|_| index + 1 < params.pages_per_block);
-                    if open.place.is_none() {
-                        self.events.push_back(Event::Sealed(block));
-                    }
+                    let is_full = open.place.is_none();
                     self.count(&tag);
-                    return Ok(());
+                    return if is_full { self.seal(block) } else { Ok(()) };
                 }
                 Err(NandError::ProgramFailed(_)) => self.move_page(head, block, page, &tag)?,
                 Err(error) => return Err(device(error)),

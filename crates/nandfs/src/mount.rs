@@ -53,8 +53,10 @@ pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: P
         placement: options.placement.unwrap_or(usual.placement),
     };
     policies.check(&params)?;
-    let superblock =
-        Superblock { uuid: options.uuid, label: options.label.clone(), policies, read_only: false };
+    let parity_pages = options.parity_pages;
+    let params = params.with_parity(parity_pages)?;
+    let label = options.label.clone();
+    let superblock = Superblock { uuid: options.uuid, label, policies, parity_pages, read_only: false };
     let roots = Roots::blank(params.shape, superblock.anchor(nand.geometry())).ok_or(Errno::Invalid)?;
     let log = Log::new(Flash::new(nand, &params), params, policies.heads(&params).into());
     let clock = Box::new(pumice_vfs::Timestamp::default);
@@ -126,13 +128,16 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
         }
         return Ok(volume);
     }
-    volume.recover(&checkpoint)?;
+    let without_parity = volume.recover(&checkpoint)?;
     if !volume.read_only {
         if let Some((_, first)) = volume.losses().first() {
             let text = format!("{first}: mount the volume read-only, or repair it");
             return Err(FsError::new(Errno::Io, text));
         }
         volume.move_newest()?;
+        for block in &without_parity {
+            volume.distrust(*block)?;
+        }
         volume.checkpoint(false)?;
         // Each recovery takes blocks: without cleaning here, cut mounts would use them up. A full volume mounts
         // all the same.
@@ -140,6 +145,10 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
             && error.errno() != Errno::NoSpace
         {
             return Err(error);
+        }
+        // One in a call, or in idle time.
+        for block in without_parity {
+            volume.log.flash.medium.call_tired(block);
         }
     }
     Ok(volume)
@@ -152,6 +161,7 @@ pub(crate) fn load<N: Nand>(mut nand: N, options: MountOptions) -> Result<(Volum
         return Err(Damage::Root("no anchor on the chip: it holds no pumice file system").into());
     };
     let superblock = Superblock::of(roots.anchor(), &nand.geometry(), nand.pairing())?;
+    let params = params.with_parity(superblock.parity_pages)?;
     let mut flash = Flash::new(nand, &params);
     let Some(record) = roots.find_record(&mut flash.medium, params.shape).map_err(device)? else {
         return Err(Damage::Root("no valid checkpoint in the blocks that the anchor names").into());

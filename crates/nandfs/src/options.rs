@@ -24,6 +24,8 @@ pub struct FormatOptions {
     pub victim: Option<VictimRule>,
     /// Which head a block of a file is written to; likewise.
     pub placement: Option<PlacementRule>,
+    /// Log pages of each erase block that hold parity, 0 to 8: as many unreadable ones of a block lose nothing.
+    pub parity_pages: u8,
 }
 
 /// How to mount.
@@ -58,6 +60,8 @@ pub struct Info {
     pub uuid: [u8; 16],
     /// What it is cleaned by.
     pub policies: PolicyNames,
+    /// Log pages of each erase block that hold parity.
+    pub parity_pages: u8,
     /// Logical block, in bytes.
     pub block_bytes: u32,
     /// Size of the largest node, in bytes.
@@ -88,10 +92,12 @@ pub struct Info {
     pub patrol_passes: u32,
     /// How far the present one is, of `patrol_all`, in log pages.
     pub patrol_page: u32,
-    /// Log pages of the chip.
+    /// Log pages of the chip, those for parity left out.
     pub patrol_all: u32,
-    /// Erase blocks moved because of wrong bits or reads, since the volume was made.
+    /// Erase blocks moved because of wrong bits, reads or missing parity, since the volume was made.
     pub mended_blocks: u32,
+    /// Log pages that could not be read and that parity brought back since then, each time that they were read.
+    pub rebuilt_pages: u32,
     /// Wrong bits put right since then: of each read those of the worst codeword.
     pub corrected_bits: u64,
     /// Chip pages' worth of chunks that were moved since the mount to even out wear.
@@ -109,11 +115,13 @@ pub struct Scrubbed {
     pub corrected_bits: u64,
     /// The volume could only be read: what is weak was left where it is.
     pub read_only: bool,
-    /// Erase blocks near the limit of ECC, or read too often: moved, unless `read_only`.
+    /// Erase blocks near the limit of ECC, read too often, or without their parity: moved, unless `read_only`.
     pub weak_blocks: u32,
+    /// Log pages that could not be read and that parity brought back.
+    pub rebuilt_pages: u32,
     /// Anchors or records of checkpoints were: written anew likewise.
     pub weak_roots: bool,
-    /// Log pages that cannot be read. Those that a power cut has torn are among them, and hold nothing.
+    /// Log pages that cannot be read, by parity either. Those that a power cut has torn are among them, and hold nothing.
     pub unreadable: Vec<u32>,
     /// Bytes that something points at in pages that cannot be read.
     pub lost_bytes: u64,

@@ -3,14 +3,20 @@
 //! A *log page* is what the log reads and programs in one go: one chip page, or a gang of small ones whose
 //! spare areas together hold a tag (ScaleFFS, 3.2, combines two 512-byte pages in the same way).
 
+use alloc::format;
+
 pub(crate) use pumice_flashlog::ANCHOR_BLOCKS;
-use pumice_flashlog::{Shape, Skips, TagPlace};
+use pumice_flashlog::{MOST_PARITY, Shape, Skips, TagPlace};
 use pumice_media::{Geometry, Pairing};
+use pumice_vfs::{Errno, FsError};
 
 use crate::tag::{BODY_BYTES, DESC_BYTES, Layout, ROOMY_BYTES, Room, TAG_BYTES, TAIL_BYTES};
 
 /// Largest payload that still lets one node, table page or checkpoint stand for many files.
 const NODE_BYTES_MAX: u32 = 4096;
+
+/// Log pages of an erase block that hold chunks, at the least.
+const PAGES_LEAST: u32 = 4;
 
 /// All sizes that follow from the geometry. Nothing here is read from the chip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +29,7 @@ pub(crate) struct Params {
     pub(crate) tags: Layout,
     /// What it costs to pass over log pages that share cells with promised ones.
     pub(crate) skips: Skips,
-    /// Log pages in an erase block.
+    /// Log pages of an erase block that hold chunks: all but those for parity.
     pub(crate) pages_per_block: u32,
     /// Erase blocks of the chip.
     pub(crate) blocks: u32,
@@ -50,7 +56,7 @@ impl Params {
         };
         let pages_per_block = geometry.pages_per_block / gang;
         Shape::of_anchors(geometry)?;
-        if pages_per_block < 4 || geometry.blocks < 40 || page * gang > 0xffff {
+        if pages_per_block < PAGES_LEAST || geometry.blocks < 40 || page * gang > 0xffff {
             return None;
         }
         geometry.blocks.checked_mul(geometry.pages_per_block)?;
@@ -81,6 +87,30 @@ impl Params {
     pub(crate) fn with_pairing(self, pairing: Pairing) -> Params {
         let shape = self.shape.with_pairing(pairing);
         Params { shape, skips: shape.skips(), ..self }
+    }
+
+    /// The same with the last log pages of each erase block kept for parity; an error that says why not.
+    pub(crate) fn with_parity(self, parity: u8) -> Result<Params, FsError> {
+        let refuse = |why: &str| {
+            let text = format!("{parity} parity pages: {why}");
+            Err(FsError::new(Errno::NotSupported, text))
+        };
+        if parity == 0 {
+            return Ok(self);
+        }
+        if usize::from(parity) > MOST_PARITY {
+            return refuse(&format!("an erase block has at most {MOST_PARITY}"));
+        }
+        if self.shape.is_paired() {
+            return refuse(
+                "pages of this chip share cells, and programming parity puts earlier pages at risk",
+            );
+        }
+        let left = self.pages_per_block.saturating_sub(parity.into());
+        match self.shape.with_parity(parity.into()).filter(|_| left >= PAGES_LEAST) {
+            Some(shape) => Ok(Params { shape, skips: shape.skips(), pages_per_block: left, ..self }),
+            None => refuse(&format!("too many for {} log pages in an erase block", self.pages_per_block)),
+        }
     }
 
     /// Entries of an index node, and of an inode: two index nodes of whole blocks share 2 KiB, or one page.
@@ -168,6 +198,19 @@ mod tests {
             (params.shape.parts(), params.shape.tag_place(), params.payload, params.block),
             (1, TagPlace::Page, 2006, 2006)
         );
+    }
+
+    #[test]
+    fn parity_takes_pages_of_each_block() {
+        let params = Params::of(&geometry(2048, 38)).unwrap();
+        assert_eq!(params.with_parity(0).unwrap(), params);
+        let with = params.with_parity(2).unwrap();
+        assert_eq!((with.pages_per_block, with.shape.pages(), with.page(1, 0)), (62, 62, 62));
+        assert_eq!((with.node, with.payload, with.block), (params.node, params.payload, params.block));
+        let few = Params::of(&Geometry { pages_per_block: 5, ..geometry(2048, 38) }).unwrap();
+        assert!(few.with_parity(1).is_ok() && few.with_parity(2).is_err() && params.with_parity(9).is_err());
+        let paired = params.with_pairing(Pairing::WordLine { pages: 4 });
+        assert!(format!("{}", paired.with_parity(1).unwrap_err()).contains("share cells"));
     }
 
     #[test]

@@ -46,6 +46,14 @@ impl<N: Nand> Volume<N> {
         self.patrol.unsaved_pages() > 0
     }
 
+    /// Has a block moved by the patrol, also that of a later mount.
+    pub(crate) fn distrust(&mut self, block: u32) -> Result<()> {
+        if self.blocks.get(&mut self.log, block)?.state == State::Used {
+            self.blocks.update(&mut self.log, block, |usage| usage.reads = READS_MOST)?;
+        }
+        Ok(())
+    }
+
     /// Charges reads to their blocks; one that was read too often is to be moved.
     fn charge_reads(&mut self) -> Result<()> {
         for block in self.log.flash.medium.take_samples() {
@@ -64,7 +72,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Moves a block that is weak; false if there is none.
-    fn mend_one(&mut self) -> Result<bool> {
+    pub(crate) fn mend_one(&mut self) -> Result<bool> {
         if !self.has_weak() {
             return Ok(false);
         }
@@ -113,6 +121,7 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn scrub_some(&mut self, found: &mut Scrubbed) -> Result<(u32, u32)> {
         let pages = self.params.pages();
         let Rounds { corrected_bits: bits, moved_blocks: moved, .. } = self.patrol.rounds();
+        let rebuilt = self.log.flash.medium.rebuilt_pages();
         if self.read_only {
             while self.log.flash.medium.take_tired().is_some() {
                 found.weak_blocks += 1;
@@ -124,6 +133,8 @@ impl<N: Nand> Volume<N> {
         found.weak_blocks += self.patrol.rounds().moved_blocks - moved;
         self.patrol.count_bits(self.log.flash.medium.corrected_bits());
         found.corrected_bits += self.patrol.rounds().corrected_bits - bits;
+        let rebuilt = self.log.flash.medium.rebuilt_pages() - rebuilt;
+        found.rebuilt_pages = found.rebuilt_pages.saturating_add(u32::try_from(rebuilt).unwrap_or(u32::MAX));
         let rest = u32::from(self.has_weak());
         let page = self.patrol.rounds().page;
         Ok((page - rest.min(page), pages))
@@ -146,6 +157,7 @@ impl<N: Nand> Volume<N> {
             let block = self.params.block_of(page);
             let next = self.params.page(block + 1, 0);
             if !self.is_patrolled(block) || self.patrol_page(block, found)? {
+                self.patrol_parity(block)?;
                 self.count_lost(block, found)?;
                 self.patrol.move_to(next);
                 passed += 1;
@@ -188,6 +200,15 @@ impl<N: Nand> Volume<N> {
             }
         }
         Ok(page + 1 == self.params.page(block + 1, 0))
+    }
+
+    /// Reads the parity of a block that is not filled any more; if some is missing, the block is to be moved.
+    fn patrol_parity(&mut self, block: u32) -> Result<()> {
+        let may_hold = self.params.shape.parity() > 0 && !self.log.is_open(block);
+        if may_hold && self.is_patrolled(block) && !self.log.flash.medium.has_parity(block).map_err(device)? {
+            self.log.flash.medium.call_tired(block);
+        }
+        Ok(())
     }
 
     /// Counts what lives in pages of a block that could not be read: what its other pages do not hold.

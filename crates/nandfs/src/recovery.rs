@@ -63,6 +63,8 @@ struct Survey {
     untouched: Vec<Spare>,
     /// The highest sequence number seen.
     seq: u64,
+    /// Of the pages since the checkpoint the one with the highest, and its block.
+    last: (u64, u32),
     /// Of the records that end in a commit, the page with the highest one.
     newest: Option<(u32, Arc<Page>)>,
 }
@@ -111,15 +113,16 @@ impl Step {
 }
 
 impl<N: Nand> Volume<N> {
-    /// Replays what fsync promised after `checkpoint`. What cannot be read is noted in the volume's losses.
-    pub(crate) fn recover(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+    /// Replays what fsync promised after `checkpoint`. What cannot be read is noted in the volume's losses. Returns the blocks
+    /// that the cut left without parity.
+    pub(crate) fn recover(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u32>> {
         self.claims.replay(true);
         let done = self.replay_all(checkpoint);
         self.claims.replay(false);
         done
     }
 
-    fn replay_all(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+    fn replay_all(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u32>> {
         let mut survey = self.survey(checkpoint)?;
         // The power may have gone while the last commit was programmed. What has a higher number is no proof that it did not:
         // a mount that was cut, too, wrote behind it.
@@ -191,7 +194,26 @@ impl<N: Nand> Volume<N> {
             let closed = self.blocks.close(&mut self.log, *block);
             self.counted(closed);
         }
-        Ok(())
+        self.without_parity(checkpoint, &survey)
+    }
+
+    /// The blocks whose parity the cut has prevented, or may have spoilt: all that were not full, and of the full ones that
+    /// which was programmed last. A page that was torn may read as if it were sound.
+    fn without_parity(&mut self, checkpoint: &Checkpoint, survey: &Survey) -> Result<Vec<u32>> {
+        let mut left = Vec::new();
+        if self.params.shape.parity() == 0 {
+            return Ok(left);
+        }
+        let (_, last) = survey.last;
+        let open = checkpoint.heads.iter().flatten().map(|(block, _)| *block);
+        for block in open.chain(survey.touched.iter().copied()) {
+            let end = self.params.page(block, self.params.pages_per_block - 1);
+            let is_full = self.log.flash.peek(end)? != Peek::Erased;
+            if block == last || !is_full || !self.log.flash.medium.has_parity(block).map_err(device)? {
+                left.push(block);
+            }
+        }
+        Ok(left)
     }
 
     /// Takes note of pages that cannot be read, of which the last promised this.
@@ -258,6 +280,7 @@ impl<N: Nand> Volume<N> {
             touched: Vec::new(),
             untouched: Vec::new(),
             seq: 0,
+            last: (0, 0),
             newest: None,
         };
         for (block, index) in checkpoint.heads.iter().flatten() {
@@ -340,6 +363,7 @@ impl<N: Nand> Volume<N> {
             if found.tag.seq < since {
                 continue;
             }
+            survey.last = survey.last.max((found.tag.seq, block));
             if found.tag.log.is_counted() {
                 if found.tag.commit.is_some()
                     && survey.newest.as_ref().is_none_or(|(_, newest)| newest.tag.seq < found.tag.seq)
@@ -370,6 +394,9 @@ impl<N: Nand> Volume<N> {
             match self.log.flash.medium.read(page) {
                 Ok(found) => {
                     survey.seq = survey.seq.max(found.tag.seq.max(since));
+                    if found.tag.seq >= since {
+                        survey.last = survey.last.max((found.tag.seq, block));
+                    }
                     survey.ends.extend(Tag::of(&found, &self.params.tags).filter(|tag| tag.seq >= since));
                     break;
                 }

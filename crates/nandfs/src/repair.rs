@@ -18,7 +18,7 @@ mod work;
 
 use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
 
-use pumice_flashlog::Roots;
+use pumice_flashlog::{Medium, Roots};
 use pumice_media::Nand;
 use pumice_vfs::{Finding, Result, Timestamp};
 
@@ -28,6 +28,7 @@ use crate::flash::Flash;
 use crate::log::Log;
 use crate::mount::{load, params_of};
 use crate::options::{MountOptions, RepairOptions};
+use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::PolicyNames;
 use crate::repair::scan::Scan;
 use crate::repair::work::{Repair, Tree};
@@ -93,8 +94,10 @@ fn blank<N: Nand>(mut nand: N, uuid: [u8; 16], now: Timestamp) -> Result<(Volume
         Superblock::of(roots.anchor(), &geometry, nand.pairing())?
     } else {
         let policies = PolicyNames::usual(&params)?;
-        Superblock { uuid, label: String::new(), policies, read_only: false }
+        let parity_pages = find_parity(&mut nand, &params)?;
+        Superblock { uuid, label: String::new(), policies, parity_pages, read_only: false }
     };
+    let params = params.with_parity(superblock.parity_pages)?;
     let mut flash = Flash::new(nand, &params);
     let has_anchor = roots.is_some();
     let roots = match roots {
@@ -108,6 +111,22 @@ fn blank<N: Nand>(mut nand: N, uuid: [u8; 16], now: Timestamp) -> Result<(Volume
     let mut volume = Volume::empty(log, params, superblock, roots, Box::new(move || now), CACHE)?;
     volume.read_only = true;
     Ok((volume, has_anchor))
+}
+
+/// How many parity pages the erase blocks of a chip without anchors have: pages prove themselves with that number alone. The
+/// first page of each block is read until one does.
+fn find_parity<N: Nand>(nand: &mut N, params: &Params) -> Result<u8> {
+    let possible: Vec<(u8, Params)> =
+        (0..=u8::MAX).map_while(|parity| Some((parity, params.with_parity(parity).ok()?))).collect();
+    for block in ANCHOR_BLOCKS..params.blocks {
+        for (parity, params) in &possible {
+            let page = params.page(block, 0);
+            if Medium::new(&mut *nand, params.shape).read_proved(page).map_err(device)?.is_some() {
+                return Ok(*parity);
+            }
+        }
+    }
+    Ok(0)
 }
 
 impl<N: Nand> Repair<N> {

@@ -16,6 +16,8 @@ pub(crate) struct Rounds {
     pub(crate) moved_blocks: u32,
     /// Wrong bits put right: of each read those of the worst codeword.
     pub(crate) corrected_bits: u64,
+    /// Log pages that parity brought back, each time that they were read.
+    pub(crate) rebuilt_pages: u32,
 }
 
 /// The patrol of a mounted volume.
@@ -27,12 +29,14 @@ pub(crate) struct Patrol {
     saved: u32,
     /// Of the bits that the medium has put right, those that are counted.
     counted_bits: u64,
+    /// Likewise of the pages that parity brought back.
+    counted_pages: u64,
 }
 
 impl Patrol {
     /// Goes on where a checkpoint says.
     pub(crate) fn resume(rounds: Rounds) -> Patrol {
-        Patrol { saved: rounds.page, rounds, period_s: PERIOD_S, counted_bits: 0 }
+        Patrol { saved: rounds.page, rounds, period_s: PERIOD_S, counted_bits: 0, counted_pages: 0 }
     }
 
     /// What a checkpoint made now tells.
@@ -74,6 +78,13 @@ impl Patrol {
     pub(crate) fn count_bits(&mut self, bits: u64) {
         self.rounds.corrected_bits = self.rounds.corrected_bits.saturating_add(bits - self.counted_bits);
         self.counted_bits = bits;
+    }
+
+    /// Parity has brought back so many pages since the mount.
+    pub(crate) fn count_rebuilt(&mut self, pages: u64) {
+        let new = u32::try_from(pages - self.counted_pages).unwrap_or(u32::MAX);
+        self.rounds.rebuilt_pages = self.rounds.rebuilt_pages.saturating_add(new);
+        self.counted_pages = pages;
     }
 
     /// A new pass begins.

@@ -20,18 +20,18 @@ pub(crate) const MAGIC: &[u8; 8] = b"pumicefs";
 pub(crate) const VERSION: u32 = 4;
 /// Features without which a volume must not be touched. These bits are reserved, each with the name that a
 /// refusal tells; the code behind them does not exist yet.
-const INCOMPATIBLE: [(u32, &str); 4] =
-    [(COMPRESSION, "compression"), (PARITY, "parity"), (MU_TREE, "mu-tree"), (PROFILE, "profile")];
+const INCOMPATIBLE: [(u32, &str); 3] =
+    [(COMPRESSION, "compression"), (MU_TREE, "mu-tree"), (PROFILE, "profile")];
 /// Chunks are compressed.
 const COMPRESSION: u32 = 1 << 0;
-/// Erase blocks end in parity pages.
+/// Erase blocks end in parity pages; how many of them stands behind the policies.
 const PARITY: u32 = 1 << 1;
 /// Block maps are a mu-tree.
 const MU_TREE: u32 = 1 << 2;
 /// The decisions of a paper in place of those of this format; which ones stands behind the label.
 const PROFILE: u32 = 1 << 3;
 /// Incompatible features that this code can handle.
-const KNOWN_INCOMPATIBLE: u32 = PAIRING_BITS;
+const KNOWN_INCOMPATIBLE: u32 = PAIRING_BITS | PARITY;
 /// Features that only forbid writing when unknown: none yet.
 const KNOWN_READ_ONLY: u32 = 0;
 /// Longest label, in bytes.
@@ -44,6 +44,8 @@ pub(crate) struct Superblock {
     pub(crate) label: String,
     /// What it is cleaned by.
     pub(crate) policies: PolicyNames,
+    /// Log pages of each erase block that hold parity.
+    pub(crate) parity_pages: u8,
     /// Unknown features of this volume forbid writing.
     pub(crate) read_only: bool,
 }
@@ -58,10 +60,14 @@ impl Superblock {
             own.put_u8(u8::try_from(name.len()).unwrap_or(u8::MAX));
             own.put(name.as_bytes());
         }
+        let incompatible = if self.parity_pages > 0 { PARITY } else { 0 };
+        if self.parity_pages > 0 {
+            own.put_u8(self.parity_pages);
+        }
         Anchor {
             magic: *MAGIC,
             version: VERSION,
-            features: [0; 3],
+            features: [incompatible, 0, 0],
             uuid: self.uuid,
             geometry,
             checkpoints: [0; 2],
@@ -97,8 +103,13 @@ impl Superblock {
         let params = Params::of(geometry).ok_or(Damage::Root("the chip is too small for a file system"))?;
         let policies = PolicyNames::named(victim, placement)?;
         policies.check(&params)?;
+        let parity_pages = match incompatible & PARITY {
+            0 => 0,
+            _ => reader.u8().filter(|pages| *pages > 0).ok_or(damage)?,
+        };
+        params.with_pairing(pairing).with_parity(parity_pages)?;
         let read_only = read_only & !KNOWN_READ_ONLY != 0;
-        Ok(Superblock { uuid: anchor.uuid, label: label.into(), policies, read_only })
+        Ok(Superblock { uuid: anchor.uuid, label: label.into(), policies, parity_pages, read_only })
     }
 }
 
@@ -129,15 +140,27 @@ mod tests {
 
     fn superblock() -> Superblock {
         let policies = PolicyNames::named("cat", "chain:2").unwrap();
-        Superblock { uuid: [7; 16], label: "a name".into(), policies, read_only: false }
+        Superblock { uuid: [7; 16], label: "a name".into(), policies, parity_pages: 0, read_only: false }
     }
 
     #[test]
     fn it_comes_back() {
-        assert_eq!(
-            Superblock::of(&superblock().anchor(GEOMETRY), &GEOMETRY, Pairing::Unpaired),
-            Ok(superblock())
-        );
+        for parity_pages in [0, 1, 8] {
+            let superblock = Superblock { parity_pages, ..superblock() };
+            let anchor = superblock.anchor(GEOMETRY);
+            assert_eq!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired), Ok(superblock));
+        }
+    }
+
+    #[test]
+    fn parity_that_no_volume_has_is_refused() {
+        for parity_pages in [9, 64, 255] {
+            let anchor = Superblock { parity_pages, ..superblock() }.anchor(GEOMETRY);
+            assert!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).is_err(), "{parity_pages}");
+        }
+        let mut anchor = Superblock { parity_pages: 1, ..superblock() }.anchor(GEOMETRY);
+        anchor.own.pop();
+        assert_eq!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).unwrap_err().errno(), Errno::Io);
     }
 
     #[test]

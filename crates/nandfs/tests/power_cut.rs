@@ -8,6 +8,24 @@ use cut::runner::cut_everywhere;
 /// Operations of a scenario that are cut in each mode, spread evenly; the others are cut in one.
 const BUDGET: u64 = 100;
 
+/// The same where erase blocks have parity pages.
+const BUDGET_OF_PARITY: u64 = 12;
+
+#[test]
+fn with_parity() {
+    for (scenario, chip) in [
+        ("names", "spare+1"),
+        ("appends", "gang+1"),
+        ("newfiles", "inpage+2"),
+        ("growth", "spare+2"),
+        ("full", "spare+1"),
+        ("remounts", "inpage+1"),
+        ("saves", "gang+2"),
+    ] {
+        cut_everywhere(scenario, chip, BUDGET_OF_PARITY);
+    }
+}
+
 macro_rules! scenarios {
     ($($test:ident: $scenario:literal on $($chip:ident),+;)*) => {
         $(mod $test {

@@ -119,6 +119,8 @@ impl Args {
                     "worn_out": info.worn_out,
                     "erases": { "least": wear.least, "most": wear.most, "mean": wear.mean },
                     "mended_blocks": info.mended_blocks,
+                    "parity_pages": info.parity_pages,
+                    "rebuilt_pages": info.rebuilt_pages,
                     "corrected_bits": info.corrected_bits,
                     "patrol_passes": info.patrol_passes,
                     "patrol_page": info.patrol_page,
@@ -139,7 +141,12 @@ impl Args {
             (false, false) => "not unmounted; recovered in memory",
         };
         let tag = if info.tag_in_spare { "spare area" } else { "page" };
-        output::lines([
+        let parity = (info.parity_pages > 0).then(|| {
+            let kept = text::count(info.parity_pages.into(), "page", "pages");
+            let rebuilt = text::count(info.rebuilt_pages.into(), "page", "pages");
+            format!("parity:      {kept} of each erase block; {rebuilt} brought back")
+        });
+        let lines = [
             format!("file system: nandfs version {}", info.version),
             format!("label:       {label}"),
             format!("uuid:        {uuid}"),
@@ -164,7 +171,8 @@ impl Args {
                 text::count(info.patrol_passes.into(), "pass", "passes"),
             ),
             format!("memory:      {} besides the cache", text::size(info.fixed_memory_bytes as u64)),
-        ])
+        ];
+        output::lines(lines.into_iter().chain(parity))
     }
 }
 

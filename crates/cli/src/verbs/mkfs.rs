@@ -2,7 +2,7 @@
 
 mod compression;
 mod f2fs;
-mod policies;
+mod nandfs;
 mod sealing;
 mod sparse;
 
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     /// Chip container or F2FS image (made if missing), /dev/mtdN, or a disk for F2FS
     image: PathBuf,
     #[command(flatten)]
-    policies: policies::Policies,
+    nandfs: nandfs::Nandfs,
     #[command(flatten)]
     f2fs: f2fs::Args,
 }
@@ -85,7 +85,7 @@ enum Before {
 
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
-        if let Some(option) = self.policies.given()
+        if let Some(option) = self.nandfs.given()
             && Kind::named(&self.kind) != Some(Kind::Nandfs)
         {
             return Err(Failure::usage(format!("{option} is for nandfs; leave it out or use -t nandfs")));
@@ -223,8 +223,9 @@ impl Args {
             created: now(),
             owner: owner(),
             erased,
-            victim: self.policies.victim,
-            placement: self.policies.placement,
+            victim: self.nandfs.victim,
+            placement: self.nandfs.placement,
+            parity_pages: self.nandfs.parity_pages.unwrap_or_default(),
         };
         let progress = Progress::counted("format");
         self.on_chip()?

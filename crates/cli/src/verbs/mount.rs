@@ -154,6 +154,7 @@ impl How {
         context.meter.mend(Mended {
             blocks: after.mended_blocks - before.mended_blocks,
             bits: after.corrected_bits - before.corrected_bits,
+            rebuilt_pages: after.rebuilt_pages - before.rebuilt_pages,
             levelled_pages: after.levelled_pages,
         });
         Ok(())

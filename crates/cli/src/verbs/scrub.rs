@@ -120,6 +120,7 @@ impl Args {
                 "corrected_bits": found.corrected_bits,
                 "weak_blocks": found.weak_blocks,
                 "weak_roots": found.weak_roots,
+                "rebuilt_pages": found.rebuilt_pages,
                 "moved": weak && !found.read_only,
                 "unreadable_pages": found.unreadable,
                 "lost_bytes": found.lost_bytes,
@@ -139,7 +140,16 @@ impl Args {
         if found.weak_blocks > 0 {
             let blocks = text::count(found.weak_blocks.into(), "erase block", "erase blocks");
             let done = if found.read_only { left } else { "moved" };
-            lines.push(format!("weak: {blocks} near the limit of ECC, or read too often; {done}"));
+            let why = if found.rebuilt_pages > 0 {
+                "near the limit of ECC, read too often, or with pages that parity brought back"
+            } else {
+                "near the limit of ECC, or read too often"
+            };
+            lines.push(format!("weak: {blocks} {why}; {done}"));
+        }
+        if found.rebuilt_pages > 0 {
+            let pages = text::count(found.rebuilt_pages.into(), "page", "pages");
+            lines.push(format!("rebuilt: {pages} that could not be read, by parity"));
         }
         if found.weak_roots {
             let done = if found.read_only { left } else { "written anew" };

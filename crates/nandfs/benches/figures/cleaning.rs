@@ -30,12 +30,12 @@ pub(crate) fn figures() -> Vec<Figure> {
     figures
 }
 
-fn uniform(rng: &mut Rng, blocks: u64) -> u64 {
+pub(crate) fn uniform(rng: &mut Rng, blocks: u64) -> u64 {
     rng.u64(0..blocks)
 }
 
 /// Nine of ten writes go to a tenth of the blocks.
-fn skewed(rng: &mut Rng, blocks: u64) -> u64 {
+pub(crate) fn skewed(rng: &mut Rng, blocks: u64) -> u64 {
     let hot = blocks / 10;
     if rng.u32(0..10) < 9 { rng.u64(0..hot) } else { rng.u64(hot..blocks) }
 }
@@ -60,7 +60,7 @@ pub(crate) fn policies() -> Vec<String> {
     [head].into_iter().chain(rows).collect()
 }
 
-fn amplification(
+pub(crate) fn amplification(
     share: u64,
     bytes: Option<u64>,
     options: FormatOptions,

@@ -19,6 +19,7 @@ mod host;
 mod memory;
 mod mounting;
 mod pairs;
+mod parity;
 mod postmark;
 mod sequential;
 mod small;
@@ -60,7 +61,7 @@ impl Figure {
 type Group = (&'static str, bool, fn() -> Vec<Figure>);
 
 /// Name, whether it is quick, and the work.
-const GROUPS: [Group; 10] = [
+const GROUPS: [Group; 11] = [
     ("mount", true, mounting::figures),
     ("sequential", true, sequential::figures),
     ("fsync", true, fsync::figures),
@@ -68,6 +69,7 @@ const GROUPS: [Group; 10] = [
     ("postmark", true, postmark::figures),
     ("crash", true, mounting::after_cut),
     ("pairs", false, pairs::figures),
+    ("parity", false, parity::figures),
     ("memory", false, memory::figures),
     ("cleaning", false, cleaning::figures),
     ("host", false, host::figures),

@@ -1,10 +1,11 @@
 //! Mounting: clean at every size, and after a power cut.
 
 use pumice_media::{Nand, SimChip};
+use pumice_nandfs::FormatOptions;
 use pumice_vfs::FileSystem;
 
 use crate::Figure;
-use crate::chip::{create, during, formatted, mount, mount_cost, noise, reads};
+use crate::chip::{create, during, formatted, formatted_with, mount, mount_cost, noise, reads};
 
 const GIB: u64 = 1 << 30;
 
@@ -36,8 +37,10 @@ pub(crate) fn figures() -> Vec<Figure> {
 }
 
 /// A chip that loses power after many small fsyncs among other work, as late as possible before the next checkpoint.
-fn cut_off(name: &str, bytes: u64, fill: u64) -> SimChip {
-    let fs = mount(formatted(name, Some(bytes)));
+pub(crate) fn cut_off(name: &str, bytes: u64, fill: u64, parity_pages: u8) -> SimChip {
+    let fresh =
+        || formatted_with(name, Some(bytes), FormatOptions { parity_pages, ..FormatOptions::default() });
+    let fs = mount(fresh());
     let data = noise(1 << 20, 1);
     for n in 0..fill / data.len() as u64 {
         fs.write(create(&fs, &format!("fill {n}")), 0, &data).unwrap();
@@ -60,7 +63,7 @@ fn cut_off(name: &str, bytes: u64, fill: u64) -> SimChip {
     // The same again, stopped at the worst moment.
     let stop = worst.unwrap();
     drop(fs);
-    let fs = mount(formatted(name, Some(bytes)));
+    let fs = mount(fresh());
     for n in 0..fill / data.len() as u64 {
         fs.write(create(&fs, &format!("fill {n}")), 0, &data).unwrap();
     }
@@ -76,8 +79,8 @@ fn cut_off(name: &str, bytes: u64, fill: u64) -> SimChip {
 }
 
 pub(crate) fn after_cut() -> Vec<Figure> {
-    let (_, small) = mount_cost(cut_off("scaleffs-256m", GIB / 4, 155 << 20));
-    let chip = cut_off("slc-2k-2g", GIB, GIB / 10 * 7);
+    let (_, small) = mount_cost(cut_off("scaleffs-256m", GIB / 4, 155 << 20, 0));
+    let chip = cut_off("slc-2k-2g", GIB, GIB / 10 * 7, 0);
     let before = chip.stats();
     let fs = mount(chip);
     let mounted = fs.stats().unwrap() - before;

@@ -32,19 +32,19 @@ fn rows(chip: &str, bounds: [f64; 4]) -> Vec<Figure> {
                 Figure::at_most(
                     format!("300 B append with fsync, {chip}"),
                     "programs",
-                    programs(appended(&spec)),
+                    programs(appended(&spec, 0)),
                     append,
                 ),
                 Figure::at_most(
                     format!("4 KiB overwrite with fsync, {chip}"),
                     "programs",
-                    programs(overwritten(&spec)),
+                    programs(overwritten(&spec, 0)),
                     overwrite,
                 ),
                 Figure::at_least(
                     format!("sequential write, {chip}, share of the raw bandwidth"),
                     "%",
-                    written(&spec),
+                    written(&spec, 0),
                     sequential,
                 ),
                 Figure::at_most(
@@ -59,19 +59,19 @@ fn rows(chip: &str, bounds: [f64; 4]) -> Vec<Figure> {
 }
 
 /// For each small write.
-fn programs(did: NandStats) -> f64 {
+pub(crate) fn programs(did: NandStats) -> f64 {
     did.programs as f64 / TURNS as f64
 }
 
-fn formatted(spec: &ChipSpec) -> SimChip {
-    formatted_as(spec, FormatOptions::default())
+fn formatted(spec: &ChipSpec, parity_pages: u8) -> SimChip {
+    formatted_as(spec, FormatOptions { parity_pages, ..FormatOptions::default() })
 }
 
 /// Files of 4 MiB, 256 MiB in all, and a sync.
-fn written(spec: &ChipSpec) -> f64 {
+pub(crate) fn written(spec: &ChipSpec, parity_pages: u8) -> f64 {
     const FILES: u64 = 64;
     const FILE: usize = 4 << 20;
-    let fs = mount(formatted(spec));
+    let fs = mount(formatted(spec, parity_pages));
     let data = noise(FILE, 1);
     let did = during(&fs, || {
         for n in 0..FILES {
@@ -88,7 +88,7 @@ fn written(spec: &ChipSpec) -> f64 {
 
 /// Bytes programmed for each byte of steady random overwrites.
 fn cleaned(spec: &ChipSpec) -> f64 {
-    let fs = mount(formatted(spec));
+    let fs = mount(formatted(spec, 0));
     let blocks = fs.space().unwrap().total_bytes * 85 / 100 / 4096 / 16 * 16;
     let ino = create(&fs, "data");
     let data = noise(64 << 10, 3);

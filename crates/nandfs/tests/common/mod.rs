@@ -32,9 +32,14 @@ pub(crate) fn spec(geometry: &str) -> ChipSpec {
 }
 
 pub(crate) fn formatted(geometry: &str, created: Timestamp) -> SimChip {
+    protected(geometry, created, 0)
+}
+
+/// The same with so many parity pages in each erase block.
+pub(crate) fn protected(geometry: &str, created: Timestamp, parity_pages: u8) -> SimChip {
     let mut chip = blank(geometry);
-    let options =
-        FormatOptions { uuid: *b"0123456789abcdef", created, erased: true, ..FormatOptions::default() };
+    let uuid = *b"0123456789abcdef";
+    let options = FormatOptions { uuid, created, erased: true, parity_pages, ..FormatOptions::default() };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
     chip
 }

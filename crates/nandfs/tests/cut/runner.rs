@@ -46,8 +46,14 @@ pub const CHIPS: [(&str, &str); 4] = [
     ("slots", "16384+1952:4:80"),
 ];
 
-/// Pages of the chips with pairs that are sold, in small blocks.
-const LARGE_PAGES: [(&str, &str); 2] = [("mlc", "8192+448:16:72"), ("tlc", "16384+2208:12:72")];
+/// Pages of the chips with pairs that are sold, in small blocks; and more blocks, with room for parity.
+const OTHERS: [(&str, &str); 5] = [
+    ("mlc", "8192+448:16:72"),
+    ("tlc", "16384+2208:12:72"),
+    ("spares", "2048+64:8:400"),
+    ("gangs", "512+16:32:400"),
+    ("inpage", "2048+16:8:400"),
+];
 
 /// Nothing is to be left out.
 fn all() -> bool {
@@ -61,11 +67,19 @@ fn letter(mode: CutMode) -> char {
 /// Erase blocks of a chip that is sold: as many as a scenario needs.
 const SOLD_BLOCKS: u64 = 64;
 
-/// A chip of this name: one of [`CHIPS`] or [`LARGE_PAGES`], a geometry, or one that is sold, with few blocks. `/dist3`,
-/// `/by3` or `/by4` behind one of the first two pairs its pages.
+/// A name without its parity pages, and how many those are: `+K` at the end.
+fn without_parity(name: &str) -> (&str, u8) {
+    name.split_once('+').filter(|_| !name.contains(':')).map_or((name, 0), |(chip, parity)| {
+        (chip, parity.parse().unwrap_or_else(|_| panic!("no parity {parity}")))
+    })
+}
+
+/// A chip of this name: one of [`CHIPS`] or [`OTHERS`], a geometry, or one that is sold, with few blocks. `/dist3`,
+/// `/by3` or `/by4` behind one of the first two pairs its pages; `+K` behind a name gives volumes on it K parity pages.
 pub fn spec(name: &str) -> ChipSpec {
+    let (name, _) = without_parity(name);
     let (layout, pairing) = name.split_once('/').unwrap_or((name, ""));
-    let known = CHIPS.iter().chain(&LARGE_PAGES).find(|(known, _)| *known == layout);
+    let known = CHIPS.iter().chain(&OTHERS).find(|(known, _)| *known == layout);
     let geometry = known.map_or(layout, |(_, geometry)| *geometry);
     let pairing = match pairing {
         "" => Pairing::Unpaired,
@@ -89,6 +103,7 @@ pub fn chip(name: &str, clock: &TestClock) -> SimChip {
         uuid: *b"0123456789abcdef",
         created: clock.now(),
         erased: true,
+        parity_pages: without_parity(name).1,
         ..FormatOptions::default()
     };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();

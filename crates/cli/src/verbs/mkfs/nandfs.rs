@@ -1,22 +1,29 @@
-//! What a volume of nandfs is cleaned by.
+//! What a volume of nandfs is made with.
 
 use pumice_cleaning::registry::{PlacementRule, VictimRule};
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "nandfs")]
-pub(super) struct Policies {
+pub(super) struct Nandfs {
     /// Which erase block is cleaned next; `pumice sim --help` lists the policies [default: root-age]
     #[arg(long, value_name = "NAME")]
     pub(super) victim: Option<VictimRule>,
     /// Which head a block of a file is written to [default: sepbit:3; sepbit:2 on a chip of fewer than 512 erase blocks]
     #[arg(long, value_name = "NAME")]
     pub(super) placement: Option<PlacementRule>,
+    /// Pages of each erase block that hold parity over the others, up to 8: so many of a block may become unreadable [default: 0]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=8))]
+    pub(super) parity_pages: Option<u8>,
 }
 
-impl Policies {
+impl Nandfs {
     /// The first of them that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
-        let options = [(self.victim.is_some(), "--victim"), (self.placement.is_some(), "--placement")];
+        let options = [
+            (self.victim.is_some(), "--victim"),
+            (self.placement.is_some(), "--placement"),
+            (self.parity_pages.is_some(), "--parity-pages"),
+        ];
         options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
     }
 }

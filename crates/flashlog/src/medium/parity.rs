@@ -1,0 +1,144 @@
+//! Parity on the medium: programmed at the end of an erase block, and read to bring back what ECC gives up on.
+
+use alloc::{sync::Arc, vec, vec::Vec};
+
+use pumice_ecc::Repair;
+use pumice_media::{Nand, NandError};
+
+use super::{Fault, Medium, Page};
+use crate::shape::Shape;
+use crate::stripe::{of_word, word, word_bytes};
+use crate::tag::{Tag, seal};
+
+/// Parity over places of a block, from the first on; pages of it that are missing are `None`.
+struct Known {
+    places: u32,
+    words: Vec<Option<Vec<u8>>>,
+}
+
+impl<N: Nand> Medium<N> {
+    /// Programs a superpage that counts for the parity of its block, whose superpages come in order, the first one first.
+    /// Without parity this is [`Medium::program`].
+    pub fn program_counted(&mut self, page: u32, tag: &Tag, payload: &[u8]) -> Result<(), NandError> {
+        let shape = self.shape;
+        let mut head = tag.encode(&shape);
+        seal(&shape, page, payload, &mut head);
+        self.program_raw(page, payload, &head)?;
+        if shape.parity() > 0 {
+            self.stripes.push(&shape, shape.place(page), &word(&shape, payload, &head));
+        }
+        Ok(())
+    }
+
+    /// Programs the parity of a block, which is not filled any further. If that fails, it stays in memory until the block is
+    /// erased or marked bad.
+    pub fn program_parity(&mut self, block: u32) -> Result<(), NandError> {
+        let shape = self.shape;
+        for (index, bytes) in (shape.pages()..).zip(self.stripes.end(&shape, block)) {
+            let (payload, head) = of_word(&shape, bytes);
+            self.program_place((block, index), &payload, &head)?;
+        }
+        self.stripes.forget(block);
+        Ok(())
+    }
+
+    /// Memory for the parity of blocks that are being filled, in bytes.
+    pub fn parity_memory(&self) -> usize {
+        self.stripes.bytes(&self.shape)
+    }
+
+    /// Reads of pages that ECC gave up on and that parity brought back.
+    pub fn rebuilt_pages(&self) -> u64 {
+        self.rebuilt_pages
+    }
+
+    /// True if all parity of a block can be read: that of one that is not filled any more. Always without parity.
+    pub fn has_parity(&mut self, block: u32) -> Result<bool, NandError> {
+        Ok(self.parity_of(block)?.words.iter().all(Option::is_some))
+    }
+
+    /// The parity of a block: from memory while it is being filled, else from the chip.
+    fn parity_of(&mut self, block: u32) -> Result<Known, NandError> {
+        let shape = self.shape;
+        if let Some(stripe) = self.stripes.of(block) {
+            let words = stripe.words().map(|word| Some(word.to_vec())).collect();
+            return Ok(Known { places: stripe.places(), words });
+        }
+        let mut words = Vec::new();
+        for index in shape.pages()..shape.pages() + shape.parity() {
+            let raw = self.read_place((block, index))?;
+            let is_there = raw.readable && !raw.is_blank();
+            words.push(is_there.then(|| word(&shape, &raw.payload, &raw.head)));
+        }
+        Ok(Known { places: shape.pages(), words })
+    }
+
+    /// A superpage that cannot be read, from the others of its block and their parity, which takes a read of each. Others
+    /// that are missing are kept, too. `None` if more is missing than there is parity.
+    pub(super) fn rebuild(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
+        let shape = self.shape;
+        let (block, wanted) = shape.place(page);
+        let Known { places, words } = self.parity_of(block)?;
+        let mut spare = words.iter().flatten().count();
+        if spare == 0 || wanted >= places {
+            return Ok(None);
+        }
+        let Ok(mut repair) = Repair::new(words.len(), word_bytes(&shape)) else { return Ok(None) };
+        for index in 0..places {
+            let known = if index == wanted { None } else { self.word_of(shape.page(block, index))? };
+            if known.is_none() {
+                let Some(rest) = spare.checked_sub(1) else { return Ok(None) };
+                spare = rest;
+            }
+            push(&mut repair, known.as_deref());
+        }
+        for known in &words {
+            push(&mut repair, known.as_deref());
+        }
+        let Ok(lost) = repair.finish() else { return Ok(None) };
+        let mut found = None;
+        for (index, bytes) in (0..places).filter_map(|index| Some((index, taken(&lost, index)?))) {
+            let at = shape.page(block, index);
+            let Some(proved) = proved(&shape, at, bytes) else { continue };
+            let proved = Arc::new(proved);
+            self.keep(at, &proved);
+            if index == wanted {
+                found = Some(proved);
+            }
+        }
+        Ok(found)
+    }
+
+    /// A superpage as it counts for parity; `None` if it cannot be read.
+    fn word_of(&mut self, page: u32) -> Result<Option<Vec<u8>>, NandError> {
+        match self.prove_raw(page) {
+            Ok((found, head)) => Ok(Some(word(&self.shape, &found.payload, &head))),
+            Err(Fault::Erased(_)) => Ok(Some(vec![0; word_bytes(&self.shape)])),
+            Err(Fault::Unreadable(_) | Fault::Unproved(_)) => Ok(None),
+            Err(Fault::Chip(error)) => Err(error),
+        }
+    }
+}
+
+/// Takes the next page of a block. Lengths are those of the shape.
+fn push(repair: &mut Repair, known: Option<&[u8]>) {
+    match known {
+        Some(word) => {
+            let pushed = repair.push(word);
+            debug_assert!(pushed.is_ok(), "a word of another length: {pushed:?}");
+        }
+        None => repair.push_lost(),
+    }
+}
+
+/// What was lost at a place.
+fn taken(lost: &[(usize, Vec<u8>)], index: u32) -> Option<Vec<u8>> {
+    lost.iter().find(|(at, _)| *at == index as usize).map(|(_, bytes)| bytes.clone())
+}
+
+/// A superpage that was brought back, if it proves itself.
+fn proved(shape: &Shape, page: u32, bytes: Vec<u8>) -> Option<Page> {
+    let (payload, mut head) = of_word(shape, bytes);
+    let (tag, _) = Tag::proved(shape, page, &payload, &mut head)?;
+    Some(Page { tag, payload })
+}

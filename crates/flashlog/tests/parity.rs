@@ -1,0 +1,156 @@
+//! Pages that cannot be read come back by the parity of their erase block, and no others do.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+use pumice_flashlog::{Fault, Medium, Shape, Tag, TagPlace};
+use pumice_media::{BitFlip, ChipSpec, Nand, SimChip};
+
+const BLOCK: u32 = 2;
+const PAGES: u32 = 12;
+
+fn medium(place: TagPlace, parts: u32, parity: u32) -> Medium<SimChip> {
+    let chip = SimChip::new(&ChipSpec::parse_geometry(&format!("1024+32:{}:6", PAGES * parts)).unwrap());
+    let shape = Shape::new(&chip.geometry(), parts, place, 1).with_parity(parity).unwrap();
+    Medium::new(chip, shape)
+}
+
+fn tag(index: u32) -> Tag {
+    Tag { kind: 3, flags: 0, seq: u64::from(index) + 1, body: vec![7] }
+}
+
+fn payload(medium: &Medium<SimChip>, index: u32) -> Vec<u8> {
+    let mut rng = fastrand::Rng::with_seed(index.into());
+    (0..medium.shape().payload()).map(|_| rng.u8(..)).collect()
+}
+
+/// Programs the places of a block, and its parity if that is asked for.
+fn fill(medium: &mut Medium<SimChip>, places: &[u32], ends: bool) {
+    for index in places {
+        let payload = payload(medium, *index);
+        medium.program_counted(medium.shape().page(BLOCK, *index), &tag(*index), &payload).unwrap();
+    }
+    if ends {
+        medium.program_parity(BLOCK).unwrap();
+        assert_eq!(medium.parity_memory(), 0);
+    }
+}
+
+/// Makes superpages of the block unreadable, those for parity too.
+fn lose(medium: Medium<SimChip>, places: &[u32]) -> Medium<SimChip> {
+    let shape = *medium.shape();
+    let mut chip = medium.into_chip();
+    for index in places {
+        // The last part: it is not the one of which a look at the tag is satisfied.
+        let at = BLOCK * PAGES * shape.parts() + (index + 1) * shape.parts() - 1;
+        chip.faults_mut().unreadable.insert(pumice_media::PageId(at));
+    }
+    Medium::new(chip, shape)
+}
+
+fn is_right(medium: &mut Medium<SimChip>, index: u32) -> bool {
+    let want = payload(medium, index);
+    match medium.read(medium.shape().page(BLOCK, index)) {
+        Ok(found) => {
+            assert!(found.payload == want && found.tag.kind == 3, "page {index} is wrong");
+            true
+        }
+        Err(fault) => {
+            assert!(matches!(fault, Fault::Unreadable(_)), "{fault:?}");
+            false
+        }
+    }
+}
+
+#[test]
+fn as_many_pages_as_have_parity_come_back_and_no_more() {
+    for (place, parts, parity) in [
+        (TagPlace::Spare, 1, 1),
+        (TagPlace::Spare, 2, 2),
+        (TagPlace::Page, 1, 3),
+        (TagPlace::Page, 2, 1),
+        (TagPlace::Proof, 1, 2),
+        (TagPlace::Spare, 1, 8),
+    ] {
+        let mut full = medium(place, parts, parity);
+        let places: Vec<u32> = (0..full.shape().pages()).collect();
+        fill(&mut full, &places, true);
+        let chip = full.into_chip();
+        let shape = *medium(place, parts, parity).shape();
+        for seed in 0..40 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut dead: Vec<u32> = (0..PAGES).collect();
+            rng.shuffle(&mut dead);
+            for (count, comes_back) in [(parity, true), (parity + 1, false)] {
+                let dead = &dead[..count as usize];
+                let mut hurt = lose(Medium::new(chip.clone(), shape), dead);
+                for index in &places {
+                    let want = comes_back || !dead.contains(index);
+                    assert_eq!(is_right(&mut hurt, *index), want, "{place:?}+{parity}, {dead:?}: {index}");
+                }
+                let lost = dead.iter().filter(|index| places.contains(index)).count() as u64;
+                assert!(hurt.rebuilt_pages() <= lost);
+                assert_eq!(hurt.take_tired(), Some(BLOCK).filter(|_| comes_back && lost > 0));
+                assert_eq!(hurt.has_parity(BLOCK).unwrap(), lost == u64::from(count));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rebuilt_page_costs_a_read_of_each_page_of_its_block() {
+    let mut full = medium(TagPlace::Spare, 1, 1);
+    fill(&mut full, &(0..PAGES - 1).collect::<Vec<_>>(), true);
+    let mut hurt = lose(full, &[4]);
+    let before = hurt.stats().page_reads;
+    assert!(is_right(&mut hurt, 4));
+    // It is read three times before it counts as lost.
+    assert_eq!(hurt.stats().page_reads - before, u64::from(PAGES) - 1 + 3);
+}
+
+#[test]
+fn a_block_that_is_left_early_or_passes_over_places_has_parity_too() {
+    for places in [vec![0, 1, 2], vec![0, 3, 4, 9], vec![0]] {
+        let mut left = medium(TagPlace::Spare, 1, 2);
+        fill(&mut left, &places, true);
+        let mut hurt = lose(left, &places[..places.len().min(2)]);
+        assert!(places.iter().all(|index| is_right(&mut hurt, *index)), "{places:?}");
+        assert!(matches!(hurt.read(hurt.shape().page(BLOCK, 8)), Err(Fault::Erased(_))));
+    }
+}
+
+#[test]
+fn a_block_that_is_being_filled_has_its_parity_in_memory() {
+    // A page of a fault that strikes once it is programmed.
+    let mut open = lose(medium(TagPlace::Spare, 1, 1), &[1]);
+    fill(&mut open, &[0, 1, 2], false);
+    assert!(open.parity_memory() > 1024);
+    assert!(is_right(&mut open, 1));
+    let shape = *open.shape();
+    let mut forgotten = Medium::new(open.into_chip(), shape);
+    assert!(!is_right(&mut forgotten, 1), "nothing on the chip has parity yet");
+}
+
+#[test]
+fn wrong_bits_that_no_code_noticed_are_put_right() {
+    // The code of this chip leaves the spare area out.
+    let spec = ChipSpec::named("rcffs-128m").unwrap().with_size(6 * 64 * 2048).unwrap();
+    let chip = SimChip::new(&spec);
+    let shape = Shape::new(&chip.geometry(), 1, TagPlace::Spare, 1).with_parity(1).unwrap();
+    let mut full = Medium::new(chip, shape);
+    fill(&mut full, &(0..shape.pages()).collect::<Vec<_>>(), true);
+    let page = shape.chip_page(shape.page(BLOCK, 6), 0);
+    let mut chip = full.into_chip();
+    chip.faults_mut().flips.extend([16390, 16400, 16450].map(|bit| BitFlip { page, bit }));
+    assert!(is_right(&mut Medium::new(chip, shape), 6));
+}
+
+#[test]
+fn pages_prove_themselves_with_their_number_of_parity_pages_alone() {
+    let mut one = medium(TagPlace::Spare, 1, 1);
+    fill(&mut one, &[0], true);
+    let chip = one.into_chip();
+    for parity in [0, 1, 2] {
+        let shape = *medium(TagPlace::Spare, 1, parity).shape();
+        let read = Medium::new(chip.clone(), shape).read_proved(shape.page(BLOCK, 0)).unwrap();
+        assert_eq!(read.is_some(), parity == 1);
+    }
+}

@@ -1,0 +1,256 @@
+//! Blocks with parity lose nothing while as many of their pages cannot be read: campaigns by seed, in which random calls, cuts
+//! of the power, remounts and cleaning go on between. `PUMICE_PARITY=A..B` runs the seeds from `A` to `B`, and
+//! `PUMICE_PARITY_LIVES` sets how often a chip is hurt in each.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
+#![allow(clippy::cast_possible_truncation, reason = "small numbers")]
+#![allow(clippy::print_stdout, reason = "the seed replays a run")]
+
+#[path = "../../media/tests/campaign/mod.rs"]
+mod campaign;
+mod cut;
+
+use std::collections::BTreeSet;
+
+use campaign::newest::{Last, Newest};
+use cut::image::Image;
+use cut::player::Player;
+use cut::random::Random;
+use cut::rebuild::rebuild;
+use cut::runner::chip;
+use cut::shared::Shared;
+use cut::verify::{CACHE_BYTES, mount, verify};
+use pumice_media::{BitFlip, BlockId, CutMode, Nand, PageId, SimChip};
+use pumice_nandfs::{MountOptions, NandFs, Scrubbed};
+use pumice_vfs::conformance::TestClock;
+
+/// Chips with their parity pages, and how they are hurt.
+const CHIPS: [(&str, Harm); 7] = [
+    ("rcffs-128m+1", Harm::Bits),
+    ("slc-2k-2g+1", Harm::Pages),
+    ("spares+1", Harm::Pages),
+    ("gangs+2", Harm::Pages),
+    ("inpage+1", Harm::Pages),
+    ("slc-2k-2g+2", Harm::Pages),
+    ("rcffs-128m+1", Harm::Pages),
+];
+
+/// How often a chip is hurt in CI.
+const LIVES: u64 = 4;
+/// Calls between, and how long files get, in bytes.
+const CALLS: u64 = 250;
+const FILE_BYTES: u64 = 90_000;
+/// Blocks of anchors, of which there are copies in place of parity.
+const ANCHORS: u32 = 4;
+/// Wrong bits of a page at the most.
+const BITS: u64 = 1000;
+
+/// What happens to each block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Harm {
+    /// As many pages as have parity cannot be read.
+    Pages,
+    /// Up to [`BITS`] bits of one page are wrong.
+    Bits,
+}
+
+/// How the blocks of a volume are made up, in log pages of so many chip pages.
+#[derive(Clone, Copy)]
+struct Layout {
+    parity: u32,
+    gang: u32,
+}
+
+impl Layout {
+    /// Blocks that have all of their parity, but for these.
+    fn protected(self, chip: &mut SimChip, but: &[BlockId]) -> Vec<BlockId> {
+        let geometry = chip.geometry();
+        let pages = geometry.pages_per_block / self.gang * self.gang;
+        let is_written = |chip: &mut SimChip, block, index| {
+            chip.page_state(geometry.page(block, index)).unwrap().is_written()
+        };
+        let blocks = (ANCHORS..geometry.blocks).map(BlockId).filter(|block| !but.contains(block));
+        let has_parity =
+            |block: &BlockId| (pages - self.parity * self.gang..pages).all(|at| is_written(chip, *block, at));
+        blocks.filter(has_parity).collect()
+    }
+
+    /// Hurts each of these blocks, whatever was wrong before.
+    fn hurt(self, chip: &mut SimChip, blocks: &[BlockId], harm: Harm, random: &mut Random) {
+        let geometry = chip.geometry();
+        let log_pages = u64::from(geometry.pages_per_block / self.gang);
+        for block in blocks {
+            let mut places = BTreeSet::new();
+            let count = if harm == Harm::Bits { 1 } else { self.parity };
+            while places.len() < count as usize {
+                places.insert(random.below(log_pages) as u32);
+            }
+            for place in places {
+                let part = random.below(self.gang.into()) as u32;
+                let page = geometry.page(*block, place * self.gang + part);
+                match harm {
+                    Harm::Pages => drop(chip.faults_mut().unreadable.insert(page)),
+                    Harm::Bits => flip(chip, page, random),
+                }
+            }
+        }
+    }
+}
+
+fn flip(chip: &mut SimChip, page: PageId, random: &mut Random) {
+    let geometry = chip.geometry();
+    let bits = u64::from(geometry.page_bytes + geometry.free_spare_bytes) * 8;
+    for _ in 0..=random.below(BITS - 1) {
+        let bit = random.below(bits) as u32;
+        chip.faults_mut().flips.insert(BitFlip { page, bit });
+    }
+}
+
+fn cut_mode(random: &mut Random) -> CutMode {
+    let seed = random.next();
+    match random.below(6) {
+        0 => CutMode::Nothing,
+        1 => CutMode::Complete,
+        2 => CutMode::Garbage { seed },
+        3 => CutMode::Half { seed },
+        _ => CutMode::Torn { seed },
+    }
+}
+
+/// What a campaign came to.
+#[derive(Default)]
+struct Sums {
+    hurt_blocks: usize,
+    rebuilt_pages: u64,
+    cuts: u64,
+}
+
+/// A chip that is used, loses its power, is hurt, and used again.
+struct Campaign {
+    random: Random,
+    clock: TestClock,
+    shared: Shared,
+    layout: Layout,
+    harm: Harm,
+    /// Blocks that were being programmed when the power went, with their erases then: what parity they have may be torn, and
+    /// what lives there is moved.
+    torn: Vec<(BlockId, u32)>,
+    sums: Sums,
+}
+
+impl Campaign {
+    fn mount(&self) -> (NandFs<Newest<Shared>>, Last) {
+        let (nand, last) = Newest::new(self.shared.clone(), 1);
+        (mount(nand, &self.clock).unwrap(), last)
+    }
+
+    /// Calls until they are over, or the power is gone.
+    fn use_it(&mut self, player: &mut Player<Newest<Shared>>) {
+        let is_cut = self.random.below(2) == 0;
+        if is_cut {
+            let reach = [4, 30, 300, 2000][self.random.below(4) as usize];
+            let (after, mode) = (self.random.below(reach), cut_mode(&mut self.random));
+            self.shared.0.borrow_mut().cut_after(after, mode);
+        }
+        let life = (0..CALLS).try_for_each(|_| player.play(&self.random.step(FILE_BYTES)));
+        let ends = life.is_ok() && self.random.below(2) == 0;
+        let life = if ends { player.play(&cut::step::Step::Remount) } else { life };
+        let is_powered = self.shared.0.borrow().is_powered();
+        assert!(life.is_ok() || !is_powered, "{life:?}");
+        self.sums.cuts += u64::from(!is_powered);
+        self.shared.0.borrow_mut().power_on();
+        self.shared.0.borrow_mut().faults_mut().power_cut = None;
+    }
+
+    /// A copy of the chip in which every block that has its parity is hurt as much as that can bear.
+    fn hurt(&mut self, last: &Last) -> SimChip {
+        let mut chip = self.shared.copy();
+        self.torn.retain(|(block, erases)| chip.erase_count(*block) == *erases);
+        let block = last.borrow().back().map(|page| chip.geometry().block_of(*page));
+        self.torn.extend(block.map(|block| (block, chip.erase_count(block))));
+        chip.faults_mut().unreadable.clear();
+        chip.faults_mut().flips.clear();
+        let torn: Vec<BlockId> = self.torn.iter().map(|(block, _)| *block).collect();
+        let blocks = self.layout.protected(&mut chip, &torn);
+        self.layout.hurt(&mut chip, &blocks, self.harm, &mut self.random);
+        self.sums.hurt_blocks += blocks.len();
+        chip
+    }
+
+    /// A scrub moves what lives away from pages that cannot be read, so that the same may happen again.
+    fn scrub(&mut self, chip: SimChip) -> SimChip {
+        let fs = mount(chip, &self.clock).unwrap();
+        let found = fs.scrub(&mut |_, _| {}).unwrap();
+        assert_eq!(found.lost_bytes, 0, "{found:?}");
+        self.sums.rebuilt_pages += u64::from(fs.info().unwrap().rebuilt_pages);
+        let mut chip = fs.unmount().unwrap();
+        let left = seen_weak(&chip, &self.clock);
+        assert_eq!((left.weak_blocks, left.rebuilt_pages), (0, 0), "without parity, or not moved: {left:?}");
+        let blocks = self.layout.protected(&mut chip, &[]);
+        self.layout.hurt(&mut chip, &blocks, self.harm, &mut self.random);
+        chip
+    }
+}
+
+/// What a scrub would move.
+fn seen_weak(chip: &SimChip, clock: &TestClock) -> Scrubbed {
+    let options = MountOptions { read_only: true, cache_bytes: CACHE_BYTES, clock: clock.clock() };
+    NandFs::mount(chip.clone(), options).unwrap().scrub(&mut |_, _| {}).unwrap()
+}
+
+fn campaign(seed: u64, lives: u64) -> Sums {
+    let (name, harm) = CHIPS[(seed % CHIPS.len() as u64) as usize];
+    let clock = TestClock::new();
+    let shared = Shared::new(chip(name, &clock));
+    let info = mount(shared.clone(), &clock).unwrap().info().unwrap();
+    let layout = Layout { parity: info.parity_pages.into(), gang: info.gang_pages };
+    let sums = Sums::default();
+    let mut campaign = Campaign { random: Random(seed), clock, shared, layout, harm, torn: Vec::new(), sums };
+    let (fs, mut last) = campaign.mount();
+    let model = pumice_vfs::model::MemFs::new(campaign.clock.clock());
+    let mut player = Player::of(fs, model, campaign.clock.clone(), 0);
+    for life in 0..lives {
+        let told = |what: String| -> Image { panic!("PUMICE_PARITY={seed}, {name}, life {life}: {what}") };
+        campaign.use_it(&mut player);
+        let notes = player.notes.clone();
+        drop(player);
+        let hurt = campaign.hurt(&last);
+        let judge = |found: &Image| notes.history.borrow().judge(found, notes.promise.get());
+        let found = verify(hurt.clone(), &judge).unwrap_or_else(told);
+        if campaign.random.below(2) == 0 {
+            let twice = campaign.scrub(hurt.clone());
+            let same = |again: &Image| found.compare(again).map_err(|what| format!("scrubbed: {what:?}"));
+            verify(twice, &same).unwrap_or_else(told);
+        }
+        if campaign.random.below(2) == 0 {
+            *campaign.shared.0.borrow_mut() = hurt;
+        }
+        let (fs, newest) = campaign.mount();
+        last = newest;
+        let found = Image::take(&fs, &Image::default()).unwrap();
+        judge(&found).map_or_else(told, |()| Image::default());
+        let model = rebuild(&found, &campaign.clock).unwrap();
+        player = Player::of(fs, model, campaign.clock.clone(), (life + 1) as usize * 10_000);
+    }
+    campaign.sums
+}
+
+/// The seeds that are asked for in place of the usual ones.
+fn seeds() -> std::ops::Range<u64> {
+    let Ok(text) = std::env::var("PUMICE_PARITY") else { return 0..CHIPS.len() as u64 };
+    let (from, to) = text.split_once("..").unwrap_or((&text, ""));
+    let from = from.parse().unwrap();
+    from..if to.is_empty() { from + 1 } else { to.parse().unwrap() }
+}
+
+#[test]
+fn as_many_pages_of_each_block_as_have_parity_lose_nothing() {
+    let lives = std::env::var("PUMICE_PARITY_LIVES").ok().and_then(|text| text.parse().ok());
+    for seed in seeds() {
+        let sums = campaign(seed, lives.unwrap_or(LIVES));
+        let Sums { hurt_blocks, rebuilt_pages, cuts } = sums;
+        println!(
+            "PUMICE_PARITY={seed}: {hurt_blocks} blocks hurt, {rebuilt_pages} pages rebuilt, {cuts} cuts"
+        );
+        assert!(hurt_blocks > 0, "seed {seed}: no block had parity");
+    }
+}
