@@ -8,6 +8,8 @@ use crate::chip::{create, during, formatted_as, mount, mount_cost, noise, spec};
 use crate::{cleaning, fsync, mounting, pairs};
 
 const CHIP: &str = "slc-2k-2g";
+/// Bytes of the chip to which 256 MiB are written.
+const WRITTEN: u64 = 1 << 30;
 /// Bytes of the chip on which cleaning is measured.
 const CLEANED: u64 = 256 << 20;
 
@@ -16,7 +18,7 @@ fn options(parity_pages: u8) -> FormatOptions {
 }
 
 pub(crate) fn figures() -> Vec<Figure> {
-    let chip = spec(CHIP, None);
+    let chip = spec(CHIP, Some(WRITTEN));
     let name = |what: &str| format!("one parity page in 64: {what}");
     let amplified = |pick: fn(&mut fastrand::Rng, u64) -> u64| {
         cleaning::amplification(77, Some(CLEANED), options(1), pick)
