@@ -86,7 +86,7 @@ fn segments_die_together() {
 #[test]
 fn the_first_segment_dies_later() {
     let none = lifetime(HOT, "greedy", "none");
-    for wear in ["even", "end-of-life", "dual-pool"] {
+    for wear in ["even", "end-of-life", "behind", "dual-pool"] {
         let levelled = lifetime(HOT, "greedy", wear);
         let gain = levelled.user_writes / none.user_writes;
         assert!(gain >= 1.25, "{wear}: {gain}");

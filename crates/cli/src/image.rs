@@ -366,6 +366,14 @@ pub(crate) fn open_chip(path: &Path, access: Access, context: &Context) -> Outco
     Ok(Metered::new(chip, context.meter.clone()))
 }
 
+/// Erases that the maker of a chip promises for each erase block; `None` for a real chip, which does not tell.
+pub(crate) fn endurance(path: &Path) -> Outcome<Option<u32>> {
+    if is_device(path) {
+        return Ok(None);
+    }
+    Ok(Some(open_container(path, Access::Read)?.spec().endurance_erases()))
+}
+
 /// Opens a container file; a real chip is refused.
 pub(crate) fn open_container(path: &Path, access: Access) -> Outcome<ChipFile> {
     admit(path)?;

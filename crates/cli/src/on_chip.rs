@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use pumice_cffs::Cffs;
-use pumice_cleaning::registry::{PlacementRule, VictimRule};
+use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
 use pumice_nandfs::NandFs;
 use pumice_rcffs::Rcffs;
 use pumice_scaleffs::ScaleFs;
@@ -38,6 +38,9 @@ pub(crate) struct NewVolume {
     pub(crate) placement: Option<PlacementRule>,
     /// Pages of each erase block of nandfs that hold parity.
     pub(crate) parity_pages: u8,
+    pub(crate) wear: Option<WearRule>,
+    /// Erases that a block of the chip withstands, if that is known.
+    pub(crate) endurance: Option<u32>,
 }
 
 impl Kind {
@@ -83,7 +86,18 @@ impl Kind {
         new: NewVolume,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(), FsError> {
-        let NewVolume { label, uuid, created, owner, erased, victim, placement, parity_pages } = new;
+        let NewVolume {
+            label,
+            uuid,
+            created,
+            owner,
+            erased,
+            victim,
+            placement,
+            parity_pages,
+            wear,
+            endurance,
+        } = new;
         match self {
             Kind::Nandfs => {
                 let options = pumice_nandfs::FormatOptions {
@@ -95,6 +109,8 @@ impl Kind {
                     victim,
                     placement,
                     parity_pages,
+                    wear,
+                    endurance,
                 };
                 pumice_nandfs::format(chip, &options, progress)
             }

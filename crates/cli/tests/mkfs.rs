@@ -22,12 +22,20 @@ fn a_volume_has_the_label_and_the_uuid_it_was_given() {
 #[test]
 fn policies_are_recorded_and_shown_and_wrong_ones_refused() {
     let world = World::new();
-    world.say("mkfs --geometry 2048+64:64:128 --victim cat --placement chain:2 image").good();
-    assert!(world.say("info image").good().contains("policies:    victim cat, placement chain:2"));
+    world
+        .say("mkfs --geometry 2048+64:64:128 --victim cat --placement chain:2 --wear end-of-life image")
+        .good();
+    assert!(
+        world
+            .say("info image")
+            .good()
+            .contains("policies:    victim cat, placement chain:2, wear end-of-life")
+    );
     let info = document(&world.say("info --json image").good(), "info");
     assert_eq!((&info["victim"], &info["placement"]), (&"cat".into(), &"chain:2".into()));
+    assert_eq!(info["wear"], "end-of-life");
     world.say("mkfs --geometry 2048+64:64:128 other").good();
-    assert!(world.say("info other").good().contains("victim root-age, placement sepbit:2"));
+    assert!(world.say("info other").good().contains("victim root-age, placement sepbit:2, wear behind:8"));
     let refused = |words: &str, code, says: &str| {
         world.say(&format!("mkfs --geometry 2048+64:64:128 {words} new")).bad(code, &[says]);
         assert!(!world.path("new").exists());
@@ -36,6 +44,8 @@ fn policies_are_recorded_and_shown_and_wrong_ones_refused() {
     refused("--placement oracle", 1, "told every write");
     refused("--placement sepbit:6", 1, "room for 2 heads");
     refused("--victim best", 2, "unknown victim `best`");
+    refused("--wear even", 1, "wear rule `even` chooses among the free erase blocks");
+    refused("-t scaleffs --wear none", 2, "--wear is for nandfs");
     refused("-t scaleffs --victim cat", 2, "--victim is for nandfs");
 }
 

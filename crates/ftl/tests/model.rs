@@ -72,7 +72,7 @@ fn wear_is_levelled() {
         (info.wear.2 - info.wear.0, info.counters.relocated)
     };
     let (without, _) = spread("none");
-    for wear in ["end-of-life", "dual-pool", "even"] {
+    for wear in ["end-of-life", "behind", "dual-pool", "even"] {
         let (with, relocated) = spread(wear);
         // The paper's rule swaps at the end of life, which comes too late to level anything.
         assert!(wear == "end-of-life" || with < without / 2, "{wear}: {with}, without {without}");

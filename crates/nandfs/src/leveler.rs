@@ -1,5 +1,9 @@
 //! The search for the least worn block that is written.
 
+use alloc::boxed::Box;
+
+use pumice_cleaning::wear::Swap;
+
 use crate::blocks::Usage;
 use crate::params::ANCHOR_BLOCKS;
 
@@ -7,8 +11,9 @@ use crate::params::ANCHOR_BLOCKS;
 const OPENED: u64 = 2;
 
 /// A search for the least worn block that is written.
-#[derive(Debug, Default)]
 pub(crate) struct Leveler {
+    /// When what lies in it moves.
+    rule: Box<dyn Swap + Send>,
     /// Where it goes on.
     hand: u32,
     /// The best since the last move: erases and block.
@@ -20,6 +25,15 @@ pub(crate) struct Leveler {
 }
 
 impl Leveler {
+    pub(crate) fn new(rule: Box<dyn Swap + Send>) -> Leveler {
+        Leveler { rule, hand: 0, least: None, moved: 0, opened: 0 }
+    }
+
+    /// True if what lies in a block erased so often moves into one that was erased `worn` times.
+    pub(crate) fn is_due(&self, usage: &Usage, worn: u32) -> bool {
+        self.rule.is_due(usage.erases, worn)
+    }
+
     /// Remembers a block if it is less worn than all since the last move.
     pub(crate) fn see(&mut self, block: u32, usage: &Usage) {
         if self.least.is_none_or(|(erases, _)| usage.erases < erases) {

@@ -51,12 +51,19 @@ pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: P
     let policies = PolicyNames {
         victim: options.victim.unwrap_or(usual.victim),
         placement: options.placement.unwrap_or(usual.placement),
+        wear: options.wear.unwrap_or(usual.wear),
     };
-    policies.check(&params)?;
-    let parity_pages = options.parity_pages;
-    let params = params.with_parity(parity_pages)?;
-    let label = options.label.clone();
-    let superblock = Superblock { uuid: options.uuid, label, policies, parity_pages, read_only: false };
+    let endurance = options.endurance;
+    policies.check(&params, endurance)?;
+    let superblock = Superblock {
+        uuid: options.uuid,
+        label: options.label.clone(),
+        policies,
+        parity_pages: options.parity_pages,
+        endurance,
+        read_only: false,
+    };
+    let params = params.with_parity(options.parity_pages)?;
     let roots = Roots::blank(params.shape, superblock.anchor(nand.geometry())).ok_or(Errno::Invalid)?;
     let log = Log::new(Flash::new(nand, &params), params, policies.heads(&params).into());
     let clock = Box::new(pumice_vfs::Timestamp::default);

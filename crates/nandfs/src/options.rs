@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use pumice_cleaning::registry::{PlacementRule, VictimRule};
+use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
 use pumice_vfs::{Clock, Timestamp};
 
 use crate::placing::PolicyNames;
@@ -26,6 +26,10 @@ pub struct FormatOptions {
     pub placement: Option<PlacementRule>,
     /// Log pages of each erase block that hold parity, 0 to 8: as many unreadable ones of a block lose nothing.
     pub parity_pages: u8,
+    /// When cold data moves into worn erase blocks; likewise.
+    pub wear: Option<WearRule>,
+    /// Erases that the chip's maker promises for each erase block; `None` if nobody knows.
+    pub endurance: Option<u32>,
 }
 
 /// How to mount.

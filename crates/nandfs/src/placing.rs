@@ -1,11 +1,12 @@
-//! The choices of the cleaner: which erase block is cleaned, and which head a block of a file goes to.
+//! The choices of the cleaner: which erase block is cleaned, which head a block of a file goes to, and when cold data
+//! moves into worn blocks.
 
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 use core::cmp::Reverse;
 
 use hashbrown::HashMap;
-use pumice_cleaning::registry::{PlacementRule, Store, VictimRule};
-use pumice_cleaning::{Class, Cleaned, Old, Placement, Victim};
+use pumice_cleaning::registry::{PlacementRule, Store, VictimRule, WearRule};
+use pumice_cleaning::{Class, Cleaned, Old, Placement, Victim, wear::Swap};
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
@@ -29,6 +30,8 @@ pub struct PolicyNames {
     pub victim: VictimRule,
     /// Which head a block of a file is written to.
     pub placement: PlacementRule,
+    /// When cold data moves into worn erase blocks.
+    pub wear: WearRule,
 }
 
 /// Heads for data that a chip has room for.
@@ -40,27 +43,40 @@ impl PolicyNames {
     /// Those that a volume on this chip has unless others are asked for.
     pub(crate) fn usual(params: &Params) -> Result<PolicyNames> {
         let heads = heads_of_chip(params).min(HEADS_USUAL);
-        PolicyNames::named("root-age", &format!("sepbit:{heads}"))
+        PolicyNames::named("root-age", &format!("sepbit:{heads}"), "behind:8")
     }
 
     /// The policies of these names.
-    pub(crate) fn named(victim: &str, placement: &str) -> Result<PolicyNames> {
+    pub(crate) fn named(victim: &str, placement: &str, wear: &str) -> Result<PolicyNames> {
         let refuse = |error| FsError::new(Errno::NotSupported, format!("{error}"));
         Ok(PolicyNames {
             victim: victim.parse().map_err(refuse)?,
             placement: placement.parse().map_err(refuse)?,
+            wear: wear.parse().map_err(refuse)?,
         })
     }
 
-    /// Refuses what no volume on this chip can be cleaned by.
-    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+    /// Refuses what no volume on this chip, which withstands so many erases, can be cleaned by.
+    pub(crate) fn check(&self, params: &Params, endurance: Option<u32>) -> Result<()> {
         let refuse = |what: String| Err(FsError::new(Errno::NotSupported, what));
-        let PolicyNames { victim, placement } = self;
+        let PolicyNames { victim, placement, wear } = self;
         if VictimRule::plain_names().all(|name| name != victim.entry().name) {
             let known: Vec<&str> = VictimRule::plain_names().collect();
             return refuse(format!(
                 "victim `{victim}` needs a table of all erase blocks, which nandfs does not keep (known: {})",
                 known.join(", ")
+            ));
+        }
+        if WearRule::swap_names().all(|name| name != wear.entry().name) {
+            let known: Vec<&str> = WearRule::swap_names().collect();
+            return refuse(format!(
+                "wear rule `{wear}` chooses among the free erase blocks, which nandfs takes in turn (known: {})",
+                known.join(", ")
+            ));
+        }
+        if wear.needs_endurance() && endurance.is_none() {
+            return refuse(format!(
+                "wear rule `{wear}` asks how often an erase block can be erased, which this chip does not tell"
             ));
         }
         if placement.needs_future() {
@@ -102,6 +118,11 @@ impl PolicyNames {
     /// The rule for victims; an error for one that nandfs does not have.
     pub(crate) fn victim(&self, params: &Params) -> Result<Box<dyn Victim + Send>> {
         self.victim.plain(&PolicyNames::store(params)).ok_or(Errno::NotSupported.into())
+    }
+
+    /// The rule for swaps; an error for one that nandfs does not have.
+    pub(crate) fn swap(&self, endurance: Option<u32>) -> Result<Box<dyn Swap + Send>> {
+        self.wear.swap(endurance.unwrap_or(u32::MAX)).ok_or(Errno::NotSupported.into())
     }
 }
 
@@ -195,16 +216,25 @@ mod tests {
         mount(chip, MountOptions { read_only: false, cache_bytes: 1 << 18, clock }).unwrap()
     }
 
-    fn formatted(victim: VictimRule, placement: PlacementRule) -> Result<SimChip> {
+    fn formatted(policies: PolicyNames, endurance: Option<u32>) -> Result<SimChip> {
         let mut chip = SimChip::new(&ChipSpec::parse_geometry(GEOMETRY).unwrap());
-        let (victim, placement) = (Some(victim), Some(placement));
-        let options = FormatOptions { erased: true, victim, placement, ..FormatOptions::default() };
+        let PolicyNames { victim, placement, wear } = policies;
+        let options = FormatOptions {
+            erased: true,
+            victim: Some(victim),
+            placement: Some(placement),
+            wear: Some(wear),
+            endurance,
+            ..FormatOptions::default()
+        };
         format(&mut chip, &options, &mut |_, _| {}).map(|()| chip)
     }
 
     /// Writes over a file until much was cleaned, takes a part of it away, and looks whether all is sound.
-    fn play(victim: VictimRule, placement: PlacementRule) {
-        let mut volume = mounted(formatted(victim, placement).unwrap());
+    fn play(policies: PolicyNames) {
+        let PolicyNames { victim, placement, wear } = policies;
+        let policy = format!("{victim} {placement} {wear}");
+        let mut volume = mounted(formatted(policies, Some(20)).unwrap());
         let node = NewNode { kind: FileKind::File, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
         volume.begin().unwrap();
         let file = volume.create_node(ROOT, b"file", &node).unwrap();
@@ -219,17 +249,17 @@ mod tests {
         volume.begin().unwrap();
         volume.truncate(file, (blocks / 2) * 2048).unwrap();
         volume.checkpoint(true).unwrap();
-        assert!(volume.copied_bytes > blocks * 2048, "{victim} {placement}: nothing was cleaned");
+        assert!(volume.copied_bytes > blocks * 2048, "{policy}: nothing was cleaned");
         let mut volume = mounted(volume.unmount_log().flash.medium.into_chip());
-        assert_eq!(volume.superblock.policies, PolicyNames { victim, placement });
+        assert_eq!(volume.superblock.policies, policies);
         for at in 0..blocks / 2 {
             let mut bytes = [0; 2048];
             assert_eq!(volume.read_file(file, at * 2048, &mut bytes).unwrap(), 2048);
-            assert_eq!(bytes, [at.to_le_bytes()[0]; 2048], "{victim} {placement}");
+            assert_eq!(bytes, [at.to_le_bytes()[0]; 2048], "{policy}");
         }
         let chip = volume.unmount_log().flash.medium.into_chip();
         let found = check(chip, &mut |_, _| {}).unwrap().findings;
-        assert!(found.is_empty(), "{victim} {placement}: {found:?}");
+        assert!(found.is_empty(), "{policy}: {found:?}");
     }
 
     /// One with a number that a small chip has heads for.
@@ -242,33 +272,36 @@ mod tests {
 
     #[test]
     fn a_volume_works_by_every_rule_that_it_has() {
-        let usual = PolicyNames::named("root-age", "sepbit:2").unwrap();
+        let usual = PolicyNames::named("root-age", "sepbit:2", "none").unwrap();
         for name in VictimRule::plain_names() {
-            play(name.parse().unwrap(), usual.placement);
+            play(PolicyNames { victim: name.parse().unwrap(), ..usual });
         }
         for placement in PlacementRule::all().filter(|placement| !placement.needs_future()) {
-            play(usual.victim, small(placement));
+            play(PolicyNames { placement: small(placement), ..usual });
+        }
+        for name in WearRule::swap_names() {
+            play(PolicyNames { wear: name.parse().unwrap(), ..usual });
         }
     }
 
     #[test]
     fn rules_that_cannot_work_are_refused_by_name() {
-        let refusal = |victim: &str, placement: &str| {
-            let names = PolicyNames::named(victim, placement).unwrap();
-            formatted(names.victim, names.placement).unwrap_err().to_string()
-        };
-        for (victim, placement, says) in [
-            ("fifo", "m1", "victim `fifo` needs a table of all erase blocks"),
-            ("declining-cost", "m1", "known: greedy"),
-            ("greedy", "oracle", "told every write"),
-            ("greedy", "sepbit:3", "has room for 2 heads"),
+        for (victim, placement, wear, says) in [
+            ("fifo", "m1", "none", "victim `fifo` needs a table of all erase blocks"),
+            ("declining-cost", "m1", "none", "known: greedy"),
+            ("greedy", "oracle", "none", "told every write"),
+            ("greedy", "sepbit:3", "none", "has room for 2 heads"),
+            ("greedy", "m1", "even", "wear rule `even` chooses among the free erase blocks"),
+            ("greedy", "m1", "dual-pool", "(known: behind, end-of-life, none)"),
+            ("greedy", "m1", "end-of-life", "how often an erase block can be erased"),
         ] {
-            let refusal = refusal(victim, placement);
+            let names = PolicyNames::named(victim, placement, wear).unwrap();
+            let refusal = formatted(names, None).unwrap_err().to_string();
             assert!(refusal.contains(says), "{refusal}");
         }
         let spec = ChipSpec::named("mlc-8k-64g").unwrap().geometry();
         let large = Params::of(&Geometry { blocks: 1 << 17, ..spec }).unwrap();
-        let keeps = |placement| PolicyNames::named("greedy", placement).unwrap().check(&large);
+        let keeps = |placement| PolicyNames::named("greedy", placement, "none").unwrap().check(&large, None);
         assert!(keeps("adaptive").unwrap_err().to_string().contains("for each block of a file"));
         assert!(keeps("sepbit:6").is_ok());
     }

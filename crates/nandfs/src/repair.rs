@@ -95,7 +95,7 @@ fn blank<N: Nand>(mut nand: N, uuid: [u8; 16], now: Timestamp) -> Result<(Volume
     } else {
         let policies = PolicyNames::usual(&params)?;
         let parity_pages = find_parity(&mut nand, &params)?;
-        Superblock { uuid, label: String::new(), policies, parity_pages, read_only: false }
+        Superblock { uuid, label: String::new(), policies, parity_pages, endurance: None, read_only: false }
     };
     let params = params.with_parity(superblock.parity_pages)?;
     let mut flash = Flash::new(nand, &params);

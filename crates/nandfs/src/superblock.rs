@@ -17,7 +17,7 @@ use crate::placing::PolicyNames;
 
 pub(crate) const MAGIC: &[u8; 8] = b"pumicefs";
 /// The format this code reads and writes.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 /// Features without which a volume must not be touched. These bits are reserved, each with the name that a
 /// refusal tells; the code behind them does not exist yet.
 const INCOMPATIBLE: [(u32, &str); 3] =
@@ -34,6 +34,8 @@ const PROFILE: u32 = 1 << 3;
 const KNOWN_INCOMPATIBLE: u32 = PAIRING_BITS | PARITY;
 /// Features that only forbid writing when unknown: none yet.
 const KNOWN_READ_ONLY: u32 = 0;
+/// What stands for the endurance where nobody knows it.
+const UNKNOWN_ENDURANCE: u32 = u32::MAX;
 /// Longest label, in bytes.
 pub(crate) const LABEL_MAX: usize = 64;
 
@@ -46,6 +48,8 @@ pub(crate) struct Superblock {
     pub(crate) policies: PolicyNames,
     /// Log pages of each erase block that hold parity.
     pub(crate) parity_pages: u8,
+    /// Erases promised for each erase block, if that is known.
+    pub(crate) endurance: Option<u32>,
     /// Unknown features of this volume forbid writing.
     pub(crate) read_only: bool,
 }
@@ -54,12 +58,13 @@ impl Superblock {
     /// The anchor of a new volume.
     pub(crate) fn anchor(&self, geometry: Geometry) -> Anchor {
         debug_assert!(self.label.len() <= LABEL_MAX, "labels are checked where a volume is made");
-        let PolicyNames { victim, placement } = &self.policies;
+        let PolicyNames { victim, placement, wear } = &self.policies;
         let mut own = Vec::new();
-        for name in [&self.label, &victim.to_string(), &placement.to_string()] {
+        for name in [&self.label, &victim.to_string(), &placement.to_string(), &wear.to_string()] {
             own.put_u8(u8::try_from(name.len()).unwrap_or(u8::MAX));
             own.put(name.as_bytes());
         }
+        own.put_u32(self.endurance.unwrap_or(UNKNOWN_ENDURANCE));
         let incompatible = if self.parity_pages > 0 { PARITY } else { 0 };
         if self.parity_pages > 0 {
             own.put_u8(self.parity_pages);
@@ -97,19 +102,28 @@ impl Superblock {
             core::str::from_utf8(reader.bytes(len.into())?).ok()
         };
         let damage = Damage::Root("label and policies in the anchor make no sense");
-        let (label, victim, placement) = (|| Some((name()?, name()?, name()?)))()
+        let (label, victim, placement, wear) = (|| Some((name()?, name()?, name()?, name()?)))()
             .filter(|(label, ..)| label.len() <= LABEL_MAX)
             .ok_or(damage)?;
+        let endurance = reader.u32().ok_or(damage)?;
+        let endurance = (endurance != UNKNOWN_ENDURANCE).then_some(endurance);
         let params = Params::of(geometry).ok_or(Damage::Root("the chip is too small for a file system"))?;
-        let policies = PolicyNames::named(victim, placement)?;
-        policies.check(&params)?;
+        let policies = PolicyNames::named(victim, placement, wear)?;
+        policies.check(&params, endurance)?;
         let parity_pages = match incompatible & PARITY {
             0 => 0,
             _ => reader.u8().filter(|pages| *pages > 0).ok_or(damage)?,
         };
         params.with_pairing(pairing).with_parity(parity_pages)?;
         let read_only = read_only & !KNOWN_READ_ONLY != 0;
-        Ok(Superblock { uuid: anchor.uuid, label: label.into(), policies, parity_pages, read_only })
+        Ok(Superblock {
+            uuid: anchor.uuid,
+            label: label.into(),
+            policies,
+            parity_pages,
+            endurance,
+            read_only,
+        })
     }
 }
 
@@ -139,8 +153,15 @@ mod tests {
     };
 
     fn superblock() -> Superblock {
-        let policies = PolicyNames::named("cat", "chain:2").unwrap();
-        Superblock { uuid: [7; 16], label: "a name".into(), policies, parity_pages: 0, read_only: false }
+        let policies = PolicyNames::named("cat", "chain:2", "end-of-life").unwrap();
+        Superblock {
+            uuid: [7; 16],
+            label: "a name".into(),
+            policies,
+            parity_pages: 0,
+            endurance: Some(100),
+            read_only: false,
+        }
     }
 
     #[test]
@@ -176,9 +197,11 @@ mod tests {
 
     #[test]
     fn policies_that_are_not_known_are_refused_by_name() {
-        for (from, to, says) in
-            [("chain:2", "chain:9", "has room for 2 heads"), ("cat", "cap", "unknown victim `cap`")]
-        {
+        for (from, to, says) in [
+            ("chain:2", "chain:9", "has room for 2 heads"),
+            ("cat", "cap", "unknown victim `cap`"),
+            ("end-of", "bad-of", "unknown wear rule"),
+        ] {
             let mut anchor = superblock().anchor(GEOMETRY);
             let text = String::from_utf8(anchor.own).unwrap().replace(from, to);
             anchor.own = text.into_bytes();

@@ -108,6 +108,7 @@ impl<N: Nand> Volume<N> {
     ) -> Result<Volume<N>> {
         let policies = superblock.policies;
         let victim = policies.victim(&params)?;
+        let leveler = Leveler::new(policies.swap(superblock.endurance)?);
         let recovery_limit =
             RECOVERY_NS.checked_div(log.flash.medium.page_read_ns()).unwrap_or(600).clamp(32, 2048);
         Ok(Volume {
@@ -140,7 +141,7 @@ impl<N: Nand> Volume<N> {
             claims: Claims::default(),
             names: Names::default(),
             patrol: Patrol::resume(Rounds::default()),
-            leveler: Leveler::default(),
+            leveler,
             worn_out: false,
         })
     }

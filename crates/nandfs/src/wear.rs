@@ -1,8 +1,7 @@
 //! Static wear levelling: cold data is moved into worn erase blocks, so that those under it wear, too.
 //!
-//! Blocks that come free are used in turn and wear alike; those of cold data stay behind. When one is behind by a share of
-//! the erases of the block that will be written next, what lies in it moves. How often a block can be erased need not be
-//! known: most moves are made early, and the longer blocks live, the less all of them cost.
+//! Blocks that come free are used in turn and wear alike; those of cold data stay behind. When the wear rule of the volume
+//! says that one is too far behind the block that will be written next, what lies in it moves.
 
 use pumice_media::Nand;
 use pumice_vfs::Result;
@@ -15,16 +14,6 @@ use crate::volume::Volume;
 /// Entries of the block table looked at each time.
 const LOOK: u32 = 16;
 
-/// Erases that a block may always be behind a worn one, and the share of those of the worn one that it may be. A smaller
-/// share costs more moves and wears more evenly.
-const BEHIND: u32 = 16;
-const BEHIND_PART: u32 = 8;
-
-/// Erases that a block may be behind one that was erased so often.
-fn allowed(worn: u32) -> u32 {
-    BEHIND.max(worn / BEHIND_PART)
-}
-
 impl<N: Nand> Volume<N> {
     /// Moves what lies in the least worn block if the block that will be written next is worn far more.
     pub(crate) fn level_wear(&mut self) -> Result<()> {
@@ -33,7 +22,6 @@ impl<N: Nand> Volume<N> {
         }
         let Some(worn) = self.log.window.front().map(|spare| spare.block) else { return Ok(()) };
         let worn = self.blocks.get(&mut self.log, worn)?.erases;
-        let Some(most) = worn.checked_sub(allowed(worn)) else { return Ok(()) };
         for _ in 0..LOOK {
             let block = self.leveler.next(self.params.blocks);
             // What a page of the table that cannot be read says of blocks waits for the table to be repaired.
@@ -48,7 +36,7 @@ impl<N: Nand> Volume<N> {
             self.leveler.forget();
             return Ok(());
         }
-        if usage.erases >= most {
+        if !self.leveler.is_due(&usage, worn) {
             return Ok(());
         }
         self.leveler.forget();

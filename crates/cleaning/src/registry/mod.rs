@@ -31,7 +31,7 @@ use alloc::boxed::Box;
 pub use rule::{Axis, Entry, Parameter, PolicyError, Rule};
 pub use store::Store;
 
-use crate::{Placement, Selector, Victim, Wear};
+use crate::{Placement, Selector, Victim, Wear, wear::Swap};
 
 /// Which segment is cleaned next.
 pub type VictimRule = Rule<Box<dyn Selector + Send>>;
@@ -66,6 +66,25 @@ impl VictimRule {
     /// The names of those that [`Self::plain`] has.
     pub fn plain_names() -> impl Iterator<Item = &'static str> {
         victims::PLAIN.iter().map(|(name, _)| *name)
+    }
+}
+
+impl WearRule {
+    /// When it moves cold data into a worn segment that withstands `endurance` erases, for who keeps the free segments in
+    /// an order of their own; `None` for a rule that has to choose among them.
+    pub fn swap(&self, endurance: u32) -> Option<Box<dyn Swap + Send>> {
+        let swap = wears::SWAPS.iter().find(|(name, _)| *name == self.entry().name);
+        swap.map(|(_, make)| make(endurance, self.parameter().unwrap_or(0)))
+    }
+
+    /// The names of those that [`Self::swap`] has.
+    pub fn swap_names() -> impl Iterator<Item = &'static str> {
+        wears::SWAPS.iter().map(|(name, _)| *name)
+    }
+
+    /// True for one that asks how often a segment can be erased.
+    pub fn needs_endurance(&self) -> bool {
+        self.entry().name == wears::END_OF_LIFE
     }
 }
 

@@ -237,6 +237,8 @@ mod tests {
         let victims = VictimRule::plain_names().collect::<Vec<_>>();
         let known: Vec<&str> = VictimRule::all().map(|rule| rule.entry().name).collect();
         assert!(victims.iter().all(|name| known.contains(name)), "{victims:?}");
+        let wears: Vec<&str> = WearRule::all().map(|rule| rule.entry().name).collect();
+        assert!(WearRule::swap_names().all(|name| wears.contains(&name)), "{wears:?}");
         let small = PlacementRule::all().filter(|rule| !rule.keeps_pages()).count();
         assert_eq!(small, super::super::placements::WITHOUT_PAGES.len());
     }

@@ -5,8 +5,13 @@ use alloc::boxed::Box;
 use super::Entry;
 use crate::{
     Wear,
-    wear::{DualPool, EndOfLife, Even, Fifo, LeastWorn},
+    wear::{Behind, DualPool, EndOfLife, Even, Fifo, LeastWorn, Never, Swap, Swapping},
 };
+
+/// The name of the one that asks how often a segment can be erased.
+pub(super) const END_OF_LIFE: &str = "end-of-life";
+/// The usual share of `behind`.
+const BEHIND_USUAL: u32 = 8;
 
 /// All wear rules.
 pub(super) const TABLE: &[Entry<Box<dyn Wear + Send>>] = &[
@@ -15,10 +20,29 @@ pub(super) const TABLE: &[Entry<Box<dyn Wear + Send>>] = &[
     }),
     Entry::plain("none", "free segments in the order of their erasing", |_, _| Box::new(Fifo::default())),
     Entry::plain("least-worn", "the least worn free segment first", |_, _| Box::new(LeastWorn::default())),
-    Entry::plain("end-of-life", "the CAT paper's swap", |s, _| {
-        Box::new(EndOfLife::new(s.params.segments, s.params.endurance))
+    Entry::plain(END_OF_LIFE, "the CAT paper's swap", |s, _| {
+        Box::new(Swapping::new(EndOfLife::new(s.params.endurance), s.params.segments))
     }),
+    Entry::with(
+        "behind",
+        "cold data moves into worn segments, 16 erases or 1/N of theirs apart",
+        (1, 65535, BEHIND_USUAL),
+        |s, n| Box::new(Swapping::new(Behind::new(n), s.params.segments)),
+    ),
     Entry::with("dual-pool", "cold data moves into worn segments, N erases apart", (1, 65535, 16), |s, n| {
         Box::new(DualPool::new(n, s.params.segments))
     }),
+];
+
+/// A rule for swaps.
+type AnySwap = Box<dyn Swap + Send>;
+
+/// The name of one, and what makes it of the endurance and the parameter.
+type Named = (&'static str, fn(u32, u32) -> AnySwap);
+
+/// The rules among them that only say when cold data moves into a worn segment.
+pub(super) const SWAPS: &[Named] = &[
+    ("behind", |_, part| Box::new(Behind::new(part))),
+    (END_OF_LIFE, |endurance, _| Box::new(EndOfLife::new(endurance))),
+    ("none", |_, _| Box::new(Never)),
 ];

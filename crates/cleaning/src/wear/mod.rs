@@ -1,18 +1,18 @@
 //! Wear levelling: which free segment a head gets, and which cold data has to move.
 
 mod dual_pool;
-mod end_of_life;
 mod even;
 mod fifo;
 mod least_worn;
+mod swap;
 
 use alloc::boxed::Box;
 
 pub use dual_pool::DualPool;
-pub use end_of_life::EndOfLife;
 pub use even::Even;
 pub use fifo::Fifo;
 pub use least_worn::LeastWorn;
+pub use swap::{Behind, EndOfLife, Never, Swap, Swapping};
 
 use crate::{Class, SegmentView};
 

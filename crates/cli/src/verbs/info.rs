@@ -109,6 +109,7 @@ impl Args {
                     "checkpoints": info.checkpoints,
                     "victim": info.policies.victim.to_string(),
                     "placement": info.policies.placement.to_string(),
+                    "wear": info.policies.wear.to_string(),
                     "block_bytes": info.block_bytes,
                     "node_bytes": info.node_bytes,
                     "gang_pages": info.gang_pages,
@@ -157,7 +158,10 @@ impl Args {
                 "block:       {} bytes, nodes to {} bytes, tag in the {tag}",
                 info.block_bytes, info.node_bytes
             ),
-            format!("policies:    victim {}, placement {}", info.policies.victim, info.policies.placement),
+            format!(
+                "policies:    victim {}, placement {}, wear {}",
+                info.policies.victim, info.policies.placement, info.policies.wear
+            ),
             format!("chip:        {}, {}", text::shape(&geometry), text::size(geometry.capacity_bytes())),
             format!(
                 "erase blocks: {} good, {} free, {} bad",

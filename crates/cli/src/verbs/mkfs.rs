@@ -208,13 +208,17 @@ impl Args {
     }
 
     fn format(&self, before: Before, path: &Path, context: &Context) -> Outcome<uuid::Uuid> {
-        let (mut chip, erased) = match before {
+        let (mut chip, erased, endurance) = match before {
             Before::Absent(spec) => {
                 let file = ChipFile::create(path, &spec, true);
                 let file = file.map_err(|error| image::media(path, &error))?;
-                (Metered::new(Box::new(file), context.meter.clone()), true)
+                let chip = Metered::new(Box::new(file), context.meter.clone());
+                (chip, true, Some(spec.endurance_erases()))
             }
-            Before::Chip => (open_chip(path, Access::Write, context)?, false),
+            Before::Chip => {
+                let endurance = image::endurance(path)?;
+                (open_chip(path, Access::Write, context)?, false, endurance)
+            }
         };
         let uuid = self.uuid.unwrap_or_else(uuid::Uuid::new_v4);
         let new = NewVolume {
@@ -226,6 +230,8 @@ impl Args {
             victim: self.nandfs.victim,
             placement: self.nandfs.placement,
             parity_pages: self.nandfs.parity_pages.unwrap_or_default(),
+            wear: self.nandfs.wear,
+            endurance,
         };
         let progress = Progress::counted("format");
         self.on_chip()?

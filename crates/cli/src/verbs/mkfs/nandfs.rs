@@ -1,6 +1,6 @@
 //! What a volume of nandfs is made with.
 
-use pumice_cleaning::registry::{PlacementRule, VictimRule};
+use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "nandfs")]
@@ -14,6 +14,9 @@ pub(super) struct Nandfs {
     /// Pages of each erase block that hold parity over the others, up to 8: so many of a block may become unreadable [default: 0]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=8))]
     pub(super) parity_pages: Option<u8>,
+    /// When cold data moves into worn erase blocks: behind, end-of-life or none [default: behind:8]
+    #[arg(long, value_name = "NAME")]
+    pub(super) wear: Option<WearRule>,
 }
 
 impl Nandfs {
@@ -23,6 +26,7 @@ impl Nandfs {
             (self.victim.is_some(), "--victim"),
             (self.placement.is_some(), "--placement"),
             (self.parity_pages.is_some(), "--parity-pages"),
+            (self.wear.is_some(), "--wear"),
         ];
         options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
     }
