@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::{Failure, Machine, about, installed, output, program};
 
 /// Subtrees of the kernel's modules that guests may ask for.
-const MODULES: [&str; 16] = [
+const MODULES: [&str; 21] = [
     "arch/x86/crypto",
     "crypto",
     "drivers/block/null_blk",
@@ -22,11 +22,16 @@ const MODULES: [&str; 16] = [
     "drivers/mtd",
     "drivers/virtio",
     "fs/9p",
+    "fs/btrfs",
     "fs/configfs",
+    "fs/ext4",
     "fs/f2fs",
     "fs/fscache",
     "fs/fuse",
+    "fs/jbd2",
+    "fs/mbcache.ko",
     "fs/netfs",
+    "fs/nilfs2",
     "fs/quota",
     "lib",
     "net/9p",

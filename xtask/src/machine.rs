@@ -37,6 +37,11 @@ impl Machine {
         Ok(Machine { qemu, busybox, kernel, modules, version })
     }
 
+    /// The kernel's version.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
     /// The machine for a test; `None`, with one line on stderr, where there is none.
     pub fn for_test() -> Option<Machine> {
         Machine::find().inspect_err(skip).ok()

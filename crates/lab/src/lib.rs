@@ -19,13 +19,15 @@
 //!
 //! [`run::sweep`] makes many runs on all cores, [`experiment`] has the papers', [`report`] draws them.
 
+mod disk;
 mod error;
 pub mod experiment;
-mod files;
+pub mod files;
 pub mod measured;
 pub mod on_chip;
 pub mod on_disk;
 pub mod on_server;
+pub mod on_stack;
 pub mod report;
 pub mod run;
 pub mod trace;

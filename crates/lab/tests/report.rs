@@ -32,6 +32,15 @@ fn every_experiment_has_points_and_a_place_for_each_known_figure() {
             Points::OnChip(points) => points().into_iter().map(|point| point.x).collect(),
             Points::OnDisk(points) => points().into_iter().map(|point| point.x).collect(),
             Points::OnServer(points) => points().into_iter().map(|point| point.x).collect(),
+            Points::OnStack(points) => {
+                // Applications are there if their recorded calls are.
+                let traces = tempfile::tempdir().unwrap();
+                for name in ["facebook", "twitter"] {
+                    fs::write(traces.path().join(format!("mobigen-{name}.txt.zst")), "").unwrap();
+                }
+                let options = Options { traces: traces.path().to_owned(), ..options() };
+                points(&options).into_iter().map(|point| point.x).collect()
+            }
         };
         assert!(!places.is_empty(), "{}", experiment.name);
         for known in (experiment.known)() {
@@ -43,7 +52,7 @@ fn every_experiment_has_points_and_a_place_for_each_known_figure() {
 fn simulated(experiment: &Experiment, options: &Options) -> Vec<Point> {
     match experiment.points {
         Points::Simulated(points) => points(options).unwrap(),
-        Points::OnChip(_) | Points::OnDisk(_) | Points::OnServer(_) => {
+        Points::OnChip(_) | Points::OnDisk(_) | Points::OnServer(_) | Points::OnStack(_) => {
             panic!("{} is not simulated", experiment.name)
         }
     }

@@ -1,16 +1,83 @@
 //! The F2FS paper's experiments on logging and cleaning (Lee, Sim, Hwang, Cho, FAST 2015), smaller: 256 MiB or 1 GiB in
 //! place of 120 GB, with the paper's shares.
 //!
-//! What is counted are blocks that the file system writes for each that a user writes: what an SSD does with them is left out. The
+//! In figures 6 to 8, what is counted are blocks that the file system writes for each that a user writes: what an SSD does with them is left out. The
 //! paper tells throughput, which falls with them.
+
+use std::path::Path;
 
 use pumice_f2fs::{InPlace, Logging, Streams};
 
-use super::{Experiment, Look, Metric, Point, Points};
+use super::{Experiment, Look, Metric, Options, Point, Points, peers::peers};
 use crate::{
+    files::Script,
     measured::Figure,
     on_disk::{Mount, Task, Work},
+    on_stack,
 };
+
+/// What figures 3 and 4 are made of: the paper tells throughput or elapsed time, over that of ext4.
+const STACK: &[Metric] =
+    &[Metric::Measured(Figure::Time), Metric::Measured(Figure::Space), Metric::Measured(Figure::Erases)];
+
+/// Figure 3.
+pub(super) const FIG3: Experiment = Experiment {
+    name: "f2fs-fig3",
+    about: "F2FS paper, figure 3: iozone, SQLite and recorded applications on a disk of ftl, with Linux's ext4, btrfs, NILFS2, F2FS",
+    x: "workload",
+    look: Look::Bars,
+    metrics: STACK,
+    points: Points::OnStack(|options| {
+        let mut points: Vec<_> = MOBILE.into_iter().flat_map(|script| stack(script, None)).collect();
+        points.extend(recorded(options));
+        points
+    }),
+    known: || peers("f2fs-fig3"),
+};
+
+/// Figure 4.
+pub(super) const FIG4: Experiment = Experiment {
+    name: "f2fs-fig4",
+    about: "F2FS paper, figure 4: filebench's servers on a disk of ftl, with Linux's ext4, btrfs, NILFS2, F2FS",
+    x: "workload",
+    look: Look::Bars,
+    metrics: STACK,
+    points: Points::OnStack(|_| SERVERS.into_iter().flat_map(|script| stack(script, None)).collect()),
+    known: || peers("f2fs-fig4"),
+};
+
+const MOBILE: [Script; 7] = [
+    Script::SequentialWrite,
+    Script::SequentialRead,
+    Script::RandomWrite,
+    Script::RandomRead,
+    Script::Insert,
+    Script::Update,
+    Script::Delete,
+];
+const SERVERS: [Script; 4] =
+    [Script::VideoServer, Script::FileServer, Script::MailServer, Script::Transactions];
+/// Recorded applications, and the files that have their calls.
+const APPLICATIONS: [(&str, &str); 2] =
+    [("Facebook-app", "mobigen-facebook.txt.zst"), ("Twitter-app", "mobigen-twitter.txt.zst")];
+
+/// A workload on F2FS as Pumice mounts it, and with what Linux does of itself: what fsync writes stays where it is.
+fn stack(script: Script, recorded: Option<&Path>) -> [Point<on_stack::Task>; 2] {
+    let ways = [("F2FS, Pumice", InPlace::Never), ("F2FS, Pumice, in place", InPlace::Fsync)];
+    ways.map(|(series, in_place)| {
+        let mount = Mount { in_place, ..Mount::default() };
+        let setup = on_stack::Task { mount, script, recorded: recorded.map(Path::to_owned) };
+        Point { series: series.to_owned(), x: script.to_string(), setup }
+    })
+}
+
+/// The applications whose calls are among the traces.
+fn recorded(options: &Options) -> impl Iterator<Item = Point<on_stack::Task>> {
+    let files = APPLICATIONS.map(|(x, file)| (x, options.traces.join(file)));
+    files.into_iter().filter(|(_, path)| path.is_file()).flat_map(|(x, path)| {
+        stack(Script::Recorded, Some(&path)).map(|point| Point { x: x.to_owned(), ..point })
+    })
+}
 
 /// Figure 6.
 pub(super) const FIG6: Experiment = Experiment {

@@ -9,6 +9,7 @@ mod look;
 mod metric;
 mod options;
 mod outcome;
+mod peers;
 mod point;
 mod rcffs;
 mod records;
@@ -66,7 +67,7 @@ pub struct Known {
 
 impl Experiment {
     /// All experiments.
-    pub const ALL: [Experiment; 42] = [
+    pub const ALL: [Experiment; 44] = [
         cat::TABLE4,
         cat::TABLE6,
         cat::FIG11,
@@ -105,6 +106,8 @@ impl Experiment {
         rcffs::REPAIR,
         rcffs::SCRUB,
         rcffs::INDEX,
+        f2fs::FIG3,
+        f2fs::FIG4,
         f2fs::FIG6,
         f2fs::FIG7,
         f2fs::FIG8,

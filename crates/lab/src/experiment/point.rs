@@ -1,7 +1,7 @@
 //! A run with its place in a picture.
 
 use super::Options;
-use crate::{LabError, on_chip, on_disk, on_server, run::Setup};
+use crate::{LabError, on_chip, on_disk, on_server, on_stack, run::Setup};
 
 /// One run of an experiment.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub enum Points {
     OnDisk(fn() -> Vec<Point<on_disk::Task>>),
     /// Of the flash memory server on a simulated chip, and of the simulator beside it.
     OnServer(fn() -> Vec<Point<on_server::Task>>),
+    /// Of F2FS on the flash memory server on a simulated chip.
+    OnStack(fn(&Options) -> Vec<Point<on_stack::Task>>),
 }
 
 impl Point {

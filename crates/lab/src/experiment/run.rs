@@ -6,7 +6,7 @@ use super::{Experiment, Line, Options, Outcome, Point, Points, records::Records}
 use crate::{
     LabError,
     measured::Job,
-    on_chip, on_disk, on_server,
+    on_chip, on_disk, on_server, on_stack,
     run::{Parameters, Planned, Progress, Setup, plan, sweep},
 };
 
@@ -49,6 +49,7 @@ pub fn run(
         Wanted::OnChip(points) => measured(&points, &known, progress, &mut keep)?,
         Wanted::OnDisk(points) => measured(&points, &known, progress, &mut keep)?,
         Wanted::OnServer(points) => measured(&points, &known, progress, &mut keep)?,
+        Wanted::OnStack(points) => measured(&points, &known, progress, &mut keep)?,
     };
     let (lines, fresh): (Vec<Line>, Vec<bool>) = lines.into_iter().unzip();
     records.finish(&lines)?;
@@ -61,6 +62,7 @@ enum Wanted {
     OnChip(Vec<Point<on_chip::Task>>),
     OnDisk(Vec<Point<on_disk::Task>>),
     OnServer(Vec<Point<on_server::Task>>),
+    OnStack(Vec<Point<on_stack::Task>>),
 }
 
 impl Wanted {
@@ -74,6 +76,7 @@ impl Wanted {
             Points::OnChip(points) => Wanted::OnChip(points()),
             Points::OnDisk(points) => Wanted::OnDisk(points()),
             Points::OnServer(points) => Wanted::OnServer(points()),
+            Points::OnStack(points) => Wanted::OnStack(points(options)),
         })
     }
 }

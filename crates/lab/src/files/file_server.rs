@@ -18,19 +18,23 @@ pub(crate) struct FileServer<'a> {
     random: Xoshiro256PlusPlus,
     files: Vec<(u32, Ino, u64)>,
     made: u32,
-    /// Bytes that may be used.
+    /// Bytes that may be used, and that are: a block for each file, and what is in it. What a file system says of its space may
+    /// come late.
     most: u64,
-    free: u64,
+    used: u64,
 }
 
 impl<'a> FileServer<'a> {
     /// Fills so many thousandths of an empty volume.
     pub(crate) fn fill(fs: &'a dyn FileSystem, per_mille: u64) -> Result<FileServer<'a>, LabError> {
-        let free = fs.space()?.free_bytes;
+        FileServer::fill_bytes(fs, fs.space()?.free_bytes * per_mille / 1000)
+    }
+
+    /// Fills so many bytes.
+    pub(crate) fn fill_bytes(fs: &'a dyn FileSystem, most: u64) -> Result<FileServer<'a>, LabError> {
         let random = Xoshiro256PlusPlus::seed_from_u64(SEED);
-        let most = free * per_mille / 1000;
-        let mut server = FileServer { fs, random, files: Vec::new(), made: 0, most, free };
-        while server.used()? < most {
+        let mut server = FileServer { fs, random, files: Vec::new(), made: 0, most, used: 0 };
+        while server.used < most {
             server.create()?;
         }
         Ok(server)
@@ -40,7 +44,7 @@ impl<'a> FileServer<'a> {
     pub(crate) fn go_on(&mut self, blocks: u64) -> Result<u64, LabError> {
         let mut asked = 0;
         while asked < blocks {
-            let is_full = self.used()? >= self.most;
+            let is_full = self.used >= self.most;
             asked += match self.random.random_range(0..6) {
                 _ if is_full => self.remove()?,
                 0 | 1 => self.remove()?,
@@ -51,16 +55,13 @@ impl<'a> FileServer<'a> {
         Ok(asked)
     }
 
-    fn used(&self) -> Result<u64, LabError> {
-        Ok(self.free - self.fs.space()?.free_bytes)
-    }
-
     fn create(&mut self) -> Result<u64, LabError> {
         let blocks = self.random.random_range(1..BLOCKS_MAX);
         let ino = make(self.fs, Ino::ROOT, &self.made.to_string())?;
         append(self.fs, ino, 0, blocks * BLOCK)?;
         self.files.push((self.made, ino, blocks * BLOCK));
         self.made += 1;
+        self.used += (blocks + 1) * BLOCK;
         Ok(blocks)
     }
 
@@ -69,12 +70,14 @@ impl<'a> FileServer<'a> {
         let Some((_, ino, bytes)) = self.files.get_mut(at) else { return Ok(0) };
         append(self.fs, *ino, *bytes, MORE)?;
         *bytes += MORE;
+        self.used += MORE;
         Ok(MORE / BLOCK)
     }
 
     fn remove(&mut self) -> Result<u64, LabError> {
-        let (name, ..) = self.files.swap_remove(self.random.random_range(..self.files.len()));
+        let (name, _, bytes) = self.files.swap_remove(self.random.random_range(..self.files.len()));
         self.fs.unlink(Ino::ROOT, name.to_string().as_bytes())?;
+        self.used -= bytes + BLOCK;
         Ok(0)
     }
 }

@@ -1,9 +1,17 @@
 //! Workloads of files, on any file system. Everything random in them is drawn from one seed.
 
+mod calls;
+mod database;
 mod file_server;
+mod iozone;
 mod mail_server;
 mod population;
 mod postmark;
+mod script;
+mod transactions;
+mod video_server;
+
+pub use script::{Script, Work};
 
 pub(crate) use file_server::FileServer;
 pub(crate) use mail_server::MailServer;

@@ -39,6 +39,10 @@ pub enum Figure {
     RandomWriteTime,
     /// The same of reading at random places.
     RandomReadTime,
+    /// Seconds of device time.
+    Time,
+    /// Erase blocks erased.
+    Erases,
     /// MB programmed, with all that a file system adds.
     Space,
     /// Percent of the files that cannot be read as they were.
@@ -91,6 +95,8 @@ impl Figure {
             Self::ReadTime => "read-time",
             Self::RandomWriteTime => "random-write-time",
             Self::RandomReadTime => "random-read-time",
+            Self::Time => "time",
+            Self::Erases => "erases",
             Self::Space => "space",
             Self::Lost => "lost",
             Self::Repair => "repair",
@@ -129,6 +135,8 @@ impl Figure {
             Self::ReadTime => "seconds of device time to read",
             Self::RandomWriteTime => "seconds of device time to write at random places",
             Self::RandomReadTime => "seconds of device time to read at random places",
+            Self::Time => "seconds of device time",
+            Self::Erases => "erase blocks erased",
             Self::Space => "MB programmed",
             Self::Lost => "files lost (%)",
             Self::Repair => "repair of a page (ms)",
@@ -156,6 +164,7 @@ impl Figure {
             | Self::MountReads
             | Self::Programs
             | Self::Cleaned
+            | Self::Erases
             | Self::Copied => 0,
             Self::WriteShare
             | Self::ReadShare
@@ -169,6 +178,7 @@ impl Figure {
             Self::Mount
             | Self::MountAfterCut
             | Self::TimeShare
+            | Self::Time
             | Self::WriteTime
             | Self::ReadTime
             | Self::RandomWriteTime

@@ -1,12 +1,12 @@
 //! F2FS on disks in memory, measured by what it writes to them: what an SSD of its own does beneath is left out, as in the
 //! F2FS paper's sections 3.2.3 to 3.2.5.
 
-mod disk;
 mod mount;
 mod mounted;
 mod task;
 mod work;
 
 pub use mount::Mount;
+pub(crate) use mounted::Mounted;
 pub use task::Task;
 pub use work::Work;

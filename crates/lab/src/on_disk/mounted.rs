@@ -10,10 +10,14 @@ use pumice_f2fs::{
     layout::SegNo,
     mkfs::{Attributes, FormatOptions, NoContent, Plan, Size, Tree},
 };
+use pumice_media::{BlockDevice, MemDisk, ReadAt};
 use pumice_vfs::{FileSystem, FsError, Timestamp};
 
-use super::{Mount, disk::Disk};
-use crate::LabError;
+use super::Mount;
+use crate::{
+    LabError,
+    disk::{BLOCK, Disk},
+};
 
 /// Nanoseconds that pass each time the clock is asked.
 const TICK: u64 = 1_000_000;
@@ -21,20 +25,27 @@ const TICK: u64 = 1_000_000;
 const CACHE_BYTES: usize = 8 << 20;
 
 /// A mounted volume, and the disk that it is on.
-pub(super) struct Mounted {
+pub(crate) struct Mounted<D> {
     fs: WritableF2fs,
-    disk: Disk,
+    disk: Disk<D>,
 }
 
-impl Mounted {
-    /// Makes an empty volume of so many bytes and mounts it.
-    pub(super) fn new(bytes: u64, mount: Mount) -> Result<Mounted, LabError> {
+impl Mounted<MemDisk> {
+    /// Makes an empty volume of so many bytes in memory and mounts it.
+    pub(super) fn in_memory(bytes: u64, mount: Mount) -> Result<Self, LabError> {
+        Mounted::new(MemDisk::new(BLOCK, bytes / u64::from(BLOCK)), mount)
+    }
+}
+
+impl<D: BlockDevice + Send + 'static> Mounted<D> {
+    /// Makes an empty volume on all of a disk and mounts it.
+    pub(crate) fn new(disk: D, mount: Mount) -> Result<Self, LabError> {
         let failed = |error: &dyn ToString| LabError::Setup(error.to_string());
         let options = FormatOptions { uuid: [1; 16], ..FormatOptions::default() };
         let tree = Tree::new(Attributes::directory(0o755, 0, 0, Timestamp::default()));
-        let plan = Plan::new(options, tree, &NoContent, Size::Bytes(bytes), NonZeroUsize::MIN)
+        let disk = Disk::new(disk);
+        let plan = Plan::new(options, tree, &NoContent, Size::Bytes(disk.bytes()), NonZeroUsize::MIN)
             .map_err(|error| failed(&error))?;
-        let disk = Disk::new(plan.blocks().0);
         plan.write(Box::new(disk.clone()), true, &NoContent, &mut |_| ()).map_err(|error| failed(&error))?;
         let options = WritableOptions {
             cache_bytes: CACHE_BYTES,
@@ -47,8 +58,13 @@ impl Mounted {
         Ok(Mounted { fs, disk })
     }
 
-    pub(super) fn fs(&self) -> &dyn FileSystem {
+    pub(crate) fn fs(&self) -> &dyn FileSystem {
         &self.fs
+    }
+
+    /// The disk.
+    pub(crate) fn disk(&self) -> &Disk<D> {
+        &self.disk
     }
 
     /// Blocks written so far.

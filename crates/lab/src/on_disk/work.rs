@@ -2,12 +2,14 @@
 
 use core::fmt;
 
+use pumice_media::MemDisk;
 use pumice_vfs::Ino;
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{Mount, disk::BLOCK, mounted::Mounted};
+use super::{Mount, mounted::Mounted};
 use crate::{
     LabError,
+    disk::BLOCK,
     files::{FileServer, MailServer, SEED, append, float, make},
     measured::Figure,
 };
@@ -73,7 +75,7 @@ impl Work {
     }
 
     pub(super) fn measure(self, mount: Mount) -> Result<Vec<(Figure, f64)>, LabError> {
-        let mounted = Mounted::new(self.volume_bytes(), mount)?;
+        let mounted = Mounted::in_memory(self.volume_bytes(), mount)?;
         match self {
             Work::Overwrite { cold, hot, idle } => overwrite(&mounted, [cold, hot], idle),
             Work::FileServer { full } => {
@@ -88,7 +90,11 @@ impl Work {
     }
 }
 
-fn overwrite(mounted: &Mounted, [cold, hot]: [u64; 2], idle: bool) -> Result<Vec<(Figure, f64)>, LabError> {
+fn overwrite(
+    mounted: &Mounted<MemDisk>,
+    [cold, hot]: [u64; 2],
+    idle: bool,
+) -> Result<Vec<(Figure, f64)>, LabError> {
     let fs = mounted.fs();
     let free = fs.space()?.free_bytes / u64::from(BLOCK);
     let blocks = free * hot / 1000;
@@ -116,7 +122,7 @@ fn overwrite(mounted: &Mounted, [cold, hot]: [u64; 2], idle: bool) -> Result<Vec
 }
 
 /// Mails and photographs in turn; then how full the segments are that were written.
-fn mail(mounted: Mounted) -> Result<Vec<(Figure, f64)>, LabError> {
+fn mail(mounted: Mounted<MemDisk>) -> Result<Vec<(Figure, f64)>, LabError> {
     let fs = mounted.fs();
     let mut server = MailServer::fill(fs, MAILS, MAIL_DIRS)?;
     let (mut written, mut photos) = (0, 0);

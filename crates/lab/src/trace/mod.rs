@@ -30,4 +30,5 @@ pub use error::{Problem, TraceError};
 pub use format::Format;
 pub use pattern::Pattern;
 pub use reader::TraceReader;
+pub(crate) use source::text;
 pub use source::{Reading, open};

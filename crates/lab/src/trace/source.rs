@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader},
+    io::{self, BufRead, BufReader, Read},
     path::Path,
 };
 
@@ -34,6 +34,13 @@ pub fn open(path: &Path, reading: &Reading) -> Result<TraceReader, TraceError> {
         Reading::As(format) => Ok(TraceReader::new(text, *format)),
         Reading::Pattern(pattern) => Ok(TraceReader::by_pattern(text, pattern)),
     }
+}
+
+/// All of the text of a file.
+pub(crate) fn text(path: &Path) -> Result<String, TraceError> {
+    let mut text = String::new();
+    decompressed(BufReader::with_capacity(1 << 16, open_file(path)?))?.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Opens a regular file. A trace is read more than once, so it cannot come from a pipe, and opening one would wait.

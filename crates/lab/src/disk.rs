@@ -2,37 +2,48 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pumice_media::{BlockDevice, BlockError, Lba, MemDisk, ReadAt};
+use pumice_media::{BlockDevice, BlockError, Lba, ReadAt};
 
 /// Bytes of a block.
-pub(super) const BLOCK: u32 = 4096;
+pub(crate) const BLOCK: u32 = 4096;
 
-/// A disk in memory.
-#[derive(Clone)]
-pub(super) struct Disk(Arc<Mutex<Counted>>);
+/// A disk that several parts share.
+pub(crate) struct Disk<D>(Arc<Mutex<Counted<D>>>);
 
-struct Counted {
-    disk: MemDisk,
+struct Counted<D> {
+    disk: D,
     /// Blocks written.
     written: u64,
 }
 
-impl Disk {
-    pub(super) fn new(blocks: u64) -> Disk {
-        Disk(Arc::new(Mutex::new(Counted { disk: MemDisk::new(BLOCK, blocks), written: 0 })))
+impl<D> Clone for Disk<D> {
+    fn clone(&self) -> Self {
+        Disk(Arc::clone(&self.0))
+    }
+}
+
+impl<D> Disk<D> {
+    /// Shares a disk, whose blocks have [`BLOCK`] bytes.
+    pub(crate) fn new(disk: D) -> Self {
+        Disk(Arc::new(Mutex::new(Counted { disk, written: 0 })))
     }
 
     /// Blocks written so far.
-    pub(super) fn written(&self) -> u64 {
+    pub(crate) fn written(&self) -> u64 {
         self.lock().written
     }
 
-    fn lock(&self) -> MutexGuard<'_, Counted> {
+    /// Looks at the disk itself.
+    pub(crate) fn with<R>(&self, look: impl FnOnce(&D) -> R) -> R {
+        look(&self.lock().disk)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counted<D>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl BlockDevice for Disk {
+impl<D: BlockDevice> BlockDevice for Disk<D> {
     fn block_bytes(&self) -> u32 {
         BLOCK
     }
@@ -53,7 +64,7 @@ impl BlockDevice for Disk {
     }
 
     fn flush(&mut self) -> Result<(), BlockError> {
-        Ok(())
+        self.lock().disk.flush()
     }
 
     fn discard(&mut self, first: Lba, count: u64) -> Result<(), BlockError> {
@@ -61,7 +72,7 @@ impl BlockDevice for Disk {
     }
 }
 
-impl ReadAt for Disk {
+impl<D: BlockDevice + Send> ReadAt for Disk<D> {
     fn bytes(&self) -> u64 {
         self.blocks() * u64::from(BLOCK)
     }

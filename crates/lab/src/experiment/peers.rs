@@ -1,0 +1,35 @@
+//! What Linux's file systems did on the same disk: measured by `cargo run -p xtask-peers` in QEMU, and kept here.
+
+use super::{Known, Metric};
+use crate::measured::Figure;
+
+/// One figure a line: experiment, file system, workload, figure, value.
+const MEASURED: &str = include_str!("peers.csv");
+
+/// The figures that belong to an experiment.
+pub(super) fn peers(experiment: &str) -> Vec<Known> {
+    MEASURED
+        .lines()
+        .filter_map(|line| known(line).filter(|_| line.split(',').next() == Some(experiment)))
+        .collect()
+}
+
+fn known(line: &'static str) -> Option<Known> {
+    let [_, series, x, figure, value] = line.split(',').collect::<Vec<_>>().try_into().ok()?;
+    let figures = [Figure::Time, Figure::Space, Figure::Erases];
+    let figure = figures.into_iter().find(|known| known.name() == figure)?;
+    Some(Known { series, x, metric: Metric::Measured(figure), value: value.parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_a_figure() {
+        for line in MEASURED.lines().skip(1) {
+            assert!(known(line).is_some(), "{line}");
+        }
+        assert!(!peers("f2fs-fig3").is_empty() && !peers("f2fs-fig4").is_empty());
+    }
+}

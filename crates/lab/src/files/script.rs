@@ -1,0 +1,145 @@
+//! The workloads of the F2FS paper's figures 3 and 4 (its table 3), made smaller, by name.
+
+use core::fmt;
+use std::{path::Path, str::FromStr};
+
+use pumice_vfs::FileSystem;
+
+use super::{
+    FileServer, MailServer,
+    calls::Calls,
+    database::{Database, Transaction},
+    iozone::{Iozone, Pattern},
+    transactions::Transactions,
+    video_server::VideoServer,
+};
+use crate::{LabError, trace::text};
+
+/// A workload that is prepared first, and then run on what was prepared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Script {
+    /// iozone: one file is written.
+    SequentialWrite,
+    /// It is read.
+    SequentialRead,
+    /// It is written over, 4 KiB at a time in a random order.
+    RandomWrite,
+    /// It is read likewise.
+    RandomRead,
+    /// SQLite with a write-ahead log: records are added.
+    Insert,
+    /// They are changed.
+    Update,
+    /// They are removed.
+    Delete,
+    /// Calls that an application made, as they were recorded.
+    Recorded,
+    /// filebench's server of films.
+    VideoServer,
+    /// Its server of files.
+    FileServer,
+    /// Its server of mails.
+    MailServer,
+    /// Its database.
+    Transactions,
+}
+
+/// Bytes of iozone's file.
+const FILE: u64 = 96 << 20;
+/// Films, their bytes, and how many are replaced.
+const FILMS: (u32, u64) = (12, 16 << 20);
+const FILMS_REPLACED: u32 = 8;
+/// Bytes that the server of files fills, and blocks of 4 KiB that are written then.
+const FILLED: u64 = 192 << 20;
+const SERVED: u64 = 25_000;
+/// Mails, their directories, and rounds.
+const MAILS: (u32, u32) = (1000, 10);
+const MAIL_ROUNDS: u32 = 1000;
+/// Files of the database, their bytes, and writes.
+const DATA: (u32, u64) = (4, 24 << 20);
+const TRANSACTIONS: u32 = 4000;
+
+impl Script {
+    /// All of them by name.
+    pub const NAMED: [(&'static str, Script); 12] = [
+        ("iozone SW", Script::SequentialWrite),
+        ("iozone SR", Script::SequentialRead),
+        ("iozone RW", Script::RandomWrite),
+        ("iozone RR", Script::RandomRead),
+        ("SQLite insert", Script::Insert),
+        ("SQLite update", Script::Update),
+        ("SQLite delete", Script::Delete),
+        ("recorded", Script::Recorded),
+        ("videoserver", Script::VideoServer),
+        ("fileserver", Script::FileServer),
+        ("varmail", Script::MailServer),
+        ("oltp", Script::Transactions),
+    ];
+
+    /// Prepares an empty volume; what it gives back does the work itself. `recorded` is the file of the calls, plain or
+    /// compressed.
+    ///
+    /// # Errors
+    /// If the file system fails, or there are no calls to be understood.
+    pub fn prepare<'a>(self, fs: &'a dyn FileSystem, recorded: Option<&Path>) -> Result<Work<'a>, LabError> {
+        let iozone = |pattern| -> Result<Work<'a>, LabError> {
+            let run = Iozone::prepare(fs, pattern, FILE)?;
+            Ok(Box::new(move || run.run()))
+        };
+        let database = |kind| -> Result<Work<'a>, LabError> {
+            let database = Database::prepare(fs, kind)?;
+            Ok(Box::new(move || database.run()))
+        };
+        Ok(match self {
+            Script::SequentialWrite => iozone(Pattern::SequentialWrite)?,
+            Script::SequentialRead => iozone(Pattern::SequentialRead)?,
+            Script::RandomWrite => iozone(Pattern::RandomWrite)?,
+            Script::RandomRead => iozone(Pattern::RandomRead)?,
+            Script::Insert => database(Transaction::Insert)?,
+            Script::Update => database(Transaction::Update)?,
+            Script::Delete => database(Transaction::Delete)?,
+            Script::Recorded => {
+                let path = recorded.ok_or_else(|| LabError::Setup("no file of recorded calls".into()))?;
+                let failed = |error| LabError::Trace { path: path.to_owned(), error };
+                let calls = Calls::parse(&text(path).map_err(failed)?)?;
+                calls.prepare(fs)?;
+                Box::new(move || calls.run(fs))
+            }
+            Script::VideoServer => {
+                let server = VideoServer::prepare(fs, FILMS.0, FILMS.1)?;
+                Box::new(move || server.run(FILMS_REPLACED))
+            }
+            Script::FileServer => {
+                let mut server = FileServer::fill_bytes(fs, FILLED)?;
+                Box::new(move || server.go_on(SERVED).map(drop))
+            }
+            Script::MailServer => {
+                let mut server = MailServer::fill(fs, MAILS.0, MAILS.1)?;
+                Box::new(move || (0..MAIL_ROUNDS).try_for_each(|_| server.round().map(drop)))
+            }
+            Script::Transactions => {
+                let data = Transactions::prepare(fs, DATA.0, DATA.1)?;
+                Box::new(move || data.run(TRANSACTIONS))
+            }
+        })
+    }
+}
+
+/// What is done after the preparation.
+pub type Work<'a> = Box<dyn FnOnce() -> Result<(), LabError> + 'a>;
+
+impl fmt::Display for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Script::NAMED.iter().find(|(_, script)| script == self).map(|(name, _)| *name);
+        f.write_str(name.unwrap_or_default())
+    }
+}
+
+impl FromStr for Script {
+    type Err = LabError;
+
+    fn from_str(text: &str) -> Result<Script, LabError> {
+        let known = Script::NAMED.iter().find(|(name, _)| *name == text);
+        known.map(|(_, script)| *script).ok_or_else(|| LabError::Setup(format!("unknown workload `{text}`")))
+    }
+}

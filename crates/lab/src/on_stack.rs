@@ -1,0 +1,76 @@
+//! F2FS on the disk of a flash memory server on a simulated chip: device time and programs of the whole stack (F2FS paper,
+//! figures 3 and 4). What Linux's file systems do on such a disk is measured by `xtask/peers`, and stands beside it.
+
+use std::path::PathBuf;
+
+use pumice_ftl::{CreateOptions, Ftl, OpenOptions, create};
+use pumice_media::{ChipSpec, Nand, NandStats, SimChip};
+
+use crate::{
+    LabError,
+    disk::BLOCK,
+    files::{Script, float},
+    measured::{Figure, Job},
+    on_disk::{Mount, Mounted},
+};
+
+/// The chip, and its bytes.
+const CHIP: &str = "slc-4k-8g";
+const FLASH: u64 = 768 << 20;
+
+/// A run, before it is made.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// How F2FS is mounted.
+    pub mount: Mount,
+    /// What is done.
+    pub script: Script,
+    /// The file of recorded calls, for the script that makes them.
+    pub recorded: Option<PathBuf>,
+}
+
+/// The disk that all file systems are measured on: blocks of 4 KiB, the server's own policies.
+///
+/// # Errors
+/// None that a chip without faults could bring about.
+pub fn disk() -> Result<Ftl<SimChip>, LabError> {
+    let setup = |error: &dyn core::fmt::Display| LabError::Setup(error.to_string());
+    let spec = ChipSpec::named(CHIP).and_then(|spec| spec.with_size(FLASH));
+    let mut chip = SimChip::new(&spec.map_err(|error| setup(&error))?);
+    let options = CreateOptions { block_bytes: BLOCK, erased: true, ..CreateOptions::default() };
+    create(&mut chip, &options, &mut |_, _| {}).map_err(|error| setup(&error))?;
+    Ftl::open(chip, OpenOptions::default()).map_err(|error| setup(&error))
+}
+
+/// What the chip did, as figures.
+pub fn figures(did: NandStats) -> Vec<(Figure, f64)> {
+    let page = ChipSpec::named(CHIP).map_or(0, |spec| spec.geometry().page_bytes);
+    vec![
+        (Figure::Time, float(did.device_ns) / 1e9),
+        (Figure::Space, float(did.programs * u64::from(page)) / 1e6),
+        (Figure::Erases, float(did.erases)),
+    ]
+}
+
+impl Job for Task {
+    fn names(&self) -> [String; 3] {
+        let file = self.recorded.as_ref().and_then(|path| path.file_name()).unwrap_or_default();
+        let recorded = file.to_string_lossy();
+        [
+            format!("F2FS, {:?}", self.mount),
+            format!("{CHIP} of {} MiB, ftl", FLASH >> 20),
+            format!("{} {recorded}", self.script),
+        ]
+    }
+
+    fn figures(&self) -> Result<Vec<(Figure, f64)>, LabError> {
+        let mounted = Mounted::new(disk()?, self.mount)?;
+        let stats = || mounted.disk().with(|ftl| ftl.chip().stats());
+        let work = self.script.prepare(mounted.fs(), self.recorded.as_deref())?;
+        mounted.fs().sync()?;
+        let before = stats();
+        work()?;
+        mounted.fs().sync()?;
+        Ok(figures(stats() - before))
+    }
+}

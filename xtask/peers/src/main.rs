@@ -1,0 +1,71 @@
+//! `cargo run -p xtask-peers`: the workloads of the F2FS paper's figures 3 and 4 on Linux's file systems, on a disk of the flash
+//! memory server on a simulated chip, in QEMU. Prints lines of `crates/lab/src/experiment/peers.csv`; takes an hour.
+//!
+//! Needs mkfs.ext4, mkfs.btrfs, mkfs.nilfs2 and mkfs.f2fs, and what `scripts/setup.sh test` brings in. A word selects the file
+//! systems or workloads whose name holds it; `--traces DIR` is where recorded calls are.
+
+mod measure;
+mod nbd;
+
+use std::{
+    env,
+    io::{Write, stderr, stdout},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use measure::{PEERS, WORKLOADS, measure};
+use xtask::{Failure, Machine};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(stderr(), "{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let mut words: Vec<String> = env::args().skip(1).collect();
+    let mut traces = None;
+    if let Some(at) = words.iter().position(|word| word == "--traces") {
+        traces = Some(PathBuf::from(words.get(at + 1).ok_or("--traces needs a directory")?));
+        words.drain(at..at + 2);
+    }
+    let machine = Machine::find()?;
+    // One that cannot be measured keeps nobody else from it.
+    let mut failures: Vec<String> = Vec::new();
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
+    for workload in WORKLOADS {
+        let recorded = workload.recorded.map(|file| traces.as_ref().map(|dir| dir.join(file)));
+        let recorded = match recorded {
+            // Without the file there is nothing to play.
+            Some(None) => continue,
+            Some(Some(path)) => Some(path),
+            None => None,
+        };
+        for peer in &PEERS {
+            if !wanted(&format!("{} {}", peer.name, workload.x)) {
+                continue;
+            }
+            let series = format!("{} (Linux {})", peer.name, release(&machine));
+            match measure(&machine, peer, &workload, recorded.as_deref()) {
+                Ok(figures) => {
+                    for (figure, value) in figures {
+                        let (experiment, x) = (workload.experiment, workload.x);
+                        writeln!(stdout(), "{experiment},{series},{x},{},{value}", figure.name())?;
+                    }
+                }
+                Err(error) => failures.push(format!("{series}, {}: {error}", workload.x)),
+            }
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
+}
+
+/// The first two numbers of the kernel's version.
+fn release(machine: &Machine) -> String {
+    machine.version().split('.').take(2).collect::<Vec<_>>().join(".")
+}
