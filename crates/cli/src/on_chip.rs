@@ -3,7 +3,6 @@
 use std::{path::Path, sync::Arc};
 
 use pumice_cffs::Cffs;
-use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
 use pumice_nandfs::NandFs;
 use pumice_rcffs::Rcffs;
 use pumice_scaleffs::ScaleFs;
@@ -31,16 +30,8 @@ pub(crate) struct NewVolume {
     pub(crate) created: Timestamp,
     /// User and group of the root directory.
     pub(crate) owner: (u32, u32),
-    /// Every good block of the chip is known to be erased.
-    pub(crate) erased: bool,
-    /// What nandfs is cleaned by, unless that is left to it.
-    pub(crate) victim: Option<VictimRule>,
-    pub(crate) placement: Option<PlacementRule>,
-    /// Pages of each erase block of nandfs that hold parity.
-    pub(crate) parity_pages: u8,
-    pub(crate) wear: Option<WearRule>,
-    /// Erases that a block of the chip withstands, if that is known.
-    pub(crate) endurance: Option<u32>,
+    /// What only nandfs asks for; the rest of it is above.
+    pub(crate) nandfs: pumice_nandfs::FormatOptions,
 }
 
 impl Kind {
@@ -86,32 +77,10 @@ impl Kind {
         new: NewVolume,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(), FsError> {
-        let NewVolume {
-            label,
-            uuid,
-            created,
-            owner,
-            erased,
-            victim,
-            placement,
-            parity_pages,
-            wear,
-            endurance,
-        } = new;
+        let NewVolume { label, uuid, created, owner, nandfs } = new;
         match self {
             Kind::Nandfs => {
-                let options = pumice_nandfs::FormatOptions {
-                    label,
-                    uuid,
-                    created,
-                    owner,
-                    erased,
-                    victim,
-                    placement,
-                    parity_pages,
-                    wear,
-                    endurance,
-                };
+                let options = pumice_nandfs::FormatOptions { label, uuid, created, owner, ..nandfs };
                 pumice_nandfs::format(chip, &options, progress)
             }
             Kind::ScaleFfs => {

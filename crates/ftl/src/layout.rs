@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The format's name at the start of an anchor.
 pub(crate) const MAGIC: [u8; 8] = *b"pumiceft";
 /// The version written and read.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// Starts a summary.
 pub(crate) const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"SUM1");
 /// Starts a checkpoint.

@@ -126,7 +126,7 @@ impl Shape {
         }
     }
 
-    /// The page behind the summaries that a commit writes at page `index`.
+    /// The page behind the summaries that a commit writes at page `index`; the end of the segment if it has no room for them.
     pub(crate) fn behind_summaries(&self, index: u32, kept: u32) -> u32 {
         let next = |index, _| Some(self.medium.next_safe(index, kept)? + 1);
         (0..self.summaries).try_fold(index, next).unwrap_or(self.pages)
@@ -138,7 +138,7 @@ impl Shape {
             return self.data_pages() - index;
         }
         let safe = |at: &u32| self.medium.next_safe(*at, index) == Some(*at);
-        u32::try_from((index..self.data_pages()).filter(safe).count()).unwrap_or(u32::MAX)
+        (index..self.data_pages()).filter(safe).map(|_| 1).sum()
     }
 
     /// Data bytes of a log page.

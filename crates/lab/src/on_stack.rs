@@ -42,25 +42,22 @@ pub fn disk() -> Result<Ftl<SimChip>, LabError> {
     Ftl::open(chip, OpenOptions::default()).map_err(|error| setup(&error))
 }
 
-/// What the chip did, as figures.
-pub fn figures(did: NandStats) -> Vec<(Figure, f64)> {
-    let page = ChipSpec::named(CHIP).map_or(0, |spec| spec.geometry().page_bytes);
+/// What the chip of a disk did, as figures.
+pub fn figures(chip: &SimChip, did: NandStats) -> Vec<(Figure, f64)> {
     vec![
         (Figure::Time, float(did.device_ns) / 1e9),
-        (Figure::Space, float(did.programs * u64::from(page)) / 1e6),
+        (Figure::Space, float(did.programs * u64::from(chip.geometry().page_bytes)) / 1e6),
         (Figure::Erases, float(did.erases)),
     ]
 }
 
 impl Job for Task {
     fn names(&self) -> [String; 3] {
-        let file = self.recorded.as_ref().and_then(|path| path.file_name()).unwrap_or_default();
-        let recorded = file.to_string_lossy();
-        [
-            format!("F2FS, {:?}", self.mount),
-            format!("{CHIP} of {} MiB, ftl", FLASH >> 20),
-            format!("{} {recorded}", self.script),
-        ]
+        let work = match self.recorded.as_ref().and_then(|path| path.file_name()) {
+            Some(file) => format!("{} {}", self.script, file.to_string_lossy()),
+            None => self.script.to_string(),
+        };
+        [format!("F2FS, {:?}", self.mount), format!("{CHIP} of {} MiB, ftl", FLASH >> 20), work]
     }
 
     fn figures(&self) -> Result<Vec<(Figure, f64)>, LabError> {
@@ -71,6 +68,7 @@ impl Job for Task {
         let before = stats();
         work()?;
         mounted.fs().sync()?;
-        Ok(figures(stats() - before))
+        let did = stats() - before;
+        Ok(mounted.disk().with(|ftl| figures(ftl.chip(), did)))
     }
 }

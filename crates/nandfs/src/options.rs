@@ -122,7 +122,7 @@ pub struct Scrubbed {
     /// Erase blocks near the limit of ECC, read too often, or without their parity: moved, unless `read_only`.
     pub weak_blocks: u32,
     /// Log pages that could not be read and that parity brought back.
-    pub rebuilt_pages: u32,
+    pub rebuilt_pages: u64,
     /// Anchors or records of checkpoints were: written anew likewise.
     pub weak_roots: bool,
     /// Log pages that cannot be read, by parity either. Those that a power cut has torn are among them, and hold nothing.

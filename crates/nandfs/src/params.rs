@@ -106,9 +106,9 @@ impl Params {
                 "pages of this chip share cells, and programming parity puts earlier pages at risk",
             );
         }
-        let left = self.pages_per_block.saturating_sub(parity.into());
-        match self.shape.with_parity(parity.into()).filter(|_| left >= PAGES_LEAST) {
-            Some(shape) => Ok(Params { shape, skips: shape.skips(), pages_per_block: left, ..self }),
+        let left = self.pages_per_block.checked_sub(parity.into()).filter(|left| *left >= PAGES_LEAST);
+        match self.shape.with_parity(parity.into()).zip(left) {
+            Some((shape, left)) => Ok(Params { shape, skips: shape.skips(), pages_per_block: left, ..self }),
             None => refuse(&format!("too many for {} log pages in an erase block", self.pages_per_block)),
         }
     }

@@ -133,8 +133,7 @@ impl<N: Nand> Volume<N> {
         found.weak_blocks += self.patrol.rounds().moved_blocks - moved;
         self.patrol.count_bits(self.log.flash.medium.corrected_bits());
         found.corrected_bits += self.patrol.rounds().corrected_bits - bits;
-        let rebuilt = self.log.flash.medium.rebuilt_pages() - rebuilt;
-        found.rebuilt_pages = found.rebuilt_pages.saturating_add(u32::try_from(rebuilt).unwrap_or(u32::MAX));
+        found.rebuilt_pages += self.log.flash.medium.rebuilt_pages() - rebuilt;
         let rest = u32::from(self.has_weak());
         let page = self.patrol.rounds().page;
         Ok((page - rest.min(page), pages))

@@ -122,6 +122,10 @@ impl PolicyNames {
 
     /// The rule for swaps; an error for one that nandfs does not have.
     pub(crate) fn swap(&self, endurance: Option<u32>) -> Result<Box<dyn Swap + Send>> {
+        debug_assert!(
+            endurance.is_some() || !self.wear.needs_endurance(),
+            "policies are checked where they are chosen"
+        );
         self.wear.swap(endurance.unwrap_or(u32::MAX)).ok_or(Errno::NotSupported.into())
     }
 }

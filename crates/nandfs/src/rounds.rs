@@ -82,6 +82,7 @@ impl Patrol {
 
     /// Parity has brought back so many pages since the mount.
     pub(crate) fn count_rebuilt(&mut self, pages: u64) {
+        // Beyond what the record has room for it stays at that.
         let new = u32::try_from(pages - self.counted_pages).unwrap_or(u32::MAX);
         self.rounds.rebuilt_pages = self.rounds.rebuilt_pages.saturating_add(new);
         self.counted_pages = pages;

@@ -19,7 +19,7 @@ use cut::rebuild::rebuild;
 use cut::runner::chip;
 use cut::shared::Shared;
 use cut::verify::{CACHE_BYTES, mount, verify};
-use pumice_media::{BitFlip, BlockId, CutMode, Nand, PageId, SimChip};
+use pumice_media::{BitFlip, BlockId, Nand, PageId, SimChip};
 use pumice_nandfs::{MountOptions, NandFs, Scrubbed};
 use pumice_vfs::conformance::TestClock;
 
@@ -105,17 +105,6 @@ fn flip(chip: &mut SimChip, page: PageId, random: &mut Random) {
     }
 }
 
-fn cut_mode(random: &mut Random) -> CutMode {
-    let seed = random.next();
-    match random.below(6) {
-        0 => CutMode::Nothing,
-        1 => CutMode::Complete,
-        2 => CutMode::Garbage { seed },
-        3 => CutMode::Half { seed },
-        _ => CutMode::Torn { seed },
-    }
-}
-
 /// What a campaign came to.
 #[derive(Default)]
 struct Sums {
@@ -148,7 +137,7 @@ impl Campaign {
         let is_cut = self.random.below(2) == 0;
         if is_cut {
             let reach = [4, 30, 300, 2000][self.random.below(4) as usize];
-            let (after, mode) = (self.random.below(reach), cut_mode(&mut self.random));
+            let (after, mode) = (self.random.below(reach), self.random.cut_mode());
             self.shared.0.borrow_mut().cut_after(after, mode);
         }
         let life = (0..CALLS).try_for_each(|_| player.play(&self.random.step(FILE_BYTES)));

@@ -14,7 +14,7 @@ use cut::rebuild::rebuild;
 use cut::runner::{CHIPS, chip};
 use cut::shared::Shared;
 use cut::verify::{mount, sound};
-use pumice_media::{CutMode, Nand};
+use pumice_media::Nand;
 use pumice_vfs::conformance::TestClock;
 
 /// Lives of a chip in CI.
@@ -24,21 +24,10 @@ const CALLS: u64 = 600;
 /// Files get about this long, in bytes: together they fill a good part of the chip.
 const FILE_BYTES: u64 = 60_000;
 
-fn mode(random: &mut Random) -> CutMode {
-    let seed = random.next();
-    match random.below(6) {
-        0 => CutMode::Nothing,
-        1 => CutMode::Complete,
-        2 => CutMode::Garbage { seed },
-        3 => CutMode::Half { seed },
-        _ => CutMode::Torn { seed },
-    }
-}
-
 /// Cuts in some operation soon; near ones more often, so that recoveries are hit.
 fn arm(random: &mut Random, shared: &Shared) {
     let reach = [4, 30, 300, 2000][random.below(4) as usize];
-    let (after, mode) = (random.below(reach), mode(random));
+    let (after, mode) = (random.below(reach), random.cut_mode());
     shared.0.borrow_mut().cut_after(after, mode);
 }
 

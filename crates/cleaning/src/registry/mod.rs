@@ -74,7 +74,7 @@ impl WearRule {
     /// an order of their own; `None` for a rule that has to choose among them.
     pub fn swap(&self, endurance: u32) -> Option<Box<dyn Swap + Send>> {
         let swap = wears::SWAPS.iter().find(|(name, _)| *name == self.entry().name);
-        swap.map(|(_, make)| make(endurance, self.parameter().unwrap_or(0)))
+        swap.map(|(_, make)| make(endurance, self.number()))
     }
 
     /// The names of those that [`Self::swap`] has.

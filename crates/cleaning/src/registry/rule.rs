@@ -78,6 +78,11 @@ impl<T: Axis> Rule<T> {
         self.entry.parameter.map(|_| self.parameter)
     }
 
+    /// The number that a maker is given: 0 if the word takes none.
+    pub(super) fn number(&self) -> u32 {
+        self.parameter
+    }
+
     /// Makes the policy for a store.
     pub fn build(&self, store: &Store) -> T {
         (self.entry.make)(store, self.parameter)

@@ -14,11 +14,14 @@ const CANDIDATES: usize = 5;
 /// Candidates at the least.
 const FEWEST: usize = 10;
 
-/// The better, the higher: 60 x relative age + 40 x (1 - u), from 0 to 100. `oldest` and `youngest` are ages of segments.
+/// The better, the higher: 60 x relative age + 40 x (1 - u), from 0 to 100. `oldest` and `youngest` are ages of segments; one that
+/// is younger counts as the youngest.
 pub fn age_score(view: &SegmentView, oldest: u32, youngest: u32) -> f64 {
+    debug_assert!(view.capacity > 0, "a segment holds something");
+    // Where all are of one age, age speaks for none.
     let span = f64::from(oldest.saturating_sub(youngest)).max(1.0);
     let age = f64::from(view.written.saturating_sub(youngest)) / span;
-    let free = f64::from(view.reclaimable()) / f64::from(view.capacity.max(1));
+    let free = f64::from(view.reclaimable()) / f64::from(view.capacity);
     AGE_WEIGHT * age + (100.0 - AGE_WEIGHT) * free
 }
 

@@ -288,6 +288,9 @@ fn memory(folder: &Path) {
     let mut header = tar::Header::new_gnu();
     header.set_mode(0o644);
     header.set_size(0);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(0);
     let path = |at: u32| format!("d{}/file-{at}", at / 1000);
     (0..MILLION).for_each(|at| tar.append_data(&mut header, path(at), io::empty()).unwrap());
     tar.into_inner().unwrap().flush().unwrap();

@@ -12,6 +12,7 @@ use std::{
 };
 
 use pumice_media::{BlockId, ChipFile, ChipSpec, Geometry, Nand, NandError};
+use pumice_nandfs::FormatOptions;
 use pumice_vfs::Ino;
 
 use crate::{
@@ -226,12 +227,7 @@ impl Args {
             uuid: uuid.into_bytes(),
             created: now(),
             owner: owner(),
-            erased,
-            victim: self.nandfs.victim,
-            placement: self.nandfs.placement,
-            parity_pages: self.nandfs.parity_pages.unwrap_or_default(),
-            wear: self.nandfs.wear,
-            endurance,
+            nandfs: FormatOptions { erased, endurance, ..self.nandfs.options() },
         };
         let progress = Progress::counted("format");
         self.on_chip()?

@@ -148,7 +148,7 @@ impl Args {
             lines.push(format!("weak: {blocks} {why}; {done}"));
         }
         if found.rebuilt_pages > 0 {
-            let pages = text::count(found.rebuilt_pages.into(), "page", "pages");
+            let pages = text::count(found.rebuilt_pages, "page", "pages");
             lines.push(format!("rebuilt: {pages} that could not be read, by parity"));
         }
         if found.weak_roots {

@@ -430,7 +430,7 @@ impl Blocks {
     fn write_all_of(&mut self, inode: &Inode, key: Key, count: u64, in_place: bool) -> Result<()> {
         let mut at = key.1;
         while at < key.1 + count {
-            let most = usize::try_from(key.1 + count - at).unwrap_or(usize::MAX);
+            let most = index::small(key.1 + count - at);
             at += self.write_out(inode, (key.0, at), most, in_place)? as u64;
         }
         Ok(())
@@ -465,7 +465,7 @@ impl Blocks {
         clusters::make(&mut self.nodes, inode, span.start, &addrs)?;
         self.nodes.put(inode)?;
         span.clone().for_each(|index| drop(self.dirty.remove(&(key.0, index))));
-        Ok(usize::try_from(span.end - key.1).unwrap_or(usize::MAX))
+        Ok(index::small(span.end - key.1))
     }
 
     /// The bytes of blocks that wait, if all of them do and changed.
@@ -489,7 +489,7 @@ impl Blocks {
         let may_stay = in_place && is_file && !is_packed && first.sort == Sort::Changed;
         // The next cluster may be compressed.
         let span = clusters::span(inode, key.1);
-        let most = span.map_or(most, |span| most.min(usize::try_from(span.end - key.1).unwrap_or(most)));
+        let most = span.map_or(most, |span| most.min(index::small(span.end - key.1)));
         let old = if may_stay { index::get(&self.nodes, inode, &slot)? } else { BlockAddr::NULL };
         if old.is_block() && !self.nodes.writer().must_move(old) {
             self.nodes.writer_mut().overwrite(old, &first.block)?;

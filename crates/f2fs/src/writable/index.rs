@@ -229,7 +229,7 @@ fn cut_words(
 ) -> Result<()> {
     let block = nodes.peek(nid)?;
     let first = range.start;
-    let place = |word_at: u64| start + usize::try_from(word_at).unwrap_or(usize::MAX) * 4;
+    let place = |word_at: u64| start + small(word_at) * 4;
     let addrs = range.map(|word_at| checked(nodes, inode, BlockAddr(word(&block, place(word_at)))));
     let addrs: Vec<BlockAddr> = addrs.collect::<Result<_>>()?;
     for (word_at, addr) in (first..).zip(&addrs).filter(|(_, addr)| **addr != BlockAddr::NULL) {
@@ -247,10 +247,18 @@ fn cut_words(
 fn saved(inode: &Inode, first: u64, addrs: &[BlockAddr]) -> u64 {
     let Some(blocks) = inode.cluster_blocks() else { return 0 };
     let skipped = first.next_multiple_of(blocks.into()) - first;
-    let whole = usize::try_from(skipped).ok().and_then(|skipped| addrs.get(skipped..));
-    let clusters = whole.unwrap_or_default().chunks(blocks as usize);
+    // None of them may begin here.
+    let whole = addrs.get(small(skipped)..).unwrap_or_default();
+    let clusters = whole.chunks(blocks as usize);
     let marked = clusters.filter(|addrs| addrs.first() == Some(&BlockAddr::COMPRESSED));
     marked.map(|addrs| u64::from(blocks) - addrs.iter().filter(|addr| addr.is_block()).count() as u64).sum()
+}
+
+/// A number of blocks or words in a node, or of blocks that wait.
+pub(super) fn small(number: u64) -> usize {
+    let found = usize::try_from(number);
+    debug_assert!(found.is_ok(), "{number} is more than memory has room for");
+    found.unwrap_or(usize::MAX)
 }
 
 fn word(block: &[u8], at: usize) -> u32 {

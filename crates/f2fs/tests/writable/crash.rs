@@ -580,43 +580,34 @@ fn power_may_fail_on_one_checkpoint_after_the_other() {
 /// of each.
 #[test]
 fn a_power_cut_leaves_what_was_promised_in_place() {
-    let most = usize::try_from(number("PUMICE_F2FS_CUTS", 100)).unwrap();
     for in_place in [InPlace::Fsync, InPlace::Always] {
-        let mut seen = HashSet::new();
-        for seed in number("PUMICE_SEED", 1).. {
-            let base = volume(64 << 20, &Shape::default(), &TestClock::new());
-            let length = Length { steps: 60, far: 500_000, is_full: false };
-            let how = WritableOptions { in_place, clock: ticking(), ..options() };
-            let recorded = run_on(&base, how, seed, &length);
-            let mut random = fastrand::Rng::with_seed(seed);
-            let share = if most > 1000 { u8::MAX } else { 8 };
-            recorded.judge_all(most - seen.len(), share, &mut random, &mut seen);
-            if seen.len() >= most {
-                break;
-            }
-        }
-        eprintln!("{} states, {in_place:?}", seen.len());
+        let how = || WritableOptions { in_place, clock: ticking(), ..options() };
+        short_workloads(&Shape::default(), how);
     }
 }
 
 /// The same where all files are compressed, and every fsync is a checkpoint.
 #[test]
 fn a_power_cut_leaves_what_was_promised_compressed() {
+    short_workloads(&SHAPE, || WritableOptions { compression: rule("lz4", 2), ..options() });
+}
+
+/// Looks at states of short workloads on small volumes that are mounted like this.
+fn short_workloads(made: &Shape, how: impl Fn() -> WritableOptions) {
     let most = usize::try_from(number("PUMICE_F2FS_CUTS", 100)).unwrap();
+    let share = if most > 1000 { u8::MAX } else { 8 };
     let mut seen = HashSet::new();
     for seed in number("PUMICE_SEED", 1).. {
-        let base = volume(64 << 20, &SHAPE, &TestClock::new());
+        let base = volume(64 << 20, made, &TestClock::new());
         let length = Length { steps: 60, far: 500_000, is_full: false };
-        let how = WritableOptions { compression: rule("lz4", 2), ..options() };
-        let recorded = run_on(&base, how, seed, &length);
+        let recorded = run_on(&base, how(), seed, &length);
         let mut random = fastrand::Rng::with_seed(seed);
-        let share = if most > 1000 { u8::MAX } else { 8 };
         recorded.judge_all(most - seen.len(), share, &mut random, &mut seen);
         if seen.len() >= most {
             break;
         }
     }
-    eprintln!("{} states of compressed files", seen.len());
+    eprintln!("{} states", seen.len());
 }
 
 /// A volume of `bytes` bytes of which `share` per cent of what users can have is one file, in pieces that lie everywhere.

@@ -48,7 +48,13 @@ impl Evidence {
             }
             // Pages may have been passed over, never the first.
             counts &= index < evidence.used + shape.reach && (evidence.used > 0 || index == 0);
-            let before = tagged.sequences.last().copied().unwrap_or(0);
+            // The first page of all has none before it.
+            let before = tagged.sequences.last().copied();
+            debug_assert!(
+                !counts || index == 0 || before.is_some(),
+                "page {index} counts, and none before it"
+            );
+            let before = before.unwrap_or(0);
             while counts && tagged.sequences.len() < index as usize {
                 tagged.push(shape, before, &[]);
             }

@@ -131,7 +131,8 @@ pub type Work<'a> = Box<dyn FnOnce() -> Result<(), LabError> + 'a>;
 impl fmt::Display for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = Script::NAMED.iter().find(|(_, script)| script == self).map(|(name, _)| *name);
-        f.write_str(name.unwrap_or_default())
+        debug_assert!(name.is_some(), "every workload has a name");
+        name.map_or(Ok(()), |name| f.write_str(name))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Random steps from a seed, on a few paths, so that they meet.
 
+use pumice_media::CutMode;
 use pumice_vfs::{FileKind, RenameMode, SpaceMode};
 
 use super::step::{Step, WRITE_MAX};
@@ -36,6 +37,18 @@ impl Random {
 
     fn any(&mut self) -> String {
         if self.below(5) == 0 { self.dir() } else { self.path() }
+    }
+
+    /// What a power cut leaves of the page that is being programmed: torn most often.
+    pub fn cut_mode(&mut self) -> CutMode {
+        let seed = self.next();
+        match self.below(6) {
+            0 => CutMode::Nothing,
+            1 => CutMode::Complete,
+            2 => CutMode::Garbage { seed },
+            3 => CutMode::Half { seed },
+            _ => CutMode::Torn { seed },
+        }
     }
 
     /// Files to `size` bytes.

@@ -7,47 +7,15 @@ mod common;
 mod full;
 
 use common::{formatted, mount};
-use full::{Subject, goes_on, outlives_a_cut, seeds};
+use full::{goes_on, outlives_a_cut, seeds};
 use pumice_cffs::{Cffs, check};
 use pumice_media::SimChip;
 use pumice_vfs::{FsError, Timestamp};
 
 const CHIPS: [Chip; 3] = [Chip("512+16:32:64"), Chip("512+16:8:128"), Chip("2048+64:64:40")];
 
-/// A chip of this shape.
-struct Chip(&'static str);
-
-impl Subject for Chip {
-    type Fs = Cffs<SimChip>;
-
-    fn name(&self) -> String {
-        self.0.to_owned()
-    }
-
-    fn slack(&self) -> u64 {
-        (24 << 10) * if self.0.starts_with("2048") { 4 } else { 1 }
-    }
-
-    fn formatted(&self) -> SimChip {
-        formatted(self.0, Timestamp::default())
-    }
-
-    fn mount(&self, chip: SimChip) -> Self::Fs {
-        mount(chip, Box::new(Timestamp::default))
-    }
-
-    fn unmount(&self, fs: Self::Fs) -> SimChip {
-        fs.unmount().unwrap()
-    }
-
-    fn abandon(&self, fs: Self::Fs) -> SimChip {
-        fs.abandon()
-    }
-
-    fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError> {
-        Ok(check(chip)?.findings.iter().map(|finding| format!("{finding:?}")).collect())
-    }
-}
+// A call asks for the room of its worst case.
+subject!(Cffs, &'static str, |shape: &str| (24 << 10) * if shape.starts_with("2048") { 4 } else { 1 });
 
 #[test]
 fn full_volumes_go_on() {

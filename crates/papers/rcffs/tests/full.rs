@@ -14,40 +14,8 @@ use pumice_vfs::{FileSystem, FsError, Ino, Timestamp};
 
 const CHIPS: [Chip; 2] = [Chip("2048+64:16:64"), Chip("4096+224:16:64")];
 
-/// A chip of this shape.
-struct Chip(&'static str);
-
-impl Subject for Chip {
-    type Fs = Rcffs<SimChip>;
-
-    fn name(&self) -> String {
-        self.0.to_owned()
-    }
-
-    fn slack(&self) -> u64 {
-        48 << 10
-    }
-
-    fn formatted(&self) -> SimChip {
-        formatted(self.0, Timestamp::default())
-    }
-
-    fn mount(&self, chip: SimChip) -> Self::Fs {
-        mount(chip, Box::new(Timestamp::default))
-    }
-
-    fn unmount(&self, fs: Self::Fs) -> SimChip {
-        fs.unmount().unwrap()
-    }
-
-    fn abandon(&self, fs: Self::Fs) -> SimChip {
-        fs.abandon()
-    }
-
-    fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError> {
-        Ok(check(chip)?.findings.iter().map(|finding| format!("{finding:?}")).collect())
-    }
-}
+// A call asks for the room of its worst case.
+subject!(Rcffs, &'static str, |_| 48 << 10);
 
 #[test]
 fn full_volumes_go_on() {

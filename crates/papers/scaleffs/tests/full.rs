@@ -5,7 +5,7 @@ mod common;
 
 use common::{
     formatted,
-    full::{Subject, goes_on, outlives_a_cut, seeds},
+    full::{self, goes_on, outlives_a_cut, seeds},
     mount,
 };
 use pumice_media::SimChip;
@@ -14,40 +14,8 @@ use pumice_vfs::{FsError, Timestamp};
 
 const CHIPS: [Chip; 2] = [Chip(64), Chip(160)];
 
-/// A chip of this shape.
-struct Chip(u32);
-
-impl Subject for Chip {
-    type Fs = ScaleFs<SimChip>;
-
-    fn name(&self) -> String {
-        self.0.to_string()
-    }
-
-    fn slack(&self) -> u64 {
-        24 << 10
-    }
-
-    fn formatted(&self) -> SimChip {
-        formatted(self.0, Timestamp::default())
-    }
-
-    fn mount(&self, chip: SimChip) -> Self::Fs {
-        mount(chip, Box::new(Timestamp::default))
-    }
-
-    fn unmount(&self, fs: Self::Fs) -> SimChip {
-        fs.unmount().unwrap()
-    }
-
-    fn abandon(&self, fs: Self::Fs) -> SimChip {
-        fs.abandon()
-    }
-
-    fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError> {
-        Ok(check(chip)?.findings.iter().map(|finding| format!("{finding:?}")).collect())
-    }
-}
+// A call asks for the room of its worst case.
+subject!(ScaleFs, u32, |_| 24 << 10);
 
 #[test]
 fn full_volumes_go_on() {

@@ -1,6 +1,7 @@
 //! What a volume of nandfs is made with.
 
 use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
+use pumice_nandfs::FormatOptions;
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "nandfs")]
@@ -20,6 +21,17 @@ pub(super) struct Nandfs {
 }
 
 impl Nandfs {
+    /// What was asked for; the rest is nandfs's own choice, without parity.
+    pub(super) fn options(&self) -> FormatOptions {
+        FormatOptions {
+            victim: self.victim,
+            placement: self.placement,
+            wear: self.wear,
+            parity_pages: self.parity_pages.unwrap_or(0),
+            ..FormatOptions::default()
+        }
+    }
+
     /// The first of them that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
         let options = [

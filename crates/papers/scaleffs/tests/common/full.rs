@@ -269,3 +269,43 @@ pub(crate) fn outlives_a_cut(subject: &impl Subject, seed: u64, number: u64) {
     again.round(&fs, MOST).unwrap_or_else(|stop| panic!("{what}, afterwards: {stop:?}"));
     sound(subject, &subject.unmount(fs), &what);
 }
+
+/// A chip of a shape, `Chip`, under a file system of this crate: what `common` and the crate call alike everywhere.
+#[macro_export]
+macro_rules! subject {
+    ($fs:ident, $shape:ty, $slack:expr) => {
+        struct Chip($shape);
+
+        impl full::Subject for Chip {
+            type Fs = $fs<SimChip>;
+
+            fn name(&self) -> String {
+                self.0.to_string()
+            }
+
+            fn slack(&self) -> u64 {
+                $slack(self.0)
+            }
+
+            fn formatted(&self) -> SimChip {
+                formatted(self.0, Timestamp::default())
+            }
+
+            fn mount(&self, chip: SimChip) -> Self::Fs {
+                mount(chip, Box::new(Timestamp::default))
+            }
+
+            fn unmount(&self, fs: Self::Fs) -> SimChip {
+                fs.unmount().unwrap()
+            }
+
+            fn abandon(&self, fs: Self::Fs) -> SimChip {
+                fs.abandon()
+            }
+
+            fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError> {
+                Ok(check(chip)?.findings.iter().map(|finding| format!("{finding:?}")).collect())
+            }
+        }
+    };
+}
