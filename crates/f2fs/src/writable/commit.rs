@@ -22,6 +22,16 @@ const PACE: u64 = 32;
 const FREE_SHARE: u32 = 10;
 /// Rounds of cleaning in front that may bring nothing.
 const IDLE_ROUNDS: u32 = 8;
+/// Blocks that are free behind a checkpoint before the next is written ahead: with fewer it comes soon, and what is written ahead is often
+/// written again.
+const ROOMY: u64 = 8192;
+/// Room that is left when the next checkpoint is near, besides four times what waits for it.
+const NEAR: u64 = 512;
+/// Blocks that wait, or nodes, that a call writes ahead of it.
+const AHEAD: usize = 3;
+/// So many blocks and nodes that wait, and blocks of the NAT, are little enough to be written with the checkpoint.
+const LITTLE: u64 = 6;
+const LITTLE_NAT: u64 = 3;
 /// Seconds that a section is older than the youngest before its age speaks for it, as in Linux: a week.
 const AGE_THRESHOLD: u32 = 7 * 24 * 3600;
 /// Blocks and nodes that a checkpoint may need for quota files.
@@ -44,13 +54,15 @@ pub(super) struct Commit {
     cleaner: Cleaner,
     idle_cleaning: IdleCleaning,
     reserve: Reserve,
-    /// How often something had been changed at the last checkpoint.
+    /// How often something had been changed at the last checkpoint, and whether it left much room.
     committed: u64,
+    is_roomy: bool,
 }
 
 impl Commit {
     pub(super) fn new(tree: Tree, idle_cleaning: IdleCleaning, reserve: Reserve) -> Commit {
-        Commit { tree, cleaner: Cleaner::default(), idle_cleaning, reserve, committed: 0 }
+        let cleaner = Cleaner::default();
+        Commit { tree, cleaner, idle_cleaning, reserve, committed: 0, is_roomy: false }
     }
 
     /// The tree.
@@ -88,13 +100,43 @@ impl Commit {
         self.tree.blocks_mut().relieve()?;
         self.check_users(need.more, need.nodes)?;
         if self.has_room(need) {
-            return Ok(());
+            return self.write_ahead(need, elapsed);
         }
         self.commit(elapsed)?;
         if !self.has_room(need) {
             self.clean(need, elapsed)?;
         }
         if self.fits(need, SPARE_LAST, true) { Ok(()) } else { Err(Error::Errno(Errno::NoSpace)) }
+    }
+
+    /// Near the next checkpoint, writes a little of what that would write, so that no call has to write all of it; once little is left,
+    /// makes it.
+    fn write_ahead(&mut self, need: Need, elapsed: u64) -> Result<()> {
+        let blocks = self.tree.blocks();
+        let waiting = blocks.waiting() + blocks.nodes().waiting();
+        let near = NEAR + 4 * waiting;
+        let has_chain = blocks.nodes().promises().count() > 0;
+        let ahead = Need { data: need.data + near, nodes: need.nodes + near, ..need };
+        if !self.is_roomy || self.has_room(ahead) && (!has_chain || self.has_room_for_chain(near)) {
+            return Ok(());
+        }
+        if waiting <= LITTLE && blocks.nodes().writer().nat_behind() <= LITTLE_NAT {
+            return self.commit(elapsed);
+        }
+        let blocks = self.tree.blocks_mut();
+        if waiting > LITTLE {
+            blocks.write_on(AHEAD)?;
+        }
+        blocks.nodes_mut().writer_mut().write_ahead()
+    }
+
+    /// True if there is room to roll forward all that fsync promised, and `more` blocks besides: nodes, and the directories that get
+    /// names, are written once more then.
+    pub(super) fn has_room_for_chain(&self, more: u64) -> bool {
+        let nodes = self.tree.blocks().nodes();
+        let (count, (users, _)) = (nodes.promises().count(), self.blocks());
+        nodes.writer().blocks_with_chain() + more <= users
+            && self.has_room(Need { more: 1, data: count + more, nodes: 2 * count + more })
     }
 
     /// True if a call has room without a checkpoint.
@@ -204,6 +246,8 @@ impl Commit {
         nodes.writer_mut().commit(elapsed, &orphans, reserve, is_clean)?;
         nodes.committed();
         self.committed = self.changes();
+        self.is_roomy =
+            self.has_room(Need { more: 0, data: ROOMY, nodes: ROOMY }) && self.has_room_for_chain(ROOMY);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use pumice_vfs::FileKind;
 
-use super::commit::{Commit, Need};
+use super::commit::Commit;
 use crate::{
     error::Result,
     layout::{Advise, Inode, Nid},
@@ -44,16 +44,7 @@ fn is_chained(commit: &Commit, inode: &Inode) -> Result<bool> {
     if gets_name && promises.is_vacated(inode.parent, inode.last_name()) {
         return Ok(false);
     }
-    Ok(has_room(commit) && is_below_settled(commit, inode)?)
-}
-
-/// True if there is room to roll all of it forward: nodes, and the directories that get names, are written once more then.
-fn has_room(commit: &Commit) -> bool {
-    let nodes = commit.tree().blocks().nodes();
-    let count = nodes.promises().count();
-    let (users, _) = commit.blocks();
-    nodes.writer().blocks_with_chain() <= users
-        && commit.has_room(Need { more: 1, data: count, nodes: 2 * count })
+    Ok(commit.has_room_for_chain(0) && is_below_settled(commit, inode)?)
 }
 
 /// True if the directories above an inode are where the last checkpoint has them.

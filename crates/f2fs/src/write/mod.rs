@@ -492,12 +492,18 @@ impl Writer {
         self.medium.write(addr, &block)
     }
 
-    /// Brings everything but the checkpoint pack to the medium; returns the journals.
-    fn write_tables(&mut self) -> Result<[Vec<u8>; 2]> {
+    /// Writes all blocks that were appended.
+    fn flush_all(&mut self) -> Result<()> {
         for log in Log::ALL {
             let (end, _) = self.next(log);
             self.heads.of_mut(log).flush(&mut self.medium, end)?;
         }
+        Ok(())
+    }
+
+    /// Brings everything but the checkpoint pack to the medium; returns the journals.
+    fn write_tables(&mut self) -> Result<[Vec<u8>; 2]> {
+        self.flush_all()?;
         let room = self.layout.journal_bytes();
         Ok([self.nat.write(&mut self.medium, room)?, self.sit.write(&mut self.medium, room)?])
     }
@@ -549,6 +555,17 @@ impl Writer {
             self.medium.discard(self.sit.addr(first, 0), count * self.sb.blocks_per_segment());
         }
         self.write_damage()
+    }
+
+    /// Blocks of the NAT that a checkpoint would write now.
+    pub(crate) fn nat_behind(&self) -> u64 {
+        self.nat.behind(self.layout.journal_bytes())
+    }
+
+    /// Writes one of them, of which no checkpoint knows until the next, and all blocks that were appended.
+    pub(crate) fn write_ahead(&mut self) -> Result<()> {
+        self.flush_all()?;
+        self.nat.write_ahead(&mut self.medium)
     }
 
     /// Zeros the older pack, but for its head, where power failed on it: what it has of a foot could be taken for that of the next.

@@ -3,7 +3,7 @@
 use super::{medium::Medium, table::Table};
 use crate::{
     error::{Place, Result, corrupt},
-    layout::{BlockAddr, NatEntry, NatJournalEntry, Nid, SuperBlock},
+    layout::{BlockAddr, NatEntry, NatJournalEntry, Nid, RawNatJournalEntry, SuperBlock},
     undo::Tracked,
     volume::{Volume, nat_entry_in},
 };
@@ -13,6 +13,10 @@ pub(crate) struct Nat {
     table: Table,
     limit: u32,
     newer: Tracked<Nid, NatEntry>,
+    /// Blocks of the table whose other copy, which no checkpoint knows, has all that is newer.
+    ahead: Tracked<u32, ()>,
+    /// Where the next of them is looked for.
+    ahead_cursor: u32,
     /// Numbers that were given up since the last checkpoint, which still has their nodes.
     given_up: Tracked<Nid, ()>,
     /// Where the next free number is looked for.
@@ -32,6 +36,8 @@ impl Nat {
             table: Table::nat(sb),
             limit: sb.nid_limit(),
             newer: Tracked::empty(),
+            ahead: Tracked::empty(),
+            ahead_cursor: 0,
             given_up: Tracked::empty(),
             cursor: first,
             unused_from: first,
@@ -51,6 +57,8 @@ impl Nat {
             table: Table::nat(sb).with_versions(versions),
             limit,
             newer: Tracked::new(volume.nat_journal().clone()),
+            ahead: Tracked::empty(),
+            ahead_cursor: 0,
             given_up: Tracked::empty(),
             cursor: if next < limit { next } else { sb.root().0 },
             unused_from: limit,
@@ -63,6 +71,7 @@ impl Nat {
     /// A call begins, which may be taken back.
     pub(crate) fn begin(&mut self) {
         self.newer.begin();
+        self.ahead.begin();
         self.given_up.begin();
         self.before = (self.cursor, self.nodes, self.inodes);
     }
@@ -70,12 +79,14 @@ impl Nat {
     /// What the call did stays.
     pub(crate) fn keep(&mut self) {
         self.newer.keep();
+        self.ahead.keep();
         self.given_up.keep();
     }
 
     /// What the call did is undone.
     pub(crate) fn take_back(&mut self) {
         self.newer.take_back();
+        self.ahead.take_back();
         self.given_up.take_back();
         (self.cursor, self.nodes, self.inodes) = self.before;
     }
@@ -121,7 +132,7 @@ impl Nat {
     pub(crate) fn add(&mut self, medium: &Medium, nid: Nid, ino: Nid, addr: BlockAddr) -> Result<()> {
         let old = self.entry(medium, nid)?;
         debug_assert!(!old.is_used(), "node {nid} was added twice");
-        self.newer.put(nid, NatEntry { version: old.version, ino, addr });
+        self.set(nid, NatEntry { version: old.version, ino, addr });
         self.nodes += 1;
         self.inodes += u32::from(nid == ino);
         Ok(())
@@ -131,8 +142,13 @@ impl Nat {
     pub(crate) fn moved(&mut self, medium: &Medium, nid: Nid, addr: BlockAddr) -> Result<()> {
         let old = self.entry(medium, nid)?;
         debug_assert!(old.is_used() && addr.is_block());
-        self.newer.put(nid, NatEntry { addr, ..old });
+        self.set(nid, NatEntry { addr, ..old });
         Ok(())
+    }
+
+    fn set(&mut self, nid: Nid, entry: NatEntry) {
+        self.newer.put(nid, entry);
+        self.ahead.remove(&(nid.0 / self.table.per_block()));
     }
 
     /// Gives a number up. Its next node has another version, if this one ever stood anywhere.
@@ -140,7 +156,7 @@ impl Nat {
         let old = self.entry(medium, nid)?;
         debug_assert!(old.is_used());
         let version = if old.addr.is_block() { old.version.wrapping_add(1) } else { old.version };
-        self.newer.put(nid, NatEntry { version, ino: old.ino, addr: BlockAddr::NULL });
+        self.set(nid, NatEntry { version, ino: old.ino, addr: BlockAddr::NULL });
         self.given_up.put(nid, ());
         self.nodes = self.nodes.saturating_sub(1);
         self.inodes = self.inodes.saturating_sub(u32::from(nid == old.ino));
@@ -167,12 +183,60 @@ impl Nat {
     pub(crate) fn write(&mut self, medium: &mut Medium, room: usize) -> Result<Vec<u8>> {
         debug_assert!(self.newer.values().all(|entry| entry.addr != BlockAddr::NEW));
         let entries: Vec<NatJournalEntry> = self.newer.iter().map(|(nid, entry)| (*nid, *entry)).collect();
-        self.table.write(medium, &entries, room)
+        let ahead = &self.ahead;
+        self.table.write(medium, &entries, room, |index| ahead.contains_key(&index))
+    }
+
+    /// Blocks of the table that a checkpoint would write now; none if a journal has room for all that is newer.
+    pub(crate) fn behind(&self, journal_bytes: usize) -> u64 {
+        if self.newer.len() * size_of::<RawNatJournalEntry>() + 2 <= journal_bytes {
+            return 0;
+        }
+        self.behind_from(0).count() as u64
+    }
+
+    /// These blocks, from one on.
+    fn behind_from(&self, first: u32) -> impl Iterator<Item = u32> {
+        let per_block = self.table.per_block();
+        let mut next = first;
+        std::iter::from_fn(move || {
+            loop {
+                let (nid, _) = self.newer.range(Nid(next.saturating_mul(per_block))..).next()?;
+                let index = nid.0 / per_block;
+                next = index + 1;
+                if !self.ahead.contains_key(&index) {
+                    return Some(index);
+                }
+            }
+        })
+    }
+
+    /// Writes one of these blocks, in turn, to its other copy: of those all of whose nodes stand somewhere.
+    pub(crate) fn write_ahead(&mut self, medium: &mut Medium) -> Result<()> {
+        let per_block = self.table.per_block();
+        let entries = |index: u32| {
+            let span = Nid(index * per_block)..Nid((index + 1).saturating_mul(per_block));
+            self.newer.range(span).map(|(nid, entry)| (*nid, *entry)).collect::<Vec<NatJournalEntry>>()
+        };
+        let stands =
+            |entries: &Vec<NatJournalEntry>| entries.iter().all(|(_, entry)| entry.addr != BlockAddr::NEW);
+        let mut turn = self
+            .behind_from(self.ahead_cursor)
+            .chain(self.behind_from(0).take_while(|index| *index < self.ahead_cursor));
+        let found =
+            turn.find_map(|index| Some((index, entries(index))).filter(|(_, entries)| stands(entries)));
+        drop(turn);
+        let Some((index, entries)) = found else { return Ok(()) };
+        self.table.write_other(medium, &entries)?;
+        self.ahead.put(index, ());
+        self.ahead_cursor = index + 1;
+        Ok(())
     }
 
     /// What was written is the state of the volume: the table has everything, unless it stands in a journal.
     pub(crate) fn committed(&mut self, in_journal: bool) {
         self.given_up.clear();
+        self.ahead.clear();
         if !in_journal {
             self.newer.clear();
         }

@@ -467,7 +467,7 @@ impl Sit {
     pub(crate) fn write(&mut self, medium: &mut Medium, room: usize) -> Result<Vec<u8>> {
         let newer = self.known.iter().filter(|(_, known)| known.newer);
         let entries: Vec<SitJournalEntry> = newer.map(|(segno, known)| (*segno, known.entry)).collect();
-        self.table.write(medium, &entries, room)
+        self.table.write(medium, &entries, room, |_| false)
     }
 
     /// What was written is the state of the volume: the table has everything, unless it stands in a journal. Returns segments that

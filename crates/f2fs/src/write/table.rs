@@ -57,45 +57,42 @@ impl Table {
     }
 
     /// Brings entries, sorted by number, to the medium: into a journal, if its `room` bytes are enough, otherwise into
-    /// the other copies of their blocks. Returns the journal, which is empty in that case.
+    /// the other copies of their blocks, unless these have them already. Returns the journal, which is empty in that case.
     pub(crate) fn write<E: JournalEntries>(
         &mut self,
         medium: &mut Medium,
         entries: &[E],
         room: usize,
+        has_them: impl Fn(u32) -> bool,
     ) -> Result<Vec<u8>> {
         if let Some(journal) = journal_bytes(entries, room) {
             return Ok(journal);
         }
-        let mut open: Option<(u32, Vec<u8>)> = None;
-        for raw in entries.iter().map(JournalEntries::to_raw) {
-            let Some((number, entry)) = raw.as_bytes().split_first_chunk::<NUMBER_BYTES>() else { continue };
-            let number = u32::from_le_bytes(*number);
-            let index = number / self.per_block;
-            let mut block = match open.take() {
-                Some((last, block)) if last == index => block,
-                last => {
-                    self.close(medium, last)?;
-                    medium.read(self.place(index))?.to_vec()
-                }
-            };
-            let at = (number % self.per_block) as usize * entry.len();
-            debug_assert!(at + entry.len() <= block.len());
-            block.iter_mut().skip(at).zip(entry).for_each(|(to, from)| *to = *from);
-            open = Some((index, block));
+        let per_block = self.per_block;
+        for entries in entries.chunk_by(|a, b| index_of(a, per_block) == index_of(b, per_block)) {
+            let Some(index) = entries.first().map(|entry| index_of(entry, per_block)) else { continue };
+            // What could not be written does not count.
+            if !has_them(index) {
+                self.write_other(medium, entries)?;
+            }
+            if let Some(byte) = self.versions.get_mut((index / 8) as usize) {
+                *byte ^= 0x80 >> (index % 8);
+            }
         }
-        self.close(medium, open)?;
         Ok(Vec::new())
     }
 
-    fn close(&mut self, medium: &mut Medium, block: Option<(u32, Vec<u8>)>) -> Result<()> {
-        let Some((index, bytes)) = block else { return Ok(()) };
-        // What could not be written does not count.
-        medium.write(self.copy(index, !self.is_second(index)), &bytes)?;
-        if let Some(byte) = self.versions.get_mut((index / 8) as usize) {
-            *byte ^= 0x80 >> (index % 8);
+    /// Writes the copy of a block that does not count, with some entries other than in the one that does.
+    pub(crate) fn write_other<E: JournalEntries>(&self, medium: &mut Medium, entries: &[E]) -> Result<()> {
+        let Some(index) = entries.first().map(|entry| index_of(entry, self.per_block)) else { return Ok(()) };
+        let mut block = medium.read(self.place(index))?.to_vec();
+        for raw in entries.iter().map(JournalEntries::to_raw) {
+            let Some((number, entry)) = raw.as_bytes().split_first_chunk::<NUMBER_BYTES>() else { continue };
+            let at = (u32::from_le_bytes(*number) % self.per_block) as usize * entry.len();
+            debug_assert!(at + entry.len() <= block.len());
+            block.iter_mut().skip(at).zip(entry).for_each(|(to, from)| *to = *from);
         }
-        Ok(())
+        medium.write(self.copy(index, !self.is_second(index)), &block)
     }
 
     /// The place of block `index` that counts.
@@ -113,4 +110,12 @@ impl Table {
         let first = index / self.run * self.run * 2 + index % self.run;
         BlockAddr(self.start.0.saturating_add(first).saturating_add(second))
     }
+}
+
+/// The block that an entry is in, of a table with so many in each.
+fn index_of<E: JournalEntries>(entry: &E, per_block: u32) -> u32 {
+    let raw = entry.to_raw();
+    let number = raw.as_bytes().first_chunk::<NUMBER_BYTES>();
+    debug_assert!(number.is_some(), "an entry of a journal without its number");
+    number.map_or(0, |number| u32::from_le_bytes(*number)) / per_block
 }

@@ -4,6 +4,8 @@
 //! `PUMICE_F2FS_CUTS=N` looks at N states, distinct by content, instead of a few; the named families come first and whole, unless N
 //! is less. `PUMICE_SEED` draws other workloads and other states.
 
+mod ahead;
+
 use std::{
     collections::{BTreeMap, HashSet},
     ops::Range,
@@ -256,14 +258,20 @@ impl Run<'_> {
     }
 
     fn keep(&mut self) {
-        let begin = self.live.count();
         if self.random.u8(0..12) == 0 {
+            let begin = self.live.count();
             self.fs.sync().unwrap();
             let end = self.live.count();
             self.promises.push(Promise { begin, end, tree: tree(self.fs), of: None });
             return self.look();
         }
-        let Some((path, ino)) = self.file() else { return };
+        if let Some((path, ino)) = self.file() {
+            self.keep_file(path, ino);
+        }
+    }
+
+    fn keep_file(&mut self, path: String, ino: Ino) {
+        let begin = self.live.count();
         self.fs.fsync(ino, self.random.bool()).unwrap();
         let end = self.live.count();
         let (tree, of) = if self.made_checkpoint(begin) {

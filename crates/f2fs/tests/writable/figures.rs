@@ -213,5 +213,6 @@ fn no_call_writes_much() {
     eprintln!(
         "{rounds} files of 16 KiB made with fsync, the oldest removed: {all} blocks, {most} at most by one call"
     );
-    assert!(most <= 256, "{most}");
+    // A quarter of Linux's 85 where there is room to write a checkpoint ahead.
+    assert!(most <= if rounds > 1000 { 21 } else { 256 }, "{most}");
 }

@@ -6,7 +6,7 @@
 //! then on, whatever else is lost.
 
 use std::{
-    collections::{BTreeMap, hash_map::DefaultHasher},
+    collections::{BTreeMap, BTreeSet, hash_map::DefaultHasher},
     hash::{Hash, Hasher},
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -382,6 +382,26 @@ impl<'a> Replay<'a> {
                 })
             });
         }
+    }
+
+    /// One of a family, each of which is as likely as the others, or any sectors of any writes.
+    pub(crate) fn one_of_family(&self, random: &mut fastrand::Rng) -> (&'static str, Image) {
+        let mut names = Vec::new();
+        self.families(&mut |name, _| names.push(name));
+        let kinds: BTreeSet<&str> = names.iter().copied().collect();
+        let Some(kind) = kinds.iter().nth(random.usize(0..=kinds.len())) else {
+            return ("drawn", self.draw(random));
+        };
+        let members: Vec<usize> = (0..names.len()).filter(|at| names[*at] == *kind).collect();
+        let chosen = members[random.usize(0..members.len())];
+        let (mut at, mut found) = (0, None);
+        self.families(&mut |name, make| {
+            if at == chosen {
+                found = Some((name, make()));
+            }
+            at += 1;
+        });
+        found.unwrap()
     }
 
     /// Any sectors of any writes.
