@@ -14,6 +14,8 @@ use crate::{
 
 /// Bytes that are written at a time where zeros must be written.
 const ZEROS: usize = 1 << 20;
+/// So many blocks that are written together, or fewer, are likely to be read again soon: nodes, tables, ends of files.
+const KEPT_MAX: usize = 8;
 
 /// A device that is written to and, as [`ReadAt`], read by others.
 #[derive(Clone)]
@@ -50,7 +52,7 @@ impl ReadAt for Device {
     }
 }
 
-/// A device whose blocks are those of the volume, and those of them that were read lately.
+/// A device whose blocks are those of the volume, and those of them that were read, or written, lately.
 pub(crate) struct Medium {
     device: Device,
     block: BlockSize,
@@ -113,14 +115,27 @@ impl Medium {
         self.forget(addr, bytes);
         self.is_settled = false;
         let written = self.device.0.lock().write(Lba(addr.0.into()), bytes);
-        written.map_err(|error| Error::Write { addr: addr.0.into(), error })
+        written.map_err(|error| Error::Write { addr: addr.0.into(), error })?;
+        self.keep(addr, bytes);
+        Ok(())
     }
 
     /// The same; when it returns these blocks outlive a power cut, whatever becomes of others.
     pub(crate) fn write_through(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
         self.forget(addr, bytes);
         let written = self.device.0.lock().write_through(Lba(addr.0.into()), bytes);
-        written.map_err(|error| Error::Write { addr: addr.0.into(), error })
+        written.map_err(|error| Error::Write { addr: addr.0.into(), error })?;
+        self.keep(addr, bytes);
+        Ok(())
+    }
+
+    /// Keeps blocks that were written, if they are few.
+    fn keep(&self, addr: BlockAddr, bytes: &[u8]) {
+        let width = self.block.width();
+        if let Some(cache) = self.cache.as_ref().filter(|_| bytes.len() <= KEPT_MAX * width) {
+            let blocks = (addr.0..).zip(bytes.chunks_exact(width));
+            blocks.for_each(|(addr, block)| cache.put(BlockAddr(addr), &Arc::new(block.to_vec())));
+        }
     }
 
     fn forget(&self, addr: BlockAddr, bytes: &[u8]) {

@@ -1,22 +1,28 @@
 //! What an fsync costs, by the device's own counters. `--nocapture` shows the figures.
 
-use pumice_f2fs::{InPlace, Logging, WritableF2fs, WritableOptions};
-use pumice_vfs::{FileKind, FileSystem, Ino, conformance::TestClock};
+use std::collections::BTreeMap;
+
+use pumice_f2fs::{InPlace, Logging, WritableF2fs, WritableOptions, read_super_block};
+use pumice_vfs::{Clock, FileKind, FileSystem, Ino, conformance::TestClock};
 
 use crate::{
     crash::{mount, mount_by, options, ticking},
-    power::{Event, Live},
+    power::{Event, Live, Part, part},
     subject::{Shape, node, volume},
 };
 
 const OVERWRITES: usize = 500;
 const FILES: usize = 200;
 
-/// A volume with a file of `bytes`, opened, with a checkpoint made.
-fn with_file(in_place: bool, bytes: usize) -> (Live, pumice_f2fs::WritableF2fs, Ino) {
+/// A volume with a file of `bytes`, opened, with a checkpoint made. The clock goes on whenever it is asked.
+fn with_file(in_place: bool, bytes: usize) -> (Live, WritableF2fs, Ino) {
+    with_file_by(ticking(), in_place, bytes)
+}
+
+fn with_file_by(clock: Clock, in_place: bool, bytes: usize) -> (Live, WritableF2fs, Ino) {
     let live = Live::new(volume(256 << 20, &Shape::default(), &TestClock::new()));
     let in_place = if in_place { InPlace::Fsync } else { InPlace::Never };
-    let fs = mount_by(&live, WritableOptions { in_place, clock: ticking(), ..options() }).unwrap();
+    let fs = mount_by(&live, WritableOptions { in_place, clock, ..options() }).unwrap();
     let file = fs.create(Ino::ROOT, b"file.db", &node(FileKind::File)).unwrap().ino;
     fs.write(file, 0, &vec![1; bytes]).unwrap();
     fs.sync().unwrap();
@@ -25,8 +31,12 @@ fn with_file(in_place: bool, bytes: usize) -> (Live, pumice_f2fs::WritableF2fs, 
 
 /// Blocks, and flushes and blocks written through, of overwrites at random, each followed by fsync, or fdatasync.
 fn overwrites(in_place: bool, data_only: bool) -> (usize, usize) {
+    overwrites_by(ticking(), in_place, data_only)
+}
+
+fn overwrites_by(clock: Clock, in_place: bool, data_only: bool) -> (usize, usize) {
     const BLOCKS: u32 = 8192;
-    let (live, fs, file) = with_file(in_place, 4096 * BLOCKS as usize);
+    let (live, fs, file) = with_file_by(clock, in_place, 4096 * BLOCKS as usize);
     let mut random = fastrand::Rng::with_seed(1);
     let begin = live.count();
     for number in 0..OVERWRITES {
@@ -59,6 +69,19 @@ fn fsync_of_an_overwrite_in_place() {
     assert!(waits <= OVERWRITES + 2, "{waits}");
 }
 
+/// As long as the clock does not go on, the inode stays: the node that leads to a block is enough.
+#[test]
+fn fsync_of_overwrites_at_the_same_time() {
+    let (blocks, waits) = overwrites_by(TestClock::new().clock(), true, false);
+    eprintln!(
+        "{OVERWRITES} overwrites in place with fsync, at the same time: {blocks} blocks, {waits} flushes"
+    );
+    assert!(blocks <= OVERWRITES + 2 && waits <= OVERWRITES + 2, "{blocks} {waits}");
+    let (blocks, waits) = overwrites_by(TestClock::new().clock(), false, false);
+    eprintln!("{OVERWRITES} overwrites out of place, at the same time: {blocks} blocks, {waits} flushes");
+    assert!(blocks <= 2 * OVERWRITES + 4 && waits <= 2 * OVERWRITES + 4, "{blocks} {waits}");
+}
+
 #[test]
 fn fsync_of_new_files() {
     let (live, fs, _) = with_file(false, 0);
@@ -76,6 +99,49 @@ fn fsync_of_new_files() {
     eprintln!("{FILES} new files with {data} blocks of data: {blocks} blocks, {flushes} flushes");
     assert_eq!(blocks, data + FILES);
     assert!(flushes <= FILES, "{flushes}");
+}
+
+/// Transactions that add a page and its head of 24 bytes to a write-ahead log, as SQLite does it, each with fdatasync: blocks written by
+/// kind, flushes and blocks written through, and reads of the device.
+fn transactions(in_place: bool, count: u64) -> (BTreeMap<Part, usize>, usize, u64) {
+    const FRAME: u64 = 24 + 4096;
+    let (live, fs, log) = with_file(in_place, 0);
+    let sb = read_super_block(&live).unwrap();
+    let (begin, before) = (live.count(), live.log().reads);
+    for at in (0..count).map(|number| 32 + number * FRAME) {
+        fs.write(log, at, &[1; 24]).unwrap();
+        fs.write(log, at + 24, &[2; 4096]).unwrap();
+        fs.fsync(log, true).unwrap();
+    }
+    let (mut parts, mut waits) = (BTreeMap::new(), 0);
+    for event in &live.log().events[begin..] {
+        match event {
+            Event::Write { first, pages, through } => {
+                waits += usize::from(*through);
+                for (page, block) in pages.iter().zip(*first..) {
+                    *parts.entry(part(&sb, block, page)).or_default() += 1;
+                }
+            }
+            Event::Flush => waits += 1,
+            Event::Discard { .. } => {}
+        }
+    }
+    let reads = live.log().reads - before;
+    (parts, waits, reads)
+}
+
+#[test]
+fn transactions_of_a_database() {
+    const COUNT: usize = 800;
+    for in_place in [false, true] {
+        let (parts, waits, reads) = transactions(in_place, COUNT as u64);
+        eprintln!("{COUNT} transactions, in place: {in_place}: {parts:?}, {waits} flushes, {reads} reads");
+        // Each ends in the block that the next begins in; a head may stand on a border.
+        assert!(parts[&Part::Data] <= 2 * COUNT + 8 && parts[&Part::Nodes] <= COUNT, "{parts:?}");
+        assert!(waits <= 2 * COUNT + 2, "{waits}");
+        // What was written last is not read back.
+        assert!(reads <= 10, "{reads}");
+    }
 }
 
 fn ratio(blocks: usize, of: usize) -> f64 {
