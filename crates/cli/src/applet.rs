@@ -24,7 +24,9 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, u8>
         _ => {
             let mut words = rest.iter().filter(|word| !word.to_string_lossy().starts_with('-'));
             let has_fsck_codes = match words.next() {
-                Some(verb) if verb == "ftl" => words.next().is_some_and(|verb| verb == "check"),
+                Some(verb) if verb == "ftl" => {
+                    words.next().is_some_and(|verb| verb == "check" || verb == "scrub")
+                }
                 verb => verb.is_some_and(|verb| verb == "fsck" || verb == "scrub"),
             };
             finish(&args, if has_fsck_codes { fsck::USAGE_ERROR } else { code::USAGE })

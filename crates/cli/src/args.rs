@@ -105,7 +105,10 @@ impl Verb {
     /// What a failure with `failed` becomes, where a manual page says otherwise.
     pub(crate) fn exit_code(&self, failed: u8) -> u8 {
         match (self, failed) {
-            (Verb::Fsck(_) | Verb::Scrub(_) | Verb::Ftl(ftl::Verb::Check(_)), failed) => match failed {
+            (
+                Verb::Fsck(_) | Verb::Scrub(_) | Verb::Ftl(ftl::Verb::Check(_) | ftl::Verb::Scrub(_)),
+                failed,
+            ) => match failed {
                 code::USAGE => fsck::USAGE_ERROR,
                 _ => fsck::OPERATIONAL_ERROR,
             },

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pumice_ftl::{Ftl, FtlError};
+use pumice_ftl::{Ftl, FtlError, Info};
 use pumice_media::{BlockDevice, BlockError, Lba};
 use pumice_vfs::{
     Attr, Clock, DirEntry, Errno, FileKind, FileSystem, FsError, Ino, NewNode, RenameMode, Result, Seek,
@@ -43,6 +43,16 @@ impl DiskFs {
     /// Closes the disk: everything is on the chip afterwards.
     pub(crate) fn close(self) -> std::result::Result<Metered, FtlError> {
         self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).disk.close()
+    }
+
+    /// A pass of the patrol is to take so many seconds; with 0 there is none.
+    pub(crate) fn set_patrol_period(&self, seconds: u64) {
+        self.inner().disk.set_patrol_period(seconds);
+    }
+
+    /// What the disk tells about itself.
+    pub(crate) fn info(&self) -> Info {
+        self.inner().disk.info()
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -322,7 +332,8 @@ impl FileSystem for DiskFs {
     }
 
     fn maintain(&self) -> Result<bool> {
-        self.inner().disk.maintain().map_err(|error| {
+        let now = (self.clock)().seconds;
+        self.inner().disk.maintain(now).map_err(|error| {
             let errno = if matches!(error, FtlError::Chip(_)) { Errno::Io } else { Errno::ReadOnly };
             FsError::new(errno, error.to_string())
         })

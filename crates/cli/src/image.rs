@@ -12,7 +12,6 @@ use std::{
 use pumice_f2fs::{F2fs, WritableF2fs, WritableOptions};
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{BlockError, ChipFile, FileDisk, Lba, MediaError, Nand, ReadAt};
-use pumice_nandfs::NandFs;
 use pumice_vfs::{FileSystem, FsError, Ino};
 use serde_json::{Map, Value};
 
@@ -20,7 +19,7 @@ use crate::{
     context::{Context, now},
     disk::DiskFs,
     failure::{Failure, Outcome},
-    metered::Metered,
+    metered::{Mended, Metered},
     on_chip::{self, Mounted, owned},
     recognise::{admit, recognise},
 };
@@ -148,12 +147,39 @@ impl Volume {
         }
     }
 
-    /// Pumice's own file system, if that is what it is.
-    pub(crate) fn nandfs(&self) -> Option<&NandFs<Metered>> {
+    /// A pass of its patrol is to take so many seconds; false if it has none.
+    pub(crate) fn set_patrol_period(&self, seconds: u64) -> Outcome<bool> {
         match self {
-            Volume::Nand { fs: Mounted::Nandfs(fs), .. } => Some(fs),
-            _ => None,
+            Volume::Nand { fs: Mounted::Nandfs(fs), .. } => fs.set_patrol_period(seconds)?,
+            Volume::Disk { fs, .. } => fs.set_patrol_period(seconds),
+            _ => return Ok(false),
         }
+        Ok(true)
+    }
+
+    /// What was mended on it so far, if it has a patrol.
+    pub(crate) fn mended(&self) -> Outcome<Option<Mended>> {
+        Ok(match self {
+            Volume::Nand { fs: Mounted::Nandfs(fs), .. } => {
+                let info = fs.info()?;
+                Some(Mended {
+                    blocks: info.mended_blocks,
+                    bits: info.corrected_bits,
+                    rebuilt_pages: info.rebuilt_pages,
+                    levelled_pages: info.levelled_pages,
+                })
+            }
+            Volume::Disk { fs, .. } => {
+                let info = fs.info();
+                Some(Mended {
+                    blocks: info.mended_segments,
+                    bits: info.corrected_bits,
+                    rebuilt_pages: info.rebuilt_pages,
+                    levelled_pages: info.counters.relocated,
+                })
+            }
+            _ => None,
+        })
     }
 
     /// True if nothing in it can be changed.

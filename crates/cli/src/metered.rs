@@ -11,7 +11,7 @@ pub(crate) struct Meter {
     mended: Arc<Mutex<Option<Mended>>>,
 }
 
-/// What a mount of nandfs has mended.
+/// What a mount has mended.
 #[derive(Clone, Copy)]
 pub(crate) struct Mended {
     /// Erase blocks moved because of wrong bits or reads.
@@ -20,8 +20,21 @@ pub(crate) struct Mended {
     pub(crate) bits: u64,
     /// Pages that parity brought back.
     pub(crate) rebuilt_pages: u32,
-    /// Pages moved to even out wear.
+    /// Pages of nandfs, or blocks of a disk, moved to even out wear.
     pub(crate) levelled_pages: u64,
+}
+
+impl std::ops::Sub for Mended {
+    type Output = Mended;
+
+    fn sub(self, before: Mended) -> Mended {
+        Mended {
+            blocks: self.blocks - before.blocks,
+            bits: self.bits - before.bits,
+            rebuilt_pages: self.rebuilt_pages - before.rebuilt_pages,
+            levelled_pages: self.levelled_pages - before.levelled_pages,
+        }
+    }
 }
 
 impl Meter {

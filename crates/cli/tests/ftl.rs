@@ -4,6 +4,9 @@
 mod common;
 
 use common::{World, document};
+use pumice_ftl::{Ftl, OpenOptions};
+use pumice_media::{BlockDevice, ChipFile, Lba, Nand};
+use serde_json::json;
 
 const SMALL: &str = "--geometry 2048+64:16:64";
 
@@ -112,4 +115,60 @@ fn check_finds_and_repairs() {
     world.say("ftl check blank").bad(8, &["no logical disk"]);
     let other = World::formatted();
     other.say("ftl check image").bad(8, &["nandfs", "pumice fsck"]);
+}
+
+/// A small disk with a page of parity in each segment, and something in every block.
+fn with_parity(world: &World) {
+    world.say("ftl create --geometry 2048+64:18:64 --parity-pages 1 --export 50% chip").good();
+    let chip = ChipFile::open(world.path("chip"), false).unwrap();
+    let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+    for lba in 0..disk.blocks() {
+        disk.write(Lba(lba), &[7; 4096]).unwrap();
+    }
+    disk.close().unwrap().flush().unwrap();
+}
+
+/// True if every block holds what was written.
+fn is_whole(world: &World) -> bool {
+    let chip = ChipFile::open(world.path("chip"), true).unwrap();
+    let mut disk = Ftl::open(chip, OpenOptions { read_only: true, ..OpenOptions::default() }).unwrap();
+    let mut bytes = [0; 4096];
+    (0..disk.blocks()).all(|lba| disk.read(Lba(lba), &mut bytes).is_ok() && bytes == [7; 4096])
+}
+
+#[test]
+fn scrub_moves_what_parity_brings_back() {
+    let world = World::new();
+    with_parity(&world);
+    assert!(world.say("ftl info chip").good().contains("of 8 blocks, and 1 page of parity; "));
+    assert!(world.say("ftl scrub chip").good().contains("0 wrong bits put right"));
+    let pages: Vec<String> = (4..24).map(|block| (block * 18 + block % 16).to_string()).collect();
+    world.say(&format!("nand kill chip --page {}", pages.join(","))).good();
+    assert!(is_whole(&world));
+    assert!(world.say("ftl check chip").good().contains("chip: sound"));
+    let before = std::fs::read(world.path("chip")).unwrap();
+    let looked = world.say("ftl scrub -n chip");
+    assert!(looked.code == 4 && looked.out.contains("; left where they are"), "{looked:?}");
+    assert_eq!(std::fs::read(world.path("chip")).unwrap(), before);
+    let run = world.say("ftl scrub --json chip");
+    let found = document(&run.out, "ftl-scrub");
+    assert_eq!((run.code, &found["moved"], &found["lost_blocks"]), (1, &true.into(), &json!([])), "{found}");
+    assert!(found["rebuilt_pages"].as_u64().unwrap() >= 8, "{found}");
+    let again = world.say("ftl scrub chip").good();
+    assert!(!again.contains("weak") && is_whole(&world), "{again}");
+}
+
+#[test]
+fn scrub_tells_what_is_lost() {
+    let world = World::new();
+    with_parity(&world);
+    // Two chip pages make a page of the log: two of the eight, where one has parity.
+    world.say("nand kill chip --page 174,176").good();
+    for _ in 0..2 {
+        let run = world.say("ftl scrub chip");
+        assert!(run.code & 4 == 4 && run.out.contains("lost: blocks "), "{run:?}");
+    }
+    world.say("ftl scrub missing").bad(8, &["missing"]);
+    assert_eq!(world.say("ftl scrub").code, 16);
+    assert_eq!(world.say("ftl create --geometry 2048+64:18:64 --parity-pages 9 other").code, 2);
 }

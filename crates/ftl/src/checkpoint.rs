@@ -75,11 +75,15 @@ impl<N: Nand> Writer<'_, N> {
         let place = Place { block, index: self.part % self.shape.pages };
         let tag = Tag::plain(Kind::Checkpoint, self.sequence);
         self.part += 1;
-        match self.flash.program(place, &tag, payload) {
-            Ok(()) => Ok(()),
-            Err(NandError::ProgramFailed(_)) => Err(Stop::Segment(block)),
-            Err(error) => Err(Stop::Chip(error)),
-        }
+        let done = self.flash.program(place, &tag, payload);
+        stop_at(block, done)?;
+        if place.index + 1 == self.shape.pages { self.end_segment(block) } else { Ok(()) }
+    }
+
+    /// Programs the parity of a segment behind its last page.
+    fn end_segment(&mut self, block: u32) -> core::result::Result<(), Stop> {
+        let done = self.flash.medium.program_parity(block);
+        stop_at(block, done)
     }
 
     /// Programs what is left, and the parity; the number of pages.
@@ -89,8 +93,22 @@ impl<N: Nand> Writer<'_, N> {
         }
         let parity = core::mem::take(&mut self.parity);
         self.put_page(&parity)?;
+        let (last, behind) = ((self.part - 1) / self.shape.pages, self.part % self.shape.pages);
+        match self.blocks.get(last as usize) {
+            Some(block) if behind > 0 => self.end_segment(*block)?,
+            // It filled its segment.
+            _ => {}
+        }
         Ok(self.part)
     }
+}
+
+/// Where a program that failed ends the checkpoint.
+fn stop_at(block: u32, done: core::result::Result<(), NandError>) -> core::result::Result<(), Stop> {
+    done.map_err(|error| match error {
+        NandError::ProgramFailed(_) => Stop::Segment(block),
+        error => Stop::Chip(error),
+    })
 }
 
 impl<N: Nand> Ftl<N> {
@@ -107,6 +125,9 @@ impl<N: Nand> Ftl<N> {
             self.commit_blocks()?;
             self.bury()?;
         }
+        if clean {
+            self.end_heads()?;
+        }
         self.move_full_roots()?;
         let old = core::mem::take(&mut self.record.segments);
         self.set_states(&old, State::Free);
@@ -122,6 +143,7 @@ impl<N: Nand> Ftl<N> {
         self.record = Record { number: self.record.number + 1, clean, pages, segments };
         self.write_record(clean)?;
         (self.opened, self.trims) = (0, Trims::default());
+        self.patrol.save();
         for block in old.into_iter().chain(self.waiting.settled()) {
             self.hand_back(block);
         }
@@ -198,6 +220,9 @@ impl<N: Nand> Ftl<N> {
 
     fn write_stream(&mut self, blocks: &[u32]) -> core::result::Result<u32, Stop> {
         let open = self.heads.iter().flatten().count();
+        self.patrol.count_bits(self.flash.medium.corrected_bits());
+        self.patrol.count_rebuilt(self.flash.medium.rebuilt_pages());
+        let rounds = self.patrol.rounds();
         let state = RawState {
             magic: CHECKPOINT_MAGIC.into(),
             clock: self.clock.into(),
@@ -210,6 +235,12 @@ impl<N: Nand> Ftl<N> {
             logical_blocks: self.table.len().into(),
             segments: self.shape.blocks.into(),
             failures: self.segments.failures().into(),
+            patrol_began: rounds.began.into(),
+            patrol_page: rounds.page.into(),
+            patrol_passes: rounds.passes.into(),
+            moved: rounds.moved_blocks.into(),
+            rebuilt: rounds.rebuilt_pages.into(),
+            corrected: rounds.corrected_bits.into(),
         };
         let mut writer = Writer {
             flash: &mut self.flash,

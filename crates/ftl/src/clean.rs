@@ -59,8 +59,8 @@ impl<N: Nand> Ftl<N> {
 
     /// The segment to clean next: before its bits are lost, for wear, for space.
     fn victim(&mut self) -> Option<u32> {
-        if let Some(tired) = self.tired() {
-            return Some(tired);
+        if let Some(weak) = self.take_weak() {
+            return Some(weak);
         }
         let (policies, segments, now) = (&mut self.policies, &self.segments, self.clock);
         let chosen = policies.selector.take(now)?;
@@ -75,15 +75,13 @@ impl<N: Nand> Ftl<N> {
         other.or(Some(chosen))
     }
 
-    /// A sealed segment whose pages are near the limit of what ECC corrects.
-    fn tired(&mut self) -> Option<u32> {
-        while let Some(block) = self.flash.medium.take_tired() {
-            if self.segments.get(block).state == State::Sealed {
-                self.policies.selector.remove(block);
-                return Some(block);
-            }
-        }
-        None
+    /// A sealed segment that is to be emptied soon.
+    fn take_weak(&mut self) -> Option<u32> {
+        self.note_weak();
+        let block = self.segments.find_weak()?;
+        self.policies.selector.remove(block);
+        self.patrol.count_moved();
+        Some(block)
     }
 
     /// Frees a segment from which everything has moved, or leaves it alone if something could not be read.

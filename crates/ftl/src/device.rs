@@ -69,7 +69,7 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// What follows each change: segments that failed are left, and a checkpoint is made when one is due.
-    fn after_change(&mut self) -> Result<()> {
+    pub(crate) fn after_change(&mut self) -> Result<()> {
         if !self.failing.is_empty() || self.waiting.has_doomed() {
             self.commit()?;
         }
@@ -96,17 +96,6 @@ impl<N: Nand> Ftl<N> {
             Mode::Failed(error) => return Err(error.into()),
         }
         Ok(self.flash.medium.flush()?)
-    }
-
-    /// Cleans a segment if fewer are free than a busy disk would like; true if more is left to do. For idle times.
-    pub fn maintain(&mut self) -> Result<bool> {
-        if self.mode != Mode::Dirty || !self.flash.medium.has_tired() {
-            return Ok(false);
-        }
-        self.head_for_user(0)?;
-        self.clean()?;
-        self.after_change()?;
-        Ok(self.flash.medium.has_tired())
     }
 }
 

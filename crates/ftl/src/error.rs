@@ -3,7 +3,7 @@
 use core::fmt;
 
 use pumice_cleaning::registry::{PlacementRule, PolicyError};
-use pumice_flashlog::OtherPairing;
+use pumice_flashlog::{MOST_PARITY, OtherPairing};
 use pumice_media::{BlockError, Lba, NandError};
 
 use crate::layout::VERSION;
@@ -42,6 +42,8 @@ pub enum FtlError {
         /// Segments.
         blocks: u32,
     },
+    /// Segments cannot have so many log pages of parity.
+    Parity(u32),
     /// The logical disk cannot have so many blocks.
     Export {
         /// Logical blocks asked for.
@@ -85,6 +87,11 @@ impl fmt::Display for FtlError {
             FtlError::Segments { pages, blocks } => {
                 write!(f, "{blocks} erase blocks of {pages} log pages cannot be used (want 16 of 4 or more)")
             }
+            FtlError::Parity(pages) => write!(
+                f,
+                "{pages} parity pages in an erase block are not possible (want 0 to {MOST_PARITY}, none where pages share \
+                 cells)"
+            ),
             FtlError::Export { blocks, most } => {
                 write!(f, "a logical disk of {blocks} blocks does not fit this chip (want 1 to {most})")
             }

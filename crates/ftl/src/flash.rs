@@ -95,7 +95,7 @@ impl<N: Nand> Flash<N> {
         self.is_promised = true;
     }
 
-    /// Programs a log page, whose tag names the one before it.
+    /// Programs a log page, whose tag names the one before it. Those of a segment come in order, the first one first.
     pub(crate) fn program(
         &mut self,
         place: Place,
@@ -106,7 +106,7 @@ impl<N: Nand> Flash<N> {
         let is_named = matches!(tag.kind, Kind::Data | Kind::Trim);
         let promised = self.is_promised && is_named;
         let tag = Tag { before: self.before.clone(), promised, ..tag.clone() };
-        self.medium.program(page, &tag.encode(&self.shape), payload)?;
+        self.medium.program_counted(page, &tag.encode(&self.shape), payload)?;
         if is_named {
             self.before = Some(Before::new(page, &tag.entries));
             self.is_promised = false;

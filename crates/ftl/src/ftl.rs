@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use pumice_cleaning::{Class, Old, Params};
-use pumice_flashlog::Roots;
+use pumice_flashlog::{Patrol, Roots, Rounds};
 use pumice_media::{Nand, NandError};
 
 use crate::counters::{Counters, Start};
@@ -71,6 +71,7 @@ pub struct Ftl<N: Nand> {
     /// The write clock.
     pub(crate) clock: u32,
     pub(crate) counters: Counters,
+    pub(crate) patrol: Patrol,
     /// What the newest page held, if it could not be read after a power cut.
     pub(crate) doubted: Option<Doubted>,
 }
@@ -104,6 +105,7 @@ impl<N: Nand> Ftl<N> {
             sequence: 1,
             clock: 0,
             counters: Counters::default(),
+            patrol: Patrol::resume(Rounds::default()),
             doubted: None,
             identity,
         }

@@ -22,6 +22,8 @@ pub(crate) struct Identity {
     pub(crate) policies: PolicyNames,
     /// Erases promised for each segment.
     pub(crate) endurance: u32,
+    /// Log pages of each segment that are parity over the others.
+    pub(crate) parity_pages: u8,
     /// A move that was undone.
     pub(crate) void: Void,
 }
@@ -46,6 +48,8 @@ impl Identity {
             block_bytes: shape.block_bytes.into(),
             logical_blocks: self.logical_blocks.into(),
             endurance: self.endurance.into(),
+            parity_pages: self.parity_pages,
+            reserved: [0; 3],
             victim: name_bytes(&policies.victim),
             placement: name_bytes(&policies.placement),
             wear: name_bytes(&policies.wear),
@@ -85,7 +89,8 @@ impl Identity {
         let (raw, rest) = RawIdentity::ref_from_prefix(&anchor.own).map_err(|_| cut_off.clone())?;
         let (void, _) = RawVoid::ref_from_prefix(rest).map_err(|_| cut_off)?;
         let void = Void { block: void.block.get(), sequence: void.sequence.get() };
-        let shape = Shape::of(geometry, raw.block_bytes.get())?;
+        let parity_pages = raw.parity_pages;
+        let shape = Shape::of(geometry, raw.block_bytes.get(), parity_pages)?;
         let logical_blocks = raw.logical_blocks.get();
         let slots = u64::from(shape.blocks) * u64::from(shape.capacity());
         if logical_blocks == 0 || u64::from(logical_blocks) > slots {
@@ -98,7 +103,7 @@ impl Identity {
         };
         policies.check()?;
         let endurance = raw.endurance.get();
-        Ok((shape, Identity { uuid: anchor.uuid, logical_blocks, policies, endurance, void }))
+        Ok((shape, Identity { uuid: anchor.uuid, logical_blocks, policies, endurance, parity_pages, void }))
     }
 }
 

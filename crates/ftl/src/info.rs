@@ -40,6 +40,18 @@ pub struct Info {
     pub checkpoint_segments: u32,
     /// Segments that are marked bad.
     pub bad_segments: u32,
+    /// Log pages of each segment that are parity over the others.
+    pub parity_pages: u8,
+    /// Reads of pages that ECC gave up on and parity brought back; stays at the largest.
+    pub rebuilt_pages: u32,
+    /// Wrong bits that ECC put right: of each read those of the worst codeword.
+    pub corrected_bits: u64,
+    /// Segments that were emptied before their bits were lost, or for want of parity.
+    pub mended_segments: u32,
+    /// Passes of the patrol that were ended.
+    pub patrol_passes: u32,
+    /// Segments that are to be emptied soon: their bits are near the limit of ECC, or they lack their parity.
+    pub weak_segments: u32,
     /// Chip pages that are read and programmed as one.
     pub gang_pages: u32,
     /// Pages tell of themselves in their spare area; otherwise summaries tell of them.
@@ -65,6 +77,7 @@ impl<N: Nand> Ftl<N> {
             u32::try_from(self.segments.iter().filter(|(_, s)| s.state == state).count()).unwrap_or(u32::MAX)
         };
         let (wear, wear_stddev) = self.wear();
+        let rounds = self.rounds();
         Info {
             version: VERSION,
             uuid: self.identity.uuid,
@@ -79,6 +92,12 @@ impl<N: Nand> Ftl<N> {
             free_segments: count(State::Free),
             checkpoint_segments: self.checkpoint_most(),
             bad_segments: count(State::Bad),
+            parity_pages: self.identity.parity_pages,
+            rebuilt_pages: rounds.rebuilt_pages,
+            corrected_bits: rounds.corrected_bits,
+            mended_segments: rounds.moved_blocks,
+            patrol_passes: rounds.passes,
+            weak_segments: self.segments.weak(),
             gang_pages: self.shape.medium.parts(),
             tag_in_spare: self.shape.tagged,
             policies: self.identity.policies,

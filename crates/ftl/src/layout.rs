@@ -1,6 +1,6 @@
 //! What lies on the chip, byte by byte (docs/ftl-spec.md). All numbers are little-endian.
 
-use zerocopy::little_endian::{U32, U64};
+use zerocopy::little_endian::{I64, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The format's name at the start of an anchor.
@@ -115,10 +115,12 @@ raw! {
 
 raw! {
     /// What anchors say of a disk besides what they say of every volume.
-    RawIdentity, 84 => {
+    RawIdentity, 88 => {
         block_bytes: U32,
         logical_blocks: U32,
         endurance: U32,
+        parity_pages: u8,
+        reserved: [u8; 3],
         victim: [u8; NAME_BYTES],
         placement: [u8; NAME_BYTES],
         wear: [u8; NAME_BYTES],
@@ -136,7 +138,7 @@ raw! {
 raw! {
     /// The record of a checkpoint: where its pages are, and what the disk is, should all anchors be gone. The numbers of its
     /// segments follow, four bytes each.
-    RawRecord, 136 => {
+    RawRecord, 140 => {
         magic: U32,
         flags: U32,
         checkpoint: U64,
@@ -166,7 +168,7 @@ raw! {
 
 raw! {
     /// The start of a checkpoint; heads, translation table and lookup table follow.
-    RawState, 64 => {
+    RawState, 96 => {
         magic: U32,
         clock: U32,
         sequence: U64,
@@ -178,6 +180,12 @@ raw! {
         logical_blocks: U32,
         segments: U32,
         failures: U32,
+        patrol_began: I64,
+        patrol_page: U32,
+        patrol_passes: U32,
+        moved: U32,
+        rebuilt: U32,
+        corrected: U64,
     }
 }
 

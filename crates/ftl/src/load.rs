@@ -2,7 +2,7 @@
 
 use alloc::{sync::Arc, vec, vec::Vec};
 
-use pumice_flashlog::{Page, SEQ_END};
+use pumice_flashlog::{Page, Patrol, Rounds, SEQ_END};
 use pumice_media::Nand;
 use zerocopy::FromBytes;
 
@@ -153,6 +153,14 @@ impl<N: Nand> Ftl<N> {
             self.segments.change(block, |line| *line = segment);
         }
         self.segments.set_failures(loaded.state.failures.get());
+        self.patrol = Patrol::resume(Rounds {
+            began: loaded.state.patrol_began.get(),
+            page: loaded.state.patrol_page.get(),
+            passes: loaded.state.patrol_passes.get(),
+            moved_blocks: loaded.state.moved.get(),
+            corrected_bits: loaded.state.corrected.get().min(COUNT_MOST),
+            rebuilt_pages: loaded.state.rebuilt.get(),
+        });
         self.record = record;
         self.place_roots();
         Ok(true)

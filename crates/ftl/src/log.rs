@@ -134,6 +134,17 @@ impl<N: Nand> Ftl<N> {
     /// Ends a segment: its header is written behind its pages, and it may be cleaned.
     pub(crate) fn seal(&mut self, at: usize, head: Head) -> Result<()> {
         let Some(head) = self.summarise(head)? else { return Ok(()) };
+        match self.flash.medium.program_parity(head.block) {
+            Ok(()) => {}
+            Err(NandError::ProgramFailed(_)) => {
+                self.give_up(head);
+                return Ok(());
+            }
+            Err(error) => {
+                self.failing.push(head);
+                return self.fail(error);
+            }
+        }
         let (now, used) = (self.clock, u16::try_from(head.index).unwrap_or(u16::MAX));
         self.segments.change(head.block, |segment| {
             (segment.state, segment.used) = (State::Sealed, used);
@@ -146,6 +157,21 @@ impl<N: Nand> Ftl<N> {
         self.policies.wear.sealed(head.block, &view);
         if at != MOVING {
             self.policies.placement.sealed(now, Class(head.contents.class));
+        }
+        Ok(())
+    }
+
+    /// Ends all heads before they are full where segments have parity, so that all that lives has it.
+    pub(crate) fn end_heads(&mut self) -> Result<()> {
+        if !self.shape.has_parity() {
+            return Ok(());
+        }
+        // What is rescued from a segment that fails meanwhile opens one again.
+        while let Some((at, head)) =
+            (0..).zip(&mut self.heads).find_map(|(at, head)| Some((at, head.take()?)))
+        {
+            self.seal(at, head)?;
+            self.commit_blocks()?;
         }
         Ok(())
     }

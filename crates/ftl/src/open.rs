@@ -42,6 +42,9 @@ pub struct CreateOptions {
     pub uuid: [u8; 16],
     /// Erases that the chip's maker promises for each erase block; `u32::MAX` if nobody knows.
     pub endurance: u32,
+    /// Log pages of each segment that are parity over the others, 0 to 8: as many of a sealed segment may become
+    /// unreadable, and nothing is lost. None where pages of the chip share cells.
+    pub parity_pages: u8,
     /// The chip is known to be erased: its segments are not erased again.
     pub erased: bool,
 }
@@ -54,6 +57,7 @@ impl Default for CreateOptions {
             policies: PolicyNames::default(),
             uuid: [0; 16],
             endurance: u32::MAX,
+            parity_pages: 0,
             erased: false,
         }
     }
@@ -76,13 +80,14 @@ pub fn create<N: Nand>(
     options: &CreateOptions,
     progress: &mut dyn FnMut(u32, u32),
 ) -> Result<u32> {
-    let shape = Shape::of(&nand.geometry(), options.block_bytes)?.on(nand.pairing());
+    let shape = Shape::of(&nand.geometry(), options.block_bytes, options.parity_pages)?.on(nand.pairing())?;
     options.policies.check()?;
     let identity = |logical_blocks| Identity {
         uuid: options.uuid,
         logical_blocks,
         policies: options.policies,
         endurance: options.endurance,
+        parity_pages: options.parity_pages,
         void: Void::NONE,
     };
     let geometry = nand.geometry();
@@ -157,7 +162,7 @@ impl<N: Nand> Ftl<N> {
         let mut roots = Roots::find(&mut nand, &MAGIC)?.ok_or(FtlError::Foreign)?;
         let (shape, identity) = Identity::of(roots.anchor(), &nand.geometry())?;
         roots.anchor().check_pairing(nand.pairing()).map_err(FtlError::Pairing)?;
-        let shape = shape.on(nand.pairing());
+        let shape = shape.on(nand.pairing())?;
         let mut flash = Flash::new(nand, shape);
         let records = record_shape(&shape, identity.logical_blocks, &flash.medium.chip().geometry())
             .ok_or(FtlError::Foreign)?;
@@ -165,6 +170,7 @@ impl<N: Nand> Ftl<N> {
         let mut ftl = Ftl::assemble(flash, shape, identity, roots);
         let replayed = ftl.replay_since(record, options.rebuild)?;
         ftl.doubted.clone_from(&replayed.doubted);
+        ftl.watch_reads();
         if options.read_only {
             return Ok(ftl);
         }
@@ -192,6 +198,7 @@ impl<N: Nand> Ftl<N> {
             replayed = self.rebuild(None, true)?;
             Start::Headers
         } else if self.record.clean {
+            self.end_without_parity();
             Start::Checkpoint
         } else {
             replayed = self.recover(Range::since(self.sequence))?;
@@ -226,7 +233,9 @@ impl<N: Nand> Ftl<N> {
 
     /// Ends it: everything is on the chip, and the next start is by the checkpoint. Gives the chip back.
     pub fn close(mut self) -> Result<N> {
+        self.note_weak();
         match self.mode {
+            Mode::Clean if self.patrol.has_news() => self.write_checkpoint(true)?,
             Mode::Dirty => {
                 self.room_for_trims()?;
                 self.write_checkpoint(true)?;

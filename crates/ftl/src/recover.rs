@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::flash::Found;
 use crate::ftl::Ftl;
 use crate::gaps::{Doubted, End, Gap, Gaps, Lost, Told};
+use crate::head::Head;
 use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK};
 use crate::newest::Newest;
 use crate::segments::State;
@@ -73,6 +74,7 @@ impl<N: Nand> Ftl<N> {
         let mut trimmed = Vec::new();
         let mut gaps = Gaps::default();
         let heads = self.heads.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
+        let mut touched = heads.iter().map(|head| (0, head.block)).collect::<Vec<_>>();
         for block in 0..self.shape.blocks {
             if without == Some(block) {
                 self.segments.change(block, |segment| segment.state = State::Free);
@@ -93,6 +95,7 @@ impl<N: Nand> Ftl<N> {
                 match found {
                     Some(found) => {
                         newest.add_segment(block, &found.sequences);
+                        touched.push((found.sequences.last().copied().unwrap_or(0), block));
                         self.take_in(block, &found, since, &mut newest, &mut trimmed)?;
                         begun.push(Begun { block, contents: found });
                         begun.sort_by_key(|begun| core::cmp::Reverse(begun.contents.first()));
@@ -114,11 +117,43 @@ impl<N: Nand> Ftl<N> {
             }
         }
         self.apply_trims(&newest, trimmed);
+        self.mark_without_parity(touched)?;
         let doubted = found.map(|Lost { place, sequence, lbas, .. }| {
             self.sequence = self.sequence.max(sequence + 1);
             Doubted { place, lbas }
         });
         Ok(Replayed { since, begun, unnamed, doubted, tellers })
+    }
+
+    /// Has segments emptied whose parity the power cut has prevented, or may have spoilt: of those that were written since the
+    /// checkpoint, given with their last sequence numbers, all that had room left, and the one that was written last. A page
+    /// that was torn may read as if it were sound.
+    fn mark_without_parity(&mut self, touched: Vec<(u64, u32)>) -> Result<()> {
+        if !self.shape.has_parity() {
+            return Ok(());
+        }
+        let last = touched.iter().max().copied();
+        for (sequence, block) in touched {
+            let segment = self.segments.get(block);
+            let has_room = self.shape.has_room(segment.used.into(), segment.used.into());
+            let is_doubted = has_room || last == Some((sequence, block));
+            if segment.state == State::Sealed && (is_doubted || !self.flash.medium.has_parity(block)?) {
+                self.segments.change(block, |segment| segment.weak = true);
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the heads of a clean checkpoint where segments have parity: that over their pages was in memory alone. There are
+    /// some only if the cleaner had to make room while the checkpoint was made.
+    pub(crate) fn end_without_parity(&mut self) {
+        if !self.shape.has_parity() {
+            return;
+        }
+        for Head { block, index, .. } in self.heads.iter_mut().filter_map(Option::take).collect::<Vec<_>>() {
+            self.close_head(block, Some(index));
+            self.segments.change(block, |segment| segment.weak = true);
+        }
     }
 
     /// The newest page of all, if it is one of these and its spare area can be read.

@@ -50,7 +50,7 @@ pub(crate) fn seek<N: Nand>(mut nand: N, uuid: [u8; 16], found: &mut Findings) -
         (None, None) => anchor_by_pages(&mut nand, uuid, found)?,
     };
     let (shape, mut identity) = Identity::of(&anchor, &geometry)?;
-    let shape = shape.on(nand.pairing());
+    let shape = shape.on(nand.pairing())?;
     if let Some(roots) = &anchored {
         // An anchor may declare a segment void after the record.
         identity.void = Identity::of(roots.anchor(), &geometry)?.1.void;
@@ -100,8 +100,7 @@ fn newest_record<N: Nand>(
         shapes.extend(record_shape(&shape, identity.logical_blocks, geometry));
     } else {
         shapes.extend(pumice_flashlog::Shape::of_anchors(geometry));
-        let logs = BLOCK_BYTES.iter().filter_map(|bytes| Shape::of(geometry, *bytes).ok());
-        for shape in logs.map(|shape| shape.medium) {
+        for shape in possible(nand, geometry)?.into_iter().map(|(shape, _)| shape.medium) {
             if !shapes.contains(&shape) {
                 shapes.push(shape);
             }
@@ -134,9 +133,27 @@ fn newest_record<N: Nand>(
     Ok(None)
 }
 
+/// Every shape that the disk on a chip may have, with its parity pages; those that are likeliest first. Of those with parity
+/// only such as the first page of some segment proves.
+fn possible<N: Nand>(nand: &mut N, geometry: &Geometry) -> Result<Vec<(Shape, u8)>> {
+    let mut shapes = Vec::new();
+    for bytes in BLOCK_BYTES {
+        let Ok(plain) = Shape::of(geometry, bytes, 0) else { continue };
+        shapes.push((plain, 0));
+        let mut medium = Medium::new(&mut *nand, plain.medium);
+        for block in ANCHOR_BLOCKS..plain.blocks {
+            let parity = medium.proven_parity(block)?.and_then(|parity| u8::try_from(parity).ok());
+            let shape = parity.and_then(|parity| Some((Shape::of(geometry, bytes, parity).ok()?, parity)));
+            shapes.extend(shape.filter(|shape| !shapes.contains(shape)));
+        }
+    }
+    Ok(shapes)
+}
+
 /// What the pages of a chip without any roots prove.
 struct Proof {
     shape: Shape,
+    parity_pages: u8,
     /// Pages, or summaries, that prove this shape.
     votes: u32,
     /// The highest logical block they tell of, and one.
@@ -148,14 +165,14 @@ struct Proof {
 fn anchor_by_pages<N: Nand>(nand: &mut N, uuid: [u8; 16], found: &mut Findings) -> Result<Anchor> {
     let geometry = nand.geometry();
     let mut best: Option<Proof> = None;
-    for bytes in BLOCK_BYTES {
-        let Ok(shape) = Shape::of(&geometry, bytes) else { continue };
-        let proof = proof(nand, shape.on(nand.pairing()))?;
+    for (shape, parity_pages) in possible(nand, &geometry)? {
+        let Ok(shape) = shape.on(nand.pairing()) else { continue };
+        let proof = proof(nand, shape, parity_pages)?;
         if proof.votes > best.as_ref().map_or(0, |best| best.votes) {
             best = Some(proof);
         }
     }
-    let Proof { shape, end, .. } = best.ok_or(FtlError::Foreign)?;
+    let Proof { shape, parity_pages, end, .. } = best.ok_or(FtlError::Foreign)?;
     let mut good = 0;
     for block in ANCHOR_BLOCKS..shape.blocks {
         good += u32::from(!nand.is_bad(pumice_media::BlockId(block))?);
@@ -179,15 +196,16 @@ fn anchor_by_pages<N: Nand>(nand: &mut N, uuid: [u8; 16], found: &mut Findings) 
         logical_blocks,
         policies: PolicyNames::default(),
         endurance: u32::MAX,
+        parity_pages,
         void: Void::NONE,
     };
     Ok(identity.anchor(&shape, geometry))
 }
 
 /// How many pages prove a shape.
-fn proof<N: Nand>(nand: &mut N, shape: Shape) -> Result<Proof> {
+fn proof<N: Nand>(nand: &mut N, shape: Shape, parity_pages: u8) -> Result<Proof> {
     let mut flash = Flash::new(&mut *nand, shape);
-    let mut proof = Proof { shape, votes: 0, end: 0 };
+    let mut proof = Proof { shape, parity_pages, votes: 0, end: 0 };
     let slots = u64::from(shape.blocks) * u64::from(shape.capacity());
     for block in ANCHOR_BLOCKS..shape.blocks {
         let mut end = 0;

@@ -53,6 +53,10 @@ pub(crate) struct Segment {
     pub(crate) class: u8,
     /// Pages programmed, its summary included.
     pub(crate) used: u16,
+    /// To be emptied soon: its bits are near the limit of ECC, or it should have parity and has none.
+    pub(crate) weak: bool,
+    /// How often it was read since it was erased, in pieces of about a thousand pages, up to [`READS_MOST`].
+    pub(crate) reads: u8,
     /// Holds what no checkpoint knows yet, beside blocks: trimmed ranges, or a tag that tells what a lost page held.
     pub(crate) trims: bool,
     /// Erases so far.
@@ -72,6 +76,8 @@ impl Segment {
         state: State::Free,
         class: 0,
         used: 0,
+        weak: false,
+        reads: 0,
         trims: false,
         erases: 0,
         opened: 0,
@@ -79,6 +85,11 @@ impl Segment {
         changed: 0,
         valid: 0,
     };
+
+    /// True if it waits to be emptied.
+    fn is_weak(&self) -> bool {
+        self.weak && self.state == State::Sealed
+    }
 
     /// What policies see of it.
     pub(crate) fn view(&self, capacity: u32, now: u32) -> SegmentView {
@@ -99,8 +110,8 @@ impl Segment {
             opened: self.opened.into(),
             sealed: self.sealed.into(),
             changed: self.changed.into(),
-            state: self.state as u8,
-            class: self.class,
+            state: self.state as u8 | if self.weak { WEAK } else { 0 },
+            class: self.class | self.reads << CLASS_BITS,
             used: self.used.to_le_bytes(),
         })
     }
@@ -108,9 +119,11 @@ impl Segment {
     pub(crate) fn decode(bytes: &[u8]) -> Option<Segment> {
         let raw = RawSegment::ref_from_bytes(bytes).ok()?;
         Some(Segment {
-            state: State::from_byte(raw.state)?,
-            class: raw.class.min(MAX_CLASSES - 1),
+            state: State::from_byte(raw.state & !WEAK)?,
+            class: raw.class & ((1 << CLASS_BITS) - 1),
             used: u16::from_le_bytes(raw.used),
+            weak: raw.state & WEAK != 0,
+            reads: raw.class >> CLASS_BITS,
             trims: false,
             erases: raw.erases.get(),
             opened: raw.opened.get(),
@@ -121,6 +134,15 @@ impl Segment {
     }
 }
 
+/// A byte of the table has the class below and the reads above.
+const CLASS_BITS: u32 = 4;
+const _: () = assert!(MAX_CLASSES == 1 << CLASS_BITS && READS_MOST < 1 << (u8::BITS - CLASS_BITS));
+/// A segment is emptied once so many reads of it were charged, after about 15,000 pages: single-level parts stand 100,000
+/// reads of a block and more, others some ten thousand.
+pub(crate) const READS_MOST: u8 = 15;
+/// Beside the state in a byte of the table: to be emptied soon.
+const WEAK: u8 = 0x80;
+
 /// The table.
 #[derive(Clone, Debug)]
 pub(crate) struct Segments {
@@ -129,12 +151,14 @@ pub(crate) struct Segments {
     usable: u32,
     /// Segments that turned out bad since the disk was made.
     failures: u32,
+    /// Sealed segments that are to be emptied soon.
+    weak: u32,
 }
 
 impl Segments {
     /// All free, never erased.
     pub(crate) fn new(count: u32) -> Segments {
-        Segments { lines: vec![Segment::FRESH; count as usize], usable: count, failures: 0 }
+        Segments { lines: vec![Segment::FRESH; count as usize], usable: count, failures: 0, weak: 0 }
     }
 
     pub(crate) fn get(&self, block: u32) -> Segment {
@@ -147,9 +171,11 @@ impl Segments {
         debug_assert!((block as usize) < self.lines.len());
         if let Some(segment) = self.lines.get_mut(block as usize) {
             let (was_bad, was_usable) = (segment.state == State::Bad, segment.state.is_usable());
+            let was_weak = segment.is_weak();
             change(segment);
             let is_news = !was_bad && segment.state == State::Bad;
             self.failures = self.failures.saturating_add(u32::from(is_news));
+            self.weak = self.weak + u32::from(segment.is_weak()) - u32::from(was_weak);
             self.usable = self.usable + u32::from(segment.state.is_usable()) - u32::from(was_usable);
         }
     }
@@ -158,6 +184,17 @@ impl Segments {
     /// an older copy would count, were the power cut before.
     pub(crate) fn hold(&mut self, blocks: impl IntoIterator<Item = u32>) {
         blocks.into_iter().for_each(|block| self.change(block, |segment| segment.trims = true));
+    }
+
+    /// Sealed segments that are to be emptied soon.
+    pub(crate) fn weak(&self) -> u32 {
+        self.weak
+    }
+
+    /// One of them. Cost: a look at every line, if there is one.
+    pub(crate) fn find_weak(&self) -> Option<u32> {
+        let mut lines = self.iter().filter(|_| self.weak > 0);
+        lines.find(|(_, segment)| segment.is_weak()).map(|(block, _)| block)
     }
 
     /// Segments that turned out bad since the disk was made.

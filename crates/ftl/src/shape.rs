@@ -63,8 +63,9 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The shape for a chip whose pages share no cells, and logical blocks of `block_bytes` bytes.
-    pub(crate) fn of(geometry: &Geometry, block_bytes: u32) -> Result<Shape, FtlError> {
+    /// The shape for a chip whose pages share no cells, logical blocks of `block_bytes` bytes, and segments whose last
+    /// `parity` log pages are parity over the others.
+    pub(crate) fn of(geometry: &Geometry, block_bytes: u32, parity: u8) -> Result<Shape, FtlError> {
         if !block_bytes.is_power_of_two() || !(512..=65536).contains(&block_bytes) {
             return Err(FtlError::BlockBytes(block_bytes));
         }
@@ -83,7 +84,8 @@ impl Shape {
         let tagged = tag == TagPlace::Spare;
         let payload = gang.saturating_mul(page);
         let named = payload.saturating_sub(SUMMARY_BYTES) / named_bytes(slots);
-        let whole = (geometry.pages_per_block / gang).min(u32::from(u16::MAX));
+        let parity = u32::from(parity);
+        let whole = (geometry.pages_per_block / gang).min(u32::from(u16::MAX)).saturating_sub(parity);
         let (pages, summaries) = match tagged {
             true => (whole, u32::from(whole >= SUMMARY_FROM && named >= whole - 1)),
             false => (whole.min(named.saturating_add(1)), 2),
@@ -92,9 +94,10 @@ impl Shape {
         if pages < PAGES_MIN || geometry.blocks < BLOCKS_MIN || slots_of_chip >= u64::from(u32::MAX) {
             return Err(FtlError::Segments { pages, blocks: geometry.blocks });
         }
+        let medium = pumice_flashlog::Shape::new(geometry, gang, tag, body).with_pages(pages + parity);
         Ok(Shape {
             block_bytes,
-            medium: pumice_flashlog::Shape::new(geometry, gang, tag, body).with_pages(pages),
+            medium: medium.with_parity(parity).ok_or(FtlError::Parity(parity))?,
             slots,
             pages,
             blocks: geometry.blocks,
@@ -106,9 +109,17 @@ impl Shape {
     }
 
     /// The same on a chip whose pages share cells in this way.
-    pub(crate) fn on(self, pairing: Pairing) -> Shape {
+    pub(crate) fn on(self, pairing: Pairing) -> Result<Shape, FtlError> {
         let medium = self.medium.with_pairing(pairing);
-        Shape { medium, lost: medium.skips().lost, reach: medium.reach(), ..self }
+        if medium.is_paired() && self.has_parity() {
+            return Err(FtlError::Parity(medium.parity()));
+        }
+        Ok(Shape { medium, lost: medium.skips().lost, reach: medium.reach(), ..self })
+    }
+
+    /// True if segments end in parity.
+    pub(crate) fn has_parity(&self) -> bool {
+        self.medium.parity() > 0
     }
 
     /// True if a cut program may destroy pages that were programmed before.
@@ -201,7 +212,7 @@ mod tests {
             pages_per_block: pages,
             blocks: 100,
         };
-        Shape::of(&geometry, block_bytes).unwrap()
+        Shape::of(&geometry, block_bytes, 0).unwrap()
     }
 
     #[test]

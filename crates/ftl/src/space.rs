@@ -257,6 +257,7 @@ impl<N: Nand> Ftl<N> {
             Ok(()) => {
                 self.segments.change(block, |segment| {
                     segment.erases = segment.erases.saturating_add(1);
+                    (segment.weak, segment.reads) = (false, 0);
                     (segment.trims, segment.valid) = (false, 0);
                 });
                 self.counters.erases += 1;

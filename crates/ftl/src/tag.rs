@@ -153,7 +153,7 @@ mod tests {
             pages_per_block: 64,
             blocks: 64,
         };
-        Shape::of(&geometry, 2048).unwrap()
+        Shape::of(&geometry, 2048, 0).unwrap()
     }
 
     #[test]

@@ -29,6 +29,7 @@ impl Owner for Disk {
             policies: policies("cost-benefit", "sepbit", "none"),
             uuid: *b"0123456789abcdef",
             endurance: common::ENDURANCE,
+            parity_pages: self.0.parity,
             erased: true,
         };
         create(&mut chip, &options, &mut |_, _| {}).unwrap();

@@ -6,7 +6,7 @@ mod common;
 
 use std::cell::Cell;
 
-use common::raw::{LogPage, Tagged, check as header_check, kind, read, sum};
+use common::raw::{LogPage, Seal, Tagged, check as header_check, read};
 use common::{CASES, Case, Step, policies, start};
 use pumice_ftl::{Ftl, FtlError, OpenOptions, RepairOptions, check, repair};
 use pumice_media::{BlockDevice, BlockId, Layer, Lba, Nand, NandError, PageId, ReadOutcome, SimChip};
@@ -83,21 +83,20 @@ fn populated(case: Case, seed: u64) -> SimChip {
 }
 
 /// Copies a chip, with `damage` done to its log pages.
-fn copy(case: Case, chip: &mut SimChip, mut damage: impl FnMut(Tagged, u32, u32, &mut LogPage)) -> SimChip {
+fn copy(case: Case, chip: &mut SimChip, mut damage: impl FnMut(Seal, u32, u32, &mut LogPage)) -> SimChip {
     let geometry = chip.geometry();
     let mut copied = SimChip::new(&case.spec());
     for block in 0..geometry.blocks {
         // Roots are pages of their own size.
-        let roots = Tagged::of(case, true);
         let first = read(chip, block, 0, case.gang(true));
-        let is_root = block < 4 || kind(roots, &first, block, 0) == Some(14);
-        let (gang, tagged) = (case.gang(is_root), Tagged::of(case, is_root));
+        let is_root = block < 4 || Seal::of(case, true).kind(&first, block, 0) == Some(14);
+        let (gang, seal) = (case.gang(is_root), Seal::of(case, is_root));
         for index in 0..geometry.pages_per_block / gang {
             let mut page = read(chip, block, index, gang);
             if page.data.iter().chain(&page.spare).all(|byte| *byte == 0xff) {
                 continue;
             }
-            damage(tagged, block, index, &mut page);
+            damage(seal, block, index, &mut page);
             let parts = page.data.chunks(geometry.page_bytes as usize);
             for (part, (data, spare)) in
                 (0..).zip(parts.zip(page.spare.chunks(geometry.free_spare_bytes as usize)))
@@ -109,16 +108,16 @@ fn copy(case: Case, chip: &mut SimChip, mut damage: impl FnMut(Tagged, u32, u32,
     copied
 }
 
-fn reseal(tagged: Tagged, page: &mut LogPage, block: u32, index: u32, kind: u8) {
-    let (payload, mut tag) = tagged.parts(page);
-    if tagged == Tagged::Proof {
-        tag.copy_from_slice(&sum(&payload, block, index, &[kind]));
+fn reseal(seal: Seal, page: &mut LogPage, block: u32, index: u32, kind: u8) {
+    let (payload, mut tag) = seal.tagged.parts(page);
+    if seal.tagged == Tagged::Proof {
+        tag.copy_from_slice(&seal.sum(&payload, block, index, &[kind]));
     } else {
         tag[7] = header_check(&tag[..7]);
-        let sum = sum(&payload, block, index, &[&tag[..8], &tag[12..]].concat());
+        let sum = seal.sum(&payload, block, index, &[&tag[..8], &tag[12..]].concat());
         tag[8..12].copy_from_slice(&sum);
     }
-    match tagged {
+    match seal.tagged {
         Tagged::Page => page.data[payload.len()..].copy_from_slice(&tag),
         Tagged::Spare(_) | Tagged::Proof => page.spare[..tag.len()].copy_from_slice(&tag),
     }
@@ -181,8 +180,8 @@ fn damage_ends_in_errors_at_worst() {
             let mut rng = fastrand::Rng::with_seed(number << 32 | seed);
             let wanted = [1, 2, 3, 4, 14, 15][rng.usize(..6)];
             let every = if matches!(wanted, 1 | 2) { 40 } else { 2 };
-            let damaged = copy(case, &mut chip, |tagged, block, index, page| {
-                let found = kind(tagged, page, block, index);
+            let damaged = copy(case, &mut chip, |seal, block, index, page| {
+                let found = seal.kind(page, block, index);
                 if rng.u32(..400) == 0 {
                     rng.fill(&mut page.data);
                     return;
@@ -192,11 +191,11 @@ fn damage_ends_in_errors_at_worst() {
                     return;
                 }
                 met[usize::from(kind)] += 1;
-                match tagged {
+                match seal.tagged {
                     Tagged::Spare(bytes) if rng.bool() => scramble(&mut rng, &mut page.spare[..bytes]),
                     _ => scramble(&mut rng, &mut page.data),
                 }
-                reseal(tagged, page, block, index, kind);
+                reseal(seal, page, block, index, kind);
             });
             work(&damaged, seed);
         }

@@ -351,7 +351,7 @@ fn tired_pages_are_rewritten() {
     let page = chip.geometry().page(BlockId(10), 0);
     chip.0.borrow_mut().faults_mut().flips.insert(BitFlip { page, bit: 99 });
     model.compare(&mut disk).unwrap();
-    while disk.maintain().unwrap() {}
+    while disk.maintain(0).unwrap() {}
     assert!(disk.info().counters.copied > 0, "nothing moved");
     chip.0.borrow_mut().faults_mut().unreadable.insert(page);
     model.compare(&mut disk).unwrap();

@@ -275,6 +275,8 @@ cuts! {
     spi: "spi", "m4", "least-worn", false;
     two_blocks_in_a_page: "slots", "sepbit", "even", false;
     four_blocks_without_tags: "packed", "sepbit", "even", false;
+    with_parity: "parity", "sepbit", "even", false;
+    with_parity_failing: "parity2", "sepbit", "even", true;
     failing_tags: "tags", "sepbit", "even", true;
     failing_short_tags: "few", "m4", "none", true;
 }
@@ -296,7 +298,7 @@ fn figures(layouts: &[&'static str], modes: &'static [(char, CutMode)]) -> usize
 #[test]
 #[ignore = "figures: what unstable pages and blocks cost today"]
 fn what_seems_sound_and_is_not() {
-    let layouts = ["gang", "small", "tags", "summary", "few", "spi", "slots", "packed"];
+    let layouts = ["gang", "small", "tags", "summary", "few", "spi", "slots", "packed", "parity"];
     assert_eq!(figures(&layouts, UNSTABLE), 0);
 }
 

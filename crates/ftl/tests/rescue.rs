@@ -144,7 +144,8 @@ fn what_is_wiped_is_found_and_comes_back() {
 /// The same with a page of blocks unreadable besides: what it held is named, or is older by name.
 #[test]
 fn what_is_lost_besides_is_named() {
-    for (number, case) in (0..).zip(CASES) {
+    // With parity nothing is.
+    for (number, case) in (0..).zip(CASES).filter(|(_, case)| case.parity == 0) {
         let (chip, model) = used(case, number, number % 2 == 0);
         for wiped in Wiped::all().chain([Wiped { anchors: false, records: false, checkpoint: false }]) {
             let mut hurt = wiped.wipe(case, &chip);

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use pumice_flashlog::{Roots, SEQ_END};
+use pumice_flashlog::{Roots, Rounds, SEQ_END};
 
 use crate::addr::Addr;
 use crate::blocks::{BLOCK_ROOTS, ENTRY};
@@ -10,7 +10,6 @@ use crate::codec::{Put, Reader, len16, len32};
 use crate::log::Spare;
 use crate::nodes::{FIRST_NID, NODE_ROOTS};
 use crate::params::{ANCHOR_BLOCKS, Params};
-use crate::rounds::Rounds;
 
 const MAGIC: u32 = 0x3154_5043;
 const CLEAN: u8 = 1;

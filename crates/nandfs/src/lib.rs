@@ -82,7 +82,6 @@ mod recovery;
 mod repair;
 mod replay_names;
 mod room;
-mod rounds;
 mod superblock;
 mod table;
 mod tag;

@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, format};
 
-use pumice_flashlog::Roots;
+use pumice_flashlog::{Patrol, Roots, Rounds};
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
@@ -16,7 +16,6 @@ use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::options::{FormatOptions, MountOptions, Progress};
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::PolicyNames;
-use crate::rounds::{Patrol, Rounds};
 use crate::superblock::{LABEL_MAX, MAGIC, Superblock};
 use crate::volume::Volume;
 

@@ -5,7 +5,7 @@
 //! spare area proves nothing about its page, so pages are read whole. How far it is stands in each checkpoint, so that a
 //! pass goes on after a remount. It stops while there is something to move: what it has passed needs nothing any more.
 
-use pumice_flashlog::Fault;
+use pumice_flashlog::{Fault, Rounds};
 use pumice_media::Nand;
 use pumice_vfs::Result;
 
@@ -13,15 +13,12 @@ use crate::blocks::State;
 use crate::error::device;
 use crate::options::Scrubbed;
 use crate::params::ANCHOR_BLOCKS;
-use crate::rounds::Rounds;
 use crate::volume::Volume;
 
 /// Log pages that one call reads at the most.
 const PAGES: u32 = 32;
 /// Erase blocks with nothing in them that one call passes at the most.
 const BLOCKS: u32 = 256;
-/// A checkpoint is made for the place alone whenever so much of a pass is done: one in so many.
-const SAVES: u32 = 16;
 
 /// One read in so many is charged to its erase block.
 const SAMPLED: u32 = 1024;
@@ -95,7 +92,7 @@ impl<N: Nand> Volume<N> {
             return Ok(false);
         }
         self.patrol_pages(&mut Scrubbed::default())?;
-        if self.patrol.unsaved_pages() >= pages / SAVES {
+        if self.patrol.is_save_due(pages) {
             self.save_patrol()?;
         }
         Ok(true)

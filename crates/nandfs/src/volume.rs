@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use hashbrown::HashMap;
 use pumice_cleaning::Old;
-use pumice_flashlog::Roots;
+use pumice_flashlog::{Patrol, Roots, Rounds};
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result, Timestamp};
 
@@ -23,7 +23,6 @@ use crate::node::{Inode, Node};
 use crate::nodes::Nodes;
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::Placer;
-use crate::rounds::{Patrol, Rounds};
 use crate::superblock::Superblock;
 use crate::tag::{ChunkKind, Desc};
 use pumice_vfs::Clock;

@@ -22,9 +22,7 @@ use crate::{
     context::Context,
     failure::{Failure, Outcome, code},
     image::{Access, Volume},
-    logger,
-    metered::Mended,
-    options,
+    logger, options,
 };
 
 /// What mount(8) calls a wrong command line.
@@ -130,7 +128,7 @@ impl How {
         served.and(closed)
     }
 
-    /// Serves the volume; on nandfs with this patrol, and with what was mended added to the meter.
+    /// Serves the volume; with this patrol, and with what was mended added to the meter, where there is one.
     fn serve_patrolled(
         &self,
         volume: &Volume,
@@ -138,25 +136,18 @@ impl How {
         patrol: Option<Days>,
         context: &Context,
     ) -> Outcome {
-        let serve = || if self.dry_run { Ok(()) } else { self.serve(volume, options) };
-        let Some(fs) = volume.nandfs() else {
-            return match patrol {
-                Some(_) => Err(Failure::usage("patrol= is for nandfs; leave it out")),
-                None => serve(),
-            };
-        };
-        if let Some(Days(days)) = patrol {
-            fs.set_patrol_period(u64::from(days) * SECONDS_OF_DAY)?;
+        if let Some(Days(days)) = patrol
+            && !volume.set_patrol_period(u64::from(days) * SECONDS_OF_DAY)?
+        {
+            return Err(Failure::usage("patrol= is for nandfs and logical disks; leave it out"));
         }
-        let before = fs.info()?;
-        serve()?;
-        let after = fs.info()?;
-        context.meter.mend(Mended {
-            blocks: after.mended_blocks - before.mended_blocks,
-            bits: after.corrected_bits - before.corrected_bits,
-            rebuilt_pages: after.rebuilt_pages - before.rebuilt_pages,
-            levelled_pages: after.levelled_pages,
-        });
+        let before = volume.mended()?;
+        if !self.dry_run {
+            self.serve(volume, options)?;
+        }
+        if let Some((before, after)) = before.zip(volume.mended()?) {
+            context.meter.mend(after - before);
+        }
         Ok(())
     }
 

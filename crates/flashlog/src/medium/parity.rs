@@ -2,13 +2,13 @@
 
 use alloc::{sync::Arc, vec, vec::Vec};
 
-use pumice_ecc::Repair;
+use pumice_ecc::{MOST_PARITY, Repair};
 use pumice_media::{Nand, NandError};
 
-use super::{Fault, Medium, Page};
-use crate::shape::Shape;
+use super::{Fault, Medium, Page, RawPage};
+use crate::shape::{Shape, TagPlace};
 use crate::stripe::{of_word, word, word_bytes};
-use crate::tag::{Tag, seal};
+use crate::tag::{Tag, proves, seal};
 
 /// Parity over places of a block, from the first on; pages of it that are missing are `None`.
 struct Known {
@@ -55,6 +55,25 @@ impl<N: Nand> Medium<N> {
     /// True if all parity of a block can be read: that of one that is not filled any more. Always without parity.
     pub fn has_parity(&mut self, block: u32) -> Result<bool, NandError> {
         Ok(self.parity_of(block)?.words.iter().all(Option::is_some))
+    }
+
+    /// How many superpages of parity the first superpage of a block tells of, if it proves itself; for a chip of which nothing is
+    /// known. The medium's own shape has none.
+    pub fn proven_parity(&mut self, block: u32) -> Result<Option<u32>, NandError> {
+        let plain = self.shape;
+        let RawPage { payload, head, readable } = self.read_raw(plain.page(block, 0))?;
+        if !readable {
+            return Ok(None);
+        }
+        let is_proved = |shape: Shape| {
+            let page = shape.page(block, 0);
+            match shape.tag_place() {
+                TagPlace::Proof => Tag::proved(&shape, page, &payload, &mut head.clone()).is_some(),
+                TagPlace::Spare | TagPlace::Page => proves(&shape, page, &payload, &head),
+            }
+        };
+        let most = u32::try_from(MOST_PARITY).unwrap_or(u32::MAX);
+        Ok((0..=most).find(|parity| plain.with_parity(*parity).is_some_and(is_proved)))
     }
 
     /// The parity of a block: from memory while it is being filled, else from the chip.

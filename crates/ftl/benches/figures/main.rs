@@ -1,7 +1,7 @@
 //! The figures of the flash memory server: how long a start takes and the heap that it needs, what a write costs at the
 //! most, how much the cleaner copies beside what the simulator says for the same policies, what promises cost where pages share
 //! cells, and what a logical block costs in memory. Device time and counts are the simulated chip's and the same on every
-//! machine. `--quick` takes smaller chips.
+//! machine. `--quick` takes smaller chips; the names of some tables choose those.
 #![allow(
     missing_docs,
     clippy::print_stdout,
@@ -13,6 +13,7 @@
 mod heap;
 mod latency;
 mod pairs;
+mod parity;
 
 use pumice_cleaning::{Params, Sim, registry::Store};
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, PolicyNames, create};
@@ -22,14 +23,28 @@ use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, NandStats, SimChip};
 static HEAP: heap::Counting = heap::Counting;
 
 fn main() {
-    let quick = std::env::args().any(|word| word == "--quick");
-    starts(quick);
-    large();
-    latency::latencies(quick);
-    amplification(quick);
-    pairs::pairs(quick);
-    memory();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let quick = words.iter().any(|word| word == "--quick");
+    let chosen: Vec<&String> = words.iter().filter(|word| !word.starts_with("--")).collect();
+    for (name, table) in TABLES {
+        if chosen.is_empty() || chosen.iter().any(|word| *word == name) {
+            table(quick);
+        }
+    }
 }
+
+/// A table that is printed, on smaller chips or not.
+type Table = fn(quick: bool);
+
+const TABLES: [(&str, Table); 7] = [
+    ("starts", starts),
+    ("large", |_| large()),
+    ("latency", latency::latencies),
+    ("amplification", amplification),
+    ("pairs", pairs::pairs),
+    ("parity", parity::parity),
+    ("memory", |_| memory()),
+];
 
 fn disk(chip: &str, size: u64, block_bytes: u32, policies: PolicyNames) -> Ftl<SimChip> {
     let spec = ChipSpec::named(chip).unwrap().with_size(size).unwrap();
@@ -60,6 +75,15 @@ fn fill(disk: &mut Ftl<SimChip>) {
     disk.flush().unwrap();
 }
 
+/// Writes so many blocks all over the disk.
+fn written(disk: &mut Ftl<SimChip>, count: u64) {
+    let bytes = vec![1; disk.block_bytes() as usize];
+    for number in 0..count {
+        disk.write(Lba(number * 7919 % disk.blocks()), &bytes).unwrap();
+    }
+    disk.flush().unwrap();
+}
+
 /// What a start costs on a full disk: closed, cut off from power in use, and without a checkpoint.
 fn starts(quick: bool) {
     println!("start of a full disk, 4 KiB blocks | by | page reads | spare reads | device ms");
@@ -74,11 +98,7 @@ fn starts(quick: bool) {
     for (name, size) in chips.iter().take(if quick { 2 } else { chips.len() }) {
         let mut disk = disk(name, *size, 4096, PolicyNames::default());
         fill(&mut disk);
-        let bytes = vec![1; 4096];
-        for number in 0..2000 {
-            disk.write(Lba(number * 7919 % disk.blocks()), &bytes).unwrap();
-        }
-        disk.flush().unwrap();
+        written(&mut disk, 2000);
         let cut = disk.chip().clone();
         let closed = disk.close().unwrap();
         let title = format!("{name}, {} MiB", size >> 20);
@@ -103,17 +123,13 @@ fn large() {
     println!("mlc-8k-64g of 64 GiB, 20,000 blocks written | device ms | heap, KiB");
     println!("---|---|---");
     let mut disk = disk("mlc-8k-64g", 64 << 30, 4096, PolicyNames::default());
-    let bytes = vec![1; 4096];
-    for number in 0..20_000 {
-        disk.write(Lba(number * 7919 % disk.blocks()), &bytes).unwrap();
-    }
-    disk.flush().unwrap();
+    written(&mut disk, 20_000);
     let cut = disk.chip().clone();
     let closed = disk.close().unwrap();
     costs("start by the checkpoint", closed.stats(), || open(closed));
     let mut disk = costs("start after a power cut", cut.stats(), || open(cut));
     costs("the first write after it", disk.chip().stats(), || {
-        disk.write(Lba(0), &bytes).unwrap();
+        disk.write(Lba(0), &[1; 4096]).unwrap();
         disk
     });
 }

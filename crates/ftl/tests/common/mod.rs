@@ -17,17 +17,23 @@ pub struct Case {
     pub name: &'static str,
     pub geometry: &'static str,
     pub block_bytes: u32,
+    /// Log pages of each segment that are parity.
+    pub parity: u8,
 }
 
 /// What the makers of these chips promise: little, so that wear levelling sets in.
 pub const ENDURANCE: u32 = 40;
 
 const fn case(name: &'static str, geometry: &'static str, block_bytes: u32) -> Case {
-    Case { name, geometry, block_bytes }
+    Case { name, geometry, block_bytes, parity: 0 }
+}
+
+const fn with_parity(parity: u8, case: Case) -> Case {
+    Case { parity, ..case }
 }
 
 /// Small chips of every layout.
-pub const CASES: [Case; 8] = [
+pub const CASES: [Case; 10] = [
     // Eight small pages to a block, four blocks to a segment, tags in the spare areas.
     case("gang", "512+16:32:64", 4096),
     // Small blocks on small pages, whose spare areas hold a checksum alone.
@@ -44,6 +50,10 @@ pub const CASES: [Case; 8] = [
     case("slots", "8192+448:8:40", 4096),
     // Four blocks in a page with a checksum alone.
     case("packed", "2048+32:16:48", 512),
+    // A page of parity behind tags and a summary.
+    with_parity(1, case("parity", "2048+64:33:32", 2048)),
+    // Two behind checksums alone.
+    with_parity(2, case("parity2", "2048+32:18:48", 512)),
 ];
 
 /// Real chips whose pages share cells, of few blocks.
@@ -92,6 +102,7 @@ impl Case {
             policies: *policies,
             uuid: *b"0123456789abcdef",
             endurance: ENDURANCE,
+            parity_pages: self.parity,
             erased: true,
         };
         create(&mut chip, &options, &mut |_, _| {}).unwrap();

@@ -32,14 +32,42 @@ pub fn read(chip: &mut SimChip, block: u32, index: u32, gang: u32) -> LogPage {
     page
 }
 
-/// The checksum of docs/ftl-spec.md.
-pub fn sum(payload: &[u8], block: u32, index: u32, tail: &[u8]) -> [u8; 4] {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(payload);
-    hasher.update(&block.to_le_bytes());
-    hasher.update(&index.to_le_bytes());
-    hasher.update(tail);
-    hasher.finalize().to_le_bytes()
+/// How the pages of a block prove themselves.
+#[derive(Clone, Copy)]
+pub struct Seal {
+    pub tagged: Tagged,
+    /// Log pages of a block that are parity: part of each checksum.
+    parity: u8,
+}
+
+impl Seal {
+    /// Of the roots, or of other pages.
+    pub fn of(case: Case, roots: bool) -> Seal {
+        Seal { tagged: Tagged::of(case, roots), parity: if roots { 0 } else { case.parity } }
+    }
+
+    /// The checksum of docs/flashlog-spec.md.
+    pub fn sum(self, payload: &[u8], block: u32, index: u32, tail: &[u8]) -> [u8; 4] {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(payload);
+        hasher.update(&block.to_le_bytes());
+        hasher.update(&index.to_le_bytes());
+        if self.parity > 0 {
+            hasher.update(&u32::from(self.parity).to_le_bytes());
+        }
+        hasher.update(tail);
+        hasher.finalize().to_le_bytes()
+    }
+
+    /// Which kind a page proves to be.
+    pub fn kind(self, page: &LogPage, block: u32, index: u32) -> Option<u8> {
+        let (payload, mut tag) = self.tagged.parts(page);
+        if self.tagged == Tagged::Proof {
+            return (1..16).find(|kind| self.sum(&payload, block, index, &[*kind])[..] == tag);
+        }
+        let stored: Vec<u8> = tag.drain(8..12).collect();
+        (self.sum(&payload, block, index, &tag)[..] == stored).then_some(tag[0] & 15)
+    }
 }
 
 /// The check of a header: CRC-8 with the polynomial 0x07.
@@ -86,20 +114,10 @@ impl Tagged {
     }
 }
 
-/// Which kind a page proves to be.
-pub fn kind(tagged: Tagged, page: &LogPage, block: u32, index: u32) -> Option<u8> {
-    let (payload, mut tag) = tagged.parts(page);
-    if tagged == Tagged::Proof {
-        return (1..16).find(|kind| sum(&payload, block, index, &[*kind])[..] == tag);
-    }
-    let stored: Vec<u8> = tag.drain(8..12).collect();
-    (sum(&payload, block, index, &tag)[..] == stored).then_some(tag[0] & 15)
-}
-
 /// The kind of the first page of a block that tells one: 14 where records lie, 4 where a checkpoint does.
 pub fn block_kind(case: Case, chip: &mut SimChip, block: u32) -> Option<u8> {
     [true, false].into_iter().find_map(|roots| {
         let page = read(chip, block, 0, case.gang(roots));
-        kind(Tagged::of(case, roots), &page, block, 0)
+        Seal::of(case, roots).kind(&page, block, 0)
     })
 }

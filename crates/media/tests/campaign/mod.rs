@@ -8,6 +8,7 @@
 #![allow(clippy::print_stdout, reason = "the figures are the output")]
 
 pub mod bad_page;
+pub mod harm;
 pub mod newest;
 pub mod spare_bit;
 pub mod table;

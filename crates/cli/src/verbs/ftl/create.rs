@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Which free segment is used next, and which cold data moves
     #[arg(long, value_name = "NAME", default_value_t)]
     wear: WearRule,
+    /// Log pages of each segment that hold parity over the others, up to 8: so many of a segment may become unreadable
+    #[arg(long, value_name = "K", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=8))]
+    parity_pages: u8,
     /// UUID of the disk [default: random]
     #[arg(short = 'U', long)]
     uuid: Option<uuid::Uuid>,
@@ -86,6 +89,7 @@ impl Args {
             policies,
             uuid: uuid.into_bytes(),
             endurance: spec.endurance_erases(),
+            parity_pages: self.parity_pages,
             erased: true,
         };
         let staged = Staged::new(&self.image, self.force, &context.interrupt)?;

@@ -54,6 +54,10 @@ fn print(info: &Info, geometry: &Geometry) -> Outcome {
     let (least, mean, most) = info.wear;
     let (counters, policies) = (&info.counters, &info.policies);
     let identity = if info.tag_in_spare { "tags in the spare area" } else { "tags in summaries" };
+    let parity = match info.parity_pages {
+        0 => String::new(),
+        pages => format!(", and {} of parity", text::count(pages.into(), "page", "pages")),
+    };
     output::lines([
         format!("logical disk: version {}", info.version),
         format!("uuid:         {}", uuid::Uuid::from_bytes(info.uuid)),
@@ -62,8 +66,8 @@ fn print(info: &Info, geometry: &Geometry) -> Outcome {
         format!("block:        {} bytes on {} chip pages, {identity}", info.block_bytes, info.gang_pages),
         format!("chip:         {}, {}", text::shape(geometry), text::size(geometry.capacity_bytes())),
         format!(
-            "segments:     {} of {} blocks; {} free, {} bad",
-            info.segments, info.segment_blocks, info.free_segments, info.bad_segments
+            "segments:     {} of {} blocks{parity}; {} free, {} bad, {} to be emptied soon",
+            info.segments, info.segment_blocks, info.free_segments, info.bad_segments, info.weak_segments
         ),
         format!(
             "policies:     victim {}, placement {}, wear {}",
@@ -79,6 +83,13 @@ fn print(info: &Info, geometry: &Geometry) -> Outcome {
             counters.copied,
             counters.waf(),
             counters.trimmed
+        ),
+        format!(
+            "mended:       {} emptied, {} put right, {} brought back by parity, {} of the patrol",
+            text::count(info.mended_segments.into(), "segment", "segments"),
+            text::count(info.corrected_bits, "wrong bit", "wrong bits"),
+            text::count(info.rebuilt_pages.into(), "page", "pages"),
+            text::count(info.patrol_passes.into(), "pass", "passes"),
         ),
         format!("memory:       {} for the tables", text::size(info.table_bytes as u64)),
     ])
@@ -109,6 +120,12 @@ fn print_json(info: &Info, geometry: &Geometry) -> Outcome {
             "segment_blocks": info.segment_blocks,
             "free_segments": info.free_segments,
             "bad_segments": info.bad_segments,
+            "weak_segments": info.weak_segments,
+            "mended_segments": info.mended_segments,
+            "corrected_bits": info.corrected_bits,
+            "rebuilt_pages": info.rebuilt_pages,
+            "patrol_passes": info.patrol_passes,
+            "parity_pages": info.parity_pages,
             "victim": info.policies.victim.to_string(),
             "placement": info.policies.placement.to_string(),
             "wear": info.policies.wear.to_string(),

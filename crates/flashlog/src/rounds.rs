@@ -3,30 +3,35 @@
 /// Seconds in which a pass is over if nothing else is asked for: a week.
 const PERIOD_S: u64 = 7 * 24 * 3600;
 
+/// A checkpoint is made for the place alone whenever so much of a pass is done: one in so many.
+const SAVES: u32 = 16;
+
 /// What a checkpoint tells of the patrol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Rounds {
+pub struct Rounds {
     /// When this pass began, in seconds since 1970.
-    pub(crate) began: i64,
+    pub began: i64,
     /// Log page at which it goes on; the chip's end if it is over.
-    pub(crate) page: u32,
+    pub page: u32,
     /// Passes that were ended.
-    pub(crate) passes: u32,
+    pub passes: u32,
     /// Erase blocks moved because of decay or reads.
-    pub(crate) moved_blocks: u32,
+    pub moved_blocks: u32,
     /// Wrong bits put right: of each read those of the worst codeword.
-    pub(crate) corrected_bits: u64,
+    pub corrected_bits: u64,
     /// Log pages that parity brought back, each time that they were read.
-    pub(crate) rebuilt_pages: u32,
+    pub rebuilt_pages: u32,
 }
 
-/// The patrol of a mounted volume.
-#[derive(Debug)]
-pub(crate) struct Patrol {
+/// The patrol of a volume that is in use.
+#[derive(Clone, Debug)]
+pub struct Patrol {
     rounds: Rounds,
     period_s: u64,
     /// The place that the newest checkpoint tells.
     saved: u32,
+    /// Something was noted since.
+    is_noted: bool,
     /// Of the bits that the medium has put right, those that are counted.
     counted_bits: u64,
     /// Likewise of the pages that parity brought back.
@@ -35,53 +40,77 @@ pub(crate) struct Patrol {
 
 impl Patrol {
     /// Goes on where a checkpoint says.
-    pub(crate) fn resume(rounds: Rounds) -> Patrol {
-        Patrol { saved: rounds.page, rounds, period_s: PERIOD_S, counted_bits: 0, counted_pages: 0 }
+    pub fn resume(rounds: Rounds) -> Patrol {
+        Patrol {
+            saved: rounds.page,
+            is_noted: false,
+            rounds,
+            period_s: PERIOD_S,
+            counted_bits: 0,
+            counted_pages: 0,
+        }
     }
 
     /// What a checkpoint made now tells.
-    pub(crate) fn rounds(&self) -> Rounds {
+    pub fn rounds(&self) -> Rounds {
         self.rounds
     }
 
     /// A checkpoint was made.
-    pub(crate) fn save(&mut self) {
-        self.saved = self.rounds.page;
+    pub fn save(&mut self) {
+        (self.saved, self.is_noted) = (self.rounds.page, false);
+    }
+
+    /// Something was learnt of a block that a checkpoint tells.
+    pub fn note(&mut self) {
+        self.is_noted = true;
+    }
+
+    /// True if the newest checkpoint tells another place, or not all that was noted.
+    pub fn has_news(&self) -> bool {
+        self.is_noted || self.unsaved_pages() > 0
     }
 
     /// A pass is to take so many seconds; with 0 there is none by itself.
-    pub(crate) fn set_period(&mut self, seconds: u64) {
+    pub fn set_period(&mut self, seconds: u64) {
         self.period_s = seconds;
     }
 
     /// Pages read since the place that the newest checkpoint tells.
-    pub(crate) fn unsaved_pages(&self) -> u32 {
+    pub fn unsaved_pages(&self) -> u32 {
         self.rounds.page.abs_diff(self.saved)
     }
 
+    /// True if a checkpoint should tell the place: a sixteenth of a pass was read since the last one, or the pass is over, of
+    /// `pages` of the chip.
+    pub fn is_save_due(&self, pages: u32) -> bool {
+        let unsaved = self.unsaved_pages();
+        unsaved >= pages / SAVES || (self.rounds.page >= pages && unsaved > 0)
+    }
+
     /// The pass goes on at this page.
-    pub(crate) fn move_to(&mut self, page: u32) {
+    pub fn move_to(&mut self, page: u32) {
         self.rounds.page = page;
     }
 
     /// The pass is over.
-    pub(crate) fn end_pass(&mut self) {
+    pub fn end_pass(&mut self) {
         self.rounds.passes = self.rounds.passes.wrapping_add(1);
     }
 
     /// A block was moved because of decay or reads.
-    pub(crate) fn count_moved(&mut self) {
+    pub fn count_moved(&mut self) {
         self.rounds.moved_blocks = self.rounds.moved_blocks.saturating_add(1);
     }
 
     /// The medium has put so many bits right since the mount.
-    pub(crate) fn count_bits(&mut self, bits: u64) {
+    pub fn count_bits(&mut self, bits: u64) {
         self.rounds.corrected_bits = self.rounds.corrected_bits.saturating_add(bits - self.counted_bits);
         self.counted_bits = bits;
     }
 
     /// Parity has brought back so many pages since the mount.
-    pub(crate) fn count_rebuilt(&mut self, pages: u64) {
+    pub fn count_rebuilt(&mut self, pages: u64) {
         // Beyond what the record has room for it stays at that.
         let new = u32::try_from(pages - self.counted_pages).unwrap_or(u32::MAX);
         self.rounds.rebuilt_pages = self.rounds.rebuilt_pages.saturating_add(new);
@@ -89,12 +118,12 @@ impl Patrol {
     }
 
     /// A new pass begins.
-    pub(crate) fn begin(&mut self, now: i64) {
+    pub fn begin(&mut self, now: i64) {
         (self.rounds.began, self.rounds.page) = (now, 0);
     }
 
     /// True if pages should be read now; `pages` are those of the chip. Begins a new pass when it is time.
-    pub(crate) fn is_due(&mut self, now: i64, pages: u32) -> bool {
+    pub fn is_due(&mut self, now: i64, pages: u32) -> bool {
         if self.period_s == 0 {
             return false;
         }

@@ -1,0 +1,104 @@
+//! `pumice ftl scrub`: reads a logical disk and moves what decays. Exit codes are the bits of fsck(8).
+
+use pumice_ftl::Scrubbed;
+use serde_json::json;
+
+use crate::{
+    context::{Context, now},
+    failure::Outcome,
+    image::{Access, about, flushed, open_disk},
+    options::Reader,
+    output,
+    progress::Progress,
+    text,
+    verbs::{
+        LogicalDisk,
+        fsck::{CORRECTED, UNCORRECTED},
+    },
+};
+
+/// Read all of a logical disk, and move what decays
+///
+/// Every page of every segment in which something lives is read, parity, checkpoint and anchors included. Segments in
+/// which a page comes near the limit of ECC, or that have lost a page of their parity, are emptied.
+///
+/// Exit codes: 0 nothing had to be moved, 1 all that was weak was moved, 4 something is lost or was left as it is (added
+/// to 1 if other things were moved), 8 the scrub failed, 16 wrong usage.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    image: LogicalDisk,
+    /// Say what is weak; change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    #[command(flatten)]
+    reader: Reader,
+}
+
+impl Args {
+    pub(crate) fn run(&self, context: &Context) -> Outcome<u8> {
+        let path = &self.image.image;
+        let mut disk = open_disk(path, Access::write_unless(self.dry_run), context)?;
+        let progress = Progress::counted("scrub");
+        let scrubbed = disk.scrub(now().seconds, &mut |done, all| progress.set(done.into(), all.into()));
+        drop(progress);
+        let found = scrubbed.map_err(|error| about(path, &error))?;
+        let chip = disk.close().map_err(|error| about(path, &error))?;
+        if !found.read_only {
+            flushed(chip, path)?;
+        }
+        let is_weak = found.weak_segments > 0 || found.weak_roots;
+        if self.reader.json {
+            output::document(
+                "ftl-scrub",
+                json!({
+                    "image": path.to_string_lossy(),
+                    "read_pages": found.pages,
+                    "corrected_bits": found.corrected_bits,
+                    "rebuilt_pages": found.rebuilt_pages,
+                    "weak_segments": found.weak_segments,
+                    "unreadable_pages": found.unreadable,
+                    "weak_roots": found.weak_roots,
+                    "moved": is_weak && !found.read_only,
+                    "lost_blocks": found.lost,
+                }),
+            )?;
+        } else {
+            output::lines(self.lines(&found))?;
+        }
+        let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+        let is_left = !found.lost.is_empty() || (is_weak && found.read_only);
+        Ok(bit(is_weak && !found.read_only, CORRECTED) | bit(is_left, UNCORRECTED))
+    }
+
+    fn lines(&self, found: &Scrubbed) -> Vec<String> {
+        let done = |done| match found.read_only {
+            true if self.dry_run => "left where they are",
+            true => "left where they are: the disk can only be read",
+            false => done,
+        };
+        let mut lines = Vec::new();
+        if found.weak_segments > 0 {
+            let segments = text::count(found.weak_segments.into(), "segment", "segments");
+            lines.push(format!(
+                "weak: {segments} near the limit of ECC, read too often, or without parity; {}",
+                done("emptied")
+            ));
+        }
+        if found.rebuilt_pages > 0 {
+            let pages = text::count(found.rebuilt_pages, "page", "pages");
+            lines.push(format!("rebuilt: {pages} that could not be read, by parity"));
+        }
+        if found.weak_roots {
+            lines.push(format!("weak: checkpoint, records or anchors; {}", done("written anew")));
+        }
+        if !found.lost.is_empty() {
+            let blocks = found.lost.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+            lines.push(format!("lost: blocks {blocks}; `pumice ftl check -y` gives them up"));
+        }
+        let pages = text::count(found.pages, "page", "pages");
+        let bits = text::count(found.corrected_bits, "wrong bit", "wrong bits");
+        lines.push(format!("{}: {pages} read, {bits} put right", self.image.image.display()));
+        lines
+    }
+}

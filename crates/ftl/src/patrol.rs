@@ -1,0 +1,252 @@
+//! Patrol: all that is stored is read within a time that is set, and what is near its end moves before it is lost.
+//!
+//! A pass goes through the chip from its first segment to its last, as fast as the clock wants it; the roots come first. How
+//! far it is stands in each checkpoint. It stops while there is something to move: what it has passed needs nothing any more.
+
+use alloc::vec::Vec;
+
+use pumice_flashlog::{Fault, Rounds};
+use pumice_media::Nand;
+
+use crate::error::Result;
+use crate::ftl::{Ftl, Mode};
+use crate::segments::{READS_MOST, Segment, State};
+use crate::shape::{ANCHOR_BLOCKS, Place};
+
+/// Log pages that one call reads at the most.
+const PAGES: u32 = 32;
+/// Segments with nothing in them that one call passes at the most.
+const SEGMENTS: u32 = 256;
+/// One read in so many is charged to its segment.
+const SAMPLED: u32 = 1024;
+
+/// What a scrub found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Scrubbed {
+    /// Log pages that were read.
+    pub pages: u64,
+    /// Wrong bits that ECC put right: of each read those of the worst codeword.
+    pub corrected_bits: u64,
+    /// Reads of log pages that ECC gave up on and that parity brought back.
+    pub rebuilt_pages: u64,
+    /// Segments near the limit of ECC, read too often, or without their parity: emptied, unless `read_only`.
+    pub weak_segments: u32,
+    /// Pages of the checkpoint, or of its records or anchors, were near the limit: written anew likewise.
+    pub weak_roots: bool,
+    /// Log pages of data that cannot be read. Those that a power cut has torn are among them, and hold nothing.
+    pub unreadable: Vec<u32>,
+    /// Logical blocks that are lost: reading them is an error.
+    pub lost: Vec<u32>,
+    /// Nothing was written: the disk can only be read.
+    pub read_only: bool,
+}
+
+impl<N: Nand> Ftl<N> {
+    /// A pass of the patrol is to take so many seconds; with 0 there is none by itself. A week if this is not called.
+    pub fn set_patrol_period(&mut self, seconds: u64) {
+        self.patrol.set_period(seconds);
+    }
+
+    /// One piece of what is due by the clock, `now` in seconds since 1970: empties a weak segment, or reads some pages; true if
+    /// more is due. For idle times.
+    pub fn maintain(&mut self, now: i64) -> Result<bool> {
+        self.note_weak();
+        if !self.may_write() {
+            return Ok(false);
+        }
+        if self.segments.weak() > 0 {
+            self.mend_one()?;
+            return Ok(true);
+        }
+        let pages = self.all_pages();
+        if !self.patrol.is_due(now, pages) {
+            return Ok(false);
+        }
+        self.patrol_pages(&mut Scrubbed::default())?;
+        if self.patrol.is_save_due(pages) {
+            self.save_patrol()?;
+        }
+        Ok(true)
+    }
+
+    /// Reads every page of every segment in which something lives, and of the checkpoint, and empties segments that are
+    /// weak. `progress` is told log pages done and all. Memory: four bytes for each page that cannot be read and each
+    /// logical block that is lost.
+    pub fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
+        let before = self.rounds();
+        let mut found = Scrubbed { read_only: !self.may_write(), ..Scrubbed::default() };
+        self.patrol.begin(now);
+        let all = self.all_pages();
+        self.note_weak();
+        while self.patrol.rounds().page < all || (self.segments.weak() > 0 && !found.read_only) {
+            if self.segments.weak() > 0 && !found.read_only {
+                self.mend_one()?;
+            } else {
+                self.patrol_pages(&mut found)?;
+            }
+            progress(self.patrol.rounds().page, all);
+        }
+        if !found.read_only {
+            self.save_patrol()?;
+        }
+        let after = self.rounds();
+        found.corrected_bits = after.corrected_bits - before.corrected_bits;
+        found.rebuilt_pages = (after.rebuilt_pages - before.rebuilt_pages).into();
+        found.weak_segments = self.segments.weak() + (after.moved_blocks - before.moved_blocks);
+        found.unreadable.sort_unstable();
+        let is_lost = |place: Place| found.unreadable.binary_search(&self.shape.page(place)).is_ok();
+        let stored = self.table.stored().filter(|(_, addr)| is_lost(self.shape.place(*addr).0));
+        found.lost = stored.map(|(lba, _)| lba).collect();
+        Ok(found)
+    }
+
+    /// Has reads of segments counted.
+    pub(crate) fn watch_reads(&mut self) {
+        self.flash.medium.sample_reads(SAMPLED, self.sequence);
+    }
+
+    /// What the patrol has done so far.
+    pub(crate) fn rounds(&self) -> Rounds {
+        let mut patrol = self.patrol.clone();
+        patrol.count_bits(self.flash.medium.corrected_bits());
+        patrol.count_rebuilt(self.flash.medium.rebuilt_pages());
+        patrol.rounds()
+    }
+
+    /// Marks the segments whose bits are near the limit of ECC, as far as reads have met them, and those that were read too
+    /// often.
+    pub(crate) fn note_weak(&mut self) {
+        while let Some(block) = self.flash.medium.take_tired() {
+            self.note(block, |segment| segment.weak = true);
+        }
+        for block in self.flash.medium.take_samples() {
+            self.note(block, |segment| {
+                segment.reads = READS_MOST.min(segment.reads + 1);
+                segment.weak |= segment.reads == READS_MOST;
+            });
+        }
+    }
+
+    /// Notes something of a segment in which data lies, for the next checkpoint.
+    fn note(&mut self, block: u32, change: impl FnOnce(&mut Segment)) {
+        if self.segments.get(block).state.holds_data() {
+            self.segments.change(block, change);
+            self.patrol.note();
+        }
+    }
+
+    /// True if the disk can be written.
+    fn may_write(&self) -> bool {
+        matches!(self.mode, Mode::Clean | Mode::Replayed { .. } | Mode::Dirty)
+    }
+
+    /// Log pages of the chip.
+    fn all_pages(&self) -> u32 {
+        self.shape.blocks * self.shape.pages
+    }
+
+    /// Empties a segment that is weak.
+    fn mend_one(&mut self) -> Result<()> {
+        self.admit_write()?;
+        self.head_for_user(0)?;
+        self.clean()?;
+        self.after_change()
+    }
+
+    /// Makes a checkpoint that tells how far the patrol is.
+    fn save_patrol(&mut self) -> Result<()> {
+        let is_clean = self.mode == Mode::Clean;
+        if !is_clean {
+            self.admit_write()?;
+        }
+        self.write_checkpoint(is_clean)
+    }
+
+    /// Reads the next pages of the pass.
+    fn patrol_pages(&mut self, found: &mut Scrubbed) -> Result<()> {
+        if self.patrol.rounds().page == 0 {
+            if !self.roots.are_sound(&mut self.flash.medium)? {
+                self.renew_roots(found)?;
+            }
+            self.patrol.move_to(self.shape.page(Place { block: ANCHOR_BLOCKS, index: 0 }));
+        }
+        let (mut read, mut passed) = (0, 0);
+        while read < PAGES && passed < SEGMENTS && self.patrol.rounds().page < self.all_pages() {
+            let page = self.patrol.rounds().page;
+            let (block, index) = (self.shape.medium.block_of(page), self.shape.medium.index_of(page));
+            let next = self.shape.page(Place { block: block + 1, index: 0 });
+            if !self.is_patrolled(block) {
+                self.patrol.move_to(next);
+                passed += 1;
+                continue;
+            }
+            self.patrol_page(Place { block, index }, found)?;
+            self.patrol.move_to(page + 1);
+            read += 1;
+            if page + 1 == next {
+                self.end_segment(block, found)?;
+            }
+        }
+        if self.patrol.rounds().page >= self.all_pages() {
+            self.patrol.end_pass();
+        }
+        Ok(())
+    }
+
+    /// True if a segment holds something. The roots' own are looked at by themselves.
+    fn is_patrolled(&self, block: u32) -> bool {
+        let state = self.segments.get(block).state;
+        state.holds_data() || (state == State::Checkpoint && !self.roots.holds(block))
+    }
+
+    /// Reads a page.
+    fn patrol_page(&mut self, place: Place, found: &mut Scrubbed) -> Result<()> {
+        let page = self.shape.page(place);
+        match self.flash.medium.read_anew(page) {
+            // Its segment was ended early or is being filled, or it was passed over.
+            Err(Fault::Erased(_)) => return Ok(()),
+            Ok(_) => {}
+            Err(Fault::Chip(error)) => return Err(error.into()),
+            Err(Fault::Unreadable(_) | Fault::Unproved(_)) => found.unreadable.push(page),
+        }
+        found.pages += 1;
+        Ok(())
+    }
+
+    /// All pages of a segment were read: its parity is next, and a checkpoint that is weak goes elsewhere.
+    fn end_segment(&mut self, block: u32, found: &mut Scrubbed) -> Result<()> {
+        let state = self.segments.get(block).state;
+        let is_whole = state == State::Open || self.flash.medium.has_parity(block)?;
+        if !is_whole {
+            self.flash.medium.call_tired(block);
+        }
+        if state != State::Checkpoint {
+            self.note_weak();
+            return Ok(());
+        }
+        let is_here = |page: &u32| self.shape.medium.block_of(*page) == block;
+        let has_unreadable = found.unreadable.iter().any(is_here);
+        found.unreadable.retain(|page| !is_here(page));
+        if has_unreadable || self.flash.medium.has_tired() {
+            self.renew_roots(found)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the checkpoint, its records and the anchors to other segments.
+    fn renew_roots(&mut self, found: &mut Scrubbed) -> Result<()> {
+        found.weak_roots = true;
+        if !self.may_write() {
+            return Ok(());
+        }
+        self.admit_write()?;
+        self.checkpoint()?;
+        // As long as there are two, for what is full may need them.
+        if self.policies.wear.free() >= 2 {
+            self.roots.turn_over();
+            self.write_record(self.record.clean)?;
+        }
+        self.note_weak();
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! Harm to erase blocks that have parity: as much of each as that can bear.
+
+use std::collections::BTreeSet;
+
+use pumice_media::{BitFlip, BlockId, Nand, PageId, SimChip};
+
+/// Blocks of anchors, of which there are copies in place of parity.
+const ANCHORS: u32 = 4;
+/// Wrong bits of a page at the most.
+const BITS: u32 = 1000;
+
+/// What happens to each block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Harm {
+    /// As many pages as have parity cannot be read.
+    Pages,
+    /// Some bits of one page are wrong.
+    Bits,
+}
+
+/// How the blocks of a volume are made up, in log pages of so many chip pages.
+#[derive(Clone, Copy)]
+pub struct Layout {
+    pub parity: u32,
+    pub gang: u32,
+}
+
+impl Layout {
+    /// Blocks that have all of their parity, but for these.
+    pub fn protected(self, chip: &mut SimChip, but: &[BlockId]) -> Vec<BlockId> {
+        let geometry = chip.geometry();
+        let pages = geometry.pages_per_block / self.gang * self.gang;
+        let mut is_written =
+            |block: BlockId, index| chip.page_state(geometry.page(block, index)).unwrap().is_written();
+        let blocks = (ANCHORS..geometry.blocks).map(BlockId).filter(|block| !but.contains(block));
+        let mut has_parity =
+            |block: &BlockId| (pages - self.parity * self.gang..pages).all(|at| is_written(*block, at));
+        blocks.filter(|block| has_parity(block)).collect()
+    }
+
+    /// Hurts each of these blocks, whatever was wrong before; `below` draws a number below its argument.
+    pub fn hurt(self, chip: &mut SimChip, blocks: &[BlockId], harm: Harm, below: &mut dyn FnMut(u32) -> u32) {
+        let geometry = chip.geometry();
+        let log_pages = geometry.pages_per_block / self.gang;
+        for block in blocks {
+            let mut places = BTreeSet::new();
+            let count = if harm == Harm::Bits { 1 } else { self.parity };
+            while places.len() < count as usize {
+                places.insert(below(log_pages));
+            }
+            for place in places {
+                let page = geometry.page(*block, place * self.gang + below(self.gang));
+                match harm {
+                    Harm::Pages => drop(chip.faults_mut().unreadable.insert(page)),
+                    Harm::Bits => flip(chip, page, below),
+                }
+            }
+        }
+    }
+}
+
+fn flip(chip: &mut SimChip, page: PageId, below: &mut dyn FnMut(u32) -> u32) {
+    let geometry = chip.geometry();
+    let bits = (geometry.page_bytes + geometry.free_spare_bytes) * 8;
+    for _ in 0..=below(BITS - 1) {
+        let bit = below(bits);
+        chip.faults_mut().flips.insert(BitFlip { page, bit });
+    }
+}
