@@ -5,11 +5,10 @@ use std::{
     io::{self, Read},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use pumice_f2fs::{CompressionRule, IdleCleaning, InPlace, Logging, Streams, crypt::Keyring};
-use pumice_vfs::Timestamp;
+pub(crate) use pumice_fuse::now;
 use rustix::fs::OFlags;
 
 use crate::{
@@ -81,20 +80,4 @@ fn read_key(path: &Path) -> io::Result<Vec<u8>> {
     let mut key = Vec::new();
     file.take(KEY_FILE_MAX).read_to_end(&mut key)?;
     Ok(key)
-}
-
-/// The system's clock.
-pub(crate) fn now() -> Timestamp {
-    let now = SystemTime::now();
-    match now.duration_since(UNIX_EPOCH) {
-        Ok(after) => Timestamp {
-            seconds: i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
-            nanos: after.subsec_nanos(),
-        },
-        // A clock before 1970 is not set at all; its nanoseconds are of no use to anybody.
-        Err(before) => Timestamp {
-            seconds: i64::try_from(before.duration().as_secs()).map_or(i64::MIN, |s| -s),
-            nanos: 0,
-        },
-    }
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{FileAttr, FileType, Generation, INodeNo, TimeOrNow};
 use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
+use rustix::time::{ClockId, clock_gettime};
 
 /// How long the kernel may cache names and attributes: only this mount changes them.
 pub(crate) const NAME_TTL: Duration = Duration::from_secs(24 * 3600);
@@ -135,13 +136,27 @@ pub(crate) fn kernel_time(time: SystemTime) -> Timestamp {
     }
 }
 
-fn now() -> Timestamp {
-    kernel_time(SystemTime::now())
+/// The time by the clock of the system's own file systems: it goes on with the timer, some milliseconds at a time, so that calls behind
+/// each other find the same, and an inode that was written need not be written again for it. A file system that is mounted here is to
+/// take its times from it, since those that the kernel leaves to this crate come from there.
+pub fn now() -> Timestamp {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    let nanos = u32::try_from(now.tv_nsec);
+    debug_assert!(nanos.is_ok(), "a second has {} ns", now.tv_nsec);
+    Timestamp { seconds: now.tv_sec, nanos: nanos.unwrap_or_default() }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{collections::BTreeSet, iter::repeat_with};
+
     use super::*;
+
+    #[test]
+    fn calls_behind_each_other_find_the_same_time() {
+        let times: BTreeSet<_> = repeat_with(now).take(1000).collect();
+        assert!(times.len() < 500, "{} times", times.len());
+    }
 
     #[test]
     fn times_before_1970_go_out_right() {

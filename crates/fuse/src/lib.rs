@@ -94,6 +94,7 @@ mod server;
 mod session;
 mod volume;
 
+pub use attr::now;
 pub use error::MountError;
 pub use options::{MountOptions, OptionError, Users};
 pub use session::{Session, Unmounter, mount};
