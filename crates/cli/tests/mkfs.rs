@@ -60,6 +60,22 @@ fn parity_that_no_volume_can_have_is_refused() {
     refused("--geometry 2048+64:8:128 --parity-pages 5", 1, "too many for 8 log pages");
     refused("--chip mlc-8k-64g --size 256M --parity-pages 1", 1, "share cells");
     refused("-t f2fs --parity-pages 1", 2, "--parity-pages is for nandfs");
+    refused("--geometry 2048+64:64:128 --fsync-protection now", 1, "there is no parity to be copied");
+    refused("--geometry 2048+64:64:128 --fsync-protection never", 2, "known: at-close, now");
+    refused("--geometry 2048+64:11:128 --parity-pages 7 --fsync-protection now", 1, "room for 1 of 6 copies");
+    refused("-t f2fs --fsync-protection now", 2, "--fsync-protection is for nandfs");
+}
+
+#[test]
+fn what_fsync_promises_is_protected_as_asked_for() {
+    let world = World::new();
+    for (words, says) in [("", "at-close"), (" --fsync-protection now", "now")] {
+        world.say(&format!("mkfs --geometry 2048+64:64:128 --parity-pages 1{words} {says}")).good();
+        let parity = format!("parity:      1 page of each erase block, fsync {says}; 0 pages brought back");
+        assert!(world.say(&format!("info {says}")).good().contains(&parity));
+        let info = document(&world.say(&format!("info --json {says}")).good(), "info");
+        assert_eq!((&info["parity_pages"], &info["fsync_protection"]), (&1.into(), &says.into()));
+    }
 }
 
 #[test]

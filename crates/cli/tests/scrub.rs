@@ -151,7 +151,12 @@ fn pages_of_blocks_with_parity_come_back_and_are_moved_once() {
     world.say("mkfs --chip rcffs-128m --size 32M --parity-pages 1 image").good();
     fs::write(world.path("noise"), noise()).unwrap();
     world.say("put image noise noise").good();
-    assert!(world.say("info image").good().contains("parity:      1 page of each erase block; 0 pages"));
+    assert!(
+        world
+            .say("info image")
+            .good()
+            .contains("parity:      1 page of each erase block, fsync at-close; 0 pages")
+    );
     let pages: Vec<String> = (8..16).map(|block| (block * PAGES + block).to_string()).collect();
     world.say(&format!("nand kill image --page {}", pages.join(","))).good();
     assert!(world.say("fsck -n image").good().contains("sound"));

@@ -1,17 +1,19 @@
 //! The chip as the log sees it: superpages with tags, read again where the first look fails, and a few kept.
 
+mod copies;
+mod look;
 mod parity;
 
 use alloc::{sync::Arc, vec, vec::Vec};
 use core::fmt;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use pumice_media::{BlockId, Nand, NandError, NandStats, ReadOutcome};
 
 use crate::sampler::Sampler;
 use crate::shape::{Place, Shape, TagPlace};
 use crate::stripe::Stripes;
-use crate::tag::{Tag, is_blank, is_erased, read_header, seal};
+use crate::tag::{Tag, is_blank, is_erased, seal};
 
 /// Pages kept after a read at the least, so that several chunks of one page cost one read.
 const KEPT_MIN: usize = 4;
@@ -108,6 +110,10 @@ pub struct Medium<N> {
     corrected_bits: u64,
     /// Parity over the blocks that are being filled.
     stripes: Stripes,
+    /// Blocks with copies of the parity of blocks that were being filled before the mount, the newest last.
+    copies: Vec<u32>,
+    /// Blocks for which those are looked through.
+    copied: HashSet<u32>,
     rebuilt_pages: u64,
 }
 
@@ -127,6 +133,8 @@ impl<N: Nand> Medium<N> {
             sampler: Sampler::off(),
             corrected_bits: 0,
             stripes: Stripes::default(),
+            copies: Vec::new(),
+            copied: HashSet::new(),
             rebuilt_pages: 0,
         }
     }
@@ -365,77 +373,6 @@ impl<N: Nand> Medium<N> {
         self.kept.retain(|page, _| shape.block_of(*page) != block);
         self.pinned.take_if(|(page, _)| shape.block_of(*page) == block);
         self.forget_tired(block);
-    }
-
-    /// Looks at the start of a tag with a single read of the chip.
-    pub fn peek(&mut self, page: u32) -> Result<Peek, NandError> {
-        let shape = self.shape;
-        let mut spare = vec![0; shape.chip_spare_bytes()];
-        let read = if shape.tag_place() == TagPlace::Page {
-            let mut data = vec![0; shape.chip_page_bytes()];
-            let read = self.read_part(shape.place(page), shape.parts() - 1, &mut data, &mut spare);
-            spare = data.split_off(data.len().saturating_sub(shape.head_bytes()));
-            read
-        } else {
-            self.read_spare(page, 0, &mut spare)
-        };
-        match read {
-            Ok(()) if is_erased(&spare) => Ok(Peek::Erased),
-            Ok(()) if shape.tag_place() == TagPlace::Proof => Ok(Peek::Programmed(None)),
-            Ok(()) => Ok(Peek::Programmed(read_header(&spare))),
-            Err(NandError::Uncorrectable(_)) => Ok(Peek::Programmed(None)),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The next superpage of a block that was programmed, from `index` on, with what a look at it tells: what may have been
-    /// passed over is stepped over. The first of a block never is.
-    pub fn next_programmed(&mut self, block: u32, index: u32) -> Result<Option<(u32, Look)>, NandError> {
-        let reach = if index == 0 { 1 } else { self.reach };
-        for index in index..self.shape.pages().min(index.saturating_add(reach)) {
-            if let Peek::Programmed(look) = self.peek(self.shape.page(block, index))? {
-                return Ok(Some((index, look)));
-            }
-        }
-        Ok(None)
-    }
-
-    fn read_spare(&mut self, page: u32, part: u32, spare: &mut [u8]) -> Result<(), NandError> {
-        self.sampler.read(self.shape.block_of(page));
-        let outcome = self.nand.read_spare(self.shape.chip_page(page, part), spare)?;
-        self.note(self.shape.block_of(page), outcome);
-        Ok(())
-    }
-
-    /// The tag of a superpage by its spare area where it lies there and its header proves itself; of its body nothing
-    /// is proved then. Otherwise the page is read.
-    pub fn tag(&mut self, page: u32) -> Result<Tag, Fault> {
-        if let Some(known) = self.known(page) {
-            return Ok(known.tag.clone());
-        }
-        if self.shape.tag_place() == TagPlace::Spare
-            && let Some(tag) = self.tag_by_spare(page)?
-        {
-            return Ok(tag);
-        }
-        self.read(page).map(|found| found.tag.clone())
-    }
-
-    fn tag_by_spare(&mut self, page: u32) -> Result<Option<Tag>, Fault> {
-        let shape = self.shape;
-        let mut head = vec![0; shape.spare_bytes()];
-        for (part, spare) in (0..shape.parts()).zip(head.chunks_exact_mut(shape.chip_spare_bytes().max(1))) {
-            match self.read_spare(page, part, spare) {
-                Ok(()) => {}
-                Err(NandError::Uncorrectable(_)) => return Ok(None),
-                Err(error) => return Err(error.into()),
-            }
-        }
-        head.truncate(shape.head_bytes());
-        if is_erased(&head) {
-            return Err(Fault::Erased(page));
-        }
-        Ok(Tag::decode(&head))
     }
 
     /// True if every byte of a superpage reads as erased.

@@ -13,7 +13,7 @@ use crate::tag::header_check;
 
 /// The check of the header: it follows from the bytes before it, and is left out where payload and head are an odd number
 /// of bytes, for parity takes two at a time.
-const CHECK: usize = HEADER_BYTES as usize - 1;
+pub(crate) const CHECK: usize = HEADER_BYTES as usize - 1;
 
 /// A superpage as parity sees it.
 pub(crate) fn word(shape: &Shape, payload: &[u8], head: &[u8]) -> Vec<u8> {
@@ -63,11 +63,13 @@ pub(crate) struct Stripe {
     parity: Parity,
     /// The place that comes next.
     next: u32,
+    /// Places that its newest copy covers.
+    copied: u32,
 }
 
 impl Stripe {
     fn new(shape: &Shape) -> Result<Stripe, CodeError> {
-        Ok(Stripe { parity: Parity::new(shape.parity() as usize, word_bytes(shape))?, next: 0 })
+        Ok(Stripe { parity: Parity::new(shape.parity() as usize, word_bytes(shape))?, next: 0, copied: 0 })
     }
 
     /// Places that count.
@@ -128,6 +130,35 @@ impl Stripes {
         let filled = stripe.fill(shape, shape.pages());
         debug_assert!(filled.is_ok(), "shapes are checked where they get parity: {filled:?}");
         stripe.words().map(<[u8]>::to_vec).collect()
+    }
+
+    /// Blocks with a stripe, in order.
+    pub(crate) fn blocks(&self) -> Vec<u32> {
+        self.those(|_| true)
+    }
+
+    /// Blocks whose newest copy lacks places, in order.
+    pub(crate) fn uncopied(&self) -> Vec<u32> {
+        self.those(|stripe| stripe.copied < stripe.next)
+    }
+
+    fn those(&self, is_one: impl Fn(&Stripe) -> bool) -> Vec<u32> {
+        let found = self.open.iter().filter(|(_, stripe)| is_one(stripe));
+        let mut blocks: Vec<u32> = found.map(|(block, _)| *block).collect();
+        blocks.sort_unstable();
+        blocks
+    }
+
+    /// All places of a block that count so far are copied.
+    pub(crate) fn copied(&mut self, block: u32) {
+        if let Some(stripe) = self.open.get_mut(&block) {
+            stripe.copied = stripe.next;
+        }
+    }
+
+    /// There are no copies.
+    pub(crate) fn forget_copies(&mut self) {
+        self.open.values_mut().for_each(|stripe| stripe.copied = 0);
     }
 
     /// The parity of a block is on the chip, or of no use any more.

@@ -106,7 +106,7 @@ pub(crate) fn header_check(head: &[u8]) -> u8 {
 
 /// The checksum of a page up to where its payload ends. It covers the place: a page proves itself in its own alone. So it
 /// does for the number of parity pages, on which the numbers of pages depend; without any the sum is that of the place.
-fn begun(shape: &Shape, page: u32, payload: &[u8]) -> crc32fast::Hasher {
+fn begun(shape: &Shape, page: u32, payload: &[u8]) -> Sum {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(payload);
     hasher.update(&shape.block_of(page).to_le_bytes());
@@ -114,14 +114,31 @@ fn begun(shape: &Shape, page: u32, payload: &[u8]) -> crc32fast::Hasher {
     if shape.parity() > 0 {
         hasher.update(&shape.parity().to_le_bytes());
     }
-    hasher
+    Sum { hasher, is_mixed: shape.parity() > 0 }
+}
+
+/// A checksum that is being made.
+#[derive(Clone)]
+struct Sum {
+    hasher: crc32fast::Hasher,
+    /// The CRC of a sum is the sum of the CRCs, and so is parity: a sum of pages that parity brings back by mistake would
+    /// prove itself. So where there is parity what the CRC comes to is mixed.
+    is_mixed: bool,
+}
+
+/// The last step of `MurmurHash3` (Appleby): one to one, and far from linear.
+fn mix(sum: u32) -> u32 {
+    let sum = (sum ^ sum >> 16).wrapping_mul(0x85eb_ca6b);
+    let sum = (sum ^ sum >> 13).wrapping_mul(0xc2b2_ae35);
+    sum ^ sum >> 16
 }
 
 /// The checksum with the head, but for the field that holds it.
-fn finish(mut hasher: crc32fast::Hasher, head: &[u8]) -> u32 {
+fn finish(Sum { mut hasher, is_mixed }: Sum, head: &[u8]) -> u32 {
     hasher.update(head.get(..8).unwrap_or(head));
     hasher.update(head.get(12..).unwrap_or_default());
-    hasher.finalize()
+    let crc = hasher.finalize();
+    if is_mixed { mix(crc) } else { crc }
 }
 
 /// Puts the checksums of a page into its head, whatever that says. Where the proof stands alone the head is
@@ -184,10 +201,12 @@ mod tests {
 
     use super::*;
 
+    fn geometry(pages_per_block: u32) -> Geometry {
+        Geometry { page_bytes: 64, spare_bytes: 64, free_spare_bytes: 40, pages_per_block, blocks: 4 }
+    }
+
     fn shape(place: TagPlace, body: u32) -> Shape {
-        let geometry =
-            Geometry { page_bytes: 64, spare_bytes: 64, free_spare_bytes: 40, pages_per_block: 4, blocks: 4 };
-        Shape::new(&geometry, 1, place, body)
+        Shape::new(&geometry(4), 1, place, body)
     }
 
     fn tag(kind: u8, seq: u64) -> Tag {
@@ -250,6 +269,27 @@ mod tests {
             flip(&mut blank, bit);
             assert!(is_erased(&blank));
         }
+    }
+
+    /// What parity brings back by mistake is a sum of pages that prove themselves, each in its place.
+    #[test]
+    fn a_sum_of_pages_proves_nothing_where_there_is_parity() {
+        let shape = shape(TagPlace::Spare, 20);
+        let sum_of_three = |shape: &Shape| {
+            let (mut payload, mut head) = (vec![0; shape.payload()], vec![0; shape.head_bytes()]);
+            // 1 ^ 2 ^ 3 is the place of the first.
+            for index in 1..4u8 {
+                let bytes = vec![index * 7; shape.payload()];
+                let mut tag = tag(3, u64::from(index)).encode(shape);
+                seal(shape, index.into(), &bytes, &mut tag);
+                payload.iter_mut().zip(&bytes).for_each(|(sum, byte)| *sum ^= byte);
+                head.iter_mut().zip(&tag).for_each(|(sum, byte)| *sum ^= byte);
+            }
+            proves(shape, 0, &payload, &head)
+        };
+        assert!(sum_of_three(&shape), "a CRC alone believes it");
+        let protected = Shape::keeping(Shape::new(&geometry(8), 1, TagPlace::Spare, 20), 1);
+        assert!(!sum_of_three(&protected));
     }
 
     #[test]

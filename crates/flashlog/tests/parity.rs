@@ -8,8 +8,13 @@ const BLOCK: u32 = 2;
 const PAGES: u32 = 12;
 
 fn medium(place: TagPlace, parts: u32, parity: u32) -> Medium<SimChip> {
+    medium_with(place, parts, parity, 1)
+}
+
+/// The same with tags whose body has so many bytes.
+fn medium_with(place: TagPlace, parts: u32, parity: u32, body: u32) -> Medium<SimChip> {
     let chip = SimChip::new(&ChipSpec::parse_geometry(&format!("1024+32:{}:6", PAGES * parts)).unwrap());
-    let shape = Shape::new(&chip.geometry(), parts, place, 1).with_parity(parity).unwrap();
+    let shape = Shape::new(&chip.geometry(), parts, place, body).with_parity(parity).unwrap();
     Medium::new(chip, shape)
 }
 
@@ -152,5 +157,99 @@ fn pages_prove_themselves_with_their_number_of_parity_pages_alone() {
         let shape = *medium(TagPlace::Spare, 1, parity).shape();
         let read = Medium::new(chip.clone(), shape).read_proved(shape.page(BLOCK, 0)).unwrap();
         assert_eq!(read.is_some(), parity == 1);
+    }
+}
+
+/// Erase block with copies of the parity of [`BLOCK`].
+const COPIES: u32 = 4;
+
+/// Programs copies after so many places each, then what is left of the block; the power goes before its parity.
+fn copied(medium: &mut Medium<SimChip>, copies: &[u32], pages: u32) {
+    let mut number = 0;
+    for index in 0..pages {
+        fill(medium, &[index], false);
+        if copies.contains(&(index + 1)) {
+            assert_eq!(medium.uncopied(), [BLOCK]);
+            medium.program_copy(BLOCK, (COPIES, number)).unwrap();
+            assert!(medium.uncopied().is_empty());
+            number += 1;
+        }
+    }
+}
+
+#[test]
+fn copies_bring_back_what_they_cover() {
+    for (place, parts, parity, body) in [
+        (TagPlace::Spare, 1, 1, 1),
+        (TagPlace::Spare, 2, 2, 1),
+        (TagPlace::Spare, 2, 2, 2),
+        (TagPlace::Page, 1, 3, 2),
+        (TagPlace::Page, 2, 1, 2),
+        (TagPlace::Spare, 1, 4, 2),
+    ] {
+        let mut open = medium_with(place, parts, parity, body);
+        let shape = *open.shape();
+        let (pages, last) = (shape.pages(), shape.pages() - 2);
+        let copies: Vec<u32> = (1..=last).rev().step_by(3).take(shape.copies() as usize).collect();
+        copied(&mut open, &copies, pages);
+        assert_eq!((copies[0], open.unended()), (last, vec![BLOCK]));
+        let chip = open.into_chip();
+        for seed in 0..40 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut dead: Vec<u32> = (0..last).collect();
+            rng.shuffle(&mut dead);
+            dead.truncate(parity as usize);
+            // A page that no copy covers is another's loss.
+            dead.extend((seed % 2 == 0).then_some(pages - 1));
+            let mut hurt = lose(Medium::new(chip.clone(), shape), &dead);
+            let bring_back =
+                |medium: &mut Medium<SimChip>| dead.iter().filter(|at| is_right(medium, **at)).count();
+            assert_eq!(bring_back(&mut hurt), 0, "no copies are known");
+            hurt.set_copies(vec![1, COPIES, 3], [BLOCK]);
+            assert_eq!(bring_back(&mut hurt), parity as usize, "{place:?} {parity}: {dead:?}");
+            assert!((0..last).all(|index| is_right(&mut hurt, index)));
+        }
+    }
+}
+
+/// The highest byte of a sequence number shares a symbol with the mark of a copy.
+#[test]
+fn copies_bring_back_high_sequence_numbers() {
+    for (place, parity, body) in [(TagPlace::Spare, 1, 2), (TagPlace::Page, 2, 2), (TagPlace::Spare, 2, 1)] {
+        let mut open = medium_with(place, 1, parity, body);
+        let shape = *open.shape();
+        for index in 0..4 {
+            let tag = Tag { seq: (1 << 46) + u64::from(index), ..tag(index) };
+            let payload = payload(&open, index);
+            open.program_counted(shape.page(BLOCK, index), &tag, &payload).unwrap();
+        }
+        open.program_copy(BLOCK, (COPIES, 0)).unwrap();
+        let mut hurt = lose(open, &[2, 3][..parity as usize]);
+        hurt.set_copies(vec![COPIES], [BLOCK]);
+        for index in 0..4 {
+            assert_eq!(hurt.read(shape.page(BLOCK, index)).unwrap().tag.seq, (1 << 46) + u64::from(index));
+        }
+    }
+}
+
+/// Copies of an earlier life of the block, and of others, bring nothing back.
+#[test]
+fn copies_of_something_else_bring_nothing_back() {
+    for parity in 1..3 {
+        let mut open = medium(TagPlace::Spare, 1, parity);
+        let shape = *open.shape();
+        copied(&mut open, &[1, 2, 3], 4);
+        open.erase(BLOCK).unwrap();
+        for index in 0..8 {
+            let tag = Tag { seq: 100 + u64::from(index), ..tag(index) };
+            let payload = vec![u8::try_from(index).unwrap(); shape.payload()];
+            open.program_counted(shape.page(BLOCK, index), &tag, &payload).unwrap();
+        }
+        let chip = open.into_chip();
+        for dead in 1..8 {
+            let mut hurt = lose(Medium::new(chip.clone(), shape), &[dead]);
+            hurt.set_copies(vec![COPIES], [BLOCK]);
+            assert!(hurt.read(shape.page(BLOCK, dead)).is_err(), "page {dead}");
+        }
     }
 }

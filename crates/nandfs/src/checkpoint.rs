@@ -192,9 +192,9 @@ impl<N: Nand> Volume<N> {
         }
     }
 
-    /// True if a block is open or holds the checkpoints.
+    /// True if a block is open, or holds the checkpoints or copies of parity.
     pub(crate) fn is_in_use(&self, block: u32) -> bool {
-        self.log.is_open(block) || self.roots.holds(block)
+        self.log.is_open(block) || self.roots.holds(block) || self.log.holds_copies(block)
     }
 
     fn search_free(&mut self, room: usize, fresh: &mut Vec<Spare>) -> Result<()> {
@@ -234,11 +234,13 @@ impl<N: Nand> Volume<N> {
     /// Writes the checkpoint page.
     fn commit(&mut self, clean: bool, fresh: &[Spare]) -> Result<()> {
         self.doubt_torn()?;
+        self.log.protect()?;
+        self.release_copies()?;
         let root_inode = self.nodes.addr(&mut self.log, ROOT)?;
         self.patrol.count_rebuilt(self.log.flash.medium.rebuilt_pages());
         let Volume { limits, roots, log, blocks, nodes, .. } = self;
         let (checkpoints, data_blocks, cursor) = (self.checkpoints + 1, self.data_blocks, self.cursor);
-        let (rounds, worn_out) = (self.patrol.rounds(), self.worn_out);
+        let (rounds, worn_out, params) = (self.patrol.rounds(), self.worn_out, self.params);
         let encode = |log: &mut Log<N>, left: &[u32]| {
             blocks.observe(log)?;
             let mut window: Vec<Spare> = log.window.iter().copied().collect();
@@ -249,6 +251,7 @@ impl<N: Nand> Volume<N> {
             let mut dying: Vec<u32> = left.iter().chain(&blocks.dying).copied().collect();
             let all = dying.len();
             dying.truncate(limits.failing);
+            let (copies, guarded) = log.told_copies();
             Ok(Checkpoint {
                 number: checkpoints,
                 clean,
@@ -274,8 +277,10 @@ impl<N: Nand> Volume<N> {
                 lost_dead: blocks.lost_dead || dying.len() < all,
                 dying,
                 rounds,
+                copies,
+                guarded,
             }
-            .encode())
+            .encode(&params))
         };
         log.keep();
         let left = roots.write(&mut Scribe { log, encode })?;
@@ -286,6 +291,17 @@ impl<N: Nand> Volume<N> {
         for block in left {
             self.blocks.leave_root(&mut self.log, block)?;
         }
+        Ok(())
+    }
+
+    /// Blocks that have moved need no copies of their parity any more, which this checkpoint lets go of then.
+    fn release_copies(&mut self) -> Result<()> {
+        for block in self.log.guarded() {
+            if self.blocks.get(&mut self.log, block)?.valid == 0 {
+                self.log.release(block);
+            }
+        }
+        self.log.leave_kept();
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use pumice_flashlog::{Roots, Rounds, SEQ_END};
 use crate::addr::Addr;
 use crate::blocks::{BLOCK_ROOTS, ENTRY};
 use crate::codec::{Put, Reader, len16, len32};
-use crate::log::Spare;
+use crate::log::{NAMED_MOST, Spare};
 use crate::nodes::{FIRST_NID, NODE_ROOTS};
 use crate::params::{ANCHOR_BLOCKS, Params};
 
@@ -38,7 +38,8 @@ impl Limits {
     pub(crate) fn of(params: &Params) -> Limits {
         let scale = (params.node / 2000) as usize;
         let (node_journal, block_journal, free_nids) = (24 * scale, 40 * scale, 32 * scale);
-        let used = FIXED as usize + node_journal * 12 + block_journal * (4 + ENTRY) + free_nids * 4;
+        let copies = if params.copy_blocks > 0 { 2 * (2 + 4 * NAMED_MOST) } else { 0 };
+        let used = FIXED as usize + copies + node_journal * 12 + block_journal * (4 + ENTRY) + free_nids * 4;
         let window_words = (params.node as usize - used) / 4;
         Limits { node_journal, block_journal, free_nids, window_words, failing: 16 }
     }
@@ -87,10 +88,14 @@ pub(crate) struct Checkpoint {
     pub(crate) lost_dead: bool,
     /// How far the patrol is.
     pub(crate) rounds: Rounds,
+    /// Blocks with copies of parity, oldest first; empty unless the volume has copies.
+    pub(crate) copies: Vec<u32>,
+    /// Blocks besides the open ones that have no parity but these.
+    pub(crate) guarded: Vec<u32>,
 }
 
 impl Checkpoint {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self, params: &Params) -> Vec<u8> {
         let mut out = Vec::with_capacity(2048);
         out.put_u32(MAGIC);
         out.put_u8(if self.clean { CLEAN } else { 0 } | if self.worn_out { WORN_OUT } else { 0 });
@@ -133,6 +138,10 @@ impl Checkpoint {
         for value in [page, passes, moved_blocks, rebuilt_pages] {
             out.put_u32(value);
         }
+        if params.copy_blocks > 0 {
+            put_list(&mut out, &self.copies, |out, block| out.put_u32(*block));
+            put_list(&mut out, &self.guarded, |out, block| out.put_u32(*block));
+        }
         out
     }
 
@@ -164,6 +173,11 @@ impl Checkpoint {
         let (began, corrected_bits) = (reader.i64()?, reader.u64()?);
         let [page, passes, moved_blocks, rebuilt_pages] = take::<4, _>(|| reader.u32())?;
         let rounds = Rounds { began, page, passes, moved_blocks, corrected_bits, rebuilt_pages };
+        let (mut copies, mut guarded) = (Vec::new(), Vec::new());
+        if params.copy_blocks > 0 {
+            copies = take_list(&mut reader, Reader::u32)?;
+            guarded = take_list(&mut reader, Reader::u32)?;
+        }
         let checkpoint = Checkpoint {
             number,
             clean,
@@ -189,6 +203,8 @@ impl Checkpoint {
             dying,
             lost_dead,
             rounds,
+            copies,
+            guarded,
         };
         checkpoint.is_sound(params).then_some(checkpoint)
     }
@@ -207,15 +223,20 @@ impl Checkpoint {
             && self.next_nid >= FIRST_NID
             && roots.iter().all(|(roots, height)| *height > 0 || roots.iter().all(|addr| *addr == Addr::NONE))
             && self.block_journal.iter().all(|(block, _)| *block < params.blocks)
+            && self.copies.len().max(self.guarded.len()) <= NAMED_MOST
             && self.window.iter().all(|spare| spare.block < params.blocks)
-            && self.failing.iter().chain(&self.dying).all(|block| *block < params.blocks)
+            && [&self.failing, &self.dying, &self.copies, &self.guarded]
+                .into_iter()
+                .flatten()
+                .all(|block| *block < params.blocks)
     }
 
     /// True if nothing that is written by this checkpoint can hit what is in use: the heads and the window are
     /// blocks of the log, each named once, and free ids are free.
     pub(crate) fn may_be_written(&self, roots: &Roots) -> bool {
         let heads = self.heads.iter().flatten().map(|(block, _)| *block);
-        let mut blocks: Vec<u32> = heads.chain(self.window.iter().map(|spare| spare.block)).collect();
+        let window = self.window.iter().map(|spare| spare.block);
+        let mut blocks: Vec<u32> = heads.chain(window).chain(self.copies.iter().copied()).collect();
         let count = blocks.len();
         blocks.sort_unstable();
         blocks.dedup();
@@ -331,7 +352,7 @@ mod tests {
                 },
                 ..Checkpoint::default()
             };
-            let bytes = checkpoint.encode();
+            let bytes = checkpoint.encode(&params);
             assert!(bytes.len() <= params.node as usize, "{} of {}", bytes.len(), params.node);
             assert_eq!(Checkpoint::decode(&bytes, &params), Some(checkpoint));
         }

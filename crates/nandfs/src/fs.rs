@@ -64,6 +64,7 @@ impl<N: Nand> NandFs<N> {
                 uuid: volume.superblock.uuid,
                 policies: volume.superblock.policies,
                 parity_pages: volume.superblock.parity_pages,
+                fsync_protection: volume.superblock.fsync_protection,
                 block_bytes: params.block,
                 node_bytes: params.node,
                 gang_pages: params.shape.parts(),

@@ -193,7 +193,7 @@ impl<N: Nand> Volume<N> {
             }
         }
         self.names.clear();
-        self.log.flash.medium.flush().map_err(device)
+        self.end_promise()
     }
 
     fn write_names(&mut self, whole: &[u32], shares: bool) -> Result<()> {
@@ -252,6 +252,13 @@ impl<N: Nand> Volume<N> {
         if !core::mem::replace(&mut pending.synced, true) && !pending.created {
             self.recovery_reads += READS_TO_INODE;
         }
+        self.end_promise()
+    }
+
+    /// What an fsync promises is on the chip: before it returns it is protected as the volume has it.
+    fn end_promise(&mut self) -> Result<()> {
+        self.log.protect()?;
+        self.settle()?;
         self.log.flash.medium.flush().map_err(device)
     }
 

@@ -3,6 +3,8 @@
 //! A checkpoint names the blocks of the window; nothing else is opened before the next checkpoint, so recovery
 //! knows where to look. What happens to blocks is reported as events, in order, for the block table.
 
+mod copies;
+
 use alloc::{collections::VecDeque, vec, vec::Vec};
 
 use pumice_media::{Nand, NandError};
@@ -15,6 +17,9 @@ use crate::flash::Flash;
 use crate::params::Params;
 use crate::promise::{PROMISE_BYTES, Promise, Promised};
 use crate::tag::{ChunkKind, Desc, LogKind, Room, TURNS, Tag, chunks};
+
+use copies::Copies;
+pub(crate) use copies::NAMED_MOST;
 
 /// The head of nodes, directory blocks and table pages.
 pub(crate) const META: usize = 0;
@@ -96,6 +101,7 @@ pub(crate) struct Log<N> {
     /// What is written for an fsync of nodes, while it is.
     promising: Option<Promised>,
     taken: Taken,
+    copies: Copies,
 }
 
 impl<N: Nand> Log<N> {
@@ -114,6 +120,7 @@ impl<N: Nand> Log<N> {
             before: None,
             promising: None,
             taken: Taken::default(),
+            copies: Copies::default(),
         }
     }
 
@@ -236,7 +243,9 @@ impl<N: Nand> Log<N> {
             return Ok(());
         }
         let open: Vec<u32> = self.places().flatten().map(|(block, _)| block).collect();
-        open.into_iter().try_for_each(|block| self.leave(block))
+        open.into_iter().try_for_each(|block| self.leave(block))?;
+        self.leave_copies();
+        Ok(())
     }
 
     /// Nothing more is written to a block: its parity follows, and it may be cleaned.

@@ -59,12 +59,14 @@ pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: P
         label: options.label.clone(),
         policies,
         parity_pages: options.parity_pages,
+        fsync_protection: options.fsync_protection,
         endurance,
         read_only: false,
     };
-    let params = params.with_parity(options.parity_pages)?;
+    let heads = policies.heads(&params);
+    let params = params.protected(options.parity_pages, options.fsync_protection, heads)?;
     let roots = Roots::blank(params.shape, superblock.anchor(nand.geometry())).ok_or(Errno::Invalid)?;
-    let log = Log::new(Flash::new(nand, &params), params, policies.heads(&params).into());
+    let log = Log::new(Flash::new(nand, &params), params, heads.into());
     let clock = Box::new(pumice_vfs::Timestamp::default);
     let mut volume = Volume::empty(log, params, superblock, roots, clock, BUDGET_MIN)?;
     let rounds = Rounds { began: options.created.seconds, ..Rounds::default() };
@@ -132,6 +134,7 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
         if !volume.read_only && !volume.roots.is_whole() {
             volume.repeat_clean()?;
         }
+        volume.call_guarded();
         return Ok(volume);
     }
     let without_parity = volume.recover(&checkpoint)?;
@@ -156,8 +159,34 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
         for block in without_parity {
             volume.log.flash.medium.call_tired(block);
         }
+        volume.call_guarded();
+        // A cut before all had moved that another cut left: copies of parity must not become ever more.
+        if !checkpoint.guarded.is_empty() {
+            volume.move_guarded()?;
+        }
     }
     Ok(volume)
+}
+
+impl<N: Nand> Volume<N> {
+    /// Has blocks moved that have no parity but copies of before the mount.
+    fn call_guarded(&mut self) {
+        for block in self.log.guarded() {
+            self.log.flash.medium.call_tired(block);
+        }
+    }
+
+    /// Moves them at once, unless there is no room.
+    fn move_guarded(&mut self) -> Result<()> {
+        let mut moved = Ok(true);
+        while let Ok(true) = moved {
+            moved = self.mend_one();
+        }
+        match moved {
+            Err(error) if error.errno() != Errno::NoSpace => Err(error),
+            _ => self.checkpoint(false),
+        }
+    }
 }
 
 /// The volume as its newest checkpoint tells it: if that is not clean, recovery has yet to follow.
@@ -167,7 +196,8 @@ pub(crate) fn load<N: Nand>(mut nand: N, options: MountOptions) -> Result<(Volum
         return Err(Damage::Root("no anchor on the chip: it holds no pumice file system").into());
     };
     let superblock = Superblock::of(roots.anchor(), &nand.geometry(), nand.pairing())?;
-    let params = params.with_parity(superblock.parity_pages)?;
+    let heads = superblock.policies.heads(&params);
+    let params = params.protected(superblock.parity_pages, superblock.fsync_protection, heads)?;
     let mut flash = Flash::new(nand, &params);
     let Some(record) = roots.find_record(&mut flash.medium, params.shape).map_err(device)? else {
         return Err(Damage::Root("no valid checkpoint in the blocks that the anchor names").into());
@@ -175,7 +205,7 @@ pub(crate) fn load<N: Nand>(mut nand: N, options: MountOptions) -> Result<(Volum
     // An older one must not take its place: what that one points at may be gone.
     let checkpoint = Checkpoint::decode(&record, &params)
         .ok_or(Damage::Root("the newest checkpoint has numbers out of range"))?;
-    let log = Log::new(flash, params, superblock.policies.heads(&params).into());
+    let log = Log::new(flash, params, heads.into());
     let budget = options.cache_bytes.max(BUDGET_MIN);
     let mut volume = Volume::empty(log, params, superblock, roots, options.clock, budget)?;
     volume.worn_out = checkpoint.worn_out;
@@ -206,6 +236,7 @@ pub(crate) fn load<N: Nand>(mut nand: N, options: MountOptions) -> Result<(Volum
     volume.blocks.table.overlay.extend(checkpoint.block_journal.iter().copied());
     volume.trim();
     volume.log.window = checkpoint.window.iter().copied().collect();
+    volume.log.guard(&checkpoint.copies, &checkpoint.guarded);
     if checkpoint.clean {
         for (head, place) in checkpoint.heads.iter().enumerate() {
             volume.log.resume(head, *place);

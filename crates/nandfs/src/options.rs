@@ -6,6 +6,7 @@ use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
 use pumice_vfs::{Clock, Timestamp};
 
 use crate::placing::PolicyNames;
+use crate::protection::FsyncProtection;
 
 /// How to make a file system.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,8 @@ pub struct FormatOptions {
     pub placement: Option<PlacementRule>,
     /// Log pages of each erase block that hold parity, 0 to 8: as many unreadable ones of a block lose nothing.
     pub parity_pages: u8,
+    /// From when on that holds for what fsync or a checkpoint promised.
+    pub fsync_protection: FsyncProtection,
     /// When cold data moves into worn erase blocks; likewise.
     pub wear: Option<WearRule>,
     /// Erases that the chip's maker promises for each erase block; `None` if nobody knows.
@@ -66,6 +69,8 @@ pub struct Info {
     pub policies: PolicyNames,
     /// Log pages of each erase block that hold parity.
     pub parity_pages: u8,
+    /// From when on they protect what fsync or a checkpoint promised.
+    pub fsync_protection: FsyncProtection,
     /// Logical block, in bytes.
     pub block_bytes: u32,
     /// Size of the largest node, in bytes.

@@ -3,13 +3,14 @@
 //! A *log page* is what the log reads and programs in one go: one chip page, or a gang of small ones whose
 //! spare areas together hold a tag (ScaleFFS, 3.2, combines two 512-byte pages in the same way).
 
-use alloc::format;
+use alloc::{format, string::String};
 
 pub(crate) use pumice_flashlog::ANCHOR_BLOCKS;
 use pumice_flashlog::{MOST_PARITY, Shape, Skips, TagPlace};
 use pumice_media::{Geometry, Pairing};
 use pumice_vfs::{Errno, FsError};
 
+use crate::protection::FsyncProtection;
 use crate::tag::{BODY_BYTES, DESC_BYTES, Layout, ROOMY_BYTES, Room, TAG_BYTES, TAIL_BYTES};
 
 /// Largest payload that still lets one node, table page or checkpoint stand for many files.
@@ -17,6 +18,13 @@ const NODE_BYTES_MAX: u32 = 4096;
 
 /// Log pages of an erase block that hold chunks, at the least.
 const PAGES_LEAST: u32 = 4;
+
+/// Heads besides those for data.
+const OTHER_HEADS: u32 = 2;
+/// Blocks that could not be ended, at a time, whose parity has copies until they are empty.
+const FAILED_BLOCKS: u32 = 2;
+/// Erase blocks that copies of all parity may take: a checkpoint names them.
+const COPY_BLOCKS_MOST: u32 = 3;
 
 /// All sizes that follow from the geometry. Nothing here is read from the chip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +47,8 @@ pub(crate) struct Params {
     pub(crate) slots: u32,
     /// Largest node, and the size of every table page, in bytes.
     pub(crate) node: u32,
+    /// Erase blocks that copies of the parity of all blocks that are being filled take; 0 if there are none.
+    pub(crate) copy_blocks: u32,
 }
 
 impl Params {
@@ -80,6 +90,7 @@ impl Params {
             block,
             slots,
             node: payload.min(NODE_BYTES_MAX),
+            copy_blocks: 0,
         })
     }
 
@@ -111,6 +122,31 @@ impl Params {
             Some((shape, left)) => Ok(Params { shape, skips: shape.skips(), pages_per_block: left, ..self }),
             None => refuse(&format!("too many for {} log pages in an erase block", self.pages_per_block)),
         }
+    }
+
+    /// The same where what `data_heads` heads and those of nodes and fsync are filling is protected from the given moment on.
+    pub(crate) fn protected(
+        self,
+        parity: u8,
+        from: FsyncProtection,
+        data_heads: u8,
+    ) -> Result<Params, FsError> {
+        let params = self.with_parity(parity)?;
+        if from == FsyncProtection::AtClose {
+            return Ok(params);
+        }
+        let refuse = |why: String| {
+            let text = format!("fsync protection `{from}` with {parity} parity pages: {why}");
+            Err(FsError::new(Errno::NotSupported, text))
+        };
+        if parity == 0 {
+            return refuse("there is no parity to be copied".into());
+        }
+        let (copied, room) = (u32::from(data_heads) + OTHER_HEADS + FAILED_BLOCKS, params.shape.copies());
+        if room * COPY_BLOCKS_MOST < copied {
+            return refuse(format!("an erase block has room for {room} of {copied} copies"));
+        }
+        Ok(Params { copy_blocks: copied.div_ceil(room), ..params })
     }
 
     /// Entries of an index node, and of an inode: two index nodes of whole blocks share 2 KiB, or one page.

@@ -16,11 +16,11 @@ use crate::blocks::{State, Usage};
 use crate::checkpoint_record::Checkpoint;
 use crate::codec::size;
 use crate::error::device;
-use crate::log::Spare;
+use crate::log::{ROOT_HEAD, Spare};
 use crate::names::NameRecord;
 use crate::node::{Body, Index, IndexBody, Inode, Map, Node};
 use crate::promise::{Promise, Promised};
-use crate::tag::{ChunkKind, Desc, LogKind, TURNS, Tag};
+use crate::tag::{COPIES, ChunkKind, Desc, LogKind, TURNS, Tag};
 use crate::volume::Volume;
 
 /// A page that fsync may have written.
@@ -61,6 +61,8 @@ struct Survey {
     /// Blocks of the window that were written to.
     touched: Vec<u32>,
     untouched: Vec<Spare>,
+    /// Blocks of the window that hold copies of parity.
+    copies: Vec<u32>,
     /// The highest sequence number seen.
     seq: u64,
     /// Of the pages since the checkpoint the one with the highest, and its block.
@@ -194,13 +196,17 @@ impl<N: Nand> Volume<N> {
             let closed = self.blocks.close(&mut self.log, *block);
             self.counted(closed);
         }
-        self.without_parity(checkpoint, &survey)
+        let left = self.without_parity(checkpoint, &survey)?;
+        if self.params.copy_blocks > 0 {
+            self.log.guard(&[], &left);
+        }
+        Ok(left)
     }
 
     /// The blocks whose parity the cut has prevented, or may have spoilt: all that were not full, and of the full ones that
     /// which was programmed last. A page that was torn may read as if it were sound.
     fn without_parity(&mut self, checkpoint: &Checkpoint, survey: &Survey) -> Result<Vec<u32>> {
-        let mut left = Vec::new();
+        let mut left = self.log.guarded();
         if self.params.shape.parity() == 0 {
             return Ok(left);
         }
@@ -279,10 +285,17 @@ impl<N: Nand> Volume<N> {
             unread: Vec::new(),
             touched: Vec::new(),
             untouched: Vec::new(),
+            copies: Vec::new(),
             seq: 0,
             last: (0, 0),
             newest: None,
         };
+        let mut headers = Vec::with_capacity(checkpoint.window.len());
+        for spare in &checkpoint.window {
+            headers.push((*spare, self.header_of(spare.block)?));
+        }
+        // What follows may need them.
+        survey.seq = self.find_copies(checkpoint, &headers)?;
         for (block, index) in checkpoint.heads.iter().flatten() {
             let log = self.log_of_open(*block, *index)?;
             if log.is_none_or(LogKind::is_scanned) {
@@ -293,8 +306,13 @@ impl<N: Nand> Volume<N> {
         }
         let mut last = 0;
         let mut seen = Vec::new();
-        for (place, spare) in checkpoint.window.iter().enumerate() {
-            let header = self.header_of(spare.block)?;
+        for (place, (spare, header)) in headers.into_iter().enumerate() {
+            if self.log.holds_copies(spare.block) {
+                survey.copies.push(spare.block);
+                last = place + 1;
+                continue;
+            }
+            let header = self.by_copy(checkpoint, spare.block, header)?;
             let new = match header {
                 Header::None => false,
                 Header::Known(_, seq) => seq >= checkpoint.seq,
@@ -307,6 +325,8 @@ impl<N: Nand> Volume<N> {
                 {
                     self.scan(spare.block, 0, checkpoint.seq, &mut survey)?;
                 }
+                // Everything was copied anew since.
+                Header::Known(COPIES, _) => {}
                 Header::Known(..) if new => self.skim(spare.block, 0, checkpoint.seq, &mut survey)?,
                 Header::Unknown if new => survey.unread.push(self.params.page(spare.block, 0)),
                 _ => {}
@@ -314,10 +334,11 @@ impl<N: Nand> Volume<N> {
             if new {
                 last = place + 1;
             }
-            seen.push((*spare, new));
+            seen.push((spare, new));
         }
         // A block whose first page was being programmed may look untouched: those next in order are erased again.
-        let doubtful = last + self.log.head_count() + 1;
+        let copies = usize::from(self.params.copy_blocks > 0);
+        let doubtful = last + self.log.head_count() + 1 + copies;
         for (place, (spare, new)) in seen.into_iter().enumerate() {
             if new {
                 survey.touched.push(spare.block);
@@ -329,10 +350,51 @@ impl<N: Nand> Volume<N> {
         Ok(survey)
     }
 
+    /// Finds the copies of parity that were made since the checkpoint; the highest sequence number of their blocks. Of many
+    /// blocks the last have what is needed: everything was copied anew there, or in those before.
+    fn find_copies(&mut self, checkpoint: &Checkpoint, headers: &[(Spare, Header)]) -> Result<u64> {
+        let (mut found, mut copies) = (Vec::new(), Vec::new());
+        if self.params.copy_blocks == 0 {
+            return Ok(0);
+        }
+        for (spare, header) in headers {
+            match header {
+                Header::Known(COPIES, seq) if *seq >= checkpoint.seq => found.push((*seq, spare.block)),
+                // The page that says so may not be readable; what is no copy brings nothing back.
+                Header::Unknown if self.log.flash.next_programmed(spare.block, 1)?.is_some() => {
+                    copies.push(spare.block);
+                }
+                _ => {}
+            }
+        }
+        found.sort_unstable();
+        let most = 2 * self.params.copy_blocks as usize + 1;
+        copies.extend(found.iter().skip(found.len().saturating_sub(most)).map(|(_, block)| *block));
+        let open = checkpoint.heads.iter().flatten().map(|(block, _)| *block);
+        self.log.guard_for_now(&copies, open.chain(checkpoint.window.iter().map(|spare| spare.block)));
+        Ok(found.last().map_or(0, |(seq, _)| *seq))
+    }
+
+    /// The header of a block of the window whose only page cannot be read, if a copy of its parity brings it back.
+    fn by_copy(&mut self, checkpoint: &Checkpoint, block: u32, header: Header) -> Result<Header> {
+        if !matches!(header, Header::Unknown) || self.params.copy_blocks == 0 {
+            return Ok(header);
+        }
+        let first = self.params.page(block, 0);
+        let found = self.log.flash.medium.read_proved(first).map_err(device)?;
+        let found = found.filter(|found| found.tag.seq >= checkpoint.seq);
+        Ok(found.map_or(header, |found| Header::Known(found.tag.kind, found.tag.seq)))
+    }
+
     /// Kind and sequence number of the first page of a block that tells them: the first of all may not be readable.
     fn header_of(&mut self, block: u32) -> Result<Header> {
         let (mut header, mut next) = (Header::None, 0);
-        while let Some((index, found)) = self.log.flash.next_programmed(block, next)? {
+        while let Some((index, mut found)) = self.log.flash.next_programmed(block, next)? {
+            if index > 0 && self.params.copy_blocks > 0 {
+                // Copies of parity have no tag, and what looks like one by chance must not be believed.
+                let page = self.params.page(block, index);
+                found = self.log.flash.medium.look_proved(page).map_err(device)?;
+            }
             if let Some((kind, seq)) = found {
                 return Ok(Header::Known(kind, seq));
             }
@@ -599,6 +661,11 @@ impl<N: Nand> Volume<N> {
     /// Sets blocks right: those with replayed chunks are in use, the rest of the window may be opened.
     fn settle_blocks(&mut self, survey: &Survey) -> Result<()> {
         let mut again = vec![];
+        for block in &survey.copies {
+            self.blocks.update(&mut self.log, *block, |usage: &mut Usage| {
+                (usage.state, usage.head) = (State::Used, ROOT_HEAD);
+            })?;
+        }
         for block in &survey.touched {
             let usage = self.blocks.get(&mut self.log, *block)?;
             let live = usage.valid > 0;

@@ -30,6 +30,7 @@ use crate::mount::{load, params_of};
 use crate::options::{MountOptions, RepairOptions};
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::PolicyNames;
+use crate::protection::FsyncProtection;
 use crate::repair::scan::Scan;
 use crate::repair::work::{Repair, Tree};
 use crate::superblock::{MAGIC, Superblock};
@@ -95,9 +96,18 @@ fn blank<N: Nand>(mut nand: N, uuid: [u8; 16], now: Timestamp) -> Result<(Volume
     } else {
         let policies = PolicyNames::usual(&params)?;
         let parity_pages = find_parity(&mut nand, &params)?;
-        Superblock { uuid, label: String::new(), policies, parity_pages, endurance: None, read_only: false }
+        Superblock {
+            uuid,
+            label: String::new(),
+            policies,
+            parity_pages,
+            fsync_protection: FsyncProtection::AtClose,
+            endurance: None,
+            read_only: false,
+        }
     };
-    let params = params.with_parity(superblock.parity_pages)?;
+    let heads = superblock.policies.heads(&params);
+    let params = params.protected(superblock.parity_pages, superblock.fsync_protection, heads)?;
     let mut flash = Flash::new(nand, &params);
     let has_anchor = roots.is_some();
     let roots = match roots {
@@ -107,7 +117,7 @@ fn blank<N: Nand>(mut nand: N, uuid: [u8; 16], now: Timestamp) -> Result<(Volume
         }
         None => Roots::blank(params.shape, superblock.anchor(geometry)).ok_or(pumice_vfs::Errno::Invalid)?,
     };
-    let log = Log::new(flash, params, superblock.policies.heads(&params).into());
+    let log = Log::new(flash, params, heads.into());
     let mut volume = Volume::empty(log, params, superblock, roots, Box::new(move || now), CACHE)?;
     volume.read_only = true;
     Ok((volume, has_anchor))

@@ -103,7 +103,7 @@ impl<N: Nand> Volume<N> {
         let nodes = self.nodes.dirty_bytes() + blocks * POINTER_BYTES + call;
         let pages = self.pages_of_nodes(nodes) + self.pages_of_tables() + u64::from(self.heads());
         let full = pages.div_ceil(self.safe_pages()) + self.blocks_of_files(blocks);
-        u32::try_from(full).unwrap_or(u32::MAX - self.params.blocks) + ROOT_BLOCKS
+        u32::try_from(full).unwrap_or(u32::MAX - self.params.blocks) + ROOT_BLOCKS + self.params.copy_blocks
     }
 
     /// Erase blocks of a checkpoint that finds nothing changed but the tables, and that follows another: there is room in
@@ -111,13 +111,14 @@ impl<N: Nand> Volume<N> {
     fn idle_blocks(&self) -> u32 {
         let pages = self.table_pages().div_ceil(u64::from(self.params.payload / self.params.node));
         let pages = pages.min(self.table_room()) + 4 + u64::from(self.params.skips.lost);
-        u32::try_from(pages.div_ceil(self.params.pages_per_block.into())).unwrap_or(self.params.blocks) + 1
+        let blocks = u32::try_from(pages.div_ceil(self.params.pages_per_block.into()));
+        blocks.unwrap_or(self.params.blocks) + 1 + self.params.copy_blocks
     }
 
     /// Blocks that the window must have before a call that writes so many bytes: for the checkpoint that may follow it,
-    /// then for cleaning a block and for the checkpoint that gives back what was won.
+    /// then for cleaning a block and for the checkpoint that gives back what was won. An fsync, too, may copy all parity anew.
     pub(crate) fn blocks_needed(&self, extra: usize) -> u32 {
-        self.checkpoint_blocks(extra) + self.idle_blocks() + LEAN_BLOCKS
+        self.checkpoint_blocks(extra) + self.idle_blocks() + LEAN_BLOCKS + self.params.copy_blocks
     }
 
     /// Bytes of a write for which room is made at once: a small chip has less of it.
@@ -130,7 +131,8 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn stock(&self) -> u32 {
         let window = len32(self.window_max.min(self.limits.window_words)) / 2;
         let blocks = len32(self.piece_bytes()).div_ceil(self.params.skips.safe_pages * self.params.payload);
-        let write = 2 * self.idle_blocks() + self.heads() + blocks + LEAN_BLOCKS + 3 * ROOT_BLOCKS;
+        let roots = 3 * (ROOT_BLOCKS + self.params.copy_blocks);
+        let write = 2 * self.idle_blocks() + self.heads() + blocks + LEAN_BLOCKS + roots;
         (self.params.blocks / STOCK_SHARE).min(window).max(write)
     }
 
@@ -156,7 +158,9 @@ impl<N: Nand> Volume<N> {
         let skipped = (self.params.blocks * self.params.skips.lost).div_ceil(self.params.pages_per_block);
         let cleaning = (self.params.blocks / CLEANING_SHARE).max(4) + skipped;
         let names = self.params.blocks / NAME_SHARE + 1;
-        ANCHOR_BLOCKS + ROOT_BLOCKS + self.heads() + tables + self.stock() + cleaning + names
+        // Those of before a cut are kept for a while.
+        let copies = 2 * self.params.copy_blocks;
+        ANCHOR_BLOCKS + ROOT_BLOCKS + self.heads() + tables + self.stock() + cleaning + names + copies
     }
 
     /// Bytes that users can fill in all.

@@ -14,10 +14,11 @@ use crate::codec::{Put, Reader};
 use crate::error::Damage;
 use crate::params::Params;
 use crate::placing::PolicyNames;
+use crate::protection::FsyncProtection;
 
 pub(crate) const MAGIC: &[u8; 8] = b"pumicefs";
 /// The format this code reads and writes.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 /// Features without which a volume must not be touched. These bits are reserved, each with the name that a
 /// refusal tells; the code behind them does not exist yet.
 const INCOMPATIBLE: [(u32, &str); 3] =
@@ -30,8 +31,10 @@ const PARITY: u32 = 1 << 1;
 const MU_TREE: u32 = 1 << 2;
 /// The decisions of a paper in place of those of this format; which ones stands behind the label.
 const PROFILE: u32 = 1 << 3;
+/// The parity of erase blocks that are being filled is copied at each promise.
+const COPIES: u32 = 1 << 4;
 /// Incompatible features that this code can handle.
-const KNOWN_INCOMPATIBLE: u32 = PAIRING_BITS | PARITY;
+const KNOWN_INCOMPATIBLE: u32 = PAIRING_BITS | PARITY | COPIES;
 /// Features that only forbid writing when unknown: none yet.
 const KNOWN_READ_ONLY: u32 = 0;
 /// What stands for the endurance where nobody knows it.
@@ -48,6 +51,8 @@ pub(crate) struct Superblock {
     pub(crate) policies: PolicyNames,
     /// Log pages of each erase block that hold parity.
     pub(crate) parity_pages: u8,
+    /// From when on they protect what was promised.
+    pub(crate) fsync_protection: FsyncProtection,
     /// Erases promised for each erase block, if that is known.
     pub(crate) endurance: Option<u32>,
     /// Unknown features of this volume forbid writing.
@@ -65,7 +70,8 @@ impl Superblock {
             own.put(name.as_bytes());
         }
         own.put_u32(self.endurance.unwrap_or(UNKNOWN_ENDURANCE));
-        let incompatible = if self.parity_pages > 0 { PARITY } else { 0 };
+        let copies = if self.fsync_protection == FsyncProtection::Now { COPIES } else { 0 };
+        let incompatible = copies | if self.parity_pages > 0 { PARITY } else { 0 };
         if self.parity_pages > 0 {
             own.put_u8(self.parity_pages);
         }
@@ -114,13 +120,18 @@ impl Superblock {
             0 => 0,
             _ => reader.u8().filter(|pages| *pages > 0).ok_or(damage)?,
         };
-        params.with_pairing(pairing).with_parity(parity_pages)?;
+        let fsync_protection = match incompatible & COPIES {
+            0 => FsyncProtection::AtClose,
+            _ => FsyncProtection::Now,
+        };
+        params.with_pairing(pairing).protected(parity_pages, fsync_protection, policies.heads(&params))?;
         let read_only = read_only & !KNOWN_READ_ONLY != 0;
         Ok(Superblock {
             uuid: anchor.uuid,
             label: label.into(),
             policies,
             parity_pages,
+            fsync_protection,
             endurance,
             read_only,
         })
@@ -159,6 +170,7 @@ mod tests {
             label: "a name".into(),
             policies,
             parity_pages: 0,
+            fsync_protection: FsyncProtection::AtClose,
             endurance: Some(100),
             read_only: false,
         }
@@ -166,8 +178,11 @@ mod tests {
 
     #[test]
     fn it_comes_back() {
-        for parity_pages in [0, 1, 8] {
-            let superblock = Superblock { parity_pages, ..superblock() };
+        let (at_close, now) = (FsyncProtection::AtClose, FsyncProtection::Now);
+        for (parity_pages, fsync_protection) in
+            [(0, at_close), (1, at_close), (1, now), (8, at_close), (8, now)]
+        {
+            let superblock = Superblock { parity_pages, fsync_protection, ..superblock() };
             let anchor = superblock.anchor(GEOMETRY);
             assert_eq!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired), Ok(superblock));
         }
@@ -179,6 +194,8 @@ mod tests {
             let anchor = Superblock { parity_pages, ..superblock() }.anchor(GEOMETRY);
             assert!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).is_err(), "{parity_pages}");
         }
+        let anchor = Superblock { fsync_protection: FsyncProtection::Now, ..superblock() }.anchor(GEOMETRY);
+        assert!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).is_err(), "copies of no parity");
         let mut anchor = Superblock { parity_pages: 1, ..superblock() }.anchor(GEOMETRY);
         anchor.own.pop();
         assert_eq!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).unwrap_err().errno(), Errno::Io);

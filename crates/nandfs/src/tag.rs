@@ -90,6 +90,9 @@ enum Place {
     Split,
 }
 
+/// The kind of the first page of a block with copies of parity, behind which no page has a tag.
+pub(crate) const COPIES: u8 = 7;
+
 /// Which log a page belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]

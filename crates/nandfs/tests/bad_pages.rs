@@ -25,18 +25,21 @@ use cut::step::bytes_of;
 use cut::verify::{CACHE_BYTES, mount};
 use examine::examine;
 use pumice_media::{ChipSpec, CutMode, Nand, PageId, SimChip};
-use pumice_nandfs::{FormatOptions, MountOptions, NandFs, check, format};
+use pumice_nandfs::{FormatOptions, FsyncProtection, MountOptions, NandFs, check, format};
 use pumice_vfs::conformance::{TestClock, write_file};
 use pumice_vfs::{FileSystem, XattrMode};
 
 const FILES: usize = 200;
+/// Chip pages programmed last that are always looked at where fsync is protected at once.
+const NEWEST: usize = 12;
 
 /// The file system, with so many parity pages in each erase block.
 struct Files {
     parity: u8,
+    from: FsyncProtection,
 }
 
-const PLAIN: Files = Files { parity: 0 };
+const PLAIN: Files = Files { parity: 0, from: FsyncProtection::AtClose };
 
 impl Owner for Files {
     type Content = Image;
@@ -46,10 +49,18 @@ impl Owner for Files {
         let clock = TestClock::new();
         let mut chip = SimChip::new(spec);
         let (created, parity_pages) = (clock.now(), self.parity);
-        let options = FormatOptions { created, erased: true, parity_pages, ..FormatOptions::default() };
+        let fsync_protection = self.from;
+        let options = FormatOptions {
+            created,
+            erased: true,
+            parity_pages,
+            fsync_protection,
+            ..FormatOptions::default()
+        };
         format(&mut chip, &options, &mut |_, _| {}).unwrap();
         let shared = Shared::new(chip);
-        let (probe, last) = Newest::new(shared.clone(), 1);
+        let newest = if self.from == FsyncProtection::Now { NEWEST } else { 1 };
+        let (probe, last) = Newest::new(shared.clone(), newest);
         let fs = mount(probe, &clock).unwrap();
         fill(&fs, &clock);
         let content = Image::take(&fs, &Image::default()).unwrap();
@@ -219,7 +230,7 @@ fn is_open(chip: &mut SimChip, page: PageId, gang: u32) -> bool {
 fn no_single_bad_page_where_blocks_have_parity() {
     let step = if all("PUMICE_PAGES") { 1 } else { 29 };
     for (name, parity) in [("spares", 1), ("gangs", 2), ("inpage", 1)] {
-        let files = Files { parity };
+        let files = Files { parity, from: FsyncProtection::AtClose };
         let spec = cut::runner::spec(name);
         for left in [Left::Clean, Left::Crashed] {
             let mut volume = files.populate(&spec, left);
@@ -241,6 +252,28 @@ fn no_single_bad_page_where_blocks_have_parity() {
             open.print();
             assert!(closed.is_whole() && closed.read_only == 0 && open.holds());
             assert!(closed.cases > 3 * open.cases);
+        }
+    }
+}
+
+/// With copies of parity nothing is lost, not even the newest page of a head; that of the copies themselves neither.
+#[test]
+fn no_single_bad_page_where_fsync_is_protected_at_once() {
+    let step = if all("PUMICE_PAGES") { 1 } else { 31 };
+    for (name, parity) in [("spares", 1), ("gangs", 2), ("inpage", 1), ("spares", 2)] {
+        let files = Files { parity, from: FsyncProtection::Now };
+        let spec = cut::runner::spec(name);
+        for left in [Left::Clean, Left::Crashed] {
+            let mut volume = files.populate(&spec, left);
+            let mut row = Row::new(Files::NAME, name, &format!("+{parity} now, {left:?}, a bad page"));
+            let pages = campaign::programmed(&mut volume.chip).into_iter().step_by(step);
+            for page in pages.chain(volume.newest.clone()) {
+                let mut chip = volume.chip.clone();
+                chip.faults_mut().unreadable.insert(page);
+                row.add(&format!("page {}", page.0), &files.examine(chip, &volume.content));
+            }
+            row.print();
+            assert!(row.is_whole() && row.read_only == 0);
         }
     }
 }

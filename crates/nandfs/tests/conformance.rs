@@ -5,9 +5,11 @@ mod common;
 
 use common::{GEOMETRIES, mount, protected};
 use pumice_media::SimChip;
-use pumice_nandfs::NandFs;
+use pumice_nandfs::{FsyncProtection, NandFs};
 use pumice_vfs::conformance::{Subject, TestClock, run_random, run_scripted};
 use pumice_vfs::{FileSystem, Result};
+
+const NO_PARITY: (u8, FsyncProtection) = (0, FsyncProtection::AtClose);
 
 struct Mounted {
     fs: Option<NandFs<SimChip>>,
@@ -15,8 +17,8 @@ struct Mounted {
 }
 
 impl Mounted {
-    fn new(geometry: &str, clock: &TestClock, parity_pages: u8) -> Box<dyn Subject> {
-        let fs = mount(protected(geometry, clock.now(), parity_pages), clock.clock());
+    fn new(geometry: &str, clock: &TestClock, (parity, from): (u8, FsyncProtection)) -> Box<dyn Subject> {
+        let fs = mount(protected(geometry, clock.now(), parity, from), clock.clock());
         Box::new(Mounted { fs: Some(fs), clock: clock.clone() })
     }
 }
@@ -36,15 +38,22 @@ impl Subject for Mounted {
 #[test]
 fn scripted() {
     for geometry in GEOMETRIES {
-        run_scripted(&|clock| Mounted::new(geometry, clock, 0))
+        run_scripted(&|clock| Mounted::new(geometry, clock, NO_PARITY))
             .unwrap_or_else(|failure| panic!("{geometry}: {failure}"));
     }
 }
 
 #[test]
 fn with_parity() {
-    for (geometry, parity) in [("2048+64:16:96", 1), ("512+16:32:1024", 2), ("1024+32:64:256", 8)] {
-        let make = |clock: &TestClock| Mounted::new(geometry, clock, parity);
+    let (at_close, now) = (FsyncProtection::AtClose, FsyncProtection::Now);
+    for (geometry, parity, from) in [
+        ("2048+64:16:96", 1, at_close),
+        ("512+16:32:1024", 2, at_close),
+        ("1024+32:64:256", 8, at_close),
+        ("2048+64:16:96", 1, now),
+        ("512+16:32:1024", 2, now),
+    ] {
+        let make = |clock: &TestClock| Mounted::new(geometry, clock, (parity, from));
         run_scripted(&make).unwrap_or_else(|failure| panic!("{geometry}+{parity}: {failure}"));
         run_random(&make, 12, 600, 7).unwrap_or_else(|failure| panic!("{geometry}+{parity}: {failure}"));
     }
@@ -54,7 +63,7 @@ fn with_parity() {
 fn random() {
     let mut ops = 0;
     for (seed, geometry) in (1..).zip(GEOMETRIES) {
-        let report = run_random(&|clock| Mounted::new(geometry, clock, 0), 60, 600, seed)
+        let report = run_random(&|clock| Mounted::new(geometry, clock, NO_PARITY), 60, 600, seed)
             .unwrap_or_else(|failure| panic!("{geometry}: {failure}"));
         ops += report.ops;
     }

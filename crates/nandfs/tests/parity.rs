@@ -20,11 +20,11 @@ use cut::runner::chip;
 use cut::shared::Shared;
 use cut::verify::{CACHE_BYTES, mount, verify};
 use pumice_media::{BitFlip, BlockId, Nand, PageId, SimChip};
-use pumice_nandfs::{MountOptions, NandFs, Scrubbed};
+use pumice_nandfs::{FsyncProtection, MountOptions, NandFs, Scrubbed};
 use pumice_vfs::conformance::TestClock;
 
 /// Chips with their parity pages, and how they are hurt.
-const CHIPS: [(&str, Harm); 7] = [
+const CHIPS: [(&str, Harm); 10] = [
     ("rcffs-128m+1", Harm::Bits),
     ("slc-2k-2g+1", Harm::Pages),
     ("spares+1", Harm::Pages),
@@ -32,6 +32,9 @@ const CHIPS: [(&str, Harm); 7] = [
     ("inpage+1", Harm::Pages),
     ("slc-2k-2g+2", Harm::Pages),
     ("rcffs-128m+1", Harm::Pages),
+    ("spares+1now", Harm::Pages),
+    ("gangs+2now", Harm::Pages),
+    ("inpage+1now", Harm::Pages),
 ];
 
 /// How often a chip is hurt in CI.
@@ -58,7 +61,13 @@ enum Harm {
 struct Layout {
     parity: u32,
     gang: u32,
+    /// Where the first byte of a tag lies in a chip page, or behind it in its spare area.
+    tag_at: Option<usize>,
+    from: FsyncProtection,
 }
+
+/// The kind of pages that say that copies of parity follow.
+const COPIES: u8 = 7;
 
 impl Layout {
     /// Blocks that have all of their parity, but for these.
@@ -72,6 +81,23 @@ impl Layout {
         let has_parity =
             |block: &BlockId| (pages - self.parity * self.gang..pages).all(|at| is_written(chip, *block, at));
         blocks.filter(has_parity).collect()
+    }
+
+    /// Blocks that have begun and not all of their parity, but copies of it; or those with the copies.
+    fn begun(self, chip: &mut SimChip, copies: bool) -> Vec<BlockId> {
+        let ended = self.protected(chip, &[]);
+        let geometry = chip.geometry();
+        let blocks = (ANCHORS..geometry.blocks).map(BlockId).filter(|block| !ended.contains(block));
+        let mut kind = |block: BlockId| {
+            let part = if self.tag_at.is_some() { self.gang - 1 } else { 0 };
+            let mut data = vec![0; geometry.page_bytes as usize];
+            let mut spare = vec![0; geometry.free_spare_bytes as usize];
+            chip.read(geometry.page(block, part), &mut data, &mut spare).ok()?;
+            Some(self.tag_at.map_or(spare[0], |at| data[at]) & 0x0f)
+        };
+        let is_one =
+            |block: &BlockId| kind(*block).is_some_and(|kind| kind < 14 && (kind == COPIES) == copies);
+        blocks.filter(is_one).collect()
     }
 
     /// Hurts each of these blocks, whatever was wrong before.
@@ -159,7 +185,11 @@ impl Campaign {
         chip.faults_mut().unreadable.clear();
         chip.faults_mut().flips.clear();
         let torn: Vec<BlockId> = self.torn.iter().map(|(block, _)| *block).collect();
-        let blocks = self.layout.protected(&mut chip, &torn);
+        let mut blocks = self.layout.protected(&mut chip, &torn);
+        if self.layout.from == FsyncProtection::Now {
+            let copies = self.random.below(2) == 0;
+            blocks.extend(self.layout.begun(&mut chip, copies));
+        }
         self.layout.hurt(&mut chip, &blocks, self.harm, &mut self.random);
         self.sums.hurt_blocks += blocks.len();
         chip
@@ -191,7 +221,9 @@ fn campaign(seed: u64, lives: u64) -> Sums {
     let clock = TestClock::new();
     let shared = Shared::new(chip(name, &clock));
     let info = mount(shared.clone(), &clock).unwrap().info().unwrap();
-    let layout = Layout { parity: info.parity_pages.into(), gang: info.gang_pages };
+    let tag_at = (!info.tag_in_spare).then_some(info.block_bytes as usize % 2048);
+    let from = info.fsync_protection;
+    let layout = Layout { parity: info.parity_pages.into(), gang: info.gang_pages, tag_at, from };
     let sums = Sums::default();
     let mut campaign = Campaign { random: Random(seed), clock, shared, layout, harm, torn: Vec::new(), sums };
     let (fs, mut last) = campaign.mount();

@@ -21,6 +21,11 @@ fn with_parity() {
         ("full", "spare+1"),
         ("remounts", "inpage+1"),
         ("saves", "gang+2"),
+        ("names", "spare+1now"),
+        ("appends", "gang+2now"),
+        ("full", "spare+1now"),
+        ("remounts", "spare+2now"),
+        ("saves", "inpage+1now"),
     ] {
         cut_everywhere(scenario, chip, BUDGET_OF_PARITY);
     }

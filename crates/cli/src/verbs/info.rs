@@ -121,6 +121,7 @@ impl Args {
                     "erases": { "least": wear.least, "most": wear.most, "mean": wear.mean },
                     "mended_blocks": info.mended_blocks,
                     "parity_pages": info.parity_pages,
+                    "fsync_protection": info.fsync_protection.to_string(),
                     "rebuilt_pages": info.rebuilt_pages,
                     "corrected_bits": info.corrected_bits,
                     "patrol_passes": info.patrol_passes,
@@ -145,7 +146,8 @@ impl Args {
         let parity = (info.parity_pages > 0).then(|| {
             let kept = text::count(info.parity_pages.into(), "page", "pages");
             let rebuilt = text::count(info.rebuilt_pages.into(), "page", "pages");
-            format!("parity:      {kept} of each erase block; {rebuilt} brought back")
+            let from = info.fsync_protection;
+            format!("parity:      {kept} of each erase block, fsync {from}; {rebuilt} brought back")
         });
         let lines = [
             format!("file system: nandfs version {}", info.version),

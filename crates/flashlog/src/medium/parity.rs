@@ -92,9 +92,17 @@ impl<N: Nand> Medium<N> {
         Ok(Known { places: shape.pages(), words })
     }
 
-    /// A superpage that cannot be read, from the others of its block and their parity, which takes a read of each. Others
-    /// that are missing are kept, too. `None` if more is missing than there is parity.
+    /// A superpage that cannot be read, from the others of its block and their parity or a copy of it.
     pub(super) fn rebuild(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
+        match self.rebuild_by_parity(page)? {
+            Some(found) => Ok(Some(found)),
+            None => self.rebuild_by_copy(page),
+        }
+    }
+
+    /// The same by the block's own parity, which takes a read of each other page. Others that are missing are kept, too.
+    /// `None` if more is missing than there is parity.
+    fn rebuild_by_parity(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
         let shape = self.shape;
         let (block, wanted) = shape.place(page);
         let Known { places, words } = self.parity_of(block)?;
@@ -129,7 +137,7 @@ impl<N: Nand> Medium<N> {
     }
 
     /// A superpage as it counts for parity; `None` if it cannot be read.
-    fn word_of(&mut self, page: u32) -> Result<Option<Vec<u8>>, NandError> {
+    pub(super) fn word_of(&mut self, page: u32) -> Result<Option<Vec<u8>>, NandError> {
         match self.prove_raw(page) {
             Ok((found, head)) => Ok(Some(word(&self.shape, &found.payload, &head))),
             Err(Fault::Erased(_)) => Ok(Some(vec![0; word_bytes(&self.shape)])),
@@ -140,7 +148,7 @@ impl<N: Nand> Medium<N> {
 }
 
 /// Takes the next page of a block. Lengths are those of the shape.
-fn push(repair: &mut Repair, known: Option<&[u8]>) {
+pub(super) fn push(repair: &mut Repair, known: Option<&[u8]>) {
     match known {
         Some(word) => {
             let pushed = repair.push(word);
@@ -151,7 +159,7 @@ fn push(repair: &mut Repair, known: Option<&[u8]>) {
 }
 
 /// What was lost at a place.
-fn taken(lost: &[(usize, Vec<u8>)], index: u32) -> Option<Vec<u8>> {
+pub(super) fn taken(lost: &[(usize, Vec<u8>)], index: u32) -> Option<Vec<u8>> {
     lost.iter().find(|(at, _)| *at == index as usize).map(|(_, bytes)| bytes.clone())
 }
 

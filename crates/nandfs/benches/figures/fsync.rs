@@ -10,8 +10,13 @@ use crate::chip::{create, during, formatted, formatted_as, mount, noise, spec};
 pub(crate) fn figures() -> Vec<Figure> {
     let mut figures = vec![append_4k("scaleffs-256m"), append_4k("slc-2k-2g")];
     let slc = spec("slc-2k-2g", None);
-    figures.extend(small("300 B append with fsync", appended(&slc, 0), 1.2, 0.7));
-    figures.extend(small("random 4 KiB overwrite in 1 MiB with fsync", overwritten(&slc, 0), 2.2, 1.1));
+    figures.extend(small("300 B append with fsync", appended(&slc, FormatOptions::default()), 1.2, 0.7));
+    figures.extend(small(
+        "random 4 KiB overwrite in 1 MiB with fsync",
+        overwritten(&slc, FormatOptions::default()),
+        2.2,
+        1.1,
+    ));
     figures.push(save("slc-2k-2g", 4096, 4.4));
     figures.push(save("slc-2k-2g", 300, 2.4));
     figures.push(save("scaleffs-256m", 4096, 18.0));
@@ -40,8 +45,8 @@ fn append_4k(chip: &str) -> Figure {
 pub(crate) const TURNS: u64 = 3000;
 
 /// Appends of 300 bytes, each with fsync.
-pub(crate) fn appended(spec: &ChipSpec, parity_pages: u8) -> NandStats {
-    let fs = mount(formatted_as(spec, FormatOptions { parity_pages, ..FormatOptions::default() }));
+pub(crate) fn appended(spec: &ChipSpec, options: FormatOptions) -> NandStats {
+    let fs = mount(formatted_as(spec, options));
     let ino = create(&fs, "log");
     fs.sync().unwrap();
     during(&fs, || {
@@ -53,8 +58,8 @@ pub(crate) fn appended(spec: &ChipSpec, parity_pages: u8) -> NandStats {
 }
 
 /// Overwrites of 4 KiB at random in 1 MiB, each with fsync.
-pub(crate) fn overwritten(spec: &ChipSpec, parity_pages: u8) -> NandStats {
-    let fs = mount(formatted_as(spec, FormatOptions { parity_pages, ..FormatOptions::default() }));
+pub(crate) fn overwritten(spec: &ChipSpec, options: FormatOptions) -> NandStats {
+    let fs = mount(formatted_as(spec, options));
     let ino = create(&fs, "table");
     fs.write(ino, 0, &noise(1 << 20, 1)).unwrap();
     fs.sync().unwrap();

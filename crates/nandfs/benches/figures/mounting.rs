@@ -37,9 +37,8 @@ pub(crate) fn figures() -> Vec<Figure> {
 }
 
 /// A chip that loses power after many small fsyncs among other work, as late as possible before the next checkpoint.
-pub(crate) fn cut_off(name: &str, bytes: u64, fill: u64, parity_pages: u8) -> SimChip {
-    let fresh =
-        || formatted_with(name, Some(bytes), FormatOptions { parity_pages, ..FormatOptions::default() });
+pub(crate) fn cut_off(name: &str, bytes: u64, fill: u64, options: &FormatOptions) -> SimChip {
+    let fresh = || formatted_with(name, Some(bytes), options.clone());
     let fs = mount(fresh());
     let data = noise(1 << 20, 1);
     for n in 0..fill / data.len() as u64 {
@@ -79,8 +78,8 @@ pub(crate) fn cut_off(name: &str, bytes: u64, fill: u64, parity_pages: u8) -> Si
 }
 
 pub(crate) fn after_cut() -> Vec<Figure> {
-    let (_, small) = mount_cost(cut_off("scaleffs-256m", GIB / 4, 155 << 20, 0));
-    let chip = cut_off("slc-2k-2g", GIB, GIB / 10 * 7, 0);
+    let (_, small) = mount_cost(cut_off("scaleffs-256m", GIB / 4, 155 << 20, &FormatOptions::default()));
+    let chip = cut_off("slc-2k-2g", GIB, GIB / 10 * 7, &FormatOptions::default());
     let before = chip.stats();
     let fs = mount(chip);
     let mounted = fs.stats().unwrap() - before;

@@ -32,13 +32,13 @@ fn rows(chip: &str, bounds: [f64; 4]) -> Vec<Figure> {
                 Figure::at_most(
                     format!("300 B append with fsync, {chip}"),
                     "programs",
-                    programs(appended(&spec, 0)),
+                    programs(appended(&spec, FormatOptions::default())),
                     append,
                 ),
                 Figure::at_most(
                     format!("4 KiB overwrite with fsync, {chip}"),
                     "programs",
-                    programs(overwritten(&spec, 0)),
+                    programs(overwritten(&spec, FormatOptions::default())),
                     overwrite,
                 ),
                 Figure::at_least(

@@ -1,6 +1,7 @@
 //! What parity pages cost: one in each erase block of 64 pages.
 
-use pumice_nandfs::FormatOptions;
+use pumice_media::ChipSpec;
+use pumice_nandfs::{FormatOptions, FsyncProtection};
 use pumice_vfs::FileSystem;
 
 use crate::Figure;
@@ -17,6 +18,11 @@ fn options(parity_pages: u8) -> FormatOptions {
     FormatOptions { parity_pages, ..FormatOptions::default() }
 }
 
+/// The same with copies of parity at each fsync.
+fn now() -> FormatOptions {
+    FormatOptions { fsync_protection: FsyncProtection::Now, ..options(1) }
+}
+
 pub(crate) fn figures() -> Vec<Figure> {
     let chip = spec(CHIP, Some(WRITTEN));
     let name = |what: &str| format!("one parity page in 64: {what}");
@@ -31,13 +37,24 @@ pub(crate) fn figures() -> Vec<Figure> {
             pairs::written(&chip, 1),
             97.0,
         ),
-        at_most("300 B append with fsync", "programs", pairs::programs(fsync::appended(&chip, 1)), 1.3),
-        at_most("4 KiB overwrite with fsync", "programs", pairs::programs(fsync::overwritten(&chip, 1)), 2.2),
+        at_most(
+            "300 B append with fsync",
+            "programs",
+            pairs::programs(fsync::appended(&chip, options(1))),
+            1.3,
+        ),
+        at_most(
+            "4 KiB overwrite with fsync",
+            "programs",
+            pairs::programs(fsync::overwritten(&chip, options(1))),
+            2.2,
+        ),
         at_most("write amplification, 77 % live, uniform", "times", amplified(cleaning::uniform), 5.0),
         at_most("- 90 % of writes to 10 %", "times", amplified(cleaning::skewed), 2.6),
         at_most("memory besides that of no parity", "KiB", fixed_kib(1) - fixed_kib(0), 16.0),
     ];
-    figures.extend(mounts());
+    figures.extend(mounts("one parity page in 64", &options(1)));
+    figures.extend(at_once(&chip));
     figures
 }
 
@@ -53,18 +70,32 @@ fn fixed_kib(parity_pages: u8) -> f64 {
     fs.info().unwrap().fixed_memory_bytes as f64 / 1024.0
 }
 
-fn mounts() -> Vec<Figure> {
-    let fs = mount(formatted_as(&spec(CHIP, None), options(1)));
+/// What it costs besides to protect at once what fsync promised.
+fn at_once(chip: &ChipSpec) -> Vec<Figure> {
+    let what = "one parity page in 64, fsync now";
+    let programs = |name: &str, did, bound| {
+        Figure::at_most(format!("{what}: {name}"), "programs", pairs::programs(did), bound)
+    };
+    let mut figures = vec![
+        programs("300 B append with fsync", fsync::appended(chip, now()), 2.3),
+        programs("4 KiB overwrite with fsync", fsync::overwritten(chip, now()), 3.3),
+    ];
+    figures.extend(mounts(what, &now()));
+    figures
+}
+
+fn mounts(what: &str, options: &FormatOptions) -> Vec<Figure> {
+    let fs = mount(formatted_as(&spec(CHIP, None), options.clone()));
     create(&fs, "one");
     let (_, clean) = mount_cost(fs.unmount().unwrap());
-    let (fs, cut) = mount_cost(mounting::cut_off("slc-2k-2g", 1 << 30, (1 << 30) / 10 * 7, 1));
+    let (fs, cut) = mount_cost(mounting::cut_off("slc-2k-2g", 1 << 30, (1 << 30) / 10 * 7, options));
     let first = during(&fs, || {
         let ino = create(&fs, "first");
         fs.write(ino, 0, &[7; 4096]).unwrap();
         fs.fsync(ino, false).unwrap();
     });
     let ms = |ns: u64| ns as f64 / 1e6;
-    let name = |what: &str| format!("one parity page in 64: {what}");
+    let name = |name: &str| format!("{what}: {name}");
     vec![
         Figure::at_most(name("mount, clean"), "ms", ms(clean.device_ns), 2.0),
         Figure::at_most(name("mount after a power cut, 1 GiB 70 % full"), "ms", ms(cut.device_ns), 40.0),

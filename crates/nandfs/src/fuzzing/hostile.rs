@@ -59,7 +59,7 @@ fn rewrite_record(params: &Params, raw: &mut Raw, choices: &mut Choices<'_>) {
     let Some(mut checkpoint) = Checkpoint::decode(raw.chunk(0, length), params) else { return };
     lie_in_counts(&mut checkpoint, params, choices);
     lie_in_lists(&mut checkpoint, params, choices);
-    raw.replace(0, length, &checkpoint.encode());
+    raw.replace(0, length, &checkpoint.encode(params));
 }
 
 /// One entry of a table takes the place of another.

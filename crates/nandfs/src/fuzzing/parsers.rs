@@ -70,6 +70,6 @@ fn nodes(bytes: &[u8], params: &Params) {
 
 fn records(bytes: &[u8], params: &Params) {
     if let Some(checkpoint) = Checkpoint::decode(bytes, params) {
-        assert_eq!(Checkpoint::decode(&checkpoint.encode(), params), Some(checkpoint));
+        assert_eq!(Checkpoint::decode(&checkpoint.encode(params), params), Some(checkpoint));
     }
 }

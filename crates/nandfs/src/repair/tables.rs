@@ -92,7 +92,7 @@ impl<N: Nand> Repair<N> {
             unknown += u32::from(known.is_err());
             // Ages and wear of blocks that the table does not tell of are not known any more.
             let mut usage = known.unwrap_or(Usage { stamp: self.volume.blocks.clock, ..Usage::default() });
-            let is_root = self.volume.roots.holds(block);
+            let is_root = self.volume.roots.holds(block) || self.volume.log.holds_copies(block);
             usage.state = match usage.state {
                 _ if self.volume.log.flash.is_bad(block)? && valid == 0 => State::Bad,
                 _ if block < ANCHOR_BLOCKS => State::Anchor,

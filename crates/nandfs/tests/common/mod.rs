@@ -6,7 +6,7 @@
 )]
 
 use pumice_media::{ChipSpec, SimChip};
-use pumice_nandfs::{FormatOptions, MountOptions, NandFs, format};
+use pumice_nandfs::{FormatOptions, FsyncProtection, MountOptions, NandFs, format};
 use pumice_vfs::{Clock, Timestamp};
 
 /// Chips of every layout: ganged small pages, tag in the page, one block in a page, several, and odd shapes.
@@ -32,14 +32,26 @@ pub(crate) fn spec(geometry: &str) -> ChipSpec {
 }
 
 pub(crate) fn formatted(geometry: &str, created: Timestamp) -> SimChip {
-    protected(geometry, created, 0)
+    protected(geometry, created, 0, FsyncProtection::AtClose)
 }
 
-/// The same with so many parity pages in each erase block.
-pub(crate) fn protected(geometry: &str, created: Timestamp, parity_pages: u8) -> SimChip {
+/// The same with so many parity pages in each erase block, and protection from the given moment on.
+pub(crate) fn protected(
+    geometry: &str,
+    created: Timestamp,
+    parity_pages: u8,
+    fsync_protection: FsyncProtection,
+) -> SimChip {
     let mut chip = blank(geometry);
     let uuid = *b"0123456789abcdef";
-    let options = FormatOptions { uuid, created, erased: true, parity_pages, ..FormatOptions::default() };
+    let options = FormatOptions {
+        uuid,
+        created,
+        erased: true,
+        parity_pages,
+        fsync_protection,
+        ..FormatOptions::default()
+    };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
     chip
 }

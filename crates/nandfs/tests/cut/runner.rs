@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use pumice_media::{ChipSpec, CutMode, Pairing, SimChip};
-use pumice_nandfs::{FormatOptions, format};
+use pumice_nandfs::{FormatOptions, FsyncProtection, format};
 use pumice_vfs::conformance::TestClock;
 
 use super::image::Image;
@@ -67,17 +67,23 @@ fn letter(mode: CutMode) -> char {
 /// Erase blocks of a chip that is sold: as many as a scenario needs.
 const SOLD_BLOCKS: u64 = 64;
 
-/// A name without its parity pages, and how many those are: `+K` at the end.
-fn without_parity(name: &str) -> (&str, u8) {
-    name.split_once('+').filter(|_| !name.contains(':')).map_or((name, 0), |(chip, parity)| {
-        (chip, parity.parse().unwrap_or_else(|_| panic!("no parity {parity}")))
-    })
+/// A name without its parity: `+K` at the end, how many pages that is, or `+Know`, and fsync is protected at once.
+fn without_parity(name: &str) -> (&str, u8, FsyncProtection) {
+    let Some((chip, parity)) = name.split_once('+').filter(|_| !name.contains(':')) else {
+        return (name, 0, FsyncProtection::AtClose);
+    };
+    let (pages, from) = match parity.strip_suffix("now") {
+        Some(pages) => (pages, FsyncProtection::Now),
+        None => (parity, FsyncProtection::AtClose),
+    };
+    (chip, pages.parse().unwrap_or_else(|_| panic!("no parity {parity}")), from)
 }
 
 /// A chip of this name: one of [`CHIPS`] or [`OTHERS`], a geometry, or one that is sold, with few blocks. `/dist3`,
-/// `/by3` or `/by4` behind one of the first two pairs its pages; `+K` behind a name gives volumes on it K parity pages.
+/// `/by3` or `/by4` behind one of the first two pairs its pages; `+K` behind a name gives volumes on it K parity pages,
+/// `+Know` those with copies.
 pub fn spec(name: &str) -> ChipSpec {
-    let (name, _) = without_parity(name);
+    let (name, ..) = without_parity(name);
     let (layout, pairing) = name.split_once('/').unwrap_or((name, ""));
     let known = CHIPS.iter().chain(&OTHERS).find(|(known, _)| *known == layout);
     let geometry = known.map_or(layout, |(_, geometry)| *geometry);
@@ -99,11 +105,13 @@ pub fn spec(name: &str) -> ChipSpec {
 /// A fresh chip of this name (see [`spec`]).
 pub fn chip(name: &str, clock: &TestClock) -> SimChip {
     let mut chip = SimChip::new(&spec(name));
+    let (_, parity_pages, fsync_protection) = without_parity(name);
     let options = FormatOptions {
         uuid: *b"0123456789abcdef",
         created: clock.now(),
         erased: true,
-        parity_pages: without_parity(name).1,
+        parity_pages,
+        fsync_protection,
         ..FormatOptions::default()
     };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();

@@ -1,7 +1,7 @@
 //! What a volume of nandfs is made with.
 
 use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
-use pumice_nandfs::FormatOptions;
+use pumice_nandfs::{FormatOptions, FsyncProtection};
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "nandfs")]
@@ -15,6 +15,10 @@ pub(super) struct Nandfs {
     /// Pages of each erase block that hold parity over the others, up to 8: so many of a block may become unreadable [default: 0]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=8))]
     pub(super) parity_pages: Option<u8>,
+    /// From when on parity brings back what fsync promised if the power fails: once its erase block is full (at-close), or at
+    /// once, for about one program more (now) [default: at-close]
+    #[arg(long, value_name = "WHEN")]
+    pub(super) fsync_protection: Option<FsyncProtection>,
     /// When cold data moves into worn erase blocks: behind, end-of-life or none [default: behind:8]
     #[arg(long, value_name = "NAME")]
     pub(super) wear: Option<WearRule>,
@@ -28,6 +32,7 @@ impl Nandfs {
             placement: self.placement,
             wear: self.wear,
             parity_pages: self.parity_pages.unwrap_or(0),
+            fsync_protection: self.fsync_protection.unwrap_or_default(),
             ..FormatOptions::default()
         }
     }
@@ -38,6 +43,7 @@ impl Nandfs {
             (self.victim.is_some(), "--victim"),
             (self.placement.is_some(), "--placement"),
             (self.parity_pages.is_some(), "--parity-pages"),
+            (self.fsync_protection.is_some(), "--fsync-protection"),
             (self.wear.is_some(), "--wear"),
         ];
         options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)

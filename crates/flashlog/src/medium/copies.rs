@@ -1,0 +1,193 @@
+//! Copies of the parity of blocks that are still being filled, in other blocks: until a block is full and has its own, they
+//! bring its superpages back if the power fails.
+//!
+//! A copy is the parity over the first places of a block, as it would stand at the block's end if that came now. It has no
+//! tag: payload and head are needed whole, and what it brings back proves itself. In the place of the header's checksum,
+//! which follows from the other bytes, stands a mark by which the copies of a block are found: the owner need not keep
+//! where they lie.
+
+use alloc::{sync::Arc, vec::Vec};
+
+use pumice_ecc::Repair;
+use pumice_media::{Nand, NandError};
+
+use super::parity::{push, taken};
+use super::{Medium, Page};
+use crate::shape::{Place, Shape, TagPlace};
+use crate::stripe::{CHECK, of_word, word, word_bytes};
+use crate::tag::{Tag, header_check, proves};
+
+/// The superpage of a block of copies from which on they lie; those before are the owner's.
+const FIRST: u32 = 1;
+
+/// The mark of a copy of the parity over so many places of a block.
+fn mark(block: u32, places: u32) -> u8 {
+    let mut bytes = block.to_le_bytes().to_vec();
+    bytes.extend(places.to_le_bytes().iter().take(3));
+    header_check(&bytes)
+}
+
+impl Shape {
+    /// Copies of parity that a block has room for behind its first superpage; none where payloads are an odd number of bytes,
+    /// or without tags.
+    pub fn copies(&self) -> u32 {
+        if !self.payload().is_multiple_of(2) || self.tag_place() == TagPlace::Proof {
+            return 0;
+        }
+        (self.pages() + self.parity() - FIRST).checked_div(self.parity()).unwrap_or(0)
+    }
+
+    /// The first of the superpages of a copy, as many as have parity.
+    fn copy_place(&self, block: u32, number: u32) -> Place {
+        (block, FIRST + number * self.parity())
+    }
+}
+
+impl<N: Nand> Medium<N> {
+    /// Blocks of which more counts for parity in memory than their newest copy has, in order.
+    pub fn uncopied(&self) -> Vec<u32> {
+        self.stripes.uncopied()
+    }
+
+    /// Blocks whose parity is in memory alone, in order: they are being filled, or it could not be programmed.
+    pub fn unended(&self) -> Vec<u32> {
+        self.stripes.blocks()
+    }
+
+    /// All copies made so far are about to be given up.
+    pub fn forget_copies(&mut self) {
+        self.stripes.forget_copies();
+    }
+
+    /// Programs a copy of the parity of a block, so far: the one with this number of another block, in which they come in
+    /// order.
+    pub fn program_copy(&mut self, block: u32, (other, number): (u32, u32)) -> Result<(), NandError> {
+        let shape = self.shape;
+        debug_assert!(number < shape.copies(), "copy {number} of {}", shape.copies());
+        let Some(stripe) = self.stripes.of(block) else { return Ok(()) };
+        let mark = mark(block, stripe.places());
+        let words: Vec<Vec<u8>> = stripe.words().map(<[u8]>::to_vec).collect();
+        let (_, first) = shape.copy_place(other, number);
+        for (index, bytes) in (first..).zip(words) {
+            let (payload, mut head) = of_word(&shape, bytes);
+            if let Some(check) = head.get_mut(CHECK) {
+                *check = mark;
+            }
+            self.program_place((other, index), &payload, &head)?;
+        }
+        self.stripes.copied(block);
+        Ok(())
+    }
+
+    /// Blocks with copies that were made before the mount, the newest last: they are looked through for those of a block that
+    /// may have no other parity.
+    pub fn set_copies(&mut self, copies: Vec<u32>, of: impl IntoIterator<Item = u32>) {
+        self.copies = copies;
+        self.copied = of.into_iter().collect();
+    }
+
+    /// A superpage that cannot be read, from the others of its block and a copy of their parity. Newer copies are tried
+    /// first; one of an earlier life of the block brings nothing back that proves itself. A look at each copy, and for
+    /// one that may be it a read of it and of each superpage it covers.
+    pub(super) fn rebuild_by_copy(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
+        let shape = self.shape;
+        let (block, wanted) = shape.place(page);
+        if !self.copied.contains(&block) || self.stripes.of(block).is_some() {
+            return Ok(None);
+        }
+        let mut end = wanted + 1;
+        while let Some((index, _)) = self.next_programmed(block, end)? {
+            end = index + 1;
+        }
+        let mut known: Vec<Option<Vec<u8>>> = Vec::new();
+        let others = self.copies.clone();
+        let places = others
+            .iter()
+            .rev()
+            .flat_map(|other| (0..shape.copies()).rev().map(|number| shape.copy_place(*other, number)));
+        for at in places {
+            let marks = self.marks(at)?;
+            // Not every chip's ECC covers the spare area.
+            let is_it = |found: &u8, covered| (found ^ mark(block, covered)).count_ones() <= 1;
+            let may_cover = |covered: &u32| marks.iter().any(|found| is_it(found, *covered));
+            for covered in (wanted + 1..=end).rev().filter(may_cover) {
+                while let Some(index) = u32::try_from(known.len()).ok().filter(|index| *index < end) {
+                    let lost = index == wanted;
+                    known.push(if lost { None } else { self.word_of(shape.page(block, index))? });
+                }
+                let found = self.by_copy(block, known.get(..covered as usize).unwrap_or_default(), at)?;
+                for (index, proved) in &found {
+                    self.keep(shape.page(block, *index), proved);
+                }
+                if let Some((_, found)) = found.into_iter().find(|(index, _)| *index == wanted) {
+                    return Ok(Some(found));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The marks of a copy that can be read.
+    fn marks(&mut self, (block, first): Place) -> Result<Vec<u8>, NandError> {
+        let mut marks = Vec::new();
+        for index in first..first + self.shape.parity() {
+            let start = self.read_start((block, index))?;
+            marks.extend(start.as_deref().and_then(|start| start.get(CHECK)).copied());
+        }
+        Ok(marks)
+    }
+
+    /// What a copy at a place brings back of the first superpages of a block, of which these are known.
+    fn by_copy(
+        &mut self,
+        block: u32,
+        known: &[Option<Vec<u8>>],
+        (other, first): Place,
+    ) -> Result<Vec<(u32, Arc<Page>)>, NandError> {
+        let shape = self.shape;
+        let parity = shape.parity();
+        let mut words = Vec::new();
+        for index in first..first + parity {
+            let raw = self.read_place((other, index))?;
+            let is_there = raw.readable && !raw.is_blank();
+            words.push(is_there.then(|| word(&shape, &raw.payload, &raw.head)));
+        }
+        let Ok(mut repair) = Repair::new(parity as usize, word_bytes(&shape)) else { return Ok(Vec::new()) };
+        if known.iter().chain(&words).filter(|word| word.is_none()).count() > parity as usize {
+            return Ok(Vec::new());
+        }
+        for word in known.iter().chain(&words) {
+            push(&mut repair, word.as_deref());
+        }
+        let Ok(lost) = repair.finish() else { return Ok(Vec::new()) };
+        let places = 0..u32::try_from(known.len()).unwrap_or(0);
+        let proved = |index| {
+            let (payload, head) = of_word(&shape, taken(&lost, index)?);
+            Some((index, Arc::new(proved(&shape, shape.page(block, index), payload, &head)?)))
+        };
+        Ok(places.filter_map(proved).collect())
+    }
+}
+
+/// A superpage that a copy has brought back, if it proves itself. The mark has taken the place of one byte of a symbol of
+/// parity: the checksum of the header, which follows from the others, and the byte beside it, the highest of the sequence
+/// number, are looked for.
+fn proved(shape: &Shape, page: u32, payload: Vec<u8>, head: &[u8]) -> Option<Page> {
+    let beside = *head.get(CHECK - 1)?;
+    let head_of = |highest: u8| {
+        let mut head = head.to_vec();
+        if let Some(bytes) = head.get_mut(CHECK - 1) {
+            *bytes = highest;
+        }
+        let check = header_check(&head);
+        if let Some(bytes) = head.get_mut(CHECK) {
+            *bytes = check;
+        }
+        head
+    };
+    if let Some((tag, _)) = Tag::proved(shape, page, &payload, &mut head_of(beside)) {
+        return Some(Page { tag, payload });
+    }
+    let head = (0..=u8::MAX).map(head_of).find(|head| proves(shape, page, &payload, head))?;
+    Some(Page { tag: Tag::decode(&head)?, payload })
+}

@@ -1,0 +1,42 @@
+//! From when on parity protects what was promised.
+
+use alloc::format;
+use core::{fmt, str::FromStr};
+
+use pumice_vfs::{Errno, FsError};
+
+/// From when on parity protects what fsync or a checkpoint promised, whether the power fails or not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FsyncProtection {
+    /// Once the erase block is full or left. If the power fails before, a page of it that dies then is lost.
+    #[default]
+    AtClose,
+    /// Once it is promised: a copy of the parity so far is in another erase block. Costs as many programs as there are
+    /// parity pages for each head that an fsync wrote to.
+    Now,
+}
+
+impl FsyncProtection {
+    /// Each with its name.
+    const ALL: [(FsyncProtection, &str); 2] =
+        [(FsyncProtection::AtClose, "at-close"), (FsyncProtection::Now, "now")];
+}
+
+impl fmt::Display for FsyncProtection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = FsyncProtection::ALL.iter().find(|(known, _)| known == self).map(|(_, name)| *name);
+        name.unwrap_or_default().fmt(f)
+    }
+}
+
+impl FromStr for FsyncProtection {
+    type Err = FsError;
+
+    fn from_str(name: &str) -> Result<FsyncProtection, FsError> {
+        let found = FsyncProtection::ALL.iter().find(|(_, known)| *known == name).map(|(known, _)| *known);
+        found.ok_or_else(|| {
+            let text = format!("unknown protection of fsync `{name}` (known: at-close, now)");
+            FsError::new(Errno::NotSupported, text)
+        })
+    }
+}
