@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::{Failure, Machine, about, installed, output, program};
 
 /// Subtrees of the kernel's modules that guests may ask for.
-const MODULES: [&str; 21] = [
+const MODULES: [&str; 23] = [
     "arch/x86/crypto",
     "crypto",
     "drivers/block/null_blk",
@@ -26,12 +26,14 @@ const MODULES: [&str; 21] = [
     "fs/configfs",
     "fs/ext4",
     "fs/f2fs",
+    "fs/fat",
     "fs/fscache",
     "fs/fuse",
     "fs/jbd2",
     "fs/mbcache.ko",
     "fs/netfs",
     "fs/nilfs2",
+    "fs/nls",
     "fs/quota",
     "lib",
     "net/9p",

@@ -50,7 +50,8 @@ impl Context {
             recover: !common.no_recovery,
             logging: Logging::default(),
             streams: Streams::default(),
-            in_place: InPlace::default(),
+            // As Linux mounts.
+            in_place: InPlace::Fsync,
             idle_cleaning: IdleCleaning::default(),
             compression: CompressionRule::default(),
             discard: true,

@@ -58,6 +58,7 @@ const VERBS: &[&str] = &[
     "ftl create",
     "ftl info",
     "ftl mount",
+    "ftl scrub",
     "man",
     "completions",
 ];

@@ -24,6 +24,7 @@ mod error;
 pub mod experiment;
 pub mod files;
 pub mod measured;
+pub mod nftl;
 pub mod on_chip;
 pub mod on_disk;
 pub mod on_server;

@@ -3,20 +3,22 @@
 
 use std::path::PathBuf;
 
-use pumice_ftl::{CreateOptions, Ftl, OpenOptions, create};
+use pumice_ftl::{Counters, CreateOptions, Ftl, OpenOptions, create};
 use pumice_media::{ChipSpec, Nand, NandStats, SimChip};
 
 use crate::{
     LabError,
     disk::BLOCK,
-    files::{Script, float},
+    files::{POSTMARKS, Script, float},
     measured::{Figure, Job},
     on_disk::{Mount, Mounted},
 };
 
-/// The chip, and its bytes.
+/// The chip of the F2FS paper's workloads, and its bytes.
 const CHIP: &str = "slc-4k-8g";
 const FLASH: u64 = 768 << 20;
+/// The chip of the CFFS paper's.
+const POSTMARK_CHIP: &str = "k9s1208";
 
 /// A run, before it is made.
 #[derive(Clone, Debug)]
@@ -33,20 +35,51 @@ pub struct Task {
 ///
 /// # Errors
 /// None that a chip without faults could bring about.
-pub fn disk() -> Result<Ftl<SimChip>, LabError> {
+pub fn disk(script: Script) -> Result<Ftl<SimChip>, LabError> {
     let setup = |error: &dyn core::fmt::Display| LabError::Setup(error.to_string());
-    let spec = ChipSpec::named(CHIP).and_then(|spec| spec.with_size(FLASH));
+    let spec = match script {
+        Script::PostMark { .. } => ChipSpec::named(POSTMARK_CHIP),
+        _ => ChipSpec::named(CHIP).and_then(|spec| spec.with_size(FLASH)),
+    };
     let mut chip = SimChip::new(&spec.map_err(|error| setup(&error))?);
     let options = CreateOptions { block_bytes: BLOCK, erased: true, ..CreateOptions::default() };
     create(&mut chip, &options, &mut |_, _| {}).map_err(|error| setup(&error))?;
     Ftl::open(chip, OpenOptions::default()).map_err(|error| setup(&error))
 }
 
-/// What the chip of a disk did, as figures.
-pub fn figures(chip: &SimChip, did: NandStats) -> Vec<(Figure, f64)> {
+/// What chip and server have done up to a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    chip: NandStats,
+    server: Counters,
+}
+
+impl Moment {
+    /// Now.
+    pub fn of(disk: &Ftl<SimChip>) -> Moment {
+        Moment { chip: disk.chip().stats(), server: disk.info().counters }
+    }
+}
+
+/// What a workload has cost, from one moment to another.
+pub fn figures(disk: &Ftl<SimChip>, script: Script, begin: &Moment, end: &Moment) -> Vec<(Figure, f64)> {
+    let did = end.chip - begin.chip;
+    let seconds = float(did.device_ns) / 1e9;
+    if let Script::PostMark { .. } = script {
+        let mut figures = vec![
+            (Figure::Programs, float(did.programs)),
+            (Figure::TransactionRate, f64::from(POSTMARKS) / seconds),
+        ];
+        let cleaned = end.server.cleaned - begin.server.cleaned;
+        if cleaned > 0 {
+            let pages = u64::from(disk.info().gang_pages) * (end.server.copied - begin.server.copied);
+            figures.push((Figure::ExtraWrites, float(pages) / float(cleaned)));
+        }
+        return figures;
+    }
     vec![
-        (Figure::Time, float(did.device_ns) / 1e9),
-        (Figure::Space, float(did.programs * u64::from(chip.geometry().page_bytes)) / 1e6),
+        (Figure::Time, seconds),
+        (Figure::Space, float(did.programs * u64::from(disk.chip().geometry().page_bytes)) / 1e6),
         (Figure::Erases, float(did.erases)),
     ]
 }
@@ -61,14 +94,14 @@ impl Job for Task {
     }
 
     fn figures(&self) -> Result<Vec<(Figure, f64)>, LabError> {
-        let mounted = Mounted::new(disk()?, self.mount)?;
-        let stats = || mounted.disk().with(|ftl| ftl.chip().stats());
+        let mounted = Mounted::new(disk(self.script)?, self.mount)?;
+        let now = || mounted.disk().with(Moment::of);
         let work = self.script.prepare(mounted.fs(), self.recorded.as_deref())?;
         mounted.fs().sync()?;
-        let before = stats();
+        let begin = now();
         work()?;
         mounted.fs().sync()?;
-        let did = stats() - before;
-        Ok(mounted.disk().with(|ftl| figures(ftl.chip(), did)))
+        let end = now();
+        Ok(mounted.disk().with(|ftl| figures(ftl, self.script, &begin, &end)))
     }
 }

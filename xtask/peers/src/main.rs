@@ -1,7 +1,7 @@
-//! `cargo run -p xtask-peers`: the workloads of the F2FS paper's figures 3 and 4 on Linux's file systems, on a disk of the flash
-//! memory server on a simulated chip, in QEMU. Prints lines of `crates/lab/src/experiment/peers.csv`; takes an hour.
+//! `cargo run -p xtask-peers`: the workloads of the F2FS paper's figures 3 and 4 and of the CFFS paper's table 4 on Linux's file
+//! systems, on a disk of the flash memory server on a simulated chip, in QEMU. Prints lines of `crates/lab/src/experiment/peers.csv`; takes an hour.
 //!
-//! Needs mkfs.ext4, mkfs.btrfs, mkfs.nilfs2 and mkfs.f2fs, and what `scripts/setup.sh test` brings in. A word selects the file
+//! Needs mkfs.ext4, mkfs.ext2, mkfs.vfat, mkfs.btrfs, mkfs.nilfs2 and mkfs.f2fs, and what `scripts/setup.sh test` brings in. A word selects the file
 //! systems or workloads whose name holds it; `--traces DIR` is where recorded calls are.
 
 mod measure;
@@ -14,7 +14,7 @@ use std::{
     process::ExitCode,
 };
 
-use measure::{PEERS, WORKLOADS, measure};
+use measure::{Line, WORKLOADS, measure};
 use xtask::{Failure, Machine};
 
 fn main() -> ExitCode {
@@ -46,19 +46,19 @@ fn run() -> Result<(), Failure> {
             Some(Some(path)) => Some(path),
             None => None,
         };
-        for peer in &PEERS {
+        for peer in workload.peers() {
             if !wanted(&format!("{} {}", peer.name, workload.x)) {
                 continue;
             }
-            let series = format!("{} (Linux {})", peer.name, release(&machine));
+            let linux = format!("(Linux {})", release(&machine));
             match measure(&machine, peer, &workload, recorded.as_deref()) {
-                Ok(figures) => {
-                    for (figure, value) in figures {
-                        let (experiment, x) = (workload.experiment, workload.x);
-                        writeln!(stdout(), "{experiment},{series},{x},{},{value}", figure.name())?;
+                Ok(lines) => {
+                    for Line { experiment, on, figure, value } in lines {
+                        let (name, x, figure) = (peer.name, workload.x, figure.name());
+                        writeln!(stdout(), "{experiment},{name}{on} {linux},{x},{figure},{value}")?;
                     }
                 }
-                Err(error) => failures.push(format!("{series}, {}: {error}", workload.x)),
+                Err(error) => failures.push(format!("{} {linux}, {}: {error}", peer.name, workload.x)),
             }
         }
     }

@@ -11,12 +11,16 @@ use std::{
     time::Duration,
 };
 
-use pumice_ftl::Ftl;
-use pumice_lab::{measured::Figure, on_stack};
-use pumice_media::{Nand, NandStats, SimChip};
+use pumice_lab::{
+    files::Script,
+    measured::{Figure, hot_share},
+    nftl::Nftl,
+    on_stack::{self, Moment},
+};
+use pumice_media::{BlockDevice, Nand};
 use xtask::{Failure, Guest, Machine, built, installed};
 
-use crate::nbd;
+use crate::nbd::{self, Served};
 
 /// A file system of Linux.
 pub(crate) struct Peer {
@@ -24,19 +28,26 @@ pub(crate) struct Peer {
     /// What makes one on a disk, and its options.
     mkfs: &'static str,
     options: &'static str,
+    mount: &'static str,
 }
 
-/// All of them discard what is free, as the paper's did.
+/// All of them discard what is free, as the F2FS paper's did.
 pub(crate) const PEERS: [Peer; 4] = [
-    Peer { name: "ext4", mkfs: "mkfs.ext4", options: "-q -F -E nodiscard" },
-    Peer { name: "btrfs", mkfs: "mkfs.btrfs", options: "-q -f -K" },
-    Peer { name: "nilfs2", mkfs: "mkfs.nilfs2", options: "-q -f -K" },
-    Peer { name: "f2fs", mkfs: "mkfs.f2fs", options: "-q -f -t 0" },
+    Peer { name: "ext4", mkfs: "mkfs.ext4", options: "-q -F -E nodiscard", mount: "discard" },
+    Peer { name: "btrfs", mkfs: "mkfs.btrfs", options: "-q -f -K", mount: "discard" },
+    Peer { name: "nilfs2", mkfs: "mkfs.nilfs2", options: "-q -f -K", mount: "discard" },
+    Peer { name: "f2fs", mkfs: "mkfs.f2fs", options: "-q -f -t 0", mount: "discard" },
+];
+/// Those of the CFFS paper, which knew of no discard; written at once, as far as they can be, for its page cache was made to
+/// matter little.
+pub(crate) const SMALL_PEERS: [Peer; 2] = [
+    Peer { name: "ext2", mkfs: "mkfs.ext2", options: "-q -F -E nodiscard", mount: "sync" },
+    Peer { name: "vfat", mkfs: "mkfs.vfat", options: "-S 4096", mount: "sync" },
 ];
 
 /// A workload, and where its figures belong.
 pub(crate) struct Workload {
-    pub(crate) experiment: &'static str,
+    experiment: &'static str,
     pub(crate) x: &'static str,
     /// Its name in the laboratory.
     script: &'static str,
@@ -52,7 +63,18 @@ const fn recorded(x: &'static str, file: &'static str) -> Workload {
     Workload { experiment: "f2fs-fig3", x, script: "recorded", recorded: Some(file) }
 }
 
-pub(crate) const WORKLOADS: [Workload; 13] = [
+const fn postmark(x: &'static str, script: &'static str) -> Workload {
+    Workload { experiment: "cffs-table4", x, script, recorded: None }
+}
+
+impl Workload {
+    /// The file systems that it is for.
+    pub(crate) fn peers(&self) -> &'static [Peer] {
+        if self.experiment == "cffs-table4" { &SMALL_PEERS } else { &PEERS }
+    }
+}
+
+pub(crate) const WORKLOADS: [Workload; 16] = [
     plain("f2fs-fig3", "iozone SW"),
     plain("f2fs-fig3", "iozone SR"),
     plain("f2fs-fig3", "iozone RW"),
@@ -66,7 +88,19 @@ pub(crate) const WORKLOADS: [Workload; 13] = [
     plain("f2fs-fig4", "fileserver"),
     plain("f2fs-fig4", "varmail"),
     plain("f2fs-fig4", "oltp"),
+    postmark("1:10", "PostMark 1:10"),
+    postmark("1:3", "PostMark 1:3"),
+    postmark("1:2", "PostMark 1:2"),
 ];
+
+/// A figure of a workload on a file system, and where it belongs.
+pub(crate) struct Line {
+    pub(crate) experiment: &'static str,
+    /// The file system, and on what it stands, unless that is the server as in all of the experiment.
+    pub(crate) on: &'static str,
+    pub(crate) figure: Figure,
+    pub(crate) value: f64,
+}
 
 /// The names of files by which the guest says how far it is.
 const BEGIN: &str = "begin";
@@ -80,8 +114,9 @@ pub(crate) fn measure(
     peer: &Peer,
     workload: &Workload,
     recorded: Option<&Path>,
-) -> Result<Vec<(Figure, f64)>, Failure> {
-    let disk = Mutex::new(on_stack::disk()?);
+) -> Result<Vec<Line>, Failure> {
+    let script: Script = workload.script.parse()?;
+    let disk = Mutex::new(Served { disk: on_stack::disk(script)?, writes: Vec::new() });
     let place = tempfile::tempdir()?;
     let socket = place.path().join("disk");
     let mut guest = Guest::new(machine)?;
@@ -95,17 +130,17 @@ pub(crate) fn measure(
     } else {
         ""
     };
-    let script = format!(
-        "set -e\nmkdir -p /etc\nln -s /proc/mounts /etc/mtab\nmodprobe {0}\n{1} {2} /dev/vda\nmount -i -t {0} -o noatime,discard /dev/vda /mnt\n\
+    let commands = format!(
+        "set -e\nmkdir -p /etc\nln -s /proc/mounts /etc/mtab\nmodprobe {0}\n{1} {2} /dev/vda\nmount -i -t {0} -o noatime,{4} /dev/vda /mnt\n\
          guest-play '{3}' /mnt /host/{BEGIN} /host/{END} {file}\numount /mnt\n",
-        peer.name, peer.mkfs, peer.options, workload.script
+        peer.name, peer.mkfs, peer.options, workload.script, peer.mount
     );
     let listener = nbd::listen(&socket)?;
     let over = AtomicBool::new(false);
     let (report, marks) = thread::scope(|scope| {
         let served = scope.spawn(|| nbd::serve(&listener, &disk, &over));
         let marks = scope.spawn(|| [BEGIN, END].map(|mark| wait(&shared.join(mark), &disk, &over)));
-        let report = guest.run(&script);
+        let report = guest.run(&commands);
         over.store(true, Ordering::Relaxed);
         // Whatever came of it, the report says more.
         let _ = served.join();
@@ -114,22 +149,71 @@ pub(crate) fn measure(
     report?.good()?;
     match marks {
         Ok([Some(begin), Some(end)]) => {
-            let disk = disk.lock().map_err(|_| "whoever served the disk gave up")?;
-            Ok(on_stack::figures(disk.chip(), end - begin))
+            let served = disk.into_inner().map_err(|_| "whoever served the disk gave up")?;
+            Ok(lines(workload, script, &served, &begin, &end))
         }
         _ => Err(format!("{} on {}: the guest never said that it was done", workload.x, peer.name).into()),
     }
 }
 
-/// Waits until the guest makes a file, and lets it go on; what the chip had done by then.
-fn wait(mark: &Path, disk: &Mutex<Ftl<SimChip>>, over: &AtomicBool) -> Option<NandStats> {
+/// The figures of a run. Of PostMark also what a block-mapped layer on the same chip makes of the same writes.
+fn lines(workload: &Workload, script: Script, served: &Served, begin: &Mark, end: &Mark) -> Vec<Line> {
+    let line = |on, (figure, value)| Line { experiment: workload.experiment, on, figure, value };
+    let figures = on_stack::figures(&served.disk, script, &begin.moment, &end.moment);
+    if !matches!(script, Script::PostMark { .. }) {
+        return figures.into_iter().map(|figure| line("", figure)).collect();
+    }
+    let mut lines: Vec<Line> = figures.into_iter().map(|figure| line(" over ftl", figure)).collect();
+    let geometry = served.disk.chip().geometry();
+    let mut nftl = Nftl::new(geometry.pages_per_block as usize, geometry.blocks as usize);
+    let pages = (served.disk.block_bytes() / geometry.page_bytes) as usize;
+    let mut before = nftl.did();
+    let mut counts = vec![0_u32; usize::try_from(served.disk.blocks()).unwrap_or(0)];
+    for (at, block) in served.writes.iter().enumerate() {
+        if at == begin.writes {
+            before = nftl.did();
+        }
+        let Ok(block) = usize::try_from(*block) else { continue };
+        (block * pages..(block + 1) * pages).for_each(|page| nftl.write(page));
+        if at >= begin.writes && at < end.writes {
+            counts.iter_mut().skip(block).take(1).for_each(|count| *count += 1);
+        }
+    }
+    let did = nftl.did();
+    let programs = did.programs - before.programs;
+    lines.push(line(" over nftl", (Figure::Programs, float(programs))));
+    if did.erases > before.erases {
+        let extra = float(did.copied - before.copied) / float(did.erases - before.erases);
+        lines.push(line(" over nftl", (Figure::ExtraWrites, extra)));
+    }
+    let share = hot_share(counts).map(|share| line(" over ftl", (Figure::HotShare, share)));
+    lines.extend(share.map(|line| Line { experiment: "cffs-fig4", ..line }));
+    lines
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+fn float(number: u64) -> f64 {
+    number as f64
+}
+
+/// How far a run was when the guest said something.
+struct Mark {
+    moment: Moment,
+    /// Blocks written by then.
+    writes: usize,
+}
+
+/// Waits until the guest makes a file, and lets it go on; how far all was by then.
+fn wait(mark: &Path, disk: &Mutex<Served>, over: &AtomicBool) -> Option<Mark> {
     while !mark.exists() {
         if over.load(Ordering::Relaxed) {
             return None;
         }
         thread::sleep(PAUSE);
     }
-    let stats = disk.lock().ok()?.chip().stats();
+    let served = disk.lock().ok()?;
+    let found = Mark { moment: Moment::of(&served.disk), writes: served.writes.len() };
+    drop(served);
     fs::remove_file(mark).ok()?;
-    Some(stats)
+    Some(found)
 }

@@ -15,7 +15,11 @@ use std::{
 use pumice_ftl::Ftl;
 use pumice_media::{BlockDevice, Lba, SimChip};
 
-type Disk = Mutex<Ftl<SimChip>>;
+/// A disk, and the blocks that were written to it, in their order.
+pub(crate) struct Served {
+    pub(crate) disk: Ftl<SimChip>,
+    pub(crate) writes: Vec<u64>,
+}
 
 const MAGIC: &[u8; 8] = b"NBDMAGIC";
 const OPTION: &[u8; 8] = b"IHAVEOPT";
@@ -41,13 +45,13 @@ pub(crate) fn listen(socket: &Path) -> io::Result<UnixListener> {
 }
 
 /// Serves one client after the other until it is over.
-pub(crate) fn serve(listener: &UnixListener, disk: &Disk, over: &AtomicBool) -> io::Result<()> {
+pub(crate) fn serve(listener: &UnixListener, served: &Mutex<Served>, over: &AtomicBool) -> io::Result<()> {
     while !over.load(Ordering::Relaxed) {
         match listener.accept() {
             Ok((client, _)) => {
                 client.set_nonblocking(false)?;
                 // One that goes away in the middle is followed by another, or by the end.
-                let _ = Session { client, disk }.run();
+                let _ = Session { client, served }.run();
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(PAUSE),
             Err(error) => return Err(error),
@@ -58,7 +62,7 @@ pub(crate) fn serve(listener: &UnixListener, disk: &Disk, over: &AtomicBool) -> 
 
 struct Session<'a> {
     client: UnixStream,
-    disk: &'a Disk,
+    served: &'a Mutex<Served>,
 }
 
 impl Session<'_> {
@@ -82,7 +86,7 @@ impl Session<'_> {
         self.client.write_all(&[&MAGIC[..], &OPTION[..], &FIXED_NO_ZEROES.to_be_bytes()].concat())?;
         let _client_flags = self.u32()?;
         let (bytes, block) = {
-            let disk = self.disk.lock().unwrap_or_else(PoisonError::into_inner);
+            let Served { disk, .. } = &*self.served.lock().unwrap_or_else(PoisonError::into_inner);
             (disk.blocks() * u64::from(disk.block_bytes()), disk.block_bytes())
         };
         loop {
@@ -141,14 +145,17 @@ impl Session<'_> {
             self.client.read_exact(&mut data)?;
         }
         let done = {
-            let mut disk = self.disk.lock().unwrap_or_else(PoisonError::into_inner);
+            let Served { disk, writes } = &mut *self.served.lock().unwrap_or_else(PoisonError::into_inner);
             let block = u64::from(disk.block_bytes());
             let (first, count) = (Lba(offset / block), u64::from(length) / block);
             let whole = offset.is_multiple_of(block) && u64::from(length).is_multiple_of(block);
             let done = match kind {
                 _ if !whole => Err(EINVAL),
                 READ => disk.read(first, &mut data).map_err(|_| EIO),
-                WRITE => disk.write(first, &data).map_err(|_| EIO),
+                WRITE => {
+                    writes.extend(first.0..first.0 + count);
+                    disk.write(first, &data).map_err(|_| EIO)
+                }
                 FLUSH => disk.flush().map_err(|_| EIO),
                 TRIM => disk.discard(first, count).map_err(|_| EIO),
                 DISCONNECT => return Ok(false),

@@ -59,8 +59,8 @@ const PARTS: [Part; 7] = [
         measure: random,
     },
     Part {
-        options: "nodiscard,in_place=fsync",
-        figures: &[("the same random writes with in_place=fsync", "writes/s")],
+        options: "nodiscard,in_place=never",
+        figures: &[("the same random writes with in_place=never", "writes/s")],
         turns: 5,
         measure: random,
     },

@@ -56,7 +56,8 @@ impl Seal {
             hasher.update(&u32::from(self.parity).to_le_bytes());
         }
         hasher.update(tail);
-        hasher.finalize().to_le_bytes()
+        let crc = hasher.finalize();
+        if self.parity > 0 { mix(crc).to_le_bytes() } else { crc.to_le_bytes() }
     }
 
     /// Which kind a page proves to be.
@@ -68,6 +69,13 @@ impl Seal {
         let stored: Vec<u8> = tag.drain(8..12).collect();
         (self.sum(&payload, block, index, &tag)[..] == stored).then_some(tag[0] & 15)
     }
+}
+
+/// What becomes of a checksum where there is parity: the last step of `MurmurHash3`.
+fn mix(crc: u32) -> u32 {
+    let crc = (crc ^ crc >> 16).wrapping_mul(0x85eb_ca6b);
+    let crc = (crc ^ crc >> 13).wrapping_mul(0xc2b2_ae35);
+    crc ^ crc >> 16
 }
 
 /// The check of a header: CRC-8 with the polynomial 0x07.

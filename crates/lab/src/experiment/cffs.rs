@@ -4,8 +4,9 @@
 //! sizes of the files that fill the chip, and how full it was when blocks were collected. The last is varied here: the
 //! same PostMark runs on chips of 64 MB, as the paper's, and on smaller ones of the same shape.
 
-use super::{Experiment, Known, Look, Metric, Point, Points};
+use super::{Experiment, Known, Look, Metric, Point, Points, peers::peers};
 use crate::{
+    files::{POSTMARK_BYTES, POSTMARKS},
     measured::Figure,
     on_chip::{ScanEquation, System, Task, Work},
 };
@@ -57,11 +58,7 @@ pub(super) const TABLE4: Experiment = Experiment {
                         64 => CHIP.to_owned(),
                         mib => format!("512+16:32:{}", mib * 64),
                     };
-                    let setup = Task {
-                        system,
-                        chip,
-                        work: Work::PostMark { files, transactions: 1000, sizes: (512, 60_000) },
-                    };
+                    let setup = Task { system, chip, work: postmark(files) };
                     points.push(Point {
                         series: format!("{}, {mib} MB", system.name()),
                         x: x.to_owned(),
@@ -88,6 +85,7 @@ pub(super) const TABLE4: Experiment = Experiment {
             })
             .collect();
         let pages = [("paper: JFFS2", 90_045.0), ("paper: YAFFS", 68_055.0), ("paper: cffs", 68_689.0)];
+        known.extend(peers("cffs-table4"));
         known.extend(pages.map(|(series, value)| Known {
             series,
             x: "1:2",
@@ -96,6 +94,25 @@ pub(super) const TABLE4: Experiment = Experiment {
         }));
         known
     },
+};
+
+/// Figure 4.
+pub(super) const FIG4: Experiment = Experiment {
+    name: "cffs-fig4",
+    about: "CFFS paper, figure 4: how unevenly PostMark's writes are spread over the pages of the chip, or the blocks of a disk",
+    x: "files to transactions",
+    look: Look::Bars,
+    metrics: &[Metric::Measured(Figure::HotShare)],
+    points: Points::OnChip(|| {
+        let marks = SYSTEMS.into_iter().flat_map(|system| RATIOS.map(|ratio| (system, ratio)));
+        let point = |(system, (x, files)): (System, (&str, u32))| Point {
+            series: system.name().to_owned(),
+            x: x.to_owned(),
+            setup: Task { system, chip: CHIP.to_owned(), work: postmark(files) },
+        };
+        marks.map(point).collect()
+    }),
+    known: || peers("cffs-fig4"),
 };
 
 /// Equations (1) to (3).
@@ -123,6 +140,10 @@ const CHIP: &str = "k9s1208";
 const SYSTEMS: [System; 2] = [System::Cffs, System::Nandfs];
 const FULL: [u64; 4] = [25, 50, 75, 100];
 const RATIOS: [(&str, u32); 3] = [("1:10", 100), ("1:3", 333), ("1:2", 500)];
+
+fn postmark(files: u32) -> Work {
+    Work::PostMark { files, transactions: POSTMARKS, sizes: POSTMARK_BYTES }
+}
 
 fn point(series: &str, percent: u64, system: System, work: Work) -> Point<Task> {
     let setup = Task { system, chip: CHIP.to_owned(), work };

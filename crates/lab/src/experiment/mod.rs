@@ -67,7 +67,7 @@ pub struct Known {
 
 impl Experiment {
     /// All experiments.
-    pub const ALL: [Experiment; 44] = [
+    pub const ALL: [Experiment; 45] = [
         cat::TABLE4,
         cat::TABLE6,
         cat::FIG11,
@@ -96,6 +96,7 @@ impl Experiment {
         scaleffs::RECLAIM,
         cffs::TABLE3,
         cffs::TABLE4,
+        cffs::FIG4,
         cffs::EQUATIONS,
         rcffs::FIG3,
         rcffs::CRASH,

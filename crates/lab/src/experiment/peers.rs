@@ -6,6 +6,17 @@ use crate::measured::Figure;
 /// One figure a line: experiment, file system, workload, figure, value.
 const MEASURED: &str = include_str!("peers.csv");
 
+/// Figures that are measured so.
+const FIGURES: [Figure; 7] = [
+    Figure::Time,
+    Figure::Space,
+    Figure::Erases,
+    Figure::Programs,
+    Figure::TransactionRate,
+    Figure::ExtraWrites,
+    Figure::HotShare,
+];
+
 /// The figures that belong to an experiment.
 pub(super) fn peers(experiment: &str) -> Vec<Known> {
     MEASURED
@@ -16,8 +27,7 @@ pub(super) fn peers(experiment: &str) -> Vec<Known> {
 
 fn known(line: &'static str) -> Option<Known> {
     let [_, series, x, figure, value] = line.split(',').collect::<Vec<_>>().try_into().ok()?;
-    let figures = [Figure::Time, Figure::Space, Figure::Erases];
-    let figure = figures.into_iter().find(|known| known.name() == figure)?;
+    let figure = FIGURES.into_iter().find(|known| known.name() == figure)?;
     Some(Known { series, x, metric: Metric::Measured(figure), value: value.parse().ok()? })
 }
 

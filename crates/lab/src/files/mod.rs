@@ -11,6 +11,7 @@ mod script;
 mod transactions;
 mod video_server;
 
+pub(crate) use script::{POSTMARK_BYTES, POSTMARKS};
 pub use script::{Script, Work};
 
 pub(crate) use file_server::FileServer;

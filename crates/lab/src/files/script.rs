@@ -1,4 +1,4 @@
-//! The workloads of the F2FS paper's figures 3 and 4 (its table 3), made smaller, by name.
+//! The workloads of the F2FS paper's figures 3 and 4 (its table 3), made smaller, and those of the CFFS paper's table 4, by name.
 
 use core::fmt;
 use std::{path::Path, str::FromStr};
@@ -6,7 +6,7 @@ use std::{path::Path, str::FromStr};
 use pumice_vfs::FileSystem;
 
 use super::{
-    FileServer, MailServer,
+    FileServer, MailServer, PostMark,
     calls::Calls,
     database::{Database, Transaction},
     iozone::{Iozone, Pattern},
@@ -42,7 +42,16 @@ pub enum Script {
     MailServer,
     /// Its database.
     Transactions,
+    /// PostMark, [`POSTMARKS`] transactions on so many files of 512 bytes to 60,000.
+    PostMark {
+        /// Files at the beginning.
+        files: u32,
+    },
 }
+
+/// Transactions of PostMark (CFFS paper, section 4), and bytes of its files.
+pub(crate) const POSTMARKS: u32 = 1000;
+pub(crate) const POSTMARK_BYTES: (u64, u64) = (512, 60_000);
 
 /// Bytes of iozone's file.
 const FILE: u64 = 96 << 20;
@@ -61,7 +70,7 @@ const TRANSACTIONS: u32 = 4000;
 
 impl Script {
     /// All of them by name.
-    pub const NAMED: [(&'static str, Script); 12] = [
+    pub const NAMED: [(&'static str, Script); 15] = [
         ("iozone SW", Script::SequentialWrite),
         ("iozone SR", Script::SequentialRead),
         ("iozone RW", Script::RandomWrite),
@@ -74,6 +83,9 @@ impl Script {
         ("fileserver", Script::FileServer),
         ("varmail", Script::MailServer),
         ("oltp", Script::Transactions),
+        ("PostMark 1:10", Script::PostMark { files: 100 }),
+        ("PostMark 1:3", Script::PostMark { files: 333 }),
+        ("PostMark 1:2", Script::PostMark { files: 500 }),
     ];
 
     /// Prepares an empty volume; what it gives back does the work itself. `recorded` is the file of the calls, plain or
@@ -120,6 +132,10 @@ impl Script {
             Script::Transactions => {
                 let data = Transactions::prepare(fs, DATA.0, DATA.1)?;
                 Box::new(move || data.run(TRANSACTIONS))
+            }
+            Script::PostMark { files } => {
+                let (least, most) = POSTMARK_BYTES;
+                Box::new(move || PostMark::run(fs, (files, POSTMARKS), least..=most))
             }
         })
     }

@@ -29,6 +29,8 @@ pub enum Figure {
     Programs,
     /// Pages copied for each block that was reclaimed.
     ExtraWrites,
+    /// Percent of the writes that go to a hundredth of the addresses written, those written most.
+    HotShare,
     /// Transactions in a second of device time.
     TransactionRate,
     /// Seconds of device time that writing took.
@@ -90,6 +92,7 @@ impl Figure {
             Self::MountReads => "mount-reads",
             Self::Programs => "programs",
             Self::ExtraWrites => "extra-writes",
+            Self::HotShare => "hot-share",
             Self::TransactionRate => "transaction-rate",
             Self::WriteTime => "write-time",
             Self::ReadTime => "read-time",
@@ -130,6 +133,7 @@ impl Figure {
             Self::MountReads => "pages and spare areas read by a mount",
             Self::Programs => "pages programmed",
             Self::ExtraWrites => "pages copied for a block reclaimed",
+            Self::HotShare => "writes to the hundredth of the pages written most (%)",
             Self::TransactionRate => "transactions in a second of device time",
             Self::WriteTime => "seconds of device time to write",
             Self::ReadTime => "seconds of device time to read",
@@ -171,6 +175,7 @@ impl Figure {
             | Self::TransactionRate
             | Self::Space
             | Self::Lost
+            | Self::HotShare
             | Self::Scrub
             | Self::SegmentsSparse
             | Self::SegmentsDense

@@ -1,9 +1,11 @@
 //! Runs of file systems on simulated media, measured by what the media count.
 
 mod figure;
+mod hot;
 mod outcome;
 
 pub use figure::Figure;
+pub use hot::hot_share;
 pub use outcome::Measured;
 
 use crate::{LabError, run::PROGRAM};

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use pumice_media::{ChipSpec, Nand, NandStats, SimChip};
+use pumice_media::{ChipSpec, Nand, NandStats, PageId, PageState, SimChip};
 use pumice_vfs::Ino;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     LabError,
     files::{Population, PostMark, SEEK, float, read, seek, write},
-    measured::Figure,
+    measured::{Figure, hot_share},
 };
 
 /// Bytes of a file of the ring.
@@ -283,7 +283,20 @@ fn postmark(
     if let Some((copied, reclaimed)) = mounted.cleaned()?.filter(|(_, reclaimed)| *reclaimed > 0) {
         figures.push((Figure::ExtraWrites, float(copied) / float(reclaimed)));
     }
+    let chip = mounted.unmount()?;
+    figures.extend(hot_share(programs(chip)).map(|share| (Figure::HotShare, share)));
     Ok(figures)
+}
+
+/// How often each page of a chip was programmed: once after each erase of its block, but for what is erased now.
+fn programs(mut chip: SimChip) -> Vec<u32> {
+    let geometry = chip.geometry();
+    let pages = (0..geometry.pages()).filter_map(|page| u32::try_from(page).ok()).map(PageId);
+    let count = |page: PageId| {
+        let is_written = chip.page_state(page).is_ok_and(PageState::is_written);
+        chip.erase_count(geometry.block_of(page)) + u32::from(is_written)
+    };
+    pages.map(count).collect()
 }
 
 fn transfer(
