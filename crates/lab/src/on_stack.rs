@@ -38,7 +38,9 @@ pub struct Task {
 pub fn disk(script: Script) -> Result<Ftl<SimChip>, LabError> {
     let setup = |error: &dyn core::fmt::Display| LabError::Setup(error.to_string());
     let spec = match script {
-        Script::PostMark { .. } => ChipSpec::named(POSTMARK_CHIP),
+        Script::PostMark { mib, .. } => {
+            ChipSpec::named(POSTMARK_CHIP).and_then(|spec| spec.with_size(u64::from(mib) << 20))
+        }
         _ => ChipSpec::named(CHIP).and_then(|spec| spec.with_size(FLASH)),
     };
     let mut chip = SimChip::new(&spec.map_err(|error| setup(&error))?);

@@ -9,8 +9,7 @@
 mod campaign;
 mod cut;
 
-use std::collections::BTreeSet;
-
+use campaign::harm::{ANCHORS, Harm, Layout as Blocks};
 use campaign::newest::{Last, Newest};
 use cut::image::Image;
 use cut::player::Player;
@@ -19,7 +18,7 @@ use cut::rebuild::rebuild;
 use cut::runner::chip;
 use cut::shared::Shared;
 use cut::verify::{CACHE_BYTES, mount, verify};
-use pumice_media::{BitFlip, BlockId, Nand, PageId, SimChip};
+use pumice_media::{BlockId, Nand, SimChip};
 use pumice_nandfs::{FsyncProtection, MountOptions, NandFs, Scrubbed};
 use pumice_vfs::conformance::TestClock;
 
@@ -42,25 +41,10 @@ const LIVES: u64 = 4;
 /// Calls between, and how long files get, in bytes.
 const CALLS: u64 = 250;
 const FILE_BYTES: u64 = 90_000;
-/// Blocks of anchors, of which there are copies in place of parity.
-const ANCHORS: u32 = 4;
-/// Wrong bits of a page at the most.
-const BITS: u64 = 1000;
-
-/// What happens to each block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Harm {
-    /// As many pages as have parity cannot be read.
-    Pages,
-    /// Up to [`BITS`] bits of one page are wrong.
-    Bits,
-}
-
-/// How the blocks of a volume are made up, in log pages of so many chip pages.
+/// How a volume lies on its chip.
 #[derive(Clone, Copy)]
 struct Layout {
-    parity: u32,
-    gang: u32,
+    blocks: Blocks,
     /// Where the first byte of a tag lies in a chip page, or behind it in its spare area.
     tag_at: Option<usize>,
     from: FsyncProtection,
@@ -70,26 +54,13 @@ struct Layout {
 const COPIES: u8 = 7;
 
 impl Layout {
-    /// Blocks that have all of their parity, but for these.
-    fn protected(self, chip: &mut SimChip, but: &[BlockId]) -> Vec<BlockId> {
-        let geometry = chip.geometry();
-        let pages = geometry.pages_per_block / self.gang * self.gang;
-        let is_written = |chip: &mut SimChip, block, index| {
-            chip.page_state(geometry.page(block, index)).unwrap().is_written()
-        };
-        let blocks = (ANCHORS..geometry.blocks).map(BlockId).filter(|block| !but.contains(block));
-        let has_parity =
-            |block: &BlockId| (pages - self.parity * self.gang..pages).all(|at| is_written(chip, *block, at));
-        blocks.filter(has_parity).collect()
-    }
-
     /// Blocks that have begun and not all of their parity, but copies of it; or those with the copies.
     fn begun(self, chip: &mut SimChip, copies: bool) -> Vec<BlockId> {
-        let ended = self.protected(chip, &[]);
+        let ended = self.blocks.protected(chip, &[]);
         let geometry = chip.geometry();
         let blocks = (ANCHORS..geometry.blocks).map(BlockId).filter(|block| !ended.contains(block));
         let mut kind = |block: BlockId| {
-            let part = if self.tag_at.is_some() { self.gang - 1 } else { 0 };
+            let part = if self.tag_at.is_some() { self.blocks.gang - 1 } else { 0 };
             let mut data = vec![0; geometry.page_bytes as usize];
             let mut spare = vec![0; geometry.free_spare_bytes as usize];
             chip.read(geometry.page(block, part), &mut data, &mut spare).ok()?;
@@ -98,36 +69,6 @@ impl Layout {
         let is_one =
             |block: &BlockId| kind(*block).is_some_and(|kind| kind < 14 && (kind == COPIES) == copies);
         blocks.filter(is_one).collect()
-    }
-
-    /// Hurts each of these blocks, whatever was wrong before.
-    fn hurt(self, chip: &mut SimChip, blocks: &[BlockId], harm: Harm, random: &mut Random) {
-        let geometry = chip.geometry();
-        let log_pages = u64::from(geometry.pages_per_block / self.gang);
-        for block in blocks {
-            let mut places = BTreeSet::new();
-            let count = if harm == Harm::Bits { 1 } else { self.parity };
-            while places.len() < count as usize {
-                places.insert(random.below(log_pages) as u32);
-            }
-            for place in places {
-                let part = random.below(self.gang.into()) as u32;
-                let page = geometry.page(*block, place * self.gang + part);
-                match harm {
-                    Harm::Pages => drop(chip.faults_mut().unreadable.insert(page)),
-                    Harm::Bits => flip(chip, page, random),
-                }
-            }
-        }
-    }
-}
-
-fn flip(chip: &mut SimChip, page: PageId, random: &mut Random) {
-    let geometry = chip.geometry();
-    let bits = u64::from(geometry.page_bytes + geometry.free_spare_bytes) * 8;
-    for _ in 0..=random.below(BITS - 1) {
-        let bit = random.below(bits) as u32;
-        chip.faults_mut().flips.insert(BitFlip { page, bit });
     }
 }
 
@@ -185,12 +126,14 @@ impl Campaign {
         chip.faults_mut().unreadable.clear();
         chip.faults_mut().flips.clear();
         let torn: Vec<BlockId> = self.torn.iter().map(|(block, _)| *block).collect();
-        let mut blocks = self.layout.protected(&mut chip, &torn);
+        let mut blocks = self.layout.blocks.protected(&mut chip, &torn);
         if self.layout.from == FsyncProtection::Now {
             let copies = self.random.below(2) == 0;
             blocks.extend(self.layout.begun(&mut chip, copies));
         }
-        self.layout.hurt(&mut chip, &blocks, self.harm, &mut self.random);
+        self.layout
+            .blocks
+            .hurt(&mut chip, &blocks, self.harm, &mut |end| self.random.below(end.into()) as u32);
         self.sums.hurt_blocks += blocks.len();
         chip
     }
@@ -204,8 +147,10 @@ impl Campaign {
         let mut chip = fs.unmount().unwrap();
         let left = seen_weak(&chip, &self.clock);
         assert_eq!((left.weak_blocks, left.rebuilt_pages), (0, 0), "without parity, or not moved: {left:?}");
-        let blocks = self.layout.protected(&mut chip, &[]);
-        self.layout.hurt(&mut chip, &blocks, self.harm, &mut self.random);
+        let blocks = self.layout.blocks.protected(&mut chip, &[]);
+        self.layout
+            .blocks
+            .hurt(&mut chip, &blocks, self.harm, &mut |end| self.random.below(end.into()) as u32);
         chip
     }
 }
@@ -223,7 +168,8 @@ fn campaign(seed: u64, lives: u64) -> Sums {
     let info = mount(shared.clone(), &clock).unwrap().info().unwrap();
     let tag_at = (!info.tag_in_spare).then_some(info.block_bytes as usize % 2048);
     let from = info.fsync_protection;
-    let layout = Layout { parity: info.parity_pages.into(), gang: info.gang_pages, tag_at, from };
+    let blocks = Blocks { parity: info.parity_pages.into(), gang: info.gang_pages };
+    let layout = Layout { blocks, tag_at, from };
     let sums = Sums::default();
     let mut campaign = Campaign { random: Random(seed), clock, shared, layout, harm, torn: Vec::new(), sums };
     let (fs, mut last) = campaign.mount();

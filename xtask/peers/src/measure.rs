@@ -51,20 +51,22 @@ pub(crate) struct Workload {
     pub(crate) x: &'static str,
     /// Its name in the laboratory.
     script: &'static str,
+    /// The size of the chip, where there are several.
+    size: &'static str,
     /// The file of recorded calls.
     pub(crate) recorded: Option<&'static str>,
 }
 
 const fn plain(experiment: &'static str, x: &'static str) -> Workload {
-    Workload { experiment, x, script: x, recorded: None }
+    Workload { experiment, x, script: x, size: "", recorded: None }
 }
 
 const fn recorded(x: &'static str, file: &'static str) -> Workload {
-    Workload { experiment: "f2fs-fig3", x, script: "recorded", recorded: Some(file) }
+    Workload { experiment: "f2fs-fig3", x, script: "recorded", size: "", recorded: Some(file) }
 }
 
-const fn postmark(x: &'static str, script: &'static str) -> Workload {
-    Workload { experiment: "cffs-table4", x, script, recorded: None }
+const fn postmark(x: &'static str, size: &'static str, script: &'static str) -> Workload {
+    Workload { experiment: "cffs-table4", x, script, size, recorded: None }
 }
 
 impl Workload {
@@ -74,7 +76,7 @@ impl Workload {
     }
 }
 
-pub(crate) const WORKLOADS: [Workload; 16] = [
+pub(crate) const WORKLOADS: [Workload; 19] = [
     plain("f2fs-fig3", "iozone SW"),
     plain("f2fs-fig3", "iozone SR"),
     plain("f2fs-fig3", "iozone RW"),
@@ -88,16 +90,19 @@ pub(crate) const WORKLOADS: [Workload; 16] = [
     plain("f2fs-fig4", "fileserver"),
     plain("f2fs-fig4", "varmail"),
     plain("f2fs-fig4", "oltp"),
-    postmark("1:10", "PostMark 1:10"),
-    postmark("1:3", "PostMark 1:3"),
-    postmark("1:2", "PostMark 1:2"),
+    postmark("1:10", "64 MB", "PostMark 1:10, 64 MB"),
+    postmark("1:3", "64 MB", "PostMark 1:3, 64 MB"),
+    postmark("1:2", "64 MB", "PostMark 1:2, 64 MB"),
+    postmark("1:10", "22 MB", "PostMark 1:10, 22 MB"),
+    postmark("1:3", "22 MB", "PostMark 1:3, 22 MB"),
+    postmark("1:2", "22 MB", "PostMark 1:2, 22 MB"),
 ];
 
 /// A figure of a workload on a file system, and where it belongs.
 pub(crate) struct Line {
     pub(crate) experiment: &'static str,
-    /// The file system, and on what it stands, unless that is the server as in all of the experiment.
-    pub(crate) on: &'static str,
+    /// On what the file system stands, unless that is the server as in all of the experiment.
+    pub(crate) on: String,
     pub(crate) figure: Figure,
     pub(crate) value: f64,
 }
@@ -158,12 +163,17 @@ pub(crate) fn measure(
 
 /// The figures of a run. Of PostMark also what a block-mapped layer on the same chip makes of the same writes.
 fn lines(workload: &Workload, script: Script, served: &Served, begin: &Mark, end: &Mark) -> Vec<Line> {
-    let line = |on, (figure, value)| Line { experiment: workload.experiment, on, figure, value };
+    let line = |on: &str, (figure, value)| Line {
+        experiment: workload.experiment,
+        on: if on.is_empty() { String::new() } else { format!(" over {on} of {}", workload.size) },
+        figure,
+        value,
+    };
     let figures = on_stack::figures(&served.disk, script, &begin.moment, &end.moment);
     if !matches!(script, Script::PostMark { .. }) {
         return figures.into_iter().map(|figure| line("", figure)).collect();
     }
-    let mut lines: Vec<Line> = figures.into_iter().map(|figure| line(" over ftl", figure)).collect();
+    let mut lines: Vec<Line> = figures.into_iter().map(|figure| line("ftl", figure)).collect();
     let geometry = served.disk.chip().geometry();
     let mut nftl = Nftl::new(geometry.pages_per_block as usize, geometry.blocks as usize);
     let pages = (served.disk.block_bytes() / geometry.page_bytes) as usize;
@@ -181,12 +191,12 @@ fn lines(workload: &Workload, script: Script, served: &Served, begin: &Mark, end
     }
     let did = nftl.did();
     let programs = did.programs - before.programs;
-    lines.push(line(" over nftl", (Figure::Programs, float(programs))));
+    lines.push(line("nftl", (Figure::Programs, float(programs))));
     if did.erases > before.erases {
         let extra = float(did.copied - before.copied) / float(did.erases - before.erases);
-        lines.push(line(" over nftl", (Figure::ExtraWrites, extra)));
+        lines.push(line("nftl", (Figure::ExtraWrites, extra)));
     }
-    let share = hot_share(counts).map(|share| line(" over ftl", (Figure::HotShare, share)));
+    let share = hot_share(counts).map(|share| line("ftl", (Figure::HotShare, share)));
     lines.extend(share.map(|line| Line { experiment: "cffs-fig4", ..line }));
     lines
 }

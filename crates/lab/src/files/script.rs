@@ -42,10 +42,12 @@ pub enum Script {
     MailServer,
     /// Its database.
     Transactions,
-    /// PostMark, [`POSTMARKS`] transactions on so many files of 512 bytes to 60,000.
+    /// PostMark, a thousand transactions on files of 512 bytes to 60,000.
     PostMark {
         /// Files at the beginning.
         files: u32,
+        /// MiB of the chip.
+        mib: u32,
     },
 }
 
@@ -70,7 +72,7 @@ const TRANSACTIONS: u32 = 4000;
 
 impl Script {
     /// All of them by name.
-    pub const NAMED: [(&'static str, Script); 15] = [
+    pub const NAMED: [(&'static str, Script); 18] = [
         ("iozone SW", Script::SequentialWrite),
         ("iozone SR", Script::SequentialRead),
         ("iozone RW", Script::RandomWrite),
@@ -83,9 +85,12 @@ impl Script {
         ("fileserver", Script::FileServer),
         ("varmail", Script::MailServer),
         ("oltp", Script::Transactions),
-        ("PostMark 1:10", Script::PostMark { files: 100 }),
-        ("PostMark 1:3", Script::PostMark { files: 333 }),
-        ("PostMark 1:2", Script::PostMark { files: 500 }),
+        ("PostMark 1:10, 64 MB", Script::PostMark { files: 100, mib: 64 }),
+        ("PostMark 1:3, 64 MB", Script::PostMark { files: 333, mib: 64 }),
+        ("PostMark 1:2, 64 MB", Script::PostMark { files: 500, mib: 64 }),
+        ("PostMark 1:10, 22 MB", Script::PostMark { files: 100, mib: 22 }),
+        ("PostMark 1:3, 22 MB", Script::PostMark { files: 333, mib: 22 }),
+        ("PostMark 1:2, 22 MB", Script::PostMark { files: 500, mib: 22 }),
     ];
 
     /// Prepares an empty volume; what it gives back does the work itself. `recorded` is the file of the calls, plain or
@@ -133,7 +138,7 @@ impl Script {
                 let data = Transactions::prepare(fs, DATA.0, DATA.1)?;
                 Box::new(move || data.run(TRANSACTIONS))
             }
-            Script::PostMark { files } => {
+            Script::PostMark { files, .. } => {
                 let (least, most) = POSTMARK_BYTES;
                 Box::new(move || PostMark::run(fs, (files, POSTMARKS), least..=most))
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use pumice_media::{BitFlip, BlockId, Nand, PageId, SimChip};
 
 /// Blocks of anchors, of which there are copies in place of parity.
-const ANCHORS: u32 = 4;
+pub const ANCHORS: u32 = 4;
 /// Wrong bits of a page at the most.
 const BITS: u32 = 1000;
 
