@@ -42,7 +42,7 @@ pub(crate) const PEERS: [Peer; 4] = [
 /// matter little.
 pub(crate) const SMALL_PEERS: [Peer; 2] = [
     Peer { name: "ext2", mkfs: "mkfs.ext2", options: "-q -F -E nodiscard", mount: "sync" },
-    Peer { name: "vfat", mkfs: "mkfs.vfat", options: "-S 4096", mount: "sync" },
+    Peer { name: "vfat", mkfs: "mkfs.vfat", options: "-S 4096 -r 2048", mount: "sync" },
 ];
 
 /// A workload, and where its figures belong.
@@ -76,7 +76,7 @@ impl Workload {
     }
 }
 
-pub(crate) const WORKLOADS: [Workload; 19] = [
+pub(crate) const WORKLOADS: [Workload; 18] = [
     plain("f2fs-fig3", "iozone SW"),
     plain("f2fs-fig3", "iozone SR"),
     plain("f2fs-fig3", "iozone RW"),
@@ -95,7 +95,6 @@ pub(crate) const WORKLOADS: [Workload; 19] = [
     postmark("1:2", "64 MB", "PostMark 1:2, 64 MB"),
     postmark("1:10", "22 MB", "PostMark 1:10, 22 MB"),
     postmark("1:3", "22 MB", "PostMark 1:3, 22 MB"),
-    postmark("1:2", "22 MB", "PostMark 1:2, 22 MB"),
 ];
 
 /// A figure of a workload on a file system, and where it belongs.

@@ -72,7 +72,7 @@ const TRANSACTIONS: u32 = 4000;
 
 impl Script {
     /// All of them by name.
-    pub const NAMED: [(&'static str, Script); 18] = [
+    pub const NAMED: [(&'static str, Script); 17] = [
         ("iozone SW", Script::SequentialWrite),
         ("iozone SR", Script::SequentialRead),
         ("iozone RW", Script::RandomWrite),
@@ -90,7 +90,6 @@ impl Script {
         ("PostMark 1:2, 64 MB", Script::PostMark { files: 500, mib: 64 }),
         ("PostMark 1:10, 22 MB", Script::PostMark { files: 100, mib: 22 }),
         ("PostMark 1:3, 22 MB", Script::PostMark { files: 333, mib: 22 }),
-        ("PostMark 1:2, 22 MB", Script::PostMark { files: 500, mib: 22 }),
     ];
 
     /// Prepares an empty volume; what it gives back does the work itself. `recorded` is the file of the calls, plain or
