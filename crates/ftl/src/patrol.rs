@@ -37,7 +37,7 @@ pub struct Scrubbed {
     pub unreadable: Vec<u32>,
     /// Logical blocks that are lost: reading them is an error.
     pub lost: Vec<u32>,
-    /// Nothing was written: the disk can only be read.
+    /// The disk can only be read, at the end of the scrub at the latest.
     pub read_only: bool,
 }
 
@@ -74,21 +74,25 @@ impl<N: Nand> Ftl<N> {
     /// logical block that is lost.
     pub fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         let before = self.rounds();
-        let mut found = Scrubbed { read_only: !self.may_write(), ..Scrubbed::default() };
+        let mut found = Scrubbed::default();
         self.patrol.begin(now);
         let all = self.all_pages();
         self.note_weak();
-        while self.patrol.rounds().page < all || (self.segments.weak() > 0 && !found.read_only) {
-            if self.segments.weak() > 0 && !found.read_only {
+        loop {
+            // The chip's life may end meanwhile.
+            if self.segments.weak() > 0 && self.may_write() {
                 self.mend_one()?;
-            } else {
+            } else if self.patrol.rounds().page < all {
                 self.patrol_pages(&mut found)?;
+            } else {
+                break;
             }
             progress(self.patrol.rounds().page, all);
         }
-        if !found.read_only {
+        if self.may_write() {
             self.save_patrol()?;
         }
+        found.read_only = !self.may_write();
         let after = self.rounds();
         found.corrected_bits = after.corrected_bits - before.corrected_bits;
         found.rebuilt_pages = (after.rebuilt_pages - before.rebuilt_pages).into();
@@ -155,11 +159,11 @@ impl<N: Nand> Ftl<N> {
 
     /// Makes a checkpoint that tells how far the patrol is.
     fn save_patrol(&mut self) -> Result<()> {
-        let is_clean = self.mode == Mode::Clean;
-        if !is_clean {
-            self.admit_write()?;
+        if let Mode::Replayed { .. } = self.mode {
+            // The first change makes one.
+            return self.admit_write();
         }
-        self.write_checkpoint(is_clean)
+        self.write_checkpoint(self.mode == Mode::Clean)
     }
 
     /// Reads the next pages of the pass.

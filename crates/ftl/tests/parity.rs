@@ -8,12 +8,12 @@
 mod campaign;
 mod common;
 
-use campaign::harm::{Harm, Layout};
+use campaign::harm::{Harm, Layout, lives, seeds};
 use campaign::newest::{Last, Newest};
 use common::shared::Shared;
-use common::{Case, Model, Step, policies, start};
+use common::{Case, Model, Step, change, policies, start};
 use pumice_ftl::Ftl;
-use pumice_media::{BlockDevice, BlockId, CutMode, Lba, Nand, SimChip};
+use pumice_media::{BlockDevice, BlockId, CutMode, Nand, SimChip};
 
 /// Layouts with parity, and how they are hurt.
 const KINDS: [(&str, Harm); 4] =
@@ -87,26 +87,10 @@ impl Campaign {
     }
 
     fn step(&mut self, disk: &mut Ftl<Newest<Shared>>) -> Result<(), String> {
-        let blocks = self.model.blocks();
-        let said = |error: pumice_media::BlockError| error.to_string();
-        match Step::random(&mut self.rng, blocks) {
-            Step::Write { first, count } => {
-                for lba in first..(first + count).min(blocks) {
-                    let bytes = self.model.write(lba);
-                    disk.write(Lba(lba), &bytes).map_err(said)?;
-                }
-            }
-            Step::Trim { first, count } => {
-                let count = count.min(blocks - first);
-                (first..first + count).for_each(|lba| self.model.trim(lba));
-                disk.discard(Lba(first), count).map_err(said)?;
-            }
-            _ => {
-                disk.flush().map_err(said)?;
-                self.model.flush();
-            }
+        match Step::random(&mut self.rng, self.model.blocks()) {
+            Step::Close | Step::Die => change(disk, &mut self.model, Step::Flush),
+            step => change(disk, &mut self.model, step),
         }
-        Ok(())
     }
 
     /// A copy of the chip in which every block that has its parity is hurt as much as that can bear.
@@ -160,19 +144,10 @@ fn campaign(seed: u64, lives: u64) -> Sums {
     campaign.sums
 }
 
-/// The seeds that are asked for in place of the usual ones.
-fn seeds() -> std::ops::Range<u64> {
-    let Ok(text) = std::env::var("PUMICE_PARITY") else { return 0..2 * KINDS.len() as u64 };
-    let (from, to) = text.split_once("..").unwrap_or((&text, ""));
-    let from = from.parse().unwrap();
-    from..if to.is_empty() { from + 1 } else { to.parse().unwrap() }
-}
-
 #[test]
 fn as_many_pages_of_each_segment_as_have_parity_lose_nothing() {
-    let lives = std::env::var("PUMICE_PARITY_LIVES").ok().and_then(|text| text.parse().ok());
-    for seed in seeds() {
-        let Sums { hurt_blocks, rebuilt_pages, cuts } = campaign(seed, lives.unwrap_or(LIVES));
+    for seed in seeds(2 * KINDS.len() as u64) {
+        let Sums { hurt_blocks, rebuilt_pages, cuts } = campaign(seed, lives(LIVES));
         println!(
             "PUMICE_PARITY={seed}: {hurt_blocks} blocks hurt, {rebuilt_pages} pages rebuilt, {cuts} cuts"
         );

@@ -54,11 +54,11 @@ impl Nftl {
         self.did
     }
 
-    /// Writes a page; one that the disk does not have is ignored.
-    pub fn write(&mut self, page: usize) {
+    /// Writes a page; false if the disk does not have it.
+    pub fn write(&mut self, page: usize) -> bool {
         let (chain, offset) = (page / self.pages_per_block, page % self.pages_per_block);
         if chain >= self.chains.len() {
-            return;
+            return false;
         }
         if !self.program(chain, offset) {
             while self.free <= KEPT {
@@ -70,6 +70,7 @@ impl Nftl {
             let done = self.program(chain, offset);
             debug_assert!(done, "an erased block has room");
         }
+        true
     }
 
     /// Programs a page in the first block of a chain that has room for it.
@@ -116,23 +117,23 @@ mod tests {
         // Four blocks of four pages: two virtual blocks, two spare.
         let mut nftl = Nftl::new(4, 4);
         assert_eq!(nftl.pages(), 8);
-        (0..8).for_each(|page| nftl.write(page));
+        assert!((0..8).all(|page| nftl.write(page)));
         assert_eq!(nftl.did(), Did { programs: 8, ..Did::default() });
         // One replacement block takes each page of its chain once.
-        (0..4).for_each(|page| nftl.write(page));
+        assert!((0..4).all(|page| nftl.write(page)));
         assert_eq!(nftl.did(), Did { programs: 12, ..Did::default() });
         // The next needs a block: the chain of two is folded, four pages are copied.
-        nftl.write(4);
+        assert!(nftl.write(4));
         assert_eq!(nftl.did(), Did { programs: 17, copied: 4, folds: 1, erases: 2 });
-        nftl.write(99);
+        assert!(!nftl.write(99));
         assert_eq!(nftl.did().programs, 17);
     }
 
     #[test]
     fn a_page_that_is_written_alone_makes_chains_long() {
         let mut nftl = Nftl::new(32, 51 * 4);
-        (0..nftl.pages()).for_each(|page| nftl.write(page));
-        (0..100).for_each(|_| nftl.write(7));
+        assert!((0..nftl.pages()).all(|page| nftl.write(page)));
+        assert!((0..100).all(|_| nftl.write(7)));
         let did = nftl.did();
         assert!(did.folds > 30 && did.copied == did.folds * 32, "{did:?}");
     }

@@ -17,15 +17,19 @@ pub enum FsyncProtection {
 }
 
 impl FsyncProtection {
-    /// Each with its name.
-    const ALL: [(FsyncProtection, &str); 2] =
-        [(FsyncProtection::AtClose, "at-close"), (FsyncProtection::Now, "now")];
+    const ALL: [FsyncProtection; 2] = [FsyncProtection::AtClose, FsyncProtection::Now];
+
+    fn name(self) -> &'static str {
+        match self {
+            FsyncProtection::AtClose => "at-close",
+            FsyncProtection::Now => "now",
+        }
+    }
 }
 
 impl fmt::Display for FsyncProtection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = FsyncProtection::ALL.iter().find(|(known, _)| known == self).map(|(_, name)| *name);
-        name.unwrap_or_default().fmt(f)
+        self.name().fmt(f)
     }
 }
 
@@ -33,7 +37,7 @@ impl FromStr for FsyncProtection {
     type Err = FsError;
 
     fn from_str(name: &str) -> Result<FsyncProtection, FsError> {
-        let found = FsyncProtection::ALL.iter().find(|(_, known)| *known == name).map(|(known, _)| *known);
+        let found = FsyncProtection::ALL.into_iter().find(|known| known.name() == name);
         found.ok_or_else(|| {
             let text = format!("unknown protection of fsync `{name}` (known: at-close, now)");
             FsError::new(Errno::NotSupported, text)

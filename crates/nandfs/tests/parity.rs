@@ -9,7 +9,7 @@
 mod campaign;
 mod cut;
 
-use campaign::harm::{ANCHORS, Harm, Layout as Blocks};
+use campaign::harm::{ANCHORS, Harm, Layout as Blocks, lives, seeds};
 use campaign::newest::{Last, Newest};
 use cut::image::Image;
 use cut::player::Player;
@@ -201,19 +201,10 @@ fn campaign(seed: u64, lives: u64) -> Sums {
     campaign.sums
 }
 
-/// The seeds that are asked for in place of the usual ones.
-fn seeds() -> std::ops::Range<u64> {
-    let Ok(text) = std::env::var("PUMICE_PARITY") else { return 0..CHIPS.len() as u64 };
-    let (from, to) = text.split_once("..").unwrap_or((&text, ""));
-    let from = from.parse().unwrap();
-    from..if to.is_empty() { from + 1 } else { to.parse().unwrap() }
-}
-
 #[test]
 fn as_many_pages_of_each_block_as_have_parity_lose_nothing() {
-    let lives = std::env::var("PUMICE_PARITY_LIVES").ok().and_then(|text| text.parse().ok());
-    for seed in seeds() {
-        let sums = campaign(seed, lives.unwrap_or(LIVES));
+    for seed in seeds(CHIPS.len() as u64) {
+        let sums = campaign(seed, lives(LIVES));
         let Sums { hurt_blocks, rebuilt_pages, cuts } = sums;
         println!(
             "PUMICE_PARITY={seed}: {hurt_blocks} blocks hurt, {rebuilt_pages} pages rebuilt, {cuts} cuts"

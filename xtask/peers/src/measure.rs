@@ -1,6 +1,7 @@
 //! One workload on one file system of Linux.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::Path,
     sync::{
@@ -154,14 +155,20 @@ pub(crate) fn measure(
     match marks {
         Ok([Some(begin), Some(end)]) => {
             let served = disk.into_inner().map_err(|_| "whoever served the disk gave up")?;
-            Ok(lines(workload, script, &served, &begin, &end))
+            lines(workload, script, &served, &begin, &end)
         }
         _ => Err(format!("{} on {}: the guest never said that it was done", workload.x, peer.name).into()),
     }
 }
 
 /// The figures of a run. Of PostMark also what a block-mapped layer on the same chip makes of the same writes.
-fn lines(workload: &Workload, script: Script, served: &Served, begin: &Mark, end: &Mark) -> Vec<Line> {
+fn lines(
+    workload: &Workload,
+    script: Script,
+    served: &Served,
+    begin: &Mark,
+    end: &Mark,
+) -> Result<Vec<Line>, Failure> {
     let line = |on: &str, (figure, value)| Line {
         experiment: workload.experiment,
         on: if on.is_empty() { String::new() } else { format!(" over {on} of {}", workload.size) },
@@ -170,22 +177,23 @@ fn lines(workload: &Workload, script: Script, served: &Served, begin: &Mark, end
     };
     let figures = on_stack::figures(&served.disk, script, &begin.moment, &end.moment);
     if !matches!(script, Script::PostMark { .. }) {
-        return figures.into_iter().map(|figure| line("", figure)).collect();
+        return Ok(figures.into_iter().map(|figure| line("", figure)).collect());
     }
     let mut lines: Vec<Line> = figures.into_iter().map(|figure| line("ftl", figure)).collect();
     let geometry = served.disk.chip().geometry();
     let mut nftl = Nftl::new(geometry.pages_per_block as usize, geometry.blocks as usize);
     let pages = (served.disk.block_bytes() / geometry.page_bytes) as usize;
     let mut before = nftl.did();
-    let mut counts = vec![0_u32; usize::try_from(served.disk.blocks()).unwrap_or(0)];
+    let mut counts = BTreeMap::<usize, u32>::new();
     for (at, block) in served.writes.iter().enumerate() {
         if at == begin.writes {
             before = nftl.did();
         }
-        let Ok(block) = usize::try_from(*block) else { continue };
-        (block * pages..(block + 1) * pages).for_each(|page| nftl.write(page));
+        if !(block * pages..(block + 1) * pages).all(|page| nftl.write(page)) {
+            return Err(format!("block {block} is beyond the end of the block-mapped disk").into());
+        }
         if at >= begin.writes && at < end.writes {
-            counts.iter_mut().skip(block).take(1).for_each(|count| *count += 1);
+            *counts.entry(*block).or_default() += 1;
         }
     }
     let did = nftl.did();
@@ -195,9 +203,9 @@ fn lines(workload: &Workload, script: Script, served: &Served, begin: &Mark, end
         let extra = float(did.copied - before.copied) / float(did.erases - before.erases);
         lines.push(line("nftl", (Figure::ExtraWrites, extra)));
     }
-    let share = hot_share(counts).map(|share| line("ftl", (Figure::HotShare, share)));
+    let share = hot_share(counts.into_values()).map(|share| line("ftl", (Figure::HotShare, share)));
     lines.extend(share.map(|line| Line { experiment: "cffs-fig4", ..line }));
-    lines
+    Ok(lines)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]

@@ -18,7 +18,7 @@ use pumice_media::{BlockDevice, Lba, SimChip};
 /// A disk, and the blocks that were written to it, in their order.
 pub(crate) struct Served {
     pub(crate) disk: Ftl<SimChip>,
-    pub(crate) writes: Vec<u64>,
+    pub(crate) writes: Vec<usize>,
 }
 
 const MAGIC: &[u8; 8] = b"NBDMAGIC";
@@ -153,7 +153,9 @@ impl Session<'_> {
                 _ if !whole => Err(EINVAL),
                 READ => disk.read(first, &mut data).map_err(|_| EIO),
                 WRITE => {
-                    writes.extend(first.0..first.0 + count);
+                    let [first_at, count] = [first.0, count].map(usize::try_from);
+                    let (at, count) = (first_at.map_err(io::Error::other)?, count.map_err(io::Error::other)?);
+                    writes.extend(at..at + count);
                     disk.write(first, &data).map_err(|_| EIO)
                 }
                 FLUSH => disk.flush().map_err(|_| EIO),

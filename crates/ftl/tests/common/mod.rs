@@ -283,6 +283,31 @@ impl Step {
     }
 }
 
+/// Does a step that needs no start to a disk and its model.
+pub fn change<N: Nand>(disk: &mut Ftl<N>, model: &mut Model, step: Step) -> Result<(), String> {
+    let said = |error: pumice_media::BlockError| error.to_string();
+    let blocks = model.blocks();
+    match step {
+        Step::Write { first, count } => {
+            for lba in first..(first + count).min(blocks) {
+                let bytes = model.write(lba);
+                disk.write(Lba(lba), &bytes).map_err(said)?;
+            }
+        }
+        Step::Trim { first, count } => {
+            let count = count.min(blocks - first);
+            (first..first + count).for_each(|lba| model.trim(lba));
+            disk.discard(Lba(first), count).map_err(said)?;
+        }
+        Step::Flush => {
+            disk.flush().map_err(said)?;
+            model.flush();
+        }
+        Step::Close | Step::Die => panic!("{step:?} needs a start"),
+    }
+    Ok(())
+}
+
 /// A disk and its model, on a chip that outlives the server.
 pub struct Player<N: Nand + Clone> {
     pub chip: N,
@@ -298,25 +323,9 @@ impl<N: Nand + Clone> Player<N> {
     }
 
     pub fn play(&mut self, step: Step) -> Result<(), String> {
-        let said = |error: pumice_media::BlockError| error.to_string();
         let disk = self.disk.as_mut().ok_or("no disk")?;
-        let blocks = self.model.blocks();
         match step {
-            Step::Write { first, count } => {
-                for lba in first..(first + count).min(blocks) {
-                    let bytes = self.model.write(lba);
-                    disk.write(Lba(lba), &bytes).map_err(said)?;
-                }
-            }
-            Step::Trim { first, count } => {
-                let count = count.min(blocks - first);
-                (first..first + count).for_each(|lba| self.model.trim(lba));
-                disk.discard(Lba(first), count).map_err(said)?;
-            }
-            Step::Flush => {
-                disk.flush().map_err(said)?;
-                self.model.flush();
-            }
+            Step::Write { .. } | Step::Trim { .. } | Step::Flush => change(disk, &mut self.model, step)?,
             Step::Close => {
                 self.disk.take().unwrap().close().map_err(|error| error.to_string())?;
                 self.model.flush();

@@ -6,8 +6,8 @@ pub fn hot_share(counts: impl IntoIterator<Item = u32>) -> Option<f64> {
     let mut counts: Vec<u32> = counts.into_iter().filter(|count| *count > 0).collect();
     counts.sort_unstable_by_key(|count| core::cmp::Reverse(*count));
     let hot = counts.len().div_ceil(100);
-    let sum = |counts: &[u32]| counts.iter().copied().map(f64::from).sum::<f64>();
-    (hot > 0).then(|| sum(counts.get(..hot).unwrap_or_default()) / sum(&counts) * 100.0)
+    let sum = |most| counts.iter().take(most).copied().map(f64::from).sum::<f64>();
+    (hot > 0).then(|| sum(hot) / sum(counts.len()) * 100.0)
 }
 
 #[cfg(test)]
