@@ -12,6 +12,7 @@ use std::{
 use pumice_f2fs::{F2fs, WritableF2fs, WritableOptions};
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{BlockError, ChipFile, FileDisk, Lba, MediaError, Nand, ReadAt};
+use pumice_nandfs::Compression;
 use pumice_vfs::{FileSystem, FsError, Ino};
 use serde_json::{Map, Value};
 
@@ -154,6 +155,13 @@ impl Volume {
             Volume::Disk { fs, .. } => fs.set_patrol_period(seconds),
             _ => return Ok(false),
         }
+        Ok(true)
+    }
+
+    /// Blocks of files are compressed like this from now on; false if there is no such choice.
+    pub(crate) fn set_compression(&self, compression: Compression) -> Outcome<bool> {
+        let Volume::Nand { fs: Mounted::Nandfs(fs), .. } = self else { return Ok(false) };
+        fs.set_compression(compression)?;
         Ok(true)
     }
 

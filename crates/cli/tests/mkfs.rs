@@ -64,6 +64,10 @@ fn parity_that_no_volume_can_have_is_refused() {
     refused("--geometry 2048+64:64:128 --fsync-protection never", 2, "known: at-close, now");
     refused("--geometry 2048+64:11:128 --parity-pages 7 --fsync-protection now", 1, "room for 1 of 6 copies");
     refused("-t f2fs --fsync-protection now", 2, "--fsync-protection is for nandfs");
+    refused("--geometry 2048+64:64:128 --compress zip", 2, "known: none, lz4, zstd, zstd:LEVEL");
+    refused("--geometry 2048+64:64:128 --compress zstd:20", 2, "levels 1 to 19");
+    refused("--chip mlc-8k-64g --size 256M --compress lz4", 1, "share cells");
+    refused("-t f2fs --compress lz4", 2, "--compress is for nandfs");
 }
 
 #[test]
@@ -75,6 +79,18 @@ fn what_fsync_promises_is_protected_as_asked_for() {
         assert!(world.say(&format!("info {says}")).good().contains(&parity));
         let info = document(&world.say(&format!("info --json {says}")).good(), "info");
         assert_eq!((&info["parity_pages"], &info["fsync_protection"]), (&1.into(), &says.into()));
+    }
+}
+
+#[test]
+fn files_are_compressed_as_asked_for() {
+    let world = World::new();
+    for (words, name, says) in [("", "none", None), (" --compress zstd", "small", Some("zstd:3"))] {
+        world.say(&format!("mkfs --geometry 2048+64:64:128{words} {name}")).good();
+        let told = world.say(&format!("info {name}")).good();
+        assert_eq!(told.contains("compression: zstd:3"), says.is_some(), "{told}");
+        let info = document(&world.say(&format!("info --json {name}")).good(), "info");
+        assert_eq!(info["compression"].as_str(), says);
     }
 }
 

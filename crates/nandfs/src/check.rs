@@ -126,7 +126,10 @@ impl<N: Nand> Check<'_, N> {
     fn is_possible(&self, addr: Addr) -> bool {
         let end = u32::from(addr.offset) + u32::from(addr.len);
         let block = self.params.block_of(addr.page);
-        (ANCHOR_BLOCKS..self.params.blocks).contains(&block) && addr.len > 0 && end <= self.params.payload
+        // A block of a file may go on in the next page.
+        let fits =
+            end <= self.params.payload || (self.params.packs && u32::from(addr.offset) < self.params.payload);
+        (ANCHOR_BLOCKS..self.params.blocks).contains(&block) && addr.len > 0 && fits
     }
 
     /// Counts a chunk that something points at.

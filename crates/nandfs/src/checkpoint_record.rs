@@ -216,7 +216,7 @@ impl Checkpoint {
         self.number < u64::MAX
             && self.seq < SEQ_END
             && self.inodes <= u32::MAX.into()
-            && self.data_blocks <= params.slots_of_chip()
+            && self.data_blocks <= params.charge_most()
             && self.node_bytes <= payload
             && self.free_blocks <= params.blocks
             && self.bad_blocks <= params.blocks

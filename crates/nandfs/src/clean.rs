@@ -242,7 +242,7 @@ impl<N: Nand> Volume<N> {
         let good = self.params.blocks.saturating_sub(ANCHOR_BLOCKS + self.blocks.bad);
         Cleaned {
             segment,
-            live: self.data_blocks * u64::from(self.params.block) + self.nodes.bytes,
+            live: self.data_blocks * u64::from(self.params.unit()) + self.nodes.bytes,
             room: u64::from(good) * u64::from(self.params.block_payload()),
         }
     }
@@ -286,11 +286,25 @@ impl<N: Nand> Volume<N> {
         let from = holds_data(&usage).then_some(&from);
         for (offset, desc) in self.log.flash.read(page)?.tag.chunks() {
             let addr = Addr { page, offset, len: desc.len };
-            if self.live(&desc)? == addr {
+            if desc.kind == ChunkKind::Rest {
+                self.move_begun(from, page, &desc)?;
+            } else if self.live(&desc)? == addr {
                 self.move_chunk(from, addr, &desc)?;
             }
         }
         Ok(())
+    }
+
+    /// Moves the chunk of which a page holds a rest, if it lives.
+    fn move_begun(&mut self, from: Option<&Cleaned>, page: u32, rest: &Desc) -> Result<()> {
+        let whole = Desc { kind: ChunkKind::Data, ..*rest };
+        let addr = self.live(&whole)?;
+        let is_here = addr.page < page && self.params.block_of(addr.page) == self.params.block_of(page);
+        if !addr.is_stored() || !is_here {
+            return Ok(());
+        }
+        let kind = self.log.read_block(addr, rest.id, rest.index, |_, kind| kind)?;
+        self.move_chunk(from, addr, &Desc { kind, len: addr.len, ..whole })
     }
 
     /// The live chunks of a block by the tags of its pages.
@@ -312,7 +326,7 @@ impl<N: Nand> Volume<N> {
 
     fn move_chunk(&mut self, from: Option<&Cleaned>, addr: Addr, desc: &Desc) -> Result<()> {
         let changed = match desc.kind {
-            ChunkKind::Data => self.cache.is_dirty(desc.id, desc.index),
+            kind if kind.is_block() => self.cache.is_dirty(desc.id, desc.index),
             ChunkKind::Node => self.nodes.is_dirty(desc.id),
             _ => false,
         };
@@ -332,8 +346,8 @@ impl<N: Nand> Volume<N> {
 
     fn survivor_head(&mut self, from: Option<&Cleaned>, desc: &Desc) -> usize {
         match from {
-            Some(_) if desc.kind == ChunkKind::Data && self.lean => DATA,
-            Some(from) if desc.kind == ChunkKind::Data => {
+            Some(_) if desc.kind.is_block() && self.lean => DATA,
+            Some(from) if desc.kind.is_block() => {
                 DATA + self.placer.cleaner_copy(self.blocks.clock, (desc.id, desc.index), from)
             }
             _ => META,

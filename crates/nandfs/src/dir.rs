@@ -265,7 +265,7 @@ impl<N: Nand> Volume<N> {
     /// Counts a bucket of a walk through a directory: a damaged one may seem to have no end of them.
     pub(crate) fn count_bucket(&self, dir: u32, buckets: &mut u64) -> Result<()> {
         *buckets += 1;
-        if *buckets > self.params.slots_of_chip() {
+        if *buckets > self.params.blocks_most() {
             return Err(Damage::Directory(dir, 0).into());
         }
         Ok(())

@@ -7,6 +7,8 @@ use pumice_flashlog::Fault;
 use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError};
 
+use crate::addr::Addr;
+
 /// What was found damaged. One kind for each place that can find it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Damage {
@@ -20,6 +22,10 @@ pub(crate) enum Damage {
     NotThere { page: u32, offset: u16 },
     /// An address points outside the log.
     Address { page: u32, offset: u16, len: u16 },
+    /// A compressed block does not unpack.
+    Packed { page: u32, offset: u16 },
+    /// Compressed content that an inode holds itself does not unpack.
+    Inline,
     /// A node does not decode.
     Node(u32),
     /// The node table has no such node though something points at it.
@@ -39,6 +45,11 @@ pub(crate) enum Damage {
 }
 
 impl Damage {
+    /// A compressed block at this place.
+    pub(crate) fn packed(addr: Addr) -> Damage {
+        Damage::Packed { page: addr.page, offset: addr.offset }
+    }
+
     /// A page that could not be read, as callers see it.
     pub(crate) fn of_page(fault: Fault) -> FsError {
         match fault {
@@ -62,6 +73,10 @@ impl fmt::Display for Damage {
             Damage::Address { page, offset, len } => {
                 write!(f, "address outside the log (page {page}, byte {offset}, {len} bytes)")
             }
+            Damage::Packed { page, offset } => {
+                write!(f, "compressed block at byte {offset} of log page {page} does not unpack")
+            }
+            Damage::Inline => write!(f, "compressed content of an inode does not unpack"),
             Damage::Node(nid) => write!(f, "node {nid} is damaged"),
             Damage::NoNode(nid) => write!(f, "node {nid} is not in the node table"),
             Damage::NodeKind(nid) => write!(f, "node {nid} is of the wrong kind"),

@@ -8,10 +8,9 @@ use pumice_vfs::{Errno, FileKind, Result, Seek, SpaceMode};
 use crate::addr::Addr;
 use crate::codec::size;
 use crate::error::Damage;
-use crate::log::{META, SYNC};
 use crate::node::{Body, Inode, Map};
-use crate::pointers::MAX_ODD;
-use crate::tag::{ChunkKind, desc};
+use crate::pack;
+use crate::tag::ChunkKind;
 use crate::volume::{Volume, block_index};
 
 impl<N: Nand> Volume<N> {
@@ -50,13 +49,38 @@ impl<N: Nand> Volume<N> {
             out.fill(0);
             return Ok(());
         }
-        let want = desc(ChunkKind::Data, ino, index, addr.len.into());
-        self.log.read(addr, &want, |bytes| copy_padded(bytes.get(start..).unwrap_or_default(), out))
+        let most = self.params.block as usize;
+        let unpacked = self.log.read_block(addr, ino, index, |bytes, kind| {
+            if kind == ChunkKind::Packed {
+                return pack::unpack(bytes, most, Damage::packed(addr)).map(Some);
+            }
+            copy_padded(bytes.get(start..).unwrap_or_default(), out);
+            Ok(None)
+        })??;
+        if let Some(mut bytes) = unpacked {
+            copy_padded(bytes.get(start..).unwrap_or_default(), out);
+            if out.len() < most {
+                // Those who read on in small pieces need it again.
+                bytes.resize(most, 0);
+                self.cache.insert(ino, index, bytes, false);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the chunk of a block and proves that it is what it should be.
+    pub(crate) fn prove_block(&mut self, addr: Addr, ino: u32, index: u32) -> Result<()> {
+        let most = self.params.block as usize;
+        self.log.read_block(addr, ino, index, |bytes, kind| match kind {
+            ChunkKind::Packed => pack::unpack(bytes, most, Damage::packed(addr)).map(|_| ()),
+            _ => Ok(()),
+        })?
     }
 
     /// A whole block in memory to be changed, read if need be.
     fn block_mut(&mut self, ino: u32, index: u32, fill: bool) -> Result<&mut Vec<u8>> {
         self.soil_pointer(ino, index)?;
+        let is_new = !self.cache.is_dirty(ino, index);
         if self.cache.get(ino, index).is_none() {
             let mut bytes = vec![0; self.params.block as usize];
             if fill {
@@ -64,12 +88,30 @@ impl<N: Nand> Volume<N> {
             }
             self.cache.insert(ino, index, bytes, true);
         }
+        if is_new && self.params.packs {
+            self.let_go(ino, index)?;
+        }
         self.cache.get_mut(ino, index).ok_or(Errno::Io.into())
+    }
+
+    /// Counts a block that is about to be changed as it may be at the most, not as it was: it may not compress again.
+    fn let_go(&mut self, ino: u32, index: u32) -> Result<()> {
+        let addr = self.map_get(ino, index)?;
+        if addr.is_stored() {
+            self.map_put(ino, index, Addr::RESERVED)?;
+            self.discard_block(ino, index, addr)?;
+        }
+        Ok(())
     }
 
     /// Makes sure that a block that is about to be written has its space promised.
     fn reserve_block(&mut self, ino: u32, index: u32) -> Result<bool> {
-        if self.cache.is_dirty(ino, index) || self.map_get(ino, index)? != Addr::NONE {
+        if self.cache.is_dirty(ino, index) {
+            return Ok(false);
+        }
+        let addr = self.map_get(ino, index)?;
+        if addr != Addr::NONE {
+            self.claim_growth(addr)?;
             return Ok(false);
         }
         self.claim_blocks(1)?;
@@ -327,7 +369,7 @@ impl<N: Nand> Volume<N> {
         let block = self.block_bytes();
         let mut at = offset / block;
         // A damaged file may seem to have more blocks than the chip.
-        for _ in 0..=self.params.slots_of_chip() {
+        for _ in 0..=self.params.blocks_most() {
             let found = self.next_data(ino, at)?;
             match (what, found) {
                 (Seek::Data, Some(index)) if index * block < length => return Ok((index * block).max(offset)),
@@ -341,7 +383,7 @@ impl<N: Nand> Volume<N> {
 
     /// The first block at or behind `at` that holds data, written or not.
     fn next_data(&mut self, ino: u32, mut at: u64) -> Result<Option<u64>> {
-        for _ in 0..=self.params.slots_of_chip() {
+        for _ in 0..=self.params.blocks_most() {
             let Some((index, addr)) = self.map_next(ino, at)? else { return Ok(None) };
             if addr.is_stored() || self.cache.is_dirty(ino, block_index(index)?) {
                 return Ok(Some(index));
@@ -349,56 +391,6 @@ impl<N: Nand> Volume<N> {
             at = index + 1;
         }
         Err(Damage::Node(ino).into())
-    }
-
-    /// Writes one changed block to the log.
-    pub(crate) fn write_back(&mut self, ino: u32, index: u32, sync: bool) -> Result<()> {
-        let old = self.map_get(ino, index)?;
-        let inode = self.inode(ino)?;
-        let (is_dir, file_size) = (inode.kind == FileKind::Dir, inode.size);
-        let Some(bytes) = self.cache.take(ino, index, is_dir) else { return Ok(()) };
-        let head = match (is_dir, sync) {
-            (true, _) => META,
-            (false, true) => SYNC,
-            (false, false) => self.user_head(ino, index, old)?,
-        };
-        self.blocks.clock = self.blocks.clock.wrapping_add(u32::from(!is_dir));
-        let tail = size(file_size.saturating_sub(u64::from(index) * self.block_bytes()));
-        let partial = !is_dir && (1..bytes.len()).contains(&tail);
-        // Behind a short chunk no whole block fits in its page; fsync ends the page there anyway.
-        let short = partial && (sync || self.params.slots == 1) && self.odd_pointers(ino, index)? < MAX_ODD;
-        let content = bytes.get(..tail).filter(|_| short).unwrap_or(&bytes);
-        let addr = self.append(head, desc(ChunkKind::Data, ino, index, content.len()), content)?;
-        let old = self.map_put(ino, index, addr)?;
-        self.release(old)?;
-        // The tag of a padded chunk does not tell where the file ends.
-        if !sync || (partial && !short) {
-            self.pend(ino).unlogged = true;
-        }
-        Ok(())
-    }
-
-    /// Writes changed blocks from `from` on, in order of inode and index, until `stop` says so.
-    pub(crate) fn write_back_from(
-        &mut self,
-        from: (u32, u32),
-        mut until: impl FnMut(&Volume<N>, (u32, u32)) -> bool,
-        sync: bool,
-    ) -> Result<()> {
-        let mut place = from;
-        while let Some((ino, index)) = self.cache.next_dirty(place) {
-            if until(self, (ino, index)) {
-                break;
-            }
-            self.write_back(ino, index, sync)?;
-            place = (ino, index.saturating_add(1));
-        }
-        Ok(())
-    }
-
-    /// Writes everything changed of all files and directories.
-    pub(crate) fn write_back_all(&mut self) -> Result<()> {
-        self.write_back_from((0, 0), |_, _| false, false)
     }
 }
 

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use pumice_flashlog::TagPlace;
 use pumice_media::{Nand, NandStats};
 use pumice_vfs::{
-    Attr, DirEntry, Errno, FileKind, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceInfo,
-    SpaceMode, XattrMode,
+    Attr, DirEntry, Errno, FileKind, FileSystem, FsError, Ino, NewNode, RenameMode, Result, Seek, SetAttr,
+    SpaceInfo, SpaceMode, XattrMode,
 };
 
 use crate::dir::Listed;
@@ -15,6 +15,7 @@ use crate::mount;
 use crate::node::Inode;
 use crate::nodes::ORPHANS;
 use crate::options::{Info, MountOptions, Progress, Scrubbed, WearSpread};
+use crate::pack::Compression;
 use crate::superblock::VERSION;
 use crate::volume::Volume;
 
@@ -65,6 +66,7 @@ impl<N: Nand> NandFs<N> {
                 policies: volume.superblock.policies,
                 parity_pages: volume.superblock.parity_pages,
                 fsync_protection: volume.superblock.fsync_protection,
+                compression: volume.superblock.compression.map(|_| volume.packer.usual),
                 block_bytes: params.block,
                 node_bytes: params.node,
                 gang_pages: params.shape.parts(),
@@ -100,6 +102,20 @@ impl<N: Nand> NandFs<N> {
     pub fn set_patrol_period(&self, seconds: u64) -> Result<()> {
         self.volume.with(|volume| {
             volume.patrol.set_period(seconds);
+            Ok(())
+        })
+    }
+
+    /// Compresses blocks of files like this from now on, whatever the volume was made with; fails on a volume that was made
+    /// without compression, and if this program was built without the method. What is stored stays as it is.
+    pub fn set_compression(&self, compression: Compression) -> Result<()> {
+        compression.check()?;
+        self.volume.with(|volume| {
+            if !volume.params.packs {
+                let text = "the volume was made without compression".into();
+                return Err(FsError::new(Errno::NotSupported, text));
+            }
+            volume.packer.usual = compression;
             Ok(())
         })
     }
@@ -198,7 +214,7 @@ impl<N: Nand> Volume<N> {
     }
 
     fn attributes(&mut self, ino: u32) -> Result<Attr> {
-        let block = u64::from(self.params.block);
+        let unit = u64::from(self.params.unit());
         #[cfg(feature = "fuzzing")]
         {
             let uid = self.inode(ino)?.uid;
@@ -216,7 +232,7 @@ impl<N: Nand> Volume<N> {
             gid: inode.gid,
             rdev: if is_dir { 0 } else { inode.rdev },
             size: if is_dir { inode.size * 32 } else { inode.size },
-            allocated: u64::from(inode.blocks) * block,
+            allocated: u64::from(inode.blocks) * unit,
             atime: inode.atime,
             mtime: inode.mtime,
             ctime: inode.ctime,

@@ -266,14 +266,8 @@ impl<N: Nand> Volume<N> {
     fn write_synced(&mut self, ino: u32) -> Result<bool> {
         // An fsync that failed may have left blocks of another inode: a mark counts for one inode's page.
         self.program(SYNC, None)?;
-        let mut wrote = false;
-        while let Some((owner, index)) = self.cache.next_dirty((ino, 0)) {
-            if owner != ino {
-                break;
-            }
-            self.write_back(ino, index, true)?;
-            wrote = true;
-        }
+        let wrote = self.cache.next_dirty((ino, 0)).is_some_and(|(owner, _)| owner == ino);
+        self.write_back_from((ino, 0), |_, (owner, _)| owner != ino, true)?;
         Ok(wrote)
     }
 

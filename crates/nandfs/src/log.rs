@@ -3,6 +3,7 @@
 //! A checkpoint names the blocks of the window; nothing else is opened before the next checkpoint, so recovery
 //! knows where to look. What happens to blocks is reported as events, in order, for the block table.
 
+mod across;
 mod copies;
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
@@ -18,6 +19,7 @@ use crate::params::Params;
 use crate::promise::{PROMISE_BYTES, Promise, Promised};
 use crate::tag::{ChunkKind, Desc, LogKind, Room, TURNS, Tag, chunks};
 
+use across::Passed;
 use copies::Copies;
 pub(crate) use copies::NAMED_MOST;
 
@@ -75,11 +77,21 @@ struct Head {
     payload: Vec<u8>,
     used: usize,
     descs: Vec<Desc>,
+    /// The pages before this one that hold a chunk which goes on here.
+    passed: Vec<Passed>,
 }
 
 impl Head {
     fn new(kind: LogKind) -> Head {
-        Head { kind, place: None, kept: 0, payload: Vec::new(), used: 0, descs: Vec::new() }
+        Head {
+            kind,
+            place: None,
+            kept: 0,
+            payload: Vec::new(),
+            used: 0,
+            descs: Vec::new(),
+            passed: Vec::new(),
+        }
     }
 }
 
@@ -147,14 +159,14 @@ impl<N: Nand> Log<N> {
     /// True if the page that a head is filling could end an fsync and say what the page before promises.
     pub(crate) fn can_commit(&self, head: usize) -> bool {
         let Some(open) = self.heads.get(head) else { return true };
-        self.tag(open, Some(Timestamp::default())).can_tell(&self.params.tags)
+        self.tag(open.kind, &open.descs, Some(Timestamp::default())).can_tell(&self.params.tags)
     }
 
-    fn tag(&self, open: &Head, commit: Option<Timestamp>) -> Tag {
+    fn tag(&self, kind: LogKind, descs: &[Desc], commit: Option<Timestamp>) -> Tag {
         let turn = u8::try_from(self.turns % u32::from(TURNS)).unwrap_or(0);
-        let is_promised = open.kind != LogKind::Meta || self.promising.is_some();
-        let log = if is_promised || !self.params.shape.is_paired() { open.kind } else { LogKind::Unpromised };
-        Tag { log, seq: self.seq, commit, turn, before: self.before, descs: open.descs.clone() }
+        let is_promised = kind != LogKind::Meta || self.promising.is_some();
+        let log = if is_promised || !self.params.shape.is_paired() { kind } else { LogKind::Unpromised };
+        Tag { log, seq: self.seq, commit, turn, before: self.before, descs: descs.to_vec() }
     }
 
     pub(crate) fn head_count(&self) -> usize {
@@ -341,31 +353,41 @@ impl<N: Nand> Log<N> {
         // Pages of nodes and names end an fsync, and then have to say what the page before promises.
         let ends = matches!(desc.kind, ChunkKind::Node | ChunkKind::Names);
         let told = if ends && tags.room != Room::Own { PROMISE_BYTES } else { 0 };
+        // The promise of the page before may have no room for a count of the blocks of a page.
+        let few = head == SYNC && tags.room != Room::Own;
+        let most = if few && self.params.packs { tags.slots as usize } else { 254 };
         let fits = |head: &Head| {
             let count = head.descs.len() + 1;
-            count < 255 && head.used + bytes.len() + tags.overflow(count) + told <= payload
+            count <= most && head.used + bytes.len() + tags.overflow(count) + told <= payload
         };
         if !self.heads.get(head).is_some_and(fits) {
+            if self.params.packs && desc.kind.is_block() {
+                return self.append_across(head, desc, bytes, most);
+            }
             self.program(head, None)?;
         }
         self.open_page(head)?;
+        let (page, offset) = self.put(head, desc, bytes)?;
+        Ok(Addr { page, offset, len: desc.len })
+    }
+
+    /// Puts bytes on the page that a head is filling, with their descriptor; tells the page, and where on it.
+    fn put(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<(u32, u16), FsError> {
         let params = self.params;
         let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
         let Some((block, index)) = open.place else { return Err(Errno::NoSpace.into()) };
-        open.payload.resize(payload, 0);
-        let end = open.used + bytes.len();
-        let Some(place) = open.payload.get_mut(open.used..end) else { return Err(Errno::Invalid.into()) };
+        open.payload.resize(params.payload as usize, 0);
+        let (start, end) = (open.used, open.used + bytes.len());
+        let Some(place) = open.payload.get_mut(start..end) else { return Err(Errno::Invalid.into()) };
         place.copy_from_slice(bytes);
-        let addr =
-            Addr { page: params.page(block, index), offset: len16(open.used), len: len16(bytes.len()) };
         open.used = end;
         open.descs.push(desc);
-        Ok(addr)
+        Ok((params.page(block, index), len16(start)))
     }
 
     /// True if the page that a head is filling holds data of this inode.
     pub(crate) fn gathers(&self, head: usize, ino: u32) -> bool {
-        let is_it = |desc: &Desc| desc.kind == ChunkKind::Data && desc.id == ino;
+        let is_it = |desc: &Desc| desc.kind.is_of_block() && desc.id == ino;
         self.heads.get(head).is_some_and(|head| head.descs.iter().any(is_it))
     }
 
@@ -374,6 +396,15 @@ impl<N: Nand> Log<N> {
     /// If the chip says that the program failed, the page goes to a new block and its chunks are reported
     /// as moved.
     pub(crate) fn program(&mut self, head: usize, commit: Option<Timestamp>) -> Result<(), FsError> {
+        self.program_page(head, commit)?;
+        if let Some(open) = self.heads.get_mut(head) {
+            open.passed.clear();
+        }
+        Ok(())
+    }
+
+    /// The same, after which the pages before may be needed once more.
+    fn program_page(&mut self, head: usize, commit: Option<Timestamp>) -> Result<(), FsError> {
         let params = self.params;
         loop {
             let Some(open) = self.heads.get(head) else { return Ok(()) };
@@ -381,7 +412,7 @@ impl<N: Nand> Log<N> {
             if open.descs.is_empty() {
                 return Ok(());
             }
-            let tag = self.tag(open, commit);
+            let tag = self.tag(open.kind, &open.descs, commit);
             debug_assert!(tag.can_tell(&params.tags), "no room for the promise of the page before");
             let page = params.page(block, index);
             let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
@@ -417,14 +448,19 @@ impl<N: Nand> Log<N> {
 
     fn move_page(&mut self, head: usize, block: u32, page: u32, tag: &Tag) -> Result<(), FsError> {
         self.report_failing(block);
-        let fresh = self.take_block(head)?;
-        self.resume(head, Some((fresh, 0)));
-        let to_page = self.params.page(fresh, 0);
-        for (offset, desc) in tag.chunks() {
+        let place = self.move_passed(head)?;
+        self.resume(head, Some(place));
+        let (fresh, index) = place;
+        self.tell_moved(&tag.descs, page, self.params.page(fresh, index));
+        Ok(())
+    }
+
+    /// Notes that the chunks of a page went to another one.
+    fn tell_moved(&mut self, descs: &[Desc], page: u32, to_page: u32) {
+        for (offset, desc) in chunks(descs) {
             let from = Addr { page, offset, len: desc.len };
             self.events.push_back(Event::Moved { desc, from, to: Addr { page: to_page, ..from } });
         }
-        Ok(())
     }
 
     /// The head whose page buffer holds this page.
@@ -433,7 +469,8 @@ impl<N: Nand> Log<N> {
         self.heads.iter().find(|head| head.used > 0 && head.place.is_some_and(here))
     }
 
-    /// Reads the chunk at `addr`, which must be of this kind and id, and hands it to `take` with its descriptor.
+    /// Reads the chunk at `addr`, which must be of this kind and id, and hands it to `take` with its descriptor. A block of a
+    /// file may be there compressed.
     pub(crate) fn read_as<T>(
         &mut self,
         addr: Addr,
@@ -442,21 +479,54 @@ impl<N: Nand> Log<N> {
         take: impl FnOnce(&[u8], Desc) -> T,
     ) -> Result<T, FsError> {
         let Addr { page, offset, len } = addr;
-        let end = usize::from(offset) + usize::from(len);
-        if page == 0 || page >= self.params.pages() || end > self.params.payload as usize {
+        let (start, end) = (usize::from(offset), usize::from(offset) + usize::from(len));
+        let goes_on = self.params.packs && kind.is_block();
+        let payload = self.params.payload as usize;
+        if page == 0 || page >= self.params.pages() || start >= payload || (end > payload && !goes_on) {
             return Err(Damage::Address { page, offset, len }.into());
         }
         let not_there = Damage::NotThere { page, offset };
-        let is_it = |desc: &Desc| desc.kind == kind && desc.id == id && desc.len == len;
-        if let Some(head) = self.buffered(page) {
-            let desc = chunks(&head.descs).find(|(at, desc)| *at == offset && is_it(desc));
-            let bytes = head.payload.get(usize::from(offset)..end);
-            return desc.zip(bytes).map(|((_, desc), bytes)| take(bytes, desc)).ok_or(not_there.into());
-        }
-        let found = self.flash.read(page)?;
-        let desc = found.tag.chunks().find(|(at, desc)| *at == offset && is_it(desc));
-        let bytes = found.payload().get(usize::from(offset)..end);
-        desc.zip(bytes).map(|((_, desc), bytes)| take(bytes, desc)).ok_or(not_there.into())
+        let is_kind = |found: ChunkKind| found == kind || (kind == ChunkKind::Data && found.is_block());
+        let is_it = |desc: &Desc| is_kind(desc.kind) && desc.id == id && desc.len == len;
+        let find = |descs: &[Desc]| chunks(descs).find(|(at, desc)| *at == offset && is_it(desc));
+        let tags = self.params.tags;
+        let part = |payload: &[u8], count: usize| {
+            let end = if goes_on { end.min(tags.room(count)) } else { end };
+            payload.get(start..end).map(<[u8]>::to_vec)
+        };
+        let (desc, mut bytes) = if let Some(head) = self.buffered(page) {
+            let (_, desc) = find(&head.descs).ok_or(not_there)?;
+            if let Some(bytes) = head.payload.get(start..end).filter(|_| end <= tags.room(head.descs.len())) {
+                return Ok(take(bytes, desc));
+            }
+            (desc, part(&head.payload, head.descs.len()).ok_or(not_there)?)
+        } else {
+            let found = self.flash.read(page)?;
+            let (_, desc) = find(&found.tag.descs).ok_or(not_there)?;
+            let count = found.tag.descs.len();
+            if let Some(bytes) =
+                found.payload().get(start..end).filter(|_| !goes_on || end <= tags.room(count))
+            {
+                return Ok(take(bytes, desc));
+            }
+            (desc, part(found.payload(), count).ok_or(not_there)?)
+        };
+        self.read_rest(page, &desc, &mut bytes)?;
+        Ok(take(&bytes, desc))
+    }
+
+    /// Reads the chunk of a block of a file or directory, and hands it to `take` with its kind.
+    pub(crate) fn read_block<T>(
+        &mut self,
+        addr: Addr,
+        ino: u32,
+        index: u32,
+        take: impl FnOnce(&[u8], ChunkKind) -> T,
+    ) -> Result<T, FsError> {
+        let taken = self.read_as(addr, ChunkKind::Data, ino, |bytes, desc| {
+            (desc.index == index).then(|| take(bytes, desc.kind))
+        })?;
+        taken.ok_or(Damage::NotThere { page: addr.page, offset: addr.offset }.into())
     }
 
     /// The same with the whole descriptor known.

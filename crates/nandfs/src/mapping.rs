@@ -267,10 +267,10 @@ impl<N: Nand> Volume<N> {
     }
 
     fn count_block(&mut self, ino: u32, old: Addr, new: Addr) -> Result<()> {
-        let (before, after) = (old != Addr::NONE, new != Addr::NONE);
+        let (before, after) = (self.params.charge(old), self.params.charge(new));
         if before != after {
             let inode = self.nodes.inode_mut(&mut self.log, ino)?;
-            inode.blocks = (inode.blocks + u32::from(after)).saturating_sub(u32::from(before));
+            inode.blocks = (inode.blocks + after).saturating_sub(before);
             self.data_blocks = (self.data_blocks + u64::from(after)).saturating_sub(u64::from(before));
         }
         Ok(())
@@ -301,7 +301,7 @@ impl<N: Nand> Volume<N> {
         {
             return Ok(Some(found));
         }
-        let mut nodes = self.params.slots_of_chip().saturating_mul(HEIGHT_MAX.into());
+        let mut nodes = self.params.blocks_most().saturating_mul(HEIGHT_MAX.into());
         for (child, nid) in (0..).zip(&map.children) {
             let (start, height) = shape.child_start(map.class, child);
             if *nid != 0

@@ -60,11 +60,13 @@ pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: P
         policies,
         parity_pages: options.parity_pages,
         fsync_protection: options.fsync_protection,
+        compression: options.compression,
         endurance,
         read_only: false,
     };
+    options.compression.unwrap_or_default().check()?;
     let heads = policies.heads(&params);
-    let params = params.protected(options.parity_pages, options.fsync_protection, heads)?;
+    let params = superblock.params(params)?;
     let roots = Roots::blank(params.shape, superblock.anchor(nand.geometry())).ok_or(Errno::Invalid)?;
     let log = Log::new(Flash::new(nand, &params), params, heads.into());
     let clock = Box::new(pumice_vfs::Timestamp::default);
@@ -123,6 +125,10 @@ impl<N: Nand> Volume<N> {
 /// Mounts.
 pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>> {
     let (mut volume, checkpoint) = load(nand, options)?;
+    if !volume.read_only {
+        // What is stored otherwise would be taken for what does not compress.
+        volume.packer.usual.check()?;
+    }
     if !volume.read_only && !checkpoint.may_be_written(&volume.roots) {
         return Err(Damage::Root(
             "the checkpoint contradicts itself: check the volume, or mount it read-only",
@@ -197,7 +203,7 @@ pub(crate) fn load<N: Nand>(mut nand: N, options: MountOptions) -> Result<(Volum
     };
     let superblock = Superblock::of(roots.anchor(), &nand.geometry(), nand.pairing())?;
     let heads = superblock.policies.heads(&params);
-    let params = params.protected(superblock.parity_pages, superblock.fsync_protection, heads)?;
+    let params = superblock.params(params)?;
     let mut flash = Flash::new(nand, &params);
     let Some(record) = roots.find_record(&mut flash.medium, params.shape).map_err(device)? else {
         return Err(Damage::Root("no valid checkpoint in the blocks that the anchor names").into());

@@ -71,6 +71,7 @@ impl<N: Nand> Volume<N> {
         self.claim(u64::from(self.params.node) * 2)?;
         let now = self.now();
         let is_dir = new.kind == FileKind::Dir;
+        let xattr = self.inherited(dir)?;
         let ino = self.add_inode(Inode {
             kind: new.kind,
             perm: u16::try_from(new.perm & 0o7777).unwrap_or(0),
@@ -88,7 +89,7 @@ impl<N: Nand> Volume<N> {
             ctime: now,
             btime: now,
             xattr_ino: 0,
-            xattr: Vec::new(),
+            xattr,
             body: Body::Inline(Vec::new()),
         })?;
         let added =

@@ -9,14 +9,20 @@ use pumice_vfs::{FileKind, Timestamp, check_name};
 
 use crate::addr::Addr;
 use crate::codec::{Put, Reader, len16};
+use crate::error::Damage;
+use crate::pack::{self, Compression};
 use crate::params::Params;
 use crate::pointers;
 use crate::promise::PROMISE_BYTES;
+use crate::xattr_list;
 
 const TAG_INODE: u8 = 1;
 const TAG_INDEX: u8 = 2;
+/// Added to the tags on a volume whose blocks may be compressed: nodes tell it where no anchor does.
+const TAG_PACKS: u8 = 2;
 const BODY_INLINE: u8 = 0;
 const BODY_MAPPED: u8 = 1;
+const BODY_PACKED: u8 = 2;
 
 /// Extended attributes up to this many bytes live in the inode.
 pub(crate) const XATTR_INLINE: usize = 192;
@@ -109,8 +115,8 @@ impl Inode {
         params.node as usize - FIXED - 255 - XATTR_INLINE - PROMISE_BYTES
     }
 
-    fn encode(&self, params: &Params, out: &mut Vec<u8>) {
-        out.put_u8(TAG_INODE);
+    fn encode(&self, params: &Params, usual: Compression, out: &mut Vec<u8>) {
+        out.put_u8(tag(TAG_INODE, params));
         out.put_u8(kind_number(self.kind));
         out.put_u16(self.perm);
         for value in [self.uid, self.gid, self.nlink, self.rdev, self.generation, self.blocks, self.parent] {
@@ -128,7 +134,9 @@ impl Inode {
         out.put(&self.xattr);
         match &self.body {
             Body::Inline(bytes) => {
-                out.put_u8(BODY_INLINE);
+                let packed = pack::pack(self.compression(params, usual), bytes);
+                out.put_u8(if packed.is_some() { BODY_PACKED } else { BODY_INLINE });
+                let bytes = packed.as_ref().unwrap_or(bytes);
                 out.put_u16(len16(bytes.len()));
                 out.put(bytes);
             }
@@ -138,6 +146,14 @@ impl Inode {
                 pointers::encode(&map.direct, params, out);
                 put_children(&map.children, out);
             }
+        }
+    }
+
+    /// How its content is compressed where it holds that itself.
+    fn compression(&self, params: &Params, usual: Compression) -> Compression {
+        match params.packs && self.kind != FileKind::Dir {
+            true => xattr_list::compression(&self.xattr).unwrap_or(usual),
+            false => Compression::None,
         }
     }
 
@@ -164,7 +180,7 @@ impl Inode {
         let sound = perm <= 0o7777
             && times.iter().all(|time| time.nanos < 1_000_000_000)
             && size <= u64::from(u32::MAX) * u64::from(params.block)
-            && u64::from(blocks) <= params.slots_of_chip()
+            && u64::from(blocks) <= params.charge_most()
             && xattr.len() <= XATTR_INLINE
             && (name.is_empty() || check_name(&name).is_ok());
         sound.then_some(Inode {
@@ -196,6 +212,11 @@ impl Inode {
                 let len = usize::from(reader.u16()?);
                 let bytes = reader.bytes(len).filter(|bytes| bytes.len() <= Self::inline_room(params))?;
                 Some(Body::Inline(bytes.to_vec()))
+            }
+            BODY_PACKED if params.packs => {
+                let len = usize::from(reader.u16()?);
+                let content = pack::unpack(reader.bytes(len)?, Self::inline_room(params), Damage::Inline);
+                content.ok().map(Body::Inline)
             }
             BODY_MAPPED => {
                 let class = reader.u8()?;
@@ -234,7 +255,7 @@ impl Index {
     }
 
     fn encode(&self, params: &Params, out: &mut Vec<u8>) {
-        out.put_u8(TAG_INDEX);
+        out.put_u8(tag(TAG_INDEX, params));
         out.put_u8(self.height());
         out.put_u32(self.owner);
         match &self.body {
@@ -265,11 +286,12 @@ impl Node {
         }
     }
 
-    /// The bytes of the node; at most `params.node`.
-    pub(crate) fn encode(&self, params: &Params) -> Vec<u8> {
+    /// The bytes of the node, at most `params.node`; a file that it holds is compressed as it says itself, or else as it is
+    /// usual.
+    pub(crate) fn encode(&self, params: &Params, usual: Compression) -> Vec<u8> {
         let mut out = Vec::with_capacity(params.node as usize / 2);
         match self {
-            Node::Inode(inode) => inode.encode(params, &mut out),
+            Node::Inode(inode) => inode.encode(params, usual, &mut out),
             Node::Index(index) => index.encode(params, &mut out),
         }
         out
@@ -278,13 +300,34 @@ impl Node {
     /// The node of these bytes; `None` if anything is out of range.
     pub(crate) fn decode(bytes: &[u8], params: &Params) -> Option<Node> {
         let mut reader = Reader(bytes);
-        match reader.u8()? {
+        match reader.u8()?.checked_sub(tag(0, params))? {
             TAG_INODE => {
                 Inode::decode(&mut reader, params).map(|inode| Node::Inode(alloc::boxed::Box::new(inode)))
             }
             TAG_INDEX => Index::decode(&mut reader, params).map(Node::Index),
             _ => None,
         }
+    }
+
+    /// Bytes that it has at the most once its blocks were written, wherever to.
+    pub(crate) fn bound(&self, params: &Params) -> usize {
+        let whole = self.encode(params, Compression::None).len();
+        let list = match self {
+            Node::Inode(inode) => match &inode.body {
+                Body::Mapped(map) => &map.direct,
+                Body::Inline(_) => return whole,
+            },
+            Node::Index(Index { body: IndexBody::Blocks(blocks), .. }) => blocks,
+            Node::Index(_) => return whole,
+        };
+        let mut now = Vec::new();
+        pointers::encode(list, params, &mut now);
+        whole - now.len() + pointers::most_addr_bytes(list.len())
+    }
+
+    /// True if the bytes are a node of a volume whose blocks may be compressed.
+    pub(crate) fn tells_packing(bytes: &[u8]) -> bool {
+        bytes.first().is_some_and(|tag| *tag > TAG_PACKS)
     }
 
     /// Memory it takes, roughly, in bytes.
@@ -305,6 +348,10 @@ impl Node {
             }
         }
     }
+}
+
+fn tag(tag: u8, params: &Params) -> u8 {
+    tag + if params.packs { TAG_PACKS } else { 0 }
 }
 
 fn put_children(children: &[u32], out: &mut Vec<u8>) {

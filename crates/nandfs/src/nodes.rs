@@ -11,6 +11,7 @@ use crate::codec::len32;
 use crate::error::Damage;
 use crate::log::Log;
 use crate::node::{Index, Inode, Node};
+use crate::pack::Compression;
 use crate::params::Params;
 use crate::promise::ID_END;
 use crate::table::Table;
@@ -149,7 +150,11 @@ impl Nodes {
     pub(crate) fn measure(&mut self) {
         for nid in core::mem::take(&mut self.unmeasured) {
             let Some(cached) = self.cache.get_mut(&nid).filter(|cached| !cached.measured) else { continue };
-            let bytes = len32(cached.node.encode(&self.params).len());
+            let bytes = match self.params.packs {
+                true => cached.node.bound(&self.params),
+                false => cached.node.encode(&self.params, Compression::None).len(),
+            };
+            let bytes = len32(bytes);
             debug_assert!(bytes <= cached.charge, "a node is larger than a node can be");
             self.dirty_charge = self.dirty_charge - u64::from(cached.charge) + u64::from(bytes);
             (cached.charge, cached.measured) = (bytes, true);
@@ -398,11 +403,12 @@ impl Nodes {
         nids.into_iter().map(|(_, nid)| nid).collect()
     }
 
-    /// The bytes of a node in memory with its owner; it counts as written from here on.
-    pub(crate) fn take_bytes(&mut self, nid: u32) -> Option<(Vec<u8>, u32)> {
+    /// The bytes of a node in memory with its owner, compressed like this unless it says otherwise; it counts as written from
+    /// here on.
+    pub(crate) fn take_bytes(&mut self, nid: u32, usual: Compression) -> Option<(Vec<u8>, u32)> {
         self.settle(nid);
         let cached = self.cache.get(&nid)?;
-        Some((cached.node.encode(&self.params), cached.node.owner(nid)))
+        Some((cached.node.encode(&self.params, usual), cached.node.owner(nid)))
     }
 
     /// Drops unchanged nodes, least recently used first, until `bytes` remain.

@@ -5,6 +5,7 @@ use alloc::{string::String, vec::Vec};
 use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
 use pumice_vfs::{Clock, Timestamp};
 
+use crate::pack::Compression;
 use crate::placing::PolicyNames;
 use crate::protection::FsyncProtection;
 
@@ -29,6 +30,8 @@ pub struct FormatOptions {
     pub parity_pages: u8,
     /// From when on that holds for what fsync or a checkpoint promised.
     pub fsync_protection: FsyncProtection,
+    /// How blocks of files are compressed; with `None` none ever is, by no mount and in no file.
+    pub compression: Option<Compression>,
     /// When cold data moves into worn erase blocks; likewise.
     pub wear: Option<WearRule>,
     /// Erases that the chip's maker promises for each erase block; `None` if nobody knows.
@@ -71,6 +74,8 @@ pub struct Info {
     pub parity_pages: u8,
     /// From when on they protect what fsync or a checkpoint promised.
     pub fsync_protection: FsyncProtection,
+    /// How blocks of files are compressed by this mount; `None` on a volume where none ever is.
+    pub compression: Option<Compression>,
     /// Logical block, in bytes.
     pub block_bytes: u32,
     /// Size of the largest node, in bytes.

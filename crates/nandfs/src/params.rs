@@ -10,6 +10,7 @@ use pumice_flashlog::{MOST_PARITY, Shape, Skips, TagPlace};
 use pumice_media::{Geometry, Pairing};
 use pumice_vfs::{Errno, FsError};
 
+use crate::addr::Addr;
 use crate::protection::FsyncProtection;
 use crate::tag::{BODY_BYTES, DESC_BYTES, Layout, ROOMY_BYTES, Room, TAG_BYTES, TAIL_BYTES};
 
@@ -18,6 +19,13 @@ const NODE_BYTES_MAX: u32 = 4096;
 
 /// Log pages of an erase block that hold chunks, at the least.
 const PAGES_LEAST: u32 = 4;
+
+/// A file block where blocks may be compressed, in bytes.
+const CLUSTER: u32 = 4096;
+/// Bytes in which the space of such blocks is counted.
+const UNIT: u32 = 64;
+/// Chunks of a log page.
+const CHUNKS_MOST: u32 = 254;
 
 /// Heads besides those for data.
 const OTHER_HEADS: u32 = 2;
@@ -49,6 +57,8 @@ pub(crate) struct Params {
     pub(crate) node: u32,
     /// Erase blocks that copies of the parity of all blocks that are being filled take; 0 if there are none.
     pub(crate) copy_blocks: u32,
+    /// Blocks of files may be compressed: chunks of any length lie back to back, from page to page.
+    pub(crate) packs: bool,
 }
 
 impl Params {
@@ -91,6 +101,7 @@ impl Params {
             slots,
             node: payload.min(NODE_BYTES_MAX),
             copy_blocks: 0,
+            packs: false,
         })
     }
 
@@ -149,9 +160,70 @@ impl Params {
         Ok(Params { copy_blocks: copied.div_ceil(room), ..params })
     }
 
-    /// Entries of an index node, and of an inode: two index nodes of whole blocks share 2 KiB, or one page.
+    /// The same where blocks of files may be compressed.
+    pub(crate) fn packing(self) -> Result<Params, FsError> {
+        let refuse = |why: &str| Err(FsError::new(Errno::NotSupported, format!("compression: {why}")));
+        if self.shape.is_paired() {
+            return refuse("pages of this chip share cells, and no chunk may go on behind pages left out");
+        }
+        if self.block_payload() < 2 * CLUSTER {
+            return refuse("the chip's erase blocks are too small");
+        }
+        let slots = (self.payload / CLUSTER).max(1);
+        Ok(Params { packs: true, block: CLUSTER, slots, ..self })
+    }
+
+    /// Entries of an index node, and of an inode: two index nodes share 2 KiB, or one page, however scattered their blocks.
     pub(crate) fn fanout(&self) -> u32 {
-        (self.node / 2 - 24) / 4
+        (self.node / 2 - 24) / if self.packs { 8 } else { 4 }
+    }
+
+    /// Bytes that the pointer of a block may take in the end, with what packing its node wastes.
+    pub(crate) fn share_of_node(&self) -> u32 {
+        self.node.div_ceil(self.fanout()) + 1
+    }
+
+    /// What the pointer of a block counts in the sums of its inode and of the volume: a block or, where blocks may be
+    /// compressed, units of [`Params::unit`] bytes of all that the block takes.
+    pub(crate) fn charge(&self, addr: Addr) -> u32 {
+        match addr {
+            Addr::NONE => 0,
+            _ if !self.packs => 1,
+            Addr { page: 0, .. } => self.charge_of(self.block),
+            addr => self.charge_of(addr.len.into()),
+        }
+    }
+
+    fn charge_of(&self, len: u32) -> u32 {
+        (len + DESC_BYTES + self.share_of_node()).div_ceil(UNIT)
+    }
+
+    /// Bytes that one of what [`Params::charge`] counts stands for.
+    pub(crate) fn unit(&self) -> u32 {
+        if self.packs { UNIT } else { self.block }
+    }
+
+    /// The largest sum of charges that a chip can bring about.
+    pub(crate) fn charge_most(&self) -> u64 {
+        match self.packs {
+            true => u64::from(self.pages()) * u64::from(2 * self.payload / UNIT),
+            false => self.slots_of_chip(),
+        }
+    }
+
+    /// More blocks of files than the chip can hold, reserved ones included.
+    pub(crate) fn blocks_most(&self) -> u64 {
+        let chunks = if self.packs { CHUNKS_MOST } else { self.slots };
+        u64::from(self.pages()) * u64::from(chunks)
+    }
+
+    /// Payload bytes of an erase block that blocks of files can fill: where they lie back to back, one may find no room
+    /// at the end.
+    pub(crate) fn usable_payload(&self) -> u32 {
+        match self.packs {
+            true => self.block_payload() - self.block - DESC_BYTES,
+            false => self.pages_per_block * self.slots * self.block,
+        }
     }
 
     /// The erase block of a log page.
@@ -247,6 +319,22 @@ mod tests {
         assert!(few.with_parity(1).is_ok() && few.with_parity(2).is_err() && params.with_parity(9).is_err());
         let paired = params.with_pairing(Pairing::WordLine { pages: 4 });
         assert!(format!("{}", paired.with_parity(1).unwrap_err()).contains("share cells"));
+    }
+
+    #[test]
+    fn blocks_that_may_be_compressed_have_one_size_on_every_chip() {
+        for (page, spare) in [(512, 8), (2048, 4), (2048, 38), (4096, 64), (16384, 50), (16384, 96)] {
+            let plain = Params::of(&geometry(page, spare)).unwrap();
+            let params = plain.packing().unwrap();
+            assert_eq!((params.block, params.payload, params.node), (4096, plain.payload, plain.node));
+            assert!(params.usable_payload() < params.block_payload());
+            let whole = Addr { page: 9000, offset: 0, len: 4096 };
+            assert_eq!(params.charge(whole), params.charge(Addr::RESERVED));
+            assert!(params.charge(Addr { len: 1000, ..whole }) * params.unit() < 1100);
+            assert_eq!(plain.charge(Addr { len: 1000, ..whole }), 1);
+        }
+        let paired = Params::of(&geometry(2048, 38)).unwrap().with_pairing(Pairing::WordLine { pages: 4 });
+        assert!(format!("{}", paired.packing().unwrap_err()).contains("share cells"));
     }
 
     #[test]

@@ -213,7 +213,13 @@ impl<N: Nand> Volume<N> {
             return Ok(());
         }
         let chunks = self.live_chunks(block, |flash, page| flash.read(page).map(|found| Some(found.tag)));
-        let read: u64 = chunks.iter().map(|(addr, _)| u64::from(addr.len)).sum();
+        let mut read = 0;
+        for (addr, desc) in chunks {
+            // A chunk may go on in a page that is lost.
+            if self.log.read(addr, &desc, |_| ()).is_ok() {
+                read += u64::from(addr.len);
+            }
+        }
         let valid = self.blocks.get(&mut self.log, block)?.valid;
         found.lost_bytes += u64::from(valid).saturating_sub(read);
         Ok(())

@@ -11,7 +11,7 @@ use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
 use crate::params::Params;
-use crate::tag::{ChunkKind, Desc};
+use crate::tag::Desc;
 
 /// Heads for data that a checkpoint has room to name.
 const HEADS_MOST: u8 = 6;
@@ -136,6 +136,8 @@ pub(crate) struct Placer {
     heads: u8,
     /// Numbers that blocks of files have.
     pages: u32,
+    /// Chunks lie back to back, from page to page.
+    packs: bool,
 }
 
 impl Placer {
@@ -145,6 +147,7 @@ impl Placer {
             rule: names.placement.build(&store),
             heads: names.heads(params),
             pages: store.params.logical,
+            packs: params.packs,
         }
     }
 
@@ -188,13 +191,15 @@ impl Placer {
     /// rest of its page empty; of equal ones as the rule wants it.
     pub(crate) fn sort(&mut self, now: u32, chunks: &mut [(Addr, Desc)]) {
         let number = |desc: &Desc| self.page(desc.id, desc.index);
-        let is_data = |chunk: &&(Addr, Desc)| chunk.1.kind == ChunkKind::Data;
+        let is_data = |chunk: &&(Addr, Desc)| chunk.1.kind.is_block();
         let mut order: Vec<u32> = chunks.iter().filter(is_data).map(|(_, desc)| number(desc)).collect();
         self.rule.sort(now, &mut order);
         let places: HashMap<u32, usize> = order.into_iter().zip(0..).collect();
         chunks.sort_by_key(|(addr, desc)| {
-            let place = places.get(&self.page(desc.id, desc.index)).filter(|_| desc.kind == ChunkKind::Data);
-            (Reverse(addr.len), place.copied())
+            let place = places.get(&self.page(desc.id, desc.index)).filter(|_| desc.kind.is_block());
+            // What goes on from page to page may lie in any order: that of its file is read best.
+            let len = if self.packs && desc.kind.is_block() { 0 } else { addr.len };
+            (Reverse(len), place.copied())
         });
     }
 }

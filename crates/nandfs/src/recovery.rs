@@ -19,6 +19,8 @@ use crate::error::device;
 use crate::log::{ROOT_HEAD, Spare};
 use crate::names::NameRecord;
 use crate::node::{Body, Index, IndexBody, Inode, Map, Node};
+use crate::pack;
+use crate::params::Params;
 use crate::promise::{Promise, Promised};
 use crate::tag::{COPIES, ChunkKind, Desc, LogKind, TURNS, Tag};
 use crate::volume::Volume;
@@ -27,6 +29,8 @@ use crate::volume::Volume;
 pub(crate) struct Record {
     pub(crate) page: u32,
     pub(crate) tag: Tag,
+    /// Lengths of the compressed blocks that begin there, each with its place.
+    pub(crate) lengths: Vec<(u16, usize)>,
     /// Changes of names that it tells, with what the page promises by them.
     pub(crate) names: Option<(NameRecord, Promise)>,
 }
@@ -74,7 +78,7 @@ struct Survey {
 /// The inode that a chunk belongs to.
 fn owner(desc: &Desc) -> Option<u32> {
     match desc.kind {
-        ChunkKind::Data => Some(desc.id),
+        ChunkKind::Data | ChunkKind::Packed | ChunkKind::Rest => Some(desc.id),
         ChunkKind::Node => Some(desc.index),
         _ => None,
     }
@@ -433,7 +437,8 @@ impl<N: Nand> Volume<N> {
                     survey.newest = Some((page, Arc::clone(&found.page)));
                 }
                 let names = self.promised_names(&found);
-                survey.records.push(Record { page, tag: found.tag, names });
+                let lengths = lengths_in(&found.tag, found.payload(), &self.params);
+                survey.records.push(Record { page, tag: found.tag, lengths, names });
             } else {
                 survey.ends.push(found.tag);
             }
@@ -478,7 +483,7 @@ impl<N: Nand> Volume<N> {
             self.nodes.avoid(nid);
         }
         for desc in records.iter().flat_map(|record| &record.tag.descs) {
-            if matches!(desc.kind, ChunkKind::Data | ChunkKind::Node) {
+            if desc.kind.is_of_block() || desc.kind == ChunkKind::Node {
                 self.nodes.avoid(desc.id);
             }
         }
@@ -494,7 +499,11 @@ impl<N: Nand> Volume<N> {
         for (offset, desc) in record.tag.chunks() {
             let addr = Addr { page: record.page, offset, len: desc.len };
             let (ino, done) = match desc.kind {
-                ChunkKind::Data if committed(desc.id) => (desc.id, self.replay_data(addr, &desc)),
+                kind if kind.is_block() && committed(desc.id) => {
+                    let length =
+                        record.lengths.iter().find(|(at, _)| *at == offset).map(|(_, length)| *length);
+                    (desc.id, self.replay_data(addr, &desc, length.unwrap_or(desc.len.into())))
+                }
                 ChunkKind::Node if committed(desc.index) => {
                     let done = self.replay_node(addr, &desc, created);
                     if done.is_err() {
@@ -508,7 +517,7 @@ impl<N: Nand> Volume<N> {
                 self.losses.add_error(ino, error);
             }
         }
-        let ino = record.tag.descs.first().filter(|desc| desc.kind == ChunkKind::Data).map(|desc| desc.id);
+        let ino = record.tag.descs.first().filter(|desc| desc.kind.is_of_block()).map(|desc| desc.id);
         if let (Some(ino), Some(time)) = (ino, record.tag.commit)
             && let Err(error) = self.replay_time(ino, time)
         {
@@ -536,7 +545,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// A block of data: the index leads to it, and the file reaches at least to its end.
-    fn replay_data(&mut self, addr: Addr, desc: &Desc) -> Result<()> {
+    fn replay_data(&mut self, addr: Addr, desc: &Desc, length: usize) -> Result<()> {
         // The node of a new file comes later in the log and points here itself.
         if !self.exists(desc.id)? {
             return Ok(());
@@ -546,7 +555,7 @@ impl<N: Nand> Volume<N> {
         }
         let old = self.map_put(desc.id, desc.index, addr)?;
         self.count_moved(addr, old);
-        let end = u64::from(desc.index) * u64::from(self.params.block) + u64::from(desc.len);
+        let end = u64::from(desc.index) * u64::from(self.params.block) + length as u64;
         let inode = self.inode_mut(desc.id)?;
         inode.size = inode.size.max(end);
         Ok(())
@@ -690,6 +699,13 @@ impl<N: Nand> Volume<N> {
         self.blocks.dying.retain(|block| !survey.touched.contains(block));
         Ok(())
     }
+}
+
+/// Lengths of the compressed blocks that begin on a page, each with its place; one that makes no sense has that of its chunk.
+pub(crate) fn lengths_in(tag: &Tag, payload: &[u8], params: &Params) -> Vec<(u16, usize)> {
+    let packed = tag.chunks().filter(|(_, desc)| desc.kind == ChunkKind::Packed);
+    let length = |offset: u16| pack::length(payload.get(offset.into()..)?, params.block as usize);
+    packed.filter_map(|(offset, _)| Some((offset, length(offset)?))).collect()
 }
 
 /// The chunks that a node points at.

@@ -27,13 +27,16 @@ use crate::error::{Damage, device};
 use crate::flash::Flash;
 use crate::log::Log;
 use crate::mount::{load, params_of};
+use crate::node::Node;
 use crate::options::{MountOptions, RepairOptions};
+use crate::pack::Compression;
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::PolicyNames;
 use crate::protection::FsyncProtection;
 use crate::repair::scan::Scan;
 use crate::repair::work::{Repair, Tree};
 use crate::superblock::{MAGIC, Superblock};
+use crate::tag::{ChunkKind, Tag};
 use crate::volume::Volume;
 
 /// Memory for cached nodes and tables, in bytes.
@@ -102,12 +105,13 @@ fn blank<N: Nand>(mut nand: N, uuid: [u8; 16], now: Timestamp) -> Result<(Volume
             policies,
             parity_pages,
             fsync_protection: FsyncProtection::AtClose,
+            compression: find_packing(&mut nand, &params, parity_pages)?,
             endurance: None,
             read_only: false,
         }
     };
     let heads = superblock.policies.heads(&params);
-    let params = params.protected(superblock.parity_pages, superblock.fsync_protection, heads)?;
+    let params = superblock.params(params)?;
     let mut flash = Flash::new(nand, &params);
     let has_anchor = roots.is_some();
     let roots = match roots {
@@ -137,6 +141,22 @@ fn find_parity<N: Nand>(nand: &mut N, params: &Params) -> Result<u8> {
         }
     }
     Ok(0)
+}
+
+/// Whether blocks of files may be compressed on a chip without anchors: the first node that is found tells it. How new ones
+/// were, nobody knows.
+fn find_packing<N: Nand>(nand: &mut N, params: &Params, parity: u8) -> Result<Option<Compression>> {
+    let params = params.with_parity(parity)?;
+    let mut medium = Medium::new(&mut *nand, params.shape);
+    for page in params.page(ANCHOR_BLOCKS, 0)..params.pages() {
+        let Some(found) = medium.read_proved(page).map_err(device)? else { continue };
+        let Some(tag) = Tag::of(&found, &params.tags) else { continue };
+        let node = tag.chunks().find(|(_, desc)| desc.kind == ChunkKind::Node);
+        if let Some(bytes) = node.and_then(|(offset, _)| found.payload.get(usize::from(offset)..)) {
+            return Ok(Node::tells_packing(bytes).then_some(Compression::None));
+        }
+    }
+    Ok(None)
 }
 
 impl<N: Nand> Repair<N> {

@@ -6,8 +6,10 @@
 use pumice_media::Nand;
 use pumice_vfs::Result;
 
+use crate::addr::Addr;
 use crate::codec::{len32, size};
 use crate::params::ANCHOR_BLOCKS;
+use crate::tag::DESC_BYTES;
 use crate::volume::Volume;
 
 /// Blocks that the records of checkpoints take when those they are in are full.
@@ -88,9 +90,18 @@ impl<N: Nand> Volume<N> {
     /// Erase blocks that so many blocks of files may open: each head rolls over once more than the pages that it gets fill
     /// blocks, and no head that gets none. Blocks of directories go to that of nodes.
     fn blocks_of_files(&self, blocks: u64) -> u64 {
-        let pages = blocks.div_ceil(self.params.slots.into());
+        let params = &self.params;
+        let (pages, usable) = match params.packs {
+            // Back to back, but for the end of an erase block, where one may find no room.
+            true => {
+                let bytes = blocks * u64::from(params.block + DESC_BYTES);
+                let lost = (params.block + DESC_BYTES).div_ceil(params.payload);
+                (bytes.div_ceil(params.payload.into()), self.safe_pages() - u64::from(lost))
+            }
+            false => (blocks.div_ceil(params.slots.into()), self.safe_pages()),
+        };
         let heads = u64::from(self.heads());
-        ((pages + heads) / self.safe_pages() + heads).min(blocks)
+        ((pages + heads) / usable + heads).min(blocks)
     }
 
     /// Erase blocks that a checkpoint made now may open, with `extra` bytes of files that are about to be written.
@@ -139,7 +150,7 @@ impl<N: Nand> Volume<N> {
     /// Free blocks that idle time brings the supply to: for a burst of a tenth of what users can still write, or of half
     /// of what cleaning can win, if that is less.
     pub(crate) fn idle_stock(&self) -> u32 {
-        let live = self.data_blocks * u64::from(self.params.block) + self.nodes.bytes;
+        let live = self.data_blocks * u64::from(self.params.unit()) + self.nodes.bytes;
         let in_blocks = |bytes: u64| len32(size(bytes.div_ceil(self.params.block_payload().into())));
         let good = self.params.blocks - self.blocks.bad.min(self.params.blocks);
         let dead = good.saturating_sub(in_blocks(live) + ANCHOR_BLOCKS + ROOT_BLOCKS + self.heads());
@@ -166,7 +177,7 @@ impl<N: Nand> Volume<N> {
     /// Bytes that users can fill in all.
     pub(crate) fn total_bytes(&self) -> u64 {
         let good = self.params.blocks.saturating_sub(self.blocks.bad + self.reserved_blocks());
-        u64::from(good) * u64::from(self.params.pages_per_block * self.params.slots * self.params.block)
+        u64::from(good) * u64::from(self.params.usable_payload())
     }
 
     /// True if blocks have gone bad until what is stored leaves cleaning too little to live on: it may have to do with half
@@ -177,29 +188,31 @@ impl<N: Nand> Volume<N> {
             && self.used_bytes() > self.total_bytes() + lent * u64::from(self.params.block_payload())
     }
 
-    /// Bytes that the pointer of a block may take in the end, with what packing its node wastes.
-    fn share_of_node(&self) -> u64 {
-        u64::from(self.params.node).div_ceil(self.params.fanout().into()) + 1
-    }
-
     /// Bytes that so many blocks of files take, each with its pointer.
     fn bytes_of_blocks(&self, blocks: u64) -> u64 {
-        blocks * (u64::from(self.params.block) + self.share_of_node())
+        blocks * self.bytes_of_charge(self.params.charge(Addr::RESERVED).into())
+    }
+
+    /// Bytes that what pointers count stands for, with the pointers.
+    fn bytes_of_charge(&self, charge: u64) -> u64 {
+        // Where blocks may be compressed the pointer is in the charge.
+        let pointer = if self.params.packs { 0 } else { u64::from(self.params.share_of_node()) };
+        charge * (u64::from(self.params.unit()) + pointer)
     }
 
     /// Bytes taken: blocks of files with their pointers, however scattered they may be one day, and nodes with what
     /// packing them may waste.
     pub(crate) fn used_bytes(&self) -> u64 {
-        self.bytes_of_blocks(self.data_blocks) + 2 * self.nodes.expected_bytes()
+        self.bytes_of_charge(self.data_blocks) + 2 * self.nodes.expected_bytes()
     }
 
     /// Bytes that one file can be given now, to the last.
     pub(crate) fn free_bytes(&self) -> u64 {
-        let (block, share) = (u64::from(self.params.block), self.share_of_node());
+        let (block, share) = (u64::from(self.params.block), u64::from(self.params.share_of_node()));
         let inode = NODES_OF_CALL * 2 * u64::from(self.params.node);
         let free = self.total_bytes().saturating_sub(self.used_bytes() + inode);
         // A block takes its pointer twice: where it is, and where it may have to go.
-        free / (block + 2 * share) * block
+        free / (self.bytes_of_blocks(1) + share) * block
     }
 
     /// A call begins: what it claims is counted from here.
@@ -222,6 +235,12 @@ impl<N: Nand> Volume<N> {
     /// Fails unless `bytes` more can be taken by this call.
     pub(crate) fn claim(&mut self, bytes: u64) -> Result<()> {
         self.claims.take(bytes, self.total_bytes())
+    }
+
+    /// Takes what a block that is written over may take beyond the chunk that it has.
+    pub(crate) fn claim_growth(&mut self, addr: Addr) -> Result<()> {
+        let more = self.params.charge(Addr::RESERVED) - self.params.charge(addr);
+        self.claim(self.bytes_of_charge(more.into()))
     }
 
     /// Takes blocks for files: `claim` with their pointers.

@@ -12,6 +12,7 @@ use pumice_vfs::{Errno, FsError};
 
 use crate::codec::{Put, Reader};
 use crate::error::Damage;
+use crate::pack::Compression;
 use crate::params::Params;
 use crate::placing::PolicyNames;
 use crate::protection::FsyncProtection;
@@ -21,9 +22,8 @@ pub(crate) const MAGIC: &[u8; 8] = b"pumicefs";
 pub(crate) const VERSION: u32 = 6;
 /// Features without which a volume must not be touched. These bits are reserved, each with the name that a
 /// refusal tells; the code behind them does not exist yet.
-const INCOMPATIBLE: [(u32, &str); 3] =
-    [(COMPRESSION, "compression"), (MU_TREE, "mu-tree"), (PROFILE, "profile")];
-/// Chunks are compressed.
+const INCOMPATIBLE: [(u32, &str); 2] = [(MU_TREE, "mu-tree"), (PROFILE, "profile")];
+/// Blocks of files may be compressed; how stands behind the parity pages.
 const COMPRESSION: u32 = 1 << 0;
 /// Erase blocks end in parity pages; how many of them stands behind the policies.
 const PARITY: u32 = 1 << 1;
@@ -34,7 +34,7 @@ const PROFILE: u32 = 1 << 3;
 /// The parity of erase blocks that are being filled is copied at each promise.
 const COPIES: u32 = 1 << 4;
 /// Incompatible features that this code can handle.
-const KNOWN_INCOMPATIBLE: u32 = PAIRING_BITS | PARITY | COPIES;
+const KNOWN_INCOMPATIBLE: u32 = PAIRING_BITS | COMPRESSION | PARITY | COPIES;
 /// Features that only forbid writing when unknown: none yet.
 const KNOWN_READ_ONLY: u32 = 0;
 /// What stands for the endurance where nobody knows it.
@@ -53,6 +53,8 @@ pub(crate) struct Superblock {
     pub(crate) parity_pages: u8,
     /// From when on they protect what was promised.
     pub(crate) fsync_protection: FsyncProtection,
+    /// How blocks of files are compressed unless a mount wants it otherwise; `None` where none ever is.
+    pub(crate) compression: Option<Compression>,
     /// Erases promised for each erase block, if that is known.
     pub(crate) endurance: Option<u32>,
     /// Unknown features of this volume forbid writing.
@@ -71,9 +73,13 @@ impl Superblock {
         }
         own.put_u32(self.endurance.unwrap_or(UNKNOWN_ENDURANCE));
         let copies = if self.fsync_protection == FsyncProtection::Now { COPIES } else { 0 };
-        let incompatible = copies | if self.parity_pages > 0 { PARITY } else { 0 };
+        let packs = if self.compression.is_some() { COMPRESSION } else { 0 };
+        let incompatible = copies | packs | if self.parity_pages > 0 { PARITY } else { 0 };
         if self.parity_pages > 0 {
             own.put_u8(self.parity_pages);
+        }
+        if let Some(compression) = self.compression {
+            own.put(&compression.to_raw());
         }
         Anchor {
             magic: *MAGIC,
@@ -120,21 +126,36 @@ impl Superblock {
             0 => 0,
             _ => reader.u8().filter(|pages| *pages > 0).ok_or(damage)?,
         };
+        let compression = if incompatible & COMPRESSION == 0 {
+            None
+        } else {
+            let raw = reader.u8().zip(reader.u8()).map(|(method, level)| [method, level]);
+            Some(raw.and_then(Compression::from_raw).ok_or(damage)?)
+        };
         let fsync_protection = match incompatible & COPIES {
             0 => FsyncProtection::AtClose,
             _ => FsyncProtection::Now,
         };
-        params.with_pairing(pairing).protected(parity_pages, fsync_protection, policies.heads(&params))?;
         let read_only = read_only & !KNOWN_READ_ONLY != 0;
-        Ok(Superblock {
+        let superblock = Superblock {
             uuid: anchor.uuid,
             label: label.into(),
             policies,
             parity_pages,
             fsync_protection,
+            compression,
             endurance,
             read_only,
-        })
+        };
+        superblock.params(params.with_pairing(pairing))?;
+        Ok(superblock)
+    }
+
+    /// The shape of the volume on a chip of this one.
+    pub(crate) fn params(&self, chip: Params) -> Result<Params, FsError> {
+        let heads = self.policies.heads(&chip);
+        let params = chip.protected(self.parity_pages, self.fsync_protection, heads)?;
+        if self.compression.is_some() { params.packing() } else { Ok(params) }
     }
 }
 
@@ -171,6 +192,7 @@ mod tests {
             policies,
             parity_pages: 0,
             fsync_protection: FsyncProtection::AtClose,
+            compression: None,
             endurance: Some(100),
             read_only: false,
         }
@@ -182,9 +204,11 @@ mod tests {
         for (parity_pages, fsync_protection) in
             [(0, at_close), (1, at_close), (1, now), (8, at_close), (8, now)]
         {
-            let superblock = Superblock { parity_pages, fsync_protection, ..superblock() };
-            let anchor = superblock.anchor(GEOMETRY);
-            assert_eq!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired), Ok(superblock));
+            for compression in [None, Some(Compression::None), Some(Compression::Zstd(19))] {
+                let superblock = Superblock { parity_pages, fsync_protection, compression, ..superblock() };
+                let anchor = superblock.anchor(GEOMETRY);
+                assert_eq!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired), Ok(superblock));
+            }
         }
     }
 
@@ -198,6 +222,17 @@ mod tests {
         assert!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).is_err(), "copies of no parity");
         let mut anchor = Superblock { parity_pages: 1, ..superblock() }.anchor(GEOMETRY);
         anchor.own.pop();
+        assert_eq!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).unwrap_err().errno(), Errno::Io);
+    }
+
+    #[test]
+    fn compression_that_no_volume_has_is_refused() {
+        let made = || Superblock { compression: Some(Compression::Lz4), ..superblock() }.anchor(GEOMETRY);
+        let mut anchor = made();
+        anchor.own.pop();
+        assert_eq!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).unwrap_err().errno(), Errno::Io);
+        let mut anchor = made();
+        *anchor.own.last_mut().unwrap() = 9;
         assert_eq!(Superblock::of(&anchor, &GEOMETRY, Pairing::Unpaired).unwrap_err().errno(), Errno::Io);
     }
 

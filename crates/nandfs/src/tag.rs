@@ -69,6 +69,11 @@ impl Layout {
         BODY_BYTES + room + self.spare_descs * DESC_BYTES
     }
 
+    /// Bytes of the payload left for chunks beside so many descriptors.
+    pub(crate) fn room(&self, count: usize) -> usize {
+        (self.payload as usize).saturating_sub(self.overflow(count))
+    }
+
     /// Payload bytes that `count` descriptors cost.
     pub(crate) fn overflow(&self, count: usize) -> usize {
         count.saturating_sub(1 + self.spare_descs as usize) * DESC_BYTES as usize
@@ -144,9 +149,23 @@ pub(crate) enum ChunkKind {
     BlockTable = 4,
     /// A record of names: 0, its place among those that are promised together.
     Names = 5,
+    /// A block of a file, compressed: inode, block index.
+    Packed = 6,
+    /// What the page before has no room for of its last chunk, with the same two numbers.
+    Rest = 7,
 }
 
 impl ChunkKind {
+    /// True for a block of a file or directory, compressed or not.
+    pub(crate) fn is_block(self) -> bool {
+        matches!(self, ChunkKind::Data | ChunkKind::Packed)
+    }
+
+    /// The same, or a part of one.
+    pub(crate) fn is_of_block(self) -> bool {
+        self.is_block() || self == ChunkKind::Rest
+    }
+
     fn from_bits(bits: u8) -> Option<ChunkKind> {
         Some(match bits {
             1 => ChunkKind::Data,
@@ -154,6 +173,8 @@ impl ChunkKind {
             3 => ChunkKind::NodeTable,
             4 => ChunkKind::BlockTable,
             5 => ChunkKind::Names,
+            6 => ChunkKind::Packed,
+            7 => ChunkKind::Rest,
             _ => return None,
         })
     }
@@ -405,7 +426,7 @@ fn join(words: [u16; 4]) -> [u8; PROMISE_BYTES] {
     words.iter().rev().fold(0_u64, |all, word| all << 16 | u64::from(*word)).to_le_bytes()
 }
 
-/// Offset of each chunk with its descriptor: chunks lie back to back.
+/// Offset of each chunk with its descriptor: chunks lie back to back. The last may go on in the next page.
 pub(crate) fn chunks(descs: &[Desc]) -> impl Iterator<Item = (u16, Desc)> + '_ {
     descs.iter().scan(0u16, |offset, desc| {
         let start = *offset;

@@ -21,6 +21,7 @@ use crate::losses::Losses;
 use crate::names::Names;
 use crate::node::{Inode, Node};
 use crate::nodes::Nodes;
+use crate::packer::Packer;
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::Placer;
 use crate::superblock::Superblock;
@@ -83,6 +84,7 @@ pub(crate) struct Volume<N> {
     /// What fsync promised and recovery could not read.
     pub(crate) losses: Losses,
     pub(crate) claims: Claims,
+    pub(crate) packer: Packer,
     pub(crate) names: Names,
     pub(crate) patrol: Patrol,
     pub(crate) leveler: Leveler,
@@ -106,6 +108,7 @@ impl<N: Nand> Volume<N> {
         budget: usize,
     ) -> Result<Volume<N>> {
         let policies = superblock.policies;
+        let usual = superblock.compression.unwrap_or_default();
         let victim = policies.victim(&params)?;
         let leveler = Leveler::new(policies.swap(superblock.endurance)?);
         let recovery_limit =
@@ -138,6 +141,7 @@ impl<N: Nand> Volume<N> {
             copied_bytes: 0,
             losses: Losses::default(),
             claims: Claims::default(),
+            packer: Packer::new(usual),
             names: Names::default(),
             patrol: Patrol::resume(Rounds::default()),
             leveler,
@@ -217,7 +221,7 @@ impl<N: Nand> Volume<N> {
     /// Where the newest chunk of this name is; none if there is no such thing any more.
     pub(crate) fn live(&mut self, desc: &Desc) -> Result<Addr> {
         match desc.kind {
-            ChunkKind::Data => {
+            ChunkKind::Data | ChunkKind::Packed => {
                 // The id may since belong to an index node.
                 let exists = self.nodes.addr(&mut self.log, desc.id)?.is_stored() || self.nodes.has(desc.id);
                 if exists && self.nodes.is_inode(&mut self.log, desc.id)? {
@@ -227,8 +231,8 @@ impl<N: Nand> Volume<N> {
                 }
             }
             ChunkKind::Node => self.nodes.addr(&mut self.log, desc.id),
-            // Nobody points at a record: recovery finds it.
-            ChunkKind::Names => Ok(Addr::NONE),
+            // Nobody points at a record: recovery finds it; nor at a rest, which goes with what it is the rest of.
+            ChunkKind::Names | ChunkKind::Rest => Ok(Addr::NONE),
             ChunkKind::NodeTable => self.nodes.table.addr_of(&mut self.log, level(desc), desc.index),
             ChunkKind::BlockTable => self.blocks.table.addr_of(&mut self.log, level(desc), desc.index),
         }
@@ -237,12 +241,12 @@ impl<N: Nand> Volume<N> {
     /// Leads whoever points at a live chunk to its new place.
     pub(crate) fn repoint(&mut self, desc: &Desc, to: Addr) -> Result<()> {
         match desc.kind {
-            ChunkKind::Data => self.map_put(desc.id, desc.index, to).map(|_| ()),
+            ChunkKind::Data | ChunkKind::Packed => self.map_put(desc.id, desc.index, to).map(|_| ()),
             ChunkKind::Node => {
                 self.nodes.set_addr(desc.id, to);
                 Ok(())
             }
-            ChunkKind::Names => Ok(()),
+            ChunkKind::Names | ChunkKind::Rest => Ok(()),
             ChunkKind::NodeTable => self.nodes.table.set_addr(&mut self.log, level(desc), desc.index, to),
             ChunkKind::BlockTable => self.blocks.table.set_addr(&mut self.log, level(desc), desc.index, to),
         }
@@ -274,7 +278,7 @@ impl<N: Nand> Volume<N> {
 
     /// Writes one node to the log.
     pub(crate) fn write_node(&mut self, nid: u32) -> Result<()> {
-        let Some((bytes, owner)) = self.nodes.take_bytes(nid) else { return Ok(()) };
+        let Some((bytes, owner)) = self.nodes.take_bytes(nid, self.packer.usual) else { return Ok(()) };
         let addr = self.append(META, Nodes::desc(nid, owner, bytes.len()), &bytes)?;
         let old = self.nodes.addr(&mut self.log, nid)?;
         self.release(old)?;

@@ -5,42 +5,18 @@ use alloc::{vec, vec::Vec};
 use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, Result, XattrMode};
 
-use crate::codec::{Put, Reader, len32, size};
+use crate::codec::size;
 use crate::error::Damage;
 use crate::namespace::empty_directory;
 use crate::node::{Inode, XATTR_INLINE};
 use crate::nodes::FIRST_NID;
 use crate::volume::Volume;
+use crate::xattr_list::{Attribute, COMPRESSION, decode, encode, value_of};
 
 /// Largest value, in bytes.
 const VALUE_MAX: usize = 65_536;
 /// All attributes of an inode with their names, in bytes: they pass through memory as a whole.
 const LIST_MAX: usize = 1 << 20;
-
-pub(crate) type Attribute<'a> = (&'a [u8], &'a [u8]);
-
-/// The attributes of a list; `None` if it is damaged.
-pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Attribute<'_>>> {
-    let mut reader = Reader(bytes);
-    let mut list = Vec::new();
-    while !reader.0.is_empty() {
-        let name_len = usize::from(reader.u8()?);
-        let value_len = reader.u32()? as usize;
-        list.push((reader.bytes(name_len)?, reader.bytes(value_len)?));
-    }
-    Some(list)
-}
-
-fn encode(list: &[Attribute<'_>]) -> Vec<u8> {
-    let mut out = Vec::new();
-    for (name, value) in list {
-        out.put_u8(u8::try_from(name.len()).unwrap_or(u8::MAX));
-        out.put_u32(len32(value.len()));
-        out.put(name);
-        out.put(value);
-    }
-    out
-}
 
 fn check(name: &[u8]) -> Result<()> {
     if name.len() > 255 {
@@ -124,6 +100,17 @@ impl<N: Nand> Volume<N> {
         Ok(())
     }
 
+    /// The attributes of what is made in a directory: how it is compressed, if that says so.
+    pub(crate) fn inherited(&mut self, dir: u32) -> Result<Vec<u8>> {
+        if !self.params.packs {
+            return Ok(Vec::new());
+        }
+        let bytes = self.xattr_bytes(dir)?;
+        let list = decode(&bytes).ok_or(Damage::Xattr(dir))?;
+        let own: Vec<Attribute<'_>> = list.into_iter().filter(|(name, _)| *name == COMPRESSION).collect();
+        Ok(encode(&own))
+    }
+
     /// The value of an attribute.
     pub(crate) fn xattr_get(&mut self, ino: u32, name: &[u8]) -> Result<Vec<u8>> {
         check(name)?;
@@ -144,6 +131,9 @@ impl<N: Nand> Volume<N> {
         check(name)?;
         if value.is_some_and(|value| value.len() > VALUE_MAX) {
             return Err(Errno::Range.into());
+        }
+        if name == COMPRESSION && value.is_some_and(|value| value_of(value).is_none()) {
+            return Err(Errno::Invalid.into());
         }
         let bytes = self.xattr_bytes(ino)?;
         let mut list = decode(&bytes).ok_or(Damage::Xattr(ino))?;

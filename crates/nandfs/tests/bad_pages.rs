@@ -25,7 +25,7 @@ use cut::step::bytes_of;
 use cut::verify::{CACHE_BYTES, mount};
 use examine::examine;
 use pumice_media::{ChipSpec, CutMode, Nand, PageId, SimChip};
-use pumice_nandfs::{FormatOptions, FsyncProtection, MountOptions, NandFs, check, format};
+use pumice_nandfs::{Compression, FormatOptions, FsyncProtection, MountOptions, NandFs, check, format};
 use pumice_vfs::conformance::{TestClock, write_file};
 use pumice_vfs::{FileSystem, XattrMode};
 
@@ -37,9 +37,10 @@ const NEWEST: usize = 12;
 struct Files {
     parity: u8,
     from: FsyncProtection,
+    compression: Option<Compression>,
 }
 
-const PLAIN: Files = Files { parity: 0, from: FsyncProtection::AtClose };
+const PLAIN: Files = Files { parity: 0, from: FsyncProtection::AtClose, compression: None };
 
 impl Owner for Files {
     type Content = Image;
@@ -55,6 +56,7 @@ impl Owner for Files {
             erased: true,
             parity_pages,
             fsync_protection,
+            compression: self.compression,
             ..FormatOptions::default()
         };
         format(&mut chip, &options, &mut |_, _| {}).unwrap();
@@ -217,6 +219,15 @@ fn no_single_bad_page() {
     assert!(rows.iter().all(Row::holds));
 }
 
+#[test]
+fn no_single_bad_page_with_compression() {
+    let files = Files { compression: Some(Compression::Lz4), ..PLAIN };
+    let rows = rows(41, |name, spec, left, step| {
+        bad_page::each_page(&files, &format!("{name}@lz4"), spec, left, step)
+    });
+    assert!(rows.iter().all(Row::holds));
+}
+
 /// True if the parity of a page's block is not programmed yet.
 fn is_open(chip: &mut SimChip, page: PageId, gang: u32) -> bool {
     let geometry = chip.geometry();
@@ -230,7 +241,7 @@ fn is_open(chip: &mut SimChip, page: PageId, gang: u32) -> bool {
 fn no_single_bad_page_where_blocks_have_parity() {
     let step = if all("PUMICE_PAGES") { 1 } else { 29 };
     for (name, parity) in [("spares", 1), ("gangs", 2), ("inpage", 1)] {
-        let files = Files { parity, from: FsyncProtection::AtClose };
+        let files = Files { parity, ..PLAIN };
         let spec = cut::runner::spec(name);
         for left in [Left::Clean, Left::Crashed] {
             let mut volume = files.populate(&spec, left);
@@ -261,7 +272,7 @@ fn no_single_bad_page_where_blocks_have_parity() {
 fn no_single_bad_page_where_fsync_is_protected_at_once() {
     let step = if all("PUMICE_PAGES") { 1 } else { 31 };
     for (name, parity) in [("spares", 1), ("gangs", 2), ("inpage", 1), ("spares", 2)] {
-        let files = Files { parity, from: FsyncProtection::Now };
+        let files = Files { parity, from: FsyncProtection::Now, compression: None };
         let spec = cut::runner::spec(name);
         for left in [Left::Clean, Left::Crashed] {
             let mut volume = files.populate(&spec, left);

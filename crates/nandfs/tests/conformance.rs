@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{GEOMETRIES, mount, protected};
+use common::{GEOMETRIES, compressed, mount, protected};
 use pumice_media::SimChip;
-use pumice_nandfs::{FsyncProtection, NandFs};
+use pumice_nandfs::{Compression, FsyncProtection, NandFs};
 use pumice_vfs::conformance::{Subject, TestClock, run_random, run_scripted};
 use pumice_vfs::{FileSystem, Result};
 
@@ -18,8 +18,11 @@ struct Mounted {
 
 impl Mounted {
     fn new(geometry: &str, clock: &TestClock, (parity, from): (u8, FsyncProtection)) -> Box<dyn Subject> {
-        let fs = mount(protected(geometry, clock.now(), parity, from), clock.clock());
-        Box::new(Mounted { fs: Some(fs), clock: clock.clone() })
+        Mounted::on(protected(geometry, clock.now(), parity, from), clock)
+    }
+
+    fn on(chip: SimChip, clock: &TestClock) -> Box<dyn Subject> {
+        Box::new(Mounted { fs: Some(mount(chip, clock.clock())), clock: clock.clone() })
     }
 }
 
@@ -56,6 +59,25 @@ fn with_parity() {
         let make = |clock: &TestClock| Mounted::new(geometry, clock, (parity, from));
         run_scripted(&make).unwrap_or_else(|failure| panic!("{geometry}+{parity}: {failure}"));
         run_random(&make, 12, 600, 7).unwrap_or_else(|failure| panic!("{geometry}+{parity}: {failure}"));
+    }
+}
+
+#[test]
+fn with_compression() {
+    let zstd = Compression::Zstd(1);
+    for (geometry, compression) in [
+        ("512+16:32:1024", Compression::Lz4),
+        ("2048+64:16:96", Compression::Lz4),
+        ("2048+64:64:128", Compression::None),
+        ("4096+128:16:80", zstd),
+        ("8192+448:32:64", Compression::Lz4),
+        ("16384+1952:16:64", zstd),
+        ("2048+16:16:128", Compression::Lz4),
+    ] {
+        let make = |clock: &TestClock| Mounted::on(compressed(geometry, clock.now(), compression), clock);
+        let name = format!("{geometry} {compression}");
+        run_scripted(&make).unwrap_or_else(|failure| panic!("{name}: {failure}"));
+        run_random(&make, 12, 600, 7).unwrap_or_else(|failure| panic!("{name}: {failure}"));
     }
 }
 

@@ -73,6 +73,23 @@ fn any_page_may_fail() {
     }
 }
 
+/// Compressed blocks lie across pages: if the second cannot be programmed, the first is needed again elsewhere.
+#[test]
+fn chunks_move_with_all_their_pages() {
+    for (seed, name) in (0..).zip(["spare@lz4", "gang@lz4", "page@zstd", "slots@lz4"]) {
+        let rate = if name.starts_with("slots") { 40 } else { 8 };
+        let shared =
+            survive(name, seed, 800, |faults| faults.program_fail_rate = Some(per_mille(rate, seed)));
+        assert!(shared.0.borrow().fault_counts().program_failures > 0, "{name}: nothing failed");
+    }
+    let pages = chip("spare@lz4", &TestClock::new()).geometry().pages();
+    for page in (0..u32::try_from(pages).unwrap()).step_by(7) {
+        survive("spare@lz4", page.into(), 40, |faults| {
+            faults.program_fails = [PageId(page), PageId(page + 8)].into();
+        });
+    }
+}
+
 /// Several pages of one block, so that a page moves and fails again.
 #[test]
 fn neighbours_fail_too() {

@@ -23,7 +23,7 @@ use pumice_nandfs::{FsyncProtection, MountOptions, NandFs, Scrubbed};
 use pumice_vfs::conformance::TestClock;
 
 /// Chips with their parity pages, and how they are hurt.
-const CHIPS: [(&str, Harm); 10] = [
+const CHIPS: [(&str, Harm); 12] = [
     ("rcffs-128m+1", Harm::Bits),
     ("slc-2k-2g+1", Harm::Pages),
     ("spares+1", Harm::Pages),
@@ -34,6 +34,8 @@ const CHIPS: [(&str, Harm); 10] = [
     ("spares+1now", Harm::Pages),
     ("gangs+2now", Harm::Pages),
     ("inpage+1now", Harm::Pages),
+    ("spares+1@lz4", Harm::Pages),
+    ("gangs+2now@zstd", Harm::Pages),
 ];
 
 /// How often a chip is hurt in CI.

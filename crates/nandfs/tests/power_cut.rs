@@ -11,6 +11,9 @@ const BUDGET: u64 = 100;
 /// The same where erase blocks have parity pages.
 const BUDGET_OF_PARITY: u64 = 12;
 
+/// The same where blocks of files are compressed.
+const BUDGET_OF_COMPRESSION: u64 = 12;
+
 #[test]
 fn with_parity() {
     for (scenario, chip) in [
@@ -28,6 +31,26 @@ fn with_parity() {
         ("saves", "inpage+1now"),
     ] {
         cut_everywhere(scenario, chip, BUDGET_OF_PARITY);
+    }
+}
+
+#[test]
+fn with_compression() {
+    for (scenario, chip) in [
+        ("appends", "spare@lz4"),
+        ("newfiles", "slots@zstd"),
+        ("growth", "gang@lz4"),
+        ("full", "spare@zstd"),
+        ("remounts", "page@lz4"),
+        ("space", "slots@lz4"),
+        ("bigdir", "spare@lz4"),
+        ("tree", "gang@lz4"),
+        ("saves", "slots@lz4"),
+        ("appends", "gang+2now@lz4"),
+        ("growth", "spare+1@lz4"),
+        ("full", "inpage+1now@lz4"),
+    ] {
+        cut_everywhere(scenario, chip, BUDGET_OF_COMPRESSION);
     }
 }
 

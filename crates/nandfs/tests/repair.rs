@@ -13,7 +13,7 @@ use pumice_vfs::conformance::{list, resolve, write_file};
 use pumice_vfs::{Clock, FileKind, FileSystem, Finding, NewNode, RenameMode, Timestamp, XattrMode};
 
 /// Tags in the spare area of one page, so that the test can tell what pages hold.
-const CHIPS: [&str; 2] = ["2048+64:8:96", "16384+1952:4:80"];
+const CHIPS: [&str; 3] = ["2048+64:8:96", "16384+1952:4:80", "2048+64:8:96@lz4"];
 const DIR: NewNode<'_> = NewNode { kind: FileKind::Dir, perm: 0o755, uid: 0, gid: 0, rdev: 0, target: b"" };
 
 fn clock() -> Clock {

@@ -110,6 +110,7 @@ impl Args {
                     "victim": info.policies.victim.to_string(),
                     "placement": info.policies.placement.to_string(),
                     "wear": info.policies.wear.to_string(),
+                    "compression": info.compression.map(|method| method.to_string()),
                     "block_bytes": info.block_bytes,
                     "node_bytes": info.node_bytes,
                     "gang_pages": info.gang_pages,
@@ -149,6 +150,7 @@ impl Args {
             let from = info.fsync_protection;
             format!("parity:      {kept} of each erase block, fsync {from}; {rebuilt} brought back")
         });
+        let compression = info.compression.map(|method| format!("compression: {method}"));
         let lines = [
             format!("file system: nandfs version {}", info.version),
             format!("label:       {label}"),
@@ -178,7 +180,7 @@ impl Args {
             ),
             format!("memory:      {} besides the cache", text::size(info.fixed_memory_bytes as u64)),
         ];
-        output::lines(lines.into_iter().chain(parity))
+        output::lines(lines.into_iter().chain(parity).chain(compression))
     }
 }
 

@@ -11,6 +11,7 @@ use std::{
 
 use pumice_f2fs::{CompressionRule, IdleCleaning, InPlace, Logging, Streams, compress::Method};
 use pumice_fuse::{MountOptions, Session, Unmounter};
+use pumice_nandfs::Compression;
 use pumice_vfs::FileSystem;
 use rustix::mount::MountFlags;
 use signal_hook::{
@@ -30,7 +31,7 @@ pub(crate) const HELPER_USAGE: u8 = 1;
 /// What mount(8) calls a mount that failed.
 const HELPER_FAILED: u8 = 32;
 
-const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, patrol=DAYS, mode=adaptive|lfs, active_logs=6|4|4-cold|2, in_place=never|fsync|ssr|util|ssr_util|force, atgc, compress_algorithm=lz4|zstd:3|..., compress_log_size=2..8, compress_extension=EXT, nocompress_extension=EXT, compress_chksum, nodiscard, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
+const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, patrol=DAYS, compress=none|lz4|zstd:3|..., mode=adaptive|lfs, active_logs=6|4|4-cold|2, in_place=never|fsync|ssr|util|ssr_util|force, atgc, compress_algorithm=lz4|zstd:3|..., compress_log_size=2..8, compress_extension=EXT, nocompress_extension=EXT, compress_chksum, nodiscard, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
 
 /// Mount an image on a directory
 ///
@@ -109,7 +110,7 @@ impl How {
         context: &Context,
         open: impl FnOnce(&Path, Access, &Context) -> Outcome<Volume>,
     ) -> Outcome {
-        let (mut options, context, patrol) = self.options(image, context)?;
+        let (mut options, context, wanted) = self.options(image, context)?;
         if !self.dir.is_dir() {
             let why = if self.dir.exists() { "not a directory" } else { "no such directory" };
             return Err(Failure::new(format!("cannot mount on {}: {why}", self.dir.display())));
@@ -123,20 +124,25 @@ impl How {
         let access = Access::write_unless(options.read_only || self.dry_run);
         let volume = open(image, access, &context)?;
         options.read_only |= volume.is_read_only();
-        let served = self.serve_patrolled(&volume, &options, patrol, &context);
+        let served = self.serve_as(&volume, &options, &wanted, &context);
         let closed = volume.close();
         served.and(closed)
     }
 
-    /// Serves the volume; with this patrol, and with what was mended added to the meter, where there is one.
-    fn serve_patrolled(
+    /// Serves the volume as it is wanted, and with what was mended added to the meter, where there is a patrol.
+    fn serve_as(
         &self,
         volume: &Volume,
         options: &MountOptions,
-        patrol: Option<Days>,
+        wanted: &Wanted,
         context: &Context,
     ) -> Outcome {
-        if let Some(Days(days)) = patrol
+        if let Some(compression) = wanted.compression
+            && !volume.set_compression(compression)?
+        {
+            return Err(Failure::usage("compress= is for nandfs; leave it out"));
+        }
+        if let Some(Days(days)) = wanted.patrol
             && !volume.set_patrol_period(u64::from(days) * SECONDS_OF_DAY)?
         {
             return Err(Failure::usage("patrol= is for nandfs and logical disks; leave it out"));
@@ -151,9 +157,9 @@ impl How {
         Ok(())
     }
 
-    fn options(&self, image: &Path, context: &Context) -> Outcome<(MountOptions, Context, Option<Days>)> {
+    fn options(&self, image: &Path, context: &Context) -> Outcome<(MountOptions, Context, Wanted)> {
         let mut context = context.clone();
-        let mut patrol = None;
+        let mut wanted = Wanted::default();
         let source = std::path::absolute(image).unwrap_or_else(|_| image.to_path_buf());
         let mut options = MountOptions::default();
         options.source = source.to_string_lossy().into_owned();
@@ -162,14 +168,17 @@ impl How {
                 let bytes = options::cache_size(size).map_err(Failure::usage)?;
                 context.cache_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             } else if let Some(days) = word.strip_prefix("patrol=") {
-                patrol = Some(days.parse().map_err(Failure::usage)?);
+                wanted.patrol = Some(days.parse().map_err(Failure::usage)?);
+            } else if let Some(method) = word.strip_prefix("compress=") {
+                let method = method.parse::<Compression>();
+                wanted.compression = Some(method.map_err(|error| Failure::usage(error.to_string()))?);
             } else if word == "norecovery" {
                 context.recover = false;
             } else if word != "remount" && !f2fs_option(&word, &mut context).map_err(Failure::usage)? {
                 options.apply(&word).map_err(|error| Failure::usage(error.to_string()))?;
             }
         }
-        Ok((options, context, patrol))
+        Ok((options, context, wanted))
     }
 
     /// The options one by one. A comma behind a backslash is part of its option, and so is one in a name: what follows
@@ -258,9 +267,10 @@ impl How {
 }
 
 /// Options of our own.
-const OWN: [&str; 14] = [
+const OWN: [&str; 15] = [
     "cache=",
     "patrol=",
+    "compress=",
     "norecovery",
     "remount",
     "mode=",
@@ -303,6 +313,13 @@ fn log_size(text: &str) -> Result<u8, String> {
     size.ok_or_else(|| {
         format!("invalid compress_log_size `{text}` (want {} to {})", sizes.start(), sizes.end())
     })
+}
+
+/// What a mount wants of a volume of ours.
+#[derive(Clone, Copy, Default)]
+struct Wanted {
+    patrol: Option<Days>,
+    compression: Option<Compression>,
 }
 
 /// Days in which all that lives is read once; 0 never.

@@ -18,6 +18,7 @@ mod heap;
 mod host;
 mod memory;
 mod mounting;
+mod packing;
 mod pairs;
 mod parity;
 mod postmark;
@@ -61,12 +62,13 @@ impl Figure {
 type Group = (&'static str, bool, fn() -> Vec<Figure>);
 
 /// Name, whether it is quick, and the work.
-const GROUPS: [Group; 11] = [
+const GROUPS: [Group; 12] = [
     ("mount", true, mounting::figures),
     ("sequential", true, sequential::figures),
     ("fsync", true, fsync::figures),
     ("small", true, small::figures),
     ("postmark", true, postmark::figures),
+    ("packing", true, packing::figures),
     ("crash", true, mounting::after_cut),
     ("pairs", false, pairs::figures),
     ("parity", false, parity::figures),

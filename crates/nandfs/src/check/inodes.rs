@@ -10,7 +10,7 @@ use super::maps::Tally;
 use super::nodes::What;
 use crate::node::{Body, Inode, Node};
 use crate::nodes::ORPHANS;
-use crate::xattr;
+use crate::xattr_list;
 
 /// Longer lists of attributes are not read; none of this length can be made in practice.
 const ATTRIBUTES_MAX: u64 = 64 << 20;
@@ -95,7 +95,7 @@ impl<N: Nand> Check<'_, N> {
     }
 
     fn attribute_list(&mut self, ino: u32, bytes: &[u8]) {
-        if xattr::decode(bytes).is_none() {
+        if xattr_list::decode(bytes).is_none() {
             let text = format!("{} bytes of extended attributes of inode {ino} do not decode", bytes.len());
             self.found.add("xattr-damaged", text);
         }

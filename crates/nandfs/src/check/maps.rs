@@ -11,7 +11,6 @@ use super::paths::Place;
 use crate::addr::Addr;
 use crate::node::{IndexBody, Inode, Map, Node};
 use crate::pointers::{MAX_ODD, is_odd};
-use crate::tag::{ChunkKind, desc};
 
 /// What a walk over a block map gathers.
 pub(super) struct Tally {
@@ -104,13 +103,13 @@ impl<N: Nand> Check<'_, N> {
 
     fn pointers(&mut self, nid: u32, start: u64, list: &[Addr], tally: &mut Tally) {
         let odd = list.iter().filter(|addr| is_odd(**addr, &self.params)).count();
-        if odd > MAX_ODD {
+        if odd > MAX_ODD && !self.params.packs {
             self.found
                 .add("map-odd", format!("node {nid} has {odd} pointers in long form, at most {MAX_ODD}"));
         }
         for (block, addr) in (start..).zip(list) {
             if *addr != Addr::NONE {
-                tally.mapped += 1;
+                tally.mapped += u64::from(self.params.charge(*addr));
                 self.pointer(block, *addr, tally);
             }
         }
@@ -148,8 +147,7 @@ impl<N: Nand> Check<'_, N> {
                 self.found.add("data-beyond-end", text);
             }
         }
-        let want = desc(ChunkKind::Data, ino, index, len.into());
-        if let Err(error) = self.volume.log.read(addr, &want, |_| ()) {
+        if let Err(error) = self.volume.prove_block(addr, ino, index) {
             let text = format!("block {index} of inode {ino}: {error}");
             self.found.add_of("data-unreadable", Some(ino), text);
         }

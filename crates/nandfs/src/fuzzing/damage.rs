@@ -2,15 +2,16 @@
 
 use alloc::vec::Vec;
 
-use pumice_flashlog::{ANCHOR, ANCHOR_BLOCKS, CHECKPOINT, Medium, Peek, Shape, seal};
+use pumice_flashlog::{ANCHOR, ANCHOR_BLOCKS, CHECKPOINT, Medium, Peek, Roots, Shape, seal};
 use pumice_media::Nand;
-use pumice_vfs::Result;
+use pumice_vfs::{Errno, Result};
 
 use super::page::{Known, Raw};
 use super::{Choices, hostile};
 use crate::error::device;
 use crate::mount::params_of;
 use crate::params::Params;
+use crate::superblock::{MAGIC, Superblock};
 use crate::tag::{ChunkKind, Tag};
 
 /// The pages of a volume that hold something, by what they hold.
@@ -23,7 +24,9 @@ pub struct Catalogue {
 impl Catalogue {
     /// Looks at every page of the volume.
     pub fn of<N: Nand>(nand: &mut N) -> Result<Catalogue> {
-        let params = params_of(nand)?;
+        let chip = params_of(nand)?;
+        let roots = Roots::find(&mut *nand, MAGIC).map_err(device)?.ok_or(Errno::Invalid)?;
+        let params = Superblock::of(roots.anchor(), &nand.geometry(), nand.pairing())?.params(chip)?;
         let mut catalogue = Catalogue { params, pages: Vec::new() };
         for block in 0..params.blocks {
             let shape = catalogue.shape(nand, block);

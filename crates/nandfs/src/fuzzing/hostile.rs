@@ -12,6 +12,7 @@ use crate::checkpoint_record::Checkpoint;
 use crate::log::Spare;
 use crate::names::NameRecord;
 use crate::node::{Body, IndexBody, Inode, Node};
+use crate::pack::Compression;
 use crate::params::Params;
 use crate::tag::{ChunkKind, Desc};
 
@@ -26,7 +27,7 @@ pub(super) fn rewrite(params: &Params, known: &Known, raw: &mut Raw, choices: &m
         ChunkKind::Node => {
             let Some(mut node) = Node::decode(&bytes, params) else { return };
             lie_in_node(&mut node, &desc, params, choices);
-            raw.replace(start, desc.len, &node.encode(params));
+            raw.replace(start, desc.len, &node.encode(params, Compression::None));
         }
         ChunkKind::NodeTable | ChunkKind::BlockTable => lie_in_table(start, &desc, raw, choices),
         ChunkKind::Names => {
@@ -34,7 +35,18 @@ pub(super) fn rewrite(params: &Params, known: &Known, raw: &mut Raw, choices: &m
             lie_in_names(&mut record, choices);
             raw.replace(start, desc.len, &record.encode());
         }
-        ChunkKind::Data => {}
+        ChunkKind::Packed => {
+            // Another method, another length, and bytes of neither.
+            let mut bytes = bytes;
+            for _ in 0..=choices.below(3) {
+                let place = choices.place(bytes.len().min(8));
+                if let Some(byte) = bytes.get_mut(place) {
+                    *byte = choices.number().to_le_bytes()[0];
+                }
+            }
+            raw.replace(start, desc.len, &bytes);
+        }
+        ChunkKind::Data | ChunkKind::Rest => {}
     }
 }
 

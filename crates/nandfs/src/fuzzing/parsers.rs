@@ -7,12 +7,14 @@ use crate::blocks::Usage;
 use crate::bucket;
 use crate::checkpoint_record::Checkpoint;
 use crate::codec::Reader;
+use crate::error::Damage;
 use crate::names::NameRecord;
 use crate::node::Node;
+use crate::pack::{self, Compression};
 use crate::params::Params;
 use crate::pointers;
 use crate::tag::Tag;
-use crate::xattr;
+use crate::xattr_list;
 
 /// Page and free spare bytes of chips whose layouts differ.
 const SHAPES: [(u32, u32); 4] = [(512, 8), (2048, 38), (2048, 4), (16384, 128)];
@@ -24,13 +26,18 @@ pub fn parsers(bytes: &[u8]) {
     let geometry =
         Geometry { page_bytes, spare_bytes: 4096, free_spare_bytes, pages_per_block: 64, blocks: 100 };
     let Some(params) = Params::of(&geometry) else { return };
+    let params = if shape & 4 == 0 { Ok(params) } else { params.packing() };
+    let Ok(params) = params else { return };
+    if let Ok(block) = pack::unpack(bytes, params.block as usize, Damage::Node(0)) {
+        assert!(block.len() <= params.block as usize);
+    }
     nodes(bytes, &params);
     records(bytes, &params);
     tags(bytes, &params);
     let _ = pointers::decode(&mut Reader(bytes), &params, params.fanout() as usize);
     let _ = bucket::used(bytes);
     let _ = bucket::find(bytes, b"name");
-    let _ = xattr::decode(bytes);
+    let _ = xattr_list::decode(bytes);
     if let Some(record) = NameRecord::decode(bytes) {
         assert_eq!(NameRecord::decode(&record.encode()), Some(record));
     }
@@ -59,10 +66,10 @@ fn tags(bytes: &[u8], params: &Params) {
 
 fn nodes(bytes: &[u8], params: &Params) {
     let Some(node) = Node::decode(bytes, params) else { return };
-    let again = node.encode(params);
+    let again = node.encode(params, Compression::None);
     assert!(again.len() <= params.node as usize, "a node of {} bytes", again.len());
     if let Some(back) = Node::decode(&again, params) {
-        assert_eq!(back.encode(params), again);
+        assert_eq!(back.encode(params, Compression::None), again);
     } else {
         assert_eq!(Some(node), None, "a node does not come back");
     }

@@ -10,6 +10,7 @@ use super::told::{Page, Told};
 use crate::addr::Addr;
 use crate::error::device;
 use crate::params::ANCHOR_BLOCKS;
+use crate::recovery::lengths_in;
 use crate::replay_names::names_in;
 use crate::tag::{ChunkKind, LogKind, Tag};
 use crate::volume::Volume;
@@ -22,6 +23,14 @@ pub(super) struct Copy {
     owner: u32,
 }
 
+/// A page that fsync wrote, with the lengths of the compressed blocks that begin there, each with its place.
+#[derive(Clone, Debug)]
+pub(super) struct Write {
+    pub(super) page: u32,
+    pub(super) tag: Tag,
+    pub(super) lengths: Vec<(u16, usize)>,
+}
+
 /// What the tags tell.
 #[derive(Default)]
 pub(super) struct Scan {
@@ -32,8 +41,8 @@ pub(super) struct Scan {
     pub(super) buckets: HashMap<u32, u64>,
     /// What fsync promised of names.
     pub(super) told: Told,
-    /// Pages that fsync wrote.
-    writes: Vec<(u32, Tag)>,
+    /// Pages that fsync wrote, with the lengths of compressed blocks.
+    writes: Vec<Write>,
     /// The highest sequence number.
     pub(super) seq: u64,
 }
@@ -49,6 +58,10 @@ impl Scan {
                     scan.seq = scan.seq.max(found.tag.seq);
                     if let Some(tag) = Tag::of(&found, &volume.params.tags) {
                         scan.add(page, &tag);
+                        if tag.log == LogKind::Sync {
+                            let lengths = lengths_in(&tag, &found.payload, &volume.params);
+                            scan.writes.push(Write { page, tag: tag.clone(), lengths });
+                        }
                         if let Some((record, place)) = names_in(&tag, &found.payload) {
                             told.push(Page { seq: tag.seq, place, is_last: tag.commit.is_some(), record });
                         }
@@ -81,9 +94,6 @@ impl Scan {
                 _ => {}
             }
         }
-        if tag.log == LogKind::Sync {
-            self.writes.push((page, tag.clone()));
-        }
     }
 
     /// The same without nodes that are known from elsewhere.
@@ -93,7 +103,7 @@ impl Scan {
     }
 
     /// Pages of fsync that are newer than the nodes of their inode, in order, with the last commit of each inode.
-    pub(super) fn newer_writes(&self) -> (Vec<(u32, Tag)>, HashMap<u32, u64>) {
+    pub(super) fn newer_writes(&self) -> (Vec<Write>, HashMap<u32, u64>) {
         let mut nodes: HashMap<u32, u64> = HashMap::new();
         for copy in self.nodes.values() {
             let newest = nodes.entry(copy.owner).or_default();
@@ -103,11 +113,11 @@ impl Scan {
             let first = tag.descs.first();
             first.and_then(|desc| nodes.get(&desc.id)).is_some_and(|seq| tag.seq > *seq)
         };
-        let mut writes: Vec<(u32, Tag)> =
-            self.writes.iter().filter(|(_, tag)| is_newer(tag)).cloned().collect();
-        writes.sort_by_key(|(_, tag)| tag.seq);
+        let mut writes: Vec<Write> =
+            self.writes.iter().filter(|write| is_newer(&write.tag)).cloned().collect();
+        writes.sort_by_key(|write| write.tag.seq);
         let mut commits: HashMap<u32, u64> = HashMap::new();
-        for (_, tag) in writes.iter().filter(|(_, tag)| tag.commit.is_some()) {
+        for tag in writes.iter().map(|write| &write.tag).filter(|tag| tag.commit.is_some()) {
             if let Some(first) = tag.descs.first() {
                 commits.insert(first.id, tag.seq);
             }

@@ -5,7 +5,7 @@ use alloc::{collections::BTreeSet, format};
 use pumice_media::Nand;
 use pumice_vfs::Result;
 
-use super::scan::Scan;
+use super::scan::{Scan, Write};
 use super::work::Repair;
 use crate::blocks::{BLOCK_ROOTS, Blocks, State, Usage};
 use crate::log::{ROOT_HEAD, Spare};
@@ -21,8 +21,8 @@ impl<N: Nand> Volume<N> {
     /// Replays what fsync wrote behind the nodes that were found.
     pub(super) fn replay_writes(&mut self, scan: &Scan) {
         let (writes, commits) = scan.newer_writes();
-        for (page, tag) in writes {
-            self.replay_record(&Record { page, tag, names: None }, &commits);
+        for Write { page, tag, lengths } in writes {
+            self.replay_record(&Record { page, tag, lengths, names: None }, &commits);
         }
     }
 }

@@ -14,8 +14,7 @@ use crate::mapping::Shape;
 use crate::namespace::empty_directory;
 use crate::node::{Body, IndexBody, Inode, Map, Node};
 use crate::nodes::{FIRST_NID, ORPHANS, ROOT, inode_node};
-use crate::tag::{ChunkKind, desc};
-use crate::xattr;
+use crate::xattr_list;
 
 /// What a walk over a map is about.
 #[derive(Clone, Copy)]
@@ -157,7 +156,7 @@ impl<N: Nand> Repair<N> {
             |inode: &Inode| inode.kind == FileKind::File && inode.parent == ino && inode.xattr_ino == 0;
         self.nodes.contains_key(&hidden)
             && self.volume.inode(hidden).is_ok_and(is_file)
-            && self.volume.xattr_bytes(ino).is_ok_and(|bytes| xattr::decode(&bytes).is_some())
+            && self.volume.xattr_bytes(ino).is_ok_and(|bytes| xattr_list::decode(&bytes).is_some())
     }
 
     fn keep_content(&mut self, ino: u32) -> Result<()> {
@@ -237,9 +236,8 @@ impl<N: Nand> Repair<N> {
         let mut changed = false;
         for (block, addr) in (start..).zip(list) {
             let index = u32::try_from(block).unwrap_or(u32::MAX);
-            let want = desc(ChunkKind::Data, ino, index, addr.len.into());
             let is_lost = self.volume.losses.check_block(ino, index).is_err()
-                || (addr.is_stored() && self.volume.log.read(*addr, &want, |_| ()).is_err());
+                || (addr.is_stored() && self.volume.prove_block(*addr, ino, index).is_err());
             if is_lost {
                 self.tell("data", format!("block {block} of inode {ino} cannot be read: a hole now"));
                 if is_dir {
@@ -249,7 +247,7 @@ impl<N: Nand> Repair<N> {
                 (*addr, changed) = (Addr::NONE, true);
             }
             if *addr != Addr::NONE {
-                self.mapped += 1;
+                self.mapped += u64::from(self.volume.params.charge(*addr));
                 self.count(*addr);
             }
         }

@@ -16,9 +16,17 @@ use pumice_vfs::{
     XattrMode,
 };
 
-/// Small chips whose layouts differ: gangs, tags in the page, several blocks in a page, one.
-pub const GEOMETRIES: [&str; 5] =
-    ["512+16:32:96", "2048+64:16:96", "4096+128:16:64", "16384+1952:16:48", "1024+32:32:80"];
+/// Small chips whose layouts differ: gangs, tags in the page, several blocks in a page, one; and those of volumes that
+/// compress, with how they do.
+pub const GEOMETRIES: [&str; 7] = [
+    "512+16:32:96",
+    "2048+64:16:96",
+    "4096+128:16:64",
+    "16384+1952:16:48",
+    "1024+32:32:80",
+    "2048+64:16:96@lz4",
+    "16384+1952:16:48@zstd",
+];
 
 /// Operations of the chip that one call may take, as often as the chip has pages.
 const CAP: u64 = 200;
@@ -126,8 +134,10 @@ impl Watched {
 }
 
 pub fn blank(geometry: &str, uuid: [u8; 16]) -> SimChip {
+    let (geometry, method) = geometry.split_once('@').unwrap_or((geometry, ""));
+    let compression = (!method.is_empty()).then(|| method.parse().unwrap());
     let mut chip = SimChip::new(&ChipSpec::parse_geometry(geometry).unwrap());
-    let options = FormatOptions { uuid, erased: true, ..FormatOptions::default() };
+    let options = FormatOptions { uuid, compression, erased: true, ..FormatOptions::default() };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
     chip
 }

@@ -6,7 +6,7 @@
 )]
 
 use pumice_media::{ChipSpec, SimChip};
-use pumice_nandfs::{FormatOptions, FsyncProtection, MountOptions, NandFs, format};
+use pumice_nandfs::{Compression, FormatOptions, FsyncProtection, MountOptions, NandFs, format};
 use pumice_vfs::{Clock, Timestamp};
 
 /// Chips of every layout: ganged small pages, tag in the page, one block in a page, several, and odd shapes.
@@ -31,8 +31,12 @@ pub(crate) fn spec(geometry: &str) -> ChipSpec {
     }
 }
 
+/// With `@` and a method behind the geometry, a volume that compresses.
 pub(crate) fn formatted(geometry: &str, created: Timestamp) -> SimChip {
-    protected(geometry, created, 0, FsyncProtection::AtClose)
+    match geometry.split_once('@') {
+        Some((geometry, method)) => compressed(geometry, created, method.parse().unwrap()),
+        None => protected(geometry, created, 0, FsyncProtection::AtClose),
+    }
 }
 
 /// The same with so many parity pages in each erase block, and protection from the given moment on.
@@ -42,16 +46,17 @@ pub(crate) fn protected(
     parity_pages: u8,
     fsync_protection: FsyncProtection,
 ) -> SimChip {
+    made(geometry, FormatOptions { created, parity_pages, fsync_protection, ..FormatOptions::default() })
+}
+
+/// The same with blocks of files compressed.
+pub(crate) fn compressed(geometry: &str, created: Timestamp, compression: Compression) -> SimChip {
+    made(geometry, FormatOptions { created, compression: Some(compression), ..FormatOptions::default() })
+}
+
+fn made(geometry: &str, options: FormatOptions) -> SimChip {
     let mut chip = blank(geometry);
-    let uuid = *b"0123456789abcdef";
-    let options = FormatOptions {
-        uuid,
-        created,
-        erased: true,
-        parity_pages,
-        fsync_protection,
-        ..FormatOptions::default()
-    };
+    let options = FormatOptions { uuid: *b"0123456789abcdef", erased: true, ..options };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
     chip
 }

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use pumice_media::{ChipSpec, CutMode, Pairing, SimChip};
-use pumice_nandfs::{FormatOptions, FsyncProtection, format};
+use pumice_nandfs::{Compression, FormatOptions, FsyncProtection, format};
 use pumice_vfs::conformance::TestClock;
 
 use super::image::Image;
@@ -79,10 +79,19 @@ fn without_parity(name: &str) -> (&str, u8, FsyncProtection) {
     (chip, pages.parse().unwrap_or_else(|_| panic!("no parity {parity}")), from)
 }
 
+/// A name without `@lz4` or `@zstd` at its end, which says how blocks of files are compressed.
+fn without_compression(name: &str) -> (&str, Option<Compression>) {
+    match name.split_once('@') {
+        Some((chip, method)) => (chip, Some(method.parse().unwrap())),
+        None => (name, None),
+    }
+}
+
 /// A chip of this name: one of [`CHIPS`] or [`OTHERS`], a geometry, or one that is sold, with few blocks. `/dist3`,
 /// `/by3` or `/by4` behind one of the first two pairs its pages; `+K` behind a name gives volumes on it K parity pages,
-/// `+Know` those with copies.
+/// `+Know` those with copies; `@lz4` or `@zstd` at the end has them compress.
 pub fn spec(name: &str) -> ChipSpec {
+    let (name, _) = without_compression(name);
     let (name, ..) = without_parity(name);
     let (layout, pairing) = name.split_once('/').unwrap_or((name, ""));
     let known = CHIPS.iter().chain(&OTHERS).find(|(known, _)| *known == layout);
@@ -105,13 +114,15 @@ pub fn spec(name: &str) -> ChipSpec {
 /// A fresh chip of this name (see [`spec`]).
 pub fn chip(name: &str, clock: &TestClock) -> SimChip {
     let mut chip = SimChip::new(&spec(name));
-    let (_, parity_pages, fsync_protection) = without_parity(name);
+    let (protected, compression) = without_compression(name);
+    let (_, parity_pages, fsync_protection) = without_parity(protected);
     let options = FormatOptions {
         uuid: *b"0123456789abcdef",
         created: clock.now(),
         erased: true,
         parity_pages,
         fsync_protection,
+        compression,
         ..FormatOptions::default()
     };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();

@@ -1,7 +1,7 @@
 //! What a volume of nandfs is made with.
 
 use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
-use pumice_nandfs::{FormatOptions, FsyncProtection};
+use pumice_nandfs::{Compression, FormatOptions, FsyncProtection};
 
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "nandfs")]
@@ -19,6 +19,10 @@ pub(super) struct Nandfs {
     /// once, for about one program more (now) [default: at-close]
     #[arg(long, value_name = "WHEN")]
     pub(super) fsync_protection: Option<FsyncProtection>,
+    /// Blocks of files are compressed: none, lz4, zstd or zstd:1 to zstd:19. With none they are not, until a mount wants it;
+    /// without this option they never are
+    #[arg(long, value_name = "METHOD")]
+    pub(super) compress: Option<Compression>,
     /// When cold data moves into worn erase blocks: behind, end-of-life or none [default: behind:8]
     #[arg(long, value_name = "NAME")]
     pub(super) wear: Option<WearRule>,
@@ -33,6 +37,7 @@ impl Nandfs {
             wear: self.wear,
             parity_pages: self.parity_pages.unwrap_or(0),
             fsync_protection: self.fsync_protection.unwrap_or_default(),
+            compression: self.compress,
             ..FormatOptions::default()
         }
     }
@@ -44,6 +49,7 @@ impl Nandfs {
             (self.placement.is_some(), "--placement"),
             (self.parity_pages.is_some(), "--parity-pages"),
             (self.fsync_protection.is_some(), "--fsync-protection"),
+            (self.compress.is_some(), "--compress"),
             (self.wear.is_some(), "--wear"),
         ];
         options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)

@@ -1,0 +1,161 @@
+//! Chunks that go on in the next page of their erase block (SPEC, "Log page").
+//!
+//! Its first page has the descriptor of the whole chunk and ends with it; those that follow begin with a descriptor of
+//! the rest that they hold.
+
+use alloc::vec::Vec;
+
+use pumice_media::{Nand, NandError};
+use pumice_vfs::{Errno, FsError};
+
+use super::Log;
+use crate::addr::Addr;
+use crate::codec::{len16, len32};
+use crate::error::{Damage, device};
+use crate::tag::{ChunkKind, Desc, LogKind};
+
+/// Bytes that a page must have left for a chunk to begin there.
+const LEAST: usize = 48;
+
+/// A programmed page with a chunk that goes on behind it. If a later one cannot be programmed in this erase block, it
+/// is needed again in another.
+pub(super) struct Passed {
+    page: u32,
+    payload: Vec<u8>,
+    descs: Vec<Desc>,
+}
+
+impl<N: Nand> Log<N> {
+    /// Adds a chunk that does not fit in the page that a head is filling, which has `most` chunks at the most.
+    pub(super) fn append_across(
+        &mut self,
+        head: usize,
+        desc: Desc,
+        bytes: &[u8],
+        most: usize,
+    ) -> Result<Addr, FsError> {
+        let is_full = |left: usize, count: usize| count > most || left < LEAST;
+        let (left, count) = self.left(head);
+        if is_full(left, count) {
+            self.program(head, None)?;
+        }
+        self.open_page(head)?;
+        if !self.has_pages_for(head, bytes.len()) {
+            // Nothing goes on in another erase block.
+            let open = self.heads.get(head).and_then(|head| head.place);
+            self.leave(open.ok_or(Errno::NoSpace)?.0)?;
+            self.open_page(head)?;
+        }
+        let (left, _) = self.left(head);
+        let (first, mut rest) = bytes.split_at(left.min(bytes.len()));
+        let (_, offset) = self.put(head, desc, first)?;
+        while !rest.is_empty() {
+            self.pass(head)?;
+            let (part, tail) = rest.split_at(rest.len().min(self.params.payload as usize));
+            let desc = Desc { kind: ChunkKind::Rest, len: len16(part.len()), ..desc };
+            self.put(head, desc, part)?;
+            rest = tail;
+        }
+        // Pages may have moved since the chunk began.
+        let open = self.heads.get(head).ok_or(Errno::Invalid)?;
+        let here = open.place.map(|(block, index)| self.params.page(block, index));
+        let page = open.passed.first().map(|passed| passed.page).or(here).ok_or(Errno::NoSpace)?;
+        Ok(Addr { page, offset, len: desc.len })
+    }
+
+    /// Bytes that the page which a head is filling has left for one more chunk, and chunks that it has then.
+    fn left(&self, head: usize) -> (usize, usize) {
+        self.heads.get(head).map_or((0, 0), |open| {
+            let count = open.descs.len() + 1;
+            (self.params.tags.room(count).saturating_sub(open.used), count)
+        })
+    }
+
+    /// True if the erase block that a head is filling has pages enough for a chunk that begins now.
+    fn has_pages_for(&self, head: usize, bytes: usize) -> bool {
+        let Some((_, index)) = self.heads.get(head).and_then(|head| head.place) else { return false };
+        let (left, _) = self.left(head);
+        let more = bytes.saturating_sub(left).div_ceil(self.params.payload as usize);
+        index as usize + more < self.params.pages_per_block as usize
+    }
+
+    /// Programs the page that a head is filling, whose last chunk goes on in the next.
+    fn pass(&mut self, head: usize) -> Result<(), FsError> {
+        let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
+        let begins = open.descs.last().is_some_and(|desc| desc.kind != ChunkKind::Rest);
+        let (payload, descs) = (open.payload.clone(), open.descs.clone());
+        self.program_page(head, None)?;
+        let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
+        let (block, index) = open.place.ok_or(Errno::NoSpace)?;
+        if begins {
+            open.passed.clear();
+        }
+        open.passed.push(Passed { page: self.params.page(block, index - 1), payload, descs });
+        Ok(())
+    }
+
+    /// A fresh erase block for the page that a head is filling, and where in it: behind the pages of the chunk that goes on
+    /// there, which are programmed once more.
+    pub(super) fn move_passed(&mut self, head: usize) -> Result<(u32, u32), FsError> {
+        loop {
+            let fresh = self.take_block(head)?;
+            let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
+            let (kind, mut passed) = (open.kind, core::mem::take(&mut open.passed));
+            let moved = self.program_passed(kind, &mut passed, fresh);
+            let index = len32(passed.len());
+            if let Some(open) = self.heads.get_mut(head) {
+                open.passed = passed;
+            }
+            if moved? {
+                return Ok((fresh, index));
+            }
+            self.report_failing(fresh);
+        }
+    }
+
+    /// Programs pages at the start of an erase block; false if one cannot be.
+    fn program_passed(&mut self, kind: LogKind, passed: &mut [Passed], block: u32) -> Result<bool, FsError> {
+        for (index, passed) in (0..).zip(passed) {
+            let tag = self.tag(kind, &passed.descs, None);
+            let page = self.params.page(block, index);
+            let done = self.flash.program(page, &tag, &mut passed.payload);
+            self.seq += 1;
+            match done {
+                Ok(()) => self.count(&tag),
+                Err(NandError::ProgramFailed(_)) => return Ok(false),
+                Err(error) => return Err(device(error)),
+            }
+            self.tell_moved(&passed.descs, passed.page, page);
+            passed.page = page;
+        }
+        Ok(true)
+    }
+
+    /// Adds to the start of a chunk what the pages behind `page` hold of it.
+    pub(super) fn read_rest(&mut self, page: u32, desc: &Desc, bytes: &mut Vec<u8>) -> Result<(), FsError> {
+        let mut next = page;
+        while bytes.len() < desc.len.into() {
+            next += 1;
+            let not_there = Damage::NotThere { page: next, offset: 0 };
+            if next >= self.params.pages() || self.params.block_of(next) != self.params.block_of(page) {
+                return Err(not_there.into());
+            }
+            let is_rest = |found: &Desc| {
+                let left = usize::from(desc.len) - bytes.len();
+                let len = left.min(self.params.payload as usize);
+                let is_of_it = (found.id, found.index) == (desc.id, desc.index);
+                found.kind == ChunkKind::Rest && is_of_it && usize::from(found.len) == len
+            };
+            let part = if let Some(head) = self.buffered(next) {
+                let found = head.descs.first().filter(|found| is_rest(found)).ok_or(not_there)?;
+                head.payload.get(..found.len.into()).map(<[u8]>::to_vec)
+            } else {
+                let found = self.flash.read(next)?;
+                let first = found.tag.descs.first().filter(|found| is_rest(found)).ok_or(not_there)?;
+                found.payload().get(..first.len.into()).map(<[u8]>::to_vec)
+            };
+            bytes.extend_from_slice(&part.ok_or(not_there)?);
+        }
+        Ok(())
+    }
+}

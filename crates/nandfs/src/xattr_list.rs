@@ -1,0 +1,47 @@
+//! The list of extended attributes of an inode, and the one that says how it is compressed (SPEC, "Extended attributes").
+
+use alloc::vec::Vec;
+
+use crate::codec::{Put, Reader, len32};
+use crate::pack::Compression;
+
+/// The attribute that says how the blocks of a file are compressed that are written; files and directories that are made in
+/// a directory get it from there.
+pub(crate) const COMPRESSION: &[u8] = b"user.pumice.compression";
+
+pub(crate) type Attribute<'a> = (&'a [u8], &'a [u8]);
+
+/// The attributes of a list; `None` if it is damaged.
+pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Attribute<'_>>> {
+    let mut reader = Reader(bytes);
+    let mut list = Vec::new();
+    while !reader.0.is_empty() {
+        let name_len = usize::from(reader.u8()?);
+        let value_len = reader.u32()? as usize;
+        list.push((reader.bytes(name_len)?, reader.bytes(value_len)?));
+    }
+    Some(list)
+}
+
+/// The inverse of [`decode`].
+pub(crate) fn encode(list: &[Attribute<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, value) in list {
+        out.put_u8(u8::try_from(name.len()).unwrap_or(u8::MAX));
+        out.put_u32(len32(value.len()));
+        out.put(name);
+        out.put(value);
+    }
+    out
+}
+
+/// How a list says that blocks are compressed, if it does.
+pub(crate) fn compression(list: &[u8]) -> Option<Compression> {
+    let (_, value) = decode(list)?.into_iter().find(|(name, _)| *name == COMPRESSION)?;
+    value_of(value)
+}
+
+/// The method that a value of the attribute names.
+pub(crate) fn value_of(value: &[u8]) -> Option<Compression> {
+    core::str::from_utf8(value).ok()?.parse().ok()
+}
