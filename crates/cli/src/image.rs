@@ -238,7 +238,11 @@ pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outco
             kind.name()
         )));
     }
-    let options = OpenOptions { read_only: access.is_read(), ..OpenOptions::default() };
+    let options = OpenOptions {
+        read_only: access.is_read(),
+        cache_bytes: context.cache_bytes,
+        ..OpenOptions::default()
+    };
     Ftl::open(chip, options).map_err(|error| match error {
         FtlError::Foreign => Failure::new(format!(
             "{}: no logical disk on this chip; make one with `pumice ftl create`",

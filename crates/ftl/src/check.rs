@@ -63,6 +63,8 @@ pub(crate) struct Fixes {
     pub(crate) empty: Vec<u32>,
     /// Segments that are marked bad.
     pub(crate) bad: Vec<u32>,
+    /// Segments with leaves of the translation table that have to be written anew.
+    pub(crate) map: Vec<u32>,
 }
 
 /// A disk that was looked at.
@@ -118,6 +120,7 @@ pub(crate) fn examine<N: Nand>(
         check.segment(block)?;
         progress(block + 1, blocks);
     }
+    check.counts()?;
     check.table(replayed.doubted.as_ref().map_or(&[], |doubted| &doubted.lbas))?;
     check.trims(replayed.since);
     if !is_adrift {
@@ -181,6 +184,14 @@ impl<'a, N: Nand> Check<'a, N> {
                 },
             );
         }
+        for Place { block, index } in self.ftl.bad_map_pages()? {
+            let text = format!(
+                "page {index} of segment {block}, of the translation table, cannot be read; others of its group tell what \
+                 it held"
+            );
+            self.found.add("checkpoint", text);
+            self.fixes.map.push(block);
+        }
         let bad = self.ftl.segments.iter().filter(|(_, segment)| segment.state == State::Bad).count();
         if self.ftl.segments.failures() as usize > bad {
             let text =
@@ -211,7 +222,7 @@ impl<'a, N: Nand> Check<'a, N> {
         self.last = self.last.max(evidence.newest());
         self.trimmed.extend(evidence.trims.iter().cloned());
         if let Some(contents) = &evidence.contents {
-            self.blocks(block, contents, &evidence);
+            self.blocks(block, contents, &evidence)?;
             if segment.state.holds_data() {
                 self.beyond(block, contents, &evidence);
             }
@@ -225,7 +236,7 @@ impl<'a, N: Nand> Check<'a, N> {
     }
 
     /// Blocks that a segment holds.
-    fn blocks(&mut self, block: u32, contents: &Contents, evidence: &Evidence) {
+    fn blocks(&mut self, block: u32, contents: &Contents, evidence: &Evidence) -> Result<()> {
         let shape = self.ftl.shape;
         for (index, (sequence, entries)) in (0..).zip(contents.pages(&shape)) {
             for (slot, entry) in (0..).zip(entries) {
@@ -245,10 +256,11 @@ impl<'a, N: Nand> Check<'a, N> {
             }
             let entry = contents.entries.get(slot as usize);
             let lba = entry.map_or(u32::MAX, |entry| entry.lba);
-            if self.ftl.table.get(lba) == addr {
+            if self.ftl.addr(lba)? == addr {
                 self.confirm(lba);
             }
         }
+        Ok(())
     }
 
     /// Slots that say that they hold a block which the disk does not have.
@@ -351,13 +363,21 @@ impl<'a, N: Nand> Check<'a, N> {
 
     /// Where the table says that blocks are, against what the pages prove.
     fn table(&mut self, doubted: &[u32]) -> Result<()> {
-        let stored: Vec<(u32, Addr)> = self.ftl.table.stored().collect();
+        let mut stored = Vec::new();
+        self.ftl.each_stored(|lba, addr| stored.push((lba, addr)))?;
         for (lba, addr) in stored {
             let (place, slot) = self.ftl.shape.place(addr);
             let at = lba as usize;
             let is_confirmed = self.confirmed.get(at) == Some(&true);
             let (_, newest) = self.newest.get(at).copied().unwrap_or((0, Addr::NONE));
             if is_confirmed && newest == addr {
+                continue;
+            }
+            if addr == Addr::LOST {
+                let text =
+                    format!("nothing that can be read tells where block {lba} is, but its own tag may");
+                self.found.add("table", text);
+                self.fixes.table.insert(lba, newest);
                 continue;
             }
             let holds = self.holds(lba, place, slot)?;
@@ -381,6 +401,19 @@ impl<'a, N: Nand> Check<'a, N> {
             } else {
                 self.found.add("lost", format!("block {lba} in {shown} cannot be read"));
                 self.fixes.lost.push(lba);
+            }
+        }
+        Ok(())
+    }
+
+    /// How many blocks live in each segment.
+    fn counts(&mut self) -> Result<()> {
+        for (block, valid) in (0..).zip(self.ftl.valid_by_table()?) {
+            let counted = self.ftl.segments.get(block).valid;
+            if counted != valid {
+                let text =
+                    format!("{counted} blocks live in segment {block} by its line, {valid} by the table");
+                self.found.add("segment", text);
             }
         }
         Ok(())

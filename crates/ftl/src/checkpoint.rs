@@ -9,7 +9,7 @@ use crate::error::{FtlError, Result};
 use crate::flash::Flash;
 use crate::ftl::Ftl;
 use crate::head::Head;
-use crate::layout::{CHECKPOINT_MAGIC, Kind, RawHead, RawPart, RawState};
+use crate::layout::{CHECKPOINT_MAGIC, Kind, NO_PAGE, RawHead, RawPart, RawState};
 use crate::record::Record;
 use crate::segments::State;
 use crate::shape::{Place, Shape};
@@ -129,6 +129,10 @@ impl<N: Nand> Ftl<N> {
             self.end_heads()?;
         }
         self.move_full_roots()?;
+        self.settle_map()?;
+        if clean && self.shape.has_parity() {
+            self.end_map()?;
+        }
         let old = core::mem::take(&mut self.record.segments);
         self.set_states(&old, State::Free);
         let (segments, pages) = match self.write_parts() {
@@ -150,6 +154,7 @@ impl<N: Nand> Ftl<N> {
         for block in 0..self.shape.blocks {
             self.segments.change(block, |segment| segment.trims = false);
         }
+        self.release_map()?;
         self.turn_over_roots()?;
         if clean && !self.record.clean {
             // The cleaner had to make room for the record.
@@ -158,10 +163,16 @@ impl<N: Nand> Ftl<N> {
         Ok(())
     }
 
-    /// Segments that a checkpoint of the heads as they are takes.
+    /// Free segments that a checkpoint of the heads as they are takes, with those set apart for leaves of the table.
     pub(crate) fn wanted(&self) -> u32 {
+        self.parts_wanted(0) + self.map.untaken()
+    }
+
+    /// Segments that its pages take, with as many changes of the table as there may be, or so many bytes of them.
+    fn parts_wanted(&self, changes: u64) -> u32 {
         let bytes = |head: &Head| size_of::<RawHead>() + head.index as usize * self.shape.named_bytes();
-        segments_with(&self.shape, self.table.len(), self.heads.iter().flatten().map(bytes).sum())
+        let heads = self.heads.iter().flatten().map(bytes).sum();
+        segments_with(&self.shape, self.table.len(), heads, changes)
     }
 
     /// Erased segments for a checkpoint made now.
@@ -170,7 +181,7 @@ impl<N: Nand> Ftl<N> {
         self.make_room(self.wanted())?;
         let mut blocks = Vec::new();
         loop {
-            let wanted = self.wanted();
+            let wanted = self.parts_wanted(self.table.changes_bytes() as u64);
             if blocks.len() == wanted as usize {
                 return Ok(blocks);
             }
@@ -241,6 +252,8 @@ impl<N: Nand> Ftl<N> {
             moved: rounds.moved_blocks.into(),
             rebuilt: rounds.rebuilt_pages.into(),
             corrected: rounds.corrected_bits.into(),
+            stored: self.table.live().into(),
+            changed: self.table.changed().into(),
         };
         let mut writer = Writer {
             flash: &mut self.flash,
@@ -258,8 +271,11 @@ impl<N: Nand> Ftl<N> {
                 writer.put(&encode_head(&self.shape, slot, head))?;
             }
         }
-        for addr in self.table.entries() {
-            writer.put(&addr.to_le_bytes())?;
+        for page in self.table.pages() {
+            writer.put(&page.unwrap_or(NO_PAGE).to_le_bytes())?;
+        }
+        for changes in self.table.encode_changes() {
+            writer.put(&changes)?;
         }
         for (_, segment) in self.segments.iter() {
             writer.put(&segment.encode())?;

@@ -108,7 +108,8 @@ impl<N: Nand> Ftl<N> {
         for lba in order {
             let found = entries.binary_search_by_key(&lba, |entry| entry.lba).ok();
             let Some(entry) = found.and_then(|at| entries.get(at)).copied() else { continue };
-            match self.fetch(lba, self.table.get(lba), &mut data) {
+            let addr = self.addr(lba)?;
+            match self.fetch(lba, addr, &mut data) {
                 Ok(()) => {}
                 Err(FtlError::Unreadable(_)) => continue,
                 Err(error) => return Err(error),
@@ -133,16 +134,20 @@ impl<N: Nand> Ftl<N> {
         let mut live = Vec::new();
         if let Some(contents) = self.contents(block)? {
             let first = self.shape.addr(Place { block, index: 0 }, 0).0;
-            let entries = (first..).map(Addr).zip(contents.entries);
-            let lives = |(addr, entry): &(Addr, Entry)| self.table.get(entry.lba) == *addr;
-            live.extend(entries.filter(lives).map(|(_, entry)| entry));
+            let mut entries: Vec<(Addr, Entry)> = (first..).map(Addr).zip(contents.entries).collect();
+            // So that each leaf of the table is read once.
+            entries.sort_unstable_by_key(|(_, entry)| entry.lba);
+            for (addr, entry) in entries {
+                if self.addr(entry.lba)? == addr {
+                    live.push(entry);
+                }
+            }
         }
         let segment = self.segments.get(block);
         if live.len() != segment.valid as usize {
             // The header cannot be read; the table knows, but for the times.
-            let here = |addr: Addr| self.shape.place(addr).0.block == block;
-            let stored = self.table.stored().filter(|(_, addr)| here(*addr));
-            live = stored.map(|(lba, _)| Entry { lba, written: segment.opened }).collect();
+            let held = self.held(block)?;
+            live = held.into_iter().map(|(lba, _)| Entry { lba, written: segment.opened }).collect();
         }
         live.sort_unstable_by_key(|entry| entry.lba);
         live.dedup_by_key(|entry| entry.lba);

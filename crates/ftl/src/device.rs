@@ -13,7 +13,7 @@ impl<N: Nand> Ftl<N> {
     }
 
     fn read_block(&mut self, lba: u32, out: &mut [u8]) -> Result<()> {
-        let addr = self.table.get(lba);
+        let addr = self.addr(lba)?;
         if addr.is_none() {
             out.fill(0);
             return Ok(());
@@ -25,10 +25,10 @@ impl<N: Nand> Ftl<N> {
         self.admit_write()?;
         self.clock = self.clock.wrapping_add(1);
         self.counters.user_writes += 1;
-        if self.overwrite_buffered(lba, data) {
+        if self.overwrite_buffered(lba, data)? {
             return Ok(());
         }
-        let old = self.old(lba);
+        let old = self.old(lba)?;
         let class = self.policies.placement.user_write(self.clock, lba, old);
         let at = self.head_for_user(class.0)?;
         self.trims.remove(lba);
@@ -37,35 +37,39 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// A block that waits in a page not yet programmed is replaced there.
-    fn overwrite_buffered(&mut self, lba: u32, data: &[u8]) -> bool {
-        let (addr, now, shape) = (self.table.get(lba), self.clock, self.shape);
+    fn overwrite_buffered(&mut self, lba: u32, data: &[u8]) -> Result<bool> {
+        let (addr, now, shape) = (self.addr(lba)?, self.clock, self.shape);
         for head in self.heads.iter_mut().flatten() {
             let Some(slot) = head.buffered(&shape, addr) else { continue };
             head.buffer_slot(&shape, slot, |bytes| bytes.copy_from_slice(data));
             head.filled.iter_mut().skip(slot as usize).take(1).for_each(|entry| entry.written = now);
-            return true;
+            return Ok(true);
         }
-        false
+        Ok(false)
     }
 
     fn trim_block(&mut self, lba: u32) -> Result<()> {
-        let Some(old) = self.old(lba) else { return Ok(()) };
-        let (addr, shape) = (self.table.get(lba), self.shape);
+        let (addr, shape) = (self.addr(lba)?, self.shape);
+        if addr.is_none() {
+            return Ok(());
+        }
         for head in self.heads.iter_mut().flatten() {
             if let Some(slot) = head.buffered(&shape, addr) {
                 head.filled.iter_mut().skip(slot as usize).take(1).for_each(|entry| *entry = Entry::NONE);
             }
         }
-        self.policies.placement.trimmed(self.clock, lba, old);
+        if let Some(old) = self.old(lba)? {
+            self.policies.placement.trimmed(self.clock, lba, old);
+        }
         // Known before its segment can become free.
         self.trims.add(lba);
-        self.forget_copy(lba);
+        self.forget_copy(lba)?;
         self.counters.trimmed += 1;
         if self.trims.len() >= trims::per_page(self.shape.payload()) {
             self.room_for_trims()?;
             self.write_trims()?;
         }
-        Ok(())
+        self.pace_map()
     }
 
     /// What follows each change: segments that failed are left, and a checkpoint is made when one is due.
@@ -73,8 +77,8 @@ impl<N: Nand> Ftl<N> {
         if !self.failing.is_empty() || self.waiting.has_doomed() {
             self.commit()?;
         }
-        let due = self.opened >= (self.shape.blocks / 4).max(32);
-        if due && self.policies.wear.free() >= self.for_checkpoint() {
+        self.pace_map()?;
+        if self.opened >= self.opened_most() && self.has_room_for_checkpoint() {
             self.checkpoint()?;
         }
         debug_assert!(self.mode != Mode::Dirty || self.is_covered(), "no room for a checkpoint");

@@ -13,11 +13,12 @@ use crate::gaps::Doubted;
 use crate::head::{HEADS, Head};
 use crate::identity::Identity;
 use crate::layout::Kind;
+use crate::map_log::MapLog;
 use crate::policy::Policies;
 use crate::record::Record;
 use crate::segments::{Segments, State};
 use crate::shape::{Addr, Shape};
-use crate::stream::segments_at_most;
+use crate::stream::{map_segments, segments_at_most};
 use crate::table::Table;
 use crate::trims::Trims;
 use crate::waiting::Waiting;
@@ -56,6 +57,8 @@ pub struct Ftl<N: Nand> {
     pub(crate) mode: Mode,
     pub(crate) start: Start,
     pub(crate) table: Table,
+    /// The segments that hold it.
+    pub(crate) map: MapLog,
     pub(crate) segments: Segments,
     pub(crate) policies: Policies,
     /// The index segment: the open heads.
@@ -78,7 +81,13 @@ pub struct Ftl<N: Nand> {
 
 impl<N: Nand> Ftl<N> {
     /// A server around its parts, with nothing stored.
-    pub(crate) fn assemble(flash: Flash<N>, shape: Shape, identity: Identity, roots: Roots) -> Ftl<N> {
+    pub(crate) fn assemble(
+        flash: Flash<N>,
+        shape: Shape,
+        identity: Identity,
+        roots: Roots,
+        cache_bytes: usize,
+    ) -> Ftl<N> {
         let seed = identity.uuid.iter().fold(0, |seed: u64, byte| seed.rotate_left(8) ^ u64::from(*byte));
         let params = Params {
             endurance: identity.endurance,
@@ -94,7 +103,8 @@ impl<N: Nand> Ftl<N> {
             record: Record::default(),
             mode: Mode::ReadOnly,
             start: Start::Checkpoint,
-            table: Table::new(identity.logical_blocks),
+            table: Table::new(&shape, identity.logical_blocks, cache_bytes),
+            map: MapLog::new(map_segments(&shape, identity.logical_blocks)),
             segments: Segments::new(shape.blocks),
             policies,
             heads,
@@ -162,34 +172,30 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// What a write or trim of a block replaces, as placement sees it.
-    pub(crate) fn old(&self, lba: u32) -> Option<Old> {
-        let addr = self.table.get(lba);
-        if addr.is_none() {
-            return None;
-        }
-        let segment = self.segments.get(self.shape.place(addr).0.block);
-        Some(Old { class: Class(segment.class), age: self.clock.wrapping_sub(segment.opened) })
+    pub(crate) fn old(&mut self, lba: u32) -> Result<Option<Old>> {
+        let addr = self.addr(lba)?;
+        Ok(self.segment_of(addr).map(|block| {
+            let segment = self.segments.get(block);
+            Old { class: Class(segment.class), age: self.clock.wrapping_sub(segment.opened) }
+        }))
     }
 
     /// A block has a new copy.
-    pub(crate) fn point(&mut self, lba: u32, addr: Addr) {
-        self.forget_copy(lba);
-        self.table.set(lba, addr);
-        self.segments.change(self.shape.place(addr).0.block, |segment| segment.valid += 1);
+    pub(crate) fn point(&mut self, lba: u32, addr: Addr) -> Result<()> {
+        let old = self.set_addr(lba, addr)?;
+        self.leave_copy(old);
+        Ok(())
     }
 
     /// The copy of a block is garbage from now on.
-    pub(crate) fn forget_copy(&mut self, lba: u32) {
-        let addr = self.table.get(lba);
-        if addr.is_none() {
-            return;
-        }
-        self.table.set(lba, Addr::NONE);
-        let (block, now) = (self.shape.place(addr).0.block, self.clock);
-        self.segments.change(block, |segment| {
-            segment.valid = segment.valid.saturating_sub(1);
-            segment.changed = now;
-        });
+    pub(crate) fn forget_copy(&mut self, lba: u32) -> Result<()> {
+        self.point(lba, Addr::NONE)
+    }
+
+    /// What lies here is garbage from now on.
+    fn leave_copy(&mut self, old: Addr) {
+        let (Some(block), now) = (self.segment_of(old), self.clock) else { return };
+        self.segments.change(block, |segment| segment.changed = now);
         self.policies.selector.invalidated(block, now);
         let segment = self.segments.get(block);
         if segment.state == State::Stuck && segment.valid == 0 {
@@ -231,6 +237,9 @@ impl<N: Nand> Ftl<N> {
     /// Reads the block at `addr`, which must be `lba`, into `out`.
     pub(crate) fn fetch(&mut self, lba: u32, addr: Addr, out: &mut [u8]) -> Result<()> {
         let shape = self.shape;
+        if addr == Addr::LOST {
+            return Err(FtlError::Unreadable(lba));
+        }
         for head in self.heads.iter_mut().flatten().chain(&mut self.failing) {
             if let Some(slot) = head.buffered(&shape, addr) {
                 head.buffer_slot(&shape, slot, |bytes| out.copy_from_slice(bytes));

@@ -169,12 +169,18 @@ mod tests {
         let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
         (0..32).for_each(|lba| write(&mut disk, lba));
         let mut disk = Ftl::open(disk.close().unwrap(), OpenOptions::default()).unwrap();
-        let (older, _) = disk.shape.place(disk.table.get(15));
+        let (older, _) = {
+            let addr = disk.addr(15).unwrap();
+            disk.shape.place(addr)
+        };
         // The last page of a segment, named by the first of the next, of which all is written twice.
         (0..8).for_each(|lba| write(&mut disk, lba + 8));
         (0..16).for_each(|turn| write(&mut disk, turn % 8));
         disk.flush().unwrap();
-        let (place, _) = disk.shape.place(disk.table.get(15));
+        let (place, _) = {
+            let addr = disk.addr(15).unwrap();
+            disk.shape.place(addr)
+        };
         assert_eq!(place.index, 7);
         let page = disk.shape.page(place);
         let mut chip = disk.chip().clone();

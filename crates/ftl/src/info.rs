@@ -9,6 +9,7 @@ use crate::ftl::{Ftl, Mode};
 use crate::layout::VERSION;
 use crate::policy::PolicyNames;
 use crate::segments::State;
+use crate::stream::map_segments;
 
 /// How a disk is and what it has done.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,6 +39,9 @@ pub struct Info {
     pub free_segments: u32,
     /// Segments that a checkpoint takes at the most; as many are kept free for the next.
     pub checkpoint_segments: u32,
+    /// Segments that are set apart for leaves of the translation table: one of its pages each. None where a checkpoint has
+    /// room for the whole table.
+    pub map_segments: u32,
     /// Segments that are marked bad.
     pub bad_segments: u32,
     /// Log pages of each segment that are parity over the others.
@@ -66,7 +70,7 @@ pub struct Info {
     pub counters: Counters,
     /// Checkpoints made so far.
     pub checkpoints: u64,
-    /// Bytes of memory for the tables; policies take theirs besides.
+    /// Bytes of memory for the tables, those of leaves in the cache included; policies take theirs besides.
     pub table_bytes: usize,
 }
 
@@ -82,7 +86,7 @@ impl<N: Nand> Ftl<N> {
             version: VERSION,
             uuid: self.identity.uuid,
             start: self.start,
-            possibly_lost: self.possibly_lost(),
+            possibly_lost: self.doubted.as_ref().map_or_else(Vec::new, |doubted| doubted.lbas.clone()),
             worn_out: self.mode == Mode::WornOut,
             block_bytes: self.shape.block_bytes,
             logical_blocks: self.table.len(),
@@ -91,6 +95,7 @@ impl<N: Nand> Ftl<N> {
             segments: self.shape.blocks,
             free_segments: count(State::Free),
             checkpoint_segments: self.checkpoint_most(),
+            map_segments: map_segments(&self.shape, self.table.len()),
             bad_segments: count(State::Bad),
             parity_pages: self.identity.parity_pages,
             rebuilt_pages: rounds.rebuilt_pages,
@@ -107,15 +112,6 @@ impl<N: Nand> Ftl<N> {
             checkpoints: self.record.number,
             table_bytes: self.table.memory_bytes() + self.segments.memory_bytes(),
         }
-    }
-
-    fn possibly_lost(&self) -> Vec<u32> {
-        let Some(doubted) = &self.doubted else { return Vec::new() };
-        let is_there = |lba: &&u32| {
-            let addr = self.table.get(**lba);
-            !addr.is_none() && self.shape.place(addr).0 == doubted.place
-        };
-        doubted.lbas.iter().filter(is_there).copied().collect()
     }
 
     /// The chip.

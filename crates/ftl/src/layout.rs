@@ -1,20 +1,25 @@
 //! What lies on the chip, byte by byte (docs/ftl-spec.md). All numbers are little-endian.
 
-use zerocopy::little_endian::{I64, U32, U64};
+use zerocopy::little_endian::{I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The format's name at the start of an anchor.
 pub(crate) const MAGIC: [u8; 8] = *b"pumiceft";
 /// The version written and read.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// Starts a summary.
 pub(crate) const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"SUM1");
 /// Starts a checkpoint.
-pub(crate) const CHECKPOINT_MAGIC: u32 = u32::from_le_bytes(*b"FCP1");
+pub(crate) const CHECKPOINT_MAGIC: u32 = u32::from_le_bytes(*b"FCP2");
+/// Starts a leaf of the translation table, and the page that is parity over some of them.
+pub(crate) const LEAF_MAGIC: u32 = u32::from_le_bytes(*b"MAP1");
+pub(crate) const LEAF_PARITY_MAGIC: u32 = u32::from_le_bytes(*b"MAPX");
 /// An entry of a slot that holds nothing.
 pub(crate) const NO_BLOCK: u32 = u32::MAX;
 /// The first entry of a page that holds trimmed ranges.
 pub(crate) const TRIM_BLOCK: u32 = u32::MAX - 1;
+/// The page of a leaf that was never written.
+pub(crate) const NO_PAGE: u32 = u32::MAX;
 /// Bytes of a policy's name.
 pub(crate) const NAME_BYTES: usize = 24;
 
@@ -41,10 +46,12 @@ pub(crate) enum Kind {
     Trim = 3,
     /// A part of a checkpoint.
     Checkpoint = 4,
+    /// A leaf of the translation table, or parity over some.
+    Map = 5,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 4] = [Kind::Data, Kind::Summary, Kind::Trim, Kind::Checkpoint];
+    pub(crate) const ALL: [Kind; 5] = [Kind::Data, Kind::Summary, Kind::Trim, Kind::Checkpoint, Kind::Map];
 
     /// The number in a tag; of blocks and trims it says whether all before them was promised.
     pub(crate) fn to_byte(self, promised: bool) -> u8 {
@@ -167,8 +174,8 @@ raw! {
 }
 
 raw! {
-    /// The start of a checkpoint; heads, translation table and lookup table follow.
-    RawState, 96 => {
+    /// The start of a checkpoint; heads, the pages of leaves, their changes and the lookup table follow.
+    RawState, 108 => {
         magic: U32,
         clock: U32,
         sequence: U64,
@@ -186,6 +193,8 @@ raw! {
         moved: U32,
         rebuilt: U32,
         corrected: U64,
+        stored: U64,
+        changed: U32,
     }
 }
 
@@ -205,8 +214,37 @@ raw! {
 }
 
 raw! {
+    /// The head of a page of the translation table. Of parity, `leaf` is how many leaves it is over.
+    RawLeaf, 16 => {
+        magic: U32,
+        leaf: U32,
+        first: U32,
+        reserved: [u8; 4],
+    }
+}
+
+raw! {
+    /// What changed in a leaf since it was written: as many changes, or all of its entries.
+    RawChanges, 8 => {
+        leaf: U32,
+        count: U32,
+    }
+}
+
+raw! {
+    /// An entry of a leaf that changed.
+    RawChange, 6 => {
+        slot: U16,
+        addr: U32,
+    }
+}
+
+/// A count of changes that says that all entries of the leaf follow.
+pub(crate) const ALL_ENTRIES: u32 = u32::MAX;
+
+raw! {
     /// A line of the lookup table.
-    RawSegment, 20 => {
+    RawSegment, 24 => {
         erases: U32,
         opened: U32,
         sealed: U32,
@@ -214,5 +252,6 @@ raw! {
         state: u8,
         class: u8,
         used: [u8; 2],
+        valid: U32,
     }
 }

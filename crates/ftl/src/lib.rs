@@ -45,6 +45,8 @@ mod info;
 mod layout;
 mod load;
 mod log;
+mod map;
+mod map_log;
 mod newest;
 mod open;
 mod patrol;

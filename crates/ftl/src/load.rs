@@ -11,7 +11,11 @@ use crate::error::Result;
 use crate::flash::Flash;
 use crate::ftl::Ftl;
 use crate::head::Head;
-use crate::layout::{CHECKPOINT_MAGIC, Kind, RawHead, RawPart, RawSegment, RawState};
+use crate::layout::{
+    ALL_ENTRIES, CHECKPOINT_MAGIC, Kind, NO_PAGE, RawChange, RawChanges, RawHead, RawPart, RawSegment,
+    RawState,
+};
+use crate::map_log::MapLog;
 use crate::record::Record;
 use crate::segments::{Segment, State};
 use crate::shape::{ANCHOR_BLOCKS, Addr, Place, Shape};
@@ -129,12 +133,19 @@ impl<N: Nand> Ftl<N> {
             part: 0,
             flash: &mut self.flash,
         };
+        self.table.clear();
+        self.map.clear();
         let loaded = if fits { Loaded::read(&mut reader, &mut self.table)? } else { None };
-        let is_sound = |loaded: &Loaded| loaded.is_sound(&self.shape, &self.table, &record.segments);
+        let is_sound = |loaded: &Loaded| {
+            loaded.is_sound(&self.shape, &self.table, &record.segments)
+                && loaded.has_its_leaves(&self.shape, &self.table, &self.map, &record.segments)
+        };
         let Some(loaded) = loaded.filter(is_sound) else {
             self.table.clear();
             return Ok(false);
         };
+        self.table.set_live(loaded.state.stored.get());
+        self.table.pages().flatten().for_each(|page| self.map.add(self.shape.medium.block_of(page)));
         self.clock = loaded.state.clock.get();
         self.sequence = loaded.state.sequence.get();
         self.counters = Counters {
@@ -171,7 +182,7 @@ impl<N: Nand> Ftl<N> {
     pub(crate) fn place_roots(&mut self) {
         for block in 0..self.shape.blocks {
             let is_root = self.roots.holds(block);
-            let is_part = self.record.segments.contains(&block);
+            let is_part = self.record.segments.contains(&block) || self.map.holds(block);
             self.segments.change(block, |segment| match segment.state {
                 State::Free | State::Open | State::Sealed | State::Stuck if is_root => {
                     segment.state = State::Checkpoint;
@@ -212,12 +223,17 @@ impl Loaded {
             let Some(head) = read_head(reader)? else { return Ok(None) };
             heads.push(head);
         }
-        let mut addr = [0; 4];
-        for lba in 0..table.len() {
-            if !reader.fill(&mut addr)? {
+        let mut page = [0; 4];
+        for leaf in 0..table.leaves() {
+            if !reader.fill(&mut page)? {
                 return Ok(None);
             }
-            table.set(lba, Addr(u32::from_le_bytes(addr)));
+            table.place(leaf, Some(u32::from_le_bytes(page)).filter(|page| *page != NO_PAGE));
+        }
+        for _ in 0..state.changed.get() {
+            if !read_changes(reader, table)? {
+                return Ok(None);
+            }
         }
         let mut segments = Vec::with_capacity(shape.blocks as usize);
         for _ in 0..shape.blocks {
@@ -231,8 +247,9 @@ impl Loaded {
     /// True if everything fits together and the chip.
     fn is_sound(&self, shape: &Shape, table: &Table, checkpoint: &[u32]) -> bool {
         let state = |block: u32| self.segments.get(block as usize).map(|segment| segment.state);
-        let holds = |(_, addr): (u32, Addr)| {
-            state(shape.place(addr).0.block).is_some_and(|s| s.holds_data() || s == State::Bad)
+        let holds = |addr: Addr| {
+            let is_nowhere = addr.is_none() || addr == Addr::LOST;
+            is_nowhere || state(shape.place(addr).0.block).is_some_and(|s| s.holds_data() || s == State::Bad)
         };
         let mut open: Vec<u32> = self.heads.iter().map(|(_, head)| head.block).collect();
         open.sort_unstable();
@@ -250,13 +267,44 @@ impl Loaded {
             _ => !own(at) && u32::from(segment.used) <= shape.pages,
         };
         let opens = self.segments.iter().filter(|segment| segment.state == State::Open).count();
-        table.stored().all(holds)
+        table.changes().all(holds)
             && self.heads.iter().all(|(_, head)| is_open(head))
             && open.windows(2).all(|pair| pair.first() != pair.last())
             && opens == open.len()
             && self.segments.iter().enumerate().all(is_placed)
             && checkpoint.iter().all(|block| state(*block) == Some(State::Checkpoint))
     }
+
+    /// True if the leaves of the table lie where leaves may.
+    fn has_its_leaves(&self, shape: &Shape, table: &Table, map: &MapLog, checkpoint: &[u32]) -> bool {
+        table.pages().flatten().all(|page| {
+            let block = shape.medium.block_of(page);
+            let state = self.segments.get(block as usize).map(|segment| segment.state);
+            map.is_used() && state == Some(State::Checkpoint) && !checkpoint.contains(&block)
+        })
+    }
+}
+
+/// Reads what changed in a leaf since it was written; false if it makes no sense.
+fn read_changes<N: Nand>(reader: &mut Reader<'_, N>, table: &mut Table) -> Result<bool> {
+    let Some(bytes) = reader.take(size_of::<RawChanges>())? else { return Ok(false) };
+    let Ok(raw) = RawChanges::read_from_bytes(&bytes) else { return Ok(false) };
+    let (leaf, count) = (raw.leaf.get(), raw.count.get());
+    if leaf >= table.leaves() || (count != ALL_ENTRIES && count as usize > table.entries(leaf)) {
+        return Ok(false);
+    }
+    if count == ALL_ENTRIES {
+        let bytes = reader.take(table.entries(leaf) * size_of::<u32>())?;
+        return Ok(bytes.is_some_and(|bytes| {
+            let words = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
+            table.take_all(leaf, words.collect())
+        }));
+    }
+    let bytes = reader.take(count as usize * size_of::<RawChange>())?;
+    Ok(bytes.is_some_and(|bytes| {
+        let few = <[RawChange]>::ref_from_bytes(&bytes).unwrap_or_default();
+        table.take_changes(leaf, few.iter().map(|change| (change.slot.get(), change.addr.get())).collect())
+    }))
 }
 
 fn read_head<N: Nand>(reader: &mut Reader<'_, N>) -> Result<Option<(u8, Head)>> {

@@ -26,7 +26,7 @@ impl<N: Nand> Ftl<N> {
         };
         let addr = head.put(&shape, entry, data);
         let full = head.filled.len() >= shape.slots as usize;
-        self.point(entry.lba, addr);
+        self.point(entry.lba, addr)?;
         if full {
             self.program(at, Kind::Data)?;
         }
@@ -305,7 +305,7 @@ impl<N: Nand> Ftl<N> {
             if entry.lba == TRIM_BLOCK && head.buffered(&shape, addr).is_none() {
                 self.trim_again(addr)?;
             }
-            if entry.lba >= self.table.len() || self.table.get(entry.lba) != addr {
+            if entry.lba >= self.table.len() || self.addr(entry.lba)? != addr {
                 continue;
             }
             match head.buffered(&shape, addr) {
@@ -333,8 +333,10 @@ impl<N: Nand> Ftl<N> {
         // If it cannot be read, its copy can.
         let Some((_, page)) = self.flash.read(place)?.of_kind(Kind::Trim) else { return Ok(()) };
         for (first, end) in trims::decode(&page.payload, self.table.len()) {
-            for lba in (first..end).filter(|lba| self.table.get(*lba).is_none()) {
-                self.trims.add(lba);
+            for lba in first..end {
+                if self.addr(lba)?.is_none() {
+                    self.trims.add(lba);
+                }
             }
         }
         Ok(())

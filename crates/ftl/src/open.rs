@@ -1,6 +1,6 @@
 //! Making a disk, starting a server, ending it.
 
-use alloc::vec::Vec;
+use alloc::{vec, vec::Vec};
 
 use pumice_flashlog::Roots;
 use pumice_media::{Nand, NandError};
@@ -63,14 +63,26 @@ impl Default for CreateOptions {
     }
 }
 
+/// Memory for pages of the translation table, unless another number is asked for.
+pub(crate) const CACHE_BYTES: usize = 8 << 20;
+
 /// How to start a server.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenOptions {
     /// Nothing is written to the chip.
     pub read_only: bool,
     /// Builds the tables from the headers of the segments, whatever the checkpoint says. Blocks that were trimmed may
     /// come back with what they held.
     pub rebuild: bool,
+    /// Bytes of memory for pages of the translation table, one of them at the least; by default 8 MiB. What changed in them
+    /// since they were written takes some more, as many bytes as 100 pages of the log at the most.
+    pub cache_bytes: usize,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions { read_only: false, rebuild: false, cache_bytes: CACHE_BYTES }
+    }
 }
 
 /// Makes a logical disk on a chip; whatever the chip holds is lost. `progress` is told segments done and all. Returns
@@ -99,7 +111,7 @@ pub fn create<N: Nand>(
     // Of an unknown size until the bad segments are counted.
     let unknown = identity(1);
     let blank = roots(&unknown)?;
-    let mut ftl = Ftl::assemble(Flash::new(&mut *nand, shape), shape, unknown, blank);
+    let mut ftl = Ftl::assemble(Flash::new(&mut *nand, shape), shape, unknown, blank, CACHE_BYTES);
     for block in 0..shape.blocks {
         ftl.prepare(block, options.erased)?;
         progress(block + 1, shape.blocks);
@@ -108,7 +120,7 @@ pub fn create<N: Nand>(
     let logical_blocks = export(&shape, segments.usable(), options.export)?;
     let identity = identity(logical_blocks);
     let blank = roots(&identity)?;
-    let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity, blank);
+    let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity, blank, CACHE_BYTES);
     ftl.segments = segments;
     ftl.segments.set_failures(0);
     ftl.mode = Mode::Dirty;
@@ -167,14 +179,14 @@ impl<N: Nand> Ftl<N> {
         let records = record_shape(&shape, identity.logical_blocks, &flash.medium.chip().geometry())
             .ok_or(FtlError::Foreign)?;
         let record = roots.find_record(&mut flash.medium, records)?.and_then(|bytes| Record::decode(&bytes));
-        let mut ftl = Ftl::assemble(flash, shape, identity, roots);
+        let mut ftl = Ftl::assemble(flash, shape, identity, roots, options.cache_bytes);
         let replayed = ftl.replay_since(record, options.rebuild)?;
-        ftl.doubted.clone_from(&replayed.doubted);
         ftl.watch_reads();
+        let undone = !options.read_only && ftl.undo_move(&replayed, true)?;
+        ftl.doubted = ftl.still_doubted(replayed.doubted.clone())?;
         if options.read_only {
             return Ok(ftl);
         }
-        let undone = ftl.undo_move(&replayed, true)?;
         ftl.segments.hold(replayed.tellers);
         ftl.mode = if ftl.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
         ftl.hand_out();
@@ -205,7 +217,6 @@ impl<N: Nand> Ftl<N> {
             Start::Recovered
         };
         self.sequence = self.sequence.max(self.roots.newest_seq() + 1);
-        self.count_valid();
         self.find_free()?;
         Ok(replayed)
     }
@@ -219,7 +230,6 @@ impl<N: Nand> Ftl<N> {
         } else if self.start == Start::Recovered {
             self.recover(Range { since: self.sequence, without, doubting })?;
         }
-        self.count_valid();
         self.find_free()
     }
 
@@ -254,6 +264,7 @@ impl<N: Nand> Ftl<N> {
     /// Tables from the headers of all segments.
     fn rebuild(&mut self, without: Option<u32>, doubting: bool) -> Result<Replayed> {
         self.table.clear();
+        self.map.clear();
         self.segments = Segments::new(self.shape.blocks);
         self.heads.iter_mut().for_each(|head| *head = None);
         (self.sequence, self.clock) = (1, 0);
@@ -296,11 +307,22 @@ impl<N: Nand> Ftl<N> {
         Ok(())
     }
 
+    /// What lives in each segment by the table.
+    pub(crate) fn valid_by_table(&mut self) -> Result<Vec<u32>> {
+        let (mut valid, shape) = (vec![0; self.shape.blocks as usize], self.shape);
+        self.each_stored(|_, addr| {
+            let block = shape.place(addr).0.block as usize;
+            valid.iter_mut().skip(block).take(1).for_each(|valid| *valid += 1);
+        })?;
+        Ok(valid)
+    }
+
     /// Counts what lives in each segment by the table.
-    pub(crate) fn count_valid(&mut self) {
-        for (_, addr) in self.table.stored() {
-            self.segments.change(self.shape.place(addr).0.block, |segment| segment.valid += 1);
+    pub(crate) fn count_valid(&mut self) -> Result<()> {
+        for (block, valid) in (0..).zip(self.valid_by_table()?) {
+            self.segments.change(block, |segment| segment.valid = valid);
         }
+        Ok(())
     }
 
     /// Finds the segments that nothing lives in any more and, after a power cut, which of them went bad since the

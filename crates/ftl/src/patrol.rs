@@ -11,7 +11,7 @@ use pumice_media::Nand;
 use crate::error::Result;
 use crate::ftl::{Ftl, Mode};
 use crate::segments::{READS_MOST, Segment, State};
-use crate::shape::{ANCHOR_BLOCKS, Place};
+use crate::shape::{ANCHOR_BLOCKS, Addr, Place};
 
 /// Log pages that one call reads at the most.
 const PAGES: u32 = 32;
@@ -98,9 +98,14 @@ impl<N: Nand> Ftl<N> {
         found.rebuilt_pages = (after.rebuilt_pages - before.rebuilt_pages).into();
         found.weak_segments = self.segments.weak() + (after.moved_blocks - before.moved_blocks);
         found.unreadable.sort_unstable();
-        let is_lost = |place: Place| found.unreadable.binary_search(&self.shape.page(place)).is_ok();
-        let stored = self.table.stored().filter(|(_, addr)| is_lost(self.shape.place(*addr).0));
-        found.lost = stored.map(|(lba, _)| lba).collect();
+        let shape = self.shape;
+        let Scrubbed { unreadable, lost, .. } = &mut found;
+        self.each_stored(|lba, addr| {
+            let is_in = |page: u32| unreadable.binary_search(&page).is_ok();
+            if addr == Addr::LOST || is_in(shape.page(shape.place(addr).0)) {
+                lost.push(lba);
+            }
+        })?;
         Ok(found)
     }
 
@@ -231,9 +236,29 @@ impl<N: Nand> Ftl<N> {
         let is_here = |page: &u32| self.shape.medium.block_of(*page) == block;
         let has_unreadable = found.unreadable.iter().any(is_here);
         found.unreadable.retain(|page| !is_here(page));
+        if self.map.holds(block) {
+            if has_unreadable || self.flash.medium.has_tired() {
+                self.mend_map(block, found)?;
+            }
+            return Ok(());
+        }
         if has_unreadable || self.flash.medium.has_tired() {
             self.renew_roots(found)?;
         }
+        Ok(())
+    }
+
+    /// Has the leaves of the translation table moved out of a segment that is weak.
+    fn mend_map(&mut self, block: u32, found: &mut Scrubbed) -> Result<()> {
+        found.weak_roots = true;
+        if !self.may_write() {
+            return Ok(());
+        }
+        self.admit_write()?;
+        self.map.call_weak(block);
+        self.empty_weak_map()?;
+        self.checkpoint()?;
+        self.note_weak();
         Ok(())
     }
 

@@ -110,13 +110,13 @@ impl<N: Nand> Ftl<N> {
         let found = if doubting { self.doubted(&unnamed)? } else { None };
         unnamed.retain(|place| found.as_ref().is_none_or(|found| found.place != *place));
         unnamed.extend(cut);
-        let mut tellers = Vec::new();
         for lost in lost.iter().chain(&found) {
-            if self.take_lost(lost, &mut newest) {
-                tellers.push(lost.told_by);
-            }
+            self.take_lost(lost, &mut newest);
         }
-        self.apply_trims(&newest, trimmed);
+        self.apply_trims(&mut newest, trimmed);
+        self.settle_counts(newest.unsettled)?;
+        let told = lost.iter().chain(&found).filter(|lost| self.is_still_lost(lost));
+        let tellers = told.map(|lost| lost.told_by).collect();
         self.mark_without_parity(touched)?;
         let doubted = found.map(|Lost { place, sequence, lbas, .. }| {
             self.sequence = self.sequence.max(sequence + 1);
@@ -171,9 +171,9 @@ impl<N: Nand> Ftl<N> {
         Ok(None)
     }
 
-    /// Blocks in a page that cannot be read: the table points there all the same, so that who reads them is told. False
-    /// if newer copies of all of them are known: an erase that was cut leaves such pages.
-    fn take_lost(&mut self, lost: &Lost, newest: &mut Newest) -> bool {
+    /// Blocks in a page that cannot be read: the table points there all the same, so that who reads them is told,
+    /// unless newer copies are known: an erase that was cut leaves such pages.
+    fn take_lost(&mut self, lost: &Lost, newest: &mut Newest) {
         let Lost { place, sequence, ref lbas, .. } = *lost;
         let mut is_lost = false;
         newest.add_lost(place, sequence);
@@ -182,7 +182,7 @@ impl<N: Nand> Ftl<N> {
                 continue;
             }
             newest.meet(lba);
-            self.table.set(lba, self.shape.addr(place, slot));
+            self.repoint(newest, lba, self.shape.addr(place, slot));
             is_lost = true;
         }
         let (now, used) = (self.clock, u16::try_from(place.index + 1).unwrap_or(u16::MAX));
@@ -194,7 +194,12 @@ impl<N: Nand> Ftl<N> {
                 (segment.state, segment.used) = (State::Sealed, segment.used.max(used));
             }
         });
-        is_lost
+    }
+
+    /// True if the table still says that blocks of a page are there which cannot be read: they were not trimmed since.
+    fn is_still_lost(&mut self, lost: &Lost) -> bool {
+        let is_there = |addr: Addr| !addr.is_none() && self.shape.place(addr).0 == lost.place;
+        lost.lbas.iter().any(|lba| self.table.find(*lba).is_some_and(is_there))
     }
 
     /// A head that nothing was written to since.
@@ -351,8 +356,48 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// The sequence number of the copy that the table points to; 0 if the checkpoint knew it.
-    fn newest(&self, newest: &Newest, lba: u32) -> u64 {
-        newest.sequence(lba, self.shape.place(self.table.get(lba)).0)
+    fn newest(&mut self, newest: &Newest, lba: u32) -> u64 {
+        // A block that was met is among the changes.
+        self.table.find(lba).map_or(0, |addr| newest.sequence(lba, self.shape.place(addr).0))
+    }
+
+    /// Points the table elsewhere. Where the block was before is counted at once, if memory tells.
+    fn repoint(&mut self, newest: &mut Newest, lba: u32, addr: Addr) {
+        let old = self.table.find(lba);
+        if old.is_none() {
+            newest.unsettled.push(lba);
+        }
+        self.table.set(lba, addr);
+        self.count(lba, old.unwrap_or(Addr::NONE), addr);
+    }
+
+    /// Counts off what was where the leaves of the table on flash say; each is read once.
+    fn settle_counts(&mut self, mut blocks: Vec<u32>) -> Result<()> {
+        blocks.sort_unstable();
+        let by_leaf = |one: &u32, other: &u32| self.table.slot(*one).0 == self.table.slot(*other).0;
+        let groups: Vec<Vec<u32>> = blocks.chunk_by(by_leaf).map(<[u32]>::to_vec).collect();
+        for group in groups {
+            let Some(first) = group.first() else { continue };
+            let words = self.read_leaf(self.table.slot(*first).0)?;
+            for lba in group {
+                let was = words.get(usize::from(self.table.slot(lba).1)).copied().map_or(Addr::NONE, Addr);
+                self.count(lba, was, Addr::NONE);
+            }
+        }
+        Ok(())
+    }
+
+    /// Of what the newest page held, the blocks that the table still says are there.
+    pub(crate) fn still_doubted(&mut self, doubted: Option<Doubted>) -> Result<Option<Doubted>> {
+        let Some(Doubted { place, lbas }) = doubted else { return Ok(None) };
+        let mut still = Vec::new();
+        for lba in lbas {
+            let addr = self.addr(lba)?;
+            if !addr.is_none() && self.shape.place(addr).0 == place {
+                still.push(lba);
+            }
+        }
+        Ok(Some(Doubted { place, lbas: still }))
     }
 
     /// Points the table at what a segment holds, where nothing newer is known.
@@ -385,7 +430,7 @@ impl<N: Nand> Ftl<N> {
                 }
                 if self.newest(newest, entry.lba) <= sequence {
                     newest.meet(entry.lba);
-                    self.table.set(entry.lba, shape.addr(place, slot));
+                    self.repoint(newest, entry.lba, shape.addr(place, slot));
                 }
                 if entry.written.wrapping_sub(self.clock) < 1 << 31 {
                     self.clock = entry.written;
@@ -406,14 +451,14 @@ impl<N: Nand> Ftl<N> {
 
     /// Takes blocks off the table whose trim is newer than their newest copy. Each block is looked at once: the newest
     /// ranges come first, and what they cover is skipped.
-    fn apply_trims(&mut self, newest: &Newest, mut trimmed: Vec<Trimmed>) {
+    fn apply_trims(&mut self, newest: &mut Newest, mut trimmed: Vec<Trimmed>) {
         trimmed.sort_unstable_by_key(|(sequence, _)| core::cmp::Reverse(*sequence));
         let mut seen = Trims::default();
         for (sequence, ranges) in trimmed {
             for (first, end) in ranges {
                 for lba in seen.add_range(first, end).into_iter().flat_map(|(first, end)| first..end) {
                     if self.newest(newest, lba) < sequence {
-                        self.table.set(lba, Addr::NONE);
+                        self.repoint(newest, lba, Addr::NONE);
                     }
                 }
             }

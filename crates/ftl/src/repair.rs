@@ -49,9 +49,13 @@ pub fn repair<N: Nand>(
     }
     if !options.dry_run {
         let undone = ftl.undo_move(&replayed, false)?;
-        let lost = fixes.lost.iter().map(|lba| ftl.table.get(*lba)).filter(|addr| !addr.is_none());
-        ftl.segments.hold(lost.map(|addr| ftl.shape.place(addr).0.block).chain(replayed.tellers));
-        ftl.apply(&fixes);
+        let mut lost = Vec::new();
+        for lba in &fixes.lost {
+            let addr = ftl.addr(*lba)?;
+            lost.extend(ftl.segment_of(addr));
+        }
+        ftl.segments.hold(lost.into_iter().chain(replayed.tellers));
+        ftl.apply(&fixes)?;
         if is_adrift {
             ftl.sequence += SEQ_GAP;
         }
@@ -71,9 +75,11 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// Puts the tables right, and counts anew what lives where.
-    fn apply(&mut self, fixes: &Fixes) {
-        fixes.table.iter().for_each(|(lba, addr)| self.table.set(*lba, *addr));
-        fixes.lost.iter().for_each(|lba| self.table.set(*lba, Addr::NONE));
+    fn apply(&mut self, fixes: &Fixes) -> Result<()> {
+        let lost = fixes.lost.iter().map(|lba| (lba, &Addr::NONE));
+        for (lba, addr) in fixes.table.iter().chain(lost) {
+            self.set_addr(*lba, *addr)?;
+        }
         for (block, erases) in &fixes.erases {
             self.segments.change(*block, |segment| segment.erases = *erases);
         }
@@ -86,10 +92,7 @@ impl<N: Nand> Ftl<N> {
             let used = u16::try_from(self.shape.pages).unwrap_or(u16::MAX);
             self.segments.change(head.block, |segment| (segment.state, segment.used) = (State::Sealed, used));
         }
-        for block in 0..self.shape.blocks {
-            self.segments.change(block, |segment| segment.valid = 0);
-        }
-        self.count_valid();
+        self.count_valid()?;
         for block in 0..self.shape.blocks {
             self.segments.change(block, |segment| match segment.state {
                 State::Free if fixes.bad.contains(&block) => segment.state = State::Bad,
@@ -102,6 +105,8 @@ impl<N: Nand> Ftl<N> {
         let bad = self.segments.iter().filter(|(_, segment)| segment.state == State::Bad).count();
         let failures = self.segments.failures().min(u32::try_from(bad).unwrap_or(u32::MAX));
         self.segments.set_failures(failures);
+        fixes.map.iter().for_each(|block| self.map.call_weak(*block));
+        Ok(())
     }
 
     /// Writes a checkpoint whose roots are all new, and moves out of segments whose headers are wrong.
@@ -137,6 +142,7 @@ impl<N: Nand> Ftl<N> {
             }
             self.segments.change(*block, |segment| segment.state = State::Bad);
         }
+        self.empty_weak_map()?;
         self.write_checkpoint(true)?;
         Ok(self.flash.medium.flush()?)
     }

@@ -61,7 +61,8 @@ impl<N: Nand> Ftl<N> {
     /// Of two segments that were taken for records and of which one failed, the other is free again.
     fn forget_abandoned(&mut self) {
         for block in 0..self.shape.blocks {
-            let is_needed = self.roots.holds(block) || self.record.segments.contains(&block);
+            let is_part = self.record.segments.contains(&block) || self.map.holds(block);
+            let is_needed = self.roots.holds(block) || is_part;
             if self.segments.get(block).state == State::Checkpoint && !is_needed {
                 self.segments.change(block, |segment| segment.state = State::Free);
                 self.hand_back(block);

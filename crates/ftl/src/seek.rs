@@ -11,7 +11,7 @@ use crate::flash::{Flash, Found};
 use crate::ftl::Ftl;
 use crate::identity::{Identity, Void, anchor_of};
 use crate::layout::{Kind, MAGIC, NO_BLOCK};
-use crate::open::{Export, export};
+use crate::open::{CACHE_BYTES, Export, export};
 use crate::policy::PolicyNames;
 use crate::record::{DiskBytes, Record};
 use crate::roots::record_shape;
@@ -73,7 +73,7 @@ pub(crate) fn seek<N: Nand>(mut nand: N, uuid: [u8; 16], found: &mut Findings) -
         found.add("records", "no record of a checkpoint can be read".into());
     }
     let is_adrift = is_unanchored || record.is_none();
-    Ok(Sought { ftl: Ftl::assemble(flash, shape, identity, roots), record, is_adrift })
+    Ok(Sought { ftl: Ftl::assemble(flash, shape, identity, roots, CACHE_BYTES), record, is_adrift })
 }
 
 /// The order of records: that of two with the same number which is not clean is taken, and replayed.
@@ -233,7 +233,7 @@ fn proof<N: Nand>(nand: &mut N, shape: Shape, parity_pages: u8) -> Result<Proof>
                     Some(contents) => lbas.extend(contents.entries.iter().map(|entry| entry.lba)),
                     None => continue,
                 },
-                Kind::Checkpoint => continue,
+                Kind::Checkpoint | Kind::Map => continue,
             }
             let stored = lbas.into_iter().filter(|lba| *lba < crate::layout::TRIM_BLOCK);
             let highest = stored.max().unwrap_or(0);

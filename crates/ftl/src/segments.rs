@@ -113,6 +113,7 @@ impl Segment {
             state: self.state as u8 | if self.weak { WEAK } else { 0 },
             class: self.class | self.reads << CLASS_BITS,
             used: self.used.to_le_bytes(),
+            valid: self.valid.into(),
         })
     }
 
@@ -129,7 +130,7 @@ impl Segment {
             opened: raw.opened.get(),
             sealed: raw.sealed.get(),
             changed: raw.changed.get(),
-            valid: 0,
+            valid: raw.valid.get(),
         })
     }
 }

@@ -8,7 +8,7 @@ use pumice_flashlog::TagPlace;
 use pumice_media::{Geometry, Pairing};
 
 use crate::error::FtlError;
-use crate::layout::{BEFORE_BYTES, BODY_BYTES, ENTRY_BYTES, LBA_BYTES, SUMMARY_BYTES};
+use crate::layout::{BEFORE_BYTES, BODY_BYTES, ENTRY_BYTES, LBA_BYTES, RawLeaf, SUMMARY_BYTES};
 
 /// Bytes of the proof that stands alone where no tag fits.
 const PROOF_BYTES: u32 = 4;
@@ -17,6 +17,9 @@ const SUMMARY_FROM: u32 = 32;
 /// The fewest log pages of a segment, and the fewest segments of a chip.
 const PAGES_MIN: u32 = 4;
 const BLOCKS_MIN: u32 = 16;
+
+/// Entries of a leaf of the translation table, of which changes are numbered in 16 bits.
+const LEAF_ENTRIES_MOST: u32 = 1 << 16;
 
 /// Where a log page lies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,6 +35,9 @@ pub(crate) struct Addr(pub(crate) u32);
 impl Addr {
     /// Nothing is stored.
     pub(crate) const NONE: Addr = Addr(u32::MAX);
+
+    /// Something is stored, and the page of the table that told where is lost.
+    pub(crate) const LOST: Addr = Addr(u32::MAX - 1);
 
     pub(crate) fn is_none(self) -> bool {
         self == Addr::NONE
@@ -91,7 +97,7 @@ impl Shape {
             false => (whole.min(named.saturating_add(1)), 2),
         };
         let slots_of_chip = u64::from(geometry.blocks) * u64::from(pages) * u64::from(slots);
-        if pages < PAGES_MIN || geometry.blocks < BLOCKS_MIN || slots_of_chip >= u64::from(u32::MAX) {
+        if pages < PAGES_MIN || geometry.blocks < BLOCKS_MIN || slots_of_chip >= u64::from(Addr::LOST.0) {
             return Err(FtlError::Segments { pages, blocks: geometry.blocks });
         }
         let medium = pumice_flashlog::Shape::new(geometry, gang, tag, body).with_pages(pages + parity);
@@ -155,6 +161,12 @@ impl Shape {
     /// Data bytes of a log page.
     pub(crate) fn payload(&self) -> usize {
         self.medium.payload()
+    }
+
+    /// Entries of the translation table that a page holds.
+    pub(crate) fn leaf_entries(&self) -> u32 {
+        let bytes = self.payload() - size_of::<RawLeaf>();
+        u32::try_from(bytes / size_of::<u32>()).unwrap_or(u32::MAX).min(LEAF_ENTRIES_MOST)
     }
 
     /// Log pages of a segment that hold logical blocks.

@@ -10,7 +10,7 @@ use crate::layout::RawHead;
 use crate::log::TRIM_COPIES;
 use crate::segments::State;
 use crate::shape::Shape;
-use crate::stream::segments_with;
+use crate::stream::{changes_of_segments, map_segments, segments_with};
 
 /// Segments beyond those of the logical blocks and of two checkpoints that a disk cannot do without: two that hold the
 /// records of checkpoints, one that the cleaner copies to, one so that there is always something to clean, and one for a
@@ -25,7 +25,8 @@ pub(crate) fn segments_needed(shape: &Shape, logical_blocks: u32, checkpoint_mos
     let passed = if shape.is_paired() { (shape.lost + 1) * HEADS_COPIED_TO / (batch(shape) + 1) } else { 0 };
     let commit = commit + passed * shape.slots;
     let data = logical_blocks.div_ceil(shape.capacity().saturating_sub(commit).max(1));
-    data.saturating_add(2 * checkpoint_most).saturating_add(SPARE_LEAST + batch(shape))
+    let map = map_segments(shape, logical_blocks);
+    data.saturating_add(2 * checkpoint_most).saturating_add(map + SPARE_LEAST + batch(shape))
 }
 
 /// Segments that may fail one after the other before the cleaner has made up for them, once one did.
@@ -46,6 +47,9 @@ fn batch(shape: &Shape) -> u32 {
     if is_batched(shape) { 3 } else { 0 }
 }
 
+/// Segments that are opened between two checkpoints at the least.
+const OPENED_LEAST: u32 = 32;
+
 /// How a user's block gets its head.
 enum Next {
     /// It is open, and enough is free.
@@ -60,13 +64,28 @@ enum Next {
 
 impl<N: Nand> Ftl<N> {
     /// Free segments that a checkpoint may take, made now or when a segment was cleaned: with a page more in each head, and
-    /// those that are passed over behind it, and one full head more. Users leave as many free.
+    /// those that are passed over behind it, and one full head more; and those that leaves of the table may. Users leave as
+    /// many free.
     pub(crate) fn for_checkpoint(&self) -> u32 {
         let heads = || self.heads.iter().flatten();
         let pages = heads().map(|head| (head.index + self.shape.reach) as usize).sum::<usize>()
             + self.shape.pages as usize;
         let bytes = (heads().count() + 1) * size_of::<RawHead>() + pages * self.shape.named_bytes();
-        segments_with(&self.shape, self.table.len(), bytes)
+        segments_with(&self.shape, self.table.len(), bytes, 0) + self.map.untaken()
+    }
+
+    /// True if a checkpoint can be made without need.
+    pub(crate) fn has_room_for_checkpoint(&self) -> bool {
+        self.policies.wear.free() >= self.for_checkpoint()
+    }
+
+    /// Segments that are opened between two checkpoints: a quarter of the chip, or so many that the next checkpoint has room
+    /// for what a start finds in them.
+    pub(crate) fn opened_most(&self) -> u32 {
+        let most = self.shape.blocks / 4;
+        let within =
+            if self.map.is_used() { changes_of_segments(&self.shape, self.table.len()) } else { most };
+        within.min(most).max(OPENED_LEAST)
     }
 
     /// True if head `at` is open; takes over one that placement wants no more.

@@ -1,11 +1,15 @@
-//! How large checkpoints are.
+//! How large checkpoints are, and what is set apart for the leaves of the translation table.
 
 use crate::head::HEADS;
-use crate::layout::{RawHead, RawPart, RawSegment, RawState};
+use crate::layout::{RawChange, RawChanges, RawHead, RawPart, RawSegment, RawState};
 use crate::shape::Shape;
 
 /// Pages of a checkpoint that hold the exclusive or of all others, so that any one of them may be lost.
 const PARITY_PAGES: u64 = 1;
+/// Pages of a checkpoint that the changes of the translation table since its leaves were written fill at the most.
+const CHANGES_PAGES: u64 = 64;
+/// Leaves that are written together, with a page of parity over them.
+pub(crate) const GROUP: u32 = 15;
 
 /// Bytes of a log page that a checkpoint fills.
 pub(crate) fn part_bytes(shape: &Shape) -> usize {
@@ -15,18 +19,56 @@ pub(crate) fn part_bytes(shape: &Shape) -> usize {
 /// Segments that a checkpoint of a disk of so many blocks takes at the most.
 pub(crate) fn segments_at_most(shape: &Shape, logical_blocks: u32) -> u32 {
     let head = size_of::<RawHead>() + shape.pages as usize * shape.named_bytes();
-    segments_with(shape, logical_blocks, HEADS * head)
+    segments_with(shape, logical_blocks, HEADS * head, 0)
 }
 
-/// Segments that it takes with heads of so many bytes.
-pub(crate) fn segments_with(shape: &Shape, logical_blocks: u32, heads: usize) -> u32 {
-    let bytes = stream_bytes(shape, logical_blocks) + heads as u64;
+/// Segments that it takes with heads of so many bytes, and as many changes as there may be, or so many bytes of them if
+/// there are more.
+pub(crate) fn segments_with(shape: &Shape, logical_blocks: u32, heads: usize, changes: u64) -> u32 {
+    let changes = changes.max(changes_most(shape, logical_blocks));
+    let bytes = stream_bytes(shape, logical_blocks) + heads as u64 + changes;
     let pages = bytes.div_ceil(part_bytes(shape) as u64) + PARITY_PAGES;
     u32::try_from(pages.div_ceil(u64::from(shape.pages))).unwrap_or(u32::MAX)
 }
 
-/// Bytes of a checkpoint without its heads.
+/// Bytes of a checkpoint without its heads and changes.
 fn stream_bytes(shape: &Shape, logical_blocks: u32) -> u64 {
     let segments = u64::from(shape.blocks) * size_of::<RawSegment>() as u64;
-    size_of::<RawState>() as u64 + u64::from(logical_blocks) * 4 + segments
+    size_of::<RawState>() as u64 + u64::from(leaves(shape, logical_blocks)) * 4 + segments
+}
+
+/// Leaves of the translation table.
+pub(crate) fn leaves(shape: &Shape, logical_blocks: u32) -> u32 {
+    logical_blocks.div_ceil(shape.leaf_entries())
+}
+
+/// Bytes of the whole table as changes.
+fn table_bytes(shape: &Shape, logical_blocks: u32) -> u64 {
+    let heads = u64::from(leaves(shape, logical_blocks)) * size_of::<RawChanges>() as u64;
+    heads + u64::from(logical_blocks) * 4
+}
+
+/// Bytes of the changes that a checkpoint holds at the most.
+pub(crate) fn changes_most(shape: &Shape, logical_blocks: u32) -> u64 {
+    table_bytes(shape, logical_blocks).min(CHANGES_PAGES * part_bytes(shape) as u64)
+}
+
+/// Segments in which all blocks may have changed, and the changes take half of the room that a checkpoint has for them.
+pub(crate) fn changes_of_segments(shape: &Shape, logical_blocks: u32) -> u32 {
+    let heads = u64::from(leaves(shape, logical_blocks)) * size_of::<RawChanges>() as u64;
+    let room = (changes_most(shape, logical_blocks) / 2).saturating_sub(heads);
+    let segment = u64::from(shape.capacity()) * size_of::<RawChange>() as u64;
+    u32::try_from(room / segment).unwrap_or(u32::MAX)
+}
+
+/// Segments that are set apart for leaves: those of all, a quarter as many, one that is filled and one to go on in. None
+/// where the whole table fits the changes of a checkpoint: its leaves are never written.
+pub(crate) fn map_segments(shape: &Shape, logical_blocks: u32) -> u32 {
+    if table_bytes(shape, logical_blocks) <= changes_most(shape, logical_blocks) {
+        return 0;
+    }
+    let leaves = leaves(shape, logical_blocks);
+    let pages = u64::from(leaves + leaves.div_ceil(GROUP.min(shape.pages - 1)));
+    let segments = (pages + pages / 4).div_ceil(u64::from(shape.pages)) + 2 + u64::from(shape.is_paired());
+    u32::try_from(segments).unwrap_or(u32::MAX)
 }

@@ -1,50 +1,374 @@
 //! The translation table: where each logical block is stored (CAT paper, section 4 and figure 10).
+//!
+//! It lies on flash in leaves, a page each. In memory are the places of the leaves, what changed in them since they were
+//! written, and as many whole ones as the cache has room for. A checkpoint holds the first two.
 
-use alloc::{vec, vec::Vec};
+use alloc::{boxed::Box, vec, vec::Vec};
 
-use crate::shape::Addr;
+use zerocopy::IntoBytes;
 
-/// Four bytes for each logical block.
+use crate::layout::{ALL_ENTRIES, RawChange, RawChanges};
+use crate::shape::{Addr, Shape};
+use crate::stream::leaves;
+
+/// What changed in a leaf since it was written.
+#[derive(Debug)]
+enum Changes {
+    /// These entries, in order.
+    Few(Vec<(u16, u32)>),
+    /// So many that the leaf is kept in memory.
+    All,
+}
+
+/// A page of the table.
+#[derive(Debug)]
+struct Leaf {
+    /// The log page that holds it.
+    page: Option<u32>,
+    /// All entries as they are now.
+    words: Option<Box<[u32]>>,
+    changes: Changes,
+    /// It was asked for since the cache looked at it last.
+    is_used: bool,
+}
+
+impl Leaf {
+    const EMPTY: Leaf = Leaf { page: None, words: None, changes: Changes::Few(Vec::new()), is_used: false };
+
+    /// Bytes that its changes take in a checkpoint, if it has `entries`.
+    fn bytes(&self, entries: usize) -> usize {
+        match &self.changes {
+            Changes::Few(few) if few.is_empty() => 0,
+            Changes::Few(few) => size_of::<RawChanges>() + few.len() * size_of::<RawChange>(),
+            Changes::All => size_of::<RawChanges>() + entries * size_of::<u32>(),
+        }
+    }
+
+    /// An entry as far as memory tells.
+    fn find(&self, slot: u16) -> Option<u32> {
+        if let Some(words) = &self.words {
+            return words.get(usize::from(slot)).copied();
+        }
+        if let Changes::Few(few) = &self.changes
+            && let Ok(at) = few.binary_search_by_key(&slot, |(slot, _)| *slot)
+        {
+            return few.get(at).map(|(_, addr)| *addr);
+        }
+        self.page.is_none().then_some(Addr::NONE.0)
+    }
+
+    fn set(&mut self, slot: u16, addr: u32) {
+        if let Some(word) = self.words.as_mut().and_then(|words| words.get_mut(usize::from(slot))) {
+            *word = addr;
+        }
+        let Changes::Few(few) = &mut self.changes else { return };
+        match few.binary_search_by_key(&slot, |(slot, _)| *slot) {
+            Ok(at) => few.iter_mut().skip(at).take(1).for_each(|change| change.1 = addr),
+            Err(at) => few.insert(at, (slot, addr)),
+        }
+    }
+
+    /// Puts the changes over entries as they are on flash.
+    fn put_over(&self, words: &mut [u32]) {
+        let Changes::Few(few) = &self.changes else { return };
+        for (slot, addr) in few {
+            if let Some(word) = words.get_mut(usize::from(*slot)) {
+                *word = *addr;
+            }
+        }
+    }
+
+    /// All entries, if memory tells them.
+    fn content(&self, entries: usize) -> Option<Box<[u32]>> {
+        if self.words.is_none() && self.page.is_none() {
+            let mut words = vec![Addr::NONE.0; entries];
+            self.put_over(&mut words);
+            return Some(words.into());
+        }
+        self.words.clone()
+    }
+}
+
+/// The table.
 #[derive(Debug)]
 pub(crate) struct Table {
-    addrs: Vec<u32>,
+    blocks: u32,
+    /// Entries of a leaf; the last may have fewer.
+    each: u32,
+    leaves: Vec<Leaf>,
     /// Blocks that are stored.
     live: u64,
+    /// Bytes that all changes take in a checkpoint, and the leaves that have some.
+    changes_bytes: usize,
+    changed: u32,
+    /// Leaves that are in memory whole, how many of them have to be, and how many may be.
+    held: usize,
+    pinned: usize,
+    held_most: usize,
+    /// The leaf that the cache looks at next, and the one that may be written next.
+    hand: usize,
+    turn: usize,
 }
 
 impl Table {
-    /// Nothing is stored.
-    pub(crate) fn new(logical_blocks: u32) -> Table {
-        Table { addrs: vec![Addr::NONE.0; logical_blocks as usize], live: 0 }
+    /// Nothing is stored. Whole leaves take `cache_bytes` at the most, or those of one.
+    pub(crate) fn new(shape: &Shape, logical_blocks: u32, cache_bytes: usize) -> Table {
+        let each = shape.leaf_entries();
+        let mut table = Table {
+            blocks: logical_blocks,
+            each,
+            leaves: Vec::new(),
+            live: 0,
+            changes_bytes: 0,
+            changed: 0,
+            held: 0,
+            pinned: 0,
+            held_most: (cache_bytes / (each as usize * size_of::<u32>())).max(1),
+            hand: 0,
+            turn: 0,
+        };
+        table.leaves.resize_with(leaves(shape, logical_blocks) as usize, || Leaf::EMPTY);
+        table
     }
 
     /// Logical blocks of the disk.
     pub(crate) fn len(&self) -> u32 {
-        u32::try_from(self.addrs.len()).unwrap_or(u32::MAX)
+        self.blocks
     }
 
-    /// Where a block is stored; nowhere if it lies outside the disk.
-    pub(crate) fn get(&self, lba: u32) -> Addr {
-        self.addrs.get(lba as usize).map_or(Addr::NONE, |addr| Addr(*addr))
+    /// Leaves of the table.
+    pub(crate) fn leaves(&self) -> u32 {
+        u32::try_from(self.leaves.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The leaf of a block, and its place there.
+    pub(crate) fn slot(&self, lba: u32) -> (u32, u16) {
+        (lba / self.each, u16::try_from(lba % self.each).unwrap_or(u16::MAX))
+    }
+
+    /// The first block of a leaf.
+    pub(crate) fn first(&self, leaf: u32) -> u32 {
+        leaf * self.each
+    }
+
+    /// Entries of a leaf.
+    pub(crate) fn entries(&self, leaf: u32) -> usize {
+        (self.blocks - self.first(leaf)).min(self.each) as usize
+    }
+
+    /// Where a block is stored, nowhere if it lies outside the disk; `None` if its leaf has to be read first.
+    pub(crate) fn find(&mut self, lba: u32) -> Option<Addr> {
+        if lba >= self.blocks {
+            return Some(Addr::NONE);
+        }
+        let (leaf, slot) = self.slot(lba);
+        let leaf = self.leaves.get_mut(leaf as usize)?;
+        leaf.is_used = true;
+        leaf.find(slot).map(Addr)
     }
 
     /// Forgets where everything is.
     pub(crate) fn clear(&mut self) {
-        self.addrs.fill(Addr::NONE.0);
-        self.live = 0;
+        self.leaves.iter_mut().for_each(|leaf| *leaf = Leaf::EMPTY);
+        (self.live, self.changes_bytes, self.changed, self.held, self.pinned) = (0, 0, 0, 0, 0);
     }
 
+    /// A block is stored elsewhere now. Where it was before must be counted, too ([`Table::count`]).
     pub(crate) fn set(&mut self, lba: u32, addr: Addr) {
-        if let Some(entry) = self.addrs.get_mut(lba as usize) {
-            self.live += u64::from(!addr.is_none());
-            self.live -= u64::from(!Addr(*entry).is_none());
-            *entry = addr.0;
+        if lba >= self.blocks {
+            return;
+        }
+        let (at, slot) = self.slot(lba);
+        let entries = self.entries(at);
+        let Some(leaf) = self.leaves.get_mut(at as usize) else { return };
+        let before = leaf.bytes(entries);
+        leaf.set(slot, addr.0);
+        let Changes::Few(few) = &leaf.changes else { return };
+        let is_many = few.len() * size_of::<RawChange>() > entries * size_of::<u32>();
+        if is_many && let Some(words) = leaf.content(entries) {
+            self.held += usize::from(leaf.words.is_none());
+            self.pinned += 1;
+            (leaf.words, leaf.changes) = (Some(words), Changes::All);
+        }
+        self.changes_bytes = self.changes_bytes + leaf.bytes(entries) - before;
+        self.changed += u32::from(before == 0);
+        self.forget_some();
+    }
+
+    /// Counts what is stored: a block was, or is, there.
+    pub(crate) fn count(&mut self, lba: u32, was: Addr, is: Addr) {
+        if lba >= self.blocks {
+            return;
+        }
+        // What a lost leaf told is not known.
+        self.live = (self.live + u64::from(!is.is_none())).saturating_sub(u64::from(!was.is_none()));
+    }
+
+    /// Takes in a leaf as it is on flash.
+    pub(crate) fn insert(&mut self, at: u32, mut words: Box<[u32]>) {
+        let Some(leaf) = self.leaves.get_mut(at as usize) else { return };
+        debug_assert!(leaf.words.is_none(), "leaf {at} is there");
+        leaf.put_over(&mut words);
+        leaf.words = Some(words);
+        leaf.is_used = true;
+        self.held += 1;
+        self.forget_some();
+    }
+
+    /// Has whole leaves forgotten that were not asked for of late, while there are more than there may be.
+    fn forget_some(&mut self) {
+        while self.held > self.held_most && self.held > self.pinned {
+            let Some(leaf) = self.leaves.get_mut(self.hand) else {
+                self.hand = 0;
+                continue;
+            };
+            self.hand += 1;
+            let is_needed = leaf.is_used || matches!(leaf.changes, Changes::All);
+            leaf.is_used = false;
+            if !is_needed && leaf.words.take().is_some() {
+                self.held -= 1;
+            }
         }
     }
 
-    /// Each block that is stored, with its place.
-    pub(crate) fn stored(&self) -> impl Iterator<Item = (u32, Addr)> {
-        (0..).zip(&self.addrs).map(|(lba, addr)| (lba, Addr(*addr))).filter(|(_, addr)| !addr.is_none())
+    /// All entries of a leaf, if memory tells them.
+    pub(crate) fn content(&self, leaf: u32) -> Option<Box<[u32]>> {
+        let entries = self.entries(leaf);
+        self.leaves.get(leaf as usize)?.content(entries)
+    }
+
+    /// Puts what changed in a leaf over its entries as they are on flash.
+    pub(crate) fn put_over(&self, leaf: u32, words: &mut [u32]) {
+        if let Some(leaf) = self.leaves.get(leaf as usize) {
+            leaf.put_over(words);
+        }
+    }
+
+    /// The log page of each leaf, in order.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = Option<u32>> {
+        self.leaves.iter().map(|leaf| leaf.page)
+    }
+
+    /// The log page of a leaf.
+    pub(crate) fn page(&self, leaf: u32) -> Option<u32> {
+        self.leaves.get(leaf as usize).and_then(|leaf| leaf.page)
+    }
+
+    /// A leaf lies in this page, as the newest checkpoint says.
+    pub(crate) fn place(&mut self, leaf: u32, page: Option<u32>) {
+        if let Some(leaf) = self.leaves.get_mut(leaf as usize) {
+            leaf.page = page;
+        }
+    }
+
+    /// A leaf was written to this page with all its changes, or holds nothing and needs none.
+    pub(crate) fn written(&mut self, at: u32, page: Option<u32>) {
+        let entries = self.entries(at);
+        let Some(leaf) = self.leaves.get_mut(at as usize) else { return };
+        let bytes = leaf.bytes(entries);
+        self.pinned -= usize::from(matches!(leaf.changes, Changes::All));
+        (leaf.page, leaf.changes) = (page, Changes::Few(Vec::new()));
+        self.changes_bytes -= bytes;
+        self.changed -= u32::from(bytes > 0);
+        self.forget_some();
+    }
+
+    /// Leaves to be written next, `count` at the most: in turn those that have at least as many changes as others.
+    pub(crate) fn pick(&mut self, count: usize) -> Vec<u32> {
+        let mut picked = Vec::new();
+        let mean = self.changes_bytes.checked_div(self.changed as usize).unwrap_or(0);
+        for _ in 0..self.leaves.len() {
+            if picked.len() >= count || self.changed == 0 {
+                break;
+            }
+            self.turn = if self.turn + 1 < self.leaves.len() { self.turn + 1 } else { 0 };
+            let at = u32::try_from(self.turn).unwrap_or(u32::MAX);
+            let bytes = self.leaves.get(self.turn).map_or(0, |leaf| leaf.bytes(self.entries(at)));
+            if bytes > 0 && bytes >= mean {
+                picked.push(at);
+            }
+        }
+        picked
+    }
+
+    /// Bytes that the changes take in a checkpoint.
+    pub(crate) fn changes_bytes(&self) -> usize {
+        self.changes_bytes
+    }
+
+    /// Leaves with changes.
+    pub(crate) fn changed(&self) -> u32 {
+        self.changed
+    }
+
+    /// The changes of each leaf that has some, as a checkpoint keeps them.
+    pub(crate) fn encode_changes(&self) -> impl Iterator<Item = Vec<u8>> {
+        let encode = |(at, leaf): (u32, &Leaf)| {
+            let (count, bytes) = match (&leaf.changes, &leaf.words) {
+                (Changes::Few(few), _) if few.is_empty() => return None,
+                (Changes::Few(few), _) => {
+                    let raw =
+                        |(slot, addr): &(u16, u32)| RawChange { slot: (*slot).into(), addr: (*addr).into() };
+                    let raw: Vec<RawChange> = few.iter().map(raw).collect();
+                    (u32::try_from(few.len()).unwrap_or(u32::MAX), raw.as_bytes().to_vec())
+                }
+                (Changes::All, words) => {
+                    debug_assert!(words.is_some(), "leaf {at} was forgotten");
+                    let words = words.iter().flatten();
+                    (ALL_ENTRIES, words.flat_map(|word| word.to_le_bytes()).collect())
+                }
+            };
+            let mut out = RawChanges { leaf: at.into(), count: count.into() }.as_bytes().to_vec();
+            out.extend_from_slice(&bytes);
+            Some(out)
+        };
+        (0..).zip(&self.leaves).filter_map(encode)
+    }
+
+    /// Takes in changes that a checkpoint holds; false if they make no sense.
+    pub(crate) fn take_changes(&mut self, at: u32, few: Vec<(u16, u32)>) -> bool {
+        let is_new = self.take(at, |entries, leaf| {
+            let ascending = few.windows(2).all(|pair| matches!(pair, [one, other] if one.0 < other.0));
+            let fits = few.last().is_some_and(|(slot, _)| usize::from(*slot) < entries);
+            leaf.changes = Changes::Few(few);
+            ascending && fits
+        });
+        is_new == Some(true)
+    }
+
+    /// Takes in all entries of a leaf, which a checkpoint holds; false if they make no sense.
+    pub(crate) fn take_all(&mut self, at: u32, words: Box<[u32]>) -> bool {
+        let is_new = self.take(at, |entries, leaf| {
+            let fits = words.len() == entries;
+            (leaf.words, leaf.changes) = (Some(words), Changes::All);
+            fits
+        });
+        (self.held, self.pinned) = (self.held + 1, self.pinned + 1);
+        is_new == Some(true)
+    }
+
+    /// Changes a leaf that has no changes yet, and counts those that it has then.
+    fn take(&mut self, at: u32, change: impl FnOnce(usize, &mut Leaf) -> bool) -> Option<bool> {
+        let leaf = self.leaves.get_mut(at as usize)?;
+        let entries = (self.blocks - at * self.each).min(self.each) as usize;
+        if leaf.bytes(entries) > 0 {
+            return Some(false);
+        }
+        let is_sound = change(entries, leaf);
+        self.changes_bytes += leaf.bytes(entries);
+        self.changed += 1;
+        Some(is_sound)
+    }
+
+    /// The addresses among the changes.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = Addr> {
+        self.leaves.iter().flat_map(|leaf| {
+            let (few, all): (&[(u16, u32)], &[u32]) = match (&leaf.changes, &leaf.words) {
+                (Changes::Few(few), _) => (few, &[]),
+                (Changes::All, words) => (&[], words.as_deref().unwrap_or_default()),
+            };
+            few.iter().map(|(_, addr)| Addr(*addr)).chain(all.iter().copied().map(Addr))
+        })
     }
 
     /// Logical blocks that are stored.
@@ -52,13 +376,19 @@ impl Table {
         self.live
     }
 
-    /// All entries in order, as a checkpoint keeps them.
-    pub(crate) fn entries(&self) -> &[u32] {
-        &self.addrs
+    /// So many are, as the newest checkpoint says.
+    pub(crate) fn set_live(&mut self, live: u64) {
+        self.live = live;
     }
 
     /// Bytes held in memory.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.addrs.capacity() * size_of::<u32>()
+        let changes = |leaf: &Leaf| match &leaf.changes {
+            Changes::Few(few) => few.capacity() * size_of::<(u16, u32)>(),
+            Changes::All => 0,
+        };
+        self.leaves.capacity() * size_of::<Leaf>()
+            + self.leaves.iter().map(changes).sum::<usize>()
+            + self.held * self.each as usize * size_of::<u32>()
     }
 }

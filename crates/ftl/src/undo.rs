@@ -33,7 +33,10 @@ impl<N: Nand> Ftl<N> {
             !begun.contents.entries.iter().any(is_trim) && !replayed.tellers.contains(&begun.block)
         };
         let candidates: Vec<&Begun> = begun.iter().filter(is_free_to_go).collect();
-        let held: Vec<Vec<(u32, Addr)>> = candidates.iter().map(|begun| self.held(begun.block)).collect();
+        let mut held = Vec::new();
+        for begun in &candidates {
+            held.push(self.held(begun.block)?);
+        }
         let sequence = self.sequence;
         let mut is_undone = false;
         for (begun, held) in candidates.into_iter().zip(&held) {
@@ -54,9 +57,14 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// The blocks that live in a segment.
-    fn held(&self, block: u32) -> Vec<(u32, Addr)> {
-        let here = |(_, addr): &(u32, Addr)| self.shape.place(*addr).0.block == block;
-        self.table.stored().filter(here).collect()
+    pub(crate) fn held(&mut self, block: u32) -> Result<Vec<(u32, Addr)>> {
+        let (mut held, shape) = (Vec::new(), self.shape);
+        self.each_stored(|lba, addr| {
+            if shape.place(addr).0.block == block {
+                held.push((lba, addr));
+            }
+        })?;
+        Ok(held)
     }
 
     /// True if each block that a segment held can be read elsewhere as it was when a user wrote it last.
@@ -64,7 +72,8 @@ impl<N: Nand> Ftl<N> {
         let first = self.shape.addr(Place { block: last.block, index: 0 }, 0).0;
         for (lba, addr) in held.iter().copied() {
             let entry = last.contents.entries.get((addr.0 - first) as usize);
-            let (place, slot) = self.shape.place(self.table.get(lba));
+            let addr = self.addr(lba)?;
+            let (place, slot) = self.shape.place(addr);
             // A page that cannot be read has no entries.
             if place.block >= self.shape.blocks || entry.is_none_or(|entry| entry.lba != lba) {
                 return Ok(false);

@@ -151,7 +151,10 @@ fn work(chip: &SimChip, seed: u64) {
     }
     for (read_only, rebuild) in [(true, false), (true, true), (false, false), (false, true)] {
         let chip = Bounded::new(chip.clone());
-        let Ok(mut disk) = Ftl::open(chip, OpenOptions { read_only, rebuild }) else { continue };
+        let Ok(mut disk) = Ftl::open(chip, OpenOptions { read_only, rebuild, ..OpenOptions::default() })
+        else {
+            continue;
+        };
         let bytes = disk.block_bytes() as usize;
         let mut rng = fastrand::Rng::with_seed(seed);
         for lba in 0..disk.blocks() {

@@ -154,7 +154,7 @@ const CUTS: u32 = 120;
 
 #[test]
 fn no_number_of_cuts_takes_room_away() {
-    let paired = ["tags/dist3", "summary/by4", "slots/dist3", "packed/dist3"];
+    let paired = ["tags/dist3", "summary/by4", "slots/dist3", "packed/dist3", "leaves/dist3"];
     for name in CASES.iter().map(|case| case.name).chain(paired) {
         for seed in 0..seeds().unwrap_or(2) {
             let mut cuts = Cuts::new(name, seed);

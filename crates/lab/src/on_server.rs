@@ -155,11 +155,12 @@ fn disk(policies: PolicyNames) -> Result<Ftl<SimChip>, LabError> {
     Ftl::open(chip, OpenOptions::default()).map_err(|error| setup(&error))
 }
 
-/// The space that a disk has, for the simulator: without anchors, and without the segments of two checkpoints, one that
-/// counts and one that is being written.
+/// The space that a disk has, for the simulator: without anchors, and without the segments of its table and of two
+/// checkpoints, one that counts and one that is being written.
 fn space(disk: &Ftl<SimChip>) -> Result<Params, LabError> {
     const ANCHORS: u32 = 4;
     let info = disk.info();
     let blocks = u32::try_from(disk.blocks()).map_err(|error| LabError::Setup(error.to_string()))?;
-    Ok(Params::new(info.segments - ANCHORS - 2 * info.checkpoint_segments, info.segment_blocks, blocks))
+    let tables = info.map_segments + 2 * info.checkpoint_segments;
+    Ok(Params::new(info.segments - ANCHORS - tables, info.segment_blocks, blocks))
 }

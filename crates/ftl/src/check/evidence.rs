@@ -78,7 +78,7 @@ impl Evidence {
                     let contents = Contents::decode(shape, block, index, &page.payload);
                     evidence.summaries.extend(contents.map(|contents| (index, contents)));
                 }
-                Kind::Checkpoint => {}
+                Kind::Checkpoint | Kind::Map => {}
             }
             let is_next = tagged.sequences.last().is_none_or(|last| *last < tag.sequence);
             counts &= is_next && matches!(tag.kind, Kind::Data | Kind::Trim);

@@ -80,9 +80,9 @@ fn a_sound_disk_is_sound_and_was_seen_whole() {
 fn two_blocks_exchanged_in_the_table() {
     for geometry in LAYOUTS {
         let swap = |disk: &mut Ftl<SimChip>| {
-            let (one, other) = (disk.table.get(3), disk.table.get(4));
-            disk.table.set(3, other);
-            disk.table.set(4, one);
+            let (one, other) = (disk.addr(3).unwrap(), disk.addr(4).unwrap());
+            disk.set_addr(3, other).unwrap();
+            disk.set_addr(4, one).unwrap();
         };
         is_found("table", closed(used(geometry), swap));
     }
@@ -92,13 +92,11 @@ fn two_blocks_exchanged_in_the_table() {
 fn an_older_copy_in_the_table() {
     for geometry in LAYOUTS {
         let mut disk = used(geometry);
-        let older = disk.table.get(5);
+        let older = disk.addr(5).unwrap();
         disk.write(Lba(5), &vec![9; disk.block_bytes() as usize]).unwrap();
         disk.flush().unwrap();
         let point_back = |disk: &mut Ftl<SimChip>| {
-            disk.table.set(5, older);
-            let block = disk.shape.place(older).0.block;
-            disk.segments.change(block, |segment| segment.valid += 1);
+            disk.set_addr(5, older).unwrap();
         };
         is_found("table", closed(disk, point_back));
     }
@@ -201,8 +199,9 @@ fn a_copy_of_the_records() {
 #[test]
 fn a_block_that_cannot_be_read() {
     for geometry in LAYOUTS {
-        let disk = used(geometry);
-        let pages = parts(&disk, disk.shape.place(disk.table.get(9)).0);
+        let mut disk = used(geometry);
+        let addr = disk.addr(9).unwrap();
+        let pages = parts(&disk, disk.shape.place(addr).0);
         let mut chip = closed(disk, |_| {});
         chip.faults_mut().unreadable.extend(pages);
         let report = check(chip.clone(), &mut |_, _| {}).unwrap();

@@ -33,7 +33,7 @@ const fn with_parity(parity: u8, case: Case) -> Case {
 }
 
 /// Small chips of every layout.
-pub const CASES: [Case; 10] = [
+pub const CASES: [Case; 13] = [
     // Eight small pages to a block, four blocks to a segment, tags in the spare areas.
     case("gang", "512+16:32:64", 4096),
     // Small blocks on small pages, whose spare areas hold a checksum alone.
@@ -54,6 +54,10 @@ pub const CASES: [Case; 10] = [
     with_parity(1, case("parity", "2048+64:33:32", 2048)),
     // Two behind checksums alone.
     with_parity(2, case("parity2", "2048+32:18:48", 512)),
+    // More blocks than a checkpoint has room for: the table lies in leaves. With tags; without; with parity.
+    case("leaves", "512+64:32:420", 512),
+    case("leaves-few", "512+16:32:420", 512),
+    with_parity(1, case("leaves-parity", "512+64:33:420", 512)),
 ];
 
 /// Real chips whose pages share cells, of few blocks.
