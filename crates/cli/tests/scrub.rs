@@ -128,7 +128,9 @@ fn what_cannot_be_scrubbed_is_named() {
     world.say("ftl create --chip slc-2k-2g --size 16M disk").good();
     world.say("scrub disk").bad(8, &["but a logical disk"]);
     world.say("mkfs --chip slc-2k-2g --size 16M image").good();
-    world.say("scrub --quick image").bad(16, &["--quick is for rcffs"]);
+    world.say("scrub --quick image").bad(8, &["no parity pages"]);
+    world.say("mkfs --chip scaleffs-256m --size 16M --parity-pages 1 narrow").good();
+    world.say("scrub --quick narrow").bad(8, &["no room for signatures"]);
 }
 
 #[test]
@@ -169,6 +171,26 @@ fn pages_of_blocks_with_parity_come_back_and_are_moved_once() {
     assert_eq!(after["parity_pages"], 1);
     assert!(after["rebuilt_pages"].as_u64() >= Some(8), "{after}");
     assert!(!world.say("scrub image").good().contains("weak"));
+    world.say("get image noise back").good();
+    assert_eq!(fs::read(world.path("back")).unwrap(), noise());
+}
+
+#[test]
+fn a_quick_scrub_of_nandfs_reads_spare_areas() {
+    let world = World::new();
+    world.say("mkfs --chip slc-2k-2g --size 16M --parity-pages 1 image").good();
+    fs::write(world.path("noise"), noise()).unwrap();
+    world.say("put image noise noise").good();
+    let sound = document(&world.say("scrub --quick --json image").good(), "scrub");
+    assert_eq!((&sound["weak_blocks"], &sound["read_pages"]), (&0.into(), &0.into()));
+    assert!(sound["read_spare_areas"].as_u64() > Some(64), "{sound}");
+    // The parity page of a block.
+    world.say(&format!("nand kill image --page {}", 9 * PAGES + PAGES - 1)).good();
+    let looked = world.say("scrub -n --quick image");
+    assert!(looked.code == 4 && looked.out.contains("1 erase block without parity that fits"), "{looked:?}");
+    let moved = world.say("scrub --quick image");
+    assert!(moved.code == 1 && moved.out.contains("moved"), "{moved:?}");
+    assert!(!world.say("scrub --quick image").good().contains("weak"));
     world.say("get image noise back").good();
     assert_eq!(fs::read(world.path("back")).unwrap(), noise());
 }

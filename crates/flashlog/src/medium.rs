@@ -3,6 +3,7 @@
 mod copies;
 mod look;
 mod parity;
+mod signatures;
 
 use alloc::{sync::Arc, vec, vec::Vec};
 use core::fmt;
@@ -12,8 +13,12 @@ use pumice_media::{BlockId, Nand, NandError, NandStats, ReadOutcome};
 
 use crate::sampler::Sampler;
 use crate::shape::{Place, Shape, TagPlace};
-use crate::stripe::Stripes;
+use crate::stripe::{Stripes, word};
 use crate::tag::{Tag, is_blank, is_erased, seal};
+
+pub use signatures::SIGNATURE_BYTES;
+
+use signatures::signature;
 
 /// Pages kept after a read at the least, so that several chunks of one page cost one read.
 const KEPT_MIN: usize = 4;
@@ -40,13 +45,8 @@ pub struct RawPage {
     pub head: Vec<u8>,
     /// ECC did not give up on any part.
     pub readable: bool,
-}
-
-impl RawPage {
-    /// True if every byte reads as erased.
-    fn is_blank(&self) -> bool {
-        self.readable && is_blank(&self.payload) && is_blank(&self.head)
-    }
+    /// Every byte reads as erased, those of the spare area that the head leaves included.
+    is_blank: bool,
 }
 
 /// Why a superpage could not be read.
@@ -276,12 +276,13 @@ impl<N: Nand> Medium<N> {
                 Err(error) => return Err(error),
             }
         }
+        let is_blank = readable && is_blank(&data) && is_blank(&spare);
         if shape.tag_place() == TagPlace::Page {
             spare = data.split_off(shape.payload());
         } else {
             spare.truncate(shape.head_bytes());
         }
-        Ok(RawPage { payload: data, head: spare, readable })
+        Ok(RawPage { payload: data, head: spare, readable, is_blank })
     }
 
     /// Reads a superpage and proves it.
@@ -327,7 +328,7 @@ impl<N: Nand> Medium<N> {
 
     /// A superpage that proves itself, with its head as it was programmed.
     fn prove_raw(&mut self, page: u32) -> Result<(Page, Vec<u8>), Fault> {
-        let RawPage { payload, mut head, readable } = self.read_raw(page)?;
+        let RawPage { payload, mut head, readable, .. } = self.read_raw(page)?;
         if !readable {
             return Err(Fault::Unreadable(page));
         }
@@ -377,8 +378,7 @@ impl<N: Nand> Medium<N> {
 
     /// True if every byte of a superpage reads as erased.
     pub fn is_blank(&mut self, page: u32) -> Result<bool, NandError> {
-        let raw = self.read_raw(page)?;
-        Ok(raw.is_blank())
+        Ok(self.read_raw(page)?.is_blank)
     }
 
     /// Programs a superpage; `payload` has its full length.
@@ -396,18 +396,28 @@ impl<N: Nand> Medium<N> {
     fn program_place(&mut self, place: Place, payload: &[u8], head: &[u8]) -> Result<(), NandError> {
         let shape = self.shape;
         debug_assert_eq!(payload.len(), shape.payload(), "a payload of another length");
+        let signature =
+            if shape.has_signatures() { signature(&word(&shape, payload, head)) } else { Vec::new() };
         if shape.tag_place() == TagPlace::Page {
             let mut data = payload.to_vec();
             data.extend_from_slice(head);
-            return self.program_parts(place, &data, &[]);
+            return self.program_parts(place, &data, &[], &signature);
         }
-        self.program_parts(place, payload, head)
+        self.program_parts(place, payload, head, &signature)
     }
 
-    fn program_parts(&mut self, place: Place, data: &[u8], head: &[u8]) -> Result<(), NandError> {
+    /// The end of the spare area gets the signature.
+    fn program_parts(
+        &mut self,
+        place: Place,
+        data: &[u8],
+        head: &[u8],
+        signature: &[u8],
+    ) -> Result<(), NandError> {
         let shape = self.shape;
         let mut spare = head.to_vec();
-        spare.resize(shape.spare_bytes(), 0xff);
+        spare.resize(shape.spare_bytes() - signature.len(), 0xff);
+        spare.extend_from_slice(signature);
         let mut spares = spare.chunks_exact(shape.chip_spare_bytes().max(1));
         for (part, bytes) in (0..shape.parts()).zip(data.chunks_exact(shape.chip_page_bytes())) {
             self.nand.program(shape.chip_page_at(place, part), bytes, spares.next().unwrap_or_default())?;

@@ -85,6 +85,17 @@ impl Shape {
         Shape { pages: self.pages.min(pages), ..self }
     }
 
+    /// The same with tags in the spare area whose body has `body` bytes. The tag must fit.
+    #[must_use]
+    pub fn with_body(self, body: u32) -> Shape {
+        let head = TAG_BYTES + body;
+        debug_assert!(
+            self.tag == TagPlace::Spare && head as usize <= self.spare_bytes(),
+            "a body of {body} bytes"
+        );
+        Shape { head, ..self }
+    }
+
     /// The same with the last superpages of each erase block kept for parity.
     pub(crate) fn keeping(self, parity: u32) -> Shape {
         debug_assert!(parity < self.pages && self.parity == 0, "{parity} of {} superpages", self.pages);

@@ -253,3 +253,16 @@ fn copies_of_something_else_bring_nothing_back() {
         }
     }
 }
+
+#[test]
+fn a_page_of_which_a_cut_left_only_the_signature_is_not_blank() {
+    let mut medium = medium(TagPlace::Page, 1, 1);
+    let page = medium.shape().page(BLOCK, 0);
+    assert!(medium.shape().has_signatures() && medium.is_blank(page).unwrap());
+    let shape = *medium.shape();
+    let mut chip = medium.into_chip();
+    let (data, mut spare) = (vec![0xff; shape.chip_page_bytes()], vec![0xff; shape.chip_spare_bytes()]);
+    *spare.last_mut().unwrap() = 0;
+    chip.program(shape.chip_page(page, 0), &data, &spare).unwrap();
+    assert!(!Medium::new(chip, shape).is_blank(page).unwrap());
+}

@@ -140,6 +140,28 @@ impl<N: Nand> NandFs<N> {
         Ok(found)
     }
 
+    /// Compares the signatures in the spare areas of each erase block with those of its parity, in pieces likewise, and moves
+    /// what lives in blocks whose parity is missing or does not fit. A read of each spare area, of no page: what decayed in
+    /// a page is left to [`NandFs::scrub`].
+    ///
+    /// # Errors
+    /// [`Errno::NotSupported`] for a volume without parity, or on a chip whose spare areas have no room for signatures.
+    pub fn quick_scrub(&self, progress: Progress<'_>) -> Result<Scrubbed> {
+        let mut found = Scrubbed::default();
+        let mut next = self.see(|volume| {
+            found.read_only = volume.read_only;
+            volume.begin_quick_scrub()
+        })?;
+        loop {
+            let all;
+            (next, all) = self.see(|volume| volume.quick_scrub_some(next, &mut found))?;
+            progress(next.into(), all.into());
+            if next == all {
+                return Ok(found);
+            }
+        }
+    }
+
     /// What the chip has done since it was opened.
     pub fn stats(&self) -> Result<NandStats> {
         self.volume.with(|volume| Ok(volume.log.flash.medium.stats()))

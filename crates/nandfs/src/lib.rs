@@ -81,6 +81,7 @@ mod placing;
 mod pointers;
 mod promise;
 mod protection;
+mod quick_scrub;
 mod recovery;
 mod repair;
 mod replay_names;

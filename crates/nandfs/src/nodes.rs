@@ -1,6 +1,10 @@
 //! The node table and the nodes in memory.
 
-use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
 
 use hashbrown::HashMap;
 use pumice_media::Nand;
@@ -34,8 +38,11 @@ const OVERHEAD: usize = 128;
 
 struct Cached {
     node: Node,
+    owner: u32,
     dirty: bool,
     used: u64,
+    /// Bytes of memory that it was last counted with.
+    memory: usize,
     /// Bytes that it has on the chip.
     stored: u32,
     /// Of a changed node, the bytes that it will have there: as many as it can have, until it is measured.
@@ -51,7 +58,8 @@ pub(crate) struct Nodes {
     pub(crate) root_inode: Addr,
     cache: HashMap<u32, Cached>,
     tick: u64,
-    dirty: usize,
+    /// The changed nodes, each behind its owner.
+    dirty: BTreeSet<(u32, u32)>,
     /// Bytes of the changed nodes on the chip, and those that they will have there.
     dirty_stored: u64,
     dirty_charge: u64,
@@ -89,7 +97,7 @@ impl Nodes {
             root_inode: Addr::NONE,
             cache: HashMap::new(),
             tick: 0,
-            dirty: 0,
+            dirty: BTreeSet::new(),
             dirty_stored: 0,
             dirty_charge: 0,
             unmeasured: Vec::new(),
@@ -132,7 +140,7 @@ impl Nodes {
 
     /// Nodes changed since they were last written.
     pub(crate) fn dirty(&self) -> usize {
-        self.dirty
+        self.dirty.len()
     }
 
     /// Bytes that the changed nodes will have on the chip, at the most.
@@ -148,6 +156,7 @@ impl Nodes {
 
     /// Finds out how large the nodes are that were changed since the last time.
     pub(crate) fn measure(&mut self) {
+        self.count_memory();
         for nid in core::mem::take(&mut self.unmeasured) {
             let Some(cached) = self.cache.get_mut(&nid).filter(|cached| !cached.measured) else { continue };
             let bytes = match self.params.packs {
@@ -161,13 +170,22 @@ impl Nodes {
         }
     }
 
+    /// Counts the memory of nodes changed since they were measured: they grow and shrink in place.
+    fn count_memory(&mut self) {
+        for nid in &self.unmeasured {
+            let Some(cached) = self.cache.get_mut(nid) else { continue };
+            let now = cached.node.memory() + OVERHEAD;
+            self.memory = self.memory - core::mem::replace(&mut cached.memory, now) + now;
+        }
+    }
+
     /// A node is being changed.
     fn soil(&mut self, nid: u32) {
         let most = self.params.node;
         let Some(cached) = self.cache.get_mut(&nid) else { return };
         if !cached.dirty {
             cached.dirty = true;
-            self.dirty += 1;
+            self.dirty.insert((cached.owner, nid));
             self.dirty_stored += u64::from(cached.stored);
         } else if !cached.measured {
             return;
@@ -182,7 +200,7 @@ impl Nodes {
     /// A node is as it is on the chip, or goes.
     fn settle(&mut self, nid: u32) {
         let Some(cached) = self.cache.get_mut(&nid).filter(|cached| cached.dirty) else { return };
-        self.dirty -= 1;
+        self.dirty.remove(&(cached.owner, nid));
         self.dirty_stored -= u64::from(cached.stored);
         self.dirty_charge -= u64::from(cached.charge);
         (cached.dirty, cached.charge, cached.measured) = (false, 0, true);
@@ -280,8 +298,10 @@ impl Nodes {
 
     fn insert(&mut self, nid: u32, node: Node, stored: u32) {
         self.forget(nid);
-        self.memory += node.memory() + OVERHEAD;
-        let cached = Cached { node, dirty: false, used: self.tick, stored, charge: 0, measured: true };
+        let (owner, memory) = (node.owner(nid), node.memory() + OVERHEAD);
+        self.memory += memory;
+        let cached =
+            Cached { node, owner, dirty: false, used: self.tick, memory, stored, charge: 0, measured: true };
         self.cache.insert(nid, cached);
     }
 
@@ -289,7 +309,7 @@ impl Nodes {
     pub(crate) fn forget(&mut self, nid: u32) {
         self.settle(nid);
         if let Some(old) = self.cache.remove(&nid) {
-            self.memory = self.memory.saturating_sub(old.node.memory() + OVERHEAD);
+            self.memory -= old.memory;
         }
     }
 
@@ -392,15 +412,11 @@ impl Nodes {
 
     /// Ids of the nodes to write, inodes with their index nodes beside them.
     pub(crate) fn dirty_nids(&self, owner: Option<u32>) -> Vec<u32> {
-        let mut nids: Vec<(u32, u32)> = self
-            .cache
-            .iter()
-            .filter(|(_, cached)| cached.dirty)
-            .map(|(nid, cached)| (cached.node.owner(*nid), *nid))
-            .filter(|(of, _)| owner.is_none_or(|owner| owner == *of))
-            .collect();
-        nids.sort_unstable();
-        nids.into_iter().map(|(_, nid)| nid).collect()
+        let range = match owner {
+            Some(owner) => self.dirty.range((owner, 0)..=(owner, u32::MAX)),
+            None => self.dirty.range(..),
+        };
+        range.map(|(_, nid)| *nid).collect()
     }
 
     /// The bytes of a node in memory with its owner, compressed like this unless it says otherwise; it counts as written from
@@ -413,28 +429,21 @@ impl Nodes {
 
     /// Drops unchanged nodes, least recently used first, until `bytes` remain.
     pub(crate) fn trim(&mut self, bytes: usize) {
-        // Sizes drift while nodes are changed in place: count again before dropping anything.
-        self.memory = self.cache.values().map(|cached| cached.node.memory() + OVERHEAD).sum();
-        if self.memory <= bytes {
+        self.count_memory();
+        let count = self.cache.len() - self.dirty.len();
+        if self.memory <= bytes || count == 0 {
             return;
         }
         // Memory is short here: a list that grows would take three times as much for a moment.
-        let is_clean = |cached: &Cached| !cached.dirty;
-        let mut clean: Vec<(u64, u32, u32)> =
-            Vec::with_capacity(self.cache.values().filter(|cached| is_clean(cached)).count());
-        clean.extend(
-            self.cache
-                .iter()
-                .filter(|(_, cached)| is_clean(cached))
-                .map(|(nid, cached)| (cached.used, *nid, len32(cached.node.memory() + OVERHEAD))),
-        );
+        let mut clean: Vec<(u64, u32)> = Vec::with_capacity(count);
+        let of_clean = self.cache.iter().filter(|(_, cached)| !cached.dirty);
+        clean.extend(of_clean.map(|(nid, cached)| (cached.used, *nid)));
         clean.sort_unstable();
-        for (_, nid, bytes_of) in clean {
+        for (_, nid) in clean {
             if self.memory <= bytes / 2 {
                 return;
             }
-            self.cache.remove(&nid);
-            self.memory -= bytes_of as usize;
+            self.forget(nid);
         }
     }
 

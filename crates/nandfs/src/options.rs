@@ -125,11 +125,13 @@ pub struct Info {
 pub struct Scrubbed {
     /// Log pages read.
     pub pages: u64,
+    /// Log pages of which the spare area alone was read, by a quick scrub.
+    pub spare_areas: u64,
     /// Wrong bits that ECC put right: of each read those of the worst codeword.
     pub corrected_bits: u64,
     /// The volume could only be read: what is weak was left where it is.
     pub read_only: bool,
-    /// Erase blocks near the limit of ECC, read too often, or without their parity: moved, unless `read_only`.
+    /// Erase blocks near the limit of ECC, read too often, or without parity that fits: moved, unless `read_only`.
     pub weak_blocks: u32,
     /// Log pages that could not be read and that parity brought back.
     pub rebuilt_pages: u64,

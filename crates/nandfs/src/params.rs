@@ -6,7 +6,7 @@
 use alloc::{format, string::String};
 
 pub(crate) use pumice_flashlog::ANCHOR_BLOCKS;
-use pumice_flashlog::{MOST_PARITY, Shape, Skips, TagPlace};
+use pumice_flashlog::{MOST_PARITY, SIGNATURE_BYTES, Shape, Skips, TagPlace};
 use pumice_media::{Geometry, Pairing};
 use pumice_vfs::{Errno, FsError};
 
@@ -129,10 +129,29 @@ impl Params {
             );
         }
         let left = self.pages_per_block.checked_sub(parity.into()).filter(|left| *left >= PAGES_LEAST);
-        match self.shape.with_parity(parity.into()).zip(left) {
-            Some((shape, left)) => Ok(Params { shape, skips: shape.skips(), pages_per_block: left, ..self }),
+        let params = self.with_signatures();
+        match params.shape.with_parity(parity.into()).zip(left) {
+            Some((shape, left)) => {
+                Ok(Params { shape, skips: shape.skips(), pages_per_block: left, ..params })
+            }
             None => refuse(&format!("too many for {} log pages in an erase block", self.pages_per_block)),
         }
+    }
+
+    /// The same with tags that leave room for a signature in the spare area, if any do.
+    fn with_signatures(self) -> Params {
+        let spare =
+            self.shape.spare_bytes().checked_sub(SIGNATURE_BYTES).and_then(|spare| u32::try_from(spare).ok());
+        let Some(spare) =
+            spare.filter(|spare| *spare >= TAG_BYTES && self.shape.tag_place() == TagPlace::Spare)
+        else {
+            return self;
+        };
+        let tags = Layout::in_spare(self.payload, spare);
+        if tags.slots != self.slots {
+            return self;
+        }
+        Params { shape: self.shape.with_body(tags.body_bytes()), tags, ..self }
     }
 
     /// The same where what `data_heads` heads and those of nodes and fsync are filling is protected from the given moment on.

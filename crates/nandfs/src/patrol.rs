@@ -170,7 +170,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// True if a block holds something. The roots' own are looked at by themselves.
-    fn is_patrolled(&mut self, block: u32) -> bool {
+    pub(crate) fn is_patrolled(&mut self, block: u32) -> bool {
         // What a page of the table that cannot be read says of blocks is unknown: they are read, too.
         let Ok(usage) = self.blocks.get(&mut self.log, block) else { return true };
         let holds = matches!(usage.state, State::Used | State::Failing) && usage.valid > 0;

@@ -35,7 +35,8 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     image: Image,
-    /// RCFFS only: compare the signatures in the spare areas, and read no page
+    /// Compare the signatures in the spare areas with those of parity, and read no page: RCFFS, and nandfs with parity pages on
+    /// a chip with room for signatures
     #[arg(long)]
     quick: bool,
     /// Say what is weak; change nothing
@@ -87,10 +88,6 @@ impl Args {
             return Err(self.refusal("F2FS"));
         }
         match must_hold_files(&mut open_chip(path, Access::Read, context)?, path)? {
-            Kind::Nandfs if self.quick => {
-                let why = "--quick is for rcffs, which has signatures; leave it out";
-                Err(Failure::usage(format!("{}: {why}", path.display())))
-            }
             Kind::Nandfs | Kind::Rcffs => Ok(()),
             kind @ (Kind::ScaleFfs | Kind::Cffs) => Err(self.refusal(kind.name())),
         }
@@ -107,8 +104,9 @@ impl Args {
 
     fn nandfs(&self, fs: &NandFs<Metered>) -> Outcome<Done> {
         let progress = Progress::counted("scrub");
-        let found =
-            fs.scrub(&mut |done, all| progress.set(done, all)).map_err(|error| self.failed(&error))?;
+        let tell = &mut |done, all| progress.set(done, all);
+        let found = if self.quick { fs.quick_scrub(tell) } else { fs.scrub(tell) };
+        let found = found.map_err(|error| self.failed(&error))?;
         drop(progress);
         let weak = found.weak_blocks > 0 || found.weak_roots;
         Ok(Done {
@@ -116,7 +114,9 @@ impl Args {
             document: json!({
                 "image": self.image.image.to_string_lossy(),
                 "file_system": "nandfs",
+                "quick": self.quick,
                 "read_pages": found.pages,
+                "read_spare_areas": found.spare_areas,
                 "corrected_bits": found.corrected_bits,
                 "weak_blocks": found.weak_blocks,
                 "weak_roots": found.weak_roots,
@@ -140,7 +140,9 @@ impl Args {
         if found.weak_blocks > 0 {
             let blocks = text::count(found.weak_blocks.into(), "erase block", "erase blocks");
             let done = if found.read_only { left } else { "moved" };
-            let why = if found.rebuilt_pages > 0 {
+            let why = if self.quick {
+                "without parity that fits, or read too often"
+            } else if found.rebuilt_pages > 0 {
                 "near the limit of ECC, read too often, or with pages that parity brought back"
             } else {
                 "near the limit of ECC, or read too often"
@@ -162,6 +164,11 @@ impl Args {
         if found.lost_bytes > 0 {
             let size = text::size(found.lost_bytes);
             lines.push(format!("lost: {size}; `pumice fsck` tells of which files, and -y gives them up"));
+        }
+        if self.quick {
+            let areas = text::count(found.spare_areas, "spare area", "spare areas");
+            lines.push(format!("{}: {areas} read", self.image.image.display()));
+            return lines;
         }
         let pages = text::count(found.pages, "page", "pages");
         let bits = text::count(found.corrected_bits, "wrong bit", "wrong bits");

@@ -149,7 +149,7 @@ impl<N: Nand> Medium<N> {
         let mut words = Vec::new();
         for index in first..first + parity {
             let raw = self.read_place((other, index))?;
-            let is_there = raw.readable && !raw.is_blank();
+            let is_there = raw.readable && !raw.is_blank;
             words.push(is_there.then(|| word(&shape, &raw.payload, &raw.head)));
         }
         let Ok(mut repair) = Repair::new(parity as usize, word_bytes(&shape)) else { return Ok(Vec::new()) };

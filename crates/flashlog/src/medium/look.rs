@@ -49,7 +49,7 @@ impl<N: Nand> Medium<N> {
         Ok(None)
     }
 
-    fn read_spare(&mut self, place: Place, part: u32, spare: &mut [u8]) -> Result<(), NandError> {
+    pub(super) fn read_spare(&mut self, place: Place, part: u32, spare: &mut [u8]) -> Result<(), NandError> {
         let (block, _) = place;
         self.sampler.read(block);
         let outcome = self.nand.read_spare(self.shape.chip_page_at(place, part), spare)?;

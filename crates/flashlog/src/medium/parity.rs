@@ -61,7 +61,7 @@ impl<N: Nand> Medium<N> {
     /// known. The medium's own shape has none.
     pub fn proven_parity(&mut self, block: u32) -> Result<Option<u32>, NandError> {
         let plain = self.shape;
-        let RawPage { payload, head, readable } = self.read_raw(plain.page(block, 0))?;
+        let RawPage { payload, head, readable, .. } = self.read_raw(plain.page(block, 0))?;
         if !readable {
             return Ok(None);
         }
@@ -86,7 +86,7 @@ impl<N: Nand> Medium<N> {
         let mut words = Vec::new();
         for index in shape.pages()..shape.pages() + shape.parity() {
             let raw = self.read_place((block, index))?;
-            let is_there = raw.readable && !raw.is_blank();
+            let is_there = raw.readable && !raw.is_blank;
             words.push(is_there.then(|| word(&shape, &raw.payload, &raw.head)));
         }
         Ok(Known { places: shape.pages(), words })

@@ -13,6 +13,7 @@
 mod chip;
 mod cleaning;
 mod fsync;
+mod growth;
 #[path = "../../../ftl/benches/figures/heap.rs"]
 mod heap;
 mod host;
@@ -73,6 +74,7 @@ const GROUPS: [Group; 12] = [
     ("pairs", false, pairs::figures),
     ("parity", false, parity::figures),
     ("memory", false, memory::figures),
+    ("growth", false, growth::figures),
     ("cleaning", false, cleaning::figures),
     ("host", false, host::figures),
 ];

@@ -117,7 +117,7 @@ impl<N: Nand> Flash<N> {
 
     /// The bytes of a block, and whose it is if it proves itself.
     pub(crate) fn read_any(&mut self, at: Addr) -> Result<(Vec<u8>, Proof)> {
-        let RawPage { payload, head, readable } = self.medium.read_raw(at.0).map_err(chip)?;
+        let RawPage { payload, head, readable, .. } = self.medium.read_raw(at.0).map_err(chip)?;
         debug_assert_eq!(payload.len(), BLOCK_BYTES, "a block of another length");
         let each = self.layout.spare_bytes();
         let mut bytes = [0; 2 * HALF];

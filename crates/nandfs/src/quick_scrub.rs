@@ -1,0 +1,58 @@
+//! The quick scrub: blocks whose parity does not fit them, by the signatures in the spare areas alone (RCFFS, 3.2).
+
+use pumice_flashlog::Rounds;
+use pumice_media::Nand;
+use pumice_vfs::{Errno, FsError, Result};
+
+use crate::error::device;
+use crate::options::Scrubbed;
+use crate::params::ANCHOR_BLOCKS;
+
+use crate::volume::Volume;
+
+/// Erase blocks that one call looks at.
+const BLOCKS: u32 = 8;
+
+impl<N: Nand> Volume<N> {
+    /// Fails where there is nothing to look at.
+    pub(crate) fn begin_quick_scrub(&self) -> Result<u32> {
+        let shape = self.params.shape;
+        match (shape.parity(), shape.has_signatures()) {
+            (_, true) => Ok(ANCHOR_BLOCKS),
+            (0, _) => refuse("the volume has no parity pages"),
+            _ => refuse("the spare areas of this chip have no room for signatures"),
+        }
+    }
+
+    /// Looks at some blocks from this one on, and has those moved whose parity is missing or does not fit, unless the volume
+    /// is mounted for reading only; where it goes on, and where it ends.
+    pub(crate) fn quick_scrub_some(&mut self, from: u32, found: &mut Scrubbed) -> Result<(u32, u32)> {
+        let end = self.params.blocks;
+        let Rounds { moved_blocks: moved, .. } = self.patrol.rounds();
+        let shape = self.params.shape;
+        let next = end.min(from.saturating_add(BLOCKS));
+        for block in from..next {
+            if self.log.is_open(block) || !self.is_patrolled(block) {
+                continue;
+            }
+            found.spare_areas += u64::from(shape.pages() + shape.parity());
+            if !self.log.flash.medium.has_fitting_signatures(block).map_err(device)? {
+                self.log.flash.medium.call_tired(block);
+            }
+        }
+        if self.read_only {
+            while self.log.flash.medium.take_tired().is_some() {
+                found.weak_blocks += 1;
+            }
+        } else {
+            while self.log.flash.medium.has_tired() && self.mend_one()? {}
+        }
+        found.weak_blocks += self.patrol.rounds().moved_blocks - moved;
+        Ok((next, end))
+    }
+}
+
+fn refuse(why: &str) -> Result<u32> {
+    let text = alloc::format!("{why}: only a full scrub can be made");
+    Err(FsError::new(Errno::NotSupported, text))
+}
