@@ -63,7 +63,7 @@ impl Figure {
 type Group = (&'static str, bool, fn() -> Vec<Figure>);
 
 /// Name, whether it is quick, and the work.
-const GROUPS: [Group; 12] = [
+const GROUPS: [Group; 13] = [
     ("mount", true, mounting::figures),
     ("sequential", true, sequential::figures),
     ("fsync", true, fsync::figures),
