@@ -159,6 +159,25 @@ fn scrub_moves_what_parity_brings_back() {
 }
 
 #[test]
+fn a_quick_scrub_reads_spare_areas() {
+    let world = World::new();
+    with_parity(&world);
+    assert!(!world.say("ftl scrub --quick chip").good().contains("weak"));
+    // The parity of a segment.
+    world.say(&format!("nand kill chip --page {}", 8 * 18 + 17)).good();
+    let run = world.say("ftl scrub --quick --json chip");
+    let found = document(&run.out, "ftl-scrub");
+    assert_eq!(
+        (run.code, &found["weak_segments"], &found["read_pages"]),
+        (1, &1.into(), &0.into()),
+        "{found}"
+    );
+    assert!(world.say("ftl scrub --quick chip").good().contains(" spare areas read") && is_whole(&world));
+    world.say("ftl create --geometry 2048+64:18:64 plain").good();
+    world.say("ftl scrub --quick plain").bad(8, &["no parity pages"]);
+}
+
+#[test]
 fn scrub_tells_what_is_lost() {
     let world = World::new();
     with_parity(&world);

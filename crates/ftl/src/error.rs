@@ -44,6 +44,11 @@ pub enum FtlError {
     },
     /// Segments cannot have so many log pages of parity.
     Parity(u32),
+    /// Pages have no signatures: the disk has no parity pages, or the chip no room.
+    NoSignatures {
+        /// Parity pages of a segment.
+        parity: u32,
+    },
     /// The logical disk cannot have so many blocks.
     Export {
         /// Logical blocks asked for.
@@ -91,6 +96,12 @@ impl fmt::Display for FtlError {
                 f,
                 "{pages} parity pages in an erase block are not possible (want 0 to {MOST_PARITY}, none where pages share \
                  cells)"
+            ),
+            FtlError::NoSignatures { parity: 0 } => {
+                f.write_str("the disk has no parity pages: only a full scrub can be made")
+            }
+            FtlError::NoSignatures { .. } => f.write_str(
+                "the spare areas of this chip have no room for signatures: only a full scrub can be made",
             ),
             FtlError::Export { blocks, most } => {
                 write!(f, "a logical disk of {blocks} blocks does not fit this chip (want 1 to {most})")

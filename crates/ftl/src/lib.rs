@@ -51,6 +51,7 @@ mod newest;
 mod open;
 mod patrol;
 mod policy;
+mod quick_scrub;
 mod record;
 mod recover;
 mod repair;

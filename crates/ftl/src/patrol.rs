@@ -25,11 +25,13 @@ const SAMPLED: u32 = 1024;
 pub struct Scrubbed {
     /// Log pages that were read.
     pub pages: u64,
+    /// Log pages of which the spare area alone was read, by a quick scrub.
+    pub spare_areas: u64,
     /// Wrong bits that ECC put right: of each read those of the worst codeword.
     pub corrected_bits: u64,
     /// Reads of log pages that ECC gave up on and that parity brought back.
     pub rebuilt_pages: u64,
-    /// Segments near the limit of ECC, read too often, or without their parity: emptied, unless `read_only`.
+    /// Segments near the limit of ECC, read too often, or without parity that fits: emptied, unless `read_only`.
     pub weak_segments: u32,
     /// Pages of the checkpoint, or of its records or anchors, were near the limit: written anew likewise.
     pub weak_roots: bool,
@@ -145,7 +147,7 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// True if the disk can be written.
-    fn may_write(&self) -> bool {
+    pub(crate) fn may_write(&self) -> bool {
         matches!(self.mode, Mode::Clean | Mode::Replayed { .. } | Mode::Dirty)
     }
 
@@ -155,7 +157,7 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// Empties a segment that is weak.
-    fn mend_one(&mut self) -> Result<()> {
+    pub(crate) fn mend_one(&mut self) -> Result<()> {
         self.admit_write()?;
         self.head_for_user(0)?;
         self.clean()?;

@@ -28,6 +28,10 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     image: LogicalDisk,
+    /// Compare the signatures in the spare areas with those of parity, and read no page: where there are parity pages, on a chip
+    /// with room for signatures
+    #[arg(long)]
+    quick: bool,
     /// Say what is weak; change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -40,7 +44,8 @@ impl Args {
         let path = &self.image.image;
         let mut disk = open_disk(path, Access::write_unless(self.dry_run), context)?;
         let progress = Progress::counted("scrub");
-        let scrubbed = disk.scrub(now().seconds, &mut |done, all| progress.set(done.into(), all.into()));
+        let tell = &mut |done: u32, all: u32| progress.set(done.into(), all.into());
+        let scrubbed = if self.quick { disk.quick_scrub(tell) } else { disk.scrub(now().seconds, tell) };
         drop(progress);
         let found = scrubbed.map_err(|error| about(path, &error))?;
         let chip = disk.close().map_err(|error| about(path, &error))?;
@@ -53,7 +58,9 @@ impl Args {
                 "ftl-scrub",
                 json!({
                     "image": path.to_string_lossy(),
+                    "quick": self.quick,
                     "read_pages": found.pages,
+                    "read_spare_areas": found.spare_areas,
                     "corrected_bits": found.corrected_bits,
                     "rebuilt_pages": found.rebuilt_pages,
                     "weak_segments": found.weak_segments,
@@ -80,10 +87,12 @@ impl Args {
         let mut lines = Vec::new();
         if found.weak_segments > 0 {
             let segments = text::count(found.weak_segments.into(), "segment", "segments");
-            lines.push(format!(
-                "weak: {segments} near the limit of ECC, read too often, or without parity; {}",
-                done("emptied")
-            ));
+            let why = if self.quick {
+                "without parity that fits, or read too often"
+            } else {
+                "near the limit of ECC, read too often, or without parity"
+            };
+            lines.push(format!("weak: {segments} {why}; {}", done("emptied")));
         }
         if found.rebuilt_pages > 0 {
             let pages = text::count(found.rebuilt_pages, "page", "pages");
@@ -95,6 +104,11 @@ impl Args {
         if !found.lost.is_empty() {
             let blocks = found.lost.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
             lines.push(format!("lost: blocks {blocks}; `pumice ftl check -y` gives them up"));
+        }
+        if self.quick {
+            let areas = text::count(found.spare_areas, "spare area", "spare areas");
+            lines.push(format!("{}: {areas} read", self.image.image.display()));
+            return lines;
         }
         let pages = text::count(found.pages, "page", "pages");
         let bits = text::count(found.corrected_bits, "wrong bit", "wrong bits");

@@ -1,0 +1,50 @@
+//! The quick scrub: segments whose parity does not fit them, by the signatures in the spare areas alone (RCFFS, 3.2).
+
+use pumice_media::Nand;
+
+use crate::error::{FtlError, Result};
+use crate::ftl::Ftl;
+use crate::patrol::Scrubbed;
+use crate::segments::State;
+use crate::shape::ANCHOR_BLOCKS;
+
+impl<N: Nand> Ftl<N> {
+    /// Compares the signatures in the spare areas of each segment of data with those of its parity, and empties segments whose
+    /// parity is missing or does not fit. A read of each spare area, of no page: what decayed in a page, and checkpoint and
+    /// table, are left to [`Ftl::scrub`]. `progress` is told segments done and all.
+    ///
+    /// # Errors
+    /// [`FtlError::NoSignatures`] for a disk without parity, or on a chip whose spare areas have no room for signatures.
+    pub fn quick_scrub(&mut self, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
+        let shape = self.shape.medium;
+        if !shape.has_signatures() {
+            return Err(FtlError::NoSignatures { parity: shape.parity() });
+        }
+        let before = self.rounds();
+        let mut found = Scrubbed::default();
+        let mut next = ANCHOR_BLOCKS;
+        self.note_weak();
+        loop {
+            // The chip's life may end meanwhile.
+            if self.segments.weak() > 0 && self.may_write() {
+                self.mend_one()?;
+            } else if next < self.shape.blocks {
+                let state = self.segments.get(next).state;
+                if state.holds_data() && state != State::Open {
+                    found.spare_areas += u64::from(shape.pages() + shape.parity());
+                    if !self.flash.medium.has_fitting_signatures(next)? {
+                        self.flash.medium.call_tired(next);
+                        self.note_weak();
+                    }
+                }
+                next += 1;
+            } else {
+                break;
+            }
+            progress(next, self.shape.blocks);
+        }
+        found.read_only = !self.may_write();
+        found.weak_segments = self.segments.weak() + (self.rounds().moved_blocks - before.moved_blocks);
+        Ok(found)
+    }
+}
