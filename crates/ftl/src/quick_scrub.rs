@@ -9,6 +9,15 @@ use crate::segments::State;
 use crate::shape::ANCHOR_BLOCKS;
 
 impl<N: Nand> Ftl<N> {
+    /// Whether a quick scrub can be made.
+    ///
+    /// # Errors
+    /// As [`Ftl::quick_scrub`].
+    pub fn admit_quick_scrub(&self) -> Result<()> {
+        let shape = self.shape.medium;
+        if shape.has_signatures() { Ok(()) } else { Err(FtlError::NoSignatures { parity: shape.parity() }) }
+    }
+
     /// Compares the signatures in the spare areas of each segment of data with those of its parity, and empties segments whose
     /// parity is missing or does not fit. A read of each spare area, of no page: what decayed in a page, and checkpoint and
     /// table, are left to [`Ftl::scrub`]. `progress` is told segments done and all.
@@ -16,10 +25,8 @@ impl<N: Nand> Ftl<N> {
     /// # Errors
     /// [`FtlError::NoSignatures`] for a disk without parity, or on a chip whose spare areas have no room for signatures.
     pub fn quick_scrub(&mut self, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
+        self.admit_quick_scrub()?;
         let shape = self.shape.medium;
-        if !shape.has_signatures() {
-            return Err(FtlError::NoSignatures { parity: shape.parity() });
-        }
         let before = self.rounds();
         let mut found = Scrubbed::default();
         let mut next = ANCHOR_BLOCKS;

@@ -140,6 +140,14 @@ impl<N: Nand> NandFs<N> {
         Ok(found)
     }
 
+    /// Whether a quick scrub can be made.
+    ///
+    /// # Errors
+    /// As [`NandFs::quick_scrub`].
+    pub fn admit_quick_scrub(&self) -> Result<()> {
+        self.see(|volume| volume.admit_quick_scrub())
+    }
+
     /// Compares the signatures in the spare areas of each erase block with those of its parity, in pieces likewise, and moves
     /// what lives in blocks whose parity is missing or does not fit. A read of each spare area, of no page: what decayed in
     /// a page is left to [`NandFs::scrub`].
@@ -147,11 +155,9 @@ impl<N: Nand> NandFs<N> {
     /// # Errors
     /// [`Errno::NotSupported`] for a volume without parity, or on a chip whose spare areas have no room for signatures.
     pub fn quick_scrub(&self, progress: Progress<'_>) -> Result<Scrubbed> {
-        let mut found = Scrubbed::default();
-        let mut next = self.see(|volume| {
-            found.read_only = volume.read_only;
-            volume.begin_quick_scrub()
-        })?;
+        self.admit_quick_scrub()?;
+        let (mut found, mut next) = (Scrubbed::default(), 0);
+        found.read_only = self.see(|volume| Ok(volume.read_only))?;
         loop {
             let all;
             (next, all) = self.see(|volume| volume.quick_scrub_some(next, &mut found))?;

@@ -15,23 +15,23 @@ const BLOCKS: u32 = 8;
 
 impl<N: Nand> Volume<N> {
     /// Fails where there is nothing to look at.
-    pub(crate) fn begin_quick_scrub(&self) -> Result<u32> {
+    pub(crate) fn admit_quick_scrub(&self) -> Result<()> {
         let shape = self.params.shape;
         match (shape.parity(), shape.has_signatures()) {
-            (_, true) => Ok(ANCHOR_BLOCKS),
+            (_, true) => Ok(()),
             (0, _) => refuse("the volume has no parity pages"),
             _ => refuse("the spare areas of this chip have no room for signatures"),
         }
     }
 
-    /// Looks at some blocks from this one on, and has those moved whose parity is missing or does not fit, unless the volume
+    /// Looks at some blocks from this one on, anchors left out, and has those moved whose parity is missing or does not fit, unless the volume
     /// is mounted for reading only; where it goes on, and where it ends.
     pub(crate) fn quick_scrub_some(&mut self, from: u32, found: &mut Scrubbed) -> Result<(u32, u32)> {
         let end = self.params.blocks;
         let Rounds { moved_blocks: moved, .. } = self.patrol.rounds();
         let shape = self.params.shape;
         let next = end.min(from.saturating_add(BLOCKS));
-        for block in from..next {
+        for block in from.max(ANCHOR_BLOCKS)..next {
             if self.log.is_open(block) || !self.is_patrolled(block) {
                 continue;
             }
@@ -52,7 +52,7 @@ impl<N: Nand> Volume<N> {
     }
 }
 
-fn refuse(why: &str) -> Result<u32> {
+fn refuse(why: &str) -> Result<()> {
     let text = alloc::format!("{why}: only a full scrub can be made");
     Err(FsError::new(Errno::NotSupported, text))
 }

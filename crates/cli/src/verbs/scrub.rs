@@ -61,6 +61,9 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome<u8> {
         let path = &self.image.image;
         self.refuse_others(context)?;
+        if self.quick {
+            self.admit_quick(context)?;
+        }
         let volume = Volume::open(path, Access::write_unless(self.dry_run), context)?;
         let scrubbed = match &volume {
             Volume::Nand { fs: Mounted::Nandfs(fs), .. } => self.nandfs(fs),
@@ -91,6 +94,15 @@ impl Args {
             Kind::Nandfs | Kind::Rcffs => Ok(()),
             kind @ (Kind::ScaleFfs | Kind::Cffs) => Err(self.refusal(kind.name())),
         }
+    }
+
+    /// Refuses a quick scrub that cannot be made before anything is opened to be written.
+    fn admit_quick(&self, context: &Context) -> Outcome {
+        let volume = Volume::open(&self.image.image, Access::Read, context)?;
+        if let Volume::Nand { fs: Mounted::Nandfs(fs), .. } = &volume {
+            fs.admit_quick_scrub().map_err(|error| self.failed(&error))?;
+        }
+        volume.close()
     }
 
     fn refusal(&self, what: &str) -> Failure {

@@ -193,7 +193,7 @@ pub(crate) const ROWS: &[(&str, &str)] = &[
     ("fsck -C x image", "x"),
     ("fsck", "required"),
     ("scrub", "required"),
-    ("scrub --quick image", "--quick is for rcffs"),
+    ("scrub --quick image", "no parity pages"),
     ("sim --seed x", "x"),
     ("sim --seed 5..1", "5..1"),
     ("sim --seed -1", "-1"),

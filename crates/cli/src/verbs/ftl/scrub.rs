@@ -42,6 +42,11 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome<u8> {
         let path = &self.image.image;
+        if self.quick {
+            // What cannot be made is refused before anything is opened to be written.
+            let disk = open_disk(path, Access::Read, context)?;
+            disk.admit_quick_scrub().map_err(|error| about(path, &error))?;
+        }
         let mut disk = open_disk(path, Access::write_unless(self.dry_run), context)?;
         let progress = Progress::counted("scrub");
         let tell = &mut |done: u32, all: u32| progress.set(done.into(), all.into());
