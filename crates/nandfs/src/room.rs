@@ -239,8 +239,11 @@ impl<N: Nand> Volume<N> {
 
     /// Takes what a block that is written over may take beyond the chunk that it has.
     pub(crate) fn claim_growth(&mut self, addr: Addr) -> Result<()> {
-        let more = self.params.charge(Addr::RESERVED) - self.params.charge(addr);
-        self.claim(self.bytes_of_charge(more.into()))
+        match self.params.charge(Addr::RESERVED) - self.params.charge(addr) {
+            // Blocks may have gone bad since: what is stored can be written over until the chip's end is near.
+            0 => Ok(()),
+            more => self.claim(self.bytes_of_charge(more.into())),
+        }
     }
 
     /// Takes blocks for files: `claim` with their pointers.
