@@ -23,7 +23,7 @@ pub(crate) fn figures() -> Vec<Figure> {
 
 fn row(call: &str, few: f64, many: f64) -> Figure {
     let name = format!("host time of {call}, {MANY} files over {FEW}, cache 128 MiB ({many:.1} us)");
-    Figure::at_most(name, "times", many / few, 5.0)
+    Figure::at_most(name, "times", many / few, 2.0)
 }
 
 /// Microseconds of each call on each of so many files.
