@@ -29,6 +29,12 @@ pub(crate) const BODY_BYTES: u32 = 8;
 pub(crate) const ENTRY_BYTES: u32 = 8;
 pub(crate) const BEFORE_BYTES: u32 = 4;
 pub(crate) const LBA_BYTES: u32 = 4;
+
+/// A count of things in memory, as the chip has it: shapes have no more.
+pub(crate) fn count32(count: usize) -> u32 {
+    debug_assert!(u32::try_from(count).is_ok(), "{count} of something");
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
 pub(crate) const SUMMARY_BYTES: u32 = 32;
 
 /// Bit of a kind: pages were passed over, for all before this one was promised.

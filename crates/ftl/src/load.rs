@@ -302,8 +302,11 @@ fn read_changes<N: Nand>(reader: &mut Reader<'_, N>, table: &mut Table) -> Resul
     }
     let bytes = reader.take(count as usize * size_of::<RawChange>())?;
     Ok(bytes.is_some_and(|bytes| {
-        let few = <[RawChange]>::ref_from_bytes(&bytes).unwrap_or_default();
-        table.take_changes(leaf, few.iter().map(|change| (change.slot.get(), change.addr.get())).collect())
+        let few = <[RawChange]>::ref_from_bytes(&bytes).map(|few| few.iter());
+        debug_assert!(few.is_ok(), "bytes of another length were taken");
+        few.is_ok_and(|few| {
+            table.take_changes(leaf, few.map(|change| (change.slot.get(), change.addr.get())).collect())
+        })
     }))
 }
 

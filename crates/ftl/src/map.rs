@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::error::{FtlError, Result};
 use crate::flash::Found;
 use crate::ftl::Ftl;
-use crate::layout::{Kind, LEAF_MAGIC, LEAF_PARITY_MAGIC, RawLeaf};
+use crate::layout::{Kind, LEAF_MAGIC, LEAF_PARITY_MAGIC, RawLeaf, count32};
 use crate::segments::State;
 use crate::shape::{Addr, Place};
 use crate::stream::{GROUP, changes_most};
@@ -19,6 +19,14 @@ use crate::tag::Tag;
 struct Group {
     leaves: Vec<u32>,
     payloads: Vec<Vec<u8>>,
+}
+
+/// Pages of a segment that a group goes to: those of leaves, and behind them the one of their parity.
+struct GroupPlace {
+    block: u32,
+    first: u32,
+    own: Vec<u32>,
+    parity: u32,
 }
 
 impl<N: Nand> Ftl<N> {
@@ -39,8 +47,9 @@ impl<N: Nand> Ftl<N> {
         let old = self.addr(lba)?;
         self.table.set(lba, addr);
         self.count(lba, old, addr);
-        if self.doubted.as_ref().is_some_and(|doubted| doubted.place == self.shape.place(old).0) {
-            self.doubted.iter_mut().for_each(|doubted| doubted.lbas.retain(|other| *other != lba));
+        let was_in = self.shape.place(old).0;
+        if let Some(doubted) = self.doubted.as_mut().filter(|doubted| doubted.place == was_in) {
+            doubted.lbas.retain(|other| *other != lba);
         }
         Ok(old)
     }
@@ -49,6 +58,7 @@ impl<N: Nand> Ftl<N> {
     pub(crate) fn count(&mut self, lba: u32, was: Addr, is: Addr) {
         self.table.count(lba, was, is);
         if let Some(block) = self.segment_of(was) {
+            // Counts of a damaged checkpoint may be too low.
             self.segments.change(block, |segment| segment.valid = segment.valid.saturating_sub(1));
         }
         if let Some(block) = self.segment_of(is) {
@@ -232,8 +242,9 @@ impl<N: Nand> Ftl<N> {
             group.payloads.push(words.iter().flat_map(|word| word.to_le_bytes()).collect());
         }
         while !group.leaves.is_empty() {
-            let (block, pages) = self.map_pages(group.leaves.len() + 1)?;
-            match self.program_group(block, &pages, &group) {
+            let place = self.place_for(group.leaves.len())?;
+            let block = place.block;
+            match self.program_group(&place, &group) {
                 Ok(()) => {}
                 Err(FtlError::Chip(NandError::ProgramFailed(_))) => {
                     self.map.fail(block);
@@ -242,13 +253,13 @@ impl<N: Nand> Ftl<N> {
                 Err(FtlError::Chip(error)) => return self.fail(error),
                 Err(error) => return Err(error),
             }
-            let (Some((parity, own)), medium) = (pages.split_last(), self.shape.medium) else { continue };
-            self.map.advance(parity + 1);
-            for (index, leaf) in own.iter().zip(&group.leaves) {
+            let medium = self.shape.medium;
+            self.map.advance(place.parity + 1);
+            for (index, leaf) in place.own.iter().zip(&group.leaves) {
                 self.leaf_written(*leaf, Some(medium.page(block, *index)));
             }
-            group.leaves.drain(..own.len());
-            group.payloads.drain(..own.len());
+            group.leaves.drain(..place.own.len());
+            group.payloads.drain(..place.own.len());
         }
         Ok(())
     }
@@ -264,13 +275,14 @@ impl<N: Nand> Ftl<N> {
         self.table.written(leaf, page);
     }
 
-    /// The segment that leaves go to next and pages of it: `count`, or those that are left, two at least.
-    fn map_pages(&mut self, count: usize) -> Result<(u32, Vec<u32>)> {
+    /// Where so many leaves go next, or as many of them as there is room for.
+    fn place_for(&mut self, leaves: usize) -> Result<GroupPlace> {
         loop {
-            if let Some((block, pages)) = self.map.next(&self.shape, count)
-                && pages.len() >= 2
+            if let Some((block, mut own)) = self.map.next(&self.shape, leaves + 1)
+                && let Some(parity) = own.pop()
+                && let Some(first) = own.first().copied()
             {
-                return Ok((block, pages));
+                return Ok(GroupPlace { block, first, own, parity });
             }
             self.end_map()?;
             let block = self.take_free(0)?.ok_or(FtlError::WornOut)?;
@@ -293,8 +305,8 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// Programs as many leaves as there are pages but one, and their parity.
-    fn program_group(&mut self, block: u32, pages: &[u32], group: &Group) -> Result<()> {
-        let (Some((parity, own)), Some(first)) = (pages.split_last(), pages.first()) else { return Ok(()) };
+    fn program_group(&mut self, place: &GroupPlace, group: &Group) -> Result<()> {
+        let GroupPlace { block, first, own, parity } = place;
         let raw = |magic: u32, leaf: u32| RawLeaf {
             magic: magic.into(),
             leaf: leaf.into(),
@@ -307,13 +319,13 @@ impl<N: Nand> Ftl<N> {
             let mut payload = raw.as_bytes().to_vec();
             payload.extend_from_slice(bytes);
             payload.resize(self.shape.payload(), 0);
-            self.flash.program(Place { block, index }, &tag, &payload)
+            self.flash.program(Place { block: *block, index }, &tag, &payload)
         };
         for ((index, leaf), bytes) in own.iter().zip(&group.leaves).zip(&group.payloads) {
             sum.iter_mut().zip(bytes).for_each(|(sum, byte)| *sum ^= byte);
             put(*index, raw(LEAF_MAGIC, *leaf), bytes)?;
         }
-        put(*parity, raw(LEAF_PARITY_MAGIC, u32::try_from(own.len()).unwrap_or(u32::MAX)), &sum)?;
+        put(*parity, raw(LEAF_PARITY_MAGIC, count32(own.len())), &sum)?;
         Ok(())
     }
 

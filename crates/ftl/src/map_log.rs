@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 
+use crate::layout::count32;
 use crate::shape::Shape;
 
 /// A segment with leaves.
@@ -67,8 +68,7 @@ impl MapLog {
 
     /// Segments that are set apart and not taken yet. More may be taken than that, where programs failed.
     pub(crate) fn untaken(&self) -> u32 {
-        let taken = u32::try_from(self.segments.len()).unwrap_or(u32::MAX);
-        self.most.saturating_sub(taken)
+        self.most.saturating_sub(count32(self.segments.len()))
     }
 
     /// True if the segments that are set apart are nearly all taken.
@@ -76,21 +76,23 @@ impl MapLog {
         self.untaken() <= 1 + self.most / 8
     }
 
-    fn find(&mut self, block: u32) -> Option<&mut MapSegment> {
-        self.segments.iter_mut().find(|segment| segment.block == block)
+    fn change(&mut self, block: u32, change: impl FnOnce(&mut MapSegment)) {
+        let segment = self.segments.iter_mut().find(|segment| segment.block == block);
+        debug_assert!(segment.is_some(), "segment {block} holds no leaves");
+        segment.map(change);
     }
 
     /// A leaf lies in this segment.
     pub(crate) fn add(&mut self, block: u32) {
-        if self.find(block).is_none() {
+        if !self.holds(block) {
             self.segments.push(MapSegment { block, live: 0, is_weak: false, is_bad: false });
         }
-        self.find(block).into_iter().for_each(|segment| segment.live += 1);
+        self.change(block, |segment| segment.live += 1);
     }
 
     /// A leaf lies in this segment no more.
     pub(crate) fn remove(&mut self, block: u32) {
-        self.find(block).into_iter().for_each(|segment| segment.live -= 1);
+        self.change(block, |segment| segment.live -= 1);
     }
 
     /// An erased segment is filled next.
@@ -111,6 +113,7 @@ impl MapLog {
 
     /// Pages before this one are programmed.
     pub(crate) fn advance(&mut self, index: u32) {
+        debug_assert!(self.head.is_some(), "no segment is filled");
         self.head.iter_mut().for_each(|head| head.index = index);
     }
 
@@ -122,13 +125,13 @@ impl MapLog {
     /// A program failed in the segment that was being filled.
     pub(crate) fn fail(&mut self, block: u32) {
         self.head = None;
-        self.find(block).into_iter().for_each(|segment| (segment.is_weak, segment.is_bad) = (true, true));
+        self.change(block, |segment| (segment.is_weak, segment.is_bad) = (true, true));
     }
 
     /// Has a segment emptied soon.
     pub(crate) fn call_weak(&mut self, block: u32) {
         self.head.take_if(|head| head.block == block);
-        self.find(block).into_iter().for_each(|segment| segment.is_weak = true);
+        self.change(block, |segment| segment.is_weak = true);
     }
 
     /// True if a segment has to be emptied, scarce or not.

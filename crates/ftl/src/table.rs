@@ -7,7 +7,7 @@ use alloc::{boxed::Box, vec, vec::Vec};
 
 use zerocopy::IntoBytes;
 
-use crate::layout::{ALL_ENTRIES, RawChange, RawChanges};
+use crate::layout::{ALL_ENTRIES, RawChange, RawChanges, count32};
 use crate::shape::{Addr, Shape};
 use crate::stream::leaves;
 
@@ -138,12 +138,14 @@ impl Table {
 
     /// Leaves of the table.
     pub(crate) fn leaves(&self) -> u32 {
-        u32::try_from(self.leaves.len()).unwrap_or(u32::MAX)
+        count32(self.leaves.len())
     }
 
     /// The leaf of a block, and its place there.
     pub(crate) fn slot(&self, lba: u32) -> (u32, u16) {
-        (lba / self.each, u16::try_from(lba % self.each).unwrap_or(u16::MAX))
+        let [low, high, ..] = (lba % self.each).to_le_bytes();
+        debug_assert!(self.each <= 1 << 16, "a leaf of {} entries", self.each);
+        (lba / self.each, u16::from_le_bytes([low, high]))
     }
 
     /// The first block of a leaf.
@@ -173,7 +175,7 @@ impl Table {
         (self.live, self.changes_bytes, self.changed, self.held, self.pinned) = (0, 0, 0, 0, 0);
     }
 
-    /// A block is stored elsewhere now. Where it was before must be counted, too ([`Table::count`]).
+    /// A block is stored elsewhere now; nothing if it lies outside the disk. Where it was before must be counted, too ([`Table::count`]).
     pub(crate) fn set(&mut self, lba: u32, addr: Addr) {
         if lba >= self.blocks {
             return;
@@ -276,13 +278,16 @@ impl Table {
     /// Leaves to be written next, `count` at the most: in turn those that have at least as many changes as others.
     pub(crate) fn pick(&mut self, count: usize) -> Vec<u32> {
         let mut picked = Vec::new();
-        let mean = self.changes_bytes.checked_div(self.changed as usize).unwrap_or(0);
+        if self.changed == 0 {
+            return picked;
+        }
+        let mean = self.changes_bytes / self.changed as usize;
         for _ in 0..self.leaves.len() {
-            if picked.len() >= count || self.changed == 0 {
+            if picked.len() >= count {
                 break;
             }
             self.turn = if self.turn + 1 < self.leaves.len() { self.turn + 1 } else { 0 };
-            let at = u32::try_from(self.turn).unwrap_or(u32::MAX);
+            let at = count32(self.turn);
             let bytes = self.leaves.get(self.turn).map_or(0, |leaf| leaf.bytes(self.entries(at)));
             if bytes > 0 && bytes >= mean {
                 picked.push(at);
@@ -310,7 +315,7 @@ impl Table {
                     let raw =
                         |(slot, addr): &(u16, u32)| RawChange { slot: (*slot).into(), addr: (*addr).into() };
                     let raw: Vec<RawChange> = few.iter().map(raw).collect();
-                    (u32::try_from(few.len()).unwrap_or(u32::MAX), raw.as_bytes().to_vec())
+                    (count32(few.len()), raw.as_bytes().to_vec())
                 }
                 (Changes::All, words) => {
                     debug_assert!(words.is_some(), "leaf {at} was forgotten");
@@ -365,7 +370,11 @@ impl Table {
         self.leaves.iter().flat_map(|leaf| {
             let (few, all): (&[(u16, u32)], &[u32]) = match (&leaf.changes, &leaf.words) {
                 (Changes::Few(few), _) => (few, &[]),
-                (Changes::All, words) => (&[], words.as_deref().unwrap_or_default()),
+                (Changes::All, Some(words)) => (&[], words),
+                (Changes::All, None) => {
+                    debug_assert!(false, "a leaf that changed as a whole is not in memory");
+                    (&[], &[])
+                }
             };
             few.iter().map(|(_, addr)| Addr(*addr)).chain(all.iter().copied().map(Addr))
         })

@@ -270,6 +270,7 @@ impl<N: Nand> Volume<N> {
         let (before, after) = (self.params.charge(old), self.params.charge(new));
         if before != after {
             let inode = self.nodes.inode_mut(&mut self.log, ino)?;
+            // Counts of a damaged volume may be lower than what is found.
             inode.blocks = (inode.blocks + after).saturating_sub(before);
             self.data_blocks = (self.data_blocks + u64::from(after)).saturating_sub(u64::from(before));
         }

@@ -64,7 +64,9 @@ pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: P
         endurance,
         read_only: false,
     };
-    options.compression.unwrap_or_default().check()?;
+    if let Some(compression) = options.compression {
+        compression.check()?;
+    }
     let heads = policies.heads(&params);
     let params = superblock.params(params)?;
     let roots = Roots::blank(params.shape, superblock.anchor(nand.geometry())).ok_or(Errno::Invalid)?;

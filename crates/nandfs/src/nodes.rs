@@ -173,6 +173,7 @@ impl Nodes {
     /// Counts the memory of nodes changed since they were measured: they grow and shrink in place.
     fn count_memory(&mut self) {
         for nid in &self.unmeasured {
+            // Some were dropped since.
             let Some(cached) = self.cache.get_mut(nid) else { continue };
             let now = cached.node.memory() + OVERHEAD;
             self.memory = self.memory - core::mem::replace(&mut cached.memory, now) + now;

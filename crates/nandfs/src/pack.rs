@@ -125,10 +125,11 @@ pub(crate) fn length(packed: &[u8], most: usize) -> Option<usize> {
 /// The block, of `most` bytes at the most: no memory is taken beyond that, whatever the bytes say. `damage` tells their place.
 pub(crate) fn unpack(packed: &[u8], most: usize, damage: Damage) -> Result<Vec<u8>, FsError> {
     let mut block = vec![0; length(packed, most).ok_or(damage)?];
-    let (method, bytes) = (packed.first().copied(), packed.get(HEAD..).unwrap_or_default());
+    let (method, bytes) =
+        packed.split_first_chunk::<HEAD>().map(|([method, ..], bytes)| (*method, bytes)).ok_or(damage)?;
     let (how, unpack): (_, Unpack) = match method {
-        Some(LZ4) => (Compression::Lz4, lz4::unpack),
-        Some(ZSTD) => (Compression::Zstd(USUAL_LEVEL), zstd::unpack),
+        LZ4 => (Compression::Lz4, lz4::unpack),
+        ZSTD => (Compression::Zstd(USUAL_LEVEL), zstd::unpack),
         _ => return Err(damage.into()),
     };
     how.check()?;

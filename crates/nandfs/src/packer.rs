@@ -2,6 +2,8 @@
 //! far is tried less often. Those that are about to be written are compressed ahead, on all cores.
 
 use alloc::{collections::BTreeMap, vec::Vec};
+#[cfg(feature = "std")]
+use std::thread::Builder;
 
 use hashbrown::HashMap;
 
@@ -98,14 +100,14 @@ fn pack_all(jobs: &[Job]) -> Vec<Option<Vec<u8>>> {
         return jobs.iter().map(one).collect();
     }
     std::thread::scope(|scope| {
-        let workers: Vec<_> = jobs
-            .chunks(share)
-            .map(|part| (part, scope.spawn(move || part.iter().map(one).collect::<Vec<_>>())))
-            .collect();
-        // A worker that died left its part to this one.
-        let done = workers
-            .into_iter()
-            .flat_map(|(part, worker)| worker.join().unwrap_or_else(|_| part.iter().map(one).collect()));
+        let all = move |part: &[Job]| part.iter().map(one).collect::<Vec<_>>();
+        let spawn = |part| (part, Builder::new().spawn_scoped(scope, move || all(part)));
+        let workers: Vec<_> = jobs.chunks(share).map(spawn).collect();
+        let done = workers.into_iter().flat_map(|(part, worker)| match worker {
+            Ok(worker) => worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // The host has no thread left.
+            Err(_) => all(part),
+        });
         done.collect()
     })
 }

@@ -11,6 +11,7 @@ use pumice_media::{Geometry, Pairing};
 use pumice_vfs::{Errno, FsError};
 
 use crate::addr::Addr;
+use crate::codec::len32;
 use crate::protection::FsyncProtection;
 use crate::tag::{BODY_BYTES, DESC_BYTES, Layout, ROOMY_BYTES, Room, TAG_BYTES, TAIL_BYTES};
 
@@ -140,13 +141,9 @@ impl Params {
 
     /// The same with tags that leave room for a signature in the spare area, if any do.
     fn with_signatures(self) -> Params {
-        let spare =
-            self.shape.spare_bytes().checked_sub(SIGNATURE_BYTES).and_then(|spare| u32::try_from(spare).ok());
-        let Some(spare) =
-            spare.filter(|spare| *spare >= TAG_BYTES && self.shape.tag_place() == TagPlace::Spare)
-        else {
-            return self;
-        };
+        let room = len32(self.shape.spare_bytes()).checked_sub(len32(SIGNATURE_BYTES));
+        let fits = |spare: &u32| *spare >= TAG_BYTES && self.shape.tag_place() == TagPlace::Spare;
+        let Some(spare) = room.filter(fits) else { return self };
         let tags = Layout::in_spare(self.payload, spare);
         if tags.slots != self.slots {
             return self;

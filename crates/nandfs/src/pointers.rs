@@ -119,6 +119,13 @@ impl<'a> Unpack<'a> {
     }
 }
 
+/// Appends how many bits each number has, 32 at the most.
+fn put_width(width: u32, out: &mut Vec<u8>) {
+    let [bits, ..] = width.to_le_bytes();
+    debug_assert!(u32::from(bits) == width && width <= 32, "a number of {width} bits");
+    out.put_u8(bits);
+}
+
 /// The three numbers of an address: pages count from `base`, and 0 is none.
 fn numbers(addr: Addr, base: u32) -> [u32; 3] {
     let page = if addr.is_stored() { addr.page - base + 1 } else { 0 };
@@ -138,7 +145,7 @@ fn encode_addrs(pointers: &[Addr], out: &mut Vec<u8>) {
     }
     out.put_u32(base);
     for width in widths {
-        out.put_u8(u8::try_from(width).unwrap_or(u8::MAX));
+        put_width(width, out);
     }
     pack(all().flat_map(|addr| addr.into_iter().zip(widths)), out);
 }
@@ -195,7 +202,7 @@ pub(crate) fn encode(pointers: &[Addr], params: &Params, out: &mut Vec<u8>) {
     } else {
         out.put_u8(FORM_SLOTS);
         out.put_u16(len16(used));
-        out.put_u8(u8::try_from(width).unwrap_or(32));
+        put_width(width, out);
         pack(slots.iter().map(|slot| (*slot, width)), out);
     }
     let odd: Vec<(usize, &Addr)> =

@@ -30,7 +30,7 @@ impl<N: Nand> Volume<N> {
         let end = self.params.blocks;
         let Rounds { moved_blocks: moved, .. } = self.patrol.rounds();
         let shape = self.params.shape;
-        let next = end.min(from.saturating_add(BLOCKS));
+        let next = from + BLOCKS.min(end - from);
         for block in from.max(ANCHOR_BLOCKS)..next {
             if self.log.is_open(block) || !self.is_patrolled(block) {
                 continue;

@@ -15,7 +15,7 @@ use crate::addr::Addr;
 use crate::blocks::{State, Usage};
 use crate::checkpoint_record::Checkpoint;
 use crate::codec::size;
-use crate::error::device;
+use crate::error::{Damage, device};
 use crate::log::{ROOT_HEAD, Spare};
 use crate::names::NameRecord;
 use crate::node::{Body, Index, IndexBody, Inode, Map, Node};
@@ -33,6 +33,18 @@ pub(crate) struct Record {
     pub(crate) lengths: Vec<(u16, usize)>,
     /// Changes of names that it tells, with what the page promises by them.
     pub(crate) names: Option<(NameRecord, Promise)>,
+}
+
+impl Record {
+    /// Bytes of a file that a chunk at this place holds.
+    fn length_of(&self, offset: u16, desc: &Desc) -> Result<usize> {
+        if desc.kind != ChunkKind::Packed {
+            return Ok(desc.len.into());
+        }
+        let known = self.lengths.iter().find(|(at, _)| *at == offset);
+        let (_, length) = known.ok_or(Damage::Packed { page: self.page, offset })?;
+        Ok(*length)
+    }
 }
 
 /// The header of a block.
@@ -500,9 +512,8 @@ impl<N: Nand> Volume<N> {
             let addr = Addr { page: record.page, offset, len: desc.len };
             let (ino, done) = match desc.kind {
                 kind if kind.is_block() && committed(desc.id) => {
-                    let length =
-                        record.lengths.iter().find(|(at, _)| *at == offset).map(|(_, length)| *length);
-                    (desc.id, self.replay_data(addr, &desc, length.unwrap_or(desc.len.into())))
+                    let done = record.length_of(offset, &desc);
+                    (desc.id, done.and_then(|length| self.replay_data(addr, &desc, length)))
                 }
                 ChunkKind::Node if committed(desc.index) => {
                     let done = self.replay_node(addr, &desc, created);
@@ -701,7 +712,7 @@ impl<N: Nand> Volume<N> {
     }
 }
 
-/// Lengths of the compressed blocks that begin on a page, each with its place; one that makes no sense has that of its chunk.
+/// Lengths of the compressed blocks that begin on a page, each with its place; of one that makes no sense there is none.
 pub(crate) fn lengths_in(tag: &Tag, payload: &[u8], params: &Params) -> Vec<(u16, usize)> {
     let packed = tag.chunks().filter(|(_, desc)| desc.kind == ChunkKind::Packed);
     let length = |offset: u16| pack::length(payload.get(offset.into()..)?, params.block as usize);

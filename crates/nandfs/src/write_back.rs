@@ -131,7 +131,9 @@ impl<N: Nand> Volume<N> {
                 continue;
             }
             let tail = self.tail_of(index, file_size);
-            let Some(bytes) = self.cache.get(ino, index) else { continue };
+            let bytes = self.cache.get(ino, index);
+            debug_assert!(bytes.is_some(), "block {index} of inode {ino} has changed and is gone");
+            let Some(bytes) = bytes else { continue };
             let content = bytes.get(..tail).filter(|content| !content.is_empty()).unwrap_or(bytes);
             jobs.push(((ino, index), how, content.to_vec()));
         }

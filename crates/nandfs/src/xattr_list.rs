@@ -27,7 +27,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Attribute<'_>>> {
 pub(crate) fn encode(list: &[Attribute<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in list {
-        out.put_u8(u8::try_from(name.len()).unwrap_or(u8::MAX));
+        let [len, ..] = len32(name.len()).to_le_bytes();
+        debug_assert!(usize::from(len) == name.len(), "names are checked where they come in");
+        out.put_u8(len);
         out.put_u32(len32(value.len()));
         out.put(name);
         out.put(value);

@@ -35,7 +35,9 @@ impl<N: Nand> Medium<N> {
     pub fn has_fitting_signatures(&mut self, block: u32) -> Result<bool, NandError> {
         let shape = self.shape;
         debug_assert!(shape.has_signatures(), "no signatures");
-        let Ok(mut parity) = Parity::new(shape.parity() as usize, SIGNATURE_BYTES) else { return Ok(false) };
+        let parity = Parity::new(shape.parity() as usize, SIGNATURE_BYTES);
+        debug_assert!(parity.is_ok(), "shapes are checked where they get parity");
+        let Ok(mut parity) = parity else { return Ok(false) };
         for index in 0..shape.pages() {
             let Some(found) = self.read_signature((block, index))? else { return Ok(false) };
             // One that was passed over counts as zeros, whose signature is zero.

@@ -10,7 +10,6 @@
     reason = "a program that prints tables, and stops at the first thing that goes wrong"
 )]
 
-mod heap;
 mod latency;
 mod pairs;
 mod parity;
@@ -18,9 +17,6 @@ mod parity;
 use pumice_cleaning::{Params, Sim, registry::Store};
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, PolicyNames, create};
 use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, NandStats, SimChip};
-
-#[global_allocator]
-static HEAP: heap::Counting = heap::Counting;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -153,9 +149,11 @@ fn open(chip: SimChip) -> Ftl<SimChip> {
 
 /// Prints what some work costs.
 fn costs(what: &str, before: NandStats, work: impl FnOnce() -> Ftl<SimChip>) -> Ftl<SimChip> {
-    let (disk, grown) = heap::growth(work);
+    let mut disk = None;
+    let heap = allocation_counter::measure(|| disk = Some(work()));
+    let disk = disk.unwrap();
     let milliseconds = (disk.chip().stats() - before).device_ns as f64 / 1e6;
-    println!("{what} | {milliseconds:.3} | {}", grown >> 10);
+    println!("{what} | {milliseconds:.3} | {}", heap.bytes_max >> 10);
     disk
 }
 

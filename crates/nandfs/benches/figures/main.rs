@@ -14,8 +14,6 @@ mod chip;
 mod cleaning;
 mod fsync;
 mod growth;
-#[path = "../../../ftl/benches/figures/heap.rs"]
-mod heap;
 mod host;
 mod memory;
 mod mounting;
@@ -81,9 +79,6 @@ const GROUPS: [Group; 13] = [
 
 /// The word for the table of policies, which bounds nothing.
 const POLICIES: &str = "policies";
-
-#[global_allocator]
-static HEAP: heap::Counting = heap::Counting;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
