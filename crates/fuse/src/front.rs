@@ -37,7 +37,7 @@ const LISTS: InitFlags = InitFlags::FUSE_POSIX_ACL.union(InitFlags::FUSE_DONT_MA
 /// Features asked of the kernel. Without some of them a mount is slower or has no access control lists, but works.
 /// Not `FUSE_ASYNC_DIO`: behind a direct write that a program does not wait for, Linux leaves in its cache what others
 /// read there meanwhile.
-const WISHES: [InitFlags; 8] = [
+const WISHES: [InitFlags; 7] = [
     InitFlags::FUSE_DO_READDIRPLUS,
     InitFlags::FUSE_READDIRPLUS_AUTO,
     InitFlags::FUSE_PARALLEL_DIROPS,
@@ -48,7 +48,6 @@ const WISHES: [InitFlags; 8] = [
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
     // It does without open and release, which do nothing here.
     InitFlags::FUSE_NO_OPEN_SUPPORT,
-    InitFlags::FUSE_NO_OPENDIR_SUPPORT,
 ];
 
 /// The kernel's side of a mount.
@@ -60,6 +59,8 @@ pub(crate) struct Front<F: ?Sized> {
     view: View,
     /// Access control lists are in use.
     has_lists: bool,
+    /// `fusermount3` opens the mount point to learn whether anybody serves it still, so the kernel has to ask.
+    is_watched: bool,
     /// Told when the last request has been served.
     events: Sender<Event>,
 }
@@ -69,7 +70,8 @@ impl<F: FileSystem + ?Sized> Front<F> {
         let view = View { ttl: attr_ttl(options.read_only), shown: options.shown() };
         // Lists would grant what a mask has taken from everybody.
         let has_lists = view.shown.umask.is_none();
-        Front { volume, granted: InitFlags::empty(), view, has_lists, events }
+        let is_watched = options.auto_unmount;
+        Front { volume, granted: InitFlags::empty(), view, has_lists, is_watched, events }
     }
 
     /// Makes an inode and counts the kernel's reference to it.
@@ -107,7 +109,8 @@ fn rename_mode(flags: RenameFlags) -> Option<RenameMode> {
 impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
         let lists = self.has_lists.then_some(LISTS);
-        for wish in WISHES.into_iter().chain(lists) {
+        let directories = (!self.is_watched).then_some(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
+        for wish in WISHES.into_iter().chain(lists).chain(directories) {
             if config.add_capabilities(wish).is_ok() {
                 self.granted |= wish;
             }
