@@ -133,20 +133,12 @@ impl<N: Nand> Ftl<N> {
         if clean && self.shape.has_parity() {
             self.end_map()?;
         }
-        let old = core::mem::take(&mut self.record.segments);
-        self.set_states(&old, State::Free);
-        let (segments, pages) = match self.write_parts() {
-            Ok(written) => written,
-            Err(error) => {
-                // It still counts.
-                self.set_states(&old, State::Checkpoint);
-                self.record.segments = old;
-                return Err(error);
-            }
-        };
-        self.record = Record { number: self.record.number + 1, clean, pages, segments };
+        let old = self.record.segments.clone();
+        let (segments, pages) = self.write_parts(&old)?;
+        self.opened.settle();
+        self.record = Record { number: self.record.number + 1, clean, pages, segments, opened: None };
         self.write_record(clean)?;
-        (self.opened, self.trims) = (0, Trims::default());
+        self.trims = Trims::default();
         self.patrol.save();
         for block in old.into_iter().chain(self.waiting.settled()) {
             self.hand_back(block);
@@ -198,14 +190,21 @@ impl<N: Nand> Ftl<N> {
         }
     }
 
-    /// Writes the pages of a checkpoint: its segments, and how many pages there are.
-    fn write_parts(&mut self) -> Result<(Vec<u32>, u32)> {
+    /// Writes the pages of a checkpoint: its segments, and how many pages there are. Those of the `old` one are free by what it
+    /// says.
+    fn write_parts(&mut self, old: &[u32]) -> Result<(Vec<u32>, u32)> {
         loop {
             let mut blocks = self.take_parts()?;
+            self.set_states(old, State::Free);
             match self.write_stream(&blocks) {
                 Ok(pages) => return Ok((blocks, pages)),
-                Err(Stop::Chip(error)) => return self.fail(error),
+                Err(Stop::Chip(error)) => {
+                    self.set_states(old, State::Checkpoint);
+                    return self.fail(error);
+                }
                 Err(Stop::Segment(block)) => {
+                    // It still counts.
+                    self.set_states(old, State::Checkpoint);
                     blocks.retain(|other| *other != block);
                     self.segments.change(block, |segment| segment.state = State::Bad);
                     self.flash.medium.mark_bad(block)?;

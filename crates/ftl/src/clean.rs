@@ -185,7 +185,7 @@ impl<N: Nand> Ftl<N> {
     fn relocate(&mut self, Relocation { from, to }: Relocation) -> Result<()> {
         let source = self.segments.get(from);
         let is_short = source.trims && self.policies.wear.free() < self.for_checkpoint();
-        if source.state != State::Sealed || is_short {
+        if source.state != State::Sealed || is_short || !self.name_taken(to)? {
             self.hand_back(to);
             return Ok(());
         }

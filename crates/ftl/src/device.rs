@@ -78,7 +78,7 @@ impl<N: Nand> Ftl<N> {
             self.commit()?;
         }
         self.pace_map()?;
-        if self.opened >= self.opened_most() && self.has_room_for_checkpoint() {
+        if self.opened.count() >= self.opened_most() && self.has_room_for_checkpoint() {
             self.checkpoint()?;
         }
         debug_assert!(self.mode != Mode::Dirty || self.is_covered(), "no room for a checkpoint");

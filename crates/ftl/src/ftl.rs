@@ -14,6 +14,7 @@ use crate::head::{HEADS, Head};
 use crate::identity::Identity;
 use crate::layout::Kind;
 use crate::map_log::MapLog;
+use crate::opened::Opened;
 use crate::policy::Policies;
 use crate::record::Record;
 use crate::segments::{Segments, State};
@@ -68,7 +69,7 @@ pub struct Ftl<N: Nand> {
     pub(crate) waiting: Waiting,
     pub(crate) trims: Trims,
     /// Segments opened since the last checkpoint.
-    pub(crate) opened: u32,
+    pub(crate) opened: Opened,
     /// Sequence number of the next page.
     pub(crate) sequence: u64,
     /// The write clock.
@@ -111,7 +112,7 @@ impl<N: Nand> Ftl<N> {
             failing: Vec::new(),
             waiting: Waiting::default(),
             trims: Trims::default(),
-            opened: 0,
+            opened: Opened::default(),
             sequence: 1,
             clock: 0,
             counters: Counters::default(),

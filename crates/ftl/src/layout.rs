@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The format's name at the start of an anchor.
 pub(crate) const MAGIC: [u8; 8] = *b"pumiceft";
 /// The version written and read.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 /// Starts a summary.
 pub(crate) const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"SUM1");
 /// Starts a checkpoint.
@@ -150,8 +150,8 @@ raw! {
 
 raw! {
     /// The record of a checkpoint: where its pages are, and what the disk is, should all anchors be gone. The numbers of its
-    /// segments follow, four bytes each.
-    RawRecord, 140 => {
+    /// segments follow, four bytes each, and those of the segments that may be opened before the next record.
+    RawRecord, 144 => {
         magic: U32,
         flags: U32,
         checkpoint: U64,
@@ -159,6 +159,7 @@ raw! {
         segments: U32,
         uuid: [u8; 16],
         own: [u8; OWN_BYTES],
+        opened: U32,
     }
 }
 
@@ -166,7 +167,9 @@ raw! {
 pub(crate) const OWN_BYTES: usize = size_of::<RawIdentity>() + size_of::<RawVoid>();
 
 /// Starts a record.
-pub(crate) const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"FRC3");
+pub(crate) const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"FRC4");
+/// In place of how many segments may be opened: it may be any.
+pub(crate) const ANY_SEGMENT: u32 = u32::MAX;
 /// Flag of a record: nothing was written since the checkpoint.
 pub(crate) const CLEAN: u32 = 1;
 

@@ -172,6 +172,7 @@ impl<N: Nand> Ftl<N> {
             corrected_bits: loaded.state.corrected.get().min(COUNT_MOST),
             rebuilt_pages: loaded.state.rebuilt.get(),
         });
+        self.opened.resume(record.opened.as_deref());
         self.record = record;
         self.place_roots();
         Ok(true)

@@ -63,6 +63,9 @@ impl Default for CreateOptions {
     }
 }
 
+/// Free segments that a start after a power cut asks whether they went bad, if there are no more.
+const ASKED: usize = 64;
+
 /// Memory for pages of the translation table, unless another number is asked for.
 pub(crate) const CACHE_BYTES: usize = 8 << 20;
 
@@ -325,16 +328,29 @@ impl<N: Nand> Ftl<N> {
         Ok(())
     }
 
-    /// Finds the segments that nothing lives in any more and, after a power cut, which of them went bad since the
-    /// checkpoint.
+    /// Finds the segments that nothing lives in any more. Of those that heads may have opened, or of all if they are few, it
+    /// finds after a power cut which went bad since the checkpoint; others are asked before they are erased.
     pub(crate) fn find_free(&mut self) -> Result<()> {
+        let is_unasked = self.start == Start::Recovered;
         for block in 0..self.shape.blocks {
-            let segment = self.segments.get(block);
-            let is_empty = matches!(segment.state, State::Sealed | State::Stuck) && segment.valid == 0;
-            if is_empty || segment.state == State::Free {
-                let is_bad = self.start == Start::Recovered && self.flash.medium.is_bad(block)?;
-                let state = if is_bad { State::Bad } else { State::Free };
-                self.segments.change(block, |line| line.state = state);
+            self.segments.change(block, |line| {
+                let is_empty = matches!(line.state, State::Sealed | State::Stuck) && line.valid == 0;
+                if is_empty || line.state == State::Free {
+                    (line.state, line.is_unasked) = (State::Free, is_unasked);
+                }
+            });
+        }
+        let free = self.segments.iter().filter(|(_, segment)| segment.is_unasked);
+        let free: Vec<u32> = free.map(|(block, _)| block).collect();
+        // Where few are left each one counts.
+        self.ask_for_bad(if free.len() <= ASKED { free } else { self.may_be_written(&[]) })
+    }
+
+    /// Finds which of these segments went bad before the power cut, as far as they are free and nobody asked yet.
+    pub(crate) fn ask_for_bad(&mut self, blocks: Vec<u32>) -> Result<()> {
+        for block in blocks {
+            if self.segments.get(block).is_unasked {
+                self.went_bad(block)?;
             }
         }
         Ok(())

@@ -3,9 +3,10 @@
 use alloc::boxed::Box;
 
 use pumice_cleaning::registry::{PlacementRule, Store, VictimRule, WearRule};
-use pumice_cleaning::{Params, Placement, Selector, Wear};
+use pumice_cleaning::{Params, Placement, Selector};
 
 use crate::error::{FtlError, Result};
+use crate::supply::Supply;
 
 /// The policies that a disk is cleaned by, as the registry of `pumice-cleaning` names them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -32,7 +33,7 @@ impl PolicyNames {
 pub(crate) struct Policies {
     pub(crate) selector: Box<dyn Selector + Send>,
     pub(crate) placement: Box<dyn Placement + Send>,
-    pub(crate) wear: Box<dyn Wear + Send>,
+    pub(crate) wear: Supply,
 }
 
 impl Policies {
@@ -43,7 +44,7 @@ impl Policies {
         Policies {
             selector: victim.build(&store),
             placement: placement.build(&store),
-            wear: wear.build(&store),
+            wear: Supply::new(wear.build(&store)),
         }
     }
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use zerocopy::{FromBytes, IntoBytes, little_endian::U32};
 
-use crate::layout::{CLEAN, OWN_BYTES, RECORD_MAGIC, RawRecord};
+use crate::layout::{ANY_SEGMENT, CLEAN, OWN_BYTES, RECORD_MAGIC, RawRecord, count32};
 
 /// What a record says of its disk, as an anchor does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +33,15 @@ pub(crate) struct Record {
     pub(crate) pages: u32,
     /// The segments that hold them, in order.
     pub(crate) segments: Vec<u32>,
+    /// Those that heads may have opened since the checkpoint, ascending; `None`: any.
+    pub(crate) opened: Option<Vec<u32>>,
+}
+
+/// The segment numbers at the start of these bytes, and what follows them.
+fn take_segments(bytes: &[u8], count: u32) -> Option<(Vec<u32>, &[u8])> {
+    let (own, rest) = bytes.split_at_checked(usize::try_from(count).ok()?.checked_mul(4)?)?;
+    let segments = <[U32]>::ref_from_bytes(own).ok()?;
+    Some((segments.iter().map(|block| block.get()).collect(), rest))
 }
 
 impl Record {
@@ -43,26 +52,32 @@ impl Record {
             flags: if self.clean { CLEAN } else { 0 }.into(),
             checkpoint: self.number.into(),
             pages: self.pages.into(),
-            segments: u32::try_from(self.segments.len()).unwrap_or(u32::MAX).into(),
+            segments: count32(self.segments.len()).into(),
             uuid: disk.uuid,
             own: disk.own,
+            opened: self.opened.as_ref().map_or(ANY_SEGMENT, |opened| count32(opened.len())).into(),
         };
         let mut bytes = raw.as_bytes().to_vec();
-        self.segments.iter().for_each(|block| bytes.extend_from_slice(&block.to_le_bytes()));
+        let segments = self.segments.iter().chain(self.opened.iter().flatten());
+        segments.for_each(|block| bytes.extend_from_slice(&block.to_le_bytes()));
         bytes
     }
 
     /// The record in a proved page; `None` if it makes no sense.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Record> {
         let (raw, rest) = RawRecord::ref_from_prefix(bytes).ok()?;
-        let rest = rest.get(..usize::try_from(raw.segments.get()).ok()?.checked_mul(4)?)?;
-        let segments = <[U32]>::ref_from_bytes(rest).ok()?;
+        let (segments, rest) = take_segments(rest, raw.segments.get())?;
+        let opened = match raw.opened.get() {
+            ANY_SEGMENT => None,
+            count => Some(take_segments(rest, count)?.0),
+        };
         let number = raw.checkpoint.get();
         (raw.magic.get() == RECORD_MAGIC && number < u64::MAX / 2).then(|| Record {
             number,
             clean: raw.flags.get() & CLEAN != 0,
             pages: raw.pages.get(),
-            segments: segments.iter().map(|block| block.get()).collect(),
+            segments,
+            opened,
         })
     }
 }
@@ -73,12 +88,20 @@ mod tests {
 
     #[test]
     fn a_record_comes_back_and_what_is_cut_off_does_not() {
-        let record = Record { number: 7, clean: true, pages: 130, segments: [5, 9, 6].into() };
+        let record = Record {
+            number: 7,
+            clean: true,
+            pages: 130,
+            segments: [5, 9, 6].into(),
+            opened: Some([8, 11].into()),
+        };
         let disk = DiskBytes { uuid: [3; 16], own: [9; OWN_BYTES] };
         let bytes = record.encode(&disk);
         assert_eq!((Record::decode(&bytes), DiskBytes::decode(&bytes)), (Some(record), Some(disk)));
         for end in 0..bytes.len() {
             assert_eq!(Record::decode(&bytes[..end]), None);
         }
+        let record = Record { opened: None, ..Record::decode(&bytes).unwrap() };
+        assert_eq!(Record::decode(&record.encode(&disk)), Some(record));
     }
 }

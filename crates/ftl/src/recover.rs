@@ -62,6 +62,12 @@ pub(crate) struct Replayed {
     pub(crate) tellers: Vec<u32>,
 }
 
+/// True if the first page of a head may be of this kind. Segments that were named may have gone to records, parts of
+/// checkpoints or leaves.
+fn may_begin(kind: u8) -> bool {
+    matches!(Kind::from_byte(kind), Some((Kind::Data | Kind::Trim, _)))
+}
+
 /// A page of trimmed ranges: its sequence number, and first and end of each.
 type Trimmed = (u64, Vec<(u32, u32)>);
 
@@ -75,7 +81,7 @@ impl<N: Nand> Ftl<N> {
         let mut gaps = Gaps::default();
         let heads = self.heads.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
         let mut touched = heads.iter().map(|head| (0, head.block)).collect::<Vec<_>>();
-        for block in 0..self.shape.blocks {
+        for block in self.may_be_written(&heads) {
             if without == Some(block) {
                 self.segments.change(block, |segment| segment.state = State::Free);
                 continue;
@@ -123,6 +129,17 @@ impl<N: Nand> Ftl<N> {
             Doubted { place, lbas }
         });
         Ok(Replayed { since, begun, unnamed, doubted, tellers })
+    }
+
+    /// The segments that were written since the checkpoint, or may have been: heads, and those that its record names.
+    pub(crate) fn may_be_written(&self, heads: &[Head]) -> Vec<u32> {
+        let Some(opened) = &self.record.opened else { return (0..self.shape.blocks).collect() };
+        let mut blocks: Vec<u32> =
+            heads.iter().map(|head| head.block).chain(opened.iter().copied()).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks.retain(|block| *block < self.shape.blocks);
+        blocks
     }
 
     /// Has segments emptied whose parity the power cut has prevented, or may have spoilt: of those that were written since the
@@ -244,7 +261,9 @@ impl<N: Nand> Ftl<N> {
         if known.is_none() {
             match self.flash.peek(Place { block, index: 0 })? {
                 Peek::Erased => return Ok(None),
-                Peek::Programmed(Some((_, sequence))) if sequence < since => return Ok(None),
+                Peek::Programmed(Some((kind, sequence))) if sequence < since || !may_begin(kind) => {
+                    return Ok(None);
+                }
                 Peek::Programmed(_) => {}
             }
         }

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use pumice_cleaning::Class;
 use pumice_flashlog::{Keeper, Medium, Taken};
 use pumice_media::{Geometry, Nand, NandError};
 
@@ -12,8 +13,11 @@ use crate::segments::State;
 use crate::shape::Shape;
 use crate::stream::segments_at_most;
 
+/// Segments that may be opened which a record has room to name at the least, if pages of the log have.
+const NAMED: usize = 64;
+
 /// The shape of records: that of anchors, whose pages are small, or of the log's pages if it takes more to name all
-/// segments of a checkpoint. `None` if the chip has no anchors.
+/// segments of a checkpoint, and those that may be opened. `None` if the chip has no anchors.
 pub(crate) fn record_shape(
     shape: &Shape,
     logical_blocks: u32,
@@ -21,8 +25,13 @@ pub(crate) fn record_shape(
 ) -> Option<pumice_flashlog::Shape> {
     let segments = segments_at_most(shape, logical_blocks) as usize;
     let anchors = pumice_flashlog::Shape::of_anchors(geometry)?;
-    let fits = size_of::<RawRecord>() + segments.saturating_mul(4) <= anchors.payload();
+    let fits = record_bytes(segments.saturating_add(NAMED)) <= anchors.payload();
     Some(if fits { anchors } else { shape.medium })
+}
+
+/// Bytes of a record that names so many segments in all.
+fn record_bytes(segments: usize) -> usize {
+    size_of::<RawRecord>() + segments.saturating_mul(size_of::<u32>())
 }
 
 /// Records that fit into their segments at the least after a checkpoint: that of the first write after a start, which is
@@ -99,16 +108,73 @@ impl<N: Nand> Ftl<N> {
         }
     }
 
+    /// The segments that the record being written names: those that were opened, and those that may be soon.
+    fn named(&mut self) -> Option<Vec<u32>> {
+        if self.record.clean {
+            return self.opened.name(core::iter::empty(), core::iter::empty(), usize::MAX);
+        }
+        let geometry = self.flash.medium.chip().geometry();
+        let shape = record_shape(&self.shape, self.table.len(), &geometry)?;
+        let taken = record_bytes(self.record.segments.len());
+        debug_assert!(taken <= shape.payload(), "a record of {taken} bytes");
+        let room = shape.payload().saturating_sub(taken) / size_of::<u32>();
+        self.policies.wear.offer();
+        self.opened.name(self.policies.wear.offered(), self.waiting.free(), room)
+    }
+
+    /// Takes a free segment for a head, which the record names by then. While one is being written, none is taken that it or
+    /// the one before does not name.
+    pub(crate) fn take_to_open(&mut self, class: u8) -> Result<Option<u32>> {
+        let (mut found, mut passed) = (None, Vec::new());
+        while let Some(block) = self.policies.wear.allocate(Class(class)) {
+            if self.opened.may_be(block) {
+                self.opened.add(block);
+                found = Some(block);
+                break;
+            }
+            if self.opened.is_recording() {
+                passed.push(block);
+            } else {
+                // Free until it is named: the record may need a segment itself.
+                self.hand_back(block);
+                self.write_record(false)?;
+            }
+        }
+        let is_none_named = found.is_none() && !passed.is_empty();
+        for block in passed {
+            self.hand_back(block);
+        }
+        if is_none_named { Err(FtlError::WornOut) } else { Ok(found) }
+    }
+
+    /// Has the record name a segment that was taken already; false if there may be no room for the record.
+    pub(crate) fn name_taken(&mut self, block: u32) -> Result<bool> {
+        let is_named = self.opened.may_be(block);
+        if !is_named && (self.opened.is_recording() || self.policies.wear.free() == 0) {
+            return Ok(false);
+        }
+        self.opened.add(block);
+        if !is_named {
+            self.write_record(false)?;
+        }
+        Ok(true)
+    }
+
     /// Writes the record of the newest checkpoint anew, with what it says of the time since.
     pub(crate) fn write_record(&mut self, clean: bool) -> Result<()> {
         // Segments that a cut write may have touched need no thought: every segment is erased before it is used.
         self.roots.settle(&mut self.flash.medium)?;
         self.record.clean = clean;
+        self.opened.begin();
         let mut roots = self.roots.clone();
         let done = roots.write(self);
         self.roots = roots;
+        if done.is_err() {
+            self.opened.doubt();
+        }
         match done {
             Ok(left) => {
+                self.opened.recorded();
                 for block in left {
                     if self.segments.get(block).state == State::Checkpoint && !self.roots.holds(block) {
                         self.segments.change(block, |segment| segment.state = State::Free);
@@ -161,6 +227,7 @@ impl<N: Nand> Keeper for Ftl<N> {
     }
 
     fn record(&mut self, _left: &[u32]) -> Result<Vec<u8>> {
+        self.record.opened = self.named();
         Ok(self.record.encode(&self.identity.disk_bytes(&self.shape)))
     }
 

@@ -59,6 +59,8 @@ pub(crate) struct Segment {
     pub(crate) reads: u8,
     /// Holds what no checkpoint knows yet, beside blocks: trimmed ranges, or a tag that tells what a lost page held.
     pub(crate) trims: bool,
+    /// Nobody asked since the power cut whether it went bad before.
+    pub(crate) is_unasked: bool,
     /// Erases so far.
     pub(crate) erases: u32,
     /// When it was opened.
@@ -79,6 +81,7 @@ impl Segment {
         weak: false,
         reads: 0,
         trims: false,
+        is_unasked: false,
         erases: 0,
         opened: 0,
         sealed: 0,
@@ -126,6 +129,7 @@ impl Segment {
             weak: raw.state & WEAK != 0,
             reads: raw.class >> CLASS_BITS,
             trims: false,
+            is_unasked: false,
             erases: raw.erases.get(),
             opened: raw.opened.get(),
             sealed: raw.sealed.get(),

@@ -243,7 +243,7 @@ impl<N: Nand> Ftl<N> {
 
     /// Opens a head; false if its segment turned out bad or there is none.
     fn open_head(&mut self, at: usize, class: u8) -> Result<bool> {
-        let Some(block) = self.policies.wear.allocate(Class(class)) else { return Ok(false) };
+        let Some(block) = self.take_to_open(class)? else { return Ok(false) };
         if !self.erase(block)? {
             return Ok(false);
         }
@@ -256,7 +256,6 @@ impl<N: Nand> Ftl<N> {
         if let Some(slot) = self.heads.get_mut(at) {
             *slot = Some(head);
         }
-        self.opened += 1;
         Ok(true)
     }
 
@@ -272,6 +271,10 @@ impl<N: Nand> Ftl<N> {
 
     /// Erases a segment; false if the chip failed to, and the segment is marked bad.
     pub(crate) fn erase(&mut self, block: u32) -> Result<bool> {
+        if self.segments.get(block).is_unasked && self.went_bad(block)? {
+            self.check_wear();
+            return Ok(false);
+        }
         match self.flash.medium.erase(block) {
             Ok(()) => {
                 self.segments.change(block, |segment| {
@@ -290,6 +293,18 @@ impl<N: Nand> Ftl<N> {
             }
             Err(error) => self.fail(error),
         }
+    }
+
+    /// True if a segment of which nobody knew turned bad before the power cut.
+    pub(crate) fn went_bad(&mut self, block: u32) -> Result<bool> {
+        let is_bad = self.flash.medium.is_bad(block)?;
+        self.segments.change(block, |segment| {
+            segment.is_unasked = false;
+            if is_bad {
+                segment.state = State::Bad;
+            }
+        });
+        Ok(is_bad)
     }
 
     /// Lets go of free segments that wait for a commit or a checkpoint.

@@ -33,6 +33,11 @@ impl Waiting {
         !self.doomed.is_empty()
     }
 
+    /// Those that are free and wait.
+    pub(crate) fn free(&self) -> impl Iterator<Item = u32> {
+        self.limbo.iter().copied()
+    }
+
     /// Free segments that wait.
     pub(crate) fn held(&self) -> usize {
         self.limbo.len()

@@ -66,3 +66,22 @@ fn the_first_write_after_a_cut_makes_one_checkpoint() {
     }
     assert!(most <= 140, "{most} programs");
 }
+
+/// A start after a power cut looks at what was opened since the checkpoint, not at every segment of the chip.
+#[test]
+fn a_start_after_a_cut_looks_at_what_was_opened_alone() {
+    let mut disk = large();
+    let (bytes, blocks) = (vec![7; 4096], disk.blocks());
+    let (segments, mut most) = (u64::from(disk.info().segments), 0);
+    for number in 0..60_000 {
+        disk.write(Lba(number * 7919 % blocks), &bytes).unwrap();
+        if number % 10_000 == 9_999 {
+            disk.flush().unwrap();
+            let before = disk.chip().stats();
+            let cut = start(disk.chip().clone());
+            let cost = cut.chip().stats() - before;
+            most = most.max(cost.page_reads + cost.spare_reads);
+        }
+    }
+    assert!(most < segments / 4, "{most} looks at a chip of {segments} segments");
+}

@@ -1,0 +1,110 @@
+//! Free segments: those that the wear rule chooses from, and those that wait until it has fewer.
+//!
+//! Of thousands of free segments the rule is shown some, so that those which may be opened soon can be named.
+
+use alloc::{boxed::Box, collections::BTreeSet, collections::VecDeque};
+
+use pumice_cleaning::{Class, Relocation, SegmentView, Wear};
+
+use crate::layout::count32;
+
+/// Free segments that the rule chooses from at the most.
+const OFFERED: usize = 32;
+
+/// The free segments.
+pub(crate) struct Supply {
+    rule: Box<dyn Wear + Send>,
+    /// Those that the rule has.
+    offered: BTreeSet<u32>,
+    /// The others with their erases, in the order in which they became free.
+    later: VecDeque<(u32, u32)>,
+}
+
+impl Supply {
+    pub(crate) fn new(rule: Box<dyn Wear + Send>) -> Supply {
+        Supply { rule, offered: BTreeSet::new(), later: VecDeque::new() }
+    }
+
+    /// A segment is free; it will have been erased so often.
+    pub(crate) fn freed(&mut self, block: u32, erases: u32) {
+        self.later.push_back((block, erases));
+        if self.later.len() == 1 {
+            self.offer();
+        }
+    }
+
+    /// Lets the rule choose from as many as it may.
+    pub(crate) fn offer(&mut self) {
+        while self.offered.len() < OFFERED
+            && let Some((block, erases)) = self.later.pop_front()
+        {
+            self.offered.insert(block);
+            self.rule.freed(block, erases);
+        }
+    }
+
+    /// Takes a free segment out.
+    pub(crate) fn allocate(&mut self, class: Class) -> Option<u32> {
+        if self.offered.is_empty() {
+            self.offer();
+        }
+        let block = self.rule.allocate(class)?;
+        self.offered.remove(&block);
+        Some(block)
+    }
+
+    /// Those that the rule chooses from.
+    pub(crate) fn offered(&self) -> impl Iterator<Item = u32> {
+        self.offered.iter().copied()
+    }
+
+    /// Free segments in all.
+    pub(crate) fn free(&self) -> u32 {
+        count32(self.offered.len() + self.later.len())
+    }
+
+    /// A segment was written to the end.
+    pub(crate) fn sealed(&mut self, block: u32, view: &SegmentView) {
+        self.rule.sealed(block, view);
+    }
+
+    /// A segment was chosen for cleaning, and is no longer sealed.
+    pub(crate) fn unsealed(&mut self, block: u32) {
+        self.rule.unsealed(block);
+    }
+
+    /// The segment to clean in place of the chosen one.
+    pub(crate) fn instead(
+        &mut self,
+        chosen: u32,
+        sealed: &dyn Fn(u32) -> Option<SegmentView>,
+    ) -> Option<u32> {
+        self.rule.instead(chosen, sealed)
+    }
+
+    /// The data to move now, if any; the segment that it goes to is taken out.
+    pub(crate) fn relocation(&mut self) -> Option<Relocation> {
+        let relocation = self.rule.relocation()?;
+        self.offered.remove(&relocation.to);
+        Some(relocation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_cleaning::wear::Fifo;
+
+    use super::*;
+
+    #[test]
+    fn some_are_offered_and_all_are_taken_in_turn() {
+        let mut supply = Supply::new(Box::new(Fifo::default()));
+        (0..100).for_each(|block| supply.freed(block, 1));
+        assert_eq!((supply.free(), supply.offered().count()), (100, OFFERED));
+        for block in 0..100 {
+            assert_eq!(supply.allocate(Class(0)), Some(block));
+            supply.freed(block, 2);
+        }
+        assert_eq!(supply.free(), 100);
+    }
+}
