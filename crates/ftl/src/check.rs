@@ -107,6 +107,7 @@ pub(crate) fn examine<N: Nand>(
     let is_recorded = record.is_some();
     let known = record.clone();
     let replayed = ftl.replay_since(record, false)?;
+    ftl.settle_all()?;
     ftl.ask_for_bad((0..ftl.shape.blocks).collect())?;
     if is_recorded && ftl.start == Start::Headers {
         found.add("checkpoint", "it cannot be read, or makes no sense".into());

@@ -46,6 +46,7 @@ impl<N: Nand> Ftl<N> {
 
     /// Copies what lives in a segment that was chosen to where placement wants it.
     pub(crate) fn move_out(&mut self, victim: u32) -> Result<()> {
+        self.settle_all()?;
         self.policies.wear.unsealed(victim);
         let from = Cleaned {
             segment: self.segments.get(victim).view(self.shape.capacity(), self.clock),

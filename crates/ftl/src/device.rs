@@ -77,6 +77,7 @@ impl<N: Nand> Ftl<N> {
         if !self.failing.is_empty() || self.waiting.has_doomed() {
             self.commit()?;
         }
+        self.settle_some()?;
         self.pace_map()?;
         if self.opened.count() >= self.opened_most() && self.has_room_for_checkpoint() {
             self.checkpoint()?;

@@ -6,11 +6,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The format's name at the start of an anchor.
 pub(crate) const MAGIC: [u8; 8] = *b"pumiceft";
 /// The version written and read.
-pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 6;
 /// Starts a summary.
 pub(crate) const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"SUM1");
 /// Starts a checkpoint.
-pub(crate) const CHECKPOINT_MAGIC: u32 = u32::from_le_bytes(*b"FCP2");
+pub(crate) const CHECKPOINT_MAGIC: u32 = u32::from_le_bytes(*b"FCP3");
 /// Starts a leaf of the translation table, and the page that is parity over some of them.
 pub(crate) const LEAF_MAGIC: u32 = u32::from_le_bytes(*b"MAP1");
 pub(crate) const LEAF_PARITY_MAGIC: u32 = u32::from_le_bytes(*b"MAPX");
@@ -247,6 +247,9 @@ raw! {
         addr: U32,
     }
 }
+
+/// Bit of a change's slot: what the leaf on flash says is still counted among what lives in its segment.
+pub(crate) const UNSETTLED: u16 = 1 << 15;
 
 /// A count of changes that says that all entries of the leaf follow.
 pub(crate) const ALL_ENTRIES: u32 = u32::MAX;

@@ -15,6 +15,7 @@ use crate::layout::{
     ALL_ENTRIES, CHECKPOINT_MAGIC, Kind, NO_PAGE, RawChange, RawChanges, RawHead, RawPart, RawSegment,
     RawState,
 };
+use crate::leaf::Change;
 use crate::map_log::MapLog;
 use crate::record::Record;
 use crate::segments::{Segment, State};
@@ -305,9 +306,7 @@ fn read_changes<N: Nand>(reader: &mut Reader<'_, N>, table: &mut Table) -> Resul
     Ok(bytes.is_some_and(|bytes| {
         let few = <[RawChange]>::ref_from_bytes(&bytes).map(|few| few.iter());
         debug_assert!(few.is_ok(), "bytes of another length were taken");
-        few.is_ok_and(|few| {
-            table.take_changes(leaf, few.map(|change| (change.slot.get(), change.addr.get())).collect())
-        })
+        few.is_ok_and(|few| table.take_changes(leaf, few.copied().map(Change::of).collect()))
     }))
 }
 

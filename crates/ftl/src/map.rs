@@ -103,8 +103,16 @@ impl<N: Nand> Ftl<N> {
     /// The entries of a leaf as they are on flash. If neither its page nor the others of its group tell, nobody knows where
     /// its blocks are.
     pub(crate) fn read_leaf(&mut self, leaf: u32) -> Result<Box<[u32]>> {
+        let words = match self.table.page(leaf) {
+            Some(page) => self.leaf_in(leaf, page)?,
+            None => vec![Addr::NONE.0; self.table.entries(leaf)].into(),
+        };
+        self.settle_leaf(leaf, &words);
+        Ok(words)
+    }
+
+    fn leaf_in(&mut self, leaf: u32, page: u32) -> Result<Box<[u32]>> {
         let entries = self.table.entries(leaf);
-        let Some(page) = self.table.page(leaf) else { return Ok(vec![Addr::NONE.0; entries].into()) };
         let place = self.place_of(page);
         let own =
             self.map_page(place)?.filter(|(raw, _)| raw.magic.get() == LEAF_MAGIC && raw.leaf.get() == leaf);

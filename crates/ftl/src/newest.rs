@@ -15,15 +15,13 @@ pub(crate) struct Newest {
     pages: BTreeMap<u32, Box<[u64]>>,
     /// Sequence numbers of pages that cannot be read, and of which it is known what they held.
     lost: BTreeMap<Place, u64>,
-    /// Blocks that were met, and of which it is not known yet where they were before.
-    pub(crate) unsettled: Vec<u32>,
 }
 
 impl Newest {
     pub(crate) fn new(logical_blocks: u32, since: u64) -> Newest {
         let words = logical_blocks.div_ceil(u64::BITS) as usize;
         let met = vec![0; words];
-        Newest { since, met, pages: BTreeMap::new(), lost: BTreeMap::new(), unsettled: Vec::new() }
+        Newest { since, met, pages: BTreeMap::new(), lost: BTreeMap::new() }
     }
 
     /// A segment was met.

@@ -328,9 +328,20 @@ impl<N: Nand> Ftl<N> {
         Ok(())
     }
 
+    /// Finds the segments that nothing lives in any more. If too few are free for a checkpoint, all that is not counted yet is
+    /// counted off first.
+    pub(crate) fn find_free(&mut self) -> Result<()> {
+        self.find_empty()?;
+        if self.segments.free() < self.wanted() as usize && self.table.is_unsettled() {
+            self.settle_all()?;
+            self.find_empty()?;
+        }
+        Ok(())
+    }
+
     /// Finds the segments that nothing lives in any more. Of those that heads may have opened, or of all if they are few, it
     /// finds after a power cut which went bad since the checkpoint; others are asked before they are erased.
-    pub(crate) fn find_free(&mut self) -> Result<()> {
+    fn find_empty(&mut self) -> Result<()> {
         let is_unasked = self.start == Start::Recovered;
         for block in 0..self.shape.blocks {
             self.segments.change(block, |line| {

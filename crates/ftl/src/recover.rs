@@ -120,7 +120,6 @@ impl<N: Nand> Ftl<N> {
             self.take_lost(lost, &mut newest);
         }
         self.apply_trims(&mut newest, trimmed);
-        self.settle_counts(newest.unsettled)?;
         let told = lost.iter().chain(&found).filter(|lost| self.is_still_lost(lost));
         let tellers = told.map(|lost| lost.told_by).collect();
         self.mark_without_parity(touched)?;
@@ -199,7 +198,7 @@ impl<N: Nand> Ftl<N> {
                 continue;
             }
             newest.meet(lba);
-            self.repoint(newest, lba, self.shape.addr(place, slot));
+            self.repoint(lba, self.shape.addr(place, slot));
             is_lost = true;
         }
         let (now, used) = (self.clock, u16::try_from(place.index + 1).unwrap_or(u16::MAX));
@@ -380,30 +379,15 @@ impl<N: Nand> Ftl<N> {
         self.table.find(lba).map_or(0, |addr| newest.sequence(lba, self.shape.place(addr).0))
     }
 
-    /// Points the table elsewhere. Where the block was before is counted at once, if memory tells.
-    fn repoint(&mut self, newest: &mut Newest, lba: u32, addr: Addr) {
-        let old = self.table.find(lba);
-        if old.is_none() {
-            newest.unsettled.push(lba);
-        }
+    /// Points the table elsewhere. Where the block was before is counted off at once if memory tells, and when its leaf is
+    /// read otherwise.
+    fn repoint(&mut self, lba: u32, addr: Addr) {
+        let Some(old) = self.table.find(lba) else {
+            self.table.set_unsettled(lba, addr);
+            return self.count(lba, Addr::NONE, addr);
+        };
         self.table.set(lba, addr);
-        self.count(lba, old.unwrap_or(Addr::NONE), addr);
-    }
-
-    /// Counts off what was where the leaves of the table on flash say; each is read once.
-    fn settle_counts(&mut self, mut blocks: Vec<u32>) -> Result<()> {
-        blocks.sort_unstable();
-        let by_leaf = |one: &u32, other: &u32| self.table.slot(*one).0 == self.table.slot(*other).0;
-        let groups: Vec<Vec<u32>> = blocks.chunk_by(by_leaf).map(<[u32]>::to_vec).collect();
-        for group in groups {
-            let Some(first) = group.first() else { continue };
-            let words = self.read_leaf(self.table.slot(*first).0)?;
-            for lba in group {
-                let was = words.get(usize::from(self.table.slot(lba).1)).copied().map_or(Addr::NONE, Addr);
-                self.count(lba, was, Addr::NONE);
-            }
-        }
-        Ok(())
+        self.count(lba, old, addr);
     }
 
     /// Of what the newest page held, the blocks that the table still says are there.
@@ -449,7 +433,7 @@ impl<N: Nand> Ftl<N> {
                 }
                 if self.newest(newest, entry.lba) <= sequence {
                     newest.meet(entry.lba);
-                    self.repoint(newest, entry.lba, shape.addr(place, slot));
+                    self.repoint(entry.lba, shape.addr(place, slot));
                 }
                 if entry.written.wrapping_sub(self.clock) < 1 << 31 {
                     self.clock = entry.written;
@@ -477,7 +461,7 @@ impl<N: Nand> Ftl<N> {
             for (first, end) in ranges {
                 for lba in seen.add_range(first, end).into_iter().flat_map(|(first, end)| first..end) {
                     if self.newest(newest, lba) < sequence {
-                        self.repoint(newest, lba, Addr::NONE);
+                        self.repoint(lba, Addr::NONE);
                     }
                 }
             }

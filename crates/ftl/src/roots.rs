@@ -12,6 +12,7 @@ use crate::layout::RawRecord;
 use crate::segments::State;
 use crate::shape::Shape;
 use crate::stream::segments_at_most;
+use crate::supply::OFFERED;
 
 /// Segments that may be opened which a record has room to name at the least, if pages of the log have.
 const NAMED: usize = 64;
@@ -119,7 +120,9 @@ impl<N: Nand> Ftl<N> {
         debug_assert!(taken <= shape.payload(), "a record of {taken} bytes");
         let room = shape.payload().saturating_sub(taken) / size_of::<u32>();
         self.policies.wear.offer();
-        self.opened.name(self.policies.wear.offered(), self.waiting.free(), room)
+        // Where few are free, those that will be cleaned next are opened soon.
+        let victims = self.segments.emptiest(OFFERED - self.policies.wear.offered().count());
+        self.opened.name(self.policies.wear.offered(), self.waiting.free().chain(victims), room)
     }
 
     /// Takes a free segment for a head, which the record names by then. While one is being written, none is taken that it or

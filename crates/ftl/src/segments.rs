@@ -212,6 +212,24 @@ impl Segments {
         self.failures = failures;
     }
 
+    /// Free segments, without those that wait for a checkpoint. Cost: a look at every line.
+    pub(crate) fn free(&self) -> usize {
+        self.lines.iter().filter(|segment| segment.state == State::Free && !segment.trims).count()
+    }
+
+    /// The sealed segments in which least lives, `count` at the most. Cost: a look at every line.
+    pub(crate) fn emptiest(&self, count: usize) -> Vec<u32> {
+        let mut least: Vec<(u32, u32)> = Vec::new();
+        for (block, segment) in self.iter().filter(|(_, segment)| segment.state == State::Sealed) {
+            let at = least.partition_point(|(valid, _)| *valid <= segment.valid);
+            if at < count {
+                least.insert(at, (segment.valid, block));
+                least.truncate(count);
+            }
+        }
+        least.into_iter().map(|(_, block)| block).collect()
+    }
+
     /// Each segment with its number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Segment)> {
         (0..).zip(&self.lines)

@@ -19,7 +19,7 @@ const PAGES_MIN: u32 = 4;
 const BLOCKS_MIN: u32 = 16;
 
 /// Entries of a leaf of the translation table, of which changes are numbered in 16 bits.
-const LEAF_ENTRIES_MOST: u32 = 1 << 16;
+const LEAF_ENTRIES_MOST: u32 = 1 << 15;
 
 /// Where a log page lies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -9,7 +9,7 @@ use pumice_cleaning::{Class, Relocation, SegmentView, Wear};
 use crate::layout::count32;
 
 /// Free segments that the rule chooses from at the most.
-const OFFERED: usize = 32;
+pub(crate) const OFFERED: usize = 32;
 
 /// The free segments.
 pub(crate) struct Supply {

@@ -3,91 +3,12 @@
 //! It lies on flash in leaves, a page each. In memory are the places of the leaves, what changed in them since they were
 //! written, and as many whole ones as the cache has room for. A checkpoint holds the first two.
 
-use alloc::{boxed::Box, vec, vec::Vec};
+use alloc::{boxed::Box, vec::Vec};
 
-use zerocopy::IntoBytes;
-
-use crate::layout::{ALL_ENTRIES, RawChange, RawChanges, count32};
+use crate::layout::{RawChange, count32};
+use crate::leaf::{Change, Changes, Leaf};
 use crate::shape::{Addr, Shape};
 use crate::stream::leaves;
-
-/// What changed in a leaf since it was written.
-#[derive(Debug)]
-enum Changes {
-    /// These entries, in order.
-    Few(Vec<(u16, u32)>),
-    /// So many that the leaf is kept in memory.
-    All,
-}
-
-/// A page of the table.
-#[derive(Debug)]
-struct Leaf {
-    /// The log page that holds it.
-    page: Option<u32>,
-    /// All entries as they are now.
-    words: Option<Box<[u32]>>,
-    changes: Changes,
-    /// It was asked for since the cache looked at it last.
-    is_used: bool,
-}
-
-impl Leaf {
-    const EMPTY: Leaf = Leaf { page: None, words: None, changes: Changes::Few(Vec::new()), is_used: false };
-
-    /// Bytes that its changes take in a checkpoint, if it has `entries`.
-    fn bytes(&self, entries: usize) -> usize {
-        match &self.changes {
-            Changes::Few(few) if few.is_empty() => 0,
-            Changes::Few(few) => size_of::<RawChanges>() + few.len() * size_of::<RawChange>(),
-            Changes::All => size_of::<RawChanges>() + entries * size_of::<u32>(),
-        }
-    }
-
-    /// An entry as far as memory tells.
-    fn find(&self, slot: u16) -> Option<u32> {
-        if let Some(words) = &self.words {
-            return words.get(usize::from(slot)).copied();
-        }
-        if let Changes::Few(few) = &self.changes
-            && let Ok(at) = few.binary_search_by_key(&slot, |(slot, _)| *slot)
-        {
-            return few.get(at).map(|(_, addr)| *addr);
-        }
-        self.page.is_none().then_some(Addr::NONE.0)
-    }
-
-    fn set(&mut self, slot: u16, addr: u32) {
-        if let Some(word) = self.words.as_mut().and_then(|words| words.get_mut(usize::from(slot))) {
-            *word = addr;
-        }
-        let Changes::Few(few) = &mut self.changes else { return };
-        match few.binary_search_by_key(&slot, |(slot, _)| *slot) {
-            Ok(at) => few.iter_mut().skip(at).take(1).for_each(|change| change.1 = addr),
-            Err(at) => few.insert(at, (slot, addr)),
-        }
-    }
-
-    /// Puts the changes over entries as they are on flash.
-    fn put_over(&self, words: &mut [u32]) {
-        let Changes::Few(few) = &self.changes else { return };
-        for (slot, addr) in few {
-            if let Some(word) = words.get_mut(usize::from(*slot)) {
-                *word = *addr;
-            }
-        }
-    }
-
-    /// All entries, if memory tells them.
-    fn content(&self, entries: usize) -> Option<Box<[u32]>> {
-        if self.words.is_none() && self.page.is_none() {
-            let mut words = vec![Addr::NONE.0; entries];
-            self.put_over(&mut words);
-            return Some(words.into());
-        }
-        self.words.clone()
-    }
-}
 
 /// The table.
 #[derive(Debug)]
@@ -101,12 +22,16 @@ pub(crate) struct Table {
     /// Bytes that all changes take in a checkpoint, and the leaves that have some.
     changes_bytes: usize,
     changed: u32,
+    /// Changes of which what is on flash is still counted.
+    unsettled: u32,
     /// Leaves that are in memory whole, how many of them have to be, and how many may be.
     held: usize,
     pinned: usize,
     held_most: usize,
     /// The leaf that the cache looks at next, and the one that may be written next.
     hand: usize,
+    /// The leaf whose changes are counted off next.
+    unsettled_hand: usize,
     turn: usize,
 }
 
@@ -121,10 +46,12 @@ impl Table {
             live: 0,
             changes_bytes: 0,
             changed: 0,
+            unsettled: 0,
             held: 0,
             pinned: 0,
             held_most: (cache_bytes / (each as usize * size_of::<u32>())).max(1),
             hand: 0,
+            unsettled_hand: 0,
             turn: 0,
         };
         table.leaves.resize_with(leaves(shape, logical_blocks) as usize, || Leaf::EMPTY);
@@ -172,11 +99,22 @@ impl Table {
     /// Forgets where everything is.
     pub(crate) fn clear(&mut self) {
         self.leaves.iter_mut().for_each(|leaf| *leaf = Leaf::EMPTY);
-        (self.live, self.changes_bytes, self.changed, self.held, self.pinned) = (0, 0, 0, 0, 0);
+        (self.live, self.changes_bytes, self.changed, self.unsettled) = (0, 0, 0, 0);
+        (self.held, self.pinned) = (0, 0);
     }
 
     /// A block is stored elsewhere now; nothing if it lies outside the disk. Where it was before must be counted, too ([`Table::count`]).
     pub(crate) fn set(&mut self, lba: u32, addr: Addr) {
+        self.change(lba, addr, false);
+    }
+
+    /// The same for a block of which memory does not tell where it was before. That is counted when its leaf is read.
+    pub(crate) fn set_unsettled(&mut self, lba: u32, addr: Addr) {
+        self.change(lba, addr, true);
+        self.unsettled += 1;
+    }
+
+    fn change(&mut self, lba: u32, addr: Addr, is_unsettled: bool) {
         if lba >= self.blocks {
             return;
         }
@@ -184,10 +122,11 @@ impl Table {
         let entries = self.entries(at);
         let Some(leaf) = self.leaves.get_mut(at as usize) else { return };
         let before = leaf.bytes(entries);
-        leaf.set(slot, addr.0);
+        leaf.set(slot, addr.0, is_unsettled);
         let Changes::Few(few) = &leaf.changes else { return };
         let is_many = few.len() * size_of::<RawChange>() > entries * size_of::<u32>();
         if is_many && let Some(words) = leaf.content(entries) {
+            debug_assert!(leaf.unsettled() == 0, "leaf {at} was read and is not settled");
             self.held += usize::from(leaf.words.is_none());
             self.pinned += 1;
             (leaf.words, leaf.changes) = (Some(words), Changes::All);
@@ -275,6 +214,34 @@ impl Table {
         self.forget_some();
     }
 
+    /// True if what some changes replaced is still counted.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.unsettled > 0
+    }
+
+    /// Slots of a leaf of which what is on flash is still counted; the caller counts it off.
+    pub(crate) fn take_unsettled(&mut self, leaf: u32) -> Vec<u16> {
+        let Some(leaf) = self.leaves.get_mut(leaf as usize).filter(|_| self.unsettled > 0) else {
+            return Vec::new();
+        };
+        let taken = leaf.take_unsettled();
+        self.unsettled -= count32(taken.len());
+        taken
+    }
+
+    /// A leaf with such changes, in turn.
+    pub(crate) fn next_unsettled(&mut self) -> Option<u32> {
+        if self.unsettled == 0 {
+            return None;
+        }
+        let turns = (self.unsettled_hand..self.leaves.len()).chain(0..self.unsettled_hand);
+        let is_unsettled = |at: &usize| self.leaves.get(*at).is_some_and(|leaf| leaf.unsettled() > 0);
+        let next = turns.into_iter().find(is_unsettled);
+        debug_assert!(next.is_some(), "{} changes are unsettled, and no leaf has one", self.unsettled);
+        self.unsettled_hand = next?;
+        Some(count32(self.unsettled_hand))
+    }
+
     /// Leaves to be written next, `count` at the most: in turn those that have at least as many changes as others.
     pub(crate) fn pick(&mut self, count: usize) -> Vec<u32> {
         let mut picked = Vec::new();
@@ -308,33 +275,14 @@ impl Table {
 
     /// The changes of each leaf that has some, as a checkpoint keeps them.
     pub(crate) fn encode_changes(&self) -> impl Iterator<Item = Vec<u8>> {
-        let encode = |(at, leaf): (u32, &Leaf)| {
-            let (count, bytes) = match (&leaf.changes, &leaf.words) {
-                (Changes::Few(few), _) if few.is_empty() => return None,
-                (Changes::Few(few), _) => {
-                    let raw =
-                        |(slot, addr): &(u16, u32)| RawChange { slot: (*slot).into(), addr: (*addr).into() };
-                    let raw: Vec<RawChange> = few.iter().map(raw).collect();
-                    (count32(few.len()), raw.as_bytes().to_vec())
-                }
-                (Changes::All, words) => {
-                    debug_assert!(words.is_some(), "leaf {at} was forgotten");
-                    let words = words.iter().flatten();
-                    (ALL_ENTRIES, words.flat_map(|word| word.to_le_bytes()).collect())
-                }
-            };
-            let mut out = RawChanges { leaf: at.into(), count: count.into() }.as_bytes().to_vec();
-            out.extend_from_slice(&bytes);
-            Some(out)
-        };
-        (0..).zip(&self.leaves).filter_map(encode)
+        (0..).zip(&self.leaves).filter_map(|(at, leaf)| leaf.encode(at))
     }
 
     /// Takes in changes that a checkpoint holds; false if they make no sense.
-    pub(crate) fn take_changes(&mut self, at: u32, few: Vec<(u16, u32)>) -> bool {
+    pub(crate) fn take_changes(&mut self, at: u32, few: Vec<Change>) -> bool {
         let is_new = self.take(at, |entries, leaf| {
-            let ascending = few.windows(2).all(|pair| matches!(pair, [one, other] if one.0 < other.0));
-            let fits = few.last().is_some_and(|(slot, _)| usize::from(*slot) < entries);
+            let ascending = few.windows(2).all(|pair| matches!(pair, [one, other] if one.slot < other.slot));
+            let fits = few.last().is_some_and(|change| usize::from(change.slot) < entries);
             leaf.changes = Changes::Few(few);
             ascending && fits
         });
@@ -360,6 +308,7 @@ impl Table {
             return Some(false);
         }
         let is_sound = change(entries, leaf);
+        self.unsettled += leaf.unsettled();
         self.changes_bytes += leaf.bytes(entries);
         self.changed += 1;
         Some(is_sound)
@@ -368,15 +317,15 @@ impl Table {
     /// The addresses among the changes.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Addr> {
         self.leaves.iter().flat_map(|leaf| {
-            let (few, all): (&[(u16, u32)], &[u32]) = match (&leaf.changes, &leaf.words) {
-                (Changes::Few(few), _) => (few, &[]),
-                (Changes::All, Some(words)) => (&[], words),
+            let all: &[u32] = match (&leaf.changes, &leaf.words) {
+                (Changes::Few(_), _) => &[],
+                (Changes::All, Some(words)) => words,
                 (Changes::All, None) => {
                     debug_assert!(false, "a leaf that changed as a whole is not in memory");
-                    (&[], &[])
+                    &[]
                 }
             };
-            few.iter().map(|(_, addr)| Addr(*addr)).chain(all.iter().copied().map(Addr))
+            leaf.few().iter().map(|change| change.addr).chain(all.iter().copied()).map(Addr)
         })
     }
 
@@ -393,7 +342,7 @@ impl Table {
     /// Bytes held in memory.
     pub(crate) fn memory_bytes(&self) -> usize {
         let changes = |leaf: &Leaf| match &leaf.changes {
-            Changes::Few(few) => few.capacity() * size_of::<(u16, u32)>(),
+            Changes::Few(few) => few.capacity() * size_of::<Change>(),
             Changes::All => 0,
         };
         self.leaves.capacity() * size_of::<Leaf>()

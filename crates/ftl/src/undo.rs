@@ -13,7 +13,6 @@ use crate::ftl::Ftl;
 use crate::identity::Void;
 use crate::layout::TRIM_BLOCK;
 use crate::recover::{Begun, Replayed};
-use crate::segments::{Segment, State};
 use crate::shape::{Addr, Place};
 use crate::tag::Entry;
 
@@ -22,9 +21,7 @@ impl<N: Nand> Ftl<N> {
     /// everything is a copy of what can be read elsewhere. True if so; an anchor has to say it before anything is written.
     pub(crate) fn undo_move(&mut self, replayed: &Replayed, doubting: bool) -> Result<bool> {
         let begun = &replayed.begun;
-        let is_free = |segment: &Segment| segment.state == State::Free && !segment.trims;
-        let free = self.segments.iter().filter(|(_, segment)| is_free(segment)).count();
-        if begun.is_empty() || free >= self.wanted() as usize || !self.shape.tagged {
+        if begun.is_empty() || self.segments.free() >= self.wanted() as usize || !self.shape.tagged {
             return Ok(false);
         }
         let is_trim = |entry: &Entry| entry.lba == TRIM_BLOCK;

@@ -1,0 +1,83 @@
+//! What a start after a power cut did not count: where blocks were before, which leaves on flash tell. Until it is counted off,
+//! segments seem to hold more than they do, and none is cleaned.
+
+use pumice_media::Nand;
+
+use crate::error::Result;
+use crate::ftl::{Ftl, Mode};
+use crate::segments::State;
+use crate::shape::Addr;
+
+/// Leaves that one change reads for this.
+const LEAVES: u32 = 8;
+
+impl<N: Nand> Ftl<N> {
+    /// A leaf was read: counts off what its changes replaced.
+    pub(crate) fn settle_leaf(&mut self, leaf: u32, words: &[u32]) {
+        for slot in self.table.take_unsettled(leaf) {
+            let was = words.get(usize::from(slot)).copied().map(Addr);
+            debug_assert!(was.is_some(), "leaf {leaf} has no entry {slot}");
+            let Some(was) = was else { continue };
+            self.count(self.table.first(leaf) + u32::from(slot), was, Addr::NONE);
+            let Some(block) = self.segment_of(was) else { continue };
+            self.policies.selector.invalidated(block, self.clock);
+            let segment = self.segments.get(block);
+            if self.mode == Mode::Dirty && segment.state == State::Stuck && segment.valid == 0 {
+                self.free(block);
+            }
+        }
+    }
+
+    /// Counts off all that is left. Reads each leaf that it needs.
+    pub(crate) fn settle_all(&mut self) -> Result<()> {
+        while let Some(leaf) = self.table.next_unsettled() {
+            self.read_leaf(leaf)?;
+        }
+        Ok(())
+    }
+
+    /// With each change, some of it.
+    pub(crate) fn settle_some(&mut self) -> Result<()> {
+        for _ in 0..LEAVES {
+            let Some(leaf) = self.table.next_unsettled() else { break };
+            self.read_leaf(leaf)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
+
+    use super::*;
+    use crate::open::{CreateOptions, OpenOptions, create};
+
+    /// Writes so many blocks all over a disk of which the table lies in leaves.
+    fn write(disk: &mut Ftl<SimChip>, count: u64) {
+        let blocks = disk.blocks();
+        (0..count).for_each(|number| disk.write(Lba(number * 7919 % blocks), &[8; 512]).unwrap());
+    }
+
+    #[test]
+    fn what_a_start_did_not_count_is_counted_with_the_changes_that_follow() {
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry("512+64:32:1500").unwrap());
+        let options = CreateOptions { block_bytes: 512, ..CreateOptions::default() };
+        create(&mut chip, &options, &mut |_, _| {}).unwrap();
+        let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+        write(&mut disk, 12_000);
+        disk.flush().unwrap();
+        let mut disk = Ftl::open(disk.chip().clone(), OpenOptions::default()).unwrap();
+        assert!(disk.table.is_unsettled());
+        // The checkpoint that the first write makes keeps what is not counted.
+        write(&mut disk, 1);
+        disk.flush().unwrap();
+        let mut disk = Ftl::open(disk.chip().clone(), OpenOptions::default()).unwrap();
+        assert!(disk.table.is_unsettled());
+        write(&mut disk, 100);
+        assert!(!disk.table.is_unsettled());
+        let valid = disk.valid_by_table().unwrap();
+        assert!(disk.segments.iter().zip(&valid).all(|((_, segment), valid)| segment.valid == *valid));
+        assert_eq!(disk.table.live(), valid.iter().map(|valid| u64::from(*valid)).sum::<u64>());
+    }
+}
