@@ -30,6 +30,7 @@ pub mod on_disk;
 pub mod on_server;
 pub mod on_stack;
 pub mod report;
+pub mod requests;
 pub mod run;
 pub mod trace;
 pub mod workload;

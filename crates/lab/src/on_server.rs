@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use crate::{
     LabError,
     files::{SEED, float},
-    measured::{Figure, Job},
+    measured::{Figure, Found, Job},
 };
 
 /// Bytes of a logical block: a page of the chip.
@@ -66,7 +66,7 @@ impl Job for Task {
         ]
     }
 
-    fn figures(&self) -> Result<Vec<(Figure, f64)>, LabError> {
+    fn measure(&self) -> Result<Found, LabError> {
         let (victim, placement, wear) = (self.victim.parse()?, self.placement.parse()?, "none".parse()?);
         let policies = PolicyNames { victim, placement, wear };
         let mut disk = disk(policies)?;
@@ -74,7 +74,7 @@ impl Job for Task {
             Cleaner::Server => self.serve(&mut disk)?,
             Cleaner::Simulator => self.simulate(space(&disk)?, (victim, placement, wear))?,
         };
-        Ok(vec![(Figure::Cleaned, float(cleaned)), (Figure::Copied, float(copied))])
+        Ok(vec![(Figure::Cleaned, float(cleaned)), (Figure::Copied, float(copied))].into())
     }
 }
 

@@ -1,17 +1,18 @@
 //! F2FS on the disk of a flash memory server on a simulated chip: device time and programs of the whole stack (F2FS paper,
-//! figures 3 and 4). What Linux's file systems do on such a disk is measured by `xtask/peers`, and stands beside it.
+//! figures 3 to 5). What Linux's file systems do on such a disk is measured by `xtask/peers`, and stands beside it.
 
 use std::path::PathBuf;
 
 use pumice_ftl::{Counters, CreateOptions, Ftl, OpenOptions, create};
-use pumice_media::{ChipSpec, Nand, NandStats, SimChip};
+use pumice_media::{BlockDevice, ChipSpec, Nand, NandStats, SimChip};
 
 use crate::{
     LabError,
     disk::BLOCK,
     files::{POSTMARKS, Script, float},
-    measured::{Figure, Job},
+    measured::{Figure, Found, Job, RequestMap},
     on_disk::{Mount, Mounted},
+    requests::{self, TracedDisk},
 };
 
 /// The chip of the F2FS paper's workloads, and its bytes.
@@ -29,13 +30,15 @@ pub struct Task {
     pub script: Script,
     /// The file of recorded calls, for the script that makes them.
     pub recorded: Option<PathBuf>,
+    /// What is asked of the disk is measured, in place of what it costs.
+    pub traced: bool,
 }
 
 /// The disk that all file systems are measured on: blocks of 4 KiB, the server's own policies.
 ///
 /// # Errors
 /// None that a chip without faults could bring about.
-pub fn disk(script: Script) -> Result<Ftl<SimChip>, LabError> {
+pub fn disk(script: Script) -> Result<TracedDisk, LabError> {
     let setup = |error: &dyn core::fmt::Display| LabError::Setup(error.to_string());
     let spec = match script {
         Script::PostMark { mib, .. } => {
@@ -46,25 +49,44 @@ pub fn disk(script: Script) -> Result<Ftl<SimChip>, LabError> {
     let mut chip = SimChip::new(&spec.map_err(|error| setup(&error))?);
     let options = CreateOptions { block_bytes: BLOCK, erased: true, ..CreateOptions::default() };
     create(&mut chip, &options, &mut |_, _| {}).map_err(|error| setup(&error))?;
-    Ftl::open(chip, OpenOptions::default()).map_err(|error| setup(&error))
+    Ftl::open(chip, OpenOptions::default()).map(TracedDisk::new).map_err(|error| setup(&error))
 }
 
-/// What chip and server have done up to a moment.
+/// What chip and server have done up to a moment, and how much was asked of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     chip: NandStats,
     server: Counters,
+    requests: usize,
 }
 
 impl Moment {
     /// Now.
-    pub fn of(disk: &Ftl<SimChip>) -> Moment {
-        Moment { chip: disk.chip().stats(), server: disk.info().counters }
+    pub fn of(traced: &TracedDisk) -> Moment {
+        let disk = traced.disk();
+        let requests = traced.requests().len();
+        Moment { chip: disk.chip().stats(), server: disk.info().counters, requests }
+    }
+
+    /// Requests by then.
+    pub fn requests(&self) -> usize {
+        self.requests
     }
 }
 
+/// What was asked of a disk from one moment to another: how large it was, when and where.
+pub fn requests(disk: &TracedDisk, begin: &Moment, end: &Moment) -> Found {
+    let asked = disk.requests().get(begin.requests..end.requests);
+    debug_assert!(asked.is_some(), "moments of another disk");
+    let (asked, blocks) = (asked.unwrap_or_default(), disk.blocks());
+    let times = [begin, end].map(|moment| moment.chip.device_ns);
+    let map = RequestMap::new(asked, blocks, times);
+    Found { figures: requests::figures(asked), map: Some(map) }
+}
+
 /// What a workload has cost, from one moment to another.
-pub fn figures(disk: &Ftl<SimChip>, script: Script, begin: &Moment, end: &Moment) -> Vec<(Figure, f64)> {
+pub fn figures(traced: &TracedDisk, script: Script, begin: &Moment, end: &Moment) -> Vec<(Figure, f64)> {
+    let disk = traced.disk();
     let did = end.chip - begin.chip;
     let seconds = float(did.device_ns) / 1e9;
     if let Script::PostMark { .. } = script {
@@ -95,7 +117,7 @@ impl Job for Task {
         [format!("F2FS, {:?}", self.mount), format!("{CHIP} of {} MiB, ftl", FLASH >> 20), work]
     }
 
-    fn figures(&self) -> Result<Vec<(Figure, f64)>, LabError> {
+    fn measure(&self) -> Result<Found, LabError> {
         let mounted = Mounted::new(disk(self.script)?, self.mount)?;
         let now = || mounted.disk().with(Moment::of);
         let work = self.script.prepare(mounted.fs(), self.recorded.as_deref())?;
@@ -104,6 +126,9 @@ impl Job for Task {
         work()?;
         mounted.fs().sync()?;
         let end = now();
-        Ok(mounted.disk().with(|ftl| figures(ftl, self.script, &begin, &end)))
+        Ok(mounted.disk().with(|disk| match self.traced {
+            true => requests(disk, &begin, &end),
+            false => figures(disk, self.script, &begin, &end).into(),
+        }))
     }
 }

@@ -1,10 +1,10 @@
 //! The papers' experiments on file systems: the shape of each, and that a record is made again to the byte.
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::{collections::BTreeMap, fs};
 
 use pumice_lab::{
-    experiment::{Experiment, Line, Metric, Options, run},
+    experiment::{Experiment, Known, Line, Metric, Options, Outcome, run},
     measured::Figure,
 };
 
@@ -276,5 +276,34 @@ fn small_durable_writes_are_cheaper_than_on_other_file_systems() {
             assert!(ext4 >= times * ours[*x], "{x}: ext4 {ext4} s, here {} s", ours[*x]);
             assert!(*x == "videoserver" || of("btrfs", x) > ext4, "{x}");
         }
+    }
+}
+
+/// F2FS, figure 5 and its text: of its write requests more are for 512 KiB than of those of ext4 and btrfs, NILFS2 has most of
+/// all; it has no small discards, which most of theirs are. Requests stand in a map.
+#[test]
+fn few_and_large_requests_to_the_disk() {
+    let table = lines("f2fs-fig5");
+    let known = (Experiment::named("f2fs-fig5").unwrap().known)();
+    let of = |file_system: &str, figure| {
+        let is_it = |known: &&Known| {
+            known.metric == Metric::Measured(figure) && known.series.starts_with(file_system)
+        };
+        known.iter().find(is_it).unwrap().value
+    };
+    for series in ["F2FS, Pumice", "F2FS, Pumice, in place"] {
+        let outcome = &table.iter().find(|line| line.series == series).unwrap().outcome;
+        let at = |figure| Metric::Measured(figure).of(outcome);
+        let large = at(Figure::WritesLarge).unwrap();
+        let [ext4, btrfs, nilfs2] = ["ext4", "btrfs", "nilfs2"].map(|name| of(name, Figure::WritesLarge));
+        assert!(ext4 < btrfs && btrfs < large && large < nilfs2, "{series}: {large}");
+        assert!(at(Figure::DiscardsSmall).is_none_or(|small| small == 0.0), "{series}");
+        let [ext4, btrfs] = ["ext4", "btrfs"].map(|name| of(name, Figure::DiscardsSmall));
+        assert!(ext4 > 50.0 && btrfs > 50.0, "{ext4} {btrfs}");
+    }
+    for line in &table {
+        let Outcome::Measured(measured) = &line.outcome else { panic!("{}", line.series) };
+        let map = measured.map.as_ref().unwrap();
+        assert!(map.rows.concat().contains('2') && map.seconds > 0.0, "{}", line.series);
     }
 }

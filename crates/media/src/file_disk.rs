@@ -17,14 +17,21 @@ use crate::lock::{create_locked, lock};
 use crate::read_at::ReadAt;
 
 /// A disk in a file: a regular image file, or a device such as a card. A remainder at the end that is no
-/// whole block is not shown. Discards make holes in a regular file, where its file system can, and do nothing on a device.
+/// whole block is not shown. Discards make holes in a regular file, where its file system can, and have a device forget, where
+/// it can.
 #[derive(Debug)]
 pub struct FileDisk {
     file: File,
     shape: BlockShape,
     read_only: bool,
-    is_regular: bool,
 }
+
+/// What may be asked for, the first first: a device's own discard, which older kernels make of this, then a hole, which is
+/// what files and newer kernels know, on devices as zeros that take no room.
+const DISCARDS: [FallocateFlags; 2] = [
+    FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE).union(FallocateFlags::NO_HIDE_STALE),
+    FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE),
+];
 
 impl FileDisk {
     /// Opens a file or device as blocks of `block_bytes` bytes; 0 bytes count as 1. A writer needs it for
@@ -39,8 +46,7 @@ impl FileDisk {
         let bytes = file.seek(SeekFrom::End(0)).map_err(MediaError::io("measure", path))?;
         let block_bytes = block_bytes.max(1);
         let shape = BlockShape { block_bytes, blocks: bytes / u64::from(block_bytes) };
-        let is_regular = file.metadata().map_err(MediaError::io("examine", path))?.is_file();
-        Ok(FileDisk { file, shape, read_only, is_regular })
+        Ok(FileDisk { file, shape, read_only })
     }
 
     /// Makes a sparse image file of `blocks` blocks and opens it. With `force` an existing file is replaced,
@@ -56,7 +62,7 @@ impl FileDisk {
         let bytes = u64::from(block_bytes).saturating_mul(blocks);
         file.set_len(0).and_then(|()| file.set_len(bytes)).map_err(MediaError::io("size", path))?;
         let shape = BlockShape { block_bytes: block_bytes.max(1), blocks };
-        Ok(FileDisk { file, shape, read_only: false, is_regular: true })
+        Ok(FileDisk { file, shape, read_only: false })
     }
 
     fn writable(&self) -> Result<(), BlockError> {
@@ -96,13 +102,16 @@ impl BlockDevice for FileDisk {
         self.writable()?;
         let at = self.shape.locate_blocks(first, count)?;
         let bytes = count.saturating_mul(u64::from(self.shape.block_bytes));
-        if !self.is_regular || bytes == 0 {
+        if bytes == 0 {
             return Ok(());
         }
-        match fallocate(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes) {
-            Err(Errno::OPNOTSUPP) => Ok(()),
-            done => done.map_err(|error| failed(&error.into())),
+        for way in DISCARDS {
+            match fallocate(&self.file, way, at, bytes) {
+                Err(Errno::OPNOTSUPP) => {}
+                done => return done.map_err(|error| failed(&error.into())),
+            }
         }
+        Ok(())
     }
 }
 

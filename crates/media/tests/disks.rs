@@ -1,6 +1,8 @@
 //! Block devices keep their contract.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod common;
+
 use pumice_media::{BlockDevice, BlockError, FileDisk, Lba, MediaError, MemDisk};
 
 const BLOCK: usize = 512;
@@ -54,24 +56,9 @@ fn in_a_file() {
     assert_eq!(FileDisk::open(&path, 4096, true).unwrap().blocks(), 12, "the remainder is not shown");
 }
 
-/// What is discarded takes no room any more, reads as zeros, and nothing else changes.
 #[test]
 fn a_discard_makes_a_hole() {
-    use std::os::unix::fs::MetadataExt;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("disk");
-    let mut disk = FileDisk::create(&path, 4096, 64, false).unwrap();
-    disk.write(Lba(0), &vec![7; 64 * 4096]).unwrap();
-    disk.flush().unwrap();
-    let before = std::fs::metadata(&path).unwrap();
-    disk.discard(Lba(16), 32).unwrap();
-    disk.discard(Lba(3), 0).unwrap();
-    assert!(matches!(disk.discard(Lba(60), 5), Err(BlockError::OutOfRange { .. })));
-    let after = std::fs::metadata(&path).unwrap();
-    assert_eq!((after.len(), before.blocks() - after.blocks()), (before.len(), 32 * 8));
-    let mut block = [1; 4096];
-    for (lba, byte) in [(15, 7), (16, 0), (47, 0), (48, 7)] {
-        disk.read(Lba(lba), &mut block).unwrap();
-        assert!(block.iter().all(|found| *found == byte), "block {lba}");
-    }
+    common::frees_what_is_discarded(FileDisk::create(&path, 4096, 64, false).unwrap(), &path);
 }

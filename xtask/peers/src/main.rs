@@ -1,5 +1,5 @@
-//! `cargo run -p xtask-peers`: the workloads of the F2FS paper's figures 3 and 4 and of the CFFS paper's table 4 on Linux's file
-//! systems, on a disk of the flash memory server on a simulated chip, in QEMU. Prints lines of `crates/lab/src/experiment/peers.csv`; takes an hour.
+//! `cargo run -p xtask-peers`: the workloads of the F2FS paper's figures 3 to 5 and of the CFFS paper's table 4 on Linux's file
+//! systems, on a disk of the flash memory server on a simulated chip, in QEMU. Prints lines of `crates/lab/src/experiment/peers.csv` and, in braces, of `peers.jsonl`; takes an hour.
 //!
 //! Needs mkfs.ext4, mkfs.ext2, mkfs.vfat, mkfs.btrfs, mkfs.nilfs2 and mkfs.f2fs, and what `scripts/setup.sh test` brings in. A word selects the file
 //! systems or workloads whose name holds it; `--traces DIR` is where recorded calls are.
@@ -15,6 +15,7 @@ use std::{
 };
 
 use measure::{Line, WORKLOADS, measure};
+use pumice_lab::experiment::PeerMap;
 use xtask::{Failure, Machine};
 
 fn main() -> ExitCode {
@@ -52,7 +53,13 @@ fn run() -> Result<(), Failure> {
             }
             let linux = format!("(Linux {})", release(&machine));
             match measure(&machine, peer, &workload, recorded.as_deref()) {
-                Ok(lines) => {
+                Ok((lines, map)) => {
+                    if let Some(map) = map {
+                        let (experiment, file_system) =
+                            (workload.experiment.to_owned(), format!("{} {linux}", peer.name));
+                        let map = PeerMap { experiment, file_system, workload: workload.x.to_owned(), map };
+                        writeln!(stdout(), "{}", serde_json::to_string(&map)?)?;
+                    }
                     for Line { experiment, on, figure, value } in lines {
                         let (name, x, figure) = (peer.name, workload.x, figure.name());
                         writeln!(stdout(), "{experiment},{name}{on} {linux},{x},{figure},{value}")?;

@@ -14,14 +14,15 @@ use std::{
 
 use pumice_lab::{
     files::Script,
-    measured::{Figure, hot_share},
+    measured::{Figure, RequestMap, hot_share},
     nftl::Nftl,
     on_stack::{self, Moment},
+    requests::{Kind, TracedDisk},
 };
 use pumice_media::{BlockDevice, Nand};
 use xtask::{Failure, Guest, Machine, built, installed};
 
-use crate::nbd::{self, Served};
+use crate::nbd;
 
 /// A file system of Linux.
 pub(crate) struct Peer {
@@ -48,7 +49,7 @@ pub(crate) const SMALL_PEERS: [Peer; 2] = [
 
 /// A workload, and where its figures belong.
 pub(crate) struct Workload {
-    experiment: &'static str,
+    pub(crate) experiment: &'static str,
     pub(crate) x: &'static str,
     /// Its name in the laboratory.
     script: &'static str,
@@ -77,7 +78,7 @@ impl Workload {
     }
 }
 
-pub(crate) const WORKLOADS: [Workload; 18] = [
+pub(crate) const WORKLOADS: [Workload; 19] = [
     plain("f2fs-fig3", "iozone SW"),
     plain("f2fs-fig3", "iozone SR"),
     plain("f2fs-fig3", "iozone RW"),
@@ -87,6 +88,7 @@ pub(crate) const WORKLOADS: [Workload; 18] = [
     plain("f2fs-fig3", "SQLite delete"),
     recorded("Facebook-app", "mobigen-facebook.txt.zst"),
     recorded("Twitter-app", "mobigen-twitter.txt.zst"),
+    plain(REQUESTS, "fileserver"),
     plain("f2fs-fig4", "videoserver"),
     plain("f2fs-fig4", "fileserver"),
     plain("f2fs-fig4", "varmail"),
@@ -107,6 +109,9 @@ pub(crate) struct Line {
     pub(crate) value: f64,
 }
 
+/// The experiment that shows what is asked of the disk.
+const REQUESTS: &str = "f2fs-fig5";
+
 /// The names of files by which the guest says how far it is.
 const BEGIN: &str = "begin";
 const END: &str = "end";
@@ -119,9 +124,9 @@ pub(crate) fn measure(
     peer: &Peer,
     workload: &Workload,
     recorded: Option<&Path>,
-) -> Result<Vec<Line>, Failure> {
+) -> Result<(Vec<Line>, Option<RequestMap>), Failure> {
     let script: Script = workload.script.parse()?;
-    let disk = Mutex::new(Served { disk: on_stack::disk(script)?, writes: Vec::new() });
+    let disk = Mutex::new(on_stack::disk(script)?);
     let place = tempfile::tempdir()?;
     let socket = place.path().join("disk");
     let mut guest = Guest::new(machine)?;
@@ -154,20 +159,30 @@ pub(crate) fn measure(
     report?.good()?;
     match marks {
         Ok([Some(begin), Some(end)]) => {
-            let served = disk.into_inner().map_err(|_| "whoever served the disk gave up")?;
-            lines(workload, script, &served, &begin, &end)
+            let traced = disk.into_inner().map_err(|_| "whoever served the disk gave up")?;
+            let moments = [begin, end];
+            Ok(match workload.experiment {
+                REQUESTS => requests(&traced, &moments),
+                _ => (lines(workload, script, &traced, &moments)?, None),
+            })
         }
         _ => Err(format!("{} on {}: the guest never said that it was done", workload.x, peer.name).into()),
     }
+}
+
+/// What was asked of the disk.
+fn requests(traced: &TracedDisk, [begin, end]: &[Moment; 2]) -> (Vec<Line>, Option<RequestMap>) {
+    let found = on_stack::requests(traced, begin, end);
+    let line = |(figure, value)| Line { experiment: REQUESTS, on: String::new(), figure, value };
+    (found.figures.into_iter().map(line).collect(), found.map)
 }
 
 /// The figures of a run. Of PostMark also what a block-mapped layer on the same chip makes of the same writes.
 fn lines(
     workload: &Workload,
     script: Script,
-    served: &Served,
-    begin: &Mark,
-    end: &Mark,
+    traced: &TracedDisk,
+    [begin, end]: &[Moment; 2],
 ) -> Result<Vec<Line>, Failure> {
     let line = |on: &str, (figure, value)| Line {
         experiment: workload.experiment,
@@ -175,25 +190,30 @@ fn lines(
         figure,
         value,
     };
-    let figures = on_stack::figures(&served.disk, script, &begin.moment, &end.moment);
+    let figures = on_stack::figures(traced, script, begin, end);
     if !matches!(script, Script::PostMark { .. }) {
         return Ok(figures.into_iter().map(|figure| line("", figure)).collect());
     }
     let mut lines: Vec<Line> = figures.into_iter().map(|figure| line("ftl", figure)).collect();
-    let geometry = served.disk.chip().geometry();
+    let disk = traced.disk();
+    let geometry = disk.chip().geometry();
     let mut nftl = Nftl::new(geometry.pages_per_block as usize, geometry.blocks as usize);
-    let pages = (served.disk.block_bytes() / geometry.page_bytes) as usize;
+    let pages = (disk.block_bytes() / geometry.page_bytes) as usize;
     let mut before = nftl.did();
     let mut counts = BTreeMap::<usize, u32>::new();
-    for (at, block) in served.writes.iter().enumerate() {
-        if at == begin.writes {
+    for (at, request) in traced.requests().iter().enumerate() {
+        if at == begin.requests() {
             before = nftl.did();
         }
-        if !(block * pages..(block + 1) * pages).all(|page| nftl.write(page)) {
-            return Err(format!("block {block} is beyond the end of the block-mapped disk").into());
-        }
-        if at >= begin.writes && at < end.writes {
-            *counts.entry(*block).or_default() += 1;
+        let writes = Some(request).filter(|request| request.kind == Kind::Write);
+        for block in writes.into_iter().flat_map(|request| request.first..request.first + request.blocks) {
+            let block = usize::try_from(block)?;
+            if !(block * pages..(block + 1) * pages).all(|page| nftl.write(page)) {
+                return Err(format!("block {block} is beyond the end of the block-mapped disk").into());
+            }
+            if (begin.requests()..end.requests()).contains(&at) {
+                *counts.entry(block).or_default() += 1;
+            }
         }
     }
     let did = nftl.did();
@@ -213,24 +233,15 @@ fn float(number: u64) -> f64 {
     number as f64
 }
 
-/// How far a run was when the guest said something.
-struct Mark {
-    moment: Moment,
-    /// Blocks written by then.
-    writes: usize,
-}
-
 /// Waits until the guest makes a file, and lets it go on; how far all was by then.
-fn wait(mark: &Path, disk: &Mutex<Served>, over: &AtomicBool) -> Option<Mark> {
+fn wait(mark: &Path, disk: &Mutex<TracedDisk>, over: &AtomicBool) -> Option<Moment> {
     while !mark.exists() {
         if over.load(Ordering::Relaxed) {
             return None;
         }
         thread::sleep(PAUSE);
     }
-    let served = disk.lock().ok()?;
-    let found = Mark { moment: Moment::of(&served.disk), writes: served.writes.len() };
-    drop(served);
+    let found = Moment::of(&*disk.lock().ok()?);
     fs::remove_file(mark).ok()?;
     Some(found)
 }

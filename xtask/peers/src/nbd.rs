@@ -12,14 +12,8 @@ use std::{
     time::Duration,
 };
 
-use pumice_ftl::Ftl;
-use pumice_media::{BlockDevice, Lba, SimChip};
-
-/// A disk, and the blocks that were written to it, in their order.
-pub(crate) struct Served {
-    pub(crate) disk: Ftl<SimChip>,
-    pub(crate) writes: Vec<usize>,
-}
+use pumice_lab::requests::TracedDisk;
+use pumice_media::{BlockDevice, Lba};
 
 const MAGIC: &[u8; 8] = b"NBDMAGIC";
 const OPTION: &[u8; 8] = b"IHAVEOPT";
@@ -45,7 +39,11 @@ pub(crate) fn listen(socket: &Path) -> io::Result<UnixListener> {
 }
 
 /// Serves one client after the other until it is over.
-pub(crate) fn serve(listener: &UnixListener, served: &Mutex<Served>, over: &AtomicBool) -> io::Result<()> {
+pub(crate) fn serve(
+    listener: &UnixListener,
+    served: &Mutex<TracedDisk>,
+    over: &AtomicBool,
+) -> io::Result<()> {
     while !over.load(Ordering::Relaxed) {
         match listener.accept() {
             Ok((client, _)) => {
@@ -62,7 +60,7 @@ pub(crate) fn serve(listener: &UnixListener, served: &Mutex<Served>, over: &Atom
 
 struct Session<'a> {
     client: UnixStream,
-    served: &'a Mutex<Served>,
+    served: &'a Mutex<TracedDisk>,
 }
 
 impl Session<'_> {
@@ -86,7 +84,7 @@ impl Session<'_> {
         self.client.write_all(&[&MAGIC[..], &OPTION[..], &FIXED_NO_ZEROES.to_be_bytes()].concat())?;
         let _client_flags = self.u32()?;
         let (bytes, block) = {
-            let Served { disk, .. } = &*self.served.lock().unwrap_or_else(PoisonError::into_inner);
+            let disk = self.served.lock().unwrap_or_else(PoisonError::into_inner);
             (disk.blocks() * u64::from(disk.block_bytes()), disk.block_bytes())
         };
         loop {
@@ -145,19 +143,14 @@ impl Session<'_> {
             self.client.read_exact(&mut data)?;
         }
         let done = {
-            let Served { disk, writes } = &mut *self.served.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut disk = self.served.lock().unwrap_or_else(PoisonError::into_inner);
             let block = u64::from(disk.block_bytes());
             let (first, count) = (Lba(offset / block), u64::from(length) / block);
             let whole = offset.is_multiple_of(block) && u64::from(length).is_multiple_of(block);
             let done = match kind {
                 _ if !whole => Err(EINVAL),
                 READ => disk.read(first, &mut data).map_err(|_| EIO),
-                WRITE => {
-                    let [first_at, count] = [first.0, count].map(usize::try_from);
-                    let (at, count) = (first_at.map_err(io::Error::other)?, count.map_err(io::Error::other)?);
-                    writes.extend(at..at + count);
-                    disk.write(first, &data).map_err(|_| EIO)
-                }
+                WRITE => disk.write(first, &data).map_err(|_| EIO),
                 FLUSH => disk.flush().map_err(|_| EIO),
                 TRIM => disk.discard(first, count).map_err(|_| EIO),
                 DISCONNECT => return Ok(false),

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use pumice_f2fs::{InPlace, Logging, Streams};
 
-use super::{Experiment, Look, Metric, Options, Point, Points, peers::peers};
+use super::{Experiment, Known, Look, Metric, Options, Point, Points, peers::peers};
 use crate::{
     files::Script,
     measured::Figure,
@@ -46,6 +46,50 @@ pub(super) const FIG4: Experiment = Experiment {
     known: || peers("f2fs-fig4"),
 };
 
+/// Figure 5, and what its text says of the sizes of requests.
+pub(super) const FIG5: Experiment = Experiment {
+    name: "f2fs-fig5",
+    about: "F2FS paper, figure 5: what filebench's file server has a file system ask of its disk, when and where, with Linux's ext4, btrfs, NILFS2, F2FS",
+    x: "workload",
+    look: Look::Bars,
+    metrics: &[
+        Metric::Measured(Figure::WritesLarge),
+        Metric::Measured(Figure::WriteMean),
+        Metric::Measured(Figure::DiscardedShare),
+        Metric::Measured(Figure::DiscardsSmall),
+        Metric::Measured(Figure::Writes),
+        Metric::Measured(Figure::Discards),
+    ],
+    points: Points::OnStack(|_| {
+        let points = stack(Script::FileServer, None).into_iter();
+        points.map(|point| Point { setup: on_stack::Task { traced: true, ..point.setup }, ..point }).collect()
+    }),
+    known: || {
+        // What NILFS2 discards is not told.
+        let paper = [
+            ("paper: ext4", Figure::WritesLarge, 0.9),
+            ("paper: btrfs", Figure::WritesLarge, 3.8),
+            ("paper: nilfs2", Figure::WritesLarge, 78.0),
+            ("paper: f2fs", Figure::WritesLarge, 6.9),
+            ("paper: ext4", Figure::DiscardedShare, 66.7),
+            ("paper: btrfs", Figure::DiscardedShare, 47.0),
+            ("paper: f2fs", Figure::DiscardedShare, 38.0),
+            ("paper: ext4", Figure::DiscardsSmall, 60.0),
+            ("paper: btrfs", Figure::DiscardsSmall, 75.0),
+            ("paper: f2fs", Figure::DiscardsSmall, 0.0),
+        ];
+        let known = |(series, figure, value)| Known {
+            series,
+            x: "fileserver",
+            metric: Metric::Measured(figure),
+            value,
+        };
+        let mut all = peers("f2fs-fig5");
+        all.extend(paper.map(known));
+        all
+    },
+};
+
 const MOBILE: [Script; 7] = [
     Script::SequentialWrite,
     Script::SequentialRead,
@@ -66,7 +110,7 @@ fn stack(script: Script, recorded: Option<&Path>) -> [Point<on_stack::Task>; 2] 
     let ways = [("F2FS, Pumice", InPlace::Never), ("F2FS, Pumice, in place", InPlace::Fsync)];
     ways.map(|(series, in_place)| {
         let mount = Mount { in_place, ..Mount::default() };
-        let setup = on_stack::Task { mount, script, recorded: recorded.map(Path::to_owned) };
+        let setup = on_stack::Task { mount, script, recorded: recorded.map(Path::to_owned), traced: false };
         Point { series: series.to_owned(), x: script.to_string(), setup }
     })
 }

@@ -26,6 +26,8 @@ pub use look::Look;
 pub use metric::Metric;
 pub use options::Options;
 pub use outcome::Outcome;
+pub use peers::PeerMap;
+pub(crate) use peers::maps;
 pub use point::{Point, Points};
 pub(crate) use records::read;
 pub use run::{Ran, run};
@@ -67,7 +69,7 @@ pub struct Known {
 
 impl Experiment {
     /// All experiments.
-    pub const ALL: [Experiment; 45] = [
+    pub const ALL: [Experiment; 46] = [
         cat::TABLE4,
         cat::TABLE6,
         cat::FIG11,
@@ -109,6 +111,7 @@ impl Experiment {
         rcffs::INDEX,
         f2fs::FIG3,
         f2fs::FIG4,
+        f2fs::FIG5,
         f2fs::FIG6,
         f2fs::FIG7,
         f2fs::FIG8,

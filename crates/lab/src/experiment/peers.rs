@@ -1,13 +1,31 @@
 //! What Linux's file systems did on the same disk: measured by `cargo run -p xtask-peers` in QEMU, and kept here.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Known, Metric};
-use crate::measured::Figure;
+use crate::measured::{Figure, RequestMap};
 
 /// One figure a line: experiment, file system, workload, figure, value.
 const MEASURED: &str = include_str!("peers.csv");
 
+/// Maps of requests, one a line.
+const MAPS: &str = include_str!("peers.jsonl");
+
+/// What a file system of Linux asked of its disk.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PeerMap {
+    /// The experiment.
+    pub experiment: String,
+    /// The file system.
+    pub file_system: String,
+    /// The workload.
+    pub workload: String,
+    /// Its requests.
+    pub map: RequestMap,
+}
+
 /// Figures that are measured so.
-const FIGURES: [Figure; 7] = [
+const FIGURES: [Figure; 13] = [
     Figure::Time,
     Figure::Space,
     Figure::Erases,
@@ -15,6 +33,12 @@ const FIGURES: [Figure; 7] = [
     Figure::TransactionRate,
     Figure::ExtraWrites,
     Figure::HotShare,
+    Figure::Writes,
+    Figure::WriteMean,
+    Figure::WritesLarge,
+    Figure::Discards,
+    Figure::DiscardsSmall,
+    Figure::DiscardedShare,
 ];
 
 /// The figures that belong to an experiment.
@@ -23,6 +47,12 @@ pub(super) fn peers(experiment: &str) -> Vec<Known> {
         .lines()
         .filter_map(|line| known(line).filter(|_| line.split(',').next() == Some(experiment)))
         .collect()
+}
+
+/// The maps that belong to an experiment.
+pub(crate) fn maps(experiment: &str) -> Vec<PeerMap> {
+    let maps = MAPS.lines().filter_map(|line| serde_json::from_str::<PeerMap>(line).ok());
+    maps.filter(|map| map.experiment == experiment).collect()
 }
 
 fn known(line: &'static str) -> Option<Known> {
@@ -41,5 +71,9 @@ mod tests {
             assert!(known(line).is_some(), "{line}");
         }
         assert!(!peers("f2fs-fig3").is_empty() && !peers("f2fs-fig4").is_empty());
+        for line in MAPS.lines() {
+            serde_json::from_str::<PeerMap>(line).unwrap();
+        }
+        assert_eq!(maps("f2fs-fig5").len(), 4);
     }
 }

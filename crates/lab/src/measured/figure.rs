@@ -73,6 +73,18 @@ pub enum Figure {
     SegmentsDense,
     /// The same with all 512.
     SegmentsFull,
+    /// Write requests.
+    Writes,
+    /// KiB of a write request, on average.
+    WriteMean,
+    /// Percent of the write requests that are for 512 KiB or more.
+    WritesLarge,
+    /// Discards.
+    Discards,
+    /// Percent of the discards that are for less than 256 KiB.
+    DiscardsSmall,
+    /// Percent of the addresses written that are discarded, too.
+    DiscardedShare,
 }
 
 impl Figure {
@@ -114,6 +126,12 @@ impl Figure {
             Self::SegmentsSparse => "segments-sparse",
             Self::SegmentsDense => "segments-dense",
             Self::SegmentsFull => "segments-full",
+            Self::Writes => "writes",
+            Self::WriteMean => "write-mean",
+            Self::WritesLarge => "writes-large",
+            Self::Discards => "discards",
+            Self::DiscardsSmall => "discards-small",
+            Self::DiscardedShare => "discarded-share",
         }
     }
 
@@ -155,6 +173,12 @@ impl Figure {
             Self::SegmentsSparse => "segments with 1 to 128 blocks in use (%)",
             Self::SegmentsDense => "segments with 384 to 511 blocks in use (%)",
             Self::SegmentsFull => "segments with all blocks in use (%)",
+            Self::Writes => "write requests",
+            Self::WriteMean => "KiB of a write request",
+            Self::WritesLarge => "write requests for 512 KiB or more (%)",
+            Self::Discards => "discards",
+            Self::DiscardsSmall => "discards below 256 KiB (%)",
+            Self::DiscardedShare => "addresses discarded, of those written (%)",
         }
     }
 
@@ -169,6 +193,8 @@ impl Figure {
             | Self::Programs
             | Self::Cleaned
             | Self::Erases
+            | Self::Writes
+            | Self::Discards
             | Self::Copied => 0,
             Self::WriteShare
             | Self::ReadShare
@@ -179,6 +205,10 @@ impl Figure {
             | Self::Scrub
             | Self::SegmentsSparse
             | Self::SegmentsDense
+            | Self::WriteMean
+            | Self::WritesLarge
+            | Self::DiscardsSmall
+            | Self::DiscardedShare
             | Self::SegmentsFull => 1,
             Self::Mount
             | Self::MountAfterCut

@@ -2,13 +2,30 @@
 
 mod figure;
 mod hot;
+mod map;
 mod outcome;
 
 pub use figure::Figure;
 pub use hot::hot_share;
+pub use map::RequestMap;
 pub use outcome::Measured;
 
 use crate::{LabError, run::PROGRAM};
+
+/// What came out of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Figures.
+    pub figures: Vec<(Figure, f64)>,
+    /// The requests to the disk, where they are to be seen.
+    pub map: Option<RequestMap>,
+}
+
+impl From<Vec<(Figure, f64)>> for Found {
+    fn from(figures: Vec<(Figure, f64)>) -> Found {
+        Found { figures, map: None }
+    }
+}
 
 /// A run, before it is made. Nothing about it is random.
 pub trait Job {
@@ -19,22 +36,22 @@ pub trait Job {
     ///
     /// # Errors
     /// If there is no such medium, or the file system fails.
-    fn figures(&self) -> Result<Vec<(Figure, f64)>, LabError>;
+    fn measure(&self) -> Result<Found, LabError>;
 
     /// Makes the run, and puts down what it was.
     fn run(&self) -> Result<Measured, LabError> {
-        Ok(self.record(self.figures()?))
+        Ok(self.record(self.measure()?))
     }
 
     /// True if a run by this program would be the same.
     fn made(&self, measured: &Measured) -> bool {
-        measured.is_like(&self.record(Vec::new()))
+        measured.is_like(&self.record(Found::default()))
     }
 
-    /// This run with these figures.
-    fn record(&self, figures: Vec<(Figure, f64)>) -> Measured {
+    /// This run, and what came out of it.
+    fn record(&self, Found { figures, map }: Found) -> Measured {
         let [file_system, medium, work] = self.names();
         let figures = figures.into_iter().map(|(figure, value)| (figure.name().to_owned(), value)).collect();
-        Measured { file_system, medium, work, program: PROGRAM.to_owned(), figures }
+        Measured { file_system, medium, work, program: PROGRAM.to_owned(), figures, map }
     }
 }

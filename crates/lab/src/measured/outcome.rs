@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::RequestMap;
+
 /// One run: what was asked for and what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -18,6 +20,9 @@ pub struct Measured {
     pub program: String,
     /// Figures by their names.
     pub figures: BTreeMap<String, f64>,
+    /// The requests to the disk, where they are to be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<RequestMap>,
 }
 
 impl Measured {

@@ -5,7 +5,7 @@ use pumice_media::{ChipSpec, SimChip};
 use super::{System, Work};
 use crate::{
     LabError,
-    measured::{Figure, Job},
+    measured::{Found, Job},
 };
 
 /// A file system, a chip, and what is to be done there.
@@ -24,13 +24,13 @@ impl Job for Task {
         [self.system.name().to_owned(), self.chip.clone(), self.work.to_string()]
     }
 
-    fn figures(&self) -> Result<Vec<(Figure, f64)>, LabError> {
+    fn measure(&self) -> Result<Found, LabError> {
         let spec = match self.chip.contains(':') {
             true => ChipSpec::parse_geometry(&self.chip),
             false => ChipSpec::named(&self.chip),
         };
         let spec = spec.map_err(|error| LabError::Setup(error.to_string()))?;
         let chip = self.system.format(SimChip::new(&spec))?;
-        self.work.measure(self.system, chip, &spec)
+        self.work.measure(self.system, chip, &spec).map(Found::from)
     }
 }

@@ -3,7 +3,7 @@
 use super::{Mount, Work};
 use crate::{
     LabError,
-    measured::{Figure, Job},
+    measured::{Found, Job},
 };
 
 /// How a volume is mounted, and what is to be done there.
@@ -26,7 +26,7 @@ impl Job for Task {
         ]
     }
 
-    fn figures(&self) -> Result<Vec<(Figure, f64)>, LabError> {
-        self.work.measure(self.mount)
+    fn measure(&self) -> Result<Found, LabError> {
+        self.work.measure(self.mount).map(Found::from)
     }
 }

@@ -70,6 +70,11 @@ impl Page {
         self.body.push_str("</table>\n");
     }
 
+    /// Requests to disks by time and address.
+    pub(super) fn maps(&mut self, svg: &str) {
+        let _ = writeln!(self.body, "<h3>requests to the disk, by device time and address</h3>\n{svg}");
+    }
+
     pub(super) fn finish(self) -> String {
         format!("{HEAD}<nav><ul>\n{}</ul></nav>\n{}</body>\n</html>\n", self.contents, self.body)
     }

@@ -4,6 +4,7 @@ mod bars;
 mod chart;
 mod html;
 mod lines;
+mod maps;
 mod style;
 
 use std::{io, path::Path};
@@ -47,6 +48,11 @@ pub fn report(dir: &Path) -> Result<Report, LabError> {
                 page.summary(experiment, &summary, &svg);
                 pictures.push(Picture { name: format!("{}-{}", experiment.name, metric.name()), svg });
             }
+        }
+        let svg = maps::draw(experiment, &lines)?;
+        if !svg.is_empty() {
+            page.maps(&svg);
+            pictures.push(Picture { name: format!("{}-requests", experiment.name), svg });
         }
     }
     if page.is_empty() {
