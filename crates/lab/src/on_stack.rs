@@ -10,9 +10,9 @@ use crate::{
     LabError,
     disk::BLOCK,
     files::{POSTMARKS, Script, float},
-    measured::{Figure, Found, Job, RequestMap},
+    measured::{Figure, Found, Job, RequestMap, request_figures},
     on_disk::{Mount, Mounted},
-    requests::{self, TracedDisk},
+    requests::TracedDisk,
 };
 
 /// The chip of the F2FS paper's workloads, and its bytes.
@@ -81,7 +81,7 @@ pub fn requests(disk: &TracedDisk, begin: &Moment, end: &Moment) -> Found {
     let (asked, blocks) = (asked.unwrap_or_default(), disk.blocks());
     let times = [begin, end].map(|moment| moment.chip.device_ns);
     let map = RequestMap::new(asked, blocks, times);
-    Found { figures: requests::figures(asked), map: Some(map) }
+    Found { figures: request_figures(asked), map: Some(map) }
 }
 
 /// What a workload has cost, from one moment to another.

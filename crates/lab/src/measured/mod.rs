@@ -4,11 +4,13 @@ mod figure;
 mod hot;
 mod map;
 mod outcome;
+mod sizes;
 
 pub use figure::Figure;
 pub use hot::hot_share;
 pub use map::RequestMap;
 pub use outcome::Measured;
+pub use sizes::request_figures;
 
 use crate::{LabError, run::PROGRAM};
 
