@@ -17,6 +17,7 @@ use cut::random::Random;
 use cut::rebuild::rebuild;
 use cut::runner::chip;
 use cut::shared::Shared;
+use cut::step::Step;
 use cut::verify::{CACHE_BYTES, mount, verify};
 use pumice_media::{BlockId, Nand, SimChip};
 use pumice_nandfs::{FsyncProtection, MountOptions, NandFs, Scrubbed};
@@ -92,6 +93,9 @@ struct Campaign {
     /// Blocks that were being programmed when the power went, with their erases then: what parity they have may be torn, and
     /// what lives there is moved.
     torn: Vec<(BlockId, u32)>,
+    /// The power went while something was being promised: what was programmed for it counts as promised if the next page is
+    /// there, and has no copy of its parity yet.
+    is_promising: bool,
     sums: Sums,
 }
 
@@ -109,9 +113,13 @@ impl Campaign {
             let (after, mode) = (self.random.below(reach), self.random.cut_mode());
             self.shared.0.borrow_mut().cut_after(after, mode);
         }
-        let life = (0..CALLS).try_for_each(|_| player.play(&self.random.step(FILE_BYTES)));
+        let life = (0..CALLS).try_for_each(|_| {
+            let step = self.random.step(FILE_BYTES);
+            self.is_promising = matches!(step, Step::Fsync(_) | Step::Sync | Step::Remount);
+            player.play(&step)
+        });
         let ends = life.is_ok() && self.random.below(2) == 0;
-        let life = if ends { player.play(&cut::step::Step::Remount) } else { life };
+        let life = if ends { player.play(&Step::Remount) } else { life };
         let is_powered = self.shared.0.borrow().is_powered();
         assert!(life.is_ok() || !is_powered, "{life:?}");
         self.sums.cuts += u64::from(!is_powered);
@@ -129,7 +137,7 @@ impl Campaign {
         chip.faults_mut().flips.clear();
         let torn: Vec<BlockId> = self.torn.iter().map(|(block, _)| *block).collect();
         let mut blocks = self.layout.blocks.protected(&mut chip, &torn);
-        if self.layout.from == FsyncProtection::Now {
+        if self.layout.from == FsyncProtection::Now && !self.is_promising {
             let copies = self.random.below(2) == 0;
             blocks.extend(self.layout.begun(&mut chip, copies));
         }
@@ -173,7 +181,16 @@ fn campaign(seed: u64, lives: u64) -> Sums {
     let blocks = Blocks { parity: info.parity_pages.into(), gang: info.gang_pages };
     let layout = Layout { blocks, tag_at, from };
     let sums = Sums::default();
-    let mut campaign = Campaign { random: Random(seed), clock, shared, layout, harm, torn: Vec::new(), sums };
+    let mut campaign = Campaign {
+        random: Random(seed),
+        clock,
+        shared,
+        layout,
+        harm,
+        torn: Vec::new(),
+        is_promising: false,
+        sums,
+    };
     let (fs, mut last) = campaign.mount();
     let model = pumice_vfs::model::MemFs::new(campaign.clock.clock());
     let mut player = Player::of(fs, model, campaign.clock.clone(), 0);
