@@ -4,6 +4,7 @@
 //! every segment is read, and what the tags prove is held against the tables. What a power cut may leave is sound.
 
 mod evidence;
+mod segment;
 #[cfg(test)]
 mod tests;
 
@@ -11,7 +12,7 @@ use alloc::{collections::BTreeMap, format, string::ToString, vec, vec::Vec};
 
 use pumice_media::Nand;
 
-use crate::check::evidence::{Evidence, Trimmed, agree};
+use crate::check::evidence::Trimmed;
 use crate::counters::Start;
 use crate::error::Result;
 use crate::findings::{Finding, Findings};
@@ -20,10 +21,8 @@ use crate::layout::Kind;
 use crate::record::Record;
 use crate::recover::Replayed;
 use crate::seek::{Sought, seek};
-use crate::segments::{Segment, State};
+use crate::segments::State;
 use crate::shape::{Addr, Place};
-use crate::summary::Contents;
-use crate::tag::Entry;
 
 /// What a check found.
 #[derive(Clone, PartialEq, Debug)]
@@ -141,8 +140,8 @@ struct Check<'a, N: Nand> {
     newest: Vec<(u64, Addr)>,
     /// Blocks that are where the table says, and can be read.
     confirmed: Vec<bool>,
-    /// Segments of which no header tells what they hold.
-    unheaded: Vec<u32>,
+    /// Segments of which no header that can be read tells what they hold, with the first of such pages.
+    unnamed: BTreeMap<u32, u32>,
     trimmed: Vec<Trimmed>,
     /// The highest sequence number of all pages but roots.
     last: u64,
@@ -158,7 +157,7 @@ impl<'a, N: Nand> Check<'a, N> {
             fixes: Fixes::default(),
             newest: vec![(0, Addr::NONE); blocks],
             confirmed: vec![false; blocks],
-            unheaded: Vec::new(),
+            unnamed: BTreeMap::new(),
             trimmed: Vec::new(),
             last: 0,
         }
@@ -201,166 +200,6 @@ impl<'a, N: Nand> Check<'a, N> {
             self.found.add("checkpoint", text);
         }
         Ok(())
-    }
-
-    /// Reads a segment and compares it with what is known of it.
-    fn segment(&mut self, block: u32) -> Result<()> {
-        let segment = self.ftl.segments.get(block);
-        if matches!(segment.state, State::Anchor | State::Bad) {
-            return Ok(());
-        }
-        if self.ftl.flash.medium.is_bad(block)? {
-            self.found.add("bad-block", format!("segment {block} is marked bad, and not known to be"));
-            self.fixes.bad.push(block);
-        }
-        if segment.state == State::Checkpoint {
-            return Ok(());
-        }
-        let evidence = Evidence::read(&mut self.ftl.flash, &self.ftl.shape, block)?;
-        let void = self.ftl.identity.void;
-        if void.block == block && evidence.newest() < void.sequence {
-            return Ok(());
-        }
-        self.last = self.last.max(evidence.newest());
-        self.trimmed.extend(evidence.trims.iter().cloned());
-        if let Some(contents) = &evidence.contents {
-            self.blocks(block, contents, &evidence)?;
-            if segment.state.holds_data() {
-                self.beyond(block, contents, &evidence);
-            }
-            self.wear(block, &segment, contents);
-        }
-        if segment.state == State::Open {
-            self.head(block, &evidence);
-        }
-        self.summary(block, &segment, &evidence);
-        Ok(())
-    }
-
-    /// Blocks that a segment holds.
-    fn blocks(&mut self, block: u32, contents: &Contents, evidence: &Evidence) -> Result<()> {
-        let shape = self.ftl.shape;
-        for (index, (sequence, entries)) in (0..).zip(contents.pages(&shape)) {
-            for (slot, entry) in (0..).zip(entries) {
-                let Some(newest) = self.newest.get_mut(entry.lba as usize) else { continue };
-                let addr = shape.addr(Place { block, index }, slot);
-                // A page before a summary alone proves itself, too.
-                if evidence.is_proved(index) && newest.0 <= sequence {
-                    *newest = (sequence, addr);
-                }
-            }
-        }
-        let first = shape.addr(Place { block, index: 0 }, 0);
-        for slot in 0..shape.pages * shape.slots {
-            let addr = Addr(first.0 + slot);
-            if !evidence.is_proved(slot / shape.slots) {
-                continue;
-            }
-            let entry = contents.entries.get(slot as usize);
-            let lba = entry.map_or(u32::MAX, |entry| entry.lba);
-            if self.ftl.addr(lba)? == addr {
-                self.confirm(lba);
-            }
-        }
-        Ok(())
-    }
-
-    /// Slots that say that they hold a block which the disk does not have.
-    fn beyond(&mut self, block: u32, contents: &Contents, evidence: &Evidence) {
-        let blocks = self.ftl.table.len();
-        let mut is_wrong = false;
-        for (index, (_, entries)) in (0..).zip(contents.pages(&self.ftl.shape)) {
-            let is_meant = |entry: &Entry| {
-                *entry == Entry::NONE || (*entry == Entry::TRIM && !evidence.is_proved(index))
-            };
-            for entry in entries.iter().filter(|entry| entry.lba >= blocks && !is_meant(entry)) {
-                let text = format!(
-                    "page {index} of segment {block} tells of block {}, and the disk has {blocks}",
-                    entry.lba
-                );
-                self.found.add("page", text);
-                is_wrong = true;
-            }
-        }
-        if is_wrong {
-            self.fixes.empty.push(block);
-            // Of a head, too: it is ended.
-            self.fixes.heads.push(block);
-        }
-    }
-
-    fn confirm(&mut self, lba: u32) {
-        if let Some(confirmed) = self.confirmed.get_mut(lba as usize) {
-            *confirmed = true;
-        }
-    }
-
-    /// How often a segment was erased.
-    fn wear(&mut self, block: u32, segment: &Segment, contents: &Contents) {
-        let tags = contents.erases;
-        let is_wrong = match segment.state {
-            State::Open | State::Sealed | State::Stuck => segment.erases != tags,
-            // Erased since, perhaps.
-            _ => segment.erases < tags,
-        };
-        if is_wrong {
-            let text = format!(
-                "segment {block} was erased {} times by its line, {tags} by its tags",
-                segment.erases
-            );
-            self.found.add("segment", text);
-            self.fixes.erases.insert(block, tags);
-        }
-    }
-
-    /// What an open head says of its segment.
-    fn head(&mut self, block: u32, evidence: &Evidence) {
-        let shape = self.ftl.shape;
-        let Some(head) = self.ftl.heads.iter().flatten().find(|head| head.block == block) else { return };
-        let fits = evidence.contents.as_ref().is_none_or(|contents| agree(&shape, &head.contents, contents));
-        let is_short = evidence.used > head.index && evidence.is_proved(head.index);
-        // The last pages may have been passed over.
-        let is_missing = evidence.used + shape.reach <= head.index;
-        if !fits || is_short || is_missing {
-            self.found.add("heads", format!("the head of segment {block} does not fit what its pages hold"));
-            self.fixes.heads.push(block);
-        }
-    }
-
-    /// The header of a written segment, and its copies.
-    fn summary(&mut self, block: u32, segment: &Segment, evidence: &Evidence) {
-        let shape = self.ftl.shape;
-        if segment.state == State::Free {
-            return;
-        }
-        let contradicts = |(index, summary): &&(u32, Contents)| {
-            let contents = evidence.contents.as_ref().filter(|_| shape.tagged);
-            let newest = contents.filter(|contents| contents.sequences.len() == *index as usize);
-            newest.is_some_and(|contents| !agree(&shape, contents, summary))
-        };
-        if let Some((index, _)) = evidence.summaries.iter().find(contradicts) {
-            let text = format!("the one in page {index} of segment {block} does not say what its tags say");
-            self.found.add("summary", text);
-            self.fixes.empty.push(block);
-        }
-        let is_written = matches!(segment.state, State::Sealed | State::Stuck) && segment.valid > 0;
-        if !is_written || shape.summaries == 0 {
-            return;
-        }
-        if evidence.contents.is_none() {
-            self.found.add("summary", format!("none of segment {block} can be read"));
-            self.unheaded.push(block);
-            self.fixes.empty.push(block);
-            return;
-        }
-        let last = evidence.summaries.last().map_or(0, |(index, _)| *index);
-        let copies = evidence.summaries.iter().filter(|(index, _)| index + shape.summaries > last).count();
-        // A tagged segment has one at its end alone.
-        let is_due = !shape.tagged || evidence.used == shape.pages;
-        if is_due && copies < shape.summaries as usize {
-            let text = format!("segment {block} has {copies} in place of {}", shape.summaries);
-            self.notes.add("summary", text);
-        }
     }
 
     /// Where the table says that blocks are, against what the pages prove.
@@ -426,7 +265,7 @@ impl<'a, N: Nand> Check<'a, N> {
         let found = self.ftl.flash.read(place)?.of_kind(Kind::Data);
         Ok(found.map(|(tag, _)| match self.ftl.shape.tagged {
             true => tag.entries.get(slot as usize).is_some_and(|entry| entry.lba == lba),
-            false => self.unheaded.contains(&place.block),
+            false => self.unnamed.get(&place.block).is_some_and(|from| place.index >= *from),
         }))
     }
 

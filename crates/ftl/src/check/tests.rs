@@ -8,6 +8,7 @@ use super::*;
 use crate::error::FtlError;
 use crate::open::{CreateOptions, OpenOptions, create};
 use crate::repair::{RepairOptions, repair};
+use crate::tag::Entry;
 
 /// Tags and summaries; a tag beside each page; a proof alone.
 const LAYOUTS: [&str; 3] = ["2048+64:32:32", "2048+64:8:40", "4096+54:16:40"];
@@ -223,6 +224,62 @@ fn a_mark_on_a_block_in_use() {
 
 #[test]
 fn no_summary() {
+    let disk = used(LAYOUTS[2]);
+    let block = sealed(&disk);
+    let used = u32::from(disk.segments.get(block).used);
+    let pages = (used - 2..used).flat_map(|index| parts(&disk, Place { block, index })).collect::<Vec<_>>();
+    // Those that commits left before it must be gone, too.
+    let earlier = (1..used - 2).flat_map(|index| parts(&disk, Place { block, index }));
+    let earlier = earlier.collect::<Vec<_>>();
+    let mut chip = closed(disk, |_| {});
+    chip.faults_mut().unreadable.extend(pages);
+    let mut all = chip.clone();
+    all.faults_mut().unreadable.extend(earlier);
+    is_found("summary", chip);
+    is_found("summary", all);
+}
+
+#[test]
+fn no_block_is_older_for_want_of_the_last_summaries() {
+    let mut disk = used(LAYOUTS[2]);
+    let blocks = disk.blocks();
+    let mark = |lba: u64| u8::try_from(lba % 251).unwrap();
+    for lba in 0..blocks {
+        let bytes = vec![mark(lba); disk.block_bytes() as usize];
+        disk.write(Lba(lba), &bytes).unwrap();
+        if lba % 5 == 0 {
+            disk.flush().unwrap();
+        }
+    }
+    disk.flush().unwrap();
+    let mut ends = Vec::new();
+    for (block, segment) in disk.segments.iter().filter(|(_, segment)| segment.valid > 0) {
+        let head = disk.heads.iter().flatten().find(|head| head.block == block);
+        let end = head.map_or(u32::from(segment.used), |head| head.index);
+        let pages = (end - 2..end).flat_map(|index| parts(&disk, Place { block, index }));
+        ends.push((block, segment.state, pages.collect::<Vec<_>>()));
+    }
+    assert!([State::Open, State::Sealed].iter().all(|state| ends.iter().any(|(_, known, _)| known == state)));
+    let sound = closed(disk, |_| {});
+    for (block, state, pages) in ends {
+        let mut chip = sound.clone();
+        chip.faults_mut().unreadable.extend(pages);
+        let report = check(chip.clone(), &mut |_, _| {}).unwrap();
+        assert!(report.findings.iter().all(|finding| finding.code == "summary"), "{block}: {report:?}");
+        assert_eq!(report.findings.len(), 1, "{block}, {state:?}");
+        let options = RepairOptions { dry_run: false, uuid: [1; 16] };
+        let (chip, _) = repair(chip, options, &mut |_, _| {}).unwrap();
+        let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+        let mut bytes = vec![0; disk.block_bytes() as usize];
+        for lba in 0..blocks {
+            disk.read(Lba(lba), &mut bytes).unwrap();
+            assert!(bytes.iter().all(|byte| *byte == mark(lba)), "block {lba}, segment {block}");
+        }
+    }
+}
+
+#[test]
+fn no_summary_and_none_before_it() {
     let mut disk = used(LAYOUTS[2]);
     // Of one that no commit left an earlier summary in.
     let sealed = disk.segments.iter().filter(|(_, s)| s.state == State::Sealed && s.valid > 0 && s.used > 8);

@@ -49,10 +49,10 @@ impl RequestMap {
     }
 }
 
-/// The part of `parts` that a place is in.
+/// The part of `parts` that a place is in; the end of the whole is in the last.
 fn part(at: u64, whole: u64, parts: usize) -> usize {
-    let part = at * parts as u64 / whole.max(1);
-    usize::try_from(part).map_or(parts - 1, |part| part.min(parts - 1))
+    debug_assert!(whole > 0 && at <= whole, "{at} of {whole}");
+    (0..parts - 1).take_while(|part| at * parts as u64 >= whole * (*part as u64 + 1)).count()
 }
 
 #[cfg(test)]
