@@ -14,13 +14,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 mod common;
-#[path = "../../../nandfs/tests/cut/image.rs"]
+#[path = "../../../nandfs/tests/it/cut/image.rs"]
 #[allow(dead_code, clippy::all, clippy::pedantic, unreachable_pub)]
 mod image;
-#[path = "../../../nandfs/tests/cut/shared.rs"]
+#[path = "../../../nandfs/tests/it/cut/shared.rs"]
 #[allow(unreachable_pub)]
 mod shared;
-#[path = "../../../nandfs/tests/cut/step.rs"]
+#[path = "../../../nandfs/tests/it/cut/step.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod step;
 
