@@ -1,16 +1,11 @@
 //! No single bad page breaks a disk: each programmed page in turn cannot be read, or has a wrong bit in its spare area
 //! where no code covers it. In CI a sample is looked at; `PUMICE_PAGES=all` takes every page.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
 
-#[path = "../../media/tests/campaign/mod.rs"]
-mod campaign;
-mod common;
-
-use campaign::newest::Newest;
-use campaign::table::Row;
-use campaign::{Found, Left, Opened, Owner, Volume, all, bad_page, spare_bit};
-use common::shared::Shared;
-use common::{CASES, Case, Model, policies, start};
+use crate::campaign::newest::Newest;
+use crate::campaign::table::Row;
+use crate::campaign::{Found, Left, Opened, Owner, Volume, all, bad_page, spare_bit};
+use crate::common::shared::Shared;
+use crate::common::{CASES, Case, Model, policies, start};
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, create};
 use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, SimChip};
 
@@ -28,7 +23,7 @@ impl Owner for Disk {
             export: Export::Permille(500),
             policies: policies("cost-benefit", "sepbit", "none"),
             uuid: *b"0123456789abcdef",
-            endurance: common::ENDURANCE,
+            endurance: crate::common::ENDURANCE,
             parity_pages: self.0.parity,
             erased: true,
         };
@@ -43,7 +38,7 @@ impl Owner for Disk {
             Left::Crashed => shared.copy(),
         };
         let gang = self.0.block_bytes.div_ceil(spec.geometry().page_bytes);
-        let newest = campaign::newest::log_page(&last, gang);
+        let newest = crate::campaign::newest::log_page(&last, gang);
         Volume { chip, content: model, newest }
     }
 

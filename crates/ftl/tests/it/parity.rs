@@ -1,17 +1,11 @@
 //! Segments with parity lose nothing while as many of their pages cannot be read: campaigns by seed, in which writes, trims, cuts
 //! of the power, starts and cleaning go on between. `PUMICE_PARITY=A..B` runs the seeds from `A` to `B`, and
 //! `PUMICE_PARITY_LIVES` sets how often a chip is hurt in each.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
-#![allow(clippy::print_stdout, reason = "the seed replays a run")]
 
-#[path = "../../media/tests/campaign/mod.rs"]
-mod campaign;
-mod common;
-
-use campaign::harm::{Harm, Layout, lives, seeds};
-use campaign::newest::{Last, Newest};
-use common::shared::Shared;
-use common::{Case, Model, Step, change, policies, start};
+use crate::campaign::harm::{Harm, Layout, lives, seeds};
+use crate::campaign::newest::{Last, Newest};
+use crate::common::shared::Shared;
+use crate::common::{Case, Model, Step, change, policies, start};
 use pumice_ftl::Ftl;
 use pumice_media::{BlockDevice, BlockId, CutMode, Nand, SimChip};
 

@@ -1,11 +1,9 @@
 //! What the tests share: chips of every layout, and a model of the disk.
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
 
-#[path = "../../../nandfs/tests/it/cut/probe.rs"]
+#[path = "../../../../nandfs/tests/it/cut/probe.rs"]
 pub mod probe;
 pub mod raw;
-#[path = "../../../nandfs/tests/it/cut/shared.rs"]
+#[path = "../../../../nandfs/tests/it/cut/shared.rs"]
 pub mod shared;
 
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, PolicyNames, create};

@@ -1,9 +1,6 @@
 //! A quick scrub of a disk finds segments without fitting parity by spare areas alone, and empties them.
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod common;
-
-use common::{Case, content, policies};
+use crate::common::{Case, content, policies};
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{BlockDevice, Lba, Nand, SimChip};
 

@@ -1,11 +1,8 @@
 //! A disk over the years: bits that decay on the shelf, and blocks that are read too often. `PUMICE_YEARS=10` runs the whole
 //! campaigns, on a whole chip; `PUMICE_SEED` chooses one seed of them.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
-mod common;
-
-use common::content;
-use common::shared::Shared;
+use crate::common::content;
+use crate::common::shared::Shared;
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, create};
 use pumice_media::{BlockDevice, ChipSpec, Lba, ReadDisturb, Retention, SimChip};
 

@@ -1,13 +1,10 @@
 //! Damaged and hostile chips: no panic, no hang, and memory in proportion to the chip. Pages are changed at random and,
 //! so that the damage gets past the door, sealed again: the checksums here follow the specification, not the code.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
-
-mod common;
 
 use std::cell::Cell;
 
-use common::raw::{LogPage, Seal, Tagged, check as header_check, read};
-use common::{CASES, Case, Step, policies, start};
+use crate::common::raw::{LogPage, Seal, Tagged, check as header_check, read};
+use crate::common::{CASES, Case, Step, policies, start};
 use pumice_ftl::{Ftl, FtlError, OpenOptions, RepairOptions, check, repair};
 use pumice_media::{BlockDevice, BlockId, Layer, Lba, Nand, NandError, PageId, ReadOutcome, SimChip};
 

@@ -5,17 +5,12 @@
 //! all modes at some, at the others in one mode after the other; starts are sampled. With `PUMICE_CUTS=all` there are four
 //! runs, and every operation of them is cut in all modes, and so is that of one start in 41. On chips whose pages share
 //! cells, `PUMICE_CUTS=N` makes N cuts at least, on more chips, with seeds that follow each other.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
-#![allow(clippy::similar_names, reason = "model and modes")]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "what a run covered")]
-
-mod common;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::probe::{Hook, Probe};
-use common::{Case, Model, Step, policies, start};
+use crate::common::probe::{Hook, Probe};
+use crate::common::{Case, Model, Step, policies, start};
 use pumice_ftl::{Ftl, OpenOptions};
 use pumice_media::{BlockDevice, CutMode, Lba, Rate, SimChip};
 

@@ -1,13 +1,10 @@
 //! The server against an array: random writes, trims, flushes, restarts, on chips of every layout.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
-
-mod common;
 
 use proptest::prelude::*;
 use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
 
-use common::shared::Shared;
-use common::{CASES, Case, Player, Step, policies};
+use crate::common::shared::Shared;
+use crate::common::{CASES, Case, Player, Step, policies};
 use pumice_ftl::{Ftl, OpenOptions, PolicyNames};
 use pumice_media::Nand;
 

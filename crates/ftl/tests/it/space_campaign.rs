@@ -5,11 +5,8 @@
 //! away.
 //!
 //! `PUMICE_SPACE=N` plays `N` seeds on each chip.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 
-mod common;
-
-use common::{CASES, Case, Model, policies, start};
+use crate::common::{CASES, Case, Model, policies, start};
 use pumice_ftl::{CreateOptions, Export, Ftl, FtlError, OpenOptions, create};
 use pumice_media::{BlockDevice, BlockError, ChipSpec, CutMode, Lba, SimChip, chips};
 

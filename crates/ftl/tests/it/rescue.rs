@@ -1,21 +1,14 @@
 //! Check and repair: anchors, records and checkpoints wiped, alone and together, on every layout, closed and cut off, with a
 //! model in memory as the judge; cuts within the repair; and no finding where nothing is wrong.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
-
-#[path = "../../media/tests/campaign/newest.rs"]
-#[allow(unreachable_pub, reason = "other tests share it")]
-mod newest;
-
-mod common;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::probe::{Hook, Probe};
-use common::raw::block_kind;
-use common::shared::Shared;
-use common::{CASES, Case, Model, Step, policies, start};
-use newest::Newest;
+use crate::campaign::newest::Newest;
+use crate::common::probe::{Hook, Probe};
+use crate::common::raw::block_kind;
+use crate::common::shared::Shared;
+use crate::common::{CASES, Case, Model, Step, policies, start};
 use pumice_ftl::{CheckReport, Finding, Ftl, FtlError, OpenOptions, RepairOptions, check, repair};
 use pumice_media::{BitFlip, BlockDevice, BlockId, CutMode, Lba, Nand, PageId, SimChip};
 
@@ -334,7 +327,7 @@ fn the_newest_page_is_possibly_lost() {
         let geometry = shared.copy().geometry();
         let gang = case.block_bytes.div_ceil(geometry.page_bytes);
         let mut chip = shared.copy();
-        for page in newest::log_page(&last, gang) {
+        for page in crate::campaign::newest::log_page(&last, gang) {
             let bits = (0..geometry.page_bytes * 8).step_by(16);
             chip.faults_mut().flips.extend(bits.map(|bit| BitFlip { page, bit }));
         }

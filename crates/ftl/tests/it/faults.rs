@@ -1,11 +1,8 @@
 //! Chips that fail: programs, erases, whole blocks, wear, and bits. Nothing that was accepted is lost, and a disk that
 //! can do no more says so and can be read.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 
-mod common;
-
-use common::shared::Shared;
-use common::{CASES, Case, Model, Player, Step, content, policies, start};
+use crate::common::shared::Shared;
+use crate::common::{CASES, Case, Model, Player, Step, content, policies, start};
 use pumice_ftl::{CreateOptions, Ftl, FtlError, OpenOptions, PolicyNames, Start, create};
 use pumice_media::{
     BitFlip, BlockDevice, BlockError, BlockId, Endurance, Faults, Layer, Lba, Nand, NandError, PageId, Rate,

@@ -1,9 +1,6 @@
 //! The translation table in leaves on flash: what one call writes at the most, and what a start reads.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 
-mod common;
-
-use common::start;
+use crate::common::start;
 use pumice_ftl::{CreateOptions, Export, Ftl, create};
 use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, SimChip};
 
