@@ -1,5 +1,4 @@
 //! Software ECC: what the codes must correct is corrected, what they cannot is reported, whatever page it is.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use pumice_ecc::Strength;
 use pumice_flashlog::{PageCode, SoftwareCode, SoftwareEcc, SoftwareEccError};

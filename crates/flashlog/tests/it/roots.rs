@@ -1,6 +1,5 @@
 //! The roots through power cuts and pages that cannot be read: a mount finds the record that was promised last or one
 //! that was being written, never an older one.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
 //! Pages that cannot be read come back by the parity of their erase block, and no others do.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 use pumice_flashlog::{Fault, Medium, Shape, Tag, TagPlace};
 use pumice_media::{BitFlip, ChipSpec, Nand, SimChip};

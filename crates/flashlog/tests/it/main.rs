@@ -1,0 +1,7 @@
+//! The tests of the log, one program.
+#![allow(missing_docs, reason = "nothing outside sees a test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
+
+mod parity;
+mod roots;
+mod software_ecc;
