@@ -1,6 +1,7 @@
 //! Disks on device nodes. A program of its own, for it starts others, which hold what is locked for a moment.
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that cannot go on says why")]
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use std::process::Command;

@@ -1,5 +1,4 @@
 //! The tests of the log, one program.
-#![allow(missing_docs, reason = "nothing outside sees a test")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 
 mod parity;

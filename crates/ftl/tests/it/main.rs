@@ -1,5 +1,5 @@
 //! The tests of the flash memory server, one program.
-#![allow(missing_docs, unreachable_pub, reason = "nothing outside sees a test")]
+#![allow(unreachable_pub, reason = "nothing outside sees a test")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures, seeds, and what a run covered")]
 #![allow(clippy::similar_names, reason = "short names")]

@@ -1,7 +1,4 @@
 //! Block devices keep their contract.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod common;
 
 use pumice_media::{BlockDevice, BlockError, FileDisk, Lba, MediaError, MemDisk};
 
@@ -60,5 +57,5 @@ fn in_a_file() {
 fn a_discard_makes_a_hole() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("disk");
-    common::frees_what_is_discarded(FileDisk::create(&path, 4096, 64, false).unwrap(), &path);
+    crate::common::frees_what_is_discarded(FileDisk::create(&path, 4096, 64, false).unwrap(), &path);
 }

@@ -1,5 +1,4 @@
 //! Every fault strikes, is counted and can be lifted.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use pumice_media::{
     BitFlip, BlockId, ChipSpec, CutMode, Endurance, MemStore, Nand, NandError, PageId, PageState, Pairing,

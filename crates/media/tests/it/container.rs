@@ -1,5 +1,4 @@
 //! Chips in container files, and raw dumps of them.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::io::Cursor;
 use std::os::unix::fs::{FileExt, MetadataExt};

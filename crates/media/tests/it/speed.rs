@@ -1,7 +1,5 @@
 //! Floors under the speed of simulated chips, far below what an optimised build reaches: they catch a copy or
 //! a lookup gone wrong, not a slow machine. Run with `--release -- --ignored --nocapture` for the figures.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![expect(clippy::print_stdout, reason = "the figures are the output")]
 
 use std::time::{Duration, Instant};
 
