@@ -1,6 +1,4 @@
-//! A container outlives its process. Apart from the other tests, because a process that is being started
-//! holds copies of their locks for a moment.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! A container outlives its process.
 
 use std::io::Write;
 use std::process::Command;
@@ -49,7 +47,7 @@ fn a_killed_process_loses_nothing() {
     drop(ChipFile::create(&path, &ChipSpec::named("rcffs-128m").unwrap(), false).unwrap());
     for round in 0..3 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["victim", "--exact", "--nocapture"])
+            .args(["killed::victim", "--exact", "--nocapture"])
             .env(VICTIM, &path)
             .stdout(std::process::Stdio::piped())
             .spawn()

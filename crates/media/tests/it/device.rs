@@ -1,12 +1,10 @@
-//! Disks on device nodes. A program of its own, for it starts others, which hold what is locked for a moment.
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that cannot go on says why")]
-
-#[path = "it/common/mod.rs"]
-mod common;
+//! Disks on device nodes.
 
 use std::process::Command;
 
 use pumice_media::FileDisk;
+
+use crate::common::frees_what_is_discarded;
 
 /// A loop device, which goes when dropped.
 struct Loop(String);
@@ -29,5 +27,5 @@ fn a_device_discards() {
         return;
     };
     let device = Loop(String::from_utf8(made.stdout).unwrap().trim().to_owned());
-    common::frees_what_is_discarded(FileDisk::open(&device.0, 4096, false).unwrap(), &path);
+    frees_what_is_discarded(FileDisk::open(&device.0, 4096, false).unwrap(), &path);
 }
