@@ -1,13 +1,7 @@
 //! Nearly full: the campaign, and power cuts in it. `PUMICE_FULL=N` runs N seeds of each.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
-mod common;
-#[path = "../../scaleffs/tests/common/full.rs"]
-#[allow(unreachable_pub)]
-mod full;
-
-use common::{FILE, formatted, mount};
-use full::{Subject, goes_on, outlives_a_cut, seeds, sound};
+use crate::common::full::{Subject, goes_on, outlives_a_cut, seeds, sound, subject};
+use crate::common::{FILE, formatted, mount};
 use pumice_media::SimChip;
 use pumice_rcffs::{Rcffs, check};
 use pumice_vfs::{FileSystem, FsError, Ino, Timestamp};

@@ -1,11 +1,8 @@
 //! Bad blocks, failed programs and erases, wrong bits, and images that are damaged on purpose.
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-mod common;
 
 use std::collections::BTreeMap;
 
-use common::{CACHE_BYTES, FILE, chip, formatted, mount};
+use crate::common::{CACHE_BYTES, FILE, chip, formatted, mount};
 use pumice_media::{BitFlip, BlockId, Nand, PageId, Rate, SimChip};
 use pumice_scaleffs::{FormatOptions, MountOptions, ScaleFs, check, format};
 use pumice_vfs::{Errno, FileSystem, Ino, Timestamp};

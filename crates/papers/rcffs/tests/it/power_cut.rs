@@ -8,28 +8,16 @@
 //! what was written since the last whole erase block, whoever asked for it.
 //!
 //! Left out: cuts that leave what only seems sound (`CutMode::Unstable`). Nothing in the paper reads a page twice.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
-mod common;
-#[path = "../../../nandfs/tests/it/cut/image.rs"]
-#[allow(dead_code, clippy::all, clippy::pedantic, unreachable_pub)]
-mod image;
-#[path = "../../../nandfs/tests/it/cut/shared.rs"]
-#[allow(unreachable_pub)]
-mod shared;
-#[path = "../../../nandfs/tests/it/cut/step.rs"]
-#[allow(dead_code, unreachable_pub)]
-mod step;
-
-use common::{CACHE_BYTES, formatted};
-use image::Image;
+use crate::common::image::Image;
+use crate::common::shared::Shared;
+use crate::common::step::{Held, Step};
+use crate::common::{CACHE_BYTES, formatted};
 use pumice_media::{CutMode, Nand, SimChip};
 use pumice_rcffs::{MountOptions, Rcffs, check};
 use pumice_vfs::conformance::TestClock;
 use pumice_vfs::model::MemFs;
 use pumice_vfs::{FileKind, RenameMode, Result};
-use shared::Shared;
-use step::{Held, Step};
 
 /// 2.5 megabytes, a third of it for files: the workloads write it more than once.
 const CHIP: &str = "2048+64:16:80";

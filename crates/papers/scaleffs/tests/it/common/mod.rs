@@ -1,7 +1,14 @@
 //! Chips and mounts under test.
-#![allow(dead_code, clippy::unwrap_used, reason = "shared by tests")]
 
 pub(crate) mod full;
+#[allow(dead_code, reason = "nandfs uses all of it")]
+#[path = "../../../../../nandfs/tests/it/cut/image.rs"]
+pub(crate) mod image;
+#[path = "../../../../../nandfs/tests/it/cut/shared.rs"]
+pub(crate) mod shared;
+#[allow(dead_code, reason = "nandfs uses all of it")]
+#[path = "../../../../../nandfs/tests/it/cut/step.rs"]
+pub(crate) mod step;
 
 use pumice_media::{ChipSpec, SimChip};
 use pumice_scaleffs::{FormatOptions, MountOptions, ScaleFs, format};
@@ -12,7 +19,6 @@ pub(crate) const CACHE_BYTES: usize = 64 << 10;
 
 pub(crate) const FILE: NewNode<'_> =
     NewNode { kind: FileKind::File, perm: 0o644, uid: 7, gid: 8, rdev: 0, target: b"" };
-pub(crate) const DIR: NewNode<'_> = NewNode { kind: FileKind::Dir, perm: 0o755, ..FILE };
 
 pub(crate) fn chip(blocks: u32) -> SimChip {
     SimChip::new(&ChipSpec::parse_geometry(&format!("512+16:32:{blocks}")).unwrap())

@@ -1,16 +1,8 @@
 //! The paper's figures on its own chip, by the chip's clock: figure 3, table 2, figure 4, the small files of 5.2 and the repairs of 5.3.
 //! Its machine was another one, so ratios count. YAFFS stands here as what it programs, after its documentation: a page
 //! for each 2 KiB of data, and an object header when a file is made, closed and removed. `docs/rcffs.md` has the table.
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::cast_precision_loss,
-    reason = "a test stops at the first surprise, and tells its figures"
-)]
 
-mod common;
-
-use common::FILE;
+use crate::common::FILE;
 use pumice_media::{ChipSpec, Nand, NandStats, PageId, SimChip};
 use pumice_rcffs::{FormatOptions, MountOptions, Rcffs, Written, format};
 use pumice_vfs::{FileSystem, Ino, Timestamp};

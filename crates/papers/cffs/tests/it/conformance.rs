@@ -1,9 +1,6 @@
 //! The conformance suite.
-#![allow(clippy::unwrap_used, clippy::new_ret_no_self, reason = "a test stops at the first surprise")]
 
-mod common;
-
-use common::{formatted, mount};
+use crate::common::{formatted, mount};
 use pumice_cffs::Cffs;
 use pumice_media::SimChip;
 use pumice_vfs::conformance::{Name, Op, Subject, TestClock, checks, run_random_of};
@@ -73,6 +70,7 @@ struct Mounted {
 }
 
 impl Mounted {
+    #[allow(clippy::new_ret_no_self, reason = "a subject is a trait object")]
     fn new(shape: &str, clock: &TestClock) -> Box<dyn Subject> {
         let fs = mount(formatted(shape, clock.now()), clock.clock());
         Box::new(Mounted { fs: Some(fs), clock: clock.clone() })

@@ -1,5 +1,15 @@
 //! Chips and mounts under test.
-#![allow(dead_code, clippy::unwrap_used, reason = "shared by tests")]
+
+#[path = "../../../../scaleffs/tests/it/common/full.rs"]
+pub(crate) mod full;
+#[allow(dead_code, reason = "nandfs uses all of it")]
+#[path = "../../../../../nandfs/tests/it/cut/image.rs"]
+pub(crate) mod image;
+#[path = "../../../../../nandfs/tests/it/cut/shared.rs"]
+pub(crate) mod shared;
+#[allow(dead_code, reason = "nandfs uses all of it")]
+#[path = "../../../../../nandfs/tests/it/cut/step.rs"]
+pub(crate) mod step;
 
 use pumice_cffs::{Cffs, FormatOptions, MountOptions, format};
 use pumice_media::{ChipSpec, SimChip};

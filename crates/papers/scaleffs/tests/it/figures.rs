@@ -1,14 +1,7 @@
 //! The paper's figures on its own chip, by the chip's clock: section 5 and tables IV and V. The bounds are the paper's
 //! values, 15 % to the worse side; `docs/scaleffs.md` has the table.
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test stops at the first surprise, and tells its figures"
-)]
 
-mod common;
-
-use common::{FILE, chip};
+use crate::common::{FILE, chip};
 use pumice_media::{ChipSpec, Nand, SimChip};
 use pumice_scaleffs::{FormatOptions, MountOptions, ScaleFs, format};
 use pumice_vfs::{FileSystem, Ino, Timestamp};

@@ -1,6 +1,5 @@
 //! A campaign on volumes that are nearly full: tiny files until there is no room, deleted and made again, files written
 //! over at 80 to 100 % of what df says; with any file system, against what must be in its files.
-#![allow(clippy::unwrap_used, clippy::panic, dead_code, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeMap;
 
@@ -38,7 +37,7 @@ pub(crate) struct Campaign {
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// A call failed that must not.
-    Wrong(String),
+    Wrong(#[allow(dead_code, reason = "messages show it")] String),
     /// The chip has no power.
     Dark,
 }
@@ -271,12 +270,11 @@ pub(crate) fn outlives_a_cut(subject: &impl Subject, seed: u64, number: u64) {
 }
 
 /// A chip of a shape, `Chip`, under a file system of this crate: what `common` and the crate call alike everywhere.
-#[macro_export]
 macro_rules! subject {
     ($fs:ident, $shape:ty, $slack:expr) => {
         struct Chip($shape);
 
-        impl full::Subject for Chip {
+        impl crate::common::full::Subject for Chip {
             type Fs = $fs<SimChip>;
 
             fn name(&self) -> String {
@@ -309,3 +307,4 @@ macro_rules! subject {
         }
     };
 }
+pub(crate) use subject;

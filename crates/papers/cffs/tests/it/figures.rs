@@ -1,14 +1,7 @@
 //! The paper's figures on its own chip, by the chip's clock: tables 3 to 5 and the equations of section 3. The bounds are
 //! the paper's values, 15 % to the worse side; `docs/cffs.md` has the table.
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test stops at the first surprise, and tells its figures"
-)]
 
-mod common;
-
-use common::{DIR, FILE};
+use crate::common::{DIR, FILE};
 use pumice_cffs::{Cffs, FormatOptions, MountOptions, Written, format};
 use pumice_media::{ChipSpec, Nand, NandStats, SimChip};
 use pumice_vfs::{FileSystem, Ino, Timestamp};

@@ -1,11 +1,8 @@
 //! Nearly full: the campaign, and power cuts in it. `PUMICE_FULL=N` runs N seeds of each.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
-mod common;
-
-use common::{
+use crate::common::{
     formatted,
-    full::{self, goes_on, outlives_a_cut, seeds},
+    full::{goes_on, outlives_a_cut, seeds, subject},
     mount,
 };
 use pumice_media::SimChip;

@@ -1,13 +1,7 @@
 //! Nearly full: the campaign, and power cuts in it. `PUMICE_FULL=N` runs N seeds of each.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
-mod common;
-#[path = "../../scaleffs/tests/common/full.rs"]
-#[allow(unreachable_pub)]
-mod full;
-
-use common::{formatted, mount};
-use full::{goes_on, outlives_a_cut, seeds};
+use crate::common::full::{goes_on, outlives_a_cut, seeds, subject};
+use crate::common::{formatted, mount};
 use pumice_cffs::{Cffs, check};
 use pumice_media::SimChip;
 use pumice_vfs::{FsError, Timestamp};

@@ -1,12 +1,9 @@
 //! Section 5.3: wrong bits beyond any ECC, pages and blocks that are gone, power cuts between; as many as the paper's
 //! parity covers, and nothing is lost. `PUMICE_ERRORS=N` runs N campaigns of each kind.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-
-mod common;
 
 use std::collections::BTreeMap;
 
-use common::{FILE, mount};
+use crate::common::{FILE, mount};
 use pumice_media::{BitFlip, BlockId, ChipSpec, Nand, PageId, SimChip};
 use pumice_rcffs::{FormatOptions, Rcffs, check, format};
 use pumice_vfs::{FileSystem, Ino, Timestamp};

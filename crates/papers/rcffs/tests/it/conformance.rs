@@ -1,9 +1,6 @@
 //! The conformance suite.
-#![allow(clippy::unwrap_used, clippy::new_ret_no_self, reason = "a test stops at the first surprise")]
 
-mod common;
-
-use common::{mount, small};
+use crate::common::{mount, small};
 use pumice_media::SimChip;
 use pumice_rcffs::{FormatOptions, Rcffs, format};
 use pumice_vfs::conformance::{Op, Subject, TestClock, checks, run_random_of};
@@ -41,9 +38,10 @@ struct Mounted {
 }
 
 impl Mounted {
+    #[allow(clippy::new_ret_no_self, reason = "a subject is a trait object")]
     fn new((shape, k, m, compress): (&str, u32, u32, bool), clock: &TestClock) -> Box<dyn Subject> {
         let options = FormatOptions { parity_pages: k, parity_blocks: m, compress, ..small(clock.now()) };
-        let chip = format(common::chip(shape), &options).unwrap();
+        let chip = format(crate::common::chip(shape), &options).unwrap();
         Box::new(Mounted { fs: Some(mount(chip, clock.clock())), clock: clock.clone() })
     }
 }

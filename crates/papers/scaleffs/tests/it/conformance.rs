@@ -1,9 +1,6 @@
 //! The conformance suite.
-#![allow(clippy::unwrap_used, clippy::new_ret_no_self, reason = "a test stops at the first surprise")]
 
-mod common;
-
-use common::{formatted, mount};
+use crate::common::{formatted, mount};
 use pumice_media::SimChip;
 use pumice_scaleffs::ScaleFs;
 use pumice_vfs::conformance::{Subject, TestClock, checks, run_random};
@@ -21,6 +18,7 @@ struct Mounted {
 }
 
 impl Mounted {
+    #[allow(clippy::new_ret_no_self, reason = "a subject is a trait object")]
     fn new(blocks: u32, clock: &TestClock) -> Box<dyn Subject> {
         let fs = mount(formatted(blocks, clock.now()), clock.clock());
         Box::new(Mounted { fs: Some(fs), clock: clock.clone() })
