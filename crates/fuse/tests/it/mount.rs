@@ -1,7 +1,6 @@
 //! The reference model, mounted for real and used through the kernel.
 //!
 //! Where FUSE cannot be used the tests say so on stderr and pass.
-#![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs)]
 
 use std::{
     collections::BTreeSet,

@@ -1,5 +1,4 @@
 //! Our code for `/dev/mtdN` on a real one: Linux's driver over its simulated chip (nandsim).
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use xtask::{Guest, Machine, Report, built, installed};
 

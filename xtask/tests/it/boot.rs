@@ -1,5 +1,4 @@
 //! What a system does at boot: util-linux reads /etc/fstab, checks and mounts.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use xtask::{Guest, Machine, built, installed};
 
