@@ -1,5 +1,4 @@
 //! Zipf's law, and popularity that changes.
-#![allow(dead_code, missing_docs, reason = "each test uses what it needs")]
 
 use fastrand::Rng;
 

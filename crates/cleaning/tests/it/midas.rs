@@ -1,9 +1,6 @@
 //! MiDAS's model of group sizes against fixed ones.
-#![allow(clippy::unwrap_used, clippy::cast_precision_loss, missing_docs)]
 
-mod common;
-
-use common::{Access, victim, zipf::Zipf};
+use crate::common::{Access, victim, zipf::Zipf};
 use pumice_cleaning::{
     Chain, OneLog, Params, Placement, Selector, Sim,
     placement::{Groups, Midas, Sizes},

@@ -1,10 +1,7 @@
 //! The tables of docs/cleaning.md, on the CAT paper's chip with one segment in reserve, averaged over four seeds:
-//! `cargo test --release -p pumice-cleaning --test comparison -- --ignored --nocapture`
-#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+//! `cargo test --release -p pumice-cleaning --test it comparison:: -- --ignored --nocapture`
 
-mod common;
-
-use common::{Access, victim, wear};
+use crate::common::{Access, victim, wear};
 use pumice_cleaning::{
     Adaptive, ByHeat, BySegment, Class, Geometry, OneLog, Params, Placement, Selector, Sim, Wear,
     registry::{Store, VictimRule, WearRule},

@@ -1,5 +1,4 @@
 //! Every trace format, on samples written for the purpose.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::{
     collections::HashSet,

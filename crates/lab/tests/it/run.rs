@@ -1,5 +1,4 @@
 //! Runs: what is counted, traces played, many at a time.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::{fs, path::Path, sync::Mutex};
 

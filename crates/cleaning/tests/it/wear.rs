@@ -1,9 +1,6 @@
 //! Wear levelling on the CAT paper's chip, one segment in reserve.
-#![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
-
-use common::{Access, victim, wear};
+use crate::common::{Access, victim, wear};
 use pumice_cleaning::{ByHeat, Geometry, Params, Sim};
 
 const HOT: Access = Access::Locality(90);

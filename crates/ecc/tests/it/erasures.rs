@@ -1,5 +1,4 @@
 //! Signatures and parity together: any lost pages come back, and what is linear stays so.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use fastrand::Rng;
 use pumice_ecc::{CodeError, MOST_PARITY, Parity, Repair, Signature, Width};

@@ -1,5 +1,4 @@
 //! The papers' experiments on file systems: the shape of each, and that a record is made again to the byte.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::{collections::BTreeMap, fs};
 

@@ -1,5 +1,4 @@
 //! Hamming and BCH: known codes, every wrong bit, and more wrong bits than a code corrects.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use fastrand::Rng;
 use pumice_ecc::{Bch, CodeError, Hamming, Order, Step, Strength};

@@ -1,11 +1,8 @@
 //! The default against its figures, and against every fixed scheme.
 //!
-//! The tables of docs/cleaning.md: `cargo test --release -p pumice-cleaning --test adaptive -- --ignored --nocapture`
-#![allow(clippy::unwrap_used, clippy::cast_precision_loss, missing_docs)]
+//! The tables of docs/cleaning.md: `cargo test --release -p pumice-cleaning --test it adaptive:: -- --ignored --nocapture`
 
-mod common;
-
-use common::{Access, victim, wear, zipf::Zipf};
+use crate::common::{Access, victim, wear, zipf::Zipf};
 use pumice_cleaning::{
     Adaptive, Chain, Dac, Geometry, Greedy, Midas, MultiLog, OneLog, Oracle, Params, Placement, Regime,
     Selector, SepBit, Sfs, Sim, Static, WearStats, placement::Groups, select::ByChange,
@@ -282,7 +279,6 @@ const VICTIMS: [&str; 4] = ["greedy", "cost-benefit", "root-age", "cat"];
 
 #[test]
 #[ignore = "prints a table, takes a minute"]
-#[expect(clippy::print_stdout, reason = "the table is what it is for")]
 fn table_of_table_4() {
     let accesses = [
         Access::Random,
@@ -313,7 +309,6 @@ fn table_of_table_4() {
 
 #[test]
 #[ignore = "prints a table, takes minutes"]
-#[expect(clippy::print_stdout, reason = "the table is what it is for")]
 fn table_of_zipf() {
     let params = Params::new(2048, 256, 445_633);
     println!("| write amplification | victim | no churn | 5 % | 20 % |\n|---|---|---|---|---|");
@@ -336,7 +331,6 @@ fn table_of_zipf() {
 
 #[test]
 #[ignore = "prints a table, takes a minute"]
-#[expect(clippy::print_stdout, reason = "the table is what it is for")]
 fn table_of_files() {
     let params = Params::new(256, 32, 6963);
     println!("| write amplification | victim | journal | files of 64 | 40 | 16 | 40, strays | 16, strays |");

@@ -1,5 +1,4 @@
 //! Experiments and the report of them.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::{
     collections::BTreeSet,

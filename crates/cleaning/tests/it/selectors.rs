@@ -1,5 +1,4 @@
 //! Every fast selector against its plain linear form.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,8 @@
 //! The simulator with every victim policy and wear rule, against a set of pages.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-
-mod common;
 
 use std::collections::BTreeSet;
 
-use common::{victim, wear};
+use crate::common::{victim, wear};
 use fastrand::Rng;
 use pumice_cleaning::{
     ByHeat, Geometry, OneLog, Params, Placement, ReadOnly, Selector, Sim, SimError, Wear,

@@ -1,9 +1,6 @@
 //! Write amplification of placements, by simulation.
-#![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
-
-use common::Access;
+use crate::common::Access;
 use pumice_cleaning::{CostBenefit, Params, Placement, SepBit, Sim, Static, select::ByChange, wear::Fifo};
 
 /// 400 segments of 64 pages, 77 % full: 30 turnovers of warm-up, 8 measured.

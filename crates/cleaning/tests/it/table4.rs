@@ -4,11 +4,8 @@
 //! writes would cost 4 % more than the paper's); the hot tenth of the data lies all over the chip (or greedy would do
 //! better than the paper's under locality); cost-benefit's age runs from the last write into a segment (see
 //! `CostBenefitWritten`); the readings of CAT and of M4 to M6 stand in their own documentation.
-#![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
-
-use common::{Access, victim};
+use crate::common::{Access, victim};
 use pumice_cleaning::{
     ByHeat, BySegment, Cat, CostBenefitWritten, Geometry, Greedy, OneLog, Params, Placement, Selector, Sim,
     Stats,

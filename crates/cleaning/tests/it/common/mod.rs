@@ -1,5 +1,4 @@
 //! Workloads as iterators of pages.
-#![allow(dead_code, clippy::unwrap_used, missing_docs, reason = "each test uses what it needs")]
 
 pub(crate) mod zipf;
 

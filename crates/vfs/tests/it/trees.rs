@@ -1,5 +1,4 @@
 //! `compare_trees` and the tools for paths.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use pumice_vfs::conformance::{TestClock, compare_trees, mkdir_p, read_file, resolve, walk, write_file};
 use pumice_vfs::model::MemFs;

@@ -1,9 +1,6 @@
 //! The simulator against the closed forms: 2048 segments, within 0.5 %.
-#![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
-
-use common::Access;
+use crate::common::Access;
 use pumice_cleaning::{
     Greedy, OneLog, Params, Selector, Sim,
     select::{ByChange, Queue, RandomOf},

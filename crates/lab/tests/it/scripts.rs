@@ -1,5 +1,4 @@
 //! The workloads of the F2FS paper's figures 3 and 4: what each asks of a file system, beside what its table 3 says.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::{cell::Cell, fs};
 
