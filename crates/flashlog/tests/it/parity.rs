@@ -1,33 +1,33 @@
 //! Pages that cannot be read come back by the parity of their erase block, and no others do.
 
 use pumice_flashlog::{Fault, Medium, Shape, Tag, TagPlace};
-use pumice_media::{BitFlip, ChipSpec, Nand, SimChip};
+use pumice_media::{AnyChip, BitFlip, ChipSpec, Nand, SimChip};
 
 const BLOCK: u32 = 2;
 const PAGES: u32 = 12;
 
-fn medium(place: TagPlace, parts: u32, parity: u32) -> Medium<SimChip> {
+fn medium(place: TagPlace, parts: u32, parity: u32) -> Medium<'static> {
     medium_with(place, parts, parity, 1)
 }
 
 /// The same with tags whose body has so many bytes.
-fn medium_with(place: TagPlace, parts: u32, parity: u32, body: u32) -> Medium<SimChip> {
+fn medium_with(place: TagPlace, parts: u32, parity: u32, body: u32) -> Medium<'static> {
     let chip = SimChip::new(&ChipSpec::parse_geometry(&format!("1024+32:{}:6", PAGES * parts)).unwrap());
     let shape = Shape::new(&chip.geometry(), parts, place, body).with_parity(parity).unwrap();
-    Medium::new(chip, shape)
+    Medium::new(AnyChip::own(chip), shape)
 }
 
 fn tag(index: u32) -> Tag {
     Tag { kind: 3, flags: 0, seq: u64::from(index) + 1, body: vec![7] }
 }
 
-fn payload(medium: &Medium<SimChip>, index: u32) -> Vec<u8> {
+fn payload(medium: &Medium<'_>, index: u32) -> Vec<u8> {
     let mut rng = fastrand::Rng::with_seed(index.into());
     (0..medium.shape().payload()).map(|_| rng.u8(..)).collect()
 }
 
 /// Programs the places of a block, and its parity if that is asked for.
-fn fill(medium: &mut Medium<SimChip>, places: &[u32], ends: bool) {
+fn fill(medium: &mut Medium<'_>, places: &[u32], ends: bool) {
     for index in places {
         let payload = payload(medium, *index);
         medium.program_counted(medium.shape().page(BLOCK, *index), &tag(*index), &payload).unwrap();
@@ -39,18 +39,18 @@ fn fill(medium: &mut Medium<SimChip>, places: &[u32], ends: bool) {
 }
 
 /// Makes superpages of the block unreadable, those for parity too.
-fn lose(medium: Medium<SimChip>, places: &[u32]) -> Medium<SimChip> {
+fn lose(medium: Medium<'static>, places: &[u32]) -> Medium<'static> {
     let shape = *medium.shape();
-    let mut chip = medium.into_chip();
+    let mut chip = medium.into_chip().take::<SimChip>().unwrap();
     for index in places {
         // The last part: it is not the one of which a look at the tag is satisfied.
         let at = BLOCK * PAGES * shape.parts() + (index + 1) * shape.parts() - 1;
         chip.faults_mut().unreadable.insert(pumice_media::PageId(at));
     }
-    Medium::new(chip, shape)
+    Medium::new(AnyChip::own(chip), shape)
 }
 
-fn is_right(medium: &mut Medium<SimChip>, index: u32) -> bool {
+fn is_right(medium: &mut Medium<'_>, index: u32) -> bool {
     let want = payload(medium, index);
     match medium.read(medium.shape().page(BLOCK, index)) {
         Ok(found) => {
@@ -77,7 +77,7 @@ fn as_many_pages_as_have_parity_come_back_and_no_more() {
         let mut full = medium(place, parts, parity);
         let places: Vec<u32> = (0..full.shape().pages()).collect();
         fill(&mut full, &places, true);
-        let chip = full.into_chip();
+        let chip = full.into_chip().take::<SimChip>().unwrap();
         let shape = *medium(place, parts, parity).shape();
         for seed in 0..40 {
             let mut rng = fastrand::Rng::with_seed(seed);
@@ -85,7 +85,7 @@ fn as_many_pages_as_have_parity_come_back_and_no_more() {
             rng.shuffle(&mut dead);
             for (count, comes_back) in [(parity, true), (parity + 1, false)] {
                 let dead = &dead[..count as usize];
-                let mut hurt = lose(Medium::new(chip.clone(), shape), dead);
+                let mut hurt = lose(Medium::new(AnyChip::own(chip.clone()), shape), dead);
                 for index in &places {
                     let want = comes_back || !dead.contains(index);
                     assert_eq!(is_right(&mut hurt, *index), want, "{place:?}+{parity}, {dead:?}: {index}");
@@ -139,22 +139,22 @@ fn wrong_bits_that_no_code_noticed_are_put_right() {
     let spec = ChipSpec::named("rcffs-128m").unwrap().with_size(6 * 64 * 2048).unwrap();
     let chip = SimChip::new(&spec);
     let shape = Shape::new(&chip.geometry(), 1, TagPlace::Spare, 1).with_parity(1).unwrap();
-    let mut full = Medium::new(chip, shape);
+    let mut full = Medium::new(AnyChip::own(chip), shape);
     fill(&mut full, &(0..shape.pages()).collect::<Vec<_>>(), true);
     let page = shape.chip_page(shape.page(BLOCK, 6), 0);
-    let mut chip = full.into_chip();
+    let mut chip = full.into_chip().take::<SimChip>().unwrap();
     chip.faults_mut().flips.extend([16390, 16400, 16450].map(|bit| BitFlip { page, bit }));
-    assert!(is_right(&mut Medium::new(chip, shape), 6));
+    assert!(is_right(&mut Medium::new(AnyChip::own(chip), shape), 6));
 }
 
 #[test]
 fn pages_prove_themselves_with_their_number_of_parity_pages_alone() {
     let mut one = medium(TagPlace::Spare, 1, 1);
     fill(&mut one, &[0], true);
-    let chip = one.into_chip();
+    let chip = one.into_chip().take::<SimChip>().unwrap();
     for parity in [0, 1, 2] {
         let shape = *medium(TagPlace::Spare, 1, parity).shape();
-        let read = Medium::new(chip.clone(), shape).read_proved(shape.page(BLOCK, 0)).unwrap();
+        let read = Medium::new(AnyChip::own(chip.clone()), shape).read_proved(shape.page(BLOCK, 0)).unwrap();
         assert_eq!(read.is_some(), parity == 1);
     }
 }
@@ -163,7 +163,7 @@ fn pages_prove_themselves_with_their_number_of_parity_pages_alone() {
 const COPIES: u32 = 4;
 
 /// Programs copies after so many places each, then what is left of the block; the power goes before its parity.
-fn copied(medium: &mut Medium<SimChip>, copies: &[u32], pages: u32) {
+fn copied(medium: &mut Medium<'_>, copies: &[u32], pages: u32) {
     let mut number = 0;
     for index in 0..pages {
         fill(medium, &[index], false);
@@ -192,7 +192,7 @@ fn copies_bring_back_what_they_cover() {
         let copies: Vec<u32> = (1..=last).rev().step_by(3).take(shape.copies() as usize).collect();
         copied(&mut open, &copies, pages);
         assert_eq!((copies[0], open.unended()), (last, vec![BLOCK]));
-        let chip = open.into_chip();
+        let chip = open.into_chip().take::<SimChip>().unwrap();
         for seed in 0..40 {
             let mut rng = fastrand::Rng::with_seed(seed);
             let mut dead: Vec<u32> = (0..last).collect();
@@ -200,9 +200,9 @@ fn copies_bring_back_what_they_cover() {
             dead.truncate(parity as usize);
             // A page that no copy covers is another's loss.
             dead.extend((seed % 2 == 0).then_some(pages - 1));
-            let mut hurt = lose(Medium::new(chip.clone(), shape), &dead);
+            let mut hurt = lose(Medium::new(AnyChip::own(chip.clone()), shape), &dead);
             let bring_back =
-                |medium: &mut Medium<SimChip>| dead.iter().filter(|at| is_right(medium, **at)).count();
+                |medium: &mut Medium<'_>| dead.iter().filter(|at| is_right(medium, **at)).count();
             assert_eq!(bring_back(&mut hurt), 0, "no copies are known");
             hurt.set_copies(vec![1, COPIES, 3], [BLOCK]);
             assert_eq!(bring_back(&mut hurt), parity as usize, "{place:?} {parity}: {dead:?}");
@@ -244,9 +244,9 @@ fn copies_of_something_else_bring_nothing_back() {
             let payload = vec![u8::try_from(index).unwrap(); shape.payload()];
             open.program_counted(shape.page(BLOCK, index), &tag, &payload).unwrap();
         }
-        let chip = open.into_chip();
+        let chip = open.into_chip().take::<SimChip>().unwrap();
         for dead in 1..8 {
-            let mut hurt = lose(Medium::new(chip.clone(), shape), &[dead]);
+            let mut hurt = lose(Medium::new(AnyChip::own(chip.clone()), shape), &[dead]);
             hurt.set_copies(vec![COPIES], [BLOCK]);
             assert!(hurt.read(shape.page(BLOCK, dead)).is_err(), "page {dead}");
         }
@@ -259,9 +259,9 @@ fn a_page_of_which_a_cut_left_only_the_signature_is_not_blank() {
     let page = medium.shape().page(BLOCK, 0);
     assert!(medium.shape().has_signatures() && medium.is_blank(page).unwrap());
     let shape = *medium.shape();
-    let mut chip = medium.into_chip();
+    let mut chip = medium.into_chip().take::<SimChip>().unwrap();
     let (data, mut spare) = (vec![0xff; shape.chip_page_bytes()], vec![0xff; shape.chip_spare_bytes()]);
     *spare.last_mut().unwrap() = 0;
     chip.program(shape.chip_page(page, 0), &data, &spare).unwrap();
-    assert!(!Medium::new(chip, shape).is_blank(page).unwrap());
+    assert!(!Medium::new(AnyChip::own(chip), shape).is_blank(page).unwrap());
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use pumice_flashlog::{Anchor, DOUBTED, Keeper, Medium, Roots, Shape, TagPlace, Taken};
-use pumice_media::{ChipSpec, CutMode, Nand, NandError, PageId, Pairing, PowerCut, SimChip};
+use pumice_media::{AnyChip, ChipSpec, CutMode, Nand, NandError, PageId, Pairing, PowerCut, SimChip};
 
 const MAGIC: [u8; 8] = *b"a volume";
 const BLOCKS: u32 = 24;
@@ -12,7 +12,7 @@ const PAGES: u32 = BLOCKS * 4;
 
 /// An owner that keeps nothing but a number, and uses blocks in turn.
 struct Counter {
-    medium: Medium<SimChip>,
+    medium: Medium<'static>,
     /// The blocks that the newest record is in.
     held: Vec<u32>,
     seq: u64,
@@ -28,11 +28,10 @@ fn shape(chip: &SimChip, place: TagPlace) -> Shape {
     Shape::new(&chip.geometry(), 1, place, 0)
 }
 
-impl Keeper for Counter {
-    type Chip = SimChip;
+impl Keeper<'static> for Counter {
     type Error = NandError;
 
-    fn medium(&mut self) -> &mut Medium<SimChip> {
+    fn medium(&mut self) -> &mut Medium<'static> {
         &mut self.medium
     }
 
@@ -107,7 +106,7 @@ fn fresh_on(pairing: Pairing, place: TagPlace, failing: &[u32]) -> (Counter, Roo
     };
     let shape = shape(&chip, place);
     let counter = Counter {
-        medium: Medium::new(chip, shape),
+        medium: Medium::new(AnyChip::own(chip), shape),
         held: Vec::new(),
         seq: 0,
         next_block: 3,
@@ -122,7 +121,7 @@ fn mount(mut chip: SimChip, place: TagPlace) -> Option<(Counter, Roots)> {
     let mut roots = Roots::find(&mut chip, &MAGIC).unwrap()?;
     assert_eq!(roots.anchor().own, b"mine");
     let shape = shape(&chip, place);
-    let mut medium = Medium::new(chip, shape);
+    let mut medium = Medium::new(AnyChip::own(chip), shape);
     let record = roots.find_record(&mut medium, shape).unwrap()?;
     let word = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().unwrap());
     let (number, next_block, held) = (word(0), word(4), roots.blocks().collect());
@@ -154,7 +153,7 @@ fn written_on(pairing: Pairing, place: TagPlace, number: u32, sparing: bool) -> 
     for _ in 0..number {
         step(&mut counter, &mut roots).unwrap();
     }
-    counter.medium.into_chip()
+    counter.medium.into_chip().take::<SimChip>().unwrap()
 }
 
 fn without(chip: &SimChip, page: u32) -> SimChip {
@@ -178,7 +177,8 @@ fn room_is_known_and_blocks_are_left_when_asked() {
         step(&mut counter, &mut roots).unwrap();
         assert_eq!(counter.held == before, stays, "{number}");
         assert!(stays || !roots.is_nearly_full(2), "{number}");
-        let (mounted, _) = mount(counter.medium.chip().clone(), TagPlace::Spare).unwrap();
+        let (mounted, _) =
+            mount(counter.medium.chip().get::<SimChip>().unwrap().clone(), TagPlace::Spare).unwrap();
         assert_eq!((mounted.number, mounted.held), (number, counter.held.clone()));
     }
 }
@@ -196,7 +196,8 @@ fn any_one_page_may_be_gone() {
                 assert_eq!(counter.number, number, "{place:?}: page {page}");
                 let mut counter = Counter { sparing, ..counter };
                 step(&mut counter, &mut roots).unwrap();
-                let (counter, _) = mount(counter.medium.into_chip(), place).unwrap();
+                let (counter, _) =
+                    mount(counter.medium.into_chip().take::<SimChip>().unwrap(), place).unwrap();
                 assert_eq!(counter.number, number + 1, "{place:?}: page {page}, one later");
             }
         }
@@ -211,7 +212,8 @@ fn pages_that_fail_hide_nothing() {
         for number in 1..40 {
             counter.sparing = sparing;
             step(&mut counter, &mut roots).unwrap();
-            (counter, roots) = mount(counter.medium.into_chip(), TagPlace::Spare).unwrap();
+            (counter, roots) =
+                mount(counter.medium.into_chip().take::<SimChip>().unwrap(), TagPlace::Spare).unwrap();
             assert_eq!(counter.number, number, "page {page}");
         }
     }
@@ -265,7 +267,7 @@ fn one_cut(mut chip: SimChip, (place, sparing): (TagPlace, bool), number: u32, c
     let (mut counter, mut roots) = mount(chip, place).unwrap();
     counter.sparing = sparing;
     let done = step(&mut counter, &mut roots);
-    let mut chip = counter.medium.into_chip();
+    let mut chip = counter.medium.into_chip().take::<SimChip>().unwrap();
     chip.power_on();
     chip.faults_mut().power_cut = None;
     let (mut counter, mut roots) = mount(chip, place).unwrap_or_else(|| panic!("{about}: no record"));
@@ -274,7 +276,7 @@ fn one_cut(mut chip: SimChip, (place, sparing): (TagPlace, bool), number: u32, c
     let wanted = if done.is_ok() { number + 1..=number + 1 } else { number..=number + 1 };
     assert!(wanted.contains(&found), "{about}: {found}");
     step(&mut counter, &mut roots).unwrap();
-    let chip = counter.medium.into_chip();
+    let chip = counter.medium.into_chip().take::<SimChip>().unwrap();
     for page in 0..PAGES {
         let (counter, _) =
             mount(without(&chip, page), place).unwrap_or_else(|| panic!("{about}: page {page}"));
@@ -323,7 +325,7 @@ fn trusting_step(mut chip: SimChip, cut: Option<PowerCut>) -> (SimChip, Result<(
     let (mut counter, mut roots) = mount(chip, TagPlace::Spare).unwrap();
     counter.doubted = Some(0);
     let done = step(&mut counter, &mut roots);
-    let mut chip = counter.medium.into_chip();
+    let mut chip = counter.medium.into_chip().take::<SimChip>().unwrap();
     chip.power_on();
     chip.faults_mut().power_cut = None;
     (chip, done)

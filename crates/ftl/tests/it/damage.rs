@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use crate::common::raw::{LogPage, Seal, Tagged, check as header_check, read};
-use crate::common::{CASES, Case, Step, policies, start};
+use crate::common::{CASES, Case, Step, chip_of, policies, start};
 use pumice_ftl::{Ftl, FtlError, OpenOptions, RepairOptions, check, repair};
 use pumice_media::{BlockDevice, BlockId, Layer, Lba, Nand, NandError, PageId, ReadOutcome, SimChip};
 
@@ -76,7 +76,7 @@ fn populated(case: Case, seed: u64) -> SimChip {
             _ => disk.flush().unwrap(),
         }
     }
-    if seed.is_multiple_of(2) { disk.close().unwrap() } else { disk.chip().clone() }
+    if seed.is_multiple_of(2) { disk.close().unwrap() } else { chip_of(&disk).clone() }
 }
 
 /// Copies a chip, with `damage` done to its log pages.
@@ -158,7 +158,7 @@ fn work(chip: &SimChip, seed: u64) {
             let _ = disk.read(Lba(lba), &mut vec![0; bytes]);
         }
         for _ in 0..300 {
-            disk.chip().left.set(disk.chip().chip.geometry().pages() * 300);
+            chip_of(&disk).left.set(disk.chip().geometry().pages() * 300);
             let lba = rng.u64(..disk.blocks());
             let _ = match rng.u32(..10) {
                 0 => disk.flush(),

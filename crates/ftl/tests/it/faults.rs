@@ -2,7 +2,7 @@
 //! can do no more says so and can be read.
 
 use crate::common::shared::Shared;
-use crate::common::{CASES, Case, Model, Player, Step, content, policies, start};
+use crate::common::{CASES, Case, Model, Player, Step, chip_of, content, policies, start};
 use pumice_ftl::{CreateOptions, Ftl, FtlError, OpenOptions, PolicyNames, Start, create};
 use pumice_media::{
     BitFlip, BlockDevice, BlockError, BlockId, Endurance, Faults, Layer, Lba, Nand, NandError, PageId, Rate,
@@ -16,7 +16,7 @@ fn per_mille(rate: u32, seed: u64) -> Rate {
 /// Random steps on a chip with these faults, compared with the model at every restart and at the end.
 fn survive(case: Case, seed: u64, steps: u32, set: impl FnOnce(&mut Faults)) -> Shared {
     let chip = Shared::new(case.chip(300, &policies("greedy", "sepbit", "none")));
-    set(chip.0.borrow_mut().faults_mut());
+    set(chip.0.lock().unwrap().faults_mut());
     let mut player = Player::new(chip);
     let mut rng = fastrand::Rng::with_seed(seed);
     let blocks = player.model.blocks();
@@ -34,7 +34,7 @@ fn survive(case: Case, seed: u64, steps: u32, set: impl FnOnce(&mut Faults)) -> 
 fn programs_fail_now_and_then() {
     for (seed, case) in (0..).zip(CASES) {
         let chip = survive(case, seed, 600, |faults| faults.program_fail_rate = Some(per_mille(2, seed)));
-        assert!(chip.0.borrow().fault_counts().program_failures > 0, "{}: nothing failed", case.name);
+        assert!(chip.0.lock().unwrap().fault_counts().program_failures > 0, "{}: nothing failed", case.name);
     }
 }
 
@@ -43,7 +43,7 @@ fn erases_fail_now_and_then() {
     // At 20 per mille a chip of forty blocks, four of which hold roots, is worn out before the steps are.
     for (seed, case) in (0..).zip(CASES) {
         let chip = survive(case, seed, 1500, |faults| faults.erase_fail_rate = Some(per_mille(15, seed)));
-        assert!(chip.0.borrow().fault_counts().erase_failures > 0, "{}: nothing failed", case.name);
+        assert!(chip.0.lock().unwrap().fault_counts().erase_failures > 0, "{}: nothing failed", case.name);
     }
 }
 
@@ -157,7 +157,7 @@ fn a_discard_stays_when_the_summary_behind_it_fails() {
             disk.write(Lba(lba), &model.write(lba)).unwrap();
         }
         let mut rounds = 0;
-        while disk.chip().left <= 24 || rounds == 0 {
+        while chip_of(&disk).left <= 24 || rounds == 0 {
             let lba = rng.u64(..disk.blocks());
             disk.discard(Lba(lba), 1).unwrap();
             model.trim(lba);
@@ -171,7 +171,7 @@ fn a_discard_stays_when_the_summary_behind_it_fails() {
         }
         disk.flush().unwrap();
         model.flush();
-        let cut = disk.chip().chip.clone();
+        let cut = chip_of(&disk).chip.clone();
         drop(disk);
         model.compare(&mut start(cut)).unwrap_or_else(|what| panic!("summary {left}: {what}"));
     }
@@ -221,7 +221,7 @@ fn bad_blocks_of_the_factory_are_not_used() {
             player.play(step).unwrap_or_else(|what| panic!("{}: {step:?}: {what}", case.name));
         }
         player.play(Step::Close).unwrap();
-        assert_eq!(player.chip.0.borrow().fault_counts().program_failures, 0, "{}", case.name);
+        assert_eq!(player.chip.0.lock().unwrap().fault_counts().program_failures, 0, "{}", case.name);
     }
 }
 
@@ -262,7 +262,7 @@ fn write_to_the_end(
 
 fn wear_out(case: Case, programs_fail: bool) {
     let chip = Shared::new(case.chip(600, &policies("greedy", "m1", "none")));
-    chip.0.borrow_mut().faults_mut().endurance = Some(Endurance { erases: 6, programs_fail });
+    chip.0.lock().unwrap().faults_mut().endurance = Some(Endurance { erases: 6, programs_fail });
     let mut disk = start(chip.clone());
     let mut model = Model::new(disk.blocks(), disk.block_bytes());
     let mut rng = fastrand::Rng::with_seed(9);
@@ -309,7 +309,7 @@ fn a_dead_page_costs_its_blocks_alone() {
         disk.flush().unwrap();
         let geometry = chip.geometry();
         let dead = geometry.page(BlockId(geometry.blocks / 2), 1);
-        chip.0.borrow_mut().faults_mut().unreadable.insert(dead);
+        chip.0.lock().unwrap().faults_mut().unreadable.insert(dead);
         let lost: Vec<u64> =
             (0..blocks).filter(|lba| disk.read(Lba(*lba), &mut vec![0; bytes]).is_err()).collect();
         assert!(lost.len() <= 16, "{}: {lost:?}", case.name);
@@ -346,11 +346,11 @@ fn tired_pages_are_rewritten() {
     }
     disk.flush().unwrap();
     let page = chip.geometry().page(BlockId(10), 0);
-    chip.0.borrow_mut().faults_mut().flips.insert(BitFlip { page, bit: 99 });
+    chip.0.lock().unwrap().faults_mut().flips.insert(BitFlip { page, bit: 99 });
     model.compare(&mut disk).unwrap();
     while disk.maintain(0).unwrap() {}
     assert!(disk.info().counters.copied > 0, "nothing moved");
-    chip.0.borrow_mut().faults_mut().unreadable.insert(page);
+    chip.0.lock().unwrap().faults_mut().unreadable.insert(page);
     model.compare(&mut disk).unwrap();
 }
 

@@ -58,7 +58,7 @@ impl Bench {
 
     /// Time goes by, for chip and disk.
     fn pass(&mut self, seconds: u32) {
-        self.chip.0.borrow_mut().pass(seconds);
+        self.chip.0.lock().unwrap().pass(seconds);
         self.seconds += i64::from(seconds);
     }
 
@@ -90,7 +90,7 @@ fn shelf(seed: u64) -> (Bench, u64) {
     let spec = if is_long() { spec } else { spec.with_size(40 << 20).unwrap() };
     let mut bench = Bench::new(&spec);
     let law = Retention { millibits_per_month: 1000, seed };
-    bench.chip.0.borrow_mut().faults_mut().retention = Some(law);
+    bench.chip.0.lock().unwrap().faults_mut().retention = Some(law);
     let blocks = bench.disk().blocks();
     bench.fill(blocks);
     (bench, blocks)
@@ -144,7 +144,7 @@ fn read_often(reads: u64, is_idle: bool) -> (Bench, Option<String>) {
     let blocks = 128;
     bench.fill(blocks);
     let disturb = ReadDisturb { harmless_reads: 50_000, reads_per_flip: 1000, seed: 5 };
-    bench.chip.0.borrow_mut().faults_mut().read_disturb = Some(disturb);
+    bench.chip.0.lock().unwrap().faults_mut().read_disturb = Some(disturb);
     let mut bytes = vec![0; BLOCK as usize];
     for read in 0..reads {
         if let Err(error) = bench.disk().read(Lba(read % blocks), &mut bytes) {
@@ -169,7 +169,7 @@ fn what_is_read_all_the_time_is_moved_in_time() {
     let moved = bench.disk().info().mended_segments;
     println!("{reads} reads: {moved} segments emptied");
     assert!(moved > 0);
-    assert_eq!(bench.chip.0.borrow().fault_counts().uncorrectable_reads, 0);
+    assert_eq!(bench.chip.0.lock().unwrap().fault_counts().uncorrectable_reads, 0);
     // Not much oftener than need be: two pages a block, each segment after about 15,000 reads.
     assert!(u64::from(moved) < reads * 3 / 10_000, "{moved} segments emptied");
 }

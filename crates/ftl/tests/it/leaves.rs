@@ -1,6 +1,6 @@
 //! The translation table in leaves on flash: what one call writes at the most, and what a start reads.
 
-use crate::common::start;
+use crate::common::{chip_of, start};
 use pumice_ftl::{CreateOptions, Export, Ftl, create};
 use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, SimChip};
 
@@ -55,7 +55,7 @@ fn the_first_write_after_a_cut_makes_one_checkpoint() {
         disk.write(Lba(number * 7919 % blocks), &bytes).unwrap();
         if number % 10_000 == 9_999 {
             disk.flush().unwrap();
-            let mut cut = start(disk.chip().clone());
+            let mut cut = start(chip_of(&disk).clone());
             let before = cut.chip().stats();
             cut.write(Lba(5), &bytes).unwrap();
             most = most.max((cut.chip().stats() - before).programs);
@@ -75,7 +75,7 @@ fn a_start_after_a_cut_looks_at_what_was_opened_alone() {
         if number % 10_000 == 9_999 {
             disk.flush().unwrap();
             let before = disk.chip().stats();
-            let cut = start(disk.chip().clone());
+            let cut = start(chip_of(&disk).clone());
             let cost = cut.chip().stats() - before;
             most = most.max(cost.page_reads + cost.spare_reads);
         }

@@ -64,10 +64,10 @@ impl Campaign {
             let modes =
                 [CutMode::Nothing, CutMode::Complete, CutMode::Garbage { seed }, CutMode::Torn { seed }];
             let mode = modes[self.rng.usize(..4)];
-            self.chip.0.borrow_mut().cut_after(after, mode);
+            self.chip.0.lock().unwrap().cut_after(after, mode);
         }
         let life = (0..STEPS).try_for_each(|_| self.step(&mut disk));
-        let is_powered = self.chip.0.borrow().is_powered();
+        let is_powered = self.chip.0.lock().unwrap().is_powered();
         assert!(life.is_ok() || !is_powered, "{life:?}");
         if is_powered && self.rng.bool() {
             while self.rng.bool() && disk.maintain(0).unwrap_or(false) {}
@@ -75,9 +75,9 @@ impl Campaign {
                 self.model.flush();
             }
         }
-        self.sums.cuts += u64::from(!self.chip.0.borrow().is_powered());
-        self.chip.0.borrow_mut().power_on();
-        self.chip.0.borrow_mut().faults_mut().power_cut = None;
+        self.sums.cuts += u64::from(!self.chip.0.lock().unwrap().is_powered());
+        self.chip.0.lock().unwrap().power_on();
+        self.chip.0.lock().unwrap().faults_mut().power_cut = None;
     }
 
     fn step(&mut self, disk: &mut Ftl<Newest<Shared>>) -> Result<(), String> {
@@ -91,7 +91,7 @@ impl Campaign {
     fn hurt(&mut self, last: &Last) -> SimChip {
         let mut chip = self.chip.copy();
         self.torn.retain(|(block, erases)| chip.erase_count(*block) == *erases);
-        let block = last.borrow().back().map(|page| chip.geometry().block_of(*page));
+        let block = last.lock().unwrap().back().map(|page| chip.geometry().block_of(*page));
         self.torn.extend(block.map(|block| (block, chip.erase_count(block))));
         chip.faults_mut().unreadable.clear();
         chip.faults_mut().flips.clear();
@@ -132,7 +132,7 @@ fn campaign(seed: u64, lives: u64) -> Sums {
         let (again, hurt) = if campaign.rng.bool() { (again, true) } else { (campaign.chip.copy(), false) };
         campaign.model.adopt(&mut start(again.clone())).unwrap_or_else(about);
         if hurt {
-            *campaign.chip.0.borrow_mut() = again;
+            *campaign.chip.0.lock().unwrap() = again;
         }
     }
     campaign.sums

@@ -6,8 +6,7 @@
 //! runs, and every operation of them is cut in all modes, and so is that of one start in 41. On chips whose pages share
 //! cells, `PUMICE_CUTS=N` makes N cuts at least, on more chips, with seeds that follow each other.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use crate::common::probe::{Hook, Probe};
 use crate::common::{Case, Model, Step, policies, start};
@@ -49,7 +48,7 @@ fn letter(mode: CutMode) -> char {
 /// Judges the crashed clones of a run by the model as it stands.
 struct Watch {
     id: String,
-    model: Rc<RefCell<Model>>,
+    model: Arc<Mutex<Model>>,
     stride: u64,
     /// Of so many operations one is cut.
     every: u64,
@@ -88,7 +87,7 @@ impl Hook for Watch {
             self.cuts += cuts;
             self.failures.extend(failures);
         }
-        let verdict = judge(&self.model.borrow(), chip);
+        let verdict = judge(&self.model.lock().unwrap(), chip);
         self.failures.extend(verdict.err().map(|what| format!("{id}, {what}")));
     }
 }
@@ -96,11 +95,11 @@ impl Hook for Watch {
 /// Cuts the start after a cut.
 fn cut_start(
     id: &str,
-    model: &Rc<RefCell<Model>>,
+    model: &Arc<Mutex<Model>>,
     modes: &'static [(char, CutMode)],
     chip: SimChip,
 ) -> (u64, Vec<String>) {
-    let (id, model) = (id.to_owned(), Rc::clone(model));
+    let (id, model) = (id.to_owned(), Arc::clone(model));
     let watch = Watch {
         id: id.clone(),
         model,
@@ -112,10 +111,10 @@ fn cut_start(
         operations: 0,
         failures: Vec::new(),
     };
-    let watch = Rc::new(RefCell::new(watch));
-    let hook: Rc<RefCell<dyn Hook>> = watch.clone();
+    let watch = Arc::new(Mutex::new(watch));
+    let hook: Arc<Mutex<dyn Hook + Send>> = watch.clone();
     let opened = Ftl::open(Probe::new(chip, hook), OpenOptions::default());
-    let mut watch = watch.borrow_mut();
+    let mut watch = watch.lock().unwrap();
     let mut failures = std::mem::take(&mut watch.failures);
     failures.extend(opened.err().map(|error| format!("{id}: {error}")));
     (watch.cuts, failures)
@@ -170,12 +169,12 @@ impl Run {
             (chip.faults_mut().program_fail_rate, chip.faults_mut().erase_fail_rate) = (rate(2), rate(10));
         }
         let disk = start(chip.clone());
-        let model = Rc::new(RefCell::new(Model::new(disk.blocks(), disk.block_bytes())));
+        let model = Arc::new(Mutex::new(Model::new(disk.blocks(), disk.block_bytes())));
         drop(disk);
         let stride = (uncut(chip.clone(), seed) / BUDGET).max(1);
         let watch = Watch {
             id: format!("{}:{seed}", self.layout),
-            model: Rc::clone(&model),
+            model: Arc::clone(&model),
             stride,
             every: if self.every == 0 { stride } else { self.every },
             modes: self.modes,
@@ -184,10 +183,10 @@ impl Run {
             operations: 0,
             failures: Vec::new(),
         };
-        let watch = Rc::new(RefCell::new(watch));
-        let hook: Rc<RefCell<dyn Hook>> = watch.clone();
+        let watch = Arc::new(Mutex::new(watch));
+        let hook: Arc<Mutex<dyn Hook + Send>> = watch.clone();
         play(Probe::new(chip, hook), &model, seed);
-        let mut watch = watch.borrow_mut();
+        let mut watch = watch.lock().unwrap();
         eprintln!("{}:{seed}: {} operations, {} cuts", self.layout, watch.operations, watch.cuts);
         (watch.cuts, std::mem::take(&mut watch.failures))
     }
@@ -204,44 +203,44 @@ fn uncut(chip: SimChip, seed: u64) -> u64 {
         fn crashed(&mut self, _: u64, _: CutMode, _: SimChip) {}
     }
     let disk = start(chip.clone());
-    let model = Rc::new(RefCell::new(Model::new(disk.blocks(), disk.block_bytes())));
-    let count = Rc::new(RefCell::new(Count(0)));
-    let hook: Rc<RefCell<dyn Hook>> = count.clone();
+    let model = Arc::new(Mutex::new(Model::new(disk.blocks(), disk.block_bytes())));
+    let count = Arc::new(Mutex::new(Count(0)));
+    let hook: Arc<Mutex<dyn Hook + Send>> = count.clone();
     play(Probe::new(chip, hook), &model, seed);
-    let count = count.borrow();
+    let count = count.lock().unwrap();
     count.0
 }
 
 /// The steps of a run: the disk filled once, then random ones. The model is told before each operation begins, and of
 /// a flush when it has returned.
-fn play(chip: Probe, model: &Rc<RefCell<Model>>, seed: u64) {
+fn play(chip: Probe, model: &Arc<Mutex<Model>>, seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut disk = start(chip);
-    let blocks = model.borrow().blocks();
+    let blocks = model.lock().unwrap().blocks();
     let fill = (0..blocks).step_by(4).map(|first| Step::Write { first, count: 4 });
     let random = std::iter::repeat_with(|| Step::random(&mut rng, blocks)).take(STEPS as usize);
     for step in fill.chain([Step::Flush]).chain(random) {
         match step {
             Step::Write { first, count } => {
                 for lba in first..(first + count).min(blocks) {
-                    let bytes = model.borrow_mut().write(lba);
+                    let bytes = model.lock().unwrap().write(lba);
                     disk.write(Lba(lba), &bytes).unwrap();
                 }
             }
             Step::Trim { first, count } => {
                 let count = count.min(blocks - first);
-                (first..first + count).for_each(|lba| model.borrow_mut().trim(lba));
+                (first..first + count).for_each(|lba| model.lock().unwrap().trim(lba));
                 disk.discard(Lba(first), count).unwrap();
             }
             Step::Flush => {
                 disk.flush().unwrap();
-                model.borrow_mut().flush();
+                model.lock().unwrap().flush();
             }
             Step::Close | Step::Die => {
                 let is_close = matches!(step, Step::Close);
                 disk = if is_close { start(disk.close().unwrap()) } else { disk };
                 if is_close {
-                    model.borrow_mut().flush();
+                    model.lock().unwrap().flush();
                 }
             }
         }

@@ -1,14 +1,13 @@
 //! Check and repair: anchors, records and checkpoints wiped, alone and together, on every layout, closed and cut off, with a
 //! model in memory as the judge; cuts within the repair; and no finding where nothing is wrong.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use crate::campaign::newest::Newest;
 use crate::common::probe::{Hook, Probe};
 use crate::common::raw::block_kind;
 use crate::common::shared::Shared;
-use crate::common::{CASES, Case, Model, Step, policies, start};
+use crate::common::{CASES, Case, Model, Step, chip_of, policies, start};
 use pumice_ftl::{CheckReport, Finding, Ftl, FtlError, OpenOptions, RepairOptions, check, repair};
 use pumice_media::{BitFlip, BlockDevice, BlockId, CutMode, Lba, Nand, PageId, SimChip};
 
@@ -54,7 +53,7 @@ fn examine(chip: SimChip) -> Result<CheckReport, FtlError> {
     check(chip, &mut |_, _| {})
 }
 
-fn mend<N: Nand>(chip: N) -> Result<(N, Vec<Finding>), FtlError> {
+fn mend<N: Nand + Send + 'static>(chip: N) -> Result<(N, Vec<Finding>), FtlError> {
     repair(chip, OPTIONS, &mut |_, _| {})
 }
 
@@ -87,7 +86,7 @@ fn used(case: Case, seed: u64, is_closed: bool) -> (SimChip, Model) {
     }
     disk.flush().unwrap();
     model.flush();
-    let chip = if is_closed { disk.close().unwrap() } else { disk.chip().clone() };
+    let chip = if is_closed { disk.close().unwrap() } else { chip_of(&disk).clone() };
     (chip, model)
 }
 
@@ -211,10 +210,10 @@ fn a_repair_that_is_cut_off_loses_nothing() {
             let id = format!("{} {wiped:?}", case.name);
             let forgot = wiped.forgets_trims();
             let again = Again { id, model: model.clone(), forgot, step: 7, cuts: 0 };
-            let hook = Rc::new(RefCell::new(again));
+            let hook = Arc::new(Mutex::new(again));
             let probe = Probe::new(wiped.wipe(case, &chip), hook.clone());
             mend(probe).unwrap();
-            assert!(hook.borrow().cuts > 0);
+            assert!(hook.lock().unwrap().cuts > 0);
         }
     }
 }
@@ -281,7 +280,7 @@ fn no_cut_is_damage() {
     for (number, case) in (0..).zip(CASES) {
         let chip = case.chip(650, &policies("cost-benefit", "sepbit", "even"));
         let sound = Sound { id: case.name.into(), findings: Vec::new(), cuts: 0 };
-        let hook = Rc::new(RefCell::new(sound));
+        let hook = Arc::new(Mutex::new(sound));
         let mut disk = start(Probe::new(chip, hook.clone()));
         let blocks = disk.blocks();
         let mut rng = fastrand::Rng::with_seed(number);
@@ -296,7 +295,7 @@ fn no_cut_is_damage() {
                 _ => disk.flush().unwrap(),
             }
         }
-        let hook = hook.borrow();
+        let hook = hook.lock().unwrap();
         assert!(hook.cuts > 10, "{}: {} cuts", case.name, hook.cuts);
         assert!(
             hook.findings.is_empty(),

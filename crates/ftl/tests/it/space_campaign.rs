@@ -6,7 +6,7 @@
 //!
 //! `PUMICE_SPACE=N` plays `N` seeds on each chip.
 
-use crate::common::{CASES, Case, Model, policies, start};
+use crate::common::{CASES, Case, Model, chip_of, policies, start};
 use pumice_ftl::{CreateOptions, Export, Ftl, FtlError, OpenOptions, create};
 use pumice_media::{BlockDevice, BlockError, ChipSpec, CutMode, Lba, SimChip, chips};
 
@@ -127,7 +127,7 @@ impl Cuts {
         let cut = match Ftl::open(chip.clone(), OpenOptions::default()) {
             Ok(mut disk) => {
                 while self.step(&mut disk) {}
-                disk.chip().clone()
+                chip_of(&disk).clone()
             }
             // Of a start that is cut, the state is that of the chip before: it is cut again in the next session.
             Err(FtlError::Chip(_)) => return,

@@ -2,8 +2,7 @@
 //! wrong bit in its spare area where no code covers it. In CI a sample is looked at; `PUMICE_PAGES=all` takes every page,
 //! and every page of every cut.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use crate::campaign::newest::Newest;
 use crate::campaign::table::Row;
@@ -170,7 +169,7 @@ impl Hook for PageAndCut {
 /// What is found on a chip, compared with the tree that comes nearest of those that may be there.
 fn nearest(chip: &SimChip, notes: &Notes) -> Found {
     let mut best: Option<Found> = None;
-    for (_, tree) in notes.history.borrow().allowed(notes.promise.get()) {
+    for (_, tree) in notes.history.lock().unwrap().allowed(notes.promise()) {
         let found = PLAIN.examine(chip.clone(), &tree);
         if best.as_ref().is_none_or(|best| found.silent.len() < best.silent.len()) {
             best = Some(found);
@@ -193,14 +192,14 @@ fn no_single_bad_page_after_any_cut() {
             let gang = mount(start.clone(), &clock).unwrap().info().unwrap().gang_pages;
             let (every, pages) = if all("PUMICE_PAGES") { (1, 1) } else { (211, 61) };
             let row = Row::new("nandfs", name, &format!("{scenario_name}, a bad page behind a cut"));
-            let hook = Rc::new(RefCell::new(PageAndCut { notes: None, every, pages, gang, row }));
+            let hook = Arc::new(Mutex::new(PageAndCut { notes: None, every, pages, gang, row }));
             let mut player = Player::new(Probe::new(start, hook.clone()), clock);
-            hook.borrow_mut().notes = Some(player.notes.clone());
+            hook.lock().unwrap().notes = Some(player.notes.clone());
             for step in scenario(scenario_name) {
                 player.play(&step).unwrap();
             }
-            hook.borrow().row.print();
-            holds &= hook.borrow().row.holds();
+            hook.lock().unwrap().row.print();
+            holds &= hook.lock().unwrap().row.holds();
         }
     }
     assert!(holds);

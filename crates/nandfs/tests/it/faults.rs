@@ -24,7 +24,7 @@ fn per_mille(rate: u32, seed: u64) -> Rate {
 fn survive(name: &str, seed: u64, calls: u32, set: impl FnOnce(&mut Faults)) -> Shared {
     let clock = TestClock::new();
     let shared = Shared::new(chip(name, &clock));
-    set(shared.0.borrow_mut().faults_mut());
+    set(shared.0.lock().unwrap().faults_mut());
     let mut player = Player::new(shared.clone(), clock.clone());
     let mut random = Random(seed);
     for call in 0..calls {
@@ -47,7 +47,7 @@ fn programs_fail_now_and_then() {
         let rate = if name == "slots" { 40 } else { 4 };
         let shared =
             survive(name, seed, 800, |faults| faults.program_fail_rate = Some(per_mille(rate, seed)));
-        assert!(shared.0.borrow().fault_counts().program_failures > 0, "{name}: nothing failed");
+        assert!(shared.0.lock().unwrap().fault_counts().program_failures > 0, "{name}: nothing failed");
     }
 }
 
@@ -55,7 +55,7 @@ fn programs_fail_now_and_then() {
 fn erases_fail_now_and_then() {
     for (seed, (name, _)) in (0..).zip(CHIPS) {
         let shared = survive(name, seed, 3000, |faults| faults.erase_fail_rate = Some(per_mille(20, seed)));
-        assert!(shared.0.borrow().fault_counts().erase_failures > 0, "{name}: nothing failed");
+        assert!(shared.0.lock().unwrap().fault_counts().erase_failures > 0, "{name}: nothing failed");
     }
 }
 
@@ -77,7 +77,7 @@ fn chunks_move_with_all_their_pages() {
         let rate = if name.starts_with("slots") { 40 } else { 8 };
         let shared =
             survive(name, seed, 800, |faults| faults.program_fail_rate = Some(per_mille(rate, seed)));
-        assert!(shared.0.borrow().fault_counts().program_failures > 0, "{name}: nothing failed");
+        assert!(shared.0.lock().unwrap().fault_counts().program_failures > 0, "{name}: nothing failed");
     }
     let pages = chip("spare@lz4", &TestClock::new()).geometry().pages();
     for page in (0..u32::try_from(pages).unwrap()).step_by(7) {
@@ -134,7 +134,7 @@ fn a_worn_out_chip_keeps_what_it_holds() {
 fn wear_out(name: &str, programs_fail: bool) {
     let clock = TestClock::new();
     let shared = Shared::new(chip(name, &clock));
-    shared.0.borrow_mut().faults_mut().endurance = Some(Endurance { erases: 6, programs_fail });
+    shared.0.lock().unwrap().faults_mut().endurance = Some(Endurance { erases: 6, programs_fail });
     let fs = mount(shared.clone(), &clock).unwrap();
     write_file(&fs, "/kept", &crate::cut::step::bytes_of(1, 100_000)).unwrap();
     fs.sync().unwrap();
@@ -168,22 +168,22 @@ fn weak_blocks_are_refreshed() {
     write_file(&fs, "/f", &bytes).unwrap();
     fs.sync().unwrap();
     let geometry = shared.geometry();
-    let mut chip = shared.0.borrow_mut();
+    let mut chip = shared.0.lock().unwrap();
     let pages = (8..60).map(|block| geometry.page(BlockId(block), 2));
     let written: Vec<PageId> = pages.filter(|page| chip.page_state(*page).unwrap().is_written()).collect();
     chip.faults_mut().flips = written.into_iter().map(|page| BitFlip { page, bit: 77 }).collect();
     drop(chip);
     assert_eq!(read_file(&fs, "/f").unwrap(), bytes);
-    assert!(shared.0.borrow().fault_counts().corrected_reads > 0);
+    assert!(shared.0.lock().unwrap().fault_counts().corrected_reads > 0);
     let before = shared.stats().programs;
     for round in 0..20 {
         write_file(&fs, "/churn", &crate::cut::step::bytes_of(round, 40_000)).unwrap();
         fs.sync().unwrap();
     }
     assert!(shared.stats().programs > before);
-    let counts = shared.0.borrow().fault_counts();
+    let counts = shared.0.lock().unwrap().fault_counts();
     assert_eq!(read_file(&fs, "/f").unwrap(), bytes);
-    let again = shared.0.borrow().fault_counts();
+    let again = shared.0.lock().unwrap().fault_counts();
     // Blocks that were open then are left alone.
     assert!(again.corrected_reads <= counts.corrected_reads + 4, "weak pages are still in use");
 }
@@ -213,7 +213,7 @@ fn an_unreadable_page_costs_one_file() {
     let mut hurt = 0;
     for page in (64..300).step_by(7) {
         let copy = Shared::new(shared.copy());
-        copy.0.borrow_mut().faults_mut().unreadable = [PageId(page)].into();
+        copy.0.lock().unwrap().faults_mut().unreadable = [PageId(page)].into();
         let Ok(fs) = mount(copy.clone(), &clock) else { continue };
         let lost: Vec<_> = (0..20)
             .filter(|number| match read_file(&fs, &format!("/f{number}")) {

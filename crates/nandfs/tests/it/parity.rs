@@ -104,7 +104,7 @@ impl Campaign {
         if is_cut {
             let reach = [4, 30, 300, 2000][self.random.below(4) as usize];
             let (after, mode) = (self.random.below(reach), self.random.cut_mode());
-            self.shared.0.borrow_mut().cut_after(after, mode);
+            self.shared.0.lock().unwrap().cut_after(after, mode);
         }
         let life = (0..CALLS).try_for_each(|_| {
             let step = self.random.step(FILE_BYTES);
@@ -113,18 +113,18 @@ impl Campaign {
         });
         let ends = life.is_ok() && self.random.below(2) == 0;
         let life = if ends { player.play(&Step::Remount) } else { life };
-        let is_powered = self.shared.0.borrow().is_powered();
+        let is_powered = self.shared.0.lock().unwrap().is_powered();
         assert!(life.is_ok() || !is_powered, "{life:?}");
         self.sums.cuts += u64::from(!is_powered);
-        self.shared.0.borrow_mut().power_on();
-        self.shared.0.borrow_mut().faults_mut().power_cut = None;
+        self.shared.0.lock().unwrap().power_on();
+        self.shared.0.lock().unwrap().faults_mut().power_cut = None;
     }
 
     /// A copy of the chip in which every block that has its parity is hurt as much as that can bear.
     fn hurt(&mut self, last: &Last) -> SimChip {
         let mut chip = self.shared.copy();
         self.torn.retain(|(block, erases)| chip.erase_count(*block) == *erases);
-        let block = last.borrow().back().map(|page| chip.geometry().block_of(*page));
+        let block = last.lock().unwrap().back().map(|page| chip.geometry().block_of(*page));
         self.torn.extend(block.map(|block| (block, chip.erase_count(block))));
         chip.faults_mut().unreadable.clear();
         chip.faults_mut().flips.clear();
@@ -193,7 +193,7 @@ fn campaign(seed: u64, lives: u64) -> Sums {
         let notes = player.notes.clone();
         drop(player);
         let hurt = campaign.hurt(&last);
-        let judge = |found: &Image| notes.history.borrow().judge(found, notes.promise.get());
+        let judge = |found: &Image| notes.history.lock().unwrap().judge(found, notes.promise());
         let found = verify(hurt.clone(), &judge).unwrap_or_else(told);
         if campaign.random.below(2) == 0 {
             let twice = campaign.scrub(hurt.clone());
@@ -201,7 +201,7 @@ fn campaign(seed: u64, lives: u64) -> Sums {
             verify(twice, &same).unwrap_or_else(told);
         }
         if campaign.random.below(2) == 0 {
-            *campaign.shared.0.borrow_mut() = hurt;
+            *campaign.shared.0.lock().unwrap() = hurt;
         }
         let (fs, newest) = campaign.mount();
         last = newest;

@@ -23,19 +23,19 @@ const FILE_BYTES: u64 = 60_000;
 fn arm(random: &mut Random, shared: &Shared) {
     let reach = [4, 30, 300, 2000][random.below(4) as usize];
     let (after, mode) = (random.below(reach), random.cut_mode());
-    shared.0.borrow_mut().cut_after(after, mode);
+    shared.0.lock().unwrap().cut_after(after, mode);
 }
 
 /// Mounts a chip that may lose its power again and again while it is mounted.
 fn remount(random: &mut Random, shared: &Shared, clock: &TestClock) -> pumice_nandfs::NandFs<Shared> {
     loop {
-        shared.0.borrow_mut().power_on();
+        shared.0.lock().unwrap().power_on();
         if random.below(3) == 0 {
             arm(random, shared);
         }
         match mount(shared.clone(), clock) {
             Ok(fs) => return fs,
-            Err(error) if shared.0.borrow().is_powered() => panic!("mount: {error}"),
+            Err(error) if shared.0.lock().unwrap().is_powered() => panic!("mount: {error}"),
             Err(_) => {}
         }
     }
@@ -55,26 +55,26 @@ fn torture(seed: u64) {
             calls += 1;
             player.play(&random.step(FILE_BYTES))
         });
-        let powered = shared.0.borrow().is_powered();
+        let powered = shared.0.lock().unwrap().is_powered();
         assert!(life.is_ok() || !powered, "{name}, life {round}: {life:?}");
         if powered {
             player.compare().unwrap_or_else(|what| panic!("{name}, life {round}, uncut: {what}"));
         }
         let notes = player.notes.clone();
         drop(player);
-        shared.0.borrow_mut().power_on();
-        shared.0.borrow_mut().faults_mut().power_cut = None;
+        shared.0.lock().unwrap().power_on();
+        shared.0.lock().unwrap().faults_mut().power_cut = None;
         sound(&shared.copy(), "after the cut").unwrap_or_else(|what| panic!("{name}, life {round}: {what}"));
         let fs = remount(&mut random, &shared, &clock);
-        shared.0.borrow_mut().faults_mut().power_cut = None;
+        shared.0.lock().unwrap().faults_mut().power_cut = None;
         let found =
             Image::take(&fs, &Image::default()).unwrap_or_else(|e| panic!("{name}, life {round}: {e}"));
-        let judged = notes.history.borrow().judge(&found, notes.promise.get());
+        let judged = notes.history.lock().unwrap().judge(&found, notes.promise());
         judged.unwrap_or_else(|what| panic!("{name}, life {round}: {what}"));
         assert_eq!(shared.stats().violations, 0, "{name}, life {round}: a rule of the chip was broken");
         let model = rebuild(&found, &clock).unwrap();
         player = Player::of(fs, model, clock.clone(), calls as usize);
-        found.compare(player.notes.history.borrow().last()).unwrap();
+        found.compare(player.notes.history.lock().unwrap().last()).unwrap();
     }
     let info = player.fs.as_ref().unwrap().info().unwrap();
     assert_eq!(info.bad_blocks, 0, "{name}: power cuts wear no block out");

@@ -120,8 +120,13 @@ pub fn policies(victim: &str, placement: &str, wear: &str) -> PolicyNames {
     }
 }
 
-pub fn start<N: Nand>(chip: N) -> Ftl<N> {
+pub fn start<N: Nand + Send + 'static>(chip: N) -> Ftl<N> {
     Ftl::open(chip, OpenOptions::default()).unwrap()
+}
+
+/// The chip that a disk was started on.
+pub fn chip_of<N: 'static>(disk: &Ftl<N>) -> &N {
+    disk.chip().get().unwrap()
 }
 
 /// What each block may hold. A value of 0 is a block of zeros; every write has a value of its own.
@@ -311,13 +316,13 @@ pub fn change<N: Nand>(disk: &mut Ftl<N>, model: &mut Model, step: Step) -> Resu
 }
 
 /// A disk and its model, on a chip that outlives the server.
-pub struct Player<N: Nand + Clone> {
+pub struct Player<N: Nand + Clone + Send + 'static> {
     pub chip: N,
     pub disk: Option<Ftl<N>>,
     pub model: Model,
 }
 
-impl<N: Nand + Clone> Player<N> {
+impl<N: Nand + Clone + Send + 'static> Player<N> {
     pub fn new(chip: N) -> Player<N> {
         let disk = start(chip.clone());
         let model = Model::new(disk.blocks(), disk.block_bytes());

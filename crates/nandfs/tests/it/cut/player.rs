@@ -1,7 +1,6 @@
 //! Plays steps on a chip and on the model side by side and writes their history.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use pumice_media::Nand;
 use pumice_nandfs::NandFs;
@@ -17,13 +16,19 @@ use super::verify::mount;
 /// What watches a player from outside.
 #[derive(Clone)]
 pub struct Notes {
-    pub history: Rc<RefCell<History>>,
+    pub history: Arc<Mutex<History>>,
     /// What the call promises that is being made.
-    pub promise: Rc<Cell<Promise>>,
+    pub promise: Arc<Mutex<Promise>>,
+}
+
+impl Notes {
+    pub fn promise(&self) -> Promise {
+        *self.promise.lock().unwrap()
+    }
 }
 
 /// A mounted chip and its model.
-pub struct Player<N: Nand> {
+pub struct Player<N: Nand + Send + 'static> {
     /// None once an unmount failed.
     pub fs: Option<NandFs<N>>,
     pub model: MemFs,
@@ -34,7 +39,7 @@ pub struct Player<N: Nand> {
     number: usize,
 }
 
-impl<N: Nand> Player<N> {
+impl<N: Nand + Send + 'static> Player<N> {
     /// Mounts a fresh chip, formatted at the clock's time.
     pub fn new(nand: N, clock: TestClock) -> Player<N> {
         let fs = mount(nand, &clock).unwrap();
@@ -46,8 +51,8 @@ impl<N: Nand> Player<N> {
     pub fn of(fs: NandFs<N>, model: MemFs, clock: TestClock, number: usize) -> Player<N> {
         let image = Image::take(&model, &Image::default()).unwrap();
         let notes = Notes {
-            history: Rc::new(RefCell::new(History::new(image))),
-            promise: Rc::new(Cell::new(Promise::Nothing)),
+            history: Arc::new(Mutex::new(History::new(image))),
+            promise: Arc::new(Mutex::new(Promise::Nothing)),
         };
         Player { fs: Some(fs), model, clock, notes, held: Held::new(), model_held: Held::new(), number }
     }
@@ -67,7 +72,7 @@ impl<N: Nand> Player<N> {
     /// Makes one call on both sides. The error is the chip's: its power is gone, or something is broken.
     pub fn play(&mut self, step: &Step) -> Result<(), FsError> {
         let promise = self.promise_of(step);
-        self.notes.promise.set(promise);
+        *self.notes.promise.lock().unwrap() = promise;
         self.clock.tick();
         self.number += 1;
         let done = self.call(step);
@@ -93,7 +98,7 @@ impl<N: Nand> Player<N> {
                 if done.is_ok() { promise } else { Promise::Nothing }
             }
         };
-        let mut history = self.notes.history.borrow_mut();
+        let mut history = self.notes.history.lock().unwrap();
         let image = Image::take(&self.model, history.last()).unwrap();
         history.push(image, kept, touched);
         Ok(())
@@ -155,6 +160,6 @@ impl<N: Nand> Player<N> {
     pub fn compare(&self) -> Result<(), String> {
         let fs = self.fs.as_ref().ok_or("not mounted")?;
         let found = Image::take(fs as &dyn FileSystem, &Image::default()).map_err(|e| e.to_string())?;
-        self.notes.history.borrow().last().compare(&found).map_err(|what| format!("{what:?}"))
+        self.notes.history.lock().unwrap().last().compare(&found).map_err(|what| format!("{what:?}"))
     }
 }

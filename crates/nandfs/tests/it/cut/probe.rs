@@ -1,8 +1,7 @@
 //! A chip that crashes at every operation without ending: at each program, erase and bad-block mark, clones of
 //! it lose their power in each mode and are handed to a hook, while the chip itself goes on.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use pumice_media::{BlockId, CutMode, Layer, Nand, NandError, PageId, SimChip};
 
@@ -17,12 +16,12 @@ pub trait Hook {
 /// The chip.
 pub struct Probe {
     pub chip: SimChip,
-    hook: Rc<RefCell<dyn Hook>>,
+    hook: Arc<Mutex<dyn Hook + Send>>,
     base: u64,
 }
 
 impl Probe {
-    pub fn new(chip: SimChip, hook: Rc<RefCell<dyn Hook>>) -> Probe {
+    pub fn new(chip: SimChip, hook: Arc<Mutex<dyn Hook + Send>>) -> Probe {
         let base = chip.operations();
         Probe { chip, hook, base }
     }
@@ -31,7 +30,7 @@ impl Probe {
     fn branch(&mut self, work: impl Fn(&mut SimChip)) {
         self.chip.pass(1);
         let n = self.chip.operations() - self.base;
-        let modes = self.hook.borrow_mut().modes(n);
+        let modes = self.hook.lock().unwrap().modes(n);
         for mode in modes {
             let mut chip = self.chip.clone();
             chip.cut_after(0, mode);
@@ -39,7 +38,7 @@ impl Probe {
             assert!(!chip.is_powered(), "operation {n} breaks a rule of the chip");
             chip.power_on();
             chip.faults_mut().power_cut = None;
-            self.hook.borrow_mut().crashed(n, mode, chip);
+            self.hook.lock().unwrap().crashed(n, mode, chip);
         }
     }
 }

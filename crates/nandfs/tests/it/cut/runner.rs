@@ -6,8 +6,7 @@
 //! `scenario:geometry:n:mode`, or with a second cut in the recovery `scenario:geometry:n:mode:m:mode`;
 //! `PUMICE_CUT` set to that runs it alone, the plain way. With `PUMICE_CUTS=all` every operation is cut in every mode.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use pumice_media::{ChipSpec, CutMode, Pairing, SimChip};
 use pumice_nandfs::{Compression, FormatOptions, FsyncProtection, format};
@@ -177,14 +176,14 @@ fn crash(name: &str, chip_name: &str, plan: Plan) -> (u64, Tally) {
     let clock = TestClock::new();
     let start = chip(chip_name, &clock);
     let id = format!("{name}:{chip_name}");
-    let watch = Rc::new(RefCell::new(Watch::new(id, stride, plan)));
-    let hook: Rc<RefCell<dyn Hook>> = watch.clone();
+    let watch = Arc::new(Mutex::new(Watch::new(id, stride, plan)));
+    let hook: Arc<Mutex<dyn Hook + Send>> = watch.clone();
     let mut player = Player::new(Probe::new(start, hook), clock);
-    watch.borrow_mut().notes = Some(player.notes.clone());
+    watch.lock().unwrap().notes = Some(player.notes.clone());
     for step in &steps {
         player.play(step).unwrap_or_else(|error| panic!("{name}:{chip_name} uncut: {step:?}: {error}"));
     }
-    let tally = std::mem::take(&mut watch.borrow_mut().tally);
+    let tally = std::mem::take(&mut watch.lock().unwrap().tally);
     (operations, tally)
 }
 
@@ -193,16 +192,16 @@ pub fn crash_steps(id: &str, chip_name: &str, prologue: &[Step], steps: &[Step])
     let clock = TestClock::new();
     let plan = Plan { modes: PLAIN, budget: u64::MAX, every: 1, again: SELDOM };
     let watch = Watch::new(id.to_owned(), 1, plan);
-    let watch = Rc::new(RefCell::new(watch));
-    let hook: Rc<RefCell<dyn Hook>> = watch.clone();
+    let watch = Arc::new(Mutex::new(watch));
+    let hook: Arc<Mutex<dyn Hook + Send>> = watch.clone();
     let mut player = Player::new(Probe::new(chip(chip_name, &clock), hook), clock);
     for (at, step) in prologue.iter().chain(steps).enumerate() {
         if at == prologue.len() {
-            watch.borrow_mut().notes = Some(player.notes.clone());
+            watch.lock().unwrap().notes = Some(player.notes.clone());
         }
         player.play(step).unwrap_or_else(|error| panic!("{id} uncut: {step:?}: {error}"));
     }
-    std::mem::take(&mut watch.borrow_mut().tally)
+    std::mem::take(&mut watch.lock().unwrap().tally)
 }
 
 /// What became of the cuts of a run.
@@ -225,13 +224,13 @@ impl Tally {
 fn uncut(steps: &[Step], chip_name: &str) -> u64 {
     let clock = TestClock::new();
     let shared = Shared::new(chip(chip_name, &clock));
-    let before = shared.0.borrow().operations();
+    let before = shared.0.lock().unwrap().operations();
     let mut player = Player::new(shared.clone(), clock);
     for step in steps {
         player.play(step).unwrap_or_else(|error| panic!("{chip_name} uncut: {step:?}: {error}"));
     }
     player.compare().unwrap();
-    let operations = shared.0.borrow().operations();
+    let operations = shared.0.lock().unwrap().operations();
     operations - before
 }
 
@@ -286,8 +285,8 @@ impl Hook for Watch {
 }
 
 fn judged(id: &str, notes: &Notes, chip: SimChip) -> Result<(), String> {
-    let promise = notes.promise.get();
-    let judge = |found: &Image| notes.history.borrow().judge(found, promise);
+    let promise = notes.promise();
+    let judge = |found: &Image| notes.history.lock().unwrap().judge(found, promise);
     let told = |what| format!("PUMICE_CUT={id}: in a call that promises {promise:?}: {what}");
     verify(chip, &judge).map(drop).map_err(told)
 }
@@ -301,12 +300,12 @@ fn cut_recovery(
     tally: &mut Tally,
 ) {
     let again = Again { id: id.to_string(), notes: notes.clone(), modes, tally: Tally::default() };
-    let again = Rc::new(RefCell::new(again));
-    let hook: Rc<RefCell<dyn Hook>> = again.clone();
+    let again = Arc::new(Mutex::new(again));
+    let hook: Arc<Mutex<dyn Hook + Send>> = again.clone();
     if let Err(error) = mount(Probe::new(chip, hook), &TestClock::new()) {
         tally.failures.push(format!("PUMICE_CUT={id}: {error}"));
     }
-    let again = std::mem::take(&mut again.borrow_mut().tally);
+    let again = std::mem::take(&mut again.lock().unwrap().tally);
     tally.cuts += again.cuts;
     tally.failures.extend(again.failures);
 }
@@ -340,18 +339,18 @@ fn plain(name: &str, chip_name: &str, cut: Cut, second: Option<Cut>) {
     let clock = TestClock::new();
     let shared = Shared::new(chip(chip_name, &clock));
     let mut player = Player::new(shared.clone(), clock);
-    shared.0.borrow_mut().cut_after(cut.0, cut.1);
+    shared.0.lock().unwrap().cut_after(cut.0, cut.1);
     let played = scenario(name).iter().try_for_each(|step| player.play(step));
-    assert!(played.is_err() && !shared.0.borrow().is_powered(), "the cut did not come up: {played:?}");
+    assert!(played.is_err() && !shared.0.lock().unwrap().is_powered(), "the cut did not come up: {played:?}");
     let notes = player.notes.clone();
     drop(player);
-    shared.0.borrow_mut().power_on();
+    shared.0.lock().unwrap().power_on();
     let mut id = format!("{name}:{chip_name}:{}:{}", cut.0, letter(cut.1));
     if let Some((n, mode)) = second {
         id = format!("{id}:{n}:{}", letter(mode));
-        shared.0.borrow_mut().cut_after(n, mode);
+        shared.0.lock().unwrap().cut_after(n, mode);
         assert!(mount(shared.clone(), &TestClock::new()).is_err(), "the second cut did not come up");
-        shared.0.borrow_mut().power_on();
+        shared.0.lock().unwrap().power_on();
     }
     judged(&id, &notes, shared.copy()).unwrap_or_else(|what| panic!("{what}"));
 }

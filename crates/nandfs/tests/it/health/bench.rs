@@ -74,7 +74,7 @@ impl Bench {
 
     /// Time goes by, for chip and mount.
     pub(crate) fn pass(&self, seconds: u32) {
-        self.chip.0.borrow_mut().pass(seconds);
+        self.chip.0.lock().unwrap().pass(seconds);
         self.seconds.fetch_add(seconds.into(), Ordering::SeqCst);
     }
 

@@ -13,7 +13,7 @@ fn full(seed: u64) -> (Bench, pumice_vfs::Ino, u64) {
     let spec = if is_long() { spec } else { spec.with_size(40 << 20).unwrap() };
     let bench = Bench::new(&spec, 1 << 20);
     let law = Retention { millibits_per_month: 1000, seed };
-    bench.chip.0.borrow_mut().faults_mut().retention = Some(law);
+    bench.chip.0.lock().unwrap().faults_mut().retention = Some(law);
     let blocks = bench.free_blocks();
     let ino = bench.fill("shelf", blocks);
     (bench, ino, blocks)

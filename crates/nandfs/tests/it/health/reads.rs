@@ -12,7 +12,7 @@ fn read_often(reads: u64, idle: bool) -> (Bench, Option<String>) {
     let blocks = 128;
     let ino = bench.fill("often", blocks);
     let disturb = ReadDisturb { harmless_reads: 50_000, reads_per_flip: 1000, seed: 5 };
-    bench.chip.0.borrow_mut().faults_mut().read_disturb = Some(disturb);
+    bench.chip.0.lock().unwrap().faults_mut().read_disturb = Some(disturb);
     let mut bytes = vec![0; BLOCK as usize];
     for read in 0..reads {
         let block = read % blocks;
@@ -38,7 +38,7 @@ fn a_file_that_is_read_all_the_time_is_moved_in_time() {
     let info = bench.fs().info().unwrap();
     println!("{reads} reads: {} blocks moved", info.mended_blocks);
     assert!(info.mended_blocks > 0);
-    let counts = bench.chip.0.borrow().fault_counts();
+    let counts = bench.chip.0.lock().unwrap().fault_counts();
     assert_eq!(counts.uncorrectable_reads, 0);
     // Not much oftener than need be: two pages a block, each block after about 15,000 reads.
     assert!(u64::from(info.mended_blocks) < reads * 3 / 10_000, "{} blocks moved", info.mended_blocks);

@@ -16,13 +16,13 @@ fn written(bench: &Bench, anchors: bool) -> Vec<PageId> {
     let blocks = if anchors { 0..4 } else { 4..geometry.blocks };
     let pages = blocks
         .flat_map(|block| (0..geometry.pages_per_block).map(move |at| geometry.page(BlockId(block), at)));
-    let mut chip = bench.chip.0.borrow_mut();
+    let mut chip = bench.chip.0.lock().unwrap();
     pages.filter(|page| chip.page_state(*page).unwrap().is_written()).collect()
 }
 
 fn weaken(bench: &Bench, pages: impl IntoIterator<Item = PageId>) {
     let flips = pages.into_iter().flat_map(|page| (0..6).map(move |bit| BitFlip { page, bit: bit * 100 }));
-    bench.chip.0.borrow_mut().faults_mut().flips.extend(flips);
+    bench.chip.0.lock().unwrap().faults_mut().flips.extend(flips);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn what_cannot_be_read_is_told() {
     let bench = bench();
     bench.fill("file", 500);
     let pages = written(&bench, false);
-    bench.chip.0.borrow_mut().faults_mut().unreadable.extend(pages.iter().skip(40).step_by(90));
+    bench.chip.0.lock().unwrap().faults_mut().unreadable.extend(pages.iter().skip(40).step_by(90));
     let found = bench.fs().scrub(&mut |_, _| {}).unwrap();
     assert!(found.unreadable.len() >= 4 && found.lost_bytes >= 4 * 4096, "{found:?}");
 }

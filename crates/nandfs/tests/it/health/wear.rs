@@ -15,7 +15,7 @@ fn wear_out(geometry: &str, seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut life_bytes = 0;
     {
-        let mut chip = bench.chip.0.borrow_mut();
+        let mut chip = bench.chip.0.lock().unwrap();
         chip.faults_mut().endurance = Some(Endurance { erases: 110, programs_fail: false });
         for block in 0..shape.blocks {
             let before = rng.u32(0..=20);

@@ -54,7 +54,7 @@ fn a_scan_reads_inodes_alone() {
     let info = fs.info();
     let (fs, clean) = mounted(fs.unmount().unwrap());
     assert!(!fs.info().recovered && fs.info().inodes == info.inodes);
-    let (fs, crashed) = mounted(fs.abandon());
+    let (fs, crashed) = mounted(fs.abandon().unwrap());
     assert!(fs.info().recovered && fs.info().inodes == info.inodes);
     // Equation (2): an inode page a file, and of class 2 the index pages instead.
     let (direct, pointers) = (63, PAGE / 4);

@@ -28,7 +28,7 @@ const STEPS: usize = 260;
 /// Cuts of each workload in each mode, spread evenly.
 const CUTS: u64 = 60;
 
-fn mount<N: Nand>(nand: N, clock: &TestClock) -> Result<Cffs<N>> {
+fn mount<N: Nand + Send + 'static>(nand: N, clock: &TestClock) -> Result<Cffs<N>> {
     let options = MountOptions { read_only: false, cache_bytes: CACHE_BYTES, clock: clock.clock() };
     Cffs::mount(nand, options)
 }
@@ -159,7 +159,7 @@ fn run(workload: &Workload, chip: &Shared) -> usize {
             step => step.apply(&fs, number, &mut Held::new()),
         };
         if let Err(error) = done {
-            assert!(!chip.0.borrow().is_powered(), "call {number}, {step:?}: {error}");
+            assert!(!chip.0.lock().unwrap().is_powered(), "call {number}, {step:?}: {error}");
             return number;
         }
     }
@@ -227,7 +227,7 @@ fn cut_everywhere(seed: u64) {
                 _ => CutMode::Half { seed: at },
             };
             let chip = Shared::new(start.clone());
-            chip.0.borrow_mut().cut_after(at, mode);
+            chip.0.lock().unwrap().cut_after(at, mode);
             let done = run(&workload, &chip);
             verify(&workload, chip.copy(), done).unwrap_or_else(|what| {
                 panic!("seed {seed}, cut {at} of {total} ({mode:?}), {done} done: {what}")

@@ -150,7 +150,7 @@ fn wrong_bits_between_power_cuts() {
             fs.fsync(ino, false).unwrap();
             files.insert(name, bytes);
             // A parity page tells that the newest group is whole: those stay as they are.
-            chip = fs.abandon();
+            chip = fs.abandon().unwrap();
             for block in 0..BLOCKS {
                 if !chip.faults().flips.iter().any(|flip| flip.page.0 / PAGES == block) {
                     let page = block * PAGES + rng.u32(..PAGES);

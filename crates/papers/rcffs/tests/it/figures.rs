@@ -62,7 +62,7 @@ fn mounts_are_fast() {
         let ino = fs.create(Ino::ROOT, b"late", &FILE).unwrap().ino;
         fs.write(ino, 0, &vec![1; 1_800_000]).unwrap();
         fs.fsync(ino, false).unwrap();
-        let (fs, crashed) = mounted(fs.abandon());
+        let (fs, crashed) = mounted(fs.abandon().unwrap());
         assert!(fs.info().recovered && fs.lookup(Ino::ROOT, b"late").unwrap().size == 1_800_000);
         println!(
             "{files} files: mount {:.1} ms ({} pages, {} spare areas); after a crash {:.1} ms ({} pages, {} spare areas)",

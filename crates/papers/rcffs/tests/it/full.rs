@@ -50,7 +50,7 @@ fn cuts_in_a_row_use_nothing_up() {
                 true
             })
             .unwrap();
-            chip = fs.abandon();
+            chip = fs.abandon().unwrap();
         }
         assert_eq!(kept, (1..=150).sum::<i32>(), "{shape}");
         sound(&chip_of, &chip, shape);

@@ -69,7 +69,7 @@ fn mount_after_a_crash_is_bounded() {
         let (fs, _) = timed(scaleffs());
         let ino = fill(&fs, "song", bytes);
         fs.fsync(ino, false).unwrap();
-        let (fs, took) = timed(fs.abandon());
+        let (fs, took) = timed(fs.abandon().unwrap());
         assert!(fs.info().recovered);
         assert_eq!(fs.lookup(Ino::ROOT, b"song").unwrap().size, bytes as u64);
         worst = worst.max(took);

@@ -298,7 +298,7 @@ macro_rules! subject {
             }
 
             fn abandon(&self, fs: Self::Fs) -> SimChip {
-                fs.abandon()
+                fs.abandon().unwrap()
             }
 
             fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError> {
