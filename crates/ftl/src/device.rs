@@ -49,14 +49,8 @@ impl Server<'_> {
     }
 
     fn trim_block(&mut self, lba: u32) -> Result<()> {
-        let (addr, shape) = (self.addr(lba)?, self.shape);
-        if addr.is_none() {
+        if self.addr(lba)?.is_none() {
             return Ok(());
-        }
-        for head in self.heads.iter_mut().flatten() {
-            if let Some(slot) = head.buffered(&shape, addr) {
-                head.filled.iter_mut().skip(slot as usize).take(1).for_each(|entry| *entry = Entry::NONE);
-            }
         }
         if let Some(old) = self.old(lba)? {
             self.policies.placement.trimmed(self.clock, lba, old);

@@ -76,6 +76,14 @@ impl Head {
         (place == self.place() && (slot as usize) < self.filled.len()).then_some(slot)
     }
 
+    /// What an address names is garbage, if it waits in the page being filled.
+    pub(crate) fn blank(&mut self, shape: &Shape, addr: Addr) {
+        let slot = self.buffered(shape, addr);
+        if let Some(entry) = slot.and_then(|slot| self.filled.get_mut(slot as usize)) {
+            *entry = Entry::NONE;
+        }
+    }
+
     /// The page was programmed.
     pub(crate) fn advance(&mut self, shape: &Shape, sequence: u64) {
         self.contents.push(shape, sequence, &self.filled);

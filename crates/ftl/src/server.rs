@@ -190,9 +190,12 @@ impl<'c> Server<'c> {
         self.point(lba, Addr::NONE)
     }
 
-    /// What lies here is garbage from now on.
+    /// What lies here is garbage from now on. In a page that is not programmed yet it never gets onto the chip: programmed
+    /// behind a newer copy, it would have the higher sequence number.
     fn leave_copy(&mut self, old: Addr) {
         let (Some(block), now) = (self.segment_of(old), self.clock) else { return };
+        let shape = self.shape;
+        self.heads.iter_mut().flatten().for_each(|head| head.blank(&shape, old));
         self.segments.change(block, |segment| segment.changed = now);
         self.policies.selector.invalidated(block, now);
         let segment = self.segments.get(block);

@@ -19,3 +19,4 @@ mod power_cut;
 mod quick_scrub;
 mod rescue;
 mod space_campaign;
+mod versions;
