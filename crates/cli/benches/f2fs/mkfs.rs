@@ -1,22 +1,18 @@
-//! `cargo bench -p pumice-cli --bench mkfs`: `mkfs -t f2fs --from` beside mkfs.f2fs and sload.f2fs: processor time, median of 5,
-//! in turn, on tmpfs.
-#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+//! `mkfs -t f2fs --from` beside mkfs.f2fs and sload.f2fs: processor time, median of 5, in turn, on tmpfs.
 
 use std::{
     fs::{self, File},
     io::Write,
     path::Path,
-    process::{Command, Stdio},
+    process::Command,
 };
+
+use crate::{median, programs::processor_of_children, run};
 
 const TURNS: usize = 5;
 const VOLUME_BYTES: u64 = 1200 << 20;
 
-fn main() {
-    // `cargo test --benches` runs it, too, and wants no figures.
-    if !std::env::args().any(|arg| arg == "--bench") {
-        return;
-    }
+pub(crate) fn figures() {
     let place = tempfile::tempdir_in("/dev/shm").unwrap();
     let (many, big) = (place.path().join("many"), place.path().join("big"));
     plant_many(&many);
@@ -47,25 +43,8 @@ fn main() {
 /// Processor time of programs that must succeed, in seconds.
 fn cost(programs: &mut [Command]) -> f64 {
     let before = processor_of_children();
-    for program in programs {
-        let status = program.stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap();
-        assert!(status.success(), "{program:?}");
-    }
+    programs.iter_mut().for_each(run);
     processor_of_children() - before
-}
-
-/// Processor time of ended children in seconds, of the ticks of 10 ms that the kernel counts.
-fn processor_of_children() -> f64 {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    // User and system time of children are fields 16 and 17, counted from 1; the second is behind the bracket's.
-    let ticks: u32 = fields[13..15].iter().map(|field| field.parse::<u32>().unwrap()).sum();
-    f64::from(ticks) / 100.0
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// 40,000 files of 10,000 bytes on average, half of them below 7,000.
