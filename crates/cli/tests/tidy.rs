@@ -1,14 +1,25 @@
 //! The rules of the house that a compiler does not check.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
+#[path = "tidy/ceilings.rs"]
+mod ceilings;
 #[path = "tidy/circles.rs"]
 mod circles;
+#[path = "tidy/parts.rs"]
+mod parts;
+#[path = "tidy/types.rs"]
+mod types;
 
 use std::{
-    collections::BTreeSet,
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
+    thread,
 };
+
+use ceilings::{CALLING, CIRCLES, FIELDS, WIDE};
+use parts::Parts;
 
 /// Lines a source file may have.
 const LINES: usize = 800;
@@ -36,9 +47,6 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
 ];
-
-/// Files, and rooms, that still import each other, by crate. This list may only grow shorter.
-const CIRCLES: &[(&str, &[&str])] = &[("cleaning", &["placement", "select", "sim", "victim"])];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -79,6 +87,16 @@ fn crates() -> Vec<PathBuf> {
     all.retain(|path| !path.ends_with("papers"));
     all.extend(below("crates/papers"));
     all
+}
+
+/// The sources of each crate, by its name: paths below `src`, with their texts.
+fn all_crates() -> impl Iterator<Item = (String, Vec<(String, String)>)> {
+    crates().into_iter().map(|path| {
+        let source = path.join("src");
+        let below = |path: &Path| path.strip_prefix(&source).unwrap().to_string_lossy().into_owned();
+        let texts = files(&source, ".rs").into_iter().map(|(path, text)| (below(&path), text)).collect();
+        (path.file_name().unwrap().to_string_lossy().into_owned(), texts)
+    })
 }
 
 #[track_caller]
@@ -192,12 +210,7 @@ fn files_do_not_import_each_other_in_circles() {
         .map(|(name, circle)| ((*name).to_owned(), circle.iter().map(|file| (*file).to_owned()).collect()))
         .collect();
     let mut found = BTreeSet::new();
-    for path in crates() {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let source = path.join("src");
-        let below = |path: &Path| path.strip_prefix(&source).unwrap().to_string_lossy().into_owned();
-        let texts: Vec<(String, String)> =
-            files(&source, ".rs").into_iter().map(|(path, text)| (below(&path), text)).collect();
+    for (name, texts) in all_crates() {
         found.extend(circles::circles(&texts).into_iter().map(|circle| (name.clone(), circle)));
     }
     let new = found.difference(&known).map(|(name, circle)| format!("{name}: a circle of {circle:?}"));
@@ -227,6 +240,15 @@ fn circles_are_found() {
         of(&[("a.rs", "use crate::b::B;"), ("b.rs", "\n#[cfg(test)]\nmod tests { use crate::a::A; }")]),
         none
     );
+    assert_eq!(
+        of(&[
+            ("a.rs", "//! A.\n#[cfg(test)]\nmod tests;\nuse crate::b::B;"),
+            ("a/tests.rs", "use crate::b::B;"),
+            ("b.rs", "\n#[cfg(test)]\nmod tests;\nuse crate::a::A;"),
+            ("b/tests.rs", "use super::*;")
+        ]),
+        both("a", "b")
+    );
     // What the root passes on belongs to the file that has it.
     let root = ("lib.rs", "mod a;\nmod b;\npub use a::{A, X as Y};\npub use b::B;");
     assert_eq!(of(&[root, ("a.rs", "use crate::B;"), ("b.rs", "use crate::Y;")]), both("a", "b"));
@@ -244,4 +266,83 @@ fn circles_are_found() {
     // Rooms may be in a circle where no file is.
     let rooms = of(&[("a/b.rs", "use crate::c::D;"), ("c.rs", "use crate::a::e::E;"), ("a/e.rs", "")]);
     assert_eq!(rooms, [["a", "c.rs"].map(str::to_owned).to_vec()].into());
+}
+
+/// What is wrong with a figure that may only fall; a figure without a ceiling must be 0.
+fn over(what: &str, figure: usize, ceiling: usize) -> Option<String> {
+    match figure.cmp(&ceiling) {
+        Ordering::Greater => Some(format!("{what}: {figure} files, {ceiling} at most")),
+        Ordering::Less => Some(format!("{what}: {figure} files, the ceiling is {ceiling}: lower it")),
+        Ordering::Equal => None,
+    }
+}
+
+#[test]
+fn files_share_few_parts() {
+    let (mut circles, mut wide) = (BTreeMap::new(), BTreeMap::new());
+    thread::scope(|scope| {
+        let read = all_crates().map(|(name, texts)| (name, scope.spawn(move || Parts::read(&texts))));
+        for (name, parts) in read.collect::<Vec<_>>() {
+            let parts = parts.join().unwrap();
+            circles.insert(name.clone(), parts.largest_circle());
+            for (of, files) in parts.wide(FIELDS) {
+                *wide.entry(format!("{name}: {of}")).or_default() += files;
+            }
+        }
+    });
+    let mut known: BTreeMap<String, usize> =
+        WIDE.iter().map(|(name, of, files)| (format!("{name}: {of}"), *files)).collect();
+    let mut offences = Vec::new();
+    for (name, largest) in circles {
+        let ceiling = CALLING.iter().find(|(of, _)| *of == name).map_or(0, |(_, files)| *files);
+        offences.extend(over(&format!("{name}: the largest circle of calls and imports"), largest, ceiling));
+    }
+    for (of, files) in wide {
+        match known.remove(&of) {
+            Some(ceiling) => offences.extend(over(&format!("{of}: who touches its fields"), files, ceiling)),
+            None => offences
+                .push(format!("{of} has more than {FIELDS} fields, {files} files touch them: divide it")),
+        }
+    }
+    offences.extend(
+        known.into_keys().map(|of| format!("{of} has no more than {FIELDS} fields: shorten the list")),
+    );
+    none(&offences);
+}
+
+#[test]
+fn parts_that_are_shared_are_found() {
+    let of = |files: &[(&str, &str)]| {
+        let files: Vec<_> =
+            files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        Parts::read(&files)
+    };
+    let calls = |a: &str, b: &str| {
+        let first = format!("pub struct T<N> {{ n: N }}\nimpl<N> T<N> {{ fn a(&self) {{ {a} }} }}");
+        let second = format!("use crate::a::T;\nimpl<M> T<M> {{ fn b(&self) {{ {b} }} }}");
+        of(&[("a.rs", &first), ("b.rs", &second)]).largest_circle()
+    };
+    assert_eq!(calls("self.b()", ""), 2);
+    assert_eq!(calls("(0..9).for_each(|_| self.b())", ""), 2);
+    assert_eq!(calls("assert!(Self::b(self), \"no\")", ""), 2);
+    assert_eq!(calls("T::b(self)", ""), 2);
+    assert_eq!(calls("self.a()", "self.b()"), 0);
+    assert_eq!(calls("let other = U; other.b()", "self.a()"), 0);
+    let touch = |text: &str| {
+        let all = of(&[
+            ("a.rs", "pub struct T { x: u8, y: Option<Box<U>> }\npub struct U { z: u8 }"),
+            ("b.rs", text),
+        ]);
+        all.wide(0).map(|(name, files)| (name.to_owned(), files)).collect::<Vec<_>>()
+    };
+    let are = |t, u| vec![("T".to_owned(), t), ("U".to_owned(), u)];
+    assert_eq!(touch("use crate::a::T;\nimpl T { fn f(&mut self) { self.x = 1 } }"), are(1, 0));
+    assert_eq!(touch("use crate::a::T;\nfn f(t: &mut [T]) -> u8 { t[1].y.as_ref().unwrap().z }"), are(1, 1));
+    assert_eq!(touch("use crate::a::T;\nfn f(t: &T) { if let Some(u) = &t.y { g(u.z) } }"), are(1, 1));
+    assert_eq!(touch("use crate::a::T;\nfn f(t: &[T]) { t.iter().map(|t| t.x).sum() }"), are(1, 0));
+    assert_eq!(touch("use crate::a::U as V;\nfn f() -> V { V { z: 1 } }"), are(0, 1));
+    assert_eq!(touch("use crate::a::T;\nfn f(T { x, .. }: &T) -> u8 { *x }"), are(1, 0));
+    assert_eq!(touch("struct T { x: u8 }\nfn f(t: &T) -> u8 { t.x }").len(), 3);
+    assert_eq!(touch("use other::T;\nfn f(t: &T) -> u8 { t.x }"), are(0, 0));
+    assert_eq!(touch("#[cfg(test)]\nmod tests { use crate::a::U; fn f(u: &U) -> u8 { u.z } }"), are(0, 0));
 }

@@ -10,29 +10,30 @@ use std::collections::{BTreeMap, BTreeSet};
 type Module = Vec<String>;
 
 /// The files of a crate by the module that each is, without comments and unit tests.
-struct Crate {
+pub(crate) struct Crate {
+    paths: BTreeMap<Module, String>,
     texts: BTreeMap<Module, String>,
     /// What a module passes on, by the name it gives it: the path that stands there.
     exports: BTreeMap<(Module, String), Vec<String>>,
 }
 
 /// Who imports whom, by name.
-type Arrows = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Arrows = BTreeMap<String, BTreeSet<String>>;
 
-/// The circles of a crate, each in order: among its files, and among its rooms (what lies right below `src`, a
-/// directory with all in it). `files` are paths below `src`, with their texts.
+/// The circles of a crate, each in order: among its files, and among its rooms (what lies right below `src`, a file
+/// and the directory of its name with all in it). `files` are paths below `src`, with their texts.
 pub(crate) fn circles(files: &[(String, String)]) -> BTreeSet<Vec<String>> {
-    let names: BTreeMap<Module, &str> = files.iter().map(|(path, _)| (module(path), path.as_str())).collect();
     let code = Crate::read(files);
+    let names = &code.paths;
     let (mut by_file, mut by_room) = (Arrows::new(), Arrows::new());
     for (module, text) in &code.texts {
         let imports = code.imports(module, text);
-        let file = by_file.entry(names[module].to_owned()).or_default();
-        file.extend(imports.iter().map(|other| names[other].to_owned()));
+        let file = by_file.entry(names[module].clone()).or_default();
+        file.extend(imports.iter().map(|other| names[other].clone()));
         // The root has no room of its own.
         if !module.is_empty() {
-            let own = room(names[module]);
-            let others = imports.iter().filter(|other| !other.is_empty()).map(|other| room(names[other]));
+            let own = code.room(module);
+            let others = imports.iter().filter(|other| !other.is_empty()).map(|other| code.room(other));
             let others: BTreeSet<String> = others.filter(|other| *other != own).collect();
             by_room.entry(own).or_default().extend(others);
         }
@@ -40,13 +41,8 @@ pub(crate) fn circles(files: &[(String, String)]) -> BTreeSet<Vec<String>> {
     among(&by_file).chain(among(&by_room)).collect()
 }
 
-/// The room of a file: the directory below `src` that it lies in, or itself.
-fn room(path: &str) -> String {
-    path.split_once('/').map_or(path, |(room, _)| room).to_owned()
-}
-
 /// All circles.
-fn among(arrows: &Arrows) -> impl Iterator<Item = Vec<String>> + '_ {
+pub(crate) fn among(arrows: &Arrows) -> impl Iterator<Item = Vec<String>> + '_ {
     let reached: BTreeMap<&String, BTreeSet<&String>> =
         arrows.keys().map(|start| (start, reachable(start, arrows))).collect();
     let circles = arrows.keys().map(move |start| -> Vec<String> {
@@ -84,15 +80,39 @@ fn module(path: &str) -> Module {
 
 /// A file without comments and without the unit tests at its end.
 fn code(text: &str) -> String {
-    let end = text.find("\n#[cfg(test)]\nmod ").unwrap_or(text.len());
+    let end = tests(text).find(|(_, _, rest)| rest.starts_with(" {")).map_or(text.len(), |(at, ..)| at);
     let lines = text[..end].lines().map(|line| line.split("//").next().unwrap_or(""));
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// The modules of unit tests in a file: where each begins, its name, and what stands behind it.
+fn tests(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
+    let start = "\n#[cfg(test)]\nmod ";
+    text.match_indices(start).map(move |(at, _)| {
+        let (name, rest) = word(&text[at + start.len()..]);
+        (at, name, rest)
+    })
+}
+
+/// The word at the start of a text, and the rest.
+fn word(text: &str) -> (&str, &str) {
+    let end = text.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(text.len());
+    text.split_at(end)
+}
+
 impl Crate {
-    fn read(files: &[(String, String)]) -> Crate {
+    pub(crate) fn read(files: &[(String, String)]) -> Crate {
+        let declared = files.iter().flat_map(|(path, text)| {
+            let files = tests(text).filter(|(_, _, rest)| rest.starts_with(';'));
+            files.map(|(_, name, _)| [module(path), vec![name.to_owned()]].concat())
+        });
+        let declared: Vec<Module> = declared.collect();
+        let is_test = |module: &Module| declared.iter().any(|test| module.starts_with(test));
+        let files = files.iter().map(|(path, text)| (module(path), path, text));
+        let files: Vec<_> = files.filter(|(module, ..)| !is_test(module)).collect();
+        let names = files.iter().map(|(module, path, _)| (module.clone(), (*path).clone())).collect();
         let texts: BTreeMap<Module, String> =
-            files.iter().map(|(path, text)| (module(path), code(text))).collect();
+            files.into_iter().map(|(module, _, text)| (module, code(text))).collect();
         let mut exports = BTreeMap::new();
         for (module, text) in &texts {
             for (start, _) in text.match_indices("use ").filter(|(at, _)| is_passed_on(text, *at)) {
@@ -101,7 +121,38 @@ impl Crate {
                 }
             }
         }
-        Crate { texts, exports }
+        Crate { paths: names, texts, exports }
+    }
+
+    /// Whether a file is more than unit tests.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.paths.contains_key(&module(path))
+    }
+
+    /// What a file imports with `use`, by the name that it gives it: the file where that should be, and its name there.
+    pub(crate) fn names(&self, path: &str) -> BTreeMap<String, (String, String)> {
+        let module = module(path);
+        let text = &self.texts[&module];
+        let uses = text.match_indices("use ").filter(|(at, _)| is_line_of_use(text, *at));
+        let named = uses.flat_map(|(at, _)| paths(&text[at + 4..]));
+        let home = |path: &[String]| self.paths[&self.file_of(&absolute(&module, path), 0)].clone();
+        named.map(|(name, path)| (name, (home(&path), path.last().unwrap().clone()))).collect()
+    }
+
+    /// The files that a file imports.
+    pub(crate) fn imported(&self, path: &str) -> BTreeSet<String> {
+        let module = module(path);
+        let modules = self.imports(&module, &self.texts[&module]);
+        modules.iter().map(|module| self.paths[module].clone()).collect()
+    }
+
+    /// The room of a file: the directory below `src` that it lies in, or that has its name; or itself.
+    fn room(&self, module: &Module) -> String {
+        let inside = |name: &str| {
+            self.paths.values().any(|path| path.split_once('/').is_some_and(|(room, _)| room == name))
+        };
+        let name = &module[0];
+        if inside(name) { name.clone() } else { self.paths[module].clone() }
     }
 
     /// The modules whose files a file imports.
@@ -131,8 +182,18 @@ impl Crate {
 
 /// Whether the `use` at a place passes on what it names.
 fn is_passed_on(text: &str, at: usize) -> bool {
+    before(text, at).starts_with("pub")
+}
+
+/// Whether a line begins with the `use` at a place.
+fn is_line_of_use(text: &str, at: usize) -> bool {
+    before(text, at).is_empty() || is_passed_on(text, at)
+}
+
+/// What stands in a line before a place.
+fn before(text: &str, at: usize) -> &str {
     let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    text[line..at].trim_start().starts_with("pub")
+    text[line..at].trim_start()
 }
 
 /// A path of the crate from one that stands in a module.
@@ -171,8 +232,7 @@ fn tree<'a>(text: &'a str, above: &mut Vec<String>, found: &mut Vec<(String, Vec
             }
         }
     }
-    let end = text.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(text.len());
-    let (word, mut rest) = text.split_at(end);
+    let (word, mut rest) = word(text);
     if word.is_empty() {
         return text.strip_prefix('*').unwrap_or(text);
     }
@@ -182,9 +242,7 @@ fn tree<'a>(text: &'a str, above: &mut Vec<String>, found: &mut Vec<(String, Vec
     } else {
         let mut name = word;
         if let Some(next) = rest.strip_prefix(" as ") {
-            let end =
-                next.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(next.len());
-            (name, rest) = next.split_at(end);
+            (name, rest) = self::word(next);
         }
         found.push((name.to_owned(), above.clone()));
     }
