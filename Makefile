@@ -9,11 +9,15 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 place := $(DESTDIR)$(PREFIX)
 
-.PHONY: help demo test lint core docs packages unit bench install
+.PHONY: help demo quick test core docs packages bench install
 
 help:
-	@echo "make demo   build it, and see a real tree survive a power cut on a simulated chip"
-	@echo "make test   everything that must hold: lints, the core without std, all tests"
+	@echo "make demo   build it, and see a real tree survive a power cut on a simulated chip (2 minutes)"
+	@echo "make quick  format, lints and tests of the crates that changed since BASE (main, if not named), and the unit"
+	@echo "            tests of the crates that stand on them (2 minutes, built before)"
+	@echo "make test   all that must hold of the code: format, lints, all tests (12 minutes on two processors, 15 from"
+	@echo "            nothing); not the documentation, the packages and the build for a microcontroller: see below"
+	@echo "make docs packages core   these, which .ci/run runs once, beside make test (5 minutes)"
 	@echo "make bench  the figures of docs/figures.md (minutes)"
 	@echo "make install [PREFIX=/usr] [DESTDIR=DIR]   program, links, manual pages, completions"
 
@@ -21,15 +25,15 @@ demo:
 	scripts/setup.sh demo
 	scripts/demo.sh
 
-test: lint core docs packages unit
+quick:
+	scripts/quick.sh
 
-lint:
-	scripts/setup.sh test
-	cargo fmt --check
-	cargo clippy --workspace --all-targets -- -D warnings
+test:
+	scripts/test.sh
 
 # The cores of file system and flash memory server stay fit for a microcontroller; F2FS does without ciphers and codecs.
 core:
+	scripts/setup.sh test
 	cargo build -p pumice-flashlog -p pumice-nandfs -p pumice-ftl -p pumice-ecc --no-default-features --target thumbv7em-none-eabihf
 	cargo check -p pumice-f2fs --no-default-features
 
@@ -40,15 +44,6 @@ docs:
 # What a registry would be given of the crates that stand alone, and that it builds by itself; nothing is sent.
 packages:
 	cargo package --offline --allow-dirty -p pumice-media -p pumice-cleaning -p pumice-vfs
-
-# All tests; then the closing line of each test program once more, for those who read the end only.
-unit:
-	mkdir -p $(target)
-	@status=0; \
-	echo cargo test --workspace --no-fail-fast; \
-	cargo test --workspace --no-fail-fast 2>&1 | tee $(target)/test.log || status=$$?; \
-	grep -E '^(SKIPPED|test result):' $(target)/test.log || true; \
-	exit $$status
 
 bench:
 	scripts/figures.sh

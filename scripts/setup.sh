@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Brings in what `make demo` and `make test` need beyond a Rust toolchain, and nothing that is there already.
+# Brings in what `make demo` and `make test` need beyond a Rust toolchain, and nothing that is there already; says how long
+# that took. What is built here is kept in `target/tools`.
 # Usage: scripts/setup.sh demo|test
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -127,3 +128,4 @@ test)
     exit 2
     ;;
 esac
+say "$1 took $SECONDS s"

@@ -1,7 +1,8 @@
 //! Volumes with damage that their checksums do not tell: the first byte picks one, the rest the damage and the use.
 #![no_main]
 
-#[path = "../../crates/nandfs/tests/common/fuzz.rs"]
+#[allow(dead_code, reason = "each target takes a part")]
+#[path = "../../crates/nandfs/tests/it/common/fuzz.rs"]
 mod harness;
 
 use std::sync::OnceLock;

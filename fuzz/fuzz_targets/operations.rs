@@ -1,7 +1,8 @@
 //! Operations until the power is cut: what fsync promised must be there.
 #![no_main]
 
-#[path = "../../crates/nandfs/tests/common/fuzz.rs"]
+#[allow(dead_code, reason = "each target takes a part")]
+#[path = "../../crates/nandfs/tests/it/common/fuzz.rs"]
 mod harness;
 
 use harness::{GEOMETRIES, operations};

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 
 use crate::medium::Medium;
 use crate::ring::{ANCHOR, ANCHOR_BLOCKS, COPIES, RING_BLOCKS};
@@ -47,11 +47,7 @@ impl Roots {
     /// Reads every copy of the newest anchor and the newest record. `newest` is the highest sequence number of all other
     /// pages: what was followed by another page was written in full, so both copies of it must be there. With each
     /// flaw: whether it is damage for sure; otherwise a power cut may have left it. The roots must be as they were found: nothing was written since.
-    pub fn flaws<N: Nand>(
-        &self,
-        medium: &mut Medium<N>,
-        newest: u64,
-    ) -> Result<Vec<(RootFlaw, bool)>, NandError> {
+    pub fn flaws(&self, medium: &mut Medium<'_>, newest: u64) -> Result<Vec<(RootFlaw, bool)>, NandError> {
         let mut flaws = Vec::new();
         let records = self.records_of(medium)?;
         let last_record =
@@ -76,7 +72,7 @@ impl Roots {
     }
 
     /// The blocks of records, each with the sequence numbers of those that prove themselves.
-    fn records_of<N: Nand>(&self, medium: &mut Medium<N>) -> Result<Vec<(u32, Vec<u64>)>, NandError> {
+    fn records_of(&self, medium: &mut Medium<'_>) -> Result<Vec<(u32, Vec<u64>)>, NandError> {
         let mut medium = medium.shaped(*self.record_shape());
         let blocks: Vec<u32> = self.blocks().collect();
         blocks
@@ -85,9 +81,9 @@ impl Roots {
             .collect()
     }
 
-    fn anchor_flaws<N: Nand>(
+    fn anchor_flaws(
         &self,
-        medium: &mut Medium<N>,
+        medium: &mut Medium<'_>,
         newest: u64,
         flaws: &mut Vec<(RootFlaw, bool)>,
     ) -> Result<(), NandError> {
@@ -115,8 +111,8 @@ impl Roots {
 }
 
 /// The sequence numbers of the pages of a block that prove themselves, are of this kind and are accepted.
-fn proved<N: Nand>(
-    medium: &mut Medium<N>,
+fn proved(
+    medium: &mut Medium<'_>,
     block: u32,
     kind: u8,
     accept: impl Fn(&[u8]) -> bool,

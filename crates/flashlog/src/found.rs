@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 
 use crate::medium::{Medium, Peek};
 use crate::ring::ANCHOR_BLOCKS;
@@ -23,8 +23,8 @@ pub struct FoundRecord {
 
 /// The newest record of each block that holds any, newest first, in superpages of the medium's shape, if `accept` takes
 /// it. Costs a look at each block; where headers tell nothing, a read of each page.
-pub fn find_records<N: Nand>(
-    medium: &mut Medium<N>,
+pub fn find_records(
+    medium: &mut Medium<'_>,
     accept: impl Fn(&[u8]) -> bool,
 ) -> Result<Vec<FoundRecord>, NandError> {
     let shape = *medium.shape();
@@ -49,7 +49,7 @@ pub fn find_records<N: Nand>(
 }
 
 /// True if one of the pages behind the first, of which nothing is known, says that it is a record.
-fn holds_record<N: Nand>(medium: &mut Medium<N>, block: u32) -> Result<bool, NandError> {
+fn holds_record(medium: &mut Medium<'_>, block: u32) -> Result<bool, NandError> {
     let mut next = 1;
     while let Some((index, look)) = medium.next_programmed(block, next)? {
         if let Some((kind, _)) = look {

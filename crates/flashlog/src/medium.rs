@@ -9,7 +9,7 @@ use alloc::{sync::Arc, vec, vec::Vec};
 use core::fmt;
 
 use hashbrown::{HashMap, HashSet};
-use pumice_media::{BlockId, Nand, NandError, NandStats, ReadOutcome};
+use pumice_media::{AnyChip, BlockId, Nand, NandError, NandStats, ReadOutcome};
 
 use crate::sampler::Sampler;
 use crate::shape::{Place, Shape, TagPlace};
@@ -94,8 +94,8 @@ pub enum Peek {
 }
 
 /// The chip.
-pub struct Medium<N> {
-    nand: N,
+pub struct Medium<'c> {
+    nand: AnyChip<'c>,
     shape: Shape,
     /// Pages kept, and when each was last used.
     kept: HashMap<u32, (u64, Arc<Page>)>,
@@ -117,9 +117,9 @@ pub struct Medium<N> {
     rebuilt_pages: u64,
 }
 
-impl<N: Nand> Medium<N> {
+impl<'c> Medium<'c> {
     /// The medium on a chip, in superpages of this shape; which of them share cells the chip tells.
-    pub fn new(nand: N, shape: Shape) -> Medium<N> {
+    pub fn new(nand: AnyChip<'c>, shape: Shape) -> Medium<'c> {
         let shape = shape.with_pairing(nand.pairing());
         Medium {
             nand,
@@ -140,12 +140,12 @@ impl<N: Nand> Medium<N> {
     }
 
     /// The chip.
-    pub fn chip(&self) -> &N {
+    pub fn chip(&self) -> &AnyChip<'c> {
         &self.nand
     }
 
     /// The chip, given back.
-    pub fn into_chip(self) -> N {
+    pub fn into_chip(self) -> AnyChip<'c> {
         self.nand
     }
 
@@ -155,8 +155,8 @@ impl<N: Nand> Medium<N> {
     }
 
     /// The same chip for a while in superpages of another shape.
-    pub fn shaped(&mut self, shape: Shape) -> Medium<&mut N> {
-        Medium::new(&mut self.nand, shape)
+    pub fn shaped(&mut self, shape: Shape) -> Medium<'_> {
+        Medium::new(AnyChip::lend(&mut self.nand), shape)
     }
 
     /// What the chip did so far.

@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 
 use crate::anchor::Anchor;
 use crate::medium::{Medium, Peek};
@@ -77,8 +77,8 @@ impl Rings {
     /// Finds the newest anchor with this magic: a look at each block of the first ring, a search by halves in one of
     /// them and the anchor itself; the second ring only where the first leaves a doubt. The medium has the shape of
     /// anchors, as everywhere here.
-    pub(crate) fn find<N: Nand>(
-        medium: &mut Medium<N>,
+    pub(crate) fn find(
+        medium: &mut Medium<'_>,
         magic: [u8; 8],
     ) -> Result<Option<(Anchor, Rings)>, NandError> {
         let mut rings = Rings::lost();
@@ -105,11 +105,7 @@ impl Rings {
     /// Before the first write after a mount: finds out where each ring goes on. A page that a power cut touched may
     /// have a tag that looks erased, so it is read whole; a touched one ends its block, for to skip it would leave a gap
     /// in which the search by halves goes astray. False if a ring does not hold the newest anchor.
-    pub(crate) fn settle<N: Nand>(
-        &mut self,
-        medium: &mut Medium<N>,
-        magic: [u8; 8],
-    ) -> Result<bool, NandError> {
+    pub(crate) fn settle(&mut self, medium: &mut Medium<'_>, magic: [u8; 8]) -> Result<bool, NandError> {
         let shape = *medium.shape();
         let mut even = true;
         for (ring, spot) in (0..).zip(&mut self.spots) {
@@ -127,7 +123,7 @@ impl Rings {
     }
 
     /// True if both rings have the same newest anchor.
-    pub(crate) fn is_even<N: Nand>(&self, medium: &mut Medium<N>, magic: [u8; 8]) -> Result<bool, NandError> {
+    pub(crate) fn is_even(&self, medium: &mut Medium<'_>, magic: [u8; 8]) -> Result<bool, NandError> {
         let mut seqs = Vec::new();
         for (ring, _) in (0..).zip(&self.spots) {
             seqs.push(look(medium, ring, magic)?.seq());
@@ -136,9 +132,9 @@ impl Rings {
     }
 
     /// Writes an anchor to both rings, with the same sequence number; false if neither has a block that holds.
-    pub(crate) fn write<N: Nand>(
+    pub(crate) fn write(
         &mut self,
-        medium: &mut Medium<N>,
+        medium: &mut Medium<'_>,
         anchor: &Anchor,
         seq: u64,
     ) -> Result<bool, NandError> {
@@ -163,8 +159,8 @@ impl Rings {
 }
 
 /// Where a ring goes on after a write; none if it has no block that holds.
-fn write_ring<N: Nand>(
-    medium: &mut Medium<N>,
+fn write_ring(
+    medium: &mut Medium<'_>,
     ring: u32,
     at: Spot,
     payload: &[u8],
@@ -190,7 +186,7 @@ fn write_ring<N: Nand>(
 }
 
 /// Erases a block; false if it is bad.
-pub(crate) fn renew<N: Nand>(medium: &mut Medium<N>, block: u32) -> Result<bool, NandError> {
+pub(crate) fn renew(medium: &mut Medium<'_>, block: u32) -> Result<bool, NandError> {
     if medium.is_bad(block)? {
         return Ok(false);
     }
@@ -202,7 +198,7 @@ pub(crate) fn renew<N: Nand>(medium: &mut Medium<N>, block: u32) -> Result<bool,
 }
 
 /// The newest anchor of a ring, and where the ring goes on.
-fn look<N: Nand>(medium: &mut Medium<N>, ring: u32, magic: [u8; 8]) -> Result<Look, NandError> {
+fn look(medium: &mut Medium<'_>, ring: u32, magic: [u8; 8]) -> Result<Look, NandError> {
     let shape = *medium.shape();
     let mut blocks = Vec::new();
     for block in (first_of(ring)..first_of(ring) + RING_BLOCKS).filter(|block| *block < shape.blocks()) {
@@ -243,8 +239,8 @@ pub(crate) enum Put {
 }
 
 /// Programs a root page and reads it back.
-pub(crate) fn put<N: Nand>(
-    medium: &mut Medium<N>,
+pub(crate) fn put(
+    medium: &mut Medium<'_>,
     kind: u8,
     page: u32,
     seq: u64,

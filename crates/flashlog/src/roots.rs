@@ -7,7 +7,7 @@
 
 use alloc::vec::Vec;
 
-use pumice_media::{Nand, NandError};
+use pumice_media::{AnyChip, Nand, NandError};
 
 use crate::anchor::Anchor;
 use crate::medium::{Medium, Peek};
@@ -31,14 +31,12 @@ pub enum Taken {
 }
 
 /// What the owner of the log does for its roots.
-pub trait Keeper {
-    /// The chip.
-    type Chip: Nand;
+pub trait Keeper<'c> {
     /// What goes wrong.
     type Error;
 
     /// The medium.
-    fn medium(&mut self) -> &mut Medium<Self::Chip>;
+    fn medium(&mut self) -> &mut Medium<'c>;
 
     /// The sequence number of the next page.
     fn next_seq(&mut self) -> u64;
@@ -102,9 +100,9 @@ impl Roots {
     }
 
     /// Finds the newest anchor with this magic; `None` if there is none. Nothing need be known of the volume.
-    pub fn find<N: Nand>(nand: &mut N, magic: &[u8; 8]) -> Result<Option<Roots>, NandError> {
+    pub fn find(nand: &mut (dyn Nand + Send), magic: &[u8; 8]) -> Result<Option<Roots>, NandError> {
         let Some(shape) = Shape::of_anchors(&nand.geometry()) else { return Ok(None) };
-        let found = Rings::find(&mut Medium::new(nand, shape), *magic)?;
+        let found = Rings::find(&mut Medium::new(AnyChip::lend(nand), shape), *magic)?;
         Ok(found.map(|(anchor, rings)| Roots {
             newest: rings.seq(),
             rings,
@@ -136,9 +134,9 @@ impl Roots {
 
     /// Finds the newest record, in superpages of this shape: in the first block if the last page programmed there is
     /// proved, in both otherwise. `None` if the blocks that the anchor names have none.
-    pub fn find_record<N: Nand>(
+    pub fn find_record(
         &mut self,
-        medium: &mut Medium<N>,
+        medium: &mut Medium<'_>,
         records: Shape,
     ) -> Result<Option<Vec<u8>>, NandError> {
         self.records = *medium.shaped(records).shape();
@@ -150,7 +148,7 @@ impl Roots {
         Ok(found)
     }
 
-    fn newest_record<N: Nand>(&mut self, medium: &mut Medium<N>) -> Result<Option<Vec<u8>>, NandError> {
+    fn newest_record(&mut self, medium: &mut Medium<'_>) -> Result<Option<Vec<u8>>, NandError> {
         let [first, second] = self.anchor.checkpoints;
         let shape = *medium.shape();
         let blocks = ANCHOR_BLOCKS..shape.blocks();
@@ -243,7 +241,7 @@ impl Roots {
 
     /// Before the first write after a mount: looks where the roots go on. True if the blocks that will be taken next
     /// may have been touched by the write that was cut, [`DOUBTED`] at the most: they have to be erased again.
-    pub fn settle<N: Nand>(&mut self, medium: &mut Medium<N>) -> Result<bool, NandError> {
+    pub fn settle(&mut self, medium: &mut Medium<'_>) -> Result<bool, NandError> {
         let mut medium = medium.shaped(self.records);
         let shape = *medium.shape();
         self.records = shape;
@@ -272,10 +270,12 @@ impl Roots {
 
     /// Reads both copies of the newest record and of the newest anchor. False if one is missing, cannot be read or is near
     /// the limit of ECC: then the owner should write the next record elsewhere ([`Roots::turn_over`]), and soon.
-    pub fn are_sound<N: Nand>(&self, medium: &mut Medium<N>) -> Result<bool, NandError> {
+    pub fn are_sound(&self, medium: &mut Medium<'_>) -> Result<bool, NandError> {
         let Some(shape) = Shape::of_anchors(&self.anchor.geometry) else { return Ok(false) };
-        let mut anchors = medium.shaped(shape);
-        let even = self.rings.is_even(&mut anchors, self.anchor.magic)? && !anchors.has_tired();
+        let even = {
+            let mut anchors = medium.shaped(shape);
+            self.rings.is_even(&mut anchors, self.anchor.magic)? && !anchors.has_tired()
+        };
         let mut records = medium.shaped(self.records);
         let mut seqs = Vec::new();
         for block in self.blocks() {
@@ -288,7 +288,7 @@ impl Roots {
 
     /// Writes a record, twice. Whoever mounts after this call returns finds it. The roots must be settled. Returns the
     /// blocks that were left for others: nothing in them is needed any more.
-    pub fn write<K: Keeper>(&mut self, keeper: &mut K) -> Result<Vec<u32>, K::Error> {
+    pub fn write<'c, K: Keeper<'c>>(&mut self, keeper: &mut K) -> Result<Vec<u32>, K::Error> {
         debug_assert!(!self.idle, "roots are settled before they are written");
         // What goes into doubted pages is written once more behind them.
         let again = core::mem::take(&mut self.doubted);
@@ -318,7 +318,7 @@ impl Roots {
     }
 
     /// Writes a record behind the newest one; false if that was not possible.
-    fn write_next<K: Keeper>(&mut self, keeper: &mut K) -> Result<bool, K::Error> {
+    fn write_next<'c, K: Keeper<'c>>(&mut self, keeper: &mut K) -> Result<bool, K::Error> {
         let Some(index) = self.records.next_safe(self.next, self.next) else { return Ok(false) };
         self.next = index + 1;
         self.whole = write_copies(keeper, self.records, self.anchor.checkpoints, index, &[])?;
@@ -327,7 +327,7 @@ impl Roots {
 
     /// Writes a record into this block, and its copy into one of the two that held the last, once an anchor names the
     /// first; false if this block does not hold it.
-    fn write_apart<K: Keeper>(&mut self, keeper: &mut K, block: u32) -> Result<bool, K::Error> {
+    fn write_apart<'c, K: Keeper<'c>>(&mut self, keeper: &mut K, block: u32) -> Result<bool, K::Error> {
         if self.blocks().next().is_none() {
             return Err(K::worn_out());
         }
@@ -357,7 +357,7 @@ impl Roots {
     }
 
     /// Writes an anchor. The roots must be settled.
-    pub fn write_anchor<K: Keeper>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
+    pub fn write_anchor<'c, K: Keeper<'c>>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
         let seq = keeper.next_seq();
         let Some(shape) = Shape::of_anchors(&self.anchor.geometry) else { return Err(K::worn_out()) };
         match self.rings.write(&mut keeper.medium().shaped(shape), &self.anchor, seq) {
@@ -369,7 +369,7 @@ impl Roots {
 }
 
 /// True if a page is the copy of a record, by the look of its header or, where it has none, by the page.
-fn is_copy<N: Nand>(medium: &mut Medium<N>, page: u32, seq: u64) -> Result<bool, NandError> {
+fn is_copy(medium: &mut Medium<'_>, page: u32, seq: u64) -> Result<bool, NandError> {
     match medium.peek(page)? {
         Peek::Programmed(Some(header)) => Ok(header == (CHECKPOINT, seq)),
         Peek::Programmed(None) => {
@@ -380,7 +380,11 @@ fn is_copy<N: Nand>(medium: &mut Medium<N>, page: u32, seq: u64) -> Result<bool,
 }
 
 /// The payload of the next record, and its sequence number.
-fn next_record<K: Keeper>(keeper: &mut K, shape: Shape, left: &[u32]) -> Result<(Vec<u8>, u64), K::Error> {
+fn next_record<'c, K: Keeper<'c>>(
+    keeper: &mut K,
+    shape: Shape,
+    left: &[u32],
+) -> Result<(Vec<u8>, u64), K::Error> {
     let mut payload = keeper.record(left)?;
     debug_assert!(payload.len() <= shape.payload(), "a record does not fit its page");
     payload.resize(shape.payload(), 0);
@@ -388,7 +392,7 @@ fn next_record<K: Keeper>(keeper: &mut K, shape: Shape, left: &[u32]) -> Result<
 }
 
 /// Writes a record into both blocks; false if either does not hold it.
-fn write_copies<K: Keeper>(
+fn write_copies<'c, K: Keeper<'c>>(
     keeper: &mut K,
     shape: Shape,
     blocks: [u32; COPIES],
@@ -405,14 +409,16 @@ fn write_copies<K: Keeper>(
 }
 
 /// Writes a record into a block; false if it does not hold it.
-fn write_copy<K: Keeper>(
+fn write_copy<'c, K: Keeper<'c>>(
     keeper: &mut K,
     shape: Shape,
     block: u32,
     index: u32,
     (payload, seq): (&[u8], u64),
 ) -> Result<bool, K::Error> {
-    match put(&mut keeper.medium().shaped(shape), CHECKPOINT, shape.page(block, index), seq, payload) {
+    let page = shape.page(block, index);
+    let held = put(&mut keeper.medium().shaped(shape), CHECKPOINT, page, seq, payload);
+    match held {
         Ok(Put::Held) => Ok(true),
         Ok(Put::Lost) => Ok(false),
         Ok(Put::Failed) => {

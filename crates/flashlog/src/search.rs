@@ -1,6 +1,6 @@
 //! Finding the newest root of an erase block (ScaleFFS, 4.5, searches its checkpoint region in the same two phases).
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 
 use crate::medium::Medium;
 
@@ -23,7 +23,7 @@ impl<T> Newest<T> {
 
 /// How far a block was programmed, in pages, by halves: pages are programmed in order. Those that share cells with earlier ones
 /// are passed over.
-pub(crate) fn programmed<N: Nand>(medium: &mut Medium<N>, block: u32) -> Result<u32, NandError> {
+pub(crate) fn programmed(medium: &mut Medium<'_>, block: u32) -> Result<u32, NandError> {
     let (mut low, mut high) = (0, medium.shape().pages());
     while low < high {
         let middle = u32::midpoint(low, high);
@@ -36,8 +36,8 @@ pub(crate) fn programmed<N: Nand>(medium: &mut Medium<N>, block: u32) -> Result<
 }
 
 /// The newest of the first `used` pages of a block that proves itself, is of this kind, and is accepted by `read`.
-pub(crate) fn newest<N: Nand, T>(
-    medium: &mut Medium<N>,
+pub(crate) fn newest<T>(
+    medium: &mut Medium<'_>,
     block: u32,
     used: u32,
     kind: u8,

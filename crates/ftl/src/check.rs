@@ -10,18 +10,18 @@ mod tests;
 
 use alloc::{collections::BTreeMap, format, string::ToString, vec, vec::Vec};
 
-use pumice_media::Nand;
+use pumice_media::{AnyChip, Nand};
 
 use crate::check::evidence::Trimmed;
 use crate::counters::Start;
 use crate::error::Result;
 use crate::findings::{Finding, Findings};
-use crate::ftl::{Ftl, Mode};
 use crate::layout::Kind;
 use crate::record::Record;
 use crate::recover::Replayed;
 use crate::seek::{Sought, seek};
 use crate::segments::State;
+use crate::server::{Mode, Server};
 use crate::shape::{Addr, Place};
 
 /// What a check found.
@@ -67,8 +67,8 @@ pub(crate) struct Fixes {
 }
 
 /// A disk that was looked at.
-pub(crate) struct Checked<N: Nand> {
-    pub(crate) ftl: Ftl<N>,
+pub(crate) struct Checked<'c> {
+    pub(crate) ftl: Server<'c>,
     pub(crate) replayed: Replayed,
     pub(crate) fixes: Fixes,
     pub(crate) found: Findings,
@@ -79,8 +79,8 @@ pub(crate) struct Checked<N: Nand> {
 
 /// Checks the disk on a chip; `progress` is told segments done and all. Fails only if there is no disk, if it is of another
 /// version, or if the chip fails. Costs a read of every programmed page, and memory for the tables twice.
-pub fn check<N: Nand>(nand: N, progress: &mut dyn FnMut(u32, u32)) -> Result<CheckReport> {
-    let checked = examine(nand, [0; 16], progress)?;
+pub fn check(nand: impl Nand + Send, progress: &mut dyn FnMut(u32, u32)) -> Result<CheckReport> {
+    let checked = examine(AnyChip::lend(nand), [0; 16], progress)?;
     let ftl = &checked.ftl;
     Ok(CheckReport {
         start: ftl.start,
@@ -95,11 +95,11 @@ pub fn check<N: Nand>(nand: N, progress: &mut dyn FnMut(u32, u32)) -> Result<Che
 }
 
 /// Finds a disk and looks at all of it; `uuid` is what it is called if nothing tells.
-pub(crate) fn examine<N: Nand>(
-    nand: N,
+pub(crate) fn examine<'c>(
+    nand: AnyChip<'c>,
     uuid: [u8; 16],
     progress: &mut dyn FnMut(u32, u32),
-) -> Result<Checked<N>> {
+) -> Result<Checked<'c>> {
     let mut found = Findings::default();
     let Sought { mut ftl, record, is_adrift } = seek(nand, uuid, &mut found)?;
     debug_assert!(ftl.mode == Mode::ReadOnly, "a check writes nothing");
@@ -131,8 +131,8 @@ pub(crate) fn examine<N: Nand>(
     Ok(Checked { ftl, replayed, fixes, found, notes, is_adrift })
 }
 
-struct Check<'a, N: Nand> {
-    ftl: &'a mut Ftl<N>,
+struct Check<'a, 'c> {
+    ftl: &'a mut Server<'c>,
     found: &'a mut Findings,
     notes: Findings,
     fixes: Fixes,
@@ -147,8 +147,8 @@ struct Check<'a, N: Nand> {
     last: u64,
 }
 
-impl<'a, N: Nand> Check<'a, N> {
-    fn new(ftl: &'a mut Ftl<N>, found: &'a mut Findings) -> Check<'a, N> {
+impl<'a, 'c> Check<'a, 'c> {
+    fn new(ftl: &'a mut Server<'c>, found: &'a mut Findings) -> Check<'a, 'c> {
         let blocks = ftl.table.len() as usize;
         Check {
             ftl,

@@ -2,16 +2,16 @@
 
 use alloc::{vec, vec::Vec};
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 use zerocopy::IntoBytes;
 
 use crate::error::{FtlError, Result};
 use crate::flash::Flash;
-use crate::ftl::Ftl;
 use crate::head::Head;
 use crate::layout::{CHECKPOINT_MAGIC, Kind, NO_PAGE, RawHead, RawPart, RawState};
 use crate::record::Record;
 use crate::segments::State;
+use crate::server::Server;
 use crate::shape::{Place, Shape};
 use crate::stream::{part_bytes, segments_with};
 use crate::tag::Tag;
@@ -26,8 +26,8 @@ enum Stop {
 }
 
 /// Fills pages one after the other.
-struct Writer<'a, N> {
-    flash: &'a mut Flash<N>,
+struct Writer<'a, 'c> {
+    flash: &'a mut Flash<'c>,
     shape: Shape,
     blocks: &'a [u32],
     number: u64,
@@ -39,7 +39,7 @@ struct Writer<'a, N> {
     part: u32,
 }
 
-impl<N: Nand> Writer<'_, N> {
+impl Writer<'_, '_> {
     fn put(&mut self, mut bytes: &[u8]) -> core::result::Result<(), Stop> {
         while !bytes.is_empty() {
             let room = part_bytes(&self.shape).saturating_sub(self.page.len());
@@ -111,7 +111,7 @@ fn stop_at(block: u32, done: core::result::Result<(), NandError>) -> core::resul
     })
 }
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// Writes everything down, so that a start needs nothing older; trims are settled by it.
     pub(crate) fn checkpoint(&mut self) -> Result<()> {
         self.write_checkpoint(false)

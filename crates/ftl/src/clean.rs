@@ -3,18 +3,17 @@
 use alloc::{vec, vec::Vec};
 
 use pumice_cleaning::{Cleaned, Relocation};
-use pumice_media::Nand;
 
 use crate::error::{FtlError, Result};
-use crate::ftl::Ftl;
 use crate::head::{Head, MOVING};
 use crate::layout::Kind;
 use crate::segments::State;
+use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;
 use crate::tag::Entry;
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// Cleans one segment; false if none has anything to reclaim.
     pub(crate) fn clean(&mut self) -> Result<bool> {
         let Some(victim) = self.victim() else { return Ok(false) };

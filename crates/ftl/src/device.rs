@@ -1,13 +1,13 @@
 //! The disk: reads, writes, trims and flushes of logical blocks.
 
-use pumice_media::{BlockDevice, BlockError, BlockShape, Lba, Nand};
+use pumice_media::{BlockDevice, BlockError, BlockShape, Lba};
 
 use crate::error::{FtlError, Result};
-use crate::ftl::{Ftl, Mode};
+use crate::server::{Mode, Server};
 use crate::tag::Entry;
 use crate::trims;
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     fn block_shape(&self) -> BlockShape {
         BlockShape { block_bytes: self.shape.block_bytes, blocks: u64::from(self.table.len()) }
     }
@@ -111,7 +111,7 @@ fn number(lba: u64) -> Result<u32> {
 
 /// Beyond the promises of the trait: blocks never written and blocks discarded read as zeros, after a power cut too if
 /// the discard was flushed. A write that fails leaves the block as it was or as it should be.
-impl<N: Nand> BlockDevice for Ftl<N> {
+impl BlockDevice for Server<'_> {
     fn block_bytes(&self) -> u32 {
         self.shape.block_bytes
     }

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 
 use pumice_flashlog::{Fault, Medium, Page, Peek};
-use pumice_media::{Nand, NandError};
+use pumice_media::{AnyChip, NandError};
 
 use crate::error::Result;
 use crate::layout::Kind;
@@ -31,8 +31,8 @@ impl Found {
 }
 
 /// The chip.
-pub(crate) struct Flash<N> {
-    pub(crate) medium: Medium<N>,
+pub(crate) struct Flash<'c> {
+    pub(crate) medium: Medium<'c>,
     shape: Shape,
     /// The page of blocks or trims that was programmed last.
     before: Option<Before>,
@@ -40,8 +40,8 @@ pub(crate) struct Flash<N> {
     is_promised: bool,
 }
 
-impl<N: Nand> Flash<N> {
-    pub(crate) fn new(nand: N, shape: Shape) -> Flash<N> {
+impl<'c> Flash<'c> {
+    pub(crate) fn new(nand: AnyChip<'c>, shape: Shape) -> Flash<'c> {
         Flash { medium: Medium::new(nand, shape.medium), shape, before: None, is_promised: false }
     }
 

@@ -1,261 +1,110 @@
-//! The server: what it holds in memory, and the paths that all others share.
+//! What the owner of a chip holds: a server, and the type that its chip comes back as.
 
-use alloc::vec::Vec;
+use core::marker::PhantomData;
 
-use pumice_cleaning::{Class, Old, Params};
-use pumice_flashlog::{Patrol, Roots, Rounds};
-use pumice_media::{Nand, NandError};
+use pumice_media::{AnyChip, BlockDevice, BlockError, Lba, Nand};
 
-use crate::counters::{Counters, Start};
 use crate::error::{FtlError, Result};
-use crate::flash::Flash;
-use crate::gaps::Doubted;
-use crate::head::{HEADS, Head};
-use crate::identity::Identity;
-use crate::layout::Kind;
-use crate::map_log::MapLog;
-use crate::opened::Opened;
-use crate::policy::Policies;
-use crate::record::Record;
-use crate::segments::{Segments, State};
-use crate::shape::{Addr, Shape};
-use crate::stream::{map_segments, segments_at_most};
-use crate::table::Table;
-use crate::trims::Trims;
-use crate::waiting::Waiting;
-
-/// What may be done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mode {
-    /// Opened for reading.
-    ReadOnly,
-    /// Nothing was written since the checkpoint, and its record says so.
-    Clean,
-    /// What was written since the checkpoint is known in memory; the first change makes a checkpoint.
-    Replayed {
-        /// A move was undone; an anchor has to say so before its segment is erased.
-        undone: bool,
-    },
-    /// The record says that there is more than the checkpoint.
-    Dirty,
-    /// Too few good segments are left.
-    WornOut,
-    /// The chip failed in a way that leaves what it holds in doubt.
-    Failed(NandError),
-}
+use crate::info::Info;
+use crate::open::OpenOptions;
+use crate::patrol::Scrubbed;
+use crate::server::Server;
 
 /// The flash memory server: a disk of logical blocks on a raw NAND chip (CAT paper, section 4).
 ///
 /// Blocks are never updated in place: each write goes to the open segment of its class, the translation table says
 /// where, and the cleaner takes back what was overwritten.
-pub struct Ftl<N: Nand> {
-    pub(crate) flash: Flash<N>,
-    pub(crate) shape: Shape,
-    pub(crate) identity: Identity,
-    pub(crate) roots: Roots,
-    /// Of the newest checkpoint.
-    pub(crate) record: Record,
-    pub(crate) mode: Mode,
-    pub(crate) start: Start,
-    pub(crate) table: Table,
-    /// The segments that hold it.
-    pub(crate) map: MapLog,
-    pub(crate) segments: Segments,
-    pub(crate) policies: Policies,
-    /// The index segment: the open heads.
-    pub(crate) heads: Vec<Option<Head>>,
-    /// Heads in whose segments a program failed; what lives in them has to move.
-    pub(crate) failing: Vec<Head>,
-    pub(crate) waiting: Waiting,
-    pub(crate) trims: Trims,
-    /// Segments opened since the last checkpoint.
-    pub(crate) opened: Opened,
-    /// Sequence number of the next page.
-    pub(crate) sequence: u64,
-    /// The write clock.
-    pub(crate) clock: u32,
-    pub(crate) counters: Counters,
-    pub(crate) patrol: Patrol,
-    /// What the newest page held, if it could not be read after a power cut.
-    pub(crate) doubted: Option<Doubted>,
+pub struct Ftl<N> {
+    server: Server<'static>,
+    chip: PhantomData<fn() -> N>,
 }
 
-impl<N: Nand> Ftl<N> {
-    /// A server around its parts, with nothing stored.
-    pub(crate) fn assemble(
-        flash: Flash<N>,
-        shape: Shape,
-        identity: Identity,
-        roots: Roots,
-        cache_bytes: usize,
-    ) -> Ftl<N> {
-        let seed = identity.uuid.iter().fold(0, |seed: u64, byte| seed.rotate_left(8) ^ u64::from(*byte));
-        let params = Params {
-            endurance: identity.endurance,
-            ..Params::new(shape.blocks, shape.capacity(), identity.logical_blocks)
-        };
-        let policies = Policies::new(identity.policies, &params, seed);
-        let mut heads = Vec::new();
-        heads.resize_with(HEADS, || None);
-        Ftl {
-            flash,
-            shape,
-            roots,
-            record: Record::default(),
-            mode: Mode::ReadOnly,
-            start: Start::Checkpoint,
-            table: Table::new(&shape, identity.logical_blocks, cache_bytes),
-            map: MapLog::new(map_segments(&shape, identity.logical_blocks)),
-            segments: Segments::new(shape.blocks),
-            policies,
-            heads,
-            failing: Vec::new(),
-            waiting: Waiting::default(),
-            trims: Trims::default(),
-            opened: Opened::default(),
-            sequence: 1,
-            clock: 0,
-            counters: Counters::default(),
-            patrol: Patrol::resume(Rounds::default()),
-            doubted: None,
-            identity,
-        }
+impl<N: Nand + Send + 'static> Ftl<N> {
+    /// Starts a server. Nothing is cleaned, and nothing written but a record of which a copy is missing, before the first
+    /// change. It goes by the checkpoint if nothing was written since, with what the headers of segments say about the
+    /// time since otherwise, and by the headers alone if the checkpoint cannot be read.
+    pub fn open(nand: N, options: OpenOptions) -> Result<Ftl<N>> {
+        Ok(Ftl { server: Server::open(AnyChip::own(nand), options)?, chip: PhantomData })
     }
 
-    /// Refuses to write where that is not possible, and has the record say that more follows.
-    pub(crate) fn admit_write(&mut self) -> Result<()> {
-        match self.mode {
-            Mode::Dirty => Ok(()),
-            Mode::Clean => {
-                self.write_record(false)?;
-                self.mode = Mode::Dirty;
-                Ok(())
-            }
-            Mode::Replayed { undone } => self.checkpoint_replayed(undone, false),
-            Mode::ReadOnly => Err(FtlError::ReadOnly),
-            Mode::WornOut => Err(FtlError::WornOut),
-            Mode::Failed(error) => Err(error.into()),
-        }
+    /// Ends it: everything is on the chip, and the next start is by the checkpoint. Gives the chip back.
+    pub fn close(self) -> Result<N> {
+        self.server.close()?.take().ok_or(FtlError::Foreign)
+    }
+}
+
+impl<N> Ftl<N> {
+    /// How the disk is and what it has done. Looks at every segment's line in the lookup table.
+    pub fn info(&self) -> Info {
+        self.server.info()
     }
 
-    /// The checkpoint that the first change after a power cut makes; no other write goes before it.
-    pub(crate) fn checkpoint_replayed(&mut self, undone: bool, clean: bool) -> Result<()> {
-        self.mode = Mode::Dirty;
-        if self.shape.is_paired() {
-            // No page has this number: a start looks at what the next one says, and that is that none was before it.
-            self.next_sequence();
-        }
-        if undone {
-            self.write_void()?;
-        }
-        let done = self.write_checkpoint(clean);
-        if done == Err(FtlError::WornOut) {
-            self.mode = Mode::WornOut;
-        }
-        done
+    /// The chip.
+    pub fn chip(&self) -> &AnyChip<'static> {
+        self.server.chip()
     }
 
-    /// After this error the chip's content is in doubt: nothing more is written.
-    pub(crate) fn fail<T>(&mut self, error: NandError) -> Result<T> {
-        self.mode = Mode::Failed(error);
-        Err(error.into())
+    /// A pass of the patrol is to take so many seconds; with 0 there is none by itself. A week if this is not called.
+    pub fn set_patrol_period(&mut self, seconds: u64) {
+        self.server.set_patrol_period(seconds);
     }
 
-    /// Segments that a checkpoint takes at the most.
-    pub(crate) fn checkpoint_most(&self) -> u32 {
-        segments_at_most(&self.shape, self.table.len())
+    /// One piece of what is due by the clock, `now` in seconds since 1970: empties a weak segment, or reads some pages; true if
+    /// more is due. For idle times.
+    pub fn maintain(&mut self, now: i64) -> Result<bool> {
+        self.server.maintain(now)
     }
 
-    /// The number of the next page.
-    pub(crate) fn next_sequence(&mut self) -> u64 {
-        self.sequence += 1;
-        self.sequence - 1
+    /// Reads every page of every segment in which something lives, and of the checkpoint, and empties segments that are
+    /// weak. `progress` is told log pages done and all. Memory: four bytes for each page that cannot be read and each
+    /// logical block that is lost.
+    pub fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
+        self.server.scrub(now, progress)
     }
 
-    /// What a write or trim of a block replaces, as placement sees it.
-    pub(crate) fn old(&mut self, lba: u32) -> Result<Option<Old>> {
-        let addr = self.addr(lba)?;
-        Ok(self.segment_of(addr).map(|block| {
-            let segment = self.segments.get(block);
-            Old { class: Class(segment.class), age: self.clock.wrapping_sub(segment.opened) }
-        }))
+    /// Whether a quick scrub can be made.
+    ///
+    /// # Errors
+    /// As [`Ftl::quick_scrub`].
+    pub fn admit_quick_scrub(&self) -> Result<()> {
+        self.server.admit_quick_scrub()
     }
 
-    /// A block has a new copy.
-    pub(crate) fn point(&mut self, lba: u32, addr: Addr) -> Result<()> {
-        let old = self.set_addr(lba, addr)?;
-        self.leave_copy(old);
-        Ok(())
+    /// Compares the signatures in the spare areas of each segment of data with those of its parity, and empties segments whose
+    /// parity is missing or does not fit. A read of each spare area, of no page: what decayed in a page, and checkpoint and
+    /// table, are left to [`Ftl::scrub`]. `progress` is told segments done and all.
+    ///
+    /// # Errors
+    /// [`FtlError::NoSignatures`] for a disk without parity, or on a chip whose spare areas have no room for signatures.
+    pub fn quick_scrub(&mut self, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
+        self.server.quick_scrub(progress)
+    }
+}
+
+/// Beyond the promises of the trait: blocks never written and blocks discarded read as zeros, after a power cut too if
+/// the discard was flushed. A write that fails leaves the block as it was or as it should be.
+impl<N> BlockDevice for Ftl<N> {
+    fn block_bytes(&self) -> u32 {
+        self.server.block_bytes()
     }
 
-    /// The copy of a block is garbage from now on.
-    pub(crate) fn forget_copy(&mut self, lba: u32) -> Result<()> {
-        self.point(lba, Addr::NONE)
+    fn blocks(&self) -> u64 {
+        self.server.blocks()
     }
 
-    /// What lies here is garbage from now on.
-    fn leave_copy(&mut self, old: Addr) {
-        let (Some(block), now) = (self.segment_of(old), self.clock) else { return };
-        self.segments.change(block, |segment| segment.changed = now);
-        self.policies.selector.invalidated(block, now);
-        let segment = self.segments.get(block);
-        if segment.state == State::Stuck && segment.valid == 0 {
-            self.free(block);
-        }
+    fn read(&mut self, first: Lba, buffer: &mut [u8]) -> core::result::Result<(), BlockError> {
+        self.server.read(first, buffer)
     }
 
-    /// Nothing in a segment is needed any more.
-    pub(crate) fn free(&mut self, block: u32) {
-        self.segments.change(block, |segment| segment.state = State::Free);
-        let segment = self.segments.get(block);
-        if segment.trims || self.has_pending() {
-            self.waiting.hold(block);
-        } else {
-            self.hand_back(block);
-        }
+    fn write(&mut self, first: Lba, buffer: &[u8]) -> core::result::Result<(), BlockError> {
+        self.server.write(first, buffer)
     }
 
-    /// Gives a free segment to the rule that keeps them. It is erased when it is opened, and counted as erased now.
-    pub(crate) fn hand_back(&mut self, block: u32) {
-        self.policies.wear.freed(block, self.segments.get(block).erases.saturating_add(1));
+    fn flush(&mut self) -> core::result::Result<(), BlockError> {
+        self.server.flush()
     }
 
-    /// True if a power cut now would lose something that was accepted.
-    pub(crate) fn has_pending(&self) -> bool {
-        !self.trims.is_empty() || self.has_pending_blocks()
-    }
-
-    /// The same for blocks alone.
-    pub(crate) fn has_pending_blocks(&self) -> bool {
-        let short = !self.shape.tagged;
-        let pending = |head: &Head| {
-            let is_unnamed = short && head.covered < head.index;
-            !head.filled.is_empty() || is_unnamed || head.is_at_risk(&self.shape)
-        };
-        !self.failing.is_empty() || self.heads.iter().flatten().any(pending)
-    }
-
-    /// Reads the block at `addr`, which must be `lba`, into `out`.
-    pub(crate) fn fetch(&mut self, lba: u32, addr: Addr, out: &mut [u8]) -> Result<()> {
-        let shape = self.shape;
-        if addr == Addr::LOST {
-            return Err(FtlError::Unreadable(lba));
-        }
-        for head in self.heads.iter_mut().flatten().chain(&mut self.failing) {
-            if let Some(slot) = head.buffered(&shape, addr) {
-                head.buffer_slot(&shape, slot, |bytes| out.copy_from_slice(bytes));
-                return Ok(());
-            }
-        }
-        let (place, slot) = shape.place(addr);
-        let found = self.flash.read_kept(place)?;
-        let (tag, page) = found.of_kind(Kind::Data).ok_or(FtlError::Unreadable(lba))?;
-        let stored = tag.entries.get(slot as usize).map(|entry| entry.lba);
-        if shape.tagged && stored != Some(lba) {
-            return Err(FtlError::Unreadable(lba));
-        }
-        let bytes = page.payload.get(shape.slot_range(slot)).ok_or(FtlError::Unreadable(lba))?;
-        out.copy_from_slice(bytes);
-        Ok(())
+    fn discard(&mut self, first: Lba, count: u64) -> core::result::Result<(), BlockError> {
+        self.server.discard(first, count)
     }
 }

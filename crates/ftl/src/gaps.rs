@@ -3,8 +3,6 @@
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
-use pumice_media::Nand;
-
 use crate::error::Result;
 use crate::flash::{Flash, Found};
 use crate::newest::Newest;
@@ -94,7 +92,7 @@ pub(crate) struct Doubted {
 
 impl Gaps {
     /// What later pages tell of these. Looks at those alone before which a number is missing.
-    pub(crate) fn named<N: Nand>(self, flash: &mut Flash<N>, shape: &Shape, newest: &Newest) -> Result<Told> {
+    pub(crate) fn named(self, flash: &mut Flash<'_>, shape: &Shape, newest: &Newest) -> Result<Told> {
         let Some(first) = self.places.iter().map(|gap| gap.before).min() else {
             return Ok(Told::default());
         };
@@ -148,10 +146,11 @@ mod tests {
     use pumice_cleaning::Class;
     use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
 
-    use crate::ftl::Ftl;
     use crate::open::{CreateOptions, OpenOptions, create};
+    use crate::server::Server;
+    use crate::testing::{chip_of, served};
 
-    fn write(disk: &mut Ftl<SimChip>, lba: u32) {
+    fn write(disk: &mut Server<'static>, lba: u32) {
         disk.write(Lba(lba.into()), &vec![8; disk.block_bytes() as usize]).unwrap();
     }
 
@@ -166,9 +165,9 @@ mod tests {
             ..CreateOptions::default()
         };
         create(&mut chip, &options, &mut |_, _| {}).unwrap();
-        let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+        let mut disk = served(chip);
         (0..32).for_each(|lba| write(&mut disk, lba));
-        let mut disk = Ftl::open(disk.close().unwrap(), OpenOptions::default()).unwrap();
+        let mut disk = Server::open(disk.close().unwrap(), OpenOptions::default()).unwrap();
         let (older, _) = {
             let addr = disk.addr(15).unwrap();
             disk.shape.place(addr)
@@ -183,17 +182,17 @@ mod tests {
         };
         assert_eq!(place.index, 7);
         let page = disk.shape.page(place);
-        let mut chip = disk.chip().clone();
+        let mut chip = chip_of(&disk);
         chip.faults_mut().unreadable.insert(disk.shape.medium.chip_page(page, 0));
 
-        let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+        let mut disk = served(chip);
         let mut bytes = vec![0; 2048];
         assert!(disk.read(Lba(15), &mut bytes).is_err());
         // But for the one with the older copy.
         while let Some(free) = disk.policies.wear.allocate(Class(0)) {
             assert!(free == older.block || disk.erase(free).unwrap());
         }
-        let mut disk = Ftl::open(disk.chip().clone(), OpenOptions::default()).unwrap();
+        let mut disk = served(chip_of(&disk));
         assert!(disk.read(Lba(15), &mut bytes).is_err(), "older in silence");
     }
 }

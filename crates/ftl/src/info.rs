@@ -2,14 +2,13 @@
 
 use alloc::vec::Vec;
 
-use pumice_media::Nand;
-
 use crate::counters::{Counters, Start};
-use crate::ftl::{Ftl, Mode};
 use crate::layout::VERSION;
 use crate::policy::PolicyNames;
 use crate::segments::State;
+use crate::server::{Mode, Server};
 use crate::stream::map_segments;
+use pumice_media::AnyChip;
 
 /// How a disk is and what it has done.
 #[derive(Clone, PartialEq, Debug)]
@@ -74,9 +73,9 @@ pub struct Info {
     pub table_bytes: usize,
 }
 
-impl<N: Nand> Ftl<N> {
+impl<'c> Server<'c> {
     /// How the disk is and what it has done. Looks at every segment's line in the lookup table.
-    pub fn info(&self) -> Info {
+    pub(crate) fn info(&self) -> Info {
         let count = |state: State| {
             u32::try_from(self.segments.iter().filter(|(_, s)| s.state == state).count()).unwrap_or(u32::MAX)
         };
@@ -115,7 +114,7 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// The chip.
-    pub fn chip(&self) -> &N {
+    pub(crate) fn chip(&self) -> &AnyChip<'c> {
         self.flash.medium.chip()
     }
 

@@ -12,14 +12,14 @@
 //! let policies = PolicyNames { victim: "cat".parse()?, placement: "m6".parse()?, ..PolicyNames::default() };
 //! create(&mut chip, &CreateOptions { policies, ..CreateOptions::default() }, &mut |_, _| {})?;
 //!
-//! let mut disk = Ftl::open(&mut chip, OpenOptions::default())?;
+//! let mut disk = Ftl::open(chip, OpenOptions::default())?;
 //! disk.write(Lba(0), &[7; 4096])?;
 //! disk.flush()?;
 //! disk.write(Lba(0), &[8; 4096])?;
 //! // The power goes: nothing is closed.
-//! drop(disk);
+//! let chip = disk.chip().get::<SimChip>().ok_or("another chip")?.clone();
 //!
-//! let mut disk = Ftl::open(&mut chip, OpenOptions::default())?;
+//! let mut disk = Ftl::open(chip, OpenOptions::default())?;
 //! let mut block = [0; 4096];
 //! disk.read(Lba(0), &mut block)?;
 //! assert!(block == [7; 4096] || block == [8; 4096]);
@@ -60,6 +60,7 @@ mod repair;
 mod roots;
 mod seek;
 mod segments;
+mod server;
 mod settle;
 mod shape;
 mod space;
@@ -68,6 +69,8 @@ mod summary;
 mod supply;
 mod table;
 mod tag;
+#[cfg(test)]
+mod testing;
 mod trims;
 mod undo;
 mod waiting;

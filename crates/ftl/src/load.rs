@@ -3,13 +3,11 @@
 use alloc::{sync::Arc, vec, vec::Vec};
 
 use pumice_flashlog::{Page, Patrol, Rounds, SEQ_END};
-use pumice_media::Nand;
 use zerocopy::FromBytes;
 
 use crate::counters::Counters;
 use crate::error::Result;
 use crate::flash::Flash;
-use crate::ftl::Ftl;
 use crate::head::Head;
 use crate::layout::{
     ALL_ENTRIES, CHECKPOINT_MAGIC, Kind, NO_PAGE, RawChange, RawChanges, RawHead, RawPart, RawSegment,
@@ -19,6 +17,7 @@ use crate::leaf::Change;
 use crate::map_log::MapLog;
 use crate::record::Record;
 use crate::segments::{Segment, State};
+use crate::server::Server;
 use crate::shape::{ANCHOR_BLOCKS, Addr, Place, Shape};
 use crate::stream::part_bytes;
 use crate::summary::Contents;
@@ -28,8 +27,8 @@ use crate::table::Table;
 const COUNT_MOST: u64 = 1 << 60;
 
 /// Reads the pages of a checkpoint one after the other.
-struct Reader<'a, N> {
-    flash: &'a mut Flash<N>,
+struct Reader<'a, 'c> {
+    flash: &'a mut Flash<'c>,
     shape: Shape,
     record: &'a Record,
     payload: Vec<u8>,
@@ -37,7 +36,7 @@ struct Reader<'a, N> {
     part: u32,
 }
 
-impl<N: Nand> Reader<'_, N> {
+impl Reader<'_, '_> {
     /// The next `count` bytes; `None` if the checkpoint ends, or is not what it should be.
     fn take(&mut self, count: usize) -> Result<Option<Vec<u8>>> {
         let mut bytes = vec![0; count];
@@ -115,7 +114,7 @@ impl<N: Nand> Reader<'_, N> {
     }
 }
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// Pages of a checkpoint that cannot be read, by number; none if its parity does not fit.
     pub(crate) fn bad_parts(&mut self, record: &Record) -> Result<Vec<Option<u32>>> {
         let payload = Vec::new();
@@ -208,7 +207,7 @@ struct Loaded {
 
 impl Loaded {
     /// Fills the table meanwhile: it is as large as everything else together, and is not held twice.
-    fn read<N: Nand>(reader: &mut Reader<'_, N>, table: &mut Table) -> Result<Option<Loaded>> {
+    fn read(reader: &mut Reader<'_, '_>, table: &mut Table) -> Result<Option<Loaded>> {
         let shape = reader.shape;
         let Some(bytes) = reader.take(size_of::<RawState>())? else { return Ok(None) };
         let Ok(state) = RawState::read_from_bytes(&bytes) else { return Ok(None) };
@@ -288,7 +287,7 @@ impl Loaded {
 }
 
 /// Reads what changed in a leaf since it was written; false if it makes no sense.
-fn read_changes<N: Nand>(reader: &mut Reader<'_, N>, table: &mut Table) -> Result<bool> {
+fn read_changes(reader: &mut Reader<'_, '_>, table: &mut Table) -> Result<bool> {
     let Some(bytes) = reader.take(size_of::<RawChanges>())? else { return Ok(false) };
     let Ok(raw) = RawChanges::read_from_bytes(&bytes) else { return Ok(false) };
     let (leaf, count) = (raw.leaf.get(), raw.count.get());
@@ -310,7 +309,7 @@ fn read_changes<N: Nand>(reader: &mut Reader<'_, N>, table: &mut Table) -> Resul
     }))
 }
 
-fn read_head<N: Nand>(reader: &mut Reader<'_, N>) -> Result<Option<(u8, Head)>> {
+fn read_head(reader: &mut Reader<'_, '_>) -> Result<Option<(u8, Head)>> {
     let shape = reader.shape;
     let Some(bytes) = reader.take(size_of::<RawHead>())? else { return Ok(None) };
     let Ok(raw) = RawHead::read_from_bytes(&bytes) else { return Ok(None) };

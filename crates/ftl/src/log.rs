@@ -3,13 +3,13 @@
 use alloc::vec::Vec;
 
 use pumice_cleaning::Class;
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 
 use crate::error::{FtlError, Result};
-use crate::ftl::Ftl;
 use crate::head::{Head, MOVING};
 use crate::layout::{Kind, TRIM_BLOCK};
 use crate::segments::State;
+use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::tag::{Entry, Tag};
 use crate::trims;
@@ -17,7 +17,7 @@ use crate::trims;
 /// Times that each page of trimmed ranges is written.
 pub(crate) const TRIM_COPIES: u32 = 2;
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// Puts a block into head `at`, which is open, and points the table there.
     pub(crate) fn append(&mut self, at: usize, entry: Entry, data: &[u8]) -> Result<()> {
         let shape = self.shape;

@@ -3,14 +3,14 @@
 
 use alloc::{boxed::Box, vec, vec::Vec};
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::error::{FtlError, Result};
 use crate::flash::Found;
-use crate::ftl::Ftl;
 use crate::layout::{Kind, LEAF_MAGIC, LEAF_PARITY_MAGIC, RawLeaf, count32};
 use crate::segments::State;
+use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::stream::{GROUP, changes_most};
 use crate::tag::Tag;
@@ -29,7 +29,7 @@ struct GroupPlace {
     parity: u32,
 }
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// Where a block is stored; nowhere if it lies outside the disk. May read a page.
     pub(crate) fn addr(&mut self, lba: u32) -> Result<Addr> {
         if let Some(addr) = self.table.find(lba) {
@@ -359,13 +359,14 @@ mod tests {
     use crate::check::check;
     use crate::open::{CreateOptions, OpenOptions, create};
     use crate::repair::{RepairOptions, repair};
+    use crate::testing::{served, served_with};
 
     /// A disk whose table lies in leaves, all blocks of it written, some of them twice; with memory for one leaf.
-    fn used() -> Ftl<SimChip> {
+    fn used() -> Server<'static> {
         let mut chip = SimChip::new(&ChipSpec::parse_geometry("512+64:32:420").unwrap());
         let options = CreateOptions { block_bytes: 512, ..CreateOptions::default() };
         create(&mut chip, &options, &mut |_, _| {}).unwrap();
-        let mut disk = Ftl::open(chip, OpenOptions { cache_bytes: 1, ..OpenOptions::default() }).unwrap();
+        let mut disk = served_with(chip, OpenOptions { cache_bytes: 1, ..OpenOptions::default() });
         let blocks = disk.blocks();
         for number in 0..blocks * 3 {
             write(&mut disk, number * 7919 % blocks);
@@ -381,12 +382,12 @@ mod tests {
         disk
     }
 
-    fn write(disk: &mut Ftl<SimChip>, lba: u64) {
+    fn write(disk: &mut Server<'static>, lba: u64) {
         disk.write(Lba(lba), &[u8::try_from(lba % 251).unwrap() + 1; 512]).unwrap();
     }
 
     /// Blocks that cannot be read; others hold what was written.
-    fn unreadable(disk: &mut Ftl<SimChip>) -> u64 {
+    fn unreadable(disk: &mut Server<'static>) -> u64 {
         let (mut bytes, blocks) = ([0; 512], u64::from(disk.table.len()));
         let is_gone = |lba: &u64| match disk.read(Lba(*lba), &mut bytes) {
             Ok(()) => {
@@ -399,7 +400,7 @@ mod tests {
     }
 
     /// Chip pages of the first two leaves that lie side by side.
-    fn neighbours(disk: &Ftl<SimChip>) -> Vec<pumice_media::PageId> {
+    fn neighbours(disk: &Server<'static>) -> Vec<pumice_media::PageId> {
         let mut pages: Vec<u32> = disk.table.pages().flatten().collect();
         pages.sort_unstable();
         let pair = pages.windows(2).find(|pair| pair[0] + 1 == pair[1]).unwrap();
@@ -423,9 +424,9 @@ mod tests {
     fn a_leaf_that_cannot_be_read_is_made_again() {
         let disk = used();
         let page = neighbours(&disk)[1];
-        let mut chip = disk.close().unwrap();
+        let mut chip: SimChip = disk.close().unwrap().take().unwrap();
         chip.faults_mut().unreadable.insert(page);
-        let mut disk = Ftl::open(chip.clone(), OpenOptions::default()).unwrap();
+        let mut disk = served(chip.clone());
         assert_eq!(unreadable(&mut disk), 0);
         let report = check(chip.clone(), &mut |_, _| {}).unwrap();
         assert!(report.findings.iter().any(|finding| finding.code == "checkpoint"), "{report:?}");
@@ -440,13 +441,13 @@ mod tests {
         let disk = used();
         let pages = neighbours(&disk);
         let each = u64::from(disk.shape.leaf_entries());
-        let mut chip = disk.close().unwrap();
+        let mut chip: SimChip = disk.close().unwrap().take().unwrap();
         chip.faults_mut().unreadable.extend(pages);
-        let mut disk = Ftl::open(chip.clone(), OpenOptions::default()).unwrap();
+        let mut disk = served(chip.clone());
         let lost = unreadable(&mut disk);
         assert!(lost > 0 && lost <= 2 * each, "{lost}");
         // The disk goes on, and what is written again can be read.
-        let mut disk = Ftl::open(chip.clone(), OpenOptions::default()).unwrap();
+        let mut disk = served(chip.clone());
         for lba in 0..u64::from(disk.table.len()) {
             if disk.addr(u32::try_from(lba).unwrap()).unwrap() == Addr::LOST {
                 write(&mut disk, lba);
@@ -458,6 +459,6 @@ mod tests {
         assert!(found.iter().any(|finding| finding.code == "table"), "{found:?}");
         let report = check(chip.clone(), &mut |_, _| {}).unwrap();
         assert!(report.findings.is_empty(), "{report:?}");
-        assert_eq!(unreadable(&mut Ftl::open(chip, OpenOptions::default()).unwrap()), 0);
+        assert_eq!(unreadable(&mut served(chip)), 0);
     }
 }

@@ -3,12 +3,11 @@
 use alloc::{vec, vec::Vec};
 
 use pumice_flashlog::Roots;
-use pumice_media::{Nand, NandError};
+use pumice_media::{AnyChip, Nand, NandError};
 
 use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::flash::Flash;
-use crate::ftl::{Ftl, Mode};
 use crate::identity::{Identity, Void};
 use crate::layout::MAGIC;
 use crate::policy::PolicyNames;
@@ -16,6 +15,7 @@ use crate::record::Record;
 use crate::recover::{Range, Replayed};
 use crate::roots::record_shape;
 use crate::segments::{Segments, State};
+use crate::server::{Mode, Server};
 use crate::shape::{ANCHOR_BLOCKS, Shape};
 use crate::space::segments_needed;
 use crate::stream::segments_at_most;
@@ -90,8 +90,8 @@ impl Default for OpenOptions {
 
 /// Makes a logical disk on a chip; whatever the chip holds is lost. `progress` is told segments done and all. Returns
 /// the disk's blocks.
-pub fn create<N: Nand>(
-    nand: &mut N,
+pub fn create(
+    nand: &mut (dyn Nand + Send),
     options: &CreateOptions,
     progress: &mut dyn FnMut(u32, u32),
 ) -> Result<u32> {
@@ -114,16 +114,20 @@ pub fn create<N: Nand>(
     // Of an unknown size until the bad segments are counted.
     let unknown = identity(1);
     let blank = roots(&unknown)?;
-    let mut ftl = Ftl::assemble(Flash::new(&mut *nand, shape), shape, unknown, blank, CACHE_BYTES);
-    for block in 0..shape.blocks {
-        ftl.prepare(block, options.erased)?;
-        progress(block + 1, shape.blocks);
-    }
-    let segments = ftl.segments.clone();
+    let segments = {
+        let flash = Flash::new(AnyChip::lend(&mut *nand), shape);
+        let mut ftl = Server::assemble(flash, shape, unknown, blank, CACHE_BYTES);
+        for block in 0..shape.blocks {
+            ftl.prepare(block, options.erased)?;
+            progress(block + 1, shape.blocks);
+        }
+        ftl.segments
+    };
     let logical_blocks = export(&shape, segments.usable(), options.export)?;
     let identity = identity(logical_blocks);
     let blank = roots(&identity)?;
-    let mut ftl = Ftl::assemble(Flash::new(nand, shape), shape, identity, blank, CACHE_BYTES);
+    let mut ftl =
+        Server::assemble(Flash::new(AnyChip::lend(nand), shape), shape, identity, blank, CACHE_BYTES);
     ftl.segments = segments;
     ftl.segments.set_failures(0);
     ftl.mode = Mode::Dirty;
@@ -165,15 +169,15 @@ pub(crate) fn export(shape: &Shape, usable: u32, export: Export) -> Result<u32> 
 }
 
 /// True if the chip holds a logical disk, sound or not. Costs what finding the newest anchor costs.
-pub fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
+pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
     Ok(Roots::find(nand, &MAGIC)?.is_some())
 }
 
-impl<N: Nand> Ftl<N> {
+impl<'c> Server<'c> {
     /// Starts a server. Nothing is cleaned, and nothing written but a record of which a copy is missing, before the first
     /// change. It goes by the checkpoint if nothing was written since, with what the headers of segments say about the
     /// time since otherwise, and by the headers alone if the checkpoint cannot be read.
-    pub fn open(mut nand: N, options: OpenOptions) -> Result<Ftl<N>> {
+    pub(crate) fn open(mut nand: AnyChip<'c>, options: OpenOptions) -> Result<Server<'c>> {
         let mut roots = Roots::find(&mut nand, &MAGIC)?.ok_or(FtlError::Foreign)?;
         let (shape, identity) = Identity::of(roots.anchor(), &nand.geometry())?;
         roots.anchor().check_pairing(nand.pairing()).map_err(FtlError::Pairing)?;
@@ -182,7 +186,7 @@ impl<N: Nand> Ftl<N> {
         let records = record_shape(&shape, identity.logical_blocks, &flash.medium.chip().geometry())
             .ok_or(FtlError::Foreign)?;
         let record = roots.find_record(&mut flash.medium, records)?.and_then(|bytes| Record::decode(&bytes));
-        let mut ftl = Ftl::assemble(flash, shape, identity, roots, options.cache_bytes);
+        let mut ftl = Server::assemble(flash, shape, identity, roots, options.cache_bytes);
         let replayed = ftl.replay_since(record, options.rebuild)?;
         ftl.watch_reads();
         let undone = !options.read_only && ftl.undo_move(&replayed, true)?;
@@ -245,7 +249,7 @@ impl<N: Nand> Ftl<N> {
     }
 
     /// Ends it: everything is on the chip, and the next start is by the checkpoint. Gives the chip back.
-    pub fn close(mut self) -> Result<N> {
+    pub(crate) fn close(mut self) -> Result<AnyChip<'c>> {
         self.note_weak();
         match self.mode {
             Mode::Clean if self.patrol.has_news() => self.write_checkpoint(true)?,
@@ -396,15 +400,16 @@ mod tests {
     use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
 
     use super::*;
+    use crate::testing::{chip_of, served};
 
     #[test]
     fn a_checkpoint_that_is_gone_meanwhile_is_told_by_name() {
         let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:8:40").unwrap());
         create(&mut chip, &CreateOptions::default(), &mut |_, _| {}).unwrap();
-        let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+        let mut disk = served(chip);
         disk.write(Lba(3), &vec![8; 4096]).unwrap();
         disk.flush().unwrap();
-        let mut disk = Ftl::open(disk.chip().clone(), OpenOptions::default()).unwrap();
+        let mut disk = served(chip_of(&disk));
         assert_eq!((disk.start, disk.replay(None, false)), (Start::Recovered, Ok(())));
         for block in disk.record.segments.clone() {
             disk.flash.medium.erase(block).unwrap();

@@ -6,11 +6,10 @@
 use alloc::vec::Vec;
 
 use pumice_flashlog::{Fault, Rounds};
-use pumice_media::Nand;
 
 use crate::error::Result;
-use crate::ftl::{Ftl, Mode};
 use crate::segments::{READS_MOST, Segment, State};
+use crate::server::{Mode, Server};
 use crate::shape::{ANCHOR_BLOCKS, Addr, Place};
 
 /// Log pages that one call reads at the most.
@@ -43,15 +42,15 @@ pub struct Scrubbed {
     pub read_only: bool,
 }
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// A pass of the patrol is to take so many seconds; with 0 there is none by itself. A week if this is not called.
-    pub fn set_patrol_period(&mut self, seconds: u64) {
+    pub(crate) fn set_patrol_period(&mut self, seconds: u64) {
         self.patrol.set_period(seconds);
     }
 
     /// One piece of what is due by the clock, `now` in seconds since 1970: empties a weak segment, or reads some pages; true if
     /// more is due. For idle times.
-    pub fn maintain(&mut self, now: i64) -> Result<bool> {
+    pub(crate) fn maintain(&mut self, now: i64) -> Result<bool> {
         self.note_weak();
         if !self.may_write() {
             return Ok(false);
@@ -74,7 +73,7 @@ impl<N: Nand> Ftl<N> {
     /// Reads every page of every segment in which something lives, and of the checkpoint, and empties segments that are
     /// weak. `progress` is told log pages done and all. Memory: four bytes for each page that cannot be read and each
     /// logical block that is lost.
-    pub fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
+    pub(crate) fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         let before = self.rounds();
         let mut found = Scrubbed::default();
         self.patrol.begin(now);

@@ -1,30 +1,28 @@
 //! The quick scrub: segments whose parity does not fit them, by the signatures in the spare areas alone (RCFFS, 3.2).
 
-use pumice_media::Nand;
-
 use crate::error::{FtlError, Result};
-use crate::ftl::Ftl;
 use crate::patrol::Scrubbed;
 use crate::segments::State;
+use crate::server::Server;
 use crate::shape::ANCHOR_BLOCKS;
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// Whether a quick scrub can be made.
     ///
     /// # Errors
-    /// As [`Ftl::quick_scrub`].
-    pub fn admit_quick_scrub(&self) -> Result<()> {
+    /// As [`Server::quick_scrub`].
+    pub(crate) fn admit_quick_scrub(&self) -> Result<()> {
         let shape = self.shape.medium;
         if shape.has_signatures() { Ok(()) } else { Err(FtlError::NoSignatures { parity: shape.parity() }) }
     }
 
     /// Compares the signatures in the spare areas of each segment of data with those of its parity, and empties segments whose
     /// parity is missing or does not fit. A read of each spare area, of no page: what decayed in a page, and checkpoint and
-    /// table, are left to [`Ftl::scrub`]. `progress` is told segments done and all.
+    /// table, are left to [`Server::scrub`]. `progress` is told segments done and all.
     ///
     /// # Errors
     /// [`FtlError::NoSignatures`] for a disk without parity, or on a chip whose spare areas have no room for signatures.
-    pub fn quick_scrub(&mut self, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
+    pub(crate) fn quick_scrub(&mut self, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         self.admit_quick_scrub()?;
         let shape = self.shape.medium;
         let before = self.rounds();

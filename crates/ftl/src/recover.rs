@@ -5,16 +5,15 @@ use alloc::vec::Vec;
 
 use pumice_cleaning::placement::MAX_CLASSES;
 use pumice_flashlog::Peek;
-use pumice_media::Nand;
 
 use crate::error::Result;
 use crate::flash::Found;
-use crate::ftl::Ftl;
 use crate::gaps::{Doubted, End, Gap, Gaps, Lost, Told};
 use crate::head::Head;
 use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK};
 use crate::newest::Newest;
 use crate::segments::State;
+use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;
 use crate::tag::Entry;
@@ -71,7 +70,7 @@ fn may_begin(kind: u8) -> bool {
 /// A page of trimmed ranges: its sequence number, and first and end of each.
 type Trimmed = (u64, Vec<(u32, u32)>);
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// Takes in what the pages of a range tell. Nothing is written.
     pub(crate) fn recover(&mut self, range: Range) -> Result<Replayed> {
         let Range { since, without, doubting } = range;

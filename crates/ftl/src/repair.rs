@@ -5,15 +5,14 @@
 
 use alloc::{format, vec::Vec};
 
-use pumice_media::Nand;
-
 use crate::check::{Checked, Fixes, examine};
 use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::findings::Finding;
-use crate::ftl::{Ftl, Mode};
 use crate::segments::State;
+use crate::server::{Mode, Server};
 use crate::shape::Addr;
+use pumice_media::{AnyChip, Nand};
 
 /// How to repair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,13 +30,13 @@ const FREE_WANTED: u32 = 3;
 
 /// Repairs the disk on a chip; returns what was, or would be, put right. Blocks that are lost read as zeros afterwards; those
 /// that the newest page held before a power cut are as they were before it. `progress` is told segments looked at and all.
-pub fn repair<N: Nand>(
+pub fn repair<N: Nand + Send + 'static>(
     nand: N,
     options: RepairOptions,
     progress: &mut dyn FnMut(u32, u32),
 ) -> Result<(N, Vec<Finding>)> {
     let Checked { mut ftl, replayed, mut fixes, mut found, is_adrift, .. } =
-        examine(nand, options.uuid, progress)?;
+        examine(AnyChip::own(nand), options.uuid, progress)?;
     if !fixes.possibly_lost.is_empty() {
         // Taken for torn, as the caller accepts.
         let accepted = core::mem::take(&mut fixes.possibly_lost);
@@ -61,10 +60,11 @@ pub fn repair<N: Nand>(
         }
         ftl.settle_repair(undone, &fixes)?;
     }
-    Ok((ftl.flash.medium.into_chip(), found.into_list()))
+    let chip = ftl.flash.medium.into_chip().take().ok_or(FtlError::Foreign)?;
+    Ok((chip, found.into_list()))
 }
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// The newest page counts as torn: what it held is as it was before.
     fn accept_torn(&mut self) -> Result<()> {
         let sequence = self.sequence;

@@ -7,9 +7,9 @@ use pumice_flashlog::{Keeper, Medium, Taken};
 use pumice_media::{Geometry, Nand, NandError};
 
 use crate::error::{FtlError, Result};
-use crate::ftl::{Ftl, Mode};
 use crate::layout::RawRecord;
 use crate::segments::State;
+use crate::server::{Mode, Server};
 use crate::shape::Shape;
 use crate::stream::segments_at_most;
 use crate::supply::OFFERED;
@@ -39,7 +39,7 @@ fn record_bytes(segments: usize) -> usize {
 /// written twice, and that of the next checkpoint.
 const ROOM_LEAST: u32 = 3;
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// Leaves the segments of records for others before they are full, just after a checkpoint, when those of the one
     /// before are free.
     pub(crate) fn turn_over_roots(&mut self) -> Result<()> {
@@ -196,11 +196,10 @@ impl<N: Nand> Ftl<N> {
     }
 }
 
-impl<N: Nand> Keeper for Ftl<N> {
-    type Chip = N;
+impl<'c> Keeper<'c> for Server<'c> {
     type Error = FtlError;
 
-    fn medium(&mut self) -> &mut Medium<N> {
+    fn medium(&mut self) -> &mut Medium<'c> {
         &mut self.flash.medium
     }
 
@@ -249,12 +248,13 @@ mod tests {
 
     use super::*;
     use crate::open::{CreateOptions, OpenOptions, create};
+    use crate::testing::served;
 
     #[test]
     fn records_move_with_one_free_segment() {
         let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:8:40").unwrap());
         create(&mut chip, &CreateOptions::default(), &mut |_, _| {}).unwrap();
-        let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+        let mut disk = served(chip);
         disk.admit_write().unwrap();
         while disk.policies.wear.free() > 1 {
             disk.take_free(0).unwrap();
@@ -265,7 +265,7 @@ mod tests {
             assert_eq!(disk.policies.wear.free(), 1);
         }
         let held: alloc::vec::Vec<u32> = disk.roots.blocks().collect();
-        let disk = Ftl::open(disk.flash.medium.into_chip(), OpenOptions::default()).unwrap();
+        let disk = Server::open(disk.flash.medium.into_chip(), OpenOptions::default()).unwrap();
         assert!(disk.roots.is_whole() && disk.roots.blocks().eq(held));
     }
 }

@@ -3,18 +3,18 @@
 use alloc::{format, vec::Vec};
 
 use pumice_flashlog::{Anchor, Medium, Roots, find_records};
-use pumice_media::{Geometry, Nand};
+use pumice_media::{AnyChip, Geometry, Nand};
 
 use crate::error::{FtlError, Result};
 use crate::findings::Findings;
 use crate::flash::{Flash, Found};
-use crate::ftl::Ftl;
 use crate::identity::{Identity, Void, anchor_of};
 use crate::layout::{Kind, MAGIC, NO_BLOCK};
 use crate::open::{CACHE_BYTES, Export, export};
 use crate::policy::PolicyNames;
 use crate::record::{DiskBytes, Record};
 use crate::roots::record_shape;
+use crate::server::Server;
 use crate::shape::{ANCHOR_BLOCKS, Place, Shape};
 use crate::summary::Contents;
 use crate::trims;
@@ -23,8 +23,8 @@ use crate::trims;
 const BLOCK_BYTES: [u32; 8] = [4096, 512, 2048, 1024, 8192, 16384, 32768, 65536];
 
 /// A disk that was found, with nothing loaded.
-pub(crate) struct Sought<N: Nand> {
-    pub(crate) ftl: Ftl<N>,
+pub(crate) struct Sought<'c> {
+    pub(crate) ftl: Server<'c>,
     /// Its newest record.
     pub(crate) record: Option<Record>,
     /// The highest sequence number of its roots is not known.
@@ -32,7 +32,7 @@ pub(crate) struct Sought<N: Nand> {
 }
 
 /// Finds a disk; `uuid` is what it is called if nothing tells.
-pub(crate) fn seek<N: Nand>(mut nand: N, uuid: [u8; 16], found: &mut Findings) -> Result<Sought<N>> {
+pub(crate) fn seek<'c>(mut nand: AnyChip<'c>, uuid: [u8; 16], found: &mut Findings) -> Result<Sought<'c>> {
     let geometry = nand.geometry();
     let anchored = Roots::find(&mut nand, &MAGIC)?;
     if let Some(roots) = &anchored {
@@ -73,7 +73,7 @@ pub(crate) fn seek<N: Nand>(mut nand: N, uuid: [u8; 16], found: &mut Findings) -
         found.add("records", "no record of a checkpoint can be read".into());
     }
     let is_adrift = is_unanchored || record.is_none();
-    Ok(Sought { ftl: Ftl::assemble(flash, shape, identity, roots, CACHE_BYTES), record, is_adrift })
+    Ok(Sought { ftl: Server::assemble(flash, shape, identity, roots, CACHE_BYTES), record, is_adrift })
 }
 
 /// The order of records: that of two with the same number which is not clean is taken, and replayed.
@@ -89,8 +89,8 @@ struct Newest {
 }
 
 /// Looks for the newest record in every block. Its shape depends on what the disk is: without an anchor all are tried.
-fn newest_record<N: Nand>(
-    nand: &mut N,
+fn newest_record(
+    nand: &mut (dyn Nand + Send),
     geometry: &Geometry,
     anchor: Option<&Anchor>,
 ) -> Result<Option<Newest>> {
@@ -114,7 +114,7 @@ fn newest_record<N: Nand>(
                     && anchor.is_none_or(|anchor| anchor.uuid == found.uuid)
             })
         };
-        let records = find_records(&mut Medium::new(&mut *nand, shape), is_ours)?;
+        let records = find_records(&mut Medium::new(AnyChip::lend(&mut *nand), shape), is_ours)?;
         let order = |payload: &[u8], seq: u64| (seq, rank(payload));
         let Some(best) = records.iter().max_by_key(|record| order(&record.payload, record.seq)) else {
             continue;
@@ -135,12 +135,12 @@ fn newest_record<N: Nand>(
 
 /// Every shape that the disk on a chip may have, with its parity pages; those that are likeliest first. Of those with parity
 /// only such as the first page of some segment proves.
-fn possible<N: Nand>(nand: &mut N, geometry: &Geometry) -> Result<Vec<(Shape, u8)>> {
+fn possible(nand: &mut (dyn Nand + Send), geometry: &Geometry) -> Result<Vec<(Shape, u8)>> {
     let mut shapes = Vec::new();
     for bytes in BLOCK_BYTES {
         let Ok(plain) = Shape::of(geometry, bytes, 0) else { continue };
         shapes.push((plain, 0));
-        let mut medium = Medium::new(&mut *nand, plain.medium);
+        let mut medium = Medium::new(AnyChip::lend(&mut *nand), plain.medium);
         for block in ANCHOR_BLOCKS..plain.blocks {
             let parity = medium.proven_parity(block)?.and_then(|parity| u8::try_from(parity).ok());
             let shape = parity.and_then(|parity| Some((Shape::of(geometry, bytes, parity).ok()?, parity)));
@@ -162,7 +162,7 @@ struct Proof {
 
 /// The anchor of a disk of which nothing but the pages of its blocks is left: the size of blocks is the one that proves
 /// them; the disk counts as large as it can be on this chip, so that none is too high.
-fn anchor_by_pages<N: Nand>(nand: &mut N, uuid: [u8; 16], found: &mut Findings) -> Result<Anchor> {
+fn anchor_by_pages(nand: &mut (dyn Nand + Send), uuid: [u8; 16], found: &mut Findings) -> Result<Anchor> {
     let geometry = nand.geometry();
     let mut best: Option<Proof> = None;
     for (shape, parity_pages) in possible(nand, &geometry)? {
@@ -203,8 +203,8 @@ fn anchor_by_pages<N: Nand>(nand: &mut N, uuid: [u8; 16], found: &mut Findings) 
 }
 
 /// How many pages prove a shape.
-fn proof<N: Nand>(nand: &mut N, shape: Shape, parity_pages: u8) -> Result<Proof> {
-    let mut flash = Flash::new(&mut *nand, shape);
+fn proof(nand: &mut (dyn Nand + Send), shape: Shape, parity_pages: u8) -> Result<Proof> {
+    let mut flash = Flash::new(AnyChip::lend(&mut *nand), shape);
     let mut proof = Proof { shape, parity_pages, votes: 0, end: 0 };
     let slots = u64::from(shape.blocks) * u64::from(shape.capacity());
     for block in ANCHOR_BLOCKS..shape.blocks {

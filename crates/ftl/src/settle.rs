@@ -1,17 +1,15 @@
 //! What a start after a power cut did not count: where blocks were before, which leaves on flash tell. Until it is counted off,
 //! segments seem to hold more than they do, and none is cleaned.
 
-use pumice_media::Nand;
-
 use crate::error::Result;
-use crate::ftl::{Ftl, Mode};
 use crate::segments::State;
+use crate::server::{Mode, Server};
 use crate::shape::Addr;
 
 /// Leaves that one change reads for this.
 const LEAVES: u32 = 8;
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// A leaf was read: counts off what its changes replaced.
     pub(crate) fn settle_leaf(&mut self, leaf: u32, words: &[u32]) {
         for slot in self.table.take_unsettled(leaf) {
@@ -51,10 +49,11 @@ mod tests {
     use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
 
     use super::*;
-    use crate::open::{CreateOptions, OpenOptions, create};
+    use crate::open::{CreateOptions, create};
+    use crate::testing::{chip_of, served};
 
     /// Writes so many blocks all over a disk of which the table lies in leaves.
-    fn write(disk: &mut Ftl<SimChip>, count: u64) {
+    fn write(disk: &mut Server<'static>, count: u64) {
         let blocks = disk.blocks();
         (0..count).for_each(|number| disk.write(Lba(number * 7919 % blocks), &[8; 512]).unwrap());
     }
@@ -64,15 +63,15 @@ mod tests {
         let mut chip = SimChip::new(&ChipSpec::parse_geometry("512+64:32:1500").unwrap());
         let options = CreateOptions { block_bytes: 512, ..CreateOptions::default() };
         create(&mut chip, &options, &mut |_, _| {}).unwrap();
-        let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+        let mut disk = served(chip);
         write(&mut disk, 12_000);
         disk.flush().unwrap();
-        let mut disk = Ftl::open(disk.chip().clone(), OpenOptions::default()).unwrap();
+        let mut disk = served(chip_of(&disk));
         assert!(disk.table.is_unsettled());
         // The checkpoint that the first write makes keeps what is not counted.
         write(&mut disk, 1);
         disk.flush().unwrap();
-        let mut disk = Ftl::open(disk.chip().clone(), OpenOptions::default()).unwrap();
+        let mut disk = served(chip_of(&disk));
         assert!(disk.table.is_unsettled());
         write(&mut disk, 100);
         assert!(!disk.table.is_unsettled());

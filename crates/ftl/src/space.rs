@@ -1,14 +1,14 @@
 //! Free segments: opening heads, and cleaning before there are too few.
 
 use pumice_cleaning::Class;
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 
 use crate::error::{FtlError, Result};
-use crate::ftl::{Ftl, Mode};
 use crate::head::{Head, MOVING};
 use crate::layout::RawHead;
 use crate::log::TRIM_COPIES;
 use crate::segments::State;
+use crate::server::{Mode, Server};
 use crate::shape::Shape;
 use crate::stream::{changes_of_segments, map_segments, segments_with};
 
@@ -62,7 +62,7 @@ enum Next {
     Clean,
 }
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// Free segments that a checkpoint may take, made now or when a segment was cleaned: with a page more in each head, and
     /// those that are passed over behind it, and one full head more; and those that leaves of the table may. Users leave as
     /// many free.

@@ -5,18 +5,16 @@
 
 use alloc::vec::Vec;
 
-use pumice_media::Nand;
-
 use crate::error::Result;
 use crate::flash::Found;
-use crate::ftl::Ftl;
 use crate::identity::Void;
 use crate::layout::TRIM_BLOCK;
 use crate::recover::{Begun, Replayed};
+use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::tag::Entry;
 
-impl<N: Nand> Ftl<N> {
+impl Server<'_> {
     /// After recovery: if fewer segments are free than a checkpoint takes, frees one of those begun last in which
     /// everything is a copy of what can be read elsewhere. True if so; an anchor has to say it before anything is written.
     pub(crate) fn undo_move(&mut self, replayed: &Replayed, doubting: bool) -> Result<bool> {

@@ -1,6 +1,6 @@
 //! A block device in an image file or on a device node.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -13,7 +13,7 @@ use rustix::{
 use crate::MediaError;
 use crate::block::{BlockDevice, BlockError, BlockShape, Lba};
 use crate::error::errno;
-use crate::lock::{create_locked, lock};
+use crate::lock::{Locked, create_locked, lock};
 use crate::read_at::ReadAt;
 
 /// A disk in a file: a regular image file, or a device such as a card. A remainder at the end that is no
@@ -21,7 +21,7 @@ use crate::read_at::ReadAt;
 /// it can.
 #[derive(Debug)]
 pub struct FileDisk {
-    file: File,
+    file: Locked,
     shape: BlockShape,
     read_only: bool,
 }
@@ -39,11 +39,10 @@ impl FileDisk {
     pub fn open(path: impl AsRef<Path>, block_bytes: u32, read_only: bool) -> Result<FileDisk, MediaError> {
         let path = path.as_ref();
         let mut options = OpenOptions::new();
-        let mut file =
-            options.read(true).write(!read_only).open(path).map_err(MediaError::io("open", path))?;
-        lock(&file, path, read_only)?;
+        let file = options.read(true).write(!read_only).open(path).map_err(MediaError::io("open", path))?;
+        let file = lock(file, path, read_only)?;
         // The length of a device node is found by seeking only.
-        let bytes = file.seek(SeekFrom::End(0)).map_err(MediaError::io("measure", path))?;
+        let bytes = (&*file).seek(SeekFrom::End(0)).map_err(MediaError::io("measure", path))?;
         let block_bytes = block_bytes.max(1);
         let shape = BlockShape { block_bytes, blocks: bytes / u64::from(block_bytes) };
         Ok(FileDisk { file, shape, read_only })
@@ -106,7 +105,7 @@ impl BlockDevice for FileDisk {
             return Ok(());
         }
         for way in DISCARDS {
-            match fallocate(&self.file, way, at, bytes) {
+            match fallocate(&*self.file, way, at, bytes) {
                 Err(Errno::OPNOTSUPP) => {}
                 done => return done.map_err(|error| failed(&error.into())),
             }

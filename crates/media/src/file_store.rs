@@ -10,7 +10,7 @@ use std::vec::Vec;
 
 use crate::container::{self, Layout};
 use crate::error::{MediaError, device_error};
-use crate::lock::{create_locked, lock};
+use crate::lock::{Locked, create_locked, lock};
 use crate::memory::Memory;
 use crate::nand::{BlockId, NandError};
 use crate::sim::SimChip;
@@ -45,7 +45,7 @@ impl SimChip<FileStore> {
         let path = path.as_ref();
         let mut options = OpenOptions::new();
         let file = options.read(true).write(!read_only).open(path).map_err(MediaError::io("open", path))?;
-        lock(&file, path, read_only)?;
+        let file = lock(file, path, read_only)?;
         let spec = container::read_header(&file, path)?;
         let (sequence, memory) = container::read_slots(&file, path)?;
         let store = FileStore::new(file, path, &spec, read_only, (sequence, memory.clone()));
@@ -69,7 +69,7 @@ fn format(file: &File, path: &Path, spec: &ChipSpec, memory: &Memory) -> Result<
 /// by `flush` and when the chip is dropped, not by each operation.
 #[derive(Debug)]
 pub struct FileStore {
-    file: File,
+    file: Locked,
     path: PathBuf,
     layout: Layout,
     pages_per_block: u32,
@@ -85,7 +85,7 @@ pub struct FileStore {
 }
 
 impl FileStore {
-    fn new(file: File, path: &Path, spec: &ChipSpec, read_only: bool, saved: (u64, Memory)) -> FileStore {
+    fn new(file: Locked, path: &Path, spec: &ChipSpec, read_only: bool, saved: (u64, Memory)) -> FileStore {
         let geometry = spec.geometry();
         FileStore {
             file,

@@ -32,6 +32,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod any_chip;
 mod block;
 mod chips;
 #[cfg(feature = "std")]
@@ -61,6 +62,7 @@ pub mod sim;
 mod spec;
 mod store;
 
+pub use any_chip::AnyChip;
 pub use block::{BlockDevice, BlockError, BlockShape, Lba};
 pub use chips::chips;
 #[cfg(feature = "std")]

@@ -2,28 +2,66 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
+use std::ops::Deref;
 use std::path::Path;
 
 use crate::MediaError;
 
+/// A locked file. The lock goes with it, and not with the last copy of its descriptor: a process that is being started
+/// holds one for a moment.
+#[derive(Debug)]
+pub(crate) struct Locked(File);
+
+impl Deref for Locked {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // Closing it comes next.
+        let _ = self.0.unlock();
+    }
+}
+
 /// Locks a file, for readers together (`shared`) or for one writer, without waiting.
-pub(crate) fn lock(file: &File, path: &Path, shared: bool) -> Result<(), MediaError> {
+pub(crate) fn lock(file: File, path: &Path, shared: bool) -> Result<Locked, MediaError> {
     let locked = if shared { file.try_lock_shared() } else { file.try_lock() };
     locked.map_err(|error| match error {
         TryLockError::WouldBlock => MediaError::Busy(path.to_path_buf()),
         TryLockError::Error(source) => MediaError::Io { what: "lock", path: path.to_path_buf(), source },
-    })
+    })?;
+    Ok(Locked(file))
 }
 
 /// Makes a file, or with `force` opens the one that is there, and locks it for writing. What it holds is not
 /// touched yet, so that a file in use stays whole.
-pub(crate) fn create_locked(path: &Path, force: bool) -> Result<File, MediaError> {
+pub(crate) fn create_locked(path: &Path, force: bool) -> Result<Locked, MediaError> {
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create(force).create_new(!force).truncate(false).open(path);
     let file = file.map_err(|source| match source.kind() {
         ErrorKind::AlreadyExists => MediaError::Exists(path.to_path_buf()),
         _ => MediaError::Io { what: "create", path: path.to_path_buf(), source },
     })?;
-    lock(&file, path, false)?;
-    Ok(file)
+    lock(file, path, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_the_descriptor_keeps_no_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("medium");
+        let locked = create_locked(&path, false).unwrap();
+        let copy = locked.try_clone().unwrap();
+        assert!(matches!(create_locked(&path, true), Err(MediaError::Busy(_))));
+        drop(locked);
+        assert!(create_locked(&path, true).is_ok());
+        drop(copy);
+    }
 }

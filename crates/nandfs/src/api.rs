@@ -2,31 +2,39 @@
 
 use alloc::vec::Vec;
 
-use pumice_media::Nand;
-use pumice_vfs::{CheckReport, Finding, FsError};
+use pumice_media::{AnyChip, Nand};
+use pumice_vfs::{CheckReport, Errno, Finding, FsError};
 
 use crate::mount;
 use crate::options::{FormatOptions, Progress, RepairOptions};
 
 /// Makes an empty file system on the chip; what was there is gone.
-pub fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: Progress<'_>) -> Result<(), FsError> {
+pub fn format(
+    nand: &mut (dyn Nand + Send),
+    options: &FormatOptions,
+    progress: Progress<'_>,
+) -> Result<(), FsError> {
     mount::format(nand, options, progress)
 }
 
 /// True if the chip carries this file system (any version); reads a bounded number of pages.
-pub fn probe<N: Nand>(nand: &mut N) -> Result<bool, FsError> {
+pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool, FsError> {
     mount::probe(nand)
 }
 
 /// Reads everything and compares all structures with each other; writes nothing.
-pub fn check<N: Nand>(nand: N, progress: Progress<'_>) -> Result<CheckReport, FsError> {
-    crate::check::check(nand, progress)
+pub fn check(nand: impl Nand + Send, progress: Progress<'_>) -> Result<CheckReport, FsError> {
+    crate::check::check(AnyChip::lend(nand), progress)
 }
 
 /// Puts in order what can be read, gives up what cannot, and returns the chip with what was done. Both tables are made
 /// anew, from the tags of all pages where they cannot be read, or where no checkpoint can be found; what has lost
 /// its name gets that of its inode, or one in `lost+found`. A sound volume stays as it is, but for its place on the chip.
 /// Memory: a small record for each node and each name. Time: every page that holds something is read.
-pub fn repair<N: Nand>(nand: N, options: RepairOptions) -> Result<(N, Vec<Finding>), FsError> {
-    crate::repair::repair(nand, options)
+pub fn repair<N: Nand + Send + 'static>(
+    nand: N,
+    options: RepairOptions,
+) -> Result<(N, Vec<Finding>), FsError> {
+    let (chip, found) = crate::repair::repair(AnyChip::own(nand), options)?;
+    Ok((chip.take().ok_or(Errno::Io)?, found))
 }

@@ -3,7 +3,6 @@
 use alloc::{boxed::Box, collections::BTreeSet, vec::Vec};
 
 use pumice_cleaning::{CandidatePool, Class, Greedy, SegmentView, Victim};
-use pumice_media::Nand;
 use pumice_vfs::FsError;
 
 use crate::addr::Addr;
@@ -158,13 +157,13 @@ impl Blocks {
             + self.dying.capacity() * 4
     }
 
-    pub(crate) fn get<N: Nand>(&mut self, log: &mut Log<N>, block: u32) -> Result<Usage, FsError> {
+    pub(crate) fn get(&mut self, log: &mut Log<'_>, block: u32) -> Result<Usage, FsError> {
         Ok(Usage::decode(self.table.get(log, block)?))
     }
 
-    pub(crate) fn update<N: Nand>(
+    pub(crate) fn update(
         &mut self,
-        log: &mut Log<N>,
+        log: &mut Log<'_>,
         block: u32,
         change: impl FnOnce(&mut Usage),
     ) -> Result<Usage, FsError> {
@@ -203,7 +202,7 @@ impl Blocks {
     }
 
     /// Counts a chunk in.
-    pub(crate) fn add<N: Nand>(&mut self, log: &mut Log<N>, addr: Addr) -> Result<(), FsError> {
+    pub(crate) fn add(&mut self, log: &mut Log<'_>, addr: Addr) -> Result<(), FsError> {
         let block = self.params.block_of(addr.page);
         if addr.is_stored() && block < self.params.blocks {
             self.update(log, block, |usage| usage.valid = usage.valid.saturating_add(addr.len.into()))?;
@@ -212,7 +211,7 @@ impl Blocks {
     }
 
     /// Counts a chunk out.
-    pub(crate) fn release<N: Nand>(&mut self, log: &mut Log<N>, addr: Addr) -> Result<(), FsError> {
+    pub(crate) fn release(&mut self, log: &mut Log<'_>, addr: Addr) -> Result<(), FsError> {
         let block = self.params.block_of(addr.page);
         if addr.is_stored() && block < self.params.blocks {
             self.update(log, block, |usage| usage.valid = usage.valid.saturating_sub(addr.len.into()))?;
@@ -221,7 +220,7 @@ impl Blocks {
     }
 
     /// A block of checkpoints was left for another: it holds nothing now.
-    pub(crate) fn leave_root<N: Nand>(&mut self, log: &mut Log<N>, block: u32) -> Result<(), FsError> {
+    pub(crate) fn leave_root(&mut self, log: &mut Log<'_>, block: u32) -> Result<(), FsError> {
         let usage = self.update(log, block, |usage| usage.valid = 0)?;
         if usage.state == State::Used {
             self.retire(block);
@@ -230,7 +229,7 @@ impl Blocks {
     }
 
     /// A block was written to the end just now, or to where a power cut came: it may be cleaned, or holds nothing at all.
-    pub(crate) fn close<N: Nand>(&mut self, log: &mut Log<N>, block: u32) -> Result<(), FsError> {
+    pub(crate) fn close(&mut self, log: &mut Log<'_>, block: u32) -> Result<(), FsError> {
         let usage = self.get(log, block)?;
         match usage.valid {
             _ if usage.state != State::Used => {}
@@ -270,7 +269,7 @@ impl Blocks {
     }
 
     /// Takes note of what happened to blocks; hands back the chunks that moved.
-    pub(crate) fn observe<N: Nand>(&mut self, log: &mut Log<N>) -> Result<Vec<Moved>, FsError> {
+    pub(crate) fn observe(&mut self, log: &mut Log<'_>) -> Result<Vec<Moved>, FsError> {
         let mut moved = Vec::new();
         while let Some(event) = log.next_event() {
             let clock = self.clock;

@@ -19,7 +19,7 @@ mod tests;
 
 use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 
-use pumice_media::Nand;
+use pumice_media::AnyChip;
 use pumice_vfs::{CheckReport, Result, Timestamp};
 
 use crate::addr::Addr;
@@ -36,8 +36,8 @@ use crate::volume::Volume;
 const CACHE: usize = 2 << 20;
 
 /// A check at work.
-struct Check<'p, N> {
-    volume: Volume<N>,
+struct Check<'p, 'c> {
+    volume: Volume<'c>,
     params: Params,
     found: Findings,
     /// Bytes of chunks that something points at, for each erase block.
@@ -57,7 +57,7 @@ struct Check<'p, N> {
 }
 
 /// Checks the volume on a chip. Fails only if there is none, or no state of it can be found.
-pub(crate) fn check<N: Nand>(nand: N, progress: Progress<'_>) -> Result<CheckReport> {
+pub(crate) fn check(nand: AnyChip<'_>, progress: Progress<'_>) -> Result<CheckReport> {
     let mut found = Findings::default();
     let volume = load(nand, &mut found)?;
     let params = volume.params;
@@ -98,7 +98,7 @@ fn options() -> MountOptions {
 }
 
 /// The volume as a mount would show it.
-fn load<N: Nand>(nand: N, found: &mut Findings) -> Result<Volume<N>> {
+fn load<'c>(nand: AnyChip<'c>, found: &mut Findings) -> Result<Volume<'c>> {
     let (mut volume, checkpoint) = mount::load(nand, options())?;
     if volume.clean {
         // A cut at the end of the clean state may have touched blocks that the next write erases again.
@@ -112,7 +112,7 @@ fn load<N: Nand>(nand: N, found: &mut Findings) -> Result<Volume<N>> {
     Ok(volume)
 }
 
-impl<N: Nand> Check<'_, N> {
+impl Check<'_, '_> {
     /// Some steps further.
     fn step(&mut self, steps: u64) {
         let before = self.done / 64;

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use pumice_flashlog::{DOUBTED, Keeper, Medium, Taken};
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 use pumice_vfs::{FsError, Result};
 
 use crate::blocks::{State, Usage};
@@ -21,7 +21,7 @@ const WORDS_SLACK: usize = 12;
 /// Journal entries kept free for what writing the checkpoint itself changes: opened blocks, mostly.
 const JOURNAL_SLACK: usize = 12;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Makes a checkpoint. Once it returns, a power cut loses nothing that came before.
     pub(crate) fn checkpoint(&mut self, clean: bool) -> Result<()> {
         self.nodes.measure();
@@ -241,7 +241,7 @@ impl<N: Nand> Volume<N> {
         let Volume { limits, roots, log, blocks, nodes, .. } = self;
         let (checkpoints, data_blocks, cursor) = (self.checkpoints + 1, self.data_blocks, self.cursor);
         let (rounds, worn_out, params) = (self.patrol.rounds(), self.worn_out, self.params);
-        let encode = |log: &mut Log<N>, left: &[u32]| {
+        let encode = |log: &mut Log<'_>, left: &[u32]| {
             blocks.observe(log)?;
             let mut window: Vec<Spare> = log.window.iter().copied().collect();
             window.extend_from_slice(fresh);
@@ -326,17 +326,16 @@ impl<N: Nand> Volume<N> {
 }
 
 /// What the roots need of the log while a checkpoint is made.
-struct Scribe<'a, N, E> {
-    log: &'a mut Log<N>,
+struct Scribe<'a, 'c, E> {
+    log: &'a mut Log<'c>,
     /// Makes the record, told which blocks are being left.
     encode: E,
 }
 
-impl<N: Nand, E: FnMut(&mut Log<N>, &[u32]) -> Result<Vec<u8>>> Keeper for Scribe<'_, N, E> {
-    type Chip = N;
+impl<'c, E: FnMut(&mut Log<'_>, &[u32]) -> Result<Vec<u8>>> Keeper<'c> for Scribe<'_, 'c, E> {
     type Error = FsError;
 
-    fn medium(&mut self) -> &mut Medium<N> {
+    fn medium(&mut self) -> &mut Medium<'c> {
         &mut self.log.flash.medium
     }
 

@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 
 use pumice_cleaning::{Cleaned, SegmentView};
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::addr::Addr;
@@ -27,9 +26,9 @@ const TRIM_EVERY: u32 = 256;
 const DYING_SAVED: usize = 2;
 
 /// A way to the tag of a log page.
-type ReadTag<N> = fn(&mut Flash<N>, u32) -> Result<Option<Tag>>;
+type ReadTag<'c> = fn(&mut Flash<'c>, u32) -> Result<Option<Tag>>;
 
-impl<N: Nand> Volume<N> {
+impl<'c> Volume<'c> {
     /// Prepares for a change: the volume is writable, marked in use, and has room for a call's work.
     pub(crate) fn begin(&mut self) -> Result<()> {
         self.begin_writing(0)
@@ -265,7 +264,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Moves the live chunks that the tags tell of; their bytes. What placement sees of the block is told if it holds data.
-    fn evacuate_by(&mut self, block: u32, from: Option<&Cleaned>, tag: ReadTag<N>) -> Result<u32> {
+    fn evacuate_by(&mut self, block: u32, from: Option<&Cleaned>, tag: ReadTag<'c>) -> Result<u32> {
         let mut live = self.live_chunks(block, tag);
         let found = live.iter().map(|(addr, _)| u32::from(addr.len)).sum();
         self.placer.sort(self.blocks.clock, &mut live);
@@ -308,7 +307,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// The live chunks of a block by the tags of its pages.
-    pub(crate) fn live_chunks(&mut self, block: u32, tag: ReadTag<N>) -> Vec<(Addr, Desc)> {
+    pub(crate) fn live_chunks(&mut self, block: u32, tag: ReadTag<'c>) -> Vec<(Addr, Desc)> {
         let mut found = Vec::new();
         for index in 0..self.params.pages_per_block {
             let page = self.params.page(block, index);

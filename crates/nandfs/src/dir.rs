@@ -9,7 +9,6 @@
 use alloc::{vec, vec::Vec};
 use core::hash::Hasher;
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, Result};
 use siphasher::sip::SipHasher13;
 
@@ -77,7 +76,7 @@ impl Bucket {
     }
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     pub(crate) fn name_hash(&self, name: &[u8]) -> u64 {
         let mut hasher = SipHasher13::new_with_key(&self.superblock.uuid);
         hasher.write(name);

@@ -3,12 +3,11 @@
 
 use alloc::format;
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::volume::Volume;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Fails if the volume may not be changed.
     pub(crate) fn check_writable(&self) -> Result<()> {
         match (self.worn_out, self.read_only) {

@@ -2,7 +2,6 @@
 
 use alloc::{vec, vec::Vec};
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, Result, Seek, SpaceMode};
 
 use crate::addr::Addr;
@@ -13,7 +12,7 @@ use crate::pack;
 use crate::tag::ChunkKind;
 use crate::volume::{Volume, block_index};
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     fn block_bytes(&self) -> u64 {
         self.params.block.into()
     }
@@ -24,7 +23,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Parts of `offset..offset + length` by block: block index, start within it, length.
-    fn parts(&self, offset: u64, length: usize) -> impl Iterator<Item = (u64, usize, usize)> + use<N> {
+    fn parts(&self, offset: u64, length: usize) -> impl Iterator<Item = (u64, usize, usize)> + use<> {
         let block = self.block_bytes();
         let (mut at, end) = (offset, offset + length as u64);
         core::iter::from_fn(move || {

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 
 use pumice_flashlog::{Fault, Look, Medium, Page, Peek};
-use pumice_media::{Nand, NandError};
+use pumice_media::{AnyChip, NandError};
 use pumice_vfs::FsError;
 
 use crate::error::{Damage, device};
@@ -23,13 +23,13 @@ impl LogPage {
 }
 
 /// The chip.
-pub(crate) struct Flash<N> {
-    pub(crate) medium: Medium<N>,
+pub(crate) struct Flash<'c> {
+    pub(crate) medium: Medium<'c>,
     tags: Layout,
 }
 
-impl<N: Nand> Flash<N> {
-    pub(crate) fn new(nand: N, params: &Params) -> Flash<N> {
+impl<'c> Flash<'c> {
+    pub(crate) fn new(nand: AnyChip<'c>, params: &Params) -> Flash<'c> {
         Flash { medium: Medium::new(nand, params.shape), tags: params.tags }
     }
 

@@ -1,9 +1,10 @@
 //! The volume as a [`FileSystem`].
 
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 use pumice_flashlog::TagPlace;
-use pumice_media::{Nand, NandStats};
+use pumice_media::{AnyChip, Nand, NandStats};
 use pumice_vfs::{
     Attr, DirEntry, Errno, FileKind, FileSystem, FsError, Ino, NewNode, RenameMode, Result, Seek, SetAttr,
     SpaceInfo, SpaceMode, XattrMode,
@@ -20,14 +21,16 @@ use crate::superblock::VERSION;
 use crate::volume::Volume;
 
 /// A mounted volume; it implements [`FileSystem`].
-pub struct NandFs<N: Nand> {
-    volume: Lock<Volume<N>>,
+pub struct NandFs<N> {
+    volume: Lock<Volume<'static>>,
+    chip: PhantomData<fn() -> N>,
 }
 
-impl<N: Nand> NandFs<N> {
+impl<N: Nand + Send + 'static> NandFs<N> {
     /// Mounts the volume on the chip. After a power cut this replays what fsync promised.
     pub fn mount(nand: N, options: MountOptions) -> Result<NandFs<N>> {
-        Ok(NandFs { volume: Lock::new(mount::mount(nand, options)?) })
+        let volume = mount::mount(AnyChip::own(nand), options)?;
+        Ok(NandFs { volume: Lock::new(volume), chip: PhantomData })
     }
 
     /// Writes everything back, marks the volume clean and gives the chip back.
@@ -45,14 +48,16 @@ impl<N: Nand> NandFs<N> {
             Err(error) if unchanged && error.errno() == Errno::Io => {}
             done => done?,
         }
-        Ok(volume.unmount_log().flash.medium.into_chip())
+        volume.into_chip().take().ok_or_else(|| Errno::Io.into())
     }
 
     /// Gives the chip back as it is, as a crash of the host would.
     pub fn abandon(self) -> Option<N> {
-        self.volume.into_inner().map(|volume| volume.unmount_log().flash.medium.into_chip())
+        self.volume.into_inner()?.into_chip().take()
     }
+}
 
+impl<N> NandFs<N> {
     /// What is known about the volume.
     pub fn info(&self) -> Result<Info> {
         self.volume.with(|volume| {
@@ -174,7 +179,7 @@ impl<N: Nand> NandFs<N> {
     }
 
     /// Runs an operation that changes nothing.
-    fn see<R>(&self, work: impl FnOnce(&mut Volume<N>) -> Result<R>) -> Result<R> {
+    fn see<R>(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<R>) -> Result<R> {
         self.volume.with(|volume| {
             volume.look();
             work(volume)
@@ -182,7 +187,7 @@ impl<N: Nand> NandFs<N> {
     }
 
     /// Runs an operation that moves names or takes them away: a full volume has room for it.
-    fn tidy(&self, work: impl FnOnce(&mut Volume<N>) -> Result<()>) -> Result<()> {
+    fn tidy(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<()>) -> Result<()> {
         self.change(|volume| {
             volume.claims.move_names(true);
             let done = work(volume);
@@ -192,7 +197,7 @@ impl<N: Nand> NandFs<N> {
     }
 
     /// Runs an operation that changes the volume.
-    fn change<R>(&self, work: impl FnOnce(&mut Volume<N>) -> Result<R>) -> Result<R> {
+    fn change<R>(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<R>) -> Result<R> {
         self.volume.with(|volume| {
             volume.begin()?;
             work(volume)
@@ -208,7 +213,7 @@ fn number(ino: Ino) -> Result<u32> {
     }
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Takes away what has no name and makes a checkpoint that nothing follows.
     fn close(&mut self) -> Result<()> {
         self.held.clear();
@@ -306,7 +311,7 @@ impl<N: Nand> Volume<N> {
     }
 }
 
-impl<N: Nand> FileSystem for NandFs<N> {
+impl<N> FileSystem for NandFs<N> {
     fn space(&self) -> Result<SpaceInfo> {
         self.see(|volume| {
             volume.nodes.measure();

@@ -10,7 +10,6 @@
 
 use alloc::{collections::BTreeSet, vec::Vec};
 
-use pumice_media::Nand;
 use pumice_vfs::{FileKind, Result, Timestamp};
 
 use crate::codec::len32;
@@ -39,7 +38,7 @@ enum Way {
 /// New inodes that records of names take along; a checkpoint costs no more than more of them.
 const NEW_MAX: usize = 4;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Makes an inode durable; a directory with its names.
     pub(crate) fn fsync_node(&mut self, ino: u32) -> Result<()> {
         self.check_end()?;

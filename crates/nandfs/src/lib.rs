@@ -89,6 +89,8 @@ mod room;
 mod superblock;
 mod table;
 mod tag;
+#[cfg(test)]
+mod testing;
 mod volume;
 mod wear;
 mod write_back;

@@ -8,7 +8,7 @@ mod copies;
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Timestamp};
 
 use crate::addr::Addr;
@@ -96,8 +96,8 @@ impl Head {
 }
 
 /// The log.
-pub(crate) struct Log<N> {
-    pub(crate) flash: Flash<N>,
+pub(crate) struct Log<'c> {
+    pub(crate) flash: Flash<'c>,
     params: Params,
     /// Number of the next page programmed.
     pub(crate) seq: u64,
@@ -116,8 +116,8 @@ pub(crate) struct Log<N> {
     copies: Copies,
 }
 
-impl<N: Nand> Log<N> {
-    pub(crate) fn new(flash: Flash<N>, params: Params, data_heads: usize) -> Log<N> {
+impl Log<'_> {
+    pub(crate) fn new(flash: Flash<'_>, params: Params, data_heads: usize) -> Log<'_> {
         let mut heads = vec![Head::new(LogKind::Meta), Head::new(LogKind::Sync)];
         heads.extend((0..data_heads).map(|_| Head::new(LogKind::Data)));
         Log {

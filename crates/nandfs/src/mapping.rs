@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, Result};
 
 use crate::addr::Addr;
@@ -67,7 +66,7 @@ impl Shape {
     }
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     pub(crate) fn shape(&self) -> Shape {
         Shape { fanout: self.params.fanout().into() }
     }

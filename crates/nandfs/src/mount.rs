@@ -3,7 +3,7 @@
 use alloc::{boxed::Box, format};
 
 use pumice_flashlog::{Patrol, Roots, Rounds};
-use pumice_media::Nand;
+use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::blocks::State;
@@ -22,7 +22,7 @@ use crate::volume::Volume;
 /// The least memory for caches, in bytes.
 const BUDGET_MIN: usize = 256 << 10;
 
-pub(crate) fn params_of<N: Nand>(nand: &N) -> Result<Params> {
+pub(crate) fn params_of(nand: &dyn Nand) -> Result<Params> {
     let geometry = nand.geometry();
     let params = Params::of(&geometry).map(|params| params.with_pairing(nand.pairing()));
     params.ok_or_else(|| {
@@ -35,12 +35,16 @@ pub(crate) fn params_of<N: Nand>(nand: &N) -> Result<Params> {
 }
 
 /// True if the chip carries this file system.
-pub(crate) fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
+pub(crate) fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
     Ok(Roots::find(nand, MAGIC).map_err(device)?.is_some())
 }
 
 /// Makes an empty file system.
-pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: Progress<'_>) -> Result<()> {
+pub(crate) fn format(
+    nand: &mut (dyn Nand + Send),
+    options: &FormatOptions,
+    progress: Progress<'_>,
+) -> Result<()> {
     let params = params_of(nand)?;
     if options.label.len() > LABEL_MAX {
         let text = format!("the label has {} bytes, at most {LABEL_MAX} fit", options.label.len());
@@ -70,7 +74,7 @@ pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: P
     let heads = policies.heads(&params);
     let params = superblock.params(params)?;
     let roots = Roots::blank(params.shape, superblock.anchor(nand.geometry())).ok_or(Errno::Invalid)?;
-    let log = Log::new(Flash::new(nand, &params), params, heads.into());
+    let log = Log::new(Flash::new(AnyChip::lend(nand), &params), params, heads.into());
     let clock = Box::new(pumice_vfs::Timestamp::default);
     let mut volume = Volume::empty(log, params, superblock, roots, clock, BUDGET_MIN)?;
     let rounds = Rounds { began: options.created.seconds, ..Rounds::default() };
@@ -85,7 +89,7 @@ pub(crate) fn format<N: Nand>(nand: &mut N, options: &FormatOptions, progress: P
     volume.checkpoint(true)
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Finds the bad blocks, erases the rest, and opens a first window.
     fn prepare_blocks(&mut self, erased: bool, progress: Progress<'_>) -> Result<()> {
         let blocks = self.params.blocks;
@@ -125,7 +129,7 @@ impl<N: Nand> Volume<N> {
 }
 
 /// Mounts.
-pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>> {
+pub(crate) fn mount(nand: AnyChip<'_>, options: MountOptions) -> Result<Volume<'_>> {
     let (mut volume, checkpoint) = load(nand, options)?;
     if !volume.read_only {
         // What is stored otherwise would be taken for what does not compress.
@@ -176,7 +180,7 @@ pub(crate) fn mount<N: Nand>(nand: N, options: MountOptions) -> Result<Volume<N>
     Ok(volume)
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Has blocks moved that have no parity but copies of before the mount.
     fn call_guarded(&mut self) {
         for block in self.log.guarded() {
@@ -198,7 +202,7 @@ impl<N: Nand> Volume<N> {
 }
 
 /// The volume as its newest checkpoint tells it: if that is not clean, recovery has yet to follow.
-pub(crate) fn load<N: Nand>(mut nand: N, options: MountOptions) -> Result<(Volume<N>, Checkpoint)> {
+pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volume<'_>, Checkpoint)> {
     let params = params_of(&nand)?;
     let Some(mut roots) = Roots::find(&mut nand, MAGIC).map_err(device)? else {
         return Err(Damage::Root("no anchor on the chip: it holds no pumice file system").into());

@@ -2,7 +2,6 @@
 
 use alloc::{format, string::String, vec::Vec};
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, NewNode, RenameMode, Result, Timestamp, check_name};
 
 use crate::dir::Listed;
@@ -19,7 +18,7 @@ const RELINKED: Touch = Touch { made: false, moved: false, relinked: true };
 /// Most names of an inode, as many as `st_nlink` of old programs can show.
 const LINK_MAX: u32 = 65_000;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// An inode that must be a directory.
     pub(crate) fn directory(&mut self, dir: u32) -> Result<&Inode> {
         let inode = self.inode(dir)?;

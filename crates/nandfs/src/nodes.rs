@@ -7,7 +7,6 @@ use alloc::{
 };
 
 use hashbrown::HashMap;
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError};
 
 use crate::addr::Addr;
@@ -221,7 +220,7 @@ impl Nodes {
     }
 
     /// Where a node lies on the chip.
-    pub(crate) fn addr<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<Addr, FsError> {
+    pub(crate) fn addr(&mut self, log: &mut Log<'_>, nid: u32) -> Result<Addr, FsError> {
         if nid == ROOT {
             return Ok(self.root_inode);
         }
@@ -236,7 +235,7 @@ impl Nodes {
         self.table.set(nid, addr.to_u64().to_le_bytes());
     }
 
-    fn cached<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<&mut Cached, FsError> {
+    fn cached(&mut self, log: &mut Log<'_>, nid: u32) -> Result<&mut Cached, FsError> {
         self.tick += 1;
         if self.lost.contains_key(&nid) {
             return Err(Damage::Lost(nid).into());
@@ -256,7 +255,7 @@ impl Nodes {
     }
 
     /// True if the node is an inode.
-    pub(crate) fn is_inode<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<bool, FsError> {
+    pub(crate) fn is_inode(&mut self, log: &mut Log<'_>, nid: u32) -> Result<bool, FsError> {
         Ok(matches!(self.cached(log, nid)?.node, Node::Inode(_)))
     }
 
@@ -271,7 +270,7 @@ impl Nodes {
     }
 
     /// A node as it is on the chip.
-    pub(crate) fn read<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<Node, FsError> {
+    pub(crate) fn read(&mut self, log: &mut Log<'_>, nid: u32) -> Result<Node, FsError> {
         let addr = self.addr(log, nid)?;
         if !addr.is_stored() {
             return Err(Damage::NoNode(nid).into());
@@ -280,9 +279,9 @@ impl Nodes {
     }
 
     /// The node at an address; `owner` is not checked when not given.
-    pub(crate) fn read_at<N: Nand>(
+    pub(crate) fn read_at(
         &mut self,
-        log: &mut Log<N>,
+        log: &mut Log<'_>,
         nid: u32,
         addr: Addr,
         owner: Option<u32>,
@@ -314,7 +313,7 @@ impl Nodes {
         }
     }
 
-    pub(crate) fn inode<N: Nand>(&mut self, log: &mut Log<N>, ino: u32) -> Result<&Inode, FsError> {
+    pub(crate) fn inode(&mut self, log: &mut Log<'_>, ino: u32) -> Result<&Inode, FsError> {
         match &self.cached(log, ino)?.node {
             Node::Inode(inode) => Ok(inode),
             Node::Index(_) => Err(Damage::NodeKind(ino).into()),
@@ -322,7 +321,7 @@ impl Nodes {
     }
 
     /// The same, about to be changed.
-    pub(crate) fn inode_mut<N: Nand>(&mut self, log: &mut Log<N>, ino: u32) -> Result<&mut Inode, FsError> {
+    pub(crate) fn inode_mut(&mut self, log: &mut Log<'_>, ino: u32) -> Result<&mut Inode, FsError> {
         self.touch(log, ino)?;
         match self.cache.get_mut(&ino).map(|cached| &mut cached.node) {
             Some(Node::Inode(inode)) => Ok(inode),
@@ -330,7 +329,7 @@ impl Nodes {
         }
     }
 
-    pub(crate) fn index<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<&Index, FsError> {
+    pub(crate) fn index(&mut self, log: &mut Log<'_>, nid: u32) -> Result<&Index, FsError> {
         match &self.cached(log, nid)?.node {
             Node::Index(index) => Ok(index),
             Node::Inode(_) => Err(Damage::NodeKind(nid).into()),
@@ -338,7 +337,7 @@ impl Nodes {
     }
 
     /// The same, about to be changed.
-    pub(crate) fn index_mut<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<&mut Index, FsError> {
+    pub(crate) fn index_mut(&mut self, log: &mut Log<'_>, nid: u32) -> Result<&mut Index, FsError> {
         self.touch(log, nid)?;
         match self.cache.get_mut(&nid).map(|cached| &mut cached.node) {
             Some(Node::Index(index)) => Ok(index),
@@ -347,7 +346,7 @@ impl Nodes {
     }
 
     /// Marks a node changed.
-    pub(crate) fn touch<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<(), FsError> {
+    pub(crate) fn touch(&mut self, log: &mut Log<'_>, nid: u32) -> Result<(), FsError> {
         self.cached(log, nid)?;
         self.soil(nid);
         Ok(())
@@ -376,7 +375,7 @@ impl Nodes {
     }
 
     /// A copy of a node as it is in memory.
-    pub(crate) fn current<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<Node, FsError> {
+    pub(crate) fn current(&mut self, log: &mut Log<'_>, nid: u32) -> Result<Node, FsError> {
         Ok(self.cached(log, nid)?.node.clone())
     }
 
@@ -387,7 +386,7 @@ impl Nodes {
     }
 
     /// Takes a node away; hands back the address it had on the chip, to be released.
-    pub(crate) fn remove<N: Nand>(&mut self, log: &mut Log<N>, nid: u32) -> Result<Addr, FsError> {
+    pub(crate) fn remove(&mut self, log: &mut Log<'_>, nid: u32) -> Result<Addr, FsError> {
         let addr = self.addr(log, nid)?;
         if matches!(self.cached(log, nid)?.node, Node::Inode(_)) {
             self.inodes = self.inodes.saturating_sub(1);

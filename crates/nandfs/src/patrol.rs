@@ -6,7 +6,6 @@
 //! pass goes on after a remount. It stops while there is something to move: what it has passed needs nothing any more.
 
 use pumice_flashlog::{Fault, Rounds};
-use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use crate::blocks::State;
@@ -26,7 +25,7 @@ const SAMPLED: u32 = 1024;
 /// a block and more, others some ten thousand; the deviation of the count is a quarter.
 const READS_MOST: u8 = 15;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Has reads of erase blocks counted.
     pub(crate) fn watch_reads(&mut self) {
         let seed = self.log.seq;

@@ -209,21 +209,16 @@ mod tests {
     use alloc::string::ToString;
 
     use pumice_media::{ChipSpec, Geometry, SimChip};
-    use pumice_vfs::{FileKind, NewNode, Timestamp};
+    use pumice_vfs::{FileKind, NewNode};
 
     use super::*;
-    use crate::check::check;
-    use crate::mount::{format, mount};
+    use crate::api::check;
+    use crate::mount::format;
     use crate::nodes::ROOT;
-    use crate::options::{FormatOptions, MountOptions};
-    use crate::volume::Volume;
+    use crate::options::FormatOptions;
+    use crate::testing::{chip_of, mounted};
 
     const GEOMETRY: &str = "2048+64:16:80";
-
-    fn mounted(chip: SimChip) -> Volume<SimChip> {
-        let clock = Box::new(Timestamp::default);
-        mount(chip, MountOptions { read_only: false, cache_bytes: 1 << 18, clock }).unwrap()
-    }
 
     fn formatted(policies: PolicyNames, endurance: Option<u32>) -> Result<SimChip> {
         let mut chip = SimChip::new(&ChipSpec::parse_geometry(GEOMETRY).unwrap());
@@ -243,7 +238,7 @@ mod tests {
     fn play(policies: PolicyNames) {
         let PolicyNames { victim, placement, wear } = policies;
         let policy = format!("{victim} {placement} {wear}");
-        let mut volume = mounted(formatted(policies, Some(20)).unwrap());
+        let mut volume = mounted(formatted(policies, Some(20)).unwrap(), 1 << 18);
         let node = NewNode { kind: FileKind::File, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
         volume.begin().unwrap();
         let file = volume.create_node(ROOT, b"file", &node).unwrap();
@@ -259,14 +254,14 @@ mod tests {
         volume.truncate(file, (blocks / 2) * 2048).unwrap();
         volume.checkpoint(true).unwrap();
         assert!(volume.copied_bytes > blocks * 2048, "{policy}: nothing was cleaned");
-        let mut volume = mounted(volume.unmount_log().flash.medium.into_chip());
+        let mut volume = mounted(chip_of(volume), 1 << 18);
         assert_eq!(volume.superblock.policies, policies);
         for at in 0..blocks / 2 {
             let mut bytes = [0; 2048];
             assert_eq!(volume.read_file(file, at * 2048, &mut bytes).unwrap(), 2048);
             assert_eq!(bytes, [at.to_le_bytes()[0]; 2048], "{policy}");
         }
-        let chip = volume.unmount_log().flash.medium.into_chip();
+        let chip = chip_of(volume);
         let found = check(chip, &mut |_, _| {}).unwrap().findings;
         assert!(found.is_empty(), "{policy}: {found:?}");
     }

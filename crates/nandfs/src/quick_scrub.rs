@@ -1,7 +1,6 @@
 //! The quick scrub: blocks whose parity does not fit them, by the signatures in the spare areas alone (RCFFS, 3.2).
 
 use pumice_flashlog::Rounds;
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::error::device;
@@ -13,7 +12,7 @@ use crate::volume::Volume;
 /// Erase blocks that one call looks at.
 const BLOCKS: u32 = 8;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Fails where there is nothing to look at.
     pub(crate) fn admit_quick_scrub(&self) -> Result<()> {
         let shape = self.params.shape;

@@ -8,7 +8,6 @@ use alloc::{format, string::String, sync::Arc, vec, vec::Vec};
 
 use hashbrown::HashMap;
 use pumice_flashlog::{Fault, Page, Peek};
-use pumice_media::Nand;
 use pumice_vfs::{Result, Timestamp};
 
 use crate::addr::Addr;
@@ -130,7 +129,7 @@ impl Step {
     }
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Replays what fsync promised after `checkpoint`. What cannot be read is noted in the volume's losses. Returns the blocks
     /// that the cut left without parity.
     pub(crate) fn recover(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u32>> {

@@ -19,7 +19,7 @@ mod work;
 use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
 
 use pumice_flashlog::{Medium, Roots};
-use pumice_media::Nand;
+use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{Finding, Result, Timestamp};
 
 use crate::addr::Addr;
@@ -46,10 +46,10 @@ const CACHE: usize = 16 << 20;
 const SEQ_GAP: u64 = 1 << 20;
 
 /// Repairs the volume on a chip; returns what was, or would be, done.
-pub(crate) fn repair<N: Nand>(mut nand: N, options: RepairOptions) -> Result<(N, Vec<Finding>)> {
+pub(crate) fn repair(mut nand: AnyChip<'_>, options: RepairOptions) -> Result<(AnyChip<'_>, Vec<Finding>)> {
     let now = options.now;
     let mount = || MountOptions { read_only: true, cache_bytes: CACHE, clock: Box::new(move || now) };
-    let is_known = load(&mut nand, mount()).is_ok();
+    let is_known = load(AnyChip::lend(&mut nand), mount()).is_ok();
     let mut found = Vec::new();
     let mut rehash = false;
     let volume = if is_known {
@@ -86,11 +86,11 @@ pub(crate) fn repair<N: Nand>(mut nand: N, options: RepairOptions) -> Result<(N,
         repair.volume.checkpoint(true)?;
     }
     let Repair { volume, found, .. } = repair;
-    Ok((volume.unmount_log().flash.medium.into_chip(), found))
+    Ok((volume.into_chip(), found))
 }
 
 /// A volume of which nothing is known, but for its anchor if that is there.
-fn blank<N: Nand>(mut nand: N, uuid: [u8; 16], now: Timestamp) -> Result<(Volume<N>, bool)> {
+fn blank(mut nand: AnyChip<'_>, uuid: [u8; 16], now: Timestamp) -> Result<(Volume<'_>, bool)> {
     let params = params_of(&nand)?;
     let geometry = nand.geometry();
     let roots = Roots::find(&mut nand, MAGIC).map_err(device)?;
@@ -129,13 +129,17 @@ fn blank<N: Nand>(mut nand: N, uuid: [u8; 16], now: Timestamp) -> Result<(Volume
 
 /// How many parity pages the erase blocks of a chip without anchors have: pages prove themselves with that number alone. The
 /// first page of each block is read until one does.
-fn find_parity<N: Nand>(nand: &mut N, params: &Params) -> Result<u8> {
+fn find_parity(nand: &mut (dyn Nand + Send), params: &Params) -> Result<u8> {
     let possible: Vec<(u8, Params)> =
         (0..=u8::MAX).map_while(|parity| Some((parity, params.with_parity(parity).ok()?))).collect();
     for block in ANCHOR_BLOCKS..params.blocks {
         for (parity, params) in &possible {
             let page = params.page(block, 0);
-            if Medium::new(&mut *nand, params.shape).read_proved(page).map_err(device)?.is_some() {
+            if Medium::new(AnyChip::lend(&mut *nand), params.shape)
+                .read_proved(page)
+                .map_err(device)?
+                .is_some()
+            {
                 return Ok(*parity);
             }
         }
@@ -145,9 +149,9 @@ fn find_parity<N: Nand>(nand: &mut N, params: &Params) -> Result<u8> {
 
 /// Whether blocks of files may be compressed on a chip without anchors: the first node that is found tells it. How new ones
 /// were, nobody knows.
-fn find_packing<N: Nand>(nand: &mut N, params: &Params, parity: u8) -> Result<Option<Compression>> {
+fn find_packing(nand: &mut (dyn Nand + Send), params: &Params, parity: u8) -> Result<Option<Compression>> {
     let params = params.with_parity(parity)?;
-    let mut medium = Medium::new(&mut *nand, params.shape);
+    let mut medium = Medium::new(AnyChip::lend(&mut *nand), params.shape);
     for page in params.page(ANCHOR_BLOCKS, 0)..params.pages() {
         let Some(found) = medium.read_proved(page).map_err(device)? else { continue };
         let Some(tag) = Tag::of(&found, &params.tags) else { continue };
@@ -159,7 +163,7 @@ fn find_packing<N: Nand>(nand: &mut N, params: &Params, parity: u8) -> Result<Op
     Ok(None)
 }
 
-impl<N: Nand> Repair<N> {
+impl Repair<'_> {
     /// Every node of the node table; where that cannot be read, the newest ones that the tags tell of.
     fn find_nodes(&mut self, is_known: bool) -> Result<()> {
         let mut lost = Vec::new();

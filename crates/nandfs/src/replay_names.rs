@@ -1,6 +1,5 @@
 //! Records of names, found and replayed.
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, Result};
 
 use crate::codec::size;
@@ -27,7 +26,7 @@ pub(crate) fn names_in(tag: &Tag, payload: &[u8]) -> Option<(NameRecord, u32)> {
     is_sound.then_some((record, desc.index))
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// The record of names in a page, with what the page promises by it.
     pub(crate) fn promised_names(&self, found: &LogPage) -> Option<(NameRecord, Promise)> {
         let (record, _) = names_in(&found.tag, found.payload())?;

@@ -3,7 +3,6 @@
 //! A claim is made when space is promised, in bytes; what is held back is counted in erase blocks. The argument stands
 //! in the design ("Space").
 
-use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use crate::addr::Addr;
@@ -44,7 +43,7 @@ const CLEANING_SHARE: u32 = 32;
 /// Of what users can still write, a burst that idle time prepares for is one in so many.
 const BURST_SHARE: u64 = 10;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     fn heads(&self) -> u32 {
         len32(self.log.head_count())
     }

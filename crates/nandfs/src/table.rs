@@ -6,7 +6,6 @@
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 
 use hashbrown::HashMap;
-use pumice_media::Nand;
 use pumice_vfs::FsError;
 
 use crate::addr::Addr;
@@ -114,7 +113,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// The entry at `key`.
-    pub(crate) fn get<N: Nand>(&mut self, log: &mut Log<N>, key: u32) -> Result<[u8; E], FsError> {
+    pub(crate) fn get(&mut self, log: &mut Log<'_>, key: u32) -> Result<[u8; E], FsError> {
         if let Some(entry) = self.overlay.get(&key) {
             return Ok(*entry);
         }
@@ -135,9 +134,9 @@ impl<const E: usize> Table<E> {
     }
 
     /// A page of the table, read if need be; `None` where none was ever written.
-    pub(crate) fn page<N: Nand>(
+    pub(crate) fn page(
         &mut self,
-        log: &mut Log<N>,
+        log: &mut Log<'_>,
         level: u8,
         index: u32,
     ) -> Result<Option<&mut Vec<u8>>, FsError> {
@@ -158,9 +157,9 @@ impl<const E: usize> Table<E> {
     }
 
     /// The same, made of zeros where none was ever written.
-    fn page_or_new<N: Nand>(
+    fn page_or_new(
         &mut self,
-        log: &mut Log<N>,
+        log: &mut Log<'_>,
         level: u8,
         index: u32,
     ) -> Result<Option<&mut Vec<u8>>, FsError> {
@@ -172,12 +171,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// Where a page lies on the chip.
-    pub(crate) fn addr_of<N: Nand>(
-        &mut self,
-        log: &mut Log<N>,
-        level: u8,
-        index: u32,
-    ) -> Result<Addr, FsError> {
+    pub(crate) fn addr_of(&mut self, log: &mut Log<'_>, level: u8, index: u32) -> Result<Addr, FsError> {
         // A level may come from a tag that nothing has proved.
         if level.saturating_add(1) >= self.height {
             let root = self.roots.get(index as usize).filter(|_| level.saturating_add(1) == self.height);
@@ -194,9 +188,9 @@ impl<const E: usize> Table<E> {
     }
 
     /// Notes where a page lies now; its parent becomes dirty.
-    pub(crate) fn set_addr<N: Nand>(
+    pub(crate) fn set_addr(
         &mut self,
-        log: &mut Log<N>,
+        log: &mut Log<'_>,
         level: u8,
         index: u32,
         addr: Addr,
@@ -233,7 +227,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// Takes a page off the chip's hands: it will be written again, and says where it was.
-    pub(crate) fn detach<N: Nand>(&mut self, log: &mut Log<N>, place: (u8, u32)) -> Result<Addr, FsError> {
+    pub(crate) fn detach(&mut self, log: &mut Log<'_>, place: (u8, u32)) -> Result<Addr, FsError> {
         let (level, index) = place;
         let old = self.addr_of(log, level, index)?;
         if old.is_stored() {
@@ -245,7 +239,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// Puts the overlay into the pages in memory and makes the table high enough for it.
-    pub(crate) fn absorb_overlay<N: Nand>(&mut self, log: &mut Log<N>) -> Result<(), FsError> {
+    pub(crate) fn absorb_overlay(&mut self, log: &mut Log<'_>) -> Result<(), FsError> {
         let mut entries: Vec<(u32, [u8; E])> = self.overlay.drain().collect();
         entries.sort_unstable_by_key(|(key, _)| *key);
         let Some((highest, _)) = entries.last().copied() else { return Ok(()) };
@@ -263,7 +257,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// Adds a level: what the roots point at hangs under its first page from now on.
-    fn grow<N: Nand>(&mut self, log: &mut Log<N>) -> Result<(), FsError> {
+    fn grow(&mut self, log: &mut Log<'_>) -> Result<(), FsError> {
         let none = vec![Addr::NONE; self.roots.len()];
         let old = core::mem::replace(&mut self.roots, none);
         self.height += 1;
@@ -276,7 +270,7 @@ impl<const E: usize> Table<E> {
     }
 
     /// The next page to write, lowest level first, with its bytes and the address it had.
-    pub(crate) fn next_dirty<N: Nand>(&mut self, log: &mut Log<N>) -> Result<Option<Page>, FsError> {
+    pub(crate) fn next_dirty(&mut self, log: &mut Log<'_>) -> Result<Option<Page>, FsError> {
         let Some((level, index)) = self.dirty.pop_first() else { return Ok(None) };
         let desc = self.desc(level, index);
         let bytes = self.page_or_new(log, level, index)?.map(|bytes| bytes.clone()).unwrap_or_default();

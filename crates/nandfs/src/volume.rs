@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use hashbrown::HashMap;
 use pumice_cleaning::Old;
 use pumice_flashlog::{Patrol, Roots, Rounds};
-use pumice_media::Nand;
+use pumice_media::AnyChip;
 use pumice_vfs::{Errno, FsError, Result, Timestamp};
 
 use crate::addr::Addr;
@@ -46,14 +46,14 @@ pub(crate) struct Pending {
 
 /// A mounted volume.
 #[expect(clippy::struct_excessive_bools, reason = "four independent facts")]
-pub(crate) struct Volume<N> {
+pub(crate) struct Volume<'c> {
     pub(crate) params: Params,
     pub(crate) limits: Limits,
     /// Most blocks in the window: recovery takes a look at each.
     pub(crate) window_max: usize,
     pub(crate) superblock: Superblock,
     pub(crate) roots: Roots,
-    pub(crate) log: Log<N>,
+    pub(crate) log: Log<'c>,
     pub(crate) blocks: Blocks,
     pub(crate) nodes: Nodes,
     pub(crate) cache: BlockCache,
@@ -97,16 +97,16 @@ const WINDOW_NS: u64 = 6_000_000;
 /// Device time that recovery may take to read what fsync wrote, in nanoseconds.
 const RECOVERY_NS: u64 = 10_000_000;
 
-impl<N: Nand> Volume<N> {
+impl<'c> Volume<'c> {
     /// The parts with nothing in them yet.
     pub(crate) fn empty(
-        log: Log<N>,
+        log: Log<'c>,
         params: Params,
         superblock: Superblock,
         roots: Roots,
         clock: Clock,
         budget: usize,
-    ) -> Result<Volume<N>> {
+    ) -> Result<Volume<'c>> {
         let policies = superblock.policies;
         let usual = superblock.compression.unwrap_or_default();
         let victim = policies.victim(&params)?;
@@ -347,8 +347,9 @@ impl<N: Nand> Volume<N> {
         self.unwritten() > self.budget / 4 * 3
     }
 
-    pub(crate) fn unmount_log(self) -> Log<N> {
-        self.log
+    /// The chip, given back.
+    pub(crate) fn into_chip(self) -> AnyChip<'c> {
+        self.log.flash.medium.into_chip()
     }
 }
 

@@ -3,7 +3,6 @@
 //! Blocks that come free are used in turn and wear alike; those of cold data stay behind. When the wear rule of the volume
 //! says that one is too far behind the block that will be written next, what lies in it moves.
 
-use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use crate::blocks::{State, Usage};
@@ -14,7 +13,7 @@ use crate::volume::Volume;
 /// Entries of the block table looked at each time.
 const LOOK: u32 = 16;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Moves what lies in the least worn block if the block that will be written next is worn far more.
     pub(crate) fn level_wear(&mut self) -> Result<()> {
         if !self.leveler.is_its_turn(self.log.taken().blocks) {

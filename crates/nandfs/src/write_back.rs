@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use pumice_media::Nand;
 use pumice_vfs::{FileKind, Result};
 
 use crate::codec::size;
@@ -14,7 +13,7 @@ use crate::tag::{ChunkKind, desc};
 use crate::volume::Volume;
 use crate::xattr_list;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Bytes of a block that lie before the end of its file.
     fn tail_of(&self, index: u32, file_size: u64) -> usize {
         size(file_size.saturating_sub(u64::from(index) * u64::from(self.params.block)))
@@ -79,7 +78,7 @@ impl<N: Nand> Volume<N> {
     pub(crate) fn write_back_from(
         &mut self,
         from: (u32, u32),
-        until: impl FnMut(&Volume<N>, (u32, u32)) -> bool,
+        until: impl FnMut(&Volume<'_>, (u32, u32)) -> bool,
         sync: bool,
     ) -> Result<()> {
         let done = self.write_back_each(from, until, sync);
@@ -90,7 +89,7 @@ impl<N: Nand> Volume<N> {
     fn write_back_each(
         &mut self,
         from: (u32, u32),
-        mut until: impl FnMut(&Volume<N>, (u32, u32)) -> bool,
+        mut until: impl FnMut(&Volume<'_>, (u32, u32)) -> bool,
         sync: bool,
     ) -> Result<()> {
         let (mut place, mut ahead) = (from, 0);
@@ -112,7 +111,7 @@ impl<N: Nand> Volume<N> {
     fn pack_ahead(
         &mut self,
         from: (u32, u32),
-        until: &mut impl FnMut(&Volume<N>, (u32, u32)) -> bool,
+        until: &mut impl FnMut(&Volume<'_>, (u32, u32)) -> bool,
     ) -> Result<usize> {
         let (mut place, mut seen) = (from, 0);
         let mut jobs: Vec<Job> = Vec::new();

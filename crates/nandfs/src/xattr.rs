@@ -2,7 +2,6 @@
 
 use alloc::{vec, vec::Vec};
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, Result, XattrMode};
 
 use crate::codec::size;
@@ -29,7 +28,7 @@ fn check(name: &[u8]) -> Result<()> {
     }
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     pub(crate) fn xattr_bytes(&mut self, ino: u32) -> Result<Vec<u8>> {
         let inode = self.inode(ino)?;
         let hidden = inode.xattr_ino;

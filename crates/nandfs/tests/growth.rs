@@ -1,10 +1,10 @@
 //! What a call costs does not grow with the volume or with what is in memory: operations of the chip and allocations, with
 //! 4,000 files and with sixteen times as many, on a chip of 256 MiB and on one of 4 GiB. All metadata fit the cache: what is
 //! read again where they do not is no growth. Host time stands in the benchmark.
+//!
+//! A program of its own: the allocator that counts must not serve the other tests.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-
-mod common;
 
 use pumice_media::{ChipSpec, SimChip};
 use pumice_nandfs::{FormatOptions, MountOptions, NandFs, format};

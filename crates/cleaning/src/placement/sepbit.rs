@@ -20,7 +20,7 @@ const SAMPLES: u8 = 16;
 ///
 /// With fewer heads the coldest classes share the last one; with three, class 2 joins class 1, whose data it resembles.
 /// Needs a victim policy that sees age: under greedy it gains little or nothing over [`Static`](super::Static) with
-/// fewer than six heads (tests/waf.rs). What was learnt is not kept over a mount.
+/// fewer than six heads (tests/it/waf.rs). What was learnt is not kept over a mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SepBit {
     coldest: u8,

@@ -3,14 +3,17 @@
 //!
 //! `PUMICE_BYTES=all` changes every byte of every block of metadata (minutes, with `--release`); without it each 509th is.
 //! A number says from which block of the list on. Progress stands on stderr, block by block.
+//!
+//! A program of its own: it measures the most memory that it had, and ends itself where a case never ends.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 mod blocks;
-#[path = "../golden/image.rs"]
+#[allow(dead_code, reason = "the other tests use all of it")]
+#[path = "../it/common/image.rs"]
 mod image;
-#[path = "../damage/medium.rs"]
+#[path = "../it/common/medium.rs"]
 mod medium;
-#[path = "../damage/visit.rs"]
+#[path = "../it/common/visit.rs"]
 mod visit;
 mod watch;
 

@@ -9,7 +9,7 @@
 use alloc::{sync::Arc, vec::Vec};
 
 use pumice_ecc::Repair;
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 
 use super::parity::{push, taken};
 use super::{Medium, Page};
@@ -43,7 +43,7 @@ impl Shape {
     }
 }
 
-impl<N: Nand> Medium<N> {
+impl Medium<'_> {
     /// Blocks of which more counts for parity in memory than their newest copy has, in order.
     pub fn uncopied(&self) -> Vec<u32> {
         self.stripes.uncopied()

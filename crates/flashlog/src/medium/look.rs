@@ -8,7 +8,7 @@ use super::{Fault, Look, Medium, Peek};
 use crate::shape::{Place, TagPlace};
 use crate::tag::{Tag, is_erased, read_header};
 
-impl<N: Nand> Medium<N> {
+impl Medium<'_> {
     /// Looks at the start of a tag with a single read of the chip.
     pub fn peek(&mut self, page: u32) -> Result<Peek, NandError> {
         Ok(match self.read_start(self.shape.place(page))? {

@@ -3,7 +3,7 @@
 use alloc::{sync::Arc, vec, vec::Vec};
 
 use pumice_ecc::{MOST_PARITY, Repair};
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 
 use super::{Fault, Medium, Page, RawPage};
 use crate::shape::{Shape, TagPlace};
@@ -16,7 +16,7 @@ struct Known {
     words: Vec<Option<Vec<u8>>>,
 }
 
-impl<N: Nand> Medium<N> {
+impl Medium<'_> {
     /// Programs a superpage that counts for the parity of its block, whose superpages come in order, the first one first.
     /// Without parity this is [`Medium::program`].
     pub fn program_counted(&mut self, page: u32, tag: &Tag, payload: &[u8]) -> Result<(), NandError> {

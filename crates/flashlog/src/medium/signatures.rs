@@ -4,7 +4,7 @@
 use alloc::{vec, vec::Vec};
 
 use pumice_ecc::{Parity, Signature, Width};
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 
 use super::Medium;
 use crate::shape::{Place, Shape, TagPlace};
@@ -29,7 +29,7 @@ pub(super) fn signature(word: &[u8]) -> Vec<u8> {
     signature.map_or_else(|_| vec![0; SIGNATURE_BYTES], |signature| signature.bytes().to_vec())
 }
 
-impl<N: Nand> Medium<N> {
+impl Medium<'_> {
     /// True if the signatures of a block that is not filled any more fit those of its parity: a read of each spare area, and
     /// of no page. Only where the shape has signatures.
     pub fn has_fitting_signatures(&mut self, block: u32) -> Result<bool, NandError> {

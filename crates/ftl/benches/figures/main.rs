@@ -54,6 +54,10 @@ fn disk_on(mut chip: SimChip, block_bytes: u32, policies: PolicyNames) -> Ftl<Si
     open(chip)
 }
 
+fn chip_of(disk: &Ftl<SimChip>) -> &SimChip {
+    disk.chip().get().unwrap()
+}
+
 fn names(victim: &str, placement: &str) -> PolicyNames {
     PolicyNames {
         victim: victim.parse().unwrap(),
@@ -95,7 +99,7 @@ fn starts(quick: bool) {
         let mut disk = disk(name, *size, 4096, PolicyNames::default());
         fill(&mut disk);
         written(&mut disk, 2000);
-        let cut = disk.chip().clone();
+        let cut = chip_of(&disk).clone();
         let closed = disk.close().unwrap();
         let title = format!("{name}, {} MiB", size >> 20);
         start(&title, "checkpoint", closed.clone(), false);
@@ -120,7 +124,7 @@ fn large() {
     println!("---|---|---");
     let mut disk = disk("mlc-8k-64g", 64 << 30, 4096, PolicyNames::default());
     println!("most of one write | {:.3} | ", worst_write(&mut disk, 60_000) as f64 / 1e6);
-    let cut = disk.chip().clone();
+    let cut = chip_of(&disk).clone();
     let closed = disk.close().unwrap();
     costs("start by the checkpoint", closed.stats(), || open(closed));
     let mut disk = costs("start after a power cut", cut.stats(), || open(cut));

@@ -3,7 +3,7 @@
 use pumice_ftl::{CreateOptions, Export, Ftl, create};
 use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, SimChip};
 
-use crate::{fill, locality, open, written};
+use crate::{chip_of, fill, locality, open, written};
 
 /// Blocks of a disk.
 const BLOCK: u32 = 2048;
@@ -76,7 +76,7 @@ fn after_a_cut(size: u64, pages: u8) -> (f64, f64) {
     let mut disk = disk(size, pages);
     fill(&mut disk);
     written(&mut disk, 2000);
-    let cut = disk.chip().clone();
+    let cut = chip_of(&disk).clone();
     let before = cut.stats();
     let mut disk = open(cut);
     let start = (disk.chip().stats() - before).device_ns;

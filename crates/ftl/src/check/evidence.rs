@@ -2,8 +2,6 @@
 
 use alloc::{vec, vec::Vec};
 
-use pumice_media::Nand;
-
 use crate::error::Result;
 use crate::flash::{Flash, Found};
 use crate::layout::{Kind, TRIM_BLOCK};
@@ -31,7 +29,7 @@ pub(super) struct Evidence {
 
 impl Evidence {
     /// Reads every page of a segment.
-    pub(super) fn read<N: Nand>(flash: &mut Flash<N>, shape: &Shape, block: u32) -> Result<Evidence> {
+    pub(super) fn read(flash: &mut Flash<'_>, shape: &Shape, block: u32) -> Result<Evidence> {
         let mut evidence = Evidence {
             contents: None,
             proved: vec![false; shape.pages as usize],

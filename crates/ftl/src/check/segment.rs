@@ -2,8 +2,6 @@
 
 use alloc::format;
 
-use pumice_media::Nand;
-
 use crate::check::Check;
 use crate::check::evidence::{Evidence, agree};
 use crate::error::Result;
@@ -13,7 +11,7 @@ use crate::shape::{Addr, Place};
 use crate::summary::Contents;
 use crate::tag::Entry;
 
-impl<N: Nand> Check<'_, N> {
+impl Check<'_, '_> {
     /// Reads a segment and compares it with what is known of it.
     pub(super) fn segment(&mut self, block: u32) -> Result<()> {
         let segment = self.ftl.segments.get(block);

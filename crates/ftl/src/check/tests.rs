@@ -9,16 +9,17 @@ use crate::error::FtlError;
 use crate::open::{CreateOptions, OpenOptions, create};
 use crate::repair::{RepairOptions, repair};
 use crate::tag::Entry;
+use crate::testing::{chip_of, served, served_with};
 
 /// Tags and summaries; a tag beside each page; a proof alone.
 const LAYOUTS: [&str; 3] = ["2048+64:32:32", "2048+64:8:40", "4096+54:16:40"];
 
 /// A disk in use, everything flushed.
-fn used(geometry: &str) -> Ftl<SimChip> {
+fn used(geometry: &str) -> Server<'static> {
     let mut chip = SimChip::new(&ChipSpec::parse_geometry(geometry).unwrap());
     let options = CreateOptions { block_bytes: 2048.max(page_bytes(&chip)), ..CreateOptions::default() };
     create(&mut chip, &options, &mut |_, _| {}).unwrap();
-    let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+    let mut disk = served(chip);
     let bytes = vec![7; options.block_bytes as usize];
     let blocks = disk.blocks();
     for round in 0..2 * blocks {
@@ -33,11 +34,11 @@ fn page_bytes(chip: &SimChip) -> u32 {
 }
 
 /// The chip of a disk that is closed, after this was done to it in memory.
-fn closed(mut disk: Ftl<SimChip>, tamper: impl FnOnce(&mut Ftl<SimChip>)) -> SimChip {
+fn closed(mut disk: Server<'static>, tamper: impl FnOnce(&mut Server<'static>)) -> SimChip {
     disk.write_checkpoint(false).unwrap();
     tamper(&mut disk);
     disk.write_checkpoint(true).unwrap();
-    disk.flash.medium.into_chip()
+    chip_of(&disk)
 }
 
 /// Lets a check find this, a repair mend it, and a second check find nothing.
@@ -53,13 +54,13 @@ fn is_found(code: &str, chip: SimChip) {
 }
 
 /// The chip pages of a log page.
-fn parts(disk: &Ftl<SimChip>, place: Place) -> Vec<PageId> {
+fn parts(disk: &Server<'static>, place: Place) -> Vec<PageId> {
     let page = disk.shape.page(place);
     (0..disk.shape.medium.parts()).map(|part| disk.shape.medium.chip_page(page, part)).collect()
 }
 
 /// A sealed segment in which something lives.
-fn sealed(disk: &Ftl<SimChip>) -> u32 {
+fn sealed(disk: &Server<'static>) -> u32 {
     let mut sealed = disk.segments.iter().filter(|(_, s)| s.state == State::Sealed && s.valid > 0);
     sealed.next().unwrap().0
 }
@@ -69,7 +70,7 @@ fn a_sound_disk_is_sound_and_was_seen_whole() {
     for geometry in LAYOUTS {
         let disk = used(geometry);
         let blocks = disk.blocks();
-        for chip in [disk.chip().clone(), closed(disk, |_| {})] {
+        for chip in [chip_of(&disk), closed(disk, |_| {})] {
             let report = check(chip, &mut |_, _| {}).unwrap();
             assert!(report.findings.is_empty() && report.notes.is_empty(), "{geometry}: {report:?}");
             assert_eq!((report.stored_blocks, u64::from(report.logical_blocks)), (blocks, blocks));
@@ -80,7 +81,7 @@ fn a_sound_disk_is_sound_and_was_seen_whole() {
 #[test]
 fn two_blocks_exchanged_in_the_table() {
     for geometry in LAYOUTS {
-        let swap = |disk: &mut Ftl<SimChip>| {
+        let swap = |disk: &mut Server<'static>| {
             let (one, other) = (disk.addr(3).unwrap(), disk.addr(4).unwrap());
             disk.set_addr(3, other).unwrap();
             disk.set_addr(4, one).unwrap();
@@ -96,7 +97,7 @@ fn an_older_copy_in_the_table() {
         let older = disk.addr(5).unwrap();
         disk.write(Lba(5), &vec![9; disk.block_bytes() as usize]).unwrap();
         disk.flush().unwrap();
-        let point_back = |disk: &mut Ftl<SimChip>| {
+        let point_back = |disk: &mut Server<'static>| {
             disk.set_addr(5, older).unwrap();
         };
         is_found("table", closed(disk, point_back));
@@ -113,7 +114,7 @@ fn a_block_beyond_the_disk() {
         disk.append(at, Entry { lba, written: disk.clock }, &data).unwrap();
         disk.segments.change(block, |segment| segment.valid -= 1);
         disk.flush().unwrap();
-        is_found("page", disk.chip().clone());
+        is_found("page", chip_of(&disk));
         is_found("page", closed(disk, |_| {}));
     }
 }
@@ -133,7 +134,7 @@ fn a_wrong_count_of_erases() {
 #[test]
 fn a_head_that_does_not_fit() {
     for geometry in LAYOUTS {
-        let change = |disk: &mut Ftl<SimChip>| {
+        let change = |disk: &mut Server<'static>| {
             let mut heads = disk.heads.iter_mut().flatten();
             let head = heads.find(|head| head.contents.sequences.len() > 1).unwrap();
             head.contents.entries[0].lba = 11;
@@ -153,9 +154,9 @@ fn failures_that_never_were() {
 fn a_page_of_the_checkpoint() {
     for geometry in LAYOUTS {
         let chip = closed(used(geometry), |_| {});
-        let disk = Ftl::open(chip, OpenOptions { read_only: true, ..OpenOptions::default() }).unwrap();
+        let disk = served_with(chip, OpenOptions { read_only: true, ..OpenOptions::default() });
         let pages = parts(&disk, Place { block: disk.record.segments[0], index: 0 });
-        let mut chip = disk.flash.medium.into_chip();
+        let mut chip = chip_of(&disk);
         chip.faults_mut().unreadable.extend(pages);
         is_found("checkpoint", chip);
     }
@@ -183,9 +184,9 @@ fn a_copy_of_the_records() {
             // More than one record, so that no power cut explains that the other block has none.
             (0..3).for_each(|_| disk.write_checkpoint(false).unwrap());
             let chip = closed(disk, |_| {});
-            let disk = Ftl::open(chip, OpenOptions { read_only: true, ..OpenOptions::default() }).unwrap();
+            let disk = served_with(chip, OpenOptions { read_only: true, ..OpenOptions::default() });
             let block = disk.roots.blocks().nth(copy).unwrap();
-            let mut chip = disk.flash.medium.into_chip();
+            let mut chip = chip_of(&disk);
             chip.erase(BlockId(block)).unwrap();
             let report = check(chip.clone(), &mut |_, _| {}).unwrap();
             if report.notes.iter().all(|note| note.code != "records") {
@@ -269,7 +270,7 @@ fn no_block_is_older_for_want_of_the_last_summaries() {
         assert_eq!(report.findings.len(), 1, "{block}, {state:?}");
         let options = RepairOptions { dry_run: false, uuid: [1; 16] };
         let (chip, _) = repair(chip, options, &mut |_, _| {}).unwrap();
-        let mut disk = Ftl::open(chip, OpenOptions::default()).unwrap();
+        let mut disk = served(chip);
         let mut bytes = vec![0; disk.block_bytes() as usize];
         for lba in 0..blocks {
             disk.read(Lba(lba), &mut bytes).unwrap();
@@ -304,7 +305,7 @@ fn no_summary_and_none_before_it() {
 #[test]
 fn a_summary_that_lies() {
     let mut disk = used(LAYOUTS[0]);
-    let lie = |disk: &mut Ftl<SimChip>| {
+    let lie = |disk: &mut Server<'static>| {
         let full = disk.shape.data_pages() - 1;
         let heads = disk.heads.iter_mut().flatten();
         let found = heads.filter(|head| head.index == full).count();
@@ -346,7 +347,7 @@ fn a_copy_of_trims() {
         }
         assert_eq!(found.len(), 2, "{geometry}");
         let pages = parts(&disk, found[0]);
-        let mut chip = disk.flash.medium.into_chip();
+        let mut chip = chip_of(&disk);
         chip.faults_mut().unreadable.extend(pages);
         is_found("trims", chip);
     }

@@ -161,13 +161,12 @@ impl Mounted {
 
     /// Loses power.
     pub(super) fn cut(self) -> Result<SimChip, LabError> {
-        match self {
-            Mounted::ScaleFfs(fs) => Ok(fs.abandon()),
-            Mounted::Cffs(fs) => Ok(fs.abandon()),
-            Mounted::Rcffs(fs) => Ok(fs.abandon()),
-            Mounted::Nandfs(fs) => {
-                fs.abandon().ok_or_else(|| LabError::Setup("nandfs has lost its chip".to_owned()))
-            }
-        }
+        let chip = match self {
+            Mounted::ScaleFfs(fs) => fs.abandon(),
+            Mounted::Cffs(fs) => fs.abandon(),
+            Mounted::Rcffs(fs) => fs.abandon(),
+            Mounted::Nandfs(fs) => fs.abandon(),
+        };
+        chip.ok_or_else(|| LabError::Setup("the file system has lost its chip".to_owned()))
     }
 }

@@ -17,7 +17,7 @@ use std::vec::Vec;
 use std::{format, str};
 
 use crate::error::device_error;
-use crate::lock::lock;
+use crate::lock::{Locked, lock};
 use crate::{
     BlockId, Geometry, MediaError, Nand, NandError, NandStats, PageId, Pairing, ReadOutcome, Timing,
 };
@@ -29,7 +29,7 @@ use ioctl::Found;
 /// which pages are programmed: there it is the caller's word. Times are unknown and 0.
 #[derive(Debug)]
 pub struct MtdChip {
-    file: File,
+    file: Locked,
     geometry: Geometry,
     pairing: Pairing,
     /// Where the free spare bytes lie, for kernels without `MEMREAD`.
@@ -50,7 +50,7 @@ impl MtdChip {
         let unsuitable = |why: String| MediaError::Unsuitable { path: path.to_path_buf(), why };
         let info =
             ioctl::info(&file).map_err(|error| unsuitable(format!("it is no MTD device ({error})")))?;
-        lock(&file, path, read_only)?;
+        let file = lock(file, path, read_only)?;
         let attributes = Attributes::of(&file);
         let layout = ioctl::ecc_layout(&file).ok();
         let free = attributes.number("oobavail").or(layout.as_ref().map(|l| u64::from(l.available)));

@@ -3,9 +3,7 @@
 //!
 //! A campaign prints a table. Where `strict` is asked for, it fails if anything is silently older, wrong or missing, or
 //! if a volume does not open.
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
-#![allow(clippy::print_stdout, reason = "the figures are the output")]
+#![allow(dead_code, reason = "each crate uses a part")]
 
 pub mod bad_page;
 pub mod harm;

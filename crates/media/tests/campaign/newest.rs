@@ -1,17 +1,16 @@
 //! A chip that remembers which pages were programmed last.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use pumice_media::{Layer, Nand, NandError, PageId};
 
 /// The pages that were programmed last, oldest first.
-pub type Last = Rc<RefCell<VecDeque<PageId>>>;
+pub type Last = Arc<Mutex<VecDeque<PageId>>>;
 
 /// The chip pages of the log page that was programmed last, of `gang` chip pages.
 pub fn log_page(last: &Last, gang: u32) -> Vec<PageId> {
-    let last = last.borrow();
+    let last = last.lock().unwrap();
     last.iter().flat_map(|page| page.0 / gang * gang..=page.0).map(PageId).collect()
 }
 
@@ -26,7 +25,7 @@ pub struct Newest<N> {
 impl<N: Nand> Newest<N> {
     pub fn new(chip: N, count: usize) -> (Newest<N>, Last) {
         let last = Last::default();
-        (Newest { chip, last: Rc::clone(&last), count }, last)
+        (Newest { chip, last: Arc::clone(&last), count }, last)
     }
 }
 
@@ -39,7 +38,7 @@ impl<N: Nand> Layer for Newest<N> {
         &mut self.chip
     }
     fn pass_program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError> {
-        let mut last = self.last.borrow_mut();
+        let mut last = self.last.lock().unwrap();
         last.push_back(page);
         if last.len() > self.count {
             last.pop_front();

@@ -3,7 +3,6 @@
 use alloc::{collections::BTreeMap, format};
 
 use pumice_flashlog::{DOUBTED, Peek};
-use pumice_media::Nand;
 
 use super::Check;
 use crate::blocks::{State, Usage};
@@ -19,7 +18,7 @@ pub(super) struct Tally {
     pub(super) bad: u32,
 }
 
-impl<N: Nand> Check<'_, N> {
+impl Check<'_, '_> {
     /// Returns the sums if the whole table could be read.
     pub(super) fn blocks(&mut self) -> Option<Tally> {
         self.block_table();

@@ -2,13 +2,11 @@
 
 use alloc::{collections::BTreeSet, format};
 
-use pumice_media::Nand;
-
 use super::Check;
 use super::blocks::Tally;
 use super::nodes::What;
 
-impl<N: Nand> Check<'_, N> {
+impl Check<'_, '_> {
     pub(super) fn counters(&mut self, tally: Option<Tally>) {
         if let Some(tally) = tally {
             self.counter("counter-free", "free erase blocks", self.volume.blocks.free, tally.free);

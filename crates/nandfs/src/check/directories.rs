@@ -3,7 +3,6 @@
 use alloc::{format, string::String, vec, vec::Vec};
 
 use hashbrown::HashSet;
-use pumice_media::Nand;
 use pumice_vfs::FileKind;
 
 use super::Check;
@@ -20,7 +19,7 @@ fn show(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-impl<N: Nand> Check<'_, N> {
+impl Check<'_, '_> {
     pub(super) fn directory(&mut self, dir: u32, inode: &Inode, tally: Tally) {
         let names = match &inode.body {
             Body::Inline(bytes) => self.bucket(dir, None, bytes),

@@ -2,7 +2,6 @@
 
 use alloc::format;
 
-use pumice_media::Nand;
 use pumice_vfs::FileKind;
 
 use super::Check;
@@ -15,7 +14,7 @@ use crate::xattr_list;
 /// Longer lists of attributes are not read; none of this length can be made in practice.
 const ATTRIBUTES_MAX: u64 = 64 << 20;
 
-impl<N: Nand> Check<'_, N> {
+impl Check<'_, '_> {
     pub(super) fn inodes(&mut self) {
         let start = self.done;
         for ino in self.inode_ids() {

@@ -3,14 +3,13 @@
 use alloc::{format, vec::Vec};
 
 use hashbrown::HashSet;
-use pumice_media::Nand;
 use pumice_vfs::FileKind;
 
 use super::Check;
 use super::nodes::{Known, What};
 use crate::nodes::{ORPHANS, ROOT};
 
-impl<N: Nand> Check<'_, N> {
+impl Check<'_, '_> {
     pub(super) fn links(&mut self) {
         for nid in [ROOT, ORPHANS] {
             match self.known.get(&nid).map(|known| known.what) {

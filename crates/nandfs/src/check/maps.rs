@@ -2,7 +2,6 @@
 
 use alloc::{format, vec::Vec};
 
-use pumice_media::Nand;
 use pumice_vfs::FileKind;
 
 use super::Check;
@@ -32,7 +31,7 @@ impl Tally {
     }
 }
 
-impl<N: Nand> Check<'_, N> {
+impl Check<'_, '_> {
     pub(super) fn map(&mut self, map: &Map, tally: &mut Tally) {
         self.pointers(tally.ino, 0, &map.direct, tally);
         let shape = self.volume.shape();

@@ -2,7 +2,6 @@
 
 use alloc::{collections::BTreeSet, format, vec::Vec};
 
-use pumice_media::Nand;
 use pumice_vfs::FileKind;
 
 use super::Check;
@@ -52,7 +51,7 @@ impl Known {
     }
 }
 
-impl<N: Nand> Check<'_, N> {
+impl Check<'_, '_> {
     pub(super) fn tables_and_nodes(&mut self) {
         let leaves = self.node_table();
         let per_leaf = self.volume.nodes.table.per_leaf();

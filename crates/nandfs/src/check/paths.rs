@@ -2,8 +2,6 @@
 
 use alloc::{format, string::String, vec::Vec};
 
-use pumice_media::Nand;
-
 use super::Check;
 use crate::nodes::ROOT;
 
@@ -19,7 +17,7 @@ pub(super) enum Place {
     Map { ino: u32 },
 }
 
-impl<N: Nand> Check<'_, N> {
+impl Check<'_, '_> {
     /// A path of a node, or of the inode that it belongs to.
     pub(super) fn path(&mut self, nid: u32) -> Option<String> {
         let (mut path, mut at) = (String::new(), nid);

@@ -2,7 +2,6 @@
 
 use alloc::{format, vec::Vec};
 
-use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use super::Check;
@@ -22,11 +21,7 @@ struct Page {
 }
 
 /// Hands out every page from the roots down; returns the leaves that could be read.
-fn walk<const E: usize, N: Nand>(
-    table: &mut Table<E>,
-    log: &mut Log<N>,
-    mut each: impl FnMut(Page),
-) -> Vec<u32> {
+fn walk<const E: usize>(table: &mut Table<E>, log: &mut Log<'_>, mut each: impl FnMut(Page)) -> Vec<u32> {
     let mut row: Vec<u32> = (0..).take(table.roots.len()).collect();
     for level in (0..table.height).rev() {
         let mut below = Vec::new();
@@ -53,7 +48,7 @@ fn children(index: u32, per_inner: u32) -> impl Iterator<Item = u32> {
     (0..per_inner).filter_map(move |slot| index.checked_mul(per_inner)?.checked_add(slot))
 }
 
-impl<N: Nand> Check<'_, N> {
+impl Check<'_, '_> {
     /// Walks the node table; returns its leaves.
     pub(super) fn node_table(&mut self) -> Vec<u32> {
         let mut pages = Vec::new();

@@ -1,31 +1,27 @@
 //! Every code of the checker, provoked: one structure of a sound volume is altered, then a checkpoint is made.
 
-use alloc::{boxed::Box, collections::BTreeSet, format, string::String, vec, vec::Vec};
+use alloc::{collections::BTreeSet, format, string::String, vec, vec::Vec};
 
 use pumice_media::{ChipSpec, Faults, Nand, PageId, SimChip};
-use pumice_vfs::{FileKind, NewNode, Result, Timestamp, XattrMode};
+use pumice_vfs::{FileKind, NewNode, Result, XattrMode};
 
-use super::check;
 use crate::addr::Addr;
+use crate::api::check;
 use crate::blocks::{State, Usage};
 use crate::bucket::{self, Entry};
 use crate::log::Spare;
-use crate::mount::{format, mount};
+use crate::mount::format;
 use crate::namespace::orphan_name;
 use crate::node::{Body, Index, IndexBody, Map};
 use crate::nodes::{ORPHANS, ROOT};
-use crate::options::{FormatOptions, MountOptions};
+use crate::options::FormatOptions;
+use crate::testing::{chip_of, mounted};
 use crate::volume::Volume;
 
-type Vol = Volume<SimChip>;
+type Vol = Volume<'static>;
 
 /// A node id that nobody has.
 const NOBODY: u32 = 60_000;
-
-fn mounted(chip: SimChip) -> Vol {
-    let clock = Box::new(Timestamp::default);
-    mount(chip, MountOptions { read_only: false, cache_bytes: 1 << 20, clock }).unwrap()
-}
 
 fn make(volume: &mut Vol, dir: u32, name: &str, kind: FileKind) -> u32 {
     let node = NewNode { kind, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
@@ -37,7 +33,7 @@ fn sample() -> Vol {
     let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:16:96").unwrap());
     let options = FormatOptions { erased: true, ..FormatOptions::default() };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
-    let mut volume = mounted(chip);
+    let mut volume = mounted(chip, 1 << 20);
     volume.begin().unwrap();
     let many = make(&mut volume, ROOT, "many", FileKind::Dir);
     for n in 0..200 {
@@ -54,7 +50,7 @@ fn sample() -> Vol {
     let small = make(&mut volume, dir, "small", FileKind::File);
     volume.write_file(small, 0, b"few bytes").unwrap();
     volume.checkpoint(true).unwrap();
-    mounted(volume.unmount_log().flash.medium.into_chip())
+    mounted(chip_of(volume), 1 << 20)
 }
 
 impl Vol {
@@ -365,7 +361,7 @@ fn codes(chip: &mut SimChip) -> Vec<String> {
 fn the_sample_is_sound() {
     let mut volume = sample();
     volume.checkpoint(true).unwrap();
-    assert_eq!(codes(&mut volume.unmount_log().flash.medium.into_chip()), [""; 0]);
+    assert_eq!(codes(&mut chip_of(volume)), [""; 0]);
 }
 
 #[test]
@@ -375,7 +371,7 @@ fn every_harm_is_found() {
         let mut volume = sample();
         harm(&mut volume);
         volume.checkpoint(true).unwrap_or_else(|error| panic!("{place} {code}: {error}"));
-        let found = codes(&mut volume.unmount_log().flash.medium.into_chip());
+        let found = codes(&mut chip_of(volume));
         if !found.iter().any(|line| line.starts_with(&format!("{code}: "))) {
             missed.push((place, *code, found));
         }
@@ -390,7 +386,7 @@ fn crashed() -> Result<SimChip> {
     let ino = volume.at("dir/data");
     volume.write_file(ino, 4_000, &[1; 3_000])?;
     volume.fsync_node(ino)?;
-    Ok(volume.unmount_log().flash.medium.into_chip())
+    Ok(chip_of(volume))
 }
 
 #[test]
@@ -415,7 +411,7 @@ fn long_lists_are_cut_short() {
         volume.cache.insert(many, block, vec![0; 2048], true);
     }
     volume.checkpoint(true).unwrap();
-    let found = codes(&mut volume.unmount_log().flash.medium.into_chip());
+    let found = codes(&mut chip_of(volume));
     assert!(found.iter().any(|line| line == "inode-lost: 1 more of these"), "{found:#?}");
 }
 

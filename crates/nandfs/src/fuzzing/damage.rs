@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use pumice_flashlog::{ANCHOR, ANCHOR_BLOCKS, CHECKPOINT, Medium, Peek, Roots, Shape, seal};
-use pumice_media::Nand;
+use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{Errno, Result};
 
 use super::page::{Known, Raw};
@@ -23,14 +23,14 @@ pub struct Catalogue {
 
 impl Catalogue {
     /// Looks at every page of the volume.
-    pub fn of<N: Nand>(nand: &mut N) -> Result<Catalogue> {
+    pub fn of(nand: &mut (dyn Nand + Send)) -> Result<Catalogue> {
         let chip = params_of(nand)?;
         let roots = Roots::find(&mut *nand, MAGIC).map_err(device)?.ok_or(Errno::Invalid)?;
         let params = Superblock::of(roots.anchor(), &nand.geometry(), nand.pairing())?.params(chip)?;
         let mut catalogue = Catalogue { params, pages: Vec::new() };
         for block in 0..params.blocks {
             let shape = catalogue.shape(nand, block);
-            let mut medium = Medium::new(&mut *nand, shape);
+            let mut medium = Medium::new(AnyChip::lend(&mut *nand), shape);
             for index in 0..shape.pages() {
                 let page = shape.page(block, index);
                 if medium.peek(page).map_err(device)? == Peek::Erased {
@@ -47,13 +47,13 @@ impl Catalogue {
     }
 
     /// Anchors have a shape of their own.
-    fn shape<N: Nand>(&self, nand: &N, block: u32) -> Shape {
+    fn shape(&self, nand: &dyn Nand, block: u32) -> Shape {
         let anchors = Shape::of_anchors(&nand.geometry()).filter(|_| block < ANCHOR_BLOCKS);
         anchors.unwrap_or(self.params.shape)
     }
 
     /// Does some damage to a copy of the volume.
-    pub fn damage<N: Nand>(&self, nand: &mut N, choices: &mut Choices<'_>) -> Result<()> {
+    pub fn damage(&self, nand: &mut (dyn Nand + Send), choices: &mut Choices<'_>) -> Result<()> {
         for _ in 0..=choices.below(3) {
             match choices.below(16) {
                 0 => self.swap(nand, choices)?,
@@ -84,9 +84,9 @@ impl Catalogue {
         of_kind.iter().rev().nth(newest).copied()
     }
 
-    fn edit<N: Nand>(
+    fn edit(
         &self,
-        nand: &mut N,
+        nand: &mut (dyn Nand + Send),
         choices: &mut Choices<'_>,
         sealed: bool,
         change: impl Fn(&Params, &Known, &mut Raw, &mut Choices<'_>),
@@ -101,7 +101,7 @@ impl Catalogue {
         })
     }
 
-    fn swap<N: Nand>(&self, nand: &mut N, choices: &mut Choices<'_>) -> Result<()> {
+    fn swap(&self, nand: &mut (dyn Nand + Send), choices: &mut Choices<'_>) -> Result<()> {
         let (Some(one), Some(other)) = (self.pick(choices), self.pick(choices)) else { return Ok(()) };
         if (one.kind == ANCHOR) != (other.kind == ANCHOR) {
             return Ok(());
@@ -117,9 +117,14 @@ impl Catalogue {
     }
 
     /// Changes a page: its block is erased and programmed anew.
-    fn rewrite<N: Nand>(&self, nand: &mut N, known: &Known, change: impl FnOnce(&mut Raw)) -> Result<()> {
+    fn rewrite(
+        &self,
+        nand: &mut (dyn Nand + Send),
+        known: &Known,
+        change: impl FnOnce(&mut Raw),
+    ) -> Result<()> {
         let (block, shape) = (known.block, self.shape(nand, known.block));
-        let mut medium = Medium::new(nand, shape);
+        let mut medium = Medium::new(AnyChip::lend(nand), shape);
         let mut pages = Vec::new();
         for index in 0..shape.pages() {
             let raw = medium.read_raw(shape.page(block, index)).map_err(device)?;

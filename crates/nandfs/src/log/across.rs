@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError};
 
 use super::Log;
@@ -25,7 +25,7 @@ pub(super) struct Passed {
     descs: Vec<Desc>,
 }
 
-impl<N: Nand> Log<N> {
+impl Log<'_> {
     /// Adds a chunk that does not fit in the page that a head is filling, which has `most` chunks at the most.
     pub(super) fn append_across(
         &mut self,

@@ -7,7 +7,7 @@
 
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 use pumice_vfs::FsError;
 
 use super::{Event, Log, ROOT_HEAD};
@@ -30,7 +30,7 @@ pub(super) struct Copies {
     guarded: BTreeSet<u32>,
 }
 
-impl<N: Nand> Log<N> {
+impl Log<'_> {
     /// Before a promise is given: what it relies on is brought back if pages of it die, whether the power fails or not. All
     /// pages must have been programmed.
     pub(crate) fn protect(&mut self) -> Result<(), FsError> {

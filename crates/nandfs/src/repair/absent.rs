@@ -3,14 +3,12 @@
 //! A name that fsync promised may be in its inode alone, and its directory older. What cleaning moves is written anew and no
 //! newer for it: so only the part of the directory counts that would have the name.
 
-use pumice_media::Nand;
-
 use super::work::Repair;
 use crate::addr::Addr;
 use crate::dir::{Bucket, LEVEL_MAX};
 use crate::node::Body;
 
-impl<N: Nand> Repair<N> {
+impl Repair<'_> {
     /// True if an inode that was found by its tag alone is what remained of one that was taken away: its directory was,
     /// or was written later and does not have it.
     pub(super) fn is_removed(&mut self, ino: u32, dir: u32, name: &[u8]) -> bool {

@@ -2,7 +2,6 @@
 
 use alloc::{format, vec::Vec};
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, NewNode, Result};
 
 use super::work::{Name, Repair};
@@ -11,7 +10,7 @@ use crate::nodes::{FIRST_NID, ORPHANS, ROOT};
 
 const LOST_FOUND: &[u8] = b"lost+found";
 
-impl<N: Nand> Repair<N> {
+impl Repair<'_> {
     /// Gives everything a name that has none and was not taken away.
     pub(super) fn adopt_all(&mut self) -> Result<()> {
         // Directories first: what lies below them comes along.

@@ -3,7 +3,6 @@
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
 use hashbrown::HashMap;
-use pumice_media::Nand;
 use pumice_vfs::FileKind;
 
 use super::scan::Scan;
@@ -11,7 +10,7 @@ use super::work::{Name, Repair};
 use crate::addr::Addr;
 use crate::volume::Volume;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Gives inodes that were found by their tags the attributes that records tell of them later. Those that cannot be
     /// read are given up by whoever walks there.
     pub(super) fn replay_attributes(&mut self, scan: &Scan) {
@@ -33,7 +32,7 @@ impl<N: Nand> Volume<N> {
     }
 }
 
-impl<N: Nand> Repair<N> {
+impl Repair<'_> {
     /// Brings the names of a directory that was found by its tags up to what records tell; `seqs` says when each name was
     /// written that is there.
     pub(super) fn retell(&mut self, dir: u32, names: &mut Vec<Name>, seqs: &HashMap<Vec<u8>, u64>) {

@@ -3,7 +3,6 @@
 use alloc::{collections::BTreeMap, vec::Vec};
 
 use hashbrown::HashMap;
-use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use super::told::{Page, Told};
@@ -49,7 +48,7 @@ pub(super) struct Scan {
 
 impl Scan {
     /// Reads every page of the log; those that cannot be read, or prove nothing, are passed over.
-    pub(super) fn of<N: Nand>(volume: &mut Volume<N>) -> Result<Scan> {
+    pub(super) fn of(volume: &mut Volume<'_>) -> Result<Scan> {
         let (mut scan, mut told) = (Scan::default(), Vec::new());
         for block in ANCHOR_BLOCKS..volume.params.blocks {
             for index in 0..volume.params.pages_per_block {

@@ -2,7 +2,6 @@
 
 use alloc::{collections::BTreeSet, format};
 
-use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use super::scan::{Scan, Write};
@@ -17,7 +16,7 @@ use crate::table::Table;
 use crate::tag::ChunkKind;
 use crate::volume::Volume;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Replays what fsync wrote behind the nodes that were found.
     pub(super) fn replay_writes(&mut self, scan: &Scan) {
         let (writes, commits) = scan.newer_writes();
@@ -27,7 +26,7 @@ impl<N: Nand> Volume<N> {
     }
 }
 
-impl<N: Nand> Repair<N> {
+impl Repair<'_> {
     /// Makes both tables anew, and the window. Nothing was written so far, and what is written from here on goes to
     /// blocks that hold nothing.
     pub(super) fn count_blocks(&mut self) -> Result<()> {

@@ -1,24 +1,20 @@
 //! What cleaning moved between an fsync and the loss of all roots.
 
-use alloc::{boxed::Box, format, vec};
+use alloc::{format, vec};
 
 use pumice_media::{BlockId, ChipSpec, Nand, SimChip};
-use pumice_vfs::{FileKind, NewNode, Timestamp};
+use pumice_vfs::{FileKind, NewNode};
 
-use super::repair;
+use crate::api::repair;
 use crate::dir::Bucket;
-use crate::mount::{format, mount};
+use crate::mount::format;
 use crate::nodes::ROOT;
-use crate::options::{FormatOptions, MountOptions, RepairOptions};
+use crate::options::{FormatOptions, RepairOptions};
 use crate::params::ANCHOR_BLOCKS;
+use crate::testing::{chip_of, mounted};
 use crate::volume::Volume;
 
-type Vol = Volume<SimChip>;
-
-fn mounted(chip: SimChip) -> Vol {
-    let clock = Box::new(Timestamp::default);
-    mount(chip, MountOptions { read_only: false, cache_bytes: 1 << 20, clock }).unwrap()
-}
+type Vol = Volume<'static>;
 
 fn make(volume: &mut Vol, dir: u32, name: &str, kind: FileKind) -> u32 {
     let node = NewNode { kind, perm: 0o600, uid: 0, gid: 0, rdev: 0, target: b"" };
@@ -32,7 +28,7 @@ fn moved_by_cleaning() -> Vol {
     let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:16:96").unwrap());
     let options = FormatOptions { erased: true, ..FormatOptions::default() };
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
-    let mut volume = mounted(chip);
+    let mut volume = mounted(chip, 1 << 20);
     let many = make(&mut volume, ROOT, "many", FileKind::Dir);
     for n in 0..60 {
         make(&mut volume, many, &format!("a name that takes a little room {n}"), FileKind::File);
@@ -65,11 +61,11 @@ fn a_promised_file_stays_though_another_bucket_of_its_directory_is_newer() {
         let volume = moved_by_cleaning();
         let records: vec::Vec<u32> =
             (0..volume.params.blocks).filter(|block| volume.roots.holds(*block)).collect();
-        let mut chip = volume.unmount_log().flash.medium.into_chip();
+        let mut chip = chip_of(volume);
         let anchors = 0..if with_anchors { 0 } else { ANCHOR_BLOCKS };
         records.into_iter().chain(anchors).for_each(|block| chip.erase(BlockId(block)).unwrap());
         let (chip, found) = repair(chip, RepairOptions::default()).unwrap();
-        let mut volume = mounted(chip);
+        let mut volume = mounted(chip, 1 << 20);
         let many = volume.dir_find(ROOT, b"many").unwrap().unwrap().0;
         let (new, _) = volume.dir_find(many, b"new").unwrap().unwrap_or_else(|| panic!("dropped: {found:?}"));
         let mut bytes = vec![0; 8];

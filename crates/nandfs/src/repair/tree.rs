@@ -3,7 +3,6 @@
 use alloc::{format, vec, vec::Vec};
 
 use hashbrown::HashMap;
-use pumice_media::Nand;
 use pumice_vfs::{FileKind, Result};
 
 use super::work::{Name, Repair};
@@ -23,7 +22,7 @@ struct Walk {
     is_dir: bool,
 }
 
-impl<N: Nand> Repair<N> {
+impl Repair<'_> {
     /// Walks from the root, which is made anew if it cannot be read.
     pub(super) fn walk(&mut self) -> Result<()> {
         for nid in [ROOT, ORPHANS] {

@@ -3,7 +3,6 @@
 use alloc::{collections::BTreeMap, collections::BTreeSet, string::String, vec::Vec};
 use core::ops::Range;
 
-use pumice_media::Nand;
 use pumice_vfs::{FileKind, Finding};
 
 use super::scan::Scan;
@@ -36,8 +35,8 @@ pub(super) struct Tree {
 }
 
 /// A repair at work.
-pub(super) struct Repair<N> {
-    pub(super) volume: Volume<N>,
+pub(super) struct Repair<'c> {
+    pub(super) volume: Volume<'c>,
     /// Every node that may be there, where it lies; one that is only in memory lies nowhere.
     pub(super) nodes: BTreeMap<u32, Addr>,
     /// What the tags of all pages tell, where tables do not.
@@ -51,7 +50,7 @@ pub(super) struct Repair<N> {
     pub(super) rehash: bool,
 }
 
-impl<N: Nand> Repair<N> {
+impl Repair<'_> {
     pub(super) fn tell(&mut self, code: &'static str, detail: String) {
         self.found.push(Finding { code, detail });
     }

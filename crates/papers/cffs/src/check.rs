@@ -1,6 +1,6 @@
 //! Reads everything and compares it: what `fsck -n` tells. Nothing is written.
 
-use pumice_media::Nand;
+use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{CheckReport, Errno, FileKind, Finding, Result, Timestamp};
 
 use crate::index::Index;
@@ -17,9 +17,9 @@ const FINDINGS_MAX: usize = 1000;
 ///
 /// # Errors
 /// What keeps the volume from being mounted, and a chip that fails; damage that the walk meets is a finding.
-pub fn check<N: Nand>(nand: N) -> Result<CheckReport> {
+pub fn check(nand: impl Nand + Send) -> Result<CheckReport> {
     const CACHE_BYTES: usize = 1 << 20;
-    let mut volume = Volume::mount(nand, Box::new(Timestamp::default), true, CACHE_BYTES)?;
+    let mut volume = Volume::mount(AnyChip::lend(nand), Box::new(Timestamp::default), true, CACHE_BYTES)?;
     let mut report = CheckReport { recovered: volume.recovered(), ..CheckReport::default() };
     report.findings = volume.take_findings();
     for ino in volume.tree().inos() {
@@ -29,7 +29,7 @@ pub fn check<N: Nand>(nand: N) -> Result<CheckReport> {
     Ok(report)
 }
 
-fn check_inode<N: Nand>(volume: &mut Volume<N>, ino: u32, report: &mut CheckReport) -> Result<()> {
+fn check_inode(volume: &mut Volume<'_>, ino: u32, report: &mut CheckReport) -> Result<()> {
     let inode = match volume.inode(ino) {
         Ok(inode) => inode,
         // The scan has told of it.

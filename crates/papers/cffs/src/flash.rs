@@ -1,6 +1,6 @@
 //! The chip in pages that carry a mark.
 
-use pumice_media::{BlockId, Nand, NandError, ReadOutcome};
+use pumice_media::{AnyChip, BlockId, Nand, NandError, ReadOutcome};
 use pumice_vfs::Result;
 
 use crate::error::{chip, damaged};
@@ -19,13 +19,13 @@ pub(crate) struct Raw {
 }
 
 /// The chip.
-pub(crate) struct Flash<N> {
-    nand: N,
+pub(crate) struct Flash<'c> {
+    nand: AnyChip<'c>,
     layout: Layout,
 }
 
-impl<N: Nand> Flash<N> {
-    pub(crate) fn new(nand: N) -> Result<Flash<N>> {
+impl<'c> Flash<'c> {
+    pub(crate) fn new(nand: AnyChip<'c>) -> Result<Flash<'c>> {
         let layout = Layout::new(nand.geometry())?;
         Ok(Flash { nand, layout })
     }
@@ -34,11 +34,11 @@ impl<N: Nand> Flash<N> {
         self.layout
     }
 
-    pub(crate) fn chip(&self) -> &N {
+    pub(crate) fn chip(&self) -> &AnyChip<'c> {
         &self.nand
     }
 
-    pub(crate) fn into_chip(self) -> N {
+    pub(crate) fn into_chip(self) -> AnyChip<'c> {
         self.nand
     }
 
@@ -48,7 +48,7 @@ impl<N: Nand> Flash<N> {
 
     fn look(
         &mut self,
-        mut read: impl FnMut(&mut N) -> core::result::Result<ReadOutcome, NandError>,
+        mut read: impl FnMut(&mut AnyChip<'c>) -> core::result::Result<ReadOutcome, NandError>,
     ) -> Result<bool> {
         for _ in 0..READS {
             match read(&mut self.nand) {

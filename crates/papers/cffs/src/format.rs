@@ -1,6 +1,6 @@
 //! Making a file system.
 
-use pumice_media::Nand;
+use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{Errno, FileKind, FsError, Result, Timestamp};
 
 use crate::flash::Flash;
@@ -28,7 +28,12 @@ pub struct FormatOptions {
 ///
 /// # Errors
 /// [`Errno::NotSupported`] for a chip whose pages an inode does not fit (table 1), or that is too small or too large.
-pub fn format<N: Nand>(nand: N, options: &FormatOptions) -> Result<N> {
+pub fn format<N: Nand + Send>(mut nand: N, options: &FormatOptions) -> Result<N> {
+    format_chip(AnyChip::lend(&mut nand), options)?;
+    Ok(nand)
+}
+
+fn format_chip(nand: AnyChip<'_>, options: &FormatOptions) -> Result<()> {
     if options.label.len() > LABEL_MAX {
         return Err(FsError::new(Errno::Invalid, format!("a label has at most {LABEL_MAX} bytes")));
     }
@@ -52,12 +57,12 @@ pub fn format<N: Nand>(nand: N, options: &FormatOptions) -> Result<N> {
         times: [options.created; 4],
         ..blank(FileKind::Dir, &layout)
     };
-    Volume::make(flash, record, &root)
+    Volume::make(flash, record, &root).map(drop)
 }
 
 /// True if the chip carries this file system, in any version; reads a few pages of the first blocks.
-pub fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
-    match Flash::new(nand) {
+pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
+    match Flash::new(AnyChip::lend(nand)) {
         Ok(mut flash) => match Record::find(&mut flash) {
             Ok(found) => Ok(found.is_some()),
             // A record of another version.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use crate::error::damaged;
@@ -92,7 +91,7 @@ impl Index {
     }
 
     /// Brings the double indirect page to memory.
-    fn open_double<N: Nand>(&mut self, store: &mut Store<N>) -> Result<&mut Loaded> {
+    fn open_double(&mut self, store: &mut Store<'_>) -> Result<&mut Loaded> {
         if self.double.is_none() {
             let (at, mark) = (self.entries[self.last()], self.double_mark());
             let addrs = load(store, at, mark)?;
@@ -102,7 +101,7 @@ impl Index {
     }
 
     /// Where an index page lies.
-    fn page_at<N: Nand>(&mut self, store: &mut Store<N>, page: u32) -> Result<Addr> {
+    fn page_at(&mut self, store: &mut Store<'_>, page: u32) -> Result<Addr> {
         let last = self.last();
         match self.class {
             Class::Direct => Ok(self.entries[last]),
@@ -111,7 +110,7 @@ impl Index {
         }
     }
 
-    fn set_page_at<N: Nand>(&mut self, store: &mut Store<N>, page: u32, to: Addr) -> Result<()> {
+    fn set_page_at(&mut self, store: &mut Store<'_>, page: u32, to: Addr) -> Result<()> {
         let last = self.last();
         match self.class {
             Class::Direct => self.entries[last] = to,
@@ -126,7 +125,7 @@ impl Index {
         Ok(())
     }
 
-    fn open<N: Nand>(&mut self, store: &mut Store<N>, page: u32) -> Result<&mut Loaded> {
+    fn open(&mut self, store: &mut Store<'_>, page: u32) -> Result<&mut Loaded> {
         if !self.pages.contains_key(&page) {
             let at = self.page_at(store, page)?;
             let addrs = load(store, at, self.mark_of(page))?;
@@ -136,7 +135,7 @@ impl Index {
     }
 
     /// Where a chunk lies.
-    pub(crate) fn get<N: Nand>(&mut self, store: &mut Store<N>, chunk: u32) -> Result<Addr> {
+    pub(crate) fn get(&mut self, store: &mut Store<'_>, chunk: u32) -> Result<Addr> {
         match self.place(chunk) {
             None => Ok(Addr::NONE),
             Some(Place::Entry(entry)) => Ok(self.entries[entry]),
@@ -150,9 +149,9 @@ impl Index {
     }
 
     /// Says where a chunk lies now; returns where it lay. Changes the class where it must.
-    pub(crate) fn set<N: Nand>(
+    pub(crate) fn set(
         &mut self,
-        store: &mut Store<N>,
+        store: &mut Store<'_>,
         change: &mut Change,
         chunk: u32,
         to: Addr,
@@ -176,7 +175,7 @@ impl Index {
     }
 
     /// Section 2.3: from class 1 to class 2, the same addresses in index pages.
-    fn reorganise<N: Nand>(&mut self, store: &mut Store<N>, change: &mut Change) -> Result<()> {
+    fn reorganise(&mut self, store: &mut Store<'_>, change: &mut Change) -> Result<()> {
         let mut all = Vec::new();
         for chunk in 0..self.layout.chunks(Class::Direct) {
             let at = self.get(store, chunk)?;
@@ -198,13 +197,7 @@ impl Index {
     }
 
     /// The first chunk from `from` on, before `to`, that is there (`true`) or is not; `to` if there is none.
-    pub(crate) fn next<N: Nand>(
-        &mut self,
-        store: &mut Store<N>,
-        from: u32,
-        to: u32,
-        there: bool,
-    ) -> Result<u32> {
+    pub(crate) fn next(&mut self, store: &mut Store<'_>, from: u32, to: u32, there: bool) -> Result<u32> {
         let mut chunk = from;
         while chunk < to {
             let (missing_page, behind) = match self.place(chunk) {
@@ -228,9 +221,9 @@ impl Index {
     }
 
     /// Takes away the chunks from `from` to before `to`; returns how many there were.
-    pub(crate) fn punch<N: Nand>(
+    pub(crate) fn punch(
         &mut self,
-        store: &mut Store<N>,
+        store: &mut Store<'_>,
         change: &mut Change,
         from: u32,
         to: u32,
@@ -247,7 +240,7 @@ impl Index {
     }
 
     /// An index page is to be written anew, if it lies there; false if it does not.
-    pub(crate) fn renew<N: Nand>(&mut self, store: &mut Store<N>, mark: Mark, at: Addr) -> Result<bool> {
+    pub(crate) fn renew(&mut self, store: &mut Store<'_>, mark: Mark, at: Addr) -> Result<bool> {
         if mark.kind == Kind::Double {
             let here = self.class == Class::Indirect && self.entries[self.last()] == at;
             if here {
@@ -267,7 +260,7 @@ impl Index {
     }
 
     /// Writes the index pages that changed; those without an address are gone. Returns how many more or fewer there are.
-    pub(crate) fn write<N: Nand>(&mut self, store: &mut Store<N>, change: &mut Change) -> Result<i32> {
+    pub(crate) fn write(&mut self, store: &mut Store<'_>, change: &mut Change) -> Result<i32> {
         let mut more = 0;
         let changed: Vec<u32> =
             self.pages.iter().filter(|(_, loaded)| loaded.changed).map(|(page, _)| *page).collect();
@@ -295,10 +288,10 @@ impl Index {
     }
 
     /// All pages below the inode: chunks with their number, and index pages. What cannot be read is passed to `lost`.
-    pub(crate) fn walk<N: Nand>(
+    pub(crate) fn walk(
         &mut self,
-        store: &mut Store<N>,
-        each: &mut dyn FnMut(&mut Store<N>, Mark, Addr),
+        store: &mut Store<'_>,
+        each: &mut dyn FnMut(&mut Store<'_>, Mark, Addr),
         lost: &mut dyn FnMut(pumice_vfs::FsError),
     ) {
         let pointers = self.layout.pointers();
@@ -327,10 +320,10 @@ impl Index {
         }
     }
 
-    fn tell<N: Nand>(
+    fn tell(
         &self,
-        store: &mut Store<N>,
-        each: &mut dyn FnMut(&mut Store<N>, Mark, Addr),
+        store: &mut Store<'_>,
+        each: &mut dyn FnMut(&mut Store<'_>, Mark, Addr),
         chunk: u32,
         at: Addr,
     ) {
@@ -339,11 +332,11 @@ impl Index {
         }
     }
 
-    fn walk_page<N: Nand>(
+    fn walk_page(
         &mut self,
-        store: &mut Store<N>,
+        store: &mut Store<'_>,
         page: u32,
-        each: &mut dyn FnMut(&mut Store<N>, Mark, Addr),
+        each: &mut dyn FnMut(&mut Store<'_>, Mark, Addr),
         lost: &mut dyn FnMut(pumice_vfs::FsError),
     ) {
         let found = self.page_at(store, page).and_then(|at| {
@@ -365,7 +358,7 @@ impl Index {
     }
 }
 
-fn load<N: Nand>(store: &mut Store<N>, at: Addr, mark: Mark) -> Result<Vec<Addr>> {
+fn load(store: &mut Store<'_>, at: Addr, mark: Mark) -> Result<Vec<Addr>> {
     if at == Addr::NONE {
         return Ok(vec![Addr::NONE; store.layout().pointers() as usize]);
     }
@@ -373,7 +366,7 @@ fn load<N: Nand>(store: &mut Store<N>, at: Addr, mark: Mark) -> Result<Vec<Addr>
 }
 
 /// Writes an index page unless it is empty.
-fn put<N: Nand>(store: &mut Store<N>, change: &mut Change, mark: Mark, addrs: &[Addr]) -> Result<Addr> {
+fn put(store: &mut Store<'_>, change: &mut Change, mark: Mark, addrs: &[Addr]) -> Result<Addr> {
     if addrs.iter().all(|at| *at == Addr::NONE) {
         return Ok(Addr::NONE);
     }

@@ -1,7 +1,7 @@
 //! Section 2.1 and figure 3: the `InodeMapBlock`, which lists the inode-stored blocks of a volume that was unmounted, and
 //! the `InodeBlockHash`, the same in memory.
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 use pumice_vfs::Result;
 
 use crate::error::chip;
@@ -51,7 +51,7 @@ impl InodeBlockHash {
 }
 
 /// The inode-stored blocks that the `InodeMapBlock` lists; `None` if the last mount did not end with an unmount.
-pub(crate) fn read<N: Nand>(flash: &mut Flash<N>, block: u32) -> Result<Option<Vec<u32>>> {
+pub(crate) fn read(flash: &mut Flash<'_>, block: u32) -> Result<Option<Vec<u32>>> {
     let layout = flash.layout();
     if flash.is_bad(block)? {
         return Ok(None);
@@ -78,7 +78,7 @@ pub(crate) fn read<N: Nand>(flash: &mut Flash<N>, block: u32) -> Result<Option<V
 }
 
 /// Writes the list, at unmounting. Where that fails the next mount scans.
-pub(crate) fn write<N: Nand>(flash: &mut Flash<N>, block: u32, hash: &InodeBlockHash) -> Result<()> {
+pub(crate) fn write(flash: &mut Flash<'_>, block: u32, hash: &InodeBlockHash) -> Result<()> {
     let layout = flash.layout();
     let blocks = hash.blocks();
     let each = layout.page_bytes() / 2;

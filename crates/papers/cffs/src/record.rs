@@ -1,7 +1,7 @@
 //! What names a volume: one page, copied, in a block of its own that is written by mkfs and never again. The paper has
 //! none; the `InodeMapBlock` is erased at each mount and cannot keep it.
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::error::{chip, damaged};
@@ -68,7 +68,7 @@ impl Record {
     }
 
     /// Writes it into its block, which is erased.
-    pub(crate) fn write<N: Nand>(&self, flash: &mut Flash<N>) -> Result<()> {
+    pub(crate) fn write(&self, flash: &mut Flash<'_>) -> Result<()> {
         let layout = flash.layout();
         let page = self.encode(layout.page_bytes());
         let mut written = 0;
@@ -87,7 +87,7 @@ impl Record {
     }
 
     /// The record of a chip, if it carries this file system.
-    pub(crate) fn find<N: Nand>(flash: &mut Flash<N>) -> Result<Option<Record>> {
+    pub(crate) fn find(flash: &mut Flash<'_>) -> Result<Option<Record>> {
         let layout = flash.layout();
         for block in 0..SEARCHED.min(layout.blocks()) {
             for number in 0..COPIES {

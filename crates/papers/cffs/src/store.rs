@@ -1,6 +1,6 @@
 //! Section 2.1: metadata and data go to separate blocks, which are filled page by page.
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::cache::Cache;
@@ -35,8 +35,8 @@ pub struct Written {
 }
 
 /// The chip, what is used of it, and what is cached.
-pub(crate) struct Store<N> {
-    flash: Flash<N>,
+pub(crate) struct Store<'c> {
+    flash: Flash<'c>,
     pub(crate) usage: Usage,
     hash: InodeBlockHash,
     cache: Cache,
@@ -45,8 +45,8 @@ pub(crate) struct Store<N> {
     written: Written,
 }
 
-impl<N: Nand> Store<N> {
-    pub(crate) fn new(flash: Flash<N>, cache_pages: usize) -> Store<N> {
+impl<'c> Store<'c> {
+    pub(crate) fn new(flash: Flash<'c>, cache_pages: usize) -> Store<'c> {
         let usage = Usage::new(flash.layout());
         Store {
             flash,
@@ -63,11 +63,11 @@ impl<N: Nand> Store<N> {
         self.flash.layout()
     }
 
-    pub(crate) fn flash(&mut self) -> &mut Flash<N> {
+    pub(crate) fn flash(&mut self) -> &mut Flash<'c> {
         &mut self.flash
     }
 
-    pub(crate) fn shared_flash(&self) -> &Flash<N> {
+    pub(crate) fn shared_flash(&self) -> &Flash<'c> {
         &self.flash
     }
 
@@ -84,7 +84,7 @@ impl<N: Nand> Store<N> {
         self.cache.len()
     }
 
-    pub(crate) fn into_flash(self) -> (Flash<N>, InodeBlockHash) {
+    pub(crate) fn into_flash(self) -> (Flash<'c>, InodeBlockHash) {
         (self.flash, self.hash)
     }
 

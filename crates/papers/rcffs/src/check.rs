@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_media::Nand;
+use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{CheckReport, Errno, FileKind, Finding, Result, Timestamp};
 
 use crate::inode::Inode;
@@ -25,8 +25,8 @@ struct Seen {
     directories: u32,
 }
 
-struct Check<N> {
-    volume: Volume<N>,
+struct Check<'c> {
+    volume: Volume<'c>,
     report: CheckReport,
     seen: BTreeMap<u32, Seen>,
 }
@@ -37,9 +37,9 @@ struct Check<N> {
 ///
 /// # Errors
 /// What keeps the volume from being mounted, and a chip that fails; damage that the walk meets is a finding.
-pub fn check<N: Nand>(nand: N) -> Result<CheckReport> {
+pub fn check(nand: impl Nand + Send) -> Result<CheckReport> {
     const CACHE_BYTES: usize = 1 << 20;
-    let volume = Volume::mount(nand, Box::new(Timestamp::default), true, CACHE_BYTES)?;
+    let volume = Volume::mount(AnyChip::lend(nand), Box::new(Timestamp::default), true, CACHE_BYTES)?;
     let report = CheckReport { recovered: volume.recovered(), ..CheckReport::default() };
     let mut check = Check { volume, report, seen: BTreeMap::new() };
     check.read_all();
@@ -49,7 +49,7 @@ pub fn check<N: Nand>(nand: N) -> Result<CheckReport> {
     Ok(check.report)
 }
 
-impl<N: Nand> Check<N> {
+impl Check<'_> {
     fn find(&mut self, code: &'static str, detail: String) {
         if self.report.findings.len() <= FINDINGS_MAX {
             self.report.findings.push(Finding { code, detail });
@@ -110,7 +110,7 @@ impl<N: Nand> Check<N> {
                 Err(error) => return Err(error),
             }
             for (ino, kind) in found {
-                let ino = Volume::<N>::number(ino)?;
+                let ino = Volume::number(ino)?;
                 let is_dir = kind == FileKind::Dir;
                 self.seen.entry(dir).or_default().directories += u32::from(is_dir);
                 let seen = self.seen.entry(ino).or_default();

@@ -1,6 +1,6 @@
 //! The chip in pages that carry a signature.
 
-use pumice_media::{BlockId, Nand, NandError};
+use pumice_media::{AnyChip, BlockId, Nand, NandError};
 use pumice_vfs::Result;
 
 use crate::error::chip;
@@ -20,8 +20,8 @@ pub(crate) struct Page {
 }
 
 /// The chip.
-pub(crate) struct Flash<N> {
-    nand: N,
+pub(crate) struct Flash<'c> {
+    nand: AnyChip<'c>,
     layout: Layout,
 }
 
@@ -30,8 +30,8 @@ fn is_blank(data: &[u8], spare: &[u8]) -> bool {
     zeros <= BLANK_BITS
 }
 
-impl<N: Nand> Flash<N> {
-    pub(crate) fn new(nand: N, layout: Layout) -> Flash<N> {
+impl<'c> Flash<'c> {
+    pub(crate) fn new(nand: AnyChip<'c>, layout: Layout) -> Flash<'c> {
         Flash { nand, layout }
     }
 
@@ -39,11 +39,11 @@ impl<N: Nand> Flash<N> {
         self.layout
     }
 
-    pub(crate) fn chip(&self) -> &N {
+    pub(crate) fn chip(&self) -> &AnyChip<'c> {
         &self.nand
     }
 
-    pub(crate) fn into_chip(self) -> N {
+    pub(crate) fn into_chip(self) -> AnyChip<'c> {
         self.nand
     }
 

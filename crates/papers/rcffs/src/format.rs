@@ -1,7 +1,7 @@
 //! Making a file system.
 
 use pumice_ecc::Width;
-use pumice_media::Nand;
+use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{Errno, FileKind, FsError, Result, Timestamp};
 
 use crate::inode::Inode;
@@ -57,7 +57,12 @@ impl Default for FormatOptions {
 ///
 /// # Errors
 /// [`Errno::NotSupported`] for a chip that has no room for the signature in its spare areas, or is too small or too large.
-pub fn format<N: Nand>(nand: N, options: &FormatOptions) -> Result<N> {
+pub fn format<N: Nand + Send>(mut nand: N, options: &FormatOptions) -> Result<N> {
+    format_chip(AnyChip::lend(&mut nand), options)?;
+    Ok(nand)
+}
+
+fn format_chip(nand: AnyChip<'_>, options: &FormatOptions) -> Result<()> {
     if options.label.len() > LABEL_MAX {
         return Err(FsError::new(Errno::Invalid, format!("a label has at most {LABEL_MAX} bytes")));
     }
@@ -89,13 +94,13 @@ pub fn format<N: Nand>(nand: N, options: &FormatOptions) -> Result<N> {
         chunks: 0,
         times: [options.created; 4],
     };
-    Volume::make(store, Identity { uuid: options.uuid, label: options.label.clone() }, &root)
+    Volume::make(store, Identity { uuid: options.uuid, label: options.label.clone() }, &root).map(drop)
 }
 
 /// True if the chip carries this file system, in any version.
-pub fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
+pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
     let Some(layout) = mount::find_layout(nand)? else { return Ok(false) };
-    let mut store = mount::store(nand, layout, 0);
+    let mut store = mount::store(AnyChip::lend(nand), layout, 0);
     if store.newest()?.is_some() {
         return Ok(true);
     }

@@ -1,7 +1,9 @@
 //! The volume as a file system that several threads may call.
 
+use core::marker::PhantomData;
+
 use parking_lot::Mutex;
-use pumice_media::{Nand, NandStats};
+use pumice_media::{AnyChip, Nand, NandStats};
 use pumice_vfs::{
     Attr, Clock, DirEntry, Errno, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceInfo,
     SpaceMode, XattrMode,
@@ -53,29 +55,35 @@ pub struct Info {
 }
 
 /// A mounted RCFFS.
-pub struct Rcffs<N>(Mutex<Volume<N>>);
+pub struct Rcffs<N> {
+    volume: Mutex<Volume<'static>>,
+    chip: PhantomData<fn() -> N>,
+}
 
-impl<N: Nand> Rcffs<N> {
+impl<N: Nand + Send + 'static> Rcffs<N> {
     /// Mounts a chip: finds the newest segment by the next k (3.3), and reads its information and the root of the mu-tree; after
     /// a crash, the spare areas of one segment more (3.2).
     pub fn mount(nand: N, options: MountOptions) -> Result<Rcffs<N>> {
         let MountOptions { read_only, cache_bytes, clock } = options;
-        Ok(Rcffs(Mutex::new(Volume::mount(nand, clock, read_only, cache_bytes)?)))
+        let volume = Volume::mount(AnyChip::own(nand), clock, read_only, cache_bytes)?;
+        Ok(Rcffs { volume: Mutex::new(volume), chip: PhantomData })
     }
 
     /// Writes everything, ends the segment, and gives the chip back.
     pub fn unmount(self) -> Result<N> {
-        self.0.into_inner().unmount()
+        self.volume.into_inner().unmount()?.take().ok_or_else(|| Errno::Io.into())
     }
 
     /// Gives the chip back as it is, as if the power were cut.
-    pub fn abandon(self) -> N {
-        self.0.into_inner().abandon()
+    pub fn abandon(self) -> Option<N> {
+        self.volume.into_inner().abandon().take()
     }
+}
 
+impl<N> Rcffs<N> {
     /// What is known without a walk.
     pub fn info(&self) -> Info {
-        let volume = self.0.lock();
+        let volume = self.volume.lock();
         let (log, state, shape) = (volume.shared_log(), *volume.state(), volume.layout().shape);
         let number = |is_one: fn(&Use) -> bool| count(log.usage().iter().filter(|of| is_one(of)).count());
         Info {
@@ -97,33 +105,33 @@ impl<N: Nand> Rcffs<N> {
 
     /// Pages written since the mount.
     pub fn written(&self) -> Written {
-        self.0.lock().shared_log().written()
+        self.volume.lock().shared_log().written()
     }
 
     /// Pages that were found wrong since the mount.
     pub fn repairs(&self) -> Repairs {
-        self.0.lock().shared_log().shared_store().repairs()
+        self.volume.lock().shared_log().shared_store().repairs()
     }
 
     /// What the chip did.
     pub fn stats(&self) -> NandStats {
-        self.0.lock().shared_log().shared_store().chip().stats()
+        self.volume.lock().shared_log().shared_store().chip().stats()
     }
 
     /// Sections 3.2 and 6: looks at every segment, in full or by signatures alone, and moves what is in segments with
     /// a wrong page. `progress` is told how many of how many segments were looked at.
     pub fn scrub(&self, is_quick: bool, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrub> {
-        self.0.lock().scrub(is_quick, progress)
+        self.volume.lock().scrub(is_quick, progress)
     }
 
     fn number(ino: Ino) -> Result<u32> {
-        Volume::<N>::number(ino)
+        Volume::number(ino)
     }
 }
 
-impl<N: Nand> FileSystem for Rcffs<N> {
+impl<N> FileSystem for Rcffs<N> {
     fn space(&self) -> Result<SpaceInfo> {
-        let volume = self.0.lock();
+        let volume = self.volume.lock();
         let (total, live) = (volume.live_max(), volume.live());
         let inodes = u64::from(volume.inodes());
         let free = total.saturating_sub(live);
@@ -140,80 +148,80 @@ impl<N: Nand> FileSystem for Rcffs<N> {
 
     fn attr(&self, ino: Ino) -> Result<Attr> {
         let number = Self::number(ino)?;
-        let mut volume = self.0.lock();
+        let mut volume = self.volume.lock();
         let inode = volume.inode(number)?;
         Ok(inode.attr(number))
     }
 
     fn set_attr(&self, ino: Ino, change: &SetAttr) -> Result<Attr> {
         let number = Self::number(ino)?;
-        let mut volume = self.0.lock();
+        let mut volume = self.volume.lock();
         let inode = volume.set_attr(number, change)?;
         Ok(inode.attr(number))
     }
 
     fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Attr> {
-        let mut volume = self.0.lock();
+        let mut volume = self.volume.lock();
         let (number, inode) = volume.lookup(Self::number(dir)?, name)?;
         Ok(inode.attr(number))
     }
 
     fn parent(&self, dir: Ino) -> Result<Ino> {
-        let parent = self.0.lock().parent(Self::number(dir)?)?;
+        let parent = self.volume.lock().parent(Self::number(dir)?)?;
         Ok(Ino(u64::from(parent)))
     }
 
     fn readlink(&self, ino: Ino) -> Result<Vec<u8>> {
-        self.0.lock().readlink(Self::number(ino)?)
+        self.volume.lock().readlink(Self::number(ino)?)
     }
 
     fn create(&self, dir: Ino, name: &[u8], node: &NewNode<'_>) -> Result<Attr> {
-        let mut volume = self.0.lock();
+        let mut volume = self.volume.lock();
         let (number, inode) = volume.create(Self::number(dir)?, name, node)?;
         Ok(inode.attr(number))
     }
 
     fn link(&self, ino: Ino, dir: Ino, name: &[u8]) -> Result<Attr> {
         let number = Self::number(ino)?;
-        let inode = self.0.lock().link(number, Self::number(dir)?, name)?;
+        let inode = self.volume.lock().link(number, Self::number(dir)?, name)?;
         Ok(inode.attr(number))
     }
 
     fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()> {
-        self.0.lock().unlink(Self::number(dir)?, name)
+        self.volume.lock().unlink(Self::number(dir)?, name)
     }
 
     fn rmdir(&self, dir: Ino, name: &[u8]) -> Result<()> {
-        self.0.lock().rmdir(Self::number(dir)?, name)
+        self.volume.lock().rmdir(Self::number(dir)?, name)
     }
 
     fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
         let (dir, to_dir) = (Self::number(dir)?, Self::number(to_dir)?);
-        self.0.lock().rename((dir, name), (to_dir, to_name), mode)
+        self.volume.lock().rename((dir, name), (to_dir, to_name), mode)
     }
 
     fn hold(&self, ino: Ino) -> Result<()> {
-        self.0.lock().hold(Self::number(ino)?)
+        self.volume.lock().hold(Self::number(ino)?)
     }
 
     fn release(&self, ino: Ino) -> Result<()> {
-        self.0.lock().release(Self::number(ino)?)
+        self.volume.lock().release(Self::number(ino)?)
     }
 
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        self.0.lock().read(Self::number(ino)?, offset, buffer)
+        self.volume.lock().read(Self::number(ino)?, offset, buffer)
     }
 
     fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()> {
-        self.0.lock().write(Self::number(ino)?, offset, data)
+        self.volume.lock().write(Self::number(ino)?, offset, data)
     }
 
     fn allocate(&self, ino: Ino, mode: SpaceMode, offset: u64, length: u64) -> Result<()> {
-        self.0.lock().allocate(Self::number(ino)?, mode, offset, length)
+        self.volume.lock().allocate(Self::number(ino)?, mode, offset, length)
     }
 
     fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64> {
-        self.0.lock().seek(Self::number(ino)?, offset, what)
+        self.volume.lock().seek(Self::number(ino)?, offset, what)
     }
 
     fn content_max(&self) -> u64 {
@@ -221,11 +229,11 @@ impl<N: Nand> FileSystem for Rcffs<N> {
     }
 
     fn fsync(&self, ino: Ino, _data_only: bool) -> Result<()> {
-        self.0.lock().fsync(Self::number(ino)?)
+        self.volume.lock().fsync(Self::number(ino)?)
     }
 
     fn sync(&self) -> Result<()> {
-        self.0.lock().sync()
+        self.volume.lock().sync()
     }
 
     fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
@@ -234,7 +242,7 @@ impl<N: Nand> FileSystem for Rcffs<N> {
         loop {
             // Whoever is handed an entry may call again.
             let mut found = Vec::new();
-            self.0.lock().readdir(dir, cookie, &mut |entry| {
+            self.volume.lock().readdir(dir, cookie, &mut |entry| {
                 found.push((entry.name.to_vec(), entry.ino, entry.kind, entry.cookie));
                 found.len() < AT_ONCE
             })?;
@@ -251,7 +259,7 @@ impl<N: Nand> FileSystem for Rcffs<N> {
     }
 
     fn maintain(&self) -> Result<bool> {
-        self.0.lock().maintain()
+        self.volume.lock().maintain()
     }
 
     /// The paper has no extended attributes.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use pumice_ecc::Parity;
-use pumice_media::Nand;
+use pumice_media::AnyChip;
 use pumice_vfs::{Errno, FsError, Result, Timestamp};
 
 use crate::error::code;
@@ -45,8 +45,8 @@ pub(crate) struct Position {
 }
 
 /// The log.
-pub(crate) struct Log<N> {
-    store: Store<N>,
+pub(crate) struct Log<'c> {
+    store: Store<'c>,
     position: Position,
     identity: Identity,
     open: Option<Open>,
@@ -56,8 +56,8 @@ pub(crate) struct Log<N> {
     now: Timestamp,
 }
 
-impl<N: Nand> Log<N> {
-    pub(crate) fn new(store: Store<N>, position: Position, identity: Identity) -> Log<N> {
+impl<'c> Log<'c> {
+    pub(crate) fn new(store: Store<'c>, position: Position, identity: Identity) -> Log<'c> {
         let packer = Packer::new(store.layout().page_bytes());
         let (open, written, now) = (None, Written::default(), Timestamp::default());
         Log { store, position, identity, open, packer, placed: Vec::new(), written, now }
@@ -67,15 +67,15 @@ impl<N: Nand> Log<N> {
         self.store.layout()
     }
 
-    pub(crate) fn store(&mut self) -> &mut Store<N> {
+    pub(crate) fn store(&mut self) -> &mut Store<'c> {
         &mut self.store
     }
 
-    pub(crate) fn shared_store(&self) -> &Store<N> {
+    pub(crate) fn shared_store(&self) -> &Store<'c> {
         &self.store
     }
 
-    pub(crate) fn into_chip(self) -> N {
+    pub(crate) fn into_chip(self) -> AnyChip<'c> {
         self.store.into_chip()
     }
 
@@ -407,7 +407,7 @@ impl<N: Nand> Log<N> {
     }
 }
 
-impl<N: Nand> Sink for Log<N> {
+impl Sink for Log<'_> {
     fn write(&mut self, image: &Image, is_root: bool) -> Result<Addr> {
         let kind = if is_root { Kind::Commit } else { Kind::Tree };
         loop {

@@ -1,6 +1,6 @@
 //! Section 3.3: fast mounting. The information of a segment names the next k; from there to the newest is a few steps.
 
-use pumice_media::Nand;
+use pumice_media::{AnyChip, Nand};
 use pumice_vfs::Result;
 
 use crate::error::damaged;
@@ -12,7 +12,7 @@ use crate::spare::Tag;
 use crate::store::Store;
 
 /// Looks for the shape that a volume was made with: the first spare area of each block says it.
-pub(crate) fn find_layout<N: Nand>(nand: &mut N) -> Result<Option<Layout>> {
+pub(crate) fn find_layout(nand: &mut (dyn Nand + Send)) -> Result<Option<Layout>> {
     let geometry = nand.geometry();
     if (geometry.free_spare_bytes as usize) < SPARE_BYTES {
         return Ok(None);
@@ -34,16 +34,16 @@ pub(crate) fn find_layout<N: Nand>(nand: &mut N) -> Result<Option<Layout>> {
 }
 
 /// A chip with a layout.
-pub(crate) fn store<N: Nand>(nand: N, layout: Layout, cache_bytes: usize) -> Store<N> {
+pub(crate) fn store(nand: AnyChip<'_>, layout: Layout, cache_bytes: usize) -> Store<'_> {
     Store::new(Flash::new(nand, layout), cache_bytes)
 }
 
 /// The layout of a new volume.
-pub(crate) fn new_layout<N: Nand>(nand: &N, shape: Shape) -> Result<Layout> {
+pub(crate) fn new_layout(nand: &dyn Nand, shape: Shape) -> Result<Layout> {
     Layout::new(nand.geometry(), shape)
 }
 
-impl<N: Nand> Store<N> {
+impl Store<'_> {
     /// The newest segment that was written to its end.
     pub(crate) fn newest(&mut self) -> Result<Option<(u32, Info)>> {
         let mut found = None;

@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 
 use pumice_ecc::Parity;
-use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use crate::error::code;
@@ -33,7 +32,7 @@ struct Valid {
     end: usize,
 }
 
-impl<N: Nand> Store<N> {
+impl Store<'_> {
     /// Looks for segments that were begun after the one with number `sequence`, in the order in which they were to be written.
     pub(crate) fn scan_partial(&mut self, next: &VecDeque<u32>, sequence: u32) -> Result<Partial> {
         let mut found = Partial { segments: Vec::new(), state: None, is_begun: false };

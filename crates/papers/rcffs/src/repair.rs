@@ -2,7 +2,6 @@
 //! bring it back, and where too many are missing there, the parity blocks of the segment.
 
 use pumice_ecc::Repair;
-use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use crate::error::{code, damaged};
@@ -18,7 +17,7 @@ struct Group {
     end: u32,
 }
 
-impl<N: Nand> Store<N> {
+impl Store<'_> {
     /// Brings a page back.
     pub(crate) fn repair(&mut self, at: Addr) -> Result<Vec<u8>> {
         self.mark_damaged(at);

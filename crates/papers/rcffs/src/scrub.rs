@@ -2,7 +2,6 @@
 //! its parity, and reads no page; the full form reads each page and repairs it. Section 6: what is wrong is moved by the cleaner.
 
 use pumice_ecc::Parity;
-use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use crate::error::code;
@@ -24,7 +23,7 @@ pub struct Scrub {
     pub moved: u32,
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Looks at every segment in use. Where something is wrong its data moves, unless the mount writes nothing.
     pub(crate) fn scrub(&mut self, is_quick: bool, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrub> {
         let mut found = Scrub::default();
@@ -48,7 +47,7 @@ impl<N: Nand> Volume<N> {
     }
 }
 
-impl<N: Nand> Store<N> {
+impl Store<'_> {
     fn scrub_full(&mut self, segment: u32, found: &mut Scrub) -> Result<()> {
         let layout = self.layout();
         let void = self.void_of(segment)?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use pumice_media::Nand;
+use pumice_media::AnyChip;
 use pumice_vfs::Result;
 
 use crate::cache::Cache;
@@ -25,8 +25,8 @@ pub struct Repairs {
 }
 
 /// The chip's pages.
-pub(crate) struct Store<N> {
-    pub(super) flash: Flash<N>,
+pub(crate) struct Store<'c> {
+    pub(super) flash: Flash<'c>,
     cache: Cache,
     bad: BTreeMap<u32, bool>,
     /// The void pages of segments that were asked for; of the open one the log knows them.
@@ -36,8 +36,8 @@ pub(crate) struct Store<N> {
     damaged: BTreeSet<u32>,
 }
 
-impl<N: Nand> Store<N> {
-    pub(crate) fn new(flash: Flash<N>, cache_bytes: usize) -> Store<N> {
+impl<'c> Store<'c> {
+    pub(crate) fn new(flash: Flash<'c>, cache_bytes: usize) -> Store<'c> {
         let cache = Cache::new(cache_bytes / flash.layout().page_bytes());
         Store {
             flash,
@@ -53,15 +53,15 @@ impl<N: Nand> Store<N> {
         self.flash.layout()
     }
 
-    pub(crate) fn flash(&mut self) -> &mut Flash<N> {
+    pub(crate) fn flash(&mut self) -> &mut Flash<'c> {
         &mut self.flash
     }
 
-    pub(crate) fn chip(&self) -> &N {
+    pub(crate) fn chip(&self) -> &AnyChip<'c> {
         self.flash.chip()
     }
 
-    pub(crate) fn into_chip(self) -> N {
+    pub(crate) fn into_chip(self) -> AnyChip<'c> {
         self.flash.into_chip()
     }
 
@@ -201,7 +201,7 @@ impl<N: Nand> Store<N> {
     }
 }
 
-impl<N: Nand> Pages for Store<N> {
+impl Pages for Store<'_> {
     /// A page whose signature holds, repaired if need be.
     fn page(&mut self, at: Addr) -> Result<Arc<Vec<u8>>> {
         if let Some(page) = self.cache.get(at) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_media::Nand;
+use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{CheckReport, Errno, FileKind, Finding, Result, Timestamp};
 
 use crate::inode::{self, Inode, inode_owner};
@@ -23,8 +23,8 @@ struct Known {
     parent: u32,
 }
 
-struct Walk<N> {
-    volume: Volume<N>,
+struct Walk<'c> {
+    volume: Volume<'c>,
     report: CheckReport,
     /// One bit for each block of the log that something points to.
     seen: Vec<u64>,
@@ -38,9 +38,9 @@ struct Walk<N> {
 ///
 /// # Errors
 /// What keeps the volume from being mounted, and a chip that fails; damage that the walk meets is a finding.
-pub fn check<N: Nand>(nand: N) -> Result<CheckReport> {
+pub fn check(nand: impl Nand + Send) -> Result<CheckReport> {
     const CACHE_BYTES: usize = 1 << 20;
-    let volume = Volume::mount(nand, Box::new(Timestamp::default), true, CACHE_BYTES)?;
+    let volume = Volume::mount(AnyChip::lend(nand), Box::new(Timestamp::default), true, CACHE_BYTES)?;
     let blocks = volume.layout().log_blocks() as usize * volume.layout().slots() as usize;
     let report = CheckReport { recovered: volume.recovered(), ..CheckReport::default() };
     let mut walk =
@@ -49,7 +49,7 @@ pub fn check<N: Nand>(nand: N) -> Result<CheckReport> {
     Ok(walk.report)
 }
 
-impl<N: Nand> Walk<N> {
+impl Walk<'_> {
     fn run(&mut self) -> Result<()> {
         let maps = self.volume.index().maps();
         for (owner, at) in &maps {

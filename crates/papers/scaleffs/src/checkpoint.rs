@@ -2,7 +2,7 @@
 //!
 //! The table's reserved bytes hold what makes it recognisable, so that no super block is needed.
 
-use pumice_media::{Nand, NandError};
+use pumice_media::NandError;
 use pumice_vfs::Result;
 
 use crate::error::{chip, damaged};
@@ -122,18 +122,18 @@ pub(crate) struct Ring {
 
 impl Ring {
     /// A ring that begins in its first erase block, which is erased first.
-    pub(crate) fn fresh<N: Nand>(flash: &Flash<N>) -> Ring {
+    pub(crate) fn fresh(flash: &Flash<'_>) -> Ring {
         Ring { block: flash.layout().region_blocks() - 1, slot: flash.layout().slots() }
     }
 
     /// Goes on in the next erase block, whatever this one still has room for: after a power cut what looks erased
     /// may not be.
-    pub(crate) fn leave_block<N: Nand>(&mut self, flash: &Flash<N>) {
+    pub(crate) fn leave_block(&mut self, flash: &Flash<'_>) {
         self.slot = flash.layout().slots();
     }
 
     /// Writes a checkpoint. Where a program fails, it goes on in the next erase block of the ring.
-    pub(crate) fn write<N: Nand>(&mut self, flash: &mut Flash<N>, checkpoint: &Checkpoint) -> Result<()> {
+    pub(crate) fn write(&mut self, flash: &mut Flash<'_>, checkpoint: &Checkpoint) -> Result<()> {
         let layout = *flash.layout();
         let capacity = layout.log_blocks().saturating_sub(checkpoint.position.bad) * layout.slots();
         let bytes = checkpoint.encode(layout.slots(), capacity);
@@ -153,7 +153,7 @@ impl Ring {
         Err(damaged("no erase block of the checkpoint region can be written any more"))
     }
 
-    fn open<N: Nand>(&mut self, flash: &mut Flash<N>) -> Result<()> {
+    fn open(&mut self, flash: &mut Flash<'_>) -> Result<()> {
         let layout = *flash.layout();
         let region = layout.region_blocks();
         // The last one holds the newest checkpoint and is never the next.
@@ -180,7 +180,7 @@ impl Ring {
 ///
 /// The first phase reads one spare area of each erase block of the region, the second those of the newest. Where what
 /// they say is not true, older erase blocks are looked at.
-pub(crate) fn find<N: Nand>(flash: &mut Flash<N>) -> Result<Option<(Checkpoint, Ring)>> {
+pub(crate) fn find(flash: &mut Flash<'_>) -> Result<Option<(Checkpoint, Ring)>> {
     let layout = *flash.layout();
     let mut blocks = Vec::new();
     for number in 0..layout.region_blocks() {
@@ -199,7 +199,7 @@ pub(crate) fn find<N: Nand>(flash: &mut Flash<N>) -> Result<Option<(Checkpoint, 
 }
 
 /// The newest checkpoint of an erase block.
-fn newest_in<N: Nand>(flash: &mut Flash<N>, number: u32) -> Result<Option<(Checkpoint, Ring)>> {
+fn newest_in(flash: &mut Flash<'_>, number: u32) -> Result<Option<(Checkpoint, Ring)>> {
     let layout = *flash.layout();
     let block = layout.log_blocks() + number;
     let mut stamps = Vec::new();

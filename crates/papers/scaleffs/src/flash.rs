@@ -1,7 +1,7 @@
 //! Blocks on the chip: two pages that are programmed together, read together, and prove themselves together.
 
 use pumice_flashlog::{Medium, RawPage};
-use pumice_media::{Nand, NandError};
+use pumice_media::{AnyChip, Nand, NandError};
 use pumice_vfs::{FsError, Result};
 
 use crate::error::{chip, damaged};
@@ -19,8 +19,8 @@ pub(crate) struct Traffic {
 type Proof = Option<(Owner, Stamp)>;
 
 /// A way to program a block.
-pub(crate) type Program<N> =
-    fn(&mut Flash<N>, Addr, Owner, Stamp, &[u8]) -> core::result::Result<(), NandError>;
+pub(crate) type Program<'c> =
+    fn(&mut Flash<'c>, Addr, Owner, Stamp, &[u8]) -> core::result::Result<(), NandError>;
 
 /// What the spare areas of a block say, as far as each proves itself.
 pub(crate) enum Spares {
@@ -31,14 +31,14 @@ pub(crate) enum Spares {
 }
 
 /// The chip in blocks.
-pub(crate) struct Flash<N> {
-    medium: Medium<N>,
+pub(crate) struct Flash<'c> {
+    medium: Medium<'c>,
     layout: Layout,
     traffic: Traffic,
 }
 
-impl<N: Nand> Flash<N> {
-    pub(crate) fn new(nand: N) -> Result<Flash<N>> {
+impl<'c> Flash<'c> {
+    pub(crate) fn new(nand: AnyChip<'c>) -> Result<Flash<'c>> {
         let layout = Layout::new(&nand.geometry())?;
         Ok(Flash { medium: Medium::new(nand, layout.shape()), layout, traffic: Traffic::default() })
     }
@@ -51,11 +51,11 @@ impl<N: Nand> Flash<N> {
         &self.traffic
     }
 
-    pub(crate) fn chip(&self) -> &N {
+    pub(crate) fn chip(&self) -> &AnyChip<'c> {
         self.medium.chip()
     }
 
-    pub(crate) fn into_chip(self) -> N {
+    pub(crate) fn into_chip(self) -> AnyChip<'c> {
         self.medium.into_chip()
     }
 

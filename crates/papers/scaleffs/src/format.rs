@@ -1,6 +1,6 @@
 //! Making a file system.
 
-use pumice_media::{Nand, NandError};
+use pumice_media::{AnyChip, Nand, NandError};
 use pumice_vfs::{Errno, FileKind, FsError, Result, Timestamp};
 
 use crate::checkpoint::{self, Identity, LABEL_MAX};
@@ -27,7 +27,12 @@ pub struct FormatOptions {
 ///
 /// # Errors
 /// [`Errno::NotSupported`] for a chip whose pages are not of 512 bytes (section 3.2), or that is too small.
-pub fn format<N: Nand>(nand: N, options: &FormatOptions) -> Result<N> {
+pub fn format<N: Nand + Send>(mut nand: N, options: &FormatOptions) -> Result<N> {
+    format_chip(AnyChip::lend(&mut nand), options)?;
+    Ok(nand)
+}
+
+fn format_chip(nand: AnyChip<'_>, options: &FormatOptions) -> Result<()> {
     if options.label.len() > LABEL_MAX {
         return Err(FsError::new(Errno::Invalid, format!("a label has at most {LABEL_MAX} bytes")));
     }
@@ -81,14 +86,12 @@ pub fn format<N: Nand>(nand: N, options: &FormatOptions) -> Result<N> {
         times: [options.created; 4],
     };
     let identity = Identity { uuid: options.uuid, label: options.label.clone() };
-    let mut nand = Volume::make(Log::fresh(flash, position), identity, &inode)?;
-    nand.flush().map_err(chip)?;
-    Ok(nand)
+    Volume::make(Log::fresh(flash, position), identity, &inode)?.flush().map_err(chip)
 }
 
 /// True if the chip carries this file system; reads the checkpoint region alone.
-pub fn probe<N: Nand>(nand: &mut N) -> Result<bool> {
-    match Flash::new(nand) {
+pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
+    match Flash::new(AnyChip::lend(nand)) {
         Ok(mut flash) => match checkpoint::find(&mut flash) {
             Ok(found) => Ok(found.is_some()),
             // Another version, or damaged, but this file system.

@@ -1,10 +1,12 @@
 //! The volume as a file system that several threads may call.
 
+use core::marker::PhantomData;
+
 use parking_lot::Mutex;
-use pumice_media::{Nand, NandStats};
+use pumice_media::{AnyChip, Nand, NandStats};
 use pumice_vfs::{
-    Attr, Clock, DirEntry, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceInfo, SpaceMode,
-    XattrMode,
+    Attr, Clock, DirEntry, Errno, FileSystem, Ino, NewNode, RenameMode, Result, Seek, SetAttr, SpaceInfo,
+    SpaceMode, XattrMode,
 };
 
 use crate::inode::INODES;
@@ -66,34 +68,40 @@ pub struct Blocks {
 }
 
 /// A mounted ScaleFFS.
-pub struct ScaleFs<N>(Mutex<Volume<N>>);
+pub struct ScaleFs<N> {
+    volume: Mutex<Volume<'static>>,
+    chip: PhantomData<fn() -> N>,
+}
 
 fn sorted(by_kind: &[u64; 10]) -> [u64; 7] {
     let [_, data, dir, first, second, third, inode, map, index, checkpoint] = *by_kind;
     [data, dir, inode, first + second + third, map, index, checkpoint]
 }
 
-impl<N: Nand> ScaleFs<N> {
+impl<N: Nand + Send + 'static> ScaleFs<N> {
     /// Mounts a chip: reads the newest checkpoint and the indirect inode map; after a power cut, the spare areas of
     /// what was written since, 4 MB at the most (4.5).
     pub fn mount(nand: N, options: MountOptions) -> Result<ScaleFs<N>> {
         let MountOptions { read_only, cache_bytes, clock } = options;
-        Ok(ScaleFs(Mutex::new(Volume::mount(nand, clock, read_only, cache_bytes)?)))
+        let volume = Volume::mount(AnyChip::own(nand), clock, read_only, cache_bytes)?;
+        Ok(ScaleFs { volume: Mutex::new(volume), chip: PhantomData })
     }
 
     /// Makes a checkpoint and gives the chip back.
     pub fn unmount(self) -> Result<N> {
-        self.0.into_inner().unmount()
+        self.volume.into_inner().unmount()?.take().ok_or_else(|| Errno::Io.into())
     }
 
     /// Gives the chip back as it is, as if the power were cut.
-    pub fn abandon(self) -> N {
-        self.0.into_inner().abandon()
+    pub fn abandon(self) -> Option<N> {
+        self.volume.into_inner().abandon().take()
     }
+}
 
+impl<N> ScaleFs<N> {
     /// What is known without a walk.
     pub fn info(&self) -> Info {
-        let volume = self.0.lock();
+        let volume = self.volume.lock();
         let (layout, index) = (volume.layout(), volume.shared_index());
         let position = index.shared_log().position();
         let identity = volume.identity();
@@ -110,7 +118,7 @@ impl<N: Nand> ScaleFs<N> {
 
     /// Memory in use.
     pub fn memory(&self) -> Memory {
-        let volume = self.0.lock();
+        let volume = self.volume.lock();
         let index = volume.shared_index();
         let (now, most) = index.cached();
         Memory {
@@ -124,24 +132,24 @@ impl<N: Nand> ScaleFs<N> {
 
     /// What was written and read, by type of block.
     pub fn blocks(&self) -> Blocks {
-        let volume = self.0.lock();
+        let volume = self.volume.lock();
         let traffic = volume.shared_index().shared_log().shared_flash().traffic();
         Blocks { written: sorted(&traffic.written), read: sorted(&traffic.read) }
     }
 
     /// What the chip did.
     pub fn stats(&self) -> NandStats {
-        self.0.lock().shared_index().shared_log().shared_flash().chip().stats()
+        self.volume.lock().shared_index().shared_log().shared_flash().chip().stats()
     }
 
     fn number(ino: Ino) -> Result<u32> {
-        Volume::<N>::number(ino)
+        Volume::number(ino)
     }
 }
 
-impl<N: Nand> FileSystem for ScaleFs<N> {
+impl<N> FileSystem for ScaleFs<N> {
     fn space(&self) -> Result<SpaceInfo> {
-        let volume = self.0.lock();
+        let volume = self.volume.lock();
         let census = volume.shared_index().census();
         let (total, each) = (volume.live_max(), BLOCK_BYTES as u64);
         let free = total.saturating_sub(census.live);
@@ -158,73 +166,73 @@ impl<N: Nand> FileSystem for ScaleFs<N> {
 
     fn attr(&self, ino: Ino) -> Result<Attr> {
         let number = Self::number(ino)?;
-        Ok(self.0.lock().inode(number)?.attr(number))
+        Ok(self.volume.lock().inode(number)?.attr(number))
     }
 
     fn set_attr(&self, ino: Ino, change: &SetAttr) -> Result<Attr> {
         let number = Self::number(ino)?;
-        Ok(self.0.lock().set_attr(number, change)?.attr(number))
+        Ok(self.volume.lock().set_attr(number, change)?.attr(number))
     }
 
     fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Attr> {
-        let (number, inode) = self.0.lock().lookup(Self::number(dir)?, name)?;
+        let (number, inode) = self.volume.lock().lookup(Self::number(dir)?, name)?;
         Ok(inode.attr(number))
     }
 
     fn parent(&self, dir: Ino) -> Result<Ino> {
-        let parent = self.0.lock().parent(Self::number(dir)?)?;
+        let parent = self.volume.lock().parent(Self::number(dir)?)?;
         Ok(Ino(u64::from(parent)))
     }
 
     fn readlink(&self, ino: Ino) -> Result<Vec<u8>> {
-        self.0.lock().readlink(Self::number(ino)?)
+        self.volume.lock().readlink(Self::number(ino)?)
     }
 
     fn create(&self, dir: Ino, name: &[u8], node: &NewNode<'_>) -> Result<Attr> {
-        let (number, inode) = self.0.lock().create(Self::number(dir)?, name, node)?;
+        let (number, inode) = self.volume.lock().create(Self::number(dir)?, name, node)?;
         Ok(inode.attr(number))
     }
 
     fn link(&self, ino: Ino, dir: Ino, name: &[u8]) -> Result<Attr> {
         let number = Self::number(ino)?;
-        Ok(self.0.lock().link(number, Self::number(dir)?, name)?.attr(number))
+        Ok(self.volume.lock().link(number, Self::number(dir)?, name)?.attr(number))
     }
 
     fn unlink(&self, dir: Ino, name: &[u8]) -> Result<()> {
-        self.0.lock().unlink(Self::number(dir)?, name)
+        self.volume.lock().unlink(Self::number(dir)?, name)
     }
 
     fn rmdir(&self, dir: Ino, name: &[u8]) -> Result<()> {
-        self.0.lock().rmdir(Self::number(dir)?, name)
+        self.volume.lock().rmdir(Self::number(dir)?, name)
     }
 
     fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
         let (dir, to_dir) = (Self::number(dir)?, Self::number(to_dir)?);
-        self.0.lock().rename((dir, name), (to_dir, to_name), mode)
+        self.volume.lock().rename((dir, name), (to_dir, to_name), mode)
     }
 
     fn hold(&self, ino: Ino) -> Result<()> {
-        self.0.lock().hold(Self::number(ino)?)
+        self.volume.lock().hold(Self::number(ino)?)
     }
 
     fn release(&self, ino: Ino) -> Result<()> {
-        self.0.lock().release(Self::number(ino)?)
+        self.volume.lock().release(Self::number(ino)?)
     }
 
     fn read(&self, ino: Ino, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        self.0.lock().read(Self::number(ino)?, offset, buffer)
+        self.volume.lock().read(Self::number(ino)?, offset, buffer)
     }
 
     fn write(&self, ino: Ino, offset: u64, data: &[u8]) -> Result<()> {
-        self.0.lock().write(Self::number(ino)?, offset, data)
+        self.volume.lock().write(Self::number(ino)?, offset, data)
     }
 
     fn allocate(&self, ino: Ino, mode: SpaceMode, offset: u64, length: u64) -> Result<()> {
-        self.0.lock().allocate(Self::number(ino)?, mode, offset, length)
+        self.volume.lock().allocate(Self::number(ino)?, mode, offset, length)
     }
 
     fn seek(&self, ino: Ino, offset: u64, what: Seek) -> Result<u64> {
-        self.0.lock().seek(Self::number(ino)?, offset, what)
+        self.volume.lock().seek(Self::number(ino)?, offset, what)
     }
 
     fn content_max(&self) -> u64 {
@@ -232,11 +240,11 @@ impl<N: Nand> FileSystem for ScaleFs<N> {
     }
 
     fn fsync(&self, ino: Ino, _data_only: bool) -> Result<()> {
-        self.0.lock().fsync(Self::number(ino)?)
+        self.volume.lock().fsync(Self::number(ino)?)
     }
 
     fn sync(&self) -> Result<()> {
-        self.0.lock().sync()
+        self.volume.lock().sync()
     }
 
     fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
@@ -245,7 +253,7 @@ impl<N: Nand> FileSystem for ScaleFs<N> {
         loop {
             // Whoever is handed an entry may call again.
             let mut found = Vec::new();
-            self.0.lock().readdir(dir, cookie, &mut |entry| {
+            self.volume.lock().readdir(dir, cookie, &mut |entry| {
                 found.push((entry.name.to_vec(), entry.ino, entry.kind, entry.cookie));
                 found.len() < AT_ONCE
             })?;
@@ -262,18 +270,18 @@ impl<N: Nand> FileSystem for ScaleFs<N> {
     }
 
     fn xattr(&self, ino: Ino, name: &[u8]) -> Result<Vec<u8>> {
-        self.0.lock().xattr(Self::number(ino)?, name)
+        self.volume.lock().xattr(Self::number(ino)?, name)
     }
 
     fn set_xattr(&self, ino: Ino, name: &[u8], value: &[u8], mode: XattrMode) -> Result<()> {
-        self.0.lock().set_xattr(Self::number(ino)?, name, value, mode)
+        self.volume.lock().set_xattr(Self::number(ino)?, name, value, mode)
     }
 
     fn list_xattr(&self, ino: Ino) -> Result<Vec<Vec<u8>>> {
-        self.0.lock().list_xattr(Self::number(ino)?)
+        self.volume.lock().list_xattr(Self::number(ino)?)
     }
 
     fn remove_xattr(&self, ino: Ino, name: &[u8]) -> Result<()> {
-        self.0.lock().remove_xattr(Self::number(ino)?, name)
+        self.volume.lock().remove_xattr(Self::number(ino)?, name)
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use pumice_media::Nand;
+use pumice_media::AnyChip;
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::cache::Cache;
@@ -33,8 +33,8 @@ pub(crate) struct Census {
 }
 
 /// The index over the log.
-pub(crate) struct Index<N> {
-    log: Log<N>,
+pub(crate) struct Index<'c> {
+    log: Log<'c>,
     cache: Cache,
     census: Census,
     /// The indirect inode map blocks, all in memory.
@@ -74,9 +74,9 @@ fn place(owner: Owner) -> Option<Place> {
     }
 }
 
-impl<N: Nand> Index<N> {
+impl<'c> Index<'c> {
     /// The index of a checkpoint: reads its indirect inode map blocks.
-    pub(crate) fn new(mut log: Log<N>, census: Census, cache_blocks: usize) -> Result<Index<N>> {
+    pub(crate) fn new(mut log: Log<'c>, census: Census, cache_blocks: usize) -> Result<Index<'c>> {
         let mut indirect_map = BTreeMap::new();
         for (number, root) in (0..).zip(&census.roots) {
             if *root != Addr::NONE {
@@ -89,15 +89,15 @@ impl<N: Nand> Index<N> {
         Ok(Index { log, cache, census, indirect_map, indirect_dirty, ghosts })
     }
 
-    pub(crate) fn log(&mut self) -> &mut Log<N> {
+    pub(crate) fn log(&mut self) -> &mut Log<'c> {
         &mut self.log
     }
 
-    pub(crate) fn shared_log(&self) -> &Log<N> {
+    pub(crate) fn shared_log(&self) -> &Log<'c> {
         &self.log
     }
 
-    pub(crate) fn into_chip(self) -> N {
+    pub(crate) fn into_chip(self) -> AnyChip<'c> {
         self.log.into_chip()
     }
 
@@ -506,7 +506,7 @@ impl<N: Nand> Index<N> {
 }
 
 /// Refuses an address that no block of the log can have.
-fn check_address<N: Nand>(log: &Log<N>, owner: Owner, at: Addr) -> core::result::Result<(), FsError> {
+fn check_address(log: &Log<'_>, owner: Owner, at: Addr) -> core::result::Result<(), FsError> {
     if log.layout().is_in_log(at) {
         return Ok(());
     }

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use pumice_media::{Nand, NandError};
+use pumice_media::{AnyChip, NandError};
 use pumice_vfs::{Errno, FsError, Result};
 
 use crate::error::{chip, damaged};
@@ -50,8 +50,8 @@ pub(crate) struct Met {
 }
 
 /// The log.
-pub(crate) struct Log<N> {
-    flash: Flash<N>,
+pub(crate) struct Log<'c> {
+    flash: Flash<'c>,
     at: Position,
     /// Where the next block goes in the open erase block; all slots if a new one must be opened.
     slot: u32,
@@ -67,10 +67,10 @@ pub(crate) struct Log<N> {
     whole: bool,
 }
 
-impl<N: Nand> Log<N> {
+impl<'c> Log<'c> {
     /// The log as a checkpoint left it. What is written next begins a new erase block: a program that the power cut
     /// early may look erased.
-    pub(crate) fn new(flash: Flash<N>, at: Position) -> Result<Log<N>> {
+    pub(crate) fn new(flash: Flash<'c>, at: Position) -> Result<Log<'c>> {
         let layout = *flash.layout();
         if !layout.is_in_log(at.current) || at.last >= layout.log_blocks() || at.free > layout.log_blocks() {
             return Err(damaged(format_args!("the checkpoint's position of the log is impossible: {at:?}")));
@@ -90,7 +90,7 @@ impl<N: Nand> Log<N> {
     }
 
     /// The log of a new volume, all of it free.
-    pub(crate) fn fresh(flash: Flash<N>, at: Position) -> Log<N> {
+    pub(crate) fn fresh(flash: Flash<'c>, at: Position) -> Log<'c> {
         let slot = flash.layout().slots();
         Log {
             flash,
@@ -108,15 +108,15 @@ impl<N: Nand> Log<N> {
         self.at
     }
 
-    pub(crate) fn flash(&mut self) -> &mut Flash<N> {
+    pub(crate) fn flash(&mut self) -> &mut Flash<'c> {
         &mut self.flash
     }
 
-    pub(crate) fn shared_flash(&self) -> &Flash<N> {
+    pub(crate) fn shared_flash(&self) -> &Flash<'c> {
         &self.flash
     }
 
-    pub(crate) fn into_chip(self) -> N {
+    pub(crate) fn into_chip(self) -> AnyChip<'c> {
         self.flash.into_chip()
     }
 
@@ -161,7 +161,7 @@ impl<N: Nand> Log<N> {
         self.append_with(owner, data, Flash::program_unproved)
     }
 
-    fn append_with(&mut self, owner: Owner, data: &[u8], program: Program<N>) -> Result<Addr> {
+    fn append_with(&mut self, owner: Owner, data: &[u8], program: Program<'c>) -> Result<Addr> {
         let layout = self.layout();
         loop {
             if self.slot >= layout.slots() {

@@ -8,7 +8,7 @@ use std::println;
 use super::{Adaptive, Class, Cleaned, Old, Placement, State};
 use crate::{Params, Sim, select::DecliningCost, wear::Fifo};
 
-#[path = "../../../tests/common/zipf.rs"]
+#[path = "../../../tests/it/common/zipf.rs"]
 mod zipf;
 use zipf::Zipf;
 

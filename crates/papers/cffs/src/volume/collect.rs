@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
 use super::{KEEP, Volume};
@@ -14,7 +13,7 @@ use crate::layout::Addr;
 use crate::spare::{self, Kind, Mark};
 use crate::usage::{Role, State};
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Sees to it that so many pages of data and index, and of inodes, can be written.
     pub(super) fn make_room(&mut self, data: u32, inodes: u32) -> Result<()> {
         // A block is collected once for each page that was written since the last time, at the most.

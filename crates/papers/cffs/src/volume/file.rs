@@ -1,6 +1,5 @@
 //! Section 2.3: reading and writing files in chunks of a page.
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, Result, Seek, SetAttr, SpaceMode};
 
 use super::Volume;
@@ -48,7 +47,7 @@ struct Open {
     index: Index,
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     fn page_bytes(&self) -> usize {
         self.layout().page_bytes()
     }
@@ -96,7 +95,7 @@ impl<N: Nand> Volume<N> {
     fn change_file(
         &mut self,
         ino: u32,
-        work: impl FnOnce(&mut Volume<N>, &mut Open, &mut Change) -> Result<()>,
+        work: impl FnOnce(&mut Volume<'_>, &mut Open, &mut Change) -> Result<()>,
     ) -> Result<Inode> {
         let inode = self.inode(ino)?;
         let index = self.index_of(ino, &inode);

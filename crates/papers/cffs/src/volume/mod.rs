@@ -8,7 +8,7 @@ mod scan;
 
 use std::collections::BTreeMap;
 
-use pumice_media::Nand;
+use pumice_media::AnyChip;
 use pumice_vfs::{Clock, Errno, FileKind, Finding, Ino, Result, Timestamp};
 
 use crate::error::damaged;
@@ -31,8 +31,8 @@ const LIVE_SHARE: u64 = 90;
 const KEEP: u32 = 4;
 
 /// A mounted volume.
-pub(crate) struct Volume<N> {
-    store: Store<N>,
+pub(crate) struct Volume<'c> {
+    store: Store<'c>,
     tree: Tree,
     /// Inodes that are gone, where it says so: older pages of theirs are still on the chip.
     removed: BTreeMap<u32, Addr>,
@@ -56,8 +56,14 @@ pub(crate) struct Volume<N> {
     emptied: Vec<u32>,
 }
 
-impl<N: Nand> Volume<N> {
-    fn over(flash: Flash<N>, record: Record, clock: Clock, read_only: bool, cache_pages: usize) -> Volume<N> {
+impl<'c> Volume<'c> {
+    fn over(
+        flash: Flash<'c>,
+        record: Record,
+        clock: Clock,
+        read_only: bool,
+        cache_pages: usize,
+    ) -> Volume<'c> {
         Volume {
             store: Store::new(flash, cache_pages),
             tree: Tree::default(),
@@ -78,7 +84,12 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Mounts a chip: finds the record, scans, and erases the `InodeMapBlock` (2.1).
-    pub(crate) fn mount(nand: N, clock: Clock, read_only: bool, cache_bytes: usize) -> Result<Volume<N>> {
+    pub(crate) fn mount(
+        nand: AnyChip<'c>,
+        clock: Clock,
+        read_only: bool,
+        cache_bytes: usize,
+    ) -> Result<Volume<'c>> {
         let mut flash = Flash::new(nand)?;
         let Some(record) = Record::find(&mut flash)? else {
             return Err(pumice_vfs::FsError::new(Errno::Invalid, "no cffs on this chip (no record)".into()));
@@ -96,7 +107,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// An empty volume on a chip whose blocks are erased: the root directory, and the `InodeMapBlock`.
-    pub(crate) fn make(flash: Flash<N>, record: Record, root: &Inode) -> Result<N> {
+    pub(crate) fn make(flash: Flash<'c>, record: Record, root: &Inode) -> Result<AnyChip<'c>> {
         let mut volume = Volume::over(flash, record, Box::new(Timestamp::default), false, 0);
         volume.look_at_blocks()?;
         let (mark, page) = volume.next_page(ROOT, root, Kind::Inode);
@@ -105,7 +116,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Writes what is left, and the `InodeMapBlock` (2.1), and gives the chip back.
-    pub(crate) fn unmount(mut self) -> Result<N> {
+    pub(crate) fn unmount(mut self) -> Result<AnyChip<'c>> {
         if !self.read_only {
             let held: Vec<u32> = self.held.keys().copied().collect();
             for ino in held {
@@ -123,7 +134,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Gives the chip back as it is.
-    pub(crate) fn abandon(self) -> N {
+    pub(crate) fn abandon(self) -> AnyChip<'c> {
         self.store.into_flash().0.into_chip()
     }
 
@@ -131,11 +142,11 @@ impl<N: Nand> Volume<N> {
         self.store.layout()
     }
 
-    pub(crate) fn store(&mut self) -> &mut Store<N> {
+    pub(crate) fn store(&mut self) -> &mut Store<'c> {
         &mut self.store
     }
 
-    pub(crate) fn shared_store(&self) -> &Store<N> {
+    pub(crate) fn shared_store(&self) -> &Store<'c> {
         &self.store
     }
 

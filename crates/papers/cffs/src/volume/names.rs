@@ -1,7 +1,6 @@
 //! Sections 2.1 and 2.2: names. An inode has its name and its parent, so that a change of names writes that inode and no
 //! directory.
 
-use pumice_media::Nand;
 use pumice_vfs::{DirEntry, Errno, FileKind, Ino, NewNode, RenameMode, Result, check_name};
 
 use super::{Volume, blank};
@@ -28,7 +27,7 @@ fn check_target(target: &[u8]) -> Result<()> {
     }
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Checks that an inode is a directory; tells whether it has a name.
     fn dir(&self, ino: u32) -> Result<bool> {
         let kind = match self.ghosts.get(&ino) {

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use pumice_media::Nand;
 use pumice_vfs::{FileKind, Result, check_name};
 
 use super::{Volume, blank};
@@ -37,7 +36,7 @@ fn is_later(time: u32, than: u32) -> bool {
     time.wrapping_sub(than).cast_signed() > 0
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Bad blocks, and those that are kept.
     pub(super) fn look_at_blocks(&mut self) -> Result<()> {
         for block in 0..self.layout().blocks() {

@@ -1,7 +1,6 @@
 //! Section 6: the garbage collector and the consistency checker, which the paper left open and wants to be one. A segment is
 //! emptied by its reverse index; one in which a page had to be repaired goes first, so that what was wrong is moved.
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FsError, Result};
 
 use super::Volume;
@@ -31,7 +30,7 @@ struct Moved {
     bytes: u64,
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Sees to it that so many bytes of so many keys can be written, and segments cleaned afterwards.
     pub(super) fn make_room(&mut self, bytes: u64, keys: usize) -> Result<()> {
         // Chunks that do not fit the end of a block leave a part of it.

@@ -1,6 +1,5 @@
 //! Section 4: read and write. Bytes wait in chunks of 4 KiB in memory; all of it is zeros that no chunk has.
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, Result, Seek, SetAttr, SpaceMode};
 
 use super::Volume;
@@ -36,7 +35,7 @@ fn pieces(offset: u64, length: usize) -> impl Iterator<Item = Piece> {
     })
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// A regular file's inode.
     fn file(&mut self, ino: u32) -> Result<Inode> {
         let inode = self.inode(ino)?;

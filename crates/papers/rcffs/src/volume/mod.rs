@@ -8,7 +8,7 @@ mod writeback;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pumice_media::Nand;
+use pumice_media::AnyChip;
 use pumice_vfs::{Clock, Errno, FsError, Ino, Result, Timestamp};
 
 use crate::directory::Directory;
@@ -44,8 +44,8 @@ enum Mode {
 }
 
 /// A mounted volume.
-pub(crate) struct Volume<N> {
-    log: Log<N>,
+pub(crate) struct Volume<'c> {
+    log: Log<'c>,
     tree: Tree,
     dirty: Dirty,
     directories: BTreeMap<u32, Directory>,
@@ -60,9 +60,14 @@ pub(crate) struct Volume<N> {
     inodes: u32,
 }
 
-impl<N: Nand> Volume<N> {
+impl<'c> Volume<'c> {
     /// Mounts a chip: the newest segment (3.3), and after a crash what is valid of those behind it (3.2).
-    pub(crate) fn mount(mut nand: N, clock: Clock, read_only: bool, cache_bytes: usize) -> Result<Volume<N>> {
+    pub(crate) fn mount(
+        mut nand: AnyChip<'c>,
+        clock: Clock,
+        read_only: bool,
+        cache_bytes: usize,
+    ) -> Result<Volume<'c>> {
         let none = || FsError::new(Errno::Invalid, "no rcffs on this chip (no segment)".into());
         let layout = mount::find_layout(&mut nand)?.ok_or_else(none)?;
         let mut store = mount::store(nand, layout, cache_bytes);
@@ -110,13 +115,13 @@ impl<N: Nand> Volume<N> {
         self.note_orphans()
     }
 
-    fn over(log: Log<N>, state: State, clock: Clock, mode: Mode) -> Result<Volume<N>> {
+    fn over(log: Log<'c>, state: State, clock: Clock, mode: Mode) -> Result<Volume<'c>> {
         let shape = NodeShape::new(log.layout().page_bytes());
         let tree = Tree::at(shape, state).ok_or_else(|| damaged("the tree is too high"))?;
         Ok(Volume::with(log, tree, clock, mode))
     }
 
-    fn with(log: Log<N>, tree: Tree, clock: Clock, mode: Mode) -> Volume<N> {
+    fn with(log: Log<'c>, tree: Tree, clock: Clock, mode: Mode) -> Volume<'c> {
         let inodes = tree.state().inodes;
         Volume {
             log,
@@ -134,7 +139,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// An empty volume on a chip: the root directory in the first segment.
-    pub(crate) fn make(store: Store<N>, identity: Identity, root: &Inode) -> Result<N> {
+    pub(crate) fn make(store: Store<'c>, identity: Identity, root: &Inode) -> Result<AnyChip<'c>> {
         let layout = store.layout();
         let usage = vec![Use::Free; layout.segments() as usize];
         let position = Position { sequence: 0, root: crate::layout::Addr(0), next: [].into(), usage };
@@ -149,7 +154,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Writes everything, ends the segment, and gives the chip back.
-    pub(crate) fn unmount(mut self) -> Result<N> {
+    pub(crate) fn unmount(mut self) -> Result<AnyChip<'c>> {
         if self.mode == Mode::Writable {
             let held: Vec<u32> = self.held.keys().copied().collect();
             for ino in held {
@@ -164,15 +169,15 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Gives the chip back as it is.
-    pub(crate) fn abandon(self) -> N {
+    pub(crate) fn abandon(self) -> AnyChip<'c> {
         self.log.into_chip()
     }
 
-    pub(crate) fn log(&mut self) -> &mut Log<N> {
+    pub(crate) fn log(&mut self) -> &mut Log<'c> {
         &mut self.log
     }
 
-    pub(crate) fn shared_log(&self) -> &Log<N> {
+    pub(crate) fn shared_log(&self) -> &Log<'c> {
         &self.log
     }
 

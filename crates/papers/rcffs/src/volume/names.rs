@@ -1,6 +1,5 @@
 //! Names: the directory inode's entries (table 1). What a call changes waits together, and is written together.
 
-use pumice_media::Nand;
 use pumice_vfs::{DirEntry, Errno, FileKind, Ino, NewNode, RenameMode, Result, check_name};
 
 use super::{DIRECTORIES, ROOT, Volume};
@@ -13,7 +12,7 @@ use crate::mutree::Key;
 /// How deep a directory may lie; only on a damaged volume is one deeper.
 const DEPTH_MAX: u32 = 1 << 20;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// A directory's inode.
     fn dir(&mut self, ino: u32) -> Result<Inode> {
         let inode = self.inode(ino)?;

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use pumice_media::Nand;
 use pumice_vfs::{Result, Timestamp};
 
 use super::{Mode, ORPHANS, Volume};
@@ -100,7 +99,7 @@ impl Dirty {
     }
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Bytes that wait before they are written: the data of a segment.
     pub(super) fn dirty_max(&self) -> u64 {
         self.layout().data_bytes()

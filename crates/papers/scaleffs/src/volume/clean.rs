@@ -4,7 +4,6 @@
 //! metadata is marked to be written anew. Victims are free with the next checkpoint, for until then the last one needs
 //! what is in them.
 
-use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use super::Volume;
@@ -16,7 +15,7 @@ const WRITES_EACH: u32 = 5;
 /// Victims of one round.
 const AT_ONCE_MAX: u32 = 64;
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Cleans some erase blocks and makes a checkpoint; false if there is no room to begin.
     pub(super) fn clean(&mut self) -> Result<bool> {
         let layout = self.layout();

@@ -1,6 +1,5 @@
 //! Section 4.1: read and write. A block of data is written as soon as it is full; what is less waits in the one buffer.
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, FileKind, Result, Seek, SetAttr, SpaceMode};
 
 use super::{Buffer, Volume};
@@ -46,7 +45,7 @@ fn data(ino: u32, block: u32) -> Owner {
     Owner { ino, kind: Kind::Data, offset: block }
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// A regular file's inode.
     fn file(&mut self, ino: u32) -> Result<Inode> {
         let inode = self.inode(ino)?;

@@ -8,7 +8,7 @@ mod xattr;
 
 use std::collections::BTreeMap;
 
-use pumice_media::Nand;
+use pumice_media::AnyChip;
 use pumice_vfs::{Clock, Errno, FsError, Ino, Result, Timestamp};
 
 use crate::checkpoint::{self, Checkpoint, Identity, Ring};
@@ -47,8 +47,8 @@ enum Mode {
 }
 
 /// A mounted volume.
-pub(crate) struct Volume<N> {
-    index: Index<N>,
+pub(crate) struct Volume<'c> {
+    index: Index<'c>,
     ring: Ring,
     identity: Identity,
     buffer: Option<Buffer>,
@@ -62,9 +62,14 @@ pub(crate) struct Volume<N> {
     sealed: bool,
 }
 
-impl<N: Nand> Volume<N> {
+impl<'c> Volume<'c> {
     /// Section 4.5: mounts what the newest checkpoint says, with what the log holds behind it.
-    pub(crate) fn mount(nand: N, clock: Clock, read_only: bool, cache_bytes: usize) -> Result<Volume<N>> {
+    pub(crate) fn mount(
+        nand: AnyChip<'c>,
+        clock: Clock,
+        read_only: bool,
+        cache_bytes: usize,
+    ) -> Result<Volume<'c>> {
         let mut flash = Flash::new(nand)?;
         let Some((found, mut ring)) = checkpoint::find(&mut flash)? else {
             return Err(FsError::new(Errno::Invalid, "no scaleffs on this chip (no checkpoint)".into()));
@@ -99,7 +104,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// An empty volume on a chip whose blocks were looked at: the root directory, and the first checkpoint.
-    pub(crate) fn make(log: Log<N>, identity: Identity, root: &Inode) -> Result<N> {
+    pub(crate) fn make(log: Log<'c>, identity: Identity, root: &Inode) -> Result<AnyChip<'c>> {
         let ring = Ring::fresh(log.shared_flash());
         let roots = vec![crate::layout::Addr::NONE; crate::index::ROOTS as usize];
         let census = Census { highest: 0, inodes: 0, live: 0, roots };
@@ -124,7 +129,7 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Writes everything and gives the chip back.
-    pub(crate) fn unmount(mut self) -> Result<N> {
+    pub(crate) fn unmount(mut self) -> Result<AnyChip<'c>> {
         if self.mode == Mode::Writable {
             let held: Vec<u32> = self.held.keys().copied().collect();
             for ino in held {
@@ -137,15 +142,15 @@ impl<N: Nand> Volume<N> {
     }
 
     /// Gives the chip back as it is.
-    pub(crate) fn abandon(self) -> N {
+    pub(crate) fn abandon(self) -> AnyChip<'c> {
         self.index.into_chip()
     }
 
-    pub(crate) fn index(&mut self) -> &mut Index<N> {
+    pub(crate) fn index(&mut self) -> &mut Index<'c> {
         &mut self.index
     }
 
-    pub(crate) fn shared_index(&self) -> &Index<N> {
+    pub(crate) fn shared_index(&self) -> &Index<'c> {
         &self.index
     }
 
@@ -181,7 +186,7 @@ impl<N: Nand> Volume<N> {
         &mut self,
         blocks: u32,
         new: u32,
-        change: impl FnOnce(&mut Volume<N>) -> Result<T>,
+        change: impl FnOnce(&mut Volume<'c>) -> Result<T>,
     ) -> Result<T> {
         self.writable()?;
         self.admit(new)?;

@@ -1,7 +1,6 @@
 //! Section 4.2: directory operations. Each writes its directory blocks at once, those that gain a name before those that lose
 //! one, and then the inodes; the last of these completes it.
 
-use pumice_media::Nand;
 use pumice_vfs::{DirEntry, Errno, FileKind, Ino, NewNode, RenameMode, Result, check_name};
 
 use super::Volume;
@@ -39,7 +38,7 @@ fn dir_block(dir: u32, block: u32) -> Owner {
 
 impl Edits {
     /// The block, as the operation has it so far.
-    fn block<N: Nand>(&mut self, volume: &mut Volume<N>, owner: Owner) -> Result<&mut Vec<u8>> {
+    fn block(&mut self, volume: &mut Volume<'_>, owner: Owner) -> Result<&mut Vec<u8>> {
         let at = if let Some(at) = self.0.iter().position(|(of, _)| *of == owner) {
             at
         } else {
@@ -50,21 +49,21 @@ impl Edits {
         Ok(&mut self.0[at].1)
     }
 
-    fn remove<N: Nand>(&mut self, volume: &mut Volume<N>, dir: u32, found: Found) -> Result<()> {
+    fn remove(&mut self, volume: &mut Volume<'_>, dir: u32, found: Found) -> Result<()> {
         let owner = dir_block(dir, found.block);
         directory::remove(self.block(volume, owner)?, found.at).ok_or_else(|| nonsense(owner))
     }
 
-    fn redirect<N: Nand>(&mut self, volume: &mut Volume<N>, dir: u32, found: Found, to: Found) -> Result<()> {
+    fn redirect(&mut self, volume: &mut Volume<'_>, dir: u32, found: Found, to: Found) -> Result<()> {
         let owner = dir_block(dir, found.block);
         let block = self.block(volume, owner)?;
         directory::redirect(block, found.at, to.ino, to.kind).ok_or_else(|| nonsense(owner))
     }
 
     /// Puts a name into the first block with room, or into a new one.
-    fn insert<N: Nand>(
+    fn insert(
         &mut self,
-        volume: &mut Volume<N>,
+        volume: &mut Volume<'_>,
         dir: u32,
         name: &[u8],
         (ino, kind): (u32, FileKind),
@@ -91,7 +90,7 @@ impl Edits {
 
     /// Writes the blocks. Each says that the operation is complete with the writing of inode `ino`, and what it
     /// leaves of its directory's own inode.
-    fn write<N: Nand>(self, volume: &mut Volume<N>, change: Change, ino: u32) -> Result<()> {
+    fn write(self, volume: &mut Volume<'_>, change: Change, ino: u32) -> Result<()> {
         for (owner, mut bytes) in self.0 {
             let dir = volume.inode(owner.ino)?;
             let (nlink, blocks, time) = (dir.nlink, blocks_of(&dir), dir.times[1]);
@@ -106,7 +105,7 @@ fn blocks_of(dir: &Inode) -> u32 {
     u32::try_from(dir.size / BLOCK_BYTES as u64).unwrap_or(BLOCKS_MAX)
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     fn dir_bytes(&mut self, owner: Owner) -> Result<Vec<u8>> {
         match self.index.block(owner)? {
             Some(bytes) => Ok(bytes.to_vec()),

@@ -5,7 +5,6 @@
 //! inode completes its operation; where that is missing, the block is left out, and the one before it counts: the
 //! operation is undone.
 
-use pumice_media::Nand;
 use pumice_vfs::Result;
 
 use super::Volume;
@@ -22,7 +21,7 @@ struct Part {
     bytes: Vec<u8>,
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     /// Replays what the scan met, in order.
     pub(super) fn recover(&mut self, met: &[Met]) -> Result<()> {
         // The operation that is not complete yet: which inode completes it, and what it wrote.

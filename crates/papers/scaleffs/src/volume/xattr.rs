@@ -1,6 +1,5 @@
 //! Extended attributes, which the paper does not have: one list, in blocks behind the last that a file can reach.
 
-use pumice_media::Nand;
 use pumice_vfs::{Errno, Result, XattrMode};
 
 use super::Volume;
@@ -50,7 +49,7 @@ fn check(name: &[u8], value: &[u8]) -> Result<()> {
     if name.len() == space.len() || name.contains(&0) { Err(Errno::Invalid.into()) } else { Ok(()) }
 }
 
-impl<N: Nand> Volume<N> {
+impl Volume<'_> {
     fn attributes(&mut self, ino: u32) -> Result<Attributes> {
         let length = self.inode(ino)?.xattrs as usize;
         if length > ALL_MAX {

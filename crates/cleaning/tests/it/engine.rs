@@ -1,0 +1,127 @@
+//! The simulator with every victim policy and wear rule, against a set of pages.
+
+use std::collections::BTreeSet;
+
+use crate::common::{victim, wear};
+use fastrand::Rng;
+use pumice_cleaning::{
+    ByHeat, Geometry, OneLog, Params, Placement, ReadOnly, Selector, Sim, SimError, Wear,
+    registry::{PlacementRule, Store, VictimRule, WearRule},
+};
+
+const LOGICAL: u32 = 300;
+
+fn params() -> Params {
+    Params::new(50, 8, LOGICAL)
+}
+
+/// Writes, with a trim now and then; a tenth of the pages gets half of them.
+fn play(
+    name: &str,
+    params: Params,
+    selector: Box<dyn Selector + Send>,
+    placement: Box<dyn Placement>,
+    wear: Box<dyn Wear + Send>,
+    seed: u64,
+) {
+    let mut sim = Sim::new(params, selector, placement, wear).unwrap();
+    let (mut rng, mut live) = (Rng::with_seed(seed), BTreeSet::new());
+    let mut writes = 0;
+    for _ in 0..6000 {
+        let page = if rng.bool() { rng.u32(0..LOGICAL / 10) } else { rng.u32(0..LOGICAL) };
+        if rng.u8(0..20) == 0 {
+            sim.trim(page).unwrap();
+            live.remove(&page);
+        } else {
+            sim.write(page).unwrap_or_else(|error| panic!("{name}: {error}"));
+            live.insert(page);
+            writes += 1;
+        }
+        assert_eq!(sim.live(), u32::try_from(live.len()).unwrap(), "{name}");
+    }
+    sim.check().unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+    assert_eq!(sim.stats().user_writes, writes, "{name}");
+    assert_eq!(sim.erases().map(u64::from).sum::<u64>(), sim.stats().erasures, "{name}");
+    assert!(sim.stats().erasures > 100, "{name}");
+}
+
+/// Every combination; a victim rule that follows a placement is made with it.
+#[test]
+fn every_rule_keeps_every_page() {
+    for (seed, victim) in (0..).zip(VictimRule::all()) {
+        for wear in WearRule::all() {
+            for reserve in [0, 1, 3] {
+                let params = Params { reserve, endurance: 100_000, ..params() };
+                for placement in PlacementRule::all() {
+                    let name = format!("{victim} {placement} {wear} reserve {reserve}");
+                    let store = Store::new(params, seed);
+                    play(
+                        &name,
+                        params,
+                        victim.build(&store),
+                        placement.build(&store),
+                        wear.build(&store),
+                        seed,
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_region_for_what_is_only_read_keeps_every_page() {
+    let placement = Box::new(ReadOnly::new(ByHeat::degree(LOGICAL), 0..20));
+    play("read-only", params(), victim("cat", &params(), 1), placement, wear("even", &params()), 1);
+}
+
+#[test]
+fn a_chip_wears_out() {
+    let params = Params { endurance: 20, ..params() };
+    for rule in WearRule::all() {
+        let selector = victim("greedy", &params, 1);
+        let mut sim = Sim::new(params, selector, OneLog, rule.build(&Store::new(params, 1))).unwrap();
+        let mut rng = Rng::with_seed(1);
+        let end = loop {
+            if let Err(end) = sim.write(rng.u32(0..LOGICAL)) {
+                break end;
+            }
+        };
+        // The last to be worn out all wait for a free segment that none of them can give.
+        assert!(matches!(end, SimError::Full { .. }), "{rule}: {end}");
+        assert!(sim.wear().max <= 20 && sim.wear().mean > 18.0, "{rule}: {:?}", sim.wear());
+        sim.check().unwrap();
+    }
+}
+
+#[test]
+fn parameters_that_make_no_store_are_refused() {
+    let make = |params: Params| {
+        let selector = victim("greedy", &self::params(), 1);
+        Sim::new(params, selector, OneLog, wear("none", &self::params())).err()
+    };
+    assert!(make(params()).is_none());
+    for bad in
+        [Params::new(50, 0, 9), Params::new(50, 8, 0), Params::new(50, 8, 400), Params::new(1 << 24, 257, 9)]
+    {
+        assert!(matches!(make(bad), Some(SimError::Parameters(_))), "{bad:?}");
+    }
+    for bad in [
+        Geometry { block: 0, ..Geometry::CAT },
+        Geometry { segment: 0, ..Geometry::CAT },
+        Geometry { header: 33, ..Geometry::CAT },
+        Geometry { fill: 1.0, ..Geometry::CAT },
+        Geometry { fill: f64::NAN, ..Geometry::CAT },
+    ] {
+        assert!(matches!(bad.params(), Err(SimError::Parameters(_))), "{bad:?}");
+    }
+    assert_eq!(Geometry::CAT.params(), Ok(Params::new(192, 31, 5356)));
+}
+
+#[test]
+fn pages_out_of_range_are_refused() {
+    let selector = victim("greedy", &params(), 1);
+    let mut sim = Sim::new(params(), selector, OneLog, wear("none", &params())).unwrap();
+    let refused = Err(SimError::PageOutOfRange { page: LOGICAL, pages: LOGICAL });
+    assert_eq!((sim.write(LOGICAL), sim.trim(LOGICAL)), (refused, refused));
+}

@@ -1,0 +1,96 @@
+//! MiDAS's model of group sizes against fixed ones.
+
+use crate::common::{Access, victim, zipf::Zipf};
+use pumice_cleaning::{
+    Chain, OneLog, Params, Placement, Selector, Sim,
+    placement::{Groups, Midas, Sizes},
+    wear::Fifo,
+};
+
+const STORE: Params = Params { segments: 512, pages: 64, logical: 27_850, reserve: 1, endurance: u32::MAX };
+
+type Policies = (Box<dyn Selector + Send>, Box<dyn Placement>);
+
+fn midas() -> Policies {
+    let (placement, sizes) = Midas::new(STORE.logical);
+    (Box::new(Groups::new(sizes, STORE.segments, STORE.pages)), Box::new(placement))
+}
+
+/// Four groups of one size, the last taking what is left.
+fn fixed(size: u32) -> Policies {
+    let groups = Groups::new(Sizes::new(&[size; 3]), STORE.segments, STORE.pages);
+    (Box::new(groups), Box::new(Chain::new(4)))
+}
+
+fn chain(rule: &str) -> Policies {
+    (victim(rule, &STORE, 1), Box::new(Chain::new(4)))
+}
+
+/// Write amplification over some turnovers after others, averaged over four seeds.
+fn waf_over(
+    (warm, measured): (usize, usize),
+    policies: &dyn Fn() -> Policies,
+    pages: &dyn Fn(u64) -> Box<dyn Iterator<Item = u32>>,
+) -> f64 {
+    let run = |seed| {
+        let (selector, placement) = policies();
+        let mut sim = Sim::new(STORE, selector, placement, Fifo::default()).unwrap();
+        let turnover = usize::try_from(STORE.logical).unwrap();
+        let mut pages = pages(seed);
+        sim.fill().unwrap();
+        sim.run(pages.by_ref().take(warm * turnover)).unwrap();
+        sim.reset_stats();
+        sim.run(pages.take(measured * turnover)).unwrap();
+        sim.check().unwrap();
+        sim.stats().waf()
+    };
+    (1..=4).map(run).sum::<f64>() / 4.0
+}
+
+/// The same over six turnovers after eight.
+fn waf(policies: &dyn Fn() -> Policies, pages: &dyn Fn(u64) -> Box<dyn Iterator<Item = u32>>) -> f64 {
+    waf_over((8, 6), policies, pages)
+}
+
+fn zipf(seed: u64) -> Box<dyn Iterator<Item = u32>> {
+    Box::new(Zipf::new(STORE.logical, 0.99, 0.0, seed))
+}
+
+fn hot_tenth(seed: u64) -> Box<dyn Iterator<Item = u32>> {
+    Box::new(Access::Locality(90).pages(STORE.logical, seed))
+}
+
+/// The sizes are a handful that spans what can be; then the same chain under rules that set no sizes.
+#[test]
+fn sizes_by_the_model_copy_less_than_fixed_ones() {
+    for pages in [zipf as fn(u64) -> Box<dyn Iterator<Item = u32>>, hot_tenth] {
+        let ours = waf(&midas, &pages);
+        for size in [8, 16, 32, 64, 128] {
+            let other = waf(&|| fixed(size), &pages);
+            assert!(ours <= 0.98 * other, "{ours:.3}, with {size} segments each {other:.3}");
+        }
+        for rule in ["greedy", "cost-benefit"] {
+            let other = waf(&|| chain(rule), &pages);
+            assert!(ours <= other, "{ours:.3}, {rule} {other:.3}");
+        }
+    }
+}
+
+#[test]
+fn like_pages_cost_what_greedy_costs() {
+    let uniform =
+        |seed| -> Box<dyn Iterator<Item = u32>> { Box::new(Access::Random.pages(STORE.logical, seed)) };
+    let greedy = || -> Policies { (victim("greedy", &STORE, 1), Box::new(OneLog)) };
+    let (ours, other) = (waf(&midas, &uniform), waf(&greedy, &uniform));
+    assert!(ours <= 1.01 * other, "{ours:.3}, greedy {other:.3}");
+}
+
+/// What the filling wrote is not typical of what users write.
+#[test]
+fn the_first_sizes_do_no_harm() {
+    for pages in [zipf as fn(u64) -> Box<dyn Iterator<Item = u32>>, hot_tenth] {
+        let greedy = || -> Policies { (victim("greedy", &STORE, 1), Box::new(OneLog)) };
+        let (ours, other) = (waf_over((1, 2), &midas, &pages), waf_over((1, 2), &greedy, &pages));
+        assert!(ours <= other, "{ours:.3}, greedy {other:.3}");
+    }
+}

@@ -1,0 +1,7 @@
+//! Volumes, and what is in them.
+
+pub(crate) mod image;
+pub(crate) mod manifest;
+pub(crate) mod medium;
+pub(crate) mod visit;
+pub(crate) mod walk;

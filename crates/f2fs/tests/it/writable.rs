@@ -1,0 +1,90 @@
+//! Volumes that are written to, and what others say of them: the model, our check, f2fs-tools.
+
+mod compressed;
+mod crash;
+mod disk;
+mod faults;
+mod figures;
+mod full;
+mod kernel;
+mod linux;
+mod over;
+mod power;
+mod streams;
+mod subject;
+mod tree;
+
+use pumice_vfs::{
+    FileKind, Ino,
+    conformance::{run_random, run_scripted},
+};
+use subject::{Card, Shape, make_card, node, sound};
+
+#[test]
+fn a_directory_and_a_file_are_made() {
+    let mut card = Card::new(64 << 20, &Shape::default());
+    let fs = card.fs();
+    let dir = fs.create(Ino::ROOT, b"dir", &node(FileKind::Dir)).unwrap();
+    let file = fs.create(dir.ino, b"file", &node(FileKind::File)).unwrap();
+    fs.write(file.ino, 0, b"hello").unwrap();
+    let large = fs.create(dir.ino, b"large", &node(FileKind::File)).unwrap();
+    let bytes: Vec<u8> = (0..3_000_000_u32).flat_map(u32::to_le_bytes).collect();
+    fs.write(large.ino, 0, &bytes).unwrap();
+    card.close();
+    sound(card.disk());
+    let fs = card.fs();
+    let mut back = vec![0; bytes.len()];
+    assert_eq!(fs.read(large.ino, 0, &mut back).unwrap(), bytes.len());
+    assert!(back == bytes);
+    fs.unlink(dir.ino, b"large").unwrap();
+    fs.unlink(dir.ino, b"file").unwrap();
+    fs.rmdir(Ino::ROOT, b"dir").unwrap();
+    card.close();
+    sound(card.disk());
+}
+
+/// Inodes that lost their name while they were open are listed in the checkpoint, and go with the next mount.
+#[test]
+fn orphans_go_with_the_next_mount() {
+    let mut card = Card::new(64 << 20, &Shape::default());
+    let fs = card.fs();
+    let free = fs.space().unwrap().free_bytes;
+    for number in 0..50_u8 {
+        let file = fs.create(Ino::ROOT, &[b'a' + number], &node(FileKind::File)).unwrap().ino;
+        fs.write(file, 0, &[number; 9000]).unwrap();
+        fs.hold(file).unwrap();
+        fs.unlink(Ino::ROOT, &[b'a' + number]).unwrap();
+    }
+    fs.sync().unwrap();
+    card.cut_power();
+    sound(card.disk());
+    assert_eq!(card.fs().space().unwrap().free_bytes, free);
+    card.close();
+    sound(card.disk());
+}
+
+#[test]
+fn keeps_the_promises_of_the_trait() {
+    let fresh = |clock: &_| make_card(64 << 20, &Shape::default(), clock);
+    run_scripted(&fresh).unwrap();
+}
+
+/// A few sequences on each of a few shapes; `PUMICE_F2FS_CASES=1000` runs so many, `PUMICE_SEED` draws others.
+#[test]
+fn random_sequences_agree_with_the_model() {
+    let cases: u32 = std::env::var("PUMICE_F2FS_CASES").map_or(3, |cases| cases.parse().unwrap());
+    let seed: u64 = std::env::var("PUMICE_SEED").map_or(1, |seed| seed.parse().unwrap());
+    let features = &["extra_attr", "inode_checksum", "inode_crtime", "quota_ino", "project_quota"];
+    let shapes = [
+        Shape::default(),
+        Shape { features, ..Shape::default() },
+        Shape { section_segments: Some(2), ..Shape::default() },
+        Shape { dir_level: 2, ..Shape::default() },
+        compressed::SHAPE,
+    ];
+    for shape in shapes {
+        let fresh = |clock: &_| make_card(96 << 20, &shape, clock);
+        let report = run_random(&fresh, cases, 2000, seed).unwrap();
+        assert!(report.refused * 20 < report.ops, "{report:?}");
+    }
+}

@@ -1,0 +1,267 @@
+//! Pages that cannot be read come back by the parity of their erase block, and no others do.
+
+use pumice_flashlog::{Fault, Medium, Shape, Tag, TagPlace};
+use pumice_media::{AnyChip, BitFlip, ChipSpec, Nand, SimChip};
+
+const BLOCK: u32 = 2;
+const PAGES: u32 = 12;
+
+fn medium(place: TagPlace, parts: u32, parity: u32) -> Medium<'static> {
+    medium_with(place, parts, parity, 1)
+}
+
+/// The same with tags whose body has so many bytes.
+fn medium_with(place: TagPlace, parts: u32, parity: u32, body: u32) -> Medium<'static> {
+    let chip = SimChip::new(&ChipSpec::parse_geometry(&format!("1024+32:{}:6", PAGES * parts)).unwrap());
+    let shape = Shape::new(&chip.geometry(), parts, place, body).with_parity(parity).unwrap();
+    Medium::new(AnyChip::own(chip), shape)
+}
+
+fn tag(index: u32) -> Tag {
+    Tag { kind: 3, flags: 0, seq: u64::from(index) + 1, body: vec![7] }
+}
+
+fn payload(medium: &Medium<'_>, index: u32) -> Vec<u8> {
+    let mut rng = fastrand::Rng::with_seed(index.into());
+    (0..medium.shape().payload()).map(|_| rng.u8(..)).collect()
+}
+
+/// Programs the places of a block, and its parity if that is asked for.
+fn fill(medium: &mut Medium<'_>, places: &[u32], ends: bool) {
+    for index in places {
+        let payload = payload(medium, *index);
+        medium.program_counted(medium.shape().page(BLOCK, *index), &tag(*index), &payload).unwrap();
+    }
+    if ends {
+        medium.program_parity(BLOCK).unwrap();
+        assert_eq!(medium.parity_memory(), 0);
+    }
+}
+
+/// Makes superpages of the block unreadable, those for parity too.
+fn lose(medium: Medium<'static>, places: &[u32]) -> Medium<'static> {
+    let shape = *medium.shape();
+    let mut chip = medium.into_chip().take::<SimChip>().unwrap();
+    for index in places {
+        // The last part: it is not the one of which a look at the tag is satisfied.
+        let at = BLOCK * PAGES * shape.parts() + (index + 1) * shape.parts() - 1;
+        chip.faults_mut().unreadable.insert(pumice_media::PageId(at));
+    }
+    Medium::new(AnyChip::own(chip), shape)
+}
+
+fn is_right(medium: &mut Medium<'_>, index: u32) -> bool {
+    let want = payload(medium, index);
+    match medium.read(medium.shape().page(BLOCK, index)) {
+        Ok(found) => {
+            assert!(found.payload == want && found.tag.kind == 3, "page {index} is wrong");
+            true
+        }
+        Err(fault) => {
+            assert!(matches!(fault, Fault::Unreadable(_)), "{fault:?}");
+            false
+        }
+    }
+}
+
+#[test]
+fn as_many_pages_as_have_parity_come_back_and_no_more() {
+    for (place, parts, parity) in [
+        (TagPlace::Spare, 1, 1),
+        (TagPlace::Spare, 2, 2),
+        (TagPlace::Page, 1, 3),
+        (TagPlace::Page, 2, 1),
+        (TagPlace::Proof, 1, 2),
+        (TagPlace::Spare, 1, 8),
+    ] {
+        let mut full = medium(place, parts, parity);
+        let places: Vec<u32> = (0..full.shape().pages()).collect();
+        fill(&mut full, &places, true);
+        let chip = full.into_chip().take::<SimChip>().unwrap();
+        let shape = *medium(place, parts, parity).shape();
+        for seed in 0..40 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut dead: Vec<u32> = (0..PAGES).collect();
+            rng.shuffle(&mut dead);
+            for (count, comes_back) in [(parity, true), (parity + 1, false)] {
+                let dead = &dead[..count as usize];
+                let mut hurt = lose(Medium::new(AnyChip::own(chip.clone()), shape), dead);
+                for index in &places {
+                    let want = comes_back || !dead.contains(index);
+                    assert_eq!(is_right(&mut hurt, *index), want, "{place:?}+{parity}, {dead:?}: {index}");
+                }
+                let lost = dead.iter().filter(|index| places.contains(index)).count() as u64;
+                assert!(hurt.rebuilt_pages() <= lost);
+                assert_eq!(hurt.take_tired(), Some(BLOCK).filter(|_| comes_back && lost > 0));
+                assert_eq!(hurt.has_parity(BLOCK).unwrap(), lost == u64::from(count));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rebuilt_page_costs_a_read_of_each_page_of_its_block() {
+    let mut full = medium(TagPlace::Spare, 1, 1);
+    fill(&mut full, &(0..PAGES - 1).collect::<Vec<_>>(), true);
+    let mut hurt = lose(full, &[4]);
+    let before = hurt.stats().page_reads;
+    assert!(is_right(&mut hurt, 4));
+    // It is read three times before it counts as lost.
+    assert_eq!(hurt.stats().page_reads - before, u64::from(PAGES) - 1 + 3);
+}
+
+#[test]
+fn a_block_that_is_left_early_or_passes_over_places_has_parity_too() {
+    for places in [vec![0, 1, 2], vec![0, 3, 4, 9], vec![0]] {
+        let mut left = medium(TagPlace::Spare, 1, 2);
+        fill(&mut left, &places, true);
+        let mut hurt = lose(left, &places[..places.len().min(2)]);
+        assert!(places.iter().all(|index| is_right(&mut hurt, *index)), "{places:?}");
+        assert!(matches!(hurt.read(hurt.shape().page(BLOCK, 8)), Err(Fault::Erased(_))));
+    }
+}
+
+#[test]
+fn a_block_that_is_being_filled_has_its_parity_in_memory() {
+    // A page of a fault that strikes once it is programmed.
+    let mut open = lose(medium(TagPlace::Spare, 1, 1), &[1]);
+    fill(&mut open, &[0, 1, 2], false);
+    assert!(open.parity_memory() > 1024);
+    assert!(is_right(&mut open, 1));
+    let shape = *open.shape();
+    let mut forgotten = Medium::new(open.into_chip(), shape);
+    assert!(!is_right(&mut forgotten, 1), "nothing on the chip has parity yet");
+}
+
+#[test]
+fn wrong_bits_that_no_code_noticed_are_put_right() {
+    // The code of this chip leaves the spare area out.
+    let spec = ChipSpec::named("rcffs-128m").unwrap().with_size(6 * 64 * 2048).unwrap();
+    let chip = SimChip::new(&spec);
+    let shape = Shape::new(&chip.geometry(), 1, TagPlace::Spare, 1).with_parity(1).unwrap();
+    let mut full = Medium::new(AnyChip::own(chip), shape);
+    fill(&mut full, &(0..shape.pages()).collect::<Vec<_>>(), true);
+    let page = shape.chip_page(shape.page(BLOCK, 6), 0);
+    let mut chip = full.into_chip().take::<SimChip>().unwrap();
+    chip.faults_mut().flips.extend([16390, 16400, 16450].map(|bit| BitFlip { page, bit }));
+    assert!(is_right(&mut Medium::new(AnyChip::own(chip), shape), 6));
+}
+
+#[test]
+fn pages_prove_themselves_with_their_number_of_parity_pages_alone() {
+    let mut one = medium(TagPlace::Spare, 1, 1);
+    fill(&mut one, &[0], true);
+    let chip = one.into_chip().take::<SimChip>().unwrap();
+    for parity in [0, 1, 2] {
+        let shape = *medium(TagPlace::Spare, 1, parity).shape();
+        let read = Medium::new(AnyChip::own(chip.clone()), shape).read_proved(shape.page(BLOCK, 0)).unwrap();
+        assert_eq!(read.is_some(), parity == 1);
+    }
+}
+
+/// Erase block with copies of the parity of [`BLOCK`].
+const COPIES: u32 = 4;
+
+/// Programs copies after so many places each, then what is left of the block; the power goes before its parity.
+fn copied(medium: &mut Medium<'_>, copies: &[u32], pages: u32) {
+    let mut number = 0;
+    for index in 0..pages {
+        fill(medium, &[index], false);
+        if copies.contains(&(index + 1)) {
+            assert_eq!(medium.uncopied(), [BLOCK]);
+            medium.program_copy(BLOCK, (COPIES, number)).unwrap();
+            assert!(medium.uncopied().is_empty());
+            number += 1;
+        }
+    }
+}
+
+#[test]
+fn copies_bring_back_what_they_cover() {
+    for (place, parts, parity, body) in [
+        (TagPlace::Spare, 1, 1, 1),
+        (TagPlace::Spare, 2, 2, 1),
+        (TagPlace::Spare, 2, 2, 2),
+        (TagPlace::Page, 1, 3, 2),
+        (TagPlace::Page, 2, 1, 2),
+        (TagPlace::Spare, 1, 4, 2),
+    ] {
+        let mut open = medium_with(place, parts, parity, body);
+        let shape = *open.shape();
+        let (pages, last) = (shape.pages(), shape.pages() - 2);
+        let copies: Vec<u32> = (1..=last).rev().step_by(3).take(shape.copies() as usize).collect();
+        copied(&mut open, &copies, pages);
+        assert_eq!((copies[0], open.unended()), (last, vec![BLOCK]));
+        let chip = open.into_chip().take::<SimChip>().unwrap();
+        for seed in 0..40 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut dead: Vec<u32> = (0..last).collect();
+            rng.shuffle(&mut dead);
+            dead.truncate(parity as usize);
+            // A page that no copy covers is another's loss.
+            dead.extend((seed % 2 == 0).then_some(pages - 1));
+            let mut hurt = lose(Medium::new(AnyChip::own(chip.clone()), shape), &dead);
+            let bring_back =
+                |medium: &mut Medium<'_>| dead.iter().filter(|at| is_right(medium, **at)).count();
+            assert_eq!(bring_back(&mut hurt), 0, "no copies are known");
+            hurt.set_copies(vec![1, COPIES, 3], [BLOCK]);
+            assert_eq!(bring_back(&mut hurt), parity as usize, "{place:?} {parity}: {dead:?}");
+            assert!((0..last).all(|index| is_right(&mut hurt, index)));
+        }
+    }
+}
+
+/// The highest byte of a sequence number shares a symbol with the mark of a copy.
+#[test]
+fn copies_bring_back_high_sequence_numbers() {
+    for (place, parity, body) in [(TagPlace::Spare, 1, 2), (TagPlace::Page, 2, 2), (TagPlace::Spare, 2, 1)] {
+        let mut open = medium_with(place, 1, parity, body);
+        let shape = *open.shape();
+        for index in 0..4 {
+            let tag = Tag { seq: (1 << 46) + u64::from(index), ..tag(index) };
+            let payload = payload(&open, index);
+            open.program_counted(shape.page(BLOCK, index), &tag, &payload).unwrap();
+        }
+        open.program_copy(BLOCK, (COPIES, 0)).unwrap();
+        let mut hurt = lose(open, &[2, 3][..parity as usize]);
+        hurt.set_copies(vec![COPIES], [BLOCK]);
+        for index in 0..4 {
+            assert_eq!(hurt.read(shape.page(BLOCK, index)).unwrap().tag.seq, (1 << 46) + u64::from(index));
+        }
+    }
+}
+
+/// Copies of an earlier life of the block, and of others, bring nothing back.
+#[test]
+fn copies_of_something_else_bring_nothing_back() {
+    for parity in 1..3 {
+        let mut open = medium(TagPlace::Spare, 1, parity);
+        let shape = *open.shape();
+        copied(&mut open, &[1, 2, 3], 4);
+        open.erase(BLOCK).unwrap();
+        for index in 0..8 {
+            let tag = Tag { seq: 100 + u64::from(index), ..tag(index) };
+            let payload = vec![u8::try_from(index).unwrap(); shape.payload()];
+            open.program_counted(shape.page(BLOCK, index), &tag, &payload).unwrap();
+        }
+        let chip = open.into_chip().take::<SimChip>().unwrap();
+        for dead in 1..8 {
+            let mut hurt = lose(Medium::new(AnyChip::own(chip.clone()), shape), &[dead]);
+            hurt.set_copies(vec![COPIES], [BLOCK]);
+            assert!(hurt.read(shape.page(BLOCK, dead)).is_err(), "page {dead}");
+        }
+    }
+}
+
+#[test]
+fn a_page_of_which_a_cut_left_only_the_signature_is_not_blank() {
+    let mut medium = medium(TagPlace::Page, 1, 1);
+    let page = medium.shape().page(BLOCK, 0);
+    assert!(medium.shape().has_signatures() && medium.is_blank(page).unwrap());
+    let shape = *medium.shape();
+    let mut chip = medium.into_chip().take::<SimChip>().unwrap();
+    let (data, mut spare) = (vec![0xff; shape.chip_page_bytes()], vec![0xff; shape.chip_spare_bytes()]);
+    *spare.last_mut().unwrap() = 0;
+    chip.program(shape.chip_page(page, 0), &data, &spare).unwrap();
+    assert!(!Medium::new(AnyChip::own(chip), shape).is_blank(page).unwrap());
+}

@@ -1,0 +1,345 @@
+//! The roots through power cuts and pages that cannot be read: a mount finds the record that was promised last or one
+//! that was being written, never an older one.
+
+use std::collections::BTreeSet;
+
+use pumice_flashlog::{Anchor, DOUBTED, Keeper, Medium, Roots, Shape, TagPlace, Taken};
+use pumice_media::{AnyChip, ChipSpec, CutMode, Nand, NandError, PageId, Pairing, PowerCut, SimChip};
+
+const MAGIC: [u8; 8] = *b"a volume";
+const BLOCKS: u32 = 24;
+const PAGES: u32 = BLOCKS * 4;
+
+/// An owner that keeps nothing but a number, and uses blocks in turn.
+struct Counter {
+    medium: Medium<'static>,
+    /// The blocks that the newest record is in.
+    held: Vec<u32>,
+    seq: u64,
+    next_block: u32,
+    number: u32,
+    /// Gives one block at a time.
+    sparing: bool,
+    /// Blocks that are erased before use; `None` for all of them.
+    doubted: Option<usize>,
+}
+
+fn shape(chip: &SimChip, place: TagPlace) -> Shape {
+    Shape::new(&chip.geometry(), 1, place, 0)
+}
+
+impl Keeper<'static> for Counter {
+    type Error = NandError;
+
+    fn medium(&mut self) -> &mut Medium<'static> {
+        &mut self.medium
+    }
+
+    fn next_seq(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
+    }
+
+    fn take_blocks(&mut self) -> Result<Taken, NandError> {
+        let first = self.take_block()?;
+        if self.sparing && !self.held.is_empty() {
+            return Ok(Taken::One(first));
+        }
+        Ok(Taken::Both([first, self.take_block()?]))
+    }
+
+    fn failing(&mut self, _block: u32) {}
+
+    fn record(&mut self, left: &[u32]) -> Result<Vec<u8>, NandError> {
+        assert!(left.len() <= DOUBTED);
+        Ok([self.number, self.next_block].map(u32::to_le_bytes).concat())
+    }
+
+    fn chip_error(error: NandError) -> NandError {
+        error
+    }
+
+    fn worn_out() -> NandError {
+        NandError::Device(28)
+    }
+}
+
+impl Counter {
+    fn take_block(&mut self) -> Result<u32, NandError> {
+        loop {
+            self.next_block = if self.next_block + 1 < BLOCKS { self.next_block + 1 } else { 4 };
+            let block = self.next_block;
+            if self.held.contains(&block) || self.medium.is_bad(block)? {
+                continue;
+            }
+            match self.doubted.as_mut() {
+                Some(0) => return Ok(block),
+                Some(doubted) => *doubted -= 1,
+                None => {}
+            }
+            match self.medium.erase(block) {
+                Ok(()) => return Ok(block),
+                Err(NandError::EraseFailed(_)) => self.medium.mark_bad(block)?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// A fresh chip with no record yet, on which the programs of some pages fail.
+fn fresh(place: TagPlace, failing: &[u32]) -> (Counter, Roots) {
+    fresh_on(Pairing::Unpaired, place, failing)
+}
+
+fn fresh_on(pairing: Pairing, place: TagPlace, failing: &[u32]) -> (Counter, Roots) {
+    let spec = ChipSpec::parse_geometry(&format!("512+40:4:{BLOCKS}")).unwrap();
+    let mut chip = SimChip::new(&spec.with_pairing(pairing).unwrap());
+    chip.faults_mut().program_fails = failing.iter().copied().map(PageId).collect();
+    let anchor = Anchor {
+        magic: MAGIC,
+        version: 2,
+        features: [0; 3],
+        uuid: [7; 16],
+        geometry: chip.geometry(),
+        checkpoints: [0; 2],
+        own: b"mine".to_vec(),
+    };
+    let shape = shape(&chip, place);
+    let counter = Counter {
+        medium: Medium::new(AnyChip::own(chip), shape),
+        held: Vec::new(),
+        seq: 0,
+        next_block: 3,
+        number: 0,
+        sparing: false,
+        doubted: None,
+    };
+    (counter, Roots::blank(shape, anchor).unwrap())
+}
+
+fn mount(mut chip: SimChip, place: TagPlace) -> Option<(Counter, Roots)> {
+    let mut roots = Roots::find(&mut chip, &MAGIC).unwrap()?;
+    assert_eq!(roots.anchor().own, b"mine");
+    let shape = shape(&chip, place);
+    let mut medium = Medium::new(AnyChip::own(chip), shape);
+    let record = roots.find_record(&mut medium, shape).unwrap()?;
+    let word = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().unwrap());
+    let (number, next_block, held) = (word(0), word(4), roots.blocks().collect());
+    // More numbers than a record takes.
+    let seq = u64::from(number + 1) * 8;
+    Some((Counter { medium, held, seq, next_block, number, sparing: false, doubted: None }, roots))
+}
+
+/// Writes one more record.
+fn step(counter: &mut Counter, roots: &mut Roots) -> Result<(), NandError> {
+    counter.number += 1;
+    counter.seq = counter.seq.max(u64::from(counter.number) * 8);
+    if roots.settle(&mut counter.medium)? && counter.doubted.is_some() {
+        counter.doubted = Some(DOUBTED);
+    }
+    roots.write(counter)?;
+    counter.held = roots.blocks().collect();
+    Ok(())
+}
+
+/// A chip on which so many records were written.
+fn written(place: TagPlace, number: u32, sparing: bool) -> SimChip {
+    written_on(Pairing::Unpaired, place, number, sparing)
+}
+
+fn written_on(pairing: Pairing, place: TagPlace, number: u32, sparing: bool) -> SimChip {
+    let (mut counter, mut roots) = fresh_on(pairing, place, &[]);
+    counter.sparing = sparing;
+    for _ in 0..number {
+        step(&mut counter, &mut roots).unwrap();
+    }
+    counter.medium.into_chip().take::<SimChip>().unwrap()
+}
+
+fn without(chip: &SimChip, page: u32) -> SimChip {
+    let mut chip = chip.clone();
+    chip.faults_mut().unreadable = BTreeSet::from([PageId(page)]);
+    chip
+}
+
+/// Room is known ahead, and blocks can be left before it is gone; what is found stays the newest.
+#[test]
+fn room_is_known_and_blocks_are_left_when_asked() {
+    let (mut counter, mut roots) = fresh(TagPlace::Spare, &[]);
+    for number in 1..40_u32 {
+        let before = counter.held.clone();
+        let is_full = roots.is_full();
+        if number.is_multiple_of(7) {
+            roots.turn_over();
+            assert!(roots.is_full());
+        }
+        let stays = !is_full && !number.is_multiple_of(7);
+        step(&mut counter, &mut roots).unwrap();
+        assert_eq!(counter.held == before, stays, "{number}");
+        assert!(stays || !roots.is_nearly_full(2), "{number}");
+        let (mounted, _) =
+            mount(counter.medium.chip().get::<SimChip>().unwrap().clone(), TagPlace::Spare).unwrap();
+        assert_eq!((mounted.number, mounted.held), (number, counter.held.clone()));
+    }
+}
+
+/// Every page in turn cannot be read: none is indispensable.
+#[test]
+fn any_one_page_may_be_gone() {
+    let places = [TagPlace::Spare, TagPlace::Page, TagPlace::Proof];
+    for (place, sparing) in places.into_iter().flat_map(|place| [(place, false), (place, true)]) {
+        for number in 1..30 {
+            let chip = written(place, number, sparing);
+            for page in 0..PAGES {
+                let found = mount(without(&chip, page), place);
+                let (counter, mut roots) = found.unwrap_or_else(|| panic!("{place:?} {number}: page {page}"));
+                assert_eq!(counter.number, number, "{place:?}: page {page}");
+                let mut counter = Counter { sparing, ..counter };
+                step(&mut counter, &mut roots).unwrap();
+                let (counter, _) =
+                    mount(counter.medium.into_chip().take::<SimChip>().unwrap(), place).unwrap();
+                assert_eq!(counter.number, number + 1, "{place:?}: page {page}, one later");
+            }
+        }
+    }
+}
+
+/// Each page in turn cannot be programmed: the newest record is found all the same, round after round.
+#[test]
+fn pages_that_fail_hide_nothing() {
+    for (page, sparing) in (0..PAGES).flat_map(|page| [(page, false), (page, true)]) {
+        let (mut counter, mut roots) = fresh(TagPlace::Spare, &[page]);
+        for number in 1..40 {
+            counter.sparing = sparing;
+            step(&mut counter, &mut roots).unwrap();
+            (counter, roots) =
+                mount(counter.medium.into_chip().take::<SimChip>().unwrap(), TagPlace::Spare).unwrap();
+            assert_eq!(counter.number, number, "page {page}");
+        }
+    }
+}
+
+/// Cut after every operation in every mode: the record promised last is found, or the one that was being written; and
+/// once something was written again, the loss of any page changes nothing.
+#[test]
+fn cuts_hide_nothing_and_nothing_comes_back() {
+    let places = [TagPlace::Spare, TagPlace::Proof];
+    for (place, sparing) in places.into_iter().flat_map(|place| [(place, false), (place, true)]) {
+        // Records move every fourth time: every third number meets each of their places.
+        cut_all(Pairing::Unpaired, place, sparing, if sparing { 3 } else { 1 });
+    }
+}
+
+/// The same where a cut takes along what was programmed before in the same cells.
+#[test]
+fn pages_that_share_cells_hide_nothing() {
+    for pairing in [Pairing::Dist3, Pairing::WordLine { pages: 2 }, Pairing::WordLine { pages: 4 }] {
+        for (place, sparing) in [(TagPlace::Spare, false), (TagPlace::Spare, true), (TagPlace::Proof, false)]
+        {
+            cut_all(pairing, place, sparing, 3);
+        }
+    }
+}
+
+/// Cuts the writing of every so many-th record at all of its operations in every mode.
+fn cut_all(pairing: Pairing, place: TagPlace, sparing: bool, every: usize) {
+    for (seed, number) in (0..).zip(1..24).step_by(every) {
+        let modes = [
+            CutMode::Nothing,
+            CutMode::Complete,
+            CutMode::Torn { seed },
+            CutMode::Garbage { seed },
+            CutMode::Half { seed },
+            CutMode::Unstable { seed },
+        ];
+        for mode in modes {
+            for after_operations in 0..if sparing { 24 } else { 14 } {
+                let chip = written_on(pairing, place, number, sparing);
+                one_cut(chip, (place, sparing), number, PowerCut { after_operations, mode });
+            }
+        }
+    }
+}
+
+fn one_cut(mut chip: SimChip, (place, sparing): (TagPlace, bool), number: u32, cut: PowerCut) {
+    let about = format!("{:?} {place:?} {sparing} {number} {cut:?}", chip.pairing());
+    chip.cut_after(cut.after_operations, cut.mode);
+    let (mut counter, mut roots) = mount(chip, place).unwrap();
+    counter.sparing = sparing;
+    let done = step(&mut counter, &mut roots);
+    let mut chip = counter.medium.into_chip().take::<SimChip>().unwrap();
+    chip.power_on();
+    chip.faults_mut().power_cut = None;
+    let (mut counter, mut roots) = mount(chip, place).unwrap_or_else(|| panic!("{about}: no record"));
+    counter.sparing = sparing;
+    let found = counter.number;
+    let wanted = if done.is_ok() { number + 1..=number + 1 } else { number..=number + 1 };
+    assert!(wanted.contains(&found), "{about}: {found}");
+    step(&mut counter, &mut roots).unwrap();
+    let chip = counter.medium.into_chip().take::<SimChip>().unwrap();
+    for page in 0..PAGES {
+        let (counter, _) =
+            mount(without(&chip, page), place).unwrap_or_else(|| panic!("{about}: page {page}"));
+        assert_eq!(counter.number, found + 1, "{about}: page {page}");
+    }
+}
+
+/// Two cuts in a row: nothing older is found, and what they may have touched is told, so that an owner need not erase anything
+/// else again.
+#[test]
+fn blocks_that_cuts_may_have_touched_are_told() {
+    let modes = |seed| {
+        [
+            CutMode::Nothing,
+            CutMode::Complete,
+            CutMode::Torn { seed },
+            CutMode::Half { seed },
+            CutMode::Unstable { seed },
+        ]
+    };
+    let cuts = |seed| {
+        let after = |mode| (0..14).map(move |after_operations| PowerCut { after_operations, mode });
+        modes(seed).into_iter().flat_map(after)
+    };
+    let pairings = [Pairing::Unpaired, Pairing::Dist3, Pairing::WordLine { pages: 2 }];
+    for (pairing, number) in pairings.into_iter().flat_map(|pairing| (1..5).map(move |n| (pairing, n))) {
+        let chip = written_on(pairing, TagPlace::Spare, number, false);
+        for first in cuts(1) {
+            let chip = trusting_step(chip.clone(), Some(first)).0;
+            for second in cuts(2) {
+                let (chip, _) = trusting_step(chip.clone(), Some(second));
+                let (chip, done) = trusting_step(chip, None);
+                let about = format!("{pairing:?} {number}: {first:?}, {second:?}");
+                assert_eq!(done, Ok(()), "{about}");
+                assert!(mount(chip, TagPlace::Spare).unwrap().0.number > number, "{about}");
+            }
+        }
+    }
+}
+
+/// One more record, by an owner that erases no block again but those that the roots tell.
+fn trusting_step(mut chip: SimChip, cut: Option<PowerCut>) -> (SimChip, Result<(), NandError>) {
+    if let Some(PowerCut { after_operations, mode }) = cut {
+        chip.cut_after(after_operations, mode);
+    }
+    let (mut counter, mut roots) = mount(chip, TagPlace::Spare).unwrap();
+    counter.doubted = Some(0);
+    let done = step(&mut counter, &mut roots);
+    let mut chip = counter.medium.into_chip().take::<SimChip>().unwrap();
+    chip.power_on();
+    chip.faults_mut().power_cut = None;
+    (chip, done)
+}
+
+#[test]
+fn anchors_tell_which_pages_share_cells() {
+    let pairings =
+        [Pairing::Unpaired, Pairing::Dist3, Pairing::WordLine { pages: 2 }, Pairing::WordLine { pages: 4 }];
+    for made in pairings {
+        let mut chip = written_on(made, TagPlace::Spare, 9, false);
+        let roots = Roots::find(&mut chip, &MAGIC).unwrap().unwrap();
+        for is in pairings {
+            assert_eq!(roots.anchor().check_pairing(is).is_ok(), made == is, "{made:?} {is:?}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The tests of the laboratory, one program.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
+
+mod papers;
+mod report;
+mod run;
+mod scripts;
+mod trace;

@@ -1,0 +1,208 @@
+//! Experiments and the report of them.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use pumice_lab::{
+    experiment::{Experiment, Line, Metric, Options, Point, Points, Summary, run},
+    report::{Report, report},
+    run::{Progress, Record, plan},
+};
+
+fn options() -> Options {
+    Options { seeds: 1, traces: "nowhere".into(), fresh: false }
+}
+
+#[test]
+fn every_experiment_has_points_and_a_place_for_each_known_figure() {
+    let names: BTreeSet<_> = Experiment::ALL.iter().map(|experiment| experiment.name).collect();
+    assert_eq!(names.len(), Experiment::ALL.len());
+    for experiment in Experiment::ALL.iter().filter(|experiment| experiment.name != "traces") {
+        let places: BTreeSet<String> = match experiment.points {
+            Points::Simulated(_) => {
+                let points = simulated(experiment, &options());
+                let twice = simulated(experiment, &Options { seeds: 2, ..options() });
+                assert_eq!(twice.len(), 2 * points.len(), "{}", experiment.name);
+                points.into_iter().map(|point| point.x).collect()
+            }
+            Points::OnChip(points) => points().into_iter().map(|point| point.x).collect(),
+            Points::OnDisk(points) => points().into_iter().map(|point| point.x).collect(),
+            Points::OnServer(points) => points().into_iter().map(|point| point.x).collect(),
+            Points::OnStack(points) => {
+                // Applications are there if their recorded calls are.
+                let traces = tempfile::tempdir().unwrap();
+                for name in ["facebook", "twitter"] {
+                    fs::write(traces.path().join(format!("mobigen-{name}.txt.zst")), "").unwrap();
+                }
+                let options = Options { traces: traces.path().to_owned(), ..options() };
+                points(&options).into_iter().map(|point| point.x).collect()
+            }
+        };
+        assert!(!places.is_empty(), "{}", experiment.name);
+        for known in (experiment.known)() {
+            assert!(places.contains(known.x) && experiment.metrics.contains(&known.metric), "{known:?}");
+        }
+    }
+}
+
+fn simulated(experiment: &Experiment, options: &Options) -> Vec<Point> {
+    match experiment.points {
+        Points::Simulated(points) => points(options).unwrap(),
+        Points::OnChip(_) | Points::OnDisk(_) | Points::OnServer(_) | Points::OnStack(_) => {
+            panic!("{} is not simulated", experiment.name)
+        }
+    }
+}
+
+#[test]
+fn an_experiment_is_run_kept_and_reported() {
+    let dir = tempfile::tempdir().unwrap();
+    let experiment = Experiment::named("cat-table4").unwrap();
+    let lines = run(experiment, &options(), dir.path(), &()).unwrap().lines;
+    let kept = fs::read_to_string(dir.path().join("cat-table4.jsonl")).unwrap();
+    assert_eq!(kept.lines().map(|line| Line::parse(line).unwrap()).collect::<Vec<_>>(), lines);
+    let csv = fs::read_to_string(dir.path().join("cat-table4.csv")).unwrap();
+    assert!(csv.lines().count() == lines.len() + 1 && csv.starts_with("series,x,access,"), "{csv}");
+
+    let erasures = Summary::new(experiment, Metric::Erasures, &lines);
+    assert_eq!(erasures.xs, ["sequential", "random", "locality:90/10"]);
+    let of = |name: &str| {
+        let series = erasures.series.iter().find(|series| series.name == name).unwrap();
+        series.cells.iter().map(|cell| cell.unwrap().mean).collect::<Vec<_>>()
+    };
+    for (name, tolerance) in [("greedy", 0.05), ("cost-benefit", 0.05), ("CAT", 0.05)] {
+        for (ours, papers) in of(name).iter().zip(of(&format!("paper: {name}"))) {
+            assert!((ours / papers - 1.0).abs() < tolerance, "{name}: {ours} of {papers}");
+        }
+    }
+
+    let Report { page, pictures } = report(dir.path()).unwrap();
+    assert_eq!(page.matches("<svg").count(), 4);
+    assert_eq!(pictures.len(), 4);
+    assert!(pictures[0].name == "cat-table4-erasures" && page.contains(&pictures[0].svg));
+    assert!(page.contains("<code>pumice lab run cat-table4 --seeds 1</code>"));
+    assert!(page.contains("<td class=\"known\">7103</td>") && page.contains("id=\"cat-table4\""));
+    // Nothing is loaded from elsewhere: the one address is the name of SVG's name space.
+    assert_eq!(page.matches("http").count(), page.matches("xmlns=\"http://www.w3.org/2000/svg\"").count());
+    assert!(!page.contains("<script") && !page.contains("<link"));
+}
+
+/// How many runs were made.
+#[derive(Default)]
+struct Runs(AtomicU64);
+
+impl Progress for Runs {
+    fn expect(&self, _writes: u64) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn done(&self, _writes: u64) {}
+}
+
+#[test]
+fn an_experiment_goes_on_where_it_stopped() {
+    let dir = tempfile::tempdir().unwrap();
+    let experiment = Experiment::named("cat-table4").unwrap();
+    let (json, csv) = (dir.path().join("cat-table4.jsonl"), dir.path().join("cat-table4.csv"));
+    let again = |options: &Options| {
+        let runs = Runs::default();
+        let ran = run(experiment, options, dir.path(), &runs).unwrap();
+        (ran.known, runs.0.into_inner(), fs::read_to_string(&json).unwrap())
+    };
+    let (known, runs, whole) = again(&options());
+    let all = whole.lines().count();
+    assert_eq!((known, runs), (0, all as u64));
+    let table = fs::read_to_string(&csv).unwrap();
+
+    // Killed in the middle of a line, with the last ones missing.
+    let part = whole.split_inclusive('\n').take(4).collect::<Vec<_>>().concat();
+    fs::write(&json, format!("{part}{}", &whole.lines().nth(4).unwrap()[..40])).unwrap();
+    fs::remove_file(&csv).unwrap();
+    assert!(report(dir.path()).unwrap().page.contains("4 runs"));
+    assert_eq!(again(&options()), (4, all as u64 - 4, whole.clone()));
+    assert_eq!(fs::read_to_string(&csv).unwrap(), table);
+
+    // All there: nothing is run; wanted afresh: everything; of another program or version: everything.
+    assert_eq!(again(&options()), (all, 0, whole.clone()));
+    assert_eq!(again(&Options { fresh: true, ..options() }), (0, all as u64, whole.clone()));
+    fs::write(&json, whole.replace("\"program\":\"pumice ", "\"program\":\"pumice 0.0.")).unwrap();
+    assert_eq!(again(&options()), (0, all as u64, whole.clone()));
+    fs::write(&json, whole.replace("\"version\":2", "\"version\":1")).unwrap();
+    assert_eq!(again(&options()), (0, all as u64, whole.clone()));
+
+    // More seeds: those that are missing, in between.
+    let two = Options { seeds: 2, ..options() };
+    let (known, runs, both) = again(&two);
+    assert_eq!((known, runs), (all, all as u64));
+    assert_eq!(both, { again(&Options { fresh: true, ..two }).2 });
+}
+
+#[test]
+fn records_carry_every_parameter() {
+    let dir = tempfile::tempdir().unwrap();
+    let traces = dir.path().join("traces");
+    fs::create_dir(&traces).unwrap();
+    let lines: Vec<_> = (0..2000_u32).map(|at| format!("{at} 0 {} 8 0", at * 7919 % 500 * 8)).collect();
+    fs::write(traces.join("disk.ascii"), lines.join("\n")).unwrap();
+    let experiment = Experiment::named("traces").unwrap();
+    let points = simulated(experiment, &Options { traces: traces.clone(), ..options() });
+    let one = |bytes: &str| {
+        fs::write(traces.join("disk.ascii"), bytes).unwrap();
+        plan(&[points[0].setup.clone()]).unwrap().remove(0).parameters
+    };
+    let parameters = one(&lines.join("\n"));
+    assert_eq!(parameters.trace_sha256.as_ref().map(String::len), Some(64));
+    assert_eq!(parameters.program, concat!("pumice ", env!("CARGO_PKG_VERSION")));
+    assert_eq!((parameters.reserve, parameters.header_blocks, parameters.trace_compact), (1, 0, Some(true)));
+    assert_eq!(parameters.writes, Some(30 * 500));
+    // The same name with other bytes is another trace.
+    assert_ne!(one(&lines[1..].join("\n")).trace_sha256, parameters.trace_sha256);
+}
+
+#[test]
+fn curves_and_words_are_drawn_too() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, xs) in [("theory", ["1.05", "1.1"]), ("cat-fig12", ["50/50", "90/10"])] {
+        let lines = xs.map(|x| Line::new(name, "a < b", x, Record { waf: 2.0, ..Record::default() }));
+        let text = lines.map(|line| line.json().unwrap()).join("\n");
+        fs::write(dir.path().join(format!("{name}.jsonl")), text).unwrap();
+    }
+    let page = report(dir.path()).unwrap().page;
+    assert!(page.contains("a &lt; b") && !page.contains("a < b"));
+    assert!(page.contains("theory: greedy") && page.contains("50/50"));
+}
+
+#[test]
+fn damaged_records_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let empty = report(dir.path()).unwrap_err().to_string();
+    assert!(empty.contains("no records there"), "{empty}");
+    let good = Line::new("theory", "a", "2", Record::default()).json().unwrap();
+    fs::write(dir.path().join("theory.jsonl"), format!("{good}\n{{}}\n")).unwrap();
+    let error = report(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("theory.jsonl: line 2: missing field `schema`"), "{error}");
+}
+
+#[test]
+fn traces_are_played_under_every_pair_and_shown_as_a_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let traces = dir.path().join("traces");
+    fs::create_dir(&traces).unwrap();
+    fs::write(traces.join("disk.ascii"), "1000 0 16 8 0\n2000 0 80 8 0\n").unwrap();
+    let experiment = Experiment::named("traces").unwrap();
+    let points = simulated(experiment, &Options { seeds: 1, traces, fresh: false });
+    let series: BTreeSet<_> = points.iter().map(|point| point.series.as_str()).collect();
+    let places: BTreeSet<_> = points.iter().map(|point| point.x.as_str()).collect();
+    assert_eq!(points.len(), series.len() * places.len());
+    assert!(places.contains("disk 1.1765"), "{places:?}");
+    assert!(series.contains("default") && series.contains("chain:4, root-age"), "{series:?}");
+
+    let line = |point: &Point| Line::new("traces", &point.series, &point.x, Record::default());
+    let lines: Vec<_> = points.iter().map(|point| line(point).json().unwrap()).collect();
+    fs::write(dir.path().join("traces.jsonl"), lines.join("\n")).unwrap();
+    let page = report(dir.path()).unwrap().page;
+    assert!(page.contains("<th>chain:4, root-age</th>") && !page.contains("<svg"));
+}

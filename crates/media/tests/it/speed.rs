@@ -1,0 +1,80 @@
+//! Floors under the speed of simulated chips, far below what an optimised build reaches: they catch a copy or
+//! a lookup gone wrong, not a slow machine. Run with `--release -- --ignored --nocapture` for the figures.
+
+use std::time::{Duration, Instant};
+
+use pumice_media::{BlockId, ChipFile, ChipSpec, Nand, PageId, SimChip};
+
+const PAGES: u32 = 64 * 1024;
+
+/// Fills a chip of 128 MiB, reads it, and erases it; returns the time of each per page or block.
+fn work(chip: &mut impl Nand) -> [Duration; 3] {
+    let (mut data, mut spare) = (vec![0x55; 2048], vec![0xAA; 38]);
+    let timed = |run: &mut dyn FnMut()| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    };
+    let program =
+        timed(&mut || (0..PAGES).for_each(|at| chip.program(PageId(at), &data, &spare).unwrap())) / PAGES;
+    let read = timed(&mut || {
+        (0..PAGES).for_each(|at| assert!(chip.read(PageId(at), &mut data, &mut spare).is_ok()));
+    }) / PAGES;
+    let erase = timed(&mut || (0..PAGES / 64).for_each(|at| chip.erase(BlockId(at)).unwrap())) / (PAGES / 64);
+    [program, read, erase]
+}
+
+/// What a file system does: erase a block, fill it, go on to the next.
+fn write_as_log(chip: &mut impl Nand) {
+    for at in 0..PAGES {
+        if at % 64 == 0 {
+            chip.erase(BlockId(at / 64)).unwrap();
+        }
+        chip.program(PageId(at), &[0x55; 2048], &[0xAA; 38]).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "measures"]
+fn figures() {
+    let spec = ChipSpec::named("rcffs-128m").unwrap();
+    let mut chip = SimChip::new(&spec);
+    for pass in 0..2 {
+        println!("memory, pass {pass}: program, read, erase {:?}", work(&mut chip));
+    }
+    chip.faults_mut();
+    for warmth in ["fresh", "used"] {
+        let start = Instant::now();
+        write_as_log(&mut chip);
+        println!("memory, as a log in {warmth} memory: program and 1/64 erase {:?}", start.elapsed() / PAGES);
+    }
+    (0..PAGES / 64).for_each(|at| chip.erase(BlockId(at)).unwrap());
+    chip.faults_mut();
+    println!("memory, faults armed: {:?}", work(&mut chip));
+    let dir = tempfile::tempdir().unwrap();
+    let mut file = ChipFile::create(dir.path().join("chip"), &spec, false).unwrap();
+    for pass in 0..2 {
+        println!("file, pass {pass}: {:?}", work(&mut file));
+    }
+    let big = ChipSpec::named("slc-2k-2g").unwrap().with_size(1 << 40).unwrap();
+    let start = Instant::now();
+    let big = SimChip::new(&big);
+    println!("make 1 TiB: {:?}", start.elapsed());
+    let start = Instant::now();
+    drop(big.clone());
+    println!("clone 1 TiB: {:?}", start.elapsed());
+}
+
+#[test]
+fn clones_cost_pointers_not_pages() {
+    let spec = ChipSpec::named("rcffs-128m").unwrap();
+    let mut chip = SimChip::new(&spec);
+    for at in 0..PAGES {
+        chip.program(PageId(at), &[0; 2048], &[0; 38]).unwrap();
+    }
+    let start = Instant::now();
+    for _ in 0..1000 {
+        drop(chip.clone());
+    }
+    assert!(start.elapsed() < Duration::from_secs(1), "1000 clones of 128 MiB took {:?}", start.elapsed());
+}

@@ -1,0 +1,141 @@
+//! All short sequences of calls, after CrashMonkey's B3 (Mohan et al., OSDI 2018): up to four calls of fourteen kinds on a
+//! few paths, each followed by nothing, an fsync or a sync, on the smallest chip that the file system takes, the power
+//! cut in every operation and every mode.
+//!
+//! In CI: all sequences of one and of two calls, and of those of three every [`SAMPLE`]th. `PUMICE_B3=3` and `4` take all
+//! of three and of four; `PUMICE_B3_PART=K/N` takes the `K`th of `N` parts (from 0) of them. A failure names the calls and
+//! the cut.
+
+use crate::cut::runner::{Tally, crash_steps};
+use crate::cut::step::Step;
+use pumice_vfs::{FileKind, RenameMode, SpaceMode};
+
+/// As few blocks as the file system takes, and as few pages in each.
+const CHIP: &str = "2048+64:4:40";
+/// Of so many sequences of three calls one is played in CI.
+const SAMPLE: usize = 97;
+
+/// What is there before the sequence begins.
+fn prologue() -> Vec<Step> {
+    vec![
+        Step::Make("/d".into(), FileKind::Dir),
+        Step::Create("/a".into()),
+        Step::Write("/a".into(), 0, 2500),
+        Step::Create("/d/b".into()),
+        Step::Write("/d/b".into(), 0, 700),
+        Step::SetXattr("/a".into(), 1, 20),
+        Step::Sync,
+    ]
+}
+
+/// The calls, each with the path whose fsync may follow.
+fn calls() -> Vec<(Step, &'static str)> {
+    let (a, b) = ("/a", "/d/b");
+    let own = |path: &str| path.to_owned();
+    let rename = |from: &str, to: &str, mode| Step::Rename(own(from), own(to), mode);
+    vec![
+        // 1 to 3: new files, directories and links of their own.
+        (Step::Create(own("/new")), "/new"),
+        (Step::Create(own("/d/new")), "/d/new"),
+        (Step::Make(own("/e"), FileKind::Dir), "/e"),
+        (Step::Make(own("/d/link"), FileKind::Symlink), "/d/link"),
+        // 4 and 5: appended and overwritten.
+        (Step::Write(own(a), 2500, 1800), a),
+        (Step::Write(own(b), 700, 4000), b),
+        (Step::Write(own(a), 600, 300), a),
+        // 6 to 8: lengths and space.
+        (Step::Truncate(own(a), 100), a),
+        (Step::Truncate(own(a), 9000), a),
+        (Step::Allocate(own(a), SpaceMode::Reserve { keep_size: false }, 2000, 4000), a),
+        (Step::Allocate(own(a), SpaceMode::PunchHole, 0, 2048), a),
+        // 9: another name.
+        (Step::Link(own(a), own("/d/a")), a),
+        // 10 and 11: moved, over something, and exchanged.
+        (rename(a, "/d/c", RenameMode::Replace), "/d/c"),
+        (rename(a, b, RenameMode::Replace), b),
+        (rename("/d", "/f", RenameMode::Replace), "/f/b"),
+        (rename(a, b, RenameMode::Exchange), a),
+        // 12: names taken away.
+        (Step::Unlink(own(a)), "/"),
+        (Step::Unlink(own(b)), "/d"),
+        (Step::Rmdir(own("/d")), "/"),
+        // 13 and 14: attributes.
+        (Step::SetXattr(own(b), 2, 300), b),
+        (Step::RemoveXattr(own(a), 1), a),
+        (Step::Chmod(own(a), 0o600), a),
+    ]
+}
+
+/// What may follow a call.
+const FOLLOWS: usize = 3;
+
+/// Sequences of so many calls.
+fn count(length: u32) -> usize {
+    (calls().len() * FOLLOWS).pow(length)
+}
+
+/// A sequence by its number: the digits are the calls and what follows them. The last call is always followed by
+/// something, or there would be nothing to keep.
+fn sequence(mut number: usize, length: u32) -> Option<Vec<Step>> {
+    let calls = calls();
+    let mut steps = Vec::new();
+    for place in 0..length {
+        let (follows, call) = (number % FOLLOWS, number / FOLLOWS % calls.len());
+        number /= FOLLOWS * calls.len();
+        let (step, path) = calls[call].clone();
+        steps.push(step);
+        match follows {
+            1 => steps.push(Step::Fsync(path.into())),
+            2 => steps.push(Step::Sync),
+            _ if place + 1 == length => return None,
+            _ => {}
+        }
+    }
+    Some(steps)
+}
+
+/// Plays these sequences of a length; returns what became of the cuts.
+fn play(length: u32, numbers: impl Iterator<Item = usize>) -> Tally {
+    let mut sum = Tally::default();
+    let mut played = 0;
+    for number in numbers {
+        let Some(steps) = sequence(number, length) else { continue };
+        played += 1;
+        let tally = crash_steps(&format!("b3-{length}-{number}"), CHIP, &prologue(), &steps);
+        sum.cuts += tally.cuts;
+        sum.failures.extend(tally.failures);
+        assert!(sum.failures.is_empty(), "{}: {steps:?}", sum.failures[0]);
+    }
+    println!("{played} sequences of {length}: {} cuts", sum.cuts);
+    sum
+}
+
+fn number(flag: &str) -> Option<u32> {
+    std::env::var(flag).ok()?.parse().ok()
+}
+
+/// The part of the sequences that this run takes.
+fn part() -> (usize, usize) {
+    let part = std::env::var("PUMICE_B3_PART").ok();
+    let split = part.as_deref().and_then(|part| part.split_once('/'));
+    split.map_or((0, 1), |(part, of)| (part.parse().unwrap(), of.parse().unwrap()))
+}
+
+#[test]
+fn sequences_of_one_call() {
+    assert!(play(1, 0..count(1)).cuts > 300);
+}
+
+#[test]
+fn sequences_of_two_calls() {
+    assert!(play(2, 0..count(2)).cuts > 30_000);
+}
+
+#[test]
+fn longer_sequences() {
+    let (length, (first, step)) = match number("PUMICE_B3") {
+        Some(length @ (3 | 4)) => (length, part()),
+        _ => (3, (5, SAMPLE)),
+    };
+    play(length, (first..count(length)).step_by(step));
+}

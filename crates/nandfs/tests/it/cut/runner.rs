@@ -1,0 +1,374 @@
+//! Runs a scenario once and cuts the power in the middle of every operation of the chip: in every mode at some, at
+//! the others in one mode after the other.
+//!
+//! One run does it: the chip crashes in clones (see `probe`). A few cuts are made the plain way too, with the power
+//! gone for good and the error coming up through the file system. A case is named
+//! `scenario:geometry:n:mode`, or with a second cut in the recovery `scenario:geometry:n:mode:m:mode`;
+//! `PUMICE_CUT` set to that runs it alone, the plain way. With `PUMICE_CUTS=all` every operation is cut in every mode.
+
+use std::sync::{Arc, Mutex};
+
+use pumice_media::{ChipSpec, CutMode, Pairing, SimChip};
+use pumice_nandfs::{Compression, FormatOptions, FsyncProtection, format};
+use pumice_vfs::conformance::TestClock;
+
+use super::image::Image;
+use super::player::{Notes, Player};
+use super::probe::{Hook, Probe};
+use super::scenarios::scenario;
+use super::shared::Shared;
+use super::step::Step;
+use super::verify::{mount, verify};
+
+/// Modes by their letters.
+pub const MODES: [(char, CutMode); 6] = [
+    ('n', CutMode::Nothing),
+    ('c', CutMode::Complete),
+    ('t', CutMode::Torn { seed: 1 }),
+    ('g', CutMode::Garbage { seed: 2 }),
+    ('h', CutMode::Half { seed: 3 }),
+    ('u', CutMode::Unstable { seed: 4 }),
+];
+
+/// The modes whose traces show at once.
+const PLAIN: &[(char, CutMode)] = MODES.split_at(5).0;
+
+/// Chips with small blocks, so that cuts hit changes of blocks; by name, for replaying.
+pub const CHIPS: [(&str, &str); 4] = [
+    // A tag in the spare area.
+    ("spare", "2048+64:8:96"),
+    // Four small pages in a log page.
+    ("gang", "512+16:32:96"),
+    // The tag in the page, of two chip pages.
+    ("page", "1024+16:16:96"),
+    // Several blocks of files in a page.
+    ("slots", "16384+1952:4:80"),
+];
+
+/// Pages of the chips with pairs that are sold, in small blocks; and more blocks, with room for parity.
+const OTHERS: [(&str, &str); 5] = [
+    ("mlc", "8192+448:16:72"),
+    ("tlc", "16384+2208:12:72"),
+    ("spares", "2048+64:8:400"),
+    ("gangs", "512+16:32:400"),
+    ("inpage", "2048+16:8:400"),
+];
+
+/// Nothing is to be left out.
+fn all() -> bool {
+    std::env::var("PUMICE_CUTS").is_ok_and(|cuts| cuts == "all")
+}
+
+fn letter(mode: CutMode) -> char {
+    MODES.iter().find(|(_, known)| *known == mode).map_or('?', |(letter, _)| *letter)
+}
+
+/// Erase blocks of a chip that is sold: as many as a scenario needs.
+const SOLD_BLOCKS: u64 = 64;
+
+/// A name without its parity: `+K` at the end, how many pages that is, or `+Know`, and fsync is protected at once.
+fn without_parity(name: &str) -> (&str, u8, FsyncProtection) {
+    let Some((chip, parity)) = name.split_once('+').filter(|_| !name.contains(':')) else {
+        return (name, 0, FsyncProtection::AtClose);
+    };
+    let (pages, from) = match parity.strip_suffix("now") {
+        Some(pages) => (pages, FsyncProtection::Now),
+        None => (parity, FsyncProtection::AtClose),
+    };
+    (chip, pages.parse().unwrap_or_else(|_| panic!("no parity {parity}")), from)
+}
+
+/// A name without `@lz4` or `@zstd` at its end, which says how blocks of files are compressed.
+fn without_compression(name: &str) -> (&str, Option<Compression>) {
+    match name.split_once('@') {
+        Some((chip, method)) => (chip, Some(method.parse().unwrap())),
+        None => (name, None),
+    }
+}
+
+/// A chip of this name: one of [`CHIPS`] or [`OTHERS`], a geometry, or one that is sold, with few blocks. `/dist3`,
+/// `/by3` or `/by4` behind one of the first two pairs its pages; `+K` behind a name gives volumes on it K parity pages,
+/// `+Know` those with copies; `@lz4` or `@zstd` at the end has them compress.
+pub fn spec(name: &str) -> ChipSpec {
+    let (name, _) = without_compression(name);
+    let (name, ..) = without_parity(name);
+    let (layout, pairing) = name.split_once('/').unwrap_or((name, ""));
+    let known = CHIPS.iter().chain(&OTHERS).find(|(known, _)| *known == layout);
+    let geometry = known.map_or(layout, |(_, geometry)| *geometry);
+    let pairing = match pairing {
+        "" => Pairing::Unpaired,
+        "dist3" => Pairing::Dist3,
+        "by3" => Pairing::WordLine { pages: 3 },
+        "by4" => Pairing::WordLine { pages: 4 },
+        other => panic!("no pairing {other}"),
+    };
+    if geometry.contains(':') {
+        return ChipSpec::parse_geometry(geometry).unwrap().with_pairing(pairing).unwrap();
+    }
+    let sold = ChipSpec::named(geometry).unwrap();
+    let bytes = sold.geometry().block_bytes() * SOLD_BLOCKS;
+    sold.with_size(bytes).unwrap()
+}
+
+/// A fresh chip of this name (see [`spec`]).
+pub fn chip(name: &str, clock: &TestClock) -> SimChip {
+    let mut chip = SimChip::new(&spec(name));
+    let (protected, compression) = without_compression(name);
+    let (_, parity_pages, fsync_protection) = without_parity(protected);
+    let options = FormatOptions {
+        uuid: *b"0123456789abcdef",
+        created: clock.now(),
+        erased: true,
+        parity_pages,
+        fsync_protection,
+        compression,
+        ..FormatOptions::default()
+    };
+    format(&mut chip, &options, &mut |_, _| {}).unwrap();
+    chip
+}
+
+/// Cuts a scenario on a chip in all of its operations, in about `budget` of them in all modes; returns how many cuts were
+/// made.
+pub fn cut_everywhere(name: &str, chip_name: &str, budget: u64) -> u64 {
+    if let Ok(case) = std::env::var("PUMICE_CUT") {
+        replay_if(&case, name, chip_name);
+        return 0;
+    }
+    let plan = Plan { modes: PLAIN, budget, every: 1, again: SELDOM };
+    let (operations, tally) = crash(name, chip_name, plan);
+    if let Some(what) = tally.failures.first() {
+        panic!("{what}");
+    }
+    for n in [operations / 3, operations * 4 / 5] {
+        plain(name, chip_name, (n, MODES[2].1), None);
+    }
+    eprintln!("{name}:{chip_name}: {operations} operations, {} cuts", tally.cuts);
+    tally.cuts
+}
+
+/// Which operations of a run are cut, and how.
+#[derive(Clone, Copy)]
+pub struct Plan {
+    pub modes: &'static [(char, CutMode)],
+    /// Operations that are cut in each mode, spread evenly.
+    pub budget: u64,
+    /// Of so many others one is cut, in one mode.
+    pub every: u64,
+    /// Of so many cuts of operations that are cut in each mode, one has its recovery cut again.
+    pub again: u64,
+}
+
+/// [`Plan::again`] where time is short.
+pub const SELDOM: u64 = 61;
+
+/// Cuts a scenario on a chip by a plan, and tells what became of it.
+pub fn tally(name: &str, chip_name: &str, plan: Plan) -> Tally {
+    crash(name, chip_name, plan).1
+}
+
+/// Plays a scenario on a chip that crashes all the time; returns its operations, too.
+fn crash(name: &str, chip_name: &str, plan: Plan) -> (u64, Tally) {
+    let steps = scenario(name);
+    let operations = uncut(&steps, chip_name);
+    let plan = if all() { Plan { budget: u64::MAX, ..plan } } else { plan };
+    let stride = operations.div_ceil(plan.budget).max(1);
+    let clock = TestClock::new();
+    let start = chip(chip_name, &clock);
+    let id = format!("{name}:{chip_name}");
+    let watch = Arc::new(Mutex::new(Watch::new(id, stride, plan)));
+    let hook: Arc<Mutex<dyn Hook + Send>> = watch.clone();
+    let mut player = Player::new(Probe::new(start, hook), clock);
+    watch.lock().unwrap().notes = Some(player.notes.clone());
+    for step in &steps {
+        player.play(step).unwrap_or_else(|error| panic!("{name}:{chip_name} uncut: {step:?}: {error}"));
+    }
+    let tally = std::mem::take(&mut watch.lock().unwrap().tally);
+    (operations, tally)
+}
+
+/// Cuts every operation of `steps` in every plain mode, after a prologue that is not cut.
+pub fn crash_steps(id: &str, chip_name: &str, prologue: &[Step], steps: &[Step]) -> Tally {
+    let clock = TestClock::new();
+    let plan = Plan { modes: PLAIN, budget: u64::MAX, every: 1, again: SELDOM };
+    let watch = Watch::new(id.to_owned(), 1, plan);
+    let watch = Arc::new(Mutex::new(watch));
+    let hook: Arc<Mutex<dyn Hook + Send>> = watch.clone();
+    let mut player = Player::new(Probe::new(chip(chip_name, &clock), hook), clock);
+    for (at, step) in prologue.iter().chain(steps).enumerate() {
+        if at == prologue.len() {
+            watch.lock().unwrap().notes = Some(player.notes.clone());
+        }
+        player.play(step).unwrap_or_else(|error| panic!("{id} uncut: {step:?}: {error}"));
+    }
+    std::mem::take(&mut watch.lock().unwrap().tally)
+}
+
+/// What became of the cuts of a run.
+#[derive(Default)]
+pub struct Tally {
+    pub cuts: u64,
+    /// Cuts after which something was lost that had been promised, or that could not be recovered from; each with the
+    /// value of `PUMICE_CUT` that brings it back.
+    pub failures: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, verdict: Result<(), String>) {
+        self.cuts += 1;
+        self.failures.extend(verdict.err());
+    }
+}
+
+/// Runs a scenario without a cut and compares the end with the model; returns the operations of the chip.
+fn uncut(steps: &[Step], chip_name: &str) -> u64 {
+    let clock = TestClock::new();
+    let shared = Shared::new(chip(chip_name, &clock));
+    let before = shared.0.lock().unwrap().operations();
+    let mut player = Player::new(shared.clone(), clock);
+    for step in steps {
+        player.play(step).unwrap_or_else(|error| panic!("{chip_name} uncut: {step:?}: {error}"));
+    }
+    player.compare().unwrap();
+    let operations = shared.0.lock().unwrap().operations();
+    operations - before
+}
+
+/// Judges the crashed clones of a run.
+struct Watch {
+    id: String,
+    stride: u64,
+    plan: Plan,
+    tally: Tally,
+    /// Cuts of the run itself where it is cut in all modes.
+    cuts: u64,
+    /// None before the first mount is through: format has promised an empty tree.
+    notes: Option<Notes>,
+}
+
+impl Watch {
+    fn new(id: String, stride: u64, plan: Plan) -> Watch {
+        Watch { id, stride, plan, tally: Tally::default(), cuts: 0, notes: None }
+    }
+
+    fn is_cut_in_all(&self, n: u64) -> bool {
+        n < self.plan.budget.min(24) || n.is_multiple_of(self.stride)
+    }
+}
+
+impl Hook for Watch {
+    fn modes(&mut self, n: u64) -> Vec<CutMode> {
+        if self.notes.is_none() {
+            return Vec::new();
+        }
+        let modes = self.plan.modes;
+        let take = match self.is_cut_in_all(n) {
+            true => modes.len(),
+            false => usize::from(n.is_multiple_of(self.plan.every)),
+        };
+        let turn = modes.iter().cycle().skip(usize::try_from(n).unwrap() % modes.len());
+        turn.take(take).map(|(_, mode)| *mode).collect()
+    }
+
+    fn crashed(&mut self, n: u64, mode: CutMode, chip: SimChip) {
+        let Some(notes) = &self.notes else { return };
+        let id = format!("{}:{n}:{}", self.id, letter(mode));
+        let is_in_all = self.is_cut_in_all(n);
+        let is_chosen = is_in_all && self.cuts.is_multiple_of(self.plan.again);
+        self.cuts += u64::from(is_in_all);
+        let again = is_chosen.then(|| chip.clone());
+        self.tally.add(judged(&id, notes, chip));
+        if let Some(chip) = again {
+            cut_recovery(&id, notes, self.plan.modes, chip, &mut self.tally);
+        }
+    }
+}
+
+fn judged(id: &str, notes: &Notes, chip: SimChip) -> Result<(), String> {
+    let promise = notes.promise();
+    let judge = |found: &Image| notes.history.lock().unwrap().judge(found, promise);
+    let told = |what| format!("PUMICE_CUT={id}: in a call that promises {promise:?}: {what}");
+    verify(chip, &judge).map(drop).map_err(told)
+}
+
+/// Cuts the mount after a cut at its operations.
+fn cut_recovery(
+    id: &str,
+    notes: &Notes,
+    modes: &'static [(char, CutMode)],
+    chip: SimChip,
+    tally: &mut Tally,
+) {
+    let again = Again { id: id.to_string(), notes: notes.clone(), modes, tally: Tally::default() };
+    let again = Arc::new(Mutex::new(again));
+    let hook: Arc<Mutex<dyn Hook + Send>> = again.clone();
+    if let Err(error) = mount(Probe::new(chip, hook), &TestClock::new()) {
+        tally.failures.push(format!("PUMICE_CUT={id}: {error}"));
+    }
+    let again = std::mem::take(&mut again.lock().unwrap().tally);
+    tally.cuts += again.cuts;
+    tally.failures.extend(again.failures);
+}
+
+struct Again {
+    id: String,
+    notes: Notes,
+    modes: &'static [(char, CutMode)],
+    tally: Tally,
+}
+
+impl Hook for Again {
+    fn modes(&mut self, n: u64) -> Vec<CutMode> {
+        // The mount of a full chip ends with much cleaning.
+        if n >= 16 && !n.is_multiple_of(37) && !all() {
+            return Vec::new();
+        }
+        self.modes.iter().map(|(_, mode)| *mode).collect()
+    }
+
+    fn crashed(&mut self, n: u64, mode: CutMode, chip: SimChip) {
+        self.tally.add(judged(&format!("{}:{n}:{}", self.id, letter(mode)), &self.notes, chip));
+    }
+}
+
+/// A cut: how many operations are let through, and what is left of the next.
+type Cut = (u64, CutMode);
+
+/// Cuts the plain way: everything fails from the cut on, the host gives up, the power comes back.
+fn plain(name: &str, chip_name: &str, cut: Cut, second: Option<Cut>) {
+    let clock = TestClock::new();
+    let shared = Shared::new(chip(chip_name, &clock));
+    let mut player = Player::new(shared.clone(), clock);
+    shared.0.lock().unwrap().cut_after(cut.0, cut.1);
+    let played = scenario(name).iter().try_for_each(|step| player.play(step));
+    assert!(played.is_err() && !shared.0.lock().unwrap().is_powered(), "the cut did not come up: {played:?}");
+    let notes = player.notes.clone();
+    drop(player);
+    shared.0.lock().unwrap().power_on();
+    let mut id = format!("{name}:{chip_name}:{}:{}", cut.0, letter(cut.1));
+    if let Some((n, mode)) = second {
+        id = format!("{id}:{n}:{}", letter(mode));
+        shared.0.lock().unwrap().cut_after(n, mode);
+        assert!(mount(shared.clone(), &TestClock::new()).is_err(), "the second cut did not come up");
+        shared.0.lock().unwrap().power_on();
+    }
+    judged(&id, &notes, shared.copy()).unwrap_or_else(|what| panic!("{what}"));
+}
+
+fn replay_if(case: &str, name: &str, chip_name: &str) {
+    if case.split(':').take(2).eq([name, chip_name]) {
+        replay(case);
+    }
+}
+
+/// Makes the cuts of a case, the plain way.
+pub fn replay(case: &str) {
+    let fields: Vec<&str> = case.split(':').collect();
+    let cut = |at: usize| -> Option<Cut> {
+        let mode =
+            MODES.iter().find(|(letter, _)| fields.get(at + 1) == Some(&letter.to_string().as_str()))?;
+        Some((fields.get(at)?.parse().ok()?, mode.1))
+    };
+    let [name, chip_name, ..] = fields.as_slice() else { panic!("PUMICE_CUT=scenario:chip:n:mode") };
+    plain(name, chip_name, cut(2).expect("PUMICE_CUT=scenario:chip:n:mode"), cut(4));
+}

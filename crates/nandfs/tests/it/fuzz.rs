@@ -1,0 +1,121 @@
+//! A bounded, seeded run of the fuzzer.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crate::common::fuzz::{GEOMETRIES, damaged, operations, populated};
+use pumice_media::SimChip;
+use pumice_nandfs::fuzzing::{CANARY_LOOP, CANARY_PANIC, Catalogue, parsers};
+
+/// Longer than any case takes, by far.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Bytes made up from a seed.
+fn bytes(seed: u64, length: usize) -> Vec<u8> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    (0..length).map(|_| rng.u8(..)).collect()
+}
+
+/// Runs a case on its own thread; the error says how it went wrong.
+fn watch(case: impl FnOnce() + Send + 'static) -> Result<(), String> {
+    let (done, end) = mpsc::channel();
+    let worker = thread::spawn(move || {
+        case();
+        let _ = done.send(());
+    });
+    match end.recv_timeout(PATIENCE) {
+        Ok(()) => Ok(()),
+        Err(mpsc::RecvTimeoutError::Timeout) => Err("it hangs".into()),
+        Err(mpsc::RecvTimeoutError::Disconnected) => {
+            let panic = worker.join().expect_err("the worker went without a word");
+            let words = panic.downcast_ref::<String>().cloned();
+            Err(words.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).into())).unwrap_or_default())
+        }
+    }
+}
+
+fn image(geometry: &str, uuid: [u8; 16], clean: bool) -> (SimChip, Catalogue) {
+    let mut chip = populated(geometry, uuid, clean);
+    let catalogue = Catalogue::of(&mut chip).unwrap();
+    (chip, catalogue)
+}
+
+/// The damage of one seed.
+fn case(image: &(SimChip, Catalogue), seed: u64) -> Result<(), String> {
+    let (chip, catalogue) = image.clone();
+    watch(move || damaged(&chip, &catalogue, &bytes(seed, 512)))
+}
+
+/// Cases for each image; `PUMICE_FUZZ_CASES` asks for more.
+fn cases() -> u64 {
+    std::env::var("PUMICE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(150)
+}
+
+#[test]
+fn parsers_take_anything() {
+    for seed in 0..20_000 {
+        let mut bytes = bytes(seed, 200);
+        // The first bytes of records make the way deeper.
+        if seed % 3 == 0 {
+            bytes[1] = 1 + u8::try_from(seed % 4).unwrap();
+        }
+        watch_parsers(&bytes).unwrap_or_else(|words| panic!("seed {seed}: {words}"));
+    }
+}
+
+fn watch_parsers(bytes: &[u8]) -> Result<(), String> {
+    std::panic::catch_unwind(|| parsers(bytes)).map_err(|_| "a parser panics".into())
+}
+
+#[test]
+fn damaged_volumes_neither_panic_nor_hang() {
+    let mut wrong = Vec::new();
+    for (place, geometry) in GEOMETRIES.into_iter().enumerate() {
+        for clean in [true, false] {
+            let image = image(geometry, *b"0123456789abcdef", clean);
+            for number in 0..cases() {
+                let seed = number * 100 + place as u64 * 2 + u64::from(clean);
+                wrong.extend(
+                    case(&image, seed).err().map(|words| format!("{geometry} {clean} seed {seed}: {words}")),
+                );
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
+    // Images and all: what a damaged size asks for must not be had.
+    assert!(most_memory() < 1 << 30, "the run took {} bytes", most_memory());
+}
+
+/// The most memory that the process has had so far, in bytes; 0 where the system does not tell.
+fn most_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
+}
+
+#[test]
+fn promises_outlive_a_cut() {
+    let mut wrong = Vec::new();
+    for (place, geometry) in GEOMETRIES.into_iter().enumerate() {
+        for number in 0..2 * cases() {
+            let seed = number * 100 + place as u64;
+            let outcome = watch(move || operations(geometry, &bytes(seed, 3000)));
+            wrong.extend(outcome.err().map(|words| format!("{geometry} seed {seed}: {words}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// The run finds mistakes that were made on purpose.
+#[test]
+fn canaries_are_found() {
+    for (uuid, words) in
+        [(CANARY_PANIC, "the canary sings"), (CANARY_LOOP, "no end of operations in one call")]
+    {
+        let image = image(GEOMETRIES[1], uuid, true);
+        let found = (0..1000).find_map(|seed| case(&image, seed).err());
+        assert_eq!(found.as_deref(), Some(words));
+    }
+}

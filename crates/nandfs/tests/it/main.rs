@@ -1,0 +1,36 @@
+//! The tests of the file system, one program.
+#![allow(unreachable_pub, reason = "nothing outside sees a test")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures, seeds, and what a run covered")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::similar_names,
+    reason = "small numbers, short names"
+)]
+
+#[path = "../../../media/tests/campaign/mod.rs"]
+mod campaign;
+mod common;
+mod cut;
+
+mod bad_pages;
+mod bounded;
+mod check;
+mod compression;
+mod conformance;
+mod faults;
+mod fuzz;
+mod health;
+mod large;
+mod new_cuts;
+mod parity;
+mod power_cut;
+mod promise;
+mod quick_scrub;
+mod repair;
+mod reuse;
+mod space_campaign;
+mod spare_bits;
+mod torture;

@@ -1,0 +1,226 @@
+//! Blocks with parity lose nothing while as many of their pages cannot be read: campaigns by seed, in which random calls, cuts
+//! of the power, remounts and cleaning go on between. `PUMICE_PARITY=A..B` runs the seeds from `A` to `B`, and
+//! `PUMICE_PARITY_LIVES` sets how often a chip is hurt in each.
+
+use crate::campaign::harm::{ANCHORS, Harm, Layout as Blocks, lives, seeds};
+use crate::campaign::newest::{Last, Newest};
+use crate::cut::image::Image;
+use crate::cut::player::Player;
+use crate::cut::random::Random;
+use crate::cut::rebuild::rebuild;
+use crate::cut::runner::chip;
+use crate::cut::shared::Shared;
+use crate::cut::step::Step;
+use crate::cut::verify::{CACHE_BYTES, mount, verify};
+use pumice_media::{BlockId, Nand, SimChip};
+use pumice_nandfs::{FsyncProtection, MountOptions, NandFs, Scrubbed};
+use pumice_vfs::conformance::TestClock;
+
+/// Chips with their parity pages, and how they are hurt.
+const CHIPS: [(&str, Harm); 12] = [
+    ("rcffs-128m+1", Harm::Bits),
+    ("slc-2k-2g+1", Harm::Pages),
+    ("spares+1", Harm::Pages),
+    ("gangs+2", Harm::Pages),
+    ("inpage+1", Harm::Pages),
+    ("slc-2k-2g+2", Harm::Pages),
+    ("rcffs-128m+1", Harm::Pages),
+    ("spares+1now", Harm::Pages),
+    ("gangs+2now", Harm::Pages),
+    ("inpage+1now", Harm::Pages),
+    ("spares+1@lz4", Harm::Pages),
+    ("gangs+2now@zstd", Harm::Pages),
+];
+
+/// How often a chip is hurt in CI.
+const LIVES: u64 = 4;
+/// Calls between, and how long files get, in bytes.
+const CALLS: u64 = 250;
+const FILE_BYTES: u64 = 90_000;
+/// How a volume lies on its chip.
+#[derive(Clone, Copy)]
+struct Layout {
+    blocks: Blocks,
+    /// Where the first byte of a tag lies in a chip page, or behind it in its spare area.
+    tag_at: Option<usize>,
+    from: FsyncProtection,
+}
+
+/// The kind of pages that say that copies of parity follow.
+const COPIES: u8 = 7;
+
+impl Layout {
+    /// Blocks that have begun and not all of their parity, but copies of it; or those with the copies.
+    fn begun(self, chip: &mut SimChip, copies: bool) -> Vec<BlockId> {
+        let ended = self.blocks.protected(chip, &[]);
+        let geometry = chip.geometry();
+        let blocks = (ANCHORS..geometry.blocks).map(BlockId).filter(|block| !ended.contains(block));
+        let mut kind = |block: BlockId| {
+            let part = if self.tag_at.is_some() { self.blocks.gang - 1 } else { 0 };
+            let mut data = vec![0; geometry.page_bytes as usize];
+            let mut spare = vec![0; geometry.free_spare_bytes as usize];
+            chip.read(geometry.page(block, part), &mut data, &mut spare).ok()?;
+            Some(self.tag_at.map_or(spare[0], |at| data[at]) & 0x0f)
+        };
+        let is_one =
+            |block: &BlockId| kind(*block).is_some_and(|kind| kind < 14 && (kind == COPIES) == copies);
+        blocks.filter(is_one).collect()
+    }
+}
+
+/// What a campaign came to.
+#[derive(Default)]
+struct Sums {
+    hurt_blocks: usize,
+    rebuilt_pages: u64,
+    cuts: u64,
+}
+
+/// A chip that is used, loses its power, is hurt, and used again.
+struct Campaign {
+    random: Random,
+    clock: TestClock,
+    shared: Shared,
+    layout: Layout,
+    harm: Harm,
+    /// Blocks that were being programmed when the power went, with their erases then: what parity they have may be torn, and
+    /// what lives there is moved.
+    torn: Vec<(BlockId, u32)>,
+    /// The power went while something was being promised: what was programmed for it counts as promised if the next page is
+    /// there, and has no copy of its parity yet.
+    is_promising: bool,
+    sums: Sums,
+}
+
+impl Campaign {
+    fn mount(&self) -> (NandFs<Newest<Shared>>, Last) {
+        let (nand, last) = Newest::new(self.shared.clone(), 1);
+        (mount(nand, &self.clock).unwrap(), last)
+    }
+
+    /// Calls until they are over, or the power is gone.
+    fn use_it(&mut self, player: &mut Player<Newest<Shared>>) {
+        let is_cut = self.random.below(2) == 0;
+        if is_cut {
+            let reach = [4, 30, 300, 2000][self.random.below(4) as usize];
+            let (after, mode) = (self.random.below(reach), self.random.cut_mode());
+            self.shared.0.lock().unwrap().cut_after(after, mode);
+        }
+        let life = (0..CALLS).try_for_each(|_| {
+            let step = self.random.step(FILE_BYTES);
+            self.is_promising = matches!(step, Step::Fsync(_) | Step::Sync | Step::Remount);
+            player.play(&step)
+        });
+        let ends = life.is_ok() && self.random.below(2) == 0;
+        let life = if ends { player.play(&Step::Remount) } else { life };
+        let is_powered = self.shared.0.lock().unwrap().is_powered();
+        assert!(life.is_ok() || !is_powered, "{life:?}");
+        self.sums.cuts += u64::from(!is_powered);
+        self.shared.0.lock().unwrap().power_on();
+        self.shared.0.lock().unwrap().faults_mut().power_cut = None;
+    }
+
+    /// A copy of the chip in which every block that has its parity is hurt as much as that can bear.
+    fn hurt(&mut self, last: &Last) -> SimChip {
+        let mut chip = self.shared.copy();
+        self.torn.retain(|(block, erases)| chip.erase_count(*block) == *erases);
+        let block = last.lock().unwrap().back().map(|page| chip.geometry().block_of(*page));
+        self.torn.extend(block.map(|block| (block, chip.erase_count(block))));
+        chip.faults_mut().unreadable.clear();
+        chip.faults_mut().flips.clear();
+        let torn: Vec<BlockId> = self.torn.iter().map(|(block, _)| *block).collect();
+        let mut blocks = self.layout.blocks.protected(&mut chip, &torn);
+        if self.layout.from == FsyncProtection::Now && !self.is_promising {
+            let copies = self.random.below(2) == 0;
+            blocks.extend(self.layout.begun(&mut chip, copies));
+        }
+        self.layout
+            .blocks
+            .hurt(&mut chip, &blocks, self.harm, &mut |end| self.random.below(end.into()) as u32);
+        self.sums.hurt_blocks += blocks.len();
+        chip
+    }
+
+    /// A scrub moves what lives away from pages that cannot be read, so that the same may happen again.
+    fn scrub(&mut self, chip: SimChip) -> SimChip {
+        let fs = mount(chip, &self.clock).unwrap();
+        let found = fs.scrub(&mut |_, _| {}).unwrap();
+        assert_eq!(found.lost_bytes, 0, "{found:?}");
+        self.sums.rebuilt_pages += u64::from(fs.info().unwrap().rebuilt_pages);
+        let mut chip = fs.unmount().unwrap();
+        let left = seen_weak(&chip, &self.clock);
+        assert_eq!((left.weak_blocks, left.rebuilt_pages), (0, 0), "without parity, or not moved: {left:?}");
+        let blocks = self.layout.blocks.protected(&mut chip, &[]);
+        self.layout
+            .blocks
+            .hurt(&mut chip, &blocks, self.harm, &mut |end| self.random.below(end.into()) as u32);
+        chip
+    }
+}
+
+/// What a scrub would move.
+fn seen_weak(chip: &SimChip, clock: &TestClock) -> Scrubbed {
+    let options = MountOptions { read_only: true, cache_bytes: CACHE_BYTES, clock: clock.clock() };
+    NandFs::mount(chip.clone(), options).unwrap().scrub(&mut |_, _| {}).unwrap()
+}
+
+fn campaign(seed: u64, lives: u64) -> Sums {
+    let (name, harm) = CHIPS[(seed % CHIPS.len() as u64) as usize];
+    let clock = TestClock::new();
+    let shared = Shared::new(chip(name, &clock));
+    let info = mount(shared.clone(), &clock).unwrap().info().unwrap();
+    let tag_at = (!info.tag_in_spare).then_some(info.block_bytes as usize % 2048);
+    let from = info.fsync_protection;
+    let blocks = Blocks { parity: info.parity_pages.into(), gang: info.gang_pages };
+    let layout = Layout { blocks, tag_at, from };
+    let sums = Sums::default();
+    let mut campaign = Campaign {
+        random: Random(seed),
+        clock,
+        shared,
+        layout,
+        harm,
+        torn: Vec::new(),
+        is_promising: false,
+        sums,
+    };
+    let (fs, mut last) = campaign.mount();
+    let model = pumice_vfs::model::MemFs::new(campaign.clock.clock());
+    let mut player = Player::of(fs, model, campaign.clock.clone(), 0);
+    for life in 0..lives {
+        let told = |what: String| -> Image { panic!("PUMICE_PARITY={seed}, {name}, life {life}: {what}") };
+        campaign.use_it(&mut player);
+        let notes = player.notes.clone();
+        drop(player);
+        let hurt = campaign.hurt(&last);
+        let judge = |found: &Image| notes.history.lock().unwrap().judge(found, notes.promise());
+        let found = verify(hurt.clone(), &judge).unwrap_or_else(told);
+        if campaign.random.below(2) == 0 {
+            let twice = campaign.scrub(hurt.clone());
+            let same = |again: &Image| found.compare(again).map_err(|what| format!("scrubbed: {what:?}"));
+            verify(twice, &same).unwrap_or_else(told);
+        }
+        if campaign.random.below(2) == 0 {
+            *campaign.shared.0.lock().unwrap() = hurt;
+        }
+        let (fs, newest) = campaign.mount();
+        last = newest;
+        let found = Image::take(&fs, &Image::default()).unwrap();
+        judge(&found).map_or_else(told, |()| Image::default());
+        let model = rebuild(&found, &campaign.clock).unwrap();
+        player = Player::of(fs, model, campaign.clock.clone(), (life + 1) as usize * 10_000);
+    }
+    campaign.sums
+}
+
+#[test]
+fn as_many_pages_of_each_block_as_have_parity_lose_nothing() {
+    for seed in seeds(CHIPS.len() as u64) {
+        let sums = campaign(seed, lives(LIVES));
+        let Sums { hurt_blocks, rebuilt_pages, cuts } = sums;
+        println!(
+            "PUMICE_PARITY={seed}: {hurt_blocks} blocks hurt, {rebuilt_pages} pages rebuilt, {cuts} cuts"
+        );
+        assert!(hurt_blocks > 0, "seed {seed}: no block had parity");
+    }
+}

@@ -1,0 +1,210 @@
+//! Repair: roots, tables and single pages are wiped, alone and together; the first run mends, the second finds nothing, and
+//! what the wiped pages did not hold is all there.
+
+use std::collections::BTreeMap;
+
+use crate::common::{formatted, mount};
+use pumice_media::{BlockId, Nand, PageId, SimChip};
+use pumice_nandfs::{RepairOptions, check, repair};
+use pumice_vfs::conformance::{list, resolve, write_file};
+use pumice_vfs::{Clock, FileKind, FileSystem, Finding, NewNode, RenameMode, Timestamp, XattrMode};
+
+/// Tags in the spare area of one page, so that the test can tell what pages hold.
+const CHIPS: [&str; 3] = ["2048+64:8:96", "16384+1952:4:80", "2048+64:8:96@lz4"];
+const DIR: NewNode<'_> = NewNode { kind: FileKind::Dir, perm: 0o755, uid: 0, gid: 0, rdev: 0, target: b"" };
+
+fn clock() -> Clock {
+    Box::new(|| Timestamp { seconds: 1_700_000_000, nanos: 5 })
+}
+
+fn bytes(number: usize) -> Vec<u8> {
+    (0..100 + number * 97).map(|at| ((at * (number + 3)) >> 2).to_le_bytes()[0]).collect()
+}
+
+/// Files by path.
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// A volume with files in directories, some taken away again, some written since by fsync.
+fn volume(geometry: &str, clean: bool) -> (SimChip, Files) {
+    let fs = mount(formatted(geometry, clock()()), clock());
+    for dir in ["/a", "/a/b", "/c"] {
+        let (above, name) = dir.rsplit_once('/').unwrap();
+        fs.create(resolve(&fs, above).unwrap().ino, name.as_bytes(), &DIR).unwrap();
+    }
+    let mut files = Files::new();
+    for number in 0..90 {
+        let path = format!("{}/file{number}", ["", "/a", "/a/b", "/c"][number % 4]);
+        let ino = write_file(&fs, &path, &bytes(number)).unwrap();
+        if number % 9 == 0 {
+            fs.set_xattr(ino, b"user.long", &bytes(number + 5), XattrMode::Either).unwrap();
+        }
+        files.insert(path, bytes(number));
+    }
+    fs.sync().unwrap();
+    for number in (0..90).step_by(7) {
+        let path = format!("{}/file{number}", ["", "/a", "/a/b", "/c"][number % 4]);
+        let (above, name) = path.rsplit_once('/').unwrap();
+        fs.unlink(resolve(&fs, above).unwrap().ino, name.as_bytes()).unwrap();
+        files.remove(&path);
+    }
+    fs.sync().unwrap();
+    for number in (1..90).step_by(11).filter(|number| number % 7 != 0) {
+        let path = format!("{}/file{number}", ["", "/a", "/a/b", "/c"][number % 4]);
+        let ino = resolve(&fs, &path).unwrap().ino;
+        fs.write(ino, 50, b"newer").unwrap();
+        fs.fsync(ino, false).unwrap();
+        files.get_mut(&path).unwrap()[50..55].copy_from_slice(b"newer");
+    }
+    save(&fs, &mut files);
+    (if clean { fs.unmount().unwrap() } else { fs.abandon().unwrap() }, files)
+}
+
+/// Saves files as programs do it, over others and over a name of another directory, and takes one away.
+fn save(fs: &impl FileSystem, files: &mut Files) {
+    let above = |path: &str| resolve(fs, path.rsplit_once('/').unwrap().0).unwrap().ino;
+    for (number, tmp, path) in [
+        (30, "/a/tmp", "/a/file1"),
+        (31, "/a/b/tmp", "/a/b/file2"),
+        (32, "/tmp", "/c/file3"),
+        (33, "/t", "/saved"),
+    ] {
+        let ino = write_file(fs, tmp, &bytes(number)).unwrap();
+        fs.fsync(ino, false).unwrap();
+        let (from, to) = (tmp.rsplit_once('/').unwrap().1, path.rsplit_once('/').unwrap().1);
+        fs.rename(above(tmp), from.as_bytes(), above(path), to.as_bytes(), RenameMode::Replace).unwrap();
+        fs.fsync(above(path), false).unwrap();
+        files.insert(path.into(), bytes(number));
+    }
+    fs.unlink(above("/a/x"), b"file5").unwrap();
+    fs.fsync(above("/a/x"), false).unwrap();
+    assert!(files.remove("/a/file5").is_some());
+}
+
+fn mended(chip: SimChip, dry_run: bool) -> (SimChip, Vec<Finding>) {
+    repair(chip, RepairOptions { dry_run, uuid: *b"another-identity", now: clock()() }).unwrap()
+}
+
+/// Repairs twice, and compares what is there; returns how many files are not.
+fn compare(chip: SimChip, files: &Files, what: &str) -> usize {
+    let (chip, first) = mended(chip, false);
+    assert!(!first.is_empty(), "{what}: nothing was mended");
+    let report = check(chip.clone(), &mut |_, _| {}).unwrap();
+    assert!(report.findings.is_empty(), "{what}: {:?} after {first:?}", report.findings);
+    let fs = mount(chip, clock());
+    let mut lost = 0;
+    for (path, want) in files {
+        let Ok(attr) = resolve(&fs, path) else {
+            lost += 1;
+            continue;
+        };
+        let mut found = vec![0; want.len()];
+        let read = fs.read(attr.ino, 0, &mut found).unwrap();
+        lost += usize::from(found != *want || read != want.len());
+    }
+    // Nothing that was taken away comes back.
+    for dir in ["", "/a", "/a/b", "/c"] {
+        let Ok(attr) = resolve(&fs, dir) else { continue };
+        for (name, _, kind) in list(&fs, attr.ino).unwrap() {
+            let path = format!("{dir}/{}", String::from_utf8(name).unwrap());
+            assert!(kind == FileKind::Dir || files.contains_key(&path), "{what}: {path} came back");
+        }
+    }
+    // It can be written and left.
+    let ino = write_file(&fs, "/new", &bytes(40)).unwrap();
+    fs.fsync(ino, false).unwrap();
+    let chip = fs.unmount().unwrap();
+    assert!(check(chip, &mut |_, _| {}).unwrap().findings.is_empty(), "{what}");
+    lost
+}
+
+/// What is wiped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Part {
+    Anchors,
+    Records,
+    Tables,
+}
+
+/// Erases the blocks of roots, and makes the pages of tables unreadable.
+fn wipe(chip: &mut SimChip, part: Part) {
+    let geometry = chip.geometry();
+    for block in 0..geometry.blocks {
+        for index in 0..geometry.pages_per_block {
+            let page = PageId(block * geometry.pages_per_block + index);
+            let mut spare = vec![0; geometry.free_spare_bytes as usize];
+            if !chip.page_state(page).unwrap().is_written() || chip.read_spare(page, &mut spare).is_err() {
+                continue;
+            }
+            let (kind, chunk) = (spare[0] & 15, spare[12] & 7);
+            match part {
+                Part::Anchors if block < 4 => chip.erase(BlockId(block)).unwrap(),
+                Part::Records if kind == 14 => chip.erase(BlockId(block)).unwrap(),
+                Part::Tables if kind == 3 && (chunk == 3 || chunk == 4) => {
+                    chip.faults_mut().unreadable.insert(page);
+                }
+                _ => continue,
+            }
+            if part != Part::Tables {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn roots_and_tables_are_rebuilt_alone_and_together() {
+    use Part::{Anchors, Records, Tables};
+    for geometry in CHIPS {
+        for clean in [true, false] {
+            let (chip, files) = volume(geometry, clean);
+            for parts in [
+                &[Anchors][..],
+                &[Records],
+                &[Tables],
+                &[Anchors, Records],
+                &[Anchors, Tables],
+                &[Records, Tables],
+                &[Anchors, Records, Tables],
+            ] {
+                let mut chip = chip.clone();
+                for part in parts {
+                    wipe(&mut chip, *part);
+                }
+                let what = format!("{geometry}, clean: {clean}, without {parts:?}");
+                assert_eq!(compare(chip, &files, &what), 0, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_page_in_turn_is_given_up_and_no_more() {
+    for geometry in CHIPS {
+        for clean in [true, false] {
+            let (mut chip, files) = volume(geometry, clean);
+            let pages = u32::try_from(chip.geometry().pages()).unwrap();
+            let written: Vec<PageId> =
+                (0..pages).map(PageId).filter(|page| chip.page_state(*page).unwrap().is_written()).collect();
+            for page in written.into_iter().step_by(17) {
+                let mut chip = chip.clone();
+                chip.faults_mut().unreadable.insert(page);
+                if check(chip.clone(), &mut |_, _| {}).is_ok_and(|report| report.findings.is_empty()) {
+                    continue;
+                }
+                let what = format!("{geometry}, clean: {clean}, without page {}", page.0);
+                // A page holds at most so many inodes.
+                assert!(compare(chip, &files, &what) <= 60, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_tells_the_same() {
+    let (mut chip, _) = volume(CHIPS[0], false);
+    wipe(&mut chip, Part::Records);
+    let operations = chip.operations();
+    let (same, would) = mended(chip.clone(), true);
+    assert_eq!(same.operations(), operations);
+    assert_eq!(mended(chip, false).1, would);
+}

@@ -1,0 +1,107 @@
+//! Random calls, the power cut at random operations, again and again on the same chip. A run is told by its seed:
+//! `PUMICE_TORTURE=seed` runs that one alone, `PUMICE_TORTURE=A..B` those from `A` to `B`, and `PUMICE_TORTURE_ROUNDS` sets
+//! how many lives each chip has.
+
+use crate::cut::image::Image;
+use crate::cut::player::Player;
+use crate::cut::random::Random;
+use crate::cut::rebuild::rebuild;
+use crate::cut::runner::{CHIPS, chip};
+use crate::cut::shared::Shared;
+use crate::cut::verify::{mount, sound};
+use pumice_media::Nand;
+use pumice_vfs::conformance::TestClock;
+
+/// Lives of a chip in CI.
+const ROUNDS: u64 = 60;
+/// Calls of a life; most are cut off before.
+const CALLS: u64 = 600;
+/// Files get about this long, in bytes: together they fill a good part of the chip.
+const FILE_BYTES: u64 = 60_000;
+
+/// Cuts in some operation soon; near ones more often, so that recoveries are hit.
+fn arm(random: &mut Random, shared: &Shared) {
+    let reach = [4, 30, 300, 2000][random.below(4) as usize];
+    let (after, mode) = (random.below(reach), random.cut_mode());
+    shared.0.lock().unwrap().cut_after(after, mode);
+}
+
+/// Mounts a chip that may lose its power again and again while it is mounted.
+fn remount(random: &mut Random, shared: &Shared, clock: &TestClock) -> pumice_nandfs::NandFs<Shared> {
+    loop {
+        shared.0.lock().unwrap().power_on();
+        if random.below(3) == 0 {
+            arm(random, shared);
+        }
+        match mount(shared.clone(), clock) {
+            Ok(fs) => return fs,
+            Err(error) if shared.0.lock().unwrap().is_powered() => panic!("mount: {error}"),
+            Err(_) => {}
+        }
+    }
+}
+
+fn torture(seed: u64) {
+    let rounds = std::env::var("PUMICE_TORTURE_ROUNDS").ok().and_then(|text| text.parse().ok());
+    let mut random = Random(seed);
+    let clock = TestClock::new();
+    let (name, _) = CHIPS[(seed % CHIPS.len() as u64) as usize];
+    let shared = Shared::new(chip(name, &clock));
+    let mut player = Player::new(shared.clone(), clock.clone());
+    let mut calls = 0;
+    for round in 0..rounds.unwrap_or(ROUNDS) {
+        arm(&mut random, &shared);
+        let life = (0..CALLS).try_for_each(|_| {
+            calls += 1;
+            player.play(&random.step(FILE_BYTES))
+        });
+        let powered = shared.0.lock().unwrap().is_powered();
+        assert!(life.is_ok() || !powered, "{name}, life {round}: {life:?}");
+        if powered {
+            player.compare().unwrap_or_else(|what| panic!("{name}, life {round}, uncut: {what}"));
+        }
+        let notes = player.notes.clone();
+        drop(player);
+        shared.0.lock().unwrap().power_on();
+        shared.0.lock().unwrap().faults_mut().power_cut = None;
+        sound(&shared.copy(), "after the cut").unwrap_or_else(|what| panic!("{name}, life {round}: {what}"));
+        let fs = remount(&mut random, &shared, &clock);
+        shared.0.lock().unwrap().faults_mut().power_cut = None;
+        let found =
+            Image::take(&fs, &Image::default()).unwrap_or_else(|e| panic!("{name}, life {round}: {e}"));
+        let judged = notes.history.lock().unwrap().judge(&found, notes.promise());
+        judged.unwrap_or_else(|what| panic!("{name}, life {round}: {what}"));
+        assert_eq!(shared.stats().violations, 0, "{name}, life {round}: a rule of the chip was broken");
+        let model = rebuild(&found, &clock).unwrap();
+        player = Player::of(fs, model, clock.clone(), calls as usize);
+        found.compare(player.notes.history.lock().unwrap().last()).unwrap();
+    }
+    let info = player.fs.as_ref().unwrap().info().unwrap();
+    assert_eq!(info.bad_blocks, 0, "{name}: power cuts wear no block out");
+    eprintln!("TORTURE seed {seed} on {name}: {calls} calls");
+}
+
+/// The seeds that are asked for in place of the usual ones.
+fn asked() -> Option<std::ops::Range<u64>> {
+    let text = std::env::var("PUMICE_TORTURE").ok()?;
+    let (from, to) = text.split_once("..").unwrap_or((&text, ""));
+    let from = from.parse().unwrap();
+    Some(from..if to.is_empty() { from + 1 } else { to.parse().unwrap() })
+}
+
+fn run(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        println!("PUMICE_TORTURE={seed}");
+        torture(seed);
+    }
+}
+
+#[test]
+fn first_seeds() {
+    run(asked().unwrap_or(0..4));
+}
+
+#[test]
+fn further_seeds() {
+    run(if asked().is_some() { 0..0 } else { 4..8 });
+}

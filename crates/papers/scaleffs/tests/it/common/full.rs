@@ -1,0 +1,310 @@
+//! A campaign on volumes that are nearly full: tiny files until there is no room, deleted and made again, files written
+//! over at 80 to 100 % of what df says; with any file system, against what must be in its files.
+
+use std::collections::BTreeMap;
+
+use pumice_media::{CutMode, Nand, SimChip};
+use pumice_vfs::{Errno, FileKind, FileSystem, FsError, Ino, NewNode, SetAttr};
+
+const FILE: NewNode<'_> = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, gid: 0, rdev: 0, target: b"" };
+
+/// What a file must hold: its bytes follow from its seed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Content {
+    pub(crate) ino: Ino,
+    seed: u64,
+    pub(crate) bytes: usize,
+}
+
+fn bytes_of(seed: u64, bytes: usize) -> Vec<u8> {
+    let mut all = vec![0; bytes];
+    fastrand::Rng::with_seed(seed).fill(&mut all);
+    all
+}
+
+/// The state of a campaign.
+pub(crate) struct Campaign {
+    rng: fastrand::Rng,
+    pub(crate) files: BTreeMap<String, Content>,
+    made: u64,
+    /// Calls that were refused for want of room.
+    pub(crate) refused: u64,
+    /// Bytes that df may show as free where a call of a small file is refused: of each call, its worst case is asked for.
+    slack: u64,
+}
+
+/// Why a campaign stopped.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// A call failed that must not.
+    Wrong(#[allow(dead_code, reason = "messages show it")] String),
+    /// The chip has no power.
+    Dark,
+}
+
+fn stop(what: &str, error: &FsError) -> Stop {
+    if error.to_string().contains("power") { Stop::Dark } else { Stop::Wrong(format!("{what}: {error}")) }
+}
+
+impl Campaign {
+    pub(crate) fn new(seed: u64, slack: u64) -> Campaign {
+        Campaign { rng: fastrand::Rng::with_seed(seed), files: BTreeMap::new(), made: 0, refused: 0, slack }
+    }
+
+    fn free(fs: &dyn FileSystem) -> u64 {
+        fs.space().map_or(0, |space| space.free_bytes)
+    }
+
+    /// Takes a refusal: it must be for want of room, and there must be little.
+    fn refuse(
+        &mut self,
+        fs: &dyn FileSystem,
+        what: &str,
+        wanted: usize,
+        error: &FsError,
+    ) -> Result<(), Stop> {
+        if error.errno() != Errno::NoSpace {
+            return Err(stop(what, error));
+        }
+        let free = Campaign::free(fs);
+        self.refused += 1;
+        if free > wanted as u64 * 9 / 8 + self.slack {
+            return Err(Stop::Wrong(format!("{what}: {wanted} bytes refused, df has {free}")));
+        }
+        Ok(())
+    }
+
+    /// Makes a file of up to `most` bytes; false if there was no room.
+    fn make(&mut self, fs: &dyn FileSystem, most: usize) -> Result<bool, Stop> {
+        self.made += 1;
+        let (name, seed, bytes) = (format!("f{}", self.made), self.made, self.rng.usize(..=most));
+        let ino = match fs.create(Ino::ROOT, name.as_bytes(), &FILE) {
+            Ok(attr) => attr.ino,
+            Err(error) => {
+                self.refuse(fs, "create", 0, &error)?;
+                return Ok(false);
+            }
+        };
+        self.files.insert(name.clone(), Content { ino, seed, bytes: 0 });
+        if let Err(error) = fs.write(ino, 0, &bytes_of(seed, bytes)) {
+            self.refuse(fs, "write", bytes, &error)?;
+            fs.unlink(Ino::ROOT, name.as_bytes()).map_err(|error| stop("unlink after ENOSPC", &error))?;
+            self.files.remove(&name);
+            return Ok(false);
+        }
+        self.files.insert(name, Content { ino, seed, bytes });
+        Ok(true)
+    }
+
+    fn pick(&mut self) -> Option<(String, Content)> {
+        let at = self.rng.usize(..self.files.len().max(1));
+        self.files.iter().nth(at).map(|(name, content)| (name.clone(), *content))
+    }
+
+    fn remove(&mut self, fs: &dyn FileSystem) -> Result<(), Stop> {
+        if let Some((name, _)) = self.pick() {
+            self.files.remove(&name);
+            fs.unlink(Ino::ROOT, name.as_bytes()).map_err(|error| stop("unlink", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a file over: nothing is added, so nothing may be refused.
+    fn overwrite(&mut self, fs: &dyn FileSystem) -> Result<(), Stop> {
+        if let Some((name, content)) = self.pick() {
+            self.made += 1;
+            let seed = self.made;
+            // What a cut leaves of it may be old or new.
+            fs.write(content.ino, 0, &bytes_of(seed, content.bytes))
+                .map_err(|error| stop("overwrite", &error))?;
+            self.files.insert(name, Content { seed, ..content });
+        }
+        Ok(())
+    }
+
+    fn truncate(&mut self, fs: &dyn FileSystem) -> Result<(), Stop> {
+        if let Some((name, content)) = self.pick() {
+            let bytes = self.rng.usize(..=content.bytes);
+            let change = SetAttr { size: Some(bytes as u64), ..SetAttr::default() };
+            fs.set_attr(content.ino, &change).map_err(|error| stop("truncate", &error))?;
+            // What is left is a prefix of the same bytes.
+            self.files.insert(name, Content { bytes, ..content });
+        }
+        Ok(())
+    }
+
+    /// One round: full, some deleted, full again, written over, some deleted.
+    pub(crate) fn round(&mut self, fs: &dyn FileSystem, most: usize) -> Result<(), Stop> {
+        while self.make(fs, most)? {}
+        for _ in 0..self.files.len() / 3 {
+            self.remove(fs)?;
+        }
+        while self.make(fs, most)? {}
+        for number in 0..self.files.len() / 2 {
+            self.overwrite(fs)?;
+            if number % 16 == 0 {
+                let ino = self.pick().map_or(Ino::ROOT, |(_, content)| content.ino);
+                fs.fsync(ino, false).map_err(|error| stop("fsync", &error))?;
+            }
+            if number % 8 == 0 {
+                self.truncate(fs)?;
+            }
+        }
+        fs.sync().map_err(|error| stop("sync", &error))?;
+        for _ in 0..self.files.len() / 5 {
+            self.remove(fs)?;
+        }
+        Ok(())
+    }
+
+    /// Reads all files.
+    pub(crate) fn verify(&self, fs: &dyn FileSystem) -> Result<(), Stop> {
+        for (name, content) in &self.files {
+            let attr = fs.lookup(Ino::ROOT, name.as_bytes()).map_err(|error| stop(name, &error))?;
+            let mut found = vec![0; content.bytes + 1];
+            let read = fs.read(attr.ino, 0, &mut found).map_err(|error| stop(name, &error))?;
+            // A truncated file holds the first bytes of what was written.
+            if read != content.bytes || found[..read] != bytes_of(content.seed, read)[..] {
+                return Err(Stop::Wrong(format!("{name}: {read} bytes, want {content:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes everything; all of it must be free again but for `left` bytes.
+    pub(crate) fn empty(&mut self, fs: &dyn FileSystem, left: u64) -> Result<(), Stop> {
+        while !self.files.is_empty() {
+            self.remove(fs)?;
+        }
+        fs.sync().map_err(|error| stop("sync", &error))?;
+        let space = fs.space().map_err(|error| stop("space", &error))?;
+        if space.free_bytes + left < space.total_bytes {
+            return Err(Stop::Wrong(format!("emptied, but {space:?}")));
+        }
+        Ok(())
+    }
+}
+
+/// A file system under test, on a chip of one shape.
+pub(crate) trait Subject {
+    /// It, mounted.
+    type Fs: FileSystem;
+    /// What the chip is called.
+    fn name(&self) -> String;
+    /// Bytes that a call asks for in its worst case.
+    fn slack(&self) -> u64;
+    /// An empty volume.
+    fn formatted(&self) -> SimChip;
+    fn mount(&self, chip: SimChip) -> Self::Fs;
+    fn unmount(&self, fs: Self::Fs) -> SimChip;
+    /// The chip as it is, as if the power were cut.
+    fn abandon(&self, fs: Self::Fs) -> SimChip;
+    /// What a check finds.
+    fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError>;
+}
+
+/// `PUMICE_FULL=N` runs N seeds.
+pub(crate) fn seeds() -> std::ops::RangeInclusive<u64> {
+    1..=std::env::var("PUMICE_FULL").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+pub(crate) fn sound(subject: &impl Subject, chip: &SimChip, what: &str) {
+    assert_eq!(chip.stats().violations, 0, "{what}");
+    let findings = subject.findings(chip.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert!(findings.is_empty(), "{what}: {findings:?}");
+}
+
+/// Three rounds with files of up to so many bytes, a check behind each; emptied at the end, so many blocks may stay in use.
+pub(crate) fn goes_on(subject: &impl Subject, seed: u64, most: usize, left_blocks: u32) {
+    let what = format!("seed {seed}, {}, {most}", subject.name());
+    let mut campaign = Campaign::new(seed, subject.slack());
+    let mut chip = subject.formatted();
+    for _ in 0..3 {
+        let fs = subject.mount(chip);
+        let done = campaign.round(&fs, most).and_then(|()| campaign.verify(&fs));
+        done.unwrap_or_else(|stop| panic!("{what}: {stop:?}"));
+        chip = subject.unmount(fs);
+        sound(subject, &chip, &what);
+    }
+    assert!(campaign.refused >= 6, "{what}: never full");
+    let fs = subject.mount(chip);
+    let left = left_blocks * fs.space().unwrap().block_bytes;
+    campaign.empty(&fs, left.into()).unwrap_or_else(|stop| panic!("{what}: {stop:?}"));
+    sound(subject, &subject.unmount(fs), &what);
+}
+
+/// A power cut, the `number`th, in the second round. Whatever is there afterwards can be removed, and the volume is as good as before.
+pub(crate) fn outlives_a_cut(subject: &impl Subject, seed: u64, number: u64) {
+    const MOST: usize = 3000;
+    let what = format!("seed {seed}, {}, cut {number}", subject.name());
+    let mut campaign = Campaign::new(seed, subject.slack());
+    let fs = subject.mount(subject.formatted());
+    campaign.round(&fs, MOST).unwrap_or_else(|stop| panic!("{what}: {stop:?}"));
+    let mut chip = subject.unmount(fs);
+    let at = chip.operations() + 20 + number * 193;
+    let modes = [CutMode::Nothing, CutMode::Torn { seed: at }, CutMode::Half { seed: at }];
+    chip.cut_after(at - chip.operations(), modes[usize::try_from(number).unwrap() % 3]);
+    let fs = subject.mount(chip);
+    match campaign.round(&fs, MOST) {
+        Err(Stop::Dark) => {}
+        other => panic!("{what}: {other:?}"),
+    }
+    let mut chip = subject.abandon(fs);
+    chip.power_on();
+    sound(subject, &chip, &what);
+    let fs = subject.mount(chip);
+    let mut names = Vec::new();
+    fs.readdir(Ino::ROOT, 0, &mut |entry| {
+        names.push(entry.name.to_vec());
+        true
+    })
+    .unwrap();
+    let remove = |name: &Vec<u8>| {
+        fs.unlink(Ino::ROOT, name).unwrap_or_else(|error| panic!("{what}: {error}"));
+    };
+    names.iter().step_by(2).for_each(remove);
+    let mut again = Campaign::new(seed + 1000, subject.slack());
+    names.iter().skip(1).step_by(2).for_each(remove);
+    again.round(&fs, MOST).unwrap_or_else(|stop| panic!("{what}, afterwards: {stop:?}"));
+    sound(subject, &subject.unmount(fs), &what);
+}
+
+/// A chip of a shape, `Chip`, under a file system of this crate: what `common` and the crate call alike everywhere.
+macro_rules! subject {
+    ($fs:ident, $shape:ty, $slack:expr) => {
+        struct Chip($shape);
+
+        impl crate::common::full::Subject for Chip {
+            type Fs = $fs<SimChip>;
+
+            fn name(&self) -> String {
+                self.0.to_string()
+            }
+
+            fn slack(&self) -> u64 {
+                $slack(self.0)
+            }
+
+            fn formatted(&self) -> SimChip {
+                formatted(self.0, Timestamp::default())
+            }
+
+            fn mount(&self, chip: SimChip) -> Self::Fs {
+                mount(chip, Box::new(Timestamp::default))
+            }
+
+            fn unmount(&self, fs: Self::Fs) -> SimChip {
+                fs.unmount().unwrap()
+            }
+
+            fn abandon(&self, fs: Self::Fs) -> SimChip {
+                fs.abandon().unwrap()
+            }
+
+            fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError> {
+                Ok(check(chip)?.findings.iter().map(|finding| format!("{finding:?}")).collect())
+            }
+        }
+    };
+}
+pub(crate) use subject;

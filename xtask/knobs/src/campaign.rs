@@ -1,0 +1,127 @@
+//! A campaign of tests: a small part of it runs always, more of it where knobs ask for that.
+
+use std::{fs::OpenOptions, io::Write, ops::Range};
+
+use crate::{
+    knob::{Knob, fail},
+    table::{PART, RAN, SEED},
+};
+
+/// A campaign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Campaign {
+    /// What it tries, and of what.
+    pub name: &'static str,
+    /// Its tests.
+    pub tests: Tests,
+    /// How much of it is run.
+    pub size: Knob,
+    /// What its size counts.
+    pub of: &'static str,
+    /// A size for hours.
+    pub longer: &'static str,
+    /// How one case is repeated; empty where that is by its seed.
+    pub again: &'static str,
+    /// How it is divided.
+    pub rounds: Rounds,
+}
+
+/// Where tests are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tests {
+    /// The package.
+    pub package: &'static str,
+    /// The program in its directory `tests`.
+    pub program: &'static str,
+    /// What their names begin with.
+    pub names: &'static [&'static str],
+}
+
+/// How a campaign is divided into rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounds {
+    /// By its seeds; a round of this size takes seconds.
+    Seeds(u64),
+    /// It ends: all of it can be taken in so many parts, of a minute at most each.
+    Parts(u64),
+}
+
+/// One of some parts that together are everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Which, from 0.
+    pub index: u64,
+    /// Of how many.
+    pub of: u64,
+}
+
+impl Part {
+    /// Whether the case of a number belongs to it.
+    #[must_use]
+    pub fn takes(self, number: u64) -> bool {
+        number % self.of == self.index
+    }
+}
+
+impl Campaign {
+    /// The size that is asked for in place of the usual one, if it is a count.
+    #[must_use]
+    pub fn count(&self) -> Option<u64> {
+        self.size.number()
+    }
+
+    /// The first seed: the usual one, or the one that is asked for.
+    #[must_use]
+    pub fn first_seed(&self, usual: u64) -> u64 {
+        SEED.number().unwrap_or(usual)
+    }
+
+    /// The seeds, one for each case: those, or as many as are asked for, from the one that is asked for.
+    #[must_use]
+    pub fn seeds(&self, usual: Range<u64>) -> Range<u64> {
+        let first = self.first_seed(usual.start);
+        let count = self.count().unwrap_or(usual.end - usual.start);
+        let end = first.checked_add(count);
+        first
+            ..end.unwrap_or_else(|| {
+                fail(&format!("{}={first}: {count} seeds from there are too many", SEED.name))
+            })
+    }
+
+    /// The part that is to be run whole; none where a sample is enough.
+    #[must_use]
+    pub fn whole(&self) -> Option<Part> {
+        let is_whole = self.size.text().is_some_and(|text| self.size.is_whole(&text));
+        is_whole.then(|| PART.part().unwrap_or(Part { index: 0, of: 1 }))
+    }
+
+    /// The first case and the step from case to case: all cases of a part, or one of `sample`.
+    #[must_use]
+    pub fn stride(&self, sample: usize) -> (usize, usize) {
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        self.whole().map_or((0, sample), |part| (number(part.index), number(part.of)))
+    }
+
+    /// Notes at the end of a test what was run: cases of these seeds.
+    pub fn ran(&self, seeds: Range<u64>, cases: u64) {
+        self.note(&format!("seeds {}..{}", seeds.start, seeds.end), cases);
+    }
+
+    /// Notes at the end of a test how many cases of the part, or of the sample, were run.
+    pub fn ran_part(&self, cases: u64) {
+        let part = self.whole().map(|Part { index, of }| format!("part {index}/{of}"));
+        self.note(part.as_deref().unwrap_or("a sample"), cases);
+    }
+
+    /// Says it, and adds a line to the file that is asked for. Where a test passes, nobody sees what it prints.
+    #[expect(clippy::print_stdout, reason = "this is what a test says")]
+    fn note(&self, covered: &str, cases: u64) {
+        println!("{}: {covered}, {cases} cases", self.name);
+        let Some(path) = RAN.text() else { return };
+        let line = format!("{}\t{covered}\t{cases}\n", self.name);
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
+            fail(&format!("{}={path}: {error}", RAN.name));
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! All knobs, and all campaigns.
+
+use crate::{
+    campaign::{Campaign, Rounds, Tests},
+    knob::{Form, Knob},
+};
+
+macro_rules! knobs {
+    ($($knob:ident: $form:expr, $usual:literal, $purpose:literal;)*) => {
+        $(#[doc = $purpose]
+        pub const $knob: Knob = Knob {
+            name: concat!("PUMICE_", stringify!($knob)),
+            form: $form,
+            purpose: $purpose,
+            usual: $usual,
+        };)*
+
+        /// All knobs.
+        pub const KNOBS: [Knob; [$(stringify!($knob)),*].len()] = [$($knob),*];
+    };
+}
+
+knobs! {
+    SEED: Form::Seed, "each campaign's own", "The first seed of a campaign; its size says how many follow.";
+    PART: Form::Part, "all of it", "Which part of a campaign that is run whole.";
+    CUT: Form::Name, "all cuts", "One power cut of nandfs again, by the id that a failure names.";
+    LIVES: Form::Count, "each campaign's own", "How often a chip is used and cut or hurt, for each seed.";
+    SPACE_CHIP: Form::Name, "all chips", "The chip of the campaigns on space of nandfs.";
+    CUTS: Form::AllOrCount, "a sample", "Power cuts: every operation in every mode, or so many at least of those that are drawn.";
+    TORTURE: Form::Count, "8", "Chips of nandfs whose power is cut again and again.";
+    B3: Form::OneOf(&["3", "4"]), "1, 2, and of 3 a sample", "The length of sequences of calls of which all are played.";
+    PAGES: Form::All, "a sample", "Pages that are made bad, one at a time.";
+    PARITY: Form::Count, "4 to 8", "Chips that are hurt as much as parity can bear.";
+    YEARS: Form::OneOf(&["10"]), "months, on small chips", "Years on the shelf and of wear, on whole chips.";
+    SPACE: Form::Count, "1 or 2", "Rounds on each chip that is nearly full.";
+    FUZZ_CASES: Form::Count, "60 to 150", "Damages of each image or layout.";
+    HOSTILE: Form::Count, "30 or 60", "Damages of each volume that is then served or written to.";
+    DAMAGES: Form::Count, "124 or 62", "Members of F2FS's structures that are damaged, one at a time.";
+    BYTES: Form::AllOrCount, "a sample", "Bytes of metadata of F2FS that are changed: all, or all from this number of the list of blocks on.";
+    RANDOM: Form::Count, "each test's own", "Sequences of random calls, or rounds of random data.";
+    FULL: Form::Count, "1", "Volumes of the papers' file systems that are nearly full.";
+    ERRORS: Form::Count, "3 or 4", "Campaigns of wrong bits, lost pages and lost blocks of rcffs.";
+    F2FS_CASES: Form::Count, "1 or 3", "Sequences of random calls on each shape of F2FS.";
+    F2FS_CUTS: Form::Count, "100 or 300", "States that a power cut leaves of F2FS.";
+    F2FS_FULL: Form::Count, "1", "Sequences on each sort of F2FS volume that is nearly full.";
+    F2FS_FULL_CUTS: Form::Count, "6 to 60", "States that a power cut leaves of F2FS while sections are cleaned.";
+    F2FS_FULL_FAULTS: Form::Count, "6 or 12", "Reads and writes that fail while sections of F2FS are cleaned.";
+    F2FS_FAULTS: Form::All, "a sample", "Reads and writes of F2FS that fail, one at a time.";
+    F2FS_CRASHED: Form::Count, "4", "Volumes that lost power and that Linux rolls forward.";
+    F2FS_PACE: Form::Count, "1000", "Files made with fsync, to see the most that one call writes to F2FS.";
+    F2FS_LINUX_PACE: Form::Count, "none", "The same by Linux.";
+    GOLDEN: Form::Path, "beside the checkout", "The directory of volumes that Linux and newer f2fs-tools made.";
+    BLESS: Form::Switch, "compared only", "Write down what is found now, in place of comparing it with what stands there.";
+    RAN: Form::Path, "nowhere", "The file to which each campaign adds what it ran.";
+}
+
+macro_rules! campaigns {
+    ($($campaign:ident = $name:literal {
+        $package:literal $program:ident: $($names:literal),+;
+        $size:ident of $of:literal, such as $longer:literal;
+        $rounds:ident($count:literal) $(, again: $again:literal)?
+    })*) => {
+        $(#[doc = $name]
+        pub const $campaign: Campaign = Campaign {
+            name: $name,
+            tests: Tests { package: $package, program: stringify!($program), names: &[$($names),+] },
+            size: $size,
+            of: $of,
+            longer: $longer,
+            again: concat!($($again)?),
+            rounds: Rounds::$rounds($count),
+        };)*
+
+        /// All campaigns.
+        pub const CAMPAIGNS: [Campaign; [$($name),*].len()] = [$($campaign),*];
+    };
+}
+
+campaigns! {
+    FLASHLOG_PARITY = "flashlog: pages that parity brings back" {
+        "pumice-flashlog" it: "parity::";
+        RANDOM of "choices of lost pages for each layout", such as "4000";
+        Seeds(100)
+    }
+    MEDIA_STORES = "media: chips in memory and in files, random calls" {
+        "pumice-media" it: "stores::";
+        RANDOM of "sequences of calls", such as "6000";
+        Seeds(200)
+    }
+    CLEANING_SELECTORS = "cleaning: fast forms of policies and plain ones" {
+        "pumice-cleaning" it: "selectors::";
+        RANDOM of "sequences of events for each policy", such as "20000";
+        Seeds(1000)
+    }
+    VFS_CALLS = "vfs: the model against its own suite" {
+        "pumice-vfs" it: "conformance::random";
+        RANDOM of "sequences of 250 calls", such as "10000";
+        Seeds(200)
+    }
+    NANDFS_CUTS = "nandfs: power cuts in every operation" {
+        "pumice-nandfs" it: "power_cut::";
+        CUTS of "operations, in every mode", such as "all";
+        Parts(120), again: "`PUMICE_CUT=` the id that the failure names"
+    }
+    NANDFS_SCRIPTED_CUTS = "nandfs: cuts that leave what only seems sound, paired pages" {
+        "pumice-nandfs" it: "new_cuts::scripted";
+        CUTS of "operations, in every mode", such as "all";
+        Parts(60), again: "`PUMICE_CUT=` the id that the failure names"
+    }
+    NANDFS_RANDOM_CUTS = "nandfs: the same with random calls, on chips that are sold, too" {
+        "pumice-nandfs" it: "new_cuts::random";
+        CUTS of "cuts of each kind at least", such as "200000";
+        Seeds(2000), again: "`PUMICE_CUT=` the id that the failure names"
+    }
+    NANDFS_TORTURE = "nandfs: random calls, cut again and again" {
+        "pumice-nandfs" it: "torture::";
+        TORTURE of "chips, of 60 lives or `PUMICE_LIVES`", such as "500";
+        Seeds(2)
+    }
+    NANDFS_BOUNDED = "nandfs: short sequences of calls with every cut" {
+        "pumice-nandfs" it: "bounded::longer";
+        B3 of "calls", such as "3";
+        Parts(1200), again: "the failure names calls and cut"
+    }
+    NANDFS_PAGES = "nandfs: bad pages and spare bits, behind every cut, too" {
+        "pumice-nandfs" it: "bad_pages::";
+        PAGES of "pages", such as "all";
+        Parts(120), again: "the failure names page and bit"
+    }
+    NANDFS_PARITY = "nandfs: harm that parity bears" {
+        "pumice-nandfs" it: "parity::as_many";
+        PARITY of "chips, of `PUMICE_LIVES`", such as "200";
+        Seeds(2)
+    }
+    NANDFS_YEARS = "nandfs: years on the shelf and of wear" {
+        "pumice-nandfs" it: "health::";
+        YEARS of "years, on whole chips", such as "10";
+        Parts(8)
+    }
+    NANDFS_SPACE = "nandfs: space when nearly full" {
+        "pumice-nandfs" it: "space_campaign::";
+        SPACE of "rounds of each kind on each chip, or on `PUMICE_SPACE_CHIP`", such as "56";
+        Seeds(1)
+    }
+    NANDFS_DAMAGE = "nandfs: damaged images" {
+        "pumice-nandfs" it: "fuzz::";
+        FUZZ_CASES of "damages of each image", such as "2000";
+        Seeds(50)
+    }
+    NANDFS_CALLS = "nandfs: random calls against the model" {
+        "pumice-nandfs" it: "conformance::random";
+        RANDOM of "sequences of 600 calls on each chip", such as "2000";
+        Seeds(10)
+    }
+    FTL_CUTS = "ftl: power cuts in every operation" {
+        "pumice-ftl" it: "power_cut::every_operation";
+        CUTS of "operations, in every mode", such as "all";
+        Parts(60), again: "the failure names layout, operation and mode"
+    }
+    FTL_RANDOM_CUTS = "ftl: paired pages, on chips that are sold, too" {
+        "pumice-ftl" it: "power_cut::pages_that_share_cells";
+        CUTS of "cuts at least", such as "30000";
+        Seeds(500)
+    }
+    FTL_PAGES = "ftl: bad pages and spare bits" {
+        "pumice-ftl" it: "bad_pages::";
+        PAGES of "pages", such as "all";
+        Parts(30), again: "the failure names page and bit"
+    }
+    FTL_PARITY = "ftl: harm that parity bears" {
+        "pumice-ftl" it: "parity::as_many";
+        PARITY of "chips, of `PUMICE_LIVES`", such as "200";
+        Seeds(2)
+    }
+    FTL_YEARS = "ftl: years on the shelf" {
+        "pumice-ftl" it: "health::";
+        YEARS of "years, on whole chips", such as "10";
+        Parts(8)
+    }
+    FTL_SPACE = "ftl: space when nearly full, with cuts, too" {
+        "pumice-ftl" it: "space_campaign::";
+        SPACE of "rounds of each kind on each chip or layout", such as "20";
+        Seeds(1)
+    }
+    FTL_DAMAGE = "ftl: damaged chips, served, checked and repaired" {
+        "pumice-ftl" it: "damage::";
+        FUZZ_CASES of "damages of each layout", such as "2000";
+        Seeds(50)
+    }
+    FTL_CALLS = "ftl: random operations against the model" {
+        "pumice-ftl" it: "model::";
+        RANDOM of "sequences of up to 250 operations", such as "2000";
+        Seeds(50)
+    }
+    F2FS_CALLS = "f2fs: random calls against the model" {
+        "pumice-f2fs" it: "writable::random", "writable::compressed::random";
+        F2FS_CASES of "sequences of up to 2,000 calls on each shape", such as "250";
+        Seeds(1)
+    }
+    F2FS_STATES = "f2fs: power cuts" {
+        "pumice-f2fs" it: "writable::crash::a_power_cut_leaves";
+        F2FS_CUTS of "states of each kind", such as "1000";
+        Seeds(100)
+    }
+    F2FS_FULL_STATES = "f2fs: power cuts while sections are cleaned" {
+        "pumice-f2fs" it: "writable::crash::a_power_cut_while", "writable::crash::ahead::";
+        F2FS_FULL_CUTS of "states of each kind", such as "1000";
+        Seeds(6)
+    }
+    F2FS_NEARLY_FULL = "f2fs: nearly full" {
+        "pumice-f2fs" it: "writable::full::adaptive_logging", "writable::full::normal_logging",
+            "writable::full::larger_sections", "writable::full::in_place", "writable::full::fewer_logs",
+            "writable::full::compressed";
+        F2FS_FULL of "sequences on each sort of volume", such as "100";
+        Seeds(1)
+    }
+    F2FS_CLEANING_FAULTS = "f2fs: reads and writes that fail while sections are cleaned" {
+        "pumice-f2fs" it: "writable::full::a_failed";
+        F2FS_FULL_FAULTS of "faults of each kind", such as "100";
+        Seeds(6)
+    }
+    F2FS_ALL_FAULTS = "f2fs: reads and writes that fail, one at a time" {
+        "pumice-f2fs" it: "writable::faults::";
+        F2FS_FAULTS of "reads and writes", such as "all";
+        Parts(8), again: "the failure names read or write"
+    }
+    F2FS_ROLLED = "f2fs: what power cuts left, rolled forward by Linux" {
+        "pumice-f2fs" it: "writable::kernel::linux_rolls";
+        F2FS_CRASHED of "volumes, 100 to a boot", such as "2000";
+        Seeds(20)
+    }
+    F2FS_CHECKED = "f2fs: damages under the check" {
+        "pumice-f2fs" it: "check::random::";
+        FUZZ_CASES of "damages of each volume", such as "2000";
+        Seeds(60)
+    }
+    F2FS_READ = "f2fs: damages under the reader" {
+        "pumice-f2fs" it: "damage::";
+        FUZZ_CASES of "damages of each volume", such as "2000";
+        Seeds(60)
+    }
+    F2FS_INJECTED = "f2fs: members that are wrong, compared with `fsck.f2fs` and the kernel" {
+        "pumice-f2fs" it: "check::inject::";
+        DAMAGES of "members", such as "1000";
+        Seeds(62)
+    }
+    F2FS_BYTES = "f2fs: each byte of metadata changed" {
+        "pumice-f2fs" every_byte: "every_byte_may_be_wrong";
+        BYTES of "bytes; with `--release` some minutes", such as "all";
+        Parts(60), again: "`PUMICE_BYTES=` the number of the list that the failure names, to go on from there"
+    }
+    F2FS_HOSTILE = "f2fs: damages that are written to" {
+        "pumice-f2fs" it: "check::mounted::";
+        HOSTILE of "damages of each volume", such as "600";
+        Seeds(30)
+    }
+    SCALEFFS_CUTS = "scaleffs: power cuts in random workloads" {
+        "pumice-scaleffs" it: "power_cut::";
+        RANDOM of "workloads", such as "100";
+        Seeds(2)
+    }
+    SCALEFFS_CALLS = "scaleffs: random calls against the model" {
+        "pumice-scaleffs" it: "conformance::random";
+        RANDOM of "sequences of 400 calls on each chip", such as "1000";
+        Seeds(10)
+    }
+    SCALEFFS_FULL = "scaleffs: nearly full, with power cuts, too" {
+        "pumice-scaleffs" it: "full::";
+        FULL of "volumes of each kind", such as "100";
+        Seeds(1)
+    }
+    CFFS_CUTS = "cffs: power cuts in random workloads" {
+        "pumice-cffs" it: "power_cut::";
+        RANDOM of "workloads", such as "100";
+        Seeds(2)
+    }
+    CFFS_CALLS = "cffs: random calls against the model" {
+        "pumice-cffs" it: "conformance::random";
+        RANDOM of "sequences of 400 calls on each chip", such as "1000";
+        Seeds(10)
+    }
+    CFFS_FULL = "cffs: nearly full, with power cuts, too" {
+        "pumice-cffs" it: "full::";
+        FULL of "volumes of each kind", such as "100";
+        Seeds(1)
+    }
+    RCFFS_CUTS = "rcffs: power cuts in random workloads" {
+        "pumice-rcffs" it: "power_cut::";
+        RANDOM of "workloads", such as "100";
+        Seeds(2)
+    }
+    RCFFS_CALLS = "rcffs: random calls against the model" {
+        "pumice-rcffs" it: "conformance::random";
+        RANDOM of "sequences of 400 calls on each chip", such as "1000";
+        Seeds(10)
+    }
+    RCFFS_FULL = "rcffs: nearly full, with power cuts, too" {
+        "pumice-rcffs" it: "full::";
+        FULL of "volumes of each kind", such as "100";
+        Seeds(1)
+    }
+    RCFFS_ERRORS = "rcffs: wrong bits, lost pages and lost blocks" {
+        "pumice-rcffs" it: "errors::";
+        ERRORS of "campaigns of each kind", such as "100";
+        Seeds(1)
+    }
+    CLI_HOSTILE = "cli: hostile images through every verb and a mount" {
+        "pumice-cli" it: "hostile::";
+        HOSTILE of "images of each file system", such as "200";
+        Seeds(5)
+    }
+}

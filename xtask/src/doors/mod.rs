@@ -1,0 +1,6 @@
+//! What `make quick`, `make test` and `make soak` run of the tests.
+
+mod programs;
+mod tests;
+
+pub(crate) use tests::test;
