@@ -6,6 +6,7 @@ mod common;
 
 mod bad;
 mod copy;
+mod e2e;
 mod f2fs;
 mod f2fs_damage;
 mod f2fs_locked;
@@ -24,4 +25,5 @@ mod nand;
 mod papers;
 mod scrub;
 mod sim;
+mod tidy;
 mod tour;

@@ -1,13 +1,8 @@
 //! The rules of the house that a compiler does not check.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-#[path = "tidy/ceilings.rs"]
 mod ceilings;
-#[path = "tidy/circles.rs"]
 mod circles;
-#[path = "tidy/parts.rs"]
 mod parts;
-#[path = "tidy/types.rs"]
 mod types;
 
 use std::{

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use crate::mounting::{Bench, run};
+use super::mounting::{Bench, run};
 
 /// Neither root nor anybody with a file here.
 const STRANGER: u32 = 54_321;

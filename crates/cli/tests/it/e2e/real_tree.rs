@@ -2,7 +2,7 @@
 
 use std::{fs::File, path::Path};
 
-use crate::{
+use super::{
     mounting::Bench,
     source::Source,
     walk::{self, Tree},

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use crate::mounting::Bench;
+use super::mounting::Bench;
 
 /// Files go in, outlive an unmount, and what was synced a killed mount.
 fn lives_on(paper: &str, chip: &str, size: &str) {

@@ -13,7 +13,7 @@ use syn::{
     visit::{self, Visit},
 };
 
-use crate::{
+use super::{
     circles::{Arrows, Crate, among},
     types::{Known, Types, is_test},
 };

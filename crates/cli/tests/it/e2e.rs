@@ -2,7 +2,6 @@
 //!
 //! Needs root, `/dev/fuse` and what `scripts/setup.sh test` installs. Without root or FUSE every test here
 //! says so on stderr and passes.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod acl;
 mod direct;

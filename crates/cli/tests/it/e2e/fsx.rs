@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use crate::mounting::{Bench, said, tool};
+use super::mounting::{Bench, said, tool};
 
 const SEED: u64 = 20_260_101;
 const OPERATIONS: u64 = 100_000;

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::chown, process::Command};
 
-use crate::mounting::{Bench, run};
+use super::mounting::{Bench, run};
 
 /// Owns nothing and may nothing.
 const USER: u32 = 65_534;
@@ -45,8 +45,9 @@ fn somebody_who_is_not_root_can_mount() {
     for name in ["mnt", "."] {
         chown(bench.path(name), Some(USER), Some(USER)).unwrap();
     }
-    // Where the build stands may be closed to others.
-    fs::copy(env!("CARGO_BIN_EXE_pumice"), bench.path("pumice")).unwrap();
+    // Where the build stands may be closed to others. Copied by a process of its own: one that is being started by another
+    // test might hold the new file open for writing, and then it cannot be run.
+    run(Command::new("cp").arg(env!("CARGO_BIN_EXE_pumice")).arg(bench.path("pumice")));
     let mut unshare = Command::new("unshare");
     // Whatever happens inside, its mounts and processes go with it.
     unshare.args(["--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-euc", PREPARE, "sh"]);

@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::mounting::Bench;
+use super::mounting::Bench;
 
 const SEED: u64 = 20_260_102;
 const OPERATIONS: u32 = 20_000;

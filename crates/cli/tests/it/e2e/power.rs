@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::mounting::Bench;
+use super::mounting::Bench;
 
 /// Cuts in one run, and when they come.
 const CUTS: u64 = 8;

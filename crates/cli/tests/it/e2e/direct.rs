@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use crate::mounting::{Bench, run};
+use super::mounting::{Bench, run};
 
 /// Bytes that are written at a time, more than the kernel hands over in one request.
 const BYTES: usize = 640 << 10;

@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 
 use rustix::mount::{MountFlags, mount_remount};
 
-use crate::mounting::{Bench, run, said};
+use super::mounting::{Bench, run, said};
 
 /// The two calls, which no safe crate has; their numbers are those of x86-64.
 const SCRIPT: &str = r#"

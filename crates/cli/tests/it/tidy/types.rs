@@ -9,7 +9,7 @@ use syn::{
     ReturnType, Type, TypeParamBound,
 };
 
-use crate::circles::Crate;
+use super::circles::Crate;
 
 /// A type of the crate: the file that defines it, and its name.
 pub(crate) type Known = (String, String);

@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, makedev, mknodat, setxattr};
 
-use crate::mounting::run;
+use super::mounting::run;
 
 /// Files there should be at least, and the bytes they may have at most.
 const FILES: u64 = 10_000;
@@ -44,7 +44,7 @@ impl Source {
         run(Command::new("cp").arg("-a").args(&self.names).arg(target).current_dir(&self.root));
     }
 
-    /// `diff -r --no-dereference` of everything; special files are left to [`crate::walk`].
+    /// `diff -r --no-dereference` of everything; special files are left to [`super::walk`].
     #[track_caller]
     pub(crate) fn diff(&self, copy: &Path) {
         for name in &self.names {

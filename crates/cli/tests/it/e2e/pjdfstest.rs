@@ -2,14 +2,14 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
-use crate::mounting::{Bench, said, tool};
+use super::mounting::{Bench, said, tool};
 
 /// Everything the suite can test on Linux is on. What stays off:
 ///
 /// - `chflags`, `chflags_sf_snapshot`: system calls of BSD; Linux has none of that name.
 /// - `nfsv4_acls`: Linux file systems have POSIX lists instead; see the tests in `acl.rs`.
 /// - `allow_remount` (13 tests of EROFS): mount(8) hands the remounting of a FUSE file system to a helper in
-///   /sbin, where tests install nothing. Read-only mounts are tested in `tests/mount.rs`.
+///   /sbin, where tests install nothing. Read-only mounts are tested in `tests/it/mount.rs`.
 /// - `link::link_count_max` skips itself: pathconf(3) knows no limit of links for FUSE.
 const CONFIGURATION: &str = "
 [features]

@@ -9,8 +9,8 @@ use std::{
 
 use rustix::mount::UnmountFlags;
 
-use crate::{
-    mounting::{Bench, run, said},
+use super::{
+    mounting::{Bench, run, said, unmount},
     source::Source,
     walk,
 };
@@ -45,7 +45,7 @@ impl Disk {
 
     fn unmount(&mut self) {
         // The loop device goes with it.
-        run(Command::new("umount").arg(self.place()));
+        unmount(&self.place());
         self.is_mounted = false;
     }
 

@@ -100,7 +100,7 @@ impl Bench {
 
     /// Unmounts and waits until everything is written.
     pub(crate) fn unmount(&mut self) {
-        rustix::mount::unmount(self.path("mnt"), UnmountFlags::empty()).unwrap();
+        unmount(&self.path("mnt"));
         let status = self.child.take().unwrap().wait().unwrap();
         assert!(status.success(), "the mount ended with {status}");
     }
@@ -136,6 +136,14 @@ impl Drop for Bench {
             let _ = child.wait();
         }
     }
+}
+
+/// Unmounts. A process that is being started by another test may hold for a moment what this one had open.
+pub(crate) fn unmount(place: &Path) {
+    wait_for("an unmount", || match rustix::mount::unmount(place, UnmountFlags::empty()) {
+        Err(rustix::io::Errno::BUSY) => false,
+        done => done.map(|()| true).unwrap(),
+    });
 }
 
 fn can_mount() -> bool {
