@@ -26,9 +26,9 @@ const TRIM_EVERY: u32 = 256;
 const DYING_SAVED: usize = 2;
 
 /// A way to the tag of a log page.
-type ReadTag = fn(&mut Flash<'_>, u32) -> Result<Option<Tag>>;
+type ReadTag<'c> = fn(&mut Flash<'c>, u32) -> Result<Option<Tag>>;
 
-impl Volume<'_> {
+impl<'c> Volume<'c> {
     /// Prepares for a change: the volume is writable, marked in use, and has room for a call's work.
     pub(crate) fn begin(&mut self) -> Result<()> {
         self.begin_writing(0)
@@ -257,14 +257,14 @@ impl Volume<'_> {
     fn evacuate_from(&mut self, block: u32, usage: &Usage, from: &Cleaned) -> Result<()> {
         let from = holds_data(usage).then_some(from);
         // A wrong bit in the spare area hides a chunk from a look at the tag alone.
-        if self.evacuate_by(block, from, |flash, page| flash.read_tag(page))? < usage.valid {
+        if self.evacuate_by(block, from, Flash::read_tag)? < usage.valid {
             self.evacuate_by(block, from, |flash, page| flash.read(page).map(|found| Some(found.tag)))?;
         }
         Ok(())
     }
 
     /// Moves the live chunks that the tags tell of; their bytes. What placement sees of the block is told if it holds data.
-    fn evacuate_by(&mut self, block: u32, from: Option<&Cleaned>, tag: ReadTag) -> Result<u32> {
+    fn evacuate_by(&mut self, block: u32, from: Option<&Cleaned>, tag: ReadTag<'c>) -> Result<u32> {
         let mut live = self.live_chunks(block, tag);
         let found = live.iter().map(|(addr, _)| u32::from(addr.len)).sum();
         self.placer.sort(self.blocks.clock, &mut live);
@@ -307,7 +307,7 @@ impl Volume<'_> {
     }
 
     /// The live chunks of a block by the tags of its pages.
-    pub(crate) fn live_chunks(&mut self, block: u32, tag: ReadTag) -> Vec<(Addr, Desc)> {
+    pub(crate) fn live_chunks(&mut self, block: u32, tag: ReadTag<'c>) -> Vec<(Addr, Desc)> {
         let mut found = Vec::new();
         for index in 0..self.params.pages_per_block {
             let page = self.params.page(block, index);
