@@ -112,6 +112,12 @@ impl Campaign {
         self.whole().unwrap_or(Part { index: 0, of: one_of })
     }
 
+    /// Says which seed is next: what goes wrong behind it, goes wrong with it.
+    #[expect(clippy::print_stdout, reason = "this is what a test says")]
+    pub fn begin(&self, seed: u64) {
+        println!("{}: {}={seed}", self.name, SEED.name);
+    }
+
     /// Notes at the end of a test what was run: cases of these seeds.
     pub fn ran(&self, seeds: Range<u64>, cases: u64) {
         self.note(&format!("seeds {}..{}", seeds.start, seeds.end), cases);

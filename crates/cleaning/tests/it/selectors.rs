@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use proptest::{prelude::*, test_runner::RngSeed};
-use pumice_knobs::CLEANING_SELECTORS;
 use pumice_cleaning::{
     Cat, Cicl, Class, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, SegmentView,
     Selector, Victim,
     select::{AgeThreshold, ByChange, Cells, Grouped, Queue, RandomOf, RoundRobin, SecondChance, Windowed},
     victim::{NEVER, age_score},
 };
+use pumice_knobs::CLEANING_SELECTORS;
 
 const SEGMENTS: u32 = 24;
 const CAPACITY: u32 = 6;
@@ -162,7 +162,7 @@ fn first(found: Option<&(u32, SegmentView)>) -> Vec<u32> {
 /// So many sequences for each policy, from a seed.
 fn config() -> ProptestConfig {
     let (seed, sequences) = (CLEANING_SELECTORS.first_seed(1), CLEANING_SELECTORS.count().unwrap_or(256));
-    println!("PUMICE_SEED={seed}");
+    CLEANING_SELECTORS.begin(seed);
     CLEANING_SELECTORS.ran(seed..seed + 1, sequences);
     ProptestConfig {
         cases: u32::try_from(sequences).unwrap(),

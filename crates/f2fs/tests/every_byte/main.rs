@@ -22,8 +22,8 @@ use std::{panic::catch_unwind, sync::Arc};
 use blocks::{BLOCK, Metadata};
 use image::Golden;
 use medium::Medium;
-use pumice_knobs::F2FS_BYTES;
 use pumice_f2fs::{F2fs, MountOptions, check::check, crypt::Keyring};
+use pumice_knobs::F2FS_BYTES;
 use pumice_vfs::Timestamp;
 
 /// Bytes from one change to the next where nothing else is asked for: a prime, so that all places of a block have

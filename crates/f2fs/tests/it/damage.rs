@@ -11,8 +11,8 @@ use crate::common::image::Golden;
 use crate::common::medium::Medium;
 use crate::common::visit::visit;
 use fastrand::Rng;
-use pumice_knobs::F2FS_READ;
 use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring};
+use pumice_knobs::F2FS_READ;
 use pumice_vfs::Timestamp;
 
 fn keys() -> Keyring {

@@ -1,7 +1,7 @@
 //! Pages that cannot be read come back by the parity of their erase block, and no others do.
 
-use pumice_knobs::FLASHLOG_PARITY;
 use pumice_flashlog::{Fault, Medium, Shape, Tag, TagPlace};
+use pumice_knobs::FLASHLOG_PARITY;
 use pumice_media::{AnyChip, BitFlip, ChipSpec, Nand, SimChip};
 
 const BLOCK: u32 = 2;
@@ -88,7 +88,7 @@ fn as_many_pages_as_have_parity_come_back_and_no_more() {
         let shape = *medium(place, parts, parity).shape();
         for seed in seeds() {
             let mut rng = fastrand::Rng::with_seed(seed);
-            println!("PUMICE_SEED={seed}");
+            FLASHLOG_PARITY.begin(seed);
             let mut dead: Vec<u32> = (0..PAGES).collect();
             rng.shuffle(&mut dead);
             for (count, comes_back) in [(parity, true), (parity + 1, false)] {
@@ -206,7 +206,7 @@ fn copies_bring_back_what_they_cover() {
         let chip = open.into_chip().take::<SimChip>().unwrap();
         for seed in seeds() {
             let mut rng = fastrand::Rng::with_seed(seed);
-            println!("PUMICE_SEED={seed}");
+            FLASHLOG_PARITY.begin(seed);
             let mut dead: Vec<u32> = (0..last).collect();
             rng.shuffle(&mut dead);
             dead.truncate(parity as usize);

@@ -173,7 +173,7 @@ fn damage_ends_in_errors_at_worst() {
     for (number, case) in (0..).zip(CASES) {
         let mut met = [0_u32; 16];
         for seed in seeds.clone() {
-            println!("{}: PUMICE_SEED={seed}", case.name);
+            FTL_DAMAGE.begin(seed);
             let mut chip = populated(case, number * 1000 + seed % 4);
             let mut rng = fastrand::Rng::with_seed(number << 32 | seed);
             let wanted = [1, 2, 3, 4, 14, 15][rng.usize(..6)];

@@ -91,7 +91,11 @@ fn memory_and_file_answer_alike() {
         let mut rng = Rng::with_seed(seed);
         for step in 0..500 {
             let draw = rng.fork();
-            assert_eq!(call(&mut memory, draw.clone()), call(&mut file, draw), "PUMICE_SEED={seed}, step {step}");
+            assert_eq!(
+                call(&mut memory, draw.clone()),
+                call(&mut file, draw),
+                "PUMICE_SEED={seed}, step {step}"
+            );
             if rng.u8(..50) == 0 {
                 drop(file);
                 file = ChipFile::open(&path, false).unwrap();

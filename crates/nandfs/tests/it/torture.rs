@@ -84,7 +84,7 @@ fn run(from: usize) {
     let seeds = NANDFS_TORTURE.seeds(0..8);
     let mine: Vec<u64> = seeds.clone().skip(from).step_by(2).collect();
     for seed in &mine {
-        println!("PUMICE_SEED={seed}");
+        NANDFS_TORTURE.begin(*seed);
         torture(*seed);
     }
     NANDFS_TORTURE.ran(seeds, mine.len() as u64);

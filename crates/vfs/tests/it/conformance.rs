@@ -28,11 +28,16 @@ fn scripted() {
 }
 
 /// Random sequences of up to so many calls, from a usual seed on.
-fn random_calls(subject: impl Fn(&TestClock) -> Box<dyn Subject>, usual: u64, sequences: u32, calls: usize) -> Report {
+fn random_calls(
+    subject: impl Fn(&TestClock) -> Box<dyn Subject>,
+    usual: u64,
+    sequences: u32,
+    calls: usize,
+) -> Report {
     let (seed, count) = (VFS_CALLS.first_seed(usual), VFS_CALLS.count());
     let sequences = count.map_or(sequences, |count| u32::try_from(count).unwrap());
-    let report = run_random(&subject, sequences, calls, seed);
-    let report = report.unwrap_or_else(|failure| panic!("PUMICE_SEED={seed}: {failure}"));
+    VFS_CALLS.begin(seed);
+    let report = run_random(&subject, sequences, calls, seed).unwrap();
     VFS_CALLS.ran(seed..seed + 1, sequences.into());
     report
 }

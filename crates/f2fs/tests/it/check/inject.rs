@@ -10,8 +10,8 @@ use std::{
     sync::Arc,
 };
 
-use pumice_knobs::{BLESS, F2FS_INJECTED};
 use pumice_f2fs::check::{Code, check};
+use pumice_knobs::{BLESS, F2FS_INJECTED};
 use xtask::{
     Machine,
     f2fs::{Verdict, judge},
@@ -213,8 +213,7 @@ fn what_fsck_f2fs_finds_is_found() {
         table.add(damaged.member, !here.is_empty(), !peer.is_empty());
         if here.is_empty() && !peer.is_empty() {
             let Damaged { member, what, .. } = &damaged;
-            missed
-                .push(format!("PUMICE_SEED={seed}: {}: {member}: {what}: {}", subject.name, peer[0]));
+            missed.push(format!("PUMICE_SEED={seed}: {}: {member}: {what}: {}", subject.name, peer[0]));
         }
     }
     assert!(missed.is_empty(), "{table}{} found by fsck.f2fs alone: {missed:#?}", missed.len());

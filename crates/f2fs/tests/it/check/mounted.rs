@@ -8,13 +8,13 @@ use std::{
 };
 
 use fastrand::Rng;
-use pumice_knobs::F2FS_HOSTILE;
 use pumice_f2fs::{
     F2fs, MountOptions, Volume, WritableF2fs, WritableOptions,
     check::check,
     crypt::Keyring,
     layout::{CpFlags, Inode},
 };
+use pumice_knobs::F2FS_HOSTILE;
 use pumice_media::{BlockDevice, BlockError, BlockShape, Lba, ReadAt};
 use pumice_vfs::{
     FileKind, FileSystem, Ino, NewNode, RenameMode, SetAttr, SpaceMode, Timestamp, XattrMode,

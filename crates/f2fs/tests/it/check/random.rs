@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use fastrand::Rng;
-use pumice_knobs::F2FS_CHECKED;
 use pumice_f2fs::{
     check::{Code, check},
     layout::{BlockAddr, Nid},
 };
+use pumice_knobs::F2FS_CHECKED;
 
 use super::patient::{BLOCK, Patient, place};
 use crate::common::image::Golden;

@@ -8,8 +8,8 @@ use std::{
     sync::{Mutex, OnceLock},
 };
 
-use pumice_knobs::GOLDEN;
 use pumice_f2fs::{F2fs, MountOptions, Nodes, Volume, crypt::Keyring};
+use pumice_knobs::GOLDEN;
 use pumice_media::{FileDisk, ReadAt};
 use pumice_vfs::Timestamp;
 

@@ -2,17 +2,17 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use pumice_knobs::F2FS_COMPRESSED;
 use pumice_f2fs::{
     CompressionRule, F2fs, Logging, MountOptions, WritableF2fs, WritableOptions,
     compress::Method,
     crypt::Keyring,
     layout::{InlineFlags, Inode, InodeFlags},
 };
+use pumice_knobs::F2FS_COMPRESSED;
 use pumice_vfs::{Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, conformance::TestClock};
 
 use super::{
-    crash::{mount_by, number, options},
+    crash::{mount_by, options},
     disk::SharedDisk,
     linux::{golden, open},
     power::Live,
@@ -341,7 +341,7 @@ fn random_sequences_keep_what_was_written() {
     let methods = [("lz4", 2), ("zstd:3", 4), ("lzo-rle", 2), ("lz4:9", 3), ("lzo", 5), ("zstd", 8)];
     for (method, log_blocks) in methods {
         for seed in seeds.clone() {
-            println!("{method}: PUMICE_SEED={seed}");
+            F2FS_COMPRESSED.begin(seed);
             let mut beside = Beside::new(rule(method, log_blocks), Logging::Adaptive, seed);
             (0..600).for_each(|_| beside.step());
             // The largest clusters of the others were hardly ever written as a whole.
@@ -360,7 +360,8 @@ fn random_sequences_keep_what_was_written() {
 #[test]
 fn pieces_of_clusters_are_moved_by_the_cleaner() {
     for (method, log_blocks) in [("lz4", 2), ("zstd", 4)] {
-        let mut beside = Beside::new(rule(method, log_blocks), Logging::Normal, F2FS_COMPRESSED.first_seed(1));
+        let mut beside =
+            Beside::new(rule(method, log_blocks), Logging::Normal, F2FS_COMPRESSED.first_seed(1));
         // Clusters and blocks of what is plain, mixed in every segment.
         for round in 0.. {
             for name in ["text", "mixed.raw"].map(|name| format!("{round}-{name}")) {

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use pumice_knobs::F2FS_ALL_FAULTS;
 use pumice_f2fs::{
     WritableF2fs,
     check::{Code, check},
     layout::SuperBlock,
 };
+use pumice_knobs::F2FS_ALL_FAULTS;
 use pumice_media::ReadAt;
 use pumice_vfs::{
     Errno, FileKind, FileSystem, Ino, RenameMode, Result, SetAttr, SpaceMode, XattrMode,

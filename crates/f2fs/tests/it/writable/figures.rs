@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use pumice_knobs::F2FS_PACE;
 use pumice_f2fs::{InPlace, Logging, WritableF2fs, WritableOptions, read_super_block};
+use pumice_knobs::F2FS_PACE;
 use pumice_vfs::{Clock, FileKind, FileSystem, Ino, conformance::TestClock};
 
 use super::{

@@ -11,11 +11,11 @@ use std::{
     },
 };
 
-use pumice_knobs::{F2FS_CLEANING_FAULTS, F2FS_NEARLY_FULL};
 use pumice_f2fs::{
     F2fs, IdleCleaning, InPlace, Logging, MountOptions, Streams, Volume, WritableF2fs, WritableOptions, crc,
     crypt::Keyring, read_super_block,
 };
+use pumice_knobs::{F2FS_CLEANING_FAULTS, F2FS_NEARLY_FULL};
 use pumice_vfs::{
     Clock, Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, Timestamp, conformance::TestClock,
 };
@@ -363,10 +363,9 @@ fn a_failed_read_while_cleaning_loses_nothing() {
         first..last
     };
     let span = work(&Live::new(base.clone()));
-    let (count, seed) =
-        (F2FS_CLEANING_FAULTS.count().unwrap_or(12), F2FS_CLEANING_FAULTS.first_seed(1));
+    let (count, seed) = (F2FS_CLEANING_FAULTS.count().unwrap_or(12), F2FS_CLEANING_FAULTS.first_seed(1));
     let mut random = fastrand::Rng::with_seed(seed);
-    println!("PUMICE_SEED={seed}");
+    F2FS_CLEANING_FAULTS.begin(seed);
     for _ in 0..count {
         let bad = random.u64(span.clone());
         let live = Live::new(base.clone());
@@ -422,10 +421,9 @@ fn a_failed_write_while_cleaning_loses_nothing() {
         assert_eq!(crc::checksum(&bytes(&fs)), *ends.last().unwrap());
         (fs, ends, promised, idle)
     };
-    let (count, seed) =
-        (F2FS_CLEANING_FAULTS.count().unwrap_or(6), F2FS_CLEANING_FAULTS.first_seed(1));
+    let (count, seed) = (F2FS_CLEANING_FAULTS.count().unwrap_or(6), F2FS_CLEANING_FAULTS.first_seed(1));
     let (fault_free, mut random) = (Live::new(base.clone()), fastrand::Rng::with_seed(seed));
-    println!("PUMICE_SEED={seed}");
+    F2FS_CLEANING_FAULTS.begin(seed);
     let (_, _, promised, idle) = work(&fault_free, None);
     assert!(promised == CALLS && idle > 0, "{idle} idle steps");
     for _ in 0..count {
@@ -453,7 +451,7 @@ fn a_failed_write_while_cleaning_loses_nothing() {
 fn exercise(bytes: u64, shape: &Shape, how: fn() -> WritableOptions) {
     let seeds = F2FS_NEARLY_FULL.seeds(1..2);
     for seed in seeds.clone() {
-        println!("PUMICE_SEED={seed}");
+        F2FS_NEARLY_FULL.begin(seed);
         let mut full = Full::new(bytes, shape, how, seed);
         full.fill();
         for _ in 0..2 {

@@ -9,8 +9,8 @@ use std::{
     sync::Arc,
 };
 
-use pumice_knobs::{F2FS_LINUX_PACE, F2FS_ROLLED};
 use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring, read_super_block};
+use pumice_knobs::{F2FS_LINUX_PACE, F2FS_ROLLED};
 use pumice_media::ReadAt;
 use pumice_vfs::{Timestamp, conformance::TestClock};
 use xtask::{Machine, f2fs};
@@ -115,7 +115,7 @@ struct Crashed {
 /// A few states of each workload from a seed on, without end.
 fn crashed_volumes(first: u64) -> impl Iterator<Item = Crashed> {
     (first..).flat_map(|seed| {
-        println!("PUMICE_SEED={seed}");
+        F2FS_ROLLED.begin(seed);
         let mut random = fastrand::Rng::with_seed(seed);
         let images = crash::run(seed, 60, 500_000).samples(SAMPLES, &mut random);
         images.into_iter().enumerate().map(move |(at, image)| {

@@ -1,8 +1,8 @@
 //! The conformance suite.
 
 use crate::common::{formatted, mount};
-use pumice_knobs::CFFS_CALLS;
 use pumice_cffs::Cffs;
+use pumice_knobs::CFFS_CALLS;
 use pumice_media::SimChip;
 use pumice_vfs::conformance::{Name, Op, Subject, TestClock, checks, run_random_of};
 use pumice_vfs::{FileSystem, RenameMode, Result};
@@ -109,8 +109,14 @@ fn scripted() {
 fn random() {
     let (first, sequences, mut ops) = (CFFS_CALLS.first_seed(1), CFFS_CALLS.count().unwrap_or(40), 0);
     for (seed, shape) in (first..).zip(CHIPS) {
-        let report = run_random_of(&|clock| Mounted::new(shape, clock), u32::try_from(sequences).unwrap(), 400, seed, &gives)
-            .unwrap_or_else(|failure| panic!("PUMICE_SEED={first}, {shape}: {failure}"));
+        let report = run_random_of(
+            &|clock| Mounted::new(shape, clock),
+            u32::try_from(sequences).unwrap(),
+            400,
+            seed,
+            &gives,
+        )
+        .unwrap_or_else(|failure| panic!("PUMICE_SEED={first}, {shape}: {failure}"));
         assert_eq!(report.refused, 0, "{shape}: there was room");
         ops += report.ops;
     }

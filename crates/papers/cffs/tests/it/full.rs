@@ -2,8 +2,8 @@
 
 use crate::common::full::{goes_on, outlives_a_cut, seeds, subject};
 use crate::common::{formatted, mount};
-use pumice_knobs::CFFS_FULL;
 use pumice_cffs::{Cffs, check};
+use pumice_knobs::CFFS_FULL;
 use pumice_media::SimChip;
 use pumice_vfs::{FsError, Timestamp};
 

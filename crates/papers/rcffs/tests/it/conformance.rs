@@ -79,8 +79,14 @@ fn scripted() {
 fn random() {
     let (first, sequences, mut ops) = (RCFFS_CALLS.first_seed(1), RCFFS_CALLS.count().unwrap_or(30), 0);
     for (seed, shape) in (first..).zip(CHIPS) {
-        let report = run_random_of(&|clock| Mounted::new(shape, clock), u32::try_from(sequences).unwrap(), 400, seed, &gives)
-            .unwrap_or_else(|failure| panic!("PUMICE_SEED={first}, {shape:?}: {failure}"));
+        let report = run_random_of(
+            &|clock| Mounted::new(shape, clock),
+            u32::try_from(sequences).unwrap(),
+            400,
+            seed,
+            &gives,
+        )
+        .unwrap_or_else(|failure| panic!("PUMICE_SEED={first}, {shape:?}: {failure}"));
         assert_eq!(report.refused, 0, "{shape:?}: there was room");
         ops += report.ops;
     }

@@ -57,8 +57,9 @@ fn scripted() {
 fn random() {
     let (first, sequences, mut ops) = (SCALEFFS_CALLS.first_seed(1), SCALEFFS_CALLS.count().unwrap_or(40), 0);
     for (seed, blocks) in (first..).zip(BLOCKS) {
-        let report = run_random(&|clock| Mounted::new(blocks, clock), u32::try_from(sequences).unwrap(), 400, seed)
-            .unwrap_or_else(|failure| panic!("PUMICE_SEED={first}, {blocks}: {failure}"));
+        let report =
+            run_random(&|clock| Mounted::new(blocks, clock), u32::try_from(sequences).unwrap(), 400, seed)
+                .unwrap_or_else(|failure| panic!("PUMICE_SEED={first}, {blocks}: {failure}"));
         assert_eq!(report.refused, 0, "{blocks}: there was room");
         ops += report.ops;
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use pumice_f2fs::read_super_block;
+use pumice_knobs::F2FS_FULL_STATES;
 use pumice_vfs::{FileKind, FileSystem, Ino, SetAttr};
 
 use super::super::{
@@ -149,7 +150,7 @@ fn a_power_cut_near_a_checkpoint_leaves_what_was_promised() {
     let seeds = first..first + most.div_ceil(STATES) as u64;
     let (mut seen, mut made) = (HashSet::new(), 0);
     for seed in seeds.clone() {
-        println!("PUMICE_SEED={seed}");
+        F2FS_FULL_STATES.begin(seed);
         let recorded = near(seed);
         made += recorded.cleaned.len();
         let mut random = fastrand::Rng::with_seed(seed);

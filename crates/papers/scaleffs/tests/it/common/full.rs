@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use pumice_knobs::Campaign;
 use pumice_media::{CutMode, Nand, SimChip};
 use pumice_vfs::{Errno, FileKind, FileSystem, FsError, Ino, NewNode, SetAttr};
 
@@ -205,10 +204,10 @@ pub(crate) trait Subject {
 }
 
 /// The seeds of a campaign, with one volume each; each is named before it begins.
-pub(crate) fn seeds(campaign: &Campaign) -> impl Iterator<Item = u64> {
+pub(crate) fn seeds(campaign: &pumice_knobs::Campaign) -> impl Iterator<Item = u64> {
     let seeds = campaign.seeds(1..2);
     campaign.ran(seeds.clone(), seeds.end - seeds.start);
-    seeds.inspect(|seed| println!("PUMICE_SEED={seed}"))
+    seeds.inspect(|seed| campaign.begin(*seed))
 }
 
 pub(crate) fn sound(subject: &impl Subject, chip: &SimChip, what: &str) {
