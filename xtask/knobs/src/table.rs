@@ -309,6 +309,11 @@ campaigns! {
         ERRORS of "campaigns of each kind", such as "100";
         Seeds(1)
     }
+    CLI_FILES = "cli: fsx, and what it has no word for, on mounts" {
+        "pumice-cli" it: "e2e::fsx::", "e2e::zero_range::";
+        RANDOM of "operations on a file", such as "1000000";
+        Seeds(5000)
+    }
     CLI_HOSTILE = "cli: hostile images through every verb and a mount" {
         "pumice-cli" it: "hostile::";
         HOSTILE of "images of each file system", such as "200";

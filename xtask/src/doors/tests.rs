@@ -18,6 +18,7 @@ use std::{
 use xtask::Failure;
 
 use super::programs::{Program, Run, build, cargo, run};
+use super::ran::{Line, Ran};
 
 /// Programs that run at the same time.
 const AT_ONCE: usize = 2;
@@ -52,8 +53,13 @@ pub(crate) fn test(arguments: &[&str], only: &[&str], place: &Path) -> Result<()
 
     let begun = Instant::now();
     fs::create_dir_all(place)?;
+    let ran = Ran::new(place.join("campaigns"))?;
+    jobs.iter_mut().for_each(|(_, command)| ran.asked_of(command));
     let runs = run_all(&jobs, place)?;
     say(&closing(&runs, built, begun.elapsed()))?;
+    for Line { campaign, covered, cases } in ran.lines()? {
+        say(&format!("{campaign}: {covered}, {cases} cases\n"))?;
+    }
     let failed: Vec<&str> = runs.iter().filter(|run| !run.status.success()).map(|run| &*run.name).collect();
     match failed.is_empty() {
         true => Ok(()),
