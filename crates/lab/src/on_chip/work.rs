@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use pumice_media::{ChipSpec, Nand, NandStats, PageId, PageState, SimChip};
+use pumice_media::{ChipSpec, Nand, NandStats, SimChip};
 use pumice_vfs::Ino;
 
 use super::{
@@ -303,20 +303,9 @@ fn postmark(
     if let Some((copied, reclaimed)) = mounted.cleaned()?.filter(|(_, reclaimed)| *reclaimed > 0) {
         figures.push((Figure::ExtraWrites, float(copied) / float(reclaimed)));
     }
-    let chip = mounted.unmount()?;
-    figures.extend(hot_share(programs(chip)).map(|share| (Figure::HotShare, share)));
+    let (_, programs) = mounted.unmount_counted()?;
+    figures.extend(hot_share(programs).map(|share| (Figure::HotShare, share)));
     Ok(figures)
-}
-
-/// How often each page of a chip was programmed: once after each erase of its block, but for what is erased now.
-fn programs(mut chip: SimChip) -> Vec<u32> {
-    let geometry = chip.geometry();
-    let pages = (0..geometry.pages()).filter_map(|page| u32::try_from(page).ok()).map(PageId);
-    let count = |page: PageId| {
-        let is_written = chip.page_state(page).is_ok_and(PageState::is_written);
-        chip.erase_count(geometry.block_of(page)) + u32::from(is_written)
-    };
-    pages.map(count).collect()
 }
 
 fn transfer(
