@@ -1,6 +1,6 @@
 //! What campaigns noted that they ran.
 
-use std::{fs, io::ErrorKind, path::PathBuf, process::Command};
+use std::{collections::BTreeMap, fs, io::ErrorKind, path::PathBuf, process::Command};
 
 use pumice_knobs::RAN;
 use xtask::Failure;
@@ -31,16 +31,23 @@ impl Ran {
         command.env(RAN.name, &self.0);
     }
 
-    /// What was run, in the order of names; nothing where no campaign came to its end.
+    /// What was run; nothing where no campaign came to its end.
     pub(crate) fn lines(&self) -> Result<Vec<Line>, Failure> {
         let text = match fs::read_to_string(&self.0) {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             text => text?,
         };
         let lines = text.lines().map(|line| Line::read(line).ok_or_else(|| format!("not a note: {line}")));
-        let mut lines = lines.collect::<Result<Vec<_>, _>>()?;
-        lines.sort_by(|a, b| a.campaign.cmp(&b.campaign));
-        Ok(lines)
+        Ok(lines.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// The same, what covers the same summed up, in the order of names.
+    pub(crate) fn sums(&self) -> Result<Vec<Line>, Failure> {
+        let mut sums = BTreeMap::new();
+        for line in self.lines()? {
+            *sums.entry((line.campaign, line.covered)).or_insert(0) += line.cases;
+        }
+        Ok(sums.into_iter().map(|((campaign, covered), cases)| Line { campaign, covered, cases }).collect())
     }
 }
 
@@ -67,8 +74,9 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let ran = Ran::new(place.path().join("ran")).unwrap();
         assert_eq!(ran.lines().unwrap(), []);
-        fs::write(&ran.0, "b: two\tpart 1/3\t7\na: one\tseeds 5..9\t40\n").unwrap();
-        let lines = ran.lines().unwrap();
+        fs::write(&ran.0, "b: two\tpart 1/3\t7\na: one\tseeds 5..9\t30\na: one\tseeds 5..9\t10\n").unwrap();
+        assert_eq!(ran.lines().unwrap().len(), 3);
+        let lines = ran.sums().unwrap();
         assert_eq!(
             (lines[0].campaign.as_str(), lines[0].seeds(), lines[0].cases),
             ("a: one", Some((5, 9)), 40)
