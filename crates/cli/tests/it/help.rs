@@ -1,8 +1,9 @@
 //! Help texts are what they were. `PUMICE_BLESS=1 cargo test -p pumice-cli --test it help::` takes new ones over.
 
-use std::{env, fs, path::Path};
+use std::{fs, path::Path};
 
 use crate::common::World;
+use pumice_knobs::BLESS;
 
 const VERBS: &[&str] = &[
     "",
@@ -67,7 +68,7 @@ fn help_texts_are_as_recorded() {
         let text = world.say(&format!("{verb} --help")).good();
         let name = if verb.is_empty() { "pumice".to_owned() } else { verb.replace(' ', "-") };
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/help/{name}.txt"));
-        if env::var_os("PUMICE_BLESS").is_some() {
+        if BLESS.is_set() {
             fs::write(&path, &text).unwrap();
         }
         let recorded = fs::read_to_string(&path).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Hostile images through every verb that reads, and a mount: each ends by itself, in bounded time, memory and output.
 //!
-//! `PUMICE_HOSTILE=200` tries so many images of each kind, `PUMICE_HOSTILE_SEED=` one again. The kernel ends whoever goes
+//! `PUMICE_HOSTILE=200` tries so many images of each kind. The kernel ends whoever goes
 //! over a limit by a signal (prlimit(1)), and that fails the test.
 
 use std::{
@@ -16,6 +16,7 @@ use std::{
 };
 
 use crate::common::{CHIP, World};
+use pumice_knobs::CLI_HOSTILE;
 
 /// Of each kind, where nothing else is asked for.
 const USUAL: u64 = 4;
@@ -73,15 +74,6 @@ const NANDFS: [&str; 13] = [
     "tar disk",
     "get disk / out",
 ];
-
-/// The seeds: all, or one again.
-fn seeds() -> std::ops::Range<u64> {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    match number("PUMICE_HOSTILE_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("PUMICE_HOSTILE").unwrap_or(USUAL),
-    }
-}
 
 /// A tree with small and large files, holes, links, and a directory of several blocks.
 fn plant(world: &World) {
@@ -174,12 +166,12 @@ fn run(world: &World, line: &str, seed: u64) {
     // A program that a signal ends, and one that panics, have codes above 100.
     assert!(
         output.status.code().is_some_and(|code| code < 100),
-        "PUMICE_HOSTILE_SEED={seed}: pumice {line}: {}: {last:#?}",
+        "PUMICE_SEED={seed}: pumice {line}: {}: {last:#?}",
         output.status
     );
-    assert!(told.len() < 16 << 20, "PUMICE_HOSTILE_SEED={seed}: pumice {line} says {} bytes", told.len());
+    assert!(told.len() < 16 << 20, "PUMICE_SEED={seed}: pumice {line} says {} bytes", told.len());
     let (taken, image) = (taken(&world.path("out")), fs::metadata(world.path("disk")).unwrap().len());
-    assert!(taken <= image * 5 / 4, "PUMICE_HOSTILE_SEED={seed}: pumice {line} takes {taken} of {image}");
+    assert!(taken <= image * 5 / 4, "PUMICE_SEED={seed}: pumice {line} takes {taken} of {image}");
     let _ = fs::remove_dir_all(world.path("out"));
 }
 
@@ -206,7 +198,7 @@ fn mount(world: &World, seed: u64) {
     let mut server = server.spawn().unwrap();
     while device(&dir) == before {
         if let Some(status) = server.try_wait().unwrap() {
-            assert!(status.signal().is_none(), "PUMICE_HOSTILE_SEED={seed}: mount: {status}");
+            assert!(status.signal().is_none(), "PUMICE_SEED={seed}: mount: {status}");
             return;
         }
         sleep(Duration::from_millis(10));
@@ -222,7 +214,7 @@ fn mount(world: &World, seed: u64) {
     let status = server.wait().unwrap();
     assert!(
         looked.signal().is_none() && alive.is_none() && status.code().is_some(),
-        "PUMICE_HOSTILE_SEED={seed}: in a mount: {looked}, the server {status}"
+        "PUMICE_SEED={seed}: in a mount: {looked}, the server {status}"
     );
 }
 
@@ -242,7 +234,8 @@ fn can_mount() -> bool {
 fn campaign(world: &World, verbs: &[&str]) {
     let disk: PathBuf = world.path("disk");
     let (used, can_mount) = (used(&disk), can_mount());
-    for seed in seeds() {
+    let seeds = CLI_HOSTILE.seeds(0..USUAL);
+    for seed in seeds.clone() {
         let patient = Patient::damage(&disk, &used, seed);
         for line in verbs {
             run(world, line, seed);
@@ -252,6 +245,7 @@ fn campaign(world: &World, verbs: &[&str]) {
         }
         patient.heal();
     }
+    CLI_HOSTILE.ran(seeds.clone(), seeds.end - seeds.start);
     // It was the damage, and not the image.
     world.say("fsck -n disk").good();
 }

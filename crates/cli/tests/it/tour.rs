@@ -10,6 +10,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use pumice_knobs::BLESS;
+
 /// Blocks of commands begin so; with `fuse`, they need a mount.
 const BLOCK: &str = "```console";
 
@@ -66,7 +68,7 @@ fn the_tour_prints_what_readme_says() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let text = fs::read_to_string(readme()).unwrap();
     let now = played(&text, dir.path());
-    if env::var_os("PUMICE_BLESS").is_some() {
+    if BLESS.is_set() {
         fs::write(readme(), &now).unwrap();
         return;
     }

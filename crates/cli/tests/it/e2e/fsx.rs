@@ -2,6 +2,8 @@
 
 use std::{fs, process::Command};
 
+use pumice_knobs::CLI_FILES;
+
 use super::mounting::{Bench, said, tool};
 
 const SEED: u64 = 20_260_101;
@@ -49,14 +51,16 @@ fn fsx_reads_what_it_wrote_to_f2fs() {
 }
 
 fn fsx(mut bench: Bench, operations: u64) {
+    let (seed, operations) = (CLI_FILES.first_seed(SEED), CLI_FILES.count().unwrap_or(operations));
     bench.mount();
     let configuration = bench.path("fsx.toml");
     fs::write(&configuration, CONFIGURATION).unwrap();
     let mut command = Command::new(tool("fsx"));
     command.arg("-f").arg(&configuration).arg("-P").arg(bench.path("."));
-    command.args(["-S", &SEED.to_string(), "-N", &operations.to_string()]).arg(bench.inside("file"));
+    command.args(["-S", &seed.to_string(), "-N", &operations.to_string()]).arg(bench.inside("file"));
     let output = command.output().unwrap();
-    assert!(output.status.success(), "seed {SEED}: {}", said(&output));
+    assert!(output.status.success(), "PUMICE_SEED={seed}: {}", said(&output));
     bench.unmount();
     bench.check();
+    CLI_FILES.ran(seed..seed + 1, operations);
 }

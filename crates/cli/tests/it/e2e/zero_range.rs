@@ -7,12 +7,14 @@ use std::{
     os::unix::fs::FileExt,
 };
 
+use pumice_knobs::CLI_FILES;
+
 use rustix::fs::{FallocateFlags, fallocate};
 
 use super::mounting::Bench;
 
 const SEED: u64 = 20_260_102;
-const OPERATIONS: u32 = 20_000;
+const OPERATIONS: u64 = 20_000;
 /// Bytes the file may grow to, and bytes of one operation at most.
 const LENGTH: u64 = 1 << 20;
 const PIECE: u64 = 40_000;
@@ -77,12 +79,16 @@ impl Pair {
         }
     }
 
-    fn compare(&self, step: u32) {
+    fn compare(&self, seed: u64, step: u64) {
         let mut got = vec![0; self.copy.len()];
-        assert_eq!(self.file.metadata().unwrap().len(), self.copy.len() as u64, "seed {SEED} step {step}");
+        assert_eq!(
+            self.file.metadata().unwrap().len(),
+            self.copy.len() as u64,
+            "PUMICE_SEED={seed} step {step}"
+        );
         self.file.read_exact_at(&mut got, 0).unwrap();
         let differs = got.iter().zip(&self.copy).position(|(a, b)| a != b);
-        assert_eq!(differs, None, "seed {SEED} step {step}");
+        assert_eq!(differs, None, "PUMICE_SEED={seed} step {step}");
     }
 }
 
@@ -93,15 +99,17 @@ fn zero_range_reads_as_zeros() {
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create_new(true).open(bench.inside("file")).unwrap();
     let mut pair = Pair { file, copy: Vec::new() };
-    let mut random = Random(SEED);
-    for step in 0..OPERATIONS {
+    let (seed, operations) = (CLI_FILES.first_seed(SEED), CLI_FILES.count().unwrap_or(OPERATIONS));
+    // Of 0 there would be nothing but zeros.
+    let mut random = Random(seed.max(1));
+    for step in 0..operations {
         pair.step(&mut random);
         if step % 20 == 0 {
             // Past the kernel's own pages every other time.
             if step % 40 == 0 {
                 rustix::fs::fadvise(&pair.file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
             }
-            pair.compare(step);
+            pair.compare(seed, step);
         }
     }
     let Pair { file, copy } = pair;
@@ -111,5 +119,6 @@ fn zero_range_reads_as_zeros() {
     bench.mount();
     let mut got = Vec::new();
     File::open(bench.inside("file")).unwrap().read_to_end(&mut got).unwrap();
-    assert!(got == copy, "seed {SEED}: after the mount it reads otherwise");
+    CLI_FILES.ran(seed..seed + 1, operations);
+    assert!(got == copy, "PUMICE_SEED={seed}: after the mount it reads otherwise");
 }
