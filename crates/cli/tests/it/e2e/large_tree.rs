@@ -33,6 +33,7 @@ pub(super) fn make(root: &Path) {
         let top = root.join(format!("top-{}", tree.names));
         tree.directory(&top, DEPTH);
     }
+    assert_eq!(tree.names, NAMES);
 }
 
 fn noise(random: &mut Rng) -> Vec<u8> {
@@ -64,6 +65,9 @@ impl Growing {
     fn directory(&mut self, path: &Path, depth: usize) {
         fs::create_dir_all(path).unwrap();
         for _ in 0..self.random.usize(1..IN_A_DIRECTORY) {
+            if self.names == NAMES {
+                break;
+            }
             self.names += 1;
             let path = path.join(self.name());
             match self.random.u8(..100) {
