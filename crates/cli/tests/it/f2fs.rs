@@ -7,11 +7,9 @@ use std::{
     os::unix::fs::{FileExt, PermissionsExt, symlink},
     path::Path,
     process::{Command, Stdio},
-    thread::sleep,
-    time::Duration,
 };
 
-use crate::common::World;
+use crate::common::{World, patience::unmount};
 
 fn done(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
@@ -263,13 +261,7 @@ fn mounted<T>(world: &World, mount: &str, look: impl FnOnce() -> T) -> T {
     fs::create_dir_all(&dir).unwrap();
     world.say(mount).good();
     let seen = look();
-    // The volume may still be busy for a moment.
-    for _ in 0..50 {
-        if done(Command::new("umount").arg(&dir)) {
-            break;
-        }
-        sleep(Duration::from_millis(100));
-    }
+    unmount(&dir);
     seen
 }
 

@@ -8,11 +8,9 @@ use std::{
     os::unix::fs::FileExt,
     path::Path,
     process::{Command, Stdio},
-    thread::sleep,
-    time::Duration,
 };
 
-use crate::common::{Run, World, finish};
+use crate::common::{Run, World, finish, patience::unmount};
 
 const FILES: usize = 300;
 const BLOCK: u64 = 4096;
@@ -280,12 +278,10 @@ struct Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // The volume may still be busy for a moment.
-        for _ in 0..50 {
-            if done(Command::new("umount").arg(&self.dir)) {
-                break;
-            }
-            sleep(Duration::from_millis(100));
+        if std::thread::panicking() {
+            let _ = rustix::mount::unmount(&self.dir, rustix::mount::UnmountFlags::DETACH);
+        } else {
+            unmount(&self.dir);
         }
     }
 }

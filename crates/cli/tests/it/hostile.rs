@@ -15,7 +15,10 @@ use std::{
     time::Duration,
 };
 
-use crate::common::{CHIP, World};
+use crate::common::{
+    CHIP, World,
+    patience::{Patience, STANDSTILL, unmount},
+};
 use pumice_knobs::CLI_HOSTILE;
 
 /// Of each kind, where nothing else is asked for.
@@ -27,8 +30,6 @@ const MOUNTED_EVERY: u64 = 2;
 const PROCESSOR_SECONDS: u32 = 60;
 const MEMORY_BYTES: u32 = 1 << 30;
 const OUTPUT_BYTES: u32 = 256 << 20;
-/// Where nobody comes to an end: minutes more than any of these needs.
-const WALL_SECONDS: u32 = 300;
 
 const BLOCK: usize = 4096;
 
@@ -158,7 +159,7 @@ fn run(world: &World, line: &str, seed: u64) {
     let limits = format!("prlimit --cpu={PROCESSOR_SECONDS} --as={MEMORY_BYTES} {limit}");
     let script = format!("{limits} \"$0\" {line} {end}; exit ${{PIPESTATUS[0]}}");
     let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", &WALL_SECONDS.to_string(), "bash", "-c", &script]);
+    command.args(["-s", "KILL", &STANDSTILL.as_secs().to_string(), "bash", "-c", &script]);
     command.arg(env!("CARGO_BIN_EXE_pumice")).current_dir(world.path(""));
     let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
@@ -196,7 +197,9 @@ fn mount(world: &World, seed: u64) {
     server.arg(env!("CARGO_BIN_EXE_pumice")).args(["mount", "-o", "ro", "disk", "mnt"]);
     server.current_dir(world.path("")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut server = server.spawn().unwrap();
+    let patience = Patience::with(Some(&server));
     while device(&dir) == before {
+        assert!(!patience.is_over(), "PUMICE_HOSTILE_SEED={seed}: mount does not come to an end");
         if let Some(status) = server.try_wait().unwrap() {
             assert!(status.signal().is_none(), "PUMICE_SEED={seed}: mount: {status}");
             return;
@@ -205,12 +208,12 @@ fn mount(world: &World, seed: u64) {
     }
     let walk = "find mnt -ls; cat mnt/dir/a-5; head -c 64M mnt/large; du -s mnt";
     let mut walker = Command::new("timeout");
-    walker.args(["-s", "KILL", &WALL_SECONDS.to_string(), "sh", "-c", walk]).current_dir(world.path(""));
+    walker
+        .args(["-s", "KILL", &STANDSTILL.as_secs().to_string(), "sh", "-c", walk])
+        .current_dir(world.path(""));
     let looked = walker.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     let alive = server.try_wait().unwrap();
-    while !Command::new("umount").arg(&dir).status().unwrap().success() {
-        sleep(Duration::from_millis(50));
-    }
+    unmount(&dir);
     let status = server.wait().unwrap();
     assert!(
         looked.signal().is_none() && alive.is_none() && status.code().is_some(),

@@ -7,10 +7,9 @@ use std::{
     os::unix::fs::{MetadataExt, symlink},
     path::PathBuf,
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
-use crate::common::World;
+use crate::common::{World, patience::wait_for};
 
 /// A world whose `dir` is unmounted when the test ends, however it ends.
 struct Mounting {
@@ -39,11 +38,7 @@ impl Mounting {
     }
 
     fn wait_until_mounted(&self, wanted: bool) {
-        let end = Instant::now() + Duration::from_secs(10);
-        while self.is_mounted() != wanted {
-            assert!(Instant::now() < end, "mounted is still {}", !wanted);
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_for("a change of the mount", None, || self.is_mounted() == wanted);
     }
 
     fn unmount(&self) -> bool {

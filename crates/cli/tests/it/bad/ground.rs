@@ -1,4 +1,4 @@
-//! Running the command on bad input: with an eye on the clock, on what it says, and on what it leaves behind.
+//! Running the command on bad input: with an eye on how much it works, on what it says, and on what it leaves behind.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,13 +8,10 @@ use std::{
     path::Path,
     process::{Command, ExitStatus},
     sync::Mutex,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use crate::common::{Run, World};
-
-/// Whoever takes so long hangs; the slowest of all takes a hundredth.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::common::{Run, World, patience::Patience};
 
 /// Runs a command to its end, or to the end of all patience.
 pub(crate) fn run(mut command: Command) -> Run {
@@ -27,12 +24,12 @@ pub(crate) fn run(mut command: Command) -> Run {
 /// Waits for a command; one that hangs ends here, and the test with it.
 pub(crate) fn patiently(command: &mut Command) -> ExitStatus {
     let mut child = command.spawn().unwrap();
-    let end = Instant::now() + PATIENCE;
+    let patience = Patience::with(Some(&child));
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return status;
         }
-        if Instant::now() > end {
+        if patience.is_over() {
             // With a chance to unmount.
             let id = rustix::process::Pid::from_child(&child);
             rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();

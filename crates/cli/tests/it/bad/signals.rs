@@ -6,13 +6,13 @@ use std::{
     os::unix::fs::MetadataExt,
     path::Path,
     process::{Child, Command},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::fs::{Mode, OFlags};
 
 use super::ground;
-use crate::common::World;
+use crate::common::{World, patience::Patience};
 
 /// What is interrupted, the signal, and what is said.
 pub(crate) const ROWS: &[(&str, &str, &str)] = &[
@@ -93,10 +93,10 @@ fn nameless_blocks(child: &Child) -> u64 {
 
 fn signal_once_begun(child: &mut Child, world: &World, signal: &str) {
     let before = blocks(&world.path("."));
-    let end = Instant::now() + Duration::from_secs(60);
+    let patience = Patience::with(Some(child));
     while blocks(&world.path(".")) + nameless_blocks(child) < before + BEGUN {
         assert!(child.try_wait().unwrap().is_none(), "done before the signal came");
-        assert!(Instant::now() < end, "nothing is written");
+        assert!(!patience.is_over(), "nothing is written");
         std::thread::sleep(Duration::from_millis(1));
     }
     let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();

@@ -1,5 +1,7 @@
 //! The command, run in a directory of its own.
 
+pub(crate) mod patience;
+
 use std::{
     ffi::OsStr,
     path::PathBuf,

@@ -10,10 +10,11 @@ use std::{
 use rustix::mount::UnmountFlags;
 
 use super::{
-    mounting::{Bench, run, said, unmount},
+    mounting::{Bench, run, said},
     source::Source,
     walk,
 };
+use crate::common::patience::unmount;
 
 /// A logical disk, mounted as a file, and a place to mount what is on it.
 struct Disk {

@@ -5,14 +5,12 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
-    time::{Duration, Instant},
 };
 
 use rustix::mount::UnmountFlags;
 use tempfile::TempDir;
 
-/// How long a mount may take to come or to go.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::common::patience::{unmount, wait_for};
 
 /// Where the benches stand, wherever the checkout is: paths in a mount have to be short, because the address
 /// of a socket holds 108 bytes.
@@ -89,13 +87,9 @@ impl Bench {
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        let id = child.id();
         self.child = Some(child);
-        wait_for("the mount", || {
-            let ended = self.child.as_mut().and_then(|child| child.try_wait().unwrap());
-            assert!(ended.is_none(), "process {id} did not mount: {ended:?}");
-            self.is_mounted()
-        });
+        let place = self.path("mnt");
+        wait_for("the mount", self.child.as_mut(), || is_mounted(&place));
     }
 
     /// Unmounts and waits until everything is written.
@@ -117,17 +111,16 @@ impl Bench {
     pub(crate) fn check(&self) {
         self.pumice(&["fsck", "-n", "image"]);
     }
+}
 
-    fn is_mounted(&self) -> bool {
-        let place = self.path("mnt");
-        let text = fs::read_to_string("/proc/self/mounts").unwrap();
-        text.lines().any(|line| line.split(' ').nth(1) == place.to_str())
-    }
+fn is_mounted(place: &Path) -> bool {
+    let text = fs::read_to_string("/proc/self/mounts").unwrap();
+    text.lines().any(|line| line.split(' ').nth(1) == place.to_str())
 }
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        if self.is_mounted() {
+        if is_mounted(&self.path("mnt")) {
             // It may be in use by a test that failed.
             let _ = rustix::mount::unmount(self.path("mnt"), UnmountFlags::DETACH);
         }
@@ -136,14 +129,6 @@ impl Drop for Bench {
             let _ = child.wait();
         }
     }
-}
-
-/// Unmounts. A process that is being started by another test may hold for a moment what this one had open.
-pub(crate) fn unmount(place: &Path) {
-    wait_for("an unmount", || match rustix::mount::unmount(place, UnmountFlags::empty()) {
-        Err(rustix::io::Errno::BUSY) => false,
-        done => done.map(|()| true).unwrap(),
-    });
 }
 
 fn can_mount() -> bool {
@@ -155,14 +140,6 @@ fn can_mount() -> bool {
         let _ = writeln!(std::io::stderr(), "SKIPPED: {name}: needs root and /dev/fuse; NOTHING WAS TESTED");
     }
     able
-}
-
-pub(crate) fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !done() {
-        assert!(Instant::now() < end, "{what} did not come about");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// Runs a command that must end well, and returns what it printed.

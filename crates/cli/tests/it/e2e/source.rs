@@ -1,19 +1,15 @@
-//! A real tree of this machine, and a made one with what a real one may lack.
+//! Trees to be copied, the same on every machine: a large one, and a small one of odd things.
 
 use std::{
     fs::{self, File},
-    os::unix::fs::{FileExt, MetadataExt, PermissionsExt, chown, symlink},
+    os::unix::fs::{FileExt, PermissionsExt, chown, symlink},
     path::{Path, PathBuf},
     process::Command,
 };
 
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, makedev, mknodat, setxattr};
 
-use super::mounting::run;
-
-/// Files there should be at least, and the bytes they may have at most.
-const FILES: u64 = 10_000;
-const BYTES: u64 = 300 << 20;
+use super::{large_tree, mounting::run};
 
 /// What is copied: some names in a directory.
 pub(crate) struct Source {
@@ -22,14 +18,11 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Subtrees of the first directory of this machine that has enough.
-    pub(crate) fn real() -> Source {
-        let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-        let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
-        let crates = cargo.or_else(home).map(|dir| dir.join("registry/src"));
-        let roots = [Some("/usr/share".into()), crates, Some("/usr/lib".into()), Some("/usr".into())];
-        let found = roots.into_iter().flatten().map(|root| pick(&root)).find(|(_, files)| *files >= FILES);
-        found.unwrap_or_else(|| panic!("no directory of this machine has {FILES} files")).0
+    /// As many files as a system has, made in `place`.
+    pub(crate) fn large(place: &Path) -> Source {
+        let name = PathBuf::from("large");
+        large_tree::make(&place.join(&name));
+        Source { root: place.into(), names: vec![name] }
     }
 
     /// A directory made in `place`.
@@ -53,35 +46,6 @@ impl Source {
             run(diff.arg(self.root.join(name)).arg(copy.join(name)));
         }
     }
-}
-
-/// Subtrees of `root`, in order of their names, until there are enough files; and how many there are.
-fn pick(root: &Path) -> (Source, u64) {
-    let mut names: Vec<PathBuf> = fs::read_dir(root)
-        .map(|list| list.filter_map(|entry| Some(entry.ok()?.file_name().into())).collect())
-        .unwrap_or_default();
-    names.sort();
-    let (mut files, mut bytes) = (0, 0);
-    names.retain(|name| {
-        let (more_files, more_bytes) = measure(&root.join(name));
-        let taken = files < FILES && bytes + more_bytes <= BYTES;
-        if taken {
-            (files, bytes) = (files + more_files, bytes + more_bytes);
-        }
-        taken
-    });
-    (Source { root: root.into(), names }, files)
-}
-
-/// Files and bytes under `path`.
-fn measure(path: &Path) -> (u64, u64) {
-    let Ok(found) = fs::symlink_metadata(path) else { return (0, 0) };
-    if !found.is_dir() {
-        return (1, found.size());
-    }
-    let Ok(list) = fs::read_dir(path) else { return (0, 0) };
-    let below = list.flatten().map(|entry| measure(&entry.path()));
-    below.fold((0, 0), |(files, bytes), (more_files, more_bytes)| (files + more_files, bytes + more_bytes))
 }
 
 fn make(dir: &Path) {

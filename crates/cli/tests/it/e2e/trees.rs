@@ -1,4 +1,4 @@
-//! A real tree goes in and comes back, over unmounts and power cuts.
+//! A tree goes in and comes back, over unmounts and power cuts.
 
 use std::{fs::File, path::Path};
 
@@ -62,15 +62,17 @@ fn survives_a_kill(mut bench: Bench, source: &Source) {
 }
 
 #[test]
-fn a_real_tree_comes_back_whole() {
+fn a_large_tree_comes_back_whole() {
     let Some(bench) = Bench::new("1G") else { return };
-    comes_back_whole(bench, &Source::real());
+    let source = Source::large(&bench.path("."));
+    comes_back_whole(bench, &source);
 }
 
 #[test]
-fn a_real_tree_survives_a_kill_after_fsync() {
+fn a_large_tree_survives_a_kill_after_fsync() {
     let Some(bench) = Bench::new("1G") else { return };
-    survives_a_kill(bench, &Source::real());
+    let source = Source::large(&bench.path("."));
+    survives_a_kill(bench, &source);
 }
 
 #[test]
