@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 place := $(DESTDIR)$(PREFIX)
 
-.PHONY: help demo quick test core docs packages bench install
+.PHONY: help demo quick test soak core docs packages bench install
 
 help:
 	@echo "make demo   build it, and see a real tree survive a power cut on a simulated chip (2 minutes)"
@@ -18,6 +18,8 @@ help:
 	@echo "make test   all that must hold of the code: format, lints, all tests (12 minutes on two processors, 15 from"
 	@echo "            nothing); not the documentation, the packages and the build for a microcontroller: see below"
 	@echo "make docs packages core   these, which .ci/run runs once, beside make test (5 minutes)"
+	@echo "make soak   every campaign of random and exhaustive tests, round by round (an hour; SOAK_HOURS=10 is a night and runs"
+	@echo "            whole what ends; SOAK=ftl or SOAK='nandfs media' some crates; SOAK_SEED=N the seeds of another run)"
 	@echo "make bench  the figures of docs/figures.md (minutes)"
 	@echo "make install [PREFIX=/usr] [DESTDIR=DIR]   program, links, manual pages, completions"
 
@@ -30,6 +32,10 @@ quick:
 
 test:
 	scripts/test.sh
+
+soak:
+	scripts/setup.sh test
+	cargo run --quiet --bin xtask -- soak
 
 # The cores of file system and flash memory server stay fit for a microcontroller; F2FS does without ciphers and codecs.
 core:

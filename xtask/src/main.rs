@@ -17,7 +17,8 @@ usage: cargo xtask guest SCRIPT [PROGRAM...]   run a shell script as root on Deb
        cargo xtask f2fs-tools-images            make those that only newer f2fs-tools make, in target/f2fs-images
        cargo xtask test                         run all tests, two programs at a time, and say what each took
        cargo xtask test PACKAGE... [-- ARG...]  run those of these packages, of what `cargo test ARG...` would run;
-                                                PACKAGE:units are those inside its library or command";
+                                                PACKAGE:units are those inside its library or command
+       cargo xtask soak                         run the campaigns of SOAK=CRATES, or all, for SOAK_HOURS, from SOAK_SEED on";
 
 /// Where volumes are left, in the target directory.
 const IMAGES: &str = "f2fs-images";
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         ["f2fs-images", names @ ..] => f2fs_images(names),
         ["f2fs-tools-images"] => target().and_then(|target| f2fs_tools::keep(&target.join(IMAGES))),
         ["test", words @ ..] => test(words),
+        ["soak"] => target().and_then(|target| doors::soak(&target.join("soak"))),
         _ => Err(USAGE.into()),
     };
     match done {

@@ -5,11 +5,11 @@
 //!
 //! ```
 //! use pumice_flashlog::{Medium, Shape, Tag, TagPlace};
-//! use pumice_media::{ChipSpec, Nand, SimChip};
+//! use pumice_media::{AnyChip, ChipSpec, Nand, SimChip};
 //!
 //! let chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:64:40").unwrap());
 //! let shape = Shape::new(&chip.geometry(), 1, TagPlace::Spare, 4);
-//! let mut log = Medium::new(chip, shape);
+//! let mut log = Medium::new(AnyChip::own(chip), shape);
 //! let tag = Tag { kind: 3, flags: 0, seq: 7, body: b"mine".to_vec() };
 //! log.program(64, &tag, &vec![1; shape.payload()]).unwrap();
 //! assert_eq!(log.read(64).unwrap().tag, tag);

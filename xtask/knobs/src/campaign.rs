@@ -4,7 +4,7 @@ use std::{fs::OpenOptions, io::Write, ops::Range};
 
 use crate::{
     knob::{Knob, fail},
-    table::{PART, RAN, SEED},
+    table::{LIVES, PART, RAN, SEED},
 };
 
 /// A campaign.
@@ -61,6 +61,11 @@ impl Part {
     pub fn takes(self, number: u64) -> bool {
         number % self.of == self.index
     }
+
+    /// The cases that belong to it.
+    pub fn pick<C>(self, cases: impl Iterator<Item = C>) -> impl Iterator<Item = C> {
+        (0..).zip(cases).filter(move |(number, _)| self.takes(*number)).map(|(_, case)| case)
+    }
 }
 
 impl Campaign {
@@ -88,6 +93,12 @@ impl Campaign {
             })
     }
 
+    /// Whether nothing else is asked for than what always runs: then it is known what it meets.
+    #[must_use]
+    pub fn is_usual(&self) -> bool {
+        !self.size.is_set() && !SEED.is_set()
+    }
+
     /// The part that is to be run whole; none where a sample is enough.
     #[must_use]
     pub fn whole(&self) -> Option<Part> {
@@ -95,16 +106,27 @@ impl Campaign {
         is_whole.then(|| PART.part().unwrap_or(Part { index: 0, of: 1 }))
     }
 
-    /// The first case and the step from case to case: all cases of a part, or one of `sample`.
+    /// All cases of a part, or one of so many.
     #[must_use]
-    pub fn stride(&self, sample: usize) -> (usize, usize) {
-        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        self.whole().map_or((0, sample), |part| (number(part.index), number(part.of)))
+    pub fn sample(&self, one_of: u64) -> Part {
+        self.whole().unwrap_or(Part { index: 0, of: one_of })
+    }
+
+    /// Says which seed is next: what goes wrong behind it, goes wrong with it.
+    #[expect(clippy::print_stdout, reason = "this is what a test says")]
+    pub fn begin(&self, seed: u64) {
+        println!("{}: {}={seed}", self.name, SEED.name);
     }
 
     /// Notes at the end of a test what was run: cases of these seeds.
     pub fn ran(&self, seeds: Range<u64>, cases: u64) {
         self.note(&format!("seeds {}..{}", seeds.start, seeds.end), cases);
+    }
+
+    /// How often a chip is used, for each seed: so often, or as is asked for.
+    #[must_use]
+    pub fn lives(&self, usual: u64) -> u64 {
+        LIVES.number().unwrap_or(usual)
     }
 
     /// Notes at the end of a test how many cases of the part, or of the sample, were run.
@@ -123,5 +145,20 @@ impl Campaign {
         if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
             fail(&format!("{}={path}: {error}", RAN.name));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_everything_once() {
+        let mut all: Vec<u64> =
+            (0..7).flat_map(|index| Part { index, of: 7 }.pick(100..200).collect::<Vec<_>>()).collect();
+        assert_eq!(all[..3], [100, 107, 114]);
+        all.sort_unstable();
+        assert!(all.into_iter().eq(100..200));
+        assert!(Part { index: 2, of: 7 }.takes(9) && !Part { index: 2, of: 7 }.takes(7));
     }
 }

@@ -78,12 +78,12 @@ macro_rules! campaigns {
 
 campaigns! {
     FLASHLOG_PARITY = "flashlog: pages that parity brings back" {
-        "pumice-flashlog" it: "parity::";
+        "pumice-flashlog" it: "parity::as_many_pages", "parity::copies_bring_back_what";
         RANDOM of "choices of lost pages for each layout", such as "4000";
         Seeds(100)
     }
     MEDIA_STORES = "media: chips in memory and in files, random calls" {
-        "pumice-media" it: "stores::";
+        "pumice-media" it: "stores::memory_and_file", "stores::a_clone";
         RANDOM of "sequences of calls", such as "6000";
         Seeds(200)
     }
@@ -133,7 +133,7 @@ campaigns! {
         Seeds(2)
     }
     NANDFS_YEARS = "nandfs: years on the shelf and of wear" {
-        "pumice-nandfs" it: "health::";
+        "pumice-nandfs" it: "health::decay::a_full", "health::reads::a_file", "health::wear::a_chip";
         YEARS of "years, on whole chips", such as "10";
         Parts(8)
     }
@@ -143,7 +143,7 @@ campaigns! {
         Seeds(1)
     }
     NANDFS_DAMAGE = "nandfs: damaged images" {
-        "pumice-nandfs" it: "fuzz::";
+        "pumice-nandfs" it: "fuzz::damaged", "fuzz::promises";
         FUZZ_CASES of "damages of each image", such as "2000";
         Seeds(50)
     }
@@ -153,7 +153,7 @@ campaigns! {
         Seeds(10)
     }
     FTL_CUTS = "ftl: power cuts in every operation" {
-        "pumice-ftl" it: "power_cut::every_operation";
+        "pumice-ftl" it: "power_cut::every_operation", "power_cut::pages_that_share_cells";
         CUTS of "operations, in every mode", such as "all";
         Parts(60), again: "the failure names layout, operation and mode"
     }
@@ -173,7 +173,7 @@ campaigns! {
         Seeds(2)
     }
     FTL_YEARS = "ftl: years on the shelf" {
-        "pumice-ftl" it: "health::";
+        "pumice-ftl" it: "health::a_full_disk", "health::what_is_read";
         YEARS of "years, on whole chips", such as "10";
         Parts(8)
     }
@@ -183,18 +183,23 @@ campaigns! {
         Seeds(1)
     }
     FTL_DAMAGE = "ftl: damaged chips, served, checked and repaired" {
-        "pumice-ftl" it: "damage::";
+        "pumice-ftl" it: "damage::damage_ends";
         FUZZ_CASES of "damages of each layout", such as "2000";
         Seeds(50)
     }
     FTL_CALLS = "ftl: random operations against the model" {
-        "pumice-ftl" it: "model::";
+        "pumice-ftl" it: "model::any_steps";
         RANDOM of "sequences of up to 250 operations", such as "2000";
         Seeds(50)
     }
     F2FS_CALLS = "f2fs: random calls against the model" {
-        "pumice-f2fs" it: "writable::random", "writable::compressed::random";
+        "pumice-f2fs" it: "writable::random";
         F2FS_CASES of "sequences of up to 2,000 calls on each shape", such as "250";
+        Seeds(1)
+    }
+    F2FS_COMPRESSED = "f2fs: compressed files, random calls" {
+        "pumice-f2fs" it: "writable::compressed::random";
+        F2FS_CASES of "sequences by each method", such as "100";
         Seeds(1)
     }
     F2FS_STATES = "f2fs: power cuts" {
@@ -230,7 +235,7 @@ campaigns! {
         Seeds(20)
     }
     F2FS_CHECKED = "f2fs: damages under the check" {
-        "pumice-f2fs" it: "check::random::";
+        "pumice-f2fs" it: "check::random::random_damage";
         FUZZ_CASES of "damages of each volume", such as "2000";
         Seeds(60)
     }
@@ -250,7 +255,7 @@ campaigns! {
         Parts(60), again: "`PUMICE_BYTES=` the number of the list that the failure names, to go on from there"
     }
     F2FS_HOSTILE = "f2fs: damages that are written to" {
-        "pumice-f2fs" it: "check::mounted::";
+        "pumice-f2fs" it: "check::mounted::damaged_volumes";
         HOSTILE of "damages of each volume", such as "600";
         Seeds(30)
     }
@@ -300,9 +305,14 @@ campaigns! {
         Seeds(1)
     }
     RCFFS_ERRORS = "rcffs: wrong bits, lost pages and lost blocks" {
-        "pumice-rcffs" it: "errors::";
+        "pumice-rcffs" it: "errors::a_thousand", "errors::as_many", "errors::wrong_bits";
         ERRORS of "campaigns of each kind", such as "100";
         Seeds(1)
+    }
+    CLI_FILES = "cli: fsx, and what it has no word for, on mounts" {
+        "pumice-cli" it: "e2e::fsx::", "e2e::zero_range::";
+        RANDOM of "operations on a file", such as "1000000";
+        Seeds(5000)
     }
     CLI_HOSTILE = "cli: hostile images through every verb and a mount" {
         "pumice-cli" it: "hostile::";

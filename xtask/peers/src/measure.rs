@@ -223,7 +223,7 @@ fn lines(
         let extra = float(did.copied - before.copied) / float(did.erases - before.erases);
         lines.push(line("nftl", (Figure::ExtraWrites, extra)));
     }
-    let share = hot_share(counts.into_values()).map(|share| line("ftl", (Figure::HotShare, share)));
+    let share = hot_share(counts.into_values()).map(|share| line("ftl", (Figure::HotBlocks, share)));
     lines.extend(share.map(|line| Line { experiment: "cffs-fig4", ..line }));
     Ok(lines)
 }

@@ -1,13 +1,9 @@
 //! `cargo xtask test`: all tests of the workspace, or of some packages, two programs at a time, and what each took.
-//!
-//! Most programs use as many threads as there are processors, but not to their end, and those that wait for a mount or
-//! for a guest hardly one; two at a time keep two processors busy.
 
 use std::{
     cmp::Reverse,
     fmt::Write as _,
     fs,
-    io::{Write, stdout},
     path::Path,
     process::Command,
     sync::{Mutex, mpsc},
@@ -17,10 +13,12 @@ use std::{
 
 use xtask::Failure;
 
-use super::programs::{Program, Run, build, cargo, run};
-
-/// Programs that run at the same time.
-const AT_ONCE: usize = 2;
+use super::{
+    AT_ONCE,
+    programs::{Program, Run, build, cargo, run},
+    ran::{Line, Ran},
+    say,
+};
 
 /// Programs that are listed at the end.
 const SLOWEST: usize = 10;
@@ -52,8 +50,16 @@ pub(crate) fn test(arguments: &[&str], only: &[&str], place: &Path) -> Result<()
 
     let begun = Instant::now();
     fs::create_dir_all(place)?;
+    let ran = Ran::new(place.join("campaigns"))?;
+    for (_, command) in &mut jobs {
+        ran.asked_of(command);
+    }
     let runs = run_all(&jobs, place)?;
     say(&closing(&runs, built, begun.elapsed()))?;
+    say("\nof the campaigns, which make soak runs at length:\n")?;
+    for Line { campaign, covered, cases } in ran.sums()? {
+        say(&format!("{campaign}: {covered}, {cases} cases\n"))?;
+    }
     let failed: Vec<&str> = runs.iter().filter(|run| !run.status.success()).map(|run| &*run.name).collect();
     match failed.is_empty() {
         true => Ok(()),
@@ -73,10 +79,6 @@ fn examples() -> Command {
     let mut cargo = cargo();
     cargo.args(["test", "--doc", "--no-fail-fast"]).args(ALL);
     cargo
-}
-
-fn say(text: &str) -> Result<(), Failure> {
-    Ok(stdout().write_all(text.as_bytes())?)
 }
 
 /// Runs them, [`AT_ONCE`] at the same time, and shows the output of each when it ends.

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use proptest::prelude::*;
+use proptest::{prelude::*, test_runner::RngSeed};
 use pumice_cleaning::{
     Cat, Cicl, Class, CostBenefit, CostBenefitWritten, CostHotness, Greedy, Lfs, RootAge, SegmentView,
     Selector, Victim,
     select::{AgeThreshold, ByChange, Cells, Grouped, Queue, RandomOf, RoundRobin, SecondChance, Windowed},
     victim::{NEVER, age_score},
 };
+use pumice_knobs::CLEANING_SELECTORS;
 
 const SEGMENTS: u32 = 24;
 const CAPACITY: u32 = 6;
@@ -158,7 +159,22 @@ fn first(found: Option<&(u32, SegmentView)>) -> Vec<u32> {
     found.map(|(id, _)| *id).into_iter().collect()
 }
 
+/// So many sequences for each policy, from a seed.
+fn config() -> ProptestConfig {
+    let (seed, sequences) = (CLEANING_SELECTORS.first_seed(1), CLEANING_SELECTORS.count().unwrap_or(256));
+    CLEANING_SELECTORS.begin(seed);
+    CLEANING_SELECTORS.ran(seed..seed + 1, sequences);
+    ProptestConfig {
+        cases: u32::try_from(sequences).unwrap(),
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed),
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
+    #![proptest_config(config())]
+
     #[test]
     fn greedy(ops in prop::collection::vec(op(), 0..150)) {
         by_change(Greedy, &ops);

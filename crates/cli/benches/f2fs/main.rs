@@ -1,16 +1,18 @@
 //! `cargo bench -p pumice-cli --bench f2fs`: a mount of F2FS beside a pass-through FUSE file system over the tree that
 //! the image was made from (libfuse's example passthrough_ll, built from its Debian package); `get` beside
-//! `dump.f2fs -r` and `cp -a`, `fsck -n` beside fsck.f2fs; and a cold `find -ls` of a mount beside ext4 on a loop device and
-//! the pass-through over that. All take turns; each figure is the median. Needs f2fs-tools, e2fsprogs, libfuse3-dev, a C
-//! compiler, and root for /dev/fuse and the loop device. `DUMP_F2FS` names a `dump.f2fs` newer than the system's.
-//! `-- find files` runs two of the four parts `mount`, `write`, `find` and `files`; `write` also needs sqlite3, git and make, and takes words of the
-//! names of its figures (`-- write SQLite`).
+//! `dump.f2fs -r` and `cp -a`, `fsck -n` beside fsck.f2fs; a cold `find -ls` of a mount beside ext4 on a loop device and
+//! the pass-through over that; and `mkfs -t f2fs --from` beside mkfs.f2fs and sload.f2fs. All take turns; each figure is
+//! the median. Needs f2fs-tools, e2fsprogs, libfuse3-dev, a C compiler, and root for /dev/fuse and the loop device.
+//! `DUMP_F2FS` names a `dump.f2fs` newer than the system's. `-- find files` runs two of the five parts `mount`, `write`,
+//! `find`, `files` and `mkfs`; `write` also needs sqlite3, git and make, and takes words of the names of its figures
+//! (`-- write SQLite`).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, missing_docs)]
 
 mod changes;
 mod figures;
 mod files;
 mod find;
+mod mkfs;
 mod mounts;
 mod programs;
 mod tree;
@@ -48,6 +50,10 @@ fn main() {
     for count in files::COUNTS.into_iter().filter(|_| runs("files")) {
         println!();
         programs::figures(&Files::find_or_make(count));
+    }
+    if runs("mkfs") {
+        println!();
+        mkfs::figures();
     }
     println!();
     println!("load after: {}", load().trim());

@@ -144,7 +144,7 @@ fn measure(words: &[OsString]) -> Cost {
 }
 
 /// Processor time of ended children in seconds, of the ticks of 10 ms that the kernel counts.
-fn processor_of_children() -> f64 {
+pub(crate) fn processor_of_children() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
     // User and system time of children are fields 16 and 17, counted from 1; the second is behind the bracket's.

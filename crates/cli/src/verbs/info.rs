@@ -1,7 +1,7 @@
 //! `pumice info`: describes a volume.
 
 use pumice_f2fs::{Error, F2fs, layout::CpFlags};
-use pumice_media::Nand;
+use pumice_media::{Geometry, Nand, Timing};
 use pumice_nandfs::{Info, WearSpread};
 use pumice_vfs::{FileSystem, SpaceInfo};
 use serde_json::{Map, Value, json};
@@ -94,94 +94,108 @@ impl Args {
 
     fn nandfs(&self, info: &Info, wear: WearSpread, space: &SpaceInfo, context: &Context) -> Outcome {
         let chip = open_chip(&self.image.image, Access::Read, context)?;
-        let (geometry, timing) = (chip.geometry(), chip.timing());
-        drop(chip);
-        let uuid = uuid::Uuid::from_bytes(info.uuid).to_string();
+        let hardware = (chip.geometry(), chip.timing());
         if self.reader.json {
-            return output::document(
-                "info",
-                json!({
-                    "file_system": "nandfs",
-                    "format_version": info.version,
-                    "label": info.label,
-                    "uuid": uuid,
-                    "clean": info.clean,
-                    "checkpoints": info.checkpoints,
-                    "victim": info.policies.victim.to_string(),
-                    "placement": info.policies.placement.to_string(),
-                    "wear": info.policies.wear.to_string(),
-                    "compression": info.compression.map(|method| method.to_string()),
-                    "block_bytes": info.block_bytes,
-                    "node_bytes": info.node_bytes,
-                    "gang_pages": info.gang_pages,
-                    "tag_in_spare": info.tag_in_spare,
-                    "good_blocks": info.good_blocks,
-                    "free_blocks": info.free_blocks,
-                    "bad_blocks": info.bad_blocks,
-                    "worn_out": info.worn_out,
-                    "erases": { "least": wear.least, "most": wear.most, "mean": wear.mean },
-                    "mended_blocks": info.mended_blocks,
-                    "parity_pages": info.parity_pages,
-                    "fsync_protection": info.fsync_protection.to_string(),
-                    "rebuilt_pages": info.rebuilt_pages,
-                    "corrected_bits": info.corrected_bits,
-                    "patrol_passes": info.patrol_passes,
-                    "patrol_page": info.patrol_page,
-                    "patrol_pages": info.patrol_all,
-                    "inodes": info.inodes,
-                    "total_bytes": space.total_bytes,
-                    "free_bytes": space.free_bytes,
-                    "fixed_memory_bytes": info.fixed_memory_bytes,
-                    "chip": document::geometry(&geometry),
-                    "timing": document::timing(&timing),
-                }),
-            );
+            output::document("info", nandfs_document(info, wear, space, &hardware))
+        } else {
+            output::lines(nandfs_lines(info, wear, space, &hardware.0))
         }
-        let label = if info.label.is_empty() { "(none)" } else { &info.label };
-        let state = match (info.worn_out, info.clean) {
-            (true, _) => "worn out, can only be read",
-            (false, true) => "clean",
-            (false, false) => "not unmounted; recovered in memory",
-        };
-        let tag = if info.tag_in_spare { "spare area" } else { "page" };
-        let parity = (info.parity_pages > 0).then(|| {
-            let kept = text::count(info.parity_pages.into(), "page", "pages");
-            let rebuilt = text::count(info.rebuilt_pages.into(), "page", "pages");
-            let from = info.fsync_protection;
-            format!("parity:      {kept} of each erase block, fsync {from}; {rebuilt} brought back")
-        });
-        let compression = info.compression.map(|method| format!("compression: {method}"));
-        let lines = [
-            format!("file system: nandfs version {}", info.version),
-            format!("label:       {label}"),
-            format!("uuid:        {uuid}"),
-            format!("state:       {state}, {} checkpoints", info.checkpoints),
-            format!("size:        {} ({} free)", text::size(space.total_bytes), text::size(space.free_bytes)),
-            format!("inodes:      {}", info.inodes),
-            format!(
-                "block:       {} bytes, nodes to {} bytes, tag in the {tag}",
-                info.block_bytes, info.node_bytes
-            ),
-            format!(
-                "policies:    victim {}, placement {}, wear {}",
-                info.policies.victim, info.policies.placement, info.policies.wear
-            ),
-            format!("chip:        {}, {}", text::shape(&geometry), text::size(geometry.capacity_bytes())),
-            format!(
-                "erase blocks: {} good, {} free, {} bad",
-                info.good_blocks, info.free_blocks, info.bad_blocks
-            ),
-            format!("erases:      {} to {} a block, {} on average", wear.least, wear.most, wear.mean),
-            format!(
-                "mended:      {} moved, {} put right, {} of the patrol",
-                text::count(info.mended_blocks.into(), "erase block", "erase blocks"),
-                text::count(info.corrected_bits, "wrong bit", "wrong bits"),
-                text::count(info.patrol_passes.into(), "pass", "passes"),
-            ),
-            format!("memory:      {} besides the cache", text::size(info.fixed_memory_bytes as u64)),
-        ];
-        output::lines(lines.into_iter().chain(parity).chain(compression))
     }
+}
+
+fn nandfs_document(
+    info: &Info,
+    wear: WearSpread,
+    space: &SpaceInfo,
+    (geometry, timing): &(Geometry, Timing),
+) -> Value {
+    json!({
+        "file_system": "nandfs",
+        "format_version": info.version,
+        "label": info.label,
+        "uuid": uuid::Uuid::from_bytes(info.uuid).to_string(),
+        "clean": info.clean,
+        "checkpoints": info.checkpoints,
+        "victim": info.policies.victim.to_string(),
+        "placement": info.policies.placement.to_string(),
+        "wear": info.policies.wear.to_string(),
+        "compression": info.compression.map(|method| method.to_string()),
+        "block_bytes": info.block_bytes,
+        "node_bytes": info.node_bytes,
+        "gang_pages": info.gang_pages,
+        "tag_in_spare": info.tag_in_spare,
+        "good_blocks": info.good_blocks,
+        "free_blocks": info.free_blocks,
+        "bad_blocks": info.bad_blocks,
+        "worn_out": info.worn_out,
+        "erases": { "least": wear.least, "most": wear.most, "mean": wear.mean },
+        "mended_blocks": info.mended_blocks,
+        "parity_pages": info.parity_pages,
+        "fsync_protection": info.fsync_protection.to_string(),
+        "rebuilt_pages": info.rebuilt_pages,
+        "corrected_bits": info.corrected_bits,
+        "patrol_passes": info.patrol_passes,
+        "patrol_page": info.patrol_page,
+        "patrol_pages": info.patrol_all,
+        "inodes": info.inodes,
+        "total_bytes": space.total_bytes,
+        "free_bytes": space.free_bytes,
+        "fixed_memory_bytes": info.fixed_memory_bytes,
+        "chip": document::geometry(geometry),
+        "timing": document::timing(timing),
+    })
+}
+
+fn nandfs_lines(
+    info: &Info,
+    wear: WearSpread,
+    space: &SpaceInfo,
+    geometry: &Geometry,
+) -> impl Iterator<Item = String> {
+    let label = if info.label.is_empty() { "(none)" } else { &info.label };
+    let state = match (info.worn_out, info.clean) {
+        (true, _) => "worn out, can only be read",
+        (false, true) => "clean",
+        (false, false) => "not unmounted; recovered in memory",
+    };
+    let tag = if info.tag_in_spare { "spare area" } else { "page" };
+    let parity = (info.parity_pages > 0).then(|| {
+        let kept = text::count(info.parity_pages.into(), "page", "pages");
+        let rebuilt = text::count(info.rebuilt_pages.into(), "page", "pages");
+        let from = info.fsync_protection;
+        format!("parity:      {kept} of each erase block, fsync {from}; {rebuilt} brought back")
+    });
+    let compression = info.compression.map(|method| format!("compression: {method}"));
+    let lines = [
+        format!("file system: nandfs version {}", info.version),
+        format!("label:       {label}"),
+        format!("uuid:        {}", uuid::Uuid::from_bytes(info.uuid)),
+        format!("state:       {state}, {} checkpoints", info.checkpoints),
+        format!("size:        {} ({} free)", text::size(space.total_bytes), text::size(space.free_bytes)),
+        format!("inodes:      {}", info.inodes),
+        format!(
+            "block:       {} bytes, nodes to {} bytes, tag in the {tag}",
+            info.block_bytes, info.node_bytes
+        ),
+        format!(
+            "policies:    victim {}, placement {}, wear {}",
+            info.policies.victim, info.policies.placement, info.policies.wear
+        ),
+        format!("chip:        {}, {}", text::shape(geometry), text::size(geometry.capacity_bytes())),
+        format!(
+            "erase blocks: {} good, {} free, {} bad",
+            info.good_blocks, info.free_blocks, info.bad_blocks
+        ),
+        format!("erases:      {} to {} a block, {} on average", wear.least, wear.most, wear.mean),
+        format!(
+            "mended:      {} moved, {} put right, {} of the patrol",
+            text::count(info.mended_blocks.into(), "erase block", "erase blocks"),
+            text::count(info.corrected_bits, "wrong bit", "wrong bits"),
+            text::count(info.patrol_passes.into(), "pass", "passes"),
+        ),
+        format!("memory:      {} besides the cache", text::size(info.fixed_memory_bytes as u64)),
+    ];
+    lines.into_iter().chain(parity).chain(compression)
 }
 
 /// What every paper's file system says of itself, before what it alone has.

@@ -23,11 +23,12 @@ use blocks::{BLOCK, Metadata};
 use image::Golden;
 use medium::Medium;
 use pumice_f2fs::{F2fs, MountOptions, check::check, crypt::Keyring};
+use pumice_knobs::F2FS_BYTES;
 use pumice_vfs::Timestamp;
 
 /// Bytes from one change to the next where nothing else is asked for: a prime, so that all places of a block have
 /// their turn.
-const STRIDE: usize = 509;
+const STRIDE: u64 = 509;
 
 /// More than this program has ever needed, with the image of 64 MiB in memory.
 const MEMORY_MAX_KIB: u64 = 512 << 10;
@@ -66,15 +67,14 @@ fn torment(name: &str) {
     let (whole, complains) = examine(&sound);
     assert!(whole.is_some() && !complains, "{name}: the sound volume");
     let metadata = Metadata::of(&sound);
-    let asked = std::env::var("PUMICE_BYTES").ok();
-    let first = asked.as_ref().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let stride = if asked.is_some() { 1 } else { STRIDE };
+    let first = F2FS_BYTES.count().map_or(0, |first| usize::try_from(first).unwrap());
+    let which = F2FS_BYTES.sample(if first > 0 { 1 } else { STRIDE });
     let mut tally = Tally::default();
     watch::start();
-    for at in (first * BLOCK..metadata.blocks.len() * BLOCK).step_by(stride) {
+    for at in which.pick(first * BLOCK..metadata.blocks.len() * BLOCK) {
         watch::begin(at);
         let (addr, byte) = (metadata.blocks[at / BLOCK], at % BLOCK);
-        if asked.is_some() && byte == 0 {
+        if byte == 0 {
             eprintln!("{name}: list {} of {}, block {addr}, {tally:?}", at / BLOCK, metadata.blocks.len());
         }
         for damaged in metadata.damages(&sound, addr, byte) {
@@ -88,6 +88,7 @@ fn torment(name: &str) {
         }
     }
     eprintln!("{name}: {tally:?}, {:?} KiB", memory_kib());
+    F2FS_BYTES.ran_part(tally.changed as u64);
     assert!(tally.felt > 0 && tally.told > 0, "{name}: no damage was ever felt: {tally:?}");
     assert!(memory_kib().is_none_or(|kib| kib < MEMORY_MAX_KIB), "{:?} KiB", memory_kib());
 }

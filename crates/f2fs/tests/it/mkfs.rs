@@ -29,7 +29,10 @@ use pumice_f2fs::{
 use pumice_media::{FileDisk, ReadAt};
 use pumice_vfs::FileKind;
 use sample::{Sample, time};
-use xtask::{Machine, f2fs};
+use xtask::{
+    Machine,
+    f2fs::{self, Run},
+};
 
 /// Of those that read files.
 const THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1);
@@ -377,30 +380,39 @@ fn the_kernel_writes_to_them_and_cleans_them() {
     }
     let before: Vec<_> = images.iter().map(|path| walk::records(&mount(path))).collect();
     let run = f2fs::run_in_kernel(&machine, &images, &script).unwrap();
-    for (path, ours) in images.iter().zip(before) {
-        let name = path.file_name().unwrap().to_str().unwrap();
-        let kernel = manifest::parse(&run.file(&format!("{name}.before")).unwrap());
-        let lines = manifest::differences(&ours, &kernel);
-        assert!(
-            lines.is_empty(),
-            "{name}: {} of {}: {:#?}",
-            lines.len(),
-            kernel.len(),
-            &lines[..lines.len().min(20)]
-        );
-        let after = manifest::parse(&run.file(&format!("{name}.after")).unwrap());
-        let lines = manifest::differences(&without_changed(after), &without_changed(kernel));
-        assert!(lines.is_empty(), "{name}: {:#?}", &lines[..lines.len().min(20)]);
-        let over = run.file(&format!("{name}.over")).unwrap();
-        // Nobody writes to a file whose room was given back.
-        assert_eq!(over.trim(), if name == "lzo-rle" { "refused" } else { "written" }, "{name}");
-        if ["features", "sections"].contains(&name) {
-            let cleaned: u64 = run.file(&format!("{name}.cleaned")).unwrap().trim().parse().unwrap();
-            assert!(cleaned >= 2, "{name}: {cleaned} sections were cleaned");
-        }
+    for (path, ours) in images.iter().zip(&before) {
+        exercised(path.file_name().unwrap().to_str().unwrap(), ours, &run);
         sound(path);
     }
-    // What the kernel has measured is what was said when the files were sealed.
+    measured_as_sealed(&digests, &run);
+    no_warnings(&run);
+}
+
+/// The kernel saw what is ours, and what it wrote stayed.
+fn exercised(name: &str, ours: &BTreeMap<String, Record>, run: &Run) {
+    let kernel = manifest::parse(&run.file(&format!("{name}.before")).unwrap());
+    let lines = manifest::differences(ours, &kernel);
+    assert!(
+        lines.is_empty(),
+        "{name}: {} of {}: {:#?}",
+        lines.len(),
+        kernel.len(),
+        &lines[..lines.len().min(20)]
+    );
+    let after = manifest::parse(&run.file(&format!("{name}.after")).unwrap());
+    let lines = manifest::differences(&without_changed(after), &without_changed(kernel));
+    assert!(lines.is_empty(), "{name}: {:#?}", &lines[..lines.len().min(20)]);
+    let over = run.file(&format!("{name}.over")).unwrap();
+    // Nobody writes to a file whose room was given back.
+    assert_eq!(over.trim(), if name == "lzo-rle" { "refused" } else { "written" }, "{name}");
+    if ["features", "sections"].contains(&name) {
+        let cleaned: u64 = run.file(&format!("{name}.cleaned")).unwrap().trim().parse().unwrap();
+        assert!(cleaned >= 2, "{name}: {cleaned} sections were cleaned");
+    }
+}
+
+/// What the kernel has measured is what was said when the files were sealed.
+fn measured_as_sealed(digests: &Digests, run: &Run) {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     let mut said: Vec<String> =
         digests.iter().map(|(path, digest)| format!("sha512:{} /mnt{path}", hex(digest))).collect();
@@ -409,6 +421,9 @@ fn the_kernel_writes_to_them_and_cleans_them() {
     said.sort_unstable();
     measured.sort_unstable();
     assert_eq!(measured, said);
+}
+
+fn no_warnings(run: &Run) {
     let warnings: Vec<String> = run
         .file("dmesg")
         .unwrap()

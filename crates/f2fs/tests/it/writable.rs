@@ -14,6 +14,7 @@ mod streams;
 mod subject;
 mod tree;
 
+use pumice_knobs::F2FS_CALLS;
 use pumice_vfs::{
     FileKind, Ino,
     conformance::{run_random, run_scripted},
@@ -69,11 +70,10 @@ fn keeps_the_promises_of_the_trait() {
     run_scripted(&fresh).unwrap();
 }
 
-/// A few sequences on each of a few shapes; `PUMICE_F2FS_CASES=1000` runs so many, `PUMICE_SEED` draws others.
+/// A few sequences on each of a few shapes.
 #[test]
 fn random_sequences_agree_with_the_model() {
-    let cases: u32 = std::env::var("PUMICE_F2FS_CASES").map_or(3, |cases| cases.parse().unwrap());
-    let seed: u64 = std::env::var("PUMICE_SEED").map_or(1, |seed| seed.parse().unwrap());
+    let (cases, seed) = (F2FS_CALLS.count().unwrap_or(3), F2FS_CALLS.first_seed(1));
     let features = &["extra_attr", "inode_checksum", "inode_crtime", "quota_ino", "project_quota"];
     let shapes = [
         Shape::default(),
@@ -82,9 +82,11 @@ fn random_sequences_agree_with_the_model() {
         Shape { dir_level: 2, ..Shape::default() },
         compressed::SHAPE,
     ];
-    for shape in shapes {
-        let fresh = |clock: &_| make_card(96 << 20, &shape, clock);
-        let report = run_random(&fresh, cases, 2000, seed).unwrap();
+    for shape in &shapes {
+        let fresh = |clock: &_| make_card(96 << 20, shape, clock);
+        let report = run_random(&fresh, u32::try_from(cases).unwrap(), 2000, seed)
+            .unwrap_or_else(|what| panic!("PUMICE_SEED={seed}: {what}"));
         assert!(report.refused * 20 < report.ops, "{report:?}");
     }
+    F2FS_CALLS.ran(seed..seed + 1, cases * shapes.len() as u64);
 }

@@ -1,6 +1,7 @@
 //! Pages that cannot be read come back by the parity of their erase block, and no others do.
 
 use pumice_flashlog::{Fault, Medium, Shape, Tag, TagPlace};
+use pumice_knobs::FLASHLOG_PARITY;
 use pumice_media::{AnyChip, BitFlip, ChipSpec, Nand, SimChip};
 
 const BLOCK: u32 = 2;
@@ -50,6 +51,11 @@ fn lose(medium: Medium<'static>, places: &[u32]) -> Medium<'static> {
     Medium::new(AnyChip::own(chip), shape)
 }
 
+/// The seeds by which lost pages are chosen.
+fn seeds() -> std::ops::Range<u64> {
+    FLASHLOG_PARITY.seeds(0..40)
+}
+
 fn is_right(medium: &mut Medium<'_>, index: u32) -> bool {
     let want = payload(medium, index);
     match medium.read(medium.shape().page(BLOCK, index)) {
@@ -66,6 +72,7 @@ fn is_right(medium: &mut Medium<'_>, index: u32) -> bool {
 
 #[test]
 fn as_many_pages_as_have_parity_come_back_and_no_more() {
+    let mut cases = 0;
     for (place, parts, parity) in [
         (TagPlace::Spare, 1, 1),
         (TagPlace::Spare, 2, 2),
@@ -79,8 +86,9 @@ fn as_many_pages_as_have_parity_come_back_and_no_more() {
         fill(&mut full, &places, true);
         let chip = full.into_chip().take::<SimChip>().unwrap();
         let shape = *medium(place, parts, parity).shape();
-        for seed in 0..40 {
+        for seed in seeds() {
             let mut rng = fastrand::Rng::with_seed(seed);
+            FLASHLOG_PARITY.begin(seed);
             let mut dead: Vec<u32> = (0..PAGES).collect();
             rng.shuffle(&mut dead);
             for (count, comes_back) in [(parity, true), (parity + 1, false)] {
@@ -94,9 +102,11 @@ fn as_many_pages_as_have_parity_come_back_and_no_more() {
                 assert!(hurt.rebuilt_pages() <= lost);
                 assert_eq!(hurt.take_tired(), Some(BLOCK).filter(|_| comes_back && lost > 0));
                 assert_eq!(hurt.has_parity(BLOCK).unwrap(), lost == u64::from(count));
+                cases += 1;
             }
         }
     }
+    FLASHLOG_PARITY.ran(seeds(), cases);
 }
 
 #[test]
@@ -178,6 +188,7 @@ fn copied(medium: &mut Medium<'_>, copies: &[u32], pages: u32) {
 
 #[test]
 fn copies_bring_back_what_they_cover() {
+    let mut cases = 0;
     for (place, parts, parity, body) in [
         (TagPlace::Spare, 1, 1, 1),
         (TagPlace::Spare, 2, 2, 1),
@@ -193,8 +204,9 @@ fn copies_bring_back_what_they_cover() {
         copied(&mut open, &copies, pages);
         assert_eq!((copies[0], open.unended()), (last, vec![BLOCK]));
         let chip = open.into_chip().take::<SimChip>().unwrap();
-        for seed in 0..40 {
+        for seed in seeds() {
             let mut rng = fastrand::Rng::with_seed(seed);
+            FLASHLOG_PARITY.begin(seed);
             let mut dead: Vec<u32> = (0..last).collect();
             rng.shuffle(&mut dead);
             dead.truncate(parity as usize);
@@ -207,8 +219,10 @@ fn copies_bring_back_what_they_cover() {
             hurt.set_copies(vec![1, COPIES, 3], [BLOCK]);
             assert_eq!(bring_back(&mut hurt), parity as usize, "{place:?} {parity}: {dead:?}");
             assert!((0..last).all(|index| is_right(&mut hurt, index)));
+            cases += 1;
         }
     }
+    FLASHLOG_PARITY.ran(seeds(), cases);
 }
 
 /// The highest byte of a sequence number shares a symbol with the mark of a copy.

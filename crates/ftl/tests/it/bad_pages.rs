@@ -3,10 +3,11 @@
 
 use crate::campaign::newest::Newest;
 use crate::campaign::table::Row;
-use crate::campaign::{Found, Left, Opened, Owner, Volume, all, bad_page, spare_bit};
+use crate::campaign::{Found, Left, Opened, Owner, Volume, bad_page, spare_bit};
 use crate::common::shared::Shared;
 use crate::common::{CASES, Case, Model, policies, start};
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, create};
+use pumice_knobs::{FTL_PAGES, Part};
 use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, SimChip};
 
 /// A disk of this layout.
@@ -102,29 +103,29 @@ fn read_all<N: Nand>(disk: &mut Ftl<N>, content: &Model, found: &mut Found) {
 }
 
 /// Runs a campaign on every layout, clean and crashed.
-fn rows(sample: usize, run: impl Fn(&Disk, &ChipSpec, Left, usize) -> Row) -> Vec<Row> {
-    let step = if all("PUMICE_PAGES") { 1 } else { sample };
+fn rows(sample: u64, run: impl Fn(&Disk, &ChipSpec, Left, Part) -> Row) -> Vec<Row> {
     let mut rows = Vec::new();
     for case in CASES {
         // Where the table lies in leaves there are more pages, and each takes longer.
-        let step = if case.name.starts_with("leaves") { step * 5 } else { step };
+        let which = FTL_PAGES.sample(if case.name.starts_with("leaves") { sample * 5 } else { sample });
         for left in [Left::Clean, Left::Crashed] {
-            let row = run(&Disk(case), &case.spec(), left, step);
+            let row = run(&Disk(case), &case.spec(), left, which);
             row.print();
             rows.push(row);
         }
     }
+    FTL_PAGES.ran_part(rows.iter().map(|row| row.cases as u64).sum());
     rows
 }
 
 #[test]
 fn no_single_bad_page() {
-    let rows = rows(23, |disk, spec, left, step| bad_page::each_page(disk, disk.0.name, spec, left, step));
+    let rows = rows(23, |disk, spec, left, which| bad_page::each_page(disk, disk.0.name, spec, left, which));
     assert!(rows.iter().all(Row::holds));
 }
 
 #[test]
 fn no_single_spare_bit() {
-    let rows = rows(23, |disk, spec, left, step| spare_bit::each_page(disk, disk.0.name, spec, left, step));
+    let rows = rows(23, |disk, spec, left, which| spare_bit::each_page(disk, disk.0.name, spec, left, which));
     assert!(rows.iter().all(Row::is_whole));
 }

@@ -1,17 +1,20 @@
 //! A disk over the years: bits that decay on the shelf, and blocks that are read too often. `PUMICE_YEARS=10` runs the whole
-//! campaigns, on a whole chip; `PUMICE_SEED` chooses one seed of them.
+//! campaigns, on a whole chip.
 
 use crate::common::content;
 use crate::common::shared::Shared;
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, create};
+use pumice_knobs::FTL_YEARS;
 use pumice_media::{BlockDevice, ChipSpec, Lba, ReadDisturb, Retention, SimChip};
 
 const WEEK_S: u32 = 7 * 24 * 3600;
 const MONTH_S: u32 = 2_629_800;
 const BLOCK: u32 = 4096;
+/// Seeds of a whole campaign.
+const SEEDS: u64 = 8;
 
 fn is_long() -> bool {
-    std::env::var("PUMICE_YEARS").is_ok()
+    FTL_YEARS.whole().is_some()
 }
 
 /// A disk, its chip, and the clock of both.
@@ -99,11 +102,10 @@ fn shelf(seed: u64) -> (Bench, u64) {
 #[test]
 fn a_full_disk_keeps_what_it_holds_for_ten_years() {
     let months: u64 = if is_long() { 120 } else { 30 };
-    let seeds = match std::env::var("PUMICE_SEED") {
-        Ok(seed) => vec![seed.parse().unwrap()],
-        Err(_) => (0..if is_long() { 8 } else { 1 }).collect(),
-    };
-    for seed in seeds {
+    let first = FTL_YEARS.first_seed(0);
+    let seeds: Vec<u64> =
+        FTL_YEARS.whole().map_or(vec![first], |part| part.pick(first..first + SEEDS).collect());
+    for seed in seeds.iter().copied() {
         let (mut bench, blocks) = shelf(seed);
         let weeks = months * u64::from(MONTH_S) / u64::from(WEEK_S);
         for week in 1..=weeks {
@@ -126,6 +128,7 @@ fn a_full_disk_keeps_what_it_holds_for_ten_years() {
         assert!(u64::from(info.patrol_passes) >= wanted, "{} passes in {weeks} weeks", info.patrol_passes);
         assert!(info.mended_segments > 0 && info.corrected_bits > 0);
     }
+    FTL_YEARS.ran_part(seeds.len() as u64);
 }
 
 /// What the test above would find without a patrol.
@@ -163,6 +166,10 @@ fn read_often(reads: u64, is_idle: bool) -> (Bench, Option<String>) {
 
 #[test]
 fn what_is_read_all_the_time_is_moved_in_time() {
+    // It has no seed: the first part has it.
+    if !FTL_YEARS.sample(1).takes(0) {
+        return;
+    }
     let reads = if is_long() { 3_000_000 } else { 250_000 };
     let (mut bench, lost) = read_often(reads, true);
     assert_eq!(lost, None);
@@ -172,6 +179,7 @@ fn what_is_read_all_the_time_is_moved_in_time() {
     assert_eq!(bench.chip.0.lock().unwrap().fault_counts().uncorrectable_reads, 0);
     // Not much oftener than need be: two pages a block, each segment after about 15,000 reads.
     assert!(u64::from(moved) < reads * 3 / 10_000, "{moved} segments emptied");
+    FTL_YEARS.ran_part(1);
 }
 
 /// What the test above would find if nothing was moved.

@@ -1,11 +1,15 @@
 //! The server against an array: random writes, trims, flushes, restarts, on chips of every layout.
 
-use proptest::prelude::*;
+use proptest::{
+    prelude::*,
+    test_runner::{RngSeed, TestRunner},
+};
 use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
 
 use crate::common::shared::Shared;
 use crate::common::{CASES, Case, Player, Step, policies};
 use pumice_ftl::{Ftl, OpenOptions, PolicyNames};
+use pumice_knobs::FTL_CALLS;
 use pumice_media::Nand;
 
 /// Plays random steps; everything the server says is compared with the model.
@@ -90,12 +94,18 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// The same with steps that shrink. `PROPTEST_RNG_SEED` replays a run.
-    #[test]
-    fn any_steps(case in 0..CASES.len(), steps in prop::collection::vec(step(), 1..250)) {
+/// The same with steps that shrink.
+#[test]
+fn any_steps() {
+    let (seed, sequences) = (FTL_CALLS.first_seed(1), FTL_CALLS.count().unwrap_or(64));
+    let config = ProptestConfig {
+        cases: u32::try_from(sequences).unwrap(),
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed),
+        ..ProptestConfig::default()
+    };
+    let sequence = (0..CASES.len(), prop::collection::vec(step(), 1..250));
+    let played = TestRunner::new(config).run(&sequence, |(case, steps)| {
         let mut player = Player::new(Shared::new(CASES[case].chip(700, &PolicyNames::default())));
         let blocks = player.model.blocks();
         for step in steps {
@@ -108,7 +118,10 @@ proptest! {
         }
         prop_assert_eq!(player.model.compare(player.disk.as_mut().unwrap()), Ok(()));
         prop_assert_eq!(player.chip.stats().violations, 0);
-    }
+        Ok(())
+    });
+    played.unwrap_or_else(|what| panic!("PUMICE_SEED={seed}: {what}"));
+    FTL_CALLS.ran(seed..seed + 1, sequences);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Segments with parity lose nothing while as many of their pages cannot be read: campaigns by seed, in which writes, trims, cuts
-//! of the power, starts and cleaning go on between. `PUMICE_PARITY=A..B` runs the seeds from `A` to `B`, and
-//! `PUMICE_PARITY_LIVES` sets how often a chip is hurt in each.
+//! of the power, starts and cleaning go on between.
 
-use crate::campaign::harm::{Harm, Layout, lives, seeds};
+use crate::campaign::harm::{Harm, Layout};
 use crate::campaign::newest::{Last, Newest};
 use crate::common::shared::Shared;
 use crate::common::{Case, Model, Step, change, policies, start};
 use pumice_ftl::Ftl;
+use pumice_knobs::FTL_PARITY;
 use pumice_media::{BlockDevice, BlockId, CutMode, Nand, SimChip};
 
 /// Layouts with parity, and how they are hurt.
@@ -106,7 +106,7 @@ impl Campaign {
 fn campaign(seed: u64, lives: u64) -> Sums {
     let mut campaign = Campaign::new(seed);
     for life in 0..lives {
-        let about = |what: String| -> () { panic!("PUMICE_PARITY={seed}, life {life}: {what}") };
+        let about = |what: String| -> () { panic!("PUMICE_SEED={seed}, life {life}: {what}") };
         let (nand, last) = Newest::new(campaign.chip.clone(), 1);
         let disk = start(nand);
         campaign.use_it(disk);
@@ -140,13 +140,13 @@ fn campaign(seed: u64, lives: u64) -> Sums {
 
 #[test]
 fn as_many_pages_of_each_segment_as_have_parity_lose_nothing() {
-    for seed in seeds(2 * KINDS.len() as u64) {
-        let Sums { hurt_blocks, rebuilt_pages, cuts } = campaign(seed, lives(LIVES));
-        println!(
-            "PUMICE_PARITY={seed}: {hurt_blocks} blocks hurt, {rebuilt_pages} pages rebuilt, {cuts} cuts"
-        );
+    let seeds = FTL_PARITY.seeds(0..2 * KINDS.len() as u64);
+    for seed in seeds.clone() {
+        let Sums { hurt_blocks, rebuilt_pages, cuts } = campaign(seed, FTL_PARITY.lives(LIVES));
+        println!("PUMICE_SEED={seed}: {hurt_blocks} blocks hurt, {rebuilt_pages} pages rebuilt, {cuts} cuts");
         assert!(hurt_blocks > 0, "seed {seed}: no block had parity");
     }
+    FTL_PARITY.ran(seeds.clone(), seeds.end - seeds.start);
 }
 
 /// What a chip cannot have is refused by name.

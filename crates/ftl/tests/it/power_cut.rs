@@ -1,7 +1,7 @@
 //! Power cuts at every operation of the chip, in every mode of the simulator: what was flushed is there, and each block
 //! holds its old or its new bytes. One run crashes in clones (`probe`), and of some of them the start is cut again.
 //!
-//! A case is named `layout:seed:n:mode`, with a second cut `layout:seed:n:mode:m:mode`. Every operation of a run is cut, in
+//! A case is named by seed and `layout:n:mode`, with a second cut `layout:n:mode:m:mode`. Every operation of a run is cut, in
 //! all modes at some, at the others in one mode after the other; starts are sampled. With `PUMICE_CUTS=all` there are four
 //! runs, and every operation of them is cut in all modes, and so is that of one start in 41. On chips whose pages share
 //! cells, `PUMICE_CUTS=N` makes N cuts at least, on more chips, with seeds that follow each other.
@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::probe::{Hook, Probe};
 use crate::common::{Case, Model, Step, policies, start};
 use pumice_ftl::{Ftl, OpenOptions};
+use pumice_knobs::{FTL_CUTS, FTL_RANDOM_CUTS, Part};
 use pumice_media::{BlockDevice, CutMode, Lba, Rate, SimChip};
 
 const MODES: [(char, CutMode); 6] = [
@@ -32,15 +33,6 @@ const BUDGET: u64 = 80;
 /// Of so many cuts one has its start cut again, where cuts are made in all modes.
 const AGAIN_EVERY: u64 = 41;
 
-fn all() -> bool {
-    std::env::var("PUMICE_CUTS").is_ok_and(|cuts| cuts == "all")
-}
-
-/// The cuts that are asked for on chips whose pages share cells.
-fn asked() -> Option<u64> {
-    std::env::var("PUMICE_CUTS").ok()?.parse().ok()
-}
-
 fn letter(mode: CutMode) -> char {
     MODES.iter().find(|(_, known)| *known == mode).map_or('?', |(letter, _)| *letter)
 }
@@ -52,6 +44,8 @@ struct Watch {
     stride: u64,
     /// Of so many operations one is cut.
     every: u64,
+    /// The part of the operations of which all are cut, and no others.
+    whole: Option<Part>,
     modes: &'static [(char, CutMode)],
     /// What is cut is a start after a cut: that one is not cut again, and not everywhere.
     is_start: bool,
@@ -63,17 +57,18 @@ struct Watch {
 
 impl Watch {
     fn is_cut_in_all(&self, n: u64) -> bool {
-        all() || n < 12 || n.is_multiple_of(self.stride)
+        self.whole.map_or(n < 12 || n.is_multiple_of(self.stride), |part| part.takes(n))
     }
 }
 
 impl Hook for Watch {
     fn modes(&mut self, n: u64) -> Vec<CutMode> {
         self.operations = n;
-        if !n.is_multiple_of(self.every) {
+        if self.whole.is_none() && !n.is_multiple_of(self.every) {
             return Vec::new();
         }
-        let count = if self.is_cut_in_all(n) { self.modes.len() } else { usize::from(!self.is_start) };
+        let is_cut_in_one = !self.is_start && self.whole.is_none();
+        let count = if self.is_cut_in_all(n) { self.modes.len() } else { usize::from(is_cut_in_one) };
         let first = usize::try_from(n).unwrap() % self.modes.len();
         self.modes.iter().cycle().skip(first).take(count).map(|(_, mode)| *mode).collect()
     }
@@ -83,7 +78,8 @@ impl Hook for Watch {
         self.cuts += 1;
         let is_chosen = self.is_cut_in_all(n) && self.cuts.is_multiple_of(AGAIN_EVERY);
         if is_chosen && !self.is_start {
-            let (cuts, failures) = cut_start(&id, &self.model, self.modes, chip.clone());
+            let whole = self.whole.map(|_| Part { index: 0, of: 1 });
+            let (cuts, failures) = cut_start(&id, &self.model, (self.modes, whole), chip.clone());
             self.cuts += cuts;
             self.failures.extend(failures);
         }
@@ -96,7 +92,7 @@ impl Hook for Watch {
 fn cut_start(
     id: &str,
     model: &Arc<Mutex<Model>>,
-    modes: &'static [(char, CutMode)],
+    (modes, whole): (&'static [(char, CutMode)], Option<Part>),
     chip: SimChip,
 ) -> (u64, Vec<String>) {
     let (id, model) = (id.to_owned(), Arc::clone(model));
@@ -105,6 +101,7 @@ fn cut_start(
         model,
         stride: 3,
         every: 1,
+        whole,
         modes,
         is_start: true,
         cuts: 0,
@@ -173,10 +170,11 @@ impl Run {
         drop(disk);
         let stride = (uncut(chip.clone(), seed) / BUDGET).max(1);
         let watch = Watch {
-            id: format!("{}:{seed}", self.layout),
+            id: format!("PUMICE_SEED={seed}: {}", self.layout),
             model: Arc::clone(&model),
             stride,
             every: if self.every == 0 { stride } else { self.every },
+            whole: FTL_CUTS.whole(),
             modes: self.modes,
             is_start: false,
             cuts: 0,
@@ -247,19 +245,32 @@ fn play(chip: Probe, model: &Arc<Mutex<Model>>, seed: u64) {
     }
 }
 
+/// Cuts the runs of a layout everywhere: one run, or four where all operations are cut.
+fn cut_everywhere(run: &Run) {
+    let first = FTL_CUTS.first_seed(0);
+    let runs = if FTL_CUTS.whole().is_some() { 4 } else { 1 };
+    let mut made = 0;
+    for seed in first..first + runs {
+        let (cuts, failures) = run.play(seed);
+        assert!(failures.is_empty(), "{} cuts failed, first {}", failures.len(), failures[0]);
+        made += cuts;
+    }
+    FTL_CUTS.ran_part(made);
+}
+
 macro_rules! cuts {
     ($($test:ident: $layout:literal, $placement:literal, $wear:literal, $fails:literal;)*) => {
-        $(#[test]
-        fn $test() {
-            let (layout, placement, wear, fails) = ($layout, $placement, $wear, $fails);
-            // Where the table lies in leaves the chip is larger, and a cut takes longer to judge.
-            let every = u64::from(all() || !layout.starts_with("leaves"));
-            let run = Run { layout, placement, wear, fails, modes: PLAIN, every };
-            for seed in 0..if all() { 4 } else { 1 } {
-                let (_, failures) = run.play(seed);
-                assert!(failures.is_empty(), "{} cuts failed, first {}", failures.len(), failures[0]);
-            }
-        })*
+        mod every_operation {
+            use super::{PLAIN, Run, cut_everywhere};
+
+            $(#[test]
+            fn $test() {
+                let (layout, placement, wear, fails) = ($layout, $placement, $wear, $fails);
+                // Where the table lies in leaves the chip is larger, and a cut takes longer to judge.
+                let every = u64::from(!layout.starts_with("leaves"));
+                cut_everywhere(&Run { layout, placement, wear, fails, modes: PLAIN, every });
+            })*
+        }
     };
 }
 
@@ -308,24 +319,25 @@ fn what_seems_sound_and_is_not() {
 fn pages_that_share_cells() {
     let small = ["tags/dist3", "summary/by4", "slots/dist3", "packed/dist3", "leaves/dist3"];
     let more = ["small/by4", "few/dist3", "gang/by4", "mlc/own", "tlc/own"];
-    let (mut cuts, mut lost) = (0, Vec::new());
-    let mut play = |layout, seed| {
-        let every = u64::from(asked().is_some() && small.contains(&layout));
-        let run = Run { layout, placement: "sepbit", wear: "even", fails: false, modes: PLAIN, every };
-        let (made, failures) = run.play(seed);
-        println!("{layout}:{seed}: {made} cuts, {} of them lost what was flushed", failures.len());
-        failures.iter().take(3).for_each(|what| println!("    {what}"));
-        cuts += made;
-        lost.extend(failures);
-        cuts
-    };
-    for layout in small {
-        play(layout, 0);
+    let (asked, first) = (FTL_RANDOM_CUTS.count(), FTL_RANDOM_CUTS.first_seed(0));
+    let layouts = small.into_iter().chain(more.into_iter().filter(|_| asked.is_some()));
+    let (mut cuts, mut lost, mut next) = (0, Vec::new(), first);
+    while next == first || asked.is_some_and(|asked| cuts < asked) {
+        for layout in layouts.clone() {
+            let every = u64::from(asked.is_some() && small.contains(&layout));
+            let run = Run { layout, placement: "sepbit", wear: "even", fails: false, modes: PLAIN, every };
+            let (made, failures) = run.play(next);
+            println!("{layout}:{next}: {made} cuts, {} of them lost what was flushed", failures.len());
+            failures.iter().take(3).for_each(|what| println!("    {what}"));
+            cuts += made;
+            lost.extend(failures);
+        }
+        next += 1;
     }
-    if let Some(asked) = asked() {
-        let mut turns =
-            (0..).flat_map(|seed| small.into_iter().chain(more).map(move |layout| (layout, seed + 1)));
-        while turns.next().is_some_and(|(layout, seed)| play(layout, seed) < asked) {}
+    if FTL_CUTS.whole().is_some() {
+        FTL_CUTS.ran_part(cuts);
+    } else {
+        FTL_RANDOM_CUTS.ran(first..next, cuts);
     }
     println!("{cuts} cuts, {} of them lost what was flushed", lost.len());
     assert!(lost.is_empty(), "{}", lost[..lost.len().min(3)].join("\n"));

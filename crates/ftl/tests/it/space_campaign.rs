@@ -8,6 +8,7 @@
 
 use crate::common::{CASES, Case, Model, chip_of, policies, start};
 use pumice_ftl::{CreateOptions, Export, Ftl, FtlError, OpenOptions, create};
+use pumice_knobs::FTL_SPACE;
 use pumice_media::{BlockDevice, BlockError, ChipSpec, CutMode, Lba, SimChip, chips};
 
 /// Blocks of a chip.
@@ -35,7 +36,7 @@ fn play(spec: &ChipSpec, seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let blocks = disk.blocks();
     let about = |what: &str, turn: u64, error: &dyn std::fmt::Display| -> ! {
-        panic!("{} seed {seed}, turn {turn}: {what}: {error}", spec.name())
+        panic!("{} PUMICE_SEED={seed}, turn {turn}: {what}: {error}", spec.name())
     };
     for turn in 0..blocks * 3 {
         let lba = Lba(if turn < blocks { turn } else { rng.u64(..blocks) });
@@ -52,10 +53,6 @@ fn play(spec: &ChipSpec, seed: u64) {
         }
     }
     disk.close().unwrap_or_else(|error| about("close", blocks * 3, &error));
-}
-
-fn seeds() -> Option<u64> {
-    std::env::var("PUMICE_SPACE").ok().and_then(|text| text.parse().ok())
 }
 
 /// Fills a disk of so many thousandths of its chip, and writes over it, trims and flushes until the power goes; then
@@ -107,7 +104,7 @@ impl Cuts {
     }
 
     fn fail(&self, what: &str) -> ! {
-        panic!("{} seed {}, cut {}: {what}", self.name, self.seed, self.done)
+        panic!("{} PUMICE_SEED={}, cut {}: {what}", self.name, self.seed, self.done)
     }
 
     /// A session that a cut ends.
@@ -152,8 +149,10 @@ const CUTS: u32 = 120;
 #[test]
 fn no_number_of_cuts_takes_room_away() {
     let paired = ["tags/dist3", "summary/by4", "slots/dist3", "packed/dist3", "leaves/dist3"];
+    let (seeds, mut played) = (FTL_SPACE.seeds(0..2), 0);
     for name in CASES.iter().map(|case| case.name).chain(paired) {
-        for seed in 0..seeds().unwrap_or(2) {
+        for seed in seeds.clone() {
+            played += 1;
             let mut cuts = Cuts::new(name, seed);
             while cuts.done < CUTS {
                 cuts.session();
@@ -165,17 +164,20 @@ fn no_number_of_cuts_takes_room_away() {
             disk.close().unwrap_or_else(|error| cuts.fail(&error.to_string()));
         }
     }
+    FTL_SPACE.ran(seeds, played);
 }
 
 #[test]
 fn a_full_disk_can_be_written_for_ever() {
-    let flag = seeds();
+    let (seeds, mut played) = (FTL_SPACE.seeds(0..1), 0);
     for chip in chips() {
         let spec = chip.clone().with_size(BLOCKS * chip.geometry().block_bytes()).unwrap();
         // The largest chips take minutes.
-        if flag.is_none() && spec.geometry().capacity_bytes() > 20 << 20 {
+        if FTL_SPACE.count().is_none() && spec.geometry().capacity_bytes() > 20 << 20 {
             continue;
         }
-        (0..flag.unwrap_or(1)).for_each(|seed| play(&spec, seed));
+        seeds.clone().for_each(|seed| play(&spec, seed));
+        played += seeds.end - seeds.start;
     }
+    FTL_SPACE.ran(seeds, played);
 }

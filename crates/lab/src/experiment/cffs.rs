@@ -99,10 +99,10 @@ pub(super) const TABLE4: Experiment = Experiment {
 /// Figure 4.
 pub(super) const FIG4: Experiment = Experiment {
     name: "cffs-fig4",
-    about: "CFFS paper, figure 4: how unevenly PostMark's writes are spread over the pages of the chip, or the blocks of a disk",
+    about: "CFFS paper, figure 4: how unevenly PostMark's writes are spread over the pages of the chip; for other file systems over the blocks of the disk",
     x: "files to transactions",
     look: Look::Bars,
-    metrics: &[Metric::Measured(Figure::HotShare)],
+    metrics: &[Metric::Measured(Figure::HotShare), Metric::Measured(Figure::HotBlocks)],
     points: Points::OnChip(|| {
         let marks = SYSTEMS.into_iter().flat_map(|system| RATIOS.map(|ratio| (system, ratio)));
         let point = |(system, (x, files)): (System, (&str, u32))| Point {

@@ -32,7 +32,7 @@ const FIGURES: [Figure; 13] = [
     Figure::Programs,
     Figure::TransactionRate,
     Figure::ExtraWrites,
-    Figure::HotShare,
+    Figure::HotBlocks,
     Figure::Writes,
     Figure::WriteMean,
     Figure::WritesLarge,

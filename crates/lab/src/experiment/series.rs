@@ -57,6 +57,7 @@ impl Summary {
         for (number, series) in summary.series.iter_mut().enumerate() {
             series.cells = (0..xs).map(|x| cells.get(&(number, x)).copied()).collect();
         }
+        summary.series.retain(|series| series.cells.iter().any(Option::is_some));
         summary
     }
 
@@ -75,9 +76,9 @@ impl Summary {
         (series, x)
     }
 
-    /// True if anything is there to show.
-    pub fn is_measured(&self) -> bool {
-        self.series.iter().flat_map(|series| &series.cells).flatten().any(|cell| cell.runs > 0)
+    /// True if nothing is there to show.
+    pub fn is_empty(&self) -> bool {
+        self.series.is_empty()
     }
 
     /// The places as numbers, if all are.

@@ -29,8 +29,11 @@ pub enum Figure {
     Programs,
     /// Pages copied for each block that was reclaimed.
     ExtraWrites,
-    /// Percent of the writes that go to a hundredth of the addresses written, those written most.
+    /// Percent of the programs that go to a hundredth of the pages of a chip that were programmed, those programmed most.
     HotShare,
+    /// Percent of the writes that go to a hundredth of the blocks of a disk that were written, those written most. What is below the disk
+    /// puts them elsewhere, so this says nothing of pages.
+    HotBlocks,
     /// Transactions in a second of device time.
     TransactionRate,
     /// Seconds of device time that writing took.
@@ -105,6 +108,7 @@ impl Figure {
             Self::Programs => "programs",
             Self::ExtraWrites => "extra-writes",
             Self::HotShare => "hot-share",
+            Self::HotBlocks => "hot-blocks",
             Self::TransactionRate => "transaction-rate",
             Self::WriteTime => "write-time",
             Self::ReadTime => "read-time",
@@ -151,7 +155,8 @@ impl Figure {
             Self::MountReads => "pages and spare areas read by a mount",
             Self::Programs => "pages programmed",
             Self::ExtraWrites => "pages copied for a block reclaimed",
-            Self::HotShare => "writes to the hundredth of the pages written most (%)",
+            Self::HotShare => "programs of the hundredth of the chip's pages programmed most (%)",
+            Self::HotBlocks => "writes to the hundredth of the disk's blocks written most (%)",
             Self::TransactionRate => "transactions in a second of device time",
             Self::WriteTime => "seconds of device time to write",
             Self::ReadTime => "seconds of device time to read",
@@ -202,6 +207,7 @@ impl Figure {
             | Self::Space
             | Self::Lost
             | Self::HotShare
+            | Self::HotBlocks
             | Self::Scrub
             | Self::SegmentsSparse
             | Self::SegmentsDense

@@ -1,5 +1,6 @@
 //! File systems on simulated chips, measured by the chip's own clock.
 
+mod counted;
 mod damage;
 mod index;
 mod large;

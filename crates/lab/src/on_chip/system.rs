@@ -7,6 +7,7 @@ use pumice_rcffs::Rcffs;
 use pumice_scaleffs::ScaleFs;
 use pumice_vfs::{FileSystem, Timestamp};
 
+use super::counted::Counted;
 use crate::LabError;
 
 /// Memory that each may use for what it read or has to write.
@@ -62,6 +63,7 @@ impl System {
     pub(super) fn mount(self, chip: SimChip) -> Result<Mounted, LabError> {
         let clock = Box::new(Timestamp::default);
         let (read_only, cache_bytes) = (false, CACHE_BYTES);
+        let chip = Counted::new(chip);
         Ok(match self {
             System::ScaleFfs => {
                 let options = pumice_scaleffs::MountOptions { read_only, cache_bytes, clock };
@@ -86,10 +88,10 @@ impl System {
 /// A mounted volume.
 #[expect(clippy::large_enum_variant, reason = "one at a time")]
 pub(super) enum Mounted {
-    ScaleFfs(ScaleFs<SimChip>),
-    Cffs(Cffs<SimChip>),
-    Rcffs(Rcffs<SimChip>),
-    Nandfs(NandFs<SimChip>),
+    ScaleFfs(ScaleFs<Counted>),
+    Cffs(Cffs<Counted>),
+    Rcffs(Rcffs<Counted>),
+    Nandfs(NandFs<Counted>),
 }
 
 impl Mounted {
@@ -113,7 +115,7 @@ impl Mounted {
     }
 
     /// It, if it is ScaleFFS, which alone counts blocks by type.
-    pub(super) fn scaleffs(&self) -> Result<&ScaleFs<SimChip>, LabError> {
+    pub(super) fn scaleffs(&self) -> Result<&ScaleFs<Counted>, LabError> {
         match self {
             Mounted::ScaleFfs(fs) => Ok(fs),
             Mounted::Cffs(_) | Mounted::Rcffs(_) | Mounted::Nandfs(_) => {
@@ -151,12 +153,18 @@ impl Mounted {
     }
 
     pub(super) fn unmount(self) -> Result<SimChip, LabError> {
-        Ok(match self {
+        Ok(self.unmount_counted()?.0)
+    }
+
+    /// The chip, and how often each of its pages was programmed since the mount.
+    pub(super) fn unmount_counted(self) -> Result<(SimChip, Vec<u32>), LabError> {
+        let chip = match self {
             Mounted::ScaleFfs(fs) => fs.unmount()?,
             Mounted::Cffs(fs) => fs.unmount()?,
             Mounted::Rcffs(fs) => fs.unmount()?,
             Mounted::Nandfs(fs) => fs.unmount()?,
-        })
+        };
+        Ok(chip.into_parts())
     }
 
     /// Loses power.
@@ -167,6 +175,7 @@ impl Mounted {
             Mounted::Rcffs(fs) => fs.abandon(),
             Mounted::Nandfs(fs) => fs.abandon(),
         };
-        chip.ok_or_else(|| LabError::Setup("the file system has lost its chip".to_owned()))
+        let chip = chip.ok_or_else(|| LabError::Setup("the file system has lost its chip".to_owned()))?;
+        Ok(chip.into_parts().0)
     }
 }

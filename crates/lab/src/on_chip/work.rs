@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use pumice_media::{ChipSpec, Nand, NandStats, PageId, PageState, SimChip};
+use pumice_media::{ChipSpec, Nand, NandStats, SimChip};
 use pumice_vfs::Ino;
 
 use super::{
@@ -178,68 +178,14 @@ impl Work {
         spec: &ChipSpec,
     ) -> Result<Vec<(Figure, f64)>, LabError> {
         match self {
-            Work::Mount { files, bytes } => {
-                let mounted = system.mount(chip)?;
-                for number in 0..files {
-                    write(mounted.fs(), number, bytes)?;
-                }
-                let (_, did) = mount(system, mounted.unmount()?)?;
-                Ok(vec![(Figure::Mount, ms(did))])
-            }
-            Work::Cut { bytes } => {
-                let mounted = system.mount(chip)?;
-                let ino = write(mounted.fs(), 0, bytes)?;
-                mounted.fs().fsync(ino, false)?;
-                let (_, did) = mount(system, mounted.cut()?)?;
-                let looks = did.page_reads + did.spare_reads;
-                Ok(vec![(Figure::MountAfterCut, ms(did)), (Figure::MountReads, float(looks))])
-            }
+            Work::Mount { files, bytes } => mount_of_files(system, chip, files, bytes),
+            Work::Cut { bytes } => mount_after_cut(system, chip, bytes),
             Work::Transfer { files, bytes } => transfer(system, chip, (files, bytes), spec),
-            Work::Seek { bytes, reads } => {
-                let mounted = system.mount(chip)?;
-                write(mounted.fs(), 0, bytes)?;
-                let mounted = system.mount(mounted.unmount()?)?;
-                let before = mounted.stats()?.device_ns;
-                seek(mounted.fs(), bytes, reads)?;
-                let ns = mounted.stats()?.device_ns - before;
-                Ok(vec![(Figure::Latency, float(ns) / f64::from(reads) / 1e6)])
-            }
-            Work::Memory { bytes } => {
-                let mounted = system.mount(chip)?;
-                write(mounted.fs(), 0, bytes)?;
-                let memory = match &mounted {
-                    Mounted::ScaleFfs(fs) => fs.memory().metadata_most,
-                    Mounted::Cffs(_) | Mounted::Rcffs(_) => {
-                        return Err(LabError::Setup(
-                            "only scaleffs and nandfs count their memory".to_owned(),
-                        ));
-                    }
-                    Mounted::Nandfs(fs) => fs.info()?.fixed_memory_bytes,
-                };
-                Ok(vec![(Figure::Memory, float(memory as u64) / 1024.0)])
-            }
+            Work::Seek { bytes, reads } => latency(system, chip, bytes, reads),
+            Work::Memory { bytes } => memory(system, chip, bytes),
             Work::Share(scenario, block) => share(system, chip, (scenario, block), spec),
-            Work::Scan { percent } => {
-                let mounted = system.mount(chip)?;
-                Population::make(mounted.fs(), percent)?;
-                let (mounted, clean) = mount(system, mounted.unmount()?)?;
-                let (_, cut) = mount(system, mounted.cut()?)?;
-                let looks = clean.page_reads + clean.spare_reads;
-                Ok(vec![
-                    (Figure::Mount, ms(clean)),
-                    (Figure::MountAfterCut, ms(cut)),
-                    (Figure::MountReads, float(looks)),
-                ])
-            }
-            Work::ScanBy { percent, equation } => {
-                let population = Population::make(system.mount(chip)?.fs(), percent)?;
-                let page = u64::from(spec.geometry().page_bytes);
-                let looks = match equation {
-                    ScanEquation::Yaffs => population.equation_1(page),
-                    ScanEquation::Cffs => population.equation_2(page),
-                };
-                Ok(vec![(Figure::MountReads, float(looks))])
-            }
+            Work::Scan { percent } => scan(system, chip, percent),
+            Work::ScanBy { percent, equation } => scan_by(system, chip, percent, equation, spec),
             Work::PostMark { files, transactions, sizes } => {
                 postmark(system, chip, (files, transactions), sizes)
             }
@@ -252,6 +198,80 @@ impl Work {
             Work::Ring { bytes } => ring(system, chip, bytes, spec),
         }
     }
+}
+
+fn mount_of_files(
+    system: System,
+    chip: SimChip,
+    files: u32,
+    bytes: u64,
+) -> Result<Vec<(Figure, f64)>, LabError> {
+    let mounted = system.mount(chip)?;
+    for number in 0..files {
+        write(mounted.fs(), number, bytes)?;
+    }
+    let (_, did) = mount(system, mounted.unmount()?)?;
+    Ok(vec![(Figure::Mount, ms(did))])
+}
+
+fn mount_after_cut(system: System, chip: SimChip, bytes: u64) -> Result<Vec<(Figure, f64)>, LabError> {
+    let mounted = system.mount(chip)?;
+    let ino = write(mounted.fs(), 0, bytes)?;
+    mounted.fs().fsync(ino, false)?;
+    let (_, did) = mount(system, mounted.cut()?)?;
+    let looks = did.page_reads + did.spare_reads;
+    Ok(vec![(Figure::MountAfterCut, ms(did)), (Figure::MountReads, float(looks))])
+}
+
+/// Of reads at random places of a file.
+fn latency(system: System, chip: SimChip, bytes: u64, reads: u32) -> Result<Vec<(Figure, f64)>, LabError> {
+    let mounted = system.mount(chip)?;
+    write(mounted.fs(), 0, bytes)?;
+    let mounted = system.mount(mounted.unmount()?)?;
+    let before = mounted.stats()?.device_ns;
+    seek(mounted.fs(), bytes, reads)?;
+    let ns = mounted.stats()?.device_ns - before;
+    Ok(vec![(Figure::Latency, float(ns) / f64::from(reads) / 1e6)])
+}
+
+fn memory(system: System, chip: SimChip, bytes: u64) -> Result<Vec<(Figure, f64)>, LabError> {
+    let mounted = system.mount(chip)?;
+    write(mounted.fs(), 0, bytes)?;
+    let memory = match &mounted {
+        Mounted::ScaleFfs(fs) => fs.memory().metadata_most,
+        Mounted::Cffs(_) | Mounted::Rcffs(_) => {
+            return Err(LabError::Setup("only scaleffs and nandfs count their memory".to_owned()));
+        }
+        Mounted::Nandfs(fs) => fs.info()?.fixed_memory_bytes,
+    };
+    Ok(vec![(Figure::Memory, float(memory as u64) / 1024.0)])
+}
+
+/// Of a file system that reads the chip to mount: in good order, and after a power cut.
+fn scan(system: System, chip: SimChip, percent: u64) -> Result<Vec<(Figure, f64)>, LabError> {
+    let mounted = system.mount(chip)?;
+    Population::make(mounted.fs(), percent)?;
+    let (mounted, clean) = mount(system, mounted.unmount()?)?;
+    let (_, cut) = mount(system, mounted.cut()?)?;
+    let looks = clean.page_reads + clean.spare_reads;
+    Ok(vec![(Figure::Mount, ms(clean)), (Figure::MountAfterCut, ms(cut)), (Figure::MountReads, float(looks))])
+}
+
+/// What the paper's equations say of the same files.
+fn scan_by(
+    system: System,
+    chip: SimChip,
+    percent: u64,
+    equation: ScanEquation,
+    spec: &ChipSpec,
+) -> Result<Vec<(Figure, f64)>, LabError> {
+    let population = Population::make(system.mount(chip)?.fs(), percent)?;
+    let page = u64::from(spec.geometry().page_bytes);
+    let looks = match equation {
+        ScanEquation::Yaffs => population.equation_1(page),
+        ScanEquation::Cffs => population.equation_2(page),
+    };
+    Ok(vec![(Figure::MountReads, float(looks))])
 }
 
 /// Mounts; what the chip did.
@@ -283,20 +303,9 @@ fn postmark(
     if let Some((copied, reclaimed)) = mounted.cleaned()?.filter(|(_, reclaimed)| *reclaimed > 0) {
         figures.push((Figure::ExtraWrites, float(copied) / float(reclaimed)));
     }
-    let chip = mounted.unmount()?;
-    figures.extend(hot_share(programs(chip)).map(|share| (Figure::HotShare, share)));
+    let (_, programs) = mounted.unmount_counted()?;
+    figures.extend(hot_share(programs).map(|share| (Figure::HotShare, share)));
     Ok(figures)
-}
-
-/// How often each page of a chip was programmed: once after each erase of its block, but for what is erased now.
-fn programs(mut chip: SimChip) -> Vec<u32> {
-    let geometry = chip.geometry();
-    let pages = (0..geometry.pages()).filter_map(|page| u32::try_from(page).ok()).map(PageId);
-    let count = |page: PageId| {
-        let is_written = chip.page_state(page).is_ok_and(PageState::is_written);
-        chip.erase_count(geometry.block_of(page)) + u32::from(is_written)
-    };
-    pages.map(count).collect()
 }
 
 fn transfer(

@@ -43,7 +43,7 @@ pub fn report(dir: &Path) -> Result<Report, LabError> {
         page.experiment(experiment, &lines);
         for metric in experiment.metrics {
             let summary = Summary::new(experiment, *metric, &lines);
-            if summary.is_measured() {
+            if !summary.is_empty() {
                 let svg = chart::draw(experiment, &summary)?;
                 page.summary(experiment, &summary, &svg);
                 pictures.push(Picture { name: format!("{}-{}", experiment.name, metric.name()), svg });

@@ -6,6 +6,7 @@ use pumice_lab::{
     experiment::{Experiment, Known, Line, Metric, Options, Outcome, run},
     measured::Figure,
 };
+use pumice_media::ChipSpec;
 
 /// The lines of an experiment.
 fn lines(name: &str) -> Vec<Line> {
@@ -30,6 +31,12 @@ fn curve(lines: &[Line], series: &str, figure: Figure) -> BTreeMap<String, f64> 
 fn least_and_most(curve: &BTreeMap<String, f64>) -> (f64, f64) {
     let (least, most) = (f64::INFINITY, f64::NEG_INFINITY);
     curve.values().fold((least, most), |(least, most), value| (least.min(*value), most.max(*value)))
+}
+
+/// Whether a figure is as far from another as a share of it, at most.
+#[track_caller]
+fn is_near(figure: f64, wanted: f64, share: f64) {
+    assert!((figure / wanted - 1.0).abs() < share, "{figure}, {wanted} was wanted");
 }
 
 /// ScaleFFS, figures 5 to 7: flat, whatever the size, the content and the files, and below the paper's 7 ms; nandfs is quicker.
@@ -88,14 +95,15 @@ fn memory_and_time_are_divided_as_in_the_tables() {
         assert_eq!(share["data"] > 99.0, sequential, "{series}: {share:?}");
     }
     let years = curve(&lines("scaleffs-equation1"), "scaleffs", Figure::Lifetime);
-    assert!(years["100"] > 137.0 * 0.85, "{years:?}");
+    is_near(years["100"], 137.0, 0.15);
 }
 
 /// ScaleFFS, 4.6: 2.4 ms for an erase block in which nothing is live.
 #[test]
 fn reclaiming_an_empty_block_costs_little_more_than_its_erase() {
     let table = curve(&lines("scaleffs-reclaim"), "scaleffs", Figure::Reclaim);
-    assert!(table.values().all(|ms| *ms < 2.4 * 1.15), "{table:?}");
+    // The erase alone takes 2 ms.
+    assert!(table.len() == 1 && table.values().all(|ms| (2.0..2.4 * 1.15).contains(ms)), "{table:?}");
 }
 
 /// CAT, table 6: the simulator says what the server does. Where hot and cold are told apart the server copies less.
@@ -138,19 +146,47 @@ fn a_scan_of_cffs_grows_with_its_files() {
     }
 }
 
-/// CFFS, tables 4 and 5: few pages are copied, fewer than in the paper where the chip has room; more on a small chip.
+/// CFFS, tables 4 and 5: where the chip has room nothing is copied, for what is reclaimed is all dead by then; where it is small
+/// as much as in the paper. What is not copied is not programmed either.
 #[test]
 fn postmark_copies_few_pages() {
-    let table = lines("cffs-table4");
-    let extra = |series: &str| curve(&table, series, Figure::ExtraWrites);
-    for (x, paper) in [("1:10", 0.26), ("1:3", 0.15), ("1:2", 0.12)] {
-        assert!(extra("cffs, 64 MB")[x] < paper * 1.15, "{x}");
-        assert!(extra("nandfs, 64 MB").get(x).is_none_or(|ours| *ours < paper), "{x}");
+    let table = &lines("cffs-table4");
+    let [extra, programs] = [Figure::ExtraWrites, Figure::Programs]
+        .map(|figure| move |series: &str, x: &str| curve(table, series, figure)[x]);
+    for series in ["cffs", "nandfs"] {
+        let [large, small] = [64, 22].map(|mb| format!("{series}, {mb} MB"));
+        for x in ["1:10", "1:3", "1:2"] {
+            assert!(extra(&large, x) == 0.0, "{series}, {x}: {}", extra(&large, x));
+            assert!(x == "1:2" || extra(&small, x) == 0.0, "{series}, {x}: {}", extra(&small, x));
+        }
     }
-    assert!(extra("cffs, 22 MB")["1:2"] > extra("cffs, 64 MB")["1:2"]);
-    let pages = |series: &str| curve(&table, series, Figure::Programs)["1:2"];
-    assert!(pages("cffs, 64 MB") < 68_689.0 * 1.15, "{}", pages("cffs, 64 MB"));
-    assert!(pages("nandfs, 64 MB") < pages("cffs, 64 MB"));
+    let [large, small] = ["cffs, 64 MB", "cffs, 22 MB"];
+    for x in ["1:10", "1:3"] {
+        assert!((programs(large, x) - programs(small, x)).abs() < 0.5, "{x}");
+    }
+    let copied = programs(small, "1:2") - programs(large, "1:2");
+    assert!(copied > 0.0 && copied < 0.01 * programs(large, "1:2"), "{copied}");
+    is_near(extra(small, "1:2"), 0.12, 0.25);
+    is_near(extra("nandfs, 22 MB", "1:2"), 0.3, 0.25);
+    is_near(programs(large, "1:2"), 68_689.0, 0.15);
+    for x in ["1:10", "1:3", "1:2"] {
+        let [theirs, ours] = ["cffs, 64 MB", "nandfs, 64 MB"].map(|series| programs(series, x));
+        assert!(ours < theirs && ours > 0.65 * theirs, "{x}: {ours} {theirs}");
+    }
+}
+
+/// CFFS, figure 4: it goes round the chip, which is larger than what PostMark writes, so no page is programmed twice. nandfs takes
+/// blocks again early, but no page many times. Blocks of a disk are something else than pages, and stand by themselves.
+#[test]
+fn postmark_writes_no_page_often() {
+    let table = lines("cffs-fig4");
+    let [theirs, ours] = ["cffs", "nandfs"].map(|series| curve(&table, series, Figure::HotShare));
+    // A hundredth, rounded up.
+    assert!(theirs.len() == 3 && theirs.values().all(|share| (1.0..1.01).contains(share)), "{theirs:?}");
+    assert!(ours.len() == 3 && ours.values().all(|share| (1.5..3.0).contains(share)), "{ours:?}");
+    let known = (Experiment::named("cffs-fig4").unwrap().known)();
+    assert!(known.iter().all(|known| known.metric == Metric::Measured(Figure::HotBlocks)));
+    assert!(table.iter().all(|line| Metric::Measured(Figure::HotBlocks).of(&line.outcome).is_none()));
 }
 
 /// RCFFS, figure 3 and 5.1: mounts below 40 ms, and after a power cut at most the spare areas of one segment; nandfs is quicker.
@@ -202,7 +238,13 @@ fn parity_brings_everything_back() {
     assert!(ours["nothing"] == 0.0 && ours["a block of 16"] > 0.0, "{ours:?}");
     let repair = curve(&lines("rcffs-repair"), "rcffs, plain", Figure::Repair);
     let [block, segment] = ["its erase block", "its segment"].map(|x| repair[x]);
-    assert!(block < segment && block < 24.7 && segment < 57.0, "{repair:?}");
+    // Of the erase block every other page is read, and of each page at most the spare area too; of the segment then the
+    // page at the same place in each of its 16 blocks.
+    let times = ChipSpec::named("rcffs-128m").unwrap().timing();
+    let [page, spare] =
+        [times.read_page_ns, times.read_spare_ns].map(|ns| f64::from(u32::try_from(ns).unwrap()) / 1e6);
+    assert!(block >= 63.0 * page && block <= 65.0 * page + 70.0 * spare, "{repair:?}");
+    assert!(segment - block >= 15.0 * page && segment - block <= 17.0 * page, "{repair:?}");
     let scrub = curve(&lines("rcffs-scrub"), "rcffs, plain", Figure::Scrub);
     assert!(scrub["quick"] < scrub["full"] / 2.0, "{scrub:?}");
 }
@@ -215,7 +257,8 @@ fn updates_of_the_mu_tree_are_cheap() {
         let programs = curve(&table, series, Figure::UpdatePrograms);
         assert!(programs["500"] < programs["10"] && programs["10"] < programs["1"], "{series}: {programs:?}");
         let reads = curve(&table, series, Figure::LookupReads);
-        assert!(least_and_most(&reads).1 < 6.0, "{series}: {reads:?}");
+        let (least, most) = least_and_most(&reads);
+        assert!(least >= 1.0 && most < 2.0, "{series}: {reads:?}");
     }
 }
 
@@ -244,12 +287,19 @@ fn adaptive_logging_writes_less_on_full_volumes() {
     assert!(normal["file server, 94 %"] >= 1.27 * adaptive["file server, 94 %"], "{normal:?} {adaptive:?}");
 }
 
-/// F2FS, section 3.2.4: with idle time between runs at least a tenth less is written in them.
+/// F2FS, section 3.2.4: with idle time between runs at least a tenth less is written in them by normal logging.
 #[test]
 fn idle_time_is_used_for_cleaning() {
     let table = lines("f2fs-idle");
-    let normal = curve(&table, "normal", Figure::Written);
+    let [adaptive, normal] = ["adaptive", "normal"].map(|series| curve(&table, series, Figure::Written));
     assert!(normal["idle time"] < 0.9 * normal["nothing"], "{normal:?}");
+    // No more can be won than what is cleaned while users write.
+    assert!(normal["idle time"] > adaptive["nothing"], "{normal:?} {adaptive:?}");
+    is_near(normal["nothing"], 1.29, 0.1);
+    // Adaptive logging cleans nothing in front, so idle time has nothing to win. What is written twice before a sync is written
+    // once, and the nodes that point there with it.
+    is_near(adaptive["idle time"], adaptive["nothing"], 0.005);
+    is_near(adaptive["nothing"], 0.94, 0.02);
 }
 
 /// F2FS, figures 3 and 4, beside what Linux's file systems were measured to do on the same disk: quicker than ext4 where little is

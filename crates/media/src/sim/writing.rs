@@ -59,7 +59,8 @@ impl<S: Store> SimChip<S> {
         let doublings = rng.u32(0..7);
         let reads = rng.u32(1..=1 << doublings);
         let page = self.spec.geometry.page(block, index);
-        self.memory.faults.fading.insert(page, reads);
+        // A chip that was opened since the cut has no faults but this one.
+        self.faults_mut().fading.insert(page, reads);
     }
 
     /// A program whose power failed near its end or near its start; nobody can tell from what is left.

@@ -1,17 +1,18 @@
 //! No single bad page: each programmed page in turn cannot be read.
 
+use pumice_knobs::Part;
 use pumice_media::{ChipSpec, PageId, SimChip};
 
 use super::table::Row;
 use super::{Found, Left, Owner, Volume, programmed};
 
-/// Makes every `step`th programmed page unreadable, one at a time.
-pub fn each_page<O: Owner>(owner: &O, chip_name: &str, spec: &ChipSpec, left: Left, step: usize) -> Row {
+/// Makes these programmed pages unreadable, one at a time.
+pub fn each_page<O: Owner>(owner: &O, chip_name: &str, spec: &ChipSpec, left: Left, which: Part) -> Row {
     let mut volume = owner.populate(spec, left);
     let sound = owner.examine(volume.chip.clone(), &volume.content);
     assert!(sound.named.is_empty() && sound.silent.is_empty(), "{chip_name}: unhurt, and yet {sound:?}");
     let mut row = Row::new(O::NAME, chip_name, &format!("{left:?}, a bad page"));
-    for page in programmed(&mut volume.chip).into_iter().step_by(step) {
+    for page in which.pick(programmed(&mut volume.chip).into_iter()) {
         let found = hurt(owner, &volume, page);
         row.add(&format!("page {}", page.0), &excuse(&volume, left, page, found));
     }

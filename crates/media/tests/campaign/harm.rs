@@ -1,6 +1,6 @@
 //! Harm to erase blocks that have parity: as much of each as that can bear.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::collections::BTreeSet;
 
 use pumice_media::{BitFlip, BlockId, Nand, PageId, SimChip};
 
@@ -16,19 +16,6 @@ pub enum Harm {
     Pages,
     /// Some bits of one page are wrong.
     Bits,
-}
-
-/// The seeds that `PUMICE_PARITY=A..B` asks for, in place of the first so many.
-pub fn seeds(usual: u64) -> Range<u64> {
-    let Ok(text) = std::env::var("PUMICE_PARITY") else { return 0..usual };
-    let (from, to) = text.split_once("..").unwrap_or((&text, ""));
-    let from = from.parse().unwrap();
-    from..if to.is_empty() { from + 1 } else { to.parse().unwrap() }
-}
-
-/// How often a chip is hurt in each: `PUMICE_PARITY_LIVES`, in place of so often.
-pub fn lives(usual: u64) -> u64 {
-    std::env::var("PUMICE_PARITY_LIVES").map_or(usual, |text| text.parse().unwrap())
 }
 
 /// How the blocks of a volume are made up, in log pages of so many chip pages.

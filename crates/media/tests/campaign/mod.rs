@@ -79,8 +79,3 @@ pub fn programmed(chip: &mut SimChip) -> Vec<PageId> {
     let pages = u32::try_from(chip.geometry().pages()).unwrap();
     (0..pages).map(PageId).filter(|page| chip.page_state(*page).unwrap().is_written()).collect()
 }
-
-/// Whether a flag of the environment asks for everything.
-pub fn all(flag: &str) -> bool {
-    std::env::var(flag).is_ok_and(|value| value == "all")
-}

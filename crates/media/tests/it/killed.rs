@@ -22,7 +22,7 @@ fn holds(chip: &mut ChipFile, at: u32) -> bool {
     (data, spare) == contents(at)
 }
 
-const VICTIM: &str = "PUMICE_MEDIA_TEST_VICTIM";
+const VICTIM: &str = "MEDIA_TEST_VICTIM";
 
 /// Not a test by itself: the process that the next test kills while it programs.
 #[test]

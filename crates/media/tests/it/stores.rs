@@ -2,6 +2,7 @@
 //! both, also when the file is closed and opened between them.
 
 use fastrand::Rng;
+use pumice_knobs::MEDIA_STORES;
 use pumice_media::{
     BlockId, ChipFile, ChipSpec, CutMode, Nand, NandError, PageId, Pairing, Rate, ReadDisturb, ReadOutcome,
     Retention, SimChip, Store,
@@ -76,7 +77,8 @@ fn set_faults<S: Store>(chip: &mut SimChip<S>, seed: u64) {
 fn memory_and_file_answer_alike() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("chip");
-    for seed in 0..60 {
+    let seeds = MEDIA_STORES.seeds(0..60);
+    for seed in seeds.clone() {
         let pairing = [Pairing::Unpaired, Pairing::Dist3, Pairing::WordLine { pages: 4 }];
         let spec = ChipSpec::parse_geometry(&format!("512+16:{PAGES}:{BLOCKS}")).unwrap();
         let spec = spec.with_pairing(pairing[usize::try_from(seed % 3).unwrap()]).unwrap();
@@ -89,7 +91,11 @@ fn memory_and_file_answer_alike() {
         let mut rng = Rng::with_seed(seed);
         for step in 0..500 {
             let draw = rng.fork();
-            assert_eq!(call(&mut memory, draw.clone()), call(&mut file, draw), "seed {seed}, step {step}");
+            assert_eq!(
+                call(&mut memory, draw.clone()),
+                call(&mut file, draw),
+                "PUMICE_SEED={seed}, step {step}"
+            );
             if rng.u8(..50) == 0 {
                 drop(file);
                 file = ChipFile::open(&path, false).unwrap();
@@ -102,12 +108,14 @@ fn memory_and_file_answer_alike() {
             assert_eq!(memory.reads(block), file.reads(block));
         }
     }
+    MEDIA_STORES.ran(seeds.clone(), seeds.end - seeds.start);
 }
 
 #[test]
 fn a_clone_goes_its_own_way_under_random_calls() {
     let spec = ChipSpec::parse_geometry(&format!("512+16:{PAGES}:{BLOCKS}")).unwrap();
-    for seed in 0..60 {
+    let seeds = MEDIA_STORES.seeds(0..60);
+    for seed in seeds.clone() {
         let mut rng = Rng::with_seed(seed);
         let mut chip = SimChip::new(&spec);
         for _ in 0..100 {
@@ -120,9 +128,10 @@ fn a_clone_goes_its_own_way_under_random_calls() {
         }
         for _ in 0..200 {
             let draw = rng.fork();
-            assert_eq!(call(&mut chip, draw.clone()), call(&mut witness, draw), "seed {seed}");
+            assert_eq!(call(&mut chip, draw.clone()), call(&mut witness, draw), "PUMICE_SEED={seed}");
         }
     }
+    MEDIA_STORES.ran(seeds.clone(), seeds.end - seeds.start);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::campaign::newest::Newest;
 use crate::campaign::table::Row;
-use crate::campaign::{Found, Left, Opened, Owner, Volume, all, bad_page, spare_bit};
+use crate::campaign::{Found, Left, Opened, Owner, Volume, bad_page, spare_bit};
 use crate::common::examine::examine;
 use crate::cut::image::Image;
 use crate::cut::player::{Notes, Player};
@@ -16,6 +16,7 @@ use crate::cut::scenarios::scenario;
 use crate::cut::shared::Shared;
 use crate::cut::step::bytes_of;
 use crate::cut::verify::{CACHE_BYTES, mount};
+use pumice_knobs::{NANDFS_PAGES, Part};
 use pumice_media::{ChipSpec, CutMode, Nand, PageId, SimChip};
 use pumice_nandfs::{Compression, FormatOptions, FsyncProtection, MountOptions, NandFs, check, format};
 use pumice_vfs::conformance::{TestClock, write_file};
@@ -123,18 +124,23 @@ fn fill<N: pumice_media::Nand>(fs: &NandFs<N>, clock: &TestClock) {
     }
 }
 
+fn ran(cases: usize) {
+    NANDFS_PAGES.ran_part(cases as u64);
+}
+
 /// Runs a campaign on every layout, clean and crashed.
-fn rows(sample: usize, run: impl Fn(&str, &ChipSpec, Left, usize) -> Row) -> Vec<Row> {
-    let step = if all("PUMICE_PAGES") { 1 } else { sample };
+fn rows(sample: u64, run: impl Fn(&str, &ChipSpec, Left, Part) -> Row) -> Vec<Row> {
+    let which = NANDFS_PAGES.sample(sample);
     let mut rows = Vec::new();
     for (name, geometry) in CHIPS {
         let spec = ChipSpec::parse_geometry(geometry).unwrap();
         for left in [Left::Clean, Left::Crashed] {
-            let row = run(name, &spec, left, step);
+            let row = run(name, &spec, left, which);
             row.print();
             rows.push(row);
         }
     }
+    ran(rows.iter().map(|row| row.cases).sum());
     rows
 }
 
@@ -142,7 +148,7 @@ fn rows(sample: usize, run: impl Fn(&str, &ChipSpec, Left, usize) -> Row) -> Vec
 struct PageAndCut {
     /// None before the first mount is through.
     notes: Option<Notes>,
-    every: u64,
+    operations: Part,
     pages: usize,
     gang: u32,
     row: Row,
@@ -150,8 +156,8 @@ struct PageAndCut {
 
 impl Hook for PageAndCut {
     fn modes(&mut self, n: u64) -> Vec<CutMode> {
-        let mode = MODES[usize::try_from(n / self.every).unwrap() % 5].1;
-        if self.notes.is_some() && n.is_multiple_of(self.every) { vec![mode] } else { Vec::new() }
+        let mode = MODES[(n % 5) as usize].1;
+        if self.notes.is_some() && self.operations.takes(n) { vec![mode] } else { Vec::new() }
     }
 
     fn crashed(&mut self, n: u64, mode: CutMode, mut chip: SimChip) {
@@ -181,41 +187,45 @@ fn nearest(chip: &SimChip, notes: &Notes) -> Found {
     best.unwrap()
 }
 
-/// Every page in every cut of some scenarios; a sample unless `PUMICE_PAGES=all`.
+/// Every page in every cut of some scenarios, or a sample.
 #[test]
 fn no_single_bad_page_after_any_cut() {
-    let mut holds = true;
+    let (mut holds, mut cases) = (true, 0);
+    let operations = NANDFS_PAGES.sample(211);
+    let pages = if NANDFS_PAGES.whole().is_some() { 1 } else { 61 };
     for (name, _) in CHIPS {
         for scenario_name in ["names", "appends", "newfiles", "remounts", "saves"] {
             let clock = TestClock::new();
             let start = chip(name, &clock);
             let gang = mount(start.clone(), &clock).unwrap().info().unwrap().gang_pages;
-            let (every, pages) = if all("PUMICE_PAGES") { (1, 1) } else { (211, 61) };
             let row = Row::new("nandfs", name, &format!("{scenario_name}, a bad page behind a cut"));
-            let hook = Arc::new(Mutex::new(PageAndCut { notes: None, every, pages, gang, row }));
+            let hook = Arc::new(Mutex::new(PageAndCut { notes: None, operations, pages, gang, row }));
             let mut player = Player::new(Probe::new(start, hook.clone()), clock);
             hook.lock().unwrap().notes = Some(player.notes.clone());
             for step in scenario(scenario_name) {
                 player.play(&step).unwrap();
             }
-            hook.lock().unwrap().row.print();
-            holds &= hook.lock().unwrap().row.holds();
+            let row = &hook.lock().unwrap().row;
+            row.print();
+            holds &= row.holds();
+            cases += row.cases;
         }
     }
+    ran(cases);
     assert!(holds);
 }
 
 #[test]
 fn no_single_bad_page() {
-    let rows = rows(23, |name, spec, left, step| bad_page::each_page(&PLAIN, name, spec, left, step));
+    let rows = rows(23, |name, spec, left, which| bad_page::each_page(&PLAIN, name, spec, left, which));
     assert!(rows.iter().all(Row::holds));
 }
 
 #[test]
 fn no_single_bad_page_with_compression() {
     let files = Files { compression: Some(Compression::Lz4), ..PLAIN };
-    let rows = rows(41, |name, spec, left, step| {
-        bad_page::each_page(&files, &format!("{name}@lz4"), spec, left, step)
+    let rows = rows(41, |name, spec, left, which| {
+        bad_page::each_page(&files, &format!("{name}@lz4"), spec, left, which)
     });
     assert!(rows.iter().all(Row::holds));
 }
@@ -231,7 +241,7 @@ fn is_open(chip: &mut SimChip, page: PageId, gang: u32) -> bool {
 /// With parity nothing is lost, but for pages of blocks that were still open when the power went.
 #[test]
 fn no_single_bad_page_where_blocks_have_parity() {
-    let step = if all("PUMICE_PAGES") { 1 } else { 29 };
+    let (which, mut cases) = (NANDFS_PAGES.sample(29), 0);
     for (name, parity) in [("spares", 1), ("gangs", 2), ("inpage", 1)] {
         let files = Files { parity, ..PLAIN };
         let spec = crate::cut::runner::spec(name);
@@ -241,7 +251,7 @@ fn no_single_bad_page_where_blocks_have_parity() {
             let row =
                 |what| Row::new(Files::NAME, name, &format!("+{parity} {left:?}, a bad page of {what}"));
             let (mut closed, mut open) = (row("a closed block"), row("an open block"));
-            for page in crate::campaign::programmed(&mut volume.chip).into_iter().step_by(step) {
+            for page in which.pick(crate::campaign::programmed(&mut volume.chip).into_iter()) {
                 let is_open = left == Left::Crashed && is_open(&mut volume.chip, page, gang);
                 let mut chip = volume.chip.clone();
                 chip.faults_mut().unreadable.insert(page);
@@ -254,22 +264,25 @@ fn no_single_bad_page_where_blocks_have_parity() {
             closed.print();
             open.print();
             assert!(closed.is_whole() && closed.read_only == 0 && open.holds());
-            assert!(closed.cases > 3 * open.cases);
+            // Of a small part there are few pages.
+            assert!(which.of > 29 || closed.cases > 3 * open.cases);
+            cases += closed.cases + open.cases;
         }
     }
+    ran(cases);
 }
 
 /// With copies of parity nothing is lost, not even the newest page of a head; that of the copies themselves neither.
 #[test]
 fn no_single_bad_page_where_fsync_is_protected_at_once() {
-    let step = if all("PUMICE_PAGES") { 1 } else { 31 };
+    let (which, mut cases) = (NANDFS_PAGES.sample(31), 0);
     for (name, parity) in [("spares", 1), ("gangs", 2), ("inpage", 1), ("spares", 2)] {
         let files = Files { parity, from: FsyncProtection::Now, compression: None };
         let spec = crate::cut::runner::spec(name);
         for left in [Left::Clean, Left::Crashed] {
             let mut volume = files.populate(&spec, left);
             let mut row = Row::new(Files::NAME, name, &format!("+{parity} now, {left:?}, a bad page"));
-            let pages = crate::campaign::programmed(&mut volume.chip).into_iter().step_by(step);
+            let pages = which.pick(crate::campaign::programmed(&mut volume.chip).into_iter());
             for page in pages.chain(volume.newest.clone()) {
                 let mut chip = volume.chip.clone();
                 chip.faults_mut().unreadable.insert(page);
@@ -277,12 +290,14 @@ fn no_single_bad_page_where_fsync_is_protected_at_once() {
             }
             row.print();
             assert!(row.is_whole() && row.read_only == 0);
+            cases += row.cases;
         }
     }
+    ran(cases);
 }
 
 #[test]
 fn no_single_spare_bit() {
-    let rows = rows(23, |name, spec, left, step| spare_bit::each_page(&PLAIN, name, spec, left, step));
+    let rows = rows(23, |name, spec, left, which| spare_bit::each_page(&PLAIN, name, spec, left, which));
     assert!(rows.iter().all(Row::is_whole));
 }

@@ -3,17 +3,17 @@
 //! cut in every operation and every mode.
 //!
 //! In CI: all sequences of one and of two calls, and of those of three every [`SAMPLE`]th. `PUMICE_B3=3` and `4` take all
-//! of three and of four; `PUMICE_B3_PART=K/N` takes the `K`th of `N` parts (from 0) of them. A failure names the calls and
-//! the cut.
+//! of three and of four, `PUMICE_PART=K/N` a part of them. A failure names the calls and the cut.
 
 use crate::cut::runner::{Tally, crash_steps};
 use crate::cut::step::Step;
+use pumice_knobs::{NANDFS_BOUNDED, Part};
 use pumice_vfs::{FileKind, RenameMode, SpaceMode};
 
 /// As few blocks as the file system takes, and as few pages in each.
 const CHIP: &str = "2048+64:4:40";
 /// Of so many sequences of three calls one is played in CI.
-const SAMPLE: usize = 97;
+const SAMPLE: u64 = 97;
 
 /// What is there before the sequence begins.
 fn prologue() -> Vec<Step> {
@@ -101,24 +101,14 @@ fn play(length: u32, numbers: impl Iterator<Item = usize>) -> Tally {
     for number in numbers {
         let Some(steps) = sequence(number, length) else { continue };
         played += 1;
-        let tally = crash_steps(&format!("b3-{length}-{number}"), CHIP, &prologue(), &steps);
+        let again = format!("PUMICE_B3={length} PUMICE_PART={number}/{}", count(length));
+        let tally = crash_steps(&again, CHIP, &prologue(), &steps);
         sum.cuts += tally.cuts;
         sum.failures.extend(tally.failures);
         assert!(sum.failures.is_empty(), "{}: {steps:?}", sum.failures[0]);
     }
     println!("{played} sequences of {length}: {} cuts", sum.cuts);
     sum
-}
-
-fn number(flag: &str) -> Option<u32> {
-    std::env::var(flag).ok()?.parse().ok()
-}
-
-/// The part of the sequences that this run takes.
-fn part() -> (usize, usize) {
-    let part = std::env::var("PUMICE_B3_PART").ok();
-    let split = part.as_deref().and_then(|part| part.split_once('/'));
-    split.map_or((0, 1), |(part, of)| (part.parse().unwrap(), of.parse().unwrap()))
 }
 
 #[test]
@@ -133,9 +123,9 @@ fn sequences_of_two_calls() {
 
 #[test]
 fn longer_sequences() {
-    let (length, (first, step)) = match number("PUMICE_B3") {
-        Some(length @ (3 | 4)) => (length, part()),
-        _ => (3, (5, SAMPLE)),
-    };
-    play(length, (first..count(length)).step_by(step));
+    let length = NANDFS_BOUNDED.count().map_or(3, |length| u32::try_from(length).unwrap());
+    // The sample does not begin with the calls that make new files alone.
+    let which = NANDFS_BOUNDED.whole().unwrap_or(Part { index: 5, of: SAMPLE });
+    let tally = play(length, which.pick(0..count(length)));
+    NANDFS_BOUNDED.ran_part(tally.cuts);
 }

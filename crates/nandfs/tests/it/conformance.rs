@@ -1,6 +1,7 @@
 //! The conformance suite on chips of every layout.
 
 use crate::common::{GEOMETRIES, compressed, mount, protected};
+use pumice_knobs::NANDFS_CALLS;
 use pumice_media::SimChip;
 use pumice_nandfs::{Compression, FsyncProtection, NandFs};
 use pumice_vfs::conformance::{Subject, TestClock, run_random, run_scripted};
@@ -81,11 +82,14 @@ fn with_compression() {
 
 #[test]
 fn random() {
-    let mut ops = 0;
-    for (seed, geometry) in (1..).zip(GEOMETRIES) {
-        let report = run_random(&|clock| Mounted::new(geometry, clock, NO_PARITY), 60, 600, seed)
-            .unwrap_or_else(|failure| panic!("{geometry}: {failure}"));
+    let (first, sequences, mut ops) = (NANDFS_CALLS.first_seed(1), NANDFS_CALLS.count().unwrap_or(60), 0);
+    for (seed, geometry) in (first..).zip(GEOMETRIES) {
+        let make = |clock: &TestClock| Mounted::new(geometry, clock, NO_PARITY);
+        let report = run_random(&make, u32::try_from(sequences).unwrap(), 600, seed)
+            .unwrap_or_else(|failure| panic!("PUMICE_SEED={first}, {geometry}: {failure}"));
         ops += report.ops;
     }
-    assert!(ops > 100_000, "only {ops} operations");
+    let chips = GEOMETRIES.len() as u64;
+    NANDFS_CALLS.ran(first..first + chips, sequences * chips);
+    assert!(sequences != 60 || ops > 100_000, "only {ops} operations");
 }

@@ -1,10 +1,12 @@
 //! A bounded, seeded run of the fuzzer.
 
+use std::ops::Range;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use crate::common::fuzz::{GEOMETRIES, damaged, operations, populated};
+use pumice_knobs::NANDFS_DAMAGE;
 use pumice_media::SimChip;
 use pumice_nandfs::fuzzing::{CANARY_LOOP, CANARY_PANIC, Catalogue, parsers};
 
@@ -47,9 +49,9 @@ fn case(image: &(SimChip, Catalogue), seed: u64) -> Result<(), String> {
     watch(move || damaged(&chip, &catalogue, &bytes(seed, 512)))
 }
 
-/// Cases for each image; `PUMICE_FUZZ_CASES` asks for more.
-fn cases() -> u64 {
-    std::env::var("PUMICE_FUZZ_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(150)
+/// Cases for each image.
+fn cases() -> Range<u64> {
+    NANDFS_DAMAGE.seeds(0..150)
 }
 
 #[test]
@@ -70,18 +72,21 @@ fn watch_parsers(bytes: &[u8]) -> Result<(), String> {
 
 #[test]
 fn damaged_volumes_neither_panic_nor_hang() {
-    let mut wrong = Vec::new();
+    let (mut wrong, mut tried) = (Vec::new(), 0);
     for (place, geometry) in GEOMETRIES.into_iter().enumerate() {
         for clean in [true, false] {
             let image = image(geometry, *b"0123456789abcdef", clean);
-            for number in 0..cases() {
-                let seed = number * 100 + place as u64 * 2 + u64::from(clean);
+            for number in cases() {
+                // There are no more than a hundred images.
+                let outcome = case(&image, number * 100 + place as u64 * 2 + u64::from(clean));
+                tried += 1;
                 wrong.extend(
-                    case(&image, seed).err().map(|words| format!("{geometry} {clean} seed {seed}: {words}")),
+                    outcome.err().map(|words| format!("PUMICE_SEED={number}: {geometry} {clean}: {words}")),
                 );
             }
         }
     }
+    NANDFS_DAMAGE.ran(cases(), tried);
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
     // Images and all: what a damaged size asks for must not be had.
     assert!(most_memory() < 1 << 30, "the run took {} bytes", most_memory());
@@ -97,14 +102,17 @@ fn most_memory() -> u64 {
 
 #[test]
 fn promises_outlive_a_cut() {
-    let mut wrong = Vec::new();
+    let (mut wrong, mut tried) = (Vec::new(), 0);
     for (place, geometry) in GEOMETRIES.into_iter().enumerate() {
-        for number in 0..2 * cases() {
-            let seed = number * 100 + place as u64;
-            let outcome = watch(move || operations(geometry, &bytes(seed, 3000)));
-            wrong.extend(outcome.err().map(|words| format!("{geometry} seed {seed}: {words}")));
+        for number in cases().flat_map(|number| [2 * number, 2 * number + 1]) {
+            let outcome = watch(move || operations(geometry, &bytes(number * 100 + place as u64, 3000)));
+            tried += 1;
+            wrong.extend(
+                outcome.err().map(|words| format!("PUMICE_SEED={}: {geometry}: {words}", number / 2)),
+            );
         }
     }
+    NANDFS_DAMAGE.ran(cases(), tried);
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
 }
 

@@ -1,24 +1,25 @@
 //! Power cuts that leave what only seems sound, and power cuts that destroy pages written long before: pages that fade
 //! after some reads, blocks that look erased and do not hold, paired pages of MLC and TLC.
 //!
-//! `PUMICE_CUTS=N` makes N cuts of each kind at least, on more chips, with calls made up from seeds that follow each
-//! other. `PUMICE_CUT` set to the id that a failure names makes that cut alone.
+//! `PUMICE_CUTS=all` cuts every operation of the scripted scenarios in every mode, `PUMICE_CUTS=N` makes N cuts of each kind
+//! at least on calls made up from seeds, on more chips. `PUMICE_CUT` set to the id that a failure names makes that cut alone.
 
 use crate::cut::runner::{MODES, Plan, SELDOM, chip, replay, spec, tally};
 use crate::cut::scenarios::ALL;
 use crate::cut::verify::mount;
-use pumice_media::{Geometry, Nand, PageId, SimChip};
+use pumice_knobs::{CUT, NANDFS_RANDOM_CUTS, NANDFS_SCRIPTED_CUTS};
+use pumice_media::{CutMode, Geometry, Nand, PageId, SimChip};
 use pumice_vfs::Errno;
 use pumice_vfs::conformance::TestClock;
 
-/// In CI few operations are cut: the scenarios are the same.
+/// Few operations are cut where nothing else is asked for: the scenarios are the same.
 const SAMPLED: Plan = Plan { modes: &MODES, budget: 3, every: 31, again: SELDOM };
 const CAMPAIGN: Plan = Plan { modes: &MODES, budget: 20, every: 1, again: 7 };
 
-/// The cuts that are asked for in place of those in CI.
-fn asked() -> Option<u64> {
-    std::env::var("PUMICE_CUTS").ok().and_then(|cuts| cuts.parse().ok())
-}
+const FADING: &[&str] = &["spare", "gang", "page", "slots"];
+const PAIRED: &[&str] = &["spare/dist3", "spare/by4", "page/dist3", "slots/dist3"];
+/// Those of chips that are sold among them.
+const MORE_PAIRED: &[&str] = &["mlc/dist3", "tlc/by3", "mlc-8k-64g", "tlc-16k-96g"];
 
 /// What became of the cuts of all scenarios on these chips.
 #[derive(Default)]
@@ -30,19 +31,10 @@ struct Figures {
 impl Figures {
     fn play(&mut self, scenario: &str, chip: &str, plan: Plan) {
         let tally = tally(scenario, chip, plan);
-        if asked().is_some() {
-            println!("{scenario} on {chip}: {} cuts, {} lost something", tally.cuts, tally.failures.len());
-            tally.failures.iter().take(3).for_each(|what| println!("    {what}"));
-        }
+        println!("{scenario} on {chip}: {} cuts, {} lost something", tally.cuts, tally.failures.len());
+        tally.failures.iter().take(3).for_each(|what| println!("    {what}"));
         self.cuts += tally.cuts;
         self.failures.extend(tally.failures);
-    }
-
-    /// The scripted scenarios.
-    fn play_all(&mut self, chip: &str, plan: Plan) {
-        for scenario in ALL.iter().filter(|name| !(**name == "growth" && chip.starts_with("slots"))) {
-            self.play(scenario, chip, plan);
-        }
     }
 
     fn nothing_is_lost(&self) {
@@ -51,39 +43,61 @@ impl Figures {
     }
 }
 
-/// Cuts all scenarios on `chips`; a campaign goes on with made-up calls on `more` until it has made its cuts.
-fn campaign(chips: &[&str], more: &[&str], modes: Plan) {
-    if let Ok(case) = std::env::var("PUMICE_CUT") {
+/// Cuts the scripted scenarios on `chips`.
+fn scripted(chips: &[&str], modes: &'static [(char, CutMode)]) {
+    if let Some(case) = CUT.text() {
         return replay(&case);
     }
     let mut figures = Figures::default();
-    let plan = if asked().is_some() { Plan { modes: modes.modes, ..CAMPAIGN } } else { modes };
+    // Where all operations are cut, more of the starts behind them are.
+    let again = NANDFS_SCRIPTED_CUTS.whole().map_or(SAMPLED.again, |_| CAMPAIGN.again);
     for chip in chips {
-        figures.play_all(chip, plan);
-    }
-    let Some(asked) = asked() else { return figures.nothing_is_lost() };
-    for round in 0.. {
-        if round > 0 && figures.cuts >= asked || !figures.failures.is_empty() {
-            break;
-        }
-        for chip in chips.iter().chain(more) {
-            figures.play(&format!("random{round}"), chip, plan);
+        for scenario in ALL.iter().filter(|name| !(**name == "growth" && chip.starts_with("slots"))) {
+            figures.play(scenario, chip, Plan { modes, again, ..SAMPLED });
         }
     }
+    NANDFS_SCRIPTED_CUTS.ran_part(figures.cuts);
+    figures.nothing_is_lost();
+}
+
+/// Cuts calls that are made up from seeds, on one of the chips, or on all of them until there are as many cuts as are
+/// asked for.
+fn random(chips: &[&str], modes: &'static [(char, CutMode)]) {
+    if let Some(case) = CUT.text() {
+        return replay(&case);
+    }
+    let (mut figures, first) = (Figures::default(), NANDFS_RANDOM_CUTS.first_seed(0));
+    let asked = NANDFS_RANDOM_CUTS.count();
+    let (chips, plan) = if asked.is_some() { (chips, CAMPAIGN) } else { (&chips[..1], SAMPLED) };
+    let mut next = first;
+    while next == first || asked.is_some_and(|asked| figures.cuts < asked) && figures.failures.is_empty() {
+        for chip in chips {
+            figures.play(&format!("random{next}"), chip, Plan { modes, ..plan });
+        }
+        next += 1;
+    }
+    NANDFS_RANDOM_CUTS.ran(first..next, figures.cuts);
     figures.nothing_is_lost();
 }
 
 #[test]
-fn what_seems_sound_and_is_not() {
-    let unstable = Plan { modes: &MODES[5..], ..SAMPLED };
-    campaign(&["spare", "gang", "page", "slots"], &[], unstable);
+fn scripted_calls_and_what_seems_sound_and_is_not() {
+    scripted(FADING, &MODES[5..]);
 }
 
 #[test]
-fn paired_pages() {
-    let small = ["spare/dist3", "spare/by4", "page/dist3", "slots/dist3"];
-    let more = ["mlc/dist3", "tlc/by3", "mlc-8k-64g", "tlc-16k-96g"];
-    campaign(&small, &more, SAMPLED);
+fn scripted_calls_on_paired_pages() {
+    scripted(PAIRED, &MODES);
+}
+
+#[test]
+fn random_calls_and_what_seems_sound_and_is_not() {
+    random(FADING, &MODES[5..]);
+}
+
+#[test]
+fn random_calls_on_paired_pages() {
+    random(&[PAIRED, MORE_PAIRED].concat(), &MODES);
 }
 
 /// A dump of a chip with pairs, written to chips that are said to have others: the volume is refused by name.

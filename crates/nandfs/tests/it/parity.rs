@@ -1,8 +1,7 @@
 //! Blocks with parity lose nothing while as many of their pages cannot be read: campaigns by seed, in which random calls, cuts
-//! of the power, remounts and cleaning go on between. `PUMICE_PARITY=A..B` runs the seeds from `A` to `B`, and
-//! `PUMICE_PARITY_LIVES` sets how often a chip is hurt in each.
+//! of the power, remounts and cleaning go on between.
 
-use crate::campaign::harm::{ANCHORS, Harm, Layout as Blocks, lives, seeds};
+use crate::campaign::harm::{ANCHORS, Harm, Layout as Blocks};
 use crate::campaign::newest::{Last, Newest};
 use crate::cut::image::Image;
 use crate::cut::player::Player;
@@ -12,6 +11,7 @@ use crate::cut::runner::chip;
 use crate::cut::shared::Shared;
 use crate::cut::step::Step;
 use crate::cut::verify::{CACHE_BYTES, mount, verify};
+use pumice_knobs::NANDFS_PARITY;
 use pumice_media::{BlockId, Nand, SimChip};
 use pumice_nandfs::{FsyncProtection, MountOptions, NandFs, Scrubbed};
 use pumice_vfs::conformance::TestClock;
@@ -188,7 +188,7 @@ fn campaign(seed: u64, lives: u64) -> Sums {
     let model = pumice_vfs::model::MemFs::new(campaign.clock.clock());
     let mut player = Player::of(fs, model, campaign.clock.clone(), 0);
     for life in 0..lives {
-        let told = |what: String| -> Image { panic!("PUMICE_PARITY={seed}, {name}, life {life}: {what}") };
+        let told = |what: String| -> Image { panic!("PUMICE_SEED={seed}, {name}, life {life}: {what}") };
         campaign.use_it(&mut player);
         let notes = player.notes.clone();
         drop(player);
@@ -215,12 +215,12 @@ fn campaign(seed: u64, lives: u64) -> Sums {
 
 #[test]
 fn as_many_pages_of_each_block_as_have_parity_lose_nothing() {
-    for seed in seeds(CHIPS.len() as u64) {
-        let sums = campaign(seed, lives(LIVES));
+    let seeds = NANDFS_PARITY.seeds(0..CHIPS.len() as u64);
+    for seed in seeds.clone() {
+        let sums = campaign(seed, NANDFS_PARITY.lives(LIVES));
         let Sums { hurt_blocks, rebuilt_pages, cuts } = sums;
-        println!(
-            "PUMICE_PARITY={seed}: {hurt_blocks} blocks hurt, {rebuilt_pages} pages rebuilt, {cuts} cuts"
-        );
+        println!("PUMICE_SEED={seed}: {hurt_blocks} blocks hurt, {rebuilt_pages} pages rebuilt, {cuts} cuts");
         assert!(hurt_blocks > 0, "seed {seed}: no block had parity");
     }
+    NANDFS_PARITY.ran(seeds.clone(), seeds.end - seeds.start);
 }

@@ -2,10 +2,11 @@
 //! at random while it is nearly full. What frees space or keeps a promise (unlink, truncate, rename, chmod, fsync, sync,
 //! unmount) must never fail for lack of it, and what is there can be written over.
 //!
-//! `PUMICE_SPACE=N` plays `N` rounds of each kind on each chip, or on `PUMICE_SPACE_CHIP`; a round is told by chip and seed.
+//! A round is told by chip and seed; `PUMICE_SPACE=N` plays `N` of each kind on each chip.
 
 use std::collections::BTreeMap;
 
+use pumice_knobs::{NANDFS_SPACE, SPACE_CHIP};
 use pumice_media::{ChipSpec, Pairing, SimChip, chips};
 use pumice_nandfs::{FormatOptions, FsyncProtection, MountOptions, NandFs, check, format};
 use pumice_vfs::conformance::TestClock;
@@ -191,37 +192,40 @@ fn overwrite(spec: &ChipSpec, seed: u64, from: FsyncProtection) -> Refused {
 
 /// Plays a kind of round on every chip and prints what was refused; returns how often.
 fn campaign(name: &str, round: fn(&ChipSpec, u64, FsyncProtection) -> Refused) -> usize {
-    let rounds = std::env::var("PUMICE_SPACE").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
-    let only = std::env::var("PUMICE_SPACE_CHIP").ok();
-    let asked = std::env::var_os("PUMICE_SPACE").is_some();
-    let mut sum = 0;
-    for chip in chips().into_iter().filter(|chip| only.as_deref().is_none_or(|only| only == chip.name())) {
+    let (seeds, asked, only) = (NANDFS_SPACE.seeds(0..1), NANDFS_SPACE.count(), SPACE_CHIP.text());
+    let is_wanted = |chip: &ChipSpec| only.as_deref().is_none_or(|only| only == chip.name());
+    let chips: Vec<ChipSpec> = chips().into_iter().filter(is_wanted).collect();
+    if chips.is_empty() {
+        SPACE_CHIP.unknown("a chip that is listed");
+    }
+    let (mut sum, mut played) = (0, 0);
+    for chip in chips {
         let blocks = BLOCKS * chip.geometry().block_bytes();
         let spec = chip.clone().with_size(blocks.max(BYTES)).unwrap();
         let is_paired = chip.pairing() != Pairing::Unpaired;
         for (seed, from) in
-            (0..rounds).flat_map(|seed| [(seed, FsyncProtection::AtClose), (seed, FsyncProtection::Now)])
+            seeds.clone().flat_map(|seed| [(seed, FsyncProtection::AtClose), (seed, FsyncProtection::Now)])
         {
             // Chips whose pages share cells have no parity; one of the others is enough unless more is asked for.
-            if from == FsyncProtection::Now && (is_paired || (!asked && chip.name() != PROTECTED)) {
+            if from == FsyncProtection::Now && (is_paired || (asked.is_none() && chip.name() != PROTECTED)) {
                 continue;
             }
             let refused = round(&spec, seed, from).0;
-            println!("nandfs {} {name} seed {seed} {from}: refused {refused:?}", chip.name());
+            played += 1;
+            println!("nandfs {} {name} PUMICE_SEED={seed} {from}: refused {refused:?}", chip.name());
             sum += refused.values().sum::<usize>();
         }
     }
+    NANDFS_SPACE.ran(seeds, played);
     sum
 }
 
 #[test]
-
 fn tiny_files_and_others_in_their_place() {
     assert_eq!(campaign("refill", refill), 0);
 }
 
 #[test]
-
 fn what_is_there_can_be_written_over() {
     assert_eq!(campaign("overwrite", overwrite), 0);
 }

@@ -1,6 +1,4 @@
-//! Random calls, the power cut at random operations, again and again on the same chip. A run is told by its seed:
-//! `PUMICE_TORTURE=seed` runs that one alone, `PUMICE_TORTURE=A..B` those from `A` to `B`, and `PUMICE_TORTURE_ROUNDS` sets
-//! how many lives each chip has.
+//! Random calls, the power cut at random operations, again and again on the same chip, for each seed.
 
 use crate::cut::image::Image;
 use crate::cut::player::Player;
@@ -9,6 +7,7 @@ use crate::cut::rebuild::rebuild;
 use crate::cut::runner::{CHIPS, chip};
 use crate::cut::shared::Shared;
 use crate::cut::verify::{mount, sound};
+use pumice_knobs::NANDFS_TORTURE;
 use pumice_media::Nand;
 use pumice_vfs::conformance::TestClock;
 
@@ -42,14 +41,13 @@ fn remount(random: &mut Random, shared: &Shared, clock: &TestClock) -> pumice_na
 }
 
 fn torture(seed: u64) {
-    let rounds = std::env::var("PUMICE_TORTURE_ROUNDS").ok().and_then(|text| text.parse().ok());
     let mut random = Random(seed);
     let clock = TestClock::new();
     let (name, _) = CHIPS[(seed % CHIPS.len() as u64) as usize];
     let shared = Shared::new(chip(name, &clock));
     let mut player = Player::new(shared.clone(), clock.clone());
     let mut calls = 0;
-    for round in 0..rounds.unwrap_or(ROUNDS) {
+    for round in 0..NANDFS_TORTURE.lives(ROUNDS) {
         arm(&mut random, &shared);
         let life = (0..CALLS).try_for_each(|_| {
             calls += 1;
@@ -81,27 +79,23 @@ fn torture(seed: u64) {
     eprintln!("TORTURE seed {seed} on {name}: {calls} calls");
 }
 
-/// The seeds that are asked for in place of the usual ones.
-fn asked() -> Option<std::ops::Range<u64>> {
-    let text = std::env::var("PUMICE_TORTURE").ok()?;
-    let (from, to) = text.split_once("..").unwrap_or((&text, ""));
-    let from = from.parse().unwrap();
-    Some(from..if to.is_empty() { from + 1 } else { to.parse().unwrap() })
-}
-
-fn run(seeds: std::ops::Range<u64>) {
-    for seed in seeds {
-        println!("PUMICE_TORTURE={seed}");
-        torture(seed);
+/// Every second seed from the first or the second on: two tests are two threads.
+fn run(from: usize) {
+    let seeds = NANDFS_TORTURE.seeds(0..8);
+    let mine: Vec<u64> = seeds.clone().skip(from).step_by(2).collect();
+    for seed in &mine {
+        NANDFS_TORTURE.begin(*seed);
+        torture(*seed);
     }
+    NANDFS_TORTURE.ran(seeds, mine.len() as u64);
 }
 
 #[test]
-fn first_seeds() {
-    run(asked().unwrap_or(0..4));
+fn even_seeds() {
+    run(0);
 }
 
 #[test]
-fn further_seeds() {
-    run(if asked().is_some() { 0..0 } else { 4..8 });
+fn odd_seeds() {
+    run(1);
 }

@@ -50,7 +50,7 @@ impl Args {
             output.line(format!("{}: {}", experiment.name, experiment.about))?;
             for metric in experiment.metrics {
                 let summary = Summary::new(experiment, *metric, &lines);
-                if summary.is_measured() {
+                if !summary.is_empty() {
                     table(&mut output, experiment, &summary)?;
                 }
             }

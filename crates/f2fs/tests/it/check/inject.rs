@@ -11,6 +11,7 @@ use std::{
 };
 
 use pumice_f2fs::check::{Code, check};
+use pumice_knobs::{BLESS, F2FS_INJECTED};
 use xtask::{
     Machine,
     f2fs::{Verdict, judge},
@@ -28,15 +29,6 @@ const USUAL_IN_KERNEL: u64 = 62;
 
 /// The volumes that are damaged.
 const SUBJECTS: [&str; 5] = ["basic", "features", "compress", "crash-fsync", "fragmented"];
-
-/// How many damages: all, or one of a seed again.
-fn seeds(usual: u64) -> std::ops::Range<u64> {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    match number("PUMICE_DAMAGE_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("PUMICE_DAMAGES").unwrap_or(usual),
-    }
-}
 
 /// What is found here, if anything.
 fn found_here(patient: &Patient) -> Vec<String> {
@@ -107,7 +99,8 @@ fn the_kernel_takes_what_is_called_sound() {
     let bytes = subjects[0].image.len();
     assert!(subjects.iter().all(|subject| subject.image.len() == bytes));
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    for batch in seeds(USUAL_IN_KERNEL).collect::<Vec<_>>().chunks(200) {
+    let seeds = F2FS_INJECTED.seeds(0..USUAL_IN_KERNEL);
+    for batch in seeds.clone().collect::<Vec<_>>().chunks(200) {
         let damaged = batch.iter().map(|seed| (seed, subjects[which(*seed)].damage(*seed)));
         let all = damaged.map(|(seed, damaged)| (seed, found_here(&damaged.patient), damaged));
         let (sound, found): (Vec<_>, Vec<_>) = all.partition(|(_, found, _)| found.is_empty());
@@ -134,7 +127,7 @@ fn the_kernel_takes_what_is_called_sound() {
             if found.is_empty() {
                 let (name, what) = (subjects[which(**seed)].name, &damaged.what);
                 wrong.push(format!(
-                    "PUMICE_DAMAGE_SEED={seed}: {name}: {}: {what}: {verdict:?}, {flags:?}",
+                    "PUMICE_SEED={seed}: {name}: {}: {what}: {verdict:?}, {flags:?}",
                     damaged.member
                 ));
             }
@@ -142,6 +135,7 @@ fn the_kernel_takes_what_is_called_sound() {
         assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), tried.len());
         assert!(batch.len() < 62 || told > 0, "the kernel finds nothing at all");
     }
+    F2FS_INJECTED.ran(seeds.clone(), seeds.end - seeds.start);
 }
 
 /// What the kernel noted in a volume.
@@ -208,7 +202,8 @@ fn what_fsck_f2fs_finds_is_found() {
     let copies = subjects.each_ref().map(|subject| copy_of(&place.path().join(subject.name), subject));
     let mut table = Table::default();
     let mut missed = Vec::new();
-    for seed in seeds(USUAL) {
+    let seeds = F2FS_INJECTED.seeds(0..USUAL);
+    for seed in seeds.clone() {
         let (subject, copy) = (&subjects[which(seed)], &copies[which(seed)]);
         let damaged = subject.damage(seed);
         let here = found_here(&damaged.patient);
@@ -218,17 +213,17 @@ fn what_fsck_f2fs_finds_is_found() {
         table.add(damaged.member, !here.is_empty(), !peer.is_empty());
         if here.is_empty() && !peer.is_empty() {
             let Damaged { member, what, .. } = &damaged;
-            missed
-                .push(format!("PUMICE_DAMAGE_SEED={seed}: {}: {member}: {what}: {}", subject.name, peer[0]));
+            missed.push(format!("PUMICE_SEED={seed}: {}: {member}: {what}: {}", subject.name, peer[0]));
         }
     }
     assert!(missed.is_empty(), "{table}{} found by fsck.f2fs alone: {missed:#?}", missed.len());
-    if seeds(USUAL) != (0..USUAL) {
+    F2FS_INJECTED.ran(seeds.clone(), seeds.end - seeds.start);
+    if seeds != (0..USUAL) {
         eprintln!("{table}");
         return;
     }
     let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/check/inject.txt");
-    if std::env::var_os("PUMICE_BLESS").is_some() {
+    if BLESS.is_set() {
         fs::write(&record, table.record()).unwrap();
     }
     assert_eq!(fs::read_to_string(record).unwrap(), table.record());

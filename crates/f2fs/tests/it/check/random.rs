@@ -7,18 +7,10 @@ use pumice_f2fs::{
     check::{Code, check},
     layout::{BlockAddr, Nid},
 };
+use pumice_knobs::F2FS_CHECKED;
 
 use super::patient::{BLOCK, Patient, place};
 use crate::common::image::Golden;
-
-/// `PUMICE_FUZZ_CASES` asks for more cases, `PUMICE_FUZZ_SEED` for one of them again.
-fn cases(usual: u64) -> std::ops::Range<u64> {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    match number("PUMICE_FUZZ_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("PUMICE_FUZZ_CASES").unwrap_or(usual),
-    }
-}
 
 /// All blocks that are not data of files: where damage does most.
 pub(crate) fn metadata(patient: &Patient) -> Vec<BlockAddr> {
@@ -63,11 +55,12 @@ pub(crate) fn damage(patient: &mut Patient, blocks: &[BlockAddr], random: &mut R
 
 #[test]
 fn random_damage_ends_in_findings_or_a_refusal() {
-    for name in ["g02-allfeat", "g09-crash-orphan", "g06-compress"] {
+    let (seeds, names) = (F2FS_CHECKED.seeds(0..60), ["g02-allfeat", "g09-crash-orphan", "g06-compress"]);
+    for name in names {
         let image = Arc::new(Golden::of_kind(name).bytes());
         let blocks = metadata(&Patient::new(&image));
-        for seed in cases(60) {
-            eprintln!("{name}, PUMICE_FUZZ_SEED={seed}");
+        for seed in seeds.clone() {
+            eprintln!("{name}, PUMICE_SEED={seed}");
             let mut random = Rng::with_seed(seed);
             let mut patient = Patient::new(&image);
             damage(&mut patient, &blocks, &mut random);
@@ -83,6 +76,7 @@ fn random_damage_ends_in_findings_or_a_refusal() {
             }
         }
     }
+    F2FS_CHECKED.ran(seeds.clone(), (seeds.end - seeds.start) * names.len() as u64);
 }
 
 #[test]

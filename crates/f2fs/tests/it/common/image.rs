@@ -9,6 +9,7 @@ use std::{
 };
 
 use pumice_f2fs::{F2fs, MountOptions, Nodes, Volume, crypt::Keyring};
+use pumice_knobs::GOLDEN;
 use pumice_media::{FileDisk, ReadAt};
 use pumice_vfs::Timestamp;
 
@@ -50,7 +51,8 @@ pub(crate) struct Golden {
 
 /// Where volumes are that are not in this repository.
 fn others() -> PathBuf {
-    std::env::var_os("PUMICE_GOLDEN")
+    GOLDEN
+        .text()
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden"), PathBuf::from)
 }
 

@@ -8,10 +8,11 @@ use pumice_f2fs::{
     crypt::Keyring,
     layout::{InlineFlags, Inode, InodeFlags},
 };
+use pumice_knobs::F2FS_COMPRESSED;
 use pumice_vfs::{Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, conformance::TestClock};
 
 use super::{
-    crash::{mount_by, number, options},
+    crash::{mount_by, options},
     disk::SharedDisk,
     linux::{golden, open},
     power::Live,
@@ -333,14 +334,14 @@ impl Beside {
     }
 }
 
-/// `PUMICE_F2FS_CASES=N` runs N sequences by each method, `PUMICE_SEED` draws others.
+/// Sequences by each method.
 #[test]
 fn random_sequences_keep_what_was_written() {
-    let seed = number("PUMICE_SEED", 1);
-    for (method, log_blocks) in
-        [("lz4", 2), ("zstd:3", 4), ("lzo-rle", 2), ("lz4:9", 3), ("lzo", 5), ("zstd", 8)]
-    {
-        for seed in seed..seed + number("PUMICE_F2FS_CASES", 1) {
+    let seeds = F2FS_COMPRESSED.seeds(1..2);
+    let methods = [("lz4", 2), ("zstd:3", 4), ("lzo-rle", 2), ("lz4:9", 3), ("lzo", 5), ("zstd", 8)];
+    for (method, log_blocks) in methods {
+        for seed in seeds.clone() {
+            F2FS_COMPRESSED.begin(seed);
             let mut beside = Beside::new(rule(method, log_blocks), Logging::Adaptive, seed);
             (0..600).for_each(|_| beside.step());
             // The largest clusters of the others were hardly ever written as a whole.
@@ -352,13 +353,15 @@ fn random_sequences_keep_what_was_written() {
             theirs(&card(&beside.live));
         }
     }
+    F2FS_COMPRESSED.ran(seeds.clone(), (seeds.end - seeds.start) * methods.len() as u64);
 }
 
 /// On a volume that is nearly full, sections are cleaned under compressed files: pieces of clusters move as they are.
 #[test]
 fn pieces_of_clusters_are_moved_by_the_cleaner() {
     for (method, log_blocks) in [("lz4", 2), ("zstd", 4)] {
-        let mut beside = Beside::new(rule(method, log_blocks), Logging::Normal, number("PUMICE_SEED", 1));
+        let mut beside =
+            Beside::new(rule(method, log_blocks), Logging::Normal, F2FS_COMPRESSED.first_seed(1));
         // Clusters and blocks of what is plain, mixed in every segment.
         for round in 0.. {
             for name in ["text", "mixed.raw"].map(|name| format!("{round}-{name}")) {

@@ -2,7 +2,7 @@
 //! leaves it, and nobody finds anything, before and after it is rolled forward.
 //!
 //! `PUMICE_F2FS_CUTS=N` looks at N states, distinct by content, instead of a few; the named families come first and whole, unless N
-//! is less. `PUMICE_SEED` draws other workloads and other states.
+//! is less.
 
 mod ahead;
 
@@ -16,6 +16,7 @@ use pumice_f2fs::{
     F2fs, InPlace, Logging, MountOptions, WritableF2fs, WritableOptions, check::check, crypt::Keyring,
     layout::SuperBlock, read_super_block,
 };
+use pumice_knobs::{Campaign, F2FS_FULL_STATES, F2FS_STATES};
 use pumice_vfs::{
     Clock, Errno, FileKind, FileSystem, Ino, RenameMode, SetAttr, SpaceMode, Timestamp, XattrMode,
     conformance::TestClock,
@@ -522,16 +523,19 @@ impl Recorded {
     }
 }
 
-pub(crate) fn number(name: &str, usual: u64) -> u64 {
-    std::env::var(name).map_or(usual, |value| value.parse().unwrap())
+/// How many states of a campaign are looked at.
+fn states(campaign: &Campaign, usual: usize) -> usize {
+    campaign.count().map_or(usual, |count| usize::try_from(count).unwrap())
 }
 
 #[test]
 fn a_power_cut_leaves_what_was_promised() {
-    let most = usize::try_from(number("PUMICE_F2FS_CUTS", 300)).unwrap();
+    let most = states(&F2FS_STATES, 300);
     let share = if most > 1000 { u8::MAX } else { 4 };
-    let (mut seen, mut chained) = (HashSet::new(), 0);
-    for seed in number("PUMICE_SEED", 1).. {
+    let (mut seen, mut chained, first, mut next) = (HashSet::new(), 0, F2FS_STATES.first_seed(1), 0);
+    for seed in first.. {
+        F2FS_STATES.begin(seed);
+        next = seed + 1;
         let recorded = run(seed, 60, 12_200_000);
         chained += recorded.chained;
         let mut random = fastrand::Rng::with_seed(seed);
@@ -540,7 +544,8 @@ fn a_power_cut_leaves_what_was_promised() {
             break;
         }
     }
-    assert!(chained > 0, "no fsync was a chain's");
+    F2FS_STATES.ran(first..next, seen.len() as u64);
+    assert!(chained > 0 || !F2FS_STATES.is_usual(), "no fsync was a chain's");
     eprintln!("{} states of workloads with {chained} chained fsyncs", seen.len());
 }
 
@@ -584,8 +589,7 @@ fn power_may_fail_on_one_checkpoint_after_the_other() {
     assert!(states > 20, "{states} states");
 }
 
-/// The same where blocks are written over where they stand, as an fsync does it, and always. `PUMICE_F2FS_CUTS=N` looks at N states
-/// of each.
+/// The same where blocks are written over where they stand, as an fsync does it, and always.
 #[test]
 fn a_power_cut_leaves_what_was_promised_in_place() {
     for in_place in [InPlace::Fsync, InPlace::Always] {
@@ -602,10 +606,12 @@ fn a_power_cut_leaves_what_was_promised_compressed() {
 
 /// Looks at states of short workloads on small volumes that are mounted like this.
 fn short_workloads(made: &Shape, how: impl Fn() -> WritableOptions) {
-    let most = usize::try_from(number("PUMICE_F2FS_CUTS", 100)).unwrap();
+    let most = states(&F2FS_STATES, 100);
     let share = if most > 1000 { u8::MAX } else { 8 };
-    let mut seen = HashSet::new();
-    for seed in number("PUMICE_SEED", 1).. {
+    let (mut seen, first, mut next) = (HashSet::new(), F2FS_STATES.first_seed(1), 0);
+    for seed in first.. {
+        F2FS_STATES.begin(seed);
+        next = seed + 1;
         let base = volume(64 << 20, made, &TestClock::new());
         let length = Length { steps: 60, far: 500_000, is_full: false };
         let recorded = run_on(&base, how(), seed, &length);
@@ -615,7 +621,7 @@ fn short_workloads(made: &Shape, how: impl Fn() -> WritableOptions) {
             break;
         }
     }
-    eprintln!("{} states", seen.len());
+    F2FS_STATES.ran(first..next, seen.len() as u64);
 }
 
 /// A volume of `bytes` bytes of which `share` per cent of what users can have is one file, in pieces that lie everywhere.
@@ -641,8 +647,11 @@ pub(crate) fn nearly_full(seed: u64, bytes: u64, share: u64) -> Image {
 /// Looks at `most` states of workloads of `steps` steps on nearly full volumes; returns checkpoints that were made for want of room, and steps of
 /// cleaning while nobody waited.
 fn cut_while_cleaning(base: fn(u64) -> Image, steps: usize, most: usize) -> (usize, usize) {
-    let (mut seen, mut cleaned, mut idle, usual) = (HashSet::new(), 0, 0, number("PUMICE_SEED", 1));
-    for seed in usual.. {
+    let (mut seen, mut cleaned, mut idle) = (HashSet::new(), 0, 0);
+    let (first, mut next) = (F2FS_FULL_STATES.first_seed(1), 0);
+    for seed in first.. {
+        F2FS_FULL_STATES.begin(seed);
+        next = seed + 1;
         let how = WritableOptions { logging: Logging::Normal, ..options() };
         let length = Length { steps, far: 500_000, is_full: true };
         let recorded = run_on(&base(seed), how, seed, &length);
@@ -658,21 +667,22 @@ fn cut_while_cleaning(base: fn(u64) -> Image, steps: usize, most: usize) -> (usi
         }
     }
     eprintln!("{} states of workloads with {cleaned} checkpoints and {idle} idle steps", seen.len());
+    F2FS_FULL_STATES.ran(first..next, seen.len() as u64);
     (cleaned, idle)
 }
 
-/// The same while sections are cleaned. `PUMICE_F2FS_FULL_CUTS=N` looks at N states.
+/// The same while sections are cleaned.
 #[test]
 fn a_power_cut_while_cleaning_leaves_what_was_promised() {
-    let most = usize::try_from(number("PUMICE_F2FS_FULL_CUTS", 24)).unwrap();
+    let most = states(&F2FS_FULL_STATES, 24);
     let (cleaned, _) = cut_while_cleaning(|seed| nearly_full(seed, 72 << 20, 93), 60, most);
     assert!(cleaned > 0, "nothing was cleaned");
 }
 
-/// The same while sections are cleaned that nobody waits for. `PUMICE_F2FS_FULL_CUTS=N` looks at N states.
+/// The same while sections are cleaned that nobody waits for.
 #[test]
 fn a_power_cut_while_nobody_waits_leaves_what_was_promised() {
-    let most = usize::try_from(number("PUMICE_F2FS_FULL_CUTS", 6)).unwrap();
+    let most = states(&F2FS_FULL_STATES, 6);
     let (_, idle) = cut_while_cleaning(|seed| nearly_full(seed, 128 << 20, 80), 12, most);
-    assert!(idle > 0, "nothing was cleaned");
+    assert!(idle > 0 || !F2FS_FULL_STATES.is_usual(), "nothing was cleaned");
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pumice_f2fs::{InPlace, Logging, WritableF2fs, WritableOptions, read_super_block};
+use pumice_knobs::F2FS_PACE;
 use pumice_vfs::{Clock, FileKind, FileSystem, Ino, conformance::TestClock};
 
 use super::{
@@ -273,7 +274,7 @@ fn most_by_one_call(bytes: u64, rounds: u32) -> (usize, usize) {
 /// `PUMICE_F2FS_PACE=10000` takes a volume of 1 GiB and so many rounds.
 #[test]
 fn no_call_writes_much() {
-    let rounds = u32::try_from(super::crash::number("PUMICE_F2FS_PACE", 1000)).unwrap();
+    let rounds = u32::try_from(F2FS_PACE.number().unwrap_or(1000)).unwrap();
     let bytes = if rounds > 1000 { 1 << 30 } else { 256 << 20 };
     let (most, all) = most_by_one_call(bytes, rounds);
     eprintln!(

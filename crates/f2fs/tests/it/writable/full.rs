@@ -1,7 +1,7 @@
 //! Full volumes: what users were promised can be filled and written over for ever, and what gives room back never fails for want of
 //! it.
 //!
-//! `PUMICE_F2FS_FULL=N` runs N sequences on each sort of volume instead of one, `PUMICE_SEED` draws others.
+//! `PUMICE_F2FS_FULL=N` runs N sequences on each sort of volume instead of one.
 
 use std::{
     collections::BTreeMap,
@@ -15,13 +15,14 @@ use pumice_f2fs::{
     F2fs, IdleCleaning, InPlace, Logging, MountOptions, Streams, Volume, WritableF2fs, WritableOptions, crc,
     crypt::Keyring, read_super_block,
 };
+use pumice_knobs::{F2FS_CLEANING_FAULTS, F2FS_NEARLY_FULL};
 use pumice_vfs::{
     Clock, Errno, FileKind, FileSystem, Ino, SetAttr, SpaceMode, Timestamp, conformance::TestClock,
 };
 
 use super::{
     compressed::{SHAPE, rule},
-    crash::{mount_by, nearly_full, number, options},
+    crash::{mount_by, nearly_full, options},
     disk::SharedDisk,
     power::{Event, Live},
     subject::{Shape, filled, node, ours, sound, volume},
@@ -362,8 +363,9 @@ fn a_failed_read_while_cleaning_loses_nothing() {
         first..last
     };
     let span = work(&Live::new(base.clone()));
-    let (count, mut random) =
-        (number("PUMICE_F2FS_FULL_FAULTS", 12), fastrand::Rng::with_seed(number("PUMICE_SEED", 1)));
+    let (count, seed) = (F2FS_CLEANING_FAULTS.count().unwrap_or(12), F2FS_CLEANING_FAULTS.first_seed(1));
+    let mut random = fastrand::Rng::with_seed(seed);
+    F2FS_CLEANING_FAULTS.begin(seed);
     for _ in 0..count {
         let bad = random.u64(span.clone());
         let live = Live::new(base.clone());
@@ -377,11 +379,11 @@ fn a_failed_read_while_cleaning_loses_nothing() {
             ballast.size
         );
     }
+    F2FS_CLEANING_FAULTS.ran(seed..seed + 1, count);
 }
 
 /// Where a write fails while sections are cleaned, by a call that needs room or while nobody waits, nothing more is written, what is
 /// there is shown, and the next mount finds the file as it was behind one of the calls since the last fsync.
-/// `PUMICE_F2FS_FULL_FAULTS=N` has N writes fail, each in a run of its own.
 #[test]
 fn a_failed_write_while_cleaning_loses_nothing() {
     const CALLS: usize = 60;
@@ -419,11 +421,12 @@ fn a_failed_write_while_cleaning_loses_nothing() {
         assert_eq!(crc::checksum(&bytes(&fs)), *ends.last().unwrap());
         (fs, ends, promised, idle)
     };
-    let (fault_free, mut random) =
-        (Live::new(base.clone()), fastrand::Rng::with_seed(number("PUMICE_SEED", 1)));
+    let (count, seed) = (F2FS_CLEANING_FAULTS.count().unwrap_or(6), F2FS_CLEANING_FAULTS.first_seed(1));
+    let (fault_free, mut random) = (Live::new(base.clone()), fastrand::Rng::with_seed(seed));
+    F2FS_CLEANING_FAULTS.begin(seed);
     let (_, _, promised, idle) = work(&fault_free, None);
     assert!(promised == CALLS && idle > 0, "{idle} idle steps");
-    for _ in 0..number("PUMICE_F2FS_FULL_FAULTS", 6) {
+    for _ in 0..count {
         let bad = random.usize(0..fault_free.count());
         let live = Live::new(base.clone());
         let (fs, ends, promised, _) = work(&live, Some(bad as u64));
@@ -441,12 +444,14 @@ fn a_failed_write_while_cleaning_loses_nothing() {
         let left = crc::checksum(&bytes(&mount_by(&live, how()).unwrap()));
         assert!(ends[promised..].contains(&left), "write {bad}: the file is as it never was since its fsync");
     }
+    F2FS_CLEANING_FAULTS.ran(seed..seed + 1, count);
 }
 
 /// As many sequences as are asked for.
 fn exercise(bytes: u64, shape: &Shape, how: fn() -> WritableOptions) {
-    let seed = number("PUMICE_SEED", 1);
-    for seed in seed..seed + number("PUMICE_F2FS_FULL", 1) {
+    let seeds = F2FS_NEARLY_FULL.seeds(1..2);
+    for seed in seeds.clone() {
+        F2FS_NEARLY_FULL.begin(seed);
         let mut full = Full::new(bytes, shape, how, seed);
         full.fill();
         for _ in 0..2 {
@@ -457,6 +462,7 @@ fn exercise(bytes: u64, shape: &Shape, how: fn() -> WritableOptions) {
             full.fill();
         }
     }
+    F2FS_NEARLY_FULL.ran(seeds.clone(), seeds.end - seeds.start);
 }
 
 const QUOTA: Shape =

@@ -10,13 +10,14 @@ use std::{
 };
 
 use pumice_f2fs::{F2fs, MountOptions, crypt::Keyring, read_super_block};
+use pumice_knobs::{F2FS_LINUX_PACE, F2FS_ROLLED};
 use pumice_media::ReadAt;
 use pumice_vfs::{Timestamp, conformance::TestClock};
 use xtask::{Machine, f2fs};
 
 use super::{
     compressed::SHAPE,
-    crash::{self, number},
+    crash,
     disk::SharedDisk,
     linux::{exercise, golden, open},
     power::Image,
@@ -100,6 +101,9 @@ while [ $i -lt $count ]; do
 done
 ";
 
+/// States of each workload.
+const SAMPLES: usize = 4;
+
 /// A volume that lost power, where it came from, and what is shown of it.
 struct Crashed {
     what: String,
@@ -108,11 +112,12 @@ struct Crashed {
     is_rolled: bool,
 }
 
-/// A few states of each workload, without end.
-fn crashed_volumes() -> impl Iterator<Item = Crashed> {
-    (number("PUMICE_SEED", 1)..).flat_map(|seed| {
+/// A few states of each workload from a seed on, without end.
+fn crashed_volumes(first: u64) -> impl Iterator<Item = Crashed> {
+    (first..).flat_map(|seed| {
+        F2FS_ROLLED.begin(seed);
         let mut random = fastrand::Rng::with_seed(seed);
-        let images = crash::run(seed, 60, 500_000).samples(4, &mut random);
+        let images = crash::run(seed, 60, 500_000).samples(SAMPLES, &mut random);
         images.into_iter().enumerate().map(move |(at, image)| {
             let recover = Some(Timestamp::default());
             let options = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover };
@@ -123,12 +128,13 @@ fn crashed_volumes() -> impl Iterator<Item = Crashed> {
     })
 }
 
-/// Volumes that lost power: Linux rolls forward what we do. `PUMICE_F2FS_CRASHED=N` looks at N of them.
+/// Volumes that lost power: Linux rolls forward what we do.
 #[test]
 fn linux_rolls_forward_as_we_do() {
     let Some(machine) = Machine::for_test() else { return };
-    let count = usize::try_from(number("PUMICE_F2FS_CRASHED", 4)).unwrap();
-    let (mut volumes, mut left, mut rolled) = (crashed_volumes(), count, 0);
+    let (first, count) = (F2FS_ROLLED.first_seed(1), F2FS_ROLLED.count().unwrap_or(4));
+    let count = usize::try_from(count).unwrap();
+    let (mut volumes, mut left, mut rolled) = (crashed_volumes(first), count, 0);
     while left > 0 {
         let batch: Vec<Crashed> = volumes.by_ref().take(left.min(BATCH)).collect();
         left -= batch.len();
@@ -136,7 +142,8 @@ fn linux_rolls_forward_as_we_do() {
         roll(&machine, &batch);
         eprintln!("{} of {count} volumes; {rolled} had something to roll forward", count - left);
     }
-    assert!(rolled > 0, "there was nothing to roll forward");
+    F2FS_ROLLED.ran(first..first + count.div_ceil(SAMPLES) as u64, count as u64);
+    assert!(rolled > 0 || !F2FS_ROLLED.is_usual(), "there was nothing to roll forward");
 }
 
 fn roll(machine: &Machine, batch: &[Crashed]) {
@@ -240,7 +247,7 @@ fn linux_takes(names: &[&str]) {
 /// many rounds; it takes minutes.
 #[test]
 fn most_that_one_call_of_linux_writes() {
-    let rounds = number("PUMICE_F2FS_LINUX_PACE", 0);
+    let rounds = F2FS_LINUX_PACE.number().unwrap_or(0);
     let Some(machine) = Machine::for_test().filter(|_| rounds > 0) else { return };
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = dir.path().join("volume");

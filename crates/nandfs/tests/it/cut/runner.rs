@@ -8,6 +8,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use pumice_knobs::{CUT, NANDFS_CUTS, Part};
 use pumice_media::{ChipSpec, CutMode, Pairing, SimChip};
 use pumice_nandfs::{Compression, FormatOptions, FsyncProtection, format};
 use pumice_vfs::conformance::TestClock;
@@ -15,7 +16,7 @@ use pumice_vfs::conformance::TestClock;
 use super::image::Image;
 use super::player::{Notes, Player};
 use super::probe::{Hook, Probe};
-use super::scenarios::scenario;
+use super::scenarios::{ALL, scenario};
 use super::shared::Shared;
 use super::step::Step;
 use super::verify::{mount, verify};
@@ -53,11 +54,6 @@ const OTHERS: [(&str, &str); 5] = [
     ("gangs", "512+16:32:400"),
     ("inpage", "2048+16:8:400"),
 ];
-
-/// Nothing is to be left out.
-fn all() -> bool {
-    std::env::var("PUMICE_CUTS").is_ok_and(|cuts| cuts == "all")
-}
 
 fn letter(mode: CutMode) -> char {
     MODES.iter().find(|(_, known)| *known == mode).map_or('?', |(letter, _)| *letter)
@@ -131,8 +127,8 @@ pub fn chip(name: &str, clock: &TestClock) -> SimChip {
 /// Cuts a scenario on a chip in all of its operations, in about `budget` of them in all modes; returns how many cuts were
 /// made.
 pub fn cut_everywhere(name: &str, chip_name: &str, budget: u64) -> u64 {
-    if let Ok(case) = std::env::var("PUMICE_CUT") {
-        replay_if(&case, name, chip_name);
+    if let Some(case) = CUT.text() {
+        replay(&case);
         return 0;
     }
     let plan = Plan { modes: PLAIN, budget, every: 1, again: SELDOM };
@@ -144,6 +140,7 @@ pub fn cut_everywhere(name: &str, chip_name: &str, budget: u64) -> u64 {
         plain(name, chip_name, (n, MODES[2].1), None);
     }
     eprintln!("{name}:{chip_name}: {operations} operations, {} cuts", tally.cuts);
+    NANDFS_CUTS.ran_part(tally.cuts);
     tally.cuts
 }
 
@@ -171,12 +168,12 @@ pub fn tally(name: &str, chip_name: &str, plan: Plan) -> Tally {
 fn crash(name: &str, chip_name: &str, plan: Plan) -> (u64, Tally) {
     let steps = scenario(name);
     let operations = uncut(&steps, chip_name);
-    let plan = if all() { Plan { budget: u64::MAX, ..plan } } else { plan };
     let stride = operations.div_ceil(plan.budget).max(1);
     let clock = TestClock::new();
     let start = chip(chip_name, &clock);
-    let id = format!("{name}:{chip_name}");
-    let watch = Arc::new(Mutex::new(Watch::new(id, stride, plan)));
+    let id = format!("PUMICE_CUT={name}:{chip_name}");
+    let watch = Watch { whole: NANDFS_CUTS.whole(), ..Watch::new(id, stride, plan) };
+    let watch = Arc::new(Mutex::new(watch));
     let hook: Arc<Mutex<dyn Hook + Send>> = watch.clone();
     let mut player = Player::new(Probe::new(start, hook), clock);
     watch.lock().unwrap().notes = Some(player.notes.clone());
@@ -236,9 +233,12 @@ fn uncut(steps: &[Step], chip_name: &str) -> u64 {
 
 /// Judges the crashed clones of a run.
 struct Watch {
+    /// How the cuts are asked for again, but for operation and mode.
     id: String,
     stride: u64,
     plan: Plan,
+    /// The part of the operations of which all are cut, in place of the plan.
+    whole: Option<Part>,
     tally: Tally,
     /// Cuts of the run itself where it is cut in all modes.
     cuts: u64,
@@ -248,11 +248,12 @@ struct Watch {
 
 impl Watch {
     fn new(id: String, stride: u64, plan: Plan) -> Watch {
-        Watch { id, stride, plan, tally: Tally::default(), cuts: 0, notes: None }
+        Watch { id, stride, plan, whole: None, tally: Tally::default(), cuts: 0, notes: None }
     }
 
     fn is_cut_in_all(&self, n: u64) -> bool {
-        n < self.plan.budget.min(24) || n.is_multiple_of(self.stride)
+        let is_sampled = || n < self.plan.budget.min(24) || n.is_multiple_of(self.stride);
+        self.whole.map_or_else(is_sampled, |part| part.takes(n))
     }
 }
 
@@ -264,7 +265,7 @@ impl Hook for Watch {
         let modes = self.plan.modes;
         let take = match self.is_cut_in_all(n) {
             true => modes.len(),
-            false => usize::from(n.is_multiple_of(self.plan.every)),
+            false => usize::from(self.whole.is_none() && n.is_multiple_of(self.plan.every)),
         };
         let turn = modes.iter().cycle().skip(usize::try_from(n).unwrap() % modes.len());
         turn.take(take).map(|(_, mode)| *mode).collect()
@@ -279,7 +280,9 @@ impl Hook for Watch {
         let again = is_chosen.then(|| chip.clone());
         self.tally.add(judged(&id, notes, chip));
         if let Some(chip) = again {
-            cut_recovery(&id, notes, self.plan.modes, chip, &mut self.tally);
+            let (notes, is_whole) = (notes.clone(), self.whole.is_some());
+            let again = Again { id, notes, modes: self.plan.modes, is_whole, tally: Tally::default() };
+            cut_recovery(again, chip, &mut self.tally);
         }
     }
 }
@@ -287,40 +290,37 @@ impl Hook for Watch {
 fn judged(id: &str, notes: &Notes, chip: SimChip) -> Result<(), String> {
     let promise = notes.promise();
     let judge = |found: &Image| notes.history.lock().unwrap().judge(found, promise);
-    let told = |what| format!("PUMICE_CUT={id}: in a call that promises {promise:?}: {what}");
+    let told = |what| format!("{id}: in a call that promises {promise:?}: {what}");
     verify(chip, &judge).map(drop).map_err(told)
 }
 
-/// Cuts the mount after a cut at its operations.
-fn cut_recovery(
-    id: &str,
-    notes: &Notes,
+/// Judges the crashed clones of a mount after a cut.
+struct Again {
+    id: String,
+    notes: Notes,
     modes: &'static [(char, CutMode)],
-    chip: SimChip,
-    tally: &mut Tally,
-) {
-    let again = Again { id: id.to_string(), notes: notes.clone(), modes, tally: Tally::default() };
+    /// None of its operations is left out.
+    is_whole: bool,
+    tally: Tally,
+}
+
+/// Cuts the mount after a cut at its operations.
+fn cut_recovery(again: Again, chip: SimChip, tally: &mut Tally) {
+    let id = again.id.clone();
     let again = Arc::new(Mutex::new(again));
     let hook: Arc<Mutex<dyn Hook + Send>> = again.clone();
     if let Err(error) = mount(Probe::new(chip, hook), &TestClock::new()) {
-        tally.failures.push(format!("PUMICE_CUT={id}: {error}"));
+        tally.failures.push(format!("{id}: {error}"));
     }
     let again = std::mem::take(&mut again.lock().unwrap().tally);
     tally.cuts += again.cuts;
     tally.failures.extend(again.failures);
 }
 
-struct Again {
-    id: String,
-    notes: Notes,
-    modes: &'static [(char, CutMode)],
-    tally: Tally,
-}
-
 impl Hook for Again {
     fn modes(&mut self, n: u64) -> Vec<CutMode> {
         // The mount of a full chip ends with much cleaning.
-        if n >= 16 && !n.is_multiple_of(37) && !all() {
+        if n >= 16 && !n.is_multiple_of(37) && !self.is_whole {
             return Vec::new();
         }
         self.modes.iter().map(|(_, mode)| *mode).collect()
@@ -345,7 +345,7 @@ fn plain(name: &str, chip_name: &str, cut: Cut, second: Option<Cut>) {
     let notes = player.notes.clone();
     drop(player);
     shared.0.lock().unwrap().power_on();
-    let mut id = format!("{name}:{chip_name}:{}:{}", cut.0, letter(cut.1));
+    let mut id = format!("PUMICE_CUT={name}:{chip_name}:{}:{}", cut.0, letter(cut.1));
     if let Some((n, mode)) = second {
         id = format!("{id}:{n}:{}", letter(mode));
         shared.0.lock().unwrap().cut_after(n, mode);
@@ -355,20 +355,50 @@ fn plain(name: &str, chip_name: &str, cut: Cut, second: Option<Cut>) {
     judged(&id, &notes, shared.copy()).unwrap_or_else(|what| panic!("{what}"));
 }
 
-fn replay_if(case: &str, name: &str, chip_name: &str) {
-    if case.split(':').take(2).eq([name, chip_name]) {
-        replay(case);
-    }
+/// The cuts that an id names, and whose.
+type Case<'a> = (&'a str, &'a str, Cut, Option<Cut>);
+
+fn case(id: &str) -> Option<Case<'_>> {
+    let cut = |n: &str, mode: &str| {
+        let mode = MODES.iter().find(|(letter, _)| mode == letter.to_string())?;
+        Some((n.parse().ok()?, mode.1))
+    };
+    let fields: Vec<&str> = id.split(':').collect();
+    let (name, chip, first, second) = match fields[..] {
+        [name, chip, n, mode] => (name, chip, cut(n, mode)?, None),
+        [name, chip, n, mode, m, again] => (name, chip, cut(n, mode)?, Some(cut(m, again)?)),
+        _ => return None,
+    };
+    let is_random = || name.strip_prefix("random").is_some_and(|seed| seed.parse::<u64>().is_ok());
+    (ALL.contains(&name) || is_random()).then_some((name, chip, first, second))
 }
 
-/// Makes the cuts of a case, the plain way.
-pub fn replay(case: &str) {
-    let fields: Vec<&str> = case.split(':').collect();
-    let cut = |at: usize| -> Option<Cut> {
-        let mode =
-            MODES.iter().find(|(letter, _)| fields.get(at + 1) == Some(&letter.to_string().as_str()))?;
-        Some((fields.get(at)?.parse().ok()?, mode.1))
-    };
-    let [name, chip_name, ..] = fields.as_slice() else { panic!("PUMICE_CUT=scenario:chip:n:mode") };
-    plain(name, chip_name, cut(2).expect("PUMICE_CUT=scenario:chip:n:mode"), cut(4));
+/// Makes the cuts of a case, the plain way; one that is none fails the test.
+pub fn replay(id: &str) {
+    println!("PUMICE_CUT={id}");
+    let wanted = "scenario:chip:n:mode, or scenario:chip:n:mode:m:mode, of a scenario that there is";
+    let (name, chip, first, second) = case(id).unwrap_or_else(|| CUT.unknown(wanted));
+    plain(name, chip, first, second);
+}
+
+/// No wrong id makes no cut.
+#[test]
+fn ids_of_cuts_are_read_whole() {
+    for id in ["names:spare:7:t", "random12:mlc/dist3:0:g:3:n"] {
+        assert!(case(id).is_some(), "{id}");
+    }
+    for id in [
+        "nonsense",
+        "names:spare:7",
+        "names:spare:7:x",
+        "names:spare:x:t",
+        "nonsense:spare:7:t",
+        "random:spare:7:t",
+        "names:spare:7:t:3",
+        "names:spare:7:t:3:x",
+        "names:spare:7:t:",
+        "",
+    ] {
+        assert!(case(id).is_none(), "{id}");
+    }
 }

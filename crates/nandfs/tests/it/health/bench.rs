@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use pumice_knobs::NANDFS_YEARS;
 use pumice_media::{ChipSpec, SimChip};
 use pumice_nandfs::{FormatOptions, MountOptions, NandFs, format};
 use pumice_vfs::{FileKind, FileSystem, Ino, NewNode, Timestamp};
@@ -12,18 +13,23 @@ use crate::cut::shared::Shared;
 pub(crate) const WEEK_S: u32 = 7 * 24 * 3600;
 pub(crate) const MONTH_S: u32 = 2_629_800;
 pub(crate) const BLOCK: u64 = 4096;
+/// Seeds of a whole campaign.
+const SEEDS: u64 = 8;
 
 /// The whole campaign is asked for.
 pub(crate) fn is_long() -> bool {
-    std::env::var("PUMICE_YEARS").is_ok()
+    NANDFS_YEARS.whole().is_some()
 }
 
-/// The seeds of a campaign, or the one that is asked for.
-pub(crate) fn seeds(short: u64, long: u64) -> Vec<u64> {
-    match std::env::var("PUMICE_SEED") {
-        Ok(seed) => vec![seed.parse().unwrap()],
-        Err(_) => (0..if is_long() { long } else { short }).collect(),
-    }
+/// The seeds of a campaign: one, or those of the part that is asked for.
+pub(crate) fn seeds() -> Vec<u64> {
+    let first = NANDFS_YEARS.first_seed(0);
+    NANDFS_YEARS.whole().map_or(vec![first], |part| part.pick(first..first + SEEDS).collect())
+}
+
+/// Says what was run, for so many seeds.
+pub(crate) fn ran(seeds: &[u64]) {
+    NANDFS_YEARS.ran_part(seeds.len() as u64);
 }
 
 pub(crate) struct Bench {

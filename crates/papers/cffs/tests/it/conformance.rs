@@ -2,6 +2,7 @@
 
 use crate::common::{formatted, mount};
 use pumice_cffs::Cffs;
+use pumice_knobs::CFFS_CALLS;
 use pumice_media::SimChip;
 use pumice_vfs::conformance::{Name, Op, Subject, TestClock, checks, run_random_of};
 use pumice_vfs::{FileSystem, RenameMode, Result};
@@ -106,12 +107,20 @@ fn scripted() {
 
 #[test]
 fn random() {
-    let mut ops = 0;
-    for (seed, shape) in (1..).zip(CHIPS) {
-        let report = run_random_of(&|clock| Mounted::new(shape, clock), 40, 400, seed, &gives)
-            .unwrap_or_else(|failure| panic!("{shape}: {failure}"));
+    let (first, sequences, mut ops) = (CFFS_CALLS.first_seed(1), CFFS_CALLS.count().unwrap_or(40), 0);
+    for (seed, shape) in (first..).zip(CHIPS) {
+        let report = run_random_of(
+            &|clock| Mounted::new(shape, clock),
+            u32::try_from(sequences).unwrap(),
+            400,
+            seed,
+            &gives,
+        )
+        .unwrap_or_else(|failure| panic!("PUMICE_SEED={first}, {shape}: {failure}"));
         assert_eq!(report.refused, 0, "{shape}: there was room");
         ops += report.ops;
     }
-    assert!(ops > 10_000, "only {ops} operations");
+    let chips = CHIPS.len() as u64;
+    CFFS_CALLS.ran(first..first + chips, sequences * chips);
+    assert!(ops > 10_000 || !CFFS_CALLS.is_usual(), "only {ops} operations");
 }

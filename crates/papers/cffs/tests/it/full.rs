@@ -3,6 +3,7 @@
 use crate::common::full::{goes_on, outlives_a_cut, seeds, subject};
 use crate::common::{formatted, mount};
 use pumice_cffs::{Cffs, check};
+use pumice_knobs::CFFS_FULL;
 use pumice_media::SimChip;
 use pumice_vfs::{FsError, Timestamp};
 
@@ -13,7 +14,7 @@ subject!(Cffs, &'static str, |shape: &str| (24 << 10) * if shape.starts_with("20
 
 #[test]
 fn full_volumes_go_on() {
-    for seed in seeds() {
+    for seed in seeds(&CFFS_FULL) {
         for (chip, most) in CHIPS.iter().flat_map(|chip| [300, 3000, 60_000].map(|most| (chip, most))) {
             goes_on(chip, seed, most, 3);
         }
@@ -22,7 +23,7 @@ fn full_volumes_go_on() {
 
 #[test]
 fn full_volumes_outlive_power_cuts() {
-    for seed in seeds() {
+    for seed in seeds(&CFFS_FULL) {
         for (chip, number) in CHIPS.iter().flat_map(|chip| (0..12).map(move |number| (chip, number))) {
             outlives_a_cut(chip, seed, number);
         }

@@ -1,6 +1,7 @@
 //! The conformance suite.
 
 use crate::common::{mount, small};
+use pumice_knobs::RCFFS_CALLS;
 use pumice_media::SimChip;
 use pumice_rcffs::{FormatOptions, Rcffs, format};
 use pumice_vfs::conformance::{Op, Subject, TestClock, checks, run_random_of};
@@ -76,12 +77,20 @@ fn scripted() {
 
 #[test]
 fn random() {
-    let mut ops = 0;
-    for (seed, shape) in (1..).zip(CHIPS) {
-        let report = run_random_of(&|clock| Mounted::new(shape, clock), 30, 400, seed, &gives)
-            .unwrap_or_else(|failure| panic!("{shape:?}: {failure}"));
+    let (first, sequences, mut ops) = (RCFFS_CALLS.first_seed(1), RCFFS_CALLS.count().unwrap_or(30), 0);
+    for (seed, shape) in (first..).zip(CHIPS) {
+        let report = run_random_of(
+            &|clock| Mounted::new(shape, clock),
+            u32::try_from(sequences).unwrap(),
+            400,
+            seed,
+            &gives,
+        )
+        .unwrap_or_else(|failure| panic!("PUMICE_SEED={first}, {shape:?}: {failure}"));
         assert_eq!(report.refused, 0, "{shape:?}: there was room");
         ops += report.ops;
     }
-    assert!(ops > 10_000, "only {ops} operations");
+    let chips = CHIPS.len() as u64;
+    RCFFS_CALLS.ran(first..first + chips, sequences * chips);
+    assert!(ops > 10_000 || !RCFFS_CALLS.is_usual(), "only {ops} operations");
 }

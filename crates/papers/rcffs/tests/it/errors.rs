@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::common::{FILE, mount};
+use pumice_knobs::RCFFS_ERRORS;
 use pumice_media::{BitFlip, BlockId, ChipSpec, Nand, PageId, SimChip};
 use pumice_rcffs::{FormatOptions, Rcffs, check, format};
 use pumice_vfs::{FileSystem, Ino, Timestamp};
@@ -16,8 +17,11 @@ const PAGE_BYTES: u32 = 2048;
 /// The kind of a parity page in its spare area.
 const PARITY: u8 = 5;
 
-fn campaigns(few: u64) -> u64 {
-    std::env::var("PUMICE_ERRORS").ok().and_then(|text| text.parse().ok()).unwrap_or(few)
+/// The seeds of the campaigns.
+fn seeds(few: u64) -> impl Iterator<Item = u64> {
+    let seeds = RCFFS_ERRORS.seeds(0..few);
+    RCFFS_ERRORS.ran(seeds.clone(), seeds.end - seeds.start);
+    seeds
 }
 
 type Files = BTreeMap<String, Vec<u8>>;
@@ -81,8 +85,8 @@ fn some(rng: &mut fastrand::Rng, from: u32, to: u32, many: u32) -> Vec<u32> {
 /// Up to 1,000 wrong bits in any one page of every erase block, one parity page.
 #[test]
 fn a_thousand_wrong_bits_in_a_page_of_every_block() {
-    for seed in 0..campaigns(3) {
-        let what = format!("seed {seed}");
+    for seed in seeds(3) {
+        let what = format!("PUMICE_SEED={seed}");
         let (mut chip, files) = filled(BLOCKS, (1, 1), seed % 50);
         let mut rng = fastrand::Rng::with_seed(seed);
         for block in 0..BLOCKS {
@@ -103,9 +107,9 @@ fn a_thousand_wrong_bits_in_a_page_of_every_block() {
 /// Any k pages of each block with k parity pages, any m whole blocks of each segment with m, and both together.
 #[test]
 fn as_many_pages_and_blocks_as_there_is_parity() {
-    for seed in 0..campaigns(3) {
+    for seed in seeds(3) {
         let (k, m) = [(1, 1), (2, 1), (1, 2), (2, 2), (3, 3), (2, 0)][usize::try_from(seed % 6).unwrap()];
-        let what = format!("seed {seed}, {k} pages, {m} blocks");
+        let what = format!("PUMICE_SEED={seed}, {k} pages, {m} blocks");
         let (mut chip, files) = filled(BLOCKS, (k, m), seed % 50);
         let mut rng = fastrand::Rng::with_seed(seed + 1);
         for segment in 0..BLOCKS / SEGMENT {
@@ -136,8 +140,8 @@ fn as_many_pages_and_blocks_as_there_is_parity() {
 /// Power cuts, and wrong bits before the next mount and after it: what was written to its end is whole.
 #[test]
 fn wrong_bits_between_power_cuts() {
-    for seed in 0..campaigns(4) {
-        let what = format!("seed {seed}");
+    for seed in seeds(4) {
+        let what = format!("PUMICE_SEED={seed}");
         let (mut chip, mut files) = filled(BLOCKS, (1, 1), seed % 50);
         let mut rng = fastrand::Rng::with_seed(seed + 2);
         for round in 0..4 {

@@ -2,6 +2,7 @@
 
 use crate::common::full::{Subject, goes_on, outlives_a_cut, seeds, sound, subject};
 use crate::common::{FILE, formatted, mount};
+use pumice_knobs::RCFFS_FULL;
 use pumice_media::SimChip;
 use pumice_rcffs::{Rcffs, check};
 use pumice_vfs::{FileSystem, FsError, Ino, Timestamp};
@@ -13,7 +14,7 @@ subject!(Rcffs, &'static str, |_| 48 << 10);
 
 #[test]
 fn full_volumes_go_on() {
-    for seed in seeds() {
+    for seed in seeds(&RCFFS_FULL) {
         for (chip, most) in CHIPS.iter().flat_map(|chip| [300, 3000, 60_000].map(|most| (chip, most))) {
             goes_on(chip, seed, most, 3);
         }
@@ -22,7 +23,7 @@ fn full_volumes_go_on() {
 
 #[test]
 fn full_volumes_outlive_power_cuts() {
-    for seed in seeds() {
+    for seed in seeds(&RCFFS_FULL) {
         for (chip, number) in CHIPS.iter().flat_map(|chip| (0..6).map(move |number| (chip, number))) {
             outlives_a_cut(chip, seed, number);
         }

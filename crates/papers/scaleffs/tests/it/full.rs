@@ -5,6 +5,7 @@ use crate::common::{
     full::{goes_on, outlives_a_cut, seeds, subject},
     mount,
 };
+use pumice_knobs::SCALEFFS_FULL;
 use pumice_media::SimChip;
 use pumice_scaleffs::{ScaleFs, check};
 use pumice_vfs::{FsError, Timestamp};
@@ -16,7 +17,7 @@ subject!(ScaleFs, u32, |_| 24 << 10);
 
 #[test]
 fn full_volumes_go_on() {
-    for seed in seeds() {
+    for seed in seeds(&SCALEFFS_FULL) {
         for (chip, most) in CHIPS.iter().flat_map(|chip| [300, 3000, 60_000].map(|most| (chip, most))) {
             // Directories do not shrink.
             goes_on(chip, seed, most, 64);
@@ -26,7 +27,7 @@ fn full_volumes_go_on() {
 
 #[test]
 fn full_volumes_outlive_power_cuts() {
-    for seed in seeds() {
+    for seed in seeds(&SCALEFFS_FULL) {
         for (chip, number) in CHIPS.iter().flat_map(|chip| (0..12).map(move |number| (chip, number))) {
             outlives_a_cut(chip, seed, number);
         }

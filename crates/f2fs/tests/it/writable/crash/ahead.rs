@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use pumice_f2fs::read_super_block;
+use pumice_knobs::F2FS_FULL_STATES;
 use pumice_vfs::{FileKind, FileSystem, Ino, SetAttr};
 
 use super::super::{
@@ -11,7 +12,7 @@ use super::super::{
     subject::{filled, node},
     tree::{record, tree},
 };
-use super::{Promise, Recorded, Run, mount, number};
+use super::{Promise, Recorded, Run, mount, states};
 
 /// Files that are there, so many that the NAT has several blocks of them.
 const FILES: u32 = 3000;
@@ -142,17 +143,20 @@ impl Recorded {
     }
 }
 
-/// Where a checkpoint is written ahead, call by call. `PUMICE_F2FS_FULL_CUTS=N` looks at N states.
+/// Where a checkpoint is written ahead, call by call.
 #[test]
 fn a_power_cut_near_a_checkpoint_leaves_what_was_promised() {
-    let most = usize::try_from(number("PUMICE_F2FS_FULL_CUTS", STATES as u64)).unwrap();
+    let (most, first) = (states(&F2FS_FULL_STATES, STATES), F2FS_FULL_STATES.first_seed(1));
+    let seeds = first..first + most.div_ceil(STATES) as u64;
     let (mut seen, mut made) = (HashSet::new(), 0);
-    for seed in (number("PUMICE_SEED", 1)..).take(most.div_ceil(STATES)) {
+    for seed in seeds.clone() {
+        F2FS_FULL_STATES.begin(seed);
         let recorded = near(seed);
         made += recorded.cleaned.len();
         let mut random = fastrand::Rng::with_seed(seed);
         recorded.judge_some(STATES.min(most), &mut random, &mut seen);
     }
     eprintln!("{} states of workloads with {made} checkpoints that were written ahead", seen.len());
+    F2FS_FULL_STATES.ran(seeds, seen.len() as u64);
     assert!(made > 0, "no call made a checkpoint");
 }

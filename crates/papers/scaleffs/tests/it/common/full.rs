@@ -203,9 +203,11 @@ pub(crate) trait Subject {
     fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError>;
 }
 
-/// `PUMICE_FULL=N` runs N seeds.
-pub(crate) fn seeds() -> std::ops::RangeInclusive<u64> {
-    1..=std::env::var("PUMICE_FULL").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+/// The seeds of a campaign, with one volume each; each is named before it begins.
+pub(crate) fn seeds(campaign: &pumice_knobs::Campaign) -> impl Iterator<Item = u64> {
+    let seeds = campaign.seeds(1..2);
+    campaign.ran(seeds.clone(), seeds.end - seeds.start);
+    seeds.inspect(|seed| campaign.begin(*seed))
 }
 
 pub(crate) fn sound(subject: &impl Subject, chip: &SimChip, what: &str) {

@@ -1,0 +1,106 @@
+//! The command, run in a directory of its own.
+
+pub(crate) mod patience;
+
+use std::{
+    ffi::OsStr,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use tempfile::TempDir;
+
+/// A chip small enough for tests.
+pub(crate) const CHIP: [&str; 4] = ["--chip", "slc-2k-2g", "--size", "16M"];
+
+/// What a run of the command gave.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Run {
+    /// It went well and said nothing on stderr.
+    #[track_caller]
+    pub(crate) fn good(self) -> String {
+        assert!(self.code == 0 && self.err.is_empty(), "{self:?}");
+        self.out
+    }
+
+    /// It failed with this code and one line that holds every one of `words`.
+    #[track_caller]
+    pub(crate) fn bad(self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, code, "{self:?}");
+        assert_eq!(self.err.lines().count(), 1, "{self:?}");
+        assert!(self.err.starts_with("pumice: "), "{self:?}");
+        assert!(!self.err.trim_end().ends_with('.'), "{self:?}");
+        for word in words {
+            assert!(self.err.contains(word), "no `{word}` in {self:?}");
+        }
+    }
+}
+
+/// A directory to work in.
+pub(crate) struct World {
+    dir: TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> World {
+        World { dir: tempfile::tempdir().unwrap() }
+    }
+
+    /// One with an empty file system in `image`.
+    pub(crate) fn formatted() -> World {
+        let world = World::new();
+        world.run(&[&["mkfs"], &CHIP[..], &["image"]].concat()).good();
+        world
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Runs `pumice` with words.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, words: &[S]) -> Run {
+        finish(self.command().args(words))
+    }
+
+    /// Runs `pumice` with words that are written in one string, separated by blanks.
+    pub(crate) fn say(&self, line: &str) -> Run {
+        self.run(&line.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// The command, in this directory.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pumice"));
+        command.current_dir(self.dir.path()).stdin(Stdio::null());
+        command
+    }
+}
+
+/// Runs any command to its end.
+pub(crate) fn finish(command: &mut Command) -> Run {
+    let output = command.output().unwrap();
+    Run {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// The document a reader printed.
+#[track_caller]
+pub(crate) fn document(text: &str, schema: &str) -> serde_json::Value {
+    let document: serde_json::Value = serde_json::from_str(text).unwrap();
+    assert_eq!(document["schema"], format!("pumice.{schema}"));
+    assert_eq!(document["version"], 1);
+    document
+}
+
+pub(crate) fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").unwrap().uid() == 0
+}

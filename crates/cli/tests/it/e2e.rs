@@ -1,0 +1,20 @@
+//! The whole program end to end: the real command, a real FUSE mount, real trees and real test suites.
+//!
+//! Needs root, `/dev/fuse` and what `scripts/setup.sh test` installs. Without root or FUSE every test here
+//! says so on stderr and passes.
+
+mod acl;
+mod direct;
+mod disk;
+mod fsx;
+mod handles;
+mod large_tree;
+mod mounting;
+mod ordinary_user;
+mod papers;
+mod pjdfstest;
+mod power;
+mod source;
+mod trees;
+mod walk;
+mod zero_range;

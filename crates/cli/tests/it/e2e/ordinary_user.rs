@@ -1,0 +1,57 @@
+//! Somebody who is not root mounts, by the helper `fusermount3`.
+
+use std::{fs, os::unix::fs::chown, process::Command};
+
+use super::mounting::{Bench, run};
+
+/// Owns nothing and may nothing.
+const USER: u32 = 65_534;
+
+/// What root prepares, in namespaces of its own: a /dev/fuse for everybody, as most systems have it.
+const PREPARE: &str = "
+mknod -m 666 fuse c 10 229
+mount --bind fuse /dev/fuse
+exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"
+";
+
+/// Everything that such a user does with an image; `$1` is the command.
+const USE: &str = "
+test \"$(id -u)\" = 65534
+$1 mkfs --chip slc-2k-2g --size 16M image
+$1 mount --daemon image mnt
+echo hello >mnt/hello
+mkdir mnt/dir
+ln -s ../hello mnt/dir/link
+test \"$(cat mnt/dir/link)\" = hello
+ls mnt
+test \"$(stat -c %u:%g:%a mnt/hello)\" = 65534:65534:644
+if chown 0 mnt/hello 2>/dev/null; then exit 1; fi
+fusermount3 -u mnt
+$1 fsck -n image
+$1 cat image hello
+$1 mount -o ro image mnt & mount=$!
+until mountpoint -q mnt; do sleep 0.1; done
+cat mnt/hello
+if touch mnt/new 2>/dev/null; then exit 1; fi
+kill -TERM $mount
+wait $mount
+if mountpoint -q mnt; then exit 1; fi
+";
+
+#[test]
+fn somebody_who_is_not_root_can_mount() {
+    let Some(bench) = Bench::new("16M") else { return };
+    fs::remove_file(bench.path("image")).unwrap();
+    for name in ["mnt", "."] {
+        chown(bench.path(name), Some(USER), Some(USER)).unwrap();
+    }
+    // Where the build stands may be closed to others. Copied by a process of its own: one that is being started by another
+    // test might hold the new file open for writing, and then it cannot be run.
+    run(Command::new("cp").arg(env!("CARGO_BIN_EXE_pumice")).arg(bench.path("pumice")));
+    let mut unshare = Command::new("unshare");
+    // Whatever happens inside, its mounts and processes go with it.
+    unshare.args(["--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-euc", PREPARE, "sh"]);
+    unshare.args(["sh", "-euc", USE, "sh", "./pumice"]).current_dir(bench.path("."));
+    let said = run(&mut unshare);
+    assert_eq!(said.lines().filter(|line| *line == "hello").count(), 3, "{said}");
+}

@@ -1,0 +1,155 @@
+//! The verbs that write, on volumes of F2FS that are there already.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+    process::Command,
+};
+
+use crate::common::World;
+
+/// A new volume, empty, in `card`.
+fn card() -> World {
+    let world = World::new();
+    world.say("mkfs -t f2fs --size 64M card").good();
+    world
+}
+
+/// Neither our check nor that of f2fs-tools finds anything.
+#[track_caller]
+fn sound(world: &World) {
+    world.say("fsck -n card").good();
+    let output = Command::new("fsck.f2fs").arg("--dry-run").arg(world.path("card")).output();
+    let output = output.expect("f2fs-tools are installed");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && !said.contains("[Fail]") && !said.contains("ASSERT"), "{said}");
+}
+
+fn planted(world: &World) {
+    let tree = world.path("tree");
+    fs::create_dir_all(tree.join("deep/er")).unwrap();
+    for number in 0..400 {
+        fs::write(tree.join(format!("deep/file-{number}")), vec![7; number * 31]).unwrap();
+    }
+    fs::write(tree.join("deep/er/big.mp3"), vec![0x5a; 9_000_000]).unwrap();
+    std::os::unix::fs::symlink("deep/er", tree.join("link")).unwrap();
+    fs::hard_link(tree.join("deep/file-9"), tree.join("again")).unwrap();
+}
+
+#[test]
+fn every_verb_leaves_a_sound_volume() {
+    let world = card();
+    planted(&world);
+    for line in [
+        "put card tree /",
+        "mkdir -p card /a/b/c",
+        "mv card /tree/deep/er /a/b/c",
+        "ln card /tree/again /a/third",
+        "ln -s card nowhere /a/link",
+        "rm card /tree/deep/file-7",
+        "mv --exchange card /tree/deep/file-8 /a/b",
+    ] {
+        world.say(line).good();
+        sound(&world);
+    }
+    world.say("mv --exchange card /tree/deep/file-8 /a/b").good();
+    world.say("mv card /a/b/c/er /tree/deep").good();
+    world.say("get card /tree back").good();
+    fs::remove_file(world.path("tree/deep/file-7")).unwrap();
+    let same =
+        Command::new("diff").arg("-r").args([world.path("tree"), world.path("back")]).output().unwrap();
+    assert!(same.status.success(), "{}", String::from_utf8_lossy(&same.stdout));
+    world.say("rm -r card /tree /a").good();
+    sound(&world);
+    assert_eq!(world.say("ls card /").good(), "");
+}
+
+#[test]
+fn a_command_that_only_says_changes_nothing() {
+    let world = card();
+    planted(&world);
+    world.say("mkdir card /dir").good();
+    let before = fs::read(world.path("card")).unwrap();
+    for line in ["put -n card tree /", "mkdir -n card /x", "mv -n card /dir /y", "rm -r --dry-run card /dir"]
+    {
+        let line = line.replace(" -n ", " --dry-run ");
+        assert!(world.say(&line).good().starts_with("would "), "{line}");
+    }
+    assert!(before == fs::read(world.path("card")).unwrap());
+}
+
+#[test]
+fn a_volume_in_use_is_refused() {
+    let world = card();
+    let file = File::options().read(true).write(true).open(world.path("card")).unwrap();
+    file.lock().unwrap();
+    world.say("mkdir card /dir").bad(1, &["card", "in use"]);
+}
+
+/// A volume of Linux, in `card`.
+fn golden(name: &str) -> World {
+    let world = World::new();
+    let image = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../f2fs/tests/images/{name}.img.zst"));
+    let mut zstd = Command::new("zstd");
+    zstd.args(["-dq", "--long=27", "--sparse", "-o"]).arg(world.path("card")).arg(image);
+    assert!(zstd.status().unwrap().success(), "zstd is installed");
+    world
+}
+
+/// Into a directory that Linux compresses in; what is there is replaced, moved and removed.
+#[test]
+fn compressed_files_are_written() {
+    let world = golden("compress");
+    fs::create_dir(world.path("tree")).unwrap();
+    for number in 0..30 {
+        fs::write(world.path(&format!("tree/file-{number}")), vec![7; number * 3001]).unwrap();
+    }
+    for line in [
+        "rm -r card /zstd-2",
+        "put card tree /lz4-2",
+        "put --force card tree/file-29 /lz4-2/text",
+        "mv card /lz4-2/overwritten /moved",
+    ] {
+        world.say(line).good();
+        sound(&world);
+    }
+    for path in ["/lz4-2/text", "/lz4-2/tree/file-9", "/moved"] {
+        let stat = world.say(&format!("stat card {path}")).good();
+        assert!(stat.contains("compressed"), "{path}: {stat}");
+    }
+    world.say("get card /lz4-2/tree back").good();
+    let (tree, back) = (world.path("tree"), world.path("back"));
+    let same = Command::new("diff").arg("-r").args([tree, back]).output().unwrap();
+    assert!(same.status.success(), "{}", String::from_utf8_lossy(&same.stdout));
+}
+
+#[test]
+fn what_is_not_written_is_refused_by_name() {
+    for (name, word) in [("encrypt", "encrypt"), ("verity", "verity")] {
+        let world = golden(name);
+        let before = fs::read(world.path("card")).unwrap();
+        world.say("mkdir card /dir").bad(1, &["cannot be written to", word]);
+        assert!(before == fs::read(world.path("card")).unwrap());
+    }
+}
+
+#[test]
+fn nothing_is_written_without_recovery() {
+    let world = card();
+    planted(&world);
+    world.say("put card tree /").good();
+    let before = fs::read(world.path("card")).unwrap();
+    for line in [
+        "mkdir card /new",
+        "put card tree/again /new",
+        "rm card /tree/link",
+        "mv card /tree/link /x",
+        "ln card /tree/again /x",
+    ] {
+        world
+            .say(&format!("--no-recovery {line}"))
+            .bad(1, &["with --no-recovery an F2FS volume is only read"]);
+    }
+    assert!(fs::read(world.path("card")).unwrap() == before, "the volume is another");
+    world.say("--no-recovery put --dry-run card tree/again /new").good();
+}

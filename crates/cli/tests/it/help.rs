@@ -1,0 +1,99 @@
+//! Help texts are what they were. `PUMICE_BLESS=1 cargo test -p pumice-cli --test it help::` takes new ones over.
+
+use std::{fs, path::Path};
+
+use crate::common::World;
+use pumice_knobs::BLESS;
+
+const VERBS: &[&str] = &[
+    "",
+    "mkfs",
+    "mount",
+    "ls",
+    "tree",
+    "cat",
+    "stat",
+    "find",
+    "get",
+    "tar",
+    "put",
+    "mkdir",
+    "rm",
+    "mv",
+    "ln",
+    "info",
+    "df",
+    "map",
+    "whois",
+    "dump",
+    "dump sb",
+    "dump cp",
+    "dump nat",
+    "dump sit",
+    "dump ssa",
+    "dump node",
+    "dump dentry",
+    "fsck",
+    "scrub",
+    "chips",
+    "sim",
+    "lab",
+    "lab list",
+    "lab run",
+    "lab report",
+    "nand",
+    "nand create",
+    "nand import",
+    "nand export",
+    "nand flip",
+    "nand kill",
+    "nand age",
+    "nand wear",
+    "nand disturb",
+    "nand cut",
+    "ftl",
+    "ftl check",
+    "ftl create",
+    "ftl info",
+    "ftl mount",
+    "ftl scrub",
+    "man",
+    "completions",
+];
+
+#[test]
+fn help_texts_are_as_recorded() {
+    let world = World::new();
+    for verb in VERBS.iter().copied().chain(["nand stats"]) {
+        let text = world.say(&format!("{verb} --help")).good();
+        let name = if verb.is_empty() { "pumice".to_owned() } else { verb.replace(' ', "-") };
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/help/{name}.txt"));
+        if BLESS.is_set() {
+            fs::write(&path, &text).unwrap();
+        }
+        let recorded = fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(text, recorded, "{} differs; see the head of this test", path.display());
+    }
+}
+
+#[test]
+fn no_arguments_show_the_verbs() {
+    let run = World::new().say("");
+    assert_eq!((run.code, run.out.as_str()), (2, ""));
+    assert!(run.err.contains("mkfs"));
+}
+
+#[test]
+fn an_unknown_verb_is_named() {
+    let run = World::new().say("mfks image");
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("'mfks'") && run.err.contains("mkfs"), "{run:?}");
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let world = World::new();
+    let mut child = world.command().arg("chips").stdout(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().code().is_some_and(|code| code <= 1));
+}
