@@ -36,6 +36,7 @@ impl Server<'_> {
     /// Programs the page of head `at` as it is; false if the chip failed to, and the head has moved to those failing.
     pub(crate) fn program(&mut self, at: usize, kind: Kind) -> Result<bool> {
         let Some(mut head) = self.heads.get_mut(at).and_then(Option::take) else { return Ok(false) };
+        debug_assert!(self.is_live(&head), "segment {} gets what is garbage already", head.block);
         head.filled.resize(self.shape.slots as usize, Entry::NONE);
         let tag = self.tag(&head, kind, head.filled.clone());
         match self.flash.program(head.place(), &tag, &head.buffer) {
@@ -60,6 +61,14 @@ impl Server<'_> {
             self.go_on(at, head)?;
         }
         Ok(true)
+    }
+
+    /// True if the table points to all that waits in a head's page, as far as it is in memory.
+    fn is_live(&self, head: &Head) -> bool {
+        (0..).zip(&head.filled).all(|(slot, entry)| {
+            let is_here = |addr| addr == self.shape.addr(head.place(), slot);
+            entry.lba >= self.table.len() || self.table.peek(entry.lba).is_none_or(is_here)
+        })
     }
 
     /// Has a head go on to its next page, or ends its segment if that has no room.

@@ -85,6 +85,12 @@ impl Table {
         (self.blocks - self.first(leaf)).min(self.each) as usize
     }
 
+    /// Where a block is stored, if its leaf is in memory, which does not count as a use of it.
+    pub(crate) fn peek(&self, lba: u32) -> Option<Addr> {
+        let (leaf, slot) = self.slot(lba);
+        self.leaves.get(leaf as usize)?.find(slot).map(Addr)
+    }
+
     /// Where a block is stored, nowhere if it lies outside the disk; `None` if its leaf has to be read first.
     pub(crate) fn find(&mut self, lba: u32) -> Option<Addr> {
         if lba >= self.blocks {

@@ -82,7 +82,7 @@ fn with_compression() {
 
 #[test]
 fn random() {
-    let (first, sequences, mut ops) = (NANDFS_CALLS.first_seed(1), NANDFS_CALLS.count().unwrap_or(60), 0);
+    let (first, sequences, mut ops) = (NANDFS_CALLS.first_seed(1), NANDFS_CALLS.count().unwrap_or(25), 0);
     for (seed, geometry) in (first..).zip(GEOMETRIES) {
         let make = |clock: &TestClock| Mounted::new(geometry, clock, NO_PARITY);
         let report = run_random(&make, u32::try_from(sequences).unwrap(), 600, seed)

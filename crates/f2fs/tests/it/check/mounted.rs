@@ -234,7 +234,7 @@ fn watched(what: &str, case: impl FnOnce() + Send) -> bool {
 #[test]
 fn damaged_volumes_are_written_to_without_harm() {
     let (mut mounted, mut added, mut harmed) = (0, 0, Vec::new());
-    let seeds = F2FS_HOSTILE.seeds(0..60);
+    let seeds = F2FS_HOSTILE.seeds(0..30);
     let names = ["basic", "features", "fragmented", "xattrs", "quota", "compress"];
     for name in names {
         let subject = Subject::new(name);
