@@ -25,6 +25,7 @@ mod fuzz;
 mod health;
 mod large;
 mod new_cuts;
+mod numbers;
 mod parity;
 mod power_cut;
 mod promise;
