@@ -24,6 +24,7 @@ mod faults;
 mod fuzz;
 mod health;
 mod large;
+mod lives;
 mod new_cuts;
 mod numbers;
 mod parity;
