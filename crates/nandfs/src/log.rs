@@ -95,6 +95,19 @@ impl Head {
     }
 }
 
+/// What was written since the last checkpoint.
+#[derive(Default)]
+struct Epoch {
+    /// Pages that recovery would have to read.
+    scan_pages: u32,
+    /// Those of them that are counted by their turn.
+    turns: u32,
+    /// What the last of them promises.
+    before: Option<Promise>,
+    /// A cut came.
+    recovering: bool,
+}
+
 /// The log.
 pub(crate) struct Log<'c> {
     pub(crate) flash: Flash<'c>,
@@ -104,12 +117,7 @@ pub(crate) struct Log<'c> {
     heads: Vec<Head>,
     pub(crate) window: VecDeque<Spare>,
     events: VecDeque<Event>,
-    /// Pages since the last checkpoint that recovery would have to read.
-    scan_pages: u32,
-    /// Those of them that are counted by their turn.
-    turns: u32,
-    /// What the last of them promises.
-    before: Option<Promise>,
+    epoch: Epoch,
     /// What is written for an fsync of nodes, while it is.
     promising: Option<Promised>,
     taken: Taken,
@@ -127,9 +135,7 @@ impl Log<'_> {
             heads,
             window: VecDeque::new(),
             events: VecDeque::new(),
-            scan_pages: 0,
-            turns: 0,
-            before: None,
+            epoch: Epoch::default(),
             promising: None,
             taken: Taken::default(),
             copies: Copies::default(),
@@ -138,17 +144,18 @@ impl Log<'_> {
 
     /// Pages since the last checkpoint that recovery would have to read.
     pub(crate) fn scan_pages(&self) -> u32 {
-        self.scan_pages
+        self.epoch.scan_pages
     }
 
     /// A checkpoint was made: recovery begins behind it.
     pub(crate) fn start_epoch(&mut self) {
-        (self.scan_pages, self.turns, self.before) = (0, 0, None);
+        self.epoch = Epoch::default();
     }
 
-    /// Recovery found so many pages, of which the last promises this: what is written goes on from there.
-    pub(crate) fn resume_epoch(&mut self, pages: u32, before: Option<Promise>) {
-        (self.scan_pages, self.turns, self.before) = (pages, pages, before);
+    /// Recovery found so many pages. What is written until the next checkpoint stands aside: it counts none of them, and says
+    /// nothing of the last, which the power may have gone in.
+    pub(crate) fn resume_epoch(&mut self, pages: u32) {
+        self.epoch = Epoch { scan_pages: pages, recovering: true, ..Epoch::default() };
     }
 
     /// From here on, nodes are written for an fsync; until it is called with none.
@@ -163,10 +170,14 @@ impl Log<'_> {
     }
 
     fn tag(&self, kind: LogKind, descs: &[Desc], commit: Option<Timestamp>) -> Tag {
-        let turn = u8::try_from(self.turns % u32::from(TURNS)).unwrap_or(0);
+        let turn = u8::try_from(self.epoch.turns % u32::from(TURNS)).unwrap_or(0);
         let is_promised = kind != LogKind::Meta || self.promising.is_some();
-        let log = if is_promised || !self.params.shape.is_paired() { kind } else { LogKind::Unpromised };
-        Tag { log, seq: self.seq, commit, turn, before: self.before, descs: descs.to_vec() }
+        let log = match is_promised || !self.params.shape.is_paired() {
+            _ if self.epoch.recovering => LogKind::Aside,
+            true => kind,
+            false => LogKind::Unpromised,
+        };
+        Tag { log, seq: self.seq, commit, turn, before: self.epoch.before, descs: descs.to_vec() }
     }
 
     pub(crate) fn head_count(&self) -> usize {
@@ -439,10 +450,10 @@ impl Log<'_> {
 
     /// Counts a page that recovery would read, and remembers what it promises. A cut must not destroy what is counted.
     fn count(&mut self, tag: &Tag) {
-        self.scan_pages += u32::from(tag.log.is_scanned());
+        self.epoch.scan_pages += u32::from(tag.log.is_scanned());
         if tag.log.is_counted() {
-            self.turns += 1;
-            self.before = tag.promise(self.promising);
+            self.epoch.turns += 1;
+            self.epoch.before = tag.promise(self.promising);
         }
     }
 

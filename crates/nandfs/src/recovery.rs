@@ -20,7 +20,7 @@ use crate::names::NameRecord;
 use crate::node::{Body, Index, IndexBody, Inode, Map, Node};
 use crate::pack;
 use crate::params::Params;
-use crate::promise::{Promise, Promised};
+use crate::promise::Promise;
 use crate::tag::{COPIES, ChunkKind, Desc, LogKind, TURNS, Tag};
 use crate::volume::Volume;
 
@@ -118,15 +118,6 @@ impl Step {
             Step::Pass(tag) => tag,
         }
     }
-
-    /// What a record promises: what was written for fsync ends in a commit.
-    fn promise(&self) -> Option<Promise> {
-        match self {
-            Step::Replay(Record { names: Some((_, promise)), .. }) => Some(*promise),
-            Step::Replay(Record { tag, .. }) => tag.promise(tag.commit.map(|_| Promised::Old)),
-            Step::Pass(_) => None,
-        }
-    }
 }
 
 impl Volume<'_> {
@@ -143,9 +134,7 @@ impl Volume<'_> {
         let mut survey = self.survey(checkpoint)?;
         // The power may have gone while the last commit was programmed. What has a higher number is no proof that it did not:
         // a mount that was cut, too, wrote behind it.
-        let newest = survey.newest.take();
-        let may_fade = newest.is_some();
-        if let Some((page, found)) = newest {
+        if let Some((page, found)) = survey.newest.take() {
             self.log.flash.medium.pin(page, found);
         }
         self.avoid_ids(&survey.records);
@@ -169,10 +158,11 @@ impl Volume<'_> {
         let ends = survey.ends.drain(..).map(Step::Pass);
         let mut steps: Vec<Step> = survey.records.drain(..).map(Step::Replay).chain(ends).collect();
         steps.sort_by_key(|step| step.tag().seq);
-        let (mut created, mut pages, mut gaps, mut before) = (Vec::new(), 0, 0, None);
+        let (mut created, mut pages, mut named) = (Vec::new(), 0, 0);
         for step in &steps {
             let missing = missing(step.tag().turn, pages);
-            gaps += missing;
+            // A page that nobody names is one that the power went in, and that was whole for a while.
+            named += missing.saturating_sub(u32::from(step.tag().before.is_none()));
             pages += missing;
             self.lose(step.tag().before, missing, &mut created);
             if let Step::Replay(record) = step {
@@ -185,19 +175,12 @@ impl Volume<'_> {
                 }
                 pages += u32::from(!is_repeated(step.tag().turn, pages));
             }
-            before = step.promise().or(before.filter(|_| matches!(step, Step::Pass(_))));
         }
         // Pages that nobody counts were torn by the cut; the newest of all may have been whole.
-        let torn = survey.unread.len() > size(gaps.into());
+        let torn = survey.unread.len() > size(named.into());
         self.losses.newest = survey.unread.last().copied().filter(|_| torn);
         self.log.seq = self.log.seq.max(survey.seq + 1) + survey.unread.len() as u64;
-        if let Some(Promise::Node { ino, .. }) = before.filter(|_| !created.is_empty())
-            && created.iter().any(|(new, _)| *new == ino)
-        {
-            before = self.inode(ino).ok().map(|inode| Promise::New { ino, dir: inode.parent });
-        }
-        // What is written before the next checkpoint must not tell of a page that the power may have gone in.
-        self.log.resume_epoch(pages, before.filter(|_| !may_fade));
+        self.log.resume_epoch(pages);
         for (ino, born) in created {
             self.adopt_or_lose(ino, born);
         }
@@ -450,7 +433,7 @@ impl Volume<'_> {
                 let names = self.promised_names(&found);
                 let lengths = lengths_in(&found.tag, found.payload(), &self.params);
                 survey.records.push(Record { page, tag: found.tag, lengths, names });
-            } else {
+            } else if found.tag.log != LogKind::Aside {
                 survey.ends.push(found.tag);
             }
         }
@@ -475,7 +458,8 @@ impl Volume<'_> {
                     if found.tag.seq >= since {
                         survey.last = survey.last.max((found.tag.seq, block));
                     }
-                    survey.ends.extend(Tag::of(&found, &self.params.tags).filter(|tag| tag.seq >= since));
+                    let tells = |tag: &Tag| tag.seq >= since && tag.log != LogKind::Aside;
+                    survey.ends.extend(Tag::of(&found, &self.params.tags).filter(tells));
                     break;
                 }
                 Err(Fault::Chip(error)) => return Err(device(error)),

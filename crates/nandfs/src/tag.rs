@@ -111,6 +111,9 @@ pub(crate) enum LogKind {
     /// On a chip whose pages share cells, what else goes to the head of meta: what checkpoints and cleaning write. No
     /// fsync promises it, so a cut may destroy such a page with a later one.
     Unpromised = 6,
+    /// What a mount writes after a power cut until its checkpoint is there. If that mount is cut, too, nobody needs it, and
+    /// the record that it counts from may not be the one that the next mount finds.
+    Aside = 8,
 }
 
 impl LogKind {
@@ -120,6 +123,7 @@ impl LogKind {
             4 => LogKind::Sync,
             5 => LogKind::Data,
             6 => LogKind::Unpromised,
+            8 => LogKind::Aside,
             _ => return None,
         })
     }
@@ -250,7 +254,7 @@ impl Tag {
                 ino: first.index,
                 nid: if self.descs.len() == 1 { first.id } else { 0 },
             }),
-            (LogKind::Meta, None) | (LogKind::Data | LogKind::Unpromised, _) => None,
+            (LogKind::Meta, None) | (LogKind::Data | LogKind::Unpromised | LogKind::Aside, _) => None,
         }
     }
 

@@ -118,6 +118,11 @@ campaigns! {
         TORTURE of "chips, of 60 lives or `PUMICE_LIVES`", such as "500";
         Seeds(2)
     }
+    NANDFS_SERIES = "nandfs: power cuts in series, of pages that fade" {
+        "pumice-nandfs" it: "series::";
+        CUTS of "series of two to four cuts", such as "200000";
+        Seeds(2000)
+    }
     NANDFS_LIVES = "nandfs: lives of years, with boots, cuts in series, repairs and scrubs" {
         "pumice-nandfs" it: "lives::";
         AGES of "lives of 520 sessions or `PUMICE_LIVES`", such as "1000";

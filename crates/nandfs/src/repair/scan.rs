@@ -87,7 +87,9 @@ impl Scan {
                         *newest = tag.seq.max(*newest);
                     }
                 }
-                ChunkKind::Data if matches!(tag.log, LogKind::Meta | LogKind::Unpromised) => {
+                ChunkKind::Data
+                    if matches!(tag.log, LogKind::Meta | LogKind::Unpromised | LogKind::Aside) =>
+                {
                     self.buckets.insert(page, tag.seq);
                 }
                 _ => {}

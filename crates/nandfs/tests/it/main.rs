@@ -34,6 +34,7 @@ mod promise;
 mod quick_scrub;
 mod repair;
 mod reuse;
+mod series;
 mod space_campaign;
 mod spare_bits;
 mod torture;

@@ -1,0 +1,95 @@
+//! A device in a brown-out loop: the power goes, and goes again and again while the volume is mounted, and what each cut
+//! leaves seems sound and fades. Nothing that was promised is lost, and the volume can be written to without a person.
+
+use std::ops::Range;
+
+use pumice_knobs::NANDFS_SERIES;
+use pumice_media::CutMode;
+use pumice_vfs::conformance::TestClock;
+
+use crate::cut::image::Image;
+use crate::cut::player::Player;
+use crate::cut::random::Random;
+use crate::cut::runner::chip;
+use crate::cut::shared::Shared;
+use crate::cut::step::Step;
+use crate::cut::verify::mount;
+
+/// Chips of every layout, those with pairs among them.
+const CHIPS: [&str; 8] =
+    ["spare", "gang", "page", "slots", "spare/dist3", "slots/dist3", "spares+1", "2048+64:8:96@lz4"];
+/// Calls before the first cut, at the most.
+const CALLS: u64 = 40;
+/// Files get about this long, in bytes.
+const FILE_BYTES: u64 = 20_000;
+
+fn arm(random: &mut Random, shared: &Shared, reach: u64) {
+    let mode = match random.below(4) {
+        0 => random.cut_mode(),
+        _ => CutMode::Unstable { seed: random.next() },
+    };
+    shared.0.lock().unwrap().cut_after(random.below(reach), mode);
+}
+
+/// Plays calls until the power goes, cuts the mounts that follow, and mounts for good.
+fn series(seed: u64) {
+    let mut random = Random(seed);
+    let clock = TestClock::new();
+    let name = CHIPS[(seed % CHIPS.len() as u64) as usize];
+    let shared = Shared::new(chip(name, &clock));
+    let mut player = Player::new(shared.clone(), clock.clone());
+    let before = random.below(CALLS);
+    for call in 0..4 * CALLS {
+        if call == before {
+            arm(&mut random, &shared, 30);
+        }
+        // Much is made safe, or nothing could be lost.
+        let step = match random.below(4) {
+            0 => Step::Fsync(format!("/f{}", random.below(6))),
+            _ => random.step(FILE_BYTES),
+        };
+        if player.play(&step).is_err() {
+            break;
+        }
+    }
+    let notes = player.notes.clone();
+    drop(player);
+    for _ in 0..=random.below(3) {
+        shared.0.lock().unwrap().power_on();
+        arm(&mut random, &shared, 12);
+        let Err(error) = mount(shared.clone(), &clock) else { break };
+        let powered = shared.0.lock().unwrap().is_powered();
+        assert!(!powered, "{name}: mount: {error}");
+    }
+    shared.0.lock().unwrap().power_on();
+    shared.0.lock().unwrap().faults_mut().power_cut = None;
+    let fs = mount(shared.clone(), &clock).unwrap_or_else(|error| panic!("{name}: mount: {error}"));
+    let found =
+        Image::take(&fs, &Image::default()).unwrap_or_else(|error| panic!("{name}: reading: {error}"));
+    let judged = notes.history.lock().unwrap().judge(&found, notes.promise());
+    judged.unwrap_or_else(|what| panic!("{name}: {what}"));
+}
+
+/// Every second seed from the first or the second on: two tests are two threads.
+fn run(from: usize) {
+    let seeds: Range<u64> = NANDFS_SERIES.seeds(0..600);
+    let mine: Vec<u64> = seeds.clone().skip(from).step_by(2).collect();
+    let mut failed = Vec::new();
+    for seed in &mine {
+        if std::panic::catch_unwind(|| series(*seed)).is_err() {
+            failed.push(*seed);
+        }
+    }
+    NANDFS_SERIES.ran(seeds, mine.len() as u64);
+    assert!(failed.is_empty(), "PUMICE_SEED= one of {failed:?}");
+}
+
+#[test]
+fn even_seeds() {
+    run(0);
+}
+
+#[test]
+fn odd_seeds() {
+    run(1);
+}
