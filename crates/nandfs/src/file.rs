@@ -191,14 +191,19 @@ impl Volume<'_> {
     fn write_inline(&mut self, ino: u32, offset: u64, data: &[u8], end: u64) -> Result<bool> {
         let params = self.params;
         let inode = self.inode(ino)?;
-        if !matches!(inode.body, Body::Inline(_)) {
-            return Ok(false);
-        }
+        let Body::Inline(bytes) = &inode.body else { return Ok(false) };
+        // What is there already has its space, unless it lies there compressed, and may not compress again.
+        let grown = match params.packs {
+            true => data.len() as u64,
+            false => end.saturating_sub(bytes.len() as u64),
+        };
         if end > Inode::inline_room(&params) as u64 {
             self.spill(ino)?;
             return Ok(false);
         }
-        self.claim(data.len() as u64)?;
+        if grown > 0 {
+            self.claim(grown)?;
+        }
         let inode = self.inode_mut(ino)?;
         inode.size = inode.size.max(end);
         if let Body::Inline(bytes) = &mut inode.body {

@@ -20,6 +20,9 @@ pub struct Day<'a> {
     pub calls: &'a mut usize,
 }
 
+/// The session that needs all space that there is.
+pub const FILLED: &str = "filled and emptied";
+
 /// What sessions there are.
 pub const DAYS: [Work; 9] = [
     ("a boot with temporary files", boot),
@@ -28,7 +31,7 @@ pub const DAYS: [Work; 9] = [
     ("a database", database),
     ("an update of the firmware", update),
     ("photos", photos),
-    ("filled and emptied", fill),
+    (FILLED, fill),
     ("anything", anything),
     ("idle", idle),
 ];

@@ -8,8 +8,9 @@ mod asks;
 mod day;
 
 use pumice_knobs::NANDFS_LIVES;
-use pumice_media::{Nand, SimChip};
+use pumice_media::{CutMode, Nand, Rate, SimChip};
 use pumice_nandfs::{MountOptions, NandFs, RepairOptions, repair};
+use pumice_vfs::FileSystem;
 use pumice_vfs::conformance::TestClock;
 use pumice_vfs::model::MemFs;
 
@@ -21,7 +22,7 @@ use crate::cut::runner::chip;
 use crate::cut::shared::Shared;
 use crate::cut::verify::sound;
 use asks::Asks;
-use day::{DAYS, Day};
+use day::{DAYS, Day, FILLED};
 
 /// Chips of every layout and pairing, in small blocks; those with parity, with copies of it, and that compress.
 const CHIPS: [&str; 12] = [
@@ -42,6 +43,9 @@ const CHIPS: [&str; 12] = [
 /// Sessions of a life in `make test`, and of ten years at one a week.
 const SHORT: u64 = 40;
 const LONG: u64 = 520;
+
+/// Blocks that may grow bad in a life; some more may do so in the session that reaches this.
+const MOST_BAD: u32 = 5;
 
 /// Caches of mounts, in bytes: the least, and what a large board has.
 const CACHES: [usize; 3] = [256 << 10, 1 << 20, 8 << 20];
@@ -76,7 +80,11 @@ impl Life {
     /// Cuts in some operation soon; near ones more often, so that recoveries are hit.
     fn arm(&mut self) {
         let reach = [4, 30, 300, 2000][self.random.below(4) as usize];
-        let (after, mode) = (self.random.below(reach), self.random.cut_mode());
+        let after = self.random.below(reach);
+        let mode = match self.random.below(3) {
+            0 => CutMode::Unstable { seed: self.random.next() },
+            _ => self.random.cut_mode(),
+        };
         self.shared.0.lock().unwrap().cut_after(after, mode);
     }
 
@@ -138,12 +146,15 @@ impl Life {
         }
         let fs = self.mount(matches!(past, Past::Cut(_)));
         let model = self.model(&fs, past);
+        let (what, work) = DAYS[self.random.below(DAYS.len() as u64) as usize];
+        if self.random.below(8) == 0 && what != FILLED {
+            self.wear(&fs);
+        }
         let mut player = Player::of(fs, model, self.clock.clone(), self.calls);
         let will_be_cut = self.random.below(3) == 0;
         if will_be_cut {
             self.arm();
         }
-        let (what, work) = DAYS[self.random.below(DAYS.len() as u64) as usize];
         let done = work(&mut Day { player: &mut player, random: &mut self.random, calls: &mut self.calls });
         self.calls += 1;
         let powered = self.shared.0.lock().unwrap().is_powered();
@@ -151,19 +162,36 @@ impl Life {
         if powered {
             player.compare().unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
         }
-        self.shared.0.lock().unwrap().faults_mut().power_cut = None;
-        self.end(player, powered)
+        let past = self.end(player, powered);
+        let mut chip = self.shared.0.lock().unwrap();
+        let faults = chip.faults_mut();
+        (faults.power_cut, faults.program_fail_rate, faults.erase_fail_rate) = (None, None, None);
+        past
+    }
+
+    /// Has blocks of the chip grow bad for a while, unless so many are that the volume could come to its end.
+    fn wear(&mut self, fs: &NandFs<Shared>) {
+        let space = fs.space().unwrap();
+        if fs.info().unwrap().bad_blocks < MOST_BAD && space.free_bytes > space.total_bytes / 3 {
+            let mut rate = |of: u32| Some(Rate { per_billion: 1_000_000_000 / of, seed: self.random.next() });
+            let (programs, erases) = (rate(150), rate(40));
+            let mut chip = self.shared.0.lock().unwrap();
+            (chip.faults_mut().program_fail_rate, chip.faults_mut().erase_fail_rate) = (programs, erases);
+        }
     }
 
     /// Unmounts, unless the power is gone or the host stops.
     fn end(&mut self, player: Player<Shared>, powered: bool) -> Past {
         let Player { fs, model, notes, .. } = player;
         match fs {
-            Some(fs) if powered && self.random.below(4) > 0 => {
-                fs.unmount().unwrap_or_else(|error| panic!("unmount: {error}"));
-                model.remount();
-                Past::Closed(model)
-            }
+            Some(fs) if powered && self.random.below(4) > 0 => match fs.unmount() {
+                Ok(_) => {
+                    model.remount();
+                    Past::Closed(model)
+                }
+                Err(error) if self.shared.0.lock().unwrap().is_powered() => panic!("unmount: {error}"),
+                Err(_) => Past::Cut(notes),
+            },
             _ => Past::Cut(notes),
         }
     }
