@@ -33,7 +33,7 @@ knobs! {
     PARITY: Form::Count, "4 to 8", "Chips that are hurt as much as parity can bear.";
     YEARS: Form::OneOf(&["10"]), "months, on small chips", "Years on the shelf and of wear, on whole chips.";
     SPACE: Form::Count, "1 or 2", "Rounds on each chip that is nearly full.";
-    FUZZ_CASES: Form::Count, "60 to 80", "Damages of each image or layout.";
+    FUZZ_CASES: Form::Count, "32 to 60", "Damages of each image or layout.";
     HOSTILE: Form::Count, "4 to 30", "Damages of each volume that is then served or written to.";
     DAMAGES: Form::Count, "124 or 62", "Members of F2FS's structures that are damaged, one at a time.";
     BYTES: Form::AllOrCount, "a sample", "Bytes of metadata of F2FS that are changed: all, or all from this number of the list of blocks on.";

@@ -169,6 +169,11 @@ impl Model {
         self.put(lba, 0);
     }
 
+    /// Forgets the newest value of a block, which was not flushed.
+    pub fn take_back(&mut self, lba: u64) {
+        assert!(self.since[usize::try_from(lba).unwrap()].pop().is_some());
+    }
+
     pub fn flush(&mut self) {
         for at in std::mem::take(&mut self.dirty) {
             if let Some(value) = self.since[at].last() {
