@@ -183,6 +183,59 @@ fn room_is_known_and_blocks_are_left_when_asked() {
     }
 }
 
+/// A mount of what nothing happened to finds both copies, and the next record goes behind them.
+#[test]
+fn whole_roots_are_found_whole_and_stay_where_they_are() {
+    for number in 1..12 {
+        let (mut counter, mut roots) =
+            mount(written(TagPlace::Spare, number, false), TagPlace::Spare).unwrap();
+        assert!(roots.is_whole(), "{number}");
+        assert!(roots.are_sound(&mut counter.medium).unwrap(), "{number}");
+        let held = counter.held.clone();
+        roots.settle(&mut counter.medium).unwrap();
+        let is_full = roots.is_full();
+        step(&mut counter, &mut roots).unwrap();
+        assert_eq!(counter.held == held, !is_full, "{number}");
+    }
+}
+
+/// One copy that cannot be read is told by a mount and by whoever asks later, whichever it is.
+#[test]
+fn a_missing_copy_is_told() {
+    let chip = written(TagPlace::Spare, 2, false);
+    let (counter, _) = mount(chip.clone(), TagPlace::Spare).unwrap();
+    for block in counter.held {
+        // The second record of four.
+        let (mut counter, roots) = mount(without(&chip, block * 4 + 1), TagPlace::Spare).unwrap();
+        assert_eq!(counter.number, 2);
+        assert!(!roots.is_whole(), "block {block}");
+        assert!(!roots.are_sound(&mut counter.medium).unwrap(), "block {block}");
+    }
+}
+
+/// Blocks that hold the records of no volume are not looked at: those of the anchors, one block twice, what is beyond
+/// the chip.
+#[test]
+fn anchors_that_name_no_two_blocks_lead_to_no_record() {
+    let chip = written(TagPlace::Spare, 2, false);
+    let (counter, roots) = mount(chip, TagPlace::Spare).unwrap();
+    let (mut medium, shape) = (counter.medium, shape(&written(TagPlace::Spare, 1, false), TagPlace::Spare));
+    let [first, second] = roots.anchor().checkpoints;
+    let mut is_found = |checkpoints| {
+        let anchor = Anchor { checkpoints, ..roots.anchor().clone() };
+        let mut roots = Roots::without_anchors(shape, anchor).unwrap();
+        let found = roots.find_record(&mut medium, shape).unwrap();
+        assert_eq!(roots.blocks().next().is_some(), found.is_some(), "{checkpoints:?}");
+        found.is_some()
+    };
+    assert!(is_found([first, second]) && is_found([second, first]) && is_found([first, 0]));
+    for checkpoints in
+        [[first; 2], [0, first], [3, first], [BLOCKS, first], [first, 3], [first, BLOCKS], [0; 2]]
+    {
+        assert!(!is_found(checkpoints), "{checkpoints:?}");
+    }
+}
+
 /// Every page in turn cannot be read: none is indispensable.
 #[test]
 fn any_one_page_may_be_gone() {

@@ -142,6 +142,13 @@ fn an_erased_page_is_corrected_too() {
 }
 
 #[test]
+fn bad_blocks_are_the_chips() {
+    let mut chip = SoftwareEcc::new(bare("2048+64:4:3"), SoftwareCode::Hamming).unwrap();
+    chip.mark_bad(BlockId(1)).unwrap();
+    assert_eq!([0, 1, 2].map(|block| chip.is_bad(BlockId(block))), [Ok(false), Ok(true), Ok(false)]);
+}
+
+#[test]
 fn wrong_lengths_are_violations() {
     let mut chip = SoftwareEcc::new(bare("2048+64:4:2"), SoftwareCode::Hamming).unwrap();
     let is_violation = |result: Result<(), NandError>| matches!(result, Err(NandError::Violation(..)));
