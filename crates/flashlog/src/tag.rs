@@ -264,6 +264,8 @@ mod tests {
             }
             assert_eq!(read_header(&head[..7]), None);
         }
+        // The checksum of zeros is zero.
+        assert_eq!(read_header(&[0; 8]), None, "there is no kind 0");
         for bit in 0..64 {
             let mut blank = [0xff; 8];
             flip(&mut blank, bit);

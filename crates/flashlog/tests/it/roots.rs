@@ -166,6 +166,7 @@ fn without(chip: &SimChip, page: u32) -> SimChip {
 #[test]
 fn room_is_known_and_blocks_are_left_when_asked() {
     let (mut counter, mut roots) = fresh(TagPlace::Spare, &[]);
+    let mut used = 0;
     for number in 1..40_u32 {
         let before = counter.held.clone();
         let is_full = roots.is_full();
@@ -176,7 +177,11 @@ fn room_is_known_and_blocks_are_left_when_asked() {
         let stays = !is_full && !number.is_multiple_of(7);
         step(&mut counter, &mut roots).unwrap();
         assert_eq!(counter.held == before, stays, "{number}");
-        assert!(stays || !roots.is_nearly_full(2), "{number}");
+        // Of four pages; more than half of them are never asked for.
+        used = if stays { used + 1 } else { 1 };
+        for (least, wanted) in [(0, 0), (1, 1), (2, 2), (9, 2)] {
+            assert_eq!(roots.is_nearly_full(least), 4 - used < wanted, "{number}: {least}");
+        }
         let (mounted, _) =
             mount(counter.medium.chip().get::<SimChip>().unwrap().clone(), TagPlace::Spare).unwrap();
         assert_eq!((mounted.number, mounted.held), (number, counter.held.clone()));
@@ -196,6 +201,23 @@ fn whole_roots_are_found_whole_and_stay_where_they_are() {
         let is_full = roots.is_full();
         step(&mut counter, &mut roots).unwrap();
         assert_eq!(counter.held == held, !is_full, "{number}");
+    }
+}
+
+/// Numbers go on behind those of the last record and of the last anchor, whichever came later.
+#[test]
+fn the_newest_number_of_the_roots_is_found() {
+    let (mut counter, mut roots) = fresh(TagPlace::Spare, &[]);
+    for number in 1..12 {
+        step(&mut counter, &mut roots).unwrap();
+        let mut chip = counter.medium.chip().get::<SimChip>().unwrap().clone();
+        let mut found = Roots::find(&mut chip, &MAGIC).unwrap().unwrap();
+        let of_anchor = found.newest_seq();
+        let shape = shape(&chip, TagPlace::Spare);
+        found.find_record(&mut Medium::new(AnyChip::own(chip), shape), shape).unwrap().unwrap();
+        assert_eq!(found.newest_seq(), counter.seq, "{number}");
+        // Every fourth record needs an anchor, which is written behind it.
+        assert_eq!(of_anchor == counter.seq, number % 4 == 1, "{number}");
     }
 }
 
