@@ -265,3 +265,40 @@ fn read_slot(file: &File, at: u64) -> std::io::Result<Option<(u64, Vec<u8>)>> {
 fn slot_at(sequence: u64) -> u64 {
     HEADER_BYTES + sequence % 2 * SLOT_BYTES
 }
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+    use crate::nand::PageId;
+
+    /// What a chip remembers that takes so many bytes of a slot.
+    fn memory_of(bytes: usize) -> Memory {
+        let mut memory = Memory::default();
+        let left = |memory: &Memory| bytes - serde_json::to_vec(memory).unwrap().len();
+        memory.faults.unreadable.insert(PageId(1_000_000_000));
+        // A number of ten digits and its comma; two others fill what is left.
+        let many = u32::try_from(left(&memory) / 11).unwrap();
+        memory.faults.unreadable.extend((1..many).map(|number| PageId(1_000_000_000 + number)));
+        let rest = left(&memory);
+        for (number, digits) in [(0, rest / 2 - 1), (1, rest.div_ceil(2) - 1)] {
+            let page = 4 * 10_u32.pow(u32::try_from(digits).unwrap() - 1) + number;
+            memory.faults.unreadable.insert(PageId(page));
+        }
+        memory
+    }
+
+    #[test]
+    fn a_slot_is_filled_to_its_last_byte_and_no_further() {
+        let (file, path) = (tempfile::tempfile().unwrap(), Path::new("chip"));
+        let room = usize::try_from(SLOT_BYTES).unwrap() - SLOT_HEAD;
+        let full = memory_of(room);
+        for sequence in [6, 7] {
+            write_slot(&file, path, sequence, &full).unwrap();
+        }
+        let error = write_slot(&file, path, 8, &memory_of(room + 1)).unwrap_err();
+        assert!(error.to_string().contains("262129 bytes, more than the 262144 of a slot"), "{error}");
+        assert_eq!(read_slots(&file, path).unwrap(), (7, full));
+    }
+}

@@ -1,5 +1,6 @@
 //! Volumes that are written to, and what others say of them: the model, our check, f2fs-tools.
 
+mod checkpoint;
 mod compressed;
 mod crash;
 mod disk;
