@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use pumice_vfs::{FileKind, check_name};
 
 use crate::codec::{Put, Reader};
-use crate::node::{kind_from, kind_number};
+use crate::node::{kind_and_born, kind_and_born_from};
 
 /// Bytes of an entry besides its name.
 const ENTRY: usize = 6;
@@ -15,6 +15,8 @@ const ENTRY: usize = 6;
 pub(crate) struct Entry<'a> {
     pub(crate) ino: u32,
     pub(crate) kind: FileKind,
+    /// The print of the inode's birth, 0 if it is not told.
+    pub(crate) born: u8,
     pub(crate) name: &'a [u8],
 }
 
@@ -38,10 +40,10 @@ pub(crate) fn entries(bytes: &[u8]) -> impl Iterator<Item = Option<(usize, Entry
 
 fn take<'a>(reader: &mut Reader<'a>, ino: u32) -> Option<Entry<'a>> {
     reader.u32()?;
-    let kind = kind_from(reader.u8()?)?;
+    let (kind, born) = kind_and_born_from(reader.u8()?)?;
     let len = usize::from(reader.u8()?);
     let name = reader.bytes(len)?;
-    check_name(name).is_ok().then_some(Entry { ino, kind, name })
+    check_name(name).is_ok().then_some(Entry { ino, kind, born, name })
 }
 
 /// Bytes in use; `None` if the bucket is damaged.
@@ -69,7 +71,7 @@ pub(crate) fn find<'a>(bytes: &'a [u8], name: &[u8]) -> Option<Option<(usize, En
 /// Appends an entry to packed entries.
 pub(crate) fn push(packed: &mut Vec<u8>, entry: &Entry<'_>) {
     packed.put_u32(entry.ino);
-    packed.put_u8(kind_number(entry.kind));
+    packed.put_u8(kind_and_born(entry.kind, entry.born));
     packed.put_u8(u8::try_from(entry.name.len()).unwrap_or(u8::MAX));
     packed.put(entry.name);
 }
@@ -81,14 +83,15 @@ mod tests {
     #[test]
     fn entries_come_back_and_damage_is_seen() {
         let mut bytes = Vec::new();
-        push(&mut bytes, &Entry { ino: 7, kind: FileKind::Dir, name: b"one" });
-        push(&mut bytes, &Entry { ino: 8, kind: FileKind::File, name: &[b'x'; 255] });
+        push(&mut bytes, &Entry { ino: 7, kind: FileKind::Dir, born: 31, name: b"one" });
+        push(&mut bytes, &Entry { ino: 8, kind: FileKind::File, born: 0, name: &[b'x'; 255] });
         let end = bytes.len();
         bytes.resize(400, 0);
         assert_eq!(used(&bytes), Some(end));
-        assert_eq!(find(&bytes, b"one").unwrap().unwrap().1.ino, 7);
+        let (_, one) = find(&bytes, b"one").unwrap().unwrap();
+        assert_eq!((one.ino, one.kind, one.born), (7, FileKind::Dir, 31));
         assert_eq!(find(&bytes, b"two"), Some(None));
-        bytes[4] = 99;
+        bytes[4] &= !7;
         assert_eq!(used(&bytes), None);
     }
 }

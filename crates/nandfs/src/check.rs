@@ -70,7 +70,7 @@ pub(crate) fn check(nand: AnyChip<'_>, progress: Progress<'_>) -> Result<CheckRe
             ..CheckReport::default()
         },
         // Every node is looked at twice, every erase block once.
-        total: 2 * u64::from(volume.nodes.next_nid) + u64::from(params.blocks),
+        total: 2 * u64::from(volume.nodes.end()) + u64::from(params.blocks),
         live: vec![0; params.blocks as usize],
         volume,
         params,

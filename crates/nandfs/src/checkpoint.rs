@@ -6,6 +6,7 @@ use pumice_flashlog::{DOUBTED, Keeper, Medium, Taken};
 use pumice_media::NandError;
 use pumice_vfs::{FsError, Result};
 
+use crate::addr::Addr;
 use crate::blocks::{State, Usage};
 use crate::checkpoint_record::{Checkpoint, words_of};
 use crate::codec::len32;
@@ -14,6 +15,7 @@ use crate::log::{Log, META, ROOT_HEAD, Spare};
 use crate::nodes::ROOT;
 use crate::params::ANCHOR_BLOCKS;
 use crate::table::Page;
+use crate::tag::Desc;
 use crate::volume::Volume;
 
 /// Words of the window kept free for what happens to it until the next checkpoint.
@@ -26,13 +28,12 @@ impl Volume<'_> {
     pub(crate) fn checkpoint(&mut self, clean: bool) -> Result<()> {
         self.nodes.measure();
         let (held, before) = (u64::from(self.checkpoint_blocks(0)), self.log.taken());
-        self.write_everything()?;
-        let fresh = self.choose_window()?;
-        self.write_tables()?;
-        if clean {
-            self.log.leave_all()?;
+        let end = self.nodes.end();
+        let written = self.write_checkpoint(clean);
+        if written.is_err() {
+            self.nodes.ids.fail(end);
         }
-        self.commit(clean, &fresh)?;
+        let fresh = written?;
         let taken = self.log.taken();
         // One failed program is held for, by cleaning; a chip that wears out has more.
         debug_assert!(
@@ -45,11 +46,23 @@ impl Volume<'_> {
         self.recovery_reads = 0;
         self.pending.clear();
         self.names.clear();
-        self.nodes.settle_freed();
+        self.nodes.ids.settle();
         self.clean = clean;
         self.bury_failing()?;
         self.trim();
         Ok(())
+    }
+
+    /// Writes it; the blocks that it adds to the window.
+    fn write_checkpoint(&mut self, clean: bool) -> Result<Vec<Spare>> {
+        self.write_everything()?;
+        let fresh = self.choose_window()?;
+        self.write_tables()?;
+        if clean {
+            self.log.leave_all()?;
+        }
+        self.commit(clean, &fresh)?;
+        Ok(fresh)
     }
 
     /// Has blocks erased again that a cut write of roots may have touched; the next write of roots does it too.
@@ -89,7 +102,9 @@ impl Volume<'_> {
 
     /// Writes table pages, unless the changes fit into the checkpoint's journals.
     fn write_tables(&mut self) -> Result<()> {
-        if self.nodes.table.is_dirty() || self.nodes.table.overlay.len() > self.limits.node_journal {
+        let shrinks = self.nodes.lower_end(&mut self.log);
+        let is_full = self.nodes.table.overlay.len() > self.limits.node_journal;
+        if shrinks || is_full || self.nodes.table.is_dirty() {
             self.write_node_table()?;
         }
         while self.blocks.table.is_dirty()
@@ -106,14 +121,23 @@ impl Volume<'_> {
             while let Some(Page { level, index, desc, bytes }) = self.nodes.table.next_dirty(&mut self.log)? {
                 let old = self.nodes.table.addr_of(&mut self.log, level, index)?;
                 self.release(old)?;
-                let addr = self.append(META, desc, &bytes)?;
+                let addr = self.append_page(desc, &bytes)?;
                 self.nodes.table.set_addr(&mut self.log, level, index, addr)?;
             }
             self.program(META, None)?;
-            if !self.nodes.table.is_dirty() {
-                return Ok(());
+            if self.nodes.table.is_dirty() {
+                continue;
             }
+            while let Some(old) = self.nodes.table.lower(&mut self.log)? {
+                self.release(old)?;
+            }
+            return Ok(());
         }
+    }
+
+    /// Adds a page of a table to the log, unless it holds nothing.
+    fn append_page(&mut self, desc: Desc, bytes: &[u8]) -> Result<Addr> {
+        if bytes.is_empty() { Ok(Addr::NONE) } else { self.append(META, desc, bytes) }
     }
 
     /// The block table counts its own pages. Old pages are counted out before any page is written, and what
@@ -140,7 +164,7 @@ impl Volume<'_> {
             {
                 let old = self.blocks.table.addr_of(&mut self.log, level, index)?;
                 self.release(old)?;
-                let addr = self.append(META, desc, &bytes)?;
+                let addr = self.append_page(desc, &bytes)?;
                 self.blocks.table.set_addr(&mut self.log, level, index, addr)?;
             }
             self.program(META, None)?;
@@ -262,7 +286,7 @@ impl Volume<'_> {
                 node_bytes: nodes.bytes,
                 free_blocks: blocks.free,
                 bad_blocks: blocks.bad,
-                next_nid: nodes.next_nid,
+                next_nid: nodes.end(),
                 cursor,
                 clock: blocks.clock,
                 node_roots: (nodes.table.roots.clone(), nodes.table.height),
@@ -272,7 +296,6 @@ impl Volume<'_> {
                 window,
                 node_journal: journal(&nodes.table.overlay),
                 block_journal: journal(&blocks.table.overlay),
-                free_nids: nodes.free_after_checkpoint(limits.free_nids),
                 failing,
                 lost_dead: blocks.lost_dead || dying.len() < all,
                 dying,

@@ -7,8 +7,9 @@ use pumice_flashlog::{Roots, Rounds, SEQ_END};
 use crate::addr::Addr;
 use crate::blocks::{BLOCK_ROOTS, ENTRY};
 use crate::codec::{Put, Reader, len16, len32};
+use crate::ids::FIRST_NID;
 use crate::log::{NAMED_MOST, Spare};
-use crate::nodes::{FIRST_NID, NODE_ROOTS};
+use crate::nodes::NODE_ROOTS;
 use crate::params::{ANCHOR_BLOCKS, Params};
 
 const MAGIC: u32 = 0x3154_5043;
@@ -27,7 +28,6 @@ const FIXED: u32 = 598;
 pub(crate) struct Limits {
     pub(crate) node_journal: usize,
     pub(crate) block_journal: usize,
-    pub(crate) free_nids: usize,
     /// Words for the window; a block, or two for blocks in a row.
     pub(crate) window_words: usize,
     /// Failing blocks, and likewise dying ones.
@@ -37,11 +37,11 @@ pub(crate) struct Limits {
 impl Limits {
     pub(crate) fn of(params: &Params) -> Limits {
         let scale = (params.node / 2000) as usize;
-        let (node_journal, block_journal, free_nids) = (24 * scale, 40 * scale, 32 * scale);
+        let (node_journal, block_journal) = (24 * scale, 40 * scale);
         let copies = if params.copy_blocks > 0 { 2 * (2 + 4 * NAMED_MOST) } else { 0 };
-        let used = FIXED as usize + copies + node_journal * 12 + block_journal * (4 + ENTRY) + free_nids * 4;
+        let used = FIXED as usize + copies + node_journal * 12 + block_journal * (4 + ENTRY);
         let window_words = (params.node as usize - used) / 4;
-        Limits { node_journal, block_journal, free_nids, window_words, failing: 16 }
+        Limits { node_journal, block_journal, window_words, failing: 16 }
     }
 }
 
@@ -80,7 +80,6 @@ pub(crate) struct Checkpoint {
     pub(crate) window: Vec<Spare>,
     pub(crate) node_journal: Vec<(u32, [u8; 8])>,
     pub(crate) block_journal: Vec<(u32, [u8; ENTRY])>,
-    pub(crate) free_nids: Vec<u32>,
     pub(crate) failing: Vec<u32>,
     /// Blocks that became empty while the checkpoint was made.
     pub(crate) dying: Vec<u32>,
@@ -128,7 +127,6 @@ impl Checkpoint {
             out.put_u32(*block);
             out.put(entry);
         });
-        put_list(&mut out, &self.free_nids, |out, nid| out.put_u32(*nid));
         put_list(&mut out, &self.failing, |out, block| out.put_u32(*block));
         put_list(&mut out, &self.dying, |out, block| out.put_u32(*block));
         out.put_u8(u8::from(self.lost_dead));
@@ -166,7 +164,6 @@ impl Checkpoint {
             take_list(&mut reader, |reader| Some((reader.u32()?, reader.bytes(8)?.try_into().ok()?)))?;
         let block_journal =
             take_list(&mut reader, |reader| Some((reader.u32()?, reader.bytes(ENTRY)?.try_into().ok()?)))?;
-        let free_nids = take_list(&mut reader, Reader::u32)?;
         let failing = take_list(&mut reader, Reader::u32)?;
         let dying = take_list(&mut reader, Reader::u32)?;
         let lost_dead = reader.u8()? != 0;
@@ -198,7 +195,6 @@ impl Checkpoint {
             window,
             node_journal,
             block_journal,
-            free_nids,
             failing,
             dying,
             lost_dead,
@@ -232,7 +228,7 @@ impl Checkpoint {
     }
 
     /// True if nothing that is written by this checkpoint can hit what is in use: the heads and the window are
-    /// blocks of the log, each named once, and free ids are free.
+    /// blocks of the log, each named once.
     pub(crate) fn may_be_written(&self, roots: &Roots) -> bool {
         let heads = self.heads.iter().flatten().map(|(block, _)| *block);
         let window = self.window.iter().map(|spare| spare.block);
@@ -240,9 +236,7 @@ impl Checkpoint {
         let count = blocks.len();
         blocks.sort_unstable();
         blocks.dedup();
-        blocks.len() == count
-            && blocks.iter().all(|block| *block >= ANCHOR_BLOCKS && !roots.holds(*block))
-            && self.free_nids.iter().all(|nid| (FIRST_NID..self.next_nid).contains(nid))
+        blocks.len() == count && blocks.iter().all(|block| *block >= ANCHOR_BLOCKS && !roots.holds(*block))
     }
 }
 
@@ -338,7 +332,6 @@ mod tests {
                 window: (5..).map(|n| Spare { block: 2 * n, erased: true }).take(45).collect(),
                 node_journal: vec![(1, [3; 8]); limits.node_journal],
                 block_journal: vec![(1, [4; ENTRY]); limits.block_journal],
-                free_nids: vec![8; limits.free_nids],
                 next_nid: 9,
                 failing: vec![9; limits.failing],
                 dying: vec![9; limits.failing],

@@ -154,10 +154,15 @@ impl Volume<'_> {
         Ok(found)
     }
 
+    /// The print of an inode's birth that names of it have; none of one that is lost.
+    pub(crate) fn born(&mut self, ino: u32) -> u8 {
+        self.inode(ino).map_or(0, Inode::born)
+    }
+
     /// Adds a name that is not there.
     pub(crate) fn dir_insert(&mut self, dir: u32, name: &[u8], ino: u32, kind: FileKind) -> Result<()> {
         let hash = self.name_hash(name);
-        let need = entry_bytes(name);
+        let (need, born) = (entry_bytes(name), self.born(ino));
         loop {
             let bucket = self.bucket(dir, hash)?;
             let mut packed = self.packed(dir, bucket)?;
@@ -166,7 +171,7 @@ impl Volume<'_> {
                 Some(_) => self.params.block as usize,
             };
             if packed.len() + need <= room {
-                bucket::push(&mut packed, &Entry { ino, kind, name });
+                bucket::push(&mut packed, &Entry { ino, kind, born, name });
                 self.fill_bucket(dir, bucket, packed)?;
                 let inode = self.inode_mut(dir)?;
                 inode.size = inode.size.saturating_add(1);
@@ -213,11 +218,11 @@ impl Volume<'_> {
 
     /// Changes what a name that is there stands for.
     pub(crate) fn dir_replace(&mut self, dir: u32, name: &[u8], ino: u32, kind: FileKind) -> Result<()> {
-        let bucket = self.bucket(dir, self.name_hash(name))?;
+        let (bucket, born) = (self.bucket(dir, self.name_hash(name))?, self.born(ino));
         let old = self.packed(dir, bucket)?;
         let mut packed = Vec::with_capacity(old.len());
         for (_, entry) in bucket::entries(&old).flatten() {
-            let entry = if entry.name == name { Entry { ino, kind, name } } else { entry };
+            let entry = if entry.name == name { Entry { ino, kind, born, name } } else { entry };
             bucket::push(&mut packed, &entry);
         }
         self.fill_bucket(dir, bucket, packed)
@@ -280,7 +285,7 @@ impl Volume<'_> {
         let packed = self.packed(dir, bucket)?;
         let mut found: Vec<Listed> = bucket::entries(&packed)
             .flatten()
-            .map(|(_, Entry { ino, kind, name })| Listed {
+            .map(|(_, Entry { ino, kind, name, .. })| Listed {
                 next: self.name_hash(name) + 1,
                 ino,
                 kind,

@@ -150,6 +150,9 @@ impl Volume<'_> {
             let one = changes.first().map_or(0, print);
             let other = changes.last().map_or(0, print);
             record.changes.clone_from(&changes);
+            for change in &mut record.changes {
+                change.born = change.meaning.map_or(0, |(ino, _)| self.born(ino));
+            }
             records.push((record, Promised::Names { dir, prints: [one, other] }));
         }
         Ok(records)

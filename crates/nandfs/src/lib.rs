@@ -62,6 +62,7 @@ mod fsync;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod ids;
 mod leveler;
 mod lock;
 mod log;

@@ -10,6 +10,7 @@ use crate::blocks::State;
 use crate::checkpoint_record::Checkpoint;
 use crate::error::{Damage, device};
 use crate::flash::Flash;
+use crate::ids::Ids;
 use crate::log::{Log, Spare};
 use crate::namespace::empty_directory;
 use crate::nodes::{ORPHANS, ROOT, inode_node};
@@ -231,10 +232,9 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     if !volume.read_only {
         volume.watch_reads();
     }
-    volume.nodes.next_nid = checkpoint.next_nid;
+    volume.nodes.ids = Ids::from(checkpoint.next_nid);
     volume.nodes.inodes = checkpoint.inodes;
     volume.nodes.bytes = checkpoint.node_bytes;
-    volume.nodes.free.clone_from(&checkpoint.free_nids);
     (volume.nodes.table.roots, volume.nodes.table.height) = checkpoint.node_roots.clone();
     volume.nodes.root_inode = checkpoint.root_inode;
     volume.nodes.table.overlay.extend(checkpoint.node_journal.iter().copied());
@@ -250,6 +250,7 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     volume.log.window = checkpoint.window.iter().copied().collect();
     volume.log.guard(&checkpoint.copies, &checkpoint.guarded);
     if checkpoint.clean {
+        volume.nodes.ids.settle();
         for (head, place) in checkpoint.heads.iter().enumerate() {
             volume.log.resume(head, *place);
         }

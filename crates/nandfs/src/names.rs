@@ -9,7 +9,7 @@ use alloc::{collections::BTreeMap, vec::Vec};
 use pumice_vfs::{FileKind, Timestamp, check_name};
 
 use crate::codec::{Put, Reader, len16};
-use crate::node::{Inode, kind_from, kind_number};
+use crate::node::{Inode, kind_and_born, kind_and_born_from};
 
 /// Names that a page tells, so that the next page can name all of them if it is lost.
 pub(crate) const NAMES_OF_PAGE: usize = 2;
@@ -36,6 +36,8 @@ pub(crate) struct Change {
     pub(crate) dir: u32,
     pub(crate) name: Vec<u8>,
     pub(crate) meaning: Meaning,
+    /// The print of the inode's birth, 0 if it is not told.
+    pub(crate) born: u8,
 }
 
 /// Changes of names that are not durable.
@@ -96,7 +98,12 @@ impl Names {
         let changes: Vec<Change> = self
             .changes
             .iter()
-            .map(|((dir, name), meaning)| Change { dir: *dir, name: name.clone(), meaning: *meaning })
+            .map(|((dir, name), meaning)| Change {
+                dir: *dir,
+                name: name.clone(),
+                meaning: *meaning,
+                born: 0,
+            })
             .collect();
         let mut pages: Vec<Vec<Change>> = changes.chunks(NAMES_OF_PAGE).map(<[Change]>::to_vec).collect();
         if pages.is_empty() {
@@ -155,10 +162,10 @@ impl NameRecord {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         out.put_u16(len16(self.changes.len()));
-        for Change { dir, name, meaning } in &self.changes {
+        for Change { dir, name, meaning, born } in &self.changes {
             out.put_u32(*dir);
             out.put_u32(meaning.map_or(0, |(ino, _)| ino));
-            out.put_u8(meaning.map_or(0, |(_, kind)| kind_number(kind)));
+            out.put_u8(meaning.map_or(0, |(_, kind)| kind_and_born(kind, *born)));
             debug_assert!(u8::try_from(name.len()).is_ok(), "names are checked where they are made");
             out.put_u8(u8::try_from(name.len()).unwrap_or(u8::MAX));
             out.put(name);
@@ -190,8 +197,11 @@ impl NameRecord {
             let len = usize::from(reader.u8()?);
             let name = reader.bytes(len)?;
             check_name(name).ok()?;
-            let meaning = if ino == 0 { None } else { Some((ino, kind_from(kind)?)) };
-            record.changes.push(Change { dir, name: name.to_vec(), meaning });
+            let (meaning, born) = match ino {
+                0 => (None, 0),
+                ino => kind_and_born_from(kind).map(|(kind, born)| (Some((ino, kind)), born))?,
+            };
+            record.changes.push(Change { dir, name: name.to_vec(), meaning, born });
         }
         for _ in 0..reader.u16()? {
             let (ino, perm) = (reader.u32()?, reader.u16()?);
@@ -241,8 +251,8 @@ mod tests {
         let time = Timestamp { seconds: -3, nanos: 7 };
         let record = NameRecord {
             changes: vec![
-                Change { dir: 1, name: b"tmp".to_vec(), meaning: None },
-                Change { dir: 9, name: vec![b'x'; 255], meaning: Some((12, FileKind::Fifo)) },
+                Change { dir: 1, name: b"tmp".to_vec(), meaning: None, born: 0 },
+                Change { dir: 9, name: vec![b'x'; 255], meaning: Some((12, FileKind::Fifo)), born: 9 },
             ],
             directories: vec![Directory { ino: 9, perm: 0o755, uid: 3, gid: 4, times: [time; 3] }],
             links: vec![Link { ino: 12, whole: true, nlink: 1, ctime: time }],

@@ -5,9 +5,10 @@ use alloc::{format, string::String, vec::Vec};
 use pumice_vfs::{Errno, FileKind, NewNode, RenameMode, Result, Timestamp, check_name};
 
 use crate::dir::Listed;
+use crate::ids::FIRST_NID;
 use crate::names::Touch;
 use crate::node::{Body, Inode};
-use crate::nodes::{FIRST_NID, ORPHANS, ROOT};
+use crate::nodes::{ORPHANS, ROOT};
 use crate::volume::Volume;
 
 /// A name went, or stands for something else.
@@ -78,7 +79,7 @@ impl Volume<'_> {
             gid: new.gid,
             nlink: if is_dir { 2 } else { 1 },
             rdev: if is_dir { 0 } else { new.rdev },
-            generation: u32::try_from(self.log.seq & 0xffff_ffff).unwrap_or(0),
+            generation: 0,
             size: 0,
             blocks: 0,
             parent: dir,

@@ -31,6 +31,16 @@ pub(crate) const HEIGHT_MAX: u8 = 4;
 /// Bytes of an inode besides name, attributes and body.
 const FIXED: usize = 102;
 
+/// Prints of births are up to this; 0 is none.
+pub(crate) const BORN_MAX: u8 = 31;
+/// Bits of a kind, in the byte that it shares with a print.
+const KIND_BITS: u8 = 3;
+
+/// The birth of an inode that is made when the next page has this sequence number.
+fn birth(seq: u64) -> u32 {
+    u32::try_from(seq & u64::from(u32::MAX)).unwrap_or(0)
+}
+
 /// What hangs under an inode.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Body {
@@ -66,6 +76,8 @@ pub(crate) struct Inode {
     pub(crate) gid: u32,
     pub(crate) nlink: u32,
     pub(crate) rdev: u32,
+    /// When it was born: the low bits of the sequence number that the next page had then. What an inode of the same number
+    /// left behind is older.
     pub(crate) generation: u32,
     /// Bytes of a file or a link's target; entries of a directory.
     pub(crate) size: u64,
@@ -109,6 +121,22 @@ pub(crate) enum Node {
 }
 
 impl Inode {
+    /// The same, born when the next page has this sequence number.
+    pub(crate) fn born_at(self, seq: u64) -> Inode {
+        Inode { generation: birth(seq), ..self }
+    }
+
+    /// True if a page of this sequence number may tell of it, and not of one that had its number before.
+    pub(crate) fn is_born_by(&self, seq: u64) -> bool {
+        // No page that is left on a chip is half a turn of the low bits older than another.
+        birth(seq).wrapping_sub(self.generation) < 1 << 31
+    }
+
+    /// A print of its birth for those who name it: 1 to [`BORN_MAX`].
+    pub(crate) fn born(&self) -> u8 {
+        u8::try_from(self.generation % u32::from(BORN_MAX)).unwrap_or(0) + 1
+    }
+
     /// Bytes that an inline body may have; a longer name or more attributes never drive it out, and beside the node there
     /// is room for a promise.
     pub(crate) fn inline_room(params: &Params) -> usize {
@@ -383,6 +411,16 @@ pub(crate) fn kind_number(kind: FileKind) -> u8 {
         FileKind::CharDevice => 6,
         FileKind::BlockDevice => 7,
     }
+}
+
+/// Kind of an inode and print of its birth, in the byte that whoever names it has for both.
+pub(crate) fn kind_and_born(kind: FileKind, born: u8) -> u8 {
+    kind_number(kind) | born << KIND_BITS
+}
+
+/// The inverse of [`kind_and_born`].
+pub(crate) fn kind_and_born_from(byte: u8) -> Option<(FileKind, u8)> {
+    Some((kind_from(byte & ((1 << KIND_BITS) - 1))?, byte >> KIND_BITS))
 }
 
 /// The inverse of [`kind_number`].

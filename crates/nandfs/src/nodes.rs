@@ -12,11 +12,11 @@ use pumice_vfs::{Errno, FsError};
 use crate::addr::Addr;
 use crate::codec::len32;
 use crate::error::Damage;
+use crate::ids::{FIRST_NID, Ids};
 use crate::log::Log;
 use crate::node::{Index, Inode, Node};
 use crate::pack::Compression;
 use crate::params::Params;
-use crate::promise::ID_END;
 use crate::table::Table;
 use crate::tag::{ChunkKind, desc};
 
@@ -27,10 +27,6 @@ pub(crate) const NODE_ROOTS: usize = 32;
 pub(crate) const ROOT: u32 = 1;
 /// The hidden directory of inodes that have no name left but are held; emptied after a mount.
 pub(crate) const ORPHANS: u32 = 2;
-/// The first node id for others.
-pub(crate) const FIRST_NID: u32 = 3;
-/// Free node ids remembered in memory.
-const FREE_MAX: usize = 1024;
 
 /// Bytes of a node in memory besides what it says itself: its place in the map, and the heap's own.
 const OVERHEAD: usize = 128;
@@ -67,11 +63,7 @@ pub(crate) struct Nodes {
     memory: usize,
     /// Memory that nodes may take within one call, in bytes; changed ones stay all the same.
     limit: usize,
-    pub(crate) next_nid: u32,
-    /// Node ids free since before the last checkpoint.
-    pub(crate) free: Vec<u32>,
-    /// Node ids freed since the last checkpoint: recovery must not see them under another owner.
-    freed: Vec<u32>,
+    pub(crate) ids: Ids,
     /// Inodes that exist.
     pub(crate) inodes: u64,
     /// Bytes of all nodes on the chip.
@@ -102,9 +94,7 @@ impl Nodes {
             unmeasured: Vec::new(),
             memory: 0,
             limit,
-            next_nid: FIRST_NID,
-            free: Vec::new(),
-            freed: Vec::new(),
+            ids: Ids::from(FIRST_NID),
             inodes: 0,
             bytes: 0,
             lost: BTreeMap::new(),
@@ -353,17 +343,34 @@ impl Nodes {
     }
 
     /// Adds a new node under an unused id.
-    pub(crate) fn add(&mut self, node: Node) -> Result<u32, FsError> {
-        let nid = match self.free.pop() {
-            Some(nid) => nid,
-            None if self.next_nid < ID_END => {
-                self.next_nid += 1;
-                self.next_nid - 1
-            }
-            None => return Err(Errno::NoSpace.into()),
-        };
+    pub(crate) fn add(&mut self, log: &mut Log<'_>, node: Node) -> Result<u32, FsError> {
+        if let Some(page) = self.ids.page_to_look_at(self.table.per_leaf()) {
+            // Ids on a page that cannot be read are left alone.
+            let unused = self.table.unused_on(log, page).unwrap_or_default();
+            let cache = &self.cache;
+            self.ids.found(unused.into_iter().filter(|nid| !cache.contains_key(nid)));
+        }
+        let nid = self.ids.take().ok_or(Errno::NoSpace)?;
+        debug_assert!(!self.has(nid), "node {nid} is there already");
         self.add_at(nid, node);
         Ok(nid)
+    }
+
+    /// No id from here on is in use.
+    pub(crate) fn end(&self) -> u32 {
+        self.ids.end()
+    }
+
+    /// Brings the end of the ids down to the last node; all nodes must have been written. True if pages of the table are
+    /// of no use behind it.
+    pub(crate) fn lower_end(&mut self, log: &mut Log<'_>) -> bool {
+        if !self.ids.begin_checkpoint() {
+            return false;
+        }
+        let before = self.end();
+        self.ids.lower(self.table.end_of_use(log, before));
+        let pages = |end: u32| end.div_ceil(self.table.per_leaf());
+        pages(self.end()) < pages(before)
     }
 
     /// Adds or replaces a node under a given id.
@@ -379,12 +386,6 @@ impl Nodes {
         Ok(self.cached(log, nid)?.node.clone())
     }
 
-    /// Keeps an id from being given out.
-    pub(crate) fn avoid(&mut self, nid: u32) {
-        self.next_nid = self.next_nid.max(nid.saturating_add(1));
-        self.free.retain(|free| *free != nid);
-    }
-
     /// Takes a node away; hands back the address it had on the chip, to be released.
     pub(crate) fn remove(&mut self, log: &mut Log<'_>, nid: u32) -> Result<Addr, FsError> {
         let addr = self.addr(log, nid)?;
@@ -394,20 +395,8 @@ impl Nodes {
         self.forget(nid);
         self.set_addr(nid, Addr::NONE);
         self.bytes = self.bytes.saturating_sub(addr.len.into());
-        if self.free.len() + self.freed.len() < FREE_MAX {
-            self.freed.push(nid);
-        }
+        self.ids.free(nid);
         Ok(addr)
-    }
-
-    /// A checkpoint was made: ids freed before it may be used again.
-    pub(crate) fn settle_freed(&mut self) {
-        self.free.append(&mut self.freed);
-    }
-
-    /// Ids that are free once a checkpoint is made, as many as it holds.
-    pub(crate) fn free_after_checkpoint(&self, most: usize) -> Vec<u32> {
-        self.free.iter().chain(&self.freed).take(most).copied().collect()
     }
 
     /// Ids of the nodes to write, inodes with their index nodes beside them.

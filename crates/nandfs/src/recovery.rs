@@ -491,11 +491,11 @@ impl Volume<'_> {
     fn avoid_ids(&mut self, records: &[Record]) {
         let named = records.iter().filter_map(|record| record.names.as_ref());
         for nid in named.flat_map(|(names, _)| names.ids()) {
-            self.nodes.avoid(nid);
+            self.nodes.ids.avoid(nid);
         }
         for desc in records.iter().flat_map(|record| &record.tag.descs) {
             if desc.kind.is_of_block() || desc.kind == ChunkKind::Node {
-                self.nodes.avoid(desc.id);
+                self.nodes.ids.avoid(desc.id);
             }
         }
     }

@@ -168,7 +168,7 @@ impl Repair<'_> {
     fn find_nodes(&mut self, is_known: bool) -> Result<()> {
         let mut lost = Vec::new();
         if is_known {
-            for nid in 1..self.volume.nodes.next_nid {
+            for nid in 1..self.volume.nodes.end() {
                 match self.volume.nodes.addr(&mut self.volume.log, nid) {
                     Ok(addr) if addr.is_stored() || self.volume.nodes.has(nid) => {
                         self.nodes.insert(nid, addr);
@@ -197,7 +197,7 @@ impl Repair<'_> {
         self.nodes.extend(rebuilt.map(|(nid, node)| (*nid, node.addr)));
         self.volume.log.seq = self.volume.log.seq.max(scan.seq + SEQ_GAP);
         for (nid, addr) in &self.nodes {
-            self.volume.nodes.avoid(*nid);
+            self.volume.nodes.ids.avoid(*nid);
             self.volume.nodes.set_addr(*nid, *addr);
         }
         let sure: Vec<u32> = self.nodes.keys().copied().filter(in_table).collect();

@@ -5,8 +5,9 @@ use pumice_vfs::{Errno, FileKind, Result};
 use crate::codec::size;
 use crate::dir::print_of;
 use crate::flash::LogPage;
+use crate::ids::FIRST_NID;
 use crate::names::{Change, Link, NameRecord};
-use crate::nodes::{FIRST_NID, ROOT};
+use crate::nodes::ROOT;
 use crate::promise::{ID_END, Promise};
 use crate::tag::{ChunkKind, Tag};
 use crate::volume::Volume;
@@ -64,7 +65,7 @@ impl Volume<'_> {
     }
 
     fn replay_change(&mut self, change: &Change) -> Result<()> {
-        let Change { dir, name, meaning } = change;
+        let Change { dir, name, meaning, .. } = change;
         self.directory(*dir)?;
         self.losses.found_name(*dir, print_of(self.name_hash(name), *dir));
         let there = self.dir_find(*dir, name)?;

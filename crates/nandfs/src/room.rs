@@ -60,7 +60,7 @@ impl Volume<'_> {
 
     /// Pages of both tables, at the most.
     fn table_pages(&self) -> u64 {
-        self.nodes.table.pages_of(self.nodes.next_nid) + self.blocks.table.pages_of(self.params.blocks)
+        self.nodes.table.pages_of(self.nodes.end()) + self.blocks.table.pages_of(self.params.blocks)
     }
 
     /// Log pages that the table pages of a checkpoint take. Of the node table no more change than nodes do; of the block
@@ -69,7 +69,7 @@ impl Volume<'_> {
         let per_page = u64::from(self.params.payload / self.params.node);
         let changed = (self.nodes.table.overlay.len() + self.nodes.dirty()) as u64;
         let height = u64::from(self.nodes.table.height) + 1;
-        let nodes = self.nodes.table.pages_of(self.nodes.next_nid).min(changed * height);
+        let nodes = self.nodes.table.pages_of(self.nodes.end()).min(changed * height);
         let blocks = self.blocks.table.pages_of(self.params.blocks).min(self.table_room() * per_page);
         (nodes + blocks + height + 1).div_ceil(per_page) + 2
     }

@@ -16,6 +16,9 @@ use crate::tag::{ChunkKind, Desc, desc};
 /// Bytes of an address in a page of addresses.
 const POINTER: u32 = 8;
 
+/// Pages that one search for the end of the keys in use looks at.
+const LOOKS: u32 = 4096;
+
 /// A page in memory.
 struct Cached {
     bytes: Vec<u8>,
@@ -126,6 +129,47 @@ impl<const E: usize> Table<E> {
         let entry =
             page.and_then(|bytes| bytes.get(start..start + E)).and_then(|bytes| bytes.try_into().ok());
         Ok(entry.unwrap_or([0; E]))
+    }
+
+    /// Keys on a page of the lowest level whose entries are all zeros, and were when changes went to the pages last.
+    pub(crate) fn unused_on(&mut self, log: &mut Log<'_>, index: u32) -> Result<Vec<u32>, FsError> {
+        let first = index.saturating_mul(self.per_leaf());
+        let used: Vec<u32> = match self.page(log, 0, index)? {
+            Some(bytes) => used_in::<E>(bytes).collect(),
+            None => Vec::new(),
+        };
+        let keys = (0..self.per_leaf()).filter(|slot| used.binary_search(slot).is_err());
+        let keys = keys.filter_map(|slot| first.checked_add(slot));
+        Ok(keys.filter(|key| !self.overlay.contains_key(key)).collect())
+    }
+
+    /// The end of the keys in use, of those below `end`: behind the last entry that is not all zeros. Of a table with many
+    /// pages that hold nothing, some way towards it.
+    pub(crate) fn end_of_use(&mut self, log: &mut Log<'_>, end: u32) -> u32 {
+        let changed = self.overlay.iter().filter(|(key, entry)| **key < end && **entry != [0; E]);
+        let changed = changed.map(|(key, _)| key + 1).max().unwrap_or(0);
+        let reach = u32::try_from(self.reach(self.height)).unwrap_or(u32::MAX);
+        let mut at = end.min(reach);
+        for _ in 0..LOOKS {
+            let Some(last) = at.checked_sub(1).filter(|_| at > changed) else { break };
+            let index = last / self.per_leaf();
+            let first = index * self.per_leaf();
+            let used: Vec<u32> = match self.page(log, 0, index) {
+                Ok(Some(bytes)) => used_in::<E>(bytes).collect(),
+                Ok(None) => Vec::new(),
+                // Nobody knows what is in use there.
+                Err(_) => break,
+            };
+            let mut keys = used.into_iter().map(|slot| first + slot).filter(|key| *key < at);
+            match keys.rfind(|key| !self.overlay.contains_key(key)) {
+                Some(key) => {
+                    at = key + 1;
+                    break;
+                }
+                None => at = first,
+            }
+        }
+        at.max(changed)
     }
 
     /// Changes the entry at `key`.
@@ -269,16 +313,53 @@ impl<const E: usize> Table<E> {
         Ok(())
     }
 
-    /// The next page to write, lowest level first, with its bytes and the address it had.
+    /// The next page to write, lowest level first. One that holds nothing any more has no bytes and is not written: it
+    /// lies nowhere from here on.
     pub(crate) fn next_dirty(&mut self, log: &mut Log<'_>) -> Result<Option<Page>, FsError> {
         let Some((level, index)) = self.dirty.pop_first() else { return Ok(None) };
         let desc = self.desc(level, index);
-        let bytes = self.page_or_new(log, level, index)?.map(|bytes| bytes.clone()).unwrap_or_default();
+        let mut bytes = self.page_or_new(log, level, index)?.map(|bytes| bytes.clone()).unwrap_or_default();
+        if bytes.iter().all(|byte| *byte == 0) {
+            self.cache.remove(&(level, index));
+            bytes.clear();
+        }
         Ok(Some(Page { level, index, desc, bytes }))
+    }
+
+    /// Takes a level away that leads to no more pages than there are roots; the address of the page that was the only
+    /// root. Nothing may wait to be written.
+    pub(crate) fn lower(&mut self, log: &mut Log<'_>) -> Result<Option<Addr>, FsError> {
+        debug_assert!(!self.is_dirty(), "pages of the table wait to be written");
+        let Some((top, others)) = self.roots.split_first().filter(|_| self.height > 0) else {
+            return Ok(None);
+        };
+        let (top, level) = (*top, self.height - 1);
+        if others.iter().any(|root| *root != Addr::NONE) || (level == 0 && top != Addr::NONE) {
+            return Ok(None);
+        }
+        let mut roots = vec![Addr::NONE; self.roots.len()];
+        if let Some(bytes) = self.page(log, level, 0)? {
+            let (addresses, _) = bytes.as_chunks();
+            let (kept, rest) = addresses.split_at(roots.len().min(addresses.len()));
+            if rest.iter().any(|raw| *raw != [0; POINTER as usize]) {
+                return Ok(None);
+            }
+            let addresses = kept.iter().map(|raw| Addr::from_u64(u64::from_le_bytes(*raw)));
+            roots.iter_mut().zip(addresses).for_each(|(root, addr)| *root = addr);
+        }
+        self.cache.remove(&(level, 0));
+        (self.roots, self.height) = (roots, level);
+        Ok(Some(top))
     }
 
     /// True if pages wait to be written.
     pub(crate) fn is_dirty(&self) -> bool {
         !self.dirty.is_empty()
     }
+}
+
+/// The places of the entries of a page that are not all zeros.
+fn used_in<const E: usize>(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    let (entries, _) = bytes.as_chunks::<E>();
+    (0..).zip(entries).filter(|(_, entry)| **entry != [0; E]).map(|(slot, _)| slot)
 }

@@ -286,16 +286,17 @@ impl<'c> Volume<'c> {
         Ok(())
     }
 
-    /// Adds an inode and notes that it is new.
+    /// Adds an inode, born now, and notes that it is new.
     pub(crate) fn add_inode(&mut self, inode: Inode) -> Result<u32> {
-        let nid = self.nodes.add(crate::nodes::inode_node(inode))?;
+        let inode = crate::nodes::inode_node(inode.born_at(self.log.seq));
+        let nid = self.nodes.add(&mut self.log, inode)?;
         *self.pend(nid) = Pending { unlogged: true, created: true, ..Pending::default() };
         Ok(nid)
     }
 
     /// Adds an index node.
     pub(crate) fn add_index(&mut self, index: crate::node::Index) -> Result<u32> {
-        self.nodes.add(Node::Index(index))
+        self.nodes.add(&mut self.log, Node::Index(index))
     }
 
     /// Takes a node away, on the chip too.

@@ -6,9 +6,9 @@ use pumice_vfs::{Errno, FileKind, Result, XattrMode};
 
 use crate::codec::size;
 use crate::error::Damage;
+use crate::ids::FIRST_NID;
 use crate::namespace::empty_directory;
 use crate::node::{Inode, XATTR_INLINE};
-use crate::nodes::FIRST_NID;
 use crate::volume::Volume;
 use crate::xattr_list::{Attribute, COMPRESSION, decode, encode, value_of};
 

@@ -28,6 +28,7 @@ knobs! {
     SPACE_CHIP: Form::Name, "all chips", "The chip of the campaigns on space of nandfs.";
     CUTS: Form::AllOrCount, "a sample", "Power cuts: every operation in every mode, or so many at least of those that are drawn.";
     TORTURE: Form::Count, "8", "Chips of nandfs whose power is cut again and again.";
+    AGES: Form::Count, "12 of 40 sessions", "Volumes of nandfs that live for years.";
     B3: Form::OneOf(&["3", "4"]), "1, 2, and of 3 a sample", "The length of sequences of calls of which all are played.";
     PAGES: Form::All, "a sample", "Pages that are made bad, one at a time.";
     PARITY: Form::Count, "4 to 8", "Chips that are hurt as much as parity can bear.";
@@ -116,6 +117,11 @@ campaigns! {
         "pumice-nandfs" it: "torture::";
         TORTURE of "chips, of 60 lives or `PUMICE_LIVES`", such as "500";
         Seeds(2)
+    }
+    NANDFS_LIVES = "nandfs: lives of years, with boots, cuts in series, repairs and scrubs" {
+        "pumice-nandfs" it: "lives::";
+        AGES of "lives of 520 sessions or `PUMICE_LIVES`", such as "1000";
+        Seeds(1)
     }
     NANDFS_BOUNDED = "nandfs: short sequences of calls with every cut" {
         "pumice-nandfs" it: "bounded::longer";

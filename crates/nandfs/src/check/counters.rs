@@ -1,6 +1,6 @@
-//! The counters of the checkpoint, and the node ids that it gives out next.
+//! The counters of the checkpoint.
 
-use alloc::{collections::BTreeSet, format};
+use alloc::format;
 
 use super::Check;
 use super::blocks::Tally;
@@ -19,26 +19,12 @@ impl Check<'_, '_> {
             self.counter("counter-data-blocks", "blocks of files", self.volume.data_blocks, self.data_blocks);
             self.counter("counter-node-bytes", "bytes of nodes", self.volume.nodes.bytes, self.node_bytes);
         }
-        self.free_ids();
     }
 
     fn counter(&mut self, code: &'static str, what: &str, counted: impl Into<u64>, wanted: impl Into<u64>) {
         let (counted, wanted) = (counted.into(), wanted.into());
         if counted != wanted {
             self.found.add(code, format!("the checkpoint counts {counted} {what}, there are {wanted}"));
-        }
-    }
-
-    fn free_ids(&mut self) {
-        let mut seen = BTreeSet::new();
-        for nid in self.volume.nodes.free.clone() {
-            if self.known.contains_key(&nid) {
-                self.found
-                    .add("free-id", format!("node {nid} is in use, but its id would be given out again"));
-            }
-            if !seen.insert(nid) {
-                self.found.add("free-id", format!("id {nid} would be given out twice"));
-            }
         }
     }
 }

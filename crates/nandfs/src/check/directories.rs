@@ -108,7 +108,7 @@ impl Check<'_, '_> {
 
     /// What a name stands for.
     fn entry(&mut self, dir: u32, entry: &Entry<'_>) {
-        let Entry { ino, kind, name } = *entry;
+        let Entry { ino, kind, born, name } = *entry;
         let text = |what: &str| format!("name {:?} in directory {dir}: {what}", show(name));
         let reserved = ino == ROOT || ino == ORPHANS;
         let Some(known) = self.known.get_mut(&ino).filter(|_| !reserved) else {
@@ -123,6 +123,9 @@ impl Check<'_, '_> {
             What::Inode(found) if found != kind => {
                 self.found
                     .add("entry-kind", text(&format!("inode {ino} is {found:?}, the name says {kind:?}")));
+            }
+            What::Inode(_) if born != 0 && born != known.born => {
+                self.found.add("entry-birth", text(&format!("another inode has the number {ino} now")));
             }
             What::Damaged => {
                 self.places.insert(ino, Place::Name { dir, name: name.to_vec() });

@@ -22,11 +22,10 @@ impl Check<'_, '_> {
             if let Ok(Node::Inode(inode)) = self.volume.nodes.current(&mut self.volume.log, ino) {
                 self.inode(ino, &inode);
             }
-            self.done =
-                self.done.max(start + u64::from(ino.min(self.volume.nodes.next_nid)).saturating_sub(1));
+            self.done = self.done.max(start + u64::from(ino.min(self.volume.nodes.end())).saturating_sub(1));
             self.step(1);
         }
-        self.done = start + u64::from(self.volume.nodes.next_nid);
+        self.done = start + u64::from(self.volume.nodes.end());
     }
 
     fn inode(&mut self, ino: u32, inode: &Inode) {

@@ -37,17 +37,19 @@ pub(super) struct Known {
     pub(super) orphan: bool,
     pub(super) nlink: u32,
     pub(super) parent: u32,
+    /// The print of its birth that names of an inode have.
+    pub(super) born: u8,
 }
 
 impl Known {
     fn of(node: Option<&Node>) -> Known {
-        let (what, nlink, parent) = match node {
-            None => (What::Damaged, 0, 0),
-            Some(Node::Index(index)) => (What::Index { owner: index.owner, height: index.height() }, 0, 0),
-            Some(Node::Inode(inode)) => (What::Inode(inode.kind), inode.nlink, inode.parent),
+        let (what, nlink, parent, born) = match node {
+            None => (What::Damaged, 0, 0, 0),
+            Some(Node::Index(index)) => (What::Index { owner: index.owner, height: index.height() }, 0, 0, 0),
+            Some(Node::Inode(inode)) => (What::Inode(inode.kind), inode.nlink, inode.parent, inode.born()),
         };
         let (refs, names, subdirs, named_in, attribute_of) = (0, 0, 0, 0, 0);
-        Known { what, refs, names, attribute_of, subdirs, named_in, orphan: false, nlink, parent }
+        Known { what, refs, names, attribute_of, subdirs, named_in, orphan: false, nlink, parent, born }
     }
 }
 
@@ -69,7 +71,7 @@ impl Check<'_, '_> {
         for nid in others {
             self.node(nid);
         }
-        self.done = self.volume.nodes.next_nid.into();
+        self.done = self.volume.nodes.end().into();
     }
 
     fn node(&mut self, nid: u32) {
@@ -80,7 +82,7 @@ impl Check<'_, '_> {
         if addr == Addr::NONE && !in_memory {
             return;
         }
-        if nid < self.volume.nodes.next_nid {
+        if nid < self.volume.nodes.end() {
             self.step(1);
         }
         let mut node = self.stored_node(nid, addr);
@@ -91,7 +93,7 @@ impl Check<'_, '_> {
         if self.volume.nodes.is_lost(nid) {
             node = None;
         }
-        let next = self.volume.nodes.next_nid;
+        let next = self.volume.nodes.end();
         if nid == 0 || nid >= next {
             self.found.add("node-id", format!("node {nid} exists, ids in use are 1 to {}", next - 1));
         }

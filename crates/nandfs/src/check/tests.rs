@@ -9,6 +9,7 @@ use crate::addr::Addr;
 use crate::api::check;
 use crate::blocks::{State, Usage};
 use crate::bucket::{self, Entry};
+use crate::ids::Ids;
 use crate::log::Spare;
 use crate::mount::format;
 use crate::namespace::orphan_name;
@@ -79,7 +80,7 @@ impl Vol {
         inode.size += entries.len() as u64;
         let Body::Inline(bytes) = &mut inode.body else { panic!("the small directory has grown") };
         for (ino, kind, name) in entries {
-            bucket::push(bytes, &Entry { ino: *ino, kind: *kind, name });
+            bucket::push(bytes, &Entry { ino: *ino, kind: *kind, born: 0, name });
         }
     }
 
@@ -124,15 +125,7 @@ const NODES: &[Harm] = &[
         let addr = v.nodes.addr(&mut v.log, one).unwrap();
         v.nodes.set_addr(other, addr);
     }),
-    ("node-id", |v| v.nodes.next_nid -= 1),
-    ("free-id", |v| {
-        let ino = v.at("dir");
-        v.nodes.free.push(ino);
-    }),
-    ("free-id", |v| {
-        v.nodes.free = vec![v.nodes.next_nid; 2];
-        v.nodes.next_nid += 1;
-    }),
+    ("node-id", |v| v.nodes.ids = Ids::from(v.nodes.end() - 1)),
     ("counter-inodes", |v| v.nodes.inodes += 1),
     ("counter-node-bytes", |v| v.nodes.bytes -= 1),
     ("counter-data-blocks", |v| v.data_blocks += 3),
@@ -244,6 +237,10 @@ const NAMES: &[Harm] = &[
     ("entry-inode", |v| {
         let nid = v.index_node_of("dir/data").0;
         v.enter(&[(nid, FileKind::File, b"index")]);
+    }),
+    ("entry-birth", |v| {
+        let ino = v.at("dir/small");
+        v.inode_mut(ino).unwrap().generation ^= 1;
     }),
     ("entry-kind", |v| {
         let ino = v.at("dir/small");

@@ -180,8 +180,6 @@ fn lie_in_lists(checkpoint: &mut Checkpoint, params: &Params, choices: &mut Choi
         2 => checkpoint.window.iter_mut().for_each(|spare| spare.erased = !spare.erased),
         3 => checkpoint.heads = vec![Some((block, choices.below(params.pages_per_block))); choices.place(9)],
         4 => checkpoint.heads.clear(),
-        5 => checkpoint.free_nids = vec![number; choices.place(20)],
-        6 => checkpoint.free_nids = (0..8).collect(),
         7 => checkpoint.failing.push(block),
         8 => checkpoint.dying.push(block),
         9 => checkpoint.node_journal.push((number, (u64::from(block) << choices.below(24)).to_le_bytes())),

@@ -5,8 +5,9 @@ use alloc::{format, vec::Vec};
 use pumice_vfs::{Errno, FileKind, NewNode, Result};
 
 use super::work::{Name, Repair};
+use crate::ids::FIRST_NID;
 use crate::node::{Body, Node};
-use crate::nodes::{FIRST_NID, ORPHANS, ROOT};
+use crate::nodes::{ORPHANS, ROOT};
 
 const LOST_FOUND: &[u8] = b"lost+found";
 
@@ -72,7 +73,7 @@ impl Repair<'_> {
         };
         let shown = alloc::string::String::from_utf8_lossy(&name).into_owned();
         self.tell("name", format!("inode {ino} had lost its name: {shown:?} in directory {dir}"));
-        self.tree.names.entry(dir).or_default().push(Name { bytes: name, ino, kind });
+        self.tree.names.entry(dir).or_default().push(Name { bytes: name, ino, kind, born: 0 });
         self.tree.torn.insert(dir);
         if kind == FileKind::Dir {
             self.tree.parents.insert(ino, dir);
@@ -101,6 +102,7 @@ impl Repair<'_> {
             bytes: LOST_FOUND.to_vec(),
             ino,
             kind: new.kind,
+            born: 0,
         });
         self.tree.names.insert(ino, Vec::new());
         self.tree.parents.insert(ino, ROOT);
@@ -118,7 +120,7 @@ impl Repair<'_> {
             // Only a walk that read its names says that a directory is torn.
             let names = self.tree.names.get(&dir).cloned();
             debug_assert!(names.is_some(), "directory {dir} would be emptied");
-            for Name { bytes, ino, kind } in names.unwrap_or_default() {
+            for Name { bytes, ino, kind, .. } in names.unwrap_or_default() {
                 self.volume.dir_insert(dir, &bytes, ino, kind)?;
             }
         }

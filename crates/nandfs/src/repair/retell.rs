@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use pumice_vfs::FileKind;
 
 use super::scan::Scan;
+use super::told::Tale;
 use super::work::{Name, Repair};
 use crate::addr::Addr;
 use crate::volume::Volume;
@@ -39,7 +40,7 @@ impl Repair<'_> {
         let Some(scan) = self.scan.as_ref().filter(|scan| scan.nodes.contains_key(&dir)) else { return };
         let Some(promised) = scan.told.names.get(&dir).cloned() else { return };
         let mut renamed = Vec::new();
-        for (bytes, (seq, meaning)) in &promised {
+        for (bytes, Tale { seq, meaning, born }) in &promised {
             let place = names.iter().position(|name| name.bytes == *bytes);
             let since = match place {
                 Some(_) => seqs.get(bytes).copied(),
@@ -48,7 +49,7 @@ impl Repair<'_> {
             if since.is_some_and(|since| since > *seq) {
                 continue;
             }
-            let told = meaning.map(|(ino, kind)| Name { bytes: bytes.clone(), ino, kind });
+            let told = meaning.map(|(ino, kind)| Name { bytes: bytes.clone(), ino, kind, born: *born });
             match (place.and_then(|place| names.get_mut(place)), &told) {
                 (None, None) => continue,
                 (Some(there), Some(told)) if there == told => continue,

@@ -77,7 +77,6 @@ impl Repair<'_> {
         }
         let nodes = &mut self.volume.nodes;
         (nodes.inodes, nodes.bytes) = (inodes, bytes);
-        nodes.free.clear();
         self.volume.data_blocks = self.mapped;
         Ok(())
     }

@@ -15,10 +15,18 @@ pub(super) struct Page {
     pub(super) record: NameRecord,
 }
 
+/// What a name stands for by a record of this sequence number, with the print of the inode's birth.
+#[derive(Clone, Copy)]
+pub(super) struct Tale {
+    pub(super) seq: u64,
+    pub(super) meaning: Meaning,
+    pub(super) born: u8,
+}
+
 /// What fsync promised of names, each thing with the sequence number of the newest record that tells it.
 #[derive(Default)]
 pub(super) struct Told {
-    pub(super) names: BTreeMap<u32, BTreeMap<Vec<u8>, (u64, Meaning)>>,
+    pub(super) names: BTreeMap<u32, BTreeMap<Vec<u8>, Tale>>,
     gone: HashMap<u32, u64>,
     /// In order.
     pub(super) records: Vec<(u64, NameRecord)>,
@@ -45,7 +53,7 @@ impl Told {
     fn add(&mut self, seq: u64, record: NameRecord) {
         for change in &record.changes {
             let names = self.names.entry(change.dir).or_default();
-            names.insert(change.name.clone(), (seq, change.meaning));
+            names.insert(change.name.clone(), Tale { seq, meaning: change.meaning, born: change.born });
         }
         let gone = record.links.iter().filter(|link| link.nlink == 0);
         self.gone.extend(gone.map(|link| (link.ino, seq)));

@@ -7,12 +7,13 @@ use pumice_vfs::{FileKind, Result};
 
 use super::work::{Name, Repair};
 use crate::addr::Addr;
-use crate::bucket::entries;
+use crate::bucket::{Entry, entries};
 use crate::codec::len32;
+use crate::ids::FIRST_NID;
 use crate::mapping::Shape;
 use crate::namespace::empty_directory;
 use crate::node::{Body, IndexBody, Inode, Map, Node};
-use crate::nodes::{FIRST_NID, ORPHANS, ROOT, inode_node};
+use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::xattr_list;
 
 /// What a walk over a map is about.
@@ -78,12 +79,14 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// True if a name stands for an inode of its kind, and a directory has no other.
+    /// True if a name stands for an inode of its kind, not for one that had its number before, and a directory has no other.
     fn is_good(&mut self, dir: u32, found: &Name) -> bool {
         let is_taken =
             found.kind == FileKind::Dir && (self.tree.live.contains(&found.ino) || found.ino == dir);
         let is_known = found.ino >= FIRST_NID && self.nodes.contains_key(&found.ino) && !is_taken;
-        is_known && self.volume.inode(found.ino).is_ok_and(|inode| inode.kind == found.kind)
+        let is_meant =
+            |inode: &Inode| inode.kind == found.kind && (found.born == 0 || found.born == inode.born());
+        is_known && self.volume.inode(found.ino).is_ok_and(is_meant)
     }
 
     /// The names of a directory, as far as its buckets can be read.
@@ -112,7 +115,8 @@ impl Repair<'_> {
                 match entry {
                     Some((_, entry)) => {
                         seqs.extend(written.map(|seq| (entry.name.to_vec(), seq)));
-                        names.push(Name { bytes: entry.name.to_vec(), ino: entry.ino, kind: entry.kind });
+                        let Entry { ino, kind, born, name } = entry;
+                        names.push(Name { bytes: name.to_vec(), ino, kind, born });
                     }
                     None => self.tear(dir),
                 }
@@ -154,6 +158,7 @@ impl Repair<'_> {
         let is_file =
             |inode: &Inode| inode.kind == FileKind::File && inode.parent == ino && inode.xattr_ino == 0;
         self.nodes.contains_key(&hidden)
+            && self.may_belong(hidden, ino)
             && self.volume.inode(hidden).is_ok_and(is_file)
             && self.volume.xattr_bytes(ino).is_ok_and(|bytes| xattr_list::decode(&bytes).is_some())
     }
@@ -195,7 +200,7 @@ impl Repair<'_> {
         let node = self.volume.nodes.current(&mut self.volume.log, *nid);
         let is_known = self.nodes.contains_key(nid) && !self.tree.live.contains(nid);
         let Ok(Node::Index(mut index)) = node else { return Ok(self.cut(walk, nid, start, height)) };
-        if !is_known || index.owner != ino || index.height() != height {
+        if !is_known || index.owner != ino || index.height() != height || !self.may_belong(*nid, ino) {
             return Ok(self.cut(walk, nid, start, height));
         }
         self.tree.live.insert(*nid);
@@ -215,6 +220,12 @@ impl Repair<'_> {
             *self.volume.nodes.index_mut(&mut self.volume.log, *nid)? = index;
         }
         Ok(false)
+    }
+
+    /// False if a node that was found by its tag is one of an inode that had the number of this one before.
+    fn may_belong(&mut self, nid: u32, ino: u32) -> bool {
+        let copy = self.scan.as_ref().and_then(|scan| scan.nodes.get(&nid)).copied();
+        copy.is_none_or(|copy| self.volume.inode(ino).is_ok_and(|inode| inode.is_born_by(copy.seq)))
     }
 
     fn cut(&mut self, walk: Walk, nid: &mut u32, start: u64, height: u8) -> bool {

@@ -15,6 +15,8 @@ pub(super) struct Name {
     pub(super) bytes: Vec<u8>,
     pub(super) ino: u32,
     pub(super) kind: FileKind,
+    /// The print of the inode's birth, 0 if it is not told.
+    pub(super) born: u8,
 }
 
 /// What is known of the tree.

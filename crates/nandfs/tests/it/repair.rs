@@ -119,14 +119,14 @@ fn compare(chip: SimChip, files: &Files, what: &str) -> usize {
 
 /// What is wiped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Part {
+pub(crate) enum Part {
     Anchors,
     Records,
     Tables,
 }
 
 /// Erases the blocks of roots, and makes the pages of tables unreadable.
-fn wipe(chip: &mut SimChip, part: Part) {
+pub(crate) fn wipe(chip: &mut SimChip, part: Part) {
     let geometry = chip.geometry();
     for block in 0..geometry.blocks {
         for index in 0..geometry.pages_per_block {

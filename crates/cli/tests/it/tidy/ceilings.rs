@@ -47,7 +47,7 @@ pub(crate) const WIDE: &[(&str, &str, usize)] = &[
     ("nandfs", "Checkpoint", 5),
     ("nandfs", "Info", 1),
     ("nandfs", "Inode", 21),
-    ("nandfs", "Nodes", 12),
+    ("nandfs", "Nodes", 11),
     ("nandfs", "Volume", 32),
     ("vfs", "Attr", 13),
 ];

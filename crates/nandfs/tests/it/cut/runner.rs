@@ -9,7 +9,7 @@
 use std::sync::{Arc, Mutex};
 
 use pumice_knobs::{CUT, NANDFS_CUTS, Part};
-use pumice_media::{ChipSpec, CutMode, Pairing, SimChip};
+use pumice_media::{BlockId, ChipSpec, CutMode, Pairing, SimChip};
 use pumice_nandfs::{Compression, FormatOptions, FsyncProtection, format};
 use pumice_vfs::conformance::TestClock;
 
@@ -108,7 +108,13 @@ pub fn spec(name: &str) -> ChipSpec {
 
 /// A fresh chip of this name (see [`spec`]).
 pub fn chip(name: &str, clock: &TestClock) -> SimChip {
+    chip_with_bad(name, clock, [])
+}
+
+/// The same with these blocks bad from the factory.
+pub fn chip_with_bad(name: &str, clock: &TestClock, bad: impl IntoIterator<Item = BlockId>) -> SimChip {
     let mut chip = SimChip::new(&spec(name));
+    chip.faults_mut().factory_bad.extend(bad);
     let (protected, compression) = without_compression(name);
     let (_, parity_pages, fsync_protection) = without_parity(protected);
     let options = FormatOptions {

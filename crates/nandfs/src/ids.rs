@@ -1,0 +1,116 @@
+//! Ids of nodes: which may be given out.
+//!
+//! The node table is the list of those in use, so those that are not are found by looking through it, a page at a time
+//! while nodes are made, and by remembering what was freed. An id that was freed is given out again once a checkpoint says
+//! that it is free: until then recovery would see both nodes under it.
+
+use alloc::vec::Vec;
+
+use crate::promise::ID_END;
+
+/// The first node id but for those of the root and of the hidden directory.
+pub(crate) const FIRST_NID: u32 = 3;
+
+/// Ids remembered in memory.
+const KEPT: usize = 1024;
+/// Ids that are taken behind all others where a look at a page of the table found none.
+const BATCH: u32 = 64;
+
+/// The ids.
+pub(crate) struct Ids {
+    /// No id from here on is in use.
+    end: u32,
+    /// Ids that are not, and were not at the last checkpoint; the lowest is the last.
+    free: Vec<u32>,
+    /// Ids freed since.
+    freed: Vec<u32>,
+    /// The page of the node table at which the next look is.
+    page: u32,
+    /// Ids behind all others that may be taken before that look.
+    batch: u32,
+    /// Pages of the table say of free ids what the last checkpoint says, and nothing is in the log since that they do not.
+    settled: bool,
+    /// The end may be behind more than the last node.
+    loose: bool,
+}
+
+impl Ids {
+    /// Nothing is known yet, and nothing is given out but what is at `end` and behind it.
+    pub(crate) fn from(end: u32) -> Ids {
+        Ids { end, free: Vec::new(), freed: Vec::new(), page: 0, batch: 0, settled: false, loose: false }
+    }
+
+    /// No id from here on is in use.
+    pub(crate) fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// The page of a table, with so many entries in each, in which ids are to be looked for before one is taken.
+    pub(crate) fn page_to_look_at(&mut self, entries: u32) -> Option<u32> {
+        if !self.settled || !self.free.is_empty() || self.batch > 0 {
+            return None;
+        }
+        let page = Some(self.page).filter(|page| *page < self.end.div_ceil(entries)).unwrap_or(0);
+        self.page = page + 1;
+        Some(page)
+    }
+
+    /// A look found these ids, in ascending order.
+    pub(crate) fn found(&mut self, ids: impl DoubleEndedIterator<Item = u32>) {
+        let usable = FIRST_NID..self.end;
+        self.free.extend(ids.rev().filter(|nid| usable.contains(nid)));
+        self.batch = if self.free.is_empty() { BATCH } else { 0 };
+    }
+
+    /// An id for a new node, if there is one.
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        if let Some(nid) = self.free.pop() {
+            return Some(nid);
+        }
+        let nid = Some(self.end).filter(|end| *end < ID_END)?;
+        self.end += 1;
+        self.batch = self.batch.saturating_sub(1);
+        Some(nid)
+    }
+
+    /// Keeps an id from being given out.
+    pub(crate) fn avoid(&mut self, nid: u32) {
+        self.loose |= nid >= self.end;
+        self.end = self.end.max(nid.saturating_add(1));
+        self.free.retain(|free| *free != nid);
+    }
+
+    /// A node is gone.
+    pub(crate) fn free(&mut self, nid: u32) {
+        self.loose = true;
+        if self.free.len() + self.freed.len() < KEPT {
+            self.freed.push(nid);
+        }
+    }
+
+    /// A checkpoint is about to be written. True if fewer ids may be in use than before.
+    pub(crate) fn begin_checkpoint(&mut self) -> bool {
+        self.settled = false;
+        core::mem::take(&mut self.loose)
+    }
+
+    /// The checkpoint says that no id from `end` on is in use.
+    pub(crate) fn lower(&mut self, end: u32) {
+        debug_assert!(end <= self.end, "ids end at {}, not at {end}", self.end);
+        self.end = end.max(FIRST_NID);
+    }
+
+    /// It was not written: the one before it still counts, which ended the ids here.
+    pub(crate) fn fail(&mut self, end: u32) {
+        (self.end, self.loose) = (self.end.max(end), true);
+    }
+
+    /// The checkpoint was written, or a volume was found as one left it: what is free may be given out.
+    pub(crate) fn settle(&mut self) {
+        self.free.append(&mut self.freed);
+        let end = self.end;
+        self.free.retain(|nid| *nid < end);
+        self.free.sort_unstable_by(|a, b| b.cmp(a));
+        self.settled = true;
+    }
+}

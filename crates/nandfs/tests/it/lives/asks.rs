@@ -1,0 +1,99 @@
+//! What is asked of a volume after every session, besides what it holds.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use pumice_media::{BlockId, Nand, NandStats, SimChip};
+use pumice_nandfs::{Info, MountOptions, NandFs};
+use pumice_vfs::conformance::{TestClock, list};
+use pumice_vfs::{FileKind, FileSystem, Ino};
+
+use crate::cut::runner;
+
+/// Reads of a mount after an orderly end, at the most.
+const CLEAN_READS: u64 = 40;
+
+/// What is asked, and the most that was seen.
+pub struct Asks {
+    name: &'static str,
+    /// Free bytes of a fresh volume, by how many blocks are bad.
+    fresh: BTreeMap<usize, u64>,
+    block_bytes: u64,
+    memory: usize,
+    clean_reads: u64,
+    cut_ms: u64,
+    lost: u64,
+}
+
+impl Asks {
+    pub fn of(name: &'static str, chip: &SimChip) -> Asks {
+        let block_bytes = chip.geometry().block_bytes();
+        Asks { name, fresh: BTreeMap::new(), block_bytes, memory: 0, clean_reads: 0, cut_ms: 0, lost: 0 }
+    }
+
+    /// A mount took this much.
+    pub fn mounted(&mut self, took: NandStats, was_cut: bool, info: &Info) {
+        self.memory = self.memory.max(info.fixed_memory_bytes);
+        if was_cut {
+            self.cut_ms = self.cut_ms.max(took.device_ns / 1_000_000);
+        } else {
+            self.clean_reads = self.clean_reads.max(took.page_reads + took.spare_reads);
+            assert!(self.clean_reads <= CLEAN_READS, "a mount after an unmount took {took:?}");
+        }
+    }
+
+    /// Were it emptied, a volume would have the space of a fresh one.
+    pub fn between(&mut self, chip: &SimChip, clock: &TestClock) {
+        let fresh = self.fresh(chip, clock);
+        let free = emptied(chip.clone(), clock);
+        let lost = fresh.saturating_sub(free);
+        self.lost = self.lost.max(lost);
+        let bound = (fresh / 100).max(self.block_bytes);
+        assert!(lost <= bound, "emptied, it would have {free} bytes free, a fresh one has {fresh}");
+    }
+
+    /// Free bytes of a fresh volume on a chip with the same bad blocks.
+    fn fresh(&mut self, chip: &SimChip, clock: &TestClock) -> u64 {
+        let mut chip = chip.clone();
+        let bad: Vec<BlockId> =
+            (0..chip.geometry().blocks).map(BlockId).filter(|block| chip.is_bad(*block).unwrap()).collect();
+        let name = self.name;
+        *self.fresh.entry(bad.len()).or_insert_with(|| {
+            let fresh = runner::chip_with_bad(name, clock, bad);
+            mount(fresh, clock).space().unwrap().free_bytes
+        })
+    }
+}
+
+impl fmt::Display for Asks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Asks { memory, clean_reads, cut_ms, lost, block_bytes, .. } = self;
+        write!(f, "{memory} bytes, {clean_reads} reads of a clean mount, {cut_ms} ms of one after a cut, ")?;
+        write!(f, "emptied {lost} bytes less than fresh (a block has {block_bytes})")
+    }
+}
+
+fn mount(chip: SimChip, clock: &TestClock) -> NandFs<SimChip> {
+    let options = MountOptions { read_only: false, cache_bytes: 1 << 20, clock: clock.clock() };
+    NandFs::mount(chip, options).unwrap_or_else(|error| panic!("mount: {error}"))
+}
+
+/// Free bytes once everything is taken away.
+fn emptied(chip: SimChip, clock: &TestClock) -> u64 {
+    let fs = mount(chip, clock);
+    empty(&fs, Ino::ROOT);
+    let chip = fs.unmount().unwrap_or_else(|error| panic!("unmount: {error}"));
+    mount(chip, clock).space().unwrap().free_bytes
+}
+
+fn empty(fs: &dyn FileSystem, dir: Ino) {
+    for (name, ino, kind) in list(fs, dir).unwrap() {
+        let done = if kind == FileKind::Dir {
+            empty(fs, ino);
+            fs.rmdir(dir, &name)
+        } else {
+            fs.unlink(dir, &name)
+        };
+        done.unwrap_or_else(|error| panic!("removing {}: {error}", name.escape_ascii()));
+    }
+}
