@@ -1,17 +1,15 @@
 //! What the medium keeps in memory, counts and tells.
 
-use std::sync::Arc;
-
 use pumice_flashlog::{Medium, Shape, Tag, TagPlace};
-use pumice_media::{AnyChip, BitFlip, ChipSpec, PageId, SimChip};
+use pumice_media::{AnyChip, BitFlip, ChipSpec, Nand, PageId, SimChip};
 
 fn chip() -> SimChip {
     SimChip::new(&ChipSpec::parse_geometry("512+40:8:6").unwrap())
 }
 
 /// The medium with pages 0 to 7 programmed.
-fn written(chip: SimChip, place: TagPlace) -> Medium<'static> {
-    let shape = Shape::new(&ChipSpec::parse_geometry("512+40:8:6").unwrap().geometry(), 1, place, 0);
+fn written(chip: SimChip) -> Medium<'static> {
+    let shape = Shape::new(&chip.geometry(), 1, TagPlace::Spare, 0);
     let mut medium = Medium::new(AnyChip::own(chip), shape);
     for page in 0..8 {
         let tag = Tag { kind: 3, flags: 0, seq: u64::from(page) + 1, body: Vec::new() };
@@ -29,7 +27,7 @@ fn reads(medium: &mut Medium<'_>, page: u32) -> u64 {
 
 #[test]
 fn a_page_that_is_kept_again_takes_no_others_place() {
-    let mut medium = written(chip(), TagPlace::Spare);
+    let mut medium = written(chip());
     medium.set_kept(4);
     for page in [0, 1, 2, 3, 3, 3] {
         let found = medium.read(page).unwrap();
@@ -37,14 +35,14 @@ fn a_page_that_is_kept_again_takes_no_others_place() {
     }
     assert_eq!([0, 1, 2, 3].map(|page| reads(&mut medium, page)), [0; 4]);
     let found = medium.read(4).unwrap();
-    medium.keep(4, &Arc::clone(&found));
+    medium.keep(4, &found);
     // The one that was not used for longest makes room.
     assert_eq!([1, 2, 3, 4, 0].map(|page| reads(&mut medium, page)), [0, 0, 0, 0, 1]);
 }
 
 #[test]
 fn of_tired_blocks_some_are_forgotten_and_none_is_told_twice() {
-    let mut medium = written(chip(), TagPlace::Spare);
+    let mut medium = written(chip());
     (0..1000).chain(0..1000).for_each(|block| medium.call_tired(block));
     let mut told: Vec<u32> = std::iter::from_fn(|| medium.take_tired()).collect();
     told.sort_unstable();
@@ -55,7 +53,7 @@ fn of_tired_blocks_some_are_forgotten_and_none_is_told_twice() {
 fn bits_that_were_put_right_are_counted() {
     let mut chip = chip();
     chip.faults_mut().flips.extend([(1, 9), (2, 77)].map(|(page, bit)| BitFlip { page: PageId(page), bit }));
-    let mut medium = written(chip, TagPlace::Spare);
+    let mut medium = written(chip);
     assert_eq!(medium.corrected_bits(), 0);
     for (page, wanted) in [(0, 0), (1, 1), (2, 2), (1, 3)] {
         medium.read(page).unwrap();
