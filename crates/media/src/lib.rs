@@ -47,6 +47,8 @@ mod faults;
 mod file_disk;
 #[cfg(feature = "std")]
 mod file_store;
+#[cfg(feature = "std")]
+mod host;
 mod layer;
 #[cfg(feature = "std")]
 mod lock;
@@ -59,6 +61,8 @@ mod nand;
 mod pairing;
 mod read_at;
 pub mod sim;
+#[cfg(feature = "std")]
+mod sim_host;
 mod spec;
 mod store;
 
@@ -72,6 +76,8 @@ pub use faults::{BitFlip, CutMode, Endurance, FaultCounts, Faults, PowerCut, Rat
 pub use file_disk::FileDisk;
 #[cfg(feature = "std")]
 pub use file_store::{ChipFile, FileStore};
+#[cfg(feature = "std")]
+pub use host::HostFile;
 pub use layer::Layer;
 pub use mem_disk::MemDisk;
 pub use mem_store::MemStore;
@@ -82,5 +88,7 @@ pub use nand::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcom
 pub use pairing::Pairing;
 pub use read_at::ReadAt;
 pub use sim::SimChip;
+#[cfg(feature = "std")]
+pub use sim_host::SimHost;
 pub use spec::{ChipSpec, Ecc, SpareRange, SpecError};
 pub use store::{Hold, PageState, Store, Wear};

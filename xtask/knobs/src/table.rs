@@ -88,6 +88,16 @@ campaigns! {
         RANDOM of "sequences of calls", such as "6000";
         Seeds(200)
     }
+    MEDIA_HOSTS = "media: power cuts of a container's host" {
+        "pumice-media" it: "host_cut::what_was_flushed";
+        RANDOM of "runs of 240 cuts", such as "400";
+        Seeds(40)
+    }
+    FTL_HOSTS = "ftl: power cuts of a container's host" {
+        "pumice-ftl" it: "host_cut::";
+        RANDOM of "runs on each layout", such as "50";
+        Seeds(4)
+    }
     CLEANING_SELECTORS = "cleaning: fast forms of policies and plain ones" {
         "pumice-cleaning" it: "selectors::";
         RANDOM of "sequences of events for each policy", such as "20000";
