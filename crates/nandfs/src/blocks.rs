@@ -1,9 +1,9 @@
 //! The block table: what each erase block holds, how worn it is, and when it last changed (F2FS's SIT).
 
-use alloc::{boxed::Box, collections::BTreeSet, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeSet, format, string::String, vec::Vec};
 
 use pumice_cleaning::{CandidatePool, Class, Greedy, SegmentView, Victim};
-use pumice_vfs::FsError;
+use pumice_vfs::{Errno, FsError};
 
 use crate::addr::Addr;
 
@@ -111,12 +111,28 @@ pub(crate) struct Blocks {
     pub(crate) evacuated: BTreeSet<u32>,
     /// Blocks looked at for the pool since the mount.
     pub(crate) scanned: u32,
+    pub(crate) candidates: Candidates,
+    /// Blocks of files that users wrote, wrapping: the clock of ages.
+    pub(crate) clock: u32,
+    trust: Trust,
+}
+
+/// Blocks that cleaning may choose from.
+pub(crate) struct Candidates {
     /// Sealed blocks worth cleaning.
     pub(crate) pool: CandidatePool,
     /// Which of them is cleaned next.
-    victim: Box<dyn Victim + Send>,
-    /// Blocks of files that users wrote, wrapping: the clock of ages.
-    pub(crate) clock: u32,
+    rule: Box<dyn Victim + Send>,
+}
+
+/// Whether it is known what all blocks hold.
+enum Trust {
+    /// It is, as far as anybody asked.
+    Known,
+    /// It is not: why.
+    Lost(String),
+    /// The table is about to be made anew: what cannot be read of it does not matter.
+    Renewed,
 }
 
 /// More empty blocks than this are found again by looking at the table.
@@ -139,9 +155,9 @@ impl Blocks {
             failing: Vec::new(),
             evacuated: BTreeSet::new(),
             scanned: 0,
-            pool: Blocks::empty_pool(&params),
-            victim,
+            candidates: Candidates { pool: Blocks::empty_pool(&params), rule: victim },
             clock: 0,
+            trust: Trust::Known,
         }
     }
 
@@ -167,13 +183,18 @@ impl Blocks {
         block: u32,
         change: impl FnOnce(&mut Usage),
     ) -> Result<Usage, FsError> {
-        let before = self.get(log, block)?;
+        let before = match self.get(log, block) {
+            Err(_) if matches!(self.trust, Trust::Renewed) => {
+                Usage { state: State::Used, ..Usage::default() }
+            }
+            found => found.map_err(|error| self.lose(&error))?,
+        };
         let mut usage = before;
         change(&mut usage);
         self.count(before, usage);
         self.table.set(block, usage.encode());
         if usage.valid != before.valid {
-            self.pool.update(block, usage.valid, self.clock);
+            self.candidates.pool.update(block, usage.valid, self.clock);
             if usage.valid == 0 && usage.state == State::Used {
                 self.retire(block);
             }
@@ -181,9 +202,42 @@ impl Blocks {
         Ok(usage)
     }
 
+    /// Something happened to a block that cannot be counted.
+    fn lose(&mut self, error: &FsError) -> FsError {
+        let text = format!(
+            "nobody knows which erase blocks are free: {error}: mount the volume read-only, or repair it"
+        );
+        self.trust = Trust::Lost(text.clone());
+        FsError::new(Errno::Io, text)
+    }
+
+    /// Why it is not known any more what all blocks hold: nothing may be written then.
+    pub(crate) fn lost(&self) -> Option<&str> {
+        if let Trust::Lost(why) = &self.trust { Some(why) } else { None }
+    }
+
+    /// Takes a page of the table off the chip's hands: it will be written again, and says where it was.
+    pub(crate) fn detach(&mut self, log: &mut Log<'_>, place: (u8, u32)) -> Result<Addr, FsError> {
+        self.table.detach(log, place).map_err(|error| self.lose(&error))
+    }
+
+    /// Looks whether every page of the table can be read.
+    pub(crate) fn look(&mut self, log: &mut Log<'_>) {
+        for block in (0..self.params.blocks).step_by(self.table.per_leaf() as usize) {
+            if let Err(error) = self.get(log, block) {
+                self.lose(&error);
+            }
+        }
+    }
+
+    /// Goes on without what cannot be read of the table: it will be made anew.
+    pub(crate) fn renew(&mut self) {
+        self.trust = Trust::Renewed;
+    }
+
     /// Notes that a block holds nothing any more.
     fn retire(&mut self, block: u32) {
-        self.pool.remove(block);
+        self.candidates.pool.remove(block);
         if self.dying.contains(&block) {
             return;
         }
@@ -236,7 +290,7 @@ impl Blocks {
             0 => self.retire(block),
             _ => {
                 let view = SegmentView { written: 0, invalidated: 0, ..self.view(&usage) };
-                self.pool.offer(&*self.victim, self.clock, block, &view);
+                self.candidates.pool.offer(&*self.candidates.rule, self.clock, block, &view);
             }
         }
         Ok(())
@@ -245,13 +299,13 @@ impl Blocks {
     /// Offers a block for cleaning that was sealed before the mount, or is not in the pool any more.
     pub(crate) fn offer(&mut self, block: u32, usage: &Usage) {
         let view = self.view(usage);
-        self.pool.offer(&*self.victim, self.clock, block, &view);
+        self.candidates.pool.offer(&*self.candidates.rule, self.clock, block, &view);
     }
 
     /// Takes the block to clean next out of the pool, the emptiest if only room counts; `None` if none is worth it.
     pub(crate) fn take_victim(&mut self, only_room: bool) -> Option<(u32, SegmentView)> {
-        let rule = if only_room { &Greedy } else { &*self.victim };
-        self.pool.take_best(rule, self.clock)
+        let rule = if only_room { &Greedy } else { &*self.candidates.rule };
+        self.candidates.pool.take_best(rule, self.clock)
     }
 
     /// A block as policies see it; of its clocks the table has only that of its opening.
@@ -292,7 +346,7 @@ impl Blocks {
                 Event::Sealed(block) => self.close(log, block)?,
                 Event::Failing(block) => {
                     self.update(log, block, |usage| usage.state = State::Failing)?;
-                    self.pool.remove(block);
+                    self.candidates.pool.remove(block);
                     self.failing.push(block);
                 }
                 Event::Moved { desc, from, to } => moved.push((desc, from, to)),

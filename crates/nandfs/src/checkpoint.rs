@@ -148,7 +148,7 @@ impl Volume<'_> {
             let mut more = false;
             for place in self.blocks.table.pages_to_write() {
                 if released.insert(place) {
-                    let old = self.blocks.table.detach(&mut self.log, place)?;
+                    let old = self.blocks.detach(&mut self.log, place)?;
                     self.release(old)?;
                     more = true;
                 }
@@ -259,7 +259,7 @@ impl Volume<'_> {
     fn commit(&mut self, clean: bool, fresh: &[Spare]) -> Result<()> {
         self.doubt_torn()?;
         self.log.protect()?;
-        self.release_copies()?;
+        self.release_copies();
         let root_inode = self.nodes.addr(&mut self.log, ROOT)?;
         self.patrol.count_rebuilt(self.log.flash.medium.rebuilt_pages());
         let Volume { limits, roots, log, blocks, nodes, .. } = self;
@@ -318,14 +318,14 @@ impl Volume<'_> {
     }
 
     /// Blocks that have moved need no copies of their parity any more, which this checkpoint lets go of then.
-    fn release_copies(&mut self) -> Result<()> {
+    fn release_copies(&mut self) {
         for block in self.log.guarded() {
-            if self.blocks.get(&mut self.log, block)?.valid == 0 {
+            // One of which nobody knows keeps them.
+            if self.blocks.get(&mut self.log, block).is_ok_and(|usage| usage.valid == 0) {
                 self.log.release(block);
             }
         }
         self.log.leave_kept();
-        Ok(())
     }
 
     /// Marks blocks bad in which a program failed and that hold nothing any more.

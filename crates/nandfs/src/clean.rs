@@ -106,7 +106,7 @@ impl<'c> Volume<'c> {
                 self.log.window.len(),
                 self.blocks_needed(extra),
                 self.blocks.free,
-                self.blocks.pool.len()
+                self.blocks.candidates.pool.len()
             ),
         )
     }
@@ -197,7 +197,7 @@ impl<'c> Volume<'c> {
             // On an idle volume a head may stand in the same block for years.
             self.log.leave(block)?;
             self.settle()?;
-            self.blocks.pool.remove(block);
+            self.blocks.candidates.pool.remove(block);
             return Ok(Some(block));
         }
         for block in self.blocks.failing.clone() {
@@ -232,7 +232,7 @@ impl<'c> Volume<'c> {
         usage.state == State::Used
             && usage.valid > 0
             && !self.is_in_use(block)
-            && !self.blocks.pool.contains(block)
+            && !self.blocks.candidates.pool.contains(block)
     }
 
     /// A block as placement sees it, with the store around it.

@@ -1,3 +1,5 @@
+//! When a volume may not be changed any more.
+//!
 //! The end of a chip: once so many erase blocks are bad that what is stored could not be kept moving, the volume becomes
 //! one for reading only, with a checkpoint that says so, while there is still room for it.
 
@@ -10,10 +12,11 @@ use crate::volume::Volume;
 impl Volume<'_> {
     /// Fails if the volume may not be changed.
     pub(crate) fn check_writable(&self) -> Result<()> {
-        match (self.worn_out, self.read_only) {
-            (true, _) => Err(self.worn_out_error()),
-            (false, true) => Err(Errno::ReadOnly.into()),
-            (false, false) => Ok(()),
+        match (self.blocks.lost(), self.read_only) {
+            _ if self.worn_out => Err(self.worn_out_error()),
+            (Some(why), _) => Err(FsError::new(Errno::ReadOnly, why.into())),
+            (None, true) => Err(Errno::ReadOnly.into()),
+            (None, false) => Ok(()),
         }
     }
 
@@ -25,9 +28,19 @@ impl Volume<'_> {
         FsError::new(Errno::ReadOnly, text)
     }
 
-    /// Fails if the life ended before what waited could be written.
+    /// Fails if what waits cannot be written any more.
     pub(crate) fn check_end(&self) -> Result<()> {
-        if self.worn_out && self.has_changes() { Err(self.worn_out_error()) } else { Ok(()) }
+        match self.blocks.lost() {
+            _ if !self.has_changes() => Ok(()),
+            Some(why) => Err(FsError::new(Errno::Io, why.into())),
+            None if self.worn_out => Err(self.worn_out_error()),
+            None => Ok(()),
+        }
+    }
+
+    /// Behind a call: nothing is written once it is not known what is free.
+    pub(crate) fn end_if_lost(&mut self) {
+        self.read_only |= self.blocks.lost().is_some();
     }
 
     /// Before a change: ends the volume's life if the blocks that are good do not suffice any more.

@@ -37,6 +37,7 @@ impl<N: Nand + Send + 'static> NandFs<N> {
     pub fn unmount(self) -> Result<N> {
         let mut volume = self.volume.into_inner().ok_or(Errno::Io)?;
         volume.check_end()?;
+        volume.end_if_lost();
         let unchanged = volume.clean || !volume.has_changes();
         let done = match (volume.read_only, volume.clean) {
             (false, true) if volume.is_patrol_unsaved() => volume.save_patrol(),
@@ -131,9 +132,9 @@ impl<N> NandFs<N> {
         let mut found = Scrubbed::default();
         self.see(|volume| {
             volume.begin_scrub();
-            found.read_only = volume.read_only;
             Ok(())
         })?;
+        found.read_only = self.see(|volume| Ok(volume.read_only))?;
         loop {
             let (done, all) = self.see(|volume| volume.scrub_some(&mut found))?;
             progress(done.into(), all.into());
@@ -178,9 +179,18 @@ impl<N> NandFs<N> {
         self.volume.with(|volume| Ok(volume.log.flash.medium.stats()))
     }
 
+    /// Runs an operation.
+    fn with<R>(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<R>) -> Result<R> {
+        self.volume.with(|volume| {
+            let done = work(volume);
+            volume.end_if_lost();
+            done
+        })
+    }
+
     /// Runs an operation that changes nothing.
     fn see<R>(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<R>) -> Result<R> {
-        self.volume.with(|volume| {
+        self.with(|volume| {
             volume.look();
             work(volume)
         })
@@ -198,7 +208,7 @@ impl<N> NandFs<N> {
 
     /// Runs an operation that changes the volume.
     fn change<R>(&self, work: impl FnOnce(&mut Volume<'static>) -> Result<R>) -> Result<R> {
-        self.volume.with(|volume| {
+        self.with(|volume| {
             volume.begin()?;
             work(volume)
         })
@@ -431,7 +441,7 @@ impl<N> FileSystem for NandFs<N> {
         if data.is_empty() {
             return self.see(|volume| volume.known_file(ino).map(|_| ()));
         }
-        self.volume.with(|volume| {
+        self.with(|volume| {
             let mut at = offset;
             // A long call is cut into pieces, each with room made for it.
             for piece in data.chunks(volume.piece_bytes()) {

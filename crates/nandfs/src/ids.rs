@@ -73,6 +73,17 @@ impl Ids {
         Some(nid)
     }
 
+    /// Takes no ids of a page of the table, with so many entries in each, that holds this one: nobody knows what is in use
+    /// there. The next one is behind it.
+    pub(crate) fn pass_page_of(&mut self, nid: u32, entries: u32) {
+        let first = nid - nid % entries;
+        let page = first..first.saturating_add(entries);
+        self.free.retain(|free| !page.contains(free));
+        if page.contains(&self.end) || page.end == self.end {
+            self.end = page.end;
+        }
+    }
+
     /// Keeps an id from being given out.
     pub(crate) fn avoid(&mut self, nid: u32) {
         self.loose |= nid >= self.end;

@@ -350,7 +350,11 @@ impl Nodes {
             let cache = &self.cache;
             self.ids.found(unused.into_iter().filter(|nid| !cache.contains_key(nid)));
         }
-        let nid = self.ids.take().ok_or(Errno::NoSpace)?;
+        let mut nid = self.ids.take().ok_or(Errno::NoSpace)?;
+        while self.addr(log, nid).is_err() {
+            self.ids.pass_page_of(nid, self.table.per_leaf());
+            nid = self.ids.take().ok_or(Errno::NoSpace)?;
+        }
         debug_assert!(!self.has(nid), "node {nid} is there already");
         self.add_at(nid, node);
         Ok(nid)

@@ -110,6 +110,10 @@ impl Volume<'_> {
     pub(crate) fn begin_scrub(&mut self) {
         let now = self.now().seconds;
         self.patrol.begin(now);
+        if !self.read_only {
+            // What cannot be counted cannot be moved.
+            self.blocks.look(&mut self.log);
+        }
     }
 
     /// A piece of such a pass, which moves what is weak unless the volume is mounted for reading only; done and all, in
@@ -122,6 +126,8 @@ impl Volume<'_> {
             while self.log.flash.medium.take_tired().is_some() {
                 found.weak_blocks += 1;
             }
+            // Reads are charged to nobody; a volume that could be written to until now counted them.
+            self.log.flash.medium.take_samples();
             self.patrol_pages(found)?;
         } else if !self.mend_one()? && self.patrol.rounds().page < pages {
             self.patrol_pages(found)?;
@@ -153,7 +159,7 @@ impl Volume<'_> {
             let next = self.params.page(block + 1, 0);
             if !self.is_patrolled(block) || self.patrol_page(block, found)? {
                 self.patrol_parity(block)?;
-                self.count_lost(block, found)?;
+                self.count_lost(block, found);
                 self.patrol.move_to(next);
                 passed += 1;
             } else {
@@ -207,9 +213,9 @@ impl Volume<'_> {
     }
 
     /// Counts what lives in pages of a block that could not be read: what its other pages do not hold.
-    fn count_lost(&mut self, block: u32, found: &mut Scrubbed) -> Result<()> {
+    fn count_lost(&mut self, block: u32, found: &mut Scrubbed) {
         if found.unreadable.last().is_none_or(|page| self.params.block_of(*page) != block) {
-            return Ok(());
+            return;
         }
         let chunks = self.live_chunks(block, |flash, page| flash.read(page).map(|found| Some(found.tag)));
         let mut read = 0;
@@ -219,9 +225,9 @@ impl Volume<'_> {
                 read += u64::from(addr.len);
             }
         }
-        let valid = self.blocks.get(&mut self.log, block)?.valid;
+        // What a page of the table that cannot be read says of blocks is unknown.
+        let valid = self.blocks.get(&mut self.log, block).map_or(0, |usage| usage.valid);
         found.lost_bytes += u64::from(valid).saturating_sub(read);
-        Ok(())
     }
 
     /// Reads anchors and records of checkpoints; weak ones are written anew.

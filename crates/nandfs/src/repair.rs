@@ -56,6 +56,7 @@ pub(crate) fn repair(mut nand: AnyChip<'_>, options: RepairOptions) -> Result<(A
         let (mut volume, checkpoint) = load(nand, mount())?;
         if volume.clean {
             if !options.dry_run {
+                volume.blocks.renew();
                 volume.mark_in_use()?;
             }
         } else {

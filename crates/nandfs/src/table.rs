@@ -282,7 +282,8 @@ impl<const E: usize> Table<E> {
         Ok(old)
     }
 
-    /// Puts the overlay into the pages in memory and makes the table high enough for it.
+    /// Puts the overlay into the pages in memory and makes the table high enough for it. What belongs on pages that cannot be
+    /// read stays where it is.
     pub(crate) fn absorb_overlay(&mut self, log: &mut Log<'_>) -> Result<(), FsError> {
         let mut entries: Vec<(u32, [u8; E])> = self.overlay.drain().collect();
         entries.sort_unstable_by_key(|(key, _)| *key);
@@ -292,7 +293,11 @@ impl<const E: usize> Table<E> {
         }
         for (key, entry) in entries {
             let (leaf, start) = (key / self.per_leaf(), (key % self.per_leaf()) as usize * E);
-            if let Some(place) = self.page_or_new(log, 0, leaf)?.and_then(|b| b.get_mut(start..start + E)) {
+            let Ok(page) = self.page_or_new(log, 0, leaf) else {
+                self.overlay.insert(key, entry);
+                continue;
+            };
+            if let Some(place) = page.and_then(|bytes| bytes.get_mut(start..start + E)) {
                 place.copy_from_slice(&entry);
             }
             self.dirty.insert((0, leaf));

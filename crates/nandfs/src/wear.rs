@@ -39,7 +39,7 @@ impl Volume<'_> {
             return Ok(());
         }
         self.leveler.forget();
-        self.blocks.pool.remove(block);
+        self.blocks.candidates.pool.remove(block);
         self.evacuate(block)?;
         self.leveler.count_moved(usage.valid);
         Ok(())

@@ -40,7 +40,7 @@ impl Repair<'_> {
         blocks.failing.clear();
         blocks.evacuated = BTreeSet::new();
         (blocks.lost_dead, blocks.scanned) = (false, 0);
-        blocks.pool = Blocks::empty_pool(&volume.params);
+        blocks.candidates.pool = Blocks::empty_pool(&volume.params);
         volume.log.window.clear();
         for (block, usage) in (0..).zip(usages) {
             volume.blocks.free += u32::from(usage.is_free());

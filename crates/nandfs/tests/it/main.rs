@@ -20,6 +20,7 @@ mod bounded;
 mod check;
 mod compression;
 mod conformance;
+mod dead_table;
 mod faults;
 mod fuzz;
 mod health;

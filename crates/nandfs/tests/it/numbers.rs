@@ -100,7 +100,7 @@ fn bytes(name: &str) -> Vec<u8> {
 }
 
 /// Files of whose numbers most belonged to others before, which lie on the chip still.
-fn reused(geometry: &str) -> (SimChip, BTreeMap<String, Vec<u8>>) {
+fn reused(geometry: &str, clean: bool) -> (SimChip, BTreeMap<String, Vec<u8>>) {
     let fs = mount(formatted(geometry, Timestamp::default()), clock());
     let mut files = BTreeMap::new();
     for round in 0..4 {
@@ -115,7 +115,7 @@ fn reused(geometry: &str) -> (SimChip, BTreeMap<String, Vec<u8>>) {
         }
         fs.sync().unwrap();
     }
-    (fs.abandon().unwrap(), files)
+    (if clean { fs.unmount().unwrap() } else { fs.abandon().unwrap() }, files)
 }
 
 /// Holes are what could not be read; anything else is of this file.
@@ -128,8 +128,8 @@ fn is_own(name: &str, found: &[u8], want: &[u8], when: &str) {
 
 #[test]
 fn what_the_last_owner_of_a_number_left_is_not_rescued_into_the_next() {
-    for geometry in ["2048+64:8:96", "16384+1952:4:80"] {
-        let (mut chip, files) = reused(geometry);
+    for (geometry, clean) in [("2048+64:8:96", false), ("2048+64:8:96", true), ("16384+1952:4:80", false)] {
+        let (mut chip, files) = reused(geometry, clean);
         wipe(&mut chip, Part::Tables);
         let pages = u32::try_from(chip.geometry().pages()).unwrap();
         let written = (0..pages).map(PageId).filter(|page| chip.page_state(*page).unwrap().is_written());
