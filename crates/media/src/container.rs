@@ -72,6 +72,7 @@ pub(crate) const SUM_BYTES: usize = 4;
 /// Where the parts of a chip lie in its file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
+    blocks: u32,
     pages_per_block: u32,
     page_bytes: u32,
     pages_at: u64,
@@ -86,6 +87,7 @@ impl Layout {
         let stride = u64::from(geometry.page_bytes) + u64::from(geometry.free_spare_bytes) + SUM_BYTES as u64;
         let file_bytes = pages_at + stride * geometry.pages();
         Layout {
+            blocks: geometry.blocks,
             pages_per_block: geometry.pages_per_block,
             page_bytes: geometry.page_bytes,
             pages_at,
@@ -97,6 +99,26 @@ impl Layout {
     /// The first byte of a page; its free spare bytes follow its data, and the check sum follows both.
     pub(crate) fn page_at(&self, block: u32, index: u32) -> u64 {
         self.pages_at + self.stride * (u64::from(block) * u64::from(self.pages_per_block) + u64::from(index))
+    }
+
+    pub(crate) fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
+    /// The block of a page, and its index in it; none outside the chip.
+    pub(crate) fn place(&self, page: u32) -> Option<(u32, u32)> {
+        let (block, index) = (page / self.pages_per_block, page % self.pages_per_block);
+        (block < self.blocks).then_some((block, index))
+    }
+
+    /// The number of a page.
+    pub(crate) fn page(&self, block: u32, index: u32) -> u32 {
+        block * self.pages_per_block + index
+    }
+
+    /// A buffer for the record of a block.
+    pub(crate) fn record(&self) -> Vec<u8> {
+        vec![0; record_bytes(self.pages_per_block)]
     }
 
     /// Bytes of a page with its free spare bytes and its check sum.
@@ -122,7 +144,7 @@ impl Layout {
     }
 }
 
-pub(crate) fn record_bytes(pages_per_block: u32) -> usize {
+fn record_bytes(pages_per_block: u32) -> usize {
     RECORD_HEAD + pages_per_block as usize * PAGE_RECORD
 }
 
@@ -191,27 +213,31 @@ impl Batch {
         file.write_all_at(&bytes, Batch::place(self.number))
     }
 
-    /// The two last ones, as far as they are whole, the newest first.
-    pub(crate) fn read_last(file: &dyn HostFile) -> std::io::Result<Vec<Batch>> {
-        let mut batches = Vec::new();
+    /// The newest that was written down whole.
+    pub(crate) fn read_last(file: &dyn HostFile) -> std::io::Result<Option<Batch>> {
+        let mut newest: Option<Batch> = None;
         for place in [Batch::place(0), Batch::place(1)] {
             let mut bytes = vec![0; BATCH_BYTES];
             file.read_exact_at(&mut bytes, place)?;
-            batches.extend(Batch::decode(&bytes));
+            newest = newest.into_iter().chain(Batch::decode(&bytes)).max_by_key(|batch| batch.number);
         }
-        batches.sort_by_key(|batch| core::cmp::Reverse(batch.number));
-        Ok(batches)
+        Ok(newest)
     }
 
     fn decode(bytes: &[u8]) -> Option<Batch> {
         let count = u32_at(bytes, 4) as usize;
+        let number = u64_at(bytes, 8);
+        // Counting on must not overflow; no container gets anywhere near.
+        if number == 0 || number > u64::MAX / 2 {
+            return None;
+        }
         let body = bytes.get(4..BATCH_HEAD.checked_add(count.checked_mul(8)?)?)?;
         if crc32fast::hash(body) != u32_at(bytes, 0) {
             return None;
         }
         let entries = body.get(BATCH_HEAD - 4..)?.chunks_exact(8);
         let pages = entries.map(|entry| (u32_at(entry, 0), Generation(u32_at(entry, 4) & Generation::MASK)));
-        Some(Batch { number: u64_at(bytes, 8), pages: pages.collect() })
+        Some(Batch { number, pages: pages.collect() })
     }
 }
 
@@ -259,6 +285,21 @@ pub(crate) fn is_of(page: &[u8], batch: u64, generation: Generation) -> bool {
     u64_at(page, 8) == batch && Generation::of(u32_at(page, 0)) == generation
 }
 
+/// Whether a page looks programmed, by its part of its block's record.
+pub(crate) fn is_written(page: &[u8]) -> bool {
+    page_state(page).is_written()
+}
+
+fn page_state(page: &[u8]) -> PageState {
+    match page.first() {
+        Some(0) => PageState::Erased,
+        Some(1) => PageState::Programmed,
+        Some(3) => PageState::Spoiled,
+        Some(4) => PageState::Frail,
+        _ => PageState::Garbage,
+    }
+}
+
 /// The pages of a block's record that belong to no later batch, by their places.
 fn pages_until(bytes: &[u8], last: u64) -> impl Iterator<Item = (u32, &[u8])> {
     let pages = bytes.get(RECORD_HEAD..).unwrap_or(&[]).chunks_exact(PAGE_RECORD);
@@ -285,14 +326,7 @@ pub(crate) fn decode_record(bytes: &[u8], last: u64) -> Known {
     let mut record = BlockRecord::erased(wear, u32::try_from(count).unwrap_or(u32::MAX));
     let is_newest = |(_, page): &(u32, &[u8])| Generation::of(u32_at(page, 0)) == generation;
     for (index, page) in pages_until(bytes, last).filter(is_newest) {
-        let state = match page.first() {
-            Some(0) => PageState::Erased,
-            Some(1) => PageState::Programmed,
-            Some(3) => PageState::Spoiled,
-            Some(4) => PageState::Frail,
-            _ => PageState::Garbage,
-        };
-        record.set(index, state, u32_at(page, 4));
+        record.set(index, page_state(page), u32_at(page, 4));
     }
     Known { record, reads: u32_at(bytes, 8), generation }
 }

@@ -6,12 +6,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::vec;
 use std::vec::Vec;
 
-use crate::container::{self, Batch, Known, Layout, SUM_BYTES};
+use crate::barriers::Barriers;
+use crate::container::{self, Known, Layout};
 use crate::error::{MediaError, device_error};
-use crate::host::{HostFile, Session};
+use crate::host::HostFile;
 use crate::lock::{Locked, create_locked, lock};
 use crate::memory::Memory;
 use crate::nand::{BlockId, NandError};
@@ -76,7 +76,8 @@ fn format(file: &Locked, path: &Path, spec: &ChipSpec, memory: &Memory) -> Resul
 ///
 /// After a power cut of the host, everything is there that was programmed up to a flush, or to an erase, whichever came
 /// last; later programs are not. For that, the first erase after a program waits for the disk, the first program of a
-/// block waits for its erase, and each flush writes down which pages it covers. The first write of a process waits for the disk, too; after a cut it looks at every block's record.
+/// block waits for its erase, and each flush writes down which pages it covers. The first write of a process waits for the
+/// disk, too; after a cut it looks at every block's record.
 /// Once the disk fails to sync, nobody knows what it holds: nothing is written any more, and each program, erase and flush
 /// fails as the sync did.
 ///
@@ -87,31 +88,16 @@ pub struct FileStore {
     file: Box<dyn HostFile>,
     path: PathBuf,
     layout: Layout,
-    pages_per_block: u32,
-    blocks: u32,
     read_only: bool,
     /// Blocks that were looked at.
     records: HashMap<u32, Known>,
     /// Blocks whose reads the file does not know yet.
     unsaved_reads: BTreeSet<u32>,
-    /// One page with its spare bytes and check sums, so that each takes one call to the system.
+    /// One page with its spare bytes and its check sum, so that each takes one call to the system.
     scratch: Vec<u8>,
     /// Sequence number and contents of the newest slot.
     saved: (u64, Memory),
-    /// What was programmed since the last sync; its number is the next.
-    batch: Batch,
-    /// Blocks that were erased since the last sync.
-    erased: BTreeSet<BlockId>,
-    /// Blocks' records count up to this batch.
-    last: u64,
-    /// The session of the last write.
-    session: Session,
-    /// Whether this process wrote, and all that others wrote is synced.
-    has_begun: bool,
-    /// Whether the newest slot is synced.
-    slot_is_synced: bool,
-    /// The number that a sync failed with.
-    sync_failed: Option<i32>,
+    barriers: Barriers,
 }
 
 impl FileStore {
@@ -122,102 +108,17 @@ impl FileStore {
         read_only: bool,
         saved: (u64, Memory),
     ) -> io::Result<FileStore> {
-        let geometry = spec.geometry();
-        let session = container::read_session(&*file)?;
-        let mut store = FileStore {
+        let layout = Layout::new(&spec.geometry());
+        Ok(FileStore {
+            barriers: Barriers::open(&*file, &layout)?,
             file,
             path: path.to_path_buf(),
-            layout: Layout::new(&geometry),
-            pages_per_block: geometry.pages_per_block,
-            blocks: geometry.blocks,
+            layout,
             read_only,
             records: HashMap::new(),
             unsaved_reads: BTreeSet::new(),
             scratch: Vec::new(),
             saved,
-            batch: Batch::default(),
-            erased: BTreeSet::new(),
-            last: u64::MAX,
-            session,
-            has_begun: false,
-            slot_is_synced: false,
-            sync_failed: None,
-        };
-        let batches = Batch::read_last(&*store.file)?;
-        let newest = batches.first().map_or(0, |batch| batch.number);
-        let mut whole = newest;
-        if !store.is_same_session() {
-            if let Some(batch) = batches.first() {
-                whole -= u64::from(!store.is_whole(batch)?);
-            }
-            store.last = whole;
-        }
-        store.batch.number = whole + 1;
-        Ok(store)
-    }
-
-    /// Whether nothing that was written before is lost.
-    fn is_same_session(&self) -> bool {
-        let none = Session::default();
-        let session = self.file.session();
-        self.session == none || session != none && self.session == session
-    }
-
-    /// Whether each page of a batch is there, or was erased later, which it was not before it was there.
-    fn is_whole(&mut self, batch: &Batch) -> io::Result<bool> {
-        for (page, generation) in &batch.pages {
-            let (block, index) = (BlockId(page / self.pages_per_block), page % self.pages_per_block);
-            let mut bytes = vec![0; container::record_bytes(self.pages_per_block)];
-            self.file.read_exact_at(&mut bytes, self.layout.record_at(block.0))?;
-            let known = container::decode_record(&bytes, u64::MAX);
-            if known.generation.is_after(*generation) {
-                return Ok(true);
-            }
-            let mut record = [0; container::PAGE_RECORD];
-            self.file.read_exact_at(&mut record, self.layout.page_record_at(block.0, index))?;
-            let is_noted = container::is_of(&record, batch.number, *generation);
-            if !is_noted || known.record.state(index).is_written() && !self.is_page_whole(block, index)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Whether the bytes of a page are those that were programmed.
-    fn is_page_whole(&self, block: BlockId, index: u32) -> io::Result<bool> {
-        let mut bytes = vec![0; self.layout.page_bytes()];
-        self.file.read_exact_at(&mut bytes, self.layout.page_at(block.0, index))?;
-        let (page, sum) = bytes.split_at(bytes.len() - SUM_BYTES);
-        Ok(crc32fast::hash(page).to_le_bytes() == *sum)
-    }
-
-    /// Waits for what other processes wrote, and takes away what a power cut of the host left behind the last batch.
-    fn begin(&mut self) -> Result<(), NandError> {
-        self.writable()?;
-        if self.last < u64::MAX {
-            let mut bytes = vec![0; container::record_bytes(self.pages_per_block)];
-            for block in 0..self.blocks {
-                let at = self.layout.record_at(block);
-                self.file.read_exact_at(&mut bytes, at).map_err(|e| device_error(&e))?;
-                for index in container::pages_behind(&bytes, self.last) {
-                    self.put(&[0; container::PAGE_RECORD], self.layout.page_record_at(block, index))?;
-                }
-            }
-        }
-        self.sync_file()?;
-        self.last = u64::MAX;
-        self.session = self.file.session();
-        container::write_session(&*self.file, self.session).map_err(|e| device_error(&e))?;
-        self.sync_file()?;
-        self.has_begun = true;
-        Ok(())
-    }
-
-    fn sync_file(&mut self) -> Result<(), NandError> {
-        self.file.sync_data().map_err(|error| {
-            let error = device_error(&error);
-            self.sync_failed = Some(if let NandError::Device(errno) = error { errno } else { libc::EIO });
-            error
         })
     }
 
@@ -230,39 +131,24 @@ impl FileStore {
         match self.records.entry(block.0) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => {
-                let mut bytes = vec![0; container::record_bytes(self.pages_per_block)];
+                let mut bytes = self.layout.record();
                 let at = self.layout.record_at(block.0);
                 self.file.read_exact_at(&mut bytes, at).map_err(|e| device_error(&e))?;
-                Ok(entry.insert(container::decode_record(&bytes, self.last)))
+                Ok(entry.insert(container::decode_record(&bytes, self.barriers.last())))
             }
         }
     }
 
-    /// An error if nothing may be written.
-    fn writable(&self) -> Result<(), NandError> {
-        let errno = if self.read_only { Some(libc::EROFS) } else { self.sync_failed };
-        errno.map_or(Ok(()), |errno| Err(NandError::Device(errno)))
+    /// An error if nothing may be written; otherwise all that other processes wrote is synced.
+    fn begin(&mut self) -> Result<(), NandError> {
+        if self.read_only {
+            return Err(NandError::Device(libc::EROFS));
+        }
+        self.barriers.begin(&*self.file, &self.layout)
     }
 
     fn put(&self, bytes: &[u8], at: u64) -> Result<(), NandError> {
-        self.writable()?;
         self.file.write_all_at(bytes, at).map_err(|e| device_error(&e))
-    }
-
-    /// Waits until everything written is on the disk, and ends the batch.
-    fn wait(&mut self) -> Result<(), NandError> {
-        self.writable()?;
-        if !self.batch.pages.is_empty() {
-            self.batch.write(&*self.file).map_err(|e| device_error(&e))?;
-        }
-        self.sync_file()?;
-        if !self.batch.pages.is_empty() {
-            self.batch.pages.clear();
-            self.batch.number += 1;
-        }
-        self.erased.clear();
-        self.slot_is_synced = true;
-        Ok(())
     }
 }
 
@@ -272,9 +158,7 @@ impl Store for FileStore {
     }
 
     fn set_wear(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
-        if !self.has_begun {
-            self.begin()?;
-        }
+        self.begin()?;
         let &mut Known { reads, generation, .. } = self.known(block)?;
         self.put(&container::encode_head(wear, reads, generation), self.layout.record_at(block.0))?;
         self.known(block)?.record.wear = wear;
@@ -337,14 +221,9 @@ impl Store for FileStore {
         data: &[u8],
         spare: &[u8],
     ) -> Result<(), NandError> {
-        if !self.has_begun {
-            self.begin()?;
-        }
-        if self.batch.pages.len() >= Batch::PAGES_MOST || self.erased.contains(&block) {
-            self.wait()?;
-        }
+        self.begin()?;
+        self.barriers.before_program(block, &*self.file)?;
         let generation = self.known(block)?.generation;
-        self.batch.pages.push((block.0 * self.pages_per_block + index, generation));
         if state.is_written() {
             self.scratch.clear();
             self.scratch.extend_from_slice(data);
@@ -353,20 +232,16 @@ impl Store for FileStore {
             self.scratch.extend(sum.to_le_bytes());
             self.put(&self.scratch, self.layout.page_at(block.0, index))?;
         }
-        let record = container::encode_page(state, programmed_s, generation, self.batch.number);
+        let record = container::encode_page(state, programmed_s, generation, self.barriers.number());
         self.put(&record, self.layout.page_record_at(block.0, index))?;
         self.known(block)?.record.set(index, state, programmed_s);
+        self.barriers.programmed(self.layout.page(block.0, index), generation);
         Ok(())
     }
 
     fn erase(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
-        if !self.has_begun {
-            self.begin()?;
-        }
-        if !self.batch.pages.is_empty() {
-            self.wait()?;
-        }
-        self.erased.insert(block);
+        self.begin()?;
+        self.barriers.before_erase(block, &*self.file)?;
         let next = self.known(block)?.generation.next();
         self.put(&container::encode_head(wear, 0, next), self.layout.record_at(block.0))?;
         let known = self.known(block)?;
@@ -387,13 +262,9 @@ impl Store for FileStore {
         if self.saved.1 == *chip {
             return Ok(());
         }
-        if !self.slot_is_synced {
-            // The other slot is to be on the disk before this one is written over.
-            self.wait()?;
-        }
-        self.writable()?;
+        self.begin()?;
+        self.barriers.before_slot(&*self.file)?;
         let sequence = self.saved.0 + 1;
-        self.slot_is_synced = false;
         container::write_slot(&*self.file, &self.path, sequence, chip).map_err(|error| match error {
             MediaError::Io { source, .. } => device_error(&source),
             _ => NandError::Device(libc::EFBIG),
@@ -403,6 +274,6 @@ impl Store for FileStore {
     }
 
     fn sync(&mut self) -> Result<(), NandError> {
-        if self.read_only { Ok(()) } else { self.wait() }
+        if self.read_only { Ok(()) } else { self.barriers.wait(&*self.file) }
     }
 }

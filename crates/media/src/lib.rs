@@ -33,6 +33,8 @@ extern crate alloc;
 extern crate std;
 
 mod any_chip;
+#[cfg(feature = "std")]
+mod barriers;
 mod block;
 mod chips;
 #[cfg(feature = "std")]

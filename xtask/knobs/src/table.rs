@@ -128,6 +128,11 @@ campaigns! {
         TORTURE of "chips, of 60 lives or `PUMICE_LIVES`", such as "500";
         Seeds(2)
     }
+    NANDFS_HOSTS = "nandfs: power cuts of a container's host" {
+        "pumice-nandfs" it: "host_cut::";
+        RANDOM of "rounds of six scenarios on four layouts", such as "100";
+        Seeds(7)
+    }
     NANDFS_LIVES = "nandfs: lives of years, with boots, cuts in series, repairs and scrubs" {
         "pumice-nandfs" it: "lives::";
         AGES of "lives of 520 sessions or `PUMICE_LIVES`", such as "1000";

@@ -115,9 +115,15 @@ pub fn chip(name: &str, clock: &TestClock) -> SimChip {
 pub fn chip_with_bad(name: &str, clock: &TestClock, bad: impl IntoIterator<Item = BlockId>) -> SimChip {
     let mut chip = SimChip::new(&spec(name));
     chip.faults_mut().factory_bad.extend(bad);
+    format(&mut chip, &options(name, clock), &mut |_, _| {}).unwrap();
+    chip
+}
+
+/// How a chip of this name is formatted.
+pub fn options(name: &str, clock: &TestClock) -> FormatOptions {
     let (protected, compression) = without_compression(name);
     let (_, parity_pages, fsync_protection) = without_parity(protected);
-    let options = FormatOptions {
+    FormatOptions {
         uuid: *b"0123456789abcdef",
         created: clock.now(),
         erased: true,
@@ -125,9 +131,7 @@ pub fn chip_with_bad(name: &str, clock: &TestClock, bad: impl IntoIterator<Item 
         fsync_protection,
         compression,
         ..FormatOptions::default()
-    };
-    format(&mut chip, &options, &mut |_, _| {}).unwrap();
-    chip
+    }
 }
 
 /// Cuts a scenario on a chip in a third of its operations, in about `budget` of them in all modes, or in all as the knob
