@@ -29,11 +29,9 @@ missing_packages() {
     command -v busybox >/dev/null || echo busybox-static
     administrators_tool nanddump || echo mtd-utils
     command -v fsverity >/dev/null || echo fsverity
-    # The C library in `zstd` is built for guests, too.
-    command -v musl-gcc >/dev/null || echo musl-tools
 }
 
-# True where a guest's programs can be built and Debian's kernel can be had.
+# True where Debian's kernel can be had and runs our programs.
 has_guests() { [ "$(uname -m)" = x86_64 ] && command -v apt-get >/dev/null; }
 
 administrators_tool() { command -v "$1" >/dev/null || [ -x "/usr/sbin/$1" ]; }
@@ -63,12 +61,9 @@ toolchain() {
     cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
     [ -d "$(rustc --print target-libdir --target thumbv7em-none-eabihf)" ] ||
         rustup target add thumbv7em-none-eabihf
-    # Programs that run in a guest need nothing of it but its kernel.
-    ! has_guests || [ -d "$(rustc --print target-libdir --target x86_64-unknown-linux-musl)" ] ||
-        rustup target add x86_64-unknown-linux-musl
 }
 
-# What is built for guests, and to try packages, is built without the network.
+# Tests, and what tries packages, build without the network.
 crates() {
     cargo fetch --quiet --locked
 }

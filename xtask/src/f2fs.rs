@@ -196,7 +196,7 @@ fn guest(machine: &Machine) -> Result<Guest, Failure> {
         guest.add_program(&installed(name)?)?;
     }
     for name in ["guest-manifest", "guest-control"] {
-        guest.add_program(&built("xtask-guest", name)?)?;
+        guest.add_program(&built(name)?)?;
     }
     Ok(guest)
 }

@@ -64,7 +64,7 @@ impl Recipe {
             stand_for(&device, &tree.path().join(alias))?;
             compress(&device)?;
         }
-        let mut tell = Command::new(built("xtask-guest", "guest-manifest")?);
+        let mut tell = Command::new(built("guest-manifest")?);
         let text = dir.join(format!("{}.tree.jsonl", self.name));
         fs::write(&text, output(tell.arg(tree.path()))?).map_err(about(text.display()))?;
         compress(&text)?;

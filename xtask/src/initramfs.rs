@@ -76,9 +76,11 @@ impl Initramfs {
         Ok(tree)
     }
 
-    /// Copies a file, and the libraries it is linked with to where it looks for them.
+    /// Copies a program, and the libraries it is linked with to where it looks for them.
     pub(crate) fn add_program(&self, program: &Path, to: &str) -> Result<(), Failure> {
         self.add(program, to)?;
+        // Debugging information would only fill the guest's memory.
+        output(Command::new(installed("strip")?).arg("--strip-debug").arg(self.stage.path().join(to)))?;
         for library in program::libraries(program)? {
             let to = library.to_string_lossy().into_owned();
             self.add(&library, to.trim_start_matches('/'))?;

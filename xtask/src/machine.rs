@@ -1,11 +1,11 @@
-//! The parts of the machine: QEMU, busybox, an unpacked kernel package, and what builds programs for it.
+//! The parts of the machine: QEMU, busybox, and an unpacked kernel package.
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
 };
 
-use crate::{Failure, about, installed, program};
+use crate::{Failure, about, installed};
 
 /// Where `scripts/setup.sh` unpacks the kernel's package, from the target directory.
 const LINUX: &str = "tools/linux";
@@ -26,7 +26,6 @@ impl Machine {
     pub fn find() -> Result<Machine, Failure> {
         let qemu = installed("qemu-system-x86_64")?;
         let busybox = installed("busybox")?;
-        program::needs_target()?;
         let root = linux()?;
         let modules = only_entry(&root.join("lib/modules"))?;
         let version = modules.file_name().unwrap_or_default().to_string_lossy().into_owned();

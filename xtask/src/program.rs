@@ -1,4 +1,4 @@
-//! Programs for a guest: our own, linked statically, and this machine's with their libraries.
+//! Programs for a guest: our own and this machine's, with their libraries.
 
 use std::{
     env,
@@ -7,9 +7,6 @@ use std::{
 };
 
 use crate::{Failure, output};
-
-/// Needs nothing of the guest but its kernel.
-const TARGET: &str = "x86_64-unknown-linux-musl";
 
 /// Where administrators' programs are, whatever the `PATH` of whoever runs this.
 const SYSTEM: [&str; 2] = ["/usr/sbin", "/sbin"];
@@ -22,29 +19,19 @@ pub fn installed(name: &str) -> Result<PathBuf, Failure> {
     found.ok_or_else(|| format!("no {name} here; run scripts/setup.sh test as root").into())
 }
 
-/// Fails where nothing can be built for a guest.
-pub(crate) fn needs_target() -> Result<(), Failure> {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let place = output(Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]))?;
-    match Path::new(String::from_utf8_lossy(&place).trim()).is_dir() {
-        true => Ok(()),
-        false => Err(format!("no core library of {TARGET}; run rustup target add {TARGET}").into()),
-    }
-}
-
-/// Builds a binary of this workspace for a guest, if it is not up to date, and returns its place. Nothing is downloaded:
-/// `scripts/setup.sh` has done that.
-pub fn built(package: &str, binary: &str) -> Result<PathBuf, Failure> {
+/// Builds a binary of this workspace, if it is not up to date, and returns its place. Nothing is downloaded, and after
+/// `make test` has built everything, nothing is left to build: the profile is that of tests, and because a test is
+/// named, too, the features of dependencies are those of tests.
+pub fn built(binary: &str) -> Result<PathBuf, Failure> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
     let mut build = Command::new(cargo);
-    build.args(["build", "--offline", "--locked", "--target", TARGET, "--package", package, "--bin", binary]);
-    // Debugging information would only fill the guest's memory.
-    build.args(["--config", "profile.dev.strip=true"]);
+    build.args(["build", "--offline", "--locked", "--workspace", "--profile", "test", "--bin", binary]);
+    build.args(["--test", "guests"]);
     build.arg("--message-format=json-render-diagnostics").arg("--manifest-path").arg(manifest);
     let messages = output(&mut build)?;
     let messages = String::from_utf8_lossy(&messages);
-    let place = messages.lines().rev().find_map(executable);
+    let place = messages.lines().filter_map(executable).find(|place| place.ends_with(binary));
     place.ok_or_else(|| format!("cargo does not say where it built {binary}").into())
 }
 

@@ -65,7 +65,6 @@ impl Anchor {
         for value in [page_bytes, spare_bytes, free_spare_bytes, pages_per_block, blocks, one, two] {
             out.extend_from_slice(&value.to_le_bytes());
         }
-        debug_assert!(self.own.len() <= OWN_MAX, "an anchor too long");
         debug_assert!(self.own.len() <= OWN_MAX, "what the owner says does not fit an anchor");
         out.extend_from_slice(&u16::try_from(self.own.len()).unwrap_or(u16::MAX).to_le_bytes());
         out.extend_from_slice(&self.own);

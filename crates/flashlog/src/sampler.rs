@@ -86,4 +86,11 @@ mod tests {
         assert!((150..250).contains(&one) && (150..250).contains(&two), "{told:?}");
         assert!(rare < 20 && none == 0, "{told:?}");
     }
+
+    #[test]
+    fn of_blocks_that_nobody_asks_for_few_wait() {
+        let mut sampler = Sampler::new(1, 7);
+        (0..4 * 1024).for_each(|block| sampler.read(block));
+        assert_eq!(sampler.take().len(), TOLD_MOST);
+    }
 }

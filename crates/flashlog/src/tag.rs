@@ -264,10 +264,30 @@ mod tests {
             }
             assert_eq!(read_header(&head[..7]), None);
         }
+        // The checksum of zeros is zero.
+        assert_eq!(read_header(&[0; 8]), None, "there is no kind 0");
         for bit in 0..64 {
             let mut blank = [0xff; 8];
             flip(&mut blank, bit);
             assert!(is_erased(&blank));
+        }
+    }
+
+    #[test]
+    fn two_stray_zeros_leave_a_spare_area_erased_and_three_do_not() {
+        let mut head = [0xff; 32];
+        for (bit, seems_erased) in [(3, true), (200, true), (131, false)] {
+            flip(&mut head, bit);
+            assert_eq!(is_erased(&head), seems_erased, "bit {bit}");
+        }
+    }
+
+    /// On the medium stands what MurmurHash3 makes of a sum: another mix would be another format.
+    #[test]
+    fn sums_are_mixed_as_murmur_hash_ends() {
+        let known = [(0, 0), (1, 0x514e_28b7), (2, 0x30f4_c306), (0x1234_5678, 0xe37c_d1bc)];
+        for (sum, mixed) in known.into_iter().chain([(u32::MAX, 0x81f1_6f39)]) {
+            assert_eq!(mix(sum), mixed, "{sum:#x}");
         }
     }
 

@@ -263,8 +263,10 @@ impl<'c> Server<'c> {
                 done => done?,
             },
             Mode::WornOut => self.commit()?,
-            Mode::ReadOnly | Mode::Clean | Mode::Failed(_) => {}
+            Mode::ReadOnly | Mode::Failed(_) => return Ok(self.flash.medium.into_chip()),
+            Mode::Clean => {}
         }
+        self.flash.medium.flush()?;
         Ok(self.flash.medium.into_chip())
     }
 

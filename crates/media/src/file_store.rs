@@ -1,21 +1,23 @@
 //! Pages in a container file: a simulated chip that outlives the process.
 
+use std::boxed::Box;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::FileExt;
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::vec;
 use std::vec::Vec;
 
-use crate::container::{self, Layout};
+use crate::barriers::Barriers;
+use crate::container::{self, Known, Layout};
 use crate::error::{MediaError, device_error};
+use crate::host::HostFile;
 use crate::lock::{Locked, create_locked, lock};
 use crate::memory::Memory;
 use crate::nand::{BlockId, NandError};
 use crate::sim::SimChip;
 use crate::spec::ChipSpec;
-use crate::store::{BlockRecord, PageState, Store, Wear};
+use crate::store::{PageState, Store, Wear};
 
 /// A simulated chip in a container file.
 pub type ChipFile = SimChip<FileStore>;
@@ -33,7 +35,8 @@ impl SimChip<FileStore> {
             let _ = fs::remove_file(path);
         }
         made?;
-        let store = FileStore::new(file, path, spec, false, (0, memory.clone()));
+        let store = FileStore::new(Box::new(file), path, spec, false, (0, memory.clone()));
+        let store = store.map_err(MediaError::io("read", path))?;
         Ok(SimChip::over(spec.clone(), store, memory))
     }
 
@@ -45,16 +48,21 @@ impl SimChip<FileStore> {
         let path = path.as_ref();
         let mut options = OpenOptions::new();
         let file = options.read(true).write(!read_only).open(path).map_err(MediaError::io("open", path))?;
-        let file = lock(file, path, read_only)?;
-        let spec = container::read_header(&file, path)?;
-        let (sequence, memory) = container::read_slots(&file, path)?;
+        ChipFile::open_on(Box::new(lock(file, path, read_only)?), path, read_only)
+    }
+
+    /// Opens the container that lies in a file; messages call it by this path.
+    pub fn open_on(file: Box<dyn HostFile>, path: &Path, read_only: bool) -> Result<ChipFile, MediaError> {
+        let spec = container::read_header(&*file, path)?;
+        let (sequence, memory) = container::read_slots(&*file, path)?;
         let store = FileStore::new(file, path, &spec, read_only, (sequence, memory.clone()));
+        let store = store.map_err(MediaError::io("read", path))?;
         Ok(SimChip::over(spec, store, memory))
     }
 }
 
 /// Makes the file an empty container, whatever it held.
-fn format(file: &File, path: &Path, spec: &ChipSpec, memory: &Memory) -> Result<(), MediaError> {
+fn format(file: &Locked, path: &Path, spec: &ChipSpec, memory: &Memory) -> Result<(), MediaError> {
     let bytes = Layout::new(&spec.geometry()).file_bytes();
     file.set_len(0).and_then(|()| file.set_len(bytes)).map_err(MediaError::io("size", path))?;
     container::write_slot(file, path, 0, memory)?;
@@ -63,41 +71,55 @@ fn format(file: &File, path: &Path, spec: &ChipSpec, memory: &Memory) -> Result<
 
 /// Pages in a container file.
 ///
-/// Each program writes the page first and its state after it, so that a process that is killed leaves every
-/// page either erased or whole; a killed erase may leave a half-erased block, as a chip does. A crash of the
-/// host loses what was not flushed. Faults, work done, the clock, and the counts of operations and of reads are kept
-/// by `flush` and when the chip is dropped, not by each operation.
+/// Each program writes the page first and its state after it, so that a process that is killed leaves every page either
+/// erased or whole, and each erase done or not done.
+///
+/// After a power cut of the host, everything is there that was programmed up to a flush, or to an erase, whichever came
+/// last; later programs are not. For that, the first erase after a program waits for the disk, the first program of a
+/// block waits for its erase, and each flush writes down which pages it covers. The first write of a process waits for the
+/// disk, too; after a cut it looks at every block's record.
+/// Once the disk fails to sync, nobody knows what it holds: nothing is written any more, and each program, erase and flush
+/// fails as the sync did.
+///
+/// Faults, work done, the clock, and the counts of operations and of reads are kept by `flush` and when the chip is
+/// dropped, not by each operation.
 #[derive(Debug)]
 pub struct FileStore {
-    file: Locked,
+    file: Box<dyn HostFile>,
     path: PathBuf,
     layout: Layout,
-    pages_per_block: u32,
     read_only: bool,
-    /// Blocks that were looked at, with the reads since their erase.
-    records: HashMap<u32, (BlockRecord, u32)>,
+    /// Blocks that were looked at.
+    records: HashMap<u32, Known>,
     /// Blocks whose reads the file does not know yet.
     unsaved_reads: BTreeSet<u32>,
-    /// One page with its spare bytes, so that each takes one call to the system.
+    /// One page with its spare bytes and its check sum, so that each takes one call to the system.
     scratch: Vec<u8>,
     /// Sequence number and contents of the newest slot.
     saved: (u64, Memory),
+    barriers: Barriers,
 }
 
 impl FileStore {
-    fn new(file: Locked, path: &Path, spec: &ChipSpec, read_only: bool, saved: (u64, Memory)) -> FileStore {
-        let geometry = spec.geometry();
-        FileStore {
+    fn new(
+        file: Box<dyn HostFile>,
+        path: &Path,
+        spec: &ChipSpec,
+        read_only: bool,
+        saved: (u64, Memory),
+    ) -> io::Result<FileStore> {
+        let layout = Layout::new(&spec.geometry());
+        Ok(FileStore {
+            barriers: Barriers::open(&*file, &layout)?,
             file,
             path: path.to_path_buf(),
-            layout: Layout::new(&geometry),
-            pages_per_block: geometry.pages_per_block,
+            layout,
             read_only,
             records: HashMap::new(),
             unsaved_reads: BTreeSet::new(),
             scratch: Vec::new(),
             saved,
-        }
+        })
     }
 
     /// The container's path, as it was opened.
@@ -105,48 +127,50 @@ impl FileStore {
         &self.path
     }
 
-    fn record(&mut self, block: BlockId) -> Result<&mut BlockRecord, NandError> {
-        self.entry(block).map(|(record, _)| record)
-    }
-
-    fn entry(&mut self, block: BlockId) -> Result<&mut (BlockRecord, u32), NandError> {
+    fn known(&mut self, block: BlockId) -> Result<&mut Known, NandError> {
         match self.records.entry(block.0) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
             Entry::Vacant(entry) => {
-                let mut bytes = vec![0; container::record_bytes(self.pages_per_block)];
+                let mut bytes = self.layout.record();
                 let at = self.layout.record_at(block.0);
                 self.file.read_exact_at(&mut bytes, at).map_err(|e| device_error(&e))?;
-                Ok(entry.insert(container::decode_record(&bytes)))
+                Ok(entry.insert(container::decode_record(&bytes, self.barriers.last())))
             }
         }
     }
 
-    fn put(&self, bytes: &[u8], at: u64) -> Result<(), NandError> {
+    /// An error if nothing may be written; otherwise all that other processes wrote is synced.
+    fn begin(&mut self) -> Result<(), NandError> {
         if self.read_only {
             return Err(NandError::Device(libc::EROFS));
         }
+        self.barriers.begin(&*self.file, &self.layout)
+    }
+
+    fn put(&self, bytes: &[u8], at: u64) -> Result<(), NandError> {
         self.file.write_all_at(bytes, at).map_err(|e| device_error(&e))
     }
 }
 
 impl Store for FileStore {
     fn wear(&mut self, block: BlockId) -> Result<Wear, NandError> {
-        Ok(self.record(block)?.wear)
+        Ok(self.known(block)?.record.wear)
     }
 
     fn set_wear(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
-        let reads = self.reads(block)?;
-        self.put(&container::encode_head(wear, reads), self.layout.record_at(block.0))?;
-        self.record(block)?.wear = wear;
+        self.begin()?;
+        let &mut Known { reads, generation, .. } = self.known(block)?;
+        self.put(&container::encode_head(wear, reads, generation), self.layout.record_at(block.0))?;
+        self.known(block)?.record.wear = wear;
         Ok(())
     }
 
     fn next_page(&mut self, block: BlockId) -> Result<u32, NandError> {
-        Ok(self.record(block)?.next())
+        Ok(self.known(block)?.record.next())
     }
 
     fn page_state(&mut self, block: BlockId, index: u32) -> Result<PageState, NandError> {
-        Ok(self.record(block)?.state(index))
+        Ok(self.known(block)?.record.state(index))
     }
 
     fn read(
@@ -156,7 +180,7 @@ impl Store for FileStore {
         data: &mut [u8],
         spare: &mut [u8],
     ) -> Result<PageState, NandError> {
-        let state = self.record(block)?.state(index);
+        let state = self.known(block)?.record.state(index);
         if !state.is_written() {
             data.fill(0xFF);
             spare.fill(0xFF);
@@ -175,16 +199,16 @@ impl Store for FileStore {
     }
 
     fn programmed_s(&mut self, block: BlockId, index: u32) -> Result<u32, NandError> {
-        Ok(self.record(block)?.programmed_s(index))
+        Ok(self.known(block)?.record.programmed_s(index))
     }
 
     fn reads(&mut self, block: BlockId) -> Result<u32, NandError> {
-        self.entry(block).map(|(_, reads)| *reads)
+        self.known(block).map(|known| known.reads)
     }
 
     fn count_read(&mut self, block: BlockId) -> Result<(), NandError> {
-        let (_, reads) = self.entry(block)?;
-        *reads = reads.saturating_add(1);
+        let known = self.known(block)?;
+        known.reads = known.reads.saturating_add(1);
         self.unsaved_reads.insert(block.0);
         Ok(())
     }
@@ -197,25 +221,32 @@ impl Store for FileStore {
         data: &[u8],
         spare: &[u8],
     ) -> Result<(), NandError> {
+        self.begin()?;
+        self.barriers.before_program(block, &*self.file)?;
+        let generation = self.known(block)?.generation;
         if state.is_written() {
             self.scratch.clear();
             self.scratch.extend_from_slice(data);
             self.scratch.extend_from_slice(spare);
+            let sum = crc32fast::hash(&self.scratch);
+            self.scratch.extend(sum.to_le_bytes());
             self.put(&self.scratch, self.layout.page_at(block.0, index))?;
         }
-        let record = container::encode_page(state, programmed_s);
+        let record = container::encode_page(state, programmed_s, generation, self.barriers.number());
         self.put(&record, self.layout.page_record_at(block.0, index))?;
-        self.record(block)?.set(index, state, programmed_s);
+        self.known(block)?.record.set(index, state, programmed_s);
+        self.barriers.programmed(self.layout.page(block.0, index), generation);
         Ok(())
     }
 
     fn erase(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
-        let mut bytes = container::encode_head(wear, 0).to_vec();
-        bytes.resize(container::record_bytes(self.pages_per_block), 0);
-        self.put(&bytes, self.layout.record_at(block.0))?;
-        let (record, reads) = self.entry(block)?;
-        record.erase(wear);
-        *reads = 0;
+        self.begin()?;
+        self.barriers.before_erase(block, &*self.file)?;
+        let next = self.known(block)?.generation.next();
+        self.put(&container::encode_head(wear, 0, next), self.layout.record_at(block.0))?;
+        let known = self.known(block)?;
+        known.record.erase(wear);
+        (known.reads, known.generation) = (0, next);
         self.unsaved_reads.remove(&block.0);
         Ok(())
     }
@@ -231,8 +262,10 @@ impl Store for FileStore {
         if self.saved.1 == *chip {
             return Ok(());
         }
+        self.begin()?;
+        self.barriers.before_slot(&*self.file)?;
         let sequence = self.saved.0 + 1;
-        container::write_slot(&self.file, &self.path, sequence, chip).map_err(|error| match error {
+        container::write_slot(&*self.file, &self.path, sequence, chip).map_err(|error| match error {
             MediaError::Io { source, .. } => device_error(&source),
             _ => NandError::Device(libc::EFBIG),
         })?;
@@ -241,6 +274,6 @@ impl Store for FileStore {
     }
 
     fn sync(&mut self) -> Result<(), NandError> {
-        if self.read_only { Ok(()) } else { self.file.sync_data().map_err(|e| device_error(&e)) }
+        if self.read_only { Ok(()) } else { self.barriers.wait(&*self.file) }
     }
 }

@@ -33,6 +33,8 @@ extern crate alloc;
 extern crate std;
 
 mod any_chip;
+#[cfg(feature = "std")]
+mod barriers;
 mod block;
 mod chips;
 #[cfg(feature = "std")]
@@ -47,6 +49,8 @@ mod faults;
 mod file_disk;
 #[cfg(feature = "std")]
 mod file_store;
+#[cfg(feature = "std")]
+mod host;
 mod layer;
 #[cfg(feature = "std")]
 mod lock;
@@ -59,6 +63,8 @@ mod nand;
 mod pairing;
 mod read_at;
 pub mod sim;
+#[cfg(feature = "std")]
+mod sim_host;
 mod spec;
 mod store;
 
@@ -72,6 +78,8 @@ pub use faults::{BitFlip, CutMode, Endurance, FaultCounts, Faults, PowerCut, Rat
 pub use file_disk::FileDisk;
 #[cfg(feature = "std")]
 pub use file_store::{ChipFile, FileStore};
+#[cfg(feature = "std")]
+pub use host::HostFile;
 pub use layer::Layer;
 pub use mem_disk::MemDisk;
 pub use mem_store::MemStore;
@@ -82,5 +90,7 @@ pub use nand::{BlockId, Geometry, Nand, NandError, NandStats, PageId, ReadOutcom
 pub use pairing::Pairing;
 pub use read_at::ReadAt;
 pub use sim::SimChip;
+#[cfg(feature = "std")]
+pub use sim_host::SimHost;
 pub use spec::{ChipSpec, Ecc, SpareRange, SpecError};
 pub use store::{Hold, PageState, Store, Wear};

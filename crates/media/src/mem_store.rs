@@ -230,3 +230,19 @@ impl Store for MemStore {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn erased_blocks_leave_so_much_memory_and_no_more() {
+        let mut pool = Pool::default();
+        pool.give(Vec::new());
+        assert!(pool.0.is_empty(), "there is nothing to keep");
+        (0..6).for_each(|_| pool.give(Vec::with_capacity(POOL_BYTES / 4)));
+        assert_eq!(pool.0.len(), 4);
+        assert!((0..4).all(|_| pool.take().capacity() > 0));
+        assert_eq!(pool.take().capacity(), 0);
+    }
+}

@@ -34,7 +34,7 @@ knobs! {
     PARITY: Form::Count, "4 to 8", "Chips that are hurt as much as parity can bear.";
     YEARS: Form::OneOf(&["10"]), "months, on small chips", "Years on the shelf and of wear, on whole chips.";
     SPACE: Form::Count, "1 or 2", "Rounds on each chip that is nearly full.";
-    FUZZ_CASES: Form::Count, "60 to 80", "Damages of each image or layout.";
+    FUZZ_CASES: Form::Count, "32 to 60", "Damages of each image or layout.";
     HOSTILE: Form::Count, "4 to 30", "Damages of each volume that is then served or written to.";
     DAMAGES: Form::Count, "124 or 62", "Members of F2FS's structures that are damaged, one at a time.";
     BYTES: Form::AllOrCount, "a sample", "Bytes of metadata of F2FS that are changed: all, or all from this number of the list of blocks on.";
@@ -88,6 +88,16 @@ campaigns! {
         RANDOM of "sequences of calls", such as "6000";
         Seeds(200)
     }
+    MEDIA_HOSTS = "media: power cuts of a container's host" {
+        "pumice-media" it: "host_cut::what_was_flushed";
+        RANDOM of "runs of 240 cuts", such as "400";
+        Seeds(40)
+    }
+    FTL_HOSTS = "ftl: power cuts of a container's host" {
+        "pumice-ftl" it: "host_cut::";
+        RANDOM of "runs on each layout", such as "50";
+        Seeds(4)
+    }
     CLEANING_SELECTORS = "cleaning: fast forms of policies and plain ones" {
         "pumice-cleaning" it: "selectors::";
         RANDOM of "sequences of events for each policy", such as "20000";
@@ -122,6 +132,11 @@ campaigns! {
         "pumice-nandfs" it: "series::";
         CUTS of "series of two to four cuts", such as "200000";
         Seeds(2000)
+    }
+    NANDFS_HOSTS = "nandfs: power cuts of a container's host" {
+        "pumice-nandfs" it: "host_cut::";
+        RANDOM of "rounds of six scenarios on four layouts", such as "100";
+        Seeds(7)
     }
     NANDFS_LIVES = "nandfs: lives of years, with boots, cuts in series, repairs and scrubs" {
         "pumice-nandfs" it: "lives::";

@@ -131,7 +131,7 @@ pub(crate) fn measure(
     let socket = place.path().join("disk");
     let mut guest = Guest::new(machine)?;
     guest.add_program(&installed(peer.mkfs)?)?;
-    guest.add_program(&built("xtask-peers", "guest-play")?)?;
+    guest.add_program(&built("guest-play")?)?;
     guest.add_served_disk(&socket);
     let shared = guest.shared();
     let file = if let Some(path) = recorded {

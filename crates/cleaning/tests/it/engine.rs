@@ -27,7 +27,7 @@ fn play(
     let mut sim = Sim::new(params, selector, placement, wear).unwrap();
     let (mut rng, mut live) = (Rng::with_seed(seed), BTreeSet::new());
     let mut writes = 0;
-    for _ in 0..6000 {
+    for _ in 0..3000 {
         let page = if rng.bool() { rng.u32(0..LOGICAL / 10) } else { rng.u32(0..LOGICAL) };
         if rng.u8(0..20) == 0 {
             sim.trim(page).unwrap();

@@ -472,7 +472,7 @@ impl Blocks {
     fn changed_whole(&self, ino: Nid, span: Range<u64>) -> Option<Vec<u8>> {
         let all = self.dirty.range((ino, span.start)..(ino, span.end)).map(|(_, waiting)| waiting);
         let count = all.clone().filter(|waiting| waiting.sort == Sort::Changed).count() as u64;
-        let join = || all.flat_map(|waiting| waiting.block.iter().copied()).collect();
+        let join = || all.map(|waiting| &waiting.block[..]).collect::<Vec<_>>().concat();
         (count == span.end - span.start).then(join)
     }
 

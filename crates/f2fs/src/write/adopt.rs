@@ -94,3 +94,21 @@ impl Writer {
         Ok((SegNo(inside / self.sb.blocks_per_segment()), inside % self.sb.blocks_per_segment()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write::example::{medium, super_block};
+
+    #[test]
+    fn the_main_area_has_its_first_block_and_its_last() {
+        let starts = [0, 1, 2, 3, 4, 5].map(SegNo);
+        let writer = Writer::fresh(super_block(0), medium(), starts, 4).unwrap();
+        let (start, end) = (writer.sb.main_start().0, u32::try_from(writer.sb.main_end()).unwrap());
+        assert_eq!(writer.main_place(BlockAddr(start)), Ok((SegNo(0), 0)));
+        assert_eq!(writer.main_place(BlockAddr(end - 1)), Ok((SegNo(23), 511)));
+        for outside in [start - 1, end] {
+            assert!(writer.main_place(BlockAddr(outside)).is_err(), "block {outside}");
+        }
+    }
+}

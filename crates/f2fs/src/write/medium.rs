@@ -194,3 +194,54 @@ impl Medium {
         self.is_settled
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pumice_media::MemDisk;
+
+    use super::*;
+
+    /// A disk that remembers its writes: the first block of each and how many.
+    struct Told {
+        disk: MemDisk,
+        writes: Arc<Mutex<Vec<(u64, usize)>>>,
+    }
+
+    impl BlockDevice for Told {
+        fn block_bytes(&self) -> u32 {
+            self.disk.block_bytes()
+        }
+
+        fn blocks(&self) -> u64 {
+            self.disk.blocks()
+        }
+
+        fn read(&mut self, first: Lba, buffer: &mut [u8]) -> std::result::Result<(), BlockError> {
+            self.disk.read(first, buffer)
+        }
+
+        fn write(&mut self, first: Lba, buffer: &[u8]) -> std::result::Result<(), BlockError> {
+            self.writes.lock().push((first.0, buffer.len() / 4096));
+            self.disk.write(first, buffer)
+        }
+
+        fn flush(&mut self) -> std::result::Result<(), BlockError> {
+            self.disk.flush()
+        }
+
+        fn discard(&mut self, first: Lba, count: u64) -> std::result::Result<(), BlockError> {
+            self.disk.discard(first, count)
+        }
+    }
+
+    #[test]
+    fn zeros_are_written_in_large_pieces() {
+        let writes = Arc::default();
+        let told = Told { disk: MemDisk::new(4096, 2048), writes: Arc::clone(&writes) };
+        let mut medium = Medium::new(Box::new(told), BlockSize::KIB4);
+        for (addr, count) in [(0, 3), (1000, 600), (7, 0)] {
+            medium.clear(BlockAddr(addr), count).unwrap();
+        }
+        assert_eq!(*writes.lock(), [(0, 3), (1000, 256), (1256, 256), (1512, 88)]);
+    }
+}

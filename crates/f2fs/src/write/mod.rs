@@ -7,6 +7,8 @@
 
 mod adopt;
 mod chain;
+#[cfg(test)]
+mod example;
 pub(crate) mod head;
 mod load;
 pub(crate) mod medium;

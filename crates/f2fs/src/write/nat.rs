@@ -242,3 +242,22 @@ impl Nat {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write::example::{medium, super_block};
+
+    /// Behind the last number come the first ones that nothing has; in a new volume nothing was given back yet.
+    #[test]
+    fn numbers_start_again_at_the_end() {
+        let (sb, medium) = (super_block(0), medium());
+        let limit = sb.nid_limit();
+        let mut nat = Nat { cursor: limit - 2, unused_from: limit, ..Nat::fresh(&sb, 4) };
+        nat.add(&medium, Nid(5), Nid(5), BlockAddr::NEW).unwrap();
+        let taken = |nat: &mut Nat| nat.take(&medium).unwrap().map(|nid| nid.0);
+        assert_eq!([0; 4].map(|_| taken(&mut nat)), [limit - 2, limit - 1, 4, 6].map(Some));
+        let mut nat = Nat { cursor: limit - 2, unused_from: 4, ..Nat::fresh(&sb, 4) };
+        assert_eq!([0; 3].map(|_| taken(&mut nat)), [Some(limit - 2), Some(limit - 1), None]);
+    }
+}

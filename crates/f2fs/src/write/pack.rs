@@ -217,3 +217,17 @@ impl Pack<'_> {
 
 /// Blocks that a pack has at most besides payload and orphans: head, six summaries, foot.
 const FIXED_BLOCKS: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write::example::super_block;
+
+    /// What head, payload, six summaries and foot leave of a segment, each block with 1020 inodes.
+    #[test]
+    fn orphans_have_the_rest_of_the_pack() {
+        for payload in [0, 3, 504] {
+            assert_eq!(Pack::orphans_max(&super_block(payload)), (504 - payload as usize) * 1020);
+        }
+    }
+}

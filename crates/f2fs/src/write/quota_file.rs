@@ -170,3 +170,46 @@ fn leaf(entries: &[&RawQuotaEntry]) -> Block {
     block.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
     block
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(bytes: &[u8], block: u32, at: usize) -> Option<u32> {
+        block_of(bytes, block)?.get(at..)?.first_chunk().map(|number| u32::from_le_bytes(*number))
+    }
+
+    fn block_of(bytes: &[u8], block: u32) -> Option<&[u8]> {
+        bytes.chunks_exact(1024).nth(block as usize)
+    }
+
+    /// Inodes and bytes of an id, by the way through the tree that Linux takes.
+    fn found(bytes: &[u8], id: u32) -> Option<(u64, u64)> {
+        let step = |block, byte: u8| number(bytes, block, usize::from(byte) * 4).filter(|below| *below > 0);
+        let leaf = id.to_be_bytes().into_iter().try_fold(1, step)?;
+        let entries = block_of(bytes, leaf)?[16..].chunks_exact(72);
+        let mut entries = entries.map(|raw| RawQuotaEntry::read_from_bytes(raw).unwrap());
+        let entry = entries.find(|entry| entry.id.get() == id && entry.inodes.get() > 0)?;
+        Some((entry.inodes.get(), entry.bytes.get()))
+    }
+
+    #[test]
+    fn every_id_is_found_by_its_way_through_the_tree() {
+        let ids: Vec<u32> =
+            (0..40).chain([255, 256, 257, 1000, 65_535, 65_536, 0x0102_0304, u32::MAX]).collect();
+        for count in 0..ids.len() {
+            let mut file = QuotaFile::empty(1);
+            for id in &ids[..count] {
+                file.change(*id, 3, i64::from(*id) + 4096);
+                file.change(*id, -1, 1);
+            }
+            let bytes = file.to_bytes();
+            let wanted = |id: &u32| Some((2, u64::from(*id) + 4097));
+            assert!(ids[..count].iter().all(|id| found(&bytes, *id) == wanted(id)), "{count} ids");
+            assert!(ids[count..].iter().all(|id| found(&bytes, *id).is_none()), "{count} ids");
+            assert_eq!(bytes[20..24], word(bytes.len() / 1024).to_le_bytes(), "{count} ids");
+            assert_eq!(QuotaFile::parse(1, &bytes).unwrap().to_bytes(), bytes, "{count} ids");
+            assert!(QuotaFile::parse(0, &bytes).is_none(), "another kind");
+        }
+    }
+}

@@ -550,3 +550,40 @@ impl Known {
         crate::word::half(self.blocked.iter().map(|byte| byte.count_ones()).sum::<u32>())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write::example::{medium, super_block};
+
+    /// The holes of a segment are those of its sort, whichever log of that sort has left it.
+    #[test]
+    fn a_segment_that_a_log_leaves_lends_its_holes_to_its_sort() {
+        let medium = medium();
+        for kind in 0..KINDS {
+            let mut sit = Sit::fresh(&super_block(0));
+            sit.open(&medium, SegNo(7), kind).unwrap();
+            sit.fill(SegNo(7), 0, 12);
+            assert_eq!(sit.room(), (23, [0, 0]), "kind {kind}");
+            sit.leave(SegNo(7));
+            let wanted = if kind < NODES { [500, 0] } else { [0, 500] };
+            assert_eq!(sit.room(), (23, wanted), "kind {kind}");
+            sit.count();
+            assert_eq!(sit.room(), (23, wanted), "kind {kind}, counted");
+        }
+    }
+
+    #[test]
+    fn nothing_is_gained_where_nothing_stands() {
+        let (medium, mut sit) = (medium(), Sit::fresh(&super_block(0)));
+        assert!(sit.view(0, 2).is_none());
+        sit.open(&medium, SegNo(1), 0).unwrap();
+        sit.fill(SegNo(1), 0, 12);
+        assert!(sit.view(0, 2).is_none(), "of an open segment");
+        sit.leave(SegNo(1));
+        let usage = sit.view(0, 2).map(|usage| (usage.view.valid, usage.view.capacity, usage.is_open));
+        assert_eq!(usage, Some((12, 512, false)));
+        sit.seize(SegNo(1));
+        assert!(sit.view(0, 2).is_none(), "it is being cleaned");
+    }
+}

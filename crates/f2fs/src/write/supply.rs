@@ -74,3 +74,16 @@ fn free_section(cursor: u32, section: u32, sit: &Sit) -> Option<u32> {
         .map(|at| at * section)
         .find(|first| (*first..first + section).all(|segno| sit.is_free(SegNo(segno))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write::example::super_block;
+
+    /// A volume whose logs fill no holes before the last segment is taken counts none as room.
+    #[test]
+    fn holes_are_filled_where_free_segments_may_be_scarce() {
+        let fills = |scarce| Supply::new(&super_block(0), [SegNo(0); 6], scarce).fills_holes();
+        assert!(!fills(0) && fills(1));
+    }
+}

@@ -1,5 +1,6 @@
 //! Volumes that are written to, and what others say of them: the model, our check, f2fs-tools.
 
+mod checkpoint;
 mod compressed;
 mod crash;
 mod disk;
@@ -66,7 +67,7 @@ fn orphans_go_with_the_next_mount() {
 
 #[test]
 fn keeps_the_promises_of_the_trait() {
-    let fresh = |clock: &_| make_card(64 << 20, &Shape::default(), clock);
+    let fresh = |clock: &_| make_card(48 << 20, &Shape::default(), clock);
     run_scripted(&fresh).unwrap();
 }
 

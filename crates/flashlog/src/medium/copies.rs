@@ -191,3 +191,17 @@ fn proved(shape: &Shape, page: u32, payload: Vec<u8>, head: &[u8]) -> Option<Pag
     let head = (0..=u8::MAX).map(head_of).find(|head| proves(shape, page, &payload, head))?;
     Some(Page { tag: Tag::decode(&head)?, payload })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The CRC-8 of both numbers, as another program would compute it.
+    #[test]
+    fn marks_tell_block_and_places() {
+        let known = [(2, 1, 210), (2, 10, 62), (3, 10, 225), (0x1_0203, 0x4_0506, 118)];
+        for (block, places, wanted) in known {
+            assert_eq!(mark(block, places), wanted, "{places} places of block {block}");
+        }
+    }
+}

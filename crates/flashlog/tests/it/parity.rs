@@ -2,7 +2,7 @@
 
 use pumice_flashlog::{Fault, Medium, Shape, Tag, TagPlace};
 use pumice_knobs::FLASHLOG_PARITY;
-use pumice_media::{AnyChip, BitFlip, ChipSpec, Nand, SimChip};
+use pumice_media::{AnyChip, BitFlip, ChipSpec, Nand, PageId, SimChip};
 
 const BLOCK: u32 = 2;
 const PAGES: u32 = 12;
@@ -46,7 +46,7 @@ fn lose(medium: Medium<'static>, places: &[u32]) -> Medium<'static> {
     for index in places {
         // The last part: it is not the one of which a look at the tag is satisfied.
         let at = BLOCK * PAGES * shape.parts() + (index + 1) * shape.parts() - 1;
-        chip.faults_mut().unreadable.insert(pumice_media::PageId(at));
+        chip.faults_mut().unreadable.insert(PageId(at));
     }
     Medium::new(AnyChip::own(chip), shape)
 }
@@ -245,6 +245,47 @@ fn copies_bring_back_high_sequence_numbers() {
     }
 }
 
+/// The code of this chip leaves the spare area out: a bit of a copy's head may be wrong, and with it that of what it
+/// brings back.
+#[test]
+fn copies_with_a_wrong_bit_bring_back_what_they_cover() {
+    let spec = ChipSpec::parse_geometry(&format!("1024+40:{PAGES}:6")).unwrap().with_bare_spare();
+    let chip = SimChip::new(&spec);
+    let shape = Shape::new(&chip.geometry(), 1, TagPlace::Spare, 2).with_parity(1).unwrap();
+    let mut open = Medium::new(AnyChip::own(chip), shape);
+    copied(&mut open, &[4], 4);
+    let chip = open.into_chip().take::<SimChip>().unwrap();
+    // In the byte beside the mark, in the mark, the checksum and the body; the header before has no other proof.
+    for byte in [6, 7, 9, 12] {
+        let mut chip = chip.clone();
+        chip.faults_mut()
+            .flips
+            .insert(BitFlip { page: PageId(COPIES * PAGES + 1), bit: (1024 + byte) * 8 + 2 });
+        let mut hurt = lose(Medium::new(AnyChip::own(chip), shape), &[2]);
+        hurt.set_copies(vec![COPIES], [BLOCK]);
+        assert!(is_right(&mut hurt, 2), "byte {byte}");
+    }
+}
+
+/// A look at their marks is all that copies of other blocks cost.
+#[test]
+fn only_a_blocks_own_copies_are_read() {
+    let mut open = medium(TagPlace::Spare, 1, 1);
+    let shape = *open.shape();
+    copied(&mut open, &[4], 4);
+    for (number, other) in (1..).zip([0, 1, 3]) {
+        let payload = payload(&open, 0);
+        open.program_counted(shape.page(other, 0), &tag(0), &payload).unwrap();
+        open.program_copy(other, (COPIES, number)).unwrap();
+    }
+    let mut hurt = lose(open, &[2]);
+    hurt.set_copies(vec![COPIES], [BLOCK]);
+    let before = hurt.stats().page_reads;
+    assert!(is_right(&mut hurt, 2));
+    // Three of the lost page, one where the block's own parity is not yet, one of each other page and of the copy.
+    assert_eq!(hurt.stats().page_reads - before, 3 + 1 + 3 + 1);
+}
+
 /// Copies of an earlier life of the block, and of others, bring nothing back.
 #[test]
 fn copies_of_something_else_bring_nothing_back() {
@@ -265,6 +306,14 @@ fn copies_of_something_else_bring_nothing_back() {
             assert!(hurt.read(shape.page(BLOCK, dead)).is_err(), "page {dead}");
         }
     }
+}
+
+/// A signature is four bytes behind the head, where there is parity over it.
+#[test]
+fn signatures_have_room_or_there_are_none() {
+    let has = |body, parity| medium_with(TagPlace::Spare, 1, parity, body).shape().has_signatures();
+    // Of 18 free bytes a tag takes 12 and its body.
+    assert!(has(2, 1) && !has(3, 1) && !has(0, 0));
 }
 
 #[test]

@@ -166,6 +166,7 @@ fn without(chip: &SimChip, page: u32) -> SimChip {
 #[test]
 fn room_is_known_and_blocks_are_left_when_asked() {
     let (mut counter, mut roots) = fresh(TagPlace::Spare, &[]);
+    let mut used = 0;
     for number in 1..40_u32 {
         let before = counter.held.clone();
         let is_full = roots.is_full();
@@ -176,10 +177,84 @@ fn room_is_known_and_blocks_are_left_when_asked() {
         let stays = !is_full && !number.is_multiple_of(7);
         step(&mut counter, &mut roots).unwrap();
         assert_eq!(counter.held == before, stays, "{number}");
-        assert!(stays || !roots.is_nearly_full(2), "{number}");
+        // Of four pages; more than half of them are never asked for.
+        used = if stays { used + 1 } else { 1 };
+        for (least, wanted) in [(0, 0), (1, 1), (2, 2), (9, 2)] {
+            assert_eq!(roots.is_nearly_full(least), 4 - used < wanted, "{number}: {least}");
+        }
         let (mounted, _) =
             mount(counter.medium.chip().get::<SimChip>().unwrap().clone(), TagPlace::Spare).unwrap();
         assert_eq!((mounted.number, mounted.held), (number, counter.held.clone()));
+    }
+}
+
+/// A mount of what nothing happened to finds both copies, and the next record goes behind them.
+#[test]
+fn whole_roots_are_found_whole_and_stay_where_they_are() {
+    for number in 1..12 {
+        let (mut counter, mut roots) =
+            mount(written(TagPlace::Spare, number, false), TagPlace::Spare).unwrap();
+        assert!(roots.is_whole(), "{number}");
+        assert!(roots.are_sound(&mut counter.medium).unwrap(), "{number}");
+        let held = counter.held.clone();
+        roots.settle(&mut counter.medium).unwrap();
+        let is_full = roots.is_full();
+        step(&mut counter, &mut roots).unwrap();
+        assert_eq!(counter.held == held, !is_full, "{number}");
+    }
+}
+
+/// Numbers go on behind those of the last record and of the last anchor, whichever came later.
+#[test]
+fn the_newest_number_of_the_roots_is_found() {
+    let (mut counter, mut roots) = fresh(TagPlace::Spare, &[]);
+    for number in 1..12 {
+        step(&mut counter, &mut roots).unwrap();
+        let mut chip = counter.medium.chip().get::<SimChip>().unwrap().clone();
+        let mut found = Roots::find(&mut chip, &MAGIC).unwrap().unwrap();
+        let of_anchor = found.newest_seq();
+        let shape = shape(&chip, TagPlace::Spare);
+        found.find_record(&mut Medium::new(AnyChip::own(chip), shape), shape).unwrap().unwrap();
+        assert_eq!(found.newest_seq(), counter.seq, "{number}");
+        // Every fourth record needs an anchor, which is written behind it.
+        assert_eq!(of_anchor == counter.seq, number % 4 == 1, "{number}");
+    }
+}
+
+/// One copy that cannot be read is told by a mount and by whoever asks later, whichever it is.
+#[test]
+fn a_missing_copy_is_told() {
+    let chip = written(TagPlace::Spare, 2, false);
+    let (counter, _) = mount(chip.clone(), TagPlace::Spare).unwrap();
+    for block in counter.held {
+        // The second record of four.
+        let (mut counter, roots) = mount(without(&chip, block * 4 + 1), TagPlace::Spare).unwrap();
+        assert_eq!(counter.number, 2);
+        assert!(!roots.is_whole(), "block {block}");
+        assert!(!roots.are_sound(&mut counter.medium).unwrap(), "block {block}");
+    }
+}
+
+/// Blocks that hold the records of no volume are not looked at: those of the anchors, one block twice, what is beyond
+/// the chip.
+#[test]
+fn anchors_that_name_no_two_blocks_lead_to_no_record() {
+    let chip = written(TagPlace::Spare, 2, false);
+    let (counter, roots) = mount(chip, TagPlace::Spare).unwrap();
+    let (mut medium, shape) = (counter.medium, shape(&written(TagPlace::Spare, 1, false), TagPlace::Spare));
+    let [first, second] = roots.anchor().checkpoints;
+    let mut is_found = |checkpoints| {
+        let anchor = Anchor { checkpoints, ..roots.anchor().clone() };
+        let mut roots = Roots::without_anchors(shape, anchor).unwrap();
+        let found = roots.find_record(&mut medium, shape).unwrap();
+        assert_eq!(roots.blocks().next().is_some(), found.is_some(), "{checkpoints:?}");
+        found.is_some()
+    };
+    assert!(is_found([first, second]) && is_found([second, first]) && is_found([first, 0]));
+    for checkpoints in
+        [[first; 2], [0, first], [3, first], [BLOCKS, first], [first, 3], [first, BLOCKS], [0; 2]]
+    {
+        assert!(!is_found(checkpoints), "{checkpoints:?}");
     }
 }
 

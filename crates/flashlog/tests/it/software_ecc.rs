@@ -141,6 +141,32 @@ fn an_erased_page_is_corrected_too() {
     }
 }
 
+/// Codes are those of the page that is read, not of the one that was programmed last.
+#[test]
+fn pages_are_corrected_by_their_own_codes() {
+    for code in CODES {
+        let mut chip = SoftwareEcc::new(bare("2048+64:4:2"), code).unwrap();
+        let pages = [0, 1, 2].map(PageId);
+        for page in pages {
+            let (data, spare) = content(&chip, page);
+            chip.program(page, &data, &spare).unwrap();
+        }
+        for page in pages {
+            flip(&mut chip, page, &[77]);
+            let (outcome, data, spare) = read(&mut chip, page);
+            assert!(matches!(outcome, Ok(ReadOutcome::Corrected { bits: 1, .. })), "{code:?}: {outcome:?}");
+            assert_eq!((data, spare), content(&chip, page), "{code:?}: {page:?}");
+        }
+    }
+}
+
+#[test]
+fn bad_blocks_are_the_chips() {
+    let mut chip = SoftwareEcc::new(bare("2048+64:4:3"), SoftwareCode::Hamming).unwrap();
+    chip.mark_bad(BlockId(1)).unwrap();
+    assert_eq!([0, 1, 2].map(|block| chip.is_bad(BlockId(block))), [Ok(false), Ok(true), Ok(false)]);
+}
+
 #[test]
 fn wrong_lengths_are_violations() {
     let mut chip = SoftwareEcc::new(bare("2048+64:4:2"), SoftwareCode::Hamming).unwrap();

@@ -120,12 +120,12 @@ fn rows(sample: u64, run: impl Fn(&Disk, &ChipSpec, Left, Part) -> Row) -> Vec<R
 
 #[test]
 fn no_single_bad_page() {
-    let rows = rows(23, |disk, spec, left, which| bad_page::each_page(disk, disk.0.name, spec, left, which));
+    let rows = rows(47, |disk, spec, left, which| bad_page::each_page(disk, disk.0.name, spec, left, which));
     assert!(rows.iter().all(Row::holds));
 }
 
 #[test]
 fn no_single_spare_bit() {
-    let rows = rows(23, |disk, spec, left, which| spare_bit::each_page(disk, disk.0.name, spec, left, which));
+    let rows = rows(47, |disk, spec, left, which| spare_bit::each_page(disk, disk.0.name, spec, left, which));
     assert!(rows.iter().all(Row::is_whole));
 }

@@ -169,7 +169,7 @@ fn work(chip: &SimChip, seed: u64) {
 /// Pages with noise, and pages sealed over changed fields.
 #[test]
 fn damage_ends_in_errors_at_worst() {
-    let seeds = FTL_DAMAGE.seeds(0..60);
+    let seeds = FTL_DAMAGE.seeds(0..32);
     for (number, case) in (0..).zip(CASES) {
         let mut met = [0_u32; 16];
         for seed in seeds.clone() {

@@ -243,11 +243,11 @@ fn write_to_the_end(
 ) -> Option<BlockError> {
     for round in 0..200_000 {
         let lba = if round < disk.blocks() { round } else { rng.u64(..disk.blocks()) };
-        let before = model.clone();
         let bytes = model.write(lba);
         if let Err(what) = disk.write(Lba(lba), &bytes) {
-            // Old or new; the model allows both from here on.
-            let old = before;
+            // Old or new.
+            let mut old = model.clone();
+            old.take_back(lba);
             if old.compare(disk).is_ok() {
                 *model = old;
             }

@@ -12,6 +12,7 @@ mod bad_pages;
 mod damage;
 mod faults;
 mod health;
+mod host_cut;
 mod leaves;
 mod model;
 mod parity;

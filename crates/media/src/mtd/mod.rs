@@ -295,6 +295,57 @@ mod tests {
         assert_eq!(geometry(&info(), 1 << 33, 1000).unwrap().free_spare_bytes, 64);
     }
 
+    /// Pages have numbers of 32 bits.
+    #[test]
+    fn as_many_pages_as_have_numbers_are_taken_and_no_more() {
+        let shape = |pages_per_block: u32, blocks: u64| {
+            let mut info = info();
+            (info.write_size, info.erase_size) = (512, 512 * pages_per_block);
+            geometry(&info, u64::from(info.erase_size) * blocks, 8).map(|shape| shape.pages())
+        };
+        assert_eq!(shape(65537, 65535), Ok(u64::from(u32::MAX)));
+        assert!(shape(65536, 65536).is_err());
+    }
+
+    /// A chip on a file that is no device: what is checked and counted before the driver is asked.
+    fn on_no_device() -> MtdChip {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let locked = lock(file.reopen().unwrap(), file.path(), false).unwrap();
+        let geometry = geometry(&info(), 4 << 17, 38).unwrap();
+        MtdChip {
+            file: locked,
+            geometry,
+            pairing: Pairing::Unpaired,
+            free: Vec::new(),
+            refresh_bits: 1,
+            has_read_call: true,
+            stats: NandStats::default(),
+        }
+    }
+
+    #[test]
+    fn calls_are_checked_and_counted_before_the_driver_is_asked() {
+        let mut chip = on_no_device();
+        let is_violation =
+            |result: Result<(), NandError>| assert!(matches!(result, Err(NandError::Violation(..))));
+        let (data, spare) = ([0; 2048], [0; 38]);
+        is_violation(chip.program(PageId(0), &data[1..], &spare));
+        is_violation(chip.program(PageId(0), &data, &spare[1..]));
+        is_violation(chip.program(PageId(4 * 64), &data, &spare));
+        is_violation(chip.erase(BlockId(4)));
+        is_violation(chip.read_raw_spare(PageId(0), &mut [0; 38]));
+        assert_eq!(chip.stats(), NandStats { violations: 5, ..NandStats::default() });
+        let fails = |result: Result<(), NandError>| assert!(matches!(result, Err(NandError::Device(_))));
+        fails(chip.program(PageId(4 * 64 - 1), &data, &spare));
+        fails(chip.erase(BlockId(3)));
+        fails(chip.is_bad(BlockId(3)).map(drop));
+        fails(chip.read_raw_spare(PageId(0), &mut [0; 64]));
+        fails(chip.read_spare(PageId(0), &mut [0; 38]).map(drop));
+        let wanted =
+            NandStats { violations: 5, programs: 1, erases: 1, spare_reads: 3, ..NandStats::default() };
+        assert_eq!(chip.stats(), wanted);
+    }
+
     #[test]
     fn pages_of_mlc_are_paired() {
         let mut info = info();

@@ -1,6 +1,6 @@
 //! The known chips and the custom ones.
 
-use pumice_media::{ChipSpec, Nand, PageId, SimChip, SpecError, chips};
+use pumice_media::{ChipSpec, Nand, PageId, Pairing, SimChip, SpecError, chips};
 
 #[test]
 fn every_known_chip_works_and_is_found_by_its_name() {
@@ -43,6 +43,17 @@ fn spare_areas_have_room_for_a_tag_except_on_spi_and_small_pages() {
         };
         assert!(g.free_spare_bytes >= want, "{}", spec.name());
     }
+}
+
+#[test]
+fn chips_with_several_bits_a_cell_pair_their_pages() {
+    let spec = ChipSpec::parse_geometry("2048+64:64:8").unwrap();
+    assert_eq!(spec.pairing(), Pairing::Unpaired);
+    for pairing in [Pairing::Dist3, Pairing::WordLine { pages: 4 }] {
+        let spec = spec.clone().with_pairing(pairing).unwrap();
+        assert_eq!((spec.pairing(), SimChip::new(&spec).pairing()), (pairing, pairing));
+    }
+    assert!(spec.with_pairing(Pairing::WordLine { pages: 3 }).is_err());
 }
 
 #[test]

@@ -254,7 +254,7 @@ fn foreign_and_damaged_files_are_refused_with_a_reason() {
         let found = refusal(&path);
         assert!(found.contains(want), "byte {at}: {found}");
     };
-    spoil(8, 1, "chip container of version 1, this program reads version 2");
+    spoil(8, 1, "chip container of version 1, this program reads version 3");
     spoil(30, 1, "the header is damaged (checksum 0x");
     spoil(80, 0, "the chip description is damaged (checksum 0x");
     spoil(4096 + 20, 0, "both slots of faults and work done are damaged");

@@ -1,6 +1,6 @@
 //! Block devices keep their contract.
 
-use pumice_media::{BlockDevice, BlockError, FileDisk, Lba, MediaError, MemDisk};
+use pumice_media::{BlockDevice, BlockError, FileDisk, Lba, MediaError, MemDisk, ReadAt};
 
 const BLOCK: usize = 512;
 
@@ -51,6 +51,33 @@ fn in_a_file() {
     assert_eq!(disk.write(Lba(0), &got), Err(BlockError::ReadOnly));
     assert_eq!(disk.discard(Lba(0), 1), Err(BlockError::ReadOnly));
     assert_eq!(FileDisk::open(&path, 4096, true).unwrap().blocks(), 12, "the remainder is not shown");
+}
+
+/// Bytes in memory can be read from anywhere, and not beyond their end.
+#[test]
+fn bytes_are_a_disk_to_read() {
+    let bytes: Vec<u8> = (0..100).collect();
+    assert_eq!(bytes.bytes(), 100);
+    let mut got = [0; 3];
+    bytes.read_at(97, &mut got).unwrap();
+    assert_eq!(got, [97, 98, 99]);
+    for at in [98, 100, u64::MAX] {
+        let beyond = Err(BlockError::OutOfRange { first: Lba(at), count: 3, blocks: 100 });
+        assert_eq!(bytes.read_at(at, &mut got), beyond);
+    }
+}
+
+/// A failure of the file has the system's number, and one without a number is EIO; some mean that there is no room.
+#[test]
+fn failures_of_the_file_have_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk");
+    let mut disk = FileDisk::create(&path, 512, 100, false).unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+    assert_eq!(disk.read(Lba(0), &mut [0; BLOCK]), Err(BlockError::Device(5)));
+    let is_full = |errno| BlockError::Device(errno).is_host_full();
+    assert!(is_full(28) && is_full(122) && !is_full(5) && !is_full(0));
+    assert!(!BlockError::Full.is_host_full());
 }
 
 #[test]

@@ -365,7 +365,9 @@ fn a_cut_strikes_at_the_named_operation_and_power_stays_off() {
     chip.cut_after(2, CutMode::Complete);
     program(&mut chip, 1).unwrap();
     chip.erase(BlockId(5)).unwrap();
+    assert!(chip.is_powered());
     assert_eq!(program(&mut chip, 2), Err(NandError::PowerLost));
+    assert!(!chip.is_powered());
     assert_eq!(chip.operations(), 4);
     assert_eq!(read(&mut chip, 0).0, Err(NandError::PowerLost));
     assert_eq!(chip.read_spare(PageId(0), &mut [0; 118]), Err(NandError::PowerLost));

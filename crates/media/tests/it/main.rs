@@ -9,6 +9,7 @@ mod container;
 mod device;
 mod disks;
 mod faults;
+mod host_cut;
 mod killed;
 mod rules;
 mod speed;

@@ -191,7 +191,7 @@ fn nearest(chip: &SimChip, notes: &Notes) -> Found {
 #[test]
 fn no_single_bad_page_after_any_cut() {
     let (mut holds, mut cases) = (true, 0);
-    let operations = NANDFS_PAGES.sample(211);
+    let operations = NANDFS_PAGES.sample(401);
     let pages = if NANDFS_PAGES.whole().is_some() { 1 } else { 61 };
     for (name, _) in CHIPS {
         for scenario_name in ["names", "appends", "newfiles", "remounts", "saves"] {

@@ -51,7 +51,7 @@ fn case(image: &(SimChip, Catalogue), seed: u64) -> Result<(), String> {
 
 /// Cases for each image.
 fn cases() -> Range<u64> {
-    NANDFS_DAMAGE.seeds(0..80)
+    NANDFS_DAMAGE.seeds(0..48)
 }
 
 #[test]

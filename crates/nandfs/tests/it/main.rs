@@ -24,6 +24,7 @@ mod dead_table;
 mod faults;
 mod fuzz;
 mod health;
+mod host_cut;
 mod large;
 mod lives;
 mod new_cuts;

@@ -7,9 +7,9 @@ use pumice_knobs::CLI_FILES;
 use super::mounting::{Bench, said, tool};
 
 const SEED: u64 = 20_260_101;
-const OPERATIONS: u64 = 100_000;
+const OPERATIONS: u64 = 30_000;
 /// Fewer on F2FS, where each fsync is a checkpoint.
-const OPERATIONS_F2FS: u64 = 20_000;
+const OPERATIONS_F2FS: u64 = 8_000;
 
 /// Every operation fsx has. Lengths of 0 are left out: fallocate(2) refuses them on every file system.
 const CONFIGURATION: &str = "

@@ -14,7 +14,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use super::mounting::Bench;
 
 const SEED: u64 = 20_260_102;
-const OPERATIONS: u64 = 20_000;
+const OPERATIONS: u64 = 8_000;
 /// Bytes the file may grow to, and bytes of one operation at most.
 const LENGTH: u64 = 1 << 20;
 const PIECE: u64 = 40_000;

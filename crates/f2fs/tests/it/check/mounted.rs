@@ -13,6 +13,7 @@ use pumice_f2fs::{
     check::check,
     crypt::Keyring,
     layout::{CpFlags, Inode},
+    read_super_block,
 };
 use pumice_knobs::F2FS_HOSTILE;
 use pumice_media::{BlockDevice, BlockError, BlockShape, Lba, ReadAt};
@@ -314,6 +315,15 @@ fn damage_that_is_met_asks_for_a_check() {
     let disk = Over { disk: patient.disk.clone(), written: Arc::default() };
     let fs = mount(&disk).unwrap();
     assert_eq!(fs.attr(Ino(file.ino.0.into())).unwrap_err().errno(), pumice_vfs::Errno::Io);
+    for name in [b"one", b"two"] {
+        fs.create(Ino::ROOT, name, &node(FileKind::File)).unwrap();
+        fs.sync().unwrap();
+        assert_eq!(read_super_block(&disk).unwrap().raw().s_errors[..2], [1 << 4, 0], "it stays there");
+    }
+    let before = disk.written.lock().unwrap().clone();
+    fs.attr(Ino(file.ino.0.into())).unwrap_err();
+    fs.sync().unwrap();
+    assert!(*disk.written.lock().unwrap() == before, "what is known is not told again");
     fs.unmount().unwrap();
     let volume = Volume::open(vec![Box::new(disk.clone())], 1 << 20).unwrap();
     assert!(volume.checkpoint().flags().has(CpFlags::FSCK));
@@ -322,4 +332,20 @@ fn damage_that_is_met_asks_for_a_check() {
     let error = WritableF2fs::mount(Box::new(disk.clone()), options).err().unwrap().to_string();
     assert!(error.contains("needs a check"), "{error}");
     assert!(!contents(&disk).is_empty());
+}
+
+/// What sort of blocks a segment has decides what may be written there.
+#[test]
+fn a_segment_of_a_kind_that_is_none_is_not_written_to() {
+    let subject = Subject::new("basic");
+    for (kind, is_one) in [(5, true), (6, false), (7, false)] {
+        let mut patient = Patient::new(&subject.image);
+        let segno = patient.full_segments()[0];
+        patient.edit_sit(segno, |raw| raw.vblocks = (raw.vblocks.get() & 0x3ff | kind << 10).into());
+        let disk = Over { disk: patient.disk.clone(), written: Arc::default() };
+        let mounted = WritableF2fs::mount(Box::new(disk), WritableOptions::new(TestClock::new().clock()));
+        let error = mounted.err().map(|error| error.to_string());
+        assert!(error.as_ref().is_none_or(|error| error.contains("the kind in the SIT is")), "{error:?}");
+        assert_eq!(error.is_none(), is_one, "kind {kind}");
+    }
 }

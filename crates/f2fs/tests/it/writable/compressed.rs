@@ -41,12 +41,16 @@ fn how(rule: &CompressionRule) -> WritableOptions {
 /// Words that compress well, other ones for each seed.
 fn text(seed: u64, bytes: usize) -> Vec<u8> {
     let line = |number: usize| format!("{seed} says {} and {}\n", number % 7, number / 7 % 3).into_bytes();
-    (0..).flat_map(line).take(bytes).collect()
+    let mut period = (0..21).flat_map(line).collect::<Vec<u8>>();
+    period = period.repeat(bytes.div_ceil(period.len()));
+    period.truncate(bytes);
+    period
 }
 
 fn noise(seed: u64, bytes: usize) -> Vec<u8> {
-    let mut random = fastrand::Rng::with_seed(seed);
-    std::iter::repeat_with(|| random.u8(..)).take(bytes).collect()
+    let mut noise = vec![0; bytes];
+    fastrand::Rng::with_seed(seed).fill(&mut noise);
+    noise
 }
 
 fn card(live: &Live) -> SharedDisk {

@@ -8,6 +8,8 @@ use std::{
 
 use pumice_media::{BlockDevice, BlockError, BlockShape, Lba, ReadAt};
 
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
 /// A disk; its copies are the same one.
 #[derive(Clone)]
 pub(crate) struct SharedDisk {
@@ -36,8 +38,8 @@ impl SharedDisk {
     pub(crate) fn save(&self, file: &File) {
         let bytes = self.bytes.lock().unwrap();
         file.set_len(bytes.len() as u64).unwrap();
-        for (at, chunk) in (0..).step_by(1 << 16).zip(bytes.chunks(1 << 16)) {
-            if chunk.iter().any(|byte| *byte != 0) {
+        for (at, chunk) in (0..).step_by(ZEROS.len()).zip(bytes.chunks(ZEROS.len())) {
+            if *chunk != ZEROS[..chunk.len()] {
                 file.write_all_at(chunk, at).unwrap();
             }
         }

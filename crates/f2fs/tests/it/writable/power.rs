@@ -15,6 +15,7 @@ use pumice_f2fs::layout::{NodeFooter, SuperBlock};
 use pumice_media::{BlockDevice, BlockError, BlockShape, Lba, ReadAt};
 
 pub(crate) const BLOCK: usize = 4096;
+static ZEROS: [u8; BLOCK] = [0; BLOCK];
 const SECTOR: usize = 512;
 
 type Page = Arc<Vec<u8>>;
@@ -44,12 +45,11 @@ impl Image {
     }
 
     fn page(&self, block: usize) -> &[u8] {
-        static ZEROS: [u8; BLOCK] = [0; BLOCK];
         self.pages[block].as_ref().map_or(&ZEROS, |page| page)
     }
 
     fn put(&mut self, block: usize, page: &Page) {
-        let new = page.iter().any(|byte| *byte != 0).then(|| page.clone());
+        let new = (page[..] != ZEROS).then(|| page.clone());
         let of = |page: &Option<Page>| page.as_ref().map_or(0, |page| hash_of(block, page));
         self.hash ^= of(&self.pages[block]) ^ of(&new);
         self.pages[block] = new;
@@ -87,7 +87,7 @@ impl Image {
     }
 
     pub(crate) fn bytes_now(&self) -> Vec<u8> {
-        (0..self.pages.len()).flat_map(|block| self.page(block).to_vec()).collect()
+        (0..self.pages.len()).map(|block| self.page(block)).collect::<Vec<_>>().concat()
     }
 }
 

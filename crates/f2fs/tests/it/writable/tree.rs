@@ -22,7 +22,11 @@ pub(crate) struct Record {
 impl Record {
     /// The bytes of a file.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        self.runs.iter().flat_map(|(count, byte)| std::iter::repeat_n(*byte, *count)).collect()
+        let mut bytes = Vec::new();
+        for (count, byte) in &self.runs {
+            bytes.resize(bytes.len() + count, *byte);
+        }
+        bytes
     }
 }
 

@@ -98,6 +98,12 @@ impl Case {
 
     fn chip_with(&self, spec: &ChipSpec, permille: u32, policies: &PolicyNames) -> SimChip {
         let mut chip = SimChip::new(spec);
+        self.create_on(&mut chip, permille, policies);
+        chip
+    }
+
+    /// Makes such a disk on a chip.
+    pub fn create_on(&self, chip: &mut (impl Nand + Send), permille: u32, policies: &PolicyNames) {
         let options = CreateOptions {
             block_bytes: self.block_bytes,
             export: Export::Permille(permille),
@@ -107,8 +113,7 @@ impl Case {
             parity_pages: self.parity,
             erased: true,
         };
-        create(&mut chip, &options, &mut |_, _| {}).unwrap();
-        chip
+        create(chip, &options, &mut |_, _| {}).unwrap();
     }
 }
 
@@ -167,6 +172,11 @@ impl Model {
 
     pub fn trim(&mut self, lba: u64) {
         self.put(lba, 0);
+    }
+
+    /// Forgets the newest value of a block, which was not flushed.
+    pub fn take_back(&mut self, lba: u64) {
+        assert!(self.since[usize::try_from(lba).unwrap()].pop().is_some());
     }
 
     pub fn flush(&mut self) {

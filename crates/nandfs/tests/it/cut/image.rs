@@ -110,14 +110,15 @@ impl Node {
         if self.xattrs != found.xattrs {
             return Err(format!("attributes {:?}, want {:?}", found.xattrs.keys(), self.xattrs.keys()));
         }
-        match self.content.iter().zip(&found.content).position(|(a, b)| a != b) {
-            None if self.content.len() == found.content.len() => Ok(()),
-            place => Err(format!(
-                "content differs at {place:?}, {} bytes, want {}",
-                found.content.len(),
-                self.content.len()
-            )),
+        if self.content == found.content {
+            return Ok(());
         }
+        Err(format!(
+            "content differs at {:?}, {} bytes, want {}",
+            self.content.iter().zip(&found.content).position(|(a, b)| a != b),
+            found.content.len(),
+            self.content.len()
+        ))
     }
 }
 

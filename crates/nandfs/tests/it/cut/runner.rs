@@ -1,5 +1,5 @@
-//! Runs a scenario once and cuts the power in the middle of every operation of the chip: in every mode at some, at
-//! the others in one mode after the other.
+//! Runs a scenario once and cuts the power in the middle of the chip's operations: in every mode at some, and of the others
+//! at one in three, in one mode after the other.
 //!
 //! One run does it: the chip crashes in clones (see `probe`). A few cuts are made the plain way too, with the power
 //! gone for good and the error coming up through the file system. A case is named
@@ -115,9 +115,15 @@ pub fn chip(name: &str, clock: &TestClock) -> SimChip {
 pub fn chip_with_bad(name: &str, clock: &TestClock, bad: impl IntoIterator<Item = BlockId>) -> SimChip {
     let mut chip = SimChip::new(&spec(name));
     chip.faults_mut().factory_bad.extend(bad);
+    format(&mut chip, &options(name, clock), &mut |_, _| {}).unwrap();
+    chip
+}
+
+/// How a chip of this name is formatted.
+pub fn options(name: &str, clock: &TestClock) -> FormatOptions {
     let (protected, compression) = without_compression(name);
     let (_, parity_pages, fsync_protection) = without_parity(protected);
-    let options = FormatOptions {
+    FormatOptions {
         uuid: *b"0123456789abcdef",
         created: clock.now(),
         erased: true,
@@ -125,19 +131,17 @@ pub fn chip_with_bad(name: &str, clock: &TestClock, bad: impl IntoIterator<Item 
         fsync_protection,
         compression,
         ..FormatOptions::default()
-    };
-    format(&mut chip, &options, &mut |_, _| {}).unwrap();
-    chip
+    }
 }
 
-/// Cuts a scenario on a chip in all of its operations, in about `budget` of them in all modes; returns how many cuts were
-/// made.
+/// Cuts a scenario on a chip in a third of its operations, in about `budget` of them in all modes, or in all as the knob
+/// asks; returns how many cuts were made.
 pub fn cut_everywhere(name: &str, chip_name: &str, budget: u64) -> u64 {
     if let Some(case) = CUT.text() {
         replay(&case);
         return 0;
     }
-    let plan = Plan { modes: PLAIN, budget, every: 1, again: SELDOM };
+    let plan = Plan { modes: PLAIN, budget, every: 3, again: SELDOM };
     let (operations, tally) = crash(name, chip_name, plan);
     if let Some(what) = tally.failures.first() {
         panic!("{what}");

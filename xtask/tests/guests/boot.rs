@@ -40,7 +40,7 @@ pumice fsck /tmp/data; pumice fsck /tmp/archive
 fn fstab_mounts_at_boot() {
     let Some(machine) = Machine::for_test() else { return };
     let guest = Guest::new(&machine).unwrap();
-    guest.add_program(&built("pumice-cli", "pumice").unwrap()).unwrap();
+    guest.add_program(&built("pumice").unwrap()).unwrap();
     guest.add_program(&installed("mount").unwrap()).unwrap();
     guest.run(SCRIPT).unwrap().good().unwrap_or_else(|report| panic!("{report}"));
 }

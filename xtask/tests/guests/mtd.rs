@@ -24,7 +24,7 @@ fn run(guest: &Guest, script: &str) -> String {
 fn a_real_device_keeps_the_contract_of_a_chip() {
     let Some(machine) = Machine::for_test() else { return };
     let guest = Guest::new(&machine).unwrap();
-    guest.add_program(&built("xtask-guest", "guest-nand").unwrap()).unwrap();
+    guest.add_program(&built("guest-nand").unwrap()).unwrap();
     run(
         &guest,
         "
@@ -77,7 +77,7 @@ again() {
 fn a_tree_is_kept_on_a_real_device() {
     let Some(machine) = Machine::for_test() else { return };
     let guest = Guest::new(&machine).unwrap();
-    guest.add_program(&built("pumice-cli", "pumice").unwrap()).unwrap();
+    guest.add_program(&built("pumice").unwrap()).unwrap();
     run(
         &guest,
         &format!(
@@ -96,7 +96,7 @@ fn a_tree_is_kept_on_a_real_device() {
 fn a_mount_on_a_real_device_survives_a_kill() {
     let Some(machine) = Machine::for_test() else { return };
     let guest = Guest::new(&machine).unwrap();
-    guest.add_program(&built("pumice-cli", "pumice").unwrap()).unwrap();
+    guest.add_program(&built("pumice").unwrap()).unwrap();
     guest.add_program(&installed("sync").unwrap()).unwrap();
     run(
         &guest,
@@ -147,7 +147,7 @@ go() {
 fn dumps_of_a_real_chip_and_a_simulated_one_are_the_same() {
     let Some(machine) = Machine::for_test() else { return };
     let guest = Guest::new(&machine).unwrap();
-    guest.add_program(&built("pumice-cli", "pumice").unwrap()).unwrap();
+    guest.add_program(&built("pumice").unwrap()).unwrap();
     for name in ["nanddump", "nandwrite"] {
         guest.add_program(&installed(name).unwrap()).unwrap();
     }

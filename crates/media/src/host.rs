@@ -1,0 +1,55 @@
+//! The file of a host in which a container lies.
+
+use core::fmt;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use crate::lock::Locked;
+
+/// A file, as the pages of a container need it. After a power cut of the host it holds what was synced; of what was written
+/// since, each sector of 512 bytes may hold any version that it had.
+pub trait HostFile: fmt::Debug + Send {
+    /// Length in bytes; it does not change.
+    fn length(&self) -> io::Result<u64>;
+
+    /// Fills the buffer with the bytes from a place on; an error at the end of the file.
+    fn read_exact_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
+
+    /// Writes the bytes to a place.
+    fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()>;
+
+    /// Makes everything written so far outlive a power cut of the host.
+    fn sync_data(&self) -> io::Result<()>;
+
+    /// Tells apart the times between two starts of the host: as long as it stays the same, nothing that was written is lost.
+    fn session(&self) -> Session;
+}
+
+/// The time between two starts of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Session(pub [u8; 16]);
+
+impl HostFile for Locked {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_exact_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        FileExt::read_exact_at(&**self, bytes, at)
+    }
+
+    fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        FileExt::write_all_at(&**self, bytes, at)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        (**self).sync_data()
+    }
+
+    /// Where Linux does not tell, none is like the other.
+    fn session(&self) -> Session {
+        let told = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let digits = told.trim().replace('-', "");
+        Session(u128::from_str_radix(&digits, 16).unwrap_or(0).to_le_bytes())
+    }
+}

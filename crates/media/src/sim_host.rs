@@ -1,0 +1,205 @@
+//! A host in memory whose power fails.
+
+use std::boxed::Box;
+use std::io::{self, Error, ErrorKind};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::vec;
+use std::vec::Vec;
+
+use crate::container::{self, Layout};
+use crate::error::MediaError;
+use crate::file_store::ChipFile;
+use crate::host::{HostFile, Session};
+use crate::memory::Memory;
+use crate::spec::ChipSpec;
+
+/// What a host's disk writes as one.
+const SECTOR: usize = 512;
+
+/// What messages call it.
+const HOST: &str = "host";
+
+/// What a host's cache writes together, most of the time.
+const PAGE: usize = 4096;
+
+/// A file of a host, in memory, that shows what a power cut may leave of it. Clones are the same file.
+#[derive(Clone, Debug, Default)]
+pub struct SimHost(Arc<Mutex<State>>);
+
+/// What is on the disk, and what was written since, in its order.
+#[derive(Clone, Debug, Default)]
+struct Disk {
+    synced: Vec<u8>,
+    writes: Vec<(usize, Vec<u8>)>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    now: Vec<u8>,
+    disk: Disk,
+    /// As it was before the last sync.
+    before_sync: Disk,
+    syncs: u64,
+    session: u64,
+    /// Syncs fail, and what they should have kept is lost.
+    is_failing: bool,
+}
+
+impl SimHost {
+    /// A file that holds these bytes, synced.
+    pub fn new(bytes: Vec<u8>) -> SimHost {
+        let disk = Disk { synced: bytes.clone(), writes: Vec::new() };
+        let state = State { now: bytes, before_sync: disk.clone(), disk, ..State::default() };
+        SimHost(Arc::new(Mutex::new(state)))
+    }
+
+    /// The container of a fresh chip.
+    pub fn container(spec: &ChipSpec) -> Result<SimHost, MediaError> {
+        let bytes = Layout::new(&spec.geometry()).file_bytes();
+        let host = SimHost::new(vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)]);
+        container::write_slot(&host, Path::new(HOST), 0, &Memory::default())?;
+        container::write_header(&host, Path::new(HOST), spec)?;
+        host.sync_data().map_err(MediaError::io("sync", Path::new(HOST)))?;
+        Ok(host)
+    }
+
+    /// Opens the container that lies in it.
+    pub fn open(&self) -> Result<ChipFile, MediaError> {
+        ChipFile::open_on(Box::new(self.clone()), Path::new(HOST), false)
+    }
+
+    /// What a reader sees now.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.state().now.clone()
+    }
+
+    /// Syncs so far.
+    pub fn syncs(&self) -> u64 {
+        self.state().syncs
+    }
+
+    /// From now on every sync fails.
+    pub fn fail_syncs(&self) {
+        self.state().is_failing = true;
+    }
+
+    /// What the disk may hold if the power failed now, one possibility for each seed: every page, or every sector, as it was at
+    /// a moment of its own since the last sync, or as it was then or is now.
+    #[must_use]
+    pub fn after_cut(&self, seed: u64) -> SimHost {
+        let state = self.state();
+        state.disk.after_cut(seed, state.session)
+    }
+
+    /// The same if the power failed in the last sync.
+    #[must_use]
+    pub fn after_cut_in_sync(&self, seed: u64) -> SimHost {
+        let state = self.state();
+        state.before_sync.after_cut(seed, state.session)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Disk {
+    fn after_cut(&self, seed: u64, session: u64) -> SimHost {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let unit = if rng.bool() { PAGE } else { SECTOR };
+        let is_moment_free = rng.bool();
+        let count = self.writes.len();
+        let mut bytes = self.synced.clone();
+        let moments: Vec<usize> = (0..bytes.len().div_ceil(unit))
+            .map(|_| if is_moment_free { rng.usize(..=count) } else { count * usize::from(rng.bool()) })
+            .collect();
+        for (number, (start, written)) in self.writes.iter().enumerate() {
+            let mut at = *start;
+            while at < start + written.len() {
+                let end = (start + written.len()).min((at / unit + 1) * unit);
+                let is_kept = moments.get(at / unit).is_some_and(|moment| number < *moment);
+                if let Some(place) = bytes.get_mut(at..end).filter(|_| is_kept) {
+                    place.copy_from_slice(written.get(at - start..end - start).unwrap_or(&[]));
+                }
+                at = end;
+            }
+        }
+        let after = SimHost::new(bytes);
+        after.state().session = session + 1;
+        after
+    }
+}
+
+fn place(at: u64, bytes: usize) -> io::Result<core::ops::Range<usize>> {
+    let start = usize::try_from(at).map_err(|_| Error::from(ErrorKind::UnexpectedEof))?;
+    Ok(start..start.saturating_add(bytes))
+}
+
+impl HostFile for SimHost {
+    fn session(&self) -> Session {
+        Session(u128::from(self.state().session + 1).to_le_bytes())
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.state().now.len() as u64)
+    }
+
+    fn read_exact_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        let state = self.state();
+        let found = state.now.get(place(at, bytes.len())?).ok_or(ErrorKind::UnexpectedEof)?;
+        bytes.copy_from_slice(found);
+        Ok(())
+    }
+
+    fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        let mut state = self.state();
+        let place = place(at, bytes.len())?;
+        state.now.get_mut(place.clone()).ok_or(ErrorKind::StorageFull)?.copy_from_slice(bytes);
+        state.disk.writes.push((place.start, bytes.to_vec()));
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut state = self.state();
+        state.syncs += 1;
+        if state.is_failing {
+            // As Linux does: the cache is called clean, and nobody is told again.
+            return Err(Error::from_raw_os_error(libc::EIO));
+        }
+        state.before_sync = state.disk.clone();
+        let Disk { synced, writes } = &mut state.disk;
+        for (start, written) in writes.drain(..) {
+            if let Some(place) = synced.get_mut(start..start + written.len()) {
+                place.copy_from_slice(&written);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_synced_stays_and_the_rest_is_of_some_moment() {
+        let host = SimHost::new(vec![0; 4 * PAGE]);
+        host.write_all_at(&[1; 9000], 100).unwrap();
+        host.sync_data().unwrap();
+        host.write_all_at(&[2; 2 * PAGE], 0).unwrap();
+        host.write_all_at(&[3; SECTOR], 0).unwrap();
+        let mut met = std::collections::BTreeSet::new();
+        for seed in 0..200 {
+            let bytes = host.after_cut(seed).bytes();
+            assert!((bytes[0] == 0 && bytes[100] == 1) || [2, 3].contains(&bytes[0]), "{}", bytes[0]);
+            assert!(bytes[2 * PAGE..9100].iter().all(|byte| *byte == 1));
+            met.insert((bytes[0], bytes[PAGE], bytes[PAGE + SECTOR]));
+        }
+        assert!(met.contains(&(0, 1, 1)) && met.contains(&(3, 2, 2)) && met.contains(&(2, 1, 2)), "{met:?}");
+        host.fail_syncs();
+        assert!(host.sync_data().is_err());
+        assert_eq!((host.syncs(), host.bytes()[0]), (2, 3));
+        assert!(host.write_all_at(&[0; 2], 4 * PAGE as u64 - 1).is_err());
+    }
+}
