@@ -22,6 +22,8 @@ const RUN: u32 = 1 << 30;
 /// Bytes of the fixed fields, with room for eight heads, sixteen failing and sixteen dying blocks and
 /// the roots.
 const FIXED: u32 = 598;
+/// Bytes left free in a record of 2,000: a longer window puts checkpoints off, and more of what is written does not live long.
+const UNUSED: usize = 128;
 
 /// How many of each list fit in a checkpoint of this volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +41,7 @@ impl Limits {
         let scale = (params.node / 2000) as usize;
         let (node_journal, block_journal) = (24 * scale, 40 * scale);
         let copies = if params.copy_blocks > 0 { 2 * (2 + 4 * NAMED_MOST) } else { 0 };
-        let used = FIXED as usize + copies + node_journal * 12 + block_journal * (4 + ENTRY);
+        let used = FIXED as usize + copies + node_journal * 12 + block_journal * (4 + ENTRY) + UNUSED * scale;
         let window_words = (params.node as usize - used) / 4;
         Limits { node_journal, block_journal, window_words, failing: 16 }
     }

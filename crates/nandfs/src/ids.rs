@@ -20,7 +20,7 @@ const BATCH: u32 = 64;
 pub(crate) struct Ids {
     /// No id from here on is in use.
     end: u32,
-    /// Ids that are not, and were not at the last checkpoint; the lowest is the last.
+    /// Ids that are not, and were not at the last checkpoint.
     free: Vec<u32>,
     /// Ids freed since.
     freed: Vec<u32>,
@@ -35,9 +35,11 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// Nothing is known yet, and nothing is given out but what is at `end` and behind it.
-    pub(crate) fn from(end: u32) -> Ids {
-        Ids { end, free: Vec::new(), freed: Vec::new(), page: 0, batch: 0, settled: false, loose: false }
+    /// Nothing is known yet, and nothing is given out but what is at `end` and behind it. Looks begin at a page that follows from
+    /// `start`: were it the same after each mount, short ones would never get beyond it.
+    pub(crate) fn from(end: u32, start: u64) -> Ids {
+        let page = u32::try_from(start % u64::from(end.max(1))).unwrap_or(0);
+        Ids { end, free: Vec::new(), freed: Vec::new(), page, batch: 0, settled: false, loose: false }
     }
 
     /// No id from here on is in use.
@@ -50,7 +52,7 @@ impl Ids {
         if !self.settled || !self.free.is_empty() || self.batch > 0 {
             return None;
         }
-        let page = Some(self.page).filter(|page| *page < self.end.div_ceil(entries)).unwrap_or(0);
+        let page = self.page % self.end.div_ceil(entries).max(1);
         self.page = page + 1;
         Some(page)
     }
@@ -121,7 +123,6 @@ impl Ids {
         self.free.append(&mut self.freed);
         let end = self.end;
         self.free.retain(|nid| *nid < end);
-        self.free.sort_unstable_by(|a, b| b.cmp(a));
         self.settled = true;
     }
 }

@@ -232,7 +232,7 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     if !volume.read_only {
         volume.watch_reads();
     }
-    volume.nodes.ids = Ids::from(checkpoint.next_nid);
+    volume.nodes.ids = Ids::from(checkpoint.next_nid, checkpoint.number);
     volume.nodes.inodes = checkpoint.inodes;
     volume.nodes.bytes = checkpoint.node_bytes;
     (volume.nodes.table.roots, volume.nodes.table.height) = checkpoint.node_roots.clone();

@@ -94,7 +94,7 @@ impl Nodes {
             unmeasured: Vec::new(),
             memory: 0,
             limit,
-            ids: Ids::from(FIRST_NID),
+            ids: Ids::from(FIRST_NID, 0),
             inodes: 0,
             bytes: 0,
             lost: BTreeMap::new(),

@@ -125,7 +125,7 @@ const NODES: &[Harm] = &[
         let addr = v.nodes.addr(&mut v.log, one).unwrap();
         v.nodes.set_addr(other, addr);
     }),
-    ("node-id", |v| v.nodes.ids = Ids::from(v.nodes.end() - 1)),
+    ("node-id", |v| v.nodes.ids = Ids::from(v.nodes.end() - 1, 0)),
     ("counter-inodes", |v| v.nodes.inodes += 1),
     ("counter-node-bytes", |v| v.nodes.bytes -= 1),
     ("counter-data-blocks", |v| v.data_blocks += 3),

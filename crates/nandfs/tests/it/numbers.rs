@@ -75,6 +75,20 @@ fn numbers_between_others_are_used_again_after_a_mount() {
     assert!(again <= most, "{again:?} behind {most:?}");
 }
 
+/// Mounts in which few files are made find them, too, wherever they are.
+#[test]
+fn short_mounts_find_numbers_between_others() {
+    let mut fs = mount(formatted("2048+64:64:128", Timestamp::default()), clock());
+    let most = (0..1500).map(|n| make(&fs, &n.to_string()).ino).max().unwrap();
+    (600..1000).for_each(|n| fs.unlink(Ino::ROOT, n.to_string().as_bytes()).unwrap());
+    let mut behind = 0;
+    for boot in 0..100 {
+        fs = mount(fs.unmount().unwrap(), clock());
+        behind += (0..3).filter(|n| make(&fs, &format!("boot{boot}-{n}")).ino > most).count();
+    }
+    assert!(behind < 250, "{behind} of 300 behind all others");
+}
+
 /// A number is not given out before a checkpoint says that it is free, and the next owner is another.
 #[test]
 fn a_number_waits_for_a_checkpoint_and_comes_back_with_another_generation() {
