@@ -56,7 +56,7 @@ const BATCHES_AT: u64 = HEADER_BYTES + 2 * SLOT_BYTES;
 const BATCH_BYTES: usize = 64 * 1024;
 const BATCH_HEAD: usize = 16;
 const SESSION_AT: u64 = BATCHES_AT + 2 * BATCH_BYTES as u64;
-/// Sectors are written as one; some disks' are larger than 512 bytes, but none is written by halves with another's contents.
+/// Room for the session, so that records begin at a sector.
 const SESSION_BYTES: u64 = 1024;
 const RECORDS_AT: u64 = SESSION_AT + SESSION_BYTES;
 const RECORD_HEAD: usize = 16;

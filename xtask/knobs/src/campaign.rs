@@ -3,8 +3,10 @@
 use std::{fs::OpenOptions, io::Write, ops::Range};
 
 use crate::{
-    knob::{Knob, fail},
-    table::{LIVES, PART, RAN, SEED},
+    environment::fail,
+    knob::Knob,
+    knobs::{LIVES, PART, RAN, SEED},
+    part::Part,
 };
 
 /// A campaign.
@@ -44,28 +46,6 @@ pub enum Rounds {
     Seeds(u64),
     /// It ends: all of it can be taken in so many parts, of a minute at most each.
     Parts(u64),
-}
-
-/// One of some parts that together are everything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    /// Which, from 0.
-    pub index: u64,
-    /// Of how many.
-    pub of: u64,
-}
-
-impl Part {
-    /// Whether the case of a number belongs to it.
-    #[must_use]
-    pub fn takes(self, number: u64) -> bool {
-        number % self.of == self.index
-    }
-
-    /// The cases that belong to it.
-    pub fn pick<C>(self, cases: impl Iterator<Item = C>) -> impl Iterator<Item = C> {
-        (0..).zip(cases).filter(move |(number, _)| self.takes(*number)).map(|(_, case)| case)
-    }
 }
 
 impl Campaign {
@@ -118,6 +98,18 @@ impl Campaign {
         println!("{}: {}={seed}", self.name, SEED.name);
     }
 
+    /// Plays every second seed, from the first or the second on: two tests are two threads.
+    pub fn every_second(&self, usual: Range<u64>, from: usize, mut case: impl FnMut(u64)) {
+        let seeds = self.seeds(usual);
+        let mut cases = 0;
+        for seed in seeds.clone().skip(from).step_by(2) {
+            self.begin(seed);
+            case(seed);
+            cases += 1;
+        }
+        self.ran(seeds, cases);
+    }
+
     /// Notes at the end of a test what was run: cases of these seeds.
     pub fn ran(&self, seeds: Range<u64>, cases: u64) {
         self.note(&format!("seeds {}..{}", seeds.start, seeds.end), cases);
@@ -145,20 +137,5 @@ impl Campaign {
         if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
             fail(&format!("{}={path}: {error}", RAN.name));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_everything_once() {
-        let mut all: Vec<u64> =
-            (0..7).flat_map(|index| Part { index, of: 7 }.pick(100..200).collect::<Vec<_>>()).collect();
-        assert_eq!(all[..3], [100, 107, 114]);
-        all.sort_unstable();
-        assert!(all.into_iter().eq(100..200));
-        assert!(Part { index: 2, of: 7 }.takes(9) && !Part { index: 2, of: 7 }.takes(7));
     }
 }

@@ -14,10 +14,15 @@
 //! ```
 
 mod campaign;
+mod campaigns;
 mod document;
+mod environment;
 mod knob;
-mod table;
+mod knobs;
+mod part;
 
-pub use campaign::{Campaign, Part, Rounds, Tests};
+pub use campaign::{Campaign, Rounds, Tests};
+pub use campaigns::*;
 pub use knob::{Form, Knob};
-pub use table::*;
+pub use knobs::*;
+pub use part::Part;

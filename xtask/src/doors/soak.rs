@@ -200,12 +200,11 @@ impl Rounder<'_> {
             row.rounds += 1;
             let mut lines = ran.lines()?;
             lines.retain(|line| line.campaign == self.campaign.name);
-            let before = row.cases;
             for line in &lines {
                 row.add(line);
             }
             let end = lines.iter().filter_map(Line::seeds).map(|(_, end)| end).max();
-            row.outcome = Outcome::of(&run, row.cases > before, &self.replay(&settings));
+            row.outcome = Outcome::of(&run, next.has_run(&lines), &self.replay(&settings));
             row.time = self.begun.elapsed();
             if !matches!(row.outcome, Outcome::Nothing) || !next.advance(run.wall, end, self.left()) {
                 break;
@@ -280,6 +279,12 @@ impl Next {
                 vec![(campaign.size.name, campaign.longer.to_owned()), (PART.name, part)]
             }
         }
+    }
+
+    /// Whether a round's notes say that it ran. With more parts than cases, some parts have none.
+    fn has_run(&self, lines: &[Line]) -> bool {
+        let cases: u64 = lines.iter().map(|line| line.cases).sum();
+        cases > 0 || matches!(self, Next::Parts { .. }) && !lines.is_empty()
     }
 
     fn fits(&self, left: Duration) -> bool {
@@ -372,6 +377,15 @@ mod tests {
         assert!(next.advance(Duration::from_secs(30), Some(550), Duration::from_secs(15)));
         assert_eq!((seed(&next), size(&next)), ("550".into(), "20".into()));
         assert!(next.fits(Duration::from_secs(2)) && !next.fits(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn a_part_may_be_empty_and_seeds_may_not() {
+        let line = |cases| Line { campaign: String::new(), covered: String::new(), cases };
+        let parts = Next::new(Rounds::Parts(8), 0, ROUND);
+        assert!(parts.has_run(&[line(0)]) && !parts.has_run(&[]));
+        let seeds = Next::new(Rounds::Seeds(8), 0, ROUND);
+        assert!(seeds.has_run(&[line(0), line(1)]) && !seeds.has_run(&[line(0)]));
     }
 
     #[test]

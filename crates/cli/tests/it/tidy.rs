@@ -84,9 +84,18 @@ fn crates() -> Vec<PathBuf> {
     all
 }
 
-/// The sources of each crate, by its name: paths below `src`, with their texts.
-fn all_crates() -> impl Iterator<Item = (String, Vec<(String, String)>)> {
-    crates().into_iter().map(|path| {
+/// A crate's name, and its sources: paths below `src`, with their texts.
+type Sources = (String, Vec<(String, String)>);
+
+/// The sources of each crate, those of tests and tools, too.
+fn all_crates() -> impl Iterator<Item = Sources> {
+    let tools = files(&root().join("xtask"), "Cargo.toml");
+    let tools = tools.into_iter().map(|(path, _)| path.parent().unwrap().to_owned());
+    sources_of(crates().into_iter().chain(tools))
+}
+
+fn sources_of(crates: impl Iterator<Item = PathBuf>) -> impl Iterator<Item = Sources> {
+    crates.map(|path| {
         let source = path.join("src");
         let below = |path: &Path| path.strip_prefix(&source).unwrap().to_string_lossy().into_owned();
         let texts = files(&source, ".rs").into_iter().map(|(path, text)| (below(&path), text)).collect();
@@ -127,18 +136,31 @@ fn no_marks_are_left() {
 
 #[test]
 fn only_the_command_prints() {
-    let library = |path: &Path| {
-        let path = path.to_string_lossy();
-        path.contains("/src/") && !path.contains("/crates/cli/")
-    };
-    let prints = |line: &str| line.contains("println!(") || line.contains("print!(");
+    let is_library = |path: &Path| !path.ends_with("cli");
     let mut found = Vec::new();
-    for (path, text) in sources().iter().filter(|(path, _)| library(path)) {
-        for (number, line) in text.lines().enumerate().filter(|(_, line)| prints(line)) {
-            found.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
-        }
+    for (name, texts) in sources_of(crates().into_iter().filter(|path| is_library(path))) {
+        found.extend(prints(&texts).map(|line| format!("{name}: {line}")));
     }
     none(&found);
+}
+
+/// The lines of code that print, with their files.
+fn prints(texts: &[(String, String)]) -> impl Iterator<Item = String> {
+    let code = circles::Crate::read(texts).into_code();
+    code.flat_map(|(path, text)| {
+        let lines = text.lines().filter(|line| line.contains("println!(") || line.contains("print!("));
+        lines.map(|line| format!("{path}: {}", line.trim())).collect::<Vec<_>>()
+    })
+}
+
+#[test]
+fn what_prints_is_found() {
+    let of = |text: &str| prints(&[("a.rs".to_owned(), text.to_owned())]).count();
+    assert_eq!(of("fn a() { println!(\"a\"); }\nfn b() {\n    std::eprint!(\"b\");\n}"), 2);
+    assert_eq!(
+        of("//! println!()\nfn a() {} // print!()\n#[cfg(test)]\nmod tests { fn b() { println!() } }"),
+        0
+    );
 }
 
 /// The crates of the house that a manifest depends on, leaving out what only its tests need.

@@ -87,7 +87,8 @@ fn last_row(page: &[u8]) -> Option<[u8; ROW]> {
     Some(row)
 }
 
-#[cfg(all(test, feature = "std", target_arch = "x86_64"))]
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests {
     use std::vec::Vec;
 

@@ -8,7 +8,7 @@ const STEPS: usize = 60;
 
 /// Random steps after one fill; after each the host's power fails.
 fn run(case: &Case, seed: u64) -> u64 {
-    let host = SimHost::container(&case.spec()).unwrap();
+    let mut host = SimHost::container(&case.spec()).unwrap();
     let mut chip = host.open().unwrap();
     case.create_on(&mut chip, 650, &policies("cost-benefit", "sepbit", "even"));
     let mut disk = start(chip);
@@ -55,6 +55,12 @@ fn run(case: &Case, seed: u64) -> u64 {
             let judged = model.adopt(&mut start(after.open().unwrap())).map_err(about);
             judged.unwrap_or_else(|what| panic!("{what}"));
             cuts += 1;
+        }
+        // The next cuts are on what this one has left.
+        if number % 12 == 11 {
+            host = host.after_cut(draw);
+            disk = start(host.open().unwrap());
+            model.adopt(&mut disk).unwrap_or_else(|what| panic!("PUMICE_SEED={seed}: {}: {what}", case.name));
         }
     }
     cuts

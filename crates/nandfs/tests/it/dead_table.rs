@@ -101,22 +101,34 @@ fn refuses(chip: SimChip, files: &Files, page: PageId, when: &str) -> bool {
     true
 }
 
+/// Hands out a volume after so many checkpoints with each page of a table dead that its check misses, and how to call it;
+/// returns how many those were.
+fn each_dead_page(
+    checkpoints: usize,
+    table: u8,
+    mut each: impl FnMut(SimChip, &Files, PageId, &str),
+) -> usize {
+    let (mut chip, files) = volume(checkpoints);
+    let mut dead = 0;
+    for page in pages(&mut chip, table) {
+        let mut chip = chip.clone();
+        chip.faults_mut().unreadable.insert(page);
+        if !check(chip.clone(), &mut |_, _| {}).unwrap().findings.is_empty() {
+            dead += 1;
+            each(chip, &files, page, &format!("page {}, {checkpoints} checkpoints", page.0));
+        }
+    }
+    dead
+}
+
 #[test]
 fn of_the_block_table() {
     let (mut refused, mut dead) = (0, 0);
     for checkpoints in 0..18 {
-        let (mut chip, files) = volume(checkpoints);
-        for page in pages(&mut chip, BLOCK_TABLE) {
-            let mut chip = chip.clone();
-            chip.faults_mut().unreadable.insert(page);
-            let when = format!("page {}, {checkpoints} checkpoints", page.0);
-            if check(chip.clone(), &mut |_, _| {}).unwrap().findings.is_empty() {
-                continue;
-            }
-            dead += 1;
-            mended(chip.clone(), &files, &when);
-            refused += usize::from(refuses(chip, &files, page, &when));
-        }
+        dead += each_dead_page(checkpoints, BLOCK_TABLE, |chip, files, page, when| {
+            mended(chip.clone(), files, when);
+            refused += usize::from(refuses(chip, files, page, when));
+        });
     }
     assert!(dead > 3 && refused > 3, "{dead} dead pages, {refused} volumes that refused");
 }
@@ -125,17 +137,9 @@ fn of_the_block_table() {
 fn of_the_node_table() {
     let mut dead = 0;
     for checkpoints in [0, 5, 11] {
-        let (mut chip, files) = volume(checkpoints);
-        for page in pages(&mut chip, NODE_TABLE) {
-            let mut chip = chip.clone();
-            chip.faults_mut().unreadable.insert(page);
-            let when = format!("page {}, {checkpoints} checkpoints", page.0);
-            if check(chip.clone(), &mut |_, _| {}).unwrap().findings.is_empty() {
-                continue;
-            }
-            dead += 1;
+        dead += each_dead_page(checkpoints, NODE_TABLE, |chip, files, _, when| {
             let fs = mount(chip, clock());
-            let there = readable(&fs, &files);
+            let there = readable(&fs, files);
             // Whose nodes can be found are written to as ever.
             for n in 0..300 {
                 create(&fs, &format!("new{n}")).unwrap_or_else(|e| panic!("{when}: {e}"));
@@ -143,13 +147,13 @@ fn of_the_node_table() {
             fs.sync().unwrap_or_else(|e| panic!("{when}: {e}"));
             let chip = fs.unmount().unwrap_or_else(|e| panic!("{when}: {e}"));
             let fs = mount(chip, clock());
-            assert!(readable(&fs, &files) == there && there < files.len(), "{when}");
+            assert!(readable(&fs, files) == there && there < files.len(), "{when}");
             fs.lookup(Ino::ROOT, b"new299").unwrap();
             let chip = fs.unmount().unwrap();
             let (chip, found) = repair(chip, RepairOptions::default()).unwrap();
             let fs = mount(chip, clock());
-            assert_eq!(readable(&fs, &files), files.len(), "{when}: {found:?}");
-        }
+            assert_eq!(readable(&fs, files), files.len(), "{when}: {found:?}");
+        });
     }
     assert!(dead > 3, "{dead} dead pages");
 }

@@ -1,8 +1,6 @@
 //! A device in a brown-out loop: the power goes, and goes again and again while the volume is mounted, and what each cut
 //! leaves seems sound and fades. Nothing that was promised is lost, and the volume can be written to without a person.
 
-use std::ops::Range;
-
 use pumice_knobs::NANDFS_SERIES;
 use pumice_media::CutMode;
 use pumice_vfs::conformance::TestClock;
@@ -70,26 +68,12 @@ fn series(seed: u64) {
     judged.unwrap_or_else(|what| panic!("{name}: {what}"));
 }
 
-/// Every second seed from the first or the second on: two tests are two threads.
-fn run(from: usize) {
-    let seeds: Range<u64> = NANDFS_SERIES.seeds(0..600);
-    let mine: Vec<u64> = seeds.clone().skip(from).step_by(2).collect();
-    let mut failed = Vec::new();
-    for seed in &mine {
-        if std::panic::catch_unwind(|| series(*seed)).is_err() {
-            failed.push(*seed);
-        }
-    }
-    NANDFS_SERIES.ran(seeds, mine.len() as u64);
-    assert!(failed.is_empty(), "PUMICE_SEED= one of {failed:?}");
-}
-
 #[test]
 fn even_seeds() {
-    run(0);
+    NANDFS_SERIES.every_second(0..600, 0, series);
 }
 
 #[test]
 fn odd_seeds() {
-    run(1);
+    NANDFS_SERIES.every_second(0..600, 1, series);
 }

@@ -79,23 +79,12 @@ fn torture(seed: u64) {
     eprintln!("TORTURE seed {seed} on {name}: {calls} calls");
 }
 
-/// Every second seed from the first or the second on: two tests are two threads.
-fn run(from: usize) {
-    let seeds = NANDFS_TORTURE.seeds(0..8);
-    let mine: Vec<u64> = seeds.clone().skip(from).step_by(2).collect();
-    for seed in &mine {
-        NANDFS_TORTURE.begin(*seed);
-        torture(*seed);
-    }
-    NANDFS_TORTURE.ran(seeds, mine.len() as u64);
-}
-
 #[test]
 fn even_seeds() {
-    run(0);
+    NANDFS_TORTURE.every_second(0..8, 0, torture);
 }
 
 #[test]
 fn odd_seeds() {
-    run(1);
+    NANDFS_TORTURE.every_second(0..8, 1, torture);
 }

@@ -124,6 +124,12 @@ impl Crate {
         Crate { paths: names, texts, exports }
     }
 
+    /// The files that are more than unit tests, each with its code.
+    pub(crate) fn into_code(self) -> impl Iterator<Item = (String, String)> {
+        let Crate { paths, mut texts, .. } = self;
+        paths.into_iter().filter_map(move |(module, path)| Some((path, texts.remove(&module)?)))
+    }
+
     /// Whether a file is more than unit tests.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.paths.contains_key(&module(path))

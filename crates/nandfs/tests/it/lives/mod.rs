@@ -222,16 +222,9 @@ impl Life {
     }
 }
 
-/// Every second seed from the first or the second on: two tests are two threads.
 fn run(from: usize) {
-    let seeds = NANDFS_LIVES.seeds(0..CHIPS.len() as u64);
     let sessions = NANDFS_LIVES.lives(if NANDFS_LIVES.is_usual() { SHORT } else { LONG });
-    let mine: Vec<u64> = seeds.clone().skip(from).step_by(2).collect();
-    for seed in &mine {
-        NANDFS_LIVES.begin(*seed);
-        Life::new(*seed).live(sessions);
-    }
-    NANDFS_LIVES.ran(seeds, mine.len() as u64);
+    NANDFS_LIVES.every_second(0..CHIPS.len() as u64, from, |seed| Life::new(seed).live(sessions));
 }
 
 #[test]
