@@ -31,9 +31,7 @@ pub struct Campaign {
 /// Where tests are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tests {
-    /// The package.
-    pub package: &'static str,
-    /// The program in its directory `tests`.
+    /// The program: each has a name of its own in the workspace.
     pub program: &'static str,
     /// What their names begin with.
     pub names: &'static [&'static str],
@@ -49,6 +47,12 @@ pub enum Rounds {
 }
 
 impl Campaign {
+    /// The crate that it tries: its name begins with it.
+    #[must_use]
+    pub fn of_crate(&self) -> &'static str {
+        self.name.split_once(':').map_or(self.name, |(name, _)| name)
+    }
+
     /// The size that is asked for in place of the usual one, if it is a count.
     #[must_use]
     pub fn count(&self) -> Option<u64> {

@@ -11,14 +11,14 @@ use crate::{
 
 macro_rules! campaigns {
     ($($campaign:ident = $name:literal {
-        $package:literal $program:ident: $($names:literal),+;
+        $program:ident: $($names:literal),+;
         $size:ident of $of:literal, such as $longer:literal;
         $rounds:ident($count:literal) $(, again: $again:literal)?
     })*) => {
         $(#[doc = $name]
         pub const $campaign: Campaign = Campaign {
             name: $name,
-            tests: Tests { package: $package, program: stringify!($program), names: &[$($names),+] },
+            tests: Tests { program: stringify!($program), names: &[$($names),+] },
             size: $size,
             of: $of,
             longer: $longer,
@@ -33,269 +33,269 @@ macro_rules! campaigns {
 
 campaigns! {
     FLASHLOG_PARITY = "flashlog: pages that parity brings back" {
-        "pumice-flashlog" it: "parity::as_many_pages", "parity::copies_bring_back_what";
+        flashlog: "parity::as_many_pages", "parity::copies_bring_back_what";
         RANDOM of "choices of lost pages for each layout", such as "4000";
         Seeds(100)
     }
     MEDIA_STORES = "media: chips in memory and in files, random calls" {
-        "pumice-media" it: "stores::memory_and_file", "stores::a_clone";
+        media: "stores::memory_and_file", "stores::a_clone";
         RANDOM of "sequences of calls", such as "6000";
         Seeds(200)
     }
     MEDIA_HOSTS = "media: power cuts of a container's host" {
-        "pumice-media" it: "host_cut::what_was_flushed";
+        media: "host_cut::what_was_flushed";
         RANDOM of "runs of 240 cuts", such as "400";
         Seeds(40)
     }
     FTL_HOSTS = "ftl: power cuts of a container's host" {
-        "pumice-ftl" it: "host_cut::";
+        ftl: "host_cut::";
         RANDOM of "runs on each layout", such as "50";
         Seeds(4)
     }
     CLEANING_SELECTORS = "cleaning: fast forms of policies and plain ones" {
-        "pumice-cleaning" it: "selectors::";
+        cleaning: "selectors::";
         RANDOM of "sequences of events for each policy", such as "20000";
         Seeds(1000)
     }
     VFS_CALLS = "vfs: the model against its own suite" {
-        "pumice-vfs" it: "conformance::random";
+        vfs: "conformance::random";
         RANDOM of "sequences of 250 calls", such as "10000";
         Seeds(200)
     }
     NANDFS_CUTS = "nandfs: power cuts in every operation" {
-        "pumice-nandfs" it: "power_cut::";
+        nandfs: "power_cut::";
         CUTS of "operations, in every mode", such as "all";
         Parts(120), again: "`PUMICE_CUT=` the id that the failure names"
     }
     NANDFS_SCRIPTED_CUTS = "nandfs: cuts that leave what only seems sound, paired pages" {
-        "pumice-nandfs" it: "new_cuts::scripted";
+        nandfs: "new_cuts::scripted";
         CUTS of "operations, in every mode", such as "all";
         Parts(60), again: "`PUMICE_CUT=` the id that the failure names"
     }
     NANDFS_RANDOM_CUTS = "nandfs: the same with random calls, on chips that are sold, too" {
-        "pumice-nandfs" it: "new_cuts::random";
+        nandfs: "new_cuts::random";
         CUTS of "cuts of each kind at least", such as "200000";
         Seeds(2000), again: "`PUMICE_CUT=` the id that the failure names"
     }
     NANDFS_TORTURE = "nandfs: random calls, cut again and again" {
-        "pumice-nandfs" it: "torture::";
+        nandfs: "torture::";
         TORTURE of "chips, of 60 lives or `PUMICE_LIVES`", such as "500";
         Seeds(2)
     }
     NANDFS_SERIES = "nandfs: power cuts in series, of pages that fade" {
-        "pumice-nandfs" it: "series::";
+        nandfs: "series::";
         CUTS of "series of two to four cuts", such as "200000";
         Seeds(2000)
     }
     NANDFS_HOSTS = "nandfs: power cuts of a container's host" {
-        "pumice-nandfs" it: "host_cut::";
+        nandfs: "host_cut::";
         RANDOM of "rounds of six scenarios on four layouts", such as "100";
         Seeds(7)
     }
     NANDFS_LIVES = "nandfs: lives of years, with boots, cuts in series, repairs and scrubs" {
-        "pumice-nandfs" it: "lives::";
+        nandfs: "lives::";
         AGES of "lives of 520 sessions or `PUMICE_LIVES`", such as "1000";
         Seeds(1)
     }
     NANDFS_BOUNDED = "nandfs: short sequences of calls with every cut" {
-        "pumice-nandfs" it: "bounded::longer";
+        nandfs: "bounded::longer";
         B3 of "calls", such as "3";
         Parts(1200), again: "the failure names calls and cut"
     }
     NANDFS_PAGES = "nandfs: bad pages and spare bits, behind every cut, too" {
-        "pumice-nandfs" it: "bad_pages::";
+        nandfs: "bad_pages::";
         PAGES of "pages", such as "all";
         Parts(120), again: "the failure names page and bit"
     }
     NANDFS_PARITY = "nandfs: harm that parity bears" {
-        "pumice-nandfs" it: "parity::as_many";
+        nandfs: "parity::as_many";
         PARITY of "chips, of `PUMICE_LIVES`", such as "200";
         Seeds(2)
     }
     NANDFS_YEARS = "nandfs: years on the shelf and of wear" {
-        "pumice-nandfs" it: "health::decay::a_full", "health::reads::a_file", "health::wear::a_chip";
+        nandfs: "health::decay::a_full", "health::reads::a_file", "health::wear::a_chip";
         YEARS of "years, on whole chips", such as "10";
         Parts(8)
     }
     NANDFS_SPACE = "nandfs: space when nearly full" {
-        "pumice-nandfs" it: "space_campaign::";
+        nandfs: "space_campaign::";
         SPACE of "rounds of each kind on each chip, or on `PUMICE_SPACE_CHIP`", such as "56";
         Seeds(1)
     }
     NANDFS_DAMAGE = "nandfs: damaged images" {
-        "pumice-nandfs" it: "fuzz::damaged", "fuzz::promises";
+        nandfs: "fuzz::damaged", "fuzz::promises";
         FUZZ_CASES of "damages of each image", such as "2000";
         Seeds(50)
     }
     NANDFS_CALLS = "nandfs: random calls against the model" {
-        "pumice-nandfs" it: "conformance::random";
+        nandfs: "conformance::random";
         RANDOM of "sequences of 600 calls on each chip", such as "2000";
         Seeds(10)
     }
     FTL_CUTS = "ftl: power cuts in every operation" {
-        "pumice-ftl" it: "power_cut::every_operation", "power_cut::pages_that_share_cells";
+        ftl: "power_cut::every_operation", "power_cut::pages_that_share_cells";
         CUTS of "operations, in every mode", such as "all";
         Parts(60), again: "the failure names layout, operation and mode"
     }
     FTL_RANDOM_CUTS = "ftl: paired pages, on chips that are sold, too" {
-        "pumice-ftl" it: "power_cut::pages_that_share_cells";
+        ftl: "power_cut::pages_that_share_cells";
         CUTS of "cuts at least", such as "30000";
         Seeds(500)
     }
     FTL_PAGES = "ftl: bad pages and spare bits" {
-        "pumice-ftl" it: "bad_pages::";
+        ftl: "bad_pages::";
         PAGES of "pages", such as "all";
         Parts(30), again: "the failure names page and bit"
     }
     FTL_PARITY = "ftl: harm that parity bears" {
-        "pumice-ftl" it: "parity::as_many";
+        ftl: "parity::as_many";
         PARITY of "chips, of `PUMICE_LIVES`", such as "200";
         Seeds(2)
     }
     FTL_YEARS = "ftl: years on the shelf" {
-        "pumice-ftl" it: "health::a_full_disk", "health::what_is_read";
+        ftl: "health::a_full_disk", "health::what_is_read";
         YEARS of "years, on whole chips", such as "10";
         Parts(8)
     }
     FTL_SPACE = "ftl: space when nearly full, with cuts, too" {
-        "pumice-ftl" it: "space_campaign::";
+        ftl: "space_campaign::";
         SPACE of "rounds of each kind on each chip or layout", such as "20";
         Seeds(1)
     }
     FTL_DAMAGE = "ftl: damaged chips, served, checked and repaired" {
-        "pumice-ftl" it: "damage::damage_ends";
+        ftl: "damage::damage_ends";
         FUZZ_CASES of "damages of each layout", such as "2000";
         Seeds(50)
     }
     FTL_CALLS = "ftl: random operations against the model" {
-        "pumice-ftl" it: "model::any_steps";
+        ftl: "model::any_steps";
         RANDOM of "sequences of up to 250 operations", such as "2000";
         Seeds(50)
     }
     F2FS_CALLS = "f2fs: random calls against the model" {
-        "pumice-f2fs" it: "writable::random";
+        f2fs: "writable::random";
         F2FS_CASES of "sequences of up to 2,000 calls on each shape", such as "250";
         Seeds(1)
     }
     F2FS_COMPRESSED = "f2fs: compressed files, random calls" {
-        "pumice-f2fs" it: "writable::compressed::random";
+        f2fs: "writable::compressed::random";
         F2FS_CASES of "sequences by each method", such as "100";
         Seeds(1)
     }
     F2FS_STATES = "f2fs: power cuts" {
-        "pumice-f2fs" it: "writable::crash::a_power_cut_leaves";
+        f2fs: "writable::crash::a_power_cut_leaves";
         F2FS_CUTS of "states of each kind", such as "1000";
         Seeds(100)
     }
     F2FS_FULL_STATES = "f2fs: power cuts while sections are cleaned" {
-        "pumice-f2fs" it: "writable::crash::a_power_cut_while", "writable::crash::ahead::";
+        f2fs: "writable::crash::a_power_cut_while", "writable::crash::ahead::";
         F2FS_FULL_CUTS of "states of each kind", such as "1000";
         Seeds(6)
     }
     F2FS_NEARLY_FULL = "f2fs: nearly full" {
-        "pumice-f2fs" it: "writable::full::adaptive_logging", "writable::full::normal_logging",
+        f2fs: "writable::full::adaptive_logging", "writable::full::normal_logging",
             "writable::full::larger_sections", "writable::full::in_place", "writable::full::fewer_logs",
             "writable::full::compressed";
         F2FS_FULL of "sequences on each sort of volume", such as "100";
         Seeds(1)
     }
     F2FS_CLEANING_FAULTS = "f2fs: reads and writes that fail while sections are cleaned" {
-        "pumice-f2fs" it: "writable::full::a_failed";
+        f2fs: "writable::full::a_failed";
         F2FS_FULL_FAULTS of "faults of each kind", such as "100";
         Seeds(6)
     }
     F2FS_ALL_FAULTS = "f2fs: reads and writes that fail, one at a time" {
-        "pumice-f2fs" it: "writable::faults::";
+        f2fs: "writable::faults::";
         F2FS_FAULTS of "reads and writes", such as "all";
         Parts(8), again: "the failure names read or write"
     }
     F2FS_ROLLED = "f2fs: what power cuts left, rolled forward by Linux" {
-        "pumice-f2fs" it: "writable::kernel::linux_rolls";
+        f2fs: "writable::kernel::linux_rolls";
         F2FS_CRASHED of "volumes, 100 to a boot", such as "2000";
         Seeds(20)
     }
     F2FS_CHECKED = "f2fs: damages under the check" {
-        "pumice-f2fs" it: "check::random::random_damage";
+        f2fs: "check::random::random_damage";
         FUZZ_CASES of "damages of each volume", such as "2000";
         Seeds(60)
     }
     F2FS_READ = "f2fs: damages under the reader" {
-        "pumice-f2fs" it: "damage::";
+        f2fs: "damage::";
         FUZZ_CASES of "damages of each volume", such as "2000";
         Seeds(60)
     }
     F2FS_INJECTED = "f2fs: members that are wrong, compared with `fsck.f2fs` and the kernel" {
-        "pumice-f2fs" it: "check::inject::";
+        f2fs: "check::inject::";
         DAMAGES of "members", such as "1000";
         Seeds(62)
     }
     F2FS_BYTES = "f2fs: each byte of metadata changed" {
-        "pumice-f2fs" every_byte: "every_byte_may_be_wrong";
+        every_byte: "every_byte_may_be_wrong";
         BYTES of "bytes; with `--release` some minutes", such as "all";
         Parts(60), again: "`PUMICE_BYTES=` the number of the list that the failure names, to go on from there"
     }
     F2FS_HOSTILE = "f2fs: damages that are written to" {
-        "pumice-f2fs" it: "check::mounted::damaged_volumes";
+        f2fs: "check::mounted::damaged_volumes";
         HOSTILE of "damages of each volume", such as "600";
         Seeds(30)
     }
     SCALEFFS_CUTS = "scaleffs: power cuts in random workloads" {
-        "pumice-scaleffs" it: "power_cut::";
+        scaleffs: "power_cut::";
         RANDOM of "workloads", such as "100";
         Seeds(2)
     }
     SCALEFFS_CALLS = "scaleffs: random calls against the model" {
-        "pumice-scaleffs" it: "conformance::random";
+        scaleffs: "conformance::random";
         RANDOM of "sequences of 400 calls on each chip", such as "1000";
         Seeds(10)
     }
     SCALEFFS_FULL = "scaleffs: nearly full, with power cuts, too" {
-        "pumice-scaleffs" it: "full::";
+        scaleffs: "full::";
         FULL of "volumes of each kind", such as "100";
         Seeds(1)
     }
     CFFS_CUTS = "cffs: power cuts in random workloads" {
-        "pumice-cffs" it: "power_cut::";
+        cffs: "power_cut::";
         RANDOM of "workloads", such as "100";
         Seeds(2)
     }
     CFFS_CALLS = "cffs: random calls against the model" {
-        "pumice-cffs" it: "conformance::random";
+        cffs: "conformance::random";
         RANDOM of "sequences of 400 calls on each chip", such as "1000";
         Seeds(10)
     }
     CFFS_FULL = "cffs: nearly full, with power cuts, too" {
-        "pumice-cffs" it: "full::";
+        cffs: "full::";
         FULL of "volumes of each kind", such as "100";
         Seeds(1)
     }
     RCFFS_CUTS = "rcffs: power cuts in random workloads" {
-        "pumice-rcffs" it: "power_cut::";
+        rcffs: "power_cut::";
         RANDOM of "workloads", such as "100";
         Seeds(2)
     }
     RCFFS_CALLS = "rcffs: random calls against the model" {
-        "pumice-rcffs" it: "conformance::random";
+        rcffs: "conformance::random";
         RANDOM of "sequences of 400 calls on each chip", such as "1000";
         Seeds(10)
     }
     RCFFS_FULL = "rcffs: nearly full, with power cuts, too" {
-        "pumice-rcffs" it: "full::";
+        rcffs: "full::";
         FULL of "volumes of each kind", such as "100";
         Seeds(1)
     }
     RCFFS_ERRORS = "rcffs: wrong bits, lost pages and lost blocks" {
-        "pumice-rcffs" it: "errors::a_thousand", "errors::as_many", "errors::wrong_bits";
+        rcffs: "errors::a_thousand", "errors::as_many", "errors::wrong_bits";
         ERRORS of "campaigns of each kind", such as "100";
         Seeds(1)
     }
     CLI_FILES = "cli: fsx, and what it has no word for, on mounts" {
-        "pumice-cli" it: "e2e::fsx::", "e2e::zero_range::";
+        cli: "e2e::fsx::", "e2e::zero_range::";
         RANDOM of "operations on a file", such as "1000000";
         Seeds(5000)
     }
     CLI_HOSTILE = "cli: hostile images through every verb and a mount" {
-        "pumice-cli" it: "hostile::";
+        cli: "hostile::";
         HOSTILE of "images of each file system", such as "200";
         Seeds(5)
     }

@@ -10,10 +10,7 @@ fn tables() -> [(&'static str, String); 2] {
     let mut campaigns = "| campaign | a longer run | one case again |\n|---|---|---|\n".to_owned();
     for Campaign { name, tests, size, of, longer, again, rounds } in CAMPAIGNS {
         let names = tests.names.join(" ");
-        let command = format!(
-            "{}={longer} cargo test -p {} --test {} -- {names}",
-            size.name, tests.package, tests.program
-        );
+        let command = format!("{}={longer} cargo test --test {} -- {names}", size.name, tests.program);
         let part = if matches!(rounds, Rounds::Parts(_)) { "; `PUMICE_PART=K/N` a part" } else { "" };
         let again = if again.is_empty() { "`PUMICE_SEED=` the seed that the failure names" } else { again };
         let _ = writeln!(campaigns, "| {name} | `{command}`: {of}{part} | {again} |");

@@ -48,6 +48,7 @@ knobs! {
     F2FS_PACE: Form::Count, "1000", "Files made with fsync, to see the most that one call writes to F2FS.";
     F2FS_LINUX_PACE: Form::Count, "none", "The same by Linux.";
     GOLDEN: Form::Path, "beside the checkout", "The directory of volumes that Linux and newer f2fs-tools made.";
+    NO_GUESTS: Form::Switch, "booted where QEMU is", "Leave out what boots Linux in QEMU, as `make quick` does.";
     BLESS: Form::Switch, "compared only", "Write down what is found now, in place of comparing it with what stands there.";
     RAN: Form::Path, "nowhere", "The file to which each campaign adds what it ran.";
 }

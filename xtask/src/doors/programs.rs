@@ -123,19 +123,19 @@ fn seconds(times: &str) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    const MESSAGE: &str = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/crates/ecc#pumice-ecc@0.1.0","manifest_path":"/w/crates/ecc/Cargo.toml","target":{"kind":["test"],"name":"it","test":true},"profile":{"opt_level":"3","test":true},"executable":"/w/target/debug/deps/it-5f"}"#;
+    const MESSAGE: &str = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/crates/ecc#pumice-ecc@0.1.0","manifest_path":"/w/crates/ecc/Cargo.toml","target":{"kind":["test"],"name":"ecc","test":true},"profile":{"opt_level":"3","test":true},"executable":"/w/target/debug/deps/ecc-5f"}"#;
 
     #[test]
     fn programs_are_found_in_what_cargo_says() {
         let found = program(MESSAGE).unwrap();
-        assert_eq!((&*found.package, &*found.name, found.units), ("pumice-ecc", "pumice-ecc: it", false));
-        assert_eq!(found.path, Path::new("/w/target/debug/deps/it-5f"));
+        assert_eq!((&*found.package, &*found.name, found.units), ("pumice-ecc", "pumice-ecc: ecc", false));
+        assert_eq!(found.path, Path::new("/w/target/debug/deps/ecc-5f"));
         assert_eq!(found.directory, Path::new("/w/crates/ecc"));
         let command = program(&MESSAGE.replace("[\"test\"]", "[\"bin\"]")).unwrap();
         assert_eq!((&*command.name, command.units), ("pumice-ecc: it (command)", true));
         assert_eq!(package("path+file:///w/xtask#0.1.0"), Some("xtask"));
         assert_eq!(program(&MESSAGE.replace(",\"test\":true},\"exe", ",\"test\":false},\"exe")), None);
-        assert_eq!(program(&MESSAGE.replace("\"/w/target/debug/deps/it-5f\"", "null")), None);
+        assert_eq!(program(&MESSAGE.replace("\"/w/target/debug/deps/ecc-5f\"", "null")), None);
         assert_eq!(program("{\"reason\":\"build-finished\",\"success\":true}"), None);
     }
 

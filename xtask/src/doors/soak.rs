@@ -65,24 +65,19 @@ impl Order {
 
 /// The campaigns of the crates that are named, all if none is, and what builds their tests.
 fn chosen(words: &[&str]) -> Result<(Vec<Campaign>, Vec<String>), Failure> {
-    let words: Vec<String> =
-        words.iter().filter(|word| !word.is_empty()).map(|word| format!("pumice-{word}")).collect();
-    let is_wanted =
-        |campaign: &Campaign| words.is_empty() || words.iter().any(|word| word == campaign.tests.package);
+    let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
+    let is_wanted = |campaign: &Campaign| words.is_empty() || words.contains(&campaign.of_crate());
     let mut campaigns: Vec<Campaign> = CAMPAIGNS.into_iter().filter(is_wanted).collect();
     for word in &words {
-        if !campaigns.iter().any(|campaign| campaign.tests.package == word) {
-            let mut crates: Vec<&str> =
-                CAMPAIGNS.iter().map(|campaign| &campaign.tests.package[7..]).collect();
+        if !campaigns.iter().any(|campaign| campaign.of_crate() == *word) {
+            let mut crates: Vec<&str> = CAMPAIGNS.iter().map(Campaign::of_crate).collect();
             crates.dedup();
-            return Err(format!("SOAK={}: want some of {}", &word[7..], crates.join(" ")).into());
+            return Err(format!("SOAK={}: want some of {}", word, crates.join(" ")).into());
         }
     }
     campaigns.sort_by_key(|campaign| matches!(campaign.rounds, Rounds::Seeds(_)));
-    let mut arguments: Vec<String> = words.into_iter().flat_map(|word| ["-p".to_owned(), word]).collect();
-    if arguments.is_empty() {
-        arguments.push("--workspace".to_owned());
-    }
+    // All is chosen out of the whole workspace, so that dependencies are those that `make test` built.
+    let mut arguments = vec!["--workspace".to_owned()];
     let mut programs: Vec<&str> = campaigns.iter().map(|campaign| campaign.tests.program).collect();
     programs.sort_unstable();
     programs.dedup();
@@ -164,8 +159,7 @@ fn work(
 ) -> Result<(), Failure> {
     while let Some((number, campaign, share)) = queue.take(Instant::now()) {
         let is_of = |program: &&Program| {
-            let name = format!("{}: {}", campaign.tests.package, campaign.tests.program);
-            program.name == name
+            program.name.split_once(": ").is_some_and(|(_, name)| name == campaign.tests.program)
         };
         let program = programs.iter().find(is_of).ok_or("a campaign's program was not built")?;
         let log = place.join(format!("{number}"));
@@ -234,7 +228,7 @@ impl Rounder<'_> {
         let tests = self.campaign.tests;
         let settings: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let names = tests.names.join(" ");
-        format!("{} cargo test -p {} --test {} -- {names}", settings.join(" "), tests.package, tests.program)
+        format!("{} cargo test --test {} -- {names}", settings.join(" "), tests.program)
     }
 }
 
@@ -334,8 +328,8 @@ mod tests {
         assert_eq!(all.0.len(), CAMPAIGNS.len());
         assert_eq!(all.1[0], "--workspace");
         let (some, arguments) = chosen(&["ftl", "media"]).unwrap();
-        assert!(some.iter().all(|campaign| ["pumice-ftl", "pumice-media"].contains(&campaign.tests.package)));
-        assert_eq!(arguments, ["-p", "pumice-ftl", "-p", "pumice-media", "--test", "it"]);
+        assert!(some.iter().all(|campaign| ["ftl", "media"].contains(&campaign.of_crate())));
+        assert_eq!(arguments, ["--workspace", "--test", "ftl", "--test", "media"]);
         let refused = chosen(&["nothing"]).unwrap_err().to_string();
         assert!(refused.starts_with("SOAK=nothing: want some of flashlog media "), "{refused}");
     }

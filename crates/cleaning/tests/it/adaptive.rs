@@ -1,6 +1,6 @@
 //! The default against its figures, and against every fixed scheme.
 //!
-//! The tables of docs/cleaning.md: `cargo test --release -p pumice-cleaning --test it adaptive:: -- --ignored --nocapture`
+//! The tables of docs/cleaning.md: `cargo test --release --test cleaning adaptive:: -- --ignored --nocapture`
 
 use crate::common::{Access, victim, wear, zipf::Zipf};
 use pumice_cleaning::{

@@ -1,5 +1,5 @@
 //! The tables of docs/cleaning.md, on the CAT paper's chip with one segment in reserve, averaged over four seeds:
-//! `cargo test --release -p pumice-cleaning --test it comparison:: -- --ignored --nocapture`
+//! `cargo test --release --test cleaning comparison:: -- --ignored --nocapture`
 
 use crate::common::{Access, victim, wear};
 use pumice_cleaning::{

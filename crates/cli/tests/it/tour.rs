@@ -1,5 +1,5 @@
 //! The tour in README is run as it stands there, and prints what stands there.
-//! `PUMICE_BLESS=1 cargo test -p pumice-cli --test it tour::` writes down what it prints now.
+//! `PUMICE_BLESS=1 cargo test --test cli tour::` writes down what it prints now.
 
 use std::{
     env,
