@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(found.path, Path::new("/w/target/debug/deps/ecc-5f"));
         assert_eq!(found.directory, Path::new("/w/crates/ecc"));
         let command = program(&MESSAGE.replace("[\"test\"]", "[\"bin\"]")).unwrap();
-        assert_eq!((&*command.name, command.units), ("pumice-ecc: it (command)", true));
+        assert_eq!((&*command.name, command.units), ("pumice-ecc: ecc (command)", true));
         assert_eq!(package("path+file:///w/xtask#0.1.0"), Some("xtask"));
         assert_eq!(program(&MESSAGE.replace(",\"test\":true},\"exe", ",\"test\":false},\"exe")), None);
         assert_eq!(program(&MESSAGE.replace("\"/w/target/debug/deps/ecc-5f\"", "null")), None);
