@@ -18,6 +18,7 @@ missing_packages() {
     command -v setfacl >/dev/null || echo acl
     administrators_tool sload.f2fs || echo f2fs-tools
     command -v zstd >/dev/null || echo zstd
+    command -v strace >/dev/null || echo strace
     command -v setfattr >/dev/null || echo attr
     administrators_tool mkfs.ext4 || echo e2fsprogs
     administrators_tool mkfs.vfat || echo dosfstools

@@ -111,15 +111,17 @@ impl Staged {
         })
     }
 
-    /// Gives it its name, unless a signal has come.
+    /// Gives it its name, unless a signal has come. Whatever the host does then, the name leads to what was there before or to
+    /// all of this, and to this once it returns.
     pub(crate) fn commit(mut self) -> Outcome {
         self.interrupt.check().map_err(|failure| self.explain(&failure))?;
         let old = self.old.take();
-        let named = match old {
+        let named = self.place.file.sync_all().and_then(|()| match old {
             Some(_) => self.replace(),
             None => self.place.name(&self.target),
-        };
-        named.map_err(|error| Failure::host(&self.named, &error))
+        });
+        let kept = named.and_then(|()| File::open(above(&self.target))?.sync_all());
+        kept.map_err(|error| Failure::host(&self.named, &error))
     }
 
     /// Takes the place of what is there, with its permissions.
@@ -151,10 +153,12 @@ impl Place {
     }
 
     fn nameless(target: &Path) -> io::Result<Place> {
-        let above = target.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let access = Mode::from_raw_mode(0o666);
-        let file =
-            File::from(rustix::fs::open(above, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, access)?);
+        let file = File::from(rustix::fs::open(
+            above(target),
+            OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC,
+            access,
+        )?);
         let path = Path::new("/proc/self/fd").join(file.as_raw_fd().to_string());
         fs::metadata(&path)?;
         Ok(Place { file, path, is_hidden: false })
@@ -173,6 +177,11 @@ impl Place {
         }
         Ok(linkat(CWD, &self.path, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
     }
+}
+
+/// The directory that a file is in.
+fn above(target: &Path) -> &Path {
+    target.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A hidden name in the same directory, so that a rename is enough.

@@ -294,6 +294,11 @@ campaigns! {
         RANDOM of "operations on a file", such as "1000000";
         Seeds(5000)
     }
+    CLI_HOSTS = "cli: power cuts of the host under a mount" {
+        cli: "e2e::host_cut::a";
+        RANDOM of "runs of twelve steps, on a container and on an F2FS image", such as "100";
+        Seeds(2)
+    }
     CLI_HOSTILE = "cli: hostile images through every verb and a mount" {
         cli: "hostile::";
         HOSTILE of "images of each file system", such as "200";

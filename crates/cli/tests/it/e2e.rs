@@ -8,6 +8,7 @@ mod direct;
 mod disk;
 mod fsx;
 mod handles;
+mod host_cut;
 mod large_tree;
 mod mounting;
 mod ordinary_user;
