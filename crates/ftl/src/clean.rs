@@ -177,8 +177,16 @@ impl Server<'_> {
 
     /// The summary in a page, if there is a proved one.
     pub(crate) fn read_summary(&mut self, place: Place) -> Result<Option<Contents>> {
+        Ok(self.numbered_summary(place)?.map(|(_, contents)| contents))
+    }
+
+    /// The same with its sequence number.
+    pub(crate) fn numbered_summary(&mut self, place: Place) -> Result<Option<(u64, Contents)>> {
         let found = self.flash.read(place)?.of_kind(Kind::Summary);
-        Ok(found.and_then(|(_, page)| Contents::decode(&self.shape, place.block, place.index, &page.payload)))
+        Ok(found.and_then(|(tag, page)| {
+            let contents = Contents::decode(&self.shape, place.block, place.index, &page.payload)?;
+            Some((tag.sequence, contents))
+        }))
     }
 
     /// Moves cold data into a worn segment, which keeps its class and age.

@@ -99,7 +99,7 @@ impl Gaps {
         let mut gaps: BTreeMap<u32, Gap> =
             self.places.into_iter().map(|gap| (shape.page(gap.place), gap)).collect();
         let pages = newest.above(first);
-        let highest = pages.last().map_or(0, |(sequence, _)| *sequence);
+        let highest = newest.highest();
         let may_be_cut = |risk: Risk| match risk {
             Risk::None => false,
             Risk::Torn => true,

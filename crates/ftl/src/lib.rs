@@ -67,6 +67,7 @@ mod space;
 mod stream;
 mod summary;
 mod supply;
+mod survey;
 mod table;
 mod tag;
 #[cfg(test)]

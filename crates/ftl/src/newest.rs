@@ -15,18 +15,30 @@ pub(crate) struct Newest {
     pages: BTreeMap<u32, Box<[u64]>>,
     /// Sequence numbers of pages that cannot be read, and of which it is known what they held.
     lost: BTreeMap<Place, u64>,
+    /// The highest sequence number of all.
+    highest: u64,
 }
 
 impl Newest {
     pub(crate) fn new(logical_blocks: u32, since: u64) -> Newest {
         let words = logical_blocks.div_ceil(u64::BITS) as usize;
         let met = vec![0; words];
-        Newest { since, met, pages: BTreeMap::new(), lost: BTreeMap::new() }
+        Newest { since, met, pages: BTreeMap::new(), lost: BTreeMap::new(), highest: 0 }
     }
 
     /// A segment was met.
     pub(crate) fn add_segment(&mut self, block: u32, sequences: &[u64]) {
         self.pages.insert(block, sequences.into());
+    }
+
+    /// A page with this sequence number was met.
+    pub(crate) fn see(&mut self, sequence: u64) {
+        self.highest = self.highest.max(sequence);
+    }
+
+    /// The highest sequence number that was met.
+    pub(crate) fn highest(&self) -> u64 {
+        self.highest
     }
 
     /// A page cannot be read, and it is known what it held.

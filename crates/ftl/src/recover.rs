@@ -4,11 +4,9 @@
 use alloc::vec::Vec;
 
 use pumice_cleaning::placement::MAX_CLASSES;
-use pumice_flashlog::Peek;
 
 use crate::error::Result;
-use crate::flash::Found;
-use crate::gaps::{Doubted, End, Gap, Gaps, Lost, Told};
+use crate::gaps::{Doubted, Gaps, Lost, Told};
 use crate::head::Head;
 use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK};
 use crate::newest::Newest;
@@ -16,6 +14,7 @@ use crate::segments::State;
 use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;
+use crate::survey::Surveyed;
 use crate::tag::Entry;
 use crate::trims::{self, Trims};
 
@@ -61,58 +60,99 @@ pub(crate) struct Replayed {
     pub(crate) tellers: Vec<u32>,
 }
 
-/// True if the first page of a head may be of this kind. Segments that were named may have gone to records, parts of
-/// checkpoints or leaves.
-fn may_begin(kind: u8) -> bool {
-    matches!(Kind::from_byte(kind), Some((Kind::Data | Kind::Trim, _)))
-}
-
 /// A page of trimmed ranges: its sequence number, and first and end of each.
 type Trimmed = (u64, Vec<(u32, u32)>);
+
+/// What a replay has gathered.
+struct Gathered {
+    since: u64,
+    newest: Newest,
+    trimmed: Vec<Trimmed>,
+    gaps: Gaps,
+    begun: Vec<Begun>,
+    /// Segments that were written since the checkpoint, with their last sequence numbers.
+    touched: Vec<(u64, u32)>,
+}
 
 impl Server<'_> {
     /// Takes in what the pages of a range tell. Nothing is written.
     pub(crate) fn recover(&mut self, range: Range) -> Result<Replayed> {
-        let Range { since, without, doubting } = range;
-        let mut begun = Vec::new();
-        let mut newest = Newest::new(self.table.len(), since);
-        let mut trimmed = Vec::new();
-        let mut gaps = Gaps::default();
         let heads = self.heads.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
-        let mut touched = heads.iter().map(|head| (0, head.block)).collect::<Vec<_>>();
+        let mut gathered = Gathered {
+            since: range.since,
+            newest: Newest::new(self.table.len(), range.since),
+            trimmed: Vec::new(),
+            gaps: Gaps::default(),
+            begun: Vec::new(),
+            touched: heads.iter().map(|head| (0, head.block)).collect(),
+        };
+        let mut latest: Option<Surveyed> = None;
         for block in self.may_be_written(&heads) {
-            if without == Some(block) {
-                self.segments.change(block, |segment| segment.state = State::Free);
-                continue;
-            }
-            if !matches!(self.segments.get(block).state, State::Bad | State::Anchor | State::Checkpoint) {
-                let head = heads.iter().find(|head| head.block == block);
-                let known = head.map(|head| &head.contents);
-                let mut own_gaps = Gaps::default();
-                let found = self.survey(block, since, known, &mut own_gaps)?;
-                let void = self.identity.void;
-                let is_void = |last: &u64| void.block == block && *last < void.sequence;
-                if found.as_ref().is_some_and(|found| found.sequences.last().is_some_and(is_void)) {
-                    self.segments.change(block, |segment| segment.state = State::Free);
-                    continue;
-                }
-                gaps.places.append(&mut own_gaps.places);
-                match found {
-                    Some(found) => {
-                        newest.add_segment(block, &found.sequences);
-                        touched.push((found.sequences.last().copied().unwrap_or(0), block));
-                        self.take_in(block, &found, since, &mut newest, &mut trimmed)?;
-                        begun.push(Begun { block, contents: found });
-                        begun.sort_by_key(|begun| core::cmp::Reverse(begun.contents.first()));
-                        begun.truncate(BEGUN_MOST);
-                    }
-                    // Closed, because the page behind the last may have been touched.
-                    None => self.close_head(block, head.map(|head| head.index)),
-                }
-            }
+            let head = heads.iter().find(|head| head.block == block);
+            let Some(found) = self.survey_for(range, block, head, &mut gathered.gaps)? else { continue };
+            let is_older = latest.as_ref().is_some_and(|latest| latest.last > found.last);
+            let older = if is_older { Some(found) } else { latest.replace(found) };
+            older.map_or(Ok(()), |older| self.take_segment(older, &mut gathered))?;
         }
+        if let Some(mut latest) = latest {
+            if latest.is_ended {
+                self.leave_out_endangered(&mut latest, &mut gathered.gaps)?;
+            }
+            self.take_segment(latest, &mut gathered)?;
+        }
+        self.take_gaps(range, gathered)
+    }
+
+    /// What a segment holds that was written since the checkpoint; `head` if it was one. The state of others is set.
+    fn survey_for(
+        &mut self,
+        range: Range,
+        block: u32,
+        head: Option<&Head>,
+        gaps: &mut Gaps,
+    ) -> Result<Option<Surveyed>> {
+        let is_of_log =
+            !matches!(self.segments.get(block).state, State::Bad | State::Anchor | State::Checkpoint);
+        let mut own_gaps = Gaps::default();
+        let is_left_out = range.without == Some(block);
+        let known = head.map(|head| &head.contents);
+        let found = match is_of_log && !is_left_out {
+            true => self.survey(block, range.since, known, &mut own_gaps)?,
+            false => None,
+        };
+        let void = self.identity.void;
+        let is_void = |found: &Surveyed| void.block == block && found.last < void.sequence;
+        if is_left_out || found.as_ref().is_some_and(is_void) {
+            self.segments.change(block, |segment| segment.state = State::Free);
+            return Ok(None);
+        }
+        gaps.places.append(&mut own_gaps.places);
+        if found.is_none() && is_of_log {
+            // Closed, because the page behind the last may have been touched.
+            self.close_head(block, head.map(|head| head.index));
+        }
+        Ok(found)
+    }
+
+    /// Takes in a segment.
+    fn take_segment(&mut self, found: Surveyed, gathered: &mut Gathered) -> Result<()> {
+        let Surveyed { block, contents, last, .. } = found;
+        self.sequence = self.sequence.max(last + 1);
+        gathered.newest.see(last);
+        gathered.newest.add_segment(block, &contents.sequences);
+        gathered.touched.push((last, block));
+        self.take_in(block, &contents, gathered)?;
+        gathered.begun.push(Begun { block, contents });
+        gathered.begun.sort_by_key(|begun| core::cmp::Reverse(begun.contents.first()));
+        gathered.begun.truncate(BEGUN_MOST);
+        Ok(())
+    }
+
+    /// Takes in what is known of pages that cannot be read, and the trims.
+    fn take_gaps(&mut self, range: Range, gathered: Gathered) -> Result<Replayed> {
+        let Gathered { since, mut newest, trimmed, gaps, begun, touched } = gathered;
         let Told { lost, mut unnamed, cut } = gaps.named(&mut self.flash, &self.shape, &newest)?;
-        let found = if doubting { self.doubted(&unnamed)? } else { None };
+        let found = if range.doubting { self.doubted(&unnamed)? } else { None };
         unnamed.retain(|place| found.as_ref().is_none_or(|found| found.place != *place));
         unnamed.extend(cut);
         for lost in lost.iter().chain(&found) {
@@ -227,151 +267,6 @@ impl Server<'_> {
         });
     }
 
-    /// What a segment holds, if something in it was written from `since` on; `known` if it was a head.
-    fn survey(
-        &mut self,
-        block: u32,
-        since: u64,
-        known: Option<&Contents>,
-        gaps: &mut Gaps,
-    ) -> Result<Option<Contents>> {
-        let contents = match self.shape.tagged {
-            true => self.survey_tags(block, since, known, gaps)?,
-            false => self.survey_summaries(block, since)?,
-        };
-        Ok(contents.filter(|found| found.sequences.last().is_some_and(|last| *last >= since)))
-    }
-
-    /// By the summary or, without one, page by page, over those that cannot be read.
-    fn survey_tags(
-        &mut self,
-        block: u32,
-        since: u64,
-        known: Option<&Contents>,
-        gaps: &mut Gaps,
-    ) -> Result<Option<Contents>> {
-        let (shape, last) = (self.shape, Place { block, index: self.shape.pages - 1 });
-        let known = match known {
-            Some(known) if self.still_begins(block, known)? => Some(known),
-            // Erased since and perhaps written again.
-            _ => None,
-        };
-        if known.is_none() {
-            match self.flash.peek(Place { block, index: 0 })? {
-                Peek::Erased => return Ok(None),
-                Peek::Programmed(Some((kind, sequence))) if sequence < since || !may_begin(kind) => {
-                    return Ok(None);
-                }
-                Peek::Programmed(_) => {}
-            }
-        }
-        if shape.summaries > 0
-            && let Some(contents) = self.read_summary(last)?
-        {
-            return Ok(Some(contents));
-        }
-        let mut contents = known.cloned().unwrap_or_default();
-        let from = u32::try_from(contents.sequences.len()).unwrap_or(u32::MAX);
-        let mut end = End { read: (from, 0), written: from };
-        let mut unread = Vec::new();
-        for index in from..shape.pages {
-            let before = contents.sequences.last().copied().unwrap_or(0);
-            let tag = match self.flash.read(Place { block, index })? {
-                // Passed over, perhaps.
-                Found::Erased if index + 1 < end.written + shape.reach => {
-                    contents.push(&shape, before, &[]);
-                    continue;
-                }
-                Found::Unproved => {
-                    end.written = index + 1;
-                    unread.push((index, before));
-                    contents.push(&shape, before, &[]);
-                    continue;
-                }
-                Found::Page(tag, _) if matches!(tag.kind, Kind::Data | Kind::Trim) => tag,
-                Found::Erased => break,
-                Found::Page(tag, _) => {
-                    end = End::behind(index, tag.sequence);
-                    break;
-                }
-            };
-            if tag.sequence <= before {
-                break;
-            }
-            end = End::behind(index, tag.sequence);
-            (contents.class, contents.erases, contents.opened) = (tag.class, tag.erases, tag.opened);
-            contents.push(&shape, tag.sequence, &tag.entries);
-        }
-        contents.truncate(&shape, end.written);
-        gaps.places.extend(unread.into_iter().map(|(index, before)| Gap {
-            place: Place { block, index },
-            before,
-            risk: end.risk(&shape, index),
-        }));
-        Ok(Some(contents))
-    }
-
-    /// True if the first page of a segment that can be read is the one that is known.
-    fn still_begins(&mut self, block: u32, known: &Contents) -> Result<bool> {
-        for (index, sequence) in (0..).zip(&known.sequences) {
-            match self.flash.read(Place { block, index })? {
-                // Others may have been passed over.
-                Found::Erased if index == 0 || !self.shape.is_paired() => return Ok(false),
-                Found::Page(tag, _) => return Ok(tag.sequence == *sequence),
-                Found::Erased | Found::Unproved => {}
-            }
-        }
-        Ok(!known.sequences.is_empty())
-    }
-
-    /// The last summary of a segment.
-    fn survey_summaries(&mut self, block: u32, since: u64) -> Result<Option<Contents>> {
-        if self.flash.peek(Place { block, index: 0 })? == Peek::Erased {
-            return Ok(None);
-        }
-        let segment = self.segments.get(block);
-        if let Some(index) = u32::from(segment.used).checked_sub(1)
-            && segment.state == State::Sealed
-            && let Some(contents) = self.read_summary(Place { block, index })?
-            && contents.sequences.last().is_some_and(|last| *last < since)
-        {
-            // Its last page is as it was at the checkpoint.
-            return Ok(None);
-        }
-        for index in (1..self.shape.pages).rev() {
-            if let Some(mut contents) = self.read_summary(Place { block, index })? {
-                self.leave_out_cut(Place { block, index }, &mut contents)?;
-                return Ok(Some(contents));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Takes out of the last summary of a segment the pages that were destroyed when the power went while it or its copy was
-    /// programmed: they were not promised yet.
-    fn leave_out_cut(&mut self, summary: Place, contents: &mut Contents) -> Result<()> {
-        let (shape, Place { block, index: last }) = (self.shape, summary);
-        if !shape.is_paired() {
-            return Ok(());
-        }
-        let mut is_second = false;
-        for index in last.saturating_sub(shape.reach)..last {
-            let is_blank = contents.is_blank(&shape, index..last);
-            is_second |= is_blank && self.read_summary(Place { block, index })?.is_some();
-        }
-        if is_second && self.flash.medium.next_programmed(block, last + 1)?.is_some() {
-            return Ok(());
-        }
-        let end = if is_second { last + 1 } else { shape.pages.min(last + 1 + shape.reach) };
-        for index in 0..last {
-            let is_hit = (last..end).any(|by| shape.medium.may_destroy(by, index));
-            if is_hit && matches!(self.flash.read(Place { block, index })?, Found::Unproved) {
-                contents.blank(&shape, index);
-            }
-        }
-        Ok(())
-    }
-
     /// The sequence number of the copy that the table points to; 0 if the checkpoint knew it.
     fn newest(&mut self, newest: &Newest, lba: u32) -> u64 {
         // A block that was met is among the changes.
@@ -403,19 +298,13 @@ impl Server<'_> {
     }
 
     /// Points the table at what a segment holds, where nothing newer is known.
-    fn take_in(
-        &mut self,
-        block: u32,
-        found: &Contents,
-        since: u64,
-        newest: &mut Newest,
-        trimmed: &mut Vec<Trimmed>,
-    ) -> Result<()> {
+    fn take_in(&mut self, block: u32, found: &Contents, gathered: &mut Gathered) -> Result<()> {
+        let Gathered { since, newest, trimmed, .. } = gathered;
         let shape = self.shape;
         let mut trims = false;
         for (index, (sequence, entries)) in (0..).zip(found.pages(&shape)) {
             self.sequence = self.sequence.max(sequence + 1);
-            if sequence < since {
+            if sequence < *since {
                 continue;
             }
             let place = Place { block, index };

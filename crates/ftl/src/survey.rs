@@ -1,0 +1,262 @@
+//! What segments hold that were written since the checkpoint: by their summaries or, without one, page by page.
+
+use pumice_flashlog::Peek;
+
+use crate::error::Result;
+use crate::flash::Found;
+use crate::gaps::{End, Gap, Gaps, Risk};
+use crate::layout::Kind;
+use crate::segments::State;
+use crate::server::Server;
+use crate::shape::Place;
+use crate::summary::Contents;
+
+/// A segment that was written since the checkpoint.
+pub(crate) struct Surveyed {
+    pub(crate) block: u32,
+    pub(crate) contents: Contents,
+    /// The sequence number of its newest page.
+    pub(crate) last: u64,
+    /// That page is the summary behind all others, which told what they hold.
+    pub(crate) is_ended: bool,
+}
+
+impl Surveyed {
+    fn new(block: u32, contents: Contents) -> Surveyed {
+        let last = contents.sequences.last().copied().unwrap_or(0);
+        Surveyed { block, contents, last, is_ended: false }
+    }
+}
+
+/// True if the first page of a head may be of this kind. Segments that were named may have gone to records, parts of
+/// checkpoints or leaves.
+fn may_begin(kind: u8) -> bool {
+    matches!(Kind::from_byte(kind), Some((Kind::Data | Kind::Trim, _)))
+}
+
+impl Server<'_> {
+    /// What a segment holds, if something in it was written from `since` on; `known` if it was a head.
+    pub(crate) fn survey(
+        &mut self,
+        block: u32,
+        since: u64,
+        known: Option<&Contents>,
+        gaps: &mut Gaps,
+    ) -> Result<Option<Surveyed>> {
+        let found = match self.shape.tagged {
+            true => self.survey_tags(block, since, known, gaps)?,
+            false => self.survey_summaries(block, since)?.map(|contents| Surveyed::new(block, contents)),
+        };
+        Ok(found.filter(|found| found.contents.sequences.last().is_some_and(|last| *last >= since)))
+    }
+
+    /// The power may have gone while the summary of this segment was programmed, the newest page of all: what that destroyed
+    /// in the same cells was not promised yet, and is a gap.
+    pub(crate) fn leave_out_endangered(&mut self, found: &mut Surveyed, gaps: &mut Gaps) -> Result<()> {
+        let (shape, block, last) = (self.shape, found.block, found.last);
+        for index in (0..shape.pages - 1).filter(|index| shape.medium.may_destroy(shape.pages - 1, *index)) {
+            let place = Place { block, index };
+            if matches!(self.flash.read(place)?, Found::Unproved) {
+                found.contents.blank(&shape, index);
+                let earlier = found.contents.sequences.get(..index as usize).unwrap_or_default();
+                let before = earlier.last().copied().unwrap_or(0);
+                gaps.places.push(Gap { place, before, risk: Risk::Complete(last) });
+            }
+        }
+        Ok(())
+    }
+
+    /// By the summary or, without one, page by page, over those that cannot be read.
+    fn survey_tags(
+        &mut self,
+        block: u32,
+        since: u64,
+        known: Option<&Contents>,
+        gaps: &mut Gaps,
+    ) -> Result<Option<Surveyed>> {
+        let (shape, last) = (self.shape, Place { block, index: self.shape.pages - 1 });
+        let known = match known {
+            Some(known) if self.still_begins(block, known)? => Some(known),
+            // Erased since and perhaps written again.
+            _ => None,
+        };
+        if known.is_none() {
+            match self.flash.peek(Place { block, index: 0 })? {
+                Peek::Erased => return Ok(None),
+                Peek::Programmed(Some((kind, sequence))) if sequence < since || !may_begin(kind) => {
+                    return Ok(None);
+                }
+                Peek::Programmed(_) => {}
+            }
+        }
+        if shape.summaries > 0
+            && let Some((last, contents)) = self.numbered_summary(last)?
+        {
+            return Ok(Some(Surveyed { last, is_ended: true, ..Surveyed::new(block, contents) }));
+        }
+        let mut contents = known.cloned().unwrap_or_default();
+        let from = u32::try_from(contents.sequences.len()).unwrap_or(u32::MAX);
+        let mut end = End { read: (from, 0), written: from };
+        let mut unread = Vec::new();
+        for index in from..shape.pages {
+            let before = contents.sequences.last().copied().unwrap_or(0);
+            let tag = match self.flash.read(Place { block, index })? {
+                // Passed over, perhaps.
+                Found::Erased if index + 1 < end.written + shape.reach => {
+                    contents.push(&shape, before, &[]);
+                    continue;
+                }
+                Found::Unproved => {
+                    end.written = index + 1;
+                    unread.push((index, before));
+                    contents.push(&shape, before, &[]);
+                    continue;
+                }
+                Found::Page(tag, _) if matches!(tag.kind, Kind::Data | Kind::Trim) => tag,
+                Found::Erased => break,
+                Found::Page(tag, _) => {
+                    end = End::behind(index, tag.sequence);
+                    break;
+                }
+            };
+            if tag.sequence <= before {
+                break;
+            }
+            end = End::behind(index, tag.sequence);
+            (contents.class, contents.erases, contents.opened) = (tag.class, tag.erases, tag.opened);
+            contents.push(&shape, tag.sequence, &tag.entries);
+        }
+        contents.truncate(&shape, end.written);
+        gaps.places.extend(unread.into_iter().map(|(index, before)| Gap {
+            place: Place { block, index },
+            before,
+            risk: end.risk(&shape, index),
+        }));
+        Ok(Some(Surveyed::new(block, contents)))
+    }
+
+    /// True if the first page of a segment that can be read is the one that is known.
+    fn still_begins(&mut self, block: u32, known: &Contents) -> Result<bool> {
+        for (index, sequence) in (0..).zip(&known.sequences) {
+            match self.flash.read(Place { block, index })? {
+                // Others may have been passed over.
+                Found::Erased if index == 0 || !self.shape.is_paired() => return Ok(false),
+                Found::Page(tag, _) => return Ok(tag.sequence == *sequence),
+                Found::Erased | Found::Unproved => {}
+            }
+        }
+        Ok(!known.sequences.is_empty())
+    }
+
+    /// The last summary of a segment.
+    fn survey_summaries(&mut self, block: u32, since: u64) -> Result<Option<Contents>> {
+        if self.flash.peek(Place { block, index: 0 })? == Peek::Erased {
+            return Ok(None);
+        }
+        let segment = self.segments.get(block);
+        if let Some(index) = u32::from(segment.used).checked_sub(1)
+            && segment.state == State::Sealed
+            && let Some(contents) = self.read_summary(Place { block, index })?
+            && contents.sequences.last().is_some_and(|last| *last < since)
+        {
+            // Its last page is as it was at the checkpoint.
+            return Ok(None);
+        }
+        for index in (1..self.shape.pages).rev() {
+            if let Some(mut contents) = self.read_summary(Place { block, index })? {
+                self.leave_out_cut(Place { block, index }, &mut contents)?;
+                return Ok(Some(contents));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes out of the last summary of a segment the pages that were destroyed when the power went while it or its copy was
+    /// programmed: they were not promised yet.
+    fn leave_out_cut(&mut self, summary: Place, contents: &mut Contents) -> Result<()> {
+        let (shape, Place { block, index: last }) = (self.shape, summary);
+        if !shape.is_paired() {
+            return Ok(());
+        }
+        let mut is_second = false;
+        for index in last.saturating_sub(shape.reach)..last {
+            let is_blank = contents.is_blank(&shape, index..last);
+            is_second |= is_blank && self.read_summary(Place { block, index })?.is_some();
+        }
+        if is_second && self.flash.medium.next_programmed(block, last + 1)?.is_some() {
+            return Ok(());
+        }
+        let end = if is_second { last + 1 } else { shape.pages.min(last + 1 + shape.reach) };
+        for index in 0..last {
+            let is_hit = (last..end).any(|by| shape.medium.may_destroy(by, index));
+            if is_hit && matches!(self.flash.read(Place { block, index })?, Found::Unproved) {
+                contents.blank(&shape, index);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use pumice_media::{BlockDevice, ChipSpec, CutMode, Lba, Pairing, SimChip};
+
+    use crate::PolicyNames;
+    use crate::open::{CreateOptions, create};
+    use crate::segments::State;
+    use crate::server::Server;
+    use crate::testing::{chip_of, served};
+
+    const BLOCKS: u64 = 70;
+
+    /// Every block twice, the first time flushed; returns the number of the operation that programmed the last summary.
+    fn play(disk: &mut Server<'static>) -> u64 {
+        let mut summary = 0;
+        let sealed =
+            |disk: &Server<'_>| disk.segments.iter().filter(|(_, s)| s.state == State::Sealed).count();
+        for value in [1, 2] {
+            for lba in 0..BLOCKS {
+                let before = sealed(disk);
+                if disk.write(Lba(lba), &vec![value; 512]).is_err() {
+                    return summary;
+                }
+                if sealed(disk) > before {
+                    summary = chip_of(disk).operations();
+                }
+            }
+            if value == 1 {
+                disk.flush().unwrap();
+            }
+        }
+        summary
+    }
+
+    /// The power goes while a summary is programmed, in every way that it may: of some the summary can be read, and a page in
+    /// the same cells cannot, which nobody promised.
+    #[test]
+    fn a_summary_that_was_cut_is_no_proof_of_the_pages_in_its_cells() {
+        let spec = ChipSpec::parse_geometry("512+64:32:40").unwrap().with_pairing(Pairing::Dist3).unwrap();
+        let mut fresh = SimChip::new(&spec);
+        let policies = PolicyNames { placement: "m1".parse().unwrap(), ..PolicyNames::default() };
+        let options = CreateOptions { block_bytes: 512, policies, ..CreateOptions::default() };
+        create(&mut fresh, &options, &mut |_, _| {}).unwrap();
+        let summary = play(&mut served(fresh.clone())) - fresh.operations();
+        for seed in 0..100 {
+            let mut chip = fresh.clone();
+            chip.cut_after(summary - 1, CutMode::Torn { seed });
+            let mut disk = served(chip);
+            play(&mut disk);
+            let mut chip = chip_of(&disk);
+            assert!(!chip.is_powered(), "nothing was cut");
+            chip.power_on();
+            let mut disk = served(chip);
+            let mut bytes = [0; 512];
+            for lba in 0..BLOCKS {
+                disk.read(Lba(lba), &mut bytes).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                assert!(bytes == [1; 512] || bytes == [2; 512], "seed {seed}: block {lba}");
+            }
+        }
+    }
+}
