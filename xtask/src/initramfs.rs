@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::{Failure, Machine, about, installed, output, program};
 
 /// Subtrees of the kernel's modules that guests may ask for.
-const MODULES: [&str; 23] = [
+const MODULES: [&str; 24] = [
     "arch/x86/crypto",
     "crypto",
     "drivers/block/null_blk",
@@ -30,6 +30,7 @@ const MODULES: [&str; 23] = [
     "fs/fscache",
     "fs/fuse",
     "fs/jbd2",
+    "fs/jffs2",
     "fs/mbcache.ko",
     "fs/netfs",
     "fs/nilfs2",

@@ -2,14 +2,14 @@
 
 use std::{
     fs::File,
-    io,
+    io::{self, Read},
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use pumice_f2fs::{F2fs, WritableF2fs, WritableOptions};
+use pumice_f2fs::{F2fs, WritableF2fs, WritableOptions, layout::SuperBlock};
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{BlockError, ChipFile, FileDisk, Lba, MediaError, Nand, ReadAt};
 use pumice_nandfs::Compression;
@@ -268,19 +268,27 @@ pub(crate) fn with_volume<T>(
     result.and_then(|value| closed.map(|()| value))
 }
 
+/// Where both super blocks lie, with blocks of any size.
+const SUPER_BLOCKS: u64 = 32 << 10;
+
 /// True if there is a super block of F2FS, sound or damaged.
 pub(crate) fn holds_f2fs(path: &Path) -> bool {
-    if is_device(path) {
-        return false;
-    }
     // Whoever cannot open or read it will be told why when it is opened as a chip.
-    let Ok(disk) = FileDisk::open(path, 512, true) else { return false };
-    match pumice_f2fs::read_super_block(&disk) {
-        Err(error) => {
-            matches!(error, pumice_f2fs::Error::Corrupt(_) | pumice_f2fs::Error::UnknownFeatures(_))
+    !is_device(path)
+        && match f2fs_super_block(path) {
+            Ok(Err(error)) => {
+                matches!(error, pumice_f2fs::Error::Corrupt(_) | pumice_f2fs::Error::UnknownFeatures(_))
+            }
+            Ok(Ok(_)) => true,
+            Err(_) => false,
         }
-        Ok(_) => true,
-    }
+}
+
+/// The super block of F2FS, without a lock: also while somebody else has the volume. The inner error is the file system's own.
+fn f2fs_super_block(path: &Path) -> io::Result<Result<SuperBlock, pumice_f2fs::Error>> {
+    let mut start = Vec::new();
+    File::open(path)?.take(SUPER_BLOCKS).read_to_end(&mut start)?;
+    Ok(pumice_f2fs::read_super_block(&start))
 }
 
 /// Mounts F2FS, rolled forward unless the context says otherwise.
@@ -305,12 +313,9 @@ fn write_f2fs(
     context: &Context,
     cache_bytes: usize,
 ) -> Outcome<Result<Volume, pumice_f2fs::Error>> {
-    let block_bytes = {
-        let disk = FileDisk::open(path, 512, true).map_err(|error| media(path, &error))?;
-        match pumice_f2fs::read_super_block(&disk) {
-            Ok(sb) => sb.block().bytes(),
-            Err(error) => return Ok(Err(error)),
-        }
+    let block_bytes = match f2fs_super_block(path).map_err(|error| Failure::host(path, &error))? {
+        Ok(sb) => sb.block().bytes(),
+        Err(error) => return Ok(Err(error)),
     };
     let disk =
         open_for_itself(|| FileDisk::open(path, block_bytes, false)).map_err(|error| media(path, &error))?;
@@ -350,7 +355,7 @@ pub(crate) fn f2fs_disks(path: &Path) -> Outcome<Vec<Box<dyn ReadAt>>> {
         Failure::new(format!("{error}; the volume's other devices must stand beside {}", path.display()))
     };
     let open = |at: PathBuf| -> Outcome<Box<dyn ReadAt>> {
-        match FileDisk::open(&at, 512, true) {
+        match open_for_itself(|| FileDisk::open(&at, 512, true)) {
             Ok(disk) => Ok(Box::new(disk)),
             Err(_) if at != path && !at.exists() => Ok(Box::new(Absent)),
             Err(error) => Err(failed(&at, error)),
@@ -361,8 +366,8 @@ pub(crate) fn f2fs_disks(path: &Path) -> Outcome<Vec<Box<dyn ReadAt>>> {
 
 /// Their paths: beside the first under the recorded name, or where they were when the volume was made.
 fn f2fs_paths(path: &Path) -> Outcome<Vec<PathBuf>> {
-    let first = FileDisk::open(path, 512, true).map_err(|error| media(path, &error))?;
-    let devices = pumice_f2fs::read_super_block(&first).map_err(|error| about(path, &error))?.devices();
+    let sb = f2fs_super_block(path).map_err(|error| Failure::host(path, &error))?;
+    let devices = sb.map_err(|error| about(path, &error))?.devices();
     let mut paths = vec![path.to_path_buf()];
     for device in devices.iter().skip(1) {
         let named = Path::new(&device.path);
@@ -426,7 +431,7 @@ fn open_for_itself<T>(open: impl Fn() -> Result<T, MediaError>) -> Result<T, Med
     let give_up = Instant::now() + BUSY_PATIENCE;
     loop {
         match open() {
-            Err(MediaError::Busy(_)) if Instant::now() < give_up => std::thread::sleep(BUSY_PAUSE),
+            Err(MediaError::Busy { .. }) if Instant::now() < give_up => std::thread::sleep(BUSY_PAUSE),
             opened => return opened,
         }
     }
@@ -454,7 +459,7 @@ pub(crate) fn media(path: &Path, error: &MediaError) -> Failure {
                 crate::failure::host_reason(source)
             ));
         }
-        MediaError::Busy(_) => "; unmount it first, or wait until the other command is done",
+        MediaError::Busy { .. } => "; unmount it first, or wait until the other command is done",
         MediaError::Foreign { .. } => {
             let Some(what) = recognise(path) else { return Failure::new(error.to_string()) };
             return Failure::new(format!("{} is not a chip container; it is {what}", path.display()));

@@ -19,9 +19,14 @@ pub enum MediaError {
         /// Its reason.
         source: io::Error,
     },
-    /// Another process has the chip open.
-    #[error("{} is in use by another process", .0.display())]
-    Busy(PathBuf),
+    /// Someone else has it open, or the kernel has it mounted.
+    #[error("{} is in use{}", path.display(), by(*holder))]
+    Busy {
+        /// The file or device.
+        path: PathBuf,
+        /// The process, if that is known.
+        holder: Option<u32>,
+    },
     /// The file to create is there already.
     #[error("{} exists already; force its replacement to lose what it holds", .0.display())]
     Exists(PathBuf),
@@ -99,6 +104,10 @@ pub enum MediaError {
     /// The chip failed.
     #[error(transparent)]
     Nand(#[from] NandError),
+}
+
+fn by(holder: Option<u32>) -> String {
+    holder.map_or_else(String::new, |process| format!(" by process {process}"))
 }
 
 impl MediaError {

@@ -1,6 +1,5 @@
 //! A block device in an image file or on a device node.
 
-use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -13,7 +12,7 @@ use rustix::{
 use crate::MediaError;
 use crate::block::{BlockDevice, BlockError, BlockShape, Lba};
 use crate::error::errno;
-use crate::lock::{Locked, create_locked, lock};
+use crate::lock::{Locked, create_locked, open_locked};
 use crate::read_at::ReadAt;
 
 /// A disk in a file: a regular image file, or a device such as a card. A remainder at the end that is no
@@ -35,12 +34,10 @@ const DISCARDS: [FallocateFlags; 2] = [
 
 impl FileDisk {
     /// Opens a file or device as blocks of `block_bytes` bytes; 0 bytes count as 1. A writer needs it for
-    /// itself, readers share it.
+    /// itself, readers share it; a disk that is mounted cannot be written to.
     pub fn open(path: impl AsRef<Path>, block_bytes: u32, read_only: bool) -> Result<FileDisk, MediaError> {
         let path = path.as_ref();
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(!read_only).open(path).map_err(MediaError::io("open", path))?;
-        let file = lock(file, path, read_only)?;
+        let file = open_locked(path, read_only)?;
         // The length of a device node is found by seeking only.
         let bytes = (&*file).seek(SeekFrom::End(0)).map_err(MediaError::io("measure", path))?;
         let block_bytes = block_bytes.max(1);

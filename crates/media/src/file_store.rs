@@ -3,7 +3,7 @@
 use std::boxed::Box;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
@@ -12,7 +12,7 @@ use crate::barriers::Barriers;
 use crate::container::{self, Known, Layout};
 use crate::error::{MediaError, device_error};
 use crate::host::HostFile;
-use crate::lock::{Locked, create_locked, lock};
+use crate::lock::{Locked, create_locked, open_locked};
 use crate::memory::Memory;
 use crate::nand::{BlockId, NandError};
 use crate::sim::SimChip;
@@ -46,9 +46,7 @@ impl SimChip<FileStore> {
     /// with `EROFS` and nothing is remembered of what was read.
     pub fn open(path: impl AsRef<Path>, read_only: bool) -> Result<ChipFile, MediaError> {
         let path = path.as_ref();
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(!read_only).open(path).map_err(MediaError::io("open", path))?;
-        ChipFile::open_on(Box::new(lock(file, path, read_only)?), path, read_only)
+        ChipFile::open_on(Box::new(open_locked(path, read_only)?), path, read_only)
     }
 
     /// Opens the container that lies in a file; messages call it by this path.

@@ -1,7 +1,7 @@
 //! The file of a host in which a container lies.
 
 use core::fmt;
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
 use crate::lock::Locked;
@@ -31,7 +31,8 @@ pub struct Session(pub [u8; 16]);
 
 impl HostFile for Locked {
     fn length(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
+        // A device node has no length but by seeking.
+        (&**self).seek(SeekFrom::End(0))
     }
 
     fn read_exact_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {

@@ -1,8 +1,10 @@
 //! Opening files so that two processes never write to the same medium.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::format;
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::ops::Deref;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use crate::MediaError;
@@ -27,11 +29,42 @@ impl Drop for Locked {
     }
 }
 
+/// Opens a file or device, for readers together or for one writer, without waiting. A disk is not written to while it is mounted,
+/// or held by anyone else of its kind.
+pub(crate) fn open_locked(path: &Path, read_only: bool) -> Result<Locked, MediaError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(!read_only);
+    if !read_only && fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device()) {
+        // The kernel keeps this by device, whatever path leads to it, for mounts, swap, RAID and whoever else asks so.
+        options.custom_flags(libc::O_EXCL);
+    }
+    let file = options.open(path).map_err(|source| match source.kind() {
+        ErrorKind::ResourceBusy => MediaError::Busy { path: path.to_path_buf(), holder: None },
+        _ => MediaError::Io { what: "open", path: path.to_path_buf(), source },
+    })?;
+    lock(file, path, read_only)
+}
+
+/// The process that holds a lock on a file, where Linux tells and can see it.
+fn holder(file: &File) -> Option<u32> {
+    let found = file.metadata().ok()?;
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    let (major, minor) = (libc::major(found.dev()), libc::minor(found.dev()));
+    let wanted = format!("{major:02x}:{minor:02x}:{}", found.ino());
+    let of = |line: &str| {
+        // A number, `FLOCK`, `ADVISORY`, `WRITE`, the process, the file.
+        let mut words = line.split_whitespace().skip(4);
+        let process = words.next()?.parse().ok().filter(|process| *process > 0)?;
+        (words.next()? == wanted).then_some(process)
+    };
+    locks.lines().find_map(of)
+}
+
 /// Locks a file, for readers together (`shared`) or for one writer, without waiting.
 pub(crate) fn lock(file: File, path: &Path, shared: bool) -> Result<Locked, MediaError> {
     let locked = if shared { file.try_lock_shared() } else { file.try_lock() };
     locked.map_err(|error| match error {
-        TryLockError::WouldBlock => MediaError::Busy(path.to_path_buf()),
+        TryLockError::WouldBlock => MediaError::Busy { path: path.to_path_buf(), holder: holder(&file) },
         TryLockError::Error(source) => MediaError::Io { what: "lock", path: path.to_path_buf(), source },
     })?;
     Ok(Locked(file))
@@ -59,7 +92,9 @@ mod tests {
         let path = dir.path().join("medium");
         let locked = create_locked(&path, false).unwrap();
         let copy = locked.try_clone().unwrap();
-        assert!(matches!(create_locked(&path, true), Err(MediaError::Busy(_))));
+        assert!(
+            matches!(create_locked(&path, true), Err(MediaError::Busy { holder: Some(own), .. }) if own == std::process::id())
+        );
         drop(locked);
         assert!(create_locked(&path, true).is_ok());
         drop(copy);

@@ -109,7 +109,7 @@ fn contract(device: &str, chip: &mut MtdChip, shape: &str, free: u32) -> Outcome
     rules(chip)?;
     same(
         "a second writer is refused",
-        &matches!(MtdChip::open(device, false), Err(MediaError::Busy(_))),
+        &matches!(MtdChip::open(device, false), Err(MediaError::Busy { .. })),
         &true,
     )
 }

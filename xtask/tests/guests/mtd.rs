@@ -87,10 +87,19 @@ fn a_tree_is_kept_on_a_real_device() {
             large bch=4 badblocks=0,1,2,17,126,127; tree
             large weakblocks=3:2,20:1,21:1,40:3 weakpages=70:1,500:1,1000:2,2000:1; tree; again
             large bitflips=1; tree
+            {IN_USE}
             "
         ),
     );
 }
+
+/// What the kernel has for itself is not written to.
+const IN_USE: &str = "
+refused() { if pumice mkfs --force /dev/mtd0 2>/tmp/why; then exit 1; fi; grep -F \"$1\" /tmp/why; if grep half /tmp/why; then exit 1; fi; }
+large; modprobe ubi mtd=0; refused 'mtd0 cannot be used as a NAND chip: ubi0 of UBI uses it'; rmmod ubi
+large; modprobe jffs2; mount -t jffs2 mtd0 /mnt; refused 'the mount at /mnt uses it'; umount /mnt
+pumice mkfs --force /dev/mtd0
+";
 
 #[test]
 fn a_mount_on_a_real_device_survives_a_kill() {

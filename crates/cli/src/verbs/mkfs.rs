@@ -121,6 +121,8 @@ impl Args {
     /// A chip cannot be made under another name: half a file system is marked as none.
     fn make_on_device(&self, context: &Context) -> Outcome {
         context.interrupt.watch()?;
+        // Who cannot have it leaves it as it is.
+        drop(open_chip(&self.image, Access::Write, context)?);
         let uuid = self.make(Before::Chip, &self.image, context).map_err(|failure| {
             let erased = open_chip(&self.image, Access::Write, context)
                 .and_then(|mut chip| erase(&mut chip).map_err(|error| image::about(&self.image, &error)));

@@ -6,7 +6,7 @@
 
 mod ioctl;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::FileExt;
@@ -17,7 +17,7 @@ use std::vec::Vec;
 use std::{format, str};
 
 use crate::error::device_error;
-use crate::lock::{Locked, lock};
+use crate::lock::{Locked, open_locked};
 use crate::{
     BlockId, Geometry, MediaError, Nand, NandError, NandStats, PageId, Pairing, ReadOutcome, Timing,
 };
@@ -45,13 +45,14 @@ impl MtdChip {
     /// Opens `/dev/mtdN`. A writer needs the device for itself, readers share it.
     pub fn open(path: impl AsRef<Path>, read_only: bool) -> Result<MtdChip, MediaError> {
         let path = path.as_ref();
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(!read_only).open(path).map_err(MediaError::io("open", path))?;
+        let file = open_locked(path, read_only)?;
         let unsuitable = |why: String| MediaError::Unsuitable { path: path.to_path_buf(), why };
         let info =
             ioctl::info(&file).map_err(|error| unsuitable(format!("it is no MTD device ({error})")))?;
-        let file = lock(file, path, read_only)?;
         let attributes = Attributes::of(&file);
+        if !read_only && let Some(user) = attributes.user() {
+            return Err(unsuitable(format!("{user} uses it")));
+        }
         let layout = ioctl::ecc_layout(&file).ok();
         let free = attributes.number("oobavail").or(layout.as_ref().map(|l| u64::from(l.available)));
         let free =
@@ -197,6 +198,26 @@ impl Attributes {
     fn of(file: &File) -> Attributes {
         let device = file.metadata().map_or(0, |meta| meta.st_rdev());
         Attributes(format!("/sys/dev/char/{}:{}", libc::major(device), libc::minor(device)))
+    }
+
+    /// The part of the kernel that has the chip for itself: UBI, or a file system.
+    fn user(&self) -> Option<String> {
+        let device = fs::canonicalize(&self.0).ok()?;
+        let name = device.file_name()?.to_str()?;
+        let number = name.strip_prefix("mtd")?;
+        let attached = fs::read_dir("/sys/class/ubi").into_iter().flatten().flatten().find(|entry| {
+            fs::read_to_string(entry.path().join("mtd_num")).is_ok_and(|text| text.trim() == number)
+        });
+        if let Some(ubi) = attached {
+            return Some(format!("{} of UBI", ubi.file_name().to_string_lossy()));
+        }
+        let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+        let names = [name.to_string(), format!("/dev/mtdblock{number}"), format!("/dev/{name}")];
+        let mount = mounts.lines().map(|line| line.split(' ')).find_map(|mut words| {
+            words.next().filter(|source| names.iter().any(|name| name == source))?;
+            words.next()
+        });
+        mount.map(|place| format!("the mount at {place}"))
     }
 
     fn number(&self, name: &str) -> Option<u64> {

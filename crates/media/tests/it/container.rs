@@ -184,13 +184,13 @@ fn a_second_opener_hears_that_the_chip_is_in_use() {
         assert_eq!(error.to_string(), format!("{} is in use by another process", path.display()));
     }
     assert!(
-        matches!(ChipFile::create(&path, &spec(), true), Err(MediaError::Busy(_))),
+        matches!(ChipFile::create(&path, &spec(), true), Err(MediaError::Busy { .. })),
         "force breaks no lock"
     );
     drop(chip);
     let one = ChipFile::open(&path, true).unwrap();
     let two = ChipFile::open(&path, true).unwrap();
-    assert!(matches!(ChipFile::open(&path, false), Err(MediaError::Busy(_))));
+    assert!(matches!(ChipFile::open(&path, false), Err(MediaError::Busy { .. })));
     drop((one, two));
     ChipFile::open(&path, false).unwrap();
 }

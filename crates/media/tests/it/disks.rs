@@ -44,7 +44,7 @@ fn in_a_file() {
     keeps_the_contract(&mut FileDisk::create(&path, 512, 100, false).unwrap());
     assert!(matches!(FileDisk::create(&path, 512, 100, false), Err(MediaError::Exists(_))));
     let mut disk = FileDisk::open(&path, 512, true).unwrap();
-    assert!(matches!(FileDisk::open(&path, 512, false), Err(MediaError::Busy(_))));
+    assert!(matches!(FileDisk::open(&path, 512, false), Err(MediaError::Busy { .. })));
     let mut got = [0; BLOCK];
     disk.read(Lba(98), &mut got).unwrap();
     assert_eq!(got, [9; BLOCK]);

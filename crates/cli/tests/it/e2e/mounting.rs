@@ -68,6 +68,20 @@ impl Bench {
         run(command.args(words).current_dir(self.place.path()))
     }
 
+    /// Runs `pumice` in the directory; it must fail, and what it complains of is returned.
+    pub(crate) fn fails(&self, words: &[&str]) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pumice"));
+        let output =
+            command.args(words).current_dir(self.place.path()).stdin(Stdio::null()).output().unwrap();
+        assert!(!output.status.success(), "{words:?}: {}", said(&output));
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// The process that serves the mount.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
     /// Mounts the image in a process of its own.
     pub(crate) fn mount(&mut self) {
         self.mount_with(&["mount", "-o", "allow_other,suid,dev"]);
@@ -95,6 +109,11 @@ impl Bench {
     /// Unmounts and waits until everything is written.
     pub(crate) fn unmount(&mut self) {
         unmount(&self.path("mnt"));
+        self.unmounted();
+    }
+
+    /// Waits until everything is written, of what is unmounted already.
+    pub(crate) fn unmounted(&mut self) {
         let status = self.child.take().unwrap().wait().unwrap();
         assert!(status.success(), "the mount ended with {status}");
     }
