@@ -20,6 +20,8 @@ mod bounded;
 mod check;
 mod compression;
 mod conformance;
+mod cut_repair;
+mod dead_block;
 mod dead_table;
 mod faults;
 mod fuzz;
