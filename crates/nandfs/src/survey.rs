@@ -286,10 +286,15 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Pages of a block, programmed up to `end`, that a cut does not explain: it hits the last, and what shares cells with it.
+    /// Pages of a block, programmed up to `end`, that a cut does not explain: it hits the last, or one behind it that looks
+    /// erased, and what shares cells with that.
     fn dead_of(&self, block: u32, unread: &[u32], end: u32) -> Vec<u32> {
+        let shape = &self.params.shape;
         let Some(last) = end.checked_sub(1) else { return Vec::new() };
-        let may_be_torn = |index: u32| index == last || self.params.shape.may_destroy(last, index);
+        let may_be_torn = |index: u32| {
+            let mut cut = last..(end + shape.reach()).min(self.params.pages_per_block);
+            index == last || cut.any(|by| shape.may_destroy(by, index))
+        };
         let spared = unread.iter().filter(|index| !may_be_torn(**index));
         spared.map(|index| self.params.page(block, *index)).collect()
     }

@@ -296,7 +296,10 @@ fn cuts_behind_a_page_that_is_gone_hide_nothing() {
                 chip.power_on();
                 let found = mount(chip, TagPlace::Spare).map_or(0, |(counter, _)| counter.number);
                 let wanted = if done.is_ok() { number + 1..=number + 1 } else { number..=number + 1 };
-                assert!(wanted.contains(&found), "{number}, page {page}, {after_operations} {mode:?}: {found}");
+                assert!(
+                    wanted.contains(&found),
+                    "{number}, page {page}, {after_operations} {mode:?}: {found}"
+                );
             }
         }
     }
