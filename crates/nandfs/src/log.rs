@@ -404,6 +404,12 @@ impl Log<'_> {
         self.heads.get(head).is_some_and(|head| head.descs.iter().any(is_it))
     }
 
+    /// True if the page that a head is filling holds nodes of this inode.
+    pub(crate) fn gathers_nodes(&self, head: usize, ino: u32) -> bool {
+        let is_it = |desc: &Desc| desc.kind == ChunkKind::Node && desc.index == ino;
+        self.heads.get(head).is_some_and(|head| head.descs.iter().any(is_it))
+    }
+
     /// Programs the page that a head is filling, full or not; `commit` marks it as the end of an fsync.
     ///
     /// If the chip says that the program failed, the page goes to a new block and its chunks are reported

@@ -97,6 +97,11 @@ campaigns! {
         RANDOM of "volumes, each block and each two pages of them", such as "400";
         Seeds(100)
     }
+    NANDFS_VERSIONS = "nandfs: blocks written over with a version each, while cleaning never rests" {
+        nandfs: "versions::";
+        RANDOM of "lives of 15,000 writes", such as "700";
+        Seeds(6)
+    }
     NANDFS_HOSTS = "nandfs: power cuts of a container's host" {
         nandfs: "host_cut::";
         RANDOM of "rounds of six scenarios on four layouts", such as "100";

@@ -19,7 +19,6 @@ use crate::volume::Volume;
 pub(super) struct Copy {
     pub(super) addr: Addr,
     pub(super) seq: u64,
-    owner: u32,
 }
 
 /// A page that fsync wrote, with the lengths of the compressed blocks that begin there, each with its place.
@@ -99,8 +98,7 @@ impl Scan {
         for (offset, desc) in tag.chunks() {
             match desc.kind {
                 ChunkKind::Node => {
-                    let copy =
-                        Copy { addr: Addr { page, offset, len: desc.len }, seq: tag.seq, owner: desc.index };
+                    let copy = Copy { addr: Addr { page, offset, len: desc.len }, seq: tag.seq };
                     let known = self.nodes.entry(desc.id).or_insert(copy);
                     if known.seq <= copy.seq {
                         *known = copy;
@@ -126,16 +124,12 @@ impl Scan {
         self
     }
 
-    /// Pages of fsync that are newer than the nodes of their inode, in order, with the last commit of each inode.
+    /// Pages of fsync that are newer than the inode, in order, with the last commit of each. Other nodes tell nothing of that:
+    /// cleaning copies those that did not change, and an inode changes with each write.
     pub(super) fn newer_writes(&self) -> (Vec<Write>, HashMap<u32, u64>) {
-        let mut nodes: HashMap<u32, u64> = HashMap::new();
-        for copy in self.nodes.values() {
-            let newest = nodes.entry(copy.owner).or_default();
-            *newest = copy.seq.max(*newest);
-        }
         let is_newer = |tag: &Tag| {
             let first = tag.descs.first();
-            first.and_then(|desc| nodes.get(&desc.id)).is_some_and(|seq| tag.seq > *seq)
+            first.and_then(|desc| self.inodes.get(&desc.id)).is_some_and(|seq| tag.seq > *seq)
         };
         let mut writes: Vec<Write> =
             self.writes.iter().filter(|write| is_newer(&write.tag)).cloned().collect();

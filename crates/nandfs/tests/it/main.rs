@@ -41,3 +41,4 @@ mod series;
 mod space_campaign;
 mod spare_bits;
 mod torture;
+mod versions;
