@@ -49,6 +49,8 @@ struct Look {
     spot: Spot,
     /// No page that could hold a newer one is unreadable.
     sure: bool,
+    /// A block that was written to and has no anchor that can be read.
+    silent: Option<u32>,
 }
 
 impl Look {
@@ -112,6 +114,10 @@ impl Rings {
             let look = look(medium, ring, magic)?;
             even &= look.seq() == Some(self.seq);
             let mut at = look.spot;
+            // A ring that is behind must not seem sure: its older anchors are erased first.
+            if let Some(block) = look.silent.filter(|_| look.seq() != Some(self.seq)) {
+                at = Spot { block, index: shape.pages() };
+            }
             if let Some(index) = shape.next_safe(at.index, at.index)
                 && !medium.is_blank(shape.page(at.block, index))?
             {
@@ -210,16 +216,19 @@ fn look(medium: &mut Medium<'_>, ring: u32, magic: [u8; 8]) -> Result<Look, Nand
     blocks.sort_unstable_by_key(|(seq, _)| core::cmp::Reverse(seq.unwrap_or(u64::MAX)));
     let full = Spot { block: first_of(ring) + RING_BLOCKS - 1, index: shape.pages() };
     let sure = blocks.iter().all(|(seq, _)| seq.is_some());
-    let mut look = Look { newest: None, spot: full, sure };
+    let mut look = Look { newest: None, spot: full, sure, silent: None };
     for (seq, block) in blocks {
         if medium.is_bad(block)? {
             continue;
         }
         let read = |bytes: &[u8]| Anchor::decode(bytes).filter(|anchor| anchor.magic == magic);
         let used = programmed(medium, block)?;
-        let Some(found) = newest(medium, block, used, ANCHOR, read)? else { continue };
+        let Some(found) = newest(medium, block, used, ANCHOR, read)? else {
+            look.silent = Some(block);
+            continue;
+        };
         if look.newest.as_ref().is_none_or(|newest| newest.seq < found.seq) {
-            look = Look { newest: Some(found), spot: Spot { block, index: used }, sure };
+            look = Look { newest: Some(found), spot: Spot { block, index: used }, ..look };
         }
         if seq.is_some() {
             break;

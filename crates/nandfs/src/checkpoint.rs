@@ -87,7 +87,7 @@ impl Volume<'_> {
     }
 
     /// Writes data and nodes until nothing is left; a failed program may move a chunk and change a node again.
-    fn write_everything(&mut self) -> Result<()> {
+    pub(crate) fn write_everything(&mut self) -> Result<()> {
         loop {
             self.write_back_all()?;
             for nid in self.nodes.dirty_nids(None) {

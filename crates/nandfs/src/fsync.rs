@@ -268,6 +268,10 @@ impl Volume<'_> {
     fn write_synced(&mut self, ino: u32) -> Result<bool> {
         // An fsync that failed may have left blocks of another inode: a mark counts for one inode's page.
         self.program(SYNC, None)?;
+        // Cleaning may have copied nodes of it, which must not come behind what is newer than they are.
+        if self.log.gathers_nodes(META, ino) {
+            self.program(META, None)?;
+        }
         let wrote = self.cache.next_dirty((ino, 0)).is_some_and(|(owner, _)| owner == ino);
         self.write_back_from((ino, 0), |_, (owner, _)| owner != ino, true)?;
         Ok(wrote)

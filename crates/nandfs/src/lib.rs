@@ -88,6 +88,7 @@ mod repair;
 mod replay_names;
 mod room;
 mod superblock;
+mod survey;
 mod table;
 mod tag;
 #[cfg(test)]

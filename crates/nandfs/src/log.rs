@@ -104,8 +104,8 @@ struct Epoch {
     turns: u32,
     /// What the last of them promises.
     before: Option<Promise>,
-    /// A cut came.
-    recovering: bool,
+    /// The log that pages go to whatever their head: a cut came, or the volume is repaired.
+    aside: Option<LogKind>,
 }
 
 /// The log.
@@ -155,7 +155,12 @@ impl Log<'_> {
     /// Recovery found so many pages. What is written until the next checkpoint stands aside: it counts none of them, and says
     /// nothing of the last, which the power may have gone in.
     pub(crate) fn resume_epoch(&mut self, pages: u32) {
-        self.epoch = Epoch { scan_pages: pages, recovering: true, ..Epoch::default() };
+        self.epoch = Epoch { scan_pages: pages, aside: Some(LogKind::Aside), ..Epoch::default() };
+    }
+
+    /// What is written until the next checkpoint is a repair's: it counts once all of it is there.
+    pub(crate) fn repair_epoch(&mut self) {
+        self.epoch = Epoch { aside: Some(LogKind::Repair), ..Epoch::default() };
     }
 
     /// From here on, nodes are written for an fsync; until it is called with none.
@@ -172,11 +177,8 @@ impl Log<'_> {
     fn tag(&self, kind: LogKind, descs: &[Desc], commit: Option<Timestamp>) -> Tag {
         let turn = u8::try_from(self.epoch.turns % u32::from(TURNS)).unwrap_or(0);
         let is_promised = kind != LogKind::Meta || self.promising.is_some();
-        let log = match is_promised || !self.params.shape.is_paired() {
-            _ if self.epoch.recovering => LogKind::Aside,
-            true => kind,
-            false => LogKind::Unpromised,
-        };
+        let usual = if is_promised || !self.params.shape.is_paired() { kind } else { LogKind::Unpromised };
+        let log = self.epoch.aside.unwrap_or(usual);
         Tag { log, seq: self.seq, commit, turn, before: self.epoch.before, descs: descs.to_vec() }
     }
 
@@ -399,6 +401,12 @@ impl Log<'_> {
     /// True if the page that a head is filling holds data of this inode.
     pub(crate) fn gathers(&self, head: usize, ino: u32) -> bool {
         let is_it = |desc: &Desc| desc.kind.is_of_block() && desc.id == ino;
+        self.heads.get(head).is_some_and(|head| head.descs.iter().any(is_it))
+    }
+
+    /// True if the page that a head is filling holds nodes of this inode.
+    pub(crate) fn gathers_nodes(&self, head: usize, ino: u32) -> bool {
+        let is_it = |desc: &Desc| desc.kind == ChunkKind::Node && desc.index == ino;
         self.heads.get(head).is_some_and(|head| head.descs.iter().any(is_it))
     }
 

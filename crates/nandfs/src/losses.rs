@@ -32,6 +32,8 @@ pub(crate) struct Losses {
     names: Vec<(u32, [u16; 2])>,
     /// Pages of which nobody knows what they promised.
     unnamed: u32,
+    /// Erase blocks with pages that died.
+    dead: BTreeSet<u32>,
     /// What else stood in the way of replaying, by inode.
     errors: Vec<(u32, FsError)>,
     /// The table of blocks or an old node cannot be read, so that nobody knows what is free.
@@ -86,6 +88,12 @@ impl Losses {
     /// Pages of which nobody knows what they promised.
     pub(crate) fn add_unnamed(&mut self, pages: u32) {
         self.unnamed += pages;
+    }
+
+    /// Pages of these erase blocks died, so many of which no later page tells.
+    pub(crate) fn add_dead(&mut self, untold: u32, blocks: impl Iterator<Item = u32>) {
+        self.unnamed += untold;
+        self.dead.extend(blocks);
     }
 
     /// Something of an inode could not be replayed.
@@ -184,7 +192,16 @@ impl Losses {
             told.push((ino, format!("names of {of}, promised by fsync, cannot be read")));
         }
         if self.unnamed > 0 {
-            told.push((None, format!("{} log pages with promises of fsync cannot be read", self.unnamed)));
+            let blocks: Vec<String> = self.dead.iter().map(|block| format!("{block}")).collect();
+            let of = if blocks.is_empty() {
+                String::new()
+            } else {
+                format!(" (erase blocks {})", blocks.join(", "))
+            };
+            told.push((
+                None,
+                format!("{} log pages with promises of fsync cannot be read{of}", self.unnamed),
+            ));
         }
         for (ino, error) in &self.errors {
             told.push((

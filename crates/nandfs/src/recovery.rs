@@ -1,60 +1,25 @@
 //! After a power cut: what fsync promised since the last checkpoint is replayed, the rest is dropped.
 //!
-//! The blocks that may have been written since are known: the open ones and the window of the checkpoint. Pages
-//! of the logs that fsync writes are read there, put in order of their sequence numbers, and those with a commit
+//! Pages of the logs that fsync writes are put in order of their sequence numbers, and those with a commit
 //! mark of their inode at or behind them are applied. Nothing is written until the caller makes a checkpoint.
 
-use alloc::{format, string::String, sync::Arc, vec, vec::Vec};
+use alloc::{format, string::String, vec, vec::Vec};
 
 use hashbrown::HashMap;
-use pumice_flashlog::{Fault, Page, Peek};
+use pumice_flashlog::Peek;
 use pumice_vfs::{Result, Timestamp};
 
 use crate::addr::Addr;
 use crate::blocks::{State, Usage};
 use crate::checkpoint_record::Checkpoint;
-use crate::codec::size;
-use crate::error::{Damage, device};
+use crate::codec::{len32, size};
+use crate::error::device;
 use crate::log::{ROOT_HEAD, Spare};
-use crate::names::NameRecord;
 use crate::node::{Body, Index, IndexBody, Inode, Map, Node};
-use crate::pack;
-use crate::params::Params;
 use crate::promise::Promise;
-use crate::tag::{COPIES, ChunkKind, Desc, LogKind, TURNS, Tag};
+use crate::survey::{Record, Survey};
+use crate::tag::{ChunkKind, Desc, TURNS, Tag};
 use crate::volume::Volume;
-
-/// A page that fsync may have written.
-pub(crate) struct Record {
-    pub(crate) page: u32,
-    pub(crate) tag: Tag,
-    /// Lengths of the compressed blocks that begin there, each with its place.
-    pub(crate) lengths: Vec<(u16, usize)>,
-    /// Changes of names that it tells, with what the page promises by them.
-    pub(crate) names: Option<(NameRecord, Promise)>,
-}
-
-impl Record {
-    /// Bytes of a file that a chunk at this place holds.
-    fn length_of(&self, offset: u16, desc: &Desc) -> Result<usize> {
-        if desc.kind != ChunkKind::Packed {
-            return Ok(desc.len.into());
-        }
-        let known = self.lengths.iter().find(|(at, _)| *at == offset);
-        let (_, length) = known.ok_or(Damage::Packed { page: self.page, offset })?;
-        Ok(*length)
-    }
-}
-
-/// The header of a block.
-enum Header {
-    /// Nothing was programmed, by the look of it.
-    None,
-    /// Kind and sequence number.
-    Known(u8, u64),
-    /// None of its pages tells.
-    Unknown,
-}
 
 /// Pages missing in front of one that has this turn, with so many before it.
 fn missing(turn: u8, pages: u32) -> u32 {
@@ -64,26 +29,6 @@ fn missing(turn: u8, pages: u32) -> u32 {
 /// True if a page has the turn of the one before it: a program that was said to have failed, and did not.
 fn is_repeated(turn: u8, pages: u32) -> bool {
     pages > 0 && (u32::from(turn) + 1) % u32::from(TURNS) == pages % u32::from(TURNS)
-}
-
-/// What was found of the blocks that the log may have used.
-struct Survey {
-    records: Vec<Record>,
-    /// The last pages of blocks that need no replay: they tell how many records there must be.
-    ends: Vec<Tag>,
-    /// Pages that cannot be read, or prove nothing.
-    unread: Vec<u32>,
-    /// Blocks of the window that were written to.
-    touched: Vec<u32>,
-    untouched: Vec<Spare>,
-    /// Blocks of the window that hold copies of parity.
-    copies: Vec<u32>,
-    /// The highest sequence number seen.
-    seq: u64,
-    /// Of the pages since the checkpoint the one with the highest, and its block.
-    last: (u64, u32),
-    /// Of the records that end in a commit, the page with the highest one.
-    newest: Option<(u32, Arc<Page>)>,
 }
 
 /// The inode that a chunk belongs to.
@@ -158,12 +103,13 @@ impl Volume<'_> {
         let ends = survey.ends.drain(..).map(Step::Pass);
         let mut steps: Vec<Step> = survey.records.drain(..).map(Step::Replay).chain(ends).collect();
         steps.sort_by_key(|step| step.tag().seq);
-        let (mut created, mut pages, mut named) = (Vec::new(), 0, 0);
+        let (mut created, mut pages, mut named, mut gaps) = (Vec::new(), 0, 0, 0);
         for step in &steps {
             let missing = missing(step.tag().turn, pages);
             // A page that nobody names is one that the power went in, and that was whole for a while.
             named += missing.saturating_sub(u32::from(step.tag().before.is_none()));
             pages += missing;
+            gaps += size(missing.into());
             self.lose(step.tag().before, missing, &mut created);
             if let Step::Replay(record) = step {
                 self.replay(record, &last_commit, &mut created);
@@ -176,6 +122,9 @@ impl Volume<'_> {
                 pages += u32::from(!is_repeated(step.tag().turn, pages));
             }
         }
+        // Turns do not tell of what is missing behind the last, nor of a whole round.
+        let untold = len32(survey.dead.len().saturating_sub(gaps));
+        self.losses.add_dead(untold, survey.dead.iter().map(|page| self.params.block_of(*page)));
         // Pages that nobody counts were torn by the cut; the newest of all may have been whole.
         let torn = survey.unread.len() > size(named.into());
         self.losses.newest = survey.unread.last().copied().filter(|_| torn);
@@ -273,202 +222,6 @@ impl Volume<'_> {
             (Some(owner), format!("node {nid} of inode {owner}, promised by fsync, cannot be read"))
         });
         nodes.chain(self.losses.told()).collect()
-    }
-
-    /// Looks at every block that may have been written since the checkpoint.
-    fn survey(&mut self, checkpoint: &Checkpoint) -> Result<Survey> {
-        let mut survey = Survey {
-            records: Vec::new(),
-            ends: Vec::new(),
-            unread: Vec::new(),
-            touched: Vec::new(),
-            untouched: Vec::new(),
-            copies: Vec::new(),
-            seq: 0,
-            last: (0, 0),
-            newest: None,
-        };
-        let mut headers = Vec::with_capacity(checkpoint.window.len());
-        for spare in &checkpoint.window {
-            headers.push((*spare, self.header_of(spare.block)?));
-        }
-        // What follows may need them.
-        survey.seq = self.find_copies(checkpoint, &headers)?;
-        for (block, index) in checkpoint.heads.iter().flatten() {
-            let log = self.log_of_open(*block, *index)?;
-            if log.is_none_or(LogKind::is_scanned) {
-                self.scan(*block, *index, checkpoint.seq, &mut survey)?;
-            } else {
-                self.skim(*block, *index, checkpoint.seq, &mut survey)?;
-            }
-        }
-        let mut last = 0;
-        let mut seen = Vec::new();
-        for (place, (spare, header)) in headers.into_iter().enumerate() {
-            if self.log.holds_copies(spare.block) {
-                survey.copies.push(spare.block);
-                last = place + 1;
-                continue;
-            }
-            let header = self.by_copy(checkpoint, spare.block, header)?;
-            let new = match header {
-                Header::None => false,
-                Header::Known(_, seq) => seq >= checkpoint.seq,
-                // Garbage is what a torn page leaves, on a block known to be erased.
-                Header::Unknown => spare.erased,
-            };
-            match header {
-                Header::Known(kind, _)
-                    if new && LogKind::from_bits(kind).is_some_and(LogKind::is_scanned) =>
-                {
-                    self.scan(spare.block, 0, checkpoint.seq, &mut survey)?;
-                }
-                // Everything was copied anew since.
-                Header::Known(COPIES, _) => {}
-                Header::Known(..) if new => self.skim(spare.block, 0, checkpoint.seq, &mut survey)?,
-                Header::Unknown if new => survey.unread.push(self.params.page(spare.block, 0)),
-                _ => {}
-            }
-            if new {
-                last = place + 1;
-            }
-            seen.push((spare, new));
-        }
-        // A block whose first page was being programmed may look untouched: those next in order are erased again.
-        let copies = usize::from(self.params.copy_blocks > 0);
-        let doubtful = last + self.log.head_count() + 1 + copies;
-        for (place, (spare, new)) in seen.into_iter().enumerate() {
-            if new {
-                survey.touched.push(spare.block);
-            } else {
-                let erased = spare.erased && place >= doubtful;
-                survey.untouched.push(Spare { erased, ..spare });
-            }
-        }
-        Ok(survey)
-    }
-
-    /// Finds the copies of parity that were made since the checkpoint; the highest sequence number of their blocks. Of many
-    /// blocks the last have what is needed: everything was copied anew there, or in those before.
-    fn find_copies(&mut self, checkpoint: &Checkpoint, headers: &[(Spare, Header)]) -> Result<u64> {
-        let (mut found, mut copies) = (Vec::new(), Vec::new());
-        if self.params.copy_blocks == 0 {
-            return Ok(0);
-        }
-        for (spare, header) in headers {
-            match header {
-                Header::Known(COPIES, seq) if *seq >= checkpoint.seq => found.push((*seq, spare.block)),
-                // The page that says so may not be readable; what is no copy brings nothing back.
-                Header::Unknown if self.log.flash.next_programmed(spare.block, 1)?.is_some() => {
-                    copies.push(spare.block);
-                }
-                _ => {}
-            }
-        }
-        found.sort_unstable();
-        let most = 2 * self.params.copy_blocks as usize + 1;
-        copies.extend(found.iter().skip(found.len().saturating_sub(most)).map(|(_, block)| *block));
-        let open = checkpoint.heads.iter().flatten().map(|(block, _)| *block);
-        self.log.guard_for_now(&copies, open.chain(checkpoint.window.iter().map(|spare| spare.block)));
-        Ok(found.last().map_or(0, |(seq, _)| *seq))
-    }
-
-    /// The header of a block of the window whose only page cannot be read, if a copy of its parity brings it back.
-    fn by_copy(&mut self, checkpoint: &Checkpoint, block: u32, header: Header) -> Result<Header> {
-        if !matches!(header, Header::Unknown) || self.params.copy_blocks == 0 {
-            return Ok(header);
-        }
-        let first = self.params.page(block, 0);
-        let found = self.log.flash.medium.read_proved(first).map_err(device)?;
-        let found = found.filter(|found| found.tag.seq >= checkpoint.seq);
-        Ok(found.map_or(header, |found| Header::Known(found.tag.kind, found.tag.seq)))
-    }
-
-    /// Kind and sequence number of the first page of a block that tells them: the first of all may not be readable.
-    fn header_of(&mut self, block: u32) -> Result<Header> {
-        let (mut header, mut next) = (Header::None, 0);
-        while let Some((index, mut found)) = self.log.flash.next_programmed(block, next)? {
-            if index > 0 && self.params.copy_blocks > 0 {
-                // Copies of parity have no tag, and what looks like one by chance must not be believed.
-                let page = self.params.page(block, index);
-                found = self.log.flash.medium.look_proved(page).map_err(device)?;
-            }
-            if let Some((kind, seq)) = found {
-                return Ok(Header::Known(kind, seq));
-            }
-            (header, next) = (Header::Unknown, index + 1);
-        }
-        Ok(header)
-    }
-
-    fn log_of_open(&mut self, block: u32, index: u32) -> Result<Option<LogKind>> {
-        let before = self.params.page(block, index.saturating_sub(1));
-        match self.log.flash.peek(before)? {
-            Peek::Programmed(header) => Ok(header.and_then(|(kind, _)| LogKind::from_bits(kind))),
-            Peek::Erased => Ok(None),
-        }
-    }
-
-    /// Reads the pages of a block from `index` on that were written since the checkpoint.
-    fn scan(&mut self, block: u32, index: u32, since: u64, survey: &mut Survey) -> Result<()> {
-        let mut next = index;
-        while let Some((index, _)) = self.log.flash.next_programmed(block, next)? {
-            next = index + 1;
-            let page = self.params.page(block, index);
-            let Ok(found) = self.log.flash.read(page) else {
-                survey.unread.push(page);
-                continue;
-            };
-            survey.seq = survey.seq.max(found.tag.seq);
-            if found.tag.seq < since {
-                continue;
-            }
-            survey.last = survey.last.max((found.tag.seq, block));
-            if found.tag.log.is_counted() {
-                if found.tag.commit.is_some()
-                    && survey.newest.as_ref().is_none_or(|(_, newest)| newest.tag.seq < found.tag.seq)
-                {
-                    survey.newest = Some((page, Arc::clone(&found.page)));
-                }
-                let names = self.promised_names(&found);
-                let lengths = lengths_in(&found.tag, found.payload(), &self.params);
-                survey.records.push(Record { page, tag: found.tag, lengths, names });
-            } else if found.tag.log != LogKind::Aside {
-                survey.ends.push(found.tag);
-            }
-        }
-        Ok(())
-    }
-
-    /// Learns the highest sequence number of a block that needs no replay: that of its last page.
-    fn skim(&mut self, block: u32, index: u32, since: u64, survey: &mut Survey) -> Result<()> {
-        let (mut low, mut high) = (index, self.params.pages_per_block);
-        while low < high {
-            let middle = u32::midpoint(low, high);
-            match self.log.flash.next_programmed(block, middle)? {
-                None => high = middle,
-                Some((found, _)) => low = found + 1,
-            }
-        }
-        for index in (index..low).rev() {
-            let page = self.params.page(block, index);
-            match self.log.flash.medium.read(page) {
-                Ok(found) => {
-                    survey.seq = survey.seq.max(found.tag.seq.max(since));
-                    if found.tag.seq >= since {
-                        survey.last = survey.last.max((found.tag.seq, block));
-                    }
-                    let tells = |tag: &Tag| tag.seq >= since && tag.log != LogKind::Aside;
-                    survey.ends.extend(Tag::of(&found, &self.params.tags).filter(tells));
-                    break;
-                }
-                Err(Fault::Chip(error)) => return Err(device(error)),
-                // Passed over.
-                Err(Fault::Erased(_)) => {}
-                Err(Fault::Unreadable(_) | Fault::Unproved(_)) => survey.unread.push(page),
-            }
-        }
-        Ok(())
     }
 
     /// Node ids that appear in the log must not be given to others while it is replayed.
@@ -693,13 +446,6 @@ impl Volume<'_> {
         self.blocks.dying.retain(|block| !survey.touched.contains(block));
         Ok(())
     }
-}
-
-/// Lengths of the compressed blocks that begin on a page, each with its place; of one that makes no sense there is none.
-pub(crate) fn lengths_in(tag: &Tag, payload: &[u8], params: &Params) -> Vec<(u16, usize)> {
-    let packed = tag.chunks().filter(|(_, desc)| desc.kind == ChunkKind::Packed);
-    let length = |offset: u16| pack::length(payload.get(offset.into()..)?, params.block as usize);
-    packed.filter_map(|(offset, _)| Some((offset, length(offset)?))).collect()
 }
 
 /// The chunks that a node points at.

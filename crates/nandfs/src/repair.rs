@@ -3,11 +3,13 @@
 //! The nodes are those of the node table as far as it can be read; where it cannot, and where no checkpoint is left, they
 //! are found by the tags of all pages. From the root down, what is damaged is cut off; what has lost its name gets
 //! it back from its inode, or one in `lost+found`. Then both tables are counted anew and a checkpoint is made. All
-//! of it happens in memory, and is written to blocks that hold nothing.
+//! of it happens in memory, and is written to blocks of which the volume needs nothing: until the checkpoint is there,
+//! the volume is what it was, and can be repaired again.
 
 mod absent;
 mod names;
 mod retell;
+mod room;
 mod scan;
 mod tables;
 #[cfg(test)]
@@ -16,13 +18,14 @@ mod told;
 mod tree;
 mod work;
 
-use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec, vec::Vec};
 
 use pumice_flashlog::{Medium, Roots};
 use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{Finding, Result, Timestamp};
 
 use crate::addr::Addr;
+use crate::checkpoint_record::Checkpoint;
 use crate::error::{Damage, device};
 use crate::flash::Flash;
 use crate::log::Log;
@@ -33,6 +36,7 @@ use crate::pack::Compression;
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::PolicyNames;
 use crate::protection::FsyncProtection;
+use crate::repair::room::Before;
 use crate::repair::scan::Scan;
 use crate::repair::work::{Repair, Tree};
 use crate::superblock::{MAGIC, Superblock};
@@ -47,47 +51,40 @@ const SEQ_GAP: u64 = 1 << 20;
 
 /// Repairs the volume on a chip; returns what was, or would be, done.
 pub(crate) fn repair(mut nand: AnyChip<'_>, options: RepairOptions) -> Result<(AnyChip<'_>, Vec<Finding>)> {
-    let now = options.now;
-    let mount = || MountOptions { read_only: true, cache_bytes: CACHE, clock: Box::new(move || now) };
-    let is_known = load(AnyChip::lend(&mut nand), mount()).is_ok();
-    let mut found = Vec::new();
-    let mut rehash = false;
-    let volume = if is_known {
-        let (mut volume, checkpoint) = load(nand, mount())?;
-        if volume.clean {
-            if !options.dry_run {
-                volume.blocks.renew();
-                volume.mark_in_use()?;
-            }
-        } else {
-            volume.recover(&checkpoint)?;
-            found.extend(volume.losses().into_iter().map(|(_, detail)| Finding { code: "recovery", detail }));
-            volume.nodes.give_up_lost();
-        }
-        volume
-    } else {
-        let detail = "no checkpoint can be read: rebuilt from the tags of all pages".into();
-        found.push(Finding { code: "roots", detail });
-        let (volume, has_anchor) = blank(nand, options.uuid, now)?;
-        rehash = !has_anchor;
-        volume
+    let (now, is_dry) = (options.now, options.dry_run);
+    let mount = MountOptions { read_only: true, cache_bytes: CACHE, clock: Box::new(move || now) };
+    let mended = match load(AnyChip::lend(&mut nand), mount) {
+        Ok((volume, checkpoint)) => Some(of_checkpoint(volume, &checkpoint, is_dry)?.mend(is_dry)?),
+        Err(_) => None,
     };
-    let live = alloc::vec![0; volume.params.blocks as usize];
-    let tree = Tree::default();
-    let mut repair =
-        Repair { volume, nodes: BTreeMap::new(), scan: None, tree, found, live, mapped: 0, rehash };
-    repair.find_nodes(is_known)?;
-    repair.walk()?;
-    repair.adopt_all()?;
-    repair.count_blocks()?;
-    repair.mend_names()?;
-    if !options.dry_run {
-        repair.volume.read_only = false;
-        repair.volume.move_newest()?;
-        repair.volume.checkpoint(true)?;
+    let found = match mended {
+        Some(found) => found,
+        None => of_tags(AnyChip::lend(&mut nand), &options)?.mend(is_dry)?,
+    };
+    Ok((nand, found))
+}
+
+/// A volume whose checkpoint can be read.
+fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bool) -> Result<Repair<'c>> {
+    let before = Before::of(&mut volume, checkpoint)?;
+    let mut found = Vec::new();
+    if !volume.clean {
+        volume.recover(checkpoint)?;
+        found.extend(volume.losses().into_iter().map(|(_, detail)| Finding { code: "recovery", detail }));
+        volume.nodes.give_up_lost();
+    } else if !is_dry {
+        volume.blocks.renew();
+        volume.mark_in_use()?;
     }
-    let Repair { volume, found, .. } = repair;
-    Ok((volume.into_chip(), found))
+    Ok(Repair { found, before, ..Repair::of(volume) })
+}
+
+/// A volume without roots.
+fn of_tags<'c>(nand: AnyChip<'c>, options: &RepairOptions) -> Result<Repair<'c>> {
+    let detail = "no checkpoint can be read: rebuilt from the tags of all pages".into();
+    let (volume, has_anchor) = blank(nand, options.uuid, options.now)?;
+    let found = vec![Finding { code: "roots", detail }];
+    Ok(Repair { found, rehash: !has_anchor, ..Repair::of(volume) })
 }
 
 /// A volume of which nothing is known, but for its anchor if that is there.
@@ -164,9 +161,38 @@ fn find_packing(nand: &mut (dyn Nand + Send), params: &Params, parity: u8) -> Re
     Ok(None)
 }
 
-impl Repair<'_> {
+impl<'c> Repair<'c> {
+    /// Of a volume of which nothing is found yet.
+    fn of(volume: Volume<'c>) -> Repair<'c> {
+        Repair {
+            live: vec![0; volume.params.blocks as usize],
+            volume,
+            nodes: BTreeMap::new(),
+            scan: None,
+            tree: Tree::default(),
+            found: Vec::new(),
+            mapped: 0,
+            rehash: false,
+            before: Before::default(),
+        }
+    }
+
+    /// What was, or would be, done.
+    fn mend(mut self, is_dry: bool) -> Result<Vec<Finding>> {
+        self.find_nodes()?;
+        self.walk()?;
+        self.adopt_all()?;
+        self.count_blocks()?;
+        self.mend_names()?;
+        if !is_dry {
+            self.write()?;
+        }
+        Ok(self.found)
+    }
+
     /// Every node of the node table; where that cannot be read, the newest ones that the tags tell of.
-    fn find_nodes(&mut self, is_known: bool) -> Result<()> {
+    fn find_nodes(&mut self) -> Result<()> {
+        let is_known = self.before.seq.is_some();
         let mut lost = Vec::new();
         if is_known {
             for nid in 1..self.volume.nodes.end() {
@@ -188,7 +214,7 @@ impl Repair<'_> {
                 format!("pages of the node table cannot be read: {} ids rebuilt from tags", lost.len());
             self.tell("table-page", text);
         }
-        let scan = Scan::of(&mut self.volume)?;
+        let scan = Scan::of(&mut self.volume, self.before.seq)?;
         if !is_known && scan.nodes.is_empty() {
             let text = "no page of the chip holds a node: there is no pumice file system to be found";
             return Err(Damage::Root(text).into());

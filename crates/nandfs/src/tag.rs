@@ -114,6 +114,8 @@ pub(crate) enum LogKind {
     /// What a mount writes after a power cut until its checkpoint is there. If that mount is cut, too, nobody needs it, and
     /// the record that it counts from may not be the one that the next mount finds.
     Aside = 8,
+    /// What a repair writes until its checkpoint is there.
+    Repair = 9,
 }
 
 impl LogKind {
@@ -124,6 +126,7 @@ impl LogKind {
             5 => LogKind::Data,
             6 => LogKind::Unpromised,
             8 => LogKind::Aside,
+            9 => LogKind::Repair,
             _ => return None,
         })
     }
@@ -131,6 +134,11 @@ impl LogKind {
     /// Pages that recovery reads one by one, and counts by their turn.
     pub(crate) fn is_counted(self) -> bool {
         matches!(self, LogKind::Meta | LogKind::Sync)
+    }
+
+    /// Pages that recovery passes over: they say what others said before.
+    pub(crate) fn is_aside(self) -> bool {
+        matches!(self, LogKind::Aside | LogKind::Repair)
     }
 
     /// Pages of blocks in which recovery looks for those that are counted.
@@ -254,7 +262,8 @@ impl Tag {
                 ino: first.index,
                 nid: if self.descs.len() == 1 { first.id } else { 0 },
             }),
-            (LogKind::Meta, None) | (LogKind::Data | LogKind::Unpromised | LogKind::Aside, _) => None,
+            (LogKind::Meta, None)
+            | (LogKind::Data | LogKind::Unpromised | LogKind::Aside | LogKind::Repair, _) => None,
         }
     }
 

@@ -87,6 +87,21 @@ campaigns! {
         CUTS of "series of two to four cuts", such as "200000";
         Seeds(2000)
     }
+    NANDFS_REPAIR_CUTS = "nandfs: power cuts of repairs and scrubs" {
+        nandfs: "cut_repair::";
+        CUTS of "damaged volumes, each cut a dozen times", such as "1000";
+        Seeds(100)
+    }
+    NANDFS_DEAD_BLOCKS = "nandfs: dead erase blocks of volumes that lost their power" {
+        nandfs: "dead_block::";
+        RANDOM of "volumes, each block and each two pages of them", such as "400";
+        Seeds(100)
+    }
+    NANDFS_VERSIONS = "nandfs: blocks written over with a version each, while cleaning never rests" {
+        nandfs: "versions::";
+        RANDOM of "lives of 15,000 writes", such as "700";
+        Seeds(6)
+    }
     NANDFS_HOSTS = "nandfs: power cuts of a container's host" {
         nandfs: "host_cut::";
         RANDOM of "rounds of six scenarios on four layouts", such as "100";

@@ -279,6 +279,32 @@ fn any_one_page_may_be_gone() {
     }
 }
 
+/// A page that nobody can read is no page less: cut after every operation behind it, nothing older is found.
+#[test]
+fn cuts_behind_a_page_that_is_gone_hide_nothing() {
+    for number in 1..30 {
+        let chip = written(TagPlace::Spare, number, false);
+        for page in 0..16 {
+            for (after_operations, mode) in
+                (0..8).flat_map(|after| [(after, CutMode::Nothing), (after, CutMode::Half { seed: after })])
+            {
+                let mut chip = without(&chip, page);
+                chip.cut_after(after_operations, mode);
+                let (mut counter, mut roots) = mount(chip, TagPlace::Spare).unwrap();
+                let done = step(&mut counter, &mut roots);
+                let mut chip = counter.medium.into_chip().take::<SimChip>().unwrap();
+                chip.power_on();
+                let found = mount(chip, TagPlace::Spare).map_or(0, |(counter, _)| counter.number);
+                let wanted = if done.is_ok() { number + 1..=number + 1 } else { number..=number + 1 };
+                assert!(
+                    wanted.contains(&found),
+                    "{number}, page {page}, {after_operations} {mode:?}: {found}"
+                );
+            }
+        }
+    }
+}
+
 /// Each page in turn cannot be programmed: the newest record is found all the same, round after round.
 #[test]
 fn pages_that_fail_hide_nothing() {

@@ -44,6 +44,8 @@ impl Repair<'_> {
             // Attribute inodes have no name; orphans no link.
             if removed || inode.nlink == 0 {
                 self.nodes.remove(&nid);
+                // What was promised of it has been replayed.
+                self.volume.nodes.forget(nid);
             } else if !inode.name.is_empty() && (inode.kind == FileKind::Dir) == dirs {
                 lost.push((nid, inode.parent));
             }

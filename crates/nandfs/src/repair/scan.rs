@@ -9,8 +9,8 @@ use super::told::{Page, Told};
 use crate::addr::Addr;
 use crate::error::device;
 use crate::params::ANCHOR_BLOCKS;
-use crate::recovery::lengths_in;
 use crate::replay_names::names_in;
+use crate::survey::lengths_in;
 use crate::tag::{ChunkKind, LogKind, Tag};
 use crate::volume::Volume;
 
@@ -19,7 +19,6 @@ use crate::volume::Volume;
 pub(super) struct Copy {
     pub(super) addr: Addr,
     pub(super) seq: u64,
-    owner: u32,
 }
 
 /// A page that fsync wrote, with the lengths of the compressed blocks that begin there, each with its place.
@@ -42,42 +41,64 @@ pub(super) struct Scan {
     pub(super) told: Told,
     /// Pages that fsync wrote, with the lengths of compressed blocks.
     writes: Vec<Write>,
+    /// Pages with records of names.
+    named: Vec<u32>,
     /// The highest sequence number.
     pub(super) seq: u64,
 }
 
 impl Scan {
-    /// Reads every page of the log; those that cannot be read, or prove nothing, are passed over.
-    pub(super) fn of(volume: &mut Volume<'_>) -> Result<Scan> {
+    /// Reads every page of the log; those that cannot be read, or prove nothing, are passed over. Pages of repairs are
+    /// believed up to the checkpoint of this sequence number; without one, if they ended.
+    pub(super) fn of(volume: &mut Volume<'_>, checkpoint: Option<u64>) -> Result<Scan> {
         let (mut scan, mut told) = (Scan::default(), Vec::new());
+        let (mut repaired, mut ended) = (Vec::new(), 0);
         for block in ANCHOR_BLOCKS..volume.params.blocks {
             for index in 0..volume.params.pages_per_block {
                 let page = volume.params.page(block, index);
                 if let Some(found) = volume.log.flash.medium.read_proved(page).map_err(device)? {
                     scan.seq = scan.seq.max(found.tag.seq);
                     if let Some(tag) = Tag::of(&found, &volume.params.tags) {
+                        if tag.log == LogKind::Repair {
+                            ended = ended.max(tag.commit.map_or(0, |_| tag.seq));
+                            repaired.push((page, tag));
+                            continue;
+                        }
+                        ended = ended.max(tag.seq);
                         scan.add(page, &tag);
                         if tag.log == LogKind::Sync {
                             let lengths = lengths_in(&tag, &found.payload, &volume.params);
                             scan.writes.push(Write { page, tag: tag.clone(), lengths });
                         }
                         if let Some((record, place)) = names_in(&tag, &found.payload) {
+                            scan.named.push(page);
                             told.push(Page { seq: tag.seq, place, is_last: tag.commit.is_some(), record });
                         }
                     }
                 }
             }
         }
+        // Those of a repair that did not end tell of a volume that there never was.
+        let believed = checkpoint.unwrap_or(ended);
+        for (page, tag) in repaired.iter().filter(|(_, tag)| tag.seq <= believed) {
+            scan.add(*page, tag);
+        }
         scan.told = Told::of(told);
         Ok(scan)
+    }
+
+    /// The pages without which another scan would tell less.
+    pub(super) fn needed(&self) -> impl Iterator<Item = u32> + '_ {
+        let nodes = self.nodes.values().map(|copy| copy.addr.page);
+        let (writes, _) = self.newer_writes();
+        nodes.chain(writes.into_iter().map(|write| write.page)).chain(self.named.iter().copied())
     }
 
     fn add(&mut self, page: u32, tag: &Tag) {
         for (offset, desc) in tag.chunks() {
             match desc.kind {
                 ChunkKind::Node => {
-                    let copy =
-                        Copy { addr: Addr { page, offset, len: desc.len }, seq: tag.seq, owner: desc.index };
+                    let copy = Copy { addr: Addr { page, offset, len: desc.len }, seq: tag.seq };
                     let known = self.nodes.entry(desc.id).or_insert(copy);
                     if known.seq <= copy.seq {
                         *known = copy;
@@ -88,7 +109,7 @@ impl Scan {
                     }
                 }
                 ChunkKind::Data
-                    if matches!(tag.log, LogKind::Meta | LogKind::Unpromised | LogKind::Aside) =>
+                    if tag.log == LogKind::Meta || tag.log == LogKind::Unpromised || tag.log.is_aside() =>
                 {
                     self.buckets.insert(page, tag.seq);
                 }
@@ -103,16 +124,12 @@ impl Scan {
         self
     }
 
-    /// Pages of fsync that are newer than the nodes of their inode, in order, with the last commit of each inode.
+    /// Pages of fsync that are newer than the inode, in order, with the last commit of each. Other nodes tell nothing of that:
+    /// cleaning copies those that did not change, and an inode changes with each write.
     pub(super) fn newer_writes(&self) -> (Vec<Write>, HashMap<u32, u64>) {
-        let mut nodes: HashMap<u32, u64> = HashMap::new();
-        for copy in self.nodes.values() {
-            let newest = nodes.entry(copy.owner).or_default();
-            *newest = copy.seq.max(*newest);
-        }
         let is_newer = |tag: &Tag| {
             let first = tag.descs.first();
-            first.and_then(|desc| nodes.get(&desc.id)).is_some_and(|seq| tag.seq > *seq)
+            first.and_then(|desc| self.inodes.get(&desc.id)).is_some_and(|seq| tag.seq > *seq)
         };
         let mut writes: Vec<Write> =
             self.writes.iter().filter(|write| is_newer(&write.tag)).cloned().collect();

@@ -1,6 +1,6 @@
 //! Both tables, counted anew from what stays.
 
-use alloc::{collections::BTreeSet, format};
+use alloc::{collections::BTreeSet, format, vec::Vec};
 
 use pumice_vfs::Result;
 
@@ -11,7 +11,7 @@ use crate::log::{ROOT_HEAD, Spare};
 use crate::node::Node;
 use crate::nodes::NODE_ROOTS;
 use crate::params::ANCHOR_BLOCKS;
-use crate::recovery::Record;
+use crate::survey::Record;
 use crate::table::Table;
 use crate::tag::ChunkKind;
 use crate::volume::Volume;
@@ -32,6 +32,9 @@ impl Repair<'_> {
     pub(super) fn count_blocks(&mut self) -> Result<()> {
         self.nodes_that_stay()?;
         let usages = self.usages()?;
+        let free: Vec<u32> =
+            (0..).zip(&usages).filter(|(_, usage)| usage.is_free()).map(|(block, _)| block).collect();
+        let order = self.order(&free);
         let Repair { volume, .. } = self;
         volume.blocks.table = Table::new(ChunkKind::BlockTable, volume.params.node, BLOCK_ROOTS);
         let blocks = &mut volume.blocks;
@@ -41,22 +44,19 @@ impl Repair<'_> {
         blocks.evacuated = BTreeSet::new();
         (blocks.lost_dead, blocks.scanned) = (false, 0);
         blocks.candidates.pool = Blocks::empty_pool(&volume.params);
-        volume.log.window.clear();
         for (block, usage) in (0..).zip(usages) {
             volume.blocks.free += u32::from(usage.is_free());
             volume.blocks.bad += u32::from(usage.state == State::Bad);
             if usage.state == State::Failing {
                 volume.blocks.failing.push(block);
             }
-            if usage.is_free()
-                && volume.log.window.len() < volume.window_max.min(volume.limits.window_words / 2)
-            {
-                volume.log.window.push_back(Spare { block, erased: false });
-            }
             if usage != Usage::default() {
                 volume.blocks.table.set(block, usage.encode());
             }
         }
+        let most = volume.window_max.min(volume.limits.window_words / 2);
+        volume.log.window =
+            order.into_iter().take(most).map(|block| Spare { block, erased: false }).collect();
         Ok(())
     }
 
@@ -82,8 +82,8 @@ impl Repair<'_> {
     }
 
     /// What each erase block holds.
-    fn usages(&mut self) -> Result<alloc::vec::Vec<Usage>> {
-        let mut usages = alloc::vec::Vec::new();
+    fn usages(&mut self) -> Result<Vec<Usage>> {
+        let mut usages = Vec::new();
         let mut unknown = 0;
         for (block, valid) in (0..).zip(self.live.clone()) {
             let known = self.volume.blocks.get(&mut self.volume.log, block);

@@ -7,6 +7,7 @@ use pumice_vfs::{FileKind, NewNode};
 
 use crate::api::repair;
 use crate::dir::Bucket;
+use crate::log::META;
 use crate::mount::format;
 use crate::nodes::ROOT;
 use crate::options::{FormatOptions, RepairOptions};
@@ -53,6 +54,58 @@ fn moved_by_cleaning() -> Vol {
     volume.program_all().unwrap();
     assert_ne!(volume.map_get(many, other).unwrap(), before, "nothing was moved");
     volume
+}
+
+/// A file of which fsync promised two blocks, one after the other; cleaning copied its node before the first, into a page
+/// that was programmed between both.
+fn node_copied_before_a_promise() -> (Vol, u32) {
+    let mut chip = SimChip::new(&ChipSpec::parse_geometry("16384+1952:16:64").unwrap());
+    let options = FormatOptions { erased: true, ..FormatOptions::default() };
+    format(&mut chip, &options, &mut |_, _| {}).unwrap();
+    let mut volume = mounted(chip, 1 << 20);
+    let file = make(&mut volume, ROOT, "file", FileKind::File);
+    for block in 0..8 {
+        volume.write_file(file, block * 4096, &[1; 4096]).unwrap();
+    }
+    volume.checkpoint(false).unwrap();
+    let there = volume.nodes.addr(&mut volume.log, file).unwrap();
+    volume.log.leave(volume.params.block_of(there.page)).unwrap();
+    let block = volume.params.block_of(there.page);
+    volume.evacuate(block).unwrap();
+    assert_ne!(volume.nodes.addr(&mut volume.log, file).unwrap(), there, "the node was not moved");
+    for block in 0..2 {
+        volume.begin().unwrap();
+        volume.write_file(file, block * 4096, &[2; 4096]).unwrap();
+        volume.fsync_node(file).unwrap();
+        volume.program(META, None).unwrap();
+    }
+    (volume, file)
+}
+
+fn both_are_there(chip: SimChip, file: u32) {
+    let mut volume = mounted(chip, 1 << 20);
+    for block in 0..2 {
+        let mut byte = [0];
+        volume.read_file(file, block * 4096, &mut byte).unwrap();
+        assert_eq!(byte, [2], "block {block} is older than its fsync");
+    }
+}
+
+#[test]
+fn a_copy_of_a_node_takes_nothing_back() {
+    let (volume, file) = node_copied_before_a_promise();
+    both_are_there(chip_of(volume), file);
+}
+
+#[test]
+fn a_copy_of_a_node_takes_nothing_back_without_roots() {
+    let (volume, file) = node_copied_before_a_promise();
+    let records: vec::Vec<u32> =
+        (0..volume.params.blocks).filter(|block| volume.roots.holds(*block)).collect();
+    let mut chip = chip_of(volume);
+    records.into_iter().chain(0..ANCHOR_BLOCKS).for_each(|block| chip.erase(BlockId(block)).unwrap());
+    let (chip, _) = repair(chip, RepairOptions::default()).unwrap();
+    both_are_there(chip, file);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use pumice_vfs::{FileKind, Finding};
 
+use super::room::Before;
 use super::scan::Scan;
 use crate::addr::Addr;
 use crate::volume::Volume;
@@ -50,6 +51,8 @@ pub(super) struct Repair<'c> {
     pub(super) mapped: u64,
     /// The key of name hashes is lost: all buckets are made anew.
     pub(super) rehash: bool,
+    /// What the checkpoint needs of the chip, where there is one.
+    pub(super) before: Before,
 }
 
 impl Repair<'_> {

@@ -1,0 +1,355 @@
+//! After a power cut: what was found of the blocks that may have been written to since the checkpoint. They are known: the
+//! open ones and the window.
+//!
+//! A cut tears the last page of a block, and what shares cells with it. Other pages that cannot be read have died.
+
+use alloc::{sync::Arc, vec::Vec};
+
+use pumice_flashlog::{Fault, Page, Peek};
+use pumice_vfs::Result;
+
+use crate::checkpoint_record::Checkpoint;
+use crate::error::{Damage, device};
+use crate::log::Spare;
+use crate::names::NameRecord;
+use crate::pack;
+use crate::params::Params;
+use crate::promise::Promise;
+use crate::tag::{COPIES, ChunkKind, Desc, LogKind, Tag};
+use crate::volume::Volume;
+
+/// A page that fsync may have written.
+pub(crate) struct Record {
+    pub(crate) page: u32,
+    pub(crate) tag: Tag,
+    /// Lengths of the compressed blocks that begin there, each with its place.
+    pub(crate) lengths: Vec<(u16, usize)>,
+    /// Changes of names that it tells, with what the page promises by them.
+    pub(crate) names: Option<(NameRecord, Promise)>,
+}
+
+impl Record {
+    /// Bytes of a file that a chunk at this place holds.
+    pub(crate) fn length_of(&self, offset: u16, desc: &Desc) -> Result<usize> {
+        if desc.kind != ChunkKind::Packed {
+            return Ok(desc.len.into());
+        }
+        let known = self.lengths.iter().find(|(at, _)| *at == offset);
+        let (_, length) = known.ok_or(Damage::Packed { page: self.page, offset })?;
+        Ok(*length)
+    }
+}
+
+/// The header of a block.
+enum Header {
+    /// Nothing was programmed, by the look of it.
+    None,
+    /// Kind and sequence number.
+    Known(u8, u64),
+    /// None of its pages tells.
+    Unknown,
+}
+
+/// What was found of the blocks that the log may have used.
+pub(crate) struct Survey {
+    pub(crate) records: Vec<Record>,
+    /// The last pages of blocks that need no replay: they tell how many records there must be.
+    pub(crate) ends: Vec<Tag>,
+    /// Pages that cannot be read, or prove nothing.
+    pub(crate) unread: Vec<u32>,
+    /// Those of them that no cut of their block's last page explains.
+    pub(crate) dead: Vec<u32>,
+    /// Blocks of the window that were written to.
+    pub(crate) touched: Vec<u32>,
+    pub(crate) untouched: Vec<Spare>,
+    /// Blocks of the window that hold copies of parity.
+    pub(crate) copies: Vec<u32>,
+    /// The highest sequence number seen.
+    pub(crate) seq: u64,
+    /// Of the pages since the checkpoint the one with the highest, and its block.
+    pub(crate) last: (u64, u32),
+    /// Of the records that end in a commit, the page with the highest one.
+    pub(crate) newest: Option<(u32, Arc<Page>)>,
+}
+
+/// What was found of the window.
+#[derive(Default)]
+struct Window {
+    /// Its blocks in order; true for those that were written to.
+    seen: Vec<(Spare, bool)>,
+    /// Blocks of which no page tells anything, behind the last of the log that does.
+    silent: Vec<u32>,
+    /// How many there are up to the last that was written to.
+    last: usize,
+}
+
+impl Volume<'_> {
+    /// Looks at every block that may have been written since the checkpoint.
+    pub(crate) fn survey(&mut self, checkpoint: &Checkpoint) -> Result<Survey> {
+        let mut survey = Survey {
+            records: Vec::new(),
+            ends: Vec::new(),
+            unread: Vec::new(),
+            dead: Vec::new(),
+            touched: Vec::new(),
+            untouched: Vec::new(),
+            copies: Vec::new(),
+            seq: 0,
+            last: (0, 0),
+            newest: None,
+        };
+        let mut headers = Vec::with_capacity(checkpoint.window.len());
+        for spare in &checkpoint.window {
+            headers.push((*spare, self.header_of(spare.block)?));
+        }
+        // What follows may need them.
+        survey.seq = self.find_copies(checkpoint, &headers)?;
+        for (block, index) in checkpoint.heads.iter().flatten() {
+            let log = self.log_of_open(*block, *index)?;
+            if log.is_none_or(LogKind::is_scanned) {
+                self.scan(*block, *index, checkpoint.seq, &mut survey)?;
+            } else {
+                self.skim(*block, *index, checkpoint.seq, &mut survey)?;
+            }
+        }
+        let mut window = Window::default();
+        for (spare, header) in headers {
+            let header = self.by_copy(checkpoint, spare.block, header)?;
+            self.survey_block((spare, header), checkpoint.seq, &mut survey, &mut window)?;
+        }
+        // A block whose first page was being programmed may look untouched: those next in order are erased again.
+        let copies = usize::from(self.params.copy_blocks > 0);
+        let doubtful = window.last + self.log.head_count() + 1 + copies;
+        for (place, (spare, new)) in window.seen.into_iter().enumerate() {
+            // The last that was taken may be what cannot be read.
+            if !new && window.silent.contains(&spare.block) && place < doubtful {
+                survey.unread.push(self.params.page(spare.block, 0));
+            }
+            if new {
+                survey.touched.push(spare.block);
+            } else {
+                let erased = spare.erased && place >= doubtful;
+                survey.untouched.push(Spare { erased, ..spare });
+            }
+        }
+        Ok(survey)
+    }
+
+    /// Looks at a block of the window, by its header.
+    fn survey_block(
+        &mut self,
+        (spare, header): (Spare, Header),
+        since: u64,
+        survey: &mut Survey,
+        window: &mut Window,
+    ) -> Result<()> {
+        let block = spare.block;
+        if self.log.holds_copies(block) {
+            survey.copies.push(block);
+            window.last = window.seen.len();
+            return Ok(());
+        }
+        let new = match header {
+            Header::None => false,
+            Header::Known(_, seq) => seq >= since,
+            // Garbage is what a torn page leaves, on a block known to be erased.
+            Header::Unknown => spare.erased,
+        };
+        match header {
+            // Everything was copied anew since.
+            Header::Known(COPIES, _) | Header::None => {}
+            Header::Known(kind, _) if new => {
+                let log = LogKind::from_bits(kind);
+                if log.is_some_and(LogKind::is_scanned) {
+                    self.scan(block, 0, since, survey)?;
+                } else {
+                    self.skim(block, 0, since, survey)?;
+                }
+                // Blocks are taken in order; mounts after the cut begin with others than it spoilt.
+                if log.is_some_and(|log| !log.is_aside()) {
+                    for silent in window.silent.drain(..) {
+                        self.add_silent(silent, survey)?;
+                    }
+                }
+            }
+            Header::Known(..) => {}
+            Header::Unknown => {
+                window.silent.push(block);
+                if new {
+                    survey.unread.push(self.params.page(block, 0));
+                }
+            }
+        }
+        window.seen.push((spare, new));
+        if new {
+            window.last = window.seen.len();
+        }
+        Ok(())
+    }
+
+    /// Finds the copies of parity that were made since the checkpoint; the highest sequence number of their blocks. Of many
+    /// blocks the last have what is needed: everything was copied anew there, or in those before.
+    fn find_copies(&mut self, checkpoint: &Checkpoint, headers: &[(Spare, Header)]) -> Result<u64> {
+        let (mut found, mut copies) = (Vec::new(), Vec::new());
+        if self.params.copy_blocks == 0 {
+            return Ok(0);
+        }
+        for (spare, header) in headers {
+            match header {
+                Header::Known(COPIES, seq) if *seq >= checkpoint.seq => found.push((*seq, spare.block)),
+                // The page that says so may not be readable; what is no copy brings nothing back.
+                Header::Unknown if self.log.flash.next_programmed(spare.block, 1)?.is_some() => {
+                    copies.push(spare.block);
+                }
+                _ => {}
+            }
+        }
+        found.sort_unstable();
+        let most = 2 * self.params.copy_blocks as usize + 1;
+        copies.extend(found.iter().skip(found.len().saturating_sub(most)).map(|(_, block)| *block));
+        let open = checkpoint.heads.iter().flatten().map(|(block, _)| *block);
+        self.log.guard_for_now(&copies, open.chain(checkpoint.window.iter().map(|spare| spare.block)));
+        Ok(found.last().map_or(0, |(seq, _)| *seq))
+    }
+
+    /// The header of a block of the window whose only page cannot be read, if a copy of its parity brings it back.
+    fn by_copy(&mut self, checkpoint: &Checkpoint, block: u32, header: Header) -> Result<Header> {
+        if !matches!(header, Header::Unknown) || self.params.copy_blocks == 0 {
+            return Ok(header);
+        }
+        let first = self.params.page(block, 0);
+        let found = self.log.flash.medium.read_proved(first).map_err(device)?;
+        let found = found.filter(|found| found.tag.seq >= checkpoint.seq);
+        Ok(found.map_or(header, |found| Header::Known(found.tag.kind, found.tag.seq)))
+    }
+
+    /// Kind and sequence number of the first page of a block that tells them: the first of all may not be readable.
+    fn header_of(&mut self, block: u32) -> Result<Header> {
+        let (mut header, mut next) = (Header::None, 0);
+        while let Some((index, mut found)) = self.log.flash.next_programmed(block, next)? {
+            if index > 0 && self.params.copy_blocks > 0 {
+                // Copies of parity have no tag, and what looks like one by chance must not be believed.
+                let page = self.params.page(block, index);
+                found = self.log.flash.medium.look_proved(page).map_err(device)?;
+            }
+            if let Some((kind, seq)) = found {
+                return Ok(Header::Known(kind, seq));
+            }
+            (header, next) = (Header::Unknown, index + 1);
+        }
+        Ok(header)
+    }
+
+    fn log_of_open(&mut self, block: u32, index: u32) -> Result<Option<LogKind>> {
+        let before = self.params.page(block, index.saturating_sub(1));
+        match self.log.flash.peek(before)? {
+            Peek::Programmed(header) => Ok(header.and_then(|(kind, _)| LogKind::from_bits(kind))),
+            Peek::Erased => Ok(None),
+        }
+    }
+
+    /// Reads the pages of a block from `index` on that were written since the checkpoint.
+    fn scan(&mut self, block: u32, index: u32, since: u64, survey: &mut Survey) -> Result<()> {
+        let mut next = index;
+        let (mut unread, mut is_aside) = (Vec::new(), None);
+        while let Some((index, _)) = self.log.flash.next_programmed(block, next)? {
+            next = index + 1;
+            let page = self.params.page(block, index);
+            let Ok(found) = self.log.flash.read(page) else {
+                survey.unread.push(page);
+                unread.push(index);
+                continue;
+            };
+            is_aside = Some(is_aside.unwrap_or(true) && found.tag.log.is_aside());
+            survey.seq = survey.seq.max(found.tag.seq);
+            if found.tag.seq < since {
+                continue;
+            }
+            survey.last = survey.last.max((found.tag.seq, block));
+            if found.tag.log.is_counted() {
+                if found.tag.commit.is_some()
+                    && survey.newest.as_ref().is_none_or(|(_, newest)| newest.tag.seq < found.tag.seq)
+                {
+                    survey.newest = Some((page, Arc::clone(&found.page)));
+                }
+                let names = self.promised_names(&found);
+                let lengths = lengths_in(&found.tag, found.payload(), &self.params);
+                survey.records.push(Record { page, tag: found.tag, lengths, names });
+            } else if !found.tag.log.is_aside() {
+                survey.ends.push(found.tag);
+            }
+        }
+        // What a mount wrote after a cut is needed by nobody.
+        if is_aside != Some(true) {
+            survey.dead.extend(self.dead_of(block, &unread, next));
+        }
+        Ok(())
+    }
+
+    /// Pages of a block, programmed up to `end`, that a cut does not explain: it hits the last, or one behind it that looks
+    /// erased, and what shares cells with that.
+    fn dead_of(&self, block: u32, unread: &[u32], end: u32) -> Vec<u32> {
+        let shape = &self.params.shape;
+        let Some(last) = end.checked_sub(1) else { return Vec::new() };
+        let may_be_torn = |index: u32| {
+            let mut cut = last..(end + shape.reach()).min(self.params.pages_per_block);
+            index == last || cut.any(|by| shape.may_destroy(by, index))
+        };
+        let spared = unread.iter().filter(|index| !may_be_torn(**index));
+        spared.map(|index| self.params.page(block, *index)).collect()
+    }
+
+    /// A block of which no page tells anything, though a later one of the window was written to: it was, too.
+    fn add_silent(&mut self, block: u32, survey: &mut Survey) -> Result<()> {
+        if self.log.flash.is_bad(block)? {
+            return Ok(());
+        }
+        let mut unread = Vec::new();
+        while let Some((index, _)) =
+            self.log.flash.next_programmed(block, unread.last().map_or(0, |at| at + 1))?
+        {
+            unread.push(index);
+        }
+        let end = unread.last().map_or(0, |last| last + 1);
+        survey.dead.extend(self.dead_of(block, &unread, end));
+        Ok(())
+    }
+
+    /// Learns the highest sequence number of a block that needs no replay: that of its last page.
+    fn skim(&mut self, block: u32, index: u32, since: u64, survey: &mut Survey) -> Result<()> {
+        let (mut low, mut high) = (index, self.params.pages_per_block);
+        while low < high {
+            let middle = u32::midpoint(low, high);
+            match self.log.flash.next_programmed(block, middle)? {
+                None => high = middle,
+                Some((found, _)) => low = found + 1,
+            }
+        }
+        for index in (index..low).rev() {
+            let page = self.params.page(block, index);
+            match self.log.flash.medium.read(page) {
+                Ok(found) => {
+                    survey.seq = survey.seq.max(found.tag.seq.max(since));
+                    if found.tag.seq >= since {
+                        survey.last = survey.last.max((found.tag.seq, block));
+                    }
+                    let tells = |tag: &Tag| tag.seq >= since && !tag.log.is_aside();
+                    survey.ends.extend(Tag::of(&found, &self.params.tags).filter(tells));
+                    break;
+                }
+                Err(Fault::Chip(error)) => return Err(device(error)),
+                // Passed over.
+                Err(Fault::Erased(_)) => {}
+                Err(Fault::Unreadable(_) | Fault::Unproved(_)) => survey.unread.push(page),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lengths of the compressed blocks that begin on a page, each with its place; of one that makes no sense there is none.
+pub(crate) fn lengths_in(tag: &Tag, payload: &[u8], params: &Params) -> Vec<(u16, usize)> {
+    let packed = tag.chunks().filter(|(_, desc)| desc.kind == ChunkKind::Packed);
+    let length = |offset: u16| pack::length(payload.get(offset.into()..)?, params.block as usize);
+    packed.filter_map(|(offset, _)| Some((offset, length(offset)?))).collect()
+}

@@ -1,0 +1,151 @@
+//! Blocks of files that are written over at random, each time with the next version, on nearly full volumes where pages hold
+//! several blocks and cleaning never rests: after cuts and orderly ends none is older than its fsync.
+
+use std::collections::BTreeMap;
+
+use pumice_knobs::NANDFS_VERSIONS;
+use pumice_nandfs::{MountOptions, NandFs, check};
+use pumice_vfs::conformance::{TestClock, write_file};
+use pumice_vfs::{FileSystem, Ino};
+
+use crate::cut::random::Random;
+use crate::cut::runner::chip;
+use crate::cut::shared::Shared;
+
+/// Chips with two or more blocks a page, or that pack them.
+const CHIPS: [&str; 6] =
+    ["slots", "slots/dist3", "mlc/dist3", "2048+64:16:96@lz4", "tlc/by3", "16384+1952:8:64"];
+const BLOCK: u64 = 4096;
+/// Writes of a life in `make test`.
+const WRITES: u64 = 1500;
+
+/// What is known of a block: the version that fsync promised, and the newest.
+#[derive(Clone, Copy, Default)]
+struct Versions {
+    promised: u64,
+    newest: u64,
+}
+
+struct Life {
+    name: &'static str,
+    random: Random,
+    clock: TestClock,
+    files: u64,
+    blocks: u64,
+    known: BTreeMap<(u64, u64), Versions>,
+    version: u64,
+}
+
+impl Life {
+    fn mount(&self, shared: &Shared) -> NandFs<Shared> {
+        let options = MountOptions { read_only: false, cache_bytes: 256 << 10, clock: self.clock.clock() };
+        NandFs::mount(shared.clone(), options).unwrap_or_else(|error| panic!("{}: mount: {error}", self.name))
+    }
+
+    fn ino(fs: &NandFs<Shared>, file: u64) -> Ino {
+        fs.lookup(Ino::ROOT, format!("f{file}").as_bytes()).unwrap().ino
+    }
+
+    /// Files over four fifths of the volume.
+    fn fill(&mut self, fs: &NandFs<Shared>) {
+        let free = fs.space().unwrap().free_bytes;
+        self.blocks = free * 4 / 5 / BLOCK / self.files;
+        for file in 0..self.files {
+            write_file(fs, &format!("/f{file}"), &vec![0; (self.blocks * BLOCK) as usize]).unwrap();
+        }
+        fs.sync().unwrap();
+    }
+
+    fn write(&mut self, fs: &NandFs<Shared>) -> Result<(), pumice_vfs::FsError> {
+        // A few blocks are hot.
+        let span = if self.random.below(2) == 0 { 4.min(self.blocks) } else { self.blocks };
+        let (file, block) = (self.random.below(self.files), self.random.below(span));
+        self.version += 1;
+        self.known.entry((file, block)).or_default().newest = self.version;
+        let ino = Life::ino(fs, file);
+        let mut bytes = vec![self.version as u8; BLOCK as usize];
+        bytes[..8].copy_from_slice(&self.version.to_le_bytes());
+        fs.write(ino, block * BLOCK, &bytes)?;
+        if self.random.below(3) == 0 {
+            fs.fsync(ino, false)?;
+            let all = self.known.range_mut((file, 0)..(file + 1, 0));
+            all.for_each(|(_, known)| known.promised = known.newest);
+        }
+        Ok(())
+    }
+
+    /// Compares all blocks; from here on what is there is what counts.
+    fn compare(&mut self, fs: &NandFs<Shared>, what: &str, is_exact: bool) {
+        for ((file, block), known) in &mut self.known {
+            let mut bytes = [0; 8];
+            fs.read(Life::ino(fs, *file), block * BLOCK, &mut bytes)
+                .unwrap_or_else(|error| panic!("{what}: block {block} of f{file}: {error}"));
+            let found = u64::from_le_bytes(bytes);
+            let least = if is_exact { known.newest } else { known.promised };
+            assert!(
+                (least..=known.newest).contains(&found),
+                "{}, {what}: block {block} of f{file} has version {found}, want {least} to {}",
+                self.name,
+                known.newest
+            );
+            *known = Versions { promised: found, newest: found };
+        }
+    }
+
+    fn live(seed: u64, writes: u64) {
+        let name = CHIPS[(seed % CHIPS.len() as u64) as usize];
+        let clock = TestClock::new();
+        let shared = Shared::new(chip(name, &clock));
+        let mut life = Life {
+            name,
+            random: Random(seed),
+            clock,
+            files: 3,
+            blocks: 0,
+            known: BTreeMap::new(),
+            version: 0,
+        };
+        let mut fs = life.mount(&shared);
+        life.fill(&fs);
+        let mut done = 0;
+        while done < writes {
+            let session = 20 + life.random.below(400);
+            let will_be_cut = life.random.below(2) == 0;
+            if will_be_cut {
+                let (after, mode) = (life.random.below(400), life.random.cut_mode());
+                shared.0.lock().unwrap().cut_after(after, mode);
+            }
+            let wrote = (0..session).try_for_each(|_| life.write(&fs));
+            done += session;
+            let powered = shared.0.lock().unwrap().is_powered();
+            assert!(wrote.is_ok() || !powered, "{name}: {wrote:?}");
+            shared.0.lock().unwrap().faults_mut().power_cut = None;
+            if powered && life.random.below(2) == 0 {
+                fs.unmount().unwrap();
+                fs = life.mount(&shared);
+                life.compare(&fs, "after an unmount", true);
+                continue;
+            }
+            drop(fs);
+            shared.0.lock().unwrap().power_on();
+            let report = check(shared.copy(), &mut |_, _| {}).unwrap();
+            assert!(report.findings.is_empty(), "{name}: {:?}", report.findings);
+            fs = life.mount(&shared);
+            life.compare(&fs, "after a cut", false);
+        }
+        fs.unmount().unwrap();
+    }
+}
+
+#[test]
+fn none_is_older_than_its_fsync() {
+    let seeds = NANDFS_VERSIONS.seeds(0..12);
+    let mut cases = 0;
+    for seed in seeds.clone() {
+        NANDFS_VERSIONS.begin(seed);
+        let writes = if NANDFS_VERSIONS.is_usual() { WRITES } else { 10 * WRITES };
+        Life::live(seed, writes);
+        cases += writes;
+    }
+    NANDFS_VERSIONS.ran(seeds, cases);
+}
