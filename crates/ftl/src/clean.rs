@@ -160,7 +160,7 @@ impl Server<'_> {
         let used = u32::from(self.segments.get(block).used).min(shape.pages);
         if shape.summaries > 0
             && let Some(index) = used.checked_sub(1)
-            && let Some(contents) = self.read_summary(Place { block, index })?
+            && let Some(contents) = self.flash.read_summary(Place { block, index })?
         {
             return Ok(Some(contents));
         }
@@ -173,20 +173,6 @@ impl Server<'_> {
             contents.push(&shape, 0, tag.as_ref().map_or(&[], |tag| &tag.entries));
         }
         Ok(Some(contents))
-    }
-
-    /// The summary in a page, if there is a proved one.
-    pub(crate) fn read_summary(&mut self, place: Place) -> Result<Option<Contents>> {
-        Ok(self.numbered_summary(place)?.map(|(_, contents)| contents))
-    }
-
-    /// The same with its sequence number.
-    pub(crate) fn numbered_summary(&mut self, place: Place) -> Result<Option<(u64, Contents)>> {
-        let found = self.flash.read(place)?.of_kind(Kind::Summary);
-        Ok(found.and_then(|(tag, page)| {
-            let contents = Contents::decode(&self.shape, place.block, place.index, &page.payload)?;
-            Some((tag.sequence, contents))
-        }))
     }
 
     /// Moves cold data into a worn segment, which keeps its class and age.

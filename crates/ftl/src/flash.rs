@@ -8,6 +8,7 @@ use pumice_media::{AnyChip, NandError};
 use crate::error::Result;
 use crate::layout::Kind;
 use crate::shape::{Place, Shape};
+use crate::summary::Contents;
 use crate::tag::{Before, Tag};
 
 /// What a page holds.
@@ -43,6 +44,20 @@ pub(crate) struct Flash<'c> {
 impl<'c> Flash<'c> {
     pub(crate) fn new(nand: AnyChip<'c>, shape: Shape) -> Flash<'c> {
         Flash { medium: Medium::new(nand, shape.medium), shape, before: None, is_promised: false }
+    }
+
+    /// The summary in a page, if there is a proved one.
+    pub(crate) fn read_summary(&mut self, place: Place) -> Result<Option<Contents>> {
+        Ok(self.numbered_summary(place)?.map(|(_, contents)| contents))
+    }
+
+    /// The same with its sequence number.
+    pub(crate) fn numbered_summary(&mut self, place: Place) -> Result<Option<(u64, Contents)>> {
+        let found = self.read(place)?.of_kind(Kind::Summary);
+        Ok(found.and_then(|(tag, page)| {
+            let contents = Contents::decode(&self.shape, place.block, place.index, &page.payload)?;
+            Some((tag.sequence, contents))
+        }))
     }
 
     /// Reads a log page.

@@ -14,7 +14,7 @@ use crate::segments::State;
 use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;
-use crate::survey::Surveyed;
+use crate::survey::{Surveyed, Surveyor};
 use crate::tag::Entry;
 use crate::trims::{self, Trims};
 
@@ -74,7 +74,7 @@ struct Gathered {
     touched: Vec<(u64, u32)>,
 }
 
-impl Server<'_> {
+impl<'c> Server<'c> {
     /// Takes in what the pages of a range tell. Nothing is written.
     pub(crate) fn recover(&mut self, range: Range) -> Result<Replayed> {
         let heads = self.heads.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
@@ -96,11 +96,15 @@ impl Server<'_> {
         }
         if let Some(mut latest) = latest {
             if latest.is_ended {
-                self.leave_out_endangered(&mut latest, &mut gathered.gaps)?;
+                self.surveyor().leave_out_endangered(&mut latest, &mut gathered.gaps)?;
             }
             self.take_segment(latest, &mut gathered)?;
         }
         self.take_gaps(range, gathered)
+    }
+
+    fn surveyor(&mut self) -> Surveyor<'_, 'c> {
+        Surveyor { flash: &mut self.flash, shape: self.shape }
     }
 
     /// What a segment holds that was written since the checkpoint; `head` if it was one. The state of others is set.
@@ -111,13 +115,13 @@ impl Server<'_> {
         head: Option<&Head>,
         gaps: &mut Gaps,
     ) -> Result<Option<Surveyed>> {
-        let is_of_log =
-            !matches!(self.segments.get(block).state, State::Bad | State::Anchor | State::Checkpoint);
+        let segment = self.segments.get(block);
+        let is_of_log = !matches!(segment.state, State::Bad | State::Anchor | State::Checkpoint);
         let mut own_gaps = Gaps::default();
         let is_left_out = range.without == Some(block);
         let known = head.map(|head| &head.contents);
         let found = match is_of_log && !is_left_out {
-            true => self.survey(block, range.since, known, &mut own_gaps)?,
+            true => self.surveyor().survey(block, &segment, range.since, known, &mut own_gaps)?,
             false => None,
         };
         let void = self.identity.void;

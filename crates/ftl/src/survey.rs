@@ -3,12 +3,11 @@
 use pumice_flashlog::Peek;
 
 use crate::error::Result;
-use crate::flash::Found;
+use crate::flash::{Flash, Found};
 use crate::gaps::{End, Gap, Gaps, Risk};
 use crate::layout::Kind;
-use crate::segments::State;
-use crate::server::Server;
-use crate::shape::Place;
+use crate::segments::{Segment, State};
+use crate::shape::{Place, Shape};
 use crate::summary::Contents;
 
 /// A segment that was written since the checkpoint.
@@ -34,18 +33,27 @@ fn may_begin(kind: u8) -> bool {
     matches!(Kind::from_byte(kind), Some((Kind::Data | Kind::Trim, _)))
 }
 
-impl Server<'_> {
+/// Reads segments.
+pub(crate) struct Surveyor<'a, 'c> {
+    pub(crate) flash: &'a mut Flash<'c>,
+    pub(crate) shape: Shape,
+}
+
+impl Surveyor<'_, '_> {
     /// What a segment holds, if something in it was written from `since` on; `known` if it was a head.
     pub(crate) fn survey(
         &mut self,
         block: u32,
+        segment: &Segment,
         since: u64,
         known: Option<&Contents>,
         gaps: &mut Gaps,
     ) -> Result<Option<Surveyed>> {
         let found = match self.shape.tagged {
             true => self.survey_tags(block, since, known, gaps)?,
-            false => self.survey_summaries(block, since)?.map(|contents| Surveyed::new(block, contents)),
+            false => {
+                self.survey_summaries(block, segment, since)?.map(|contents| Surveyed::new(block, contents))
+            }
         };
         Ok(found.filter(|found| found.contents.sequences.last().is_some_and(|last| *last >= since)))
     }
@@ -90,7 +98,7 @@ impl Server<'_> {
             }
         }
         if shape.summaries > 0
-            && let Some((last, contents)) = self.numbered_summary(last)?
+            && let Some((last, contents)) = self.flash.numbered_summary(last)?
         {
             return Ok(Some(Surveyed { last, is_ended: true, ..Surveyed::new(block, contents) }));
         }
@@ -149,21 +157,20 @@ impl Server<'_> {
     }
 
     /// The last summary of a segment.
-    fn survey_summaries(&mut self, block: u32, since: u64) -> Result<Option<Contents>> {
+    fn survey_summaries(&mut self, block: u32, segment: &Segment, since: u64) -> Result<Option<Contents>> {
         if self.flash.peek(Place { block, index: 0 })? == Peek::Erased {
             return Ok(None);
         }
-        let segment = self.segments.get(block);
         if let Some(index) = u32::from(segment.used).checked_sub(1)
             && segment.state == State::Sealed
-            && let Some(contents) = self.read_summary(Place { block, index })?
+            && let Some(contents) = self.flash.read_summary(Place { block, index })?
             && contents.sequences.last().is_some_and(|last| *last < since)
         {
             // Its last page is as it was at the checkpoint.
             return Ok(None);
         }
         for index in (1..self.shape.pages).rev() {
-            if let Some(mut contents) = self.read_summary(Place { block, index })? {
+            if let Some(mut contents) = self.flash.read_summary(Place { block, index })? {
                 self.leave_out_cut(Place { block, index }, &mut contents)?;
                 return Ok(Some(contents));
             }
@@ -181,7 +188,7 @@ impl Server<'_> {
         let mut is_second = false;
         for index in last.saturating_sub(shape.reach)..last {
             let is_blank = contents.is_blank(&shape, index..last);
-            is_second |= is_blank && self.read_summary(Place { block, index })?.is_some();
+            is_second |= is_blank && self.flash.read_summary(Place { block, index })?.is_some();
         }
         if is_second && self.flash.medium.next_programmed(block, last + 1)?.is_some() {
             return Ok(());

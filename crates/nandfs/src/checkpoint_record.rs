@@ -95,7 +95,22 @@ pub(crate) struct Checkpoint {
     pub(crate) guarded: Vec<u32>,
 }
 
+/// Where pages that were programmed after a checkpoint are.
+#[derive(Clone, Copy)]
+pub(crate) struct Fence<'a> {
+    /// They have this sequence number or a higher one.
+    pub(crate) seq: u64,
+    /// Block and next page of each head that was open.
+    pub(crate) heads: &'a [Option<(u32, u32)>],
+    /// Blocks that the log went on with.
+    pub(crate) window: &'a [Spare],
+}
+
 impl Checkpoint {
+    pub(crate) fn fence(&self) -> Fence<'_> {
+        Fence { seq: self.seq, heads: &self.heads, window: &self.window }
+    }
+
     pub(crate) fn encode(&self, params: &Params) -> Vec<u8> {
         let mut out = Vec::with_capacity(2048);
         out.put_u32(MAGIC);

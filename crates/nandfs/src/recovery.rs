@@ -15,6 +15,7 @@ use crate::checkpoint_record::Checkpoint;
 use crate::codec::{len32, size};
 use crate::error::device;
 use crate::log::{ROOT_HEAD, Spare};
+use crate::names::NameRecord;
 use crate::node::{Body, Index, IndexBody, Inode, Map, Node};
 use crate::promise::Promise;
 use crate::survey::{Record, Survey};
@@ -76,7 +77,7 @@ impl Volume<'_> {
     }
 
     fn replay_all(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u32>> {
-        let mut survey = self.survey(checkpoint)?;
+        let mut survey = Survey::of(&mut self.log, &self.params, checkpoint.fence())?;
         // The power may have gone while the last commit was programmed. What has a higher number is no proof that it did not:
         // a mount that was cut, too, wrote behind it.
         if let Some((page, found)) = survey.newest.take() {
@@ -94,7 +95,7 @@ impl Volume<'_> {
         let tells = |record: &&Record| record.names.is_some() && record.tag.commit.is_some();
         let last_names = survey.records.iter().filter(tells).map(|record| record.tag.seq).max();
         for record in &survey.records {
-            let links = record.names.iter().flat_map(|(names, _)| &names.links);
+            let links = record.names.iter().flat_map(|names| &names.links);
             for link in links.filter(|link| link.whole && Some(record.tag.seq) <= last_names) {
                 let last = last_commit.entry(link.ino).or_default();
                 *last = last_names.unwrap_or(record.tag.seq).max(*last);
@@ -113,8 +114,7 @@ impl Volume<'_> {
             self.lose(step.tag().before, missing, &mut created);
             if let Step::Replay(record) = step {
                 self.replay(record, &last_commit, &mut created);
-                if let Some((names, _)) = record.names.as_ref().filter(|_| Some(record.tag.seq) <= last_names)
-                {
+                if let Some(names) = record.names.as_ref().filter(|_| Some(record.tag.seq) <= last_names) {
                     // Whatever came before has the name that it has now.
                     created.clear();
                     self.replay_names(names);
@@ -227,7 +227,7 @@ impl Volume<'_> {
     /// Node ids that appear in the log must not be given to others while it is replayed.
     fn avoid_ids(&mut self, records: &[Record]) {
         let named = records.iter().filter_map(|record| record.names.as_ref());
-        for nid in named.flat_map(|(names, _)| names.ids()) {
+        for nid in named.flat_map(NameRecord::ids) {
             self.nodes.ids.avoid(nid);
         }
         for desc in records.iter().flat_map(|record| &record.tag.descs) {

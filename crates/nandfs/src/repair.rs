@@ -7,9 +7,9 @@
 //! the volume is what it was, and can be repaired again.
 
 mod absent;
+mod before;
 mod names;
 mod retell;
-mod room;
 mod scan;
 mod tables;
 #[cfg(test)]
@@ -22,25 +22,27 @@ use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec, vec:
 
 use pumice_flashlog::{Medium, Roots};
 use pumice_media::{AnyChip, Nand};
-use pumice_vfs::{Finding, Result, Timestamp};
+use pumice_vfs::{Errno, Finding, FsError, Result, Timestamp};
 
 use crate::addr::Addr;
-use crate::checkpoint_record::Checkpoint;
+use crate::blocks::State;
+use crate::checkpoint_record::{Checkpoint, Fence};
 use crate::error::{Damage, device};
 use crate::flash::Flash;
-use crate::log::Log;
+use crate::log::{Log, META};
 use crate::mount::{load, params_of};
+use crate::names::NameRecord;
 use crate::node::Node;
 use crate::options::{MountOptions, RepairOptions};
 use crate::pack::Compression;
 use crate::params::{ANCHOR_BLOCKS, Params};
 use crate::placing::PolicyNames;
 use crate::protection::FsyncProtection;
-use crate::repair::room::Before;
+use crate::repair::before::Before;
 use crate::repair::scan::Scan;
 use crate::repair::work::{Repair, Tree};
 use crate::superblock::{MAGIC, Superblock};
-use crate::tag::{ChunkKind, Tag};
+use crate::tag::{ChunkKind, Tag, desc};
 use crate::volume::Volume;
 
 /// Memory for cached nodes and tables, in bytes.
@@ -66,7 +68,8 @@ pub(crate) fn repair(mut nand: AnyChip<'_>, options: RepairOptions) -> Result<(A
 
 /// A volume whose checkpoint can be read.
 fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bool) -> Result<Repair<'c>> {
-    let before = Before::of(&mut volume, checkpoint)?;
+    let (fence, blocks) = (checkpoint.fence(), volume.params.blocks);
+    let before = Before::of(fence, blocks, |block| is_needed(&mut volume, fence, block))?;
     let mut found = Vec::new();
     if !volume.clean {
         volume.recover(checkpoint)?;
@@ -77,6 +80,35 @@ fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bo
         volume.mark_in_use()?;
     }
     Ok(Repair { found, before, ..Repair::of(volume) })
+}
+
+/// True if a volume that was loaded and not yet recovered needs anything on a block. A repair that was cut needs nothing.
+fn is_needed(volume: &mut Volume<'_>, fence: Fence<'_>, block: u32) -> Result<bool> {
+    let is_used = match volume.blocks.get(&mut volume.log, block) {
+        Ok(usage) => !(usage.is_free() || (usage.state == State::Used && usage.valid == 0)),
+        Err(_) => holds_any(volume, block, |volume, tag| {
+            tag.chunks().any(|(_, desc)| volume.live(&desc).is_ok_and(Addr::is_stored))
+        })?,
+    };
+    let is_new = |_: &mut Volume<'_>, tag: &Tag| tag.seq >= fence.seq && !tag.log.is_aside();
+    Ok(is_used || fence.window.iter().any(|spare| spare.block == block) && holds_any(volume, block, is_new)?)
+}
+
+/// True if this is true of any page of a block that proves itself.
+fn holds_any<'c>(
+    volume: &mut Volume<'c>,
+    block: u32,
+    mut is_it: impl FnMut(&mut Volume<'c>, &Tag) -> bool,
+) -> Result<bool> {
+    for index in 0..volume.params.pages_per_block {
+        let page = volume.params.page(block, index);
+        let found = volume.log.flash.medium.read_proved(page).map_err(device)?;
+        let tag = found.and_then(|found| Tag::of(&found, &volume.params.tags));
+        if tag.is_some_and(|tag| is_it(volume, &tag)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A volume without roots.
@@ -188,6 +220,30 @@ impl<'c> Repair<'c> {
             self.write()?;
         }
         Ok(self.found)
+    }
+
+    /// Writes all that was mended. The record of the checkpoint makes it count: until then the volume is what it was.
+    fn write(&mut self) -> Result<()> {
+        let volume = &mut self.volume;
+        let (there, want) = (volume.log.window.len(), volume.checkpoint_blocks(0) as usize);
+        if there < want {
+            let text = format!(
+                "a repair takes {want} erase blocks that the volume needs nothing of, and there are {there}: nothing \
+                 was changed; copy off what can be read"
+            );
+            return Err(FsError::new(Errno::NoSpace, text));
+        }
+        volume.read_only = false;
+        volume.log.repair_epoch();
+        volume.move_newest()?;
+        volume.write_everything()?;
+        volume.keep_written()?;
+        // A scan of tags believes the pages of a repair once this one, which ends them, is there.
+        let nothing = NameRecord::default().encode();
+        volume.log.append(META, desc(ChunkKind::Names, 0, 0, nothing.len()), &nothing)?;
+        let now = volume.now();
+        volume.program(META, Some(now))?;
+        volume.checkpoint(true)
     }
 
     /// Every node of the node table; where that cannot be read, the newest ones that the tags tell of.

@@ -4,11 +4,10 @@ use pumice_vfs::{Errno, FileKind, Result};
 
 use crate::codec::size;
 use crate::dir::print_of;
-use crate::flash::LogPage;
 use crate::ids::FIRST_NID;
 use crate::names::{Change, Link, NameRecord};
 use crate::nodes::ROOT;
-use crate::promise::{ID_END, Promise};
+use crate::promise::ID_END;
 use crate::tag::{ChunkKind, Tag};
 use crate::volume::Volume;
 
@@ -28,16 +27,6 @@ pub(crate) fn names_in(tag: &Tag, payload: &[u8]) -> Option<(NameRecord, u32)> {
 }
 
 impl Volume<'_> {
-    /// The record of names in a page, with what the page promises by it.
-    pub(crate) fn promised_names(&self, found: &LogPage) -> Option<(NameRecord, Promise)> {
-        let (record, _) = names_in(&found.tag, found.payload())?;
-        let first = record.changes.first().map_or(0, |change| change.dir);
-        let dir = if record.changes.iter().all(|change| change.dir == first) { first } else { 0 };
-        let print = |change: &Change| print_of(self.name_hash(&change.name), change.dir);
-        let prints = [record.changes.first().map_or(0, print), record.changes.last().map_or(0, print)];
-        Some((record, Promise::Names { dir, prints }))
-    }
-
     /// Puts names, directories and links where a record has them.
     pub(crate) fn replay_names(&mut self, record: &NameRecord) {
         for change in &record.changes {

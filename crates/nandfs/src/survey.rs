@@ -8,15 +8,14 @@ use alloc::{sync::Arc, vec::Vec};
 use pumice_flashlog::{Fault, Page, Peek};
 use pumice_vfs::Result;
 
-use crate::checkpoint_record::Checkpoint;
+use crate::checkpoint_record::Fence;
 use crate::error::{Damage, device};
-use crate::log::Spare;
+use crate::log::{Log, Spare};
 use crate::names::NameRecord;
 use crate::pack;
 use crate::params::Params;
-use crate::promise::Promise;
+use crate::replay_names::names_in;
 use crate::tag::{COPIES, ChunkKind, Desc, LogKind, Tag};
-use crate::volume::Volume;
 
 /// A page that fsync may have written.
 pub(crate) struct Record {
@@ -24,8 +23,8 @@ pub(crate) struct Record {
     pub(crate) tag: Tag,
     /// Lengths of the compressed blocks that begin there, each with its place.
     pub(crate) lengths: Vec<(u16, usize)>,
-    /// Changes of names that it tells, with what the page promises by them.
-    pub(crate) names: Option<(NameRecord, Promise)>,
+    /// Changes of names that it tells.
+    pub(crate) names: Option<NameRecord>,
 }
 
 impl Record {
@@ -51,6 +50,7 @@ enum Header {
 }
 
 /// What was found of the blocks that the log may have used.
+#[derive(Default)]
 pub(crate) struct Survey {
     pub(crate) records: Vec<Record>,
     /// The last pages of blocks that need no replay: they tell how many records there must be.
@@ -83,44 +83,47 @@ struct Window {
     last: usize,
 }
 
-impl Volume<'_> {
+impl Survey {
     /// Looks at every block that may have been written since the checkpoint.
-    pub(crate) fn survey(&mut self, checkpoint: &Checkpoint) -> Result<Survey> {
-        let mut survey = Survey {
-            records: Vec::new(),
-            ends: Vec::new(),
-            unread: Vec::new(),
-            dead: Vec::new(),
-            touched: Vec::new(),
-            untouched: Vec::new(),
-            copies: Vec::new(),
-            seq: 0,
-            last: (0, 0),
-            newest: None,
-        };
-        let mut headers = Vec::with_capacity(checkpoint.window.len());
-        for spare in &checkpoint.window {
+    pub(crate) fn of(log: &mut Log<'_>, params: &Params, fence: Fence<'_>) -> Result<Survey> {
+        let (mut survey, mut window) = (Survey::default(), Window::default());
+        Surveyor { log, params, fence }.survey(&mut survey, &mut window)?;
+        Ok(survey)
+    }
+}
+
+/// Reads the blocks.
+struct Surveyor<'a, 'c> {
+    log: &'a mut Log<'c>,
+    params: &'a Params,
+    fence: Fence<'a>,
+}
+
+impl Surveyor<'_, '_> {
+    fn survey(&mut self, survey: &mut Survey, window: &mut Window) -> Result<()> {
+        let fence = self.fence;
+        let mut headers = Vec::with_capacity(fence.window.len());
+        for spare in fence.window {
             headers.push((*spare, self.header_of(spare.block)?));
         }
         // What follows may need them.
-        survey.seq = self.find_copies(checkpoint, &headers)?;
-        for (block, index) in checkpoint.heads.iter().flatten() {
+        survey.seq = self.find_copies(&headers)?;
+        for (block, index) in fence.heads.iter().flatten() {
             let log = self.log_of_open(*block, *index)?;
             if log.is_none_or(LogKind::is_scanned) {
-                self.scan(*block, *index, checkpoint.seq, &mut survey)?;
+                self.scan(*block, *index, survey)?;
             } else {
-                self.skim(*block, *index, checkpoint.seq, &mut survey)?;
+                self.skim(*block, *index, survey)?;
             }
         }
-        let mut window = Window::default();
         for (spare, header) in headers {
-            let header = self.by_copy(checkpoint, spare.block, header)?;
-            self.survey_block((spare, header), checkpoint.seq, &mut survey, &mut window)?;
+            let header = self.by_copy(spare.block, header)?;
+            self.survey_block((spare, header), survey, window)?;
         }
         // A block whose first page was being programmed may look untouched: those next in order are erased again.
         let copies = usize::from(self.params.copy_blocks > 0);
         let doubtful = window.last + self.log.head_count() + 1 + copies;
-        for (place, (spare, new)) in window.seen.into_iter().enumerate() {
+        for (place, (spare, new)) in window.seen.drain(..).enumerate() {
             // The last that was taken may be what cannot be read.
             if !new && window.silent.contains(&spare.block) && place < doubtful {
                 survey.unread.push(self.params.page(spare.block, 0));
@@ -132,14 +135,13 @@ impl Volume<'_> {
                 survey.untouched.push(Spare { erased, ..spare });
             }
         }
-        Ok(survey)
+        Ok(())
     }
 
     /// Looks at a block of the window, by its header.
     fn survey_block(
         &mut self,
         (spare, header): (Spare, Header),
-        since: u64,
         survey: &mut Survey,
         window: &mut Window,
     ) -> Result<()> {
@@ -151,7 +153,7 @@ impl Volume<'_> {
         }
         let new = match header {
             Header::None => false,
-            Header::Known(_, seq) => seq >= since,
+            Header::Known(_, seq) => seq >= self.fence.seq,
             // Garbage is what a torn page leaves, on a block known to be erased.
             Header::Unknown => spare.erased,
         };
@@ -161,9 +163,9 @@ impl Volume<'_> {
             Header::Known(kind, _) if new => {
                 let log = LogKind::from_bits(kind);
                 if log.is_some_and(LogKind::is_scanned) {
-                    self.scan(block, 0, since, survey)?;
+                    self.scan(block, 0, survey)?;
                 } else {
-                    self.skim(block, 0, since, survey)?;
+                    self.skim(block, 0, survey)?;
                 }
                 // Blocks are taken in order; mounts after the cut begin with others than it spoilt.
                 if log.is_some_and(|log| !log.is_aside()) {
@@ -189,14 +191,14 @@ impl Volume<'_> {
 
     /// Finds the copies of parity that were made since the checkpoint; the highest sequence number of their blocks. Of many
     /// blocks the last have what is needed: everything was copied anew there, or in those before.
-    fn find_copies(&mut self, checkpoint: &Checkpoint, headers: &[(Spare, Header)]) -> Result<u64> {
+    fn find_copies(&mut self, headers: &[(Spare, Header)]) -> Result<u64> {
         let (mut found, mut copies) = (Vec::new(), Vec::new());
         if self.params.copy_blocks == 0 {
             return Ok(0);
         }
         for (spare, header) in headers {
             match header {
-                Header::Known(COPIES, seq) if *seq >= checkpoint.seq => found.push((*seq, spare.block)),
+                Header::Known(COPIES, seq) if *seq >= self.fence.seq => found.push((*seq, spare.block)),
                 // The page that says so may not be readable; what is no copy brings nothing back.
                 Header::Unknown if self.log.flash.next_programmed(spare.block, 1)?.is_some() => {
                     copies.push(spare.block);
@@ -207,19 +209,19 @@ impl Volume<'_> {
         found.sort_unstable();
         let most = 2 * self.params.copy_blocks as usize + 1;
         copies.extend(found.iter().skip(found.len().saturating_sub(most)).map(|(_, block)| *block));
-        let open = checkpoint.heads.iter().flatten().map(|(block, _)| *block);
-        self.log.guard_for_now(&copies, open.chain(checkpoint.window.iter().map(|spare| spare.block)));
+        let open = self.fence.heads.iter().flatten().map(|(block, _)| *block);
+        self.log.guard_for_now(&copies, open.chain(self.fence.window.iter().map(|spare| spare.block)));
         Ok(found.last().map_or(0, |(seq, _)| *seq))
     }
 
     /// The header of a block of the window whose only page cannot be read, if a copy of its parity brings it back.
-    fn by_copy(&mut self, checkpoint: &Checkpoint, block: u32, header: Header) -> Result<Header> {
+    fn by_copy(&mut self, block: u32, header: Header) -> Result<Header> {
         if !matches!(header, Header::Unknown) || self.params.copy_blocks == 0 {
             return Ok(header);
         }
         let first = self.params.page(block, 0);
         let found = self.log.flash.medium.read_proved(first).map_err(device)?;
-        let found = found.filter(|found| found.tag.seq >= checkpoint.seq);
+        let found = found.filter(|found| found.tag.seq >= self.fence.seq);
         Ok(found.map_or(header, |found| Header::Known(found.tag.kind, found.tag.seq)))
     }
 
@@ -249,7 +251,7 @@ impl Volume<'_> {
     }
 
     /// Reads the pages of a block from `index` on that were written since the checkpoint.
-    fn scan(&mut self, block: u32, index: u32, since: u64, survey: &mut Survey) -> Result<()> {
+    fn scan(&mut self, block: u32, index: u32, survey: &mut Survey) -> Result<()> {
         let mut next = index;
         let (mut unread, mut is_aside) = (Vec::new(), None);
         while let Some((index, _)) = self.log.flash.next_programmed(block, next)? {
@@ -262,7 +264,7 @@ impl Volume<'_> {
             };
             is_aside = Some(is_aside.unwrap_or(true) && found.tag.log.is_aside());
             survey.seq = survey.seq.max(found.tag.seq);
-            if found.tag.seq < since {
+            if found.tag.seq < self.fence.seq {
                 continue;
             }
             survey.last = survey.last.max((found.tag.seq, block));
@@ -272,8 +274,8 @@ impl Volume<'_> {
                 {
                     survey.newest = Some((page, Arc::clone(&found.page)));
                 }
-                let names = self.promised_names(&found);
-                let lengths = lengths_in(&found.tag, found.payload(), &self.params);
+                let names = names_in(&found.tag, found.payload()).map(|(names, _)| names);
+                let lengths = lengths_in(&found.tag, found.payload(), self.params);
                 survey.records.push(Record { page, tag: found.tag, lengths, names });
             } else if !found.tag.log.is_aside() {
                 survey.ends.push(found.tag);
@@ -316,7 +318,8 @@ impl Volume<'_> {
     }
 
     /// Learns the highest sequence number of a block that needs no replay: that of its last page.
-    fn skim(&mut self, block: u32, index: u32, since: u64, survey: &mut Survey) -> Result<()> {
+    fn skim(&mut self, block: u32, index: u32, survey: &mut Survey) -> Result<()> {
+        let since = self.fence.seq;
         let (mut low, mut high) = (index, self.params.pages_per_block);
         while low < high {
             let middle = u32::midpoint(low, high);

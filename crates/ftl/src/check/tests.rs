@@ -287,7 +287,7 @@ fn no_summary_and_none_before_it() {
     let sealed = sealed.map(|(block, s)| (block, u32::from(s.used))).collect::<Vec<_>>();
     let mut alone = sealed.into_iter().filter(|(block, used)| {
         let mut earlier = (1..used - 2).map(|index| Place { block: *block, index });
-        earlier.all(|place| disk.read_summary(place).unwrap().is_none())
+        earlier.all(|place| disk.flash.read_summary(place).unwrap().is_none())
     });
     let (block, used) = alone.next().unwrap();
     let pages = (used - 2..used).flat_map(|index| parts(&disk, Place { block, index })).collect::<Vec<_>>();

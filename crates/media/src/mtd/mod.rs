@@ -295,6 +295,7 @@ impl Nand for MtdChip {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lock::lock;
 
     #[test]
     fn what_is_no_nand_is_refused() {

@@ -181,7 +181,10 @@ fn a_second_opener_hears_that_the_chip_is_in_use() {
     let chip = ChipFile::create(&path, &spec(), false).unwrap();
     for read_only in [false, true] {
         let error = ChipFile::open(&path, read_only).unwrap_err();
-        assert_eq!(error.to_string(), format!("{} is in use by another process", path.display()));
+        assert_eq!(
+            error.to_string(),
+            format!("{} is in use by process {}", path.display(), std::process::id())
+        );
     }
     assert!(
         matches!(ChipFile::create(&path, &spec(), true), Err(MediaError::Busy { .. })),

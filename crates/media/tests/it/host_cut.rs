@@ -79,10 +79,27 @@ impl Use {
         self.pages.insert(page, number);
     }
 
+    fn erase(&mut self, block: u32) {
+        self.chip.erase(BlockId(block)).unwrap();
+        self.pages.retain(|page, _| !pages_of(block).contains(page));
+    }
+
+    /// Erases a block whatever it holds.
+    fn drop_block(&mut self, block: u32) {
+        for (_, number) in self.pages.range(pages_of(block)) {
+            self.promised.remove(number);
+        }
+        self.erase(block);
+    }
+
     fn step(&mut self) {
         let is_blank = |block: &u32| self.pages.range(pages_of(*block)).next().is_none();
         let (blank, full): (Vec<u32>, Vec<u32>) = (0..BLOCKS).partition(is_blank);
-        let to = self.rng.choice(&blank).copied().unwrap();
+        let Some(to) = self.rng.choice(&blank).copied() else {
+            // Cuts that undo erases leave no block for copies.
+            let block = self.rng.choice(&full).copied().unwrap();
+            return self.drop_block(block);
+        };
         if blank.len() > 3 {
             for page in pages_of(to) {
                 self.next += 1;
@@ -98,8 +115,7 @@ impl Use {
                     self.promised.remove(&number);
                 }
             }
-            self.chip.erase(BlockId(from)).unwrap();
-            self.pages.retain(|page, _| !pages_of(from).contains(page));
+            self.erase(from);
         }
         if self.rng.u8(..6) == 0 {
             self.chip.flush().unwrap();

@@ -34,7 +34,9 @@ impl Repair<'_> {
         let usages = self.usages()?;
         let free: Vec<u32> =
             (0..).zip(&usages).filter(|(_, usage)| usage.is_free()).map(|(block, _)| block).collect();
-        let order = self.order(&free);
+        let params = &self.volume.params;
+        let read = self.scan.iter().flat_map(Scan::needed).map(|page| params.block_of(page)).collect();
+        let order = self.before.order(&free, &read);
         let Repair { volume, .. } = self;
         volume.blocks.table = Table::new(ChunkKind::BlockTable, volume.params.node, BLOCK_ROOTS);
         let blocks = &mut volume.blocks;

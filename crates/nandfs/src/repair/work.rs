@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use pumice_vfs::{FileKind, Finding};
 
-use super::room::Before;
+use super::before::Before;
 use super::scan::Scan;
 use crate::addr::Addr;
 use crate::volume::Volume;

@@ -1,0 +1,46 @@
+//! What a volume was before its repair must be there until the repair is done, or the next one would find less if the power
+//! goes.
+
+use alloc::{collections::BTreeSet, vec::Vec};
+
+use pumice_vfs::Result;
+
+use crate::checkpoint_record::Fence;
+use crate::params::ANCHOR_BLOCKS;
+
+/// The erase blocks of a volume as its checkpoint tells them.
+#[derive(Default)]
+pub(super) struct Before {
+    /// The sequence number of the checkpoint, if there is one.
+    pub(super) seq: Option<u64>,
+    /// Those that it needs.
+    needed: BTreeSet<u32>,
+    /// Its window: recovery looks there, so a repair begins there.
+    window: Vec<u32>,
+}
+
+impl Before {
+    /// Of a volume with so many erase blocks; asks of a block whether anything on it is in use.
+    pub(super) fn of(
+        fence: Fence<'_>,
+        blocks: u32,
+        mut is_needed: impl FnMut(u32) -> Result<bool>,
+    ) -> Result<Before> {
+        let mut needed: BTreeSet<u32> = fence.heads.iter().flatten().map(|(block, _)| *block).collect();
+        for block in ANCHOR_BLOCKS..blocks {
+            if is_needed(block)? {
+                needed.insert(block);
+            }
+        }
+        let window = fence.window.iter().map(|spare| spare.block).collect();
+        Ok(Before { seq: Some(fence.seq), needed, window })
+    }
+
+    /// The free blocks that a repair may take, in the order in which it does; it reads others.
+    pub(super) fn order(&self, free: &[u32], read: &BTreeSet<u32>) -> Vec<u32> {
+        let may = |block: &&u32| !self.needed.contains(*block) && !read.contains(*block);
+        let first = self.window.iter().filter(|block| free.contains(block));
+        let rest = free.iter().filter(|block| !self.window.contains(block));
+        first.chain(rest).filter(may).copied().collect()
+    }
+}
