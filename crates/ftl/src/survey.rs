@@ -1,5 +1,7 @@
 //! What segments hold that were written since the checkpoint: by their summaries or, without one, page by page.
 
+use alloc::vec::Vec;
+
 use pumice_flashlog::Peek;
 
 use crate::error::Result;
