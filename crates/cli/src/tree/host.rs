@@ -19,6 +19,9 @@ use rustix::{
     io::Errno,
 };
 
+const SET_USER_ID: u32 = 0o4000;
+const SET_GROUP_ID: u32 = 0o2000;
+
 /// True if owners can be set and devices made.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
@@ -160,11 +163,25 @@ pub(crate) fn set_attributes_of(file: &File, attr: &Attr) -> io::Result<()> {
     if is_given {
         fchown(file, Some(attr.uid), Some(attr.gid))?;
     }
+    let owner = if is_root() { (attr.uid, attr.gid) } else { (found.uid(), found.gid()) };
+    let perm = perm_under(attr, owner);
     // A new owner takes bits of the mode away.
-    if is_given || found.mode() & 0o7777 != attr.perm {
-        file.set_permissions(fs::Permissions::from_mode(attr.perm))?;
+    if is_given || found.mode() & 0o7777 != perm {
+        file.set_permissions(fs::Permissions::from_mode(perm))?;
     }
     Ok(rustix::fs::futimens(file, &stamps(attr))?)
+}
+
+/// The permissions under an owner and a group: nobody else's file runs as its new owner.
+fn perm_under(attr: &Attr, (uid, gid): (u32, u32)) -> u32 {
+    let mut perm = attr.perm;
+    if uid != attr.uid {
+        perm &= !SET_USER_ID;
+    }
+    if gid != attr.gid {
+        perm &= !SET_GROUP_ID;
+    }
+    perm
 }
 
 fn stamps(attr: &Attr) -> Timestamps {

@@ -1,6 +1,10 @@
 //! Somebody who is not root mounts, by the helper `fusermount3`.
 
-use std::{fs, os::unix::fs::chown, process::Command};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt, chown},
+    process::Command,
+};
 
 use super::mounting::{Bench, run};
 
@@ -54,4 +58,30 @@ fn somebody_who_is_not_root_can_mount() {
     unshare.args(["sh", "-euc", USE, "sh", "./pumice"]).current_dir(bench.path("."));
     let said = run(&mut unshare);
     assert_eq!(said.lines().filter(|line| *line == "hello").count(), 3, "{said}");
+}
+
+/// What runs as its owner or group does so no more under another one.
+#[test]
+fn programs_that_run_as_somebody_else_do_not_run_as_who_copied_them() {
+    let Some(bench) = Bench::new("16M") else { return };
+    for (name, uid, gid) in [("roots", 0, 0), ("own", USER, USER), ("groups", 0, USER), ("users", USER, 0)] {
+        let path = bench.path(name);
+        fs::write(&path, name).unwrap();
+        chown(&path, Some(uid), Some(gid)).unwrap();
+        // After the owner, who takes these bits away.
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o6755)).unwrap();
+        bench.pumice(&["put", "image", name, "/"]);
+    }
+    fs::create_dir(bench.path("out")).unwrap();
+    for name in ["image", "out"] {
+        chown(bench.path(name), Some(USER), Some(USER)).unwrap();
+    }
+    run(Command::new("cp").arg(env!("CARGO_BIN_EXE_pumice")).arg(bench.path("pumice")));
+    for (name, wanted) in [("roots", 0o755), ("own", 0o6755), ("groups", 0o2755), ("users", 0o4755)] {
+        let mut get = Command::new("setpriv");
+        get.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "./pumice", "get", "image"]);
+        run(get.args([name, "out"]).current_dir(bench.path("")));
+        let mode = fs::metadata(bench.path("out").join(name)).unwrap().mode() & 0o7777;
+        assert_eq!(mode, wanted, "{name}: {mode:o}");
+    }
 }
