@@ -120,7 +120,7 @@ impl Staged {
             Some(_) => self.replace(),
             None => self.place.name(&self.target),
         });
-        let kept = named.and_then(|()| File::open(above(&self.target))?.sync_all());
+        let kept = named.and_then(|()| keep_names(above(&self.target)));
         kept.map_err(|error| Failure::host(&self.named, &error))
     }
 
@@ -182,6 +182,16 @@ impl Place {
 /// The directory that a file is in.
 fn above(target: &Path) -> &Path {
     target.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes the names in a directory outlive a power cut of the host, where that can be asked for: some file systems cannot do it,
+/// and a directory may be closed to readers.
+fn keep_names(dir: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    match File::open(dir).and_then(|dir| dir.sync_all()) {
+        Err(error) if [InvalidInput, PermissionDenied, Unsupported].contains(&error.kind()) => Ok(()),
+        done => done,
+    }
 }
 
 /// A hidden name in the same directory, so that a rename is enough.

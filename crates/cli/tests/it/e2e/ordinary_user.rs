@@ -40,6 +40,10 @@ if touch mnt/new 2>/dev/null; then exit 1; fi
 kill -TERM $mount
 wait $mount
 if mountpoint -q mnt; then exit 1; fi
+# A directory that may be written to and not be read.
+mkdir -m 300 closed
+$1 nand create --chip slc-2k-2g --size 16M closed/image
+test -s closed/image
 ";
 
 #[test]
