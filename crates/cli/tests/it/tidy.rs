@@ -4,6 +4,7 @@ mod ceilings;
 mod circles;
 mod parts;
 mod types;
+mod words;
 
 use std::{
     cmp::Ordering,
@@ -13,8 +14,9 @@ use std::{
     thread,
 };
 
-use ceilings::{CALLING, CIRCLES, FIELDS, WIDE};
+use ceilings::{CALLING, CIRCLES, FIELDS, LONG, WIDE, WORDS};
 use parts::Parts;
+use words::Count;
 
 /// Lines a source file may have.
 const LINES: usize = 800;
@@ -362,4 +364,68 @@ fn parts_that_are_shared_are_found() {
     assert_eq!(touch("struct T { x: u8 }\nfn f(t: &T) -> u8 { t.x }").len(), 3);
     assert_eq!(touch("use other::T;\nfn f(t: &T) -> u8 { t.x }"), are(0, 0));
     assert_eq!(touch("#[cfg(test)]\nmod tests { use crate::a::U; fn f(u: &U) -> u8 { u.z } }"), are(0, 0));
+}
+
+/// What is wrong with a share or a count of words. Below the ceiling there is some room, as others write comments, too.
+fn over_with_room(of: &str, figure: usize, ceiling: usize) -> Option<String> {
+    const ROOM: usize = 5;
+    if figure > ceiling {
+        return Some(format!("{of}: {figure}, {ceiling} at most"));
+    }
+    (figure + ROOM < ceiling).then(|| format!("{of}: {figure}, the ceiling is {ceiling}: lower it"))
+}
+
+fn long_ones(path: &Path, count: &Count) -> Vec<String> {
+    let line = |(line, words): &(usize, usize)| format!("{}:{line}: {words} words", path.display());
+    count.long.iter().map(line).collect()
+}
+
+#[test]
+fn comments_begin_with_their_subject() {
+    let mut counts: BTreeMap<String, (Count, Vec<String>)> = BTreeMap::new();
+    let mut names: Vec<_> = crates();
+    names.push(root().join("xtask"));
+    for path in names {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let (all, long) = counts.entry(name).or_default();
+        for (path, text) in files(&path, ".rs") {
+            let count = Count::of_source(&text);
+            long.extend(long_ones(&path, &count));
+            *all += count;
+        }
+    }
+    let mut offences = Vec::new();
+    for (name, (count, long)) in &counts {
+        let (heads, relatives) = count.shares();
+        let ceilings = WORDS.iter().find(|(of, ..)| of == name);
+        let (_, most_heads, most_relatives, most_long) =
+            ceilings.unwrap_or_else(|| panic!("{name} has no ceilings of words"));
+        let of = |what: &str| format!("{name}: {what}");
+        let thousand = "in a thousand doc comments, those that begin with a relative or a preposition";
+        offences.extend(over_with_room(&of(thousand), heads, *most_heads));
+        let thousand = "in a thousand clauses of doc comments, those with what, who, whose";
+        offences.extend(over_with_room(&of(thousand), relatives, *most_relatives));
+        let long = format!("sentences of more than {} words:\n{}", words::LONGEST, long.join("\n"));
+        offences.extend(over_with_room(&of(&long), count.long.len(), *most_long));
+    }
+    none(&offences);
+}
+
+#[test]
+fn sentences_of_documents_are_short() {
+    let mut all = files(&root().join("docs"), ".md");
+    for name in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"] {
+        let path = root().join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        all.push((path, text));
+    }
+    let mut offences = Vec::new();
+    for (path, text) in all {
+        let count = Count::of_document(&text);
+        let name = path.file_name().unwrap().to_string_lossy();
+        let ceiling = LONG.iter().find(|(of, _)| *of == name).map_or(0, |(_, most)| *most);
+        let long = format!("{name}: long sentences:\n{}", long_ones(&path, &count).join("\n"));
+        offences.extend(over_with_room(&long, count.long.len(), ceiling));
+    }
+    none(&offences);
 }
