@@ -1,8 +1,8 @@
 //! The CFFS paper's experiments (Lim, Park, IEEE Transactions on Computers 55(7), 2006), with nandfs beside CFFS.
 //!
-//! Its peers are not here; their published figures stand in the tables. What had to be assumed is in `docs/cffs.md`: the
-//! sizes of the files that fill the chip, and how full it was when blocks were collected. The last is varied here: the
-//! same PostMark runs on chips of 64 MB, as the paper's, and on smaller ones of the same shape.
+//! Its peers are not here; their published figures stand in the tables. `docs/cffs.md` lists the assumptions: the sizes
+//! of the files that fill the chip, and how full it was when blocks were collected. The last is varied here: the same
+//! PostMark runs on chips of 64 MB, as the paper's, and on smaller ones of the same shape.
 
 use super::{Experiment, Known, Look, Metric, Point, Points, peers::peers};
 use crate::{

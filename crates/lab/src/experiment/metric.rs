@@ -80,7 +80,7 @@ impl Metric {
         }
     }
 
-    /// The figure; `None` if what came out has none.
+    /// The figure; `None` if the outcome has none.
     pub fn of(self, outcome: &Outcome) -> Option<f64> {
         match outcome {
             Outcome::Simulated(record) => self.simulated(record),

@@ -1,9 +1,9 @@
 //! The RCFFS paper's experiments (Kang, Miller), with nandfs beside RCFFS.
 //!
-//! YAFFS is not here; its published figures stand in the tables. The paper's machine was another one (nandsim in a virtual
-//! machine): ratios count, not times. It compressed with LZO, this with LZ4, and what it compressed is not known: of
-//! what is written here a seventh does not compress. The space of table 2 is what was programmed by a file written twice in
-//! order, for a page cache that holds it sorts the random writes; the time of random writes is without such a cache.
+//! YAFFS is not here; its published figures stand in the tables. The paper's machine was another one (nandsim in a
+//! virtual machine): ratios count, not times. It compressed unknown data with LZO; this compresses with LZ4, and a
+//! seventh of the data written here does not compress. The space of table 2 is that of a file written twice in order,
+//! for a page cache that holds it sorts the random writes; the time of random writes is without such a cache.
 
 use super::{Experiment, Known, Look, Metric, Point, Points};
 use crate::{

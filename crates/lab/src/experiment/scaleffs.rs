@@ -1,8 +1,8 @@
 //! The ScaleFFS paper's experiments (Jung, Kim, Kim, Lee, ACM TOMCCAP 5(1), 2008), with nandfs beside ScaleFFS.
 //!
-//! Its peers, JFFS2 and YAFFS, are not here; their published figures stand in the tables. Where the paper used a player and its
-//! songs, files of 5 MB stand in. Of the mount's 7 ms its table IV explains less than 2: the rest, and the same share of
-//! each transfer, is left out, so figures here are better than the paper's and have its shape.
+//! Its peers, JFFS2 and YAFFS, are not here; their published figures stand in the tables. Where the paper used a player
+//! and its songs, files of 5 MB stand in. The paper's table IV explains less than 2 of the mount's 7 ms. The rest, and
+//! the same share of each transfer, is left out, so figures here are better than the paper's and have its shape.
 
 use super::{Experiment, Known, Look, Metric, Point, Points};
 use crate::{

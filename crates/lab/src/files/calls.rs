@@ -1,8 +1,8 @@
 //! System calls of an application, as Mobibench's tool recorded them, made again without the pauses.
 //!
-//! Each line is a thread, a time, a call and its arguments: `open PATH FLAGS FD`, `close FD`, `read` and `write FD BYTES`,
-//! `pread` and `pwrite FD OFFSET BYTES`, `fsync FD`, `unlink PATH`; others look at files, which costs no medium anything.
-//! What was open before the recording is a file of its own. All files lie in one directory.
+//! Each line is a thread, a time, a call and its arguments: `open PATH FLAGS FD`, `close FD`, `read` and `write FD
+//! BYTES`, `pread` and `pwrite FD OFFSET BYTES`, `fsync FD`, `unlink PATH`; others look at files, which costs no medium
+//! anything. A descriptor that was open before the recording is a file of its own. All files lie in one directory.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -37,7 +37,7 @@ enum Call {
     Look,
 }
 
-/// What is known of the files while calls go on.
+/// The state of the files while calls go on.
 #[derive(Default)]
 struct Open {
     /// Name and place of each open file.

@@ -1,4 +1,4 @@
-//! What goes wrong on a chip, and what a file system makes of it (RCFFS, 5.3 and 3.2).
+//! Damages to a chip, and their effect on a file system (RCFFS, 5.3 and 3.2).
 
 use core::fmt;
 
@@ -18,7 +18,7 @@ const FILE: u16 = 16 << 10;
 /// Erase blocks of a segment of RCFFS, of which one may be lost.
 const SEGMENT_BLOCKS: u32 = 16;
 
-/// What happens while the chip lies on the shelf.
+/// A damage done while the chip lies on the shelf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Damage {
     /// Nothing.
@@ -109,7 +109,8 @@ fn is_sound(fs: &dyn FileSystem, number: u32) -> bool {
     is_read && CONTENT.iter().zip(&found).take(FILE.into()).all(|(wanted, found)| wanted == found)
 }
 
-/// What it takes to bring back a page: with one page of its erase block lost, or with two, where the block has one parity page.
+/// The cost of bringing back a page: with one page of its erase block lost, or with two, where the block has one parity
+/// page.
 pub(super) fn repair(
     system: System,
     chip: SimChip,

@@ -11,7 +11,7 @@ pub(super) struct Locality {
 }
 
 impl Locality {
-    /// Over `pages` pages, of which `data` are hot, at least one and not all.
+    /// Locality over `pages` pages, of which `data` are hot, at least one and not all.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a u32")]
     pub(super) fn new(pages: u32, accesses: f64, data: f64) -> Self {
         // A percentage is not exact in binary; what is almost whole is whole.

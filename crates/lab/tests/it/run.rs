@@ -1,4 +1,4 @@
-//! Runs: what is counted, traces played, many at a time.
+//! Runs: counters, traces played, many at a time.
 
 use std::{fs, path::Path, sync::Mutex};
 

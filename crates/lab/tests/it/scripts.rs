@@ -1,4 +1,5 @@
-//! The workloads of the F2FS paper's figures 3 and 4: what each asks of a file system, beside what its table 3 says.
+//! The workloads of the F2FS paper's figures 3 and 4: the requests of each to a file system, beside the paper's table
+//! 3.
 
 use std::{cell::Cell, fs};
 
@@ -80,7 +81,7 @@ impl FileSystem for Counted {
     }
 }
 
-/// What a workload asks for once all is prepared.
+/// The requests of a workload once all is prepared.
 fn asked(script: Script, recorded: Option<&str>) -> Asked {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("calls");
