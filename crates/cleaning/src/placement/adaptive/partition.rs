@@ -1,4 +1,4 @@
-//! Which rates share a head: the division that costs least by theory.
+//! The division of rates among heads that costs least by theory.
 
 /// Rates are sorted into bins half an octave wide, from a sixteenth of the mean upwards.
 pub(super) const BINS: usize = 24;
@@ -25,7 +25,7 @@ pub(super) fn bin(relative: f32) -> usize {
 /// Copies per turnover and room in pages of a set of pages, for each lifetime of its segments.
 type Curve = [(f32, f32); LIVES];
 
-/// The answer: the group of each bin, the hottest group being 0, and what the theory expects of it.
+/// The answer: the group of each bin, the hottest group being 0, and the theory's expectation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Division {
     pub(super) group: [u8; BINS],
@@ -57,7 +57,7 @@ struct Best {
 }
 
 impl Partition {
-    /// For a store of `room` pages in segments of `segment` pages.
+    /// The theory of a store of `room` pages in segments of `segment` pages.
     pub(super) fn new(room: f32, segment: f32) -> Self {
         Self { room, segment, price: 1.0 }
     }
