@@ -265,7 +265,7 @@ impl Volume<'_> {
         })
     }
 
-    /// Room for what clearing a range writes: two chunks in part, and the index.
+    /// Room for the writes of clearing a range: two chunks in part, and the index.
     fn room_to_clear(&mut self, inode: &Inode) -> Result<()> {
         // Of index pages those at both ends of the range stay, with the double indirect one.
         let index = if inode.pages == 0 { 0 } else { 4 };
