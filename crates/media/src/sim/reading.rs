@@ -1,4 +1,4 @@
-//! Reads of a chip with faults: which bits are wrong, and what the caller gets.
+//! Reads of a chip with faults: the wrong bits, and the caller's result.
 
 use super::SimChip;
 use super::bits::WrongBits;

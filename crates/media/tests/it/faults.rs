@@ -194,7 +194,7 @@ fn noise_differs_from_read_to_read() {
 /// Seconds of a month.
 const MONTH_S: u32 = 2_629_800;
 
-/// Pages of 33,712 bits that lose one a month: what each has lost after some months, with ECC out of the way.
+/// Pages of 33,712 bits that lose one a month: the losses of each after some months, with ECC out of the way.
 fn lost(chip: &mut SimChip<MemStore>, pages: u32) -> Vec<u64> {
     let counted = |at| {
         let before = chip.fault_counts().flipped_bits;
@@ -282,8 +282,8 @@ fn codes_may_leave_the_spare_area_out() {
     assert_eq!(spare[..2], [0xA4, 0xA5]);
 }
 
-/// What seems sound after a cut and is not: pages that fade, pages that cannot be read at first, and pages and blocks that
-/// look erased and let what is programmed there fade.
+/// Pages and blocks seem sound after a cut and are not: pages that fade, pages that cannot be read at first, and pages
+/// and blocks that look erased and let new data fade.
 #[test]
 fn unstable_cuts_leave_what_seems_sound() {
     let (mut fading, mut stuttering, mut frail) = (0, 0, 0);
