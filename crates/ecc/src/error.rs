@@ -1,10 +1,10 @@
-//! What can be wrong with a call, or beyond a code.
+//! The errors of calls, and errors beyond a code.
 
 use core::fmt;
 
 use crate::limits::{LONGEST_PAGE, MOST_PARITY};
 
-/// Why a code could not be made or used.
+/// The reason why a code could not be made or used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CodeError {
