@@ -9,7 +9,7 @@ use pumice_vfs::{
     XattrMode,
 };
 
-/// What is broken, each now and then only.
+/// The defect, which shows now and then only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     None,

@@ -102,7 +102,7 @@ fn fill(bench: &Bench<'_>, dir: Ino, count: usize) -> Outcome {
     (0..count).try_for_each(|number| bench.file(dir, &format!("file {number}")).map(drop))
 }
 
-/// Up to `count` names behind `cookie`, which goes along.
+/// The next names behind `cookie`, up to `count`; `cookie` goes along.
 fn portion(
     bench: &Bench<'_>,
     dir: Ino,

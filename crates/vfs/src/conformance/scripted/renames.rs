@@ -57,7 +57,7 @@ fn ground(bench: &Bench<'_>, name: &str) -> Told<(Ino, Ino)> {
     Ok((bench.dir(top, "from")?, bench.dir(top, "to")?))
 }
 
-/// That what `nlink` and `..` say of `dir` agrees with what is in it.
+/// Checks that `nlink` and `..` of `dir` agree with its entries.
 fn sound(bench: &Bench<'_>, dir: Ino) -> Outcome {
     let mut subdirs = 0;
     for (_, ino, kind) in ok("readdir", crate::conformance::list(bench.fs(), dir))? {
@@ -143,7 +143,7 @@ fn no_replace(bench: &mut Bench<'_>) -> Outcome {
     })
 }
 
-/// Where kinds do not fit either, that may be found first.
+/// The acceptable errors; if kinds do not fit either, that may be found first.
 fn acceptable_for(source: What, target: What, otherwise: &[Errno]) -> &[Errno] {
     match (source.is_dir(), target.is_dir()) {
         (true, false) => &[Errno::Exists, Errno::NotDir],
