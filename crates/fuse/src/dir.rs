@@ -88,7 +88,7 @@ fn expect<F: FileSystem + ?Sized>(fs: &F, batch: &[Entry]) {
     fs.expect(&inos);
 }
 
-/// Attributes of an entry whose inode cannot be read: what the directory says.
+/// Attributes of an entry with an unreadable inode: those in the directory.
 fn unknown(entry: &Entry) -> FileAttr {
     FileAttr { ino: INodeNo(entry.ino.0), kind: file_type(entry.kind), nlink: 1, ..absent() }
 }

@@ -34,9 +34,9 @@ const MAX_WRITE: u32 = 1 << 20;
 /// Access control lists, which the kernel enforces; it leaves the umask to us then.
 const LISTS: InitFlags = InitFlags::FUSE_POSIX_ACL.union(InitFlags::FUSE_DONT_MASK);
 
-/// Features asked of the kernel. Without some of them a mount is slower or has no access control lists, but works.
-/// Not `FUSE_ASYNC_DIO`: behind a direct write that a program does not wait for, Linux leaves in its cache what others
-/// read there meanwhile.
+/// Features asked of the kernel. Without some of them a mount is slower or has no access control lists, but works. Not
+/// `FUSE_ASYNC_DIO`: behind a direct write that a program does not wait for, Linux leaves the old bytes in its cache if
+/// others read there meanwhile.
 const WISHES: [InitFlags; 7] = [
     InitFlags::FUSE_DO_READDIRPLUS,
     InitFlags::FUSE_READDIRPLUS_AUTO,
@@ -55,7 +55,7 @@ pub(crate) struct Front<F: ?Sized> {
     volume: Arc<Volume<F>>,
     /// Features that the kernel granted.
     granted: InitFlags,
-    /// How attributes are shown, and how long the kernel may cache them.
+    /// The form of attributes, and the time for which the kernel may cache them.
     view: View,
     /// Access control lists are in use.
     has_lists: bool,

@@ -5,7 +5,7 @@ use std::{fmt::Write, fs, path::Path};
 
 use crate::{BLESS, CAMPAIGNS, Campaign, KNOBS, Rounds};
 
-/// What the first column of each table says, and the table.
+/// The heading of the first column of each table, and the table.
 fn tables() -> [(&'static str, String); 2] {
     let mut campaigns = "| campaign | a longer run | one case again |\n|---|---|---|\n".to_owned();
     for Campaign { name, tests, size, of, longer, again, rounds } in CAMPAIGNS {
