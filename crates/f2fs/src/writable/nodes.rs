@@ -399,7 +399,7 @@ impl Nodes {
             self.edit(ino)?;
             nids.push(ino);
         }
-        let Some(last) = nids.pop() else { return self.writer.settle() };
+        let Some(last) = nids.pop() else { return self.writer.make_durable() };
         for nid in nids {
             if let Some(waiting) = self.dirty.remove(&nid) {
                 self.append(nid, waiting)?;

@@ -23,9 +23,9 @@ impl Writer {
     }
 
     /// Makes all blocks of data and nodes of the chain that were written outlive a power cut.
-    pub(crate) fn settle(&mut self) -> Result<()> {
+    pub(crate) fn make_durable(&mut self) -> Result<()> {
         self.flush_heads()?;
-        self.medium.settle()
+        self.medium.make_durable()
     }
 
     /// The same, as far as nodes lead to them that did not before: blocks that were written over where they stand may still be lost.
@@ -49,13 +49,13 @@ impl Writer {
         self.append_node(Log::WarmNode, block, footer)?;
         let (end, _) = self.next(Log::WarmNode);
         let head = self.heads.of_mut(Log::WarmNode);
-        if self.medium.is_settled() {
+        if self.medium.is_durable() {
             head.flush_through(&mut self.medium, end)?;
         } else {
             head.flush(&mut self.medium, end)?;
         }
         // It ended its segment and was written with others, or blocks were written over.
-        self.medium.settle()
+        self.medium.make_durable()
     }
 
     /// Writes a block of data over what stands at `addr`, which its owner has there.

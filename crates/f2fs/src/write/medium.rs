@@ -58,7 +58,7 @@ pub(crate) struct Medium {
     block: BlockSize,
     cache: Option<BlockCache>,
     /// All that was written outlives a power cut.
-    is_settled: bool,
+    is_durable: bool,
     /// All but blocks that were written over where they stand.
     is_ordered: bool,
     /// The device is told of blocks that nobody needs.
@@ -70,14 +70,14 @@ impl Medium {
     pub(crate) fn new(device: Box<dyn BlockDevice + Send>, block: BlockSize) -> Medium {
         debug_assert_eq!(device.block_bytes(), block.bytes());
         let device = Device::new(device);
-        Medium { device, block, cache: None, is_settled: true, is_ordered: true, discards: false }
+        Medium { device, block, cache: None, is_durable: true, is_ordered: true, discards: false }
     }
 
     /// The same, with up to `cache_bytes` bytes of blocks that were read lately.
     /// `discards` says that the device is told of blocks that nobody needs any more.
     pub(crate) fn cached(device: Device, block: BlockSize, cache_bytes: usize, discards: bool) -> Medium {
         let cache = Some(BlockCache::new(cache_bytes, block.width()));
-        Medium { device, block, cache, is_settled: true, is_ordered: true, discards }
+        Medium { device, block, cache, is_durable: true, is_ordered: true, discards }
     }
 
     pub(crate) fn block(&self) -> BlockSize {
@@ -113,7 +113,7 @@ impl Medium {
     /// The same, over blocks that stand where they did: what leads to them may outlive a power cut before they do.
     pub(crate) fn write_over(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
         self.forget(addr, bytes);
-        self.is_settled = false;
+        self.is_durable = false;
         let written = self.device.0.lock().write(Lba(addr.0.into()), bytes);
         written.map_err(|error| Error::Write { addr: addr.0.into(), error })?;
         self.keep(addr, bytes);
@@ -170,7 +170,7 @@ impl Medium {
     /// Makes all that was written outlive a power cut.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.device.0.lock().flush().map_err(Error::Flush)?;
-        (self.is_settled, self.is_ordered) = (true, true);
+        (self.is_durable, self.is_ordered) = (true, true);
         Ok(())
     }
 
@@ -185,13 +185,13 @@ impl Medium {
     }
 
     /// The same, if anything was written since the last time.
-    pub(crate) fn settle(&mut self) -> Result<()> {
-        if self.is_settled { Ok(()) } else { self.flush() }
+    pub(crate) fn make_durable(&mut self) -> Result<()> {
+        if self.is_durable { Ok(()) } else { self.flush() }
     }
 
     /// True if all that was written outlives a power cut.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.is_settled
+    pub(crate) fn is_durable(&self) -> bool {
+        self.is_durable
     }
 }
 

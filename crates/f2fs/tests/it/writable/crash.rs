@@ -166,15 +166,15 @@ impl Run<'_> {
         let Ok(ballast) = self.fs.lookup(Ino::ROOT, b"ballast") else { return };
         let at = self.random.u64(0..ballast.size / 4096 - CHURN as u64);
         self.fs.write(ballast.ino, at * 4096, &vec![self.random.u8(1..); CHURN * 4096]).unwrap();
-        self.settle();
+        self.note_return();
         for _ in 0..self.random.u8(0..4) {
             self.idle += usize::from(self.fs.maintain().unwrap());
-            self.settle();
+            self.note_return();
         }
     }
 
     /// A call that changes something has returned.
-    fn settle(&mut self) {
+    fn note_return(&mut self) {
         let Some((begin, tree_before)) = self.before.take() else { return };
         let end = self.live.count();
         if self.made_checkpoint(begin) {
@@ -191,7 +191,7 @@ impl Run<'_> {
             0..=4 => {
                 let ((_, dir), name) = (self.dir(), self.name());
                 if let Ok(attr) = fs.create(dir, &name, &node(FileKind::File)) {
-                    self.settle();
+                    self.note_return();
                     self.write(attr.ino);
                 }
             }
@@ -352,7 +352,7 @@ pub(crate) fn run_on(base: &Image, options: WritableOptions, seed: u64, length: 
         for _ in 0..run.random.usize(0..4) {
             let begin = live.count();
             run.change();
-            run.settle();
+            run.note_return();
             run.churn();
             assert!(is_full || !run.made_checkpoint(begin), "a change made a checkpoint");
         }

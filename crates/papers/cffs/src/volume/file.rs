@@ -104,7 +104,7 @@ impl Volume<'_> {
             Ok(()) => self.finish(open, &mut change),
             Err(error) => Err(error),
         };
-        self.settle(change, done)
+        self.end_change(change, done)
     }
 
     fn finish(&mut self, open: Open, change: &mut Change) -> Result<Inode> {

@@ -241,7 +241,7 @@ impl<'c> Volume<'c> {
     }
 
     /// Ends a change: the replaced pages are dead if it was done, the new ones if it was not.
-    fn settle<T>(&mut self, change: Change, done: Result<T>) -> Result<T> {
+    fn end_change<T>(&mut self, change: Change, done: Result<T>) -> Result<T> {
         let gone = if done.is_ok() { change.dead } else { change.fresh };
         for at in gone {
             self.kill(at);
@@ -266,7 +266,7 @@ impl<'c> Volume<'c> {
         change(&mut inode);
         let mut pages = Change::default();
         let done = self.put_inode(&mut pages, ino, &inode);
-        self.settle(pages, done)?;
+        self.end_change(pages, done)?;
         Ok(inode)
     }
 
@@ -352,7 +352,7 @@ impl<'c> Volume<'c> {
         self.held.remove(&ino);
         let Some(ghost) = self.ghosts.remove(&ino) else { return Ok(()) };
         let change = Change { dead: self.pages_of(ino, &ghost), ..Change::default() };
-        self.settle(change, Ok(()))
+        self.end_change(change, Ok(()))
     }
 
     /// All pages below an inode. Unreadable ones are not among them: they stay until the next mount.

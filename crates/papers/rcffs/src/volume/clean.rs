@@ -163,7 +163,7 @@ impl Volume<'_> {
         chunks.sort_by_key(|chunk| chunk.key);
         if !chunks.is_empty() || !nodes.is_empty() {
             let done = self.move_live(chunks, nodes);
-            self.settle(done)?;
+            self.break_on_error(done)?;
         }
         for segment in segments {
             self.log.free(segment);

@@ -126,7 +126,7 @@ impl Volume<'_> {
         self.writable()?;
         self.flush()?;
         let done = self.seal();
-        self.settle(done)
+        self.break_on_error(done)
     }
 
     fn seal(&mut self) -> Result<()> {
@@ -154,7 +154,7 @@ impl Volume<'_> {
     }
 
     /// Ends a call on the log: after an error nothing is written any more.
-    pub(super) fn settle<T>(&mut self, done: Result<T>) -> Result<T> {
+    pub(super) fn break_on_error<T>(&mut self, done: Result<T>) -> Result<T> {
         if done.is_err() {
             self.mode = Mode::Broken;
         }
@@ -172,7 +172,7 @@ impl Volume<'_> {
         self.make_room(self.dirty.fresh(), self.dirty.chunks.len())?;
         let dirty = core::mem::take(&mut self.dirty);
         let done = self.write_chunks(dirty);
-        self.settle(done)
+        self.break_on_error(done)
     }
 
     fn write_chunks(&mut self, dirty: Dirty) -> Result<()> {

@@ -192,11 +192,11 @@ impl<'c> Volume<'c> {
         self.admit(new)?;
         self.make_room(blocks)?;
         let done = change(self);
-        self.settle(done)
+        self.break_on_error(done)
     }
 
     /// Ends a call on the log: after an error nothing is written any more.
-    fn settle<T>(&mut self, done: Result<T>) -> Result<T> {
+    fn break_on_error<T>(&mut self, done: Result<T>) -> Result<T> {
         if done.is_err() {
             self.mode = Mode::Broken;
         }
@@ -310,7 +310,7 @@ impl<'c> Volume<'c> {
         self.writable()?;
         self.make_room(0)?;
         let done = self.checkpoint();
-        self.settle(done)
+        self.break_on_error(done)
     }
 
     /// An inode and its data outlive a power cut: written behind its data and indirect blocks (4.1).
@@ -322,7 +322,7 @@ impl<'c> Volume<'c> {
         self.writable()?;
         self.make_room(0)?;
         let done = self.flush_file(ino, Step::Plain).and_then(|()| self.index.log().flash().flush());
-        self.settle(done)
+        self.break_on_error(done)
     }
 
     /// Writes the buffer of an inode, then the inode.

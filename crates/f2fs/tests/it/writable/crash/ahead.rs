@@ -107,7 +107,7 @@ fn near(seed: u64) -> Recorded {
     let (mut calls, mut left) = (0, BEHIND);
     while left > 0 {
         run.change_little();
-        run.settle();
+        run.note_return();
         if run.random.u8(0..4) == 0 {
             run.keep_one_of_many();
         }
