@@ -17,14 +17,13 @@ use crate::{
     volume::{Node, PassedOver, Volume},
 };
 
-/// How to mount.
+/// The options of a mount.
 pub struct MountOptions {
     /// Bytes for blocks of metadata that were read lately.
     pub cache_bytes: usize,
-    /// Master keys of what is encrypted.
+    /// Master keys of encrypted files.
     pub keys: Keyring,
-    /// Roll forward what fsync promised since the checkpoint, as of this time; without it the checkpoint is
-    /// shown.
+    /// Roll forward the promises of fsync since the checkpoint, as of this time; without it the checkpoint is shown.
     pub recover: Option<Timestamp>,
 }
 
@@ -37,8 +36,8 @@ pub struct F2fs {
 }
 
 impl F2fs {
-    /// Mounts a volume from its devices, in the order of its super block, as far as it can be read:
-    /// [`F2fs::warnings`] says what is missing.
+    /// Mounts a volume from its devices, in the order of its super block, as far as it can be read: [`F2fs::warnings`]
+    /// lists the missing parts.
     pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: MountOptions) -> error::Result<F2fs> {
         let mut nodes = Nodes::new(Volume::open_in_part(disks, options.cache_bytes)?);
         let mut warnings: Vec<String> = nodes.volume().missing().iter().map(Error::to_string).collect();
@@ -57,12 +56,12 @@ impl F2fs {
         Ok(F2fs { reader, recovery: recovery.unwrap_or_default(), warnings })
     }
 
-    /// What of the whole volume cannot be shown as it should be: a line each, for people.
+    /// The parts of the whole volume that cannot be shown right: a line each, for people.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What was rolled forward.
+    /// The files that were rolled forward.
     pub fn recovery(&self) -> Recovery {
         self.recovery
     }
@@ -72,7 +71,7 @@ impl F2fs {
         self.nodes().volume()
     }
 
-    /// Its nodes, with what was rolled forward.
+    /// Its nodes, with the changes of rolling forward.
     pub fn nodes(&self) -> &Nodes {
         self.reader.nodes()
     }

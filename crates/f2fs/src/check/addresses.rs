@@ -18,7 +18,7 @@ const STRIDE: usize = 64;
 
 /// Addresses in a node.
 pub(super) struct Addresses<'a> {
-    /// Of the inode.
+    /// The facts of the inode.
     pub(super) facts: &'a Facts,
     /// The node they stand in.
     pub(super) row: &'a NatRow,

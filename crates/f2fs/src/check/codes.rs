@@ -1,4 +1,4 @@
-//! What can be wrong with a volume: for each finding a stable name, and what would put it right.
+//! The possible faults of a volume: for each finding a stable name, and its remedy.
 
 /// A kind of finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -157,7 +157,7 @@ impl Code {
         self.row().1
     }
 
-    /// What would put it right.
+    /// The remedy.
     pub fn fix(self) -> &'static str {
         self.row().2
     }

@@ -1,4 +1,4 @@
-//! What the checkpoint's flags and counts and the six logs say, by themselves and against what was counted.
+//! The checkpoint's flags and counts and the six logs, by themselves and against the counts of the check.
 
 use super::{
     codes::Code,
@@ -79,7 +79,7 @@ fn check_kinds(volume: &Volume, log: usize, twice: bool, entry: &SitEntry, findi
     }
 }
 
-/// What was counted of the whole volume.
+/// The counts of the whole volume.
 pub(super) struct Counted {
     pub(super) blocks: u64,
     pub(super) nodes: u64,

@@ -1,4 +1,4 @@
-//! Inodes: their own numbers and flags, their attributes, and what they hold inside.
+//! Inodes: their own numbers and flags, their attributes, and their inline contents.
 
 use pumice_vfs::FileKind;
 
