@@ -33,7 +33,7 @@ pub fn keyed_name_hash(key: &[u8; 16], folded: &[u8]) -> u32 {
     u32::from_le_bytes(low)
 }
 
-/// Up to 16 bytes as four big-endian words. Missing bytes are filled with the number of bytes that were left.
+/// Four big-endian words of up to 16 bytes. Missing bytes are filled with the number of bytes that were left.
 fn words(rest: &[u8]) -> [u32; 4] {
     let pad = u32::from(u8::try_from(rest.len() & 0xFF).unwrap_or(0)) * 0x0101_0101;
     let mut words = [pad; 4];

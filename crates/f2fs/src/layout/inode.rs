@@ -101,7 +101,7 @@ pub struct Inode {
     pub parent: Nid,
     /// Bytes of that name.
     pub name_len: u32,
-    /// That name, and the bytes left behind it.
+    /// The bytes of that name, and those left behind it.
     pub name: [u8; 255],
     /// The number of levels that a directory's hash table begins below the smallest.
     pub dir_level: u8,

@@ -1,4 +1,5 @@
-//! What fsync promised since the last checkpoint, made a part of the volume: found by [`crate::recovery`], counted here.
+//! The promises of fsync since the last checkpoint, made a part of the volume: found by [`crate::recovery`], counted
+//! here.
 
 use pumice_vfs::FileKind;
 
@@ -63,7 +64,7 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// Direct nodes that differ: which of the inode's each is, and what it holds.
+    /// Direct nodes that differ: the number of each among the inode's, and its addresses.
     fn direct(&self, inode: &Inode) -> Result<Vec<(u64, Vec<BlockAddr>)>> {
         let (volume, ino) = (self.found.volume(), inode.ino);
         let span = self.found.overlay().direct.range((ino, 0)..=(ino, u32::MAX));
@@ -100,7 +101,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Makes an inode, and what is below it, as it was found.
+    /// Makes an inode, and the nodes below it, as they were found.
     fn take_over(&mut self, new: &Inode, block: &Block, is_known: bool) -> Result<()> {
         let ino = new.ino;
         let old = is_known.then(|| self.blocks.nodes().inode(ino)).transpose()?;
@@ -182,7 +183,7 @@ impl Replay<'_> {
     }
 }
 
-/// The addresses in an inode, if that is what its words are.
+/// The addresses in an inode, if its words are addresses.
 fn own_words(inode: &Inode, block: &[u8]) -> Vec<BlockAddr> {
     let has_addrs = matches!(inode.kind, FileKind::File | FileKind::Dir | FileKind::Symlink);
     if !has_addrs || inode.has_inline_data() || inode.has_inline_dentry() {

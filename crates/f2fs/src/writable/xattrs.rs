@@ -111,7 +111,7 @@ pub(super) fn remove(nodes: &mut Nodes, inode: &mut Inode, name: &[u8]) -> Resul
     put(nodes, inode, &XattrList::of(&entries))
 }
 
-/// Puts the list back: into the inode, and what does not fit there into a node of its own.
+/// Puts the list back: into the inode, and the rest into a node of its own.
 fn put(nodes: &mut Nodes, inode: &mut Inode, list: &XattrList) -> Result<()> {
     debug_assert!(inode.inline.has(InlineFlags::XATTR) || inode.xattr_range().is_empty());
     let range = inode.xattr_range();

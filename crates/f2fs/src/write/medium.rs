@@ -52,7 +52,7 @@ impl ReadAt for Device {
     }
 }
 
-/// A device whose blocks are those of the volume, and those of them that were read, or written, lately.
+/// A device with blocks of the volume's size, and those of them that were read, or written, lately.
 pub(crate) struct Medium {
     device: Device,
     block: BlockSize,
@@ -98,7 +98,7 @@ impl Medium {
         Ok(block)
     }
 
-    /// Fills `buffer`, a whole number of blocks, from `addr` on, past what is kept.
+    /// Fills `buffer`, a whole number of blocks, from `addr` on, past the cache.
     pub(crate) fn read_run(&self, addr: BlockAddr, buffer: &mut [u8]) -> Result<()> {
         let read = self.device.0.lock().read(Lba(addr.0.into()), buffer);
         read.map_err(|error| Error::Read { addr: addr.0.into(), error })
@@ -110,7 +110,7 @@ impl Medium {
         self.write_over(addr, bytes)
     }
 
-    /// The same, over blocks that stand where they did: what leads to them may outlive a power cut before they do.
+    /// The same, over blocks in place: pointers to them may outlive a power cut before they do.
     pub(crate) fn write_over(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
         self.forget(addr, bytes);
         self.is_durable = false;
@@ -174,12 +174,12 @@ impl Medium {
         Ok(())
     }
 
-    /// Makes all that was written outlive a power cut, if that matters to what leads to it.
+    /// Makes all writes outlive a power cut, if that matters to pointers at them.
     pub(crate) fn order(&mut self) -> Result<()> {
         if self.is_ordered { Ok(()) } else { self.flush() }
     }
 
-    /// True if what leads to blocks that were written may outlive a power cut.
+    /// True if pointers to written blocks may outlive a power cut.
     pub(crate) fn is_ordered(&self) -> bool {
         self.is_ordered
     }

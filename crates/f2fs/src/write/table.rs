@@ -9,7 +9,7 @@ use crate::{
     layout::{BlockAddr, JournalEntries, SuperBlock, journal_bytes},
 };
 
-/// Where a table is, and which copy of each block counts.
+/// The place of a table, and the copy of each block that counts.
 pub(crate) struct Table {
     start: BlockAddr,
     /// Blocks of the first copy that stand in a row, with as many of the second behind them.

@@ -8,13 +8,13 @@ use std::{
     time::Duration,
 };
 
-/// A hundred thousand times what a case takes.
+/// A hundred thousand times the length of a case.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The case that is being tried.
 static CASE: AtomicUsize = AtomicUsize::new(0);
 
-/// From now on a new case must begin again and again.
+/// Starts the watch: a new case must begin again and again.
 pub(crate) fn start() {
     spawn(|| {
         loop {

@@ -1,4 +1,4 @@
-//! Case-insensitive look-up of names whose hash another version of Unicode made.
+//! Case-insensitive look-up of names with a hash of another version of Unicode.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -7,7 +7,7 @@ use crate::common::medium::Medium;
 use pumice_f2fs::{F2fs, Mapped, MountOptions, crypt::Keyring, layout::Inode};
 use pumice_vfs::{FileSystem, Ino};
 
-/// Where the flags of the encoding are in a super block.
+/// The place of the encoding's flags in a super block.
 const ENCODING_FLAGS: u64 = 1024 + 2760;
 
 fn mount(medium: Medium) -> F2fs {

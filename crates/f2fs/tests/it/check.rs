@@ -50,7 +50,7 @@ fn every_damage_is_found() {
     assert_eq!(untried, [], "codes without a damage");
 }
 
-/// A file that stands for a device: its extent is all that counts. Made from one whose extent is all it has.
+/// A file that stands for a device: its extent is all that counts. Made from one that has nothing but its extent.
 #[test]
 fn a_file_that_stands_for_a_device_owns_its_extent() {
     let image = Arc::new(Golden::of_kind("g01-basic").bytes());

@@ -92,7 +92,7 @@ fn truncated_images_are_refused_or_told() {
     }
 }
 
-/// Every inode points to the same directory block: what it holds must not be taken in once for each.
+/// Every inode points to the same directory block: its entries must not be taken in once for each.
 #[test]
 fn a_shared_directory_block_is_read_once() {
     let image = Arc::new(Golden::of_kind("g02-allfeat").bytes());

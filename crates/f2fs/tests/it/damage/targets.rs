@@ -1,4 +1,4 @@
-//! What is worth damaging, and how.
+//! Bytes worth damaging, and ways to do it.
 
 use fastrand::Rng;
 use pumice_f2fs::{
