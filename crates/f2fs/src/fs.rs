@@ -47,8 +47,9 @@ impl F2fs {
         }));
         let recovered = options.recover.map(|now| nodes.recover(now)).transpose();
         let recovery = recovered.unwrap_or_else(|error| {
-            warnings
-                .push(format!("what fsync promised since the checkpoint cannot be rolled forward: {error}"));
+            warnings.push(format!(
+                "the promises of fsync since the checkpoint cannot be rolled forward: {error}"
+            ));
             nodes.take_back();
             None
         });

@@ -28,7 +28,7 @@ pub enum MediaError {
         holder: Option<u32>,
     },
     /// The file to create is there already.
-    #[error("{} exists already; force its replacement to lose what it holds", .0.display())]
+    #[error("{} exists already; force its replacement to lose its contents", .0.display())]
     Exists(PathBuf),
     /// The file is something else.
     #[error("{} is not a chip container (magic {found:#018x} at byte 0, want {want:#018x})", path.display())]

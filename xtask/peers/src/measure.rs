@@ -159,7 +159,7 @@ pub(crate) fn measure(
     report?.good()?;
     match marks {
         Ok([Some(begin), Some(end)]) => {
-            let traced = disk.into_inner().map_err(|_| "whoever served the disk gave up")?;
+            let traced = disk.into_inner().map_err(|_| "the server of the disk gave up")?;
             let moments = [begin, end];
             Ok(match workload.experiment {
                 REQUESTS => requests(&traced, &moments),

@@ -131,7 +131,7 @@ fn on_pass_through(images: &Images) -> Cost {
     (walk(mount.dir()), mount.processor())
 }
 
-/// Seconds for all parts; what the kernel keeps is forgotten in between.
+/// Seconds for all parts; the kernel's caches are dropped in between.
 fn walk(dir: &Path) -> f64 {
     let mut time = Duration::ZERO;
     for part in 0..PARTS {

@@ -1,4 +1,4 @@
-//! What is read: a tree, and an image of it.
+//! The files that are read: a tree, and an image of it.
 
 use std::{
     fs::{self, File},

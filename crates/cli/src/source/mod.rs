@@ -1,4 +1,4 @@
-//! What a new volume is filled with.
+//! The contents of a new volume.
 
 pub(crate) mod archive;
 pub(crate) mod directory;

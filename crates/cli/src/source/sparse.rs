@@ -8,10 +8,10 @@ use tar::{Entry, EntryType};
 /// Bytes that stand in an archive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
-    /// Where in the file.
+    /// The place in the file.
     pub(super) at: u64,
     pub(super) length: u64,
-    /// Where in the archive.
+    /// The place in the archive.
     pub(super) stored: u64,
 }
 
@@ -27,11 +27,11 @@ pub(super) struct Sparse {
 const RECORD: u64 = 512;
 /// Pieces that a map may have: more is a mistake.
 const PIECES_MAX: u64 = 1 << 24;
-/// In a record that goes on with a map: entries, and where it says whether another follows.
+/// The number of entries in a record that goes on with a map, and the place that says whether another follows.
 const MORE_ENTRIES: usize = 21;
 const MORE_AT: usize = 504;
 
-/// What the archive says of a file with holes; `None` if it is not stored as one.
+/// The archive's map of a file with holes; `None` if it is not stored as one.
 pub(super) fn find<R: Read>(
     entry: &Entry<'_, R>,
     words: &[(Vec<u8>, Vec<u8>)],

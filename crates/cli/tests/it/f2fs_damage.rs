@@ -1,4 +1,4 @@
-//! Readers of F2FS lose what is damaged, name it, and nothing else: every verb, and a mount.
+//! Readers of F2FS lose the damaged files, name them, and lose nothing else: every verb, and a mount.
 //!
 //! Where f2fs-tools are not installed the tests say so on stderr and pass.
 
@@ -49,7 +49,7 @@ fn json(world: &World, line: &str) -> serde_json::Value {
     serde_json::from_str(&world.say(line).good()).unwrap()
 }
 
-/// Where the node of an inode stands, in bytes.
+/// The place of an inode's node, in bytes.
 fn node_at(world: &World, path: &str) -> u64 {
     let ino = json(world, &format!("stat --json disk {path}"))["files"][0]["inode"].as_u64().unwrap();
     let entry = &json(world, &format!("dump --json disk nat {ino}"))["entries"][0];
@@ -143,7 +143,7 @@ fn finish_to(world: &World, archive: File) -> Run {
     Run { code: output.status.code().unwrap(), out: String::new(), err }
 }
 
-/// The mount shows all names, and `cp -a` loses what is damaged, by name.
+/// The mount shows all names, and `cp -a` loses the damaged files, by name.
 fn in_a_mount(world: &World, lost: &[usize], kept: &BTreeSet<String>) {
     mounted(world, |dir| {
         assert_eq!(names_in(&dir.join("dir/below")).len(), FILES, "each name is shown");
@@ -253,7 +253,7 @@ fn names_that_cannot_be_do_not_leave() {
     });
 }
 
-/// What tar(1) finds in the archive of the volume.
+/// The entries that tar(1) finds in the archive of the volume.
 fn entries_of(world: &World) -> String {
     finish_to(world, File::create(world.path("archive")).unwrap());
     finish(Command::new("tar").args(["-tf", "archive"]).current_dir(world.path(""))).good()
@@ -286,7 +286,7 @@ impl Drop for Mounted {
     }
 }
 
-/// A file whose data are inside its inode and that says it has 3.9 TB: what it can have is there, and no more.
+/// A file with its data inside its inode that claims to have 3.9 TB: its possible bytes are there, and no more.
 #[test]
 fn a_size_that_cannot_be_fills_no_disk() {
     let Some(world) = image() else { return };
@@ -313,12 +313,12 @@ fn a_size_that_cannot_be_fills_no_disk() {
     });
 }
 
-/// Where the addresses of an inode begin that has no extra attributes, and how many of them are set.
+/// The beginning of the addresses of an inode that has no extra attributes, and the number of those that are set.
 const ADDRESSES_AT: u64 = 360;
 const ADDRESSES: u64 = 800;
 
-/// Files that point to the same blocks, each to all of them: what is copied is no more than the image could hold, and
-/// what is left out is told.
+/// Files that point to the same blocks, each to all of them: no more is copied than the image could hold, and left-out
+/// files are told.
 #[test]
 fn shared_blocks_fill_no_disk() {
     let Some(world) = image() else { return };

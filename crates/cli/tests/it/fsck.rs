@@ -1,4 +1,4 @@
-//! Checking volumes. A checker that sees nothing finds nothing, so what it saw is asked for too.
+//! Checking volumes. A checker that sees nothing finds nothing, so its counts are asked for, too.
 
 use std::fs;
 

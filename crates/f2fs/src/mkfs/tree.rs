@@ -188,7 +188,7 @@ impl Tree {
             ));
         }
         let Some(dir) = self.entries.get_mut(dir.0).filter(|dir| dir.attributes.kind == FileKind::Dir) else {
-            return Err(wrong(name, "what it is to be in is no directory".to_owned()));
+            return Err(wrong(name, "its parent is no directory".to_owned()));
         };
         match dir.names.insert(name.into(), what) {
             None => Ok(()),

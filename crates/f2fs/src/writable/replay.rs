@@ -52,7 +52,7 @@ fn check_empty(blocks: &Blocks, inode: &Inode) -> Result<()> {
     if inode.kind == FileKind::Dir && !directory::is_empty(blocks, &blocks.nodes().inode(inode.ino)?)? {
         let ino = inode.ino;
         return Err(Error::Unsupported(format!(
-            "cannot be written to: what fsync promised has the name of directory {ino}, which is not empty"
+            "cannot be written to: a promise of fsync has the name of directory {ino}, which is not empty"
         )));
     }
     Ok(())

@@ -118,7 +118,7 @@ pub(super) const FIG4: Experiment = Experiment {
 /// Equations (1) to (3).
 pub(super) const EQUATIONS: Experiment = Experiment {
     name: "cffs-equations",
-    about: "CFFS paper, equations (1) to (3): what a mount of 64 MB reads, against what is computed from the same files",
+    about: "CFFS paper, equations (1) to (3): reads of a mount of 64 MB, against those computed from the same files",
     x: "full (%)",
     look: Look::Lines,
     metrics: &[Metric::Measured(Figure::MountReads)],

@@ -49,7 +49,7 @@ pub(super) const FIG4: Experiment = Experiment {
 /// Figure 5, with the sizes of requests from its text.
 pub(super) const FIG5: Experiment = Experiment {
     name: "f2fs-fig5",
-    about: "F2FS paper, figure 5: what filebench's file server has a file system ask of its disk, when and where, with Linux's ext4, btrfs, NILFS2, F2FS",
+    about: "F2FS paper, figure 5: requests of a file system to its disk under filebench's file server, by time and place, with Linux's ext4, btrfs, NILFS2, F2FS",
     x: "workload",
     look: Look::Bars,
     metrics: &[
@@ -192,7 +192,7 @@ pub(super) const FIG8: Experiment = Experiment {
 /// Section 3.2.4, end.
 pub(super) const IDLE: Experiment = Experiment {
     name: "f2fs-idle",
-    about: "F2FS paper, 3.2.4: random writes of 4 KiB at 90 %, with and without idle time between the runs; it won 10 % there",
+    about: "F2FS paper, 3.2.4: random writes of 4 KiB at 90 %, with and without idle time between the runs; the paper gained 10 %",
     x: "between the runs",
     look: Look::Bars,
     metrics: &[Metric::Measured(Figure::Written)],

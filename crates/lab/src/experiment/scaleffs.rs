@@ -44,7 +44,7 @@ pub(super) const FIG5: Experiment = Experiment {
 /// Figure 6.
 pub(super) const FIG6: Experiment = Experiment {
     name: "scaleffs-fig6",
-    about: "ScaleFFS paper, figure 6: mount against what is stored, in files of 5 MB on 256 MiB",
+    about: "ScaleFFS paper, figure 6: mount against data stored, in files of 5 MB on 256 MiB",
     x: "stored (MB)",
     look: Look::Lines,
     metrics: &[Metric::Measured(Figure::Mount)],
@@ -171,7 +171,7 @@ pub(super) const TABLE6: Experiment = Experiment {
 /// Section 4.5, with the bound of 4.4.
 pub(super) const CRASH: Experiment = Experiment {
     name: "scaleffs-crash",
-    about: "ScaleFFS paper, 4.4: mount after a power cut, by what was written since the mount",
+    about: "ScaleFFS paper, 4.4: mount after a power cut, by data written since the mount",
     x: "written (KB)",
     look: Look::Lines,
     metrics: &[Metric::Measured(Figure::MountAfterCut)],

@@ -168,7 +168,7 @@ impl Setup {
     pub(super) fn params(&self, footprint: Option<u32>) -> Result<Params, LabError> {
         let reserve = self.store.reserve;
         if reserve == 0 && self.endurance.is_some() {
-            let why = "a store whose segments die needs at least one in reserve, to hold what lived in them";
+            let why = "a store with an endurance needs at least one segment in reserve, for the live data of dead ones";
             return Err(LabError::Setup(why.to_owned()));
         }
         let endurance = self.endurance.unwrap_or(u32::MAX);

@@ -133,7 +133,7 @@ impl Check<'_> {
         let mut inodes = 0;
         for (ino, seen) in core::mem::take(&mut self.seen).into_iter().filter(|(ino, _)| *ino > 0) {
             let Some(inode) = seen.inode else {
-                self.find("inode", format!("there is something of inode {ino}, and no inode"));
+                self.find("inode", format!("inode {ino} is missing but has chunks"));
                 continue;
             };
             inodes += 1;

@@ -1,4 +1,4 @@
-//! What goes wrong around the command: streams that are closed or full, disks without room.
+//! Faults around the command: streams that are closed or full, disks without room.
 
 use std::{
     fs::{self, File},
@@ -45,7 +45,7 @@ const PRINTERS: [&str; 29] = [
     "completions bash",
 ];
 
-/// What fills a disk.
+/// The commands that fill a disk.
 const FILLERS: [&str; 13] = [
     "mkfs --chip slc-2k-2g --size 64M --from src new",
     "put image src/big x",
@@ -209,7 +209,7 @@ fn copy_sparse(world: &World, name: &str) {
     assert!(copy.status().unwrap().success());
 }
 
-/// A volume that is too small for what is put into it.
+/// A volume that is too small for the files put into it.
 #[test]
 fn what_does_not_fit_a_volume_is_taken_out_again() {
     let ledger = Ledger::default();

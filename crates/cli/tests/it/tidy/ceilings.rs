@@ -1,5 +1,5 @@
-//! What the house still has to put right, with today's figures. A figure above its ceiling fails, and so does one below: it
-//! is written down here at once. These lists only grow shorter.
+//! The faults that the house still has to mend, with today's figures. A figure above its ceiling fails, and so does one
+//! below: it is written down here at once. These lists only grow shorter.
 
 /// Files, and rooms, that import each other, by crate.
 pub(crate) const CIRCLES: &[(&str, &[&str])] = &[
@@ -7,8 +7,8 @@ pub(crate) const CIRCLES: &[(&str, &[&str])] = &[
     ("nandfs", &["check.rs", "check/nodes.rs", "check/paths.rs"]),
 ];
 
-/// Files of the largest circle of each crate, where a call of a method of one type whose `impl` stands in several files
-/// counts as an import.
+/// Files of the largest circle of each crate. A call of a method counts as an import if its type has an `impl` in
+/// several files.
 pub(crate) const CALLING: &[(&str, usize)] = &[
     ("cffs", 2),
     ("cleaning", 3),
@@ -52,45 +52,36 @@ pub(crate) const WIDE: &[(&str, &str, usize)] = &[
     ("vfs", "Attr", 13),
 ];
 
-/// How comments are written, by crate: in a thousand doc comments, those that begin with a relative or a preposition; in
-/// a thousand of their clauses, those with what, who or whose; sentences of more than 35 words. In the end 20, 40 and 0.
+/// The goals of the first two figures below, in a thousand.
+pub(crate) const HEADS: usize = 20;
+pub(crate) const RELATIVES: usize = 40;
+
+/// The words of comments, by crate. The first figure is the number, in a thousand doc comments, of those that begin
+/// with a relative or a preposition. The second is the number, in a thousand of their clauses, of those with what, who
+/// or whose. The third is the number of sentences of more than 35 words; its goal is none.
 pub(crate) const WORDS: &[(&str, usize, usize, usize)] = &[
-    ("cffs", 82, 103, 1),
-    ("cleaning", 160, 89, 25),
-    ("cli", 163, 156, 8),
-    ("ecc", 120, 66, 2),
-    ("f2fs", 177, 135, 14),
+    ("cffs", 20, 40, 0),
+    ("cleaning", 20, 40, 0),
+    ("cli", 20, 40, 0),
+    ("ecc", 20, 40, 0),
+    ("f2fs", 20, 40, 0),
     ("flashlog", 137, 109, 7),
     ("ftl", 176, 162, 11),
-    ("fuse", 125, 57, 2),
-    ("lab", 166, 125, 9),
-    ("media", 145, 133, 15),
+    ("fuse", 20, 40, 0),
+    ("lab", 20, 40, 0),
+    ("media", 20, 40, 0),
     ("nandfs", 144, 162, 24),
-    ("rcffs", 121, 128, 3),
-    ("scaleffs", 125, 117, 4),
-    ("vfs", 148, 99, 5),
-    ("xtask", 222, 217, 4),
+    ("rcffs", 20, 40, 0),
+    ("scaleffs", 20, 40, 0),
+    ("vfs", 20, 40, 0),
+    ("xtask", 20, 40, 0),
 ];
 
-/// Sentences of more than 35 words in documents. In the end none.
+/// Sentences of more than 35 words in documents; the goal is none.
 pub(crate) const LONG: &[(&str, usize)] = &[
-    ("ARCHITECTURE.md", 3),
-    ("CHANGELOG.md", 5),
-    ("CONTRIBUTING.md", 3),
-    ("README.md", 8),
-    ("board.md", 2),
-    ("card.md", 4),
-    ("cffs.md", 5),
-    ("chip-container.md", 4),
-    ("cleaning.md", 33),
-    ("f2fs-format.md", 41),
-    ("figures.md", 3),
     ("flashlog-design.md", 25),
     ("flashlog-spec.md", 13),
     ("ftl-spec.md", 24),
     ("nandfs-design.md", 45),
     ("nandfs-spec.md", 27),
-    ("papers.md", 5),
-    ("rcffs.md", 5),
-    ("scaleffs.md", 5),
 ];

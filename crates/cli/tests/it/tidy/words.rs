@@ -1,4 +1,4 @@
-//! How comments and documents are written, in figures: heads of doc comments, clauses with what, who and whose, and long
+//! The words of comments and documents, in figures: heads of doc comments, clauses with what, who and whose, and long
 //! sentences.
 
 use std::ops::AddAssign;
@@ -51,14 +51,14 @@ const HEADS: &[&str] = &[
     "beside",
 ];
 
-/// What is counted in comments or documents.
+/// The counts of comments or documents.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Count {
     /// Doc comments.
     pub(crate) comments: usize,
     /// Doc comments that begin with one of `HEADS`.
     pub(crate) heads: usize,
-    /// Clauses of doc comments, or of documents: what stands between full stops, semicolons and colons.
+    /// Clauses of doc comments, or of documents: the text between full stops, semicolons and colons.
     pub(crate) clauses: usize,
     /// Clauses with what, who or whose.
     pub(crate) relatives: usize,
@@ -99,8 +99,17 @@ impl Count {
 
     /// Counts a document.
     pub(crate) fn of_document(text: &str) -> Self {
+        // Behind an empty line, lines with four spaces in front are programs.
+        let mut may_be_code = true;
+        let prose = |line| {
+            may_be_code &= str::starts_with(line, "    ");
+            let is_code = may_be_code;
+            may_be_code |= line.is_empty();
+            if is_code { "" } else { line.trim() }
+        };
+        let lines: Vec<&str> = text.lines().map(prose).collect();
         let mut count = Self::default();
-        count.add_prose(1, &text.lines().map(str::trim).collect::<Vec<_>>(), true);
+        count.add_prose(1, &lines, true);
         count
     }
 
@@ -219,8 +228,9 @@ fn heads_clauses_and_long_sentences_are_counted() {
     assert_eq!(of(&format!("/// {long}.\n/// {long}.")), (1, 0, 2, 0, 0));
     assert_eq!(of(&format!("// {long}\n// more.")), (0, 0, 0, 0, 1));
     assert_eq!(of(&format!("/// - {long}\n/// - more.\n/// ```\n/// {long} {long}\n/// ```")).4, 0);
-    let document =
-        format!("# {long} {long}\n\n| {long} | {long} |\n\n{long}`a b` `c.`\n\n1. {long}\n2. Who.\n");
+    let document = format!(
+        "# {long} {long}\n\n    {long} {long}\n\n| {long} | {long} |\n\n{long}`a b` `c.`\n\n1. {long}\n2. Who.\n"
+    );
     let count = Count::of_document(&document);
-    assert_eq!((count.long, count.relatives), (vec![(5, LONGEST + 2)], 1));
+    assert_eq!((count.long, count.relatives), (vec![(7, LONGEST + 2)], 1));
 }

@@ -126,7 +126,7 @@ impl<'a> Bench<'a> {
     }
 
     pub(super) fn nlink(&self, ino: Ino, want: u32) -> Outcome {
-        same("nlink and what it should be", &self.attr(ino)?.nlink, &want)
+        same("nlink and its right value", &self.attr(ino)?.nlink, &want)
     }
 
     /// Checks that `mtime` and `ctime` of an inode are the present moment, each as `true` or `false` says.

@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Named] = &[
     ("a directory cannot go below itself", below_itself),
     ("two names of one inode are left alone", same_inode),
     ("rename sets times", times),
-    ("rename keeps what is below a directory", subtree),
+    ("rename keeps the tree below a directory", subtree),
     ("a replaced file is gone, a replaced link lives on", replaced),
 ];
 
