@@ -159,7 +159,7 @@ pub fn make(machine: &Machine, name: &str, dir: &Path) -> Result<Volume, Failure
         return Err(format!("{name}: {report}").into());
     }
     let key = fs::read_to_string(guest.shared().join("key")).ok();
-    // What cannot be mounted from a plain disk was described by the recipe.
+    // A volume that cannot be mounted from a plain disk was described by the recipe.
     let described = fs::read_to_string(guest.shared().join("manifest"));
     let manifest = described.or_else(|_| self::manifest(machine, &image, None))?;
     let manifest_with_key = key.map(|key| self::manifest(machine, &image, Some(key.trim()))).transpose()?;

@@ -77,7 +77,7 @@ impl Volume {
         if holds_f2fs(path) {
             return match access {
                 Access::Read => Volume::read_f2fs(path, context, cache_bytes),
-                // What is shown without recovery must not be built upon: what fsync promised would be lost.
+                // Changes must not be built upon a state without recovery: the promises of fsync would be lost.
                 Access::Write if !context.recover => {
                     let why = "with --no-recovery an F2FS volume is only read";
                     Err(Failure::new(format!("{}: {why}", path.display())))
@@ -96,7 +96,7 @@ impl Volume {
         if access.is_read() || admit(path).is_err() || !holds_f2fs(path) {
             return Volume::open(path, access, context);
         }
-        // What is shown without recovery must not be built upon.
+        // Changes must not be built upon a state without recovery.
         if !context.recover {
             return Volume::read_f2fs(path, context, context.cache_bytes);
         }
@@ -274,7 +274,7 @@ const SUPER_BLOCKS: u64 = 32 << 10;
 
 /// True if there is a super block of F2FS, sound or damaged.
 pub(crate) fn holds_f2fs(path: &Path) -> bool {
-    // Whoever cannot open or read it will be told why when it is opened as a chip.
+    // An image that cannot be opened or read gets its error when it is opened as a chip.
     !is_device(path)
         && match f2fs_super_block(path) {
             Ok(Err(error)) => {
@@ -384,7 +384,7 @@ pub(crate) fn devices(path: &Path) -> Outcome<Vec<File>> {
     if !holds_f2fs(path) {
         return Ok(Vec::new());
     }
-    // Where one is missing everything is read through the file system, which knows what is.
+    // If one is missing everything is read through the file system, which knows the missing parts.
     let files: io::Result<Vec<File>> = f2fs_paths(path)?.into_iter().map(File::open).collect();
     Ok(files.unwrap_or_default())
 }

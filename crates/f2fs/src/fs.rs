@@ -116,7 +116,7 @@ impl F2fs {
     }
 
     fn attr_of(&self, inode: &Inode, node: &Node) -> error::Result<Attr> {
-        // An encrypted target is longer than what is shown of it.
+        // An encrypted target is longer than its shown form.
         let size = match inode.kind {
             FileKind::Symlink if inode.is_encrypted() => self.reader.target(inode, node)?.len() as u64,
             _ => inode.size,
@@ -188,7 +188,7 @@ impl F2fs {
             let most = if cluster > 1 { cluster - index % cluster } else { end - index };
             let run = match self.nodes().run_at(&inode, &node, index, most) {
                 Ok(run) => run,
-                // What is in front of damage can be read.
+                // Bytes in front of damage can be read.
                 Err(_) if index * width > offset => return Ok(index * width),
                 Err(error) => return Err(error),
             };
@@ -196,7 +196,7 @@ impl F2fs {
             if run.mapped == Mapped::Compressed {
                 next = next.next_multiple_of(cluster);
             }
-            // What is reserved was never written, so there are no data to be found.
+            // Reserved blocks were never written, so there are no data to be found.
             let is_data = matches!(run.mapped, Mapped::Compressed | Mapped::At(_));
             if is_data == (what == Seek::Data) && next.saturating_mul(width) > offset {
                 return Ok((index * width).max(offset));

@@ -28,7 +28,7 @@ pub fn name_hash(name: &[u8]) -> u32 {
 /// The hash of a name in a directory that is encrypted and case-insensitive: keyed, so that it tells nothing about the
 /// folded name. [`crate::crypt`] derives `key` for the directory.
 pub fn keyed_name_hash(key: &[u8; 16], folded: &[u8]) -> u32 {
-    // The low half is what the directory stores.
+    // The directory stores the low half.
     let [low @ .., _, _, _, _] = SipHasher24::new_with_key(key).hash(folded).to_le_bytes();
     u32::from_le_bytes(low)
 }

@@ -140,7 +140,7 @@ pub(crate) fn create<F: FileSystem + ?Sized>(
     // Until the lists are there, the owner alone gets in: a power cut in between opens nothing.
     let made = fs.create(dir, name, &NewNode { perm: perm & !0o077, ..*node })?;
     finish(fs, made.ino, &access, (node.kind == FileKind::Dir).then_some(&default), perm).inspect_err(|_| {
-        // What went wrong first is the answer; an inode without its lists must not stay.
+        // The first failure is the answer; an inode without its lists must not stay.
         let _ = if node.kind == FileKind::Dir { fs.rmdir(dir, name) } else { fs.unlink(dir, name) };
     })
 }

@@ -42,7 +42,7 @@ const WISHES: [InitFlags; 7] = [
     InitFlags::FUSE_READDIRPLUS_AUTO,
     InitFlags::FUSE_PARALLEL_DIROPS,
     InitFlags::FUSE_CACHE_SYMLINKS,
-    // It opens files by handles whose names it has forgotten.
+    // It opens files by handles after it has forgotten their names.
     InitFlags::FUSE_EXPORT_SUPPORT,
     // It leaves it to us to take set-id bits away, and does not ask for capabilities at each write.
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
@@ -68,7 +68,7 @@ pub(crate) struct Front<F: ?Sized> {
 impl<F: FileSystem + ?Sized> Front<F> {
     pub(crate) fn new(volume: Arc<Volume<F>>, options: &MountOptions, events: Sender<Event>) -> Front<F> {
         let view = View { ttl: attr_ttl(options.read_only), shown: options.shown() };
-        // Lists would grant what a mask has taken from everybody.
+        // Lists would grant rights that a mask has taken from everybody.
         let has_lists = view.shown.umask.is_none();
         let is_watched = options.auto_unmount;
         Front { volume, granted: InitFlags::empty(), view, has_lists, is_watched, events }
@@ -146,7 +146,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     }
 
     fn forget(&self, _request: &Request, number: INodeNo, times: u64) {
-        // There is nobody to answer; `serve` has logged what matters.
+        // There is nobody to answer; `serve` has logged the error.
         let _ =
             self.volume.serve("forget", number.0, |fs| self.volume.refs.give_back(fs, ino(number), times));
     }

@@ -475,7 +475,7 @@ mod tests {
         let mut memory = Memory::default();
         let left = |memory: &Memory| bytes - serde_json::to_vec(memory).unwrap().len();
         memory.faults.unreadable.insert(PageId(1_000_000_000));
-        // A number of ten digits and its comma; two others fill what is left.
+        // A number of ten digits and its comma; two others fill the rest.
         let many = u32::try_from(left(&memory) / 11).unwrap();
         memory.faults.unreadable.extend((1..many).map(|number| PageId(1_000_000_000 + number)));
         let rest = left(&memory);

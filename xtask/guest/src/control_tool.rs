@@ -49,7 +49,7 @@ fn run(words: &[&str]) -> Outcome {
             let mut cleaned = 0;
             for block in (start..end).step_by(step) {
                 cleaned += u32::from(control::clean(&mount, block));
-                // Only a checkpoint frees what was moved away, and without free segments the kernel goes down.
+                // Only a checkpoint frees moved blocks, and without free segments the kernel goes down.
                 mount.sync_all()?;
             }
             Ok(writeln!(stdout(), "{cleaned}")?)

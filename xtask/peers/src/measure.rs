@@ -152,7 +152,7 @@ pub(crate) fn measure(
         let marks = scope.spawn(|| [BEGIN, END].map(|mark| wait(&shared.join(mark), &disk, &over)));
         let report = guest.run(&commands);
         over.store(true, Ordering::Relaxed);
-        // Whatever came of it, the report says more.
+        // The report says more than this result.
         let _ = served.join();
         (report, marks.join())
     });

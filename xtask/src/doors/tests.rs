@@ -41,7 +41,7 @@ pub(crate) fn test(arguments: &[&str], only: &[&str], place: &Path) -> Result<()
     for program in &programs {
         jobs.push((fs::metadata(&program.path)?.len(), (program.name.clone(), program.command())));
     }
-    // What takes long comes first, so that nothing long is left alone at the end: a program's size is a good guess.
+    // Long jobs come first, so that none of them is left alone at the end: a program's size is a good guess.
     jobs.sort_by_key(|(size, _)| Reverse(*size));
     let mut jobs: Vec<Job> = jobs.into_iter().map(|(_, job)| job).collect();
     if arguments.is_empty() {

@@ -85,7 +85,7 @@ mod tests {
             }
         }
         assert_eq!(last, [0, 1, 3]);
-        // What was not written for long is cold, whatever it was.
+        // A page that was not written for long is cold, whatever it was.
         assert_eq!(rule.cleaner_copy(80_000, 0, &Cleaned::default()), Class(3));
     }
 }

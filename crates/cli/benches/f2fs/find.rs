@@ -58,7 +58,7 @@ impl Images {
         run(Command::new("mkfs.f2fs").args(["-q", "-f"]).arg(&self.f2fs));
         run(Command::new("sload.f2fs").arg("-f").arg(&tree).arg(&self.f2fs));
         run(Command::new("mke2fs").args(["-q", "-t", "ext4", "-d"]).arg(&tree).arg(&making));
-        // What is not on the disk yet cannot be forgotten.
+        // Pages that are not on the disk yet cannot be forgotten.
         run(Command::new("sync").arg("-f").arg(&making));
         fs::remove_dir_all(&tree).unwrap();
         fs::rename(&making, &self.ext4).unwrap();

@@ -97,7 +97,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // What was read last may still be busy for a moment.
+        // The file read last may still be busy for a moment.
         while !Command::new("umount").arg(self.dir.path()).status().unwrap().success() {
             sleep(Duration::from_millis(50));
         }

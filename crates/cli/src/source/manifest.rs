@@ -53,7 +53,7 @@ fn keys<'a>(words: impl Iterator<Item = &'a str>) -> Result<Words, String> {
             "type" | "mode" | "uid" | "gid" | "time" | "device" | "link" | "flags" => {
                 Ok((key.to_owned(), value.to_owned()))
             }
-            // What a tree has anyway, or what says how to look at the host.
+            // Words that a tree has anyway, or that say how to look at the host.
             "nlink" | "size" | "optional" | "nochange" => Ok((String::new(), String::new())),
             _ => Err(format!("unknown key `{key}` (want type, mode, uid, gid, time, device, link or flags)")),
         }

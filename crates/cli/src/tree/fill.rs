@@ -134,7 +134,7 @@ impl<'a> Filler<'a> {
                 return Ok(Ok(at + sent));
             }
         }
-        // What the kernel would not copy is read, and if that fails, too, it is told why.
+        // Bytes that the kernel would not copy are read; if that fails, too, its error is told.
         let (start, end) = match self.next_data(attr, at) {
             Ok(range) => range,
             Err(error) => return Ok(Err(error)),

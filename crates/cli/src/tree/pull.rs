@@ -253,7 +253,7 @@ impl<'a> Pull<'a> {
             Ok(is_whole)
         });
         if !matches!(copied, Ok(true)) {
-            // What went wrong before is what to tell.
+            // The earlier failure is the one to tell.
             let _ = unlinkat(here.dir, here.name, AtFlags::empty());
         }
         copied

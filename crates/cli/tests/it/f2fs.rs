@@ -185,7 +185,7 @@ fn a_truncated_image_is_read_as_far_as_it_goes() {
         assert!(got.err.contains(&bytes.to_string()), "{got:?}");
         let found = if world.path("out").exists() { files_below(&world.path("out")) } else { 0 };
         assert!(found <= files, "{bytes} bytes: {found} files");
-        // What is not there is told, a line for each.
+        // Missing files are told, a line for each.
         assert_eq!(got.code, i32::from(got.err.lines().count() > 1 || found == 0), "{bytes} bytes: {got:?}");
         files = found;
         let _ = fs::remove_dir_all(world.path("out"));

@@ -171,7 +171,7 @@ fn a_directory_with_a_bad_block_shows_what_is_left() {
     assert!(blocks.len() > 1, "the names are in several blocks");
     let all = names_in_block(&world, u64::MAX);
     let bad = names_in_block(&world, blocks[1]);
-    // Used slots whose names are longer than any can be.
+    // Used slots with names longer than any can be.
     overwrite(&world, blocks[1], &[0xff; 4096]);
     let kept: BTreeSet<String> = all.difference(&bad).cloned().collect();
     let run = world.say("ls disk /dir/below");
@@ -232,7 +232,7 @@ fn names_that_cannot_be_do_not_leave() {
     ] {
         let run = world.say(line);
         assert_eq!(run.code, 1, "{line}: {}", run.err);
-        // The archive names what it does not have.
+        // The archive names its missing files.
         let entries = if line.starts_with("tar") { entries_of(&world) } else { run.out };
         assert!(!entries.contains("..") && !entries.contains("0011") && !entries.contains("u0000"), "{line}");
         assert!(entries.matches("file-013").count() <= 1, "{line}");

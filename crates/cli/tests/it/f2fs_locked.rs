@@ -115,7 +115,7 @@ fn a_tree_deeper_than_a_path_is_copied() {
     let found =
         finish(Command::new("find").args(["out", "-type", "f", "-links", "2"]).current_dir(world.path("")));
     let below = finish(Command::new("find").args(["out", "-type", "d"]).current_dir(world.path("")));
-    // What is so deep the standard library does not remove.
+    // The standard library does not remove so deep a tree.
     assert!(Command::new("rm").args(["-rf", "out"]).current_dir(world.path("")).status().unwrap().success());
     assert_eq!(found.good().lines().count(), 2);
     assert_eq!(below.good().lines().count(), DEPTH + 1);

@@ -150,9 +150,9 @@ fn used(disk: &Path) -> Vec<u64> {
 fn run(world: &World, line: &str, seed: u64) {
     let (mut limit, mut end) = (String::new(), ">stdout".to_owned());
     match line.split(' ').next() {
-        // A file may well have holes of any length: what it takes is looked at, not how long it is.
+        // A file may well have holes of any length: its blocks count, not its length.
         Some("get") => {}
-        // Whoever asks for such a file gets all of it; nobody reads on here.
+        // A reader that asks for such a file gets all of it; nobody reads on here.
         Some("cat") => end = format!("| head -c {OUTPUT_BYTES} >stdout"),
         _ => limit = format!("--fsize={OUTPUT_BYTES}"),
     }

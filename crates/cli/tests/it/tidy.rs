@@ -268,7 +268,7 @@ fn circles_are_found() {
         ]),
         both("a", "b")
     );
-    // What the root passes on belongs to the file that has it.
+    // A name that the root passes on belongs to the file that has it.
     let root = ("lib.rs", "mod a;\nmod b;\npub use a::{A, X as Y};\npub use b::B;");
     assert_eq!(of(&[root, ("a.rs", "use crate::B;"), ("b.rs", "use crate::Y;")]), both("a", "b"));
     assert_eq!(of(&[root, ("a.rs", "use crate::B;"), ("b.rs", "use crate::B;")]), none);

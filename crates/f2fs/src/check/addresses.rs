@@ -83,7 +83,7 @@ impl Worker<'_> {
         {
             facts.tally.in_extent.fetch_add(1, Ordering::Relaxed);
         }
-        // A block that many point to is looked at once, so that what it holds is not taken in many times.
+        // A block that many point to is looked at once, so that its entries are not taken in many times.
         if is_first && facts.is_directory() {
             self.leaves.push(LeafRef { directory: facts.ino, addr, index: Some(index) });
         }

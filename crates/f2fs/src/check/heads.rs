@@ -32,7 +32,7 @@ pub(super) fn check_flags(volume: &Volume, findings: &mut Findings) {
 pub(super) fn check_logs(volume: &Volume, findings: &mut Findings) {
     let heads = volume.log_heads();
     for (log, head) in heads.iter().enumerate() {
-        // What is out of range was told with the checkpoint.
+        // Numbers out of range were told with the checkpoint.
         let per_segment = volume.super_block().blocks_per_segment();
         if head.segno.0 >= volume.super_block().main_segments() || u32::from(head.offset) >= per_segment {
             continue;

@@ -99,7 +99,7 @@ pub fn check(
     }
     match Volume::open(disks, CACHE_BYTES) {
         Ok(volume) => {
-            // Nothing is decrypted; what can be rolled forward is found out, and taken back.
+            // Nothing is decrypted; the roll-forward is tried, and taken back.
             let mut nodes = Nodes::new(volume);
             if let Err(error) = nodes.recover(Timestamp::default()) {
                 findings.add(Code::RollForwardChain, Object::Several, || error.to_string());

@@ -68,7 +68,7 @@ fn check_block(volume: &Volume, index: u32, reached: &Reached, counter: &mut Cou
             check_segment(volume, segno, &stored, reached, counter);
             continue;
         };
-        // Linux reads what the journal supersedes, too, and refuses to mount if it makes no sense.
+        // Linux reads superseded entries of the table, too, and refuses to mount if they make no sense.
         check_count(segno, &stored, " (the journal has a newer entry)", &mut counter.findings);
         check_segment(volume, segno, entry, reached, counter);
     }

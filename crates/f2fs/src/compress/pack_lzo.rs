@@ -82,7 +82,7 @@ impl Stream<'_> {
 
     fn zeros(&mut self, mut count: usize) {
         while count > 0 {
-            // What is left must be enough for a run of its own.
+            // The rest must be enough for a run of its own.
             let most = *ZEROS.end();
             let run = if count > most { most.min(count - ZEROS.start()) } else { count };
             let above = run - ZEROS.start();

@@ -68,7 +68,7 @@ impl Repeats {
         let (mut at, mut from) = (reach.head, 0);
         while at < last {
             let Some(mut best) = self.longest(data, at, reach) else {
-                // What does not repeat is passed over faster and faster.
+                // Bytes that do not repeat are passed over faster and faster.
                 at += 1 + if self.effort.lazy { 0 } else { (at - from) >> 6 };
                 continue;
             };

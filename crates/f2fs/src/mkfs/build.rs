@@ -250,7 +250,7 @@ impl Builder<'_> {
             names.push(Named { name, hash, ino: self.order.ino(*entry), kind });
         }
         let width = self.options.shape.block;
-        // The kernel does not mount a volume whose root has no blocks.
+        // The kernel does not mount a volume if its root has no blocks.
         let room = if visit.entry == EntryId::ROOT { 0 } else { inode.inline_range().len() };
         let found = entries(dots, &names, room, self.options.dir_level, width).ok_or_else(|| {
             wrong(self.order.path(visit).as_bytes(), "its names do not fit into a directory".to_owned())

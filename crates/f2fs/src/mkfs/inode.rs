@@ -122,7 +122,7 @@ fn put_attributes(
     let range = inode.xattr_range();
     let (inside, behind) = list.as_bytes().split_at(range.len().min(list.as_bytes().len()));
     put(block, range.start, inside);
-    // What ends the list is zeros, which are there already.
+    // Zeros end the list, and are there already.
     if list.as_bytes().is_empty() || list.end() <= range.len() {
         return Ok(());
     }

@@ -48,7 +48,7 @@ struct Replay<'a> {
 impl Nodes {
     /// Rolls forward, in memory. Directories that gain names change at `now`.
     pub fn recover(&mut self, now: Timestamp) -> Result<Recovery> {
-        // What was made to be read was never written to since.
+        // A volume that was made to be read was never written to since.
         if self.volume().features().has(Features::RO) {
             return Ok(Recovery::default());
         }

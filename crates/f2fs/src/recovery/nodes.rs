@@ -57,7 +57,7 @@ impl Replay<'_> {
                 .blocks
                 .saturating_add_signed(own_blocks(&inode, &link.block) - own_blocks(old, &node.block));
         } else {
-            // A new inode: a name, itself, and what is replayed behind it.
+            // A new inode: a name, itself, and the nodes replayed behind it.
             inode.links = 1;
             inode.xattr_nid = Nid::NULL;
             put(&mut block, tail, &[0; 20]);

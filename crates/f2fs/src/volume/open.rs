@@ -30,7 +30,7 @@ impl Volume {
         let first = disks.first().ok_or(Error::NotF2fs { found: 0 })?;
         let sb = read_super_block(&**first)?;
         let disks = Disks::new(disks, &sb);
-        // What is not there cannot be read, and that is the reason to give.
+        // Missing parts cannot be read, and that is the reason to give.
         let missing = disks.missing(&sb);
         Volume::at_newest(disks, sb, cache_bytes).map_err(|error| missing.unwrap_or(error))
     }

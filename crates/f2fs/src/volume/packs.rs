@@ -94,7 +94,7 @@ fn unusable(disks: &Disks, sb: &SuperBlock, pack: u8, why: &Error, used: u64) ->
     for index in 1..sb.blocks_per_segment() {
         let Ok(block) = bytes(disks, sb, pack, index) else { continue };
         let whole = Checkpoint::from_block(pack, &block, sb.block());
-        // What this pack held before, or zeros, or a part of the foot: power failed while it was written over.
+        // Old contents of this pack, or zeros, or a part of the foot: power failed while it was written over.
         let stands = version(&block);
         if stands == 0 || stands == used.wrapping_sub(1) || is_torn(&head, &block) {
             continue;

@@ -342,8 +342,8 @@ impl Blocks {
     /// Nodes that are written once all blocks are that wait, at most.
     pub(super) fn nodes_to_write(&self) -> u64 {
         let per_node = u64::from(self.nodes.size().node_words());
-        // The first node of a file has fewer addresses, so that a span may be in two of them; where files are compressed every node has
-        // fewer, and the inode counts what is saved.
+        // The first node of a file has fewer addresses, so that a span may be in two of them. In compressed files every
+        // node has fewer, and the inode counts the saved blocks.
         let each = if self.nodes.features().has(Features::COMPRESSION) { 4 } else { 2 };
         let (mut last, mut spans) = (None, 0_u64);
         for (ino, index) in self.dirty.keys() {
@@ -497,7 +497,7 @@ impl Blocks {
             return Ok(1);
         }
         let row = self.row(key, if may_stay { 1 } else { most.min(slot.left as usize) });
-        // What outlived its segment is likely to outlive others.
+        // Blocks that outlived their segment are likely to outlive others.
         let log = if first.sort == Sort::Changed { self.log(inode) } else { Log::ColdData };
         let count = self.write_elsewhere(inode, &slot, log, &row)?;
         (key.1..).take(count).for_each(|index| drop(self.dirty.remove(&(key.0, index))));

@@ -188,7 +188,7 @@ impl Commit {
             self.tree.blocks_mut().relieve()?;
             return Ok(true);
         }
-        // What was cleaned is free with the next checkpoint.
+        // Cleaned sections are free with the next checkpoint.
         let blocks = self.tree.blocks_mut();
         if !has_work && !blocks.nodes().writer().is_cleaning() {
             return Ok(false);

@@ -259,7 +259,7 @@ pub(super) fn list(
             Ok(None) => index += hole(blocks, dir, index)?,
             Err(error) => {
                 damage.get_or_insert(error);
-                // Where a node is gone, what it leads to is not looked for block by block.
+                // If a node is gone, the blocks below it are not looked for one by one.
                 if blocks.stand(dir, index, 1).is_err() {
                     break;
                 }

@@ -234,7 +234,7 @@ fn cut_words(
     let addrs: Vec<BlockAddr> = addrs.collect::<Result<_>>()?;
     for (word_at, addr) in (first..).zip(&addrs).filter(|(_, addr)| **addr != BlockAddr::NULL) {
         set_word(nodes.edit(nid)?, place(word_at), 0);
-        // What was given back of a cluster, its mark among it, counts no more.
+        // The blocks given back of a cluster, its mark among them, count no more.
         if *addr != BlockAddr::COMPRESSED || !inode.is_released() {
             nodes.writer_mut().release(*addr)?;
             inode.lose_block()?;

@@ -171,7 +171,7 @@ impl WritableF2fs {
     fn need_of_size(&self, nid: Nid, size: Option<u64>) -> error::Result<Need> {
         let Some(size) = size else { return Ok(ATTRIBUTES) };
         let inode = self.state.lock().commit.tree().inode(nid)?;
-        // Whoever makes a file shorter must be able to.
+        // Making a file shorter must always be possible.
         let more = if size <= inode.size { 0 } else { 6 };
         Ok(Need { more, data: 2 + attributes::at_ends(&inode), nodes: 8 })
     }

@@ -32,7 +32,7 @@ pub(super) fn replay(tree: &mut Tree, found: &Recovered) -> Result<()> {
     for (new, _, _) in known.iter().filter(|(_, _, is_known)| !is_known) {
         blocks.nodes_mut().claim_inode(new.ino, new.kind == FileKind::Dir)?;
     }
-    // What is given up before what is taken over: a block may have gone from one file to another.
+    // Blocks are given up before others are taken over: a block may have gone from one file to another.
     for (new, block, _) in known.iter().filter(|(_, _, is_known)| *is_known) {
         Replay { blocks, found }.give_up(new, block)?;
     }

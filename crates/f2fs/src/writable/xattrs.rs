@@ -118,7 +118,7 @@ fn put(nodes: &mut Nodes, inode: &mut Inode, list: &XattrList) -> Result<()> {
     let range_bytes = range.len();
     let (inside, behind) = list.as_bytes().split_at(range.len().min(list.as_bytes().len()));
     overwrite(nodes.edit(inode.ino)?.get_mut(range), inside);
-    // What ends the list is zeros, which are there already.
+    // Zeros end the list, and are there already.
     if list.as_bytes().is_empty() || list.end() <= range_bytes {
         return drop_node(nodes, inode);
     }

@@ -49,13 +49,13 @@ impl Writer {
         let last = Last {
             pack: checkpoint.pack(),
             version: checkpoint.version(),
-            // What was written behind it may carry its version: nothing more does.
+            // Nodes written behind it may carry its version: nothing more does.
             footer_version: NO_CHAIN,
             kbytes,
             blocks: checkpoint.raw().valid_block_count.get(),
             is_clean: checkpoint.flags().has(CpFlags::UMOUNT),
         };
-        // What the checkpoint counts and the SIT does not is reserved and stands nowhere.
+        // Blocks that the checkpoint counts and the SIT does not are reserved and stand nowhere.
         let counted = checkpoint.raw().valid_block_count.get();
         let promised = counted.checked_sub(sit.valid_blocks()).ok_or_else(|| {
             let place = Place::Checkpoint(checkpoint.pack());

@@ -101,7 +101,7 @@ impl Pack<'_> {
             blocks.extend_from_slice(summary.as_bytes());
             blocks.resize(blocks.len().next_multiple_of(width), 0);
         }
-        // Zeros where the foot goes: what a torn one leaves cannot be taken for another.
+        // Zeros in the foot's place: the rest of a torn one cannot be taken for another.
         blocks.resize(blocks.len() + width, 0);
         medium.write(start, &blocks)?;
         let version = Checkpoint::from_block(self.number, &foot, self.sb.block())?.footer_version();

@@ -97,7 +97,7 @@ impl Sit {
         sit.is_fresh = false;
         sit.table = sit.table.with_versions(versions);
         let per_block = sit.table.per_block() as usize;
-        // What the journal has is newer than the table.
+        // The journal's entries are newer than the table.
         let mut segnos = (0..).map(SegNo);
         for (index, part) in (0..).zip(sit.segments.chunks_mut(per_block)) {
             let block = medium.read(sit.table.place(index))?;

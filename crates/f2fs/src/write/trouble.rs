@@ -49,7 +49,7 @@ fn reason(error: &Error) -> usize {
         Error::Write { .. } => 3,
         Error::Flush(_) => 6,
         Error::NoSegment { .. } => 7,
-        // What a checkpoint needs could not be read.
+        // A block for a checkpoint could not be read.
         _ => 2,
     }
 }

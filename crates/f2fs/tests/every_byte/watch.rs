@@ -21,7 +21,7 @@ pub(crate) fn start() {
             let before = CASE.load(Ordering::Relaxed);
             sleep(PATIENCE);
             if CASE.load(Ordering::Relaxed) == before {
-                // The test runner would keep what `eprintln` says to itself.
+                // The test runner would keep the output of `eprintln` to itself.
                 let _ =
                     writeln!(stderr(), "case {before} does not end: PUMICE_BYTES={}", before / crate::BLOCK);
                 abort();

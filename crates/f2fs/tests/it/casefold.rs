@@ -35,7 +35,7 @@ fn entry(fs: &F2fs) -> (Ino, Vec<u8>, u64) {
         nodes.each_dentry(&inode, &node, &mut look).unwrap();
         let Some((leaf, slot, name)) = found else { continue };
         let Mapped::At(addr) = nodes.run_at(&inode, &node, leaf, 1).unwrap().mapped else { continue };
-        // Behind the bitmap and what is reserved; an entry has 11 bytes, the hash first.
+        // Behind the bitmap and the reserved bytes; an entry has 11 bytes, the hash first.
         return (Ino(u64::from(ino.0)), name, u64::from(addr.0) * 4096 + 30 + u64::from(slot) * 11);
     }
     unreachable!("the volume has such a directory")

@@ -403,7 +403,7 @@ fn exercised(name: &str, ours: &BTreeMap<String, Record>, run: &Run) {
     let lines = manifest::differences(&without_changed(after), &without_changed(kernel));
     assert!(lines.is_empty(), "{name}: {:#?}", &lines[..lines.len().min(20)]);
     let over = run.file(&format!("{name}.over")).unwrap();
-    // Nobody writes to a file whose room was given back.
+    // Nobody writes to a file that gave its room back.
     assert_eq!(over.trim(), if name == "lzo-rle" { "refused" } else { "written" }, "{name}");
     if ["features", "sections"].contains(&name) {
         let cleaned: u64 = run.file(&format!("{name}.cleaned")).unwrap().trim().parse().unwrap();

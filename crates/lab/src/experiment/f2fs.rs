@@ -65,7 +65,7 @@ pub(super) const FIG5: Experiment = Experiment {
         points.map(|point| Point { setup: on_stack::Task { traced: true, ..point.setup }, ..point }).collect()
     }),
     known: || {
-        // What NILFS2 discards is not told.
+        // The paper does not tell the discards of NILFS2.
         let paper = [
             ("paper: ext4", Figure::WritesLarge, 0.9),
             ("paper: btrfs", Figure::WritesLarge, 3.8),

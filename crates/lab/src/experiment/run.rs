@@ -34,7 +34,7 @@ pub fn run(
     dir: &Path,
     progress: &dyn Progress,
 ) -> Result<Ran, LabError> {
-    // What cannot be run leaves no file.
+    // A run that cannot be made leaves no file.
     let wanted = Wanted::of(experiment, options)?;
     let mut records = Records::open(dir, experiment.name)?;
     let known = if options.fresh { Vec::new() } else { records.lines().to_vec() };

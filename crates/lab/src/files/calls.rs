@@ -75,7 +75,7 @@ impl Calls {
             match call {
                 Call::Open { fd, name, truncates } => {
                     open.by_fd.insert(*fd, (name.clone(), 0));
-                    // What is emptied at first need not have been there.
+                    // A file that is emptied at first need not have been there.
                     if *truncates && !ends.contains_key(name) {
                         known.insert(name.clone());
                     }
@@ -159,7 +159,7 @@ impl Call {
         let _time: u64 = words.next()?.parse().ok()?;
         let call = words.next()?;
         let words: Vec<&str> = words.collect();
-        // A path may have spaces in it; what follows it has none.
+        // A path may have spaces in it; the words after it have none.
         let fd = || words.first()?.parse().ok();
         let number = |at: usize| words.get(at)?.parse::<u64>().ok();
         // A call that failed tells -1 in place of its bytes.

@@ -94,7 +94,7 @@ pub(super) fn lost(
     damage.strike(&mut chip);
     let sound = match system.mount(chip) {
         Ok(mounted) => (0..files).filter(|number| is_sound(mounted.fs(), *number)).count(),
-        // Who cannot mount has lost everything.
+        // A file system that cannot be mounted has lost everything.
         Err(LabError::Fs(_)) => 0,
         Err(error) => return Err(error),
     };
@@ -121,7 +121,7 @@ pub(super) fn repair(
     let mut times = Vec::new();
     let dead = if in_segment { 2 } else { 1 };
     for number in [0, dead] {
-        // Pages of the first erase block of the second segment: the first has what was made with the volume.
+        // Pages of the first erase block of the second segment: the first holds the new volume's own.
         let first = SEGMENT_BLOCKS * pages + 2;
         chip.faults_mut().unreadable.extend((first..first + number).map(PageId));
         let mounted = system.mount(chip)?;

@@ -52,7 +52,7 @@ impl Events {
             return Ok(Some(Event::Read));
         }
         let number = match &mut self.numbers {
-            // What was never written need not be trimmed.
+            // Pages that were never written need not be trimmed.
             Numbers::Compact(pages) if access.op == Op::Trim => match pages.known(access.volume, page) {
                 Some(number) => Some(number),
                 None => return Ok(None),

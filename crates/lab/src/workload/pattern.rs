@@ -78,7 +78,7 @@ fn parse(text: &str) -> Option<Pattern> {
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Two digits after the point undo what the division by 100 did to a percentage.
+        // Two digits after the point undo the rounding of the division by 100.
         let percent = |part: f64| (part * 1e4).round() / 1e2;
         match *self {
             Pattern::Sequential => f.write_str("sequential"),

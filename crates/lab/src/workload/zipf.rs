@@ -69,7 +69,7 @@ impl Tail {
         loop {
             let at = inverse(self.before + rng.random::<f64>() * self.area, self.exponent);
             let rank = at.ceil();
-            // The law at the rank is (at / rank)^exponent of what was drawn; mostly the tangent is enough to know.
+            // The law at the rank is (at / rank)^exponent of the drawn value; mostly the tangent is enough to know.
             let over = rng.random::<f64>();
             let tangent = 1.0 - self.exponent.max(1.0) * (rank - at) / rank;
             if over <= tangent || over <= (at / rank).powf(self.exponent) {

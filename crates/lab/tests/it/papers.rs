@@ -294,11 +294,11 @@ fn idle_time_is_used_for_cleaning() {
     let table = lines("f2fs-idle");
     let [adaptive, normal] = ["adaptive", "normal"].map(|series| curve(&table, series, Figure::Written));
     assert!(normal["idle time"] < 0.9 * normal["nothing"], "{normal:?}");
-    // No more can be won than what is cleaned while users write.
+    // The gain is at most the sections cleaned while users write.
     assert!(normal["idle time"] > adaptive["nothing"], "{normal:?} {adaptive:?}");
     is_near(normal["nothing"], 1.29, 0.1);
-    // Adaptive logging cleans nothing in front, so idle time has nothing to win. What is written twice before a sync is written
-    // once, and the nodes that point there with it.
+    // Adaptive logging cleans nothing in front, so idle time has nothing to gain. A block written twice before a sync
+    // is written once, and the nodes that point there with it.
     is_near(adaptive["idle time"], adaptive["nothing"], 0.005);
     is_near(adaptive["nothing"], 0.94, 0.02);
 }

@@ -226,7 +226,7 @@ fn pages_age_from_their_program_on() {
     let variance = before.iter().map(|n| n.abs_diff(24).pow(2)).sum::<u64>() / 256;
     assert!((16..34).contains(&variance), "variance {variance}");
     assert_eq!(lost(&mut chip, 256), before, "time stands still, and so do the bits");
-    // What is programmed later is younger, whatever its block's life.
+    // Pages programmed later are younger, whatever their block's life.
     program(&mut chip, 256).unwrap();
     assert_eq!(read(&mut chip, 256).0, Ok(ReadOutcome::Clean));
     chip.erase(BlockId(0)).unwrap();

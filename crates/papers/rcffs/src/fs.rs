@@ -240,7 +240,7 @@ impl<N> FileSystem for Rcffs<N> {
         const AT_ONCE: usize = 64;
         let (dir, mut cookie) = (Self::number(dir)?, cookie);
         loop {
-            // Whoever is handed an entry may call again.
+            // The receiver of an entry may call again.
             let mut found = Vec::new();
             self.volume.lock().readdir(dir, cookie, &mut |entry| {
                 found.push((entry.name.to_vec(), entry.ino, entry.kind, entry.cookie));

@@ -92,7 +92,7 @@ impl Store<'_> {
             let end = if number == valid.block { valid.end } else { all[number].len() };
             for index in (0..end).rev() {
                 let at = layout.page(blocks[number], count(index));
-                // A page whose spare area is lost may be the one.
+                // A page that lost its spare area may be the one.
                 let may_be = match all[number][index] {
                     Some(tag) => tag.kind == Kind::Commit,
                     None => number == valid.block && index >= valid.start,

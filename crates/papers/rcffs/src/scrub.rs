@@ -61,7 +61,7 @@ impl Store<'_> {
                 }
                 let read = self.flash().read(at)?;
                 found.pages += 1;
-                // Before a segment is ended no list tells what was never written.
+                // Before a segment is ended no list has its unwritten pages.
                 if read.is_sound || (void.is_none() && read.is_blank) {
                     continue;
                 }

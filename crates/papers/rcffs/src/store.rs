@@ -148,7 +148,7 @@ impl<'c> Store<'c> {
         if read.is_blank {
             return Ok(None);
         }
-        // What it says of void pages is not known yet.
+        // Its list of void pages is not known yet.
         self.void.insert(segment, None);
         let repaired = match self.repair_in_block(at)? {
             Some(page) => Some(page),

@@ -38,7 +38,7 @@ fn format_chip(nand: AnyChip<'_>, options: &FormatOptions) -> Result<()> {
     }
     let mut flash = Flash::new(nand)?;
     let layout = *flash.layout();
-    // What an older volume left in the log must not look newer than what follows.
+    // Blocks of an older volume in the log must not look newer than the next ones.
     let time = checkpoint::find(&mut flash)
         .ok()
         .flatten()

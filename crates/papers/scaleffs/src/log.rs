@@ -319,7 +319,7 @@ impl<'c> Log<'c> {
                 None => break,
             }
         }
-        // The times of what was torn are not used again.
+        // The times of torn blocks are not used again.
         self.at.time = self.at.time.saturating_add(TIME_STEP);
         Ok(met)
     }
@@ -360,7 +360,7 @@ impl<'c> Log<'c> {
             if self.at.free < passed.max(1) || next == self.at.last {
                 return Ok(None);
             }
-            // The link is not proved; what follows in the ring is.
+            // The link is not proved; the next blocks of the ring are.
             next = if passed == 0 { linked } else { self.successor(if passed == 1 { block } else { next })? };
             if let Spares::Written(Some(_), stamp) = self.flash.read_spares(layout.addr(next, 0))?
                 && self.follows(stamp.time)

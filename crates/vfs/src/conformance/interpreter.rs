@@ -124,7 +124,7 @@ impl<'a> Interpreter<'a> {
         if self.is_unspecified(op) {
             return Ok(Vec::new());
         }
-        // The subject goes first: what it has no space for, the model need not do.
+        // The subject goes first: the model need not do things that the subject has no space for.
         let subject = perform(self.subject.fs(), op, &find);
         let touched = touched.take();
         if op.may_need_space() && errno(&subject) == Some(Errno::NoSpace) {

@@ -188,7 +188,7 @@ mod tests {
     fn alike_pages_share_a_log() {
         let division = divided(192.0, 31.0, &[(5356.0, 1.0)]);
         assert_eq!(division.groups, 1);
-        // The closed form of FIFO at a = 1.10, which is what the cleaner's reserve and the head leave of 1.11, is 4.7.
+        // The closed form of FIFO is 4.7 at a = 1.10, the rest of 1.11 beside the cleaner's reserve and the head.
         assert!((4.5..6.5).contains(&division.copies), "{}", division.copies);
     }
 

@@ -172,7 +172,7 @@ mod tests {
         ] {
             assert_eq!(settled.rewritten(last, Tempo::Changing, Octaves::new(4096)), (next, shows), "{last}");
         }
-        // What was spent partly at the old rate does not count at the next rewrite, not even after a copy.
+        // Time spent partly at the old rate does not count at the next rewrite, not even after a copy.
         let once = of(12, false);
         assert_eq!(rewritten(once, 1 << 6, Tempo::Changing), settled);
         let survivor = once.survived(1 << 11, Octaves::new(4096));

@@ -84,7 +84,7 @@ impl Placement for Midas {
 
     fn user_write(&mut self, now: u32, page: u32, old: Option<Old>) -> Class {
         self.lives.died(now, page);
-        // What is written for the first time tells nothing: a store is filled with pages of all kinds alike.
+        // A first write tells nothing: a store is filled with pages of all kinds alike.
         if old.is_some() {
             self.lives.born(now, page);
         }

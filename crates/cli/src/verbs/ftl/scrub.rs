@@ -43,7 +43,7 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome<u8> {
         let path = &self.image.image;
         if self.quick {
-            // What cannot be made is refused before anything is opened to be written.
+            // An impossible scrub is refused before anything is opened to be written.
             let disk = open_disk(path, Access::Read, context)?;
             disk.admit_quick_scrub().map_err(|error| about(path, &error))?;
         }

@@ -125,7 +125,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 fn feature(text: &str) -> Result<Features, String> {
-    // f2fs-tools have another word for it than for what it switches on.
+    // f2fs-tools have another word for the option than for the feature.
     let name = if text == "quota" { "quota_ino" } else { text };
     Features::by_name(name).ok_or_else(|| format!("unknown feature `{text}`"))
 }

@@ -130,7 +130,7 @@ fn a_signal_ends_it_in_good_order() {
         }
         let mut after = ground::snapshot(&world.path("."));
         let mut before = before;
-        // What is put goes into the container itself.
+        // The file is put into the container itself.
         for shot in [&mut before, &mut after] {
             shot.retain(|name, _| !name.ends_with("/image"));
         }

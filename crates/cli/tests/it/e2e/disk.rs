@@ -53,7 +53,7 @@ impl Disk {
     /// Kills the server under a mounted file system.
     fn kill(&mut self) {
         self.bench.kill();
-        // What the kernel still wanted to write has nowhere to go.
+        // The kernel's unwritten blocks have nowhere to go.
         let _ = rustix::mount::unmount(self.place(), UnmountFlags::DETACH);
         self.is_mounted = false;
     }

@@ -263,7 +263,7 @@ impl<'ast> Visit<'ast> for Walk<'_> {
         {
             self.call(of, &method);
         }
-        // A method that the crate does not declare hands on what it is called on, as `map` does.
+        // A method that the crate does not declare hands on the value it is called on, as `map` does.
         let handed = of.filter(|of| !self.types.has(of, &method));
         self.visit_expr(&item.receiver);
         for argument in &item.args {

@@ -120,7 +120,7 @@ fn walk(fs: &dyn FileSystem) -> Met {
     let (mut seen, mut pending, mut names) = (BTreeSet::from([Ino::ROOT]), vec![Ino::ROOT], 0);
     while let Some(dir) = pending.pop() {
         let mut found = Vec::new();
-        // What cannot be listed is told; the names in front of it count.
+        // Entries that cannot be listed are told; the names in front of them count.
         let _ = fs.readdir(dir, 0, &mut |entry| {
             names += 1;
             found.push((entry.ino, entry.name.to_vec(), entry.kind));
@@ -256,7 +256,7 @@ fn damaged_volumes_are_written_to_without_harm() {
                 let is_sound = is_sound(&disk);
                 let Some(fs) = mount(&disk) else { return };
                 if add(&fs).is_err() || fs.unmount().is_err() {
-                    // Nothing more is written, and what is there stays.
+                    // Nothing more is written, and the files stay.
                 }
                 added += 1;
                 let after = contents(&disk);

@@ -40,7 +40,7 @@ pub(crate) fn damage(patient: &mut Patient, blocks: &[BlockAddr], random: &mut R
             1 => patient.put32(at & !3, random.u32(..)),
             2 => patient.put32(at & !3, [0, 1, u32::MAX, u32::MAX - 1, 0x7fff_ffff][random.usize(..5)]),
             _ => {
-                // What stands elsewhere: plausible, and wrong.
+                // Numbers from elsewhere: plausible, and wrong.
                 let other = patient.read(place(blocks[random.usize(..blocks.len())]), BLOCK);
                 let length = 1 << random.u32(2..12);
                 let from = random.usize(..BLOCK - length);

@@ -66,7 +66,7 @@ fn what_was_written_is_counted_over_all_mounts() {
         let file = fs.create(Ino::ROOT, name, &node(FileKind::File)).unwrap().ino;
         fs.write(file, 0, &vec![1; 1 << 20]).unwrap();
         fs.fsync(file, false).unwrap();
-        // Over what stands there.
+        // Over the old bytes.
         fs.write(file, 4096, &[2; 4096]).unwrap();
         fs.fsync(file, true).unwrap();
         fs.unmount().unwrap();

@@ -366,7 +366,7 @@ fn pieces_of_clusters_are_moved_by_the_cleaner() {
     for (method, log_blocks) in [("lz4", 2), ("zstd", 4)] {
         let mut beside =
             Beside::new(rule(method, log_blocks), Logging::Normal, F2FS_COMPRESSED.first_seed(1));
-        // Clusters and blocks of what is plain, mixed in every segment.
+        // Clusters and plain blocks, mixed in every segment.
         for round in 0.. {
             for name in ["text", "mixed.raw"].map(|name| format!("{round}-{name}")) {
                 beside.fs().create(Ino::ROOT, name.as_bytes(), &node(FileKind::File)).unwrap();

@@ -144,7 +144,7 @@ impl Run<'_> {
         let (offset, most) = match self.random.u8(0..10) {
             0..=3 => (self.random.u64(0..2000), 1500),
             4..=6 => (self.random.u64(0..40_000), 20_000),
-            // Behind what stands in the inode, and behind the first two nodes.
+            // Behind the blocks in the inode, and behind the first two nodes.
             7 => (self.far.min(3_900_000) + self.random.u64(0..8000), 9000),
             8 => (self.far, 4000),
             _ => (self.random.u64(0..300_000), 70_000),

@@ -140,7 +140,7 @@ fn transactions_of_a_database() {
         // Each ends in the block that the next begins in; a head may stand on a border.
         assert!(parts[&Part::Data] <= 2 * COUNT + 8 && parts[&Part::Nodes] <= COUNT, "{parts:?}");
         assert!(waits <= 2 * COUNT + 2, "{waits}");
-        // What was written last is not read back.
+        // The blocks written last are not read back.
         assert!(reads <= 10, "{reads}");
     }
 }

@@ -353,7 +353,7 @@ fn a_failed_read_while_cleaning_loses_nothing() {
         }
         let last = live.log().reads;
         live.log().bad_read = None;
-        // What was written is shown, whether or not it can be kept.
+        // Written bytes are shown, whether or not they can be kept.
         let mut bytes = vec![0; BLOCK];
         for (at, number) in blocks {
             fs.read(ballast.ino, at * 4096, &mut bytes).unwrap();
@@ -395,7 +395,7 @@ fn a_failed_write_while_cleaning_loses_nothing() {
         assert_eq!(fs.read(ballast.ino, 0, &mut bytes).unwrap(), bytes.len());
         bytes
     };
-    // What the file was behind each call, and how many of these are older than the last fsync.
+    // The state of the file behind each call, and how many of these are older than the last fsync.
     let work = |live: &Live, bad: Option<u64>| {
         let fs = mount_by(live, how()).unwrap();
         live.log().events.clear();

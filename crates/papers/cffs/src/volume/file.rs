@@ -282,7 +282,7 @@ impl Volume<'_> {
             if start >= end || (number == 1 && ends[0] == ends[1]) {
                 continue;
             }
-            // What is cleared lies within one chunk.
+            // The cleared range lies within one chunk.
             debug_assert!(end - start <= each, "bytes {start} to {end}");
             let length = usize::try_from(end - start).unwrap_or(usize::MAX);
             for piece in pieces(self.page_bytes(), start, length) {

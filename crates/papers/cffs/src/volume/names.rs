@@ -209,7 +209,7 @@ impl Volume<'_> {
     /// The same where there is room for it.
     fn bury(&mut self, ino: u32) -> Result<()> {
         let kind = self.node(ino)?.kind;
-        // What cannot be read can be removed.
+        // An unreadable inode can be removed.
         let mut inode = self.inode(ino).unwrap_or_else(|_| blank(kind, &self.layout()));
         let (mark, page) = self.next_page(ino, &inode, Kind::Removed);
         let mut change = Change::default();

@@ -139,7 +139,7 @@ impl Volume<'_> {
                 (None, None) if !page.last => damaged = Some(*page),
                 (None, _) => {}
                 (Some(inode), Some(bad)) => {
-                    // An older page has the name of what cannot be read any more.
+                    // An older page has the name of an inode that cannot be read any more.
                     self.lost_inode(ino, bad, Some(inode), found);
                     return Ok(());
                 }

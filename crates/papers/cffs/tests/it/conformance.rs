@@ -14,7 +14,7 @@ const CHIPS: [&str; 2] = ["512+16:32:1024", "2048+64:64:128"];
 const LEFT_OUT: [&str; 22] = [
     // Space is taken when a chunk is written, and nothing can be reserved.
     "reserved space counts as allocated and can be given back",
-    // A name has what 256 bytes leave beside the attributes.
+    // A name has the rest of 256 bytes beside the attributes.
     "names of 255 bytes work, of 256 not",
     // An inode has one name, and its directory is part of it.
     "link adds a name and counts it",

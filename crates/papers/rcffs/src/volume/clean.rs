@@ -36,7 +36,7 @@ impl Volume<'_> {
         // Chunks that do not fit the end of a block leave a part of it.
         let bytes = bytes + bytes / 4 + self.tree_pages(keys) * self.layout().page_bytes() as u64;
         let want = self.segments_for(bytes);
-        // Cleaning may write all leaves, and needs a segment for what it moves, and one that is open.
+        // Cleaning may write all leaves, and needs a segment for moved data, and one that is open.
         let spare = 2 + self.segments_for(self.leaf_bytes());
         let (mut most, mut in_vain) = (0, 0);
         while self.log.free_segments() < want + spare && in_vain < PATIENCE {
@@ -68,7 +68,7 @@ impl Volume<'_> {
         let most = each * FULL_SHARE / 100;
         let leaves = self.leaf_bytes();
         let free = u64::from(self.log.free_segments()) * each;
-        // Of what is free the leaves may take their part, and chunks leave a part of each block.
+        // The leaves may take their part of the free room, and chunks leave a part of each block.
         let room = free.saturating_sub(leaves + each) * 3 / 4;
         let budget = room.min(each.max(LEAF_PRICE * leaves));
         let open = self.log.open_segment();

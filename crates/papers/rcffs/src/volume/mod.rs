@@ -103,7 +103,7 @@ impl<'c> Volume<'c> {
         }
         if is_cut {
             self.write_root()?;
-            // A volume that loses power again and again never ends a segment in between: this one lists what is free.
+            // A volume that loses power again and again never ends a segment in between: this one lists the free ones.
             match self.make_room(0, 0) {
                 Err(error) if error.errno() != Errno::NoSpace => return Err(error),
                 _ => self.log.end_segment()?,

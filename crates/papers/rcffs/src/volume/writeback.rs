@@ -179,7 +179,7 @@ impl Volume<'_> {
         let mut gone = Vec::new();
         let mut packs = BTreeMap::new();
         for (key, changed) in &dirty.chunks {
-            // Whoever changes data changes the inode.
+            // A change of data changes the inode.
             if let (true, Some(bytes)) = (*key == Key::inode(key.ino()), &changed.bytes) {
                 packs.insert(key.ino(), Inode::decode(bytes).is_some_and(|inode| inode.packed));
             }

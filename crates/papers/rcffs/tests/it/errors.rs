@@ -96,7 +96,7 @@ fn a_thousand_wrong_bits_in_a_page_of_every_block() {
         let fs = remount(chip, &what);
         holds(&fs, &files, &what);
         assert!(fs.repairs().in_block > 8 && fs.repairs().lost == 0, "{what}: {:?}", fs.repairs());
-        // What was wrong is moved: the second scrub finds nothing.
+        // The wrong pages are moved: the second scrub finds nothing.
         let first = fs.scrub(false, &mut |_, _| {}).unwrap();
         assert!(first.wrong > 8 && first.lost == 0 && first.moved > 0, "{what}: {first:?}");
         assert_eq!(fs.scrub(false, &mut |_, _| {}).unwrap().wrong, 0, "{what}");

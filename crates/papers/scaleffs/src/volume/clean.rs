@@ -69,7 +69,7 @@ impl Volume<'_> {
         }
         match owner.kind {
             Kind::Data | Kind::Dir => self.move_block(owner, at),
-            // What cannot be read moves as it is.
+            // An unreadable block moves as it is.
             _ => self.index.renew(owner).or_else(|_| self.move_block(owner, at)),
         }
     }

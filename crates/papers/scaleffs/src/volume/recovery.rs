@@ -24,7 +24,7 @@ struct Part {
 impl Volume<'_> {
     /// Replays the scanned blocks, in order.
     pub(super) fn recover(&mut self, met: &[Met]) -> Result<()> {
-        // The operation that is not complete yet: which inode completes it, and what it wrote.
+        // The operation that is not complete yet: the inode that completes it, and its blocks.
         let mut open: Option<(u32, Vec<Part>)> = None;
         for Met { at, owner } in met {
             if !matches!(owner.kind, Kind::Dir | Kind::Inode) {

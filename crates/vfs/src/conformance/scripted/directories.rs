@@ -166,7 +166,7 @@ fn removal(bench: &mut Bench<'_>) -> Outcome {
         if names.is_empty() {
             break;
         }
-        // What was just handed out goes, even the entry that the cookie came with, and one more.
+        // The names just handed out go, even that of the cookie, and one more.
         let one_more = format!("file {}", found.len() * 3).into_bytes();
         for name in names.iter().chain([&one_more]) {
             if gone.insert(name.clone()) {

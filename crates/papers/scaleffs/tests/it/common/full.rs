@@ -114,7 +114,7 @@ impl Campaign {
         if let Some((name, content)) = self.pick() {
             self.made += 1;
             let seed = self.made;
-            // What a cut leaves of it may be old or new.
+            // The bytes after a cut may be old or new.
             fs.write(content.ino, 0, &bytes_of(seed, content.bytes))
                 .map_err(|error| stop("overwrite", &error))?;
             self.files.insert(name, Content { seed, ..content });
@@ -127,7 +127,7 @@ impl Campaign {
             let bytes = self.rng.usize(..=content.bytes);
             let change = SetAttr { size: Some(bytes as u64), ..SetAttr::default() };
             fs.set_attr(content.ino, &change).map_err(|error| stop("truncate", &error))?;
-            // What is left is a prefix of the same bytes.
+            // The rest is a prefix of the same bytes.
             self.files.insert(name, Content { bytes, ..content });
         }
         Ok(())
@@ -163,7 +163,7 @@ impl Campaign {
             let attr = fs.lookup(Ino::ROOT, name.as_bytes()).map_err(|error| stop(name, &error))?;
             let mut found = vec![0; content.bytes + 1];
             let read = fs.read(attr.ino, 0, &mut found).map_err(|error| stop(name, &error))?;
-            // A truncated file holds the first bytes of what was written.
+            // A truncated file holds the first of its written bytes.
             if read != content.bytes || found[..read] != bytes_of(content.seed, read)[..] {
                 return Err(Stop::Wrong(format!("{name}: {read} bytes, want {content:?}")));
             }
