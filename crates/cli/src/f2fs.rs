@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 
 use crate::{document, text};
 
-/// The super block.
 pub(crate) fn super_block(volume: &Volume) -> Value {
     let sb = volume.super_block();
     let raw = sb.raw();
@@ -159,7 +158,6 @@ pub(crate) fn ssa(volume: &Volume, segment: u32) -> Result<Value> {
     Ok(json!({ "segment": segment, "kind": kind, "entries": entries }))
 }
 
-/// A node.
 pub(crate) fn node(nodes: &Nodes, nid: u32) -> Result<Value> {
     let node = nodes.node(Nid(nid))?;
     let size = nodes.volume().block_size();

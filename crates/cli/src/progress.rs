@@ -38,7 +38,6 @@ impl Progress {
         !self.bar.is_hidden()
     }
 
-    /// Sets the total.
     pub(crate) fn set_total(&self, total: u64) {
         self.bar.set_length(total);
     }

@@ -47,7 +47,6 @@ impl CompressionRule {
         Packer::new(self.method, self.checksum)
     }
 
-    /// Blocks of a cluster.
     pub(crate) fn cluster_blocks(&self) -> u32 {
         1 << self.log_blocks
     }

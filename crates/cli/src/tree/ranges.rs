@@ -195,7 +195,6 @@ impl<'a> Data<'a> {
         self.map = io::Cursor::new(map);
     }
 
-    /// Bytes of the map.
     pub(crate) fn map_bytes(&self) -> u64 {
         self.map.get_ref().len() as u64
     }

@@ -136,7 +136,7 @@ impl Worker<'_> {
         }
         if !FILE_TYPES.contains(&entry.file_type) {
             self.findings.add(Code::DentryType, leaf.object(entry.slot), || {
-                format!("its type is {}, which is none", entry.file_type)
+                format!("its type is {}, which does not exist", entry.file_type)
             });
         }
         // Encrypted names may have any byte.

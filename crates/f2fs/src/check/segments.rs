@@ -104,7 +104,7 @@ fn check_count(segno: SegNo, entry: &SitEntry, whose: &str, findings: &mut Findi
     }
     if entry.kind >= KINDS {
         findings.add(Code::SitKind, Object::Segment(segno), || {
-            format!("its kind is {}, which is none{whose}", entry.kind)
+            format!("its kind is {}, which does not exist{whose}", entry.kind)
         });
     }
 }

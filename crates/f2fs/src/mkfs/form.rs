@@ -52,7 +52,6 @@ impl<'a> Forms<'a> {
         self.options.seal.as_ref().filter(|_| what.is_sealed)
     }
 
-    /// Bytes of a block.
     pub(super) fn block_bytes(&self) -> u64 {
         self.options.shape.block.bytes_u64()
     }

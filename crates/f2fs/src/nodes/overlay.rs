@@ -84,7 +84,6 @@ fn read(volume: &Volume, base: Option<BlockAddr>) -> Result<Block> {
 /// Everything that is not as the checkpoint has it.
 #[derive(Default)]
 pub(crate) struct Overlay {
-    /// Inodes.
     pub(crate) inodes: BTreeMap<Nid, Patched>,
     /// Direct nodes, by inode and their order in it. Indirect nodes on the way to them may not exist.
     pub(crate) direct: BTreeMap<(Nid, u32), Patched>,

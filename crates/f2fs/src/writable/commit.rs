@@ -65,7 +65,6 @@ impl Commit {
         Commit { tree, cleaner, idle_cleaning, reserve, committed: 0, is_roomy: false }
     }
 
-    /// The tree.
     pub(super) fn tree(&self) -> &Tree {
         &self.tree
     }

@@ -266,7 +266,6 @@ impl Nodes {
         Ok(())
     }
 
-    /// The block of an inode.
     pub(super) fn inode_block(&self, ino: Nid) -> Result<Block> {
         self.read(ino, ino, NodeOffset::INODE)
     }
@@ -281,7 +280,6 @@ impl Nodes {
         Ok(entry.is_used() && entry.ino == ino)
     }
 
-    /// An inode.
     pub(super) fn inode(&self, ino: Nid) -> Result<Inode> {
         let block = self.inode_block(ino)?;
         let inode = Inode::from_block(ino, &block, self.size(), self.features())?;

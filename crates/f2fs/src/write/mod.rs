@@ -160,7 +160,6 @@ impl Writer {
         self.promised = self.promised_before;
     }
 
-    /// The super block.
     pub(crate) fn super_block(&self) -> &SuperBlock {
         &self.sb
     }

@@ -168,7 +168,6 @@ impl Nat {
         (self.nodes, self.inodes, Nid(self.cursor))
     }
 
-    /// The table.
     pub(crate) fn table(&self) -> &Table {
         &self.table
     }

@@ -458,7 +458,6 @@ impl Sit {
         (SegNo(inside / u32::from(BLOCKS)), inside % u32::from(BLOCKS))
     }
 
-    /// The table.
     pub(crate) fn table(&self) -> &Table {
         &self.table
     }

@@ -33,7 +33,6 @@ impl Damage {
         }
     }
 
-    /// None.
     pub(super) fn is_none(self) -> bool {
         self.0 == 0
     }

@@ -21,7 +21,6 @@ use crate::{
 
 /// Nanoseconds that pass each time the clock is asked.
 const TICK: u64 = 1_000_000;
-/// Bytes of the cache.
 const CACHE_BYTES: usize = 8 << 20;
 
 /// A mounted volume, and the disk that it is on.
@@ -62,7 +61,6 @@ impl<D: BlockDevice + Send + 'static> Mounted<D> {
         &self.fs
     }
 
-    /// The disk.
     pub(crate) fn disk(&self) -> &Disk<D> {
         &self.disk
     }

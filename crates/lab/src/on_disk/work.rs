@@ -69,7 +69,6 @@ impl fmt::Display for Work {
 }
 
 impl Work {
-    /// Bytes of the volume.
     pub(super) fn volume_bytes(self) -> u64 {
         if self == Work::Mail { MAIL_VOLUME } else { VOLUME }
     }

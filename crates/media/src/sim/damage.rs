@@ -74,7 +74,6 @@ pub(super) enum Half {
     Kept,
     /// Noise beyond correction.
     Noise,
-    /// Looks erased.
     LooksErased,
 }
 

@@ -44,7 +44,6 @@ pub(crate) struct Position {
     pub(crate) usage: Vec<Use>,
 }
 
-/// The log.
 pub(crate) struct Log<'c> {
     store: Store<'c>,
     position: Position,
@@ -97,7 +96,6 @@ impl<'c> Log<'c> {
         &self.position.usage
     }
 
-    /// The open segment.
     pub(crate) fn open_segment(&self) -> Option<u32> {
         self.open.as_ref().map(|open| open.segment)
     }

@@ -49,7 +49,6 @@ pub(crate) struct Met {
     pub(crate) owner: Owner,
 }
 
-/// The log.
 pub(crate) struct Log<'c> {
     flash: Flash<'c>,
     at: Position,

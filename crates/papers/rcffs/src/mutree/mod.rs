@@ -29,7 +29,6 @@ impl Key {
         Key::new(ino, false, number)
     }
 
-    /// The inode.
     pub(crate) fn inode(ino: u32) -> Key {
         Key::new(ino, true, 0)
     }

@@ -78,7 +78,7 @@ fn child_of(entries: &Entries, key: u64) -> usize {
 }
 
 fn nonsense(at: Addr) -> FsError {
-    damaged(format_args!("page {} is no node of the tree, or leads to no one", at.0))
+    damaged(format_args!("page {} is no node of the tree, or has no child there", at.0))
 }
 
 impl Tree {
