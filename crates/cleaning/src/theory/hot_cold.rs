@@ -30,9 +30,10 @@ pub fn fifo_mixed(a: f64, load: HotCold) -> f64 {
     a / low
 }
 
-/// Both temperatures in logs of their own, which share the spare space in the best way. It is the least of w A(ah) + (1
-/// - w) A(ac) with s ah + (1 - s) ac = a. `waf` is A of one temperature alone, such as [`greedy`](super::greedy)
-/// (Desnoyers, ACM TOS 2014, section 6).
+/// Both temperatures in logs of their own, which share the spare space in the best way.
+///
+/// It is the least of w A(ah) + (1 - w) A(ac) with s ah + (1 - s) ac = a. `waf` is A of one temperature alone, such as
+/// [`greedy`](super::greedy) (Desnoyers, ACM TOS 2014, section 6).
 ///
 /// A placement with this rule for each of its classes could reach it if it knew the temperatures. Golden section: 100
 /// evaluations.

@@ -120,7 +120,7 @@ pub(super) const SMALL: Experiment = Experiment {
 pub(super) const ERRORS: Experiment = Experiment {
     name: "rcffs-errors",
     about: "RCFFS paper, 5.3: files lost of 1,000, by the damage to the chip",
-    x: "what happens",
+    x: "damage",
     look: Look::Bars,
     metrics: &[Metric::Measured(Figure::Lost)],
     points: Points::OnChip(|| {

@@ -87,7 +87,7 @@ fn a_worn_out_store_ends_the_run() {
     let short = simulate(&Setup { write: Some(Amount::Bytes(1 << 20)), ..worn }, &()).unwrap();
     assert_eq!(short.lifetime.unwrap().exhausted_bytes, None);
     let none = Setup { endurance: Some(50), ..pattern("random") };
-    refused(&none, &["at least one in reserve"]);
+    refused(&none, &["at least one segment in reserve"]);
 }
 
 /// 64 KiB of two volumes: blocks 0, 1 and 2 of one, block 1 of the other; one is trimmed, three are read.
