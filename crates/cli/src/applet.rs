@@ -106,7 +106,7 @@ fn finish(words: &[OsString], usage: u8) -> Result<Command, u8> {
     })
 }
 
-/// What is wrong, in one line, and a tip if there is one.
+/// The mistake, in one line, and a tip if there is one.
 fn mistake(error: &clap::Error) -> String {
     let text = error.to_string();
     let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
@@ -130,7 +130,7 @@ fn mistake(error: &clap::Error) -> String {
     if tip.is_empty() || is_number { said.to_owned() } else { format!("{said}; {tip}") }
 }
 
-/// Why a number is refused, in place of the words of the standard library.
+/// The reason for refusing a number, in place of the words of the standard library.
 fn reason(why: &str) -> String {
     match why {
         "invalid digit found in string" | "cannot parse integer from empty string" => {

@@ -117,7 +117,7 @@ impl Verb {
         }
     }
 
-    /// What a failure with `failed` becomes, where a manual page says otherwise.
+    /// The exit code for a failure with `failed`, which a manual page may change.
     pub(crate) fn exit_code(&self, failed: u8) -> u8 {
         match (self, failed) {
             (

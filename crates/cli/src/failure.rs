@@ -25,7 +25,7 @@ pub(crate) struct Failure {
     code: u8,
 }
 
-/// What every verb returns.
+/// The result of every verb.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
@@ -44,7 +44,7 @@ impl Failure {
         Failure { message: "interrupted".into(), code: code::SIGNALLED + signal }
     }
 
-    /// The same, followed by what was done about it.
+    /// The same, followed by the measure taken.
     pub(crate) fn and(self, then: &str) -> Failure {
         Failure { message: format!("{}; {then}", self.message), ..self }
     }

@@ -26,7 +26,7 @@ pub(crate) fn to_system_log() {
 
 impl Log for Logger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // What other crates warn of is meant for programmers.
+        // Warnings of other crates are meant for programmers.
         metadata.level() == Level::Error || metadata.target().starts_with("pumice")
     }
 

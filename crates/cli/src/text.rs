@@ -6,7 +6,7 @@ use pumice_media::Geometry;
 use pumice_vfs::{Attr, FileKind, Timestamp};
 use serde_json::Value;
 
-/// A name for a terminal: what is not UTF-8 or would move the cursor is escaped.
+/// A name for a terminal: bytes that are not UTF-8 or would move the cursor are escaped.
 pub(crate) fn name(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -56,7 +56,7 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// A number and what it counts.
+/// A number and its noun.
 pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }

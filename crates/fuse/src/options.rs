@@ -11,7 +11,7 @@ use crate::attr::Shown;
 pub struct MountOptions {
     /// The kernel refuses all changes. Open the file system read-only too.
     pub read_only: bool,
-    /// Who may use the mount.
+    /// The users of the mount.
     pub users: Users,
     /// `fusermount3` unmounts when this process ends, even if it is killed.
     pub auto_unmount: bool,
@@ -22,10 +22,10 @@ pub struct MountOptions {
     shown: Shown,
 }
 
-/// Who may use a mount.
+/// The users of a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Users {
-    /// The user who mounts.
+    /// The user that mounts.
     #[default]
     Owner,
     /// That user, and root.
@@ -47,7 +47,7 @@ impl Default for MountOptions {
     }
 }
 
-/// Why an option is refused.
+/// The reason why an option is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionError {
     /// The option is unknown.

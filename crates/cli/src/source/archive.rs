@@ -26,7 +26,7 @@ use crate::{
 
 /// Mode of directories that have no entry in the archive.
 const DIR_PERM: u32 = 0o755;
-/// What the names of extended attributes begin with in an archive.
+/// The prefix of the names of extended attributes in an archive.
 const XATTR: &[u8] = b"SCHILY.xattr.";
 /// Bytes that the key of a record cannot hold as they are, and what GNU tar writes for them.
 const ESCAPES: [(u8, &[u8]); 2] = [(b'%', b"%25"), (b'=', b"%3D")];
@@ -36,10 +36,10 @@ const ACLS: [(List, &[u8], &[u8]); 2] = [
     (List::Default, b"SCHILY.acl.default", b"system.posix_acl_default"),
 ];
 
-/// An archive whose table was read.
+/// An archive after its table was read.
 pub(crate) struct Archive {
     file: File,
-    /// Where the data of each file are.
+    /// The places of each file's data.
     pieces: BTreeMap<EntryId, Vec<Piece>>,
     interrupt: Interrupt,
 }
@@ -68,8 +68,8 @@ pub(crate) fn walk(path: &Path, interrupt: &Interrupt) -> Outcome<(Tree, Archive
     Ok((tree, Archive { file, pieces, interrupt: interrupt.clone() }))
 }
 
-/// Refuses what does not begin as an archive does: with a header whose checksum is right, or, if it holds nothing, with
-/// zeros and nothing else that is known.
+/// Refuses a file that does not begin as an archive does: with a right checksum in the header, or, for an empty one,
+/// with zeros and no other known kind.
 fn must_be_tar(path: &Path, file: &File) -> Outcome {
     let mut header = Header::new_old();
     let is_whole = file.read_exact_at(header.as_mut_bytes(), 0).is_ok();
@@ -125,7 +125,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Puts an entry where its path says. A later one takes the place of an earlier one; a directory keeps what is in it.
+    /// Puts an entry at its path. A later one takes the place of an earlier one; a directory keeps its entries.
     fn place(&mut self, path: &[u8], what: Attributes) -> Result<EntryId, String> {
         let (dir, Some(name)) = self.parent(path, what.mtime)? else {
             return self.change(EntryId::ROOT, what);

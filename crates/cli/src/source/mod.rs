@@ -1,4 +1,4 @@
-//! What a new volume is filled with.
+//! The contents of a new volume.
 
 mod acl;
 pub(crate) mod archive;

@@ -10,10 +10,10 @@ use super::members::{MORE_AT, Member, RECORD, number};
 /// Bytes that stand in an archive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
-    /// Where in the file.
+    /// The place in the file.
     pub(super) at: u64,
     pub(super) length: u64,
-    /// Where in the archive.
+    /// The place in the archive.
     pub(super) stored: u64,
 }
 

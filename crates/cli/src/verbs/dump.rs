@@ -37,7 +37,7 @@ enum What {
     Nat {
         /// The first node
         first: u32,
-        /// How many
+        /// Number of entries
         #[arg(default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         count: u32,
     },
@@ -45,7 +45,7 @@ enum What {
     Sit {
         /// The first segment
         first: u32,
-        /// How many
+        /// Number of entries
         #[arg(default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         count: u32,
     },

@@ -41,10 +41,10 @@ pub(crate) struct Args {
     /// Same as -n: problems are reported, not repaired
     #[arg(short = 'p', short_alias = 'a', conflicts_with = "yes")]
     preen: bool,
-    /// Repair nandfs: rebuild what can be rebuilt, give up by name what cannot be read; others are only checked
+    /// Repair nandfs: rebuild as much as possible, give up unreadable data by name; others are only checked
     #[arg(short = 'y')]
     yes: bool,
-    /// With -y: say what would be repaired; change nothing
+    /// Only list the repairs of -y; change nothing
     #[arg(long, requires = "yes")]
     dry_run: bool,
     /// Check a clean volume too (the default)
@@ -71,7 +71,7 @@ impl Args {
         if code == UNCORRECTED && (self.preen || (self.yes && !self.dry_run)) {
             let path = self.image.image.display();
             crate::message::complain(&format!(
-                "{path}: the problems are left as they are; copy what can be read with `pumice get`"
+                "{path}: the problems are left as they are; copy all readable files with `pumice get`"
             ));
         }
         Ok(code)
@@ -120,7 +120,7 @@ impl Args {
         Ok(if report.findings.is_empty() { 0 } else { UNCORRECTED })
     }
 
-    /// Repairs what the check found.
+    /// Repairs the findings of the check.
     fn repair(&self, context: &Context, report: &CheckReport) -> Outcome<u8> {
         let path = &self.image.image;
         let chip = open_chip(path, Access::write_unless(self.dry_run), context)?;
@@ -171,7 +171,7 @@ impl Args {
         }
         if let Some(page) = report.newest_page {
             output.line(format!(
-                "log page {page}, the newest, cannot be read: the power cut tore it, or what fsync wrote last is lost"
+                "log page {page}, the newest, cannot be read: the power cut tore it, or the last promise of fsync is lost"
             ))?;
         }
         output.finish()

@@ -27,7 +27,7 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     image: Image,
-    /// What to list
+    /// Paths to list
     #[arg(default_value = "/", value_name = "PATH")]
     paths: Vec<OsString>,
     /// One line for each with mode, links, owner, size and time
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// List all directories below, too
     #[arg(short = 'R', long)]
     recursive: bool,
-    /// List directories themselves, not what they hold
+    /// List directories themselves, not their entries
     #[arg(short, long, conflicts_with = "recursive")]
     directory: bool,
     /// Sizes with units, in lines with --long
@@ -53,7 +53,7 @@ struct Entry {
     path: Vec<u8>,
     name: Vec<u8>,
     attr: Attr,
-    /// Where a symbolic link leads.
+    /// The target of a symbolic link.
     target: Option<Vec<u8>>,
 }
 
@@ -81,7 +81,7 @@ impl Args {
         self.long.then_some(if self.human_readable { text::size } else { plain })
     }
 
-    /// What is no directory first, then one directory after the other.
+    /// The entries: files first, then one directory after the other.
     fn collect(&self, fs: &dyn FileSystem, losses: &Losses, list: &mut List) -> Outcome {
         let (mut files, mut dirs) = (Vec::new(), Vec::new());
         for path in &self.paths {
@@ -119,7 +119,7 @@ impl Args {
     }
 }
 
-/// Lists what a directory holds.
+/// Lists the entries of a directory.
 fn content(fs: &dyn FileSystem, losses: &Losses, path: &[u8], dir: Ino, list: &mut List) -> Outcome {
     list.directory(path)?;
     let mut names = Names::of(dir);
@@ -147,7 +147,7 @@ fn entry(fs: &dyn FileSystem, losses: &Losses, path: Vec<u8>, name: Vec<u8>, att
     Entry { path, name, attr, target }
 }
 
-/// Where entries go as they are found.
+/// The sink of entries as they are found.
 enum List {
     Document(Entries),
     Text {

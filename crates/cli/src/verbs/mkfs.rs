@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// UUID of the volume [default: random]
     #[arg(short = 'U', long)]
     uuid: Option<uuid::Uuid>,
-    /// Replace what the image holds
+    /// Replace the old contents of the image
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -76,7 +76,7 @@ fn label(text: &str) -> Result<String, String> {
     Ok(text.into())
 }
 
-/// What the image is before.
+/// The state of the image before.
 enum Before {
     /// Nothing that is to be kept: a container for this chip is to be made.
     Absent(ChipSpec),
@@ -137,14 +137,14 @@ impl Args {
         self.report(&uuid, &geometry)
     }
 
-    /// Makes the file system on what is at `path`, and fills it.
+    /// Makes the file system at `path`, and fills it.
     fn make(&self, before: Before, path: &Path, context: &Context) -> Outcome<uuid::Uuid> {
         let uuid = self.format(before, path, context)?;
         self.fill(path, context)?;
         context.interrupt.check().map(|()| uuid)
     }
 
-    /// Decides what is to be made, and refuses to destroy anything unless that was asked for.
+    /// Decides on the new file system, and refuses to destroy anything unless that was asked for.
     fn look(&self, context: &Context) -> Outcome<Before> {
         let wanted = self.spec.wanted()?;
         let path = self.image.display();
@@ -294,7 +294,7 @@ fn erase(chip: &mut Metered) -> Result<(), NandError> {
     chip.flush()
 }
 
-/// The first good block whose first page is not erased.
+/// The first good block with a first page that is not erased.
 fn written_block(chip: &mut Metered) -> Result<Option<BlockId>, NandError> {
     let geometry = chip.geometry();
     let mut data = vec![0; geometry.page_bytes as usize];

@@ -128,7 +128,7 @@ fn with_parity(world: &World) {
     disk.close().unwrap().flush().unwrap();
 }
 
-/// True if every block holds what was written.
+/// True if every block holds its written bytes.
 fn is_whole(world: &World) -> bool {
     let chip = ChipFile::open(world.path("chip"), true).unwrap();
     let mut disk = Ftl::open(chip, OpenOptions { read_only: true, ..OpenOptions::default() }).unwrap();

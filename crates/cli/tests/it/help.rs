@@ -1,4 +1,4 @@
-//! Help texts are what they were. `PUMICE_BLESS=1 cargo test --test cli help::` takes new ones over.
+//! Help texts stay the same. `PUMICE_BLESS=1 cargo test --test cli help::` takes new ones over.
 
 use std::{fs, path::Path, process::Command};
 

@@ -49,7 +49,7 @@ fn bash_completes_verbs_and_options() {
 fn make_install_puts_everything_in_its_place() {
     let world = World::new();
     let root = world.path("root");
-    // Twice: the second time over what is there.
+    // Twice: the second time over the files of the first.
     for _ in 0..2 {
         let run = Command::new("make")
             .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))

@@ -1,4 +1,4 @@
-//! Making file systems, and what is refused.
+//! Making file systems, and refusals.
 
 use std::{fs, os::unix::fs::symlink};
 

@@ -146,7 +146,7 @@ fn what_is_there_is_kept() {
     assert_eq!(run.code, 2, "{run:?}");
 }
 
-/// The raw image of a sparse one. What a flash chip holds where nothing is written is noise.
+/// The raw image of a sparse one. Unwritten parts of a flash chip are noise.
 fn unpacked(packed: &[u8]) -> Vec<u8> {
     let word = |at: usize| u32::from_le_bytes(*packed[at..].first_chunk().unwrap());
     assert_eq!((word(0), word(4), word(8)), (0xed26_ff3a, 1, 0x000c_001c));
@@ -270,7 +270,8 @@ fn files_are_sealed_and_directories_ignore_case() {
     world.say(&format!("{command} --verity small --verity-block-size 8k other")).bad(1, &["Merkle tree"]);
 }
 
-/// What can be set on the host comes back; the host's file system may have no flags, and then nothing is said of them.
+/// Attributes that can be set on the host come back; the host's file system may have no flags, and then nothing is said
+/// of them.
 #[test]
 fn flags_of_the_host_are_kept() {
     let world = world();

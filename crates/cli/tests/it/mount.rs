@@ -11,7 +11,7 @@ use std::{
 
 use crate::common::{World, is_root, patience::wait_for};
 
-/// A world whose `dir` is unmounted when the test ends, however it ends.
+/// A world that unmounts its `dir` when the test ends, however it ends.
 struct Mounting {
     world: World,
     child: Option<Child>,

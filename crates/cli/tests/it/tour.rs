@@ -1,5 +1,5 @@
-//! The tours in README and the documents are run as they stand there, and print what stands there.
-//! `PUMICE_BLESS=1 cargo test --test cli tour::` writes down what it prints now.
+//! The tour in README is run as it stands there, and prints the same.
+//! `PUMICE_BLESS=1 cargo test --test cli tour::` writes down its present output.
 
 use std::{
     env,
@@ -34,7 +34,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// What a command prints, on both streams.
+/// The output of a command, on both streams.
 fn output(command: &str, dir: &Path) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_pumice")).parent().unwrap();
     let path = format!("{}:{}", program.display(), env::var("PATH").unwrap());
@@ -52,7 +52,7 @@ fn nameless(text: &str) -> String {
     parts.fold(first, |text, part| text + BY + "4711" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// The same text with the commands run in `dir` and their output put in place of what stood there.
+/// The same text with the commands run in `dir` and their output put in place of the old one.
 fn played(text: &str, dir: &Path) -> String {
     let mut lines = text.lines();
     let mut result = String::new();

@@ -1,4 +1,4 @@
-//! The super blocks: both valid, the same, and within the limits that Linux sets beyond what reading needs.
+//! The super blocks: both valid, the same, and within Linux's limits, which are stricter than reading needs.
 
 use pumice_media::ReadAt;
 use zerocopy::IntoBytes;
@@ -13,8 +13,8 @@ use crate::{
     volume::read_super_blocks,
 };
 
-/// Segments that a volume has at least: one for each copy of what has two, one of summaries, one of the main area, and
-/// what is left in front of them.
+/// The least segments of a volume: one for each copy of an area with two, one of summaries, one of the main area, and
+/// the segment in front of them.
 const SEGMENTS_MIN: u32 = 9;
 /// File name extensions that the super block has room for.
 const EXTENSIONS: u32 = 64;
@@ -138,7 +138,7 @@ fn refused(raw: &RawSuperBlock) -> Option<String> {
     }
 }
 
-/// A feature whose fields inodes have no room for.
+/// A feature with fields that inodes have no room for.
 fn lonely_feature(features: Features) -> Option<&'static str> {
     if features.has(Features::EXTRA_ATTR) {
         return None;

@@ -1,4 +1,4 @@
-//! The tree of names: what is made, moved and removed, and when an inode goes.
+//! The tree of names: making, moving and removing, and the end of inodes.
 
 use pumice_vfs::{Counts, Errno, FileKind, Ino, NewNode, RenameMode, Timestamp};
 
@@ -13,12 +13,13 @@ use crate::{
 
 /// Longest target of a symbolic link.
 const TARGET_MAX: usize = 4095;
-/// What inodes take over from the directory they are made in: all of them; files and directories; directories.
+/// The flags that inodes take over from the directory they are made in: all of them; files and directories;
+/// directories.
 const INHERITED_ALL: u32 = 0x40 | 0x80;
 const INHERITED_FILES: u32 = 0x8;
 const INHERITED_DIRS: u32 = 0x1_0000 | PROJECT_INHERIT | 0x4000_0000;
 const PROJECT_INHERIT: u32 = 0x2000_0000;
-/// Only what is behind the end may be written.
+/// Writes are allowed behind the end only.
 const APPEND: InodeFlags = InodeFlags(0x20);
 
 /// The tree of a volume.
@@ -53,19 +54,19 @@ impl Tree {
         self.orphans.begin();
     }
 
-    /// What the call did stays.
+    /// Keeps the changes of the call.
     pub(super) fn keep(&mut self) {
         self.blocks.keep();
         self.orphans.keep();
     }
 
-    /// What the call did is undone.
+    /// Undoes the changes of the call.
     pub(super) fn take_back(&mut self) {
         self.blocks.take_back();
         self.orphans.take_back();
     }
 
-    /// What stands below.
+    /// The blocks below.
     pub(super) fn blocks(&self) -> &Blocks {
         &self.blocks
     }
@@ -150,7 +151,7 @@ impl Tree {
         self.entry(&self.dir(dir)?, name)
     }
 
-    /// That a name can be made.
+    /// Checks that a name can be made.
     fn check_free(&self, dir: &Inode, name: &[u8]) -> Result<()> {
         check_name(name)?;
         match self.entry(dir, name) {
@@ -321,7 +322,7 @@ impl Tree {
         if directory::is_empty(&self.blocks, dir)? { Ok(()) } else { Err(Error::Errno(Errno::NotEmpty)) }
     }
 
-    /// That a name, and perhaps its inode, may be taken away.
+    /// Checks that a name, and perhaps its inode, may be taken away.
     fn may_go(&self, place: &Place<'_>, inode: &Inode) -> Result<()> {
         may_change(&self.dir(place.dir)?)?;
         may_change(inode)?;
@@ -437,7 +438,7 @@ impl Tree {
         self.arrive(source.dir, source.name, white, new.kind, now)
     }
 
-    /// That the one may take the place of the other.
+    /// Checks that the one may take the place of the other.
     fn check_replace(&self, inode: &Inode, other: &Inode) -> Result<()> {
         match (inode.kind == FileKind::Dir, other.kind == FileKind::Dir) {
             (true, false) => Err(Error::Errno(Errno::NotDir)),
@@ -564,12 +565,12 @@ fn inherited(kind: FileKind) -> u32 {
     }
 }
 
-/// That an inode may be changed at all: it is not immutable, and is written in a way that is written here.
+/// Checks that an inode may be changed at all: it is not immutable, and has no form that is only read here.
 pub(super) fn may_change(inode: &Inode) -> Result<()> {
     if inode.flags.has(InodeFlags::IMMUTABLE) { Err(Error::Errno(Errno::Perm)) } else { Ok(()) }
 }
 
-/// That the content of a file may be changed from `offset` on.
+/// Checks that the content of a file may be changed from `offset` on.
 pub(super) fn may_write(inode: &Inode, offset: u64) -> Result<()> {
     may_change(inode)?;
     // The room that compression gave back would be needed.
@@ -579,7 +580,7 @@ pub(super) fn may_write(inode: &Inode, offset: u64) -> Result<()> {
     Ok(())
 }
 
-/// That a file may be made `size` bytes long, in blocks of `width` bytes.
+/// Checks that a file may be made `size` bytes long, in blocks of `width` bytes.
 pub(super) fn may_resize(inode: &Inode, size: u64, width: u64) -> Result<()> {
     may_change(inode)?;
     if inode.flags.has(APPEND) && inode.size > 0 {

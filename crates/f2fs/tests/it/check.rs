@@ -69,7 +69,7 @@ fn notes_of_kernels_are_told_by_name() {
     assert_eq!(note(errors + 1, 1 << 4 | 1), ["damage was met: journal, SIT"]);
 }
 
-/// A file that stands for a device: its extent is all that counts. Made from one whose extent is all it has.
+/// A file that stands for a device: its extent is all that counts. Made from one that has nothing but its extent.
 #[test]
 fn a_file_that_stands_for_a_device_owns_its_extent() {
     let image = Arc::new(Golden::of_kind("g01-basic").bytes());

@@ -66,7 +66,7 @@ impl State {
         self.arrive(two, one.dir, one.name, now)
     }
 
-    /// That the source may take the place of the target.
+    /// Checks that the source may take the place of the target.
     fn check_replace(&self, source: Place<'_>, target: Place<'_>) -> Result<()> {
         let victim = self.node(target.ino)?;
         match (self.node(source.ino)?.is_dir(), victim.is_dir()) {

@@ -32,13 +32,13 @@ pub(crate) struct Args {
     /// Bytes of a logical block, a power of two from 512 to 64k
     #[arg(long, value_name = "SIZE", default_value = "4096", value_parser = size::parse)]
     block: u64,
-    /// Which segment is cleaned next
+    /// Policy that chooses the segment to clean next
     #[arg(long, value_name = "NAME", default_value_t)]
     victim: VictimRule,
-    /// Which head a block is written to
+    /// Policy that chooses the head for a block
     #[arg(long, value_name = "NAME", default_value_t)]
     placement: PlacementRule,
-    /// Which free segment is used next, and which cold data moves
+    /// Policy that chooses the next free segment, and the cold data to move
     #[arg(long, value_name = "NAME", default_value_t)]
     wear: WearRule,
     /// Log pages of each segment that hold parity over the others, up to 8: so many of a segment may become unreadable

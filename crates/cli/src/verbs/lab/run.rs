@@ -15,8 +15,8 @@ const SEEDS_MAX: u64 = 10_000;
 
 /// Run experiments, print their series and keep every record
 ///
-/// A run that was interrupted goes on where it stopped: what is on record with the same parameters, trace and version
-/// is not run again.
+/// A run that was interrupted goes on where it stopped: runs on record with the same parameters, trace and version are
+/// not made again.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Experiments to run; `papers` for all of the five papers, `all` for every one, see `pumice lab list`

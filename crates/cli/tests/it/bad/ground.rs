@@ -1,4 +1,4 @@
-//! Running the command on bad input: with an eye on how much it works, on what it says, and on what it leaves behind.
+//! Running the command on bad input: with an eye on its work, its messages, and its leftovers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -56,7 +56,7 @@ fn text(file: &mut File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What was not as it should be; all of a table is tried before anybody is told.
+/// The list of faults; all of a table is tried before anybody is told.
 #[derive(Default)]
 pub(crate) struct Ledger {
     faults: Mutex<Vec<String>>,
@@ -88,7 +88,7 @@ impl Ledger {
         }
     }
 
-    /// Notes what `line` has changed in the directory, but for what is called `but`.
+    /// Notes the changes of `line` in the directory, but for the file `but`.
     pub(crate) fn unchanged(&self, world: &World, before: &mut Snapshot, line: &str, but: &str) {
         let after = snapshot(&world.path("."));
         let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
@@ -115,7 +115,7 @@ impl Ledger {
 /// Kind, length and time of last change of each name.
 pub(crate) type Snapshot = BTreeMap<String, (String, u64, i64, i64)>;
 
-/// What is in a directory and all below it: kind, length and time of last change of each name.
+/// The entries of a directory and all below it: kind, length and time of last change of each name.
 pub(crate) fn snapshot(dir: &Path) -> Snapshot {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap() {

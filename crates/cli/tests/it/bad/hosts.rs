@@ -1,4 +1,4 @@
-//! What goes wrong around the command: streams that are closed or full, disks without room.
+//! Faults around the command: streams that are closed or full, disks without room.
 
 use std::{
     fs::{self, File},
@@ -212,7 +212,7 @@ fn copy_sparse(world: &World, name: &str) {
     assert!(copy.status().unwrap().success());
 }
 
-/// A volume that is too small for what is put into it.
+/// A volume that is too small for the files put into it.
 #[test]
 fn what_does_not_fit_a_volume_is_taken_out_again() {
     let ledger = Ledger::default();

@@ -3,7 +3,7 @@
 use super::ground::{Ledger, snapshot};
 use crate::common::World;
 
-/// The words, and what is named of them.
+/// The words, and the one that is named.
 pub(crate) const ROWS: &[(&str, &str)] = &[
     ("mkfs --chip slc-2k-2g --size 0 new", "`0`"),
     ("mkfs --chip slc-2k-2g --size 0M new", "`0M`"),

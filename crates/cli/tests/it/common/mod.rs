@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// A chip small enough for tests.
 pub(crate) const CHIP: [&str; 4] = ["--chip", "slc-2k-2g", "--size", "16M"];
 
-/// What a run of the command gave.
+/// The results of a run of the command.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,

@@ -31,7 +31,7 @@ fn find(fs: &dyn FileSystem, dir: &[u8], name: &[u8]) -> Result<Ino> {
     Ok(fs.lookup(dir, name)?.ino)
 }
 
-/// One call that changes something, and what has to be read for it.
+/// One call that changes something, and the reads for it.
 fn step(fs: &dyn FileSystem, number: u32) -> Result<()> {
     let (old, new) = (format!("file {}", number / 2), format!("file {number}"));
     let large = format!("large {number}");
@@ -176,7 +176,7 @@ fn behind_a_write_that_fails_nothing_is_written() {
     F2FS_ALL_FAULTS.ran_part(cases);
 }
 
-/// A device that fails once: both super blocks tell why nothing more is written, and what was promised is there.
+/// A device that fails once: both super blocks tell why nothing more is written, and all promises are kept.
 #[test]
 fn both_super_blocks_tell_why_nothing_more_is_written() {
     let base = base();

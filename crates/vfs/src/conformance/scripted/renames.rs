@@ -19,7 +19,7 @@ pub(super) const CHECKS: &[Named] = &[
     ("a directory cannot go below itself", below_itself),
     ("two names of one inode are left alone", same_inode),
     ("rename sets times", times),
-    ("rename keeps what is below a directory", subtree),
+    ("rename keeps the tree below a directory", subtree),
     ("a replaced file is gone, a replaced link lives on", replaced),
 ];
 
@@ -60,7 +60,7 @@ fn ground(bench: &Bench<'_>, name: &str) -> Told<(Ino, Ino)> {
     Ok((bench.dir(top, "from")?, bench.dir(top, "to")?))
 }
 
-/// That what `nlink` and `..` say of `dir` agrees with what is in it.
+/// Checks that `nlink` and `..` of `dir` agree with its entries.
 fn sound(bench: &Bench<'_>, dir: Ino) -> Outcome {
     let mut subdirs = 0;
     for (_, ino, kind) in ok("readdir", crate::conformance::list(bench.fs(), dir))? {
@@ -146,7 +146,7 @@ fn no_replace(bench: &mut Bench<'_>) -> Outcome {
     })
 }
 
-/// Where kinds do not fit either, that may be found first.
+/// The acceptable errors; if kinds do not fit either, that may be found first.
 fn acceptable_for(source: What, target: What, otherwise: &[Errno]) -> &[Errno] {
     match (source.is_dir(), target.is_dir()) {
         (true, false) => &[Errno::Exists, Errno::NotDir],
