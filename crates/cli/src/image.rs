@@ -102,7 +102,7 @@ impl Volume {
         }
         match write_f2fs(path, context, context.cache_bytes)? {
             Err(error @ pumice_f2fs::Error::Unsupported(_)) => {
-                crate::complain(&format!("{}: {error}; it is mounted read-only", path.display()));
+                crate::message::complain(&format!("{}: {error}; it is mounted read-only", path.display()));
                 Volume::read_f2fs(path, context, context.cache_bytes)
             }
             opened => opened.map_err(|error| about(path, &error)),
@@ -303,7 +303,7 @@ fn open_f2fs(path: &Path, context: &Context, cache_bytes: usize) -> Outcome<F2fs
         _ => format!("; the volume's other devices must stand beside {}", path.display()),
     };
     for warning in fs.warnings() {
-        crate::complain(&format!("{}: {warning}; the rest is shown{hint}", path.display()));
+        crate::message::complain(&format!("{}: {warning}; the rest is shown{hint}", path.display()));
     }
     Ok(fs)
 }

@@ -38,7 +38,7 @@ impl Log for Logger {
         if IN_BACKGROUND.load(Ordering::Relaxed) {
             send(record.level(), &message);
         } else {
-            crate::complain(&message);
+            crate::message::complain(&message);
         }
     }
 

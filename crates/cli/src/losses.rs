@@ -38,7 +38,7 @@ impl Losses {
             return;
         }
         let line = failure.to_string();
-        crate::complain(&line);
+        crate::message::complain(&line);
         if let Some(told) = &self.told {
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
             if told.len() < KEPT_MAX {

@@ -60,6 +60,14 @@ pub(crate) struct Reader {
     pub(crate) json: bool,
 }
 
+/// Help of verbs whose `-h` is that of programs of the same name.
+#[derive(Args, Debug)]
+pub(crate) struct LongHelp {
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help)]
+    help: Option<bool>,
+}
+
 /// The options of verbs that write.
 #[derive(Args, Debug)]
 pub(crate) struct Writer {

@@ -198,6 +198,13 @@ impl fmt::Display for Corrupt {
 
 impl core::error::Error for Corrupt {}
 
+impl Error {
+    /// True if the file or disk that the volume is kept on has no room left, which is no fault of the volume.
+    pub(crate) fn is_host_full(&self) -> bool {
+        matches!(self, Error::Write { error, .. } | Error::Flush(error) if error.is_host_full())
+    }
+}
+
 impl From<Errno> for Error {
     fn from(errno: Errno) -> Error {
         Error::Errno(errno)
@@ -216,6 +223,7 @@ impl From<Error> for FsError {
                 FsError::new(Errno::NotSupported, error.to_string())
             }
             Error::NotF2fs { .. } => FsError::new(Errno::Invalid, error.to_string()),
+            _ if error.is_host_full() => FsError::new(Errno::NoSpace, error.to_string()),
             Error::NoSegment { .. } | Error::NoNode { .. } => FsError::new(Errno::NoSpace, error.to_string()),
             _ => FsError::new(Errno::Io, error.to_string()),
         }

@@ -97,8 +97,12 @@ fn space_mode(mode: i32) -> Option<SpaceMode> {
     }
 }
 
-fn rename_mode(flags: RenameFlags) -> Option<RenameMode> {
+/// The kernel itself has looked that nothing is replaced where a whiteout is wanted, too.
+fn rename_mode(flags: RenameFlags, request: &Request) -> Option<RenameMode> {
+    let whiteout = RenameMode::Whiteout { uid: request.uid(), gid: request.gid() };
     Some(match flags {
+        RenameFlags::RENAME_WHITEOUT => whiteout,
+        _ if flags == RenameFlags::RENAME_WHITEOUT | RenameFlags::RENAME_NOREPLACE => whiteout,
         RenameFlags::RENAME_NOREPLACE => RenameMode::NoReplace,
         RenameFlags::RENAME_EXCHANGE => RenameMode::Exchange,
         _ if flags.is_empty() => RenameMode::Replace,
@@ -235,7 +239,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
 
     fn rename(
         &self,
-        _request: &Request,
+        request: &Request,
         parent: INodeNo,
         name: &OsStr,
         new_parent: INodeNo,
@@ -243,7 +247,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        let Some(mode) = rename_mode(flags) else { return reply.error(Errno::EINVAL) };
+        let Some(mode) = rename_mode(flags, request) else { return reply.error(Errno::EINVAL) };
         let answer = self.volume.change("rename", parent.0, |fs| {
             fs.rename(ino(parent), name.as_bytes(), ino(new_parent), new_name.as_bytes(), mode)
         });

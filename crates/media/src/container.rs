@@ -438,7 +438,7 @@ pub(crate) fn read_slots(file: &dyn HostFile, path: &Path) -> Result<(u64, Memor
         [work.page_reads, work.spare_reads, work.programs, work.erases, work.device_ns, work.violations];
     // Counting on must not overflow; no chip gets anywhere near.
     if counts.iter().chain([&memory.operations, &sequence]).any(|count| *count > u64::MAX / 2) {
-        return Err(MediaError::damaged(path, format!("the work done cannot be {counts:?}")));
+        return Err(MediaError::damaged(path, "the counts of its operations are out of range"));
     }
     Ok((sequence, memory))
 }

@@ -22,6 +22,13 @@ pub struct NewNode<'a> {
     pub target: &'a [u8],
 }
 
+impl NewNode<'static> {
+    /// What overlayfs takes for a name that is gone.
+    pub fn whiteout(uid: u32, gid: u32) -> NewNode<'static> {
+        NewNode { kind: FileKind::CharDevice, perm: 0, uid, gid, rdev: 0, target: &[] }
+    }
+}
+
 /// The behaviour of `rename` if the target exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RenameMode {
@@ -31,6 +38,14 @@ pub enum RenameMode {
     NoReplace,
     /// Swap the two names; both must exist.
     Exchange,
+    /// Replace it, and leave a whiteout of this owner under the old name: a character device with the number 0, which
+    /// tells overlayfs that a name is gone. File systems that cannot do both at once answer [`Errno::Invalid`].
+    Whiteout {
+        /// User.
+        uid: u32,
+        /// Group.
+        gid: u32,
+    },
 }
 
 /// The behaviour of `setxattr` if the attribute exists.

@@ -287,7 +287,7 @@ impl<'a> Pull<'a> {
         };
         let is_made = self.make(spot, make)?;
         if !is_made {
-            crate::complain(&format!(
+            crate::message::complain(&format!(
                 "{}: a {}, which only root can make; left out",
                 text::name(spot.path),
                 text::kind(attr.kind)
@@ -325,7 +325,7 @@ impl<'a> Pull<'a> {
     fn set_xattrs(&self, path: &[u8], ino: Ino, set: impl Fn(&[u8], &[u8]) -> io::Result<bool>) -> Outcome {
         for (name, value) in self.losses.pass(xattrs(self.fs, path, ino)).unwrap_or_default() {
             if !set(&name, &value).map_err(|error| self.host(path, &error))? {
-                crate::complain(&format!(
+                crate::message::complain(&format!(
                     "{}: attribute {} cannot be set here; left out",
                     text::name(path),
                     text::name(&name)

@@ -11,7 +11,6 @@ use crate::{
     f2fs,
     failure::{Failure, Outcome},
     image::only_f2fs,
-    options::Reader,
     output, path, text,
     verbs::F2fsImage,
 };
@@ -23,8 +22,9 @@ pub(crate) struct Args {
     image: F2fsImage,
     #[command(subcommand)]
     what: What,
-    #[command(flatten)]
-    reader: Reader,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(clap::Subcommand, Debug)]
@@ -111,6 +111,6 @@ impl Args {
     }
 
     fn print(&self, value: Value) -> Outcome {
-        if self.reader.json { output::document("dump", value) } else { output::lines(text::tree(&value)) }
+        if self.json { output::document("dump", value) } else { output::lines(text::tree(&value)) }
     }
 }

@@ -70,7 +70,7 @@ impl Args {
         };
         if code == UNCORRECTED && (self.preen || (self.yes && !self.dry_run)) {
             let path = self.image.image.display();
-            crate::complain(&format!(
+            crate::message::complain(&format!(
                 "{path}: the problems are left as they are; copy all readable files with `pumice get`"
             ));
         }
@@ -100,7 +100,7 @@ impl Args {
             // No checkpoint can be read.
             Err(error) if repairs && error.errno() == pumice_vfs::Errno::Io => {
                 drop(progress);
-                crate::complain(&format!("{path}: {error}"));
+                crate::message::complain(&format!("{path}: {error}"));
                 return self.repair(context, &CheckReport::default());
             }
             Err(error) => return Err(Failure::new(format!("{path}: {error}"))),
@@ -143,7 +143,7 @@ impl Args {
                 output.line(format!("{done}: {}: {}", fix.code, fix.detail))?;
             }
             let tables = if self.dry_run { "would be" } else { "were" };
-            output.line(format!("{}: both tables {tables} counted anew", path.display()))?;
+            output.line(format!("{}: both tables {tables} counted anew", text::path(path)))?;
             output.finish()?;
         }
         Ok(if self.dry_run { UNCORRECTED } else { CORRECTED })

@@ -92,7 +92,7 @@ impl Args {
                 let below = text::name(place.path.get(start..).unwrap_or_default());
                 let below = below.trim_start_matches('/');
                 let target = if below.is_empty() { target.to_path_buf() } else { target.join(below) };
-                output.line(format!("would write {} ({})", target.display(), text::kind(place.attr.kind)))
+                output.line(format!("would write {} ({})", text::path(target), text::kind(place.attr.kind)))
             }
         })?;
         output.finish()?;

@@ -152,7 +152,7 @@ fn nandfs_lines(
     space: &SpaceInfo,
     geometry: &Geometry,
 ) -> impl Iterator<Item = String> {
-    let label = if info.label.is_empty() { "(none)" } else { &info.label };
+    let label = if info.label.is_empty() { "(none)".into() } else { text::name(info.label.as_bytes()) };
     let state = match (info.worn_out, info.clean) {
         (true, _) => "worn out, can only be read",
         (false, true) => "clean",

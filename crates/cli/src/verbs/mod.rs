@@ -74,6 +74,6 @@ pub(crate) struct LogicalDisk {
 /// Warnings about losses of a copy.
 fn warn_of(lost: &[String]) {
     for line in lost {
-        crate::complain(line);
+        crate::message::complain(line);
     }
 }

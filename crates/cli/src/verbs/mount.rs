@@ -59,17 +59,27 @@ pub(crate) struct How {
     /// Open the image without mounting it
     #[arg(long)]
     dry_run: bool,
-    /// The background half of --daemon: says `ready` on stdout once it is mounted
-    #[arg(long, hide = true)]
-    background: bool,
-    /// Exit codes as mount(8) wants them
-    #[arg(long, hide = true)]
-    helper: bool,
+    #[arg(skip)]
+    role: Role,
 }
+
+/// Who runs the verb, which the name of the program tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Role {
+    #[default]
+    User,
+    /// mount(8), which has exit codes of its own.
+    Helper,
+    /// The background half of `--daemon`, which says `ready` on stdout once it is mounted.
+    Background,
+}
+
+/// The name that the background half is called by.
+pub(crate) const BACKGROUND: &str = "pumice-mounted";
 
 /// The arguments mount(8) gives its helpers, in our words.
 pub(crate) fn from_helper(rest: &[OsString]) -> Vec<OsString> {
-    let mut words: Vec<OsString> = vec!["--helper".into(), "--daemon".into()];
+    let mut words: Vec<OsString> = vec!["--daemon".into()];
     let mut rest = rest.iter();
     while let Some(word) = rest.next() {
         match word.as_bytes() {
@@ -91,17 +101,25 @@ impl Args {
         self.how.run(&self.image, &["mount"], context, Volume::open_to_mount)
     }
 
+    pub(crate) fn how_mut(&mut self) -> &mut How {
+        &mut self.how
+    }
+
     /// The exit code of a failure, by the rules of our caller.
     pub(crate) fn exit_code(&self, failed: u8) -> u8 {
         match failed {
-            code::USAGE if self.how.helper => HELPER_USAGE,
-            code::FAILED if self.how.helper => HELPER_FAILED,
+            code::USAGE if self.how.role == Role::Helper => HELPER_USAGE,
+            code::FAILED if self.how.role == Role::Helper => HELPER_FAILED,
             other => other,
         }
     }
 }
 
 impl How {
+    pub(crate) fn set_role(&mut self, role: Role) {
+        self.role = role;
+    }
+
     /// Mounts `image`, which `verb` opens with `open`.
     pub(crate) fn run(
         &self,
@@ -220,7 +238,7 @@ impl How {
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(broken)?;
         let failed = |error: pumice_fuse::MountError| Failure::new(error.to_string());
         let session = pumice_fuse::mount(volume.shared(), &self.dir, options).map_err(failed)?;
-        if self.background {
+        if self.role == Role::Background {
             detach()?;
         }
         wait(session, signals).map_err(failed)
@@ -231,14 +249,14 @@ impl How {
         let program =
             std::env::current_exe().map_err(|error| Failure::host(Path::new("/proc/self/exe"), &error))?;
         let mut command = Command::new(&program);
-        command.arg0("pumice").arg(format!("--cache={}", context.cache_bytes));
+        command.arg0(BACKGROUND).arg(format!("--cache={}", context.cache_bytes));
         for path in &context.key_files {
             command.arg("--key-file").arg(absolute(path)?);
         }
         if !context.recover {
             command.arg("--no-recovery");
         }
-        command.args(verb).arg("--background");
+        command.args(verb);
         if !self.options.is_empty() {
             command.arg("-o").arg(self.options.join(","));
         }
@@ -256,7 +274,7 @@ impl How {
             let _ = stderr.read_to_string(&mut complaint);
         }
         if word == READY {
-            complaint.lines().for_each(|line| crate::complain(line.trim_start_matches("pumice: ")));
+            complaint.lines().for_each(|line| crate::message::complain(line.trim_start_matches("pumice: ")));
             return Ok(());
         }
         // Reaped, so that nothing is left of it; what it said tells more than its code.

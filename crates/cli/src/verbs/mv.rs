@@ -44,7 +44,7 @@ impl Args {
         let (to_dir, to_name) = self.target(fs, name)?;
         if self.writer.dry_run {
             let to = if to_name == name { self.to.as_bytes().to_vec() } else { to_name.to_vec() };
-            return output::lines([format!("would move {} to {}", self.from.display(), text::name(&to))]);
+            return output::lines([format!("would move {} to {}", text::path(&self.from), text::name(&to))]);
         }
         let mode = match (self.no_clobber, self.exchange) {
             (true, _) => RenameMode::NoReplace,

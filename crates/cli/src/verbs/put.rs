@@ -116,7 +116,7 @@ fn say(sources: &[OsString], targets: &[Target]) -> Outcome {
 
 /// Says where each file of a host tree would go.
 pub(crate) fn say_tree(source: &Path, target: &[u8], output: &mut Output) -> Outcome {
-    output.line(format!("would copy {} to {}", source.display(), text::name(target)))?;
+    output.line(format!("would copy {} to {}", text::path(source), text::name(target)))?;
     let found = fs::symlink_metadata(source).map_err(|error| Failure::host(source, &error))?;
     if found.is_dir() {
         for name in children(source)? {

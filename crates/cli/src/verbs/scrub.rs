@@ -179,12 +179,12 @@ impl Args {
         }
         if self.quick {
             let areas = text::count(found.spare_areas, "spare area", "spare areas");
-            lines.push(format!("{}: {areas} read", self.image.image.display()));
+            lines.push(format!("{}: {areas} read", text::path(&self.image.image)));
             return lines;
         }
         let pages = text::count(found.pages, "page", "pages");
         let bits = text::count(found.corrected_bits, "wrong bit", "wrong bits");
-        lines.push(format!("{}: {pages} read, {bits} put right", self.image.image.display()));
+        lines.push(format!("{}: {pages} read, {bits} put right", text::path(&self.image.image)));
         lines
     }
 
@@ -224,7 +224,7 @@ impl Args {
             let pages = text::count(found.lost, "page", "pages");
             lines.push(format!("lost: {pages} that no parity brings back"));
         }
-        lines.push(format!("{}: {} {looked} read", self.image.image.display(), found.pages));
+        lines.push(format!("{}: {} {looked} read", text::path(&self.image.image), found.pages));
         lines
     }
 }

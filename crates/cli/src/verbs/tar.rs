@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     ffi::OsString,
-    io::{self, Read, Write},
+    io::{self, IsTerminal, Read, Write},
     os::unix::ffi::OsStrExt,
     path::PathBuf,
 };
@@ -18,6 +18,7 @@ use crate::{
     interrupt::Watched,
     losses::Losses,
     path,
+    source::archive::encoded,
     staged::Staged,
     text,
     tree::{
@@ -52,6 +53,11 @@ impl Args {
             let found = path::find(fs, &self.path)?;
             let losses = Losses::kept();
             match &self.output {
+                None if io::stdout().is_terminal() => {
+                    return Err(Failure::usage(
+                        "an archive is not for a terminal; name a file with -o, or a pipe",
+                    ));
+                }
                 None => self.write(fs, &found, io::stdout().lock(), &losses)?,
                 Some(output) => {
                     let staged = Staged::new(output, self.force, &context.interrupt)?;
@@ -101,7 +107,7 @@ impl<W: Write> Archive<'_, W> {
             name.push(b'/');
         }
         if attr.kind == FileKind::Socket {
-            crate::complain(&format!(
+            crate::message::complain(&format!(
                 "{}: a socket, which no archive holds; left out",
                 text::name(place.path)
             ));
@@ -149,7 +155,7 @@ impl<W: Write> Archive<'_, W> {
     fn xattrs(&self, place: &Place<'_>, records: &mut Records) {
         let found = self.losses.pass(xattrs(self.fs, place.path, place.attr.ino)).unwrap_or_default();
         for (name, value) in found {
-            records.push((format!("SCHILY.xattr.{}", String::from_utf8_lossy(&name)), value));
+            records.push((format!("SCHILY.xattr.{}", String::from_utf8_lossy(&encoded(&name))), value));
         }
     }
 

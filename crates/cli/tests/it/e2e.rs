@@ -13,6 +13,7 @@ mod in_use;
 mod large_tree;
 mod mounting;
 mod ordinary_user;
+mod overlay;
 mod papers;
 mod pjdfstest;
 mod power;

@@ -69,11 +69,10 @@ fn names_in(dir: &Path) -> BTreeSet<String> {
 #[track_caller]
 fn names_each(run: &Run, lost: &[usize]) {
     assert_eq!(run.code, 1, "{run:?}");
-    let lines: Vec<&str> = run.err.lines().collect();
+    let lines = run.messages();
     assert_eq!(lines.len(), lost.len() + 1, "{}", run.err);
     for number in lost {
-        let told =
-            lines.iter().filter(|line| line.starts_with(&format!("pumice: {}: ", path(*number)))).count();
+        let told = lines.iter().filter(|line| line.starts_with(&format!("{}: ", path(*number)))).count();
         assert_eq!(told, 1, "{}: {}", path(*number), run.err);
     }
     assert!(lines.last().unwrap().contains("could not be read"), "{}", run.err);

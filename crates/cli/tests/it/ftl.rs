@@ -36,7 +36,10 @@ fn what_cannot_be_is_refused_and_nothing_stays() {
         let run = world.say(&format!("ftl create {SMALL} {words} chip"));
         assert!(run.code == 2 && named.iter().all(|word| run.err.contains(word)), "{run:?}");
     }
-    world.say(&format!("ftl create {SMALL} --placement oracle chip")).bad(1, &["oracle", "every write"]);
+    for dry in ["", "--dry-run"] {
+        let line = format!("ftl create {SMALL} --placement oracle {dry} chip");
+        world.say(&line).bad(1, &["oracle", "every write"]);
+    }
     assert!(!world.path("chip").exists());
     let run = world.say(&format!("ftl create {SMALL} --export 100% chip"));
     assert!(run.code == 2 && run.err.contains("100%"), "{run:?}");

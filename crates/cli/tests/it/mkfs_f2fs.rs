@@ -49,6 +49,36 @@ fn a_directory_and_its_archive_give_the_same_bytes() {
     assert!(same.unwrap().success());
 }
 
+/// Access control lists as words, newlines in values, `=` and `%` in names: from GNU tar's archive, from the tree, from
+/// an archive of what was made, the same volume.
+#[test]
+fn attributes_of_any_bytes_come_from_archives() {
+    let world = world();
+    let path = |name: &str| world.path("tree").join(name);
+    let run = |words: &[&str], file: &str| {
+        let (program, words) = words.split_first().unwrap();
+        let status = Command::new(program).args(words).arg(path(file)).status();
+        assert!(status.unwrap().success(), "{program} {words:?} {file}");
+    };
+    run(&["setfacl", "-m", "u:1000:rw,g:daemon:r"], "small");
+    run(&["setfacl", "-d", "-m", "u:root:rwx"], "below");
+    run(&["setfacl", "-d", "-m", "u::rwx"], "below/deeper");
+    run(&["setfattr", "-n", "user.lines", "-v", "one\n17 two=three\n"], "below/large.mp3");
+    run(&["setfattr", "-n", "user.a=b%3D", "-v", "x"], "empty");
+    world.say(&format!("mkfs -t f2fs --from tree --size auto {FIXED} wanted")).good();
+    let wanted = fs::read(world.path("wanted")).unwrap();
+    for form in [&["--acls", "--xattrs"][..], &["--acls", "--xattrs", "--xattrs-include=user.*"]] {
+        tar(&world, &[&["--format=posix"], form].concat());
+        world.say(&format!("mkfs --force -t f2fs --from tree.tar --size auto {FIXED} made")).good();
+        assert!(fs::read(world.path("made")).unwrap() == wanted, "{form:?}");
+    }
+    world.say("tar wanted -o again.tar").good();
+    world.say(&format!("mkfs --force -t f2fs --from again.tar --size auto {FIXED} made")).good();
+    assert!(fs::read(world.path("made")).unwrap() == wanted);
+    let listed = Command::new("tar").arg("-tf").arg(world.path("again.tar")).output().unwrap();
+    assert!(listed.status.success(), "{listed:?}");
+}
+
 #[test]
 fn every_form_of_a_sparse_file_in_an_archive_is_read() {
     let world = world();

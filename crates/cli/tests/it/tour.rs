@@ -15,13 +15,23 @@ use pumice_knobs::BLESS;
 /// Blocks of commands begin so; with `fuse`, they need a mount.
 const BLOCK: &str = "```console";
 
+/// Commands outside of tours, for a real chip or disk; only falls.
+const OUTSIDE: usize = 99;
+
 fn can_mount() -> bool {
     let root = rustix::process::geteuid().is_root();
     root && fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").is_ok()
 }
 
-fn readme() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")
+/// README and the documents.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> =
+        docs.filter(|path| path.extension().is_some_and(|kind| kind == "md")).collect();
+    pages.push(root.join("README.md"));
+    pages.sort();
+    pages
 }
 
 /// The output of a command, on both streams.
@@ -52,8 +62,7 @@ fn played(text: &str, dir: &Path) -> String {
         let skipped = word.trim() == "fuse" && !can_mount();
         if skipped {
             // Past the test runner, which would keep it to itself.
-            let _ =
-                writeln!(std::io::stderr(), "SKIPPED: the mount in README's tour: needs root and /dev/fuse");
+            let _ = writeln!(std::io::stderr(), "SKIPPED: a mount in a tour: needs root and /dev/fuse");
         }
         for line in lines.by_ref() {
             let command = line.strip_prefix("$ ");
@@ -71,17 +80,45 @@ fn played(text: &str, dir: &Path) -> String {
     result
 }
 
-#[test]
-fn the_tour_prints_what_readme_says() {
+/// Plays one page in a directory of its own.
+fn play(page: &Path) {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let text = fs::read_to_string(readme()).unwrap();
+    let text = fs::read_to_string(page).unwrap();
     let now = played(&text, dir.path());
     if BLESS.is_set() {
-        fs::write(readme(), &now).unwrap();
+        fs::write(page, &now).unwrap();
         return;
     }
     for (number, (wanted, got)) in text.lines().zip(now.lines()).enumerate() {
-        assert_eq!(got, wanted, "README.md:{}; see the head of this test", number + 1);
+        assert_eq!(got, wanted, "{}:{}; see the head of this test", page.display(), number + 1);
     }
-    assert_eq!(now.lines().count(), text.lines().count());
+    assert_eq!(now.lines().count(), text.lines().count(), "{}", page.display());
+}
+
+#[test]
+fn tours_print_what_their_pages_say() {
+    let pages = pages();
+    std::thread::scope(|scope| {
+        for page in &pages {
+            scope.spawn(|| play(page));
+        }
+    });
+}
+
+/// Commands that a user types are in a tour, but for those that need what no test has.
+#[test]
+fn commands_outside_of_tours_are_few() {
+    let typed = |text: &str| {
+        let mut in_tour = false;
+        text.lines()
+            .filter(|line| {
+                in_tour = if line.starts_with("```") { !in_tour } else { in_tour };
+                !in_tour && line.starts_with("    pumice ")
+            })
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let outside: Vec<String> =
+        pages().iter().flat_map(|page| typed(&fs::read_to_string(page).unwrap())).collect();
+    assert!(outside.len() <= OUTSIDE, "{} commands, {OUTSIDE} at most: {outside:#?}", outside.len());
 }

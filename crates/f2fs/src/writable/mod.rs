@@ -212,7 +212,7 @@ impl State {
             let is_failure = matches!(error, Error::Write { .. } | Error::Flush(_));
             self.failed = (is_halfway || is_failure).then(|| error.clone());
         }
-        if let Some(error) = &self.failed {
+        if let Some(error) = self.failed.as_ref().filter(|error| !error.is_host_full()) {
             // A device that fails here, too, cannot be told anything.
             let _ = self.commit.tree_mut().blocks_mut().nodes_mut().writer_mut().stopped(error);
         }
@@ -259,6 +259,8 @@ fn end_of_range(offset: u64, length: u64) -> error::Result<u64> {
 
 /// A name put into, or taken out of, a directory: its block and the nodes above it, and the inodes at both ends.
 const NAMES: Need = Need { more: 12, data: 6, nodes: 18 };
+/// Two names and an inode more.
+const NAMES_TWICE: Need = Need { more: 24, data: 12, nodes: 36 };
 /// The same, where nothing more is taken up.
 const NAMES_LESS: Need = Need { more: 0, data: 4, nodes: 14 };
 /// Attributes of one inode.
@@ -320,7 +322,8 @@ impl FileSystem for WritableF2fs {
 
     fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
         let (from, to) = ((self.nid(dir)?, name), (self.nid(to_dir)?, to_name));
-        Ok(self.change(NAMES, |commit, now| commit.tree_mut().rename(from, to, mode, now))?)
+        let need = if matches!(mode, RenameMode::Whiteout { .. }) { NAMES_TWICE } else { NAMES };
+        Ok(self.change(need, |commit, now| commit.tree_mut().rename(from, to, mode, now))?)
     }
 
     fn hold(&self, ino: Ino) -> Result<()> {

@@ -167,15 +167,21 @@ impl Tree {
         let parent = self.linked_dir(dir)?;
         self.check_free(&parent, name)?;
         check_target(new)?;
-        let is_dir = new.kind == FileKind::Dir;
-        if is_dir && parent.links == u32::MAX {
+        if new.kind == FileKind::Dir && parent.links == u32::MAX {
             return Err(Error::Errno(Errno::TooManyLinks));
         }
-        let ino = self.blocks.nodes_mut().make_inode(is_dir)?;
-        let mut inode = self.fresh(ino, &parent, name, new, now);
+        let ino = self.make(&parent, name, new, now)?;
+        self.arrive(dir, name, ino, new.kind, now)?;
+        Ok(ino)
+    }
+
+    /// Makes an inode that no name leads to yet.
+    fn make(&mut self, parent: &Inode, name: &[u8], new: &NewNode<'_>, now: Timestamp) -> Result<Nid> {
+        let ino = self.blocks.nodes_mut().make_inode(new.kind == FileKind::Dir)?;
+        let mut inode = self.fresh(ino, parent, name, new, now);
         self.blocks.nodes_mut().put_first(&inode)?;
         match new.kind {
-            FileKind::Dir => directory::begin(&mut self.blocks, &mut inode, dir)?,
+            FileKind::Dir => directory::begin(&mut self.blocks, &mut inode, parent.ino)?,
             FileKind::Symlink => {
                 inode.inline = inode.inline.with(InlineFlags::DATA);
                 content::write(&mut self.blocks, &mut inode, 0, new.target)?;
@@ -190,7 +196,6 @@ impl Tree {
             FileKind::Fifo | FileKind::Socket => {}
         }
         self.blocks.nodes_mut().put(&inode)?;
-        self.arrive(dir, name, ino, new.kind, now)?;
         Ok(ino)
     }
 
@@ -401,7 +406,7 @@ impl Tree {
         may_change(&to)?;
         self.vacate(dir, name);
         let Some(target) = target else {
-            self.depart(&source, inode.kind, now)?;
+            self.leave(&source, &inode, mode, now)?;
             self.arrive(to_dir, to_name, inode.ino, inode.kind, now)?;
             return self.moved(inode.ino, to_dir, to_name, now);
         };
@@ -418,10 +423,19 @@ impl Tree {
             return self.moved(other.ino, dir, name, now);
         }
         self.check_replace(&inode, &other)?;
-        self.depart(&source, inode.kind, now)?;
+        self.leave(&source, &inode, mode, now)?;
         self.point(&target, &other, &inode, now)?;
         self.moved(inode.ino, to_dir, to_name, now)?;
         self.drop_name(other.ino, now)
+    }
+
+    /// Takes a name away from what moves; a whiteout stays behind if the mode wants one.
+    fn leave(&mut self, source: &Place<'_>, inode: &Inode, mode: RenameMode, now: Timestamp) -> Result<()> {
+        let RenameMode::Whiteout { uid, gid } = mode else { return self.depart(source, inode.kind, now) };
+        let (parent, new) = (self.dir(source.dir)?, NewNode::whiteout(uid, gid));
+        let white = self.make(&parent, source.name, &new, now)?;
+        self.depart(source, inode.kind, now)?;
+        self.arrive(source.dir, source.name, white, new.kind, now)
     }
 
     /// Checks that the one may take the place of the other.

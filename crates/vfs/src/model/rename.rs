@@ -1,7 +1,7 @@
 //! Moving names.
 
 use super::state::State;
-use crate::{Errno, Ino, RenameMode, Result, Timestamp, check_name};
+use crate::{Errno, Ino, NewNode, RenameMode, Result, Timestamp, check_name};
 
 /// A name that is there, and its inode.
 #[derive(Clone, Copy)]
@@ -35,18 +35,24 @@ impl State {
             return Err(Errno::Invalid.into());
         }
         match target {
-            Some(target) if mode == RenameMode::Exchange => self.exchange(source, target, now),
+            Some(target) if mode == RenameMode::Exchange => self.exchange(source, target, now)?,
             Some(target) => {
                 self.check_replace(source, target)?;
                 self.remove_entry(dir, name, now)?;
                 self.unlink_dotdot(to_dir, to_name)?;
                 self.arrive(source, to_dir, to_name, now)?;
-                self.drop_name(target.ino, now)
+                self.drop_name(target.ino, now)?;
             }
             None => {
                 self.remove_entry(dir, name, now)?;
-                self.arrive(source, to_dir, to_name, now)
+                self.arrive(source, to_dir, to_name, now)?;
             }
+        }
+        match mode {
+            RenameMode::Whiteout { uid, gid } => {
+                self.create(dir, name, &NewNode::whiteout(uid, gid), now).map(drop)
+            }
+            _ => Ok(()),
         }
     }
 

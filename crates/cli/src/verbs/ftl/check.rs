@@ -77,7 +77,7 @@ impl Args {
             return Ok(0);
         }
         if self.preen {
-            crate::complain(&format!("{shown}: the problems are left as they are; -y repairs them"));
+            crate::message::complain(&format!("{shown}: the problems are left as they are; -y repairs them"));
         }
         Ok(UNCORRECTED)
     }
@@ -116,7 +116,8 @@ impl Args {
         };
         let bytes = |blocks: u64| text::size(blocks * u64::from(report.block_bytes));
         let (disk, stored) = (bytes(report.logical_blocks.into()), bytes(report.stored_blocks));
-        output.line(format!("{}: {state}; a disk of {disk}, {stored} stored", self.image.image.display()))?;
+        output
+            .line(format!("{}: {state}; a disk of {disk}, {stored} stored", text::path(&self.image.image)))?;
         if report.start == Start::Recovered {
             output.line("it was not closed; the next start recovers it")?;
         }

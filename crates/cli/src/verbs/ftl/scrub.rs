@@ -112,12 +112,12 @@ impl Args {
         }
         if self.quick {
             let areas = text::count(found.spare_areas, "spare area", "spare areas");
-            lines.push(format!("{}: {areas} read", self.image.image.display()));
+            lines.push(format!("{}: {areas} read", text::path(&self.image.image)));
             return lines;
         }
         let pages = text::count(found.pages, "page", "pages");
         let bits = text::count(found.corrected_bits, "wrong bit", "wrong bits");
-        lines.push(format!("{}: {pages} read, {bits} put right", self.image.image.display()));
+        lines.push(format!("{}: {pages} read, {bits} put right", text::path(&self.image.image)));
         lines
     }
 }

@@ -109,8 +109,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     sealing: sealing::Args,
     /// Threads that read and compress files; the volume is the same with any number [default: one for each processor]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
 }
 
 fn block_size(text: &str) -> Result<BlockSize, String> {
@@ -237,7 +237,8 @@ impl Args {
     }
 
     fn threads(&self) -> NonZeroUsize {
-        self.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+        let asked = self.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+        asked.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
     }
 
     fn time(&self) -> Outcome<Timestamp> {

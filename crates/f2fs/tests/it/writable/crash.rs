@@ -206,8 +206,13 @@ impl Run<'_> {
             }
             12 | 13 => {
                 let ((_, dir), name, (_, to), new) = (self.dir(), self.name(), self.dir(), self.name());
-                let modes = [RenameMode::Replace, RenameMode::NoReplace, RenameMode::Exchange];
-                let _ = fs.rename(dir, &name, to, &new, modes[self.random.usize(0..3)]);
+                let modes = [
+                    RenameMode::Replace,
+                    RenameMode::NoReplace,
+                    RenameMode::Exchange,
+                    RenameMode::Whiteout { uid: 1, gid: 2 },
+                ];
+                let _ = fs.rename(dir, &name, to, &new, modes[self.random.usize(0..modes.len())]);
             }
             14 => {
                 let (file, (_, dir), name) = (self.file(), self.dir(), self.name());

@@ -135,6 +135,8 @@ pub(crate) struct Log {
     good_writes: Option<u64>,
     /// The write or flush that fails, once; counted from 0.
     pub(crate) bad_write: Option<u64>,
+    /// True if what fails does so for lack of room on the host.
+    pub(crate) is_host_full: bool,
 }
 
 impl Log {
@@ -181,12 +183,12 @@ impl Live {
 
     fn take(&self, event: Event) -> Result<(), BlockError> {
         let mut log = self.log();
-        if log.good_writes.is_some_and(|good| log.events.len() as u64 >= good) {
-            return Err(BlockError::Device(5));
-        }
+        let errno = if log.is_host_full { 28 } else { 5 };
         let now = log.events.len() as u64;
-        if log.bad_write.take_if(|bad| *bad == now).is_some() {
-            return Err(BlockError::Device(5));
+        if log.good_writes.is_some_and(|good| now >= good)
+            || log.bad_write.take_if(|bad| *bad == now).is_some()
+        {
+            return Err(BlockError::Device(errno));
         }
         log.events.push(event);
         Ok(())

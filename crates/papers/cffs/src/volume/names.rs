@@ -246,6 +246,7 @@ impl Volume<'_> {
             return Err(Errno::Invalid.into());
         }
         match (mode, to) {
+            (RenameMode::Whiteout { .. }, _) => return Err(Errno::Invalid.into()),
             (RenameMode::NoReplace, Some(_)) => return Err(Errno::Exists.into()),
             (RenameMode::Exchange, None) => return Err(Errno::NoEntry.into()),
             (RenameMode::Exchange, Some(to)) if self.tree.is_within(dir, to) => {

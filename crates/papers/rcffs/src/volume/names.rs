@@ -249,6 +249,7 @@ impl Volume<'_> {
             return Err(Errno::Invalid.into());
         }
         match (mode, to) {
+            (RenameMode::Whiteout { .. }, _) => Err(Errno::Invalid.into()),
             (RenameMode::NoReplace, Some(_)) => Err(Errno::Exists.into()),
             (RenameMode::Exchange, None) => Err(Errno::NoEntry.into()),
             (RenameMode::Exchange, Some(to)) => self.exchange((dir, &from), (to_dir, &to)),
