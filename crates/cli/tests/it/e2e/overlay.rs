@@ -1,4 +1,4 @@
-//! A mount as the upper layer of overlayfs, as container engines have it: the same changes, made there and in a plain
+//! A mount as the upper layer of overlayfs, as container engines have it. The same changes, made there and in a plain
 //! copy of the lower layer, give the same tree, before and after the mount has gone and come back.
 
 use std::process::Command;

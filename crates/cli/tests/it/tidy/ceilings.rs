@@ -70,7 +70,7 @@ pub(crate) const WORDS: &[(&str, usize, usize, usize)] = &[
     ("fuse", 20, 40, 0),
     ("lab", 20, 40, 0),
     ("media", 20, 40, 0),
-    ("nandfs", 144, 162, 24),
+    ("nandfs", 144, 162, 25),
     ("rcffs", 20, 40, 0),
     ("scaleffs", 20, 40, 0),
     ("vfs", 20, 40, 0),
@@ -82,6 +82,6 @@ pub(crate) const LONG: &[(&str, usize)] = &[
     ("flashlog-design.md", 25),
     ("flashlog-spec.md", 13),
     ("ftl-spec.md", 24),
-    ("nandfs-design.md", 45),
-    ("nandfs-spec.md", 27),
+    ("nandfs-design.md", 46),
+    ("nandfs-spec.md", 28),
 ];
