@@ -2,7 +2,7 @@
 //! leaves seems sound and fades. Nothing that was promised is lost, and the volume can be written to without a person.
 
 use pumice_knobs::NANDFS_SERIES;
-use pumice_media::{CutMode, Rate};
+use pumice_media::{CutMode, Rate, SimChip};
 use pumice_vfs::conformance::TestClock;
 
 use crate::cut::image::Image;
@@ -70,7 +70,15 @@ fn series(seed: u64) {
     judged.unwrap_or_else(|what| panic!("{name}: {what}"));
 }
 
-/// Blocks grow bad and the power goes: the check finds nothing, and nothing promised is lost.
+/// The chip with its power.
+fn with_power(shared: &Shared) -> SimChip {
+    let mut chip = shared.copy();
+    chip.power_on();
+    chip.faults_mut().power_cut = None;
+    chip
+}
+
+/// Blocks grow bad and the power goes, again while the volume is mounted: the check finds nothing, and nothing promised is lost.
 fn grown_bad(seed: u64) {
     let mut random = Random(seed ^ 0xbad);
     let clock = TestClock::new();
@@ -99,6 +107,14 @@ fn grown_bad(seed: u64) {
     assert!(played.is_ok() || !powered, "{name}: {played:?}");
     let notes = player.notes.clone();
     drop(player);
+    for _ in 0..random.below(3) {
+        shared.0.lock().unwrap().power_on();
+        arm(&mut random, &shared, 12);
+        let mounted = mount(shared.clone(), &clock);
+        let powered = shared.0.lock().unwrap().is_powered();
+        assert!(mounted.is_ok() || !powered, "{name}: {:?}", mounted.err());
+        sound(&with_power(&shared), "after a cut mount").unwrap_or_else(|what| panic!("{name}: {what}"));
+    }
     let mut chip = shared.0.lock().unwrap();
     chip.power_on();
     let faults = chip.faults_mut();
