@@ -52,6 +52,7 @@ mod checkpoint_record;
 mod claims;
 mod clean;
 mod codec;
+mod commits;
 mod dir;
 mod end_of_life;
 mod error;

@@ -13,6 +13,7 @@ use crate::addr::Addr;
 use crate::blocks::{State, Usage};
 use crate::checkpoint_record::Checkpoint;
 use crate::codec::{len32, size};
+use crate::commits::Commits;
 use crate::error::device;
 use crate::log::{ROOT_HEAD, Spare};
 use crate::names::NameRecord;
@@ -30,15 +31,6 @@ fn missing(turn: u8, pages: u32) -> u32 {
 /// True if a page has the turn of the one before it: a program that was said to have failed, and did not.
 fn is_repeated(turn: u8, pages: u32) -> bool {
     pages > 0 && (u32::from(turn) + 1) % u32::from(TURNS) == pages % u32::from(TURNS)
-}
-
-/// The inode that a chunk belongs to.
-fn owner(desc: &Desc) -> Option<u32> {
-    match desc.kind {
-        ChunkKind::Data | ChunkKind::Packed | ChunkKind::Rest => Some(desc.id),
-        ChunkKind::Node => Some(desc.index),
-        _ => None,
-    }
 }
 
 /// When an inode came.
@@ -84,23 +76,8 @@ impl Volume<'_> {
             self.log.flash.medium.pin(page, found);
         }
         self.avoid_ids(&survey.records);
-        let mut last_commit: HashMap<u32, u64> = HashMap::new();
-        for record in &survey.records {
-            if let (Some(_), Some(ino)) = (record.tag.commit, record.tag.descs.first().and_then(owner)) {
-                let last = last_commit.entry(ino).or_default();
-                *last = record.tag.seq.max(*last);
-            }
-        }
-        // A commit of names promises all that come before it.
-        let tells = |record: &&Record| record.names.is_some() && record.tag.commit.is_some();
-        let last_names = survey.records.iter().filter(tells).map(|record| record.tag.seq).max();
-        for record in &survey.records {
-            let links = record.names.iter().flat_map(|names| &names.links);
-            for link in links.filter(|link| link.whole && Some(record.tag.seq) <= last_names) {
-                let last = last_commit.entry(link.ino).or_default();
-                *last = last_names.unwrap_or(record.tag.seq).max(*last);
-            }
-        }
+        let pages = survey.records.iter().map(|record| (&record.tag, record.names.as_ref()));
+        let Commits { last: last_commit, names: last_names } = Commits::of(pages);
         let ends = survey.ends.drain(..).map(Step::Pass);
         let mut steps: Vec<Step> = survey.records.drain(..).map(Step::Replay).chain(ends).collect();
         steps.sort_by_key(|step| step.tag().seq);
@@ -164,8 +141,11 @@ impl Volume<'_> {
             let is_full = self.log.flash.peek(end)? != Peek::Erased;
             let medium = &mut self.log.flash.medium;
             // One of which copies brought pages back may have lost too many for its own parity.
-            let is_weak = block == last || !is_full || medium.is_tired(block);
-            if is_weak || !medium.has_parity(block).map_err(device)? {
+            if block == last
+                || !is_full
+                || medium.is_tired(block)
+                || !medium.has_parity(block).map_err(device)?
+            {
                 left.push(block);
             }
         }

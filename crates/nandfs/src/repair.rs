@@ -20,7 +20,7 @@ mod work;
 
 use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec, vec::Vec};
 
-use pumice_flashlog::{Medium, Roots};
+use pumice_flashlog::{Medium, Roots, find_records};
 use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{Errno, Finding, FsError, Result, Timestamp};
 
@@ -248,6 +248,21 @@ impl<'c> Repair<'c> {
         volume.checkpoint(true)
     }
 
+    /// The sequence number of the newest checkpoint where no anchor leads to its record, which the next repair has to find,
+    /// too. What an anchor names and cannot be read was newer than any that is found.
+    fn find_record(&mut self) -> Result<Option<u64>> {
+        if !self.rehash {
+            return Ok(None);
+        }
+        let found = find_records(&mut self.volume.log.flash.medium, |_| true).map_err(device)?;
+        let newest = found.first().map(|record| record.seq);
+        found
+            .iter()
+            .filter(|record| Some(record.seq) == newest)
+            .for_each(|record| self.before.need(record.block));
+        Ok(newest)
+    }
+
     /// Every node of the node table; where that cannot be read, the newest ones that the tags tell of.
     fn find_nodes(&mut self) -> Result<()> {
         let is_known = self.before.seq.is_some();
@@ -272,7 +287,8 @@ impl<'c> Repair<'c> {
                 format!("pages of the node table cannot be read: {} ids rebuilt from tags", lost.len());
             self.tell("table-page", text);
         }
-        let scan = Scan::of(&mut self.volume, self.before.seq)?;
+        let record = self.find_record()?;
+        let scan = Scan::of(&mut self.volume, self.before.seq.or(record))?;
         if !is_known && scan.nodes.is_empty() {
             let text = "no page of the chip holds a node: there is no pumice file system to be found";
             return Err(Damage::Root(text).into());
@@ -284,6 +300,10 @@ impl<'c> Repair<'c> {
         for (nid, addr) in &self.nodes {
             self.volume.nodes.ids.avoid(*nid);
             self.volume.nodes.set_addr(*nid, *addr);
+        }
+        for nid in scan.outdated.iter().filter(|nid| !in_table(nid)) {
+            // One that cannot be read is given up by whoever walks there.
+            let _ = self.volume.nodes.touch(&mut self.volume.log, *nid);
         }
         let sure: Vec<u32> = self.nodes.keys().copied().filter(in_table).collect();
         self.volume.replay_writes(&scan);

@@ -36,6 +36,11 @@ impl Before {
         Ok(Before { seq: Some(fence.seq), needed, window })
     }
 
+    /// A block is needed, too.
+    pub(super) fn need(&mut self, block: u32) {
+        self.needed.insert(block);
+    }
+
     /// The free blocks that a repair may take, in the order in which it does; it reads others.
     pub(super) fn order(&self, free: &[u32], read: &BTreeSet<u32>) -> Vec<u32> {
         let may = |block: &&u32| !self.needed.contains(*block) && !read.contains(*block);

@@ -1,17 +1,22 @@
 //! The tags of all pages: the newest copy of every node, and what fsync wrote behind it.
 
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
 
 use hashbrown::HashMap;
 use pumice_vfs::Result;
 
 use super::told::{Page, Told};
 use crate::addr::Addr;
+use crate::commits::Commits;
 use crate::error::device;
+use crate::names::NameRecord;
 use crate::params::ANCHOR_BLOCKS;
 use crate::replay_names::names_in;
 use crate::survey::lengths_in;
-use crate::tag::{ChunkKind, LogKind, Tag};
+use crate::tag::{ChunkKind, Desc, LogKind, Tag};
 use crate::volume::Volume;
 
 /// The newest copy of a node.
@@ -33,6 +38,8 @@ pub(super) struct Write {
 #[derive(Default)]
 pub(super) struct Scan {
     pub(super) nodes: BTreeMap<u32, Copy>,
+    /// Nodes of which a newer copy does not count. They are written anew, or it would once this repair is the checkpoint.
+    pub(super) outdated: BTreeSet<u32>,
     /// When each inode was written last.
     pub(super) inodes: HashMap<u32, u64>,
     /// When each page was written that holds buckets of directories.
@@ -47,44 +54,99 @@ pub(super) struct Scan {
     pub(super) seq: u64,
 }
 
+/// A page that was written behind the newest checkpoint.
+struct Late {
+    page: u32,
+    tag: Tag,
+    names: Option<NameRecord>,
+}
+
+/// Pages that are believed or not by what others tell.
+#[derive(Default)]
+struct Doubtful {
+    told: Vec<Page>,
+    repaired: Vec<(u32, Tag)>,
+    late: Vec<Late>,
+    /// The highest sequence number of a page that ends a repair, or is none of one.
+    ended: u64,
+}
+
 impl Scan {
     /// Reads every page of the log; those that cannot be read, or prove nothing, are passed over. Pages of repairs are
-    /// believed up to the checkpoint of this sequence number; without one, if they ended.
+    /// believed up to the checkpoint of this sequence number; without one, if they ended. Behind it a node counts if an
+    /// fsync promised it, or if there is no other: a checkpoint that was cut wrote some of the nodes that belong together.
     pub(super) fn of(volume: &mut Volume<'_>, checkpoint: Option<u64>) -> Result<Scan> {
-        let (mut scan, mut told) = (Scan::default(), Vec::new());
-        let (mut repaired, mut ended) = (Vec::new(), 0);
+        let (mut scan, mut doubtful) = (Scan::default(), Doubtful::default());
         for block in ANCHOR_BLOCKS..volume.params.blocks {
             for index in 0..volume.params.pages_per_block {
                 let page = volume.params.page(block, index);
-                if let Some(found) = volume.log.flash.medium.read_proved(page).map_err(device)? {
-                    scan.seq = scan.seq.max(found.tag.seq);
-                    if let Some(tag) = Tag::of(&found, &volume.params.tags) {
-                        if tag.log == LogKind::Repair {
-                            ended = ended.max(tag.commit.map_or(0, |_| tag.seq));
-                            repaired.push((page, tag));
-                            continue;
-                        }
-                        ended = ended.max(tag.seq);
-                        scan.add(page, &tag);
-                        if tag.log == LogKind::Sync {
-                            let lengths = lengths_in(&tag, &found.payload, &volume.params);
-                            scan.writes.push(Write { page, tag: tag.clone(), lengths });
-                        }
-                        if let Some((record, place)) = names_in(&tag, &found.payload) {
-                            scan.named.push(page);
-                            told.push(Page { seq: tag.seq, place, is_last: tag.commit.is_some(), record });
-                        }
-                    }
+                let Some(found) = volume.log.flash.medium.read_proved(page).map_err(device)? else {
+                    continue;
+                };
+                scan.seq = scan.seq.max(found.tag.seq);
+                let Some(tag) = Tag::of(&found, &volume.params.tags) else { continue };
+                if tag.log == LogKind::Sync {
+                    let lengths = lengths_in(&tag, &found.payload, &volume.params);
+                    scan.writes.push(Write { page, tag: tag.clone(), lengths });
                 }
+                let names = names_in(&tag, &found.payload).filter(|_| tag.log != LogKind::Repair);
+                scan.sort(page, tag, names, &mut doubtful, checkpoint);
             }
         }
         // Those of a repair that did not end tell of a volume that there never was.
-        let believed = checkpoint.unwrap_or(ended);
-        for (page, tag) in repaired.iter().filter(|(_, tag)| tag.seq <= believed) {
-            scan.add(*page, tag);
+        let believed = checkpoint.unwrap_or(doubtful.ended);
+        for (page, tag) in doubtful.repaired.iter().filter(|(_, tag)| tag.seq <= believed) {
+            scan.add(*page, tag, |_| true);
         }
-        scan.told = Told::of(told);
+        scan.add_late(&doubtful.late);
+        scan.told = Told::of(doubtful.told);
         Ok(scan)
+    }
+
+    /// Takes a page in, or puts it off.
+    fn sort(
+        &mut self,
+        page: u32,
+        tag: Tag,
+        names: Option<(NameRecord, u32)>,
+        doubtful: &mut Doubtful,
+        checkpoint: Option<u64>,
+    ) {
+        if tag.log == LogKind::Repair {
+            doubtful.ended = doubtful.ended.max(tag.commit.map_or(0, |_| tag.seq));
+            doubtful.repaired.push((page, tag));
+            return;
+        }
+        doubtful.ended = doubtful.ended.max(tag.seq);
+        if let Some((record, place)) = names.clone() {
+            self.named.push(page);
+            doubtful.told.push(Page { seq: tag.seq, place, is_last: tag.commit.is_some(), record });
+        }
+        if checkpoint.is_some_and(|checkpoint| tag.seq >= checkpoint) {
+            doubtful.late.push(Late { page, tag, names: names.map(|(record, _)| record) });
+        } else {
+            self.add(page, &tag, |_| true);
+        }
+    }
+
+    /// Takes in what was written behind the checkpoint: what an fsync promised, then nodes that there are no others of.
+    fn add_late(&mut self, late: &[Late]) {
+        let counted = late.iter().filter(|late| late.tag.log.is_counted());
+        let Commits { last, .. } = Commits::of(counted.map(|late| (&late.tag, late.names.as_ref())));
+        let is_promised = |tag: &Tag, desc: &Desc| {
+            tag.log.is_counted() && last.get(&desc.index).is_some_and(|seq| *seq >= tag.seq)
+        };
+        for Late { page, tag, .. } in late {
+            self.add(*page, tag, |desc| is_promised(tag, desc));
+        }
+        let known: BTreeSet<u32> = self.nodes.keys().copied().collect();
+        for Late { page, tag, .. } in late {
+            self.add(*page, tag, |desc| !known.contains(&desc.id));
+            let nodes = tag.descs.iter().filter(|desc| desc.kind == ChunkKind::Node);
+            let is_newer = |nid: &u32| self.nodes.get(nid).is_some_and(|copy| copy.seq < tag.seq);
+            let newer: Vec<u32> = nodes.map(|desc| desc.id).filter(is_newer).collect();
+            self.outdated.extend(newer.iter().filter(|nid| known.contains(nid)));
+        }
     }
 
     /// The pages without which another scan would tell less.
@@ -94,10 +156,11 @@ impl Scan {
         nodes.chain(writes.into_iter().map(|write| write.page)).chain(self.named.iter().copied())
     }
 
-    fn add(&mut self, page: u32, tag: &Tag) {
+    /// Takes in the buckets of a page, and those of its nodes that count.
+    fn add(&mut self, page: u32, tag: &Tag, mut counts: impl FnMut(&Desc) -> bool) {
         for (offset, desc) in tag.chunks() {
             match desc.kind {
-                ChunkKind::Node => {
+                ChunkKind::Node if counts(&desc) => {
                     let copy = Copy { addr: Addr { page, offset, len: desc.len }, seq: tag.seq };
                     let known = self.nodes.entry(desc.id).or_insert(copy);
                     if known.seq <= copy.seq {

@@ -2,7 +2,7 @@
 //! leaves seems sound and fades. Nothing that was promised is lost, and the volume can be written to without a person.
 
 use pumice_knobs::NANDFS_SERIES;
-use pumice_media::CutMode;
+use pumice_media::{CutMode, Rate, SimChip};
 use pumice_vfs::conformance::TestClock;
 
 use crate::cut::image::Image;
@@ -11,13 +11,15 @@ use crate::cut::random::Random;
 use crate::cut::runner::chip;
 use crate::cut::shared::Shared;
 use crate::cut::step::Step;
-use crate::cut::verify::mount;
+use crate::cut::verify::{mount, sound};
 
 /// Chips of every layout, those with pairs among them.
 const CHIPS: [&str; 8] =
     ["spare", "gang", "page", "slots", "spare/dist3", "slots/dist3", "spares+1", "2048+64:8:96@lz4"];
 /// Calls before the first cut, at the most.
 const CALLS: u64 = 40;
+/// Blocks that grow bad before a chip counts as worn out.
+const BAD_MOST: u64 = 2;
 /// Files get about this long, in bytes.
 const FILE_BYTES: u64 = 20_000;
 
@@ -66,6 +68,75 @@ fn series(seed: u64) {
         Image::take(&fs, &Image::default()).unwrap_or_else(|error| panic!("{name}: reading: {error}"));
     let judged = notes.history.lock().unwrap().judge(&found, notes.promise());
     judged.unwrap_or_else(|what| panic!("{name}: {what}"));
+}
+
+/// The chip with its power.
+fn with_power(shared: &Shared) -> SimChip {
+    let mut chip = shared.copy();
+    chip.power_on();
+    chip.faults_mut().power_cut = None;
+    chip
+}
+
+/// Blocks grow bad and the power goes, again while the volume is mounted: the check finds nothing, and nothing promised is lost.
+fn grown_bad(seed: u64) {
+    let mut random = Random(seed ^ 0xbad);
+    let clock = TestClock::new();
+    let name = CHIPS[(seed % CHIPS.len() as u64) as usize];
+    let shared = Shared::new(chip(name, &clock));
+    let mut player = Player::new(shared.clone(), clock.clone());
+    let mut rate = |of: u32| Some(Rate { per_billion: 1_000_000_000 / of, seed: random.next() });
+    let (programs, erases) = (rate(100), rate(20));
+    let mut chip = shared.0.lock().unwrap();
+    (chip.faults_mut().program_fail_rate, chip.faults_mut().erase_fail_rate) = (programs, erases);
+    chip.cut_after(random.below(400), random.cut_mode());
+    drop(chip);
+    let mut played = Ok(());
+    for _ in 0..200 {
+        played = player.play(&random.step(FILE_BYTES));
+        if played.is_err() {
+            break;
+        }
+        let mut chip = shared.0.lock().unwrap();
+        let counts = chip.fault_counts();
+        if counts.program_failures + counts.erase_failures >= BAD_MOST {
+            (chip.faults_mut().program_fail_rate, chip.faults_mut().erase_fail_rate) = (None, None);
+        }
+    }
+    let powered = shared.0.lock().unwrap().is_powered();
+    assert!(played.is_ok() || !powered, "{name}: {played:?}");
+    let notes = player.notes.clone();
+    drop(player);
+    for _ in 0..random.below(3) {
+        shared.0.lock().unwrap().power_on();
+        arm(&mut random, &shared, 12);
+        let mounted = mount(shared.clone(), &clock);
+        let powered = shared.0.lock().unwrap().is_powered();
+        assert!(mounted.is_ok() || !powered, "{name}: {:?}", mounted.err());
+        sound(&with_power(&shared), "after a cut mount").unwrap_or_else(|what| panic!("{name}: {what}"));
+    }
+    let mut chip = shared.0.lock().unwrap();
+    chip.power_on();
+    let faults = chip.faults_mut();
+    (faults.power_cut, faults.program_fail_rate, faults.erase_fail_rate) = (None, None, None);
+    drop(chip);
+    sound(&shared.copy(), "after the cut").unwrap_or_else(|what| panic!("{name}: {what}"));
+    let fs = mount(shared.clone(), &clock).unwrap_or_else(|error| panic!("{name}: mount: {error}"));
+    let found = Image::take(&fs, &Image::default()).unwrap();
+    let judged = notes.history.lock().unwrap().judge(&found, notes.promise());
+    judged.unwrap_or_else(|what| panic!("{name}: {what}"));
+    fs.unmount().unwrap();
+    sound(&shared.copy(), "at the end").unwrap_or_else(|what| panic!("{name}: {what}"));
+}
+
+#[test]
+fn blocks_grow_bad() {
+    let seeds = NANDFS_SERIES.seeds(0..160);
+    for seed in seeds.clone() {
+        NANDFS_SERIES.begin(seed);
+        grown_bad(seed);
+    }
+    NANDFS_SERIES.ran(seeds.clone(), seeds.end - seeds.start);
 }
 
 #[test]

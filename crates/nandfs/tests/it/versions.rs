@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use pumice_knobs::NANDFS_VERSIONS;
-use pumice_nandfs::{MountOptions, NandFs, check};
+use pumice_media::{BlockId, Nand, SimChip};
+use pumice_nandfs::{MountOptions, NandFs, RepairOptions, check, repair};
 use pumice_vfs::conformance::{TestClock, write_file};
 use pumice_vfs::{FileSystem, Ino};
 
@@ -74,11 +75,12 @@ impl Life {
         Ok(())
     }
 
-    /// Compares all blocks; from here on what is there is what counts.
-    fn compare(&mut self, fs: &NandFs<Shared>, what: &str, is_exact: bool) {
-        for ((file, block), known) in &mut self.known {
+    /// Compares all blocks; their versions.
+    fn compare(&self, fs: &NandFs<Shared>, what: &str, is_exact: bool) -> BTreeMap<(u64, u64), u64> {
+        let look = |(place, known): (&(u64, u64), &Versions)| {
+            let (file, block) = *place;
             let mut bytes = [0; 8];
-            fs.read(Life::ino(fs, *file), block * BLOCK, &mut bytes)
+            fs.read(Life::ino(fs, file), block * BLOCK, &mut bytes)
                 .unwrap_or_else(|error| panic!("{what}: block {block} of f{file}: {error}"));
             let found = u64::from_le_bytes(bytes);
             let least = if is_exact { known.newest } else { known.promised };
@@ -88,8 +90,25 @@ impl Life {
                 self.name,
                 known.newest
             );
+            (*place, found)
+        };
+        self.known.iter().map(look).collect()
+    }
+
+    /// From here on what is there is what counts.
+    fn settle(&mut self, found: &BTreeMap<(u64, u64), u64>) {
+        for (place, known) in &mut self.known {
+            let found = found[place];
             *known = Versions { promised: found, newest: found };
         }
+    }
+
+    /// Repairs a chip whose anchors are gone, by the tags of its pages.
+    fn compare_by_tags(&self, mut chip: SimChip) {
+        (0..4).for_each(|block| chip.erase(BlockId(block)).unwrap());
+        let options = RepairOptions { now: self.clock.now(), ..RepairOptions::default() };
+        let (chip, _) = repair(Shared::new(chip), options).unwrap();
+        self.compare(&self.mount(&chip), "after a cut, by tags", false);
     }
 
     fn live(seed: u64, writes: u64) {
@@ -123,15 +142,20 @@ impl Life {
             if powered && life.random.below(2) == 0 {
                 fs.unmount().unwrap();
                 fs = life.mount(&shared);
-                life.compare(&fs, "after an unmount", true);
+                let found = life.compare(&fs, "after an unmount", true);
+                life.settle(&found);
                 continue;
             }
             drop(fs);
             shared.0.lock().unwrap().power_on();
             let report = check(shared.copy(), &mut |_, _| {}).unwrap();
             assert!(report.findings.is_empty(), "{name}: {:?}", report.findings);
+            if done % 5 == 0 {
+                life.compare_by_tags(shared.copy());
+            }
             fs = life.mount(&shared);
-            life.compare(&fs, "after a cut", false);
+            let found = life.compare(&fs, "after a cut", false);
+            life.settle(&found);
         }
         fs.unmount().unwrap();
     }
