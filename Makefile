@@ -66,7 +66,7 @@ endif
 install:
 	install -Dm755 $(PROGRAM) $(place)/bin/pumice
 	install -d $(place)/sbin
-	for name in mkfs fsck mount; do ln -sf ../bin/pumice $(place)/sbin/$$name.pumice; done
+	for name in mkfs fsck mount mount.fuse; do ln -sf ../bin/pumice $(place)/sbin/$$name.pumice; done
 	pages=$$(mktemp -d); trap 'rm -rf "$$pages"' EXIT; \
 	$(PROGRAM) man "$$pages" >/dev/null; \
 	install -d $(place)/share/man/man1 $(place)/share/man/man8; \

@@ -1,4 +1,4 @@
-//! F2FS volumes that the kernel makes, and what it says of F2FS volumes.
+//! F2FS volumes that the kernel makes, and its view of F2FS volumes.
 
 use std::{
     fs::{self, File},
@@ -48,7 +48,7 @@ const PROGRAMS: [&str; 10] = [
     "touch",
 ];
 
-/// A volume made by the kernel, and what it then says of each file of it.
+/// A volume made by the kernel, and the kernel's view of each file of it.
 pub struct Volume {
     /// The raw volume.
     pub image: PathBuf,
@@ -63,9 +63,8 @@ pub fn recipes() -> impl Iterator<Item = &'static str> {
     RECIPES.iter().map(|(name, _)| *name)
 }
 
-/// Mounts a volume in the kernel on /mnt and runs a script there as root; the first command that fails ends it.
-/// What it changes is in `image` afterwards, because the volume is unmounted in the end. Returns what the script
-/// wrote.
+/// Mounts a volume in the kernel on /mnt and runs a script there as root; the first command that fails ends it. Its
+/// changes are in `image` afterwards, because the volume is unmounted in the end. Returns the output of the script.
 pub fn mount_in_kernel(machine: &Machine, image: &Path, script: &str) -> Result<String, Failure> {
     let mut guest = guest(machine)?;
     guest.add_disk(image);
@@ -74,7 +73,7 @@ pub fn mount_in_kernel(machine: &Machine, image: &Path, script: &str) -> Result<
     guest.run(&script)?.good()
 }
 
-/// What the kernel does with a volume.
+/// The kernel's verdict on a volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It mounts it.
@@ -87,11 +86,11 @@ pub enum Verdict {
     Down,
 }
 
-/// How long looking at every inode of a volume may take: it is a matter of a second.
+/// The time that looking at every inode of a volume may take: it is a matter of a second.
 const WALK_SECONDS: u32 = 60;
 
 /// Has the kernel mount volumes of `bytes` bytes each, which stand one behind the other in `disk`, look at every inode,
-/// and unmount them. What it changes is in `disk` afterwards.
+/// and unmount them. Its changes are in `disk` afterwards.
 pub fn judge(machine: &Machine, disk: &Path, bytes: u64, count: u64) -> Result<Vec<Verdict>, Failure> {
     let mut guest = guest(machine)?;
     guest.add_disk(disk);
@@ -116,7 +115,7 @@ pub fn judge(machine: &Machine, disk: &Path, bytes: u64, count: u64) -> Result<V
     Ok(verdicts)
 }
 
-/// What a script left in the guest's /host, and what the kernel wrote to its console.
+/// The files that a script left in the guest's /host, and the kernel's output to its console.
 pub struct Run {
     guest: Guest,
     /// The kernel's console.
@@ -131,8 +130,8 @@ impl Run {
     }
 }
 
-/// Runs a script in the kernel as root, with these volumes as /dev/vda, /dev/vdb and so on; the first command that fails
-/// ends it. What it changes is in the images afterwards.
+/// Runs a script in the kernel as root, with these volumes as /dev/vda, /dev/vdb and so on; the first command that
+/// fails ends it. Its changes are in the images afterwards.
 pub fn run_in_kernel(machine: &Machine, images: &[PathBuf], script: &str) -> Result<Run, Failure> {
     let mut guest = guest(machine)?;
     for image in images {
@@ -160,7 +159,7 @@ pub fn make(machine: &Machine, name: &str, dir: &Path) -> Result<Volume, Failure
         return Err(format!("{name}: {report}").into());
     }
     let key = fs::read_to_string(guest.shared().join("key")).ok();
-    // What cannot be mounted from a plain disk was described by the recipe.
+    // A volume that cannot be mounted from a plain disk was described by the recipe.
     let described = fs::read_to_string(guest.shared().join("manifest"));
     let manifest = described.or_else(|_| self::manifest(machine, &image, None))?;
     let manifest_with_key = key.map(|key| self::manifest(machine, &image, Some(key.trim()))).transpose()?;
@@ -173,7 +172,7 @@ fn went_as_planned(report: &Report, name: &str) -> bool {
     report.status == if cut { None } else { Some(0) }
 }
 
-/// What the kernel says of a volume; it works on a copy, because mounting one changes it.
+/// The kernel's view of a volume; it works on a copy, because mounting one changes it.
 fn manifest(machine: &Machine, image: &Path, key: Option<&str>) -> Result<String, Failure> {
     let copy = image.with_extension("copy");
     output(Command::new("cp").arg("--sparse=always").arg(image).arg(&copy))?;

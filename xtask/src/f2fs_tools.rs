@@ -1,5 +1,6 @@
 //! F2FS volumes that f2fs-tools make and fill on this machine: with blocks that a kernel of 4 KiB pages does not mount,
-//! and what Debian's kernel and tools are too old for. `mkfs.f2fs` and `sload.f2fs` newer than 1.16 are needed on `PATH`.
+//! and with features newer than Debian's kernel and tools. `mkfs.f2fs` and `sload.f2fs` newer than 1.16 are needed on
+//! `PATH`.
 
 use std::{
     fs::{self, File, Permissions},
@@ -11,7 +12,7 @@ use std::{
 
 use crate::{Failure, about, built, f2fs::compress, installed, output};
 
-/// How a volume is made.
+/// The recipe of a volume.
 struct Recipe {
     name: &'static str,
     mib: u64,
@@ -21,7 +22,7 @@ struct Recipe {
     alias: Option<&'static str>,
 }
 
-/// Without `flexible_inline_xattr`: with it `sload.f2fs` writes large files to the wrong addresses.
+/// Volumes without `flexible_inline_xattr`: with it `sload.f2fs` writes large files to the wrong addresses.
 const RECIPES: [Recipe; 4] = [
     Recipe { name: "blocks-8k", mib: 128, block: 8192, features: "", alias: None },
     Recipe { name: "blocks-16k", mib: 512, block: 16384, features: "", alias: None },
@@ -42,7 +43,7 @@ const TIME: u64 = 1_612_325_106;
 const UUID: &str = "5ca1ab1e-0000-4000-8000-00000000f2f5";
 const DEVICE_BYTES: u64 = 4 << 20;
 
-/// Makes the volumes and leaves each in `dir` as NAME.img.zst, with NAME.tree.jsonl.zst: what was put in. A second
+/// Makes the volumes and leaves each in `dir` as NAME.img.zst, with its contents in NAME.tree.jsonl.zst. A second
 /// device is NAME.device.zst.
 pub fn keep(dir: &Path) -> Result<(), Failure> {
     fs::create_dir_all(dir).map_err(about(dir.display()))?;

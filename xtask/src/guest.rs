@@ -22,11 +22,11 @@ const MEMORY_MIB: u32 = 768;
 /// The kernel's own options. On a busy host its timer may seem not to tick, which would be the end.
 const KERNEL: &str = "console=ttyS0 quiet panic=-1 no_timer_check";
 
-/// A machine about to be started: what is put in here is in the guest.
+/// A machine about to be started: files put in here are in the guest.
 pub struct Guest {
     machine: Machine,
     files: Initramfs,
-    /// Holds the directory `host`, which the guest has as /host, and what QEMU writes.
+    /// Holds the directory `host`, which the guest has as /host, and QEMU's output.
     place: TempDir,
     disks: Vec<Disk>,
 }
@@ -38,19 +38,19 @@ enum Disk {
     Served(PathBuf),
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug)]
 pub struct Report {
     /// The script's exit status; `None` if the machine went down before it ended.
     pub status: Option<i32>,
-    /// What the script wrote to stdout and stderr.
+    /// The output of the script, stdout and stderr.
     pub output: String,
-    /// What the kernel wrote to its console.
+    /// The kernel's output to its console.
     pub console: String,
 }
 
 impl Report {
-    /// What the script wrote, if it ended well.
+    /// The output of the script, if it ended well.
     pub fn good(self) -> Result<String, Failure> {
         if self.status == Some(0) { Ok(self.output) } else { Err(self.to_string().into()) }
     }
@@ -86,7 +86,7 @@ impl Guest {
         self.files.add_program(program, &format!("usr/bin/{name}"))
     }
 
-    /// Gives the guest a disk: the first is /dev/vda. What is written to it is in `image` at once.
+    /// Gives the guest a disk: the first is /dev/vda. Writes to it are in `image` at once.
     pub fn add_disk(&mut self, image: &Path) {
         self.disks.push(Disk::Image(image.into()));
     }

@@ -40,7 +40,7 @@ const MODULES: [&str; 24] = [
     "net/9p",
 ];
 
-/// Mounts what a program expects and the directory shared with the host, runs the host's script, and ends.
+/// Mounts the usual file systems and the directory shared with the host, runs the host's script, and ends.
 const INIT: &str = "\
 #!/bin/busybox sh
 /bin/busybox mkdir -p /busybox /proc /sys /dev /host /tmp /mnt
@@ -64,7 +64,7 @@ pub(crate) struct Initramfs {
 }
 
 impl Initramfs {
-    /// With all that every guest has.
+    /// An image with the programs that every guest has.
     pub(crate) fn new(machine: &Machine) -> Result<Initramfs, Failure> {
         let stage = tempfile::tempdir().map_err(about("a temporary directory"))?;
         let tree = Initramfs { stage };

@@ -9,10 +9,10 @@ use pumice_knobs::NO_GUESTS;
 
 use crate::{Failure, about, installed};
 
-/// Where `scripts/setup.sh` unpacks the kernel's package, from the target directory.
+/// The place where `scripts/setup.sh` unpacks the kernel's package, from the target directory.
 const LINUX: &str = "tools/linux";
 
-/// A kernel that can be booted, and what boots it.
+/// A kernel that can be booted, and the programs that boot it.
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub(crate) qemu: PathBuf,

@@ -20,7 +20,7 @@ usage: cargo xtask guest SCRIPT [PROGRAM...]   run a shell script as root on Deb
                                                 PACKAGE:units are those inside its library or command
        cargo xtask soak                         run the campaigns of SOAK=CRATES, or all, for SOAK_HOURS, from SOAK_SEED on";
 
-/// Where volumes are left, in the target directory.
+/// The place of volumes, in the target directory.
 const IMAGES: &str = "f2fs-images";
 
 fn main() -> ExitCode {

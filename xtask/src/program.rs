@@ -8,7 +8,7 @@ use std::{
 
 use crate::{Failure, output};
 
-/// Where administrators' programs are, whatever the `PATH` of whoever runs this.
+/// The place of administrators' programs, whatever the caller's `PATH`.
 const SYSTEM: [&str; 2] = ["/usr/sbin", "/sbin"];
 
 /// Finds a program of this machine.

@@ -1,4 +1,4 @@
-//! How fast the simulator is, and how much memory it takes.
+//! Speed and memory of the simulator.
 //!
 //! `cargo bench -p pumice-cleaning --bench speed` prints user page writes a second on one core for every victim policy,
 //! for uniform writes and for 90/10, with 2048 segments of 256 pages, 85 % full. With `-- large` it prints the same for

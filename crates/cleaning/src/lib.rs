@@ -1,4 +1,4 @@
-//! Which segment is cleaned next, where data goes, and how wear is spread: pure decisions, no I/O, no clock.
+//! Victim selection, placement and wear levelling: pure decisions, no I/O, no clock.
 //!
 //! Three independent choices. A [`victim`] rule ranks segments for cleaning, and a [`select`] structure finds the best
 //! without looking at all of them; [`pool`] keeps the candidates of a file system that cannot afford a table of all.

@@ -5,7 +5,7 @@ use alloc::{vec, vec::Vec};
 /// No segment, no page.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A table of fixed length. What lies outside reads as [`NONE`] and is not written.
+/// A table of fixed length. Entries outside read as [`NONE`] and are not written.
 #[derive(Clone, Debug)]
 pub(crate) struct Packed(Vec<u32>);
 

@@ -1,4 +1,4 @@
-//! What a policy sees of a segment.
+//! A policy's view of a segment.
 
 /// A temperature class; 0 is the hottest. Every class in use is an open head, and costs an erase block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,7 +11,7 @@ pub struct Class(pub u8);
 pub struct SegmentView {
     /// Live data, in any unit (pages, bytes). More than `capacity` counts as `capacity`.
     pub valid: u32,
-    /// What the segment holds when full, in the unit of `valid`; lost pages are not counted.
+    /// The segment's contents when full, in the unit of `valid`; lost pages are not counted.
     pub capacity: u32,
     /// Age of the segment: since its first write.
     pub created: u32,
@@ -26,7 +26,7 @@ pub struct SegmentView {
 }
 
 impl SegmentView {
-    /// What cleaning gains, in the unit of `valid`.
+    /// The gain of cleaning, in the unit of `valid`.
     pub fn reclaimable(&self) -> u32 {
         self.capacity.saturating_sub(self.valid)
     }

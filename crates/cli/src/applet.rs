@@ -4,23 +4,33 @@
 use std::{ffi::OsString, path::Path};
 
 use clap::{
-    Arg, ArgMatches, CommandFactory, FromArgMatches,
+    Arg, ArgMatches, FromArgMatches,
     error::{ContextKind, ErrorKind},
 };
 
-use crate::{args::Command, complain, failure::code, verbs::fsck, verbs::mount};
+use crate::{
+    args::{self, Command},
+    failure::code,
+    message::{self, complain},
+    verbs::{fsck, mount},
+};
 
 /// The command, or the exit code if the command line was only a question or makes no sense.
 pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, u8> {
     let args: Vec<OsString> = args.collect();
+    if args.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
+        message::as_json();
+    }
     let called = args.first().and_then(|name| Path::new(name).file_name()).unwrap_or_default().to_owned();
     let rest = args.get(1..).unwrap_or_default();
     match called.to_str() {
         Some("mkfs.pumice") => parse_as("mkfs", rest, code::USAGE),
         Some("fsck.pumice") => parse_as("fsck", rest, fsck::USAGE_ERROR),
         Some("mount.pumice" | "mount.fuse.pumice") => {
-            parse_as("mount", &mount::from_helper(rest), mount::HELPER_USAGE)
+            let command = parse_as("mount", &mount::from_helper(rest), mount::HELPER_USAGE)?;
+            Ok(with_role(command, mount::Role::Helper))
         }
+        Some(mount::BACKGROUND) => Ok(with_role(finish(&args, code::USAGE)?, mount::Role::Background)),
         _ => {
             let mut words = rest.iter().filter(|word| !word.to_string_lossy().starts_with('-'));
             let has_fsck_codes = match words.next() {
@@ -32,6 +42,11 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, u8>
             finish(&args, if has_fsck_codes { fsck::USAGE_ERROR } else { code::USAGE })
         }
     }
+}
+
+fn with_role(mut command: Command, role: mount::Role) -> Command {
+    command.verb.set_role(role);
+    command
 }
 
 fn parse_as(verb: &str, rest: &[OsString], usage: u8) -> Result<Command, u8> {
@@ -47,7 +62,7 @@ fn table() -> clap::Command {
         let option = |arg: Arg| if is_option(&arg) { arg.allow_negative_numbers(true) } else { arg };
         command.mut_args(option).mut_subcommands(below)
     }
-    below(Command::command())
+    below(args::table())
 }
 
 fn parsed(words: &[OsString]) -> Result<Command, clap::Error> {
@@ -91,7 +106,7 @@ fn finish(words: &[OsString], usage: u8) -> Result<Command, u8> {
     })
 }
 
-/// What is wrong, in one line, and a tip if there is one.
+/// The mistake, in one line, and a tip if there is one.
 fn mistake(error: &clap::Error) -> String {
     let text = error.to_string();
     let context = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
@@ -115,7 +130,7 @@ fn mistake(error: &clap::Error) -> String {
     if tip.is_empty() || is_number { said.to_owned() } else { format!("{said}; {tip}") }
 }
 
-/// Why a number is refused, in place of the words of the standard library.
+/// The reason for refusing a number, in place of the words of the standard library.
 fn reason(why: &str) -> String {
     match why {
         "invalid digit found in string" | "cannot parse integer from empty string" => {
@@ -139,7 +154,7 @@ fn reason(why: &str) -> String {
 
 /// The program and the verb that words call, to name its help.
 fn verb_of(words: &[OsString]) -> String {
-    let table = Command::command();
+    let table = args::table();
     let (mut verb, mut name) = (&table, table.get_name().to_owned());
     for word in words.iter().skip(1) {
         if let Some(found) = verb.find_subcommand(word) {

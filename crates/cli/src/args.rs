@@ -4,6 +4,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     context::Context,
+    examples::with_examples,
     failure::{Outcome, code},
     options::Common,
     verbs::{
@@ -29,6 +30,11 @@ pub(crate) struct Command {
     pub(crate) common: Common,
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+/// The table of verbs, with an example of each.
+pub(crate) fn table() -> clap::Command {
+    with_examples(Command::command())
 }
 
 #[derive(Subcommand, Debug)]
@@ -96,13 +102,22 @@ impl Verb {
             Verb::Sim(args) => args.run(),
             Verb::Lab(verb) => verb.run(),
             Verb::Ftl(verb) => return verb.run(context),
-            Verb::Man(args) => args.run(Command::command()),
-            Verb::Completions(args) => args.run(Command::command()),
+            Verb::Man(args) => args.run(table()),
+            Verb::Completions(args) => args.run(table()),
         }
         .map(|()| 0)
     }
 
-    /// What a failure with `failed` becomes, where a manual page says otherwise.
+    /// Tells a mount who runs it.
+    pub(crate) fn set_role(&mut self, role: mount::Role) {
+        match self {
+            Verb::Mount(args) => args.how_mut().set_role(role),
+            Verb::Ftl(ftl::Verb::Mount(args)) => args.how_mut().set_role(role),
+            _ => {}
+        }
+    }
+
+    /// The exit code for a failure with `failed`, which a manual page may change.
     pub(crate) fn exit_code(&self, failed: u8) -> u8 {
         match (self, failed) {
             (

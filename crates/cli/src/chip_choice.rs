@@ -1,4 +1,4 @@
-//! Which chip to simulate, where a command makes one.
+//! The chip to simulate, for commands that make one.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ use crate::{
 /// The chip that is proposed where none is named.
 const USUAL_CHIP: &str = "slc-2k-2g";
 
-/// Which chip to simulate.
+/// The chip to simulate.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Spec {
     /// Simulate a known chip (see `pumice chips`), or the one that a file describes
@@ -29,7 +29,7 @@ pub(crate) struct Spec {
     ecc: Option<software_ecc::Code>,
 }
 
-/// How large something is to be.
+/// The size of something new.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Size {
     /// As small as it can be.
@@ -64,7 +64,9 @@ impl Spec {
     pub(crate) fn wanted(&self) -> Outcome<Option<ChipSpec>> {
         let spec = self.named()?;
         if spec.is_none() && self.ecc.is_some() {
-            return Err(Failure::usage("--ecc needs --chip NAME or --geometry, whose ECC it replaces"));
+            return Err(Failure::usage(
+                "--ecc replaces the ECC of --chip NAME or --geometry, and needs one of them",
+            ));
         }
         Ok(spec)
     }
@@ -79,7 +81,9 @@ impl Spec {
             (Some(name), _) => ChipSpec::named(name).map_err(wrong)?,
             (_, Some(geometry)) => ChipSpec::parse_geometry(geometry).map_err(wrong)?,
             _ if self.size.is_some() => {
-                return Err(Failure::usage("--size needs --chip NAME or --geometry, whose blocks it counts"));
+                return Err(Failure::usage(
+                    "--size counts blocks of --chip NAME or --geometry, and needs one of them",
+                ));
             }
             _ => return Ok(None),
         };
@@ -111,7 +115,7 @@ fn described(path: &Path) -> Outcome<ChipSpec> {
     ChipSpec::from_json(&text).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
 }
 
-/// What making a container would be, in words.
+/// The effect of making a container, in words.
 pub(crate) fn would_create(path: &Path, spec: &ChipSpec) -> String {
     let geometry = spec.geometry();
     let (shape, capacity) = (text::shape(&geometry), text::size(geometry.capacity_bytes()));

@@ -1,4 +1,4 @@
-//! What every verb is given besides its own arguments.
+//! The parameters of every verb besides its own arguments.
 
 use std::{
     fs::File,
@@ -23,14 +23,14 @@ use crate::{
 pub(crate) struct Context {
     /// Bytes of memory for cached and unwritten pages.
     pub(crate) cache_bytes: usize,
-    /// What the chips of this run have done.
+    /// The counters of this run's chips.
     pub(crate) meter: Meter,
     /// Files with master keys.
     pub(crate) key_files: Vec<PathBuf>,
     /// Roll a crashed F2FS forward.
     pub(crate) recover: bool,
-    /// Where logs of F2FS go on, how many there are, what is written in place, which section is cleaned while nobody waits, which new files
-    /// are compressed, and whether what becomes free is discarded.
+    /// Options of F2FS: the way logs go on, their number, the blocks written in place, the section to clean while
+    /// nobody waits, the new files to compress, and whether freed blocks are discarded.
     pub(crate) logging: Logging,
     pub(crate) streams: Streams,
     pub(crate) in_place: InPlace,

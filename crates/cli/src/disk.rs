@@ -50,7 +50,7 @@ impl DiskFs {
         self.inner().disk.set_patrol_period(seconds);
     }
 
-    /// What the disk tells about itself.
+    /// The disk's facts about itself.
     pub(crate) fn info(&self) -> Info {
         self.inner().disk.info()
     }
@@ -146,9 +146,9 @@ impl DiskFs {
 /// The part of a block that a range covers.
 struct Piece {
     lba: Lba,
-    /// Where in the block.
+    /// The place in the block.
     at: usize,
-    /// Where in the range.
+    /// The place in the range.
     from: usize,
     bytes: usize,
 }
@@ -168,7 +168,7 @@ fn failed(error: BlockError) -> FsError {
     FsError::new(errno, error.to_string())
 }
 
-/// The error for what this file system cannot hold.
+/// The error for things that this file system cannot hold.
 fn no<T>() -> Result<T> {
     Err(Errno::Perm.into())
 }

@@ -196,7 +196,7 @@ fn footer(footer: &NodeFooter) -> Value {
     })
 }
 
-/// What `stat` shows beyond what every file system has: flags, project, and how the content is kept.
+/// The fields of `stat` that only F2FS has: flags, project, and the form of the content.
 pub(crate) fn attributes(fs: &F2fs, ino: Ino) -> Result<Map<String, Value>> {
     let (inode, _) = fs.inode(ino)?;
     let mut map = Map::new();

@@ -15,6 +15,9 @@ pub(crate) mod code {
     pub(crate) const SIGNALLED: u8 = 128;
 }
 
+/// Letters of a path of the host that are shown.
+const PATH_SHOWN: usize = 400;
+
 /// One line and an exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -22,7 +25,7 @@ pub(crate) struct Failure {
     code: u8,
 }
 
-/// What every verb returns.
+/// The result of every verb.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
@@ -41,7 +44,7 @@ impl Failure {
         Failure { message: "interrupted".into(), code: code::SIGNALLED + signal }
     }
 
-    /// The same, followed by what was done about it.
+    /// The same, followed by the measure taken.
     pub(crate) fn and(self, then: &str) -> Failure {
         Failure { message: format!("{}; {then}", self.message), ..self }
     }
@@ -59,13 +62,26 @@ impl Failure {
 
     /// A failed system call on a path of the host.
     pub(crate) fn host(path: &Path, error: &io::Error) -> Failure {
-        Failure::new(format!("{}: {}", path.display(), host_reason(error)))
+        Failure::new(format!("{}: {}", shortened(path), host_reason(error)))
     }
 
     /// A failed file system call on a name in an image.
     pub(crate) fn inside(name: &[u8], error: &FsError) -> Failure {
         Failure::new(format!("{}: {error}", crate::text::name(name)))
     }
+}
+
+/// A path of a host without its middle, where it is too long for a line.
+fn shortened(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let letters = text.chars().count();
+    if letters <= PATH_SHOWN {
+        return text.into_owned();
+    }
+    let part = PATH_SHOWN / 2;
+    let (first, last): (String, String) =
+        (text.chars().take(part).collect(), text.chars().skip(letters - part).collect());
+    format!("{first}...{last}")
 }
 
 /// The system's message without its number, in lower case.
@@ -78,8 +94,7 @@ pub(crate) fn host_reason(error: &io::Error) -> String {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<&str> = self.message.lines().map(str::trim).collect();
-        f.write_str(lines.join(" ").trim())
+        f.write_str(&crate::text::line(self.message.trim()))
     }
 }
 

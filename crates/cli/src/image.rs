@@ -1,4 +1,4 @@
-//! Opens images and finds out what they hold.
+//! Opens images and finds out their contents.
 
 use std::{
     fs::File,
@@ -25,16 +25,17 @@ use crate::{
     recognise::{admit, recognise},
 };
 
-/// How long opening an image that is in use is tried again: umount(8) returns before the volume is written back.
+/// The time for which opening an image that is in use is tried again: umount(8) returns before the volume is written
+/// back.
 const BUSY_PATIENCE: Duration = Duration::from_secs(1);
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
-/// How an image is opened.
+/// The access to an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Access {
-    /// To read only.
+    /// The image is only read.
     Read,
-    /// To write; no other process may have it open.
+    /// The image is written; no other process may have it open.
     Write,
 }
 
@@ -65,7 +66,7 @@ pub(crate) enum Volume {
 }
 
 impl Volume {
-    /// Opens an image and mounts what it holds.
+    /// Opens an image and mounts its contents.
     pub(crate) fn open(path: &Path, access: Access, context: &Context) -> Outcome<Volume> {
         Volume::open_caching(path, access, context, context.cache_bytes)
     }
@@ -76,7 +77,7 @@ impl Volume {
         if holds_f2fs(path) {
             return match access {
                 Access::Read => Volume::read_f2fs(path, context, cache_bytes),
-                // What is shown without recovery must not be built upon: what fsync promised would be lost.
+                // Changes must not be built upon a state without recovery: the promises of fsync would be lost.
                 Access::Write if !context.recover => {
                     let why = "with --no-recovery an F2FS volume is only read";
                     Err(Failure::new(format!("{}: {why}", path.display())))
@@ -90,18 +91,18 @@ impl Volume {
         Ok(Volume::Nand { fs: fs.map_err(|error| about(path, &error))?, path: path.into() })
     }
 
-    /// The same, to be mounted: what cannot be written to is mounted to be read, and that is said.
+    /// The same, to be mounted: an image that cannot be written to is mounted to be read, with a message.
     pub(crate) fn open_to_mount(path: &Path, access: Access, context: &Context) -> Outcome<Volume> {
         if access.is_read() || admit(path).is_err() || !holds_f2fs(path) {
             return Volume::open(path, access, context);
         }
-        // What is shown without recovery must not be built upon.
+        // Changes must not be built upon a state without recovery.
         if !context.recover {
             return Volume::read_f2fs(path, context, context.cache_bytes);
         }
         match write_f2fs(path, context, context.cache_bytes)? {
             Err(error @ pumice_f2fs::Error::Unsupported(_)) => {
-                crate::complain(&format!("{}: {error}; it is mounted read-only", path.display()));
+                crate::message::complain(&format!("{}: {error}; it is mounted read-only", path.display()));
                 Volume::read_f2fs(path, context, context.cache_bytes)
             }
             opened => opened.map_err(|error| about(path, &error)),
@@ -165,7 +166,7 @@ impl Volume {
         Ok(true)
     }
 
-    /// What was mended on it so far, if it has a patrol.
+    /// The repairs on it so far, if it has a patrol.
     pub(crate) fn mended(&self) -> Outcome<Option<Mended>> {
         Ok(match self {
             Volume::Nand { fs: Mounted::Nandfs(fs), .. } => {
@@ -211,7 +212,7 @@ impl Volume {
     }
 }
 
-/// The file system on a chip; refuses a chip without one, and says what it holds instead.
+/// The file system on a chip; refuses a chip without one, and names its contents instead.
 pub(crate) fn must_hold_files(chip: &mut Metered, path: &Path) -> Outcome<on_chip::Kind> {
     if let Some(kind) = on_chip::Kind::on(chip).map_err(|error| about(path, &error))? {
         return Ok(kind);
@@ -252,7 +253,7 @@ pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outco
     })
 }
 
-/// What a verb lets F2FS keep at most: it looks at each inode once, or twice within a few hundred.
+/// The cache that a verb gives F2FS at most: it looks at each inode once, or twice within a few hundred.
 const ONCE_BYTES: usize = 2 << 20;
 
 /// Mounts, runs `work` and unmounts. If `work` fails, its failure is returned.
@@ -268,12 +269,12 @@ pub(crate) fn with_volume<T>(
     result.and_then(|value| closed.map(|()| value))
 }
 
-/// Where both super blocks lie, with blocks of any size.
+/// The place of both super blocks, with blocks of any size.
 const SUPER_BLOCKS: u64 = 32 << 10;
 
 /// True if there is a super block of F2FS, sound or damaged.
 pub(crate) fn holds_f2fs(path: &Path) -> bool {
-    // Whoever cannot open or read it will be told why when it is opened as a chip.
+    // An image that cannot be opened or read gets its error when it is opened as a chip.
     !is_device(path)
         && match f2fs_super_block(path) {
             Ok(Err(error)) => {
@@ -302,7 +303,7 @@ fn open_f2fs(path: &Path, context: &Context, cache_bytes: usize) -> Outcome<F2fs
         _ => format!("; the volume's other devices must stand beside {}", path.display()),
     };
     for warning in fs.warnings() {
-        crate::complain(&format!("{}: {warning}; what is there is shown{hint}", path.display()));
+        crate::message::complain(&format!("{}: {warning}; the rest is shown{hint}", path.display()));
     }
     Ok(fs)
 }
@@ -383,7 +384,7 @@ pub(crate) fn devices(path: &Path) -> Outcome<Vec<File>> {
     if !holds_f2fs(path) {
         return Ok(Vec::new());
     }
-    // Where one is missing everything is read through the file system, which knows what is.
+    // If one is missing everything is read through the file system, which knows the missing parts.
     let files: io::Result<Vec<File>> = f2fs_paths(path)?.into_iter().map(File::open).collect();
     Ok(files.unwrap_or_default())
 }
@@ -426,7 +427,7 @@ pub(crate) fn open_container(path: &Path, access: Access) -> Outcome<ChipFile> {
     open_for_itself(|| ChipFile::open(path, access.is_read())).map_err(|error| media(path, &error))
 }
 
-/// Opens what nobody else may have open, with some patience.
+/// Opens a file that nobody else may have open, with some patience.
 fn open_for_itself<T>(open: impl Fn() -> Result<T, MediaError>) -> Result<T, MediaError> {
     let give_up = Instant::now() + BUSY_PATIENCE;
     loop {

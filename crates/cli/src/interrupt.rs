@@ -23,7 +23,7 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// From now on the first signal only sets a flag, which callers must poll; the second ends the process at once.
+    /// Makes the first signal set a flag only, which callers must poll; the second ends the process at once.
     pub(crate) fn watch(&self) -> Outcome {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             self.watch_for(signal).map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;

@@ -26,7 +26,7 @@ pub(crate) fn to_system_log() {
 
 impl Log for Logger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // What other crates warn of is meant for programmers.
+        // Warnings of other crates are meant for programmers.
         metadata.level() == Level::Error || metadata.target().starts_with("pumice")
     }
 
@@ -38,7 +38,7 @@ impl Log for Logger {
         if IN_BACKGROUND.load(Ordering::Relaxed) {
             send(record.level(), &message);
         } else {
-            crate::complain(&message);
+            crate::message::complain(&message);
         }
     }
 

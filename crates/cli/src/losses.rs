@@ -1,4 +1,4 @@
-//! What of an image could not be read. Verbs that read go on behind damage and report it here.
+//! The unreadable parts of an image. Verbs that read go on behind damage and report it here.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -21,7 +21,7 @@ pub(crate) struct Losses {
 }
 
 impl Losses {
-    /// For a first pass; a second pass reports.
+    /// Losses of a first pass, in silence; a second pass reports.
     pub(crate) fn silent() -> Losses {
         Losses { is_silent: true, ..Losses::default() }
     }
@@ -38,7 +38,7 @@ impl Losses {
             return;
         }
         let line = failure.to_string();
-        crate::complain(&line);
+        crate::message::complain(&line);
         if let Some(told) = &self.told {
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
             if told.len() < KEPT_MAX {

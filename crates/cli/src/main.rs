@@ -6,12 +6,14 @@ mod chip_choice;
 mod context;
 mod disk;
 mod document;
+mod examples;
 mod f2fs;
 mod failure;
 mod image;
 mod interrupt;
 mod logger;
 mod losses;
+mod message;
 mod metered;
 mod on_chip;
 mod options;
@@ -29,10 +31,9 @@ mod text;
 mod tree;
 mod verbs;
 
-use std::{
-    io::{Write, stderr},
-    process::ExitCode,
-};
+use std::process::ExitCode;
+
+use message::complain;
 
 fn main() -> ExitCode {
     logger::install();
@@ -47,7 +48,7 @@ fn run(command: &args::Command) -> u8 {
     let context = context::Context::new(&command.common);
     let ran = command.verb.run(&context);
     if command.common.stats {
-        complain_lines(&context.meter.report());
+        message::report(&context.meter.report());
     }
     match ran {
         Ok(code) => code,
@@ -56,15 +57,4 @@ fn run(command: &args::Command) -> u8 {
             command.verb.exit_code(failure.code())
         }
     }
-}
-
-/// One line on stderr, if there is anything to say. Nobody is left to tell if stderr is closed.
-pub(crate) fn complain(message: &str) {
-    if !message.is_empty() {
-        let _ = writeln!(stderr(), "pumice: {message}");
-    }
-}
-
-fn complain_lines(text: &str) {
-    let _ = writeln!(stderr(), "{text}");
 }

@@ -11,7 +11,7 @@ pub(crate) struct Meter {
     mended: Arc<Mutex<Option<Mended>>>,
 }
 
-/// What a mount has mended.
+/// The repairs of a mount.
 #[derive(Clone, Copy)]
 pub(crate) struct Mended {
     /// Erase blocks moved because of wrong bits or reads.
@@ -49,7 +49,7 @@ impl Meter {
         total.violations += stats.violations;
     }
 
-    /// Tells what a mount has mended.
+    /// Sets the repairs of a mount.
     pub(crate) fn mend(&self, mended: Mended) {
         *self.mended.lock().unwrap_or_else(PoisonError::into_inner) = Some(mended);
     }

@@ -14,7 +14,7 @@ use crate::{
     metered::Metered,
 };
 
-/// Which file system.
+/// The kind of file system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Nandfs,
@@ -23,14 +23,14 @@ pub(crate) enum Kind {
     Rcffs,
 }
 
-/// What a new volume is given.
+/// The parameters of a new volume.
 pub(crate) struct NewVolume {
     pub(crate) label: String,
     pub(crate) uuid: [u8; 16],
     pub(crate) created: Timestamp,
     /// User and group of the root directory.
     pub(crate) owner: (u32, u32),
-    /// What only nandfs asks for; the rest of it is above.
+    /// The options of nandfs alone; its other ones are above.
     pub(crate) nandfs: pumice_nandfs::FormatOptions,
 }
 
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    /// The one with this name; `pumice` is what mount(8) and mkfs(8) call nandfs.
+    /// The kind with this name; mount(8) and mkfs(8) call nandfs `pumice`.
     pub(crate) fn named(name: &str) -> Option<Kind> {
         let name = if name == "pumice" { "nandfs" } else { name };
         Kind::ALL.into_iter().find(|kind| kind.name() == name)

@@ -6,10 +6,10 @@ use clap::Args;
 
 use crate::size;
 
-/// What every verb understands.
+/// The options that every verb understands.
 #[derive(Args, Debug)]
 pub(crate) struct Common {
-    /// Print what the chip did on stderr: reads, programs, erases, device time
+    /// Print the chip's counters on stderr: reads, programs, erases, device time
     #[arg(long, global = true, help_heading = "Common options")]
     pub(crate) stats: bool,
     /// Memory for cached and unwritten pages
@@ -28,7 +28,7 @@ pub(crate) struct Common {
     /// Show a crashed F2FS at its last checkpoint, without recovery
     #[arg(long, global = true, help_heading = "Common options")]
     pub(crate) no_recovery: bool,
-    /// In front of the verb as well as behind it; verbs that have it show it in their own help
+    /// Allowed in front of the verb as well as behind it; verbs that have it show it in their own help
     #[arg(long, global = true, hide = true)]
     pub(crate) json: bool,
 }
@@ -52,7 +52,7 @@ pub(crate) fn named<T: Copy>(option: &str, name: &str, all: &[(&str, T)]) -> Res
     found.ok_or_else(|| format!("unknown {option} '{name}' (want one of {})", names()))
 }
 
-/// For verbs that read.
+/// The options of verbs that read.
 #[derive(Args, Debug)]
 pub(crate) struct Reader {
     /// Print one JSON document
@@ -60,7 +60,15 @@ pub(crate) struct Reader {
     pub(crate) json: bool,
 }
 
-/// For verbs that write.
+/// Help of verbs whose `-h` is that of programs of the same name.
+#[derive(Args, Debug)]
+pub(crate) struct LongHelp {
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help)]
+    help: Option<bool>,
+}
+
+/// The options of verbs that write.
 #[derive(Args, Debug)]
 pub(crate) struct Writer {
     /// Say what would be done; change nothing

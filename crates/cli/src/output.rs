@@ -55,31 +55,41 @@ pub(crate) fn document(schema: &str, fields: Value) -> Outcome {
 /// A document with a list of entries that is written as they come, so that it may be long.
 pub(crate) struct Entries {
     output: Output,
-    is_first: bool,
+    schema: &'static str,
+    count: u64,
 }
 
 impl Entries {
-    /// Starts the document.
-    pub(crate) fn new(schema: &str) -> Outcome<Entries> {
-        let mut output = Output::new();
-        let head =
-            serde_json::to_string_pretty(&headed(schema, Value::Object(Map::new()))).map_err(unwritable)?;
-        output.bytes(head.trim_end_matches("\n}").as_bytes())?;
-        output.bytes(b",\n  \"entries\": [")?;
-        Ok(Entries { output, is_first: true })
+    /// A document of which nothing is written before there is an entry or an end.
+    pub(crate) fn new(schema: &'static str) -> Entries {
+        Entries { output: Output::new(), schema, count: 0 }
+    }
+
+    fn start(&mut self) -> Outcome {
+        let head = headed(self.schema, Value::Object(Map::new()));
+        let head = serde_json::to_string_pretty(&head).map_err(unwritable)?;
+        self.output.bytes(head.trim_end_matches("\n}").as_bytes())?;
+        self.output.bytes(b",\n  \"entries\": [")
     }
 
     /// Writes an entry.
     pub(crate) fn add(&mut self, entry: &Map<String, Value>) -> Outcome {
         let text = serde_json::to_string_pretty(entry).map_err(unwritable)?;
-        let gap = if std::mem::take(&mut self.is_first) { "\n    " } else { ",\n    " };
+        if self.count == 0 {
+            self.start()?;
+        }
+        let gap = if self.count == 0 { "\n    " } else { ",\n    " };
+        self.count += 1;
         self.output.bytes(gap.as_bytes())?;
         self.output.bytes(text.replace('\n', "\n    ").as_bytes())
     }
 
     /// Ends the document with the number of missing entries.
     pub(crate) fn finish(mut self, missing: u64) -> Outcome {
-        let gap = if self.is_first { "" } else { "\n  " };
+        if self.count == 0 {
+            self.start()?;
+        }
+        let gap = if self.count == 0 { "" } else { "\n  " };
         self.output.line(format!("{gap}],\n  \"missing\": {missing}\n}}"))?;
         self.output.finish()
     }

@@ -10,17 +10,23 @@ use crate::failure::{Failure, Outcome};
 const LINKS_MAX: usize = 40;
 
 /// Finds a path. A symbolic link at its end is not followed; links on the way are.
+///
+/// # Errors
+/// What lookups fail with; an empty path is none, as on Linux.
 pub(crate) fn find(fs: &dyn FileSystem, path: &OsStr) -> Outcome<Attr> {
+    not_empty(path)?;
     walk(fs, path.as_bytes(), false).map_err(|error| Failure::inside(path.as_bytes(), &error))
 }
 
 /// The same, following a link at the end.
 pub(crate) fn find_target(fs: &dyn FileSystem, path: &OsStr) -> Outcome<Attr> {
+    not_empty(path)?;
     walk(fs, path.as_bytes(), true).map_err(|error| Failure::inside(path.as_bytes(), &error))
 }
 
 /// Splits a path into the directory of its last name and that name; an error for the root.
 pub(crate) fn split<'a>(fs: &dyn FileSystem, path: &'a OsStr) -> Outcome<(Ino, &'a [u8])> {
+    not_empty(path)?;
     let bytes = path.as_bytes();
     let fail = |errno: Errno| Failure::inside(bytes, &errno.into());
     let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(0, |at| at + 1);
@@ -41,6 +47,10 @@ pub(crate) fn split<'a>(fs: &dyn FileSystem, path: &'a OsStr) -> Outcome<(Ino, &
         return Err(fail(Errno::NotDir));
     }
     Ok((dir.ino, name))
+}
+
+fn not_empty(path: &OsStr) -> Outcome {
+    if path.is_empty() { Err(Failure::new(format!("'': {}", Errno::NoEntry))) } else { Ok(()) }
 }
 
 /// Follows a path from the root. Names still to be walked are kept on a stack, so that the target of a link
@@ -128,6 +138,9 @@ mod tests {
     fn the_root_cannot_be_split() {
         let fs = memory();
         assert!(split(&fs, OsStr::new("/")).is_err());
+        for missing in [split(&fs, OsStr::new("")).map(drop), find(&fs, OsStr::new("")).map(drop)] {
+            assert_eq!(missing.unwrap_err().to_string(), "'': no such file or directory");
+        }
         assert_eq!(split(&fs, OsStr::new("/name/")).ok(), Some((Ino::ROOT, b"name".as_slice())));
     }
 }

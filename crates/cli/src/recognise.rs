@@ -9,14 +9,14 @@ use std::{
 
 use crate::failure::{Failure, Outcome};
 
-/// Refuses what cannot hold an image, without opening it: opening a pipe would wait for its other end.
+/// Refuses a path that cannot hold an image, without opening it: opening a pipe would wait for its other end.
 pub(crate) fn admit(path: &Path) -> Outcome {
     let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
     let kind = found.file_type();
     let what = if kind.is_dir() {
         "is a directory, not an image"
     } else if kind.is_fifo() {
-        "is a pipe, not an image; write what comes out of it to a file first"
+        "is a pipe, not an image; write its bytes to a file first"
     } else if kind.is_socket() {
         "is a socket, not an image"
     } else if kind.is_char_device() && rustix::fs::major(found.rdev()) != MTD_MAJOR {
@@ -46,7 +46,7 @@ const MTD_MAJOR: u32 = 90;
 /// Bytes from the start of a file in which all magic numbers lie.
 const HEAD: usize = 68 << 10;
 
-/// A kind of file: where its magic number lies, what it is called, what helps.
+/// A kind of file: the place of its magic number, its name, and a hint.
 struct Kind {
     at: usize,
     magic: &'static [u8],
@@ -65,7 +65,7 @@ const PARTITIONS: &str =
     "name one of its partitions; `losetup --partscan --find --show` makes devices of them";
 const RAW_DUMP: &str = "make a chip container of it with `pumice nand import`";
 
-/// Longer magic numbers first, and what may be inside something else last.
+/// Longer magic numbers come first, and kinds that may be inside another come last.
 const KINDS: &[Kind] = &[
     kind(0, b"\x1f\x8b", "a gzip file", UNPACK),
     kind(0, b"\xfd7zXZ\0", "an xz file", UNPACK),
@@ -131,7 +131,7 @@ const KINDS: &[Kind] = &[
     kind(0, b"#!", "a script", ""),
 ];
 
-/// Says what the file at `path` is, and a hint if one helps; nothing if it is of no kind that is known here.
+/// The kind of the file at `path`, and a hint if one helps; nothing if the kind is unknown.
 pub(crate) fn recognise(path: &Path) -> Option<String> {
     let head = head(path).ok()?;
     let (name, hint) = known(&head).or_else(|| uniform(&head))?;
@@ -179,7 +179,7 @@ fn ext(head: &[u8]) -> Option<(&'static str, &'static str)> {
     Some((name, LINUX))
 }
 
-/// A boot sector whose four partition entries make sense: each is active or not, and one at least is used.
+/// A boot sector with four sensible partition entries: each is active or not, and one at least is used.
 fn master_boot_record(head: &[u8]) -> Option<(&'static str, &'static str)> {
     let entries: Vec<&[u8]> = head.get(446..510)?.chunks_exact(16).collect();
     let makes_sense = entries.iter().all(|entry| matches!(entry.first(), Some(0 | 0x80)));

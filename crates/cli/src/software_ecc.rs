@@ -54,7 +54,7 @@ impl Code {
     }
 }
 
-/// What a chip's description says of a code. Linux's do not cover the free bytes.
+/// A chip's description of a code. Linux's do not cover the free bytes.
 fn described(code: &PageCode) -> Outcome<(Ecc, SpareRange)> {
     let number = |bytes: usize| u32::try_from(bytes).map_err(|error| Failure::new(error.to_string()));
     let (software, free) = (code.code(), code.free());
@@ -112,7 +112,7 @@ impl<W: Write> Write for Sealing<W> {
     }
 }
 
-/// What the codes of a dump told.
+/// The results of the codes on a dump.
 #[derive(Default, Debug)]
 pub(crate) struct Found {
     /// Pages that are not erased.
@@ -174,7 +174,7 @@ impl<R: Read + Seek> Read for Correcting<'_, R> {
     }
 }
 
-/// Where a dump is measured, before anything is read.
+/// Serves to measure a dump before anything is read.
 impl<R: Read + Seek> Seek for Correcting<'_, R> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         debug_assert_eq!(self.next, 0, "measured after pages were read");

@@ -25,18 +25,18 @@ use crate::{
 /// A file in the making. Dropped before it has its name, it goes away; where the host can make files without a name
 /// (`O_TMPFILE`), it goes away too when the process is killed.
 pub(crate) struct Staged {
-    /// Where it is made.
+    /// The place where it is made.
     place: Place,
-    /// Where it will be.
+    /// The place where it will be.
     target: PathBuf,
     /// The same, as it was asked for.
     named: PathBuf,
     interrupt: Interrupt,
-    /// What is there already, kept from others until it is replaced.
+    /// The old file, kept from others until it is replaced.
     old: Option<FileDisk>,
 }
 
-/// Where a file is before it has its name.
+/// The place of a file before it has its name.
 struct Place {
     file: File,
     /// Leads to the file: through this process, if it has no name.
@@ -57,8 +57,8 @@ pub(crate) fn admit(target: &Path, force: bool) -> Outcome {
 }
 
 impl Staged {
-    /// For something new at `target`, which [`admit`] allows. What is there already stays until the end. Signals are
-    /// waited for from now on, so that what is half done goes away.
+    /// A stage for something new at `target`, which [`admit`] allows. An old file stays until the end. Signals are
+    /// waited for from now on, so that a half-made file goes away.
     pub(crate) fn new(target: &Path, force: bool, interrupt: &Interrupt) -> Outcome<Staged> {
         Staged::made_by(Place::new, target, force, interrupt)
     }
@@ -81,7 +81,7 @@ impl Staged {
         Ok(Staged { place, target, named, interrupt: interrupt.clone(), old })
     }
 
-    /// The same, beginning as a copy of what is there.
+    /// The same, beginning as a copy of the old file.
     pub(crate) fn copy_of(target: &Path, interrupt: &Interrupt) -> Outcome<Staged> {
         let staged = Staged::new(target, true, interrupt)?;
         let failed = |error: io::Error| Failure::host(target, &error);
@@ -100,7 +100,8 @@ impl Staged {
         opened.map_err(|error| Failure::host(&self.named, &error))
     }
 
-    /// A failure before the end, with the path that the user gave, and what is left. After a signal, that is the failure.
+    /// A failure before the end, with the path that the user gave, and the state left. After a signal, that is the
+    /// failure.
     pub(crate) fn explain(&self, failure: &Failure) -> Failure {
         let failure = self.interrupt.check().err().unwrap_or(failure.with_path(self.path(), &self.named));
         let name = self.named.display();
@@ -111,8 +112,8 @@ impl Staged {
         })
     }
 
-    /// Gives it its name, unless a signal has come. Whatever the host does then, the name leads to what was there before or to
-    /// all of this, and to this once it returns.
+    /// Gives it its name, unless a signal has come. Whatever the host does then, the name leads to the old file or to
+    /// all of the new one, and to the new one once it returns.
     pub(crate) fn commit(mut self) -> Outcome {
         self.interrupt.check().map_err(|failure| self.explain(&failure))?;
         let old = self.old.take();
@@ -124,7 +125,7 @@ impl Staged {
         kept.map_err(|error| Failure::host(&self.named, &error))
     }
 
-    /// Takes the place of what is there, with its permissions.
+    /// Takes the place of the old file, with its permissions.
     fn replace(&self) -> io::Result<()> {
         self.place.file.set_permissions(fs::metadata(&self.target)?.permissions())?;
         if self.place.is_hidden {
@@ -241,7 +242,7 @@ mod tests {
     use super::*;
 
     type Make = fn(&Path) -> io::Result<Place>;
-    /// Whatever the host can.
+    /// All ways, for any host.
     const WAYS: [Make; 2] = [Place::new, Place::hidden];
 
     fn staged(make: Make, target: &Path, force: bool) -> Staged {

@@ -1,10 +1,12 @@
 //! Names, sizes, modes and times in readable form.
 
+use std::{os::unix::ffi::OsStrExt, path::Path};
+
 use pumice_media::Geometry;
 use pumice_vfs::{Attr, FileKind, Timestamp};
 use serde_json::Value;
 
-/// A name for a terminal: what is not UTF-8 or would move the cursor is escaped.
+/// A name for a terminal: bytes that are not UTF-8 or would move the cursor are escaped.
 pub(crate) fn name(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -20,6 +22,17 @@ pub(crate) fn name(bytes: &[u8]) -> String {
         }
     }
     out
+}
+
+/// A path of the host for a terminal.
+pub(crate) fn path(path: impl AsRef<Path>) -> String {
+    name(path.as_ref().as_os_str().as_bytes())
+}
+
+/// A line of text whose parts may hold anything, for a terminal: what would move the cursor is escaped.
+pub(crate) fn line(text: &str) -> String {
+    let escaped = |letter: char| letter.is_control().then(|| letter.escape_default().to_string());
+    text.chars().map(|letter| escaped(letter).unwrap_or_else(|| letter.into())).collect()
 }
 
 /// A size with three digits and a binary unit: `4.00 KiB`.
@@ -43,7 +56,7 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// A number and what it counts.
+/// A number and its noun.
 pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }

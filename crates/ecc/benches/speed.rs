@@ -1,7 +1,8 @@
-//! How fast the codes are, beside a copy of the same bytes.
+//! The speed of the codes, beside a copy of the same bytes.
 //!
-//! `cargo bench -p pumice-ecc --bench speed` prints, for one core and data that fits into its second-level cache, bytes of
-//! pages a second and the share of memcpy's speed: the best of many turns, which take all codes one after the other.
+//! `cargo bench -p pumice-ecc --bench speed` prints bytes of pages a second and the share of memcpy's speed, for one
+//! core and data that fits into its second-level cache. The figure is the best of many turns, which take all codes one
+//! after the other.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,

@@ -1,7 +1,7 @@
 //! Binary BCH codes over GF(2^13): 4 or 8 wrong bits in 512 bytes, by 7 or 13 bytes of code.
 //!
-//! The code of Linux's MTD (`nand-ecc-algo = "bch"`): the field's polynomial is x^13 + x^4 + x^3 + x + 1, the first
-//! bit of the data is the most significant one of byte 0, and the code's bits are left-aligned behind it.
+//! The code of Linux's MTD (`nand-ecc-algo = "bch"`): the field's polynomial is x^13 + x^4 + x^3 + x + 1. The first bit
+//! of the data is the most significant one of byte 0, and the code's bits are left-aligned behind it.
 
 use alloc::{vec, vec::Vec};
 
@@ -12,7 +12,7 @@ const FIELD: u16 = 0x201b;
 /// Elements of the field but zero, and so the longest code word in bits.
 const ORDER: u16 = 0x1fff;
 
-/// How many wrong bits are corrected, code included.
+/// The number of wrong bits that are corrected, code included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strength {
     /// 4 bits, by 7 bytes.
@@ -52,7 +52,7 @@ pub struct Bch {
     /// The powers of x, twice over, and their exponents.
     powers: Vec<u16>,
     logarithms: Vec<u16>,
-    /// What makes the code of an erased step an erased code.
+    /// Makes the code of an erased step an erased code.
     mask: u128,
 }
 
@@ -76,7 +76,7 @@ impl Bch {
         code
     }
 
-    /// How many bits it corrects.
+    /// The number of bits it corrects.
     #[must_use]
     pub const fn strength(&self) -> Strength {
         self.strength
@@ -161,8 +161,8 @@ impl Bch {
         (1..=2 * self.strength.bits()).map(at).collect()
     }
 
-    /// The polynomial whose roots are the inverses of the wrong places: Berlekamp and Massey. `None` where it has a
-    /// higher degree than bits can be corrected.
+    /// The polynomial with the inverses of the wrong places as roots: Berlekamp and Massey. `None` if it has a higher
+    /// degree than bits can be corrected.
     fn locator(&self, syndromes: &[u16]) -> Option<Vec<u16>> {
         let most = self.strength.bits() as usize;
         let length = syndromes.len() + 2;
@@ -210,7 +210,7 @@ impl Bch {
     }
 }
 
-/// An entry of a table that is as long as what indexes it can be.
+/// An entry of a table that is as long as its index can be.
 fn entry<T: Copy + Default>(table: &[T], index: usize) -> T {
     debug_assert!(index < table.len(), "entry {index} of a table of {}", table.len());
     table.get(index).copied().unwrap_or_default()

@@ -1,6 +1,6 @@
 //! CRC-32C.
 
-/// The CRC-32C (Castagnoli) of `bytes`, going on from `before`, the checksum of what stands before them (0 at the start).
+/// The CRC-32C (Castagnoli) of `bytes`, going on from `before`, the checksum of the bytes before them (0 at the start).
 ///
 /// ```
 /// assert_eq!(pumice_ecc::crc32c(0, b"123456789"), 0xe306_9283);

@@ -1,10 +1,10 @@
-//! What can be wrong with a call, or beyond a code.
+//! The errors of calls, and errors beyond a code.
 
 use core::fmt;
 
 use crate::limits::{LONGEST_PAGE, MOST_PARITY};
 
-/// Why a code could not be made or used.
+/// The reason why a code could not be made or used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CodeError {
@@ -19,7 +19,7 @@ pub enum CodeError {
     PageSize(usize),
     /// A number of parity pages other than 1 to [`MOST_PARITY`].
     ParityPages(usize),
-    /// More is wrong than the code corrects.
+    /// More errors than the code can correct.
     Uncorrectable,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for CodeError {
             Self::ParityPages(pages) => {
                 write!(f, "no code with {pages} parity pages (want 1 to {MOST_PARITY})")
             }
-            Self::Uncorrectable => write!(f, "more is wrong than the code corrects"),
+            Self::Uncorrectable => write!(f, "more errors than the code can correct"),
         }
     }
 }

@@ -8,7 +8,7 @@
 pub(crate) const REDUCTION: u16 = 0x100b;
 /// 1 / x: (x^16 + x^12 + x^3 + x) / x, with the x^16 that 1 stands for.
 pub(crate) const HALF: u16 = 0x8805;
-/// How many powers of x there are.
+/// The number of powers of x.
 const ORDER: i64 = 0xffff;
 
 /// x times `a`.

@@ -6,7 +6,7 @@
 
 use crate::CodeError;
 
-/// How many bytes one code covers.
+/// The number of bytes that one code covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// 256 bytes, as SmartMedia cards have it.
@@ -26,7 +26,7 @@ impl Step {
     }
 }
 
-/// Which of the two bytes of parities over bytes stands first.
+/// The order of the two bytes of parities over bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// The parities of the low index bits first, as SmartMedia's specification has it.
@@ -38,7 +38,7 @@ pub enum Order {
 /// A Hamming code over steps of one size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hamming {
-    /// How many bytes one code covers.
+    /// The number of bytes that one code covers.
     pub step: Step,
     /// The order of the code's bytes.
     pub order: Order,

@@ -1,7 +1,7 @@
 //! Codes for flash memory, and nothing else: no chip, no file, no clock.
 //!
 //! - [`Hamming`] and [`Bch`] correct wrong bits in a step of 256 or 512 bytes, in the layouts of Linux's MTD.
-//! - [`Signature`] tells whether a page is what was written: 32, 48 or 64 bits, linear over the field of the parity
+//! - [`Signature`] tells whether a page still has its bytes: 32, 48 or 64 bits, linear over the field of the parity
 //!   (RCFFS, section 2.2).
 //! - [`Parity`] makes up to eight parity pages for a block of any number of pages, one page after the other;
 //!   [`Repair`] brings back as many lost pages (RCFFS, sections 2.1 and 3.1).

@@ -1,4 +1,4 @@
-//! What the codes take.
+//! The limits of the codes.
 
 /// The longest page that signatures and parity take, in bytes.
 pub const LONGEST_PAGE: usize = 64 * 1024;

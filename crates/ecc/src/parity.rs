@@ -71,7 +71,7 @@ impl Parity {
         Ok(())
     }
 
-    /// The parity pages of what was pushed, in the order in which they stand behind the block's pages.
+    /// The parity pages of the pushed pages, in the order in which they stand behind the block's pages.
     pub fn pages(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         let pages = self.remainder.len();
         (0..pages)

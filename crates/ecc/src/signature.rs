@@ -10,7 +10,7 @@
 
 use crate::{CodeError, limits::takes_pages_of, simd};
 
-/// How many bits a signature has.
+/// The number of bits of a signature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Width {
     /// Two components.

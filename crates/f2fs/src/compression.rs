@@ -1,4 +1,4 @@
-//! Which files are compressed, and how.
+//! The choice of files to compress, and the method.
 
 use crate::{
     compress::{ClusterError, Method, Packer},
@@ -13,7 +13,7 @@ const LEVEL_SHIFT: u32 = 8;
 /// Blocks of a cluster where nothing else is said, as a power of two.
 const LOG_BLOCKS: u8 = 2;
 
-/// Which files are compressed, and how; the kernel's mount options `compress_*` say the same.
+/// The choice of files to compress, and the method; the kernel's mount options `compress_*` say the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompressionRule {
     /// Algorithm and level.
@@ -29,7 +29,8 @@ pub struct CompressionRule {
 }
 
 impl Default for CompressionRule {
-    /// As the kernel where nothing is said: no extension, and lz4 in clusters of four blocks for what a directory hands down.
+    /// The kernel's defaults: no extension, and lz4 in clusters of four blocks for files whose directory asks for
+    /// compression.
     fn default() -> CompressionRule {
         let method = Method::LZ4;
         let (extensions, not) = (Vec::new(), Vec::new());
@@ -41,7 +42,7 @@ impl CompressionRule {
     /// Blocks of a cluster, as powers of two.
     pub const LOG_BLOCKS: std::ops::RangeInclusive<u8> = 2..=8;
 
-    /// Whoever compresses by this.
+    /// A packer by this rule.
     pub(crate) fn packer(&self) -> Result<Packer, ClusterError> {
         Packer::new(self.method, self.checksum)
     }
@@ -75,8 +76,8 @@ impl CompressionRule {
     }
 }
 
-/// How clusters of an inode are compressed, by its own `i_compress_algorithm` and `i_compress_flag`, and whether they have a checksum; `None`
-/// if Linux knows no such level.
+/// The compression of an inode's clusters, by its own `i_compress_algorithm` and `i_compress_flag`, and whether they
+/// have a checksum. `None` if Linux knows no such level.
 pub(crate) fn of_inode(algorithm: u8, flag: u16) -> Option<(Method, bool)> {
     let [bits, level] = flag.to_le_bytes();
     let method = Method::from_raw(algorithm, level)?;

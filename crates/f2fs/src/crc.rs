@@ -5,7 +5,7 @@ use crc32fast::Hasher;
 /// The seed of all checksums but those of inodes and quota files: the magic number of the super block.
 pub const MAGIC_SEED: u32 = 0xF2F5_2010;
 
-/// Where an inode block keeps its checksum, in bytes from its start.
+/// The place of an inode block's checksum, in bytes from its start.
 pub const INODE_CHECKSUM_OFFSET: usize = 368;
 
 /// The checksum of `bytes`, continued from `seed`: one part after the other gives that of the whole.

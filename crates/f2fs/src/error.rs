@@ -1,4 +1,4 @@
-//! What can go wrong, as callers tell it apart.
+//! The errors, as callers tell them apart.
 
 use core::fmt;
 
@@ -15,17 +15,17 @@ use crate::{
 /// The result of every call here.
 pub type Result<T> = core::result::Result<T, Error>;
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No super block is where it should be.
     #[error("not an F2FS image (magic {found:#010x} at byte 1024, want 0xf2f52010)")]
     NotF2fs {
-        /// What stands there.
+        /// The value found.
         found: u32,
     },
-    /// The volume uses what nobody here knows.
+    /// The volume uses unknown features.
     #[error("feature bits {0:#010x} are unknown; a newer version is needed")]
     UnknownFeatures(u32),
     /// Something else that is not supported, in words.
@@ -34,7 +34,7 @@ pub enum Error {
     /// A volume on several devices was opened with too few, or with one that is too small.
     #[error("{}", device(*index, path, *found, *want))]
     Device {
-        /// Which, counted from 0.
+        /// The number, from 0.
         index: usize,
         /// Its path when the volume was made.
         path: String,
@@ -48,7 +48,7 @@ pub enum Error {
     Read {
         /// The block that was read.
         addr: u64,
-        /// What the device said.
+        /// The device's error.
         error: BlockError,
     },
     /// The device failed to write.
@@ -56,10 +56,10 @@ pub enum Error {
     Write {
         /// The first block that was to be written.
         addr: u64,
-        /// What the device said.
+        /// The device's error.
         error: BlockError,
     },
-    /// The device failed to make durable what was written.
+    /// The device failed to make its writes durable.
     #[error("flush: {0}")]
     Flush(BlockError),
     /// No segment of the main area is free any more.
@@ -74,38 +74,38 @@ pub enum Error {
         /// The first number that the NAT has no room for.
         limit: u32,
     },
-    /// What the medium holds contradicts the format.
+    /// The contents of the medium contradict the format.
     #[error("{0}")]
     Corrupt(#[from] Corrupt),
     /// The content is encrypted and its key was not given.
     #[error("inode {0} is encrypted and its key was not given")]
     NoKey(Nid),
-    /// A key is not what the inode needs, or the inode's encryption makes no sense.
+    /// A key does not fit the inode, or the inode's encryption makes no sense.
     #[error("inode {ino}: {error}")]
     Crypt {
-        /// Whose.
+        /// The inode.
         ino: Nid,
-        /// What is wrong.
+        /// The error.
         error: CryptError,
     },
     /// A compressed cluster cannot be decompressed.
     #[error("inode {ino}, byte {offset}: {error}")]
     Cluster {
-        /// Whose.
+        /// The inode.
         ino: Nid,
-        /// Where the cluster begins in the file.
+        /// The beginning of the cluster in the file.
         offset: u64,
-        /// What is wrong.
+        /// The error.
         error: ClusterError,
     },
-    /// Content is not what fs-verity sealed.
+    /// Content differs from that which fs-verity sealed.
     #[error("inode {ino}, byte {offset}: {error}")]
     Verity {
-        /// Whose.
+        /// The inode.
         ino: Nid,
-        /// Where in the file.
+        /// The place in the file.
         offset: u64,
-        /// What is wrong.
+        /// The error.
         error: VerityError,
     },
     /// A directory has a name that none can be: with a slash or NUL, or one of the two that lead upwards.
@@ -113,7 +113,7 @@ pub enum Error {
     Name {
         /// The directory.
         dir: Nid,
-        /// The name, with what is no letter escaped.
+        /// The name, with all but letters escaped.
         name: String,
     },
     /// Several things at once.
@@ -121,15 +121,15 @@ pub enum Error {
     Several {
         /// The first of them.
         first: Box<Error>,
-        /// How many others there are.
+        /// The number of others.
         more: u64,
     },
-    /// What callers of the file system get for an ordinary reason.
+    /// An ordinary error of file systems.
     #[error("{0}")]
     Errno(Errno),
 }
 
-/// Damage: where, what, and the two numbers.
+/// Damage: the place, the field, and the two numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Corrupt {
     place: Place,
@@ -138,7 +138,7 @@ pub struct Corrupt {
     want: u64,
 }
 
-/// Where damage is.
+/// The place of damage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// One of the two super blocks.
@@ -161,7 +161,7 @@ impl Corrupt {
         Corrupt { place, what, found, want }
     }
 
-    /// Where it is.
+    /// The place.
     pub fn place(&self) -> Place {
         self.place
     }
@@ -198,6 +198,13 @@ impl fmt::Display for Corrupt {
 
 impl core::error::Error for Corrupt {}
 
+impl Error {
+    /// True if the file or disk that the volume is kept on has no room left, which is no fault of the volume.
+    pub(crate) fn is_host_full(&self) -> bool {
+        matches!(self, Error::Write { error, .. } | Error::Flush(error) if error.is_host_full())
+    }
+}
+
 impl From<Errno> for Error {
     fn from(errno: Errno) -> Error {
         Error::Errno(errno)
@@ -216,13 +223,14 @@ impl From<Error> for FsError {
                 FsError::new(Errno::NotSupported, error.to_string())
             }
             Error::NotF2fs { .. } => FsError::new(Errno::Invalid, error.to_string()),
+            _ if error.is_host_full() => FsError::new(Errno::NoSpace, error.to_string()),
             Error::NoSegment { .. } | Error::NoNode { .. } => FsError::new(Errno::NoSpace, error.to_string()),
             _ => FsError::new(Errno::Io, error.to_string()),
         }
     }
 }
 
-/// A device that is not what the super block says.
+/// A device that differs from the super block.
 fn device(index: usize, path: &str, found: u64, want: u64) -> String {
     let name = if path.is_empty() { String::new() } else { format!("device {index} ({path}): ") };
     if found == 0 {

@@ -17,14 +17,13 @@ use crate::{
     volume::{Node, PassedOver, Volume},
 };
 
-/// How to mount.
+/// The options of a mount.
 pub struct MountOptions {
     /// Bytes for blocks of metadata that were read lately.
     pub cache_bytes: usize,
-    /// Master keys of what is encrypted.
+    /// Master keys of encrypted files.
     pub keys: Keyring,
-    /// Roll forward what fsync promised since the checkpoint, as of this time; without it the checkpoint is
-    /// shown.
+    /// Roll forward the promises of fsync since the checkpoint, as of this time; without it the checkpoint is shown.
     pub recover: Option<Timestamp>,
 }
 
@@ -37,8 +36,8 @@ pub struct F2fs {
 }
 
 impl F2fs {
-    /// Mounts a volume from its devices, in the order of its super block, as far as it can be read:
-    /// [`F2fs::warnings`] says what is missing.
+    /// Mounts a volume from its devices, in the order of its super block, as far as it can be read: [`F2fs::warnings`]
+    /// lists the missing parts.
     pub fn mount(disks: Vec<Box<dyn ReadAt>>, options: MountOptions) -> error::Result<F2fs> {
         let mut nodes = Nodes::new(Volume::open_in_part(disks, options.cache_bytes)?);
         let mut warnings: Vec<String> = nodes.volume().missing().iter().map(Error::to_string).collect();
@@ -48,8 +47,9 @@ impl F2fs {
         }));
         let recovered = options.recover.map(|now| nodes.recover(now)).transpose();
         let recovery = recovered.unwrap_or_else(|error| {
-            warnings
-                .push(format!("what fsync promised since the checkpoint cannot be rolled forward: {error}"));
+            warnings.push(format!(
+                "the promises of fsync since the checkpoint cannot be rolled forward: {error}"
+            ));
             nodes.take_back();
             None
         });
@@ -57,12 +57,12 @@ impl F2fs {
         Ok(F2fs { reader, recovery: recovery.unwrap_or_default(), warnings })
     }
 
-    /// What of the whole volume cannot be shown as it should be: a line each, for people.
+    /// The parts of the whole volume that cannot be shown right: a line each, for people.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What was rolled forward.
+    /// The files that were rolled forward.
     pub fn recovery(&self) -> Recovery {
         self.recovery
     }
@@ -72,7 +72,7 @@ impl F2fs {
         self.nodes().volume()
     }
 
-    /// Its nodes, with what was rolled forward.
+    /// Its nodes, with the changes of rolling forward.
     pub fn nodes(&self) -> &Nodes {
         self.reader.nodes()
     }
@@ -116,7 +116,7 @@ impl F2fs {
     }
 
     fn attr_of(&self, inode: &Inode, node: &Node) -> error::Result<Attr> {
-        // An encrypted target is longer than what is shown of it.
+        // An encrypted target is longer than its shown form.
         let size = match inode.kind {
             FileKind::Symlink if inode.is_encrypted() => self.reader.target(inode, node)?.len() as u64,
             _ => inode.size,
@@ -188,7 +188,7 @@ impl F2fs {
             let most = if cluster > 1 { cluster - index % cluster } else { end - index };
             let run = match self.nodes().run_at(&inode, &node, index, most) {
                 Ok(run) => run,
-                // What is in front of damage can be read.
+                // Bytes in front of damage can be read.
                 Err(_) if index * width > offset => return Ok(index * width),
                 Err(error) => return Err(error),
             };
@@ -196,7 +196,7 @@ impl F2fs {
             if run.mapped == Mapped::Compressed {
                 next = next.next_multiple_of(cluster);
             }
-            // What is reserved was never written, so there are no data to be found.
+            // Reserved blocks were never written, so there are no data to be found.
             let is_data = matches!(run.mapped, Mapped::Compressed | Mapped::At(_));
             if is_data == (what == Seek::Data) && next.saturating_mul(width) > offset {
                 return Ok((index * width).max(offset));

@@ -2,7 +2,7 @@
 
 use siphasher::sip::SipHasher24;
 
-/// What TEA adds to its sum in each round: the golden ratio.
+/// The number that TEA adds to its sum in each round: the golden ratio.
 const DELTA: u32 = 0x9E37_79B9;
 
 /// Bytes of a name taken in one pass.
@@ -26,14 +26,14 @@ pub fn name_hash(name: &[u8]) -> u32 {
 }
 
 /// The hash of a name in a directory that is encrypted and case-insensitive: keyed, so that it tells nothing about the
-/// folded name. `key` is what [`crate::crypt`] derives for the directory.
+/// folded name. [`crate::crypt`] derives `key` for the directory.
 pub fn keyed_name_hash(key: &[u8; 16], folded: &[u8]) -> u32 {
-    // The low half is what the directory stores.
+    // The directory stores the low half.
     let [low @ .., _, _, _, _] = SipHasher24::new_with_key(key).hash(folded).to_le_bytes();
     u32::from_le_bytes(low)
 }
 
-/// Up to 16 bytes as four big-endian words. What is missing is filled with the number of bytes that were left.
+/// Four big-endian words of up to 16 bytes. Missing bytes are filled with the number of bytes that were left.
 fn words(rest: &[u8]) -> [u32; 4] {
     let pad = u32::from(u8::try_from(rest.len() & 0xFF).unwrap_or(0)) * 0x0101_0101;
     let mut words = [pad; 4];

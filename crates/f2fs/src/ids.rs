@@ -29,7 +29,7 @@ impl BlockAddr {
     pub const NULL: BlockAddr = BlockAddr(0);
     /// Space is reserved, nothing written: reads as zeros.
     pub const NEW: BlockAddr = BlockAddr(u32::MAX);
-    /// In the first slot of a cluster: the cluster is compressed.
+    /// Stands in the first slot of a cluster: the cluster is compressed.
     pub const COMPRESSED: BlockAddr = BlockAddr(u32::MAX - 1);
 
     /// True if it names a block, whether or not one of this volume.

@@ -32,10 +32,10 @@
 //!
 //! Its floors, each standing on those before it:
 //!
-//! 1. [`layout`] declares what stands on the medium, and nothing else.
-//! 2. [`Volume`] is an opened volume: super block, checkpoint, logs, tables, and a cache of blocks. What writes stands
-//!    on it too.
-//! 3. [`Nodes`] are inodes, addresses, attributes and directories, with what fsync promised rolled forward.
+//! 1. [`layout`] declares the structures on the medium, and nothing else.
+//! 2. [`Volume`] is an opened volume: super block, checkpoint, logs, tables, and a cache of blocks. The writer stands
+//!   on it too.
+//! 3. [`Nodes`] are inodes, addresses, attributes and directories, with the promises of fsync rolled forward.
 //! 4. The reader makes bytes and names of them; it owns keys and verifiers.
 //! 5. [`F2fs`] is all that as a [`pumice_vfs::FileSystem`]; [`check`] looks at everything.
 //!

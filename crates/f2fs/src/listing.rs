@@ -28,7 +28,7 @@ struct Listing<'a> {
     damages: u64,
 }
 
-/// Hands out the entries behind `cookie` until `each` says `false`. An error tells of what was passed over.
+/// Hands out the entries behind `cookie` until `each` says `false`. An error tells of damaged parts.
 pub(crate) fn list(
     ino: Nid,
     dir: &Directory<'_>,

@@ -1,14 +1,14 @@
-//! A map that can be taken back to what it was: a call that fails halfway has done nothing.
+//! A map with undo: a call that fails halfway has done nothing.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     ops::Deref,
 };
 
-/// A map that remembers, between [`Tracked::begin`] and its end, what it held before.
+/// A map that remembers, between [`Tracked::begin`] and its end, its former values.
 pub(crate) struct Tracked<K, V> {
     map: BTreeMap<K, V>,
-    /// What keys that changed led to.
+    /// The former values of changed keys.
     before: Option<BTreeMap<K, Option<V>>>,
 }
 

@@ -221,6 +221,11 @@ impl<'c> Medium<'c> {
         !self.tired.is_empty()
     }
 
+    /// True if a block is among those that are to be rewritten soon.
+    pub fn is_tired(&self, block: u32) -> bool {
+        self.tired.contains(&block)
+    }
+
     /// A block in which ECC is near its limit, to be rewritten soon.
     pub fn take_tired(&mut self) -> Option<u32> {
         self.tired.pop()

@@ -1,6 +1,6 @@
-//! POSIX access control lists. The kernel enforces them. They are stored as extended attributes in Linux's own
-//! encoding and kept in step with the permission bits: a new list changes the bits, new bits change the list, and a
-//! new inode inherits the default list of its directory.
+//! POSIX access control lists. The kernel enforces them. They are stored as extended attributes in Linux's own encoding
+//! and kept in step with the permission bits. A new list changes the bits, new bits change the list, and a new inode
+//! inherits the default list of its directory.
 
 use fuser::Request;
 use pumice_vfs::{Attr, Errno, FileKind, FileSystem, Ino, NewNode, Result, SetAttr, XattrMode};
@@ -68,7 +68,7 @@ impl Acl {
         if self.0.iter().any(|entry| entry.tag == MASK) { MASK } else { GROUP_OBJ }
     }
 
-    /// How far the entry with `tag` is shifted in the permission bits, if it shows there.
+    /// The shift of the entry with `tag` in the permission bits, if it shows there.
     fn shift(&self, tag: u16) -> Option<u32> {
         match tag {
             USER_OBJ => Some(6),
@@ -89,7 +89,7 @@ impl Acl {
         self.map(|entry, bits| Entry { perm: bits, ..entry }, perm)
     }
 
-    /// What an inode made with `mode` gets of this default list.
+    /// The list that an inode made with `mode` inherits from this default list.
     fn inherited(&self, mode: u32) -> Acl {
         self.map(|entry, bits| Entry { perm: entry.perm & bits, ..entry }, mode)
     }
@@ -140,7 +140,7 @@ pub(crate) fn create<F: FileSystem + ?Sized>(
     // Until the lists are there, the owner alone gets in: a power cut in between opens nothing.
     let made = fs.create(dir, name, &NewNode { perm: perm & !0o077, ..*node })?;
     finish(fs, made.ino, &access, (node.kind == FileKind::Dir).then_some(&default), perm).inspect_err(|_| {
-        // What went wrong first is the answer; an inode without its lists must not stay.
+        // The first failure is the answer; an inode without its lists must not stay.
         let _ = if node.kind == FileKind::Dir { fs.rmdir(dir, name) } else { fs.unlink(dir, name) };
     })
 }
@@ -194,7 +194,7 @@ pub(crate) fn remove<F: FileSystem + ?Sized>(fs: &F, ino: Ino, name: &[u8]) -> R
     }
 }
 
-/// After `chmod`: an access list follows the new bits.
+/// Follows a `chmod`: an access list gets the new bits.
 pub(crate) fn follow<F: FileSystem + ?Sized>(fs: &F, ino: Ino, perm: u32) -> Result<()> {
     let Some(acl) = stored(fs, ino, ACCESS)? else { return Ok(()) };
     let after = acl.with_perm(perm);

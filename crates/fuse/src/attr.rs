@@ -6,11 +6,11 @@ use fuser::{FileAttr, FileType, Generation, INodeNo, TimeOrNow};
 use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
 use rustix::time::{ClockId, clock_gettime};
 
-/// How long the kernel may cache names and attributes: only this mount changes them.
+/// The time for which the kernel may cache names and attributes: only this mount changes them.
 pub(crate) const NAME_TTL: Duration = Duration::from_secs(24 * 3600);
 
-/// How long attributes stay known: the space a file takes changes when it is compressed or written back. Where
-/// nothing can be written nothing changes.
+/// The time for which attributes stay known: the space a file takes changes when it is compressed or written back.
+/// Nothing changes on a read-only mount.
 pub(crate) fn attr_ttl(read_only: bool) -> Duration {
     if read_only { NAME_TTL } else { Duration::from_secs(1) }
 }
@@ -35,7 +35,7 @@ pub(crate) fn file_type(kind: FileKind) -> FileType {
     }
 }
 
-/// How attributes are shown on this mount, and how long the kernel may cache them.
+/// The form of attributes on this mount, and the time for which the kernel may cache them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     pub(crate) ttl: Duration,
@@ -136,9 +136,9 @@ pub(crate) fn kernel_time(time: SystemTime) -> Timestamp {
     }
 }
 
-/// The time by the clock of the system's own file systems: it goes on with the timer, some milliseconds at a time, so that calls behind
-/// each other find the same, and an inode that was written need not be written again for it. A file system that is mounted here is to
-/// take its times from it, since those that the kernel leaves to this crate come from there.
+/// The time by the clock of the system's own file systems. It goes on with the timer, some milliseconds at a time. So
+/// calls in a row find the same time, and an inode that was written need not be written again for it. A file system
+/// mounted here is to take its times from it, since those that the kernel leaves to this crate come from there.
 pub fn now() -> Timestamp {
     let now = clock_gettime(ClockId::RealtimeCoarse);
     let nanos = u32::try_from(now.tv_nsec);

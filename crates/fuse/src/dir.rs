@@ -59,7 +59,7 @@ pub(crate) fn list_plus<F: FileSystem + ?Sized>(
             Ok(attr) => (view.file_attr(&attr), generation(&attr), view.ttl),
             // Gone since it was listed.
             Err(error) if error.errno() == Errno::Stale => return Ok(true),
-            // Whoever wants to know more than its name asks again, and is told why not.
+            // A later call for more than its name gets the error.
             Err(_) => (unknown(entry), Generation(0), Duration::ZERO),
         };
         let name = OsStr::from_bytes(&entry.name);
@@ -78,7 +78,7 @@ pub(crate) fn list_plus<F: FileSystem + ?Sized>(
 /// Reads the inodes of the entries behind `offset` ahead, while the kernel processes the last reply.
 pub(crate) fn prepare<F: FileSystem + ?Sized>(fs: &F, dir: Ino, offset: u64) {
     let mut batch = Vec::with_capacity(BATCH);
-    // What fails now fails again when it is asked for.
+    // A failure now is a failure again at the next call.
     let _ = next_batch(fs, dir, offset.saturating_sub(DOT_DOT), &mut batch);
     expect(fs, &batch);
 }
@@ -88,7 +88,7 @@ fn expect<F: FileSystem + ?Sized>(fs: &F, batch: &[Entry]) {
     fs.expect(&inos);
 }
 
-/// Attributes of an entry whose inode cannot be read: what the directory says.
+/// Attributes of an entry with an unreadable inode: those in the directory.
 fn unknown(entry: &Entry) -> FileAttr {
     FileAttr { ino: INodeNo(entry.ino.0), kind: file_type(entry.kind), nlink: 1, ..absent() }
 }
@@ -128,7 +128,7 @@ fn walk<F: FileSystem + ?Sized>(
             cookie = entry.offset - DOT_DOT;
         }
         match read {
-            // Some of the directory is damaged: what is left of it is shown, as ext4 does, and the log says so.
+            // Some of the directory is damaged: the rest of it is shown, as ext4 does, and the log says so.
             Err(error) if error.errno() == Errno::Io && (cookie > 0 || !batch.is_empty()) => {
                 log::error!("directory {}: {error}", dir.0);
             }

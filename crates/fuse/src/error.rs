@@ -2,7 +2,7 @@
 
 use std::{fmt, io, path::PathBuf};
 
-/// Why mounting failed, or why a session ended with an error.
+/// The reason why mounting failed, or why a session ended with an error.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MountError {

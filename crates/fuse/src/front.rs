@@ -34,15 +34,15 @@ const MAX_WRITE: u32 = 1 << 20;
 /// Access control lists, which the kernel enforces; it leaves the umask to us then.
 const LISTS: InitFlags = InitFlags::FUSE_POSIX_ACL.union(InitFlags::FUSE_DONT_MASK);
 
-/// Features asked of the kernel. Without some of them a mount is slower or has no access control lists, but works.
-/// Not `FUSE_ASYNC_DIO`: behind a direct write that a program does not wait for, Linux leaves in its cache what others
-/// read there meanwhile.
+/// Features asked of the kernel. Without some of them a mount is slower or has no access control lists, but works. Not
+/// `FUSE_ASYNC_DIO`: behind a direct write that a program does not wait for, Linux leaves the old bytes in its cache if
+/// others read there meanwhile.
 const WISHES: [InitFlags; 7] = [
     InitFlags::FUSE_DO_READDIRPLUS,
     InitFlags::FUSE_READDIRPLUS_AUTO,
     InitFlags::FUSE_PARALLEL_DIROPS,
     InitFlags::FUSE_CACHE_SYMLINKS,
-    // It opens files by handles whose names it has forgotten.
+    // It opens files by handles after it has forgotten their names.
     InitFlags::FUSE_EXPORT_SUPPORT,
     // It leaves it to us to take set-id bits away, and does not ask for capabilities at each write.
     InitFlags::FUSE_HANDLE_KILLPRIV_V2,
@@ -55,7 +55,7 @@ pub(crate) struct Front<F: ?Sized> {
     volume: Arc<Volume<F>>,
     /// Features that the kernel granted.
     granted: InitFlags,
-    /// How attributes are shown, and how long the kernel may cache them.
+    /// The form of attributes, and the time for which the kernel may cache them.
     view: View,
     /// Access control lists are in use.
     has_lists: bool,
@@ -68,7 +68,7 @@ pub(crate) struct Front<F: ?Sized> {
 impl<F: FileSystem + ?Sized> Front<F> {
     pub(crate) fn new(volume: Arc<Volume<F>>, options: &MountOptions, events: Sender<Event>) -> Front<F> {
         let view = View { ttl: attr_ttl(options.read_only), shown: options.shown() };
-        // Lists would grant what a mask has taken from everybody.
+        // Lists would grant rights that a mask has taken from everybody.
         let has_lists = view.shown.umask.is_none();
         let is_watched = options.auto_unmount;
         Front { volume, granted: InitFlags::empty(), view, has_lists, is_watched, events }
@@ -97,8 +97,12 @@ fn space_mode(mode: i32) -> Option<SpaceMode> {
     }
 }
 
-fn rename_mode(flags: RenameFlags) -> Option<RenameMode> {
+/// The kernel itself has looked that nothing is replaced where a whiteout is wanted, too.
+fn rename_mode(flags: RenameFlags, request: &Request) -> Option<RenameMode> {
+    let whiteout = RenameMode::Whiteout { uid: request.uid(), gid: request.gid() };
     Some(match flags {
+        RenameFlags::RENAME_WHITEOUT => whiteout,
+        _ if flags == RenameFlags::RENAME_WHITEOUT | RenameFlags::RENAME_NOREPLACE => whiteout,
         RenameFlags::RENAME_NOREPLACE => RenameMode::NoReplace,
         RenameFlags::RENAME_EXCHANGE => RenameMode::Exchange,
         _ if flags.is_empty() => RenameMode::Replace,
@@ -146,7 +150,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
     }
 
     fn forget(&self, _request: &Request, number: INodeNo, times: u64) {
-        // There is nobody to answer; `serve` has logged what matters.
+        // There is nobody to answer; `serve` has logged the error.
         let _ =
             self.volume.serve("forget", number.0, |fs| self.volume.refs.give_back(fs, ino(number), times));
     }
@@ -235,7 +239,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
 
     fn rename(
         &self,
-        _request: &Request,
+        request: &Request,
         parent: INodeNo,
         name: &OsStr,
         new_parent: INodeNo,
@@ -243,7 +247,7 @@ impl<F: FileSystem + Send + Sync + ?Sized + 'static> Filesystem for Front<F> {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        let Some(mode) = rename_mode(flags) else { return reply.error(Errno::EINVAL) };
+        let Some(mode) = rename_mode(flags, request) else { return reply.error(Errno::EINVAL) };
         let answer = self.volume.change("rename", parent.0, |fs| {
             fs.rename(ino(parent), name.as_bytes(), ino(new_parent), new_name.as_bytes(), mode)
         });

@@ -16,9 +16,9 @@ use crate::volume::Volume;
 /// Intervals of the background work.
 #[derive(Clone, Copy)]
 struct Pace {
-    /// How often the thread checks for work.
+    /// The interval at which the thread checks for work.
     look: Duration,
-    /// How long a change may wait for a checkpoint: what a power cut may cost programs that do not call
+    /// The time for which a change may wait for a checkpoint: so much may a power cut cost programs that do not call
     /// fsync.
     sync: Duration,
 }
@@ -114,7 +114,7 @@ mod tests {
 
     const QUICK: Pace = Pace { look: Duration::from_millis(10), sync: Duration::from_millis(50) };
 
-    /// Counts what the thread calls, and has so many pieces of work to do.
+    /// Counts the thread's calls, and has so many pieces of work to do.
     struct Counting {
         inner: MemFs,
         syncs: AtomicU64,

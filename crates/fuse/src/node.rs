@@ -14,7 +14,7 @@ const SET_UID: u32 = 0o4000;
 const SET_GID: u32 = 0o2000;
 const GROUP_EXEC: u32 = 0o0010;
 
-/// What the kernel asks to make.
+/// The kernel's request for a new inode.
 pub(crate) struct Wanted<'a> {
     pub(crate) kind: FileKind,
     pub(crate) mode: u32,

@@ -11,7 +11,7 @@ use crate::attr::Shown;
 pub struct MountOptions {
     /// The kernel refuses all changes. Open the file system read-only too.
     pub read_only: bool,
-    /// Who may use the mount.
+    /// The users of the mount.
     pub users: Users,
     /// `fusermount3` unmounts when this process ends, even if it is killed.
     pub auto_unmount: bool,
@@ -22,10 +22,10 @@ pub struct MountOptions {
     shown: Shown,
 }
 
-/// Who may use a mount.
+/// The users of a mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Users {
-    /// The user who mounts.
+    /// The user that mounts.
     #[default]
     Owner,
     /// That user, and root.
@@ -47,7 +47,7 @@ impl Default for MountOptions {
     }
 }
 
-/// Why an option is refused.
+/// The reason why an option is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionError {
     /// The option is unknown.
@@ -151,7 +151,8 @@ fn listed(source: &str) -> String {
     source.replace('\\', r"\\").replace(',', r"\,")
 }
 
-/// Options that are ignored: mount(8) and others read them, or file systems in the kernel. The kernel does not change
+/// Options that are ignored: mount(8) and others read them, or file systems in the kernel, or the kernel shows them of a
+/// mount and mount(8) passes them back at a remount. The kernel does not change
 /// access times on FUSE, and punched holes are freed at once.
 const OTHERS: [&str; 30] = [
     "",
@@ -187,7 +188,18 @@ const OTHERS: [&str; 30] = [
 ];
 
 fn is_for_others(option: &str) -> bool {
-    let begins = ["x-", "X-", "comment=", "subtype="];
+    let begins = [
+        "x-",
+        "X-",
+        "comment=",
+        "subtype=",
+        "user_id=",
+        "group_id=",
+        "rootmode=",
+        "max_read=",
+        "blksize=",
+        "fd=",
+    ];
     OTHERS.contains(&option) || begins.iter().any(|start| option.starts_with(start))
 }
 
@@ -247,7 +259,7 @@ mod tests {
 
     #[test]
     fn words_of_fstab_are_understood() {
-        let words = "relatime,strictatime,nodiratime,lazytime,uid=1000,gid=100,umask=027,allow_root,auto_unmount,discard";
+        let words = "relatime,strictatime,nodiratime,lazytime,uid=1000,gid=100,umask=027,allow_root,auto_unmount,discard,user_id=0,group_id=0,max_read=131072,blksize=4096";
         let mut options = MountOptions::default();
         for word in words.split(',') {
             assert_eq!(options.apply(word), Ok(()), "{word}");

@@ -5,7 +5,7 @@ use std::{io, mem, os::fd::AsFd, os::fd::OwnedFd};
 use fuser::{BackgroundSession, Filesystem, Session};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Why a session ends.
+/// The reason why a session ends.
 pub(crate) enum Event {
     /// The threads have stopped serving.
     Ended,
@@ -36,8 +36,8 @@ impl Server {
         self.finish(BackgroundSession::join)
     }
 
-    /// A session that lost its mount is left as it is: fuser 0.18 takes it for mounted, and would unmount by its path
-    /// what somebody else has mounted there since.
+    /// A session that lost its mount is left as it is: fuser 0.18 takes it for mounted, and would unmount by its path,
+    /// which somebody else may have mounted since.
     fn finish(self, end: fn(BackgroundSession) -> io::Result<()>) -> io::Result<()> {
         if self.is_mounted() {
             return end(self.session);

@@ -24,7 +24,7 @@ use crate::{
     volume::Volume,
 };
 
-/// How long requests in progress may take after the mount point is gone.
+/// The time that requests in progress get after the mount point is gone.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// A mounted file system; see [`mount`].

@@ -23,7 +23,7 @@ impl<D> Clone for Disk<D> {
 }
 
 impl<D> Disk<D> {
-    /// Shares a disk, whose blocks have [`BLOCK`] bytes.
+    /// Shares a disk of blocks of [`BLOCK`] bytes.
     pub(crate) fn new(disk: D) -> Self {
         Disk(Arc::new(Mutex::new(Counted { disk, written: 0 })))
     }

@@ -1,4 +1,4 @@
-//! What can go wrong in the laboratory.
+//! The errors of the laboratory.
 
 use std::{io, path::PathBuf};
 
@@ -7,7 +7,7 @@ use pumice_vfs::FsError;
 
 use crate::{trace::TraceError, workload::PatternError};
 
-/// Why a run was not made.
+/// The reasons for which a run was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// A trace cannot be read.
@@ -15,7 +15,7 @@ pub enum LabError {
     Trace {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: TraceError,
     },
     /// A trace cannot be played on this store.
@@ -23,7 +23,7 @@ pub enum LabError {
     Unplayable {
         /// The file.
         path: PathBuf,
-        /// Why, and what to do.
+        /// The cause, and a hint.
         why: String,
     },
     /// The simulator refuses.
@@ -49,7 +49,7 @@ pub enum LabError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
 }

@@ -1,14 +1,15 @@
-//! NFTL, a block-mapped translation layer, as far as its cleaning goes: what CFFS was compared with (CFFS paper, table 4). From the
-//! published description of M-Systems' layer: each virtual block is a chain of erase blocks, in which a page may only lie at its
-//! own offset.
+//! NFTL, a block-mapped translation layer, as far as its cleaning goes: the layer that CFFS was compared with (CFFS
+//! paper, table 4).
+//! It follows the published description of M-Systems' layer: each virtual block is a chain of erase blocks, in which a
+//! page may only lie at its own offset.
 //!
-//! A page is written to the first block of its chain in which its offset is free; if there is none, an erase block is added. When
-//! no more than one is free, the longest chain is folded: what its pages hold now is copied to an erase block of its own, and the
-//! chain is erased.
+//! A page is written to the first block of its chain in which its offset is free; if there is none, an erase block is
+//! added. When no more than one is free, the longest chain is folded: its live pages are copied to an erase block of
+//! their own, and the chain is erased.
 
 use std::collections::VecDeque;
 
-/// What it did.
+/// Writes, copies and erases so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Did {
     /// Pages programmed, copies included.
@@ -49,7 +50,7 @@ impl Nftl {
         self.chains.len() * self.pages_per_block
     }
 
-    /// What was done so far.
+    /// The counters so far.
     pub fn did(&self) -> Did {
         self.did
     }

@@ -18,12 +18,12 @@ use crate::{
 const BLOCK: u32 = 2048;
 /// Bytes of the chip.
 const FLASH: u64 = 64 << 20;
-/// Of a thousand blocks of the chip so many hold data.
+/// Blocks that hold data, of a thousand of the chip.
 const EXPORT: u32 = 875;
 /// Overwrites of the whole disk before counting, and counted.
 const TURNOVERS: (u64, u64) = (2, 2);
 
-/// Who cleans.
+/// The cleaner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cleaner {
     /// The server, on a simulated chip.
@@ -32,27 +32,27 @@ pub enum Cleaner {
     Simulator,
 }
 
-/// What is written.
+/// The pattern of the writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// All blocks, in order, again and again.
     Sequential,
     /// Any block.
     Random,
-    /// In nine of ten cases one block in ten.
+    /// Nine writes of ten go to one block in ten.
     Locality,
 }
 
 /// A run, before it is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
-    /// Who cleans.
+    /// The cleaner.
     pub cleaner: Cleaner,
-    /// Which segment is cleaned next, as the registry names it.
+    /// The victim policy, by its name in the registry.
     pub victim: &'static str,
-    /// Which head a block is written to.
+    /// The placement policy, by its name in the registry.
     pub placement: &'static str,
-    /// What is written.
+    /// The pattern of the writes.
     pub order: Order,
 }
 

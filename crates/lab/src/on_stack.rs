@@ -1,5 +1,6 @@
-//! F2FS on the disk of a flash memory server on a simulated chip: device time and programs of the whole stack (F2FS paper,
-//! figures 3 to 5). What Linux's file systems do on such a disk is measured by `xtask/peers`, and stands beside it.
+//! F2FS on the disk of a flash memory server on a simulated chip: device time and programs of the whole stack (F2FS
+//! paper, figures 3 to 5).
+//! `xtask/peers` measures Linux's file systems on such a disk; its figures stand beside these.
 
 use std::path::PathBuf;
 
@@ -24,13 +25,13 @@ const POSTMARK_CHIP: &str = "k9s1208";
 /// A run, before it is made.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// How F2FS is mounted.
+    /// The options of the mount.
     pub mount: Mount,
-    /// What is done.
+    /// The workload.
     pub script: Script,
     /// The file of recorded calls, for the script that makes them.
     pub recorded: Option<PathBuf>,
-    /// What is asked of the disk is measured, in place of what it costs.
+    /// Requests to the disk are measured, in place of their cost.
     pub traced: bool,
 }
 
@@ -52,7 +53,7 @@ pub fn disk(script: Script) -> Result<TracedDisk, LabError> {
     Ftl::open(chip, OpenOptions::default()).map(TracedDisk::new).map_err(|error| setup(&error))
 }
 
-/// What chip and server have done up to a moment, and how much was asked of them.
+/// Counters of chip and server at one moment, and the number of requests so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     chip: NandStats,
@@ -74,7 +75,7 @@ impl Moment {
     }
 }
 
-/// What was asked of a disk from one moment to another: how large it was, when and where.
+/// The requests to a disk between two moments: their sizes, times and places.
 pub fn requests(disk: &TracedDisk, begin: &Moment, end: &Moment) -> Found {
     let asked = disk.requests().get(begin.requests..end.requests);
     debug_assert!(asked.is_some(), "moments of another disk");
@@ -84,7 +85,7 @@ pub fn requests(disk: &TracedDisk, begin: &Moment, end: &Moment) -> Found {
     Found { figures: request_figures(asked), map: Some(map) }
 }
 
-/// What a workload has cost, from one moment to another.
+/// The cost of a workload between two moments.
 pub fn figures(traced: &TracedDisk, script: Script, begin: &Moment, end: &Moment) -> Vec<(Figure, f64)> {
     let disk = traced.disk();
     let did = end.chip - begin.chip;

@@ -1,23 +1,23 @@
-//! What a file system asks of its disk, request by request (F2FS paper, 3.2.2 and figure 5).
+//! The requests of a file system to its disk, one by one (F2FS paper, 3.2.2 and figure 5).
 
 use pumice_ftl::Ftl;
 use pumice_media::{BlockDevice, BlockError, Lba, Nand, SimChip};
 
-/// What is asked.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Blocks are read.
     Read,
     /// Blocks are written.
     Write,
-    /// What blocks hold is needed no more.
+    /// The contents of blocks are needed no more.
     Discard,
 }
 
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What is asked.
+    /// The kind of the request.
     pub kind: Kind,
     /// The first block.
     pub first: u64,
@@ -27,7 +27,7 @@ pub struct Request {
     pub at_ns: u64,
 }
 
-/// A disk that keeps what was asked of it.
+/// A disk that keeps a list of its requests.
 pub struct TracedDisk {
     disk: Ftl<SimChip>,
     requests: Vec<Request>,

@@ -1,4 +1,4 @@
-//! A chip behind a pointer, so that what works on it is compiled once for all chips.
+//! A chip behind a pointer, so that code on it is compiled once for all chips.
 
 use alloc::boxed::Box;
 use core::any::Any;
@@ -42,7 +42,7 @@ impl<'c> Layer for AnyChip<'c> {
     }
 }
 
-/// How a chip is held.
+/// The owned form of a chip.
 trait Held: Nand + Send {
     fn any(&self) -> Option<&dyn Any>;
     fn into_any(self: Box<Self>) -> Option<Box<dyn Any>>;

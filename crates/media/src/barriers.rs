@@ -1,8 +1,8 @@
-//! What of a container is on its host's disk: batches, and what waits for what.
+//! The order of a container's writes to its host's disk: batches, and barriers between them.
 //!
-//! The host may write in any order what was written between two syncs. What a power cut of the host leaves is what a chip
-//! leaves that programs in order, because nothing that was synced is written over before what replaces it is synced, and
-//! because the programs behind the last sync that can be proved are taken away; see [`container`].
+//! The host may reorder all writes between two syncs. Yet a power cut of the host leaves the same as a chip that
+//! programs in order. Synced bytes are not written over before their replacement is synced, and the provable programs
+//! behind the last sync are taken away; see [`container`].
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,10 +16,10 @@ use crate::nand::{BlockId, NandError};
 /// The host cannot tell its sessions apart.
 const UNKNOWN: Session = Session([0xFF; 16]);
 
-/// What was written since the last sync, and what was lost before this process.
+/// The writes since the last sync, and those lost before this process.
 #[derive(Debug)]
 pub(crate) struct Barriers {
-    /// What was programmed since the last sync; its number is the next.
+    /// The programs since the last sync; its number is the next.
     batch: Batch,
     /// Blocks that were erased since the last sync.
     erased: BTreeSet<BlockId>,
@@ -34,7 +34,7 @@ pub(crate) struct Barriers {
 }
 
 impl Barriers {
-    /// Judges what the last session left.
+    /// Judges the writes of the last session.
     pub(crate) fn open(file: &dyn HostFile, layout: &Layout) -> io::Result<Barriers> {
         let (before, now) = (container::read_session(file)?, file.session());
         let is_all_there = before == Session::default() || before == now && now != Session::default();
@@ -53,7 +53,7 @@ impl Barriers {
         })
     }
 
-    /// The last batch whose pages count.
+    /// The last batch with pages that count.
     pub(crate) fn last(&self) -> u64 {
         self.last
     }
@@ -68,8 +68,8 @@ impl Barriers {
         self.failed.map_or(Ok(()), |errno| Err(NandError::Device(errno)))
     }
 
-    /// Before anything else is written by this process: waits for what others wrote, and takes away what a power cut left
-    /// behind the last batch. Once it is done it costs nothing.
+    /// Comes before anything else is written by this process: waits for the writes of others, and takes away pages that
+    /// a power cut left behind the last batch. It costs nothing once it is done.
     pub(crate) fn begin(&mut self, file: &dyn HostFile, layout: &Layout) -> Result<(), NandError> {
         self.check()?;
         if self.has_begun {
@@ -86,7 +86,7 @@ impl Barriers {
         Ok(())
     }
 
-    /// Before a page is programmed: the erase of its block is on the disk, and the batch has room.
+    /// Comes before a page is programmed: the erase of its block is on the disk, and the batch has room.
     pub(crate) fn before_program(&mut self, block: BlockId, file: &dyn HostFile) -> Result<(), NandError> {
         if self.batch.pages.len() >= Batch::PAGES_MOST || self.erased.contains(&block) {
             self.wait(file)?;
@@ -99,7 +99,7 @@ impl Barriers {
         self.batch.pages.push((page, generation));
     }
 
-    /// Before a block is erased: all that was programmed is on the disk.
+    /// Comes before a block is erased: all programs are on the disk.
     pub(crate) fn before_erase(&mut self, block: BlockId, file: &dyn HostFile) -> Result<(), NandError> {
         if !self.batch.pages.is_empty() {
             self.wait(file)?;
@@ -108,7 +108,7 @@ impl Barriers {
         Ok(())
     }
 
-    /// Before a slot is written over: the other one is on the disk.
+    /// Comes before a slot is written over: the other one is on the disk.
     pub(crate) fn before_slot(&mut self, file: &dyn HostFile) -> Result<(), NandError> {
         if !self.slot_is_synced {
             self.wait(file)?;

@@ -9,7 +9,7 @@ use crate::errno::Errno;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Lba(pub u64);
 
-/// Why a block device refused or failed.
+/// The reason why a block device refused or failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BlockError {
@@ -17,7 +17,7 @@ pub enum BlockError {
     OutOfRange {
         /// First block asked for.
         first: Lba,
-        /// How many.
+        /// The number of blocks.
         count: u64,
         /// Blocks of the device.
         blocks: u64,
@@ -76,9 +76,9 @@ impl core::error::Error for BlockError {}
 /// Buffers hold one or more whole blocks. A call that reaches beyond the end or has a buffer of another
 /// length does nothing and returns an error.
 ///
-/// Power may be cut at any time. Everything written before the last [`BlockDevice::flush`] that returned is
-/// kept, and so is what [`BlockDevice::write_through`] wrote. Of what was written since, each block on its own holds its old or its new bytes, in any order and
-/// combination; blocks that were not written are never touched.
+/// Power may be cut at any time. Everything written before the last [`BlockDevice::flush`] that returned is kept, and
+/// so is everything written by [`BlockDevice::write_through`]. Each block written since holds its old or its new bytes
+/// on its own, in any order and combination; blocks that were not written are never touched.
 pub trait BlockDevice {
     /// Bytes of a block, at least 1; never changes.
     fn block_bytes(&self) -> u32;
@@ -92,8 +92,8 @@ pub trait BlockDevice {
     /// Writes the blocks from `first` on. On an error each of them holds its old or its new bytes.
     fn write(&mut self, first: Lba, buffer: &[u8]) -> Result<(), BlockError>;
 
-    /// Writes the blocks from `first` on; when it returns they outlive a power cut (FUA). Of what was written before it nothing
-    /// is said: a device without such a write makes all of it outlive one.
+    /// Writes the blocks from `first` on; when it returns they outlive a power cut (FUA). Earlier writes get no
+    /// promise, but a device without such a write makes all of them outlive one.
     fn write_through(&mut self, first: Lba, buffer: &[u8]) -> Result<(), BlockError> {
         self.write(first, buffer)?;
         self.flush()

@@ -101,8 +101,8 @@ const ROWS: &[Row] = &[
         endurance: 100_000,
         pairing: Pairing::Unpaired,
     },
-    // RCFFS's 128 MiB on Linux's nandsim with its default times: access 25 us, program 200 us, erase 2 ms,
-    // 40 ns for each byte out and 50 ns for each byte in, 2112 bytes a page.
+    // RCFFS's 128 MiB on Linux's nandsim with its default times. They are access 25 us, program 200 us, erase 2 ms, 40
+    // ns for each byte out and 50 ns for each byte in, 2112 bytes a page.
     Row {
         name: "rcffs-128m",
         page: (2048, 64),
@@ -115,10 +115,10 @@ const ROWS: &[Row] = &[
         endurance: 100_000,
         pairing: Pairing::Unpaired,
     },
-    // CAT, Tables 1 and 3: Intel Series 2+ card, 24 MB in 192 segments of 128 KiB. The card is NOR and has
-    // neither pages nor spare areas; a page is the paper's 4 KiB block here, and 64 bytes are added beside
-    // it for the block's header, so that 32 blocks fill a segment as in the paper. Middle of the ranges of
-    // Table 1: 200 ns a byte read, 7.5 us a byte written, 0.7 s an erase.
+    // CAT, Tables 1 and 3: Intel Series 2+ card, 24 MB in 192 segments of 128 KiB. The card is NOR and has neither
+    // pages nor spare areas; a page is the paper's 4 KiB block here. 64 bytes are added beside it for the block's
+    // header, so that 32 blocks fill a segment as in the paper. The times are the middle of the ranges of Table 1: 200
+    // ns a byte read, 7.5 us a byte written, 0.7 s an erase.
     Row {
         name: "intel-s2plus-24m",
         page: (4096, 64),

@@ -1,7 +1,7 @@
-//! The format of chip containers, version 3: where each thing lies in the file and how it is checked.
+//! The format of chip containers, version 3: the places of its parts in the file, and their checks.
 //!
-//! All numbers are little-endian. The file is sparse: what was never written reads as zeros, and zeros mean a
-//! block that was never erased and pages that were never programmed.
+//! All numbers are little-endian. The file is sparse: unwritten parts read as zeros, and zeros mean a block that was
+//! never erased and pages that were never programmed.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -12,27 +12,28 @@
 //! | 660480.. | one record for each block |
 //! | next multiple of 4096 | pages, each with its free spare bytes and the CRC-32 of both behind it |
 //!
-//! Header: magic `PUMICHIP` (8 bytes), version (u32), length of the description (u32), its CRC-32 (u32), zero
-//! (u32), zeros up to byte 60, CRC-32 of bytes 0..60 (u32), and from byte 64 the description as JSON. A slot:
-//! CRC-32 of all that follows in it (u32), length of its JSON (u32), sequence number (u64), JSON: faults,
-//! work done, operations, clock. The valid slot with the larger sequence number counts. A block's record: erase
-//! count (u32), flags (u8: 1 bad, 2 weak, 4 frail), generation (u24), reads since the erase (u32), 4 zero bytes, and
-//! 16 bytes for each page: its state, as [`PageState`] numbers them (any other value is read as garbage), the generation
-//! that it was programmed in (u24), the second (u32), and the batch (u64).
+//! Header: magic `PUMICHIP` (8 bytes), version (u32), length of the description (u32), its CRC-32 (u32), zero (u32),
+//! zeros up to byte 60, CRC-32 of bytes 0..60 (u32). The description follows from byte 64, as JSON. A slot: CRC-32 of
+//! all that follows in it (u32), length of its JSON (u32), sequence number (u64), JSON: faults, work done, operations,
+//! clock. The valid slot with the larger sequence number counts. A block's record: erase count (u32), flags (u8: 1 bad,
+//! 2 weak, 4 frail), generation (u24), reads since the erase (u32), 4 zero bytes, and 16 bytes for each page. A page's
+//! bytes: its state, as [`PageState`] numbers them (any other value is read as garbage), the generation that it was
+//! programmed in (u24), the second (u32), and the batch (u64).
 //!
 //! # A power cut of the host
 //!
-//! Writes between two syncs reach the disk in any order, sector by sector. A chip programs in order, and so does what is left
-//! of this one: all programs up to a sync and none behind it.
+//! Writes between two syncs reach the disk in any order, sector by sector. A chip programs in order, and so does this
+//! one after a cut: it has all programs up to a sync and none behind it.
 //!
-//! The programs between two syncs are a batch. Before the sync its number and its pages are written down: CRC-32 of all that
-//! follows (u32), count (u32), number (u64), and for each page its number and its generation (u32 each). After a cut the batch
-//! with the larger number counts if each of its pages is there, or erased since; else the one before it, whose sync came back.
-//! Pages of later batches are erased. The session (16 bytes) tells whether the host was started anew since the last write;
-//! zeros where everything was synced at the end.
+//! The programs between two syncs are a batch. Its number and its pages are written down before the sync: CRC-32 of all
+//! that follows (u32), count (u32), number (u64), and for each page its number and its generation (u32 each). After a
+//! cut the batch with the larger number counts if each of its pages is there, or erased since. Otherwise the one before
+//! it counts: its sync came back. Pages of later batches are erased. The session (16 bytes) tells whether the host was
+//! started anew since the last write; zeros where everything was synced at the end.
 //!
-//! Each erase waits for a sync of what was programmed before it, and the first program of a block for a sync of its erase. An
-//! erase begins a generation of its block; pages of others are erased. So it is one write of 8 aligned bytes, there or not.
+//! Each erase waits for a sync of the programs before it, and the first program of a block for a sync of its erase. An
+//! erase begins a generation of its block; pages of others are erased. So it is one write of 8 aligned bytes, there or
+//! not.
 
 use std::format;
 use std::path::Path;
@@ -69,7 +70,7 @@ pub(crate) const PAGE_RECORD: usize = 16;
 /// Bytes of the check sum behind a page.
 pub(crate) const SUM_BYTES: usize = 4;
 
-/// Where the parts of a chip lie in its file.
+/// The places of a chip's parts in its file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     blocks: u32,
@@ -174,7 +175,7 @@ impl Generation {
     }
 }
 
-/// What is known of a block beside its pages' bytes.
+/// The facts about a block beside its pages' bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) record: BlockRecord,
@@ -437,7 +438,7 @@ pub(crate) fn read_slots(file: &dyn HostFile, path: &Path) -> Result<(u64, Memor
         [work.page_reads, work.spare_reads, work.programs, work.erases, work.device_ns, work.violations];
     // Counting on must not overflow; no chip gets anywhere near.
     if counts.iter().chain([&memory.operations, &sequence]).any(|count| *count > u64::MAX / 2) {
-        return Err(MediaError::damaged(path, format!("the work done cannot be {counts:?}")));
+        return Err(MediaError::damaged(path, "the counts of its operations are out of range"));
     }
     Ok((sequence, memory))
 }
@@ -469,12 +470,12 @@ mod tests {
     use crate::nand::PageId;
     use crate::sim_host::SimHost;
 
-    /// What a chip remembers that takes so many bytes of a slot.
+    /// A chip's memory that takes so many bytes of a slot.
     fn memory_of(bytes: usize) -> Memory {
         let mut memory = Memory::default();
         let left = |memory: &Memory| bytes - serde_json::to_vec(memory).unwrap().len();
         memory.faults.unreadable.insert(PageId(1_000_000_000));
-        // A number of ten digits and its comma; two others fill what is left.
+        // A number of ten digits and its comma; two others fill the rest.
         let many = u32::try_from(left(&memory) / 11).unwrap();
         memory.faults.unreadable.extend((1..many).map(|number| PageId(1_000_000_000 + number)));
         let rest = left(&memory);

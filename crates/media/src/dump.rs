@@ -7,12 +7,12 @@ use std::vec;
 use crate::store::{Hold, PageState, Store, Wear};
 use crate::{BlockId, ChipSpec, MediaError, SimChip};
 
-/// What a bad block's mark byte holds in a dump.
+/// The mark byte of a bad block in a dump.
 const BAD_MARK: u8 = 0;
 
 impl<S: Store> SimChip<S> {
-    /// Writes the chip as a raw dump and returns its bytes. Erased pages are all ones, and so are the bytes
-    /// of the spare area that belong to ECC. Faults do not show: the dump holds what was stored.
+    /// Writes the chip as a raw dump and returns its bytes. Erased pages are all ones, and so are the bytes of the
+    /// spare area that belong to ECC. Faults do not show: the dump holds the stored bytes.
     pub fn export_dump(&mut self, out: &mut impl Write) -> Result<u64, MediaError> {
         let shape = Shape::of(self.spec());
         let mut data = vec![0; shape.page_bytes];

@@ -1,18 +1,18 @@
-//! What goes wrong with files that hold chips.
+//! The errors of files that hold chips.
 
 use std::path::{Path, PathBuf};
 use std::{format, io, string::String};
 
 use crate::{NandError, SpecError};
 
-/// Why a container, dump or device cannot be used. Each message is one line that names the file.
+/// The reason why a container, dump or device cannot be used. Each message is one line that names the file.
 #[derive(thiserror::Error, Debug)]
 #[non_exhaustive]
 pub enum MediaError {
     /// The operating system refused.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The action, as a verb.
         what: &'static str,
         /// The file.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum MediaError {
         holder: Option<u32>,
     },
     /// The file to create is there already.
-    #[error("{} exists already; force its replacement to lose what it holds", .0.display())]
+    #[error("{} exists already; force its replacement to lose its contents", .0.display())]
     Exists(PathBuf),
     /// The file is something else.
     #[error("{} is not a chip container (magic {found:#018x} at byte 0, want {want:#018x})", path.display())]
@@ -37,7 +37,7 @@ pub enum MediaError {
         path: PathBuf,
         /// The first eight bytes, read little-endian.
         found: u64,
-        /// What they should be.
+        /// The right number.
         want: u64,
     },
     /// The container was made by another version of the format.
@@ -65,7 +65,7 @@ pub enum MediaError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What and where.
+        /// The fault and its place.
         why: String,
     },
     /// The raw dump belongs to a chip of another shape.
@@ -85,7 +85,7 @@ pub enum MediaError {
     /// Reading or writing a dump failed.
     #[error("cannot {what} the dump: {source}")]
     Dump {
-        /// What was tried, as a verb.
+        /// The action, as a verb.
         what: &'static str,
         /// The reason.
         source: io::Error,
@@ -95,7 +95,7 @@ pub enum MediaError {
     Unsuitable {
         /// The device.
         path: PathBuf,
-        /// What is missing.
+        /// The missing part.
         why: String,
     },
     /// The chip's description is wrong.
@@ -111,7 +111,7 @@ fn by(holder: Option<u32>) -> String {
 }
 
 impl MediaError {
-    /// For `map_err`: `what` is a verb such as "open".
+    /// A closure for `map_err`: `what` is a verb such as "open".
     pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> MediaError {
         let path = path.to_path_buf();
         move |source| MediaError::Io { what, path, source }

@@ -1,10 +1,10 @@
-//! What goes wrong with a simulated chip, as data: set it, count it, lift it.
+//! The faults of a simulated chip, as data: set it, count it, lift it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use crate::nand::{BlockId, PageId};
 
-/// How often something happens, and the seed that decides when.
+/// The frequency of an event, and the seed that decides its times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rate {
@@ -81,10 +81,10 @@ pub struct Retention {
     pub seed: u64,
 }
 
-/// What a power cut leaves of the operation it hits.
+/// The effect of a power cut on the operation it hits.
 ///
-/// Where the page that is programmed shares its cells with earlier ones ([`Pairing`](crate::Pairing)), all modes but
-/// the first two destroy those in three of four cuts.
+/// The page that is programmed may share its cells with earlier ones ([`Pairing`](crate::Pairing)). All modes but the
+/// first two then destroy those in three of four cuts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub enum CutMode {
@@ -92,31 +92,31 @@ pub enum CutMode {
     Nothing,
     /// The operation was done, only its answer got lost.
     Complete,
-    /// A program stops half way: by the seed the page looks erased but does not keep new data, or holds the
-    /// first codewords and ones after them, which reads clean, or is beyond correction with some bits not yet
-    /// programmed. An erase is halved as by [`CutMode::Half`].
+    /// A program stops half way. By the seed, the page looks erased but does not keep new data. Or it holds the first
+    /// codewords and ones after them, which reads clean; or it is beyond correction with some bits not yet programmed.
+    /// An erase is halved as by [`CutMode::Half`].
     Torn {
-        /// Decides what is left.
+        /// Decides between the outcomes.
         seed: u64,
     },
     /// A program leaves noise in data and spare bytes; by the seed it is beyond correction or, worse, reads
     /// clean. An erase is halved as by [`CutMode::Half`].
     Garbage {
-        /// Decides what is left.
+        /// Decides between the outcomes.
         seed: u64,
     },
     /// An erase stops half way: by the seed each page is as it was, noise, or looks erased; nothing that is
     /// programmed before the next erase will be kept. A program is torn as by [`CutMode::Torn`].
     Half {
-        /// Decides what is left.
+        /// Decides between the outcomes.
         seed: u64,
     },
-    /// What is left seems sound and is not. A program, by the seed: the page is complete and fades after some reads
-    /// ([`Faults::fading`]), or is complete and cannot be read at first ([`Faults::stuttering`]), or looks erased
-    /// and lets what is programmed there fade. An erase: the block looks erased, and all that is programmed there
-    /// before the next erase reads right at first and then fades.
+    /// The page or block seems sound and is not. A program, by the seed: the page is complete and fades after some
+    /// reads ([`Faults::fading`]), or is complete and cannot be read at first ([`Faults::stuttering`]), or looks erased
+    /// and new data there fades. An erase: the block looks erased, and all that is programmed there before the next
+    /// erase reads right at first and then fades.
     Unstable {
-        /// Decides what is left.
+        /// Decides between the outcomes.
         seed: u64,
     },
 }
@@ -128,7 +128,7 @@ pub struct PowerCut {
     /// Operations that are still done, counted as [`SimChip::operations`](crate::SimChip::operations) does;
     /// the next one is hit.
     pub after_operations: u64,
-    /// What is left of the operation that is hit.
+    /// The effect on the operation that is hit.
     pub mode: CutMode,
 }
 
@@ -150,7 +150,7 @@ pub struct Faults {
     pub erase_fails: BTreeSet<BlockId>,
     /// Share of erases that fail.
     pub erase_fail_rate: Option<Rate>,
-    /// How long blocks live.
+    /// The lifetime of blocks.
     pub endurance: Option<Endurance>,
     /// Pages beyond correction, each until its block is erased.
     pub unreadable: BTreeSet<PageId>,
@@ -191,7 +191,7 @@ impl Faults {
     }
 }
 
-/// How often faults have struck since the chip was opened.
+/// The number of faults that have struck since the chip was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct FaultCounts {

@@ -25,8 +25,8 @@ pub struct FileDisk {
     read_only: bool,
 }
 
-/// What may be asked for, the first first: a device's own discard, which older kernels make of this, then a hole, which is
-/// what files and newer kernels know, on devices as zeros that take no room.
+/// The calls that free room, in the order of trying. First comes a device's own discard, which older kernels make of
+/// this. Then comes a hole, which files and newer kernels know: on devices, zeros that take no room.
 const DISCARDS: [FallocateFlags; 2] = [
     FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE).union(FallocateFlags::NO_HIDE_STALE),
     FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE),

@@ -42,8 +42,8 @@ impl SimChip<FileStore> {
 
     /// Opens a container. Opening gives the chip its power back after a cut.
     ///
-    /// A writer needs the file for itself; readers share it. With `read_only` every program and erase fails
-    /// with `EROFS` and nothing is remembered of what was read.
+    /// A writer needs the file for itself; readers share it. With `read_only` every program and erase fails with
+    /// `EROFS` and reads are not remembered.
     pub fn open(path: impl AsRef<Path>, read_only: bool) -> Result<ChipFile, MediaError> {
         let path = path.as_ref();
         ChipFile::open_on(Box::new(open_locked(path, read_only)?), path, read_only)
@@ -74,10 +74,9 @@ fn format(file: &Locked, path: &Path, spec: &ChipSpec, memory: &Memory) -> Resul
 ///
 /// After a power cut of the host, everything is there that was programmed up to a flush, or to an erase, whichever came
 /// last; later programs are not. For that, the first erase after a program waits for the disk, the first program of a
-/// block waits for its erase, and each flush writes down which pages it covers. The first write of a process waits for the
-/// disk, too; after a cut it looks at every block's record.
-/// Once the disk fails to sync, nobody knows what it holds: nothing is written any more, and each program, erase and flush
-/// fails as the sync did.
+/// block waits for its erase, and each flush writes down which pages it covers. The first write of a process waits for
+/// the disk, too; after a cut it looks at every block's record. Once the disk fails to sync, nobody knows its contents:
+/// nothing is written any more, and each program, erase and flush fails as the sync did.
 ///
 /// Faults, work done, the clock, and the counts of operations and of reads are kept by `flush` and when the chip is
 /// dropped, not by each operation.
@@ -89,7 +88,7 @@ pub struct FileStore {
     read_only: bool,
     /// Blocks that were looked at.
     records: HashMap<u32, Known>,
-    /// Blocks whose reads the file does not know yet.
+    /// Blocks with reads that the file does not know yet.
     unsaved_reads: BTreeSet<u32>,
     /// One page with its spare bytes and its check sum, so that each takes one call to the system.
     scratch: Vec<u8>,

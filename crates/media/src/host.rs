@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 
 use crate::lock::Locked;
 
-/// A file, as the pages of a container need it. After a power cut of the host it holds what was synced; of what was written
-/// since, each sector of 512 bytes may hold any version that it had.
+/// A file, as the pages of a container need it. After a power cut of the host it holds all synced bytes; each sector of
+/// 512 bytes written since may hold any version that it had.
 pub trait HostFile: fmt::Debug + Send {
     /// Length in bytes; it does not change.
     fn length(&self) -> io::Result<u64>;
@@ -47,7 +47,7 @@ impl HostFile for Locked {
         (**self).sync_data()
     }
 
-    /// Where Linux does not tell, none is like the other.
+    /// The host's session; where Linux does not tell, none is like the other.
     fn session(&self) -> Session {
         let told = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let digits = told.trim().replace('-', "");

@@ -1,4 +1,4 @@
-//! Chips that stand before another chip and change a part of what it does.
+//! Chips that stand before another chip and change a part of its behaviour.
 
 use alloc::boxed::Box;
 
@@ -7,7 +7,7 @@ use crate::pairing::Pairing;
 
 type Result<T> = core::result::Result<T, NandError>;
 
-/// A chip before a chip: what a layer does not take in hand goes through. Every layer is a [`Nand`].
+/// A chip before a chip: calls that a layer does not take in hand go through. Every layer is a [`Nand`].
 pub trait Layer {
     /// The chip behind it.
     type Chip: Nand + ?Sized;

@@ -70,8 +70,8 @@ pub(crate) fn lock(file: File, path: &Path, shared: bool) -> Result<Locked, Medi
     Ok(Locked(file))
 }
 
-/// Makes a file, or with `force` opens the one that is there, and locks it for writing. What it holds is not
-/// touched yet, so that a file in use stays whole.
+/// Makes a file, or with `force` opens the one that is there, and locks it for writing. Its contents are not touched
+/// yet, so that a file in use stays whole.
 pub(crate) fn create_locked(path: &Path, force: bool) -> Result<Locked, MediaError> {
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create(force).create_new(!force).truncate(false).open(path);

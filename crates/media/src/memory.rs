@@ -1,9 +1,9 @@
-//! What a simulated chip remembers beside its pages.
+//! The memory of a simulated chip beside its pages.
 
 use crate::faults::Faults;
 use crate::nand::NandStats;
 
-/// What a chip remembers beside its pages, for stores that outlive the process.
+/// A chip's memory beside its pages, for stores that outlive the process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct Memory {

@@ -21,7 +21,7 @@ pub struct BlockId(pub u32);
 pub struct Geometry {
     /// Data bytes of a page, without its spare area.
     pub page_bytes: u32,
-    /// Bytes of a page's spare area as the chip has them (what `nanddump --oob` shows).
+    /// Bytes of a page's spare area as the chip has them (as `nanddump --oob` shows them).
     pub spare_bytes: u32,
     /// Bytes of the spare area left to the user of [`Nand`]: neither bad-block mark nor ECC.
     pub free_spare_bytes: u32,
@@ -63,7 +63,7 @@ impl Geometry {
     }
 }
 
-/// How long the chip takes for each operation, in nanoseconds, transfer included.
+/// The duration of each operation, in nanoseconds, transfer included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct Timing {
@@ -77,7 +77,7 @@ pub struct Timing {
     pub erase_ns: u64,
 }
 
-/// What a read found. The data is right in both cases.
+/// The outcome of a read. The data is right in both cases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReadOutcome {
     /// No bit was wrong.
@@ -87,12 +87,12 @@ pub enum ReadOutcome {
     Corrected {
         /// Wrong bits of the worst codeword.
         bits: u32,
-        /// True once the count comes near to what the code can correct.
+        /// True once the count comes near the limit of the code.
         refresh: bool,
     },
 }
 
-/// What the chip has done since it was opened; snapshots can be subtracted.
+/// The operations of the chip since it was opened; snapshots can be subtracted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize))]
 pub struct NandStats {
@@ -125,11 +125,11 @@ impl core::ops::Sub for NandStats {
     }
 }
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum NandError {
-    /// More bits are wrong than ECC can correct; the buffers hold what the chip gave.
+    /// More errors than ECC can correct; the buffers hold the chip's bytes.
     Uncorrectable(PageId),
     /// The chip reported that the program failed; the page holds anything, all others are as they were.
     ProgramFailed(PageId),
@@ -169,34 +169,34 @@ impl core::error::Error for NandError {}
 
 /// A raw NAND chip with its ECC: pages are read and programmed, blocks erased.
 ///
-/// One operation is in flight at a time: each call takes the chip for itself and is done when it returns. What
-/// stands here of power cuts (one operation is hit) holds for such chips only.
+/// One operation is in flight at a time: each call takes the chip for itself and is done when it returns. The rules of
+/// power cuts (one operation is hit) hold for such chips only.
 ///
-/// Rules for the caller: a page is programmed at most once between two erases of its block; the pages of a
-/// block are programmed in ascending order (gaps are allowed, going back is not); buffers have exactly the
-/// lengths of [`Geometry`] (`page_bytes`, `free_spare_bytes`). A call that breaks a rule does nothing and
-/// returns [`NandError::Violation`].
+/// Rules for the caller. A page is programmed at most once between two erases of its block. The pages of a block are
+/// programmed in ascending order (gaps are allowed, going back is not). Buffers have exactly the lengths of
+/// [`Geometry`] (`page_bytes`, `free_spare_bytes`). A call that breaks a rule does nothing and returns
+/// [`NandError::Violation`].
 ///
-/// Power may be cut in the middle of any call. What each may leave behind stands at the call. Beside the page or
-/// block of that call, a cut program may destroy the pages that share its cells ([`Nand::pairing`]), and nothing
-/// else: all other pages keep their bytes.
+/// Power may be cut in the middle of any call. Each call lists its possible effects. Beside the page or block of that
+/// call, a cut program may destroy the pages that share its cells ([`Nand::pairing`]), and nothing else: all other
+/// pages keep their bytes.
 ///
-/// Bytes that were read once need not be read again: cells lose charge with the years, reading disturbs them, and
-/// what a cut left may read right for a while. A page beyond correction may be readable at the next try.
+/// Bytes that were read once need not be read again: cells lose charge with the years, reading disturbs them, and a cut
+/// page may read right for a while. A page beyond correction may be readable at the next try.
 pub trait Nand {
     /// The shape of the chip; never changes.
     fn geometry(&self) -> Geometry;
 
-    /// How long operations take; zeros where nobody knows.
+    /// The duration of operations; zeros where nobody knows.
     fn timing(&self) -> Timing;
 
-    /// Which pages of a block share cells; never changes. Where nobody knows, the worst that the chip may be.
+    /// The pages of a block that share cells; never changes. Where nobody knows, the worst case of such chips.
     fn pairing(&self) -> Pairing;
 
     /// Reads a page and the free bytes of its spare area. An erased page reads as all ones, clean.
     ///
-    /// On [`NandError::Uncorrectable`] the buffers are filled with what is there; another try may succeed. A cut
-    /// leaves nothing.
+    /// On [`NandError::Uncorrectable`] the buffers are filled with the chip's bytes; another try may succeed. A cut has
+    /// no effect.
     fn read(&mut self, page: PageId, data: &mut [u8], spare: &mut [u8]) -> Result<ReadOutcome, NandError>;
 
     /// Reads the free bytes of a spare area alone, cheaper than [`Nand::read`]. They are covered by ECC on
@@ -205,19 +205,17 @@ pub trait Nand {
 
     /// Programs a page and its spare area in one go.
     ///
-    /// Returns once the chip reports success: the bytes will be read back. After
-    /// [`NandError::ProgramFailed`] the page holds anything and must not be programmed again. A cut may
-    /// leave the page erased, complete, or torn: some bits programmed, or garbage that may not even be
-    /// correctable. It may look erased and not keep what is programmed there, or look complete and be beyond
-    /// correction after some reads. The pages that [`Pairing::endangers`] names may be destroyed with it, as long
-    /// ago as they were programmed; other pages of the block keep their bytes.
+    /// Returns once the chip reports success: the bytes will be read back. After [`NandError::ProgramFailed`] the page
+    /// holds anything and must not be programmed again. A cut may leave the page erased, complete, or torn: some bits
+    /// programmed, or garbage that may not even be correctable. It may look erased and not keep new data, or look
+    /// complete and be beyond correction after some reads. The pages that [`Pairing::endangers`] names may be destroyed
+    /// with it, as long ago as they were programmed; other pages of the block keep their bytes.
     fn program(&mut self, page: PageId, data: &[u8], spare: &[u8]) -> Result<(), NandError>;
 
     /// Erases a block: all its pages read as all ones.
     ///
-    /// A cut may leave the block as it was, erased, or half erased: any page holds anything, including what
-    /// looks erased but does not keep new data, be it lost at once or after some reads; the caller erases it
-    /// again before use.
+    /// A cut may leave the block as it was, erased, or half erased. Any page of it may hold anything: one that looks
+    /// erased may lose new data, at once or after some reads. The caller erases the block again before use.
     fn erase(&mut self, block: BlockId) -> Result<(), NandError>;
 
     /// True if the block carries a bad-block mark (from the factory or from [`Nand::mark_bad`]).
@@ -226,7 +224,7 @@ pub trait Nand {
     /// Puts the bad-block mark on a block, for good. A cut may leave it unmarked.
     fn mark_bad(&mut self, block: BlockId) -> Result<(), NandError>;
 
-    /// What the chip has done so far.
+    /// The operations of the chip so far.
     fn stats(&self) -> NandStats;
 
     /// Makes everything programmed so far outlive a crash of the host (fsync of a container file). Chips

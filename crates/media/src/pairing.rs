@@ -1,9 +1,9 @@
-//! Which pages of an erase block share cells, so that a cut program of one may destroy another.
+//! The pages of an erase block that share cells, so that a cut program of one may destroy another.
 
 /// The order in which a chip's pages lie on its cells. Pages are numbered within their erase block.
 ///
-/// A cell that holds several bits is written in several steps. A power cut in a later step ruins what the earlier
-/// ones left there, however long ago that was.
+/// A cell that holds several bits is written in several steps. A power cut in a later step ruins the bits of the
+/// earlier ones, however long ago those were written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "std", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Pairing {
@@ -47,7 +47,7 @@ impl Pairing {
         }
     }
 
-    /// The last page whose cut program may destroy page `index`; `index` itself if none can. Once that page is
+    /// The last page that may destroy page `index` if its program is cut; `index` itself if none can. Once that page is
     /// programmed, `index` is safe.
     pub fn safe_after(self, index: u32, pages_per_block: u32) -> u32 {
         debug_assert!(

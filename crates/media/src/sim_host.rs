@@ -1,4 +1,4 @@
-//! A host in memory whose power fails.
+//! A simulated host with power failures, in memory.
 
 use std::boxed::Box;
 use std::io::{self, Error, ErrorKind};
@@ -14,20 +14,20 @@ use crate::host::{HostFile, Session};
 use crate::memory::Memory;
 use crate::spec::ChipSpec;
 
-/// What a host's disk writes as one.
+/// The unit of a host's disk.
 const SECTOR: usize = 512;
 
-/// What messages call it.
+/// The name for messages.
 const HOST: &str = "host";
 
-/// What a host's cache writes together, most of the time.
+/// The usual unit of a host's cache.
 const PAGE: usize = 4096;
 
-/// A file of a host, in memory, that shows what a power cut may leave of it. Clones are the same file.
+/// A file of a host, in memory, that shows the possible effects of a power cut on it. Clones are the same file.
 #[derive(Clone, Debug, Default)]
 pub struct SimHost(Arc<Mutex<State>>);
 
-/// What is on the disk, and what was written since, in its order.
+/// The bytes on the disk, and the writes since, in their order.
 #[derive(Clone, Debug, Default)]
 struct Disk {
     synced: Vec<u8>,
@@ -42,7 +42,7 @@ struct State {
     before_sync: Disk,
     syncs: u64,
     session: u64,
-    /// Syncs fail, and what they should have kept is lost.
+    /// Syncs fail, and their data is lost.
     is_failing: bool,
 }
 
@@ -69,7 +69,7 @@ impl SimHost {
         ChipFile::open_on(Box::new(self.clone()), Path::new(HOST), false)
     }
 
-    /// What a reader sees now.
+    /// A reader's view of the file.
     pub fn bytes(&self) -> Vec<u8> {
         self.state().now.clone()
     }
@@ -79,13 +79,13 @@ impl SimHost {
         self.state().syncs
     }
 
-    /// From now on every sync fails.
+    /// Makes every later sync fail.
     pub fn fail_syncs(&self) {
         self.state().is_failing = true;
     }
 
-    /// What the disk may hold if the power failed now, one possibility for each seed: every page, or every sector, as it was at
-    /// a moment of its own since the last sync, or as it was then or is now.
+    /// The contents of the disk if the power failed now, one possibility for each seed. Every page, or every sector, is
+    /// as it was at a moment of its own since the last sync, or as it was then or is now.
     #[must_use]
     pub fn after_cut(&self, seed: u64) -> SimHost {
         let state = self.state();

@@ -1,5 +1,4 @@
-//! What is known about a chip before it is opened: shape, times, strength of its ECC, layout of its spare
-//! area.
+//! The facts about a chip before it is opened: shape, times, strength of its ECC, layout of its spare area.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -17,14 +16,14 @@ pub struct Ecc {
     pub step_bytes: u32,
     /// Wrong bits that can be put right in each codeword; 0 means that none can.
     pub bits: u32,
-    /// False if the free spare bytes are left out, as Linux's Hamming code does: what is wrong there is neither put
-    /// right nor noticed.
+    /// False if the free spare bytes are left out, as Linux's Hamming code does: errors there are neither corrected nor
+    /// noticed.
     pub covers_spare: bool,
 }
 
 impl Ecc {
-    /// True if `bits` wrong bits in a codeword ask for a refresh: five eighths of the strength, so that what is read once a
-    /// week has time to be moved. For codes of one or two bits that is the full strength.
+    /// True if `bits` wrong bits in a codeword ask for a refresh: five eighths of the strength, so that data read once
+    /// a week has time to be moved. For codes of one or two bits that is the full strength.
     pub fn wants_refresh(&self, bits: u32) -> bool {
         u64::from(bits) * 8 >= u64::from(self.bits) * 5
     }
@@ -40,7 +39,7 @@ pub struct SpareRange {
     pub bytes: u32,
 }
 
-/// Why a chip cannot be described so.
+/// The reason why a chip cannot be described so.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SpecError {
@@ -91,14 +90,14 @@ pub struct ChipSpec {
 }
 
 impl ChipSpec {
-    /// A chip of one's own from `PAGE+OOB:PAGES:BLOCKS`: data bytes of a page, bytes of its spare area,
-    /// pages of a block, blocks. Example: `2048+64:64:1024`.
+    /// A chip of one's own from `PAGE+OOB:PAGES:BLOCKS`: data bytes of a page, bytes of its spare area, pages of a
+    /// block, blocks. Example: `2048+64:64:1024`.
     ///
-    /// Everything else is that of a plain SLC part without paired pages: 25 us to read a page or its spare area, 200 us to
-    /// program, 2 ms to erase, 100000 erases, a Hamming code that corrects one bit in 256 bytes. The code
-    /// takes 3 bytes for each 256 at the end of the spare area and the bad-block mark the first 2; what lies
-    /// between is free, and covered by the code. A spare area of up to 16 bytes has the layout of the 512-byte parts instead: bytes
-    /// from 8 on are free and the mark is byte 5.
+    /// Everything else is that of a plain SLC part without paired pages. It takes 25 us to read a page or its spare
+    /// area, 200 us to program, 2 ms to erase, and stands 100000 erases. Its Hamming code corrects one bit in 256
+    /// bytes. The code takes 3 bytes for each 256 at the end of the spare area and the bad-block mark the first 2. The
+    /// bytes between are free, and covered by the code. A spare area of up to 16 bytes has the layout of the 512-byte
+    /// parts instead: bytes from 8 on are free and the mark is byte 5.
     pub fn parse_geometry(text: &str) -> Result<ChipSpec, SpecError> {
         let syntax = || SpecError::Syntax(text.to_string());
         let number = |field: Option<&str>| field.and_then(|f| f.parse::<u32>().ok()).ok_or_else(syntax);
@@ -188,17 +187,17 @@ impl ChipSpec {
         self.geometry
     }
 
-    /// How long its operations take.
+    /// The duration of its operations.
     pub fn timing(&self) -> Timing {
         self.timing
     }
 
-    /// How many wrong bits it corrects.
+    /// The number of wrong bits it corrects.
     pub fn ecc(&self) -> Ecc {
         self.ecc
     }
 
-    /// Where the free bytes lie in the raw spare area, ascending; together `free_spare_bytes`.
+    /// The places of the free bytes in the raw spare area, ascending; together `free_spare_bytes`.
     pub fn free_ranges(&self) -> &[SpareRange] {
         &self.free_ranges
     }
@@ -213,7 +212,7 @@ impl ChipSpec {
         self.endurance_erases
     }
 
-    /// Which pages of a block share cells.
+    /// The pages of a block that share cells.
     pub fn pairing(&self) -> Pairing {
         self.pairing
     }

@@ -1,4 +1,4 @@
-//! Where a simulated chip keeps its pages: the trait under [`SimChip`](crate::SimChip).
+//! The store of a simulated chip's pages: the trait under [`SimChip`](crate::SimChip).
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -7,20 +7,20 @@ use alloc::vec::Vec;
 use crate::memory::Memory;
 use crate::nand::{BlockId, NandError};
 
-/// What a page holds, as the simulator knows it.
+/// The state of a page, as the simulator knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum PageState {
     /// All ones, ready to be programmed.
     #[default]
     Erased = 0,
-    /// Programmed; reads back what is stored.
+    /// Programmed; reads back the stored bytes.
     Programmed = 1,
-    /// Reads as what is stored and is beyond correction.
+    /// Reads as the stored bytes and is beyond correction.
     Garbage = 2,
     /// A program was cut early: reads as erased, but programming it now gives garbage.
     Spoiled = 3,
-    /// A program was cut early: reads as erased, and what is programmed now reads right at first and then fades.
+    /// A program was cut early: reads as erased; new data reads right at first and then fades.
     Frail = 4,
 }
 
@@ -31,26 +31,26 @@ impl PageState {
     }
 }
 
-/// What outlives an erase, and what an interrupted one leaves.
+/// The state that outlives an erase, and the effects of an interrupted one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wear {
     /// Erases so far, failed and cut ones included.
     pub erase_count: u32,
     /// The block carries the bad-block mark.
     pub bad: bool,
-    /// What an interrupted erase left of the block's strength.
+    /// The block's strength after an interrupted erase.
     pub hold: Hold,
 }
 
-/// How well a block keeps what is programmed where it looks erased.
+/// The strength with which a block keeps new data where it looks erased.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Hold {
     /// As it should.
     #[default]
     Sound,
-    /// An erase was cut: what is programmed is lost at once.
+    /// An erase was cut: new data is lost at once.
     Weak,
-    /// An erase was cut: what is programmed reads right at first and then fades.
+    /// An erase was cut: new data reads right at first and then fades.
     Frail,
 }
 
@@ -71,8 +71,8 @@ pub trait Store {
     /// The state of the page at `index` of a block.
     fn page_state(&mut self, block: BlockId, index: u32) -> Result<PageState, NandError>;
 
-    /// Fills both buffers with what the page holds, all ones where it is not written. `data` may be empty to
-    /// read the spare bytes alone.
+    /// Fills both buffers with the page's bytes, all ones where it is not written. `data` may be empty to read the
+    /// spare bytes alone.
     fn read(
         &mut self,
         block: BlockId,
@@ -81,7 +81,7 @@ pub trait Store {
         spare: &mut [u8],
     ) -> Result<PageState, NandError>;
 
-    /// When the page at `index` of a block was programmed, by the chip's clock; 0 if it is not.
+    /// The time when the page at `index` of a block was programmed, by the chip's clock; 0 if it is not.
     fn programmed_s(&mut self, block: BlockId, index: u32) -> Result<u32, NandError>;
 
     /// Reads of the block's pages since its erase, as [`Store::count_read`] counted them.
@@ -104,7 +104,7 @@ pub trait Store {
     /// Makes all pages of a block erased, forgets its reads and replaces its wear.
     fn erase(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError>;
 
-    /// Keeps what the chip remembers beside its pages; called by `flush` and when the chip is dropped.
+    /// Keeps the chip's memory beside its pages; called by `flush` and when the chip is dropped.
     fn save(&mut self, chip: &Memory) -> Result<(), NandError>;
 
     /// Makes everything stored so far outlive a crash of the host.
@@ -117,7 +117,7 @@ pub(crate) struct BlockRecord {
     pub(crate) wear: Wear,
     next: u32,
     states: Box<[PageState]>,
-    /// When each page was programmed; shorter where the rest was programmed at 0.
+    /// The time when each page was programmed; shorter where the rest was programmed at 0.
     programmed_s: Vec<u32>,
 }
 

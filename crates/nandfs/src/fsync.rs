@@ -93,8 +93,8 @@ impl Volume<'_> {
             }
             let Some(inode) = self.named(ino)? else { continue };
             let is_dir = inode.kind == FileKind::Dir;
-            // Nor what other names an inode has.
-            if !is_dir && touch.moved && inode.nlink > 1 {
+            // Nor that other names of an inode, which no change leads to, tell of fewer links.
+            if !is_dir && touch.moved && (inode.nlink > 1 || !self.names.lead_to(ino)) {
                 return Ok(false);
             }
             new += usize::from(!is_dir && touch.made && !pending.logged && file != Some(ino));

@@ -73,6 +73,11 @@ impl Names {
         self.touched.get(&ino).copied()
     }
 
+    /// True if a name that changed stands for an inode now.
+    pub(crate) fn lead_to(&self, ino: u32) -> bool {
+        self.changes.values().flatten().any(|(meant, _)| *meant == ino)
+    }
+
     /// True if nothing changed.
     pub(crate) fn is_empty(&self) -> bool {
         self.touched.is_empty()

@@ -11,6 +11,8 @@ use crate::node::{Body, Inode};
 use crate::nodes::{ORPHANS, ROOT};
 use crate::volume::Volume;
 
+/// An inode is new.
+const MADE: Touch = Touch { made: true, moved: false, relinked: false };
 /// A name went, or stands for something else.
 const MOVED: Touch = Touch { made: false, moved: true, relinked: false };
 /// A directory came or went below.
@@ -60,6 +62,25 @@ impl Volume<'_> {
     /// Makes an inode under a new name.
     pub(crate) fn create_node(&mut self, dir: u32, name: &[u8], new: &NewNode<'_>) -> Result<u32> {
         self.check_new(dir, name)?;
+        let now = self.now();
+        let ino = self.make_inode(dir, name, new, now)?;
+        if let Err(error) = self.dir_insert(dir, name, ino, new.kind) {
+            self.destroy(ino)?;
+            return Err(error);
+        }
+        if new.kind == FileKind::Dir {
+            let parent = self.inode_mut(dir)?;
+            parent.nlink = parent.nlink.saturating_add(1);
+            self.names.touch(dir, RELINKED);
+        }
+        self.names.change(dir, name, Some((ino, new.kind)));
+        self.names.touch(ino, MADE);
+        self.touch_dir(dir, now)?;
+        Ok(ino)
+    }
+
+    /// Makes an inode that no name leads to yet.
+    fn make_inode(&mut self, dir: u32, name: &[u8], new: &NewNode<'_>, now: Timestamp) -> Result<u32> {
         if new.kind == FileKind::Symlink {
             if new.target.len() > 4095 {
                 return Err(Errno::NameTooLong.into());
@@ -69,7 +90,6 @@ impl Volume<'_> {
             }
         }
         self.claim(u64::from(self.params.node) * 2)?;
-        let now = self.now();
         let is_dir = new.kind == FileKind::Dir;
         let xattr = self.inherited(dir)?;
         let ino = self.add_inode(Inode {
@@ -92,20 +112,10 @@ impl Volume<'_> {
             xattr,
             body: Body::Inline(Vec::new()),
         })?;
-        let added =
-            self.write_file(ino, 0, new.target).and_then(|()| self.dir_insert(dir, name, ino, new.kind));
-        if let Err(error) = added {
+        if let Err(error) = self.write_file(ino, 0, new.target) {
             self.destroy(ino)?;
             return Err(error);
         }
-        if is_dir {
-            let parent = self.inode_mut(dir)?;
-            parent.nlink = parent.nlink.saturating_add(1);
-            self.names.touch(dir, RELINKED);
-        }
-        self.names.change(dir, name, Some((ino, new.kind)));
-        self.names.touch(ino, Touch { made: true, ..Touch::default() });
-        self.touch_dir(dir, now)?;
         Ok(ino)
     }
 
@@ -212,19 +222,41 @@ impl Volume<'_> {
             }
             Some((other, other_kind)) => {
                 self.check_replace(kind, other, other_kind)?;
+                let white = self.whiteout(dir, name, mode, now)?;
                 self.dir_replace(to_dir, to_name, ino, kind)?;
-                self.dir_remove(dir, name)?;
-                self.names.change(dir, name, None);
+                self.leave_name(dir, name, white)?;
                 self.moved(ino, kind, dir, to_dir, to_name, now)?;
                 self.drop_link(other, to_dir, now)
             }
             None => {
-                self.dir_insert(to_dir, to_name, ino, kind)?;
-                self.dir_remove(dir, name)?;
-                self.names.change(dir, name, None);
+                let white = self.whiteout(dir, name, mode, now)?;
+                if let Err(error) = self.dir_insert(to_dir, to_name, ino, kind) {
+                    white.map_or(Ok(()), |white| self.destroy(white))?;
+                    return Err(error);
+                }
+                self.leave_name(dir, name, white)?;
                 self.moved(ino, kind, dir, to_dir, to_name, now)
             }
         }
+    }
+
+    /// The inode that a rename leaves under the old name, if it leaves one; no name leads to it yet.
+    fn whiteout(&mut self, dir: u32, name: &[u8], mode: RenameMode, now: Timestamp) -> Result<Option<u32>> {
+        let RenameMode::Whiteout { uid, gid } = mode else { return Ok(None) };
+        self.make_inode(dir, name, &NewNode::whiteout(uid, gid), now).map(Some)
+    }
+
+    /// Takes a name away, or has it lead to a whiteout.
+    fn leave_name(&mut self, dir: u32, name: &[u8], white: Option<u32>) -> Result<()> {
+        let Some(white) = white else {
+            self.dir_remove(dir, name)?;
+            self.names.change(dir, name, None);
+            return Ok(());
+        };
+        self.dir_replace(dir, name, white, FileKind::CharDevice)?;
+        self.names.change(dir, name, Some((white, FileKind::CharDevice)));
+        self.names.touch(white, MADE);
+        Ok(())
     }
 
     fn check_replace(&mut self, kind: FileKind, other: u32, other_kind: FileKind) -> Result<()> {

@@ -162,7 +162,10 @@ impl Volume<'_> {
         for block in open.chain(survey.touched.iter().copied()) {
             let end = self.params.page(block, self.params.pages_per_block - 1);
             let is_full = self.log.flash.peek(end)? != Peek::Erased;
-            if block == last || !is_full || !self.log.flash.medium.has_parity(block).map_err(device)? {
+            let medium = &mut self.log.flash.medium;
+            // One of which copies brought pages back may have lost too many for its own parity.
+            let is_weak = block == last || !is_full || medium.is_tired(block);
+            if is_weak || !medium.has_parity(block).map_err(device)? {
                 left.push(block);
             }
         }

@@ -72,7 +72,9 @@ fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bo
     let before = Before::of(fence, blocks, |block| is_needed(&mut volume, fence, block))?;
     let mut found = Vec::new();
     if !volume.clean {
-        volume.recover(checkpoint)?;
+        for block in volume.recover(checkpoint)? {
+            volume.distrust(block)?;
+        }
         found.extend(volume.losses().into_iter().map(|(_, detail)| Finding { code: "recovery", detail }));
         volume.nodes.give_up_lost();
     } else if !is_dry {

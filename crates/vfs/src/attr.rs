@@ -1,4 +1,4 @@
-//! Attributes: what `stat` and `statfs` tell.
+//! Attributes: the results of `stat` and `statfs`.
 
 use alloc::boxed::Box;
 
@@ -11,7 +11,7 @@ impl Ino {
     pub const ROOT: Ino = Ino(1);
 }
 
-/// What an inode is.
+/// The kind of an inode.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FileKind {
     /// A regular file.
@@ -76,7 +76,7 @@ pub type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
 pub struct Attr {
     /// Inode number.
     pub ino: Ino,
-    /// What it is.
+    /// The kind.
     pub kind: FileKind,
     /// Permission bits, set-uid, set-gid and sticky: `mode & 0o7777`.
     pub perm: u32,
@@ -104,7 +104,7 @@ pub struct Attr {
     pub generation: u32,
 }
 
-/// What to change; `None` leaves a field as it is. `ctime` is set to now by every change unless given.
+/// Changes of attributes; `None` leaves a field as it is. `ctime` is set to now by every change unless given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SetAttr {
     /// New permission bits (`0o7777`).

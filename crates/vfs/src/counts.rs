@@ -7,7 +7,7 @@ use crate::Ino;
 /// Numbers that stand together.
 const RUN: usize = 64;
 
-/// How often each inode is counted. Inodes with near numbers stand together: a million in a row take 9 MB, one alone 0.5 KiB.
+/// A count for each inode. Inodes with near numbers stand together: a million in a row take 9 MB, one alone 0.5 KiB.
 #[derive(Debug, Default)]
 pub struct Counts {
     runs: BTreeMap<u64, Box<Run>>,
@@ -16,7 +16,7 @@ pub struct Counts {
 #[derive(Debug)]
 struct Run {
     counts: [u64; RUN],
-    /// How many of them are not 0.
+    /// The number of counts that are not 0.
     used: usize,
 }
 
@@ -28,7 +28,7 @@ fn place(ino: Ino) -> (u64, usize) {
 }
 
 impl Counts {
-    /// How often an inode is counted.
+    /// The count of an inode.
     pub fn get(&self, ino: Ino) -> u64 {
         let (run, inside) = place(ino);
         self.runs.get(&run).and_then(|run| run.counts.get(inside)).copied().unwrap_or_default()
@@ -44,7 +44,7 @@ impl Counts {
         }
     }
 
-    /// Takes away `times`, or all if there are fewer. Returns what is left, `None` if the inode was not counted.
+    /// Takes away `times`, or all if there are fewer. Returns the rest, `None` if the inode was not counted.
     pub fn take(&mut self, ino: Ino, times: u64) -> Option<u64> {
         let (number, inside) = place(ino);
         let run = self.runs.get_mut(&number)?;

@@ -12,11 +12,11 @@ pub enum Errno {
     Perm = 1,
     /// No such file or directory.
     NoEntry = 2,
-    /// The device failed, or what it holds is damaged.
+    /// The device failed, or its contents are damaged.
     Io = 5,
     /// No such device or address (`SEEK_DATA` past the last data).
     NoAddress = 6,
-    /// In use.
+    /// The object is in use.
     Busy = 16,
     /// Exists already.
     Exists = 17,
@@ -50,7 +50,7 @@ pub enum Errno {
     NoKey = 126,
 }
 
-/// An error: what the caller may act on, and a line for people that says what was wrong and where.
+/// An error: a number for the caller's choice, and a line for people with the fault and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FsError {
     errno: Errno,

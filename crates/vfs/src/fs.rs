@@ -7,7 +7,7 @@ use crate::{Attr, Errno, FileKind, Ino, Result, SetAttr, SpaceInfo};
 /// A new inode, as `create`, `mkdir`, `mknod` and `symlink` make it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewNode<'a> {
-    /// What it is.
+    /// The kind.
     pub kind: FileKind,
     /// Permission bits (`0o7777`), umask already applied.
     pub perm: u32,
@@ -22,7 +22,14 @@ pub struct NewNode<'a> {
     pub target: &'a [u8],
 }
 
-/// What `rename` does if the target exists.
+impl NewNode<'static> {
+    /// What overlayfs takes for a name that is gone.
+    pub fn whiteout(uid: u32, gid: u32) -> NewNode<'static> {
+        NewNode { kind: FileKind::CharDevice, perm: 0, uid, gid, rdev: 0, target: &[] }
+    }
+}
+
+/// The behaviour of `rename` if the target exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RenameMode {
     /// Replace it, as `rename(2)` does.
@@ -31,9 +38,17 @@ pub enum RenameMode {
     NoReplace,
     /// Swap the two names; both must exist.
     Exchange,
+    /// Replace it, and leave a whiteout of this owner under the old name: a character device with the number 0, which
+    /// tells overlayfs that a name is gone. File systems that cannot do both at once answer [`Errno::Invalid`].
+    Whiteout {
+        /// User.
+        uid: u32,
+        /// Group.
+        gid: u32,
+    },
 }
 
-/// What `setxattr` does if the attribute exists.
+/// The behaviour of `setxattr` if the attribute exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum XattrMode {
     /// Set it in both cases.
@@ -44,7 +59,7 @@ pub enum XattrMode {
     Replace,
 }
 
-/// What `fallocate` does with a range.
+/// The effect of `fallocate` on a range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SpaceMode {
     /// Reserve space; the file grows to the end of the range unless `keep_size`.
@@ -61,7 +76,7 @@ pub enum SpaceMode {
     },
 }
 
-/// What `seek` looks for.
+/// The target of `seek`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Seek {
     /// The next byte that is not in a hole.
@@ -73,11 +88,11 @@ pub enum Seek {
 /// Bytes of a file that a device of the file system holds unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stored {
-    /// Which device, from 0 in the order in which the file system was given them.
+    /// The device, from 0 in the order in which the file system was given them.
     pub device: usize,
-    /// Where on it, in bytes.
+    /// The place on it, in bytes.
     pub offset: u64,
-    /// How many bytes; never 0.
+    /// The number of bytes; never 0.
     pub length: u64,
 }
 
@@ -88,7 +103,7 @@ pub struct DirEntry<'a> {
     pub name: &'a [u8],
     /// Its inode.
     pub ino: Ino,
-    /// What the inode is.
+    /// The kind of the inode.
     pub kind: FileKind,
     /// Pass it to [`FileSystem::readdir`] to go on behind this entry; never 0.
     pub cookie: u64,
@@ -100,17 +115,16 @@ pub struct DirEntry<'a> {
 /// with [`Errno::ReadOnly`] on a read-only mount. Times are set by the file system from the clock it was
 /// given; reading does not change `atime`.
 ///
-/// An unused inode number is [`Errno::Stale`]; numbers stay the same from mount to mount. A name in something that
-/// is not a directory is [`Errno::NotDir`]; a missing name is [`Errno::NoEntry`], and so is a new name in a directory
-/// that is held but removed. Names to be made, moved or removed pass [`check_name`]. Where several errors apply, any of
-/// them may be returned.
+/// An unused inode number is [`Errno::Stale`]; numbers stay the same from mount to mount. A name in something that is
+/// not a directory is [`Errno::NotDir`]; a missing name is [`Errno::NoEntry`], and so is a new name in a directory that
+/// is open but removed. Names to be made, moved or removed pass [`check_name`]. Where several errors apply, any of them
+/// may be returned.
 ///
-/// Times as POSIX has them: a change of names sets `mtime` and `ctime` of the directories, and `ctime` of the
-/// inode that gains, changes or loses a name; a change of content sets `mtime` and `ctime`; of attributes,
-/// `ctime`.
+/// Times are as in POSIX. A change of names sets `mtime` and `ctime` of the directories, and `ctime` of the inode that
+/// gains, changes or loses a name. A change of content sets `mtime` and `ctime`; of attributes, `ctime`.
 ///
-/// Calls with a default may be left out of a file system that cannot be written: what would change it answers
-/// [`Errno::ReadOnly`], every file is all data, and nothing has extended attributes.
+/// Calls with a default may be left out of a file system that cannot be written: changes answer [`Errno::ReadOnly`],
+/// every file is all data, and nothing has extended attributes.
 pub trait FileSystem {
     /// Space and inodes.
     fn space(&self) -> Result<SpaceInfo>;
@@ -145,8 +159,8 @@ pub trait FileSystem {
         Err(Errno::ReadOnly.into())
     }
 
-    /// Gives an inode one more name; [`Errno::Perm`] for directories, [`Errno::NoEntry`] for an inode whose
-    /// last name is gone, [`Errno::Exists`] if the name is taken.
+    /// Gives an inode one more name. The errors are [`Errno::Perm`] for directories, [`Errno::NoEntry`] for an inode
+    /// that has lost its last name, [`Errno::Exists`] if the name is taken.
     fn link(&self, _ino: Ino, _dir: Ino, _name: &[u8]) -> Result<Attr> {
         Err(Errno::ReadOnly.into())
     }
@@ -163,10 +177,9 @@ pub trait FileSystem {
         Err(Errno::ReadOnly.into())
     }
 
-    /// Moves a name, as `renameat2(2)`: a directory under itself is [`Errno::Invalid`], one over something
-    /// else [`Errno::NotDir`] or over a full one [`Errno::NotEmpty`], anything else over a directory
-    /// [`Errno::IsDir`]; two names of one inode are left alone, with no time changed. An exchange moves two
-    /// names, of any kinds.
+    /// Moves a name, as `renameat2(2)`. A directory under itself is [`Errno::Invalid`], one over something else
+    /// [`Errno::NotDir`] or over a full one [`Errno::NotEmpty`], anything else over a directory [`Errno::IsDir`]. Two
+    /// names of one inode are left alone, with no time changed. An exchange moves two names, of any kinds.
     fn rename(
         &self,
         _dir: Ino,
@@ -217,20 +230,20 @@ pub trait FileSystem {
         }
     }
 
-    /// Where a device holds the bytes of a regular file from `offset` on, so that they can be copied from there while
-    /// nothing changes; `None` for a hole, for bytes that are stored in another form, and where it is not known.
+    /// The device and place of the bytes of a regular file from `offset` on, so that they can be copied from there
+    /// while nothing changes. `None` for a hole, for bytes that are stored in another form, and if it is not known.
     fn stored(&self, _ino: Ino, _offset: u64) -> Result<Option<Stored>> {
         Ok(None)
     }
 
-    /// Bytes of content that all files together can have, as long as no two of them share what is stored. Whoever copies
-    /// more than that out of a damaged volume fills his disk with the same bytes again and again.
+    /// Bytes of content that all files together can have, as long as no two of them share blocks. Copying more than
+    /// that out of a damaged volume fills a disk with the same bytes again and again.
     fn content_max(&self) -> u64 {
         u64::MAX
     }
 
-    /// Where reading may go on after [`FileSystem::read`] or [`FileSystem::seek`] has failed at `offset` because of
-    /// damage: the first byte behind it that the same damage does not reach.
+    /// The place where reading may go on after [`FileSystem::read`] or [`FileSystem::seek`] has failed at `offset`
+    /// because of damage: the first byte behind it that the same damage does not reach.
     fn behind_damage(&self, _ino: Ino, offset: u64) -> u64 {
         const SMALLEST: u64 = 4096;
         (offset / SMALLEST).saturating_add(1).saturating_mul(SMALLEST)
@@ -248,10 +261,10 @@ pub trait FileSystem {
         Ok(())
     }
 
-    /// Passes the entries of a directory behind `cookie` (0: from the start) to `each` until it returns `false`; the next
-    /// call begins with the entry it refused. Entries that stay while others come and go are passed once.
-    /// Where part of a directory is damaged, what can be read of it is handed out all the same; the error comes
-    /// afterwards, once for all that was passed over, and the call may go on behind the last entry.
+    /// Passes the entries of a directory behind `cookie` (0: from the start) to `each` until it returns `false`; the
+    /// next call begins with the entry it refused. Entries that stay while others come and go are passed once.
+    /// The readable entries of a damaged directory are passed all the same. The error comes afterwards, once for all
+    /// damaged parts, and the call may go on behind the last entry.
     fn readdir(&self, dir: Ino, cookie: u64, each: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()>;
 
     /// The value of an extended attribute; [`Errno::NoData`] if there is none.
@@ -259,10 +272,10 @@ pub trait FileSystem {
         Err(Errno::NoData.into())
     }
 
-    /// Sets an extended attribute: names of 1 to 255 bytes in the namespaces `user.`, `trusted.`,
-    /// `security.` and `system.` (others, and what the format has no place for in `system.`:
-    /// [`Errno::NotSupported`]), values to 65,536 bytes
-    /// ([`Errno::Range`] for either length; a format that holds less answers [`Errno::NoSpace`]).
+    /// Sets an extended attribute. Names have 1 to 255 bytes in the namespaces `user.`, `trusted.`, `security.` and
+    /// `system.`, values up to 65,536 bytes; [`Errno::Range`] for either length. Other namespaces, and names in
+    /// `system.` that the format has no place for, are [`Errno::NotSupported`]; a format that holds less answers
+    /// [`Errno::NoSpace`].
     fn set_xattr(&self, _ino: Ino, _name: &[u8], _value: &[u8], _mode: XattrMode) -> Result<()> {
         Err(Errno::ReadOnly.into())
     }

@@ -1,4 +1,4 @@
-//! What a check of a volume found.
+//! The findings of a check of a volume.
 
 use alloc::{string::String, vec::Vec};
 
@@ -11,10 +11,10 @@ pub struct Finding {
     pub detail: String,
 }
 
-/// What a check found that reads everything and writes nothing.
+/// The findings of a check that reads everything and writes nothing.
 #[derive(Clone, Debug, Default)]
 pub struct CheckReport {
-    /// What is wrong; empty on a sound volume.
+    /// The faults; empty on a sound volume.
     pub findings: Vec<Finding>,
     /// Inodes seen.
     pub inodes: u64,
@@ -24,7 +24,7 @@ pub struct CheckReport {
     pub data_bytes: u64,
     /// True if the volume was not unmounted cleanly and recovery was simulated in memory.
     pub recovered: bool,
-    /// The newest page of the log, if it cannot be read: the power cut tore it, or else what fsync promised last is lost.
-    /// Nothing can tell the one from the other. `None` too where recovery decides that otherwise.
+    /// The newest page of the log, if it cannot be read: the power cut tore it, or else the last promise of fsync is
+    /// lost. Nothing can tell the one from the other. `None` too if recovery decides that otherwise.
     pub newest_page: Option<u32>,
 }

@@ -28,14 +28,14 @@ struct KeyHead {
     more_reserved: [u32; 8],
 }
 
-/// With the largest key behind it.
+/// A key request, with the largest key behind it.
 #[repr(C)]
 struct Key {
     head: KeyHead,
     raw: [u8; 64],
 }
 
-/// `struct fscrypt_policy_v1`, by whose size the call for either version is numbered.
+/// `struct fscrypt_policy_v1`: the call for either version is numbered by its size.
 type PolicyV1 = [u8; 12];
 
 /// A policy of version 1 (12 bytes of it) or 2 (24 bytes).
@@ -64,7 +64,7 @@ const CLEAN_RANGE: libc::Ioctl = libc::_IOW::<CleanRange>(0xf5, 11);
 
 /// # Safety
 ///
-/// `number` must be a call that reads and writes at most a `T`; an address in it must be that of memory that is there
+/// `number` must be a call that reads and writes at most a `T`. An address in it must be that of memory that is there
 /// during the call, for as many bytes as the length beside it says.
 unsafe fn call<T>(file: &File, number: libc::Ioctl, argument: &mut T) -> io::Result<()> {
     // SAFETY: the descriptor is open as long as `file` is borrowed; the rest is the caller's promise.
@@ -101,7 +101,7 @@ pub(crate) fn add_key(mount: &File, descriptor: Option<[u8; 8]>, key: &[u8]) -> 
     Ok(identifier)
 }
 
-/// Encrypts what will be in an empty directory. `name` is the key's: 8 bytes for a policy of version 1, 16 for 2.
+/// Encrypts the later contents of an empty directory. `name` is the key's: 8 bytes for a policy of version 1, 16 for 2.
 pub(crate) fn set_policy(dir: &File, contents: u8, names: u8, flags: u8, name: &[u8]) -> io::Result<()> {
     let mut policy = [0; 24];
     let (version, at) = if name.len() == 8 { (0, 4) } else { (2, 8) };
@@ -112,8 +112,8 @@ pub(crate) fn set_policy(dir: &File, contents: u8, names: u8, flags: u8, name: &
     unsafe { call(dir, SET_POLICY, &mut Policy(policy)) }
 }
 
-/// Has F2FS move what lives in the section of block `start` away; false if it will not, as where a log writes or nothing
-/// is.
+/// Has F2FS move the live blocks of the section of block `start` away; false if it refuses, as for the section of a log
+/// or an empty one.
 pub(crate) fn clean(mount: &File, start: u64) -> bool {
     let mut range = CleanRange { sync: 1, start, blocks: 1 };
     // SAFETY: F2FS_IOC_GARBAGE_COLLECT_RANGE reads a f2fs_gc_range.

@@ -1,11 +1,13 @@
-//! Runs in a guest: what no tool of Debian does.
+//! Runs in a guest: the work that no tool of Debian does.
 //!
-//!     guest-control key MOUNT HEX [DESCRIPTOR]    give a file system a key; says the name that policies have for it
-//!     guest-control policy DIR CONTENTS NAMES FLAGS NAME    encrypt what will be in an empty directory
-//!     guest-control socket PATH           make a socket
-//!     guest-control pace DIR STAT ROUNDS    fill 85 % with files of 16 KiB, then make one with fsync and remove the oldest, so often;
-//!                                         says the most sectors that one call wrote, by a disk's counters, and all of them
-//!     guest-control clean MOUNT START END STEP    have F2FS clean each section of its main area; says how many it did
+//! ```text
+//! guest-control key MOUNT HEX [DESCRIPTOR]    give a file system a key; says the name that policies have for it
+//! guest-control policy DIR CONTENTS NAMES FLAGS NAME    encrypt the later contents of an empty directory
+//! guest-control socket PATH           make a socket
+//! guest-control pace DIR STAT ROUNDS    fill 85 % with files of 16 KiB, then make one with fsync and remove the oldest, so often;
+//!                                     says the most sectors that one call wrote, by a disk's counters, and all of them
+//! guest-control clean MOUNT START END STEP    have F2FS clean each section of its main area; says how many it did
+//! ```
 
 mod control;
 mod pace;
@@ -47,7 +49,7 @@ fn run(words: &[&str]) -> Outcome {
             let mut cleaned = 0;
             for block in (start..end).step_by(step) {
                 cleaned += u32::from(control::clean(&mount, block));
-                // Only a checkpoint frees what was moved away, and without free segments the kernel goes down.
+                // Only a checkpoint frees moved blocks, and without free segments the kernel goes down.
                 mount.sync_all()?;
             }
             Ok(writeln!(stdout(), "{cleaned}")?)

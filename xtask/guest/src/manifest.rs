@@ -1,6 +1,6 @@
-//! Runs in a guest: says of every file of a mount what the kernel says of it, one JSON object a line.
+//! Runs in a guest: prints the kernel's view of every file of a mount, one JSON object a line.
 //!
-//!     guest-manifest DIR >MANIFEST
+//! guest-manifest DIR >MANIFEST
 //!
 //! The fields and their forms are those of the golden volumes' manifests: paths and names are bytes, of which all
 //! below 0x21 and above 0x7e and `%`, `"` and `\` stand as %XX.
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Describes what `path` is, and all below it; `shown` is its name in the manifest.
+/// Describes `path`, and all below it; `shown` is its name in the manifest.
 fn walk(path: &Path, shown: &str, out: &mut impl Write) -> io::Result<()> {
     let in_place = |error: io::Error| io::Error::new(error.kind(), format!("{shown}: {error}"));
     writeln!(out, "{{{}}}", describe(path, shown).map_err(in_place)?)?;
@@ -122,7 +122,7 @@ fn kind(found: &fs::Metadata) -> &'static str {
     }
 }
 
-/// What only an open file tells: flags, project, bytes. Nothing of a file whose key is not there.
+/// The facts that only an open file tells: flags, project, bytes. Nothing of a file without its key.
 fn content(path: &Path, size: u64, is_file: bool, text: &mut String) -> io::Result<()> {
     // A file that may only be read is not told that it was.
     let opened = File::options().read(true).custom_flags(libc::O_NOATIME).open(path);
@@ -153,7 +153,7 @@ fn hash(mut file: File) -> io::Result<Vec<u8>> {
     Ok(hash.finalize().to_vec())
 }
 
-/// Over index and bytes of every block that is not all zeros, looking only where there is data.
+/// A hash over index and bytes of every block that is not all zeros, looking only where there is data.
 fn blocks_hash(file: &File, size: u64) -> io::Result<Vec<u8>> {
     let mut hash = Sha256::new();
     let mut at = 0;

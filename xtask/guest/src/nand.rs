@@ -1,14 +1,16 @@
 //! Runs in a guest: holds a chip behind `/dev/mtdN` to the contract of `media::Nand`.
 //!
-//!     guest-nand DEVICE contract PAGE+OOB:PAGES:BLOCKS FREE
-//!     guest-nand DEVICE contract-before-6.1 ...    the same by the calls of older kernels
-//!     guest-nand DEVICE bad [BLOCK...]        these blocks are bad, and no others
-//!     guest-nand DEVICE mark BLOCK            mark it bad
-//!     guest-nand DEVICE program-fails PAGE    programming this page fails, its block's other pages work
-//!     guest-nand DEVICE erase-fails BLOCK ERASES    it can be erased so often and no more
-//!     guest-nand DEVICE unreadable PAGE READS    after so many reads the page is beyond correction
-//!     guest-nand DEVICE corrects              wrong bits are corrected and counted
-//!     guest-nand DEVICE codes hamming|bch4|bch8    the driver's software ECC is what `flashlog` computes
+//! ```text
+//! guest-nand DEVICE contract PAGE+OOB:PAGES:BLOCKS FREE
+//! guest-nand DEVICE contract-before-6.1 ...    the same by the calls of older kernels
+//! guest-nand DEVICE bad [BLOCK...]        these blocks are bad, and no others
+//! guest-nand DEVICE mark BLOCK            mark it bad
+//! guest-nand DEVICE program-fails PAGE    programming this page fails, its block's other pages work
+//! guest-nand DEVICE erase-fails BLOCK ERASES    it can be erased so often and no more
+//! guest-nand DEVICE unreadable PAGE READS    after so many reads the page is beyond correction
+//! guest-nand DEVICE corrects              wrong bits are corrected and counted
+//! guest-nand DEVICE codes hamming|bch4|bch8    the driver's software ECC equals that of `flashlog`
+//! ```
 
 mod words;
 
@@ -227,7 +229,7 @@ fn unreadable(chip: &mut MtdChip, page: PageId, reads: u32) -> Outcome {
     Content::of(&g, next).is_in(chip, next)
 }
 
-/// On a chip where one read in a thousand has a wrong bit: the bytes are right all the same, and it is told.
+/// A chip with a wrong bit in one read of a thousand: the bytes are right all the same, and the correction is told.
 fn corrects(chip: &mut MtdChip) -> Outcome {
     let g = chip.geometry();
     chip.erase(BlockId(0))?;
@@ -244,7 +246,7 @@ fn corrects(chip: &mut MtdChip) -> Outcome {
     Err("no read was corrected".into())
 }
 
-/// What the driver writes into the spare area is, byte for byte, what the layer of `flashlog` writes there.
+/// The driver's spare area equals, byte for byte, that of the layer of `flashlog`.
 fn codes(chip: &mut MtdChip, code: SoftwareCode) -> Outcome {
     let g = chip.geometry();
     let code = PageCode::new(code, &g)?;

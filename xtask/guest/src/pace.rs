@@ -1,4 +1,4 @@
-//! How much one call writes on a volume that is nearly full.
+//! The writes of one call on a volume that is nearly full.
 
 use std::{
     fs::{self, File},

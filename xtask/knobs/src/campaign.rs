@@ -12,35 +12,35 @@ use crate::{
 /// A campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Campaign {
-    /// What it tries, and of what.
+    /// The subject and the trial.
     pub name: &'static str,
     /// Its tests.
     pub tests: Tests,
-    /// How much of it is run.
+    /// The knob for its size.
     pub size: Knob,
-    /// What its size counts.
+    /// The unit of its size.
     pub of: &'static str,
     /// A size for hours.
     pub longer: &'static str,
-    /// How one case is repeated; empty where that is by its seed.
+    /// The way to repeat one case; empty if that is by its seed.
     pub again: &'static str,
-    /// How it is divided.
+    /// The way it is divided.
     pub rounds: Rounds,
 }
 
-/// Where tests are.
+/// The place of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tests {
     /// The program: each has a name of its own in the workspace.
     pub program: &'static str,
-    /// What their names begin with.
+    /// The beginnings of their names.
     pub names: &'static [&'static str],
 }
 
-/// How a campaign is divided into rounds.
+/// The division of a campaign into rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounds {
-    /// By its seeds; a round of this size takes seconds.
+    /// Rounds by seeds; a round of this size takes seconds.
     Seeds(u64),
     /// It ends: all of it can be taken in so many parts, of a minute at most each.
     Parts(u64),
@@ -77,7 +77,7 @@ impl Campaign {
             })
     }
 
-    /// Whether nothing else is asked for than what always runs: then it is known what it meets.
+    /// Whether nothing else is asked for than the usual run: then its results are known.
     #[must_use]
     pub fn is_usual(&self) -> bool {
         !self.size.is_set() && !SEED.is_set()
@@ -96,7 +96,7 @@ impl Campaign {
         self.whole().unwrap_or(Part { index: 0, of: one_of })
     }
 
-    /// Says which seed is next: what goes wrong behind it, goes wrong with it.
+    /// Names the next seed: a failure after it belongs to it.
     #[expect(clippy::print_stdout, reason = "this is what a test says")]
     pub fn begin(&self, seed: u64) {
         println!("{}: {}={seed}", self.name, SEED.name);
@@ -114,12 +114,12 @@ impl Campaign {
         self.ran(seeds, cases);
     }
 
-    /// Notes at the end of a test what was run: cases of these seeds.
+    /// Notes the cases of a test at its end: cases of these seeds.
     pub fn ran(&self, seeds: Range<u64>, cases: u64) {
         self.note(&format!("seeds {}..{}", seeds.start, seeds.end), cases);
     }
 
-    /// How often a chip is used, for each seed: so often, or as is asked for.
+    /// The number of times that a chip is used, for each seed: the usual, or the number asked for.
     #[must_use]
     pub fn lives(&self, usual: u64) -> u64 {
         LIVES.number().unwrap_or(usual)
@@ -131,7 +131,7 @@ impl Campaign {
         self.note(part.as_deref().unwrap_or("a sample"), cases);
     }
 
-    /// Says it, and adds a line to the file that is asked for. Where a test passes, nobody sees what it prints.
+    /// Prints it, and adds a line to the file that is asked for. Nobody sees the output of a test that passes.
     #[expect(clippy::print_stdout, reason = "this is what a test says")]
     fn note(&self, covered: &str, cases: u64) {
         println!("{}: {covered}, {cases} cases", self.name);

@@ -67,7 +67,7 @@ campaigns! {
         CUTS of "operations, in every mode", such as "all";
         Parts(120), again: "`PUMICE_CUT=` the id that the failure names"
     }
-    NANDFS_SCRIPTED_CUTS = "nandfs: cuts that leave what only seems sound, paired pages" {
+    NANDFS_SCRIPTED_CUTS = "nandfs: cuts after which pages only seem sound, paired pages" {
         nandfs: "new_cuts::scripted";
         CUTS of "operations, in every mode", such as "all";
         Parts(60), again: "`PUMICE_CUT=` the id that the failure names"
@@ -229,7 +229,7 @@ campaigns! {
         F2FS_FAULTS of "reads and writes", such as "all";
         Parts(8), again: "the failure names read or write"
     }
-    F2FS_ROLLED = "f2fs: what power cuts left, rolled forward by Linux" {
+    F2FS_ROLLED = "f2fs: volumes that lost power, rolled forward by Linux" {
         f2fs: "writable::kernel::linux_rolls";
         F2FS_CRASHED of "volumes, 100 to a boot", such as "2000";
         Seeds(20)
@@ -309,7 +309,7 @@ campaigns! {
         ERRORS of "campaigns of each kind", such as "100";
         Seeds(1)
     }
-    CLI_FILES = "cli: fsx, and what it has no word for, on mounts" {
+    CLI_FILES = "cli: fsx, and calls that it does not make, on mounts" {
         cli: "e2e::fsx::", "e2e::zero_range::";
         RANDOM of "operations on a file", such as "1000000";
         Seeds(5000)

@@ -5,7 +5,7 @@ use std::{fmt::Write, fs, path::Path};
 
 use crate::{BLESS, CAMPAIGNS, Campaign, KNOBS, Rounds};
 
-/// What the first column of each table says, and the table.
+/// The heading of the first column of each table, and the table.
 fn tables() -> [(&'static str, String); 2] {
     let mut campaigns = "| campaign | a longer run | one case again |\n|---|---|---|\n".to_owned();
     for Campaign { name, tests, size, of, longer, again, rounds } in CAMPAIGNS {
@@ -15,8 +15,7 @@ fn tables() -> [(&'static str, String); 2] {
         let again = if again.is_empty() { "`PUMICE_SEED=` the seed that the failure names" } else { again };
         let _ = writeln!(campaigns, "| {name} | `{command}`: {of}{part} | {again} |");
     }
-    let mut knobs =
-        "| knob | what may stand in it | where it is not set | for |\n|---|---|---|---|\n".to_owned();
+    let mut knobs = "| knob | value | if not set | for |\n|---|---|---|---|\n".to_owned();
     for knob in KNOBS {
         let _ = writeln!(
             knobs,

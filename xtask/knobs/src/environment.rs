@@ -1,4 +1,4 @@
-//! What the environment says of the knobs.
+//! The environment's settings of the knobs.
 
 use std::{collections::BTreeMap, env};
 
@@ -8,13 +8,13 @@ use crate::{
     part::{Part, number},
 };
 
-/// What all knobs begin with.
+/// The common prefix of all knobs.
 const PREFIX: &str = "PUMICE_";
 
 /// The knobs that are set, by name, each in its form.
 type Settings = BTreeMap<&'static str, String>;
 
-/// Sorts out what the environment says.
+/// Sorts out the variables of the environment.
 fn settings(variables: impl Iterator<Item = (String, String)>) -> Result<Settings, String> {
     let mut settings = Settings::new();
     for (name, text) in variables.filter(|(name, _)| name.starts_with(PREFIX)) {
@@ -34,7 +34,7 @@ fn settings(variables: impl Iterator<Item = (String, String)>) -> Result<Setting
     Ok(settings)
 }
 
-/// What the environment of this program says; a panic that names what is wrong in it.
+/// The settings of this program's environment; panics with the name of a wrong one.
 fn here() -> Settings {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
@@ -42,7 +42,7 @@ fn here() -> Settings {
     settings(env::vars_os().map(text)).unwrap_or_else(|wrong| fail(&wrong))
 }
 
-/// Ends the test: nobody would see that something else was run than what was asked for.
+/// Ends the test: nobody would see that another run was made than was asked for.
 #[expect(clippy::panic, reason = "this is how a test fails")]
 #[track_caller]
 pub(crate) fn fail(wrong: &str) -> ! {

@@ -1,4 +1,4 @@
-//! A variable of the environment, and what may stand in it.
+//! A variable of the environment, and its permitted values.
 
 use crate::part::{Part, number};
 
@@ -7,15 +7,15 @@ use crate::part::{Part, number};
 pub struct Knob {
     /// Its name, `PUMICE_*`.
     pub name: &'static str,
-    /// What may stand in it.
+    /// The permitted values.
     pub form: Form,
-    /// What it is for, in a sentence.
+    /// The purpose, in a sentence.
     pub purpose: &'static str,
-    /// What holds where it is not set.
+    /// The behaviour if it is not set.
     pub usual: &'static str,
 }
 
-/// What may stand in a knob.
+/// The permitted values of a knob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A whole number from 1.
@@ -39,7 +39,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What is wanted, for messages and documents.
+    /// The wanted value, for messages and documents.
     #[must_use]
     pub fn wanted(self) -> String {
         match self {

@@ -24,7 +24,7 @@ knobs! {
     LIVES: Form::Count, "each campaign's own", "How often a chip is used and cut or hurt, for each seed.";
     SPACE_CHIP: Form::Name, "all chips", "The chip of the campaigns on space of nandfs.";
     CUTS: Form::AllOrCount, "a sample", "Power cuts: every operation in every mode, or so many at least of those that are drawn.";
-    TORTURE: Form::Count, "8", "Chips of nandfs whose power is cut again and again.";
+    TORTURE: Form::Count, "8", "Chips of nandfs with power cuts, again and again.";
     AGES: Form::Count, "12 of 40 sessions", "Volumes of nandfs that live for years.";
     B3: Form::OneOf(&["3", "4"]), "1, 2, and of 3 a sample", "The length of sequences of calls of which all are played.";
     PAGES: Form::All, "a sample", "Pages that are made bad, one at a time.";
@@ -48,7 +48,7 @@ knobs! {
     F2FS_PACE: Form::Count, "1000", "Files made with fsync, to see the most that one call writes to F2FS.";
     F2FS_LINUX_PACE: Form::Count, "none", "The same by Linux.";
     GOLDEN: Form::Path, "beside the checkout", "The directory of volumes that Linux and newer f2fs-tools made.";
-    NO_GUESTS: Form::Switch, "booted where QEMU is", "Leave out what boots Linux in QEMU, as `make quick` does.";
-    BLESS: Form::Switch, "compared only", "Write down what is found now, in place of comparing it with what stands there.";
-    RAN: Form::Path, "nowhere", "The file to which each campaign adds what it ran.";
+    NO_GUESTS: Form::Switch, "booted where QEMU is", "Leave out tests that boot Linux in QEMU, as `make quick` does.";
+    BLESS: Form::Switch, "compared only", "Write down the present results, in place of comparing them with the old ones.";
+    RAN: Form::Path, "nowhere", "The file to which each campaign adds its runs.";
 }

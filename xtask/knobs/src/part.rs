@@ -3,9 +3,9 @@
 /// A part, from 0, and how many there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Which, from 0.
+    /// The part, from 0.
     pub index: u64,
-    /// Of how many.
+    /// The number of parts.
     pub of: u64,
 }
 

@@ -1,8 +1,10 @@
-//! `cargo run -p xtask-peers`: the workloads of the F2FS paper's figures 3 to 5 and of the CFFS paper's table 4 on Linux's file
-//! systems, on a disk of the flash memory server on a simulated chip, in QEMU. Prints lines of `crates/lab/src/experiment/peers.csv` and, in braces, of `peers.jsonl`; takes an hour.
+//! `cargo run -p xtask-peers`: the workloads of the F2FS paper's figures 3 to 5 and of the CFFS paper's table 4 on
+//! Linux's file systems. They run on a disk of the flash memory server on a simulated chip, in QEMU. It prints lines of
+//! `crates/lab/src/experiment/peers.csv` and, in braces, of `peers.jsonl`; takes an hour.
 //!
-//! Needs mkfs.ext4, mkfs.ext2, mkfs.vfat, mkfs.btrfs, mkfs.nilfs2 and mkfs.f2fs, and what `scripts/setup.sh test` brings in. A word selects the file
-//! systems or workloads whose name holds it; `--traces DIR` is where recorded calls are.
+//! It needs mkfs.ext4, mkfs.ext2, mkfs.vfat, mkfs.btrfs, mkfs.nilfs2 and mkfs.f2fs, and the packages of
+//! `scripts/setup.sh test`. A word selects the file systems or workloads that have it in their names; `--traces DIR` is
+//! the place of recorded calls.
 
 mod measure;
 mod nbd;

@@ -27,13 +27,13 @@ use crate::nbd;
 /// A file system of Linux.
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
-    /// What makes one on a disk, and its options.
+    /// The program that makes one on a disk, and its options.
     mkfs: &'static str,
     options: &'static str,
     mount: &'static str,
 }
 
-/// All of them discard what is free, as the F2FS paper's did.
+/// All of them discard free blocks, as the F2FS paper's did.
 pub(crate) const PEERS: [Peer; 4] = [
     Peer { name: "ext4", mkfs: "mkfs.ext4", options: "-q -F -E nodiscard", mount: "discard" },
     Peer { name: "btrfs", mkfs: "mkfs.btrfs", options: "-q -f -K", mount: "discard" },
@@ -103,22 +103,22 @@ pub(crate) const WORKLOADS: [Workload; 19] = [
 /// A figure of a workload on a file system, and where it belongs.
 pub(crate) struct Line {
     pub(crate) experiment: &'static str,
-    /// On what the file system stands, unless that is the server as in all of the experiment.
+    /// The layer under the file system, unless that is the server as in all of the experiment.
     pub(crate) on: String,
     pub(crate) figure: Figure,
     pub(crate) value: f64,
 }
 
-/// The experiment that shows what is asked of the disk.
+/// The experiment that shows the requests to the disk.
 const REQUESTS: &str = "f2fs-fig5";
 
 /// The names of files by which the guest says how far it is.
 const BEGIN: &str = "begin";
 const END: &str = "end";
-/// How often they are looked for.
+/// The interval of looking for them.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Runs it, and counts what the chip does between preparation and end.
+/// Runs it, and counts the chip's work between preparation and end.
 pub(crate) fn measure(
     machine: &Machine,
     peer: &Peer,
@@ -152,14 +152,14 @@ pub(crate) fn measure(
         let marks = scope.spawn(|| [BEGIN, END].map(|mark| wait(&shared.join(mark), &disk, &over)));
         let report = guest.run(&commands);
         over.store(true, Ordering::Relaxed);
-        // Whatever came of it, the report says more.
+        // The report says more than this result.
         let _ = served.join();
         (report, marks.join())
     });
     report?.good()?;
     match marks {
         Ok([Some(begin), Some(end)]) => {
-            let traced = disk.into_inner().map_err(|_| "whoever served the disk gave up")?;
+            let traced = disk.into_inner().map_err(|_| "the server of the disk gave up")?;
             let moments = [begin, end];
             Ok(match workload.experiment {
                 REQUESTS => requests(&traced, &moments),
@@ -170,14 +170,15 @@ pub(crate) fn measure(
     }
 }
 
-/// What was asked of the disk.
+/// The requests to the disk.
 fn requests(traced: &TracedDisk, [begin, end]: &[Moment; 2]) -> (Vec<Line>, Option<RequestMap>) {
     let found = on_stack::requests(traced, begin, end);
     let line = |(figure, value)| Line { experiment: REQUESTS, on: String::new(), figure, value };
     (found.figures.into_iter().map(line).collect(), found.map)
 }
 
-/// The figures of a run. Of PostMark also what a block-mapped layer on the same chip makes of the same writes.
+/// The figures of a run. Those of PostMark include the cost of the same writes on a block-mapped layer on the same
+/// chip.
 fn lines(
     workload: &Workload,
     script: Script,

@@ -28,10 +28,10 @@ const FUA: u16 = 1;
 const EIO: u32 = 5;
 const EINVAL: u32 = 22;
 
-/// How often somebody is looked for who connects.
+/// The interval of looking for a client.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Where QEMU connects.
+/// The socket for QEMU.
 pub(crate) fn listen(socket: &Path) -> io::Result<UnixListener> {
     let listener = UnixListener::bind(socket)?;
     listener.set_nonblocking(true)?;

@@ -1,4 +1,4 @@
-//! What `make quick`, `make test` and `make soak` run of the tests.
+//! The tests that `make quick`, `make test` and `make soak` run.
 
 mod programs;
 mod ran;

@@ -19,7 +19,7 @@ pub(crate) struct Program {
     /// `crate: program`: the package, and its library, command or file of tests.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-    /// Where its crate is: cargo runs tests there, and so do we.
+    /// The place of its crate: cargo runs tests there, and so do we.
     pub(crate) directory: PathBuf,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Program {
 pub(crate) struct Run {
     pub(crate) name: String,
     pub(crate) status: ExitStatus,
-    /// What it and its children took of the processors, as far as they were waited for.
+    /// The processor time of it and its children, as far as they were waited for.
     pub(crate) cpu: Duration,
     pub(crate) wall: Duration,
     /// All that it wrote, to stdout and stderr.
@@ -40,7 +40,8 @@ pub(crate) fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Builds what `cargo test` with these arguments would run, but for documentation. What the compiler says is seen.
+/// Builds the programs that `cargo test` with these arguments would run, but for documentation. The compiler's output
+/// is shown.
 pub(crate) fn build(arguments: &[&str]) -> Result<Vec<Program>, Failure> {
     let mut cargo = cargo();
     cargo.args(["test", "--no-run", "--message-format=json-render-diagnostics"]).args(arguments);
@@ -113,7 +114,7 @@ pub(crate) fn run(name: &str, command: &Command, place: &Path) -> Result<Run, Fa
     Ok(Run { name: name.to_owned(), status, cpu, wall, said })
 }
 
-/// The sum of the times that bash wrote; beside them may stand what killed the program.
+/// The sum of the times that bash wrote; a signal that killed the program may stand beside them.
 fn seconds(times: &str) -> Option<Duration> {
     let sum = |line: &str| line.split(' ').map(|word| word.parse::<f64>().ok()).sum::<Option<f64>>();
     times.lines().rev().find_map(sum).map(Duration::from_secs_f64)

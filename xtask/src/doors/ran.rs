@@ -1,14 +1,14 @@
-//! What campaigns noted that they ran.
+//! The notes of campaigns about their runs.
 
 use std::{collections::BTreeMap, fs, io::ErrorKind, path::PathBuf, process::Command};
 
 use pumice_knobs::RAN;
 use xtask::Failure;
 
-/// A file to which campaigns add what they ran.
+/// A file to which campaigns add their runs.
 pub(crate) struct Ran(PathBuf);
 
-/// What one test ran of a campaign.
+/// One test's run of a campaign.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) campaign: String,
@@ -26,12 +26,12 @@ impl Ran {
         }
     }
 
-    /// Has a test program note there what it runs.
+    /// Has a test program note its runs there.
     pub(crate) fn asked_of(&self, command: &mut Command) {
         command.env(RAN.name, &self.0);
     }
 
-    /// What was run; nothing where no campaign came to its end.
+    /// The runs; nothing if no campaign came to its end.
     pub(crate) fn lines(&self) -> Result<Vec<Line>, Failure> {
         let text = match fs::read_to_string(&self.0) {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
@@ -41,7 +41,7 @@ impl Ran {
         Ok(lines.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// The same, what covers the same summed up, in the order of names.
+    /// The same, runs with the same coverage summed up, in the order of names.
     pub(crate) fn sums(&self) -> Result<Vec<Line>, Failure> {
         let mut sums = BTreeMap::new();
         for line in self.lines()? {

@@ -1,7 +1,7 @@
 //! `cargo xtask soak`: every campaign, round by round, within a budget of time.
 //!
-//! What ends, the campaigns that are taken in parts, comes first and is given the larger share, so that a night runs it
-//! whole; what it leaves of its share falls to the others.
+//! Campaigns that end, those taken in parts, come first and get the larger share, so that a night runs them whole; the
+//! rest of their share falls to the others.
 
 use std::{
     collections::VecDeque,
@@ -30,17 +30,17 @@ const ROUND: Duration = Duration::from_secs(60);
 /// A round that takes so long has no end.
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// How many times as much as of a campaign by seeds is the share of one that ends.
+/// The share of a campaign that ends, as a multiple of that of a campaign by seeds.
 const SHARE_OF_WHOLE: u32 = 4;
 
 /// A round is at most so many times as large as the one before.
 const GROWTH: u32 = 4;
 
-/// What was asked for.
+/// The order given.
 struct Order {
     hours: f64,
     campaigns: Vec<Campaign>,
-    /// Of everything, or of some crates.
+    /// Arguments for everything, or for some crates.
     arguments: Vec<String>,
     seed: u64,
 }
@@ -63,7 +63,7 @@ impl Order {
     }
 }
 
-/// The campaigns of the crates that are named, all if none is, and what builds their tests.
+/// The campaigns of the named crates, all if none is named, and the arguments that build their tests.
 fn chosen(words: &[&str]) -> Result<(Vec<Campaign>, Vec<String>), Failure> {
     let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
     let is_wanted = |campaign: &Campaign| words.is_empty() || words.contains(&campaign.of_crate());
@@ -85,7 +85,7 @@ fn chosen(words: &[&str]) -> Result<(Vec<Campaign>, Vec<String>), Failure> {
     Ok((campaigns, arguments))
 }
 
-/// Runs what the environment asks for. Logs go to `place`.
+/// Runs the order in the environment. Logs go to `place`.
 pub(crate) fn soak(place: &Path) -> Result<(), Failure> {
     let order = Order::of_environment()?;
     let programs = build(&order.arguments.iter().map(String::as_str).collect::<Vec<_>>())?;

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use super::{programs::Run, ran::Line};
 
-/// What a campaign came to.
+/// The outcome of a campaign.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// It was not begun.
@@ -13,12 +13,12 @@ pub(crate) enum Outcome {
     Nothing,
     /// It cannot be run here.
     Skipped(String),
-    /// What failed, and how it is run again.
+    /// The failure, and the command that repeats it.
     Found(String),
 }
 
 impl Outcome {
-    /// What one round came to; it noted something, or nothing.
+    /// The outcome of one round; it noted something, or nothing.
     pub(crate) fn of(run: &Run, has_noted: bool, replay: &str) -> Outcome {
         if !run.status.success() {
             return Outcome::Found(format!("{}\n    {replay}", failure(run)));
@@ -64,7 +64,7 @@ impl Row {
         Row { name, rounds: 0, seeds, parts, cases: 0, time, outcome: Outcome::NoTime }
     }
 
-    /// Adds what a test noted.
+    /// Adds a test's note.
     pub(crate) fn add(&mut self, line: &Line) {
         self.cases += line.cases;
         match line.seeds() {
@@ -77,7 +77,7 @@ impl Row {
         }
     }
 
-    /// Which seeds, or how many parts.
+    /// The seeds, or the number of parts.
     fn covered(&self) -> String {
         match (self.seeds, self.parts.first().and_then(|part| part.split_once('/'))) {
             (Some((from, to)), _) => format!("{from}..{to}"),

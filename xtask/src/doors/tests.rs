@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all tests of the workspace, or of some packages, two programs at a time, and what each took.
+//! `cargo xtask test`: all tests of the workspace, or of some packages, two programs at a time, and the time of each.
 
 use std::{
     cmp::Reverse,
@@ -23,15 +23,15 @@ use super::{
 /// Programs that are listed at the end.
 const SLOWEST: usize = 10;
 
-/// What every crate of the workspace is tested by.
+/// The arguments for every crate of the workspace.
 const ALL: &[&str] = &["--workspace"];
 
-/// What is run: a name, and the command.
+/// A job: a name, and the command.
 type Job = (String, Command);
 
-/// Builds and runs the test programs that `cargo test` with these arguments would; without arguments all of the workspace,
-/// and the examples in its documentation. With `only`, those of these packages are run: `NAME`, or `NAME:units` for what is
-/// tested inside its library or command. Logs go to `place`.
+/// Builds and runs the test programs that `cargo test` with these arguments would; without arguments all of the
+/// workspace, and the examples in its documentation. `only` selects those of these packages: `NAME`, or `NAME:units`
+/// for the tests inside its library or command. Logs go to `place`.
 pub(crate) fn test(arguments: &[&str], only: &[&str], place: &Path) -> Result<(), Failure> {
     let begun = Instant::now();
     let mut programs = build(if arguments.is_empty() { ALL } else { arguments })?;
@@ -41,7 +41,7 @@ pub(crate) fn test(arguments: &[&str], only: &[&str], place: &Path) -> Result<()
     for program in &programs {
         jobs.push((fs::metadata(&program.path)?.len(), (program.name.clone(), program.command())));
     }
-    // What takes long comes first, so that nothing long is left alone at the end: a program's size is a good guess.
+    // Long jobs come first, so that none of them is left alone at the end: a program's size is a good guess.
     jobs.sort_by_key(|(size, _)| Reverse(*size));
     let mut jobs: Vec<Job> = jobs.into_iter().map(|(_, job)| job).collect();
     if arguments.is_empty() {
@@ -119,7 +119,7 @@ fn is_closing(line: &str) -> bool {
         || line.starts_with("test ") && line.ends_with(" ... FAILED")
 }
 
-/// What stands at the end: what was skipped and what came of each program, the slowest, and the sum.
+/// The last lines: skipped tests, the last line of each program, the slowest, and the sum.
 fn closing(runs: &[Run], built: Duration, tested: Duration) -> String {
     let mut text = "\n".to_owned();
     for run in runs {

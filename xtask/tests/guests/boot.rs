@@ -1,4 +1,4 @@
-//! What a system does at boot: util-linux reads /etc/fstab, checks and mounts.
+//! The work of a system at boot: util-linux reads /etc/fstab, checks and mounts.
 
 use xtask::{Guest, Machine, built, installed};
 

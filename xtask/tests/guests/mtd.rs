@@ -2,7 +2,7 @@
 
 use xtask::{Guest, Machine, Report, built, installed};
 
-/// What each script begins with: `chip` makes /dev/mtd0 anew, and the first failure ends the script.
+/// The beginning of each script: `chip` makes /dev/mtd0 anew, and the first failure ends the script.
 const PRELUDE: &str = "
 set -eu
 chip() { rmmod nandsim 2>/dev/null || true; modprobe nandsim bbt=0 \"$@\"; }
@@ -48,7 +48,7 @@ fn a_real_device_keeps_the_contract_of_a_chip() {
     );
 }
 
-/// A tree and what is done with it on each chip.
+/// A tree, and the commands for it on each chip.
 const TREE: &str = "
 rm -rf /tmp/tree /tmp/back; mkdir -p /tmp/tree/deep/er
 seq 1 200000 >/tmp/tree/numbers
@@ -93,7 +93,7 @@ fn a_tree_is_kept_on_a_real_device() {
     );
 }
 
-/// What the kernel has for itself is not written to.
+/// Devices in the kernel's own use are not written to.
 const IN_USE: &str = "
 refused() { if pumice mkfs --force /dev/mtd0 2>/tmp/why; then exit 1; fi; grep -F \"$1\" /tmp/why; if grep half /tmp/why; then exit 1; fi; }
 large; modprobe ubi mtd=0; refused 'mtd0 cannot be used as a NAND chip: ubi0 of UBI uses it'; rmmod ubi

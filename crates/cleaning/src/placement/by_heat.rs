@@ -2,7 +2,7 @@
 
 use super::{Class, Cleaned, Old, Placement, heat::Heat};
 
-/// What makes a page hot.
+/// The measure of heat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
     Updates,
@@ -23,12 +23,12 @@ pub struct ByHeat {
 }
 
 impl ByHeat {
-    /// M5: hot is what was updated more often than the mean, for the pages 0 to `pages - 1`.
+    /// M5: a page is hot if it was updated more often than the mean; for the pages 0 to `pages - 1`.
     pub fn updates(pages: u32) -> Self {
         Self { measure: Measure::Updates, heat: Heat::new(pages) }
     }
 
-    /// M6: hot is what has a hot degree above the mean, for the pages 0 to `pages - 1`.
+    /// M6: a page is hot if its hot degree is above the mean; for the pages 0 to `pages - 1`.
     pub fn degree(pages: u32) -> Self {
         Self { measure: Measure::Degree, heat: Heat::new(pages) }
     }

@@ -2,7 +2,7 @@
 
 use super::{Class, Cleaned, Old, Placement};
 
-/// What users write is class 0, what survives a cleaning is class 1; nothing is learnt.
+/// User writes are class 0, survivors of a cleaning are class 1; nothing is learnt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Static;
 

@@ -2,8 +2,9 @@
 
 use super::{Class, Cleaned, Old, Placement};
 
-/// A head for users and for survivors of segments that are not cold, and one for those of cold segments: segments less
-/// utilized than all on average (M4, CAT paper, section 6.1.1; Kawaguchi, Nishioka and Motoda, USENIX 1995).
+/// A head for users and for survivors of segments that are not cold, and one for those of cold segments. Cold are
+/// segments less utilized than all on average (M4, CAT paper, section 6.1.1; Kawaguchi, Nishioka and Motoda, USENIX
+/// 1995).
 ///
 /// A segment counts as less utilized if it is so by more than one page: with one page less than the mean it is the
 /// average segment of a store in whole pages. Nothing is kept.

@@ -2,17 +2,17 @@
 
 use super::{Class, Cleaned, MAX_CLASSES, Old, Placement};
 
-/// The chain of MiDAS (Oh, Kim, Han, Kim, Lee and Noh, FAST 2024) with any victim rule: users write to the first group,
-/// what survives the cleaning of a group goes to the next, what survives the last stays there.
+/// The chain of MiDAS (Oh, Kim, Han, Kim, Lee and Noh, FAST 2024) with any victim rule. Users write to the first group;
+/// survivors of a group go to the next, those of the last stay there.
 ///
-/// How large groups are is the victim rule's choice; [`Midas`](super::Midas) has the model of sizes. Nothing is kept.
+/// The victim rule chooses the sizes of groups; [`Midas`](super::Midas) has the model of sizes. Nothing is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
     groups: u8,
 }
 
 impl Chain {
-    /// With `groups` groups, 2 to 16; others count as the nearest.
+    /// A chain of `groups` groups, 2 to 16; others count as the nearest.
     pub fn new(groups: u8) -> Self {
         Self { groups: groups.clamp(2, MAX_CLASSES) }
     }

@@ -16,7 +16,7 @@ pub struct Dac {
 }
 
 impl Dac {
-    /// With `regions` regions, 2 to 16 (others count as the nearest), for the pages 0 to `pages - 1`.
+    /// A rule with `regions` regions, 2 to 16 (others count as the nearest), for the pages 0 to `pages - 1`.
     pub fn new(regions: u8, pages: u32) -> Self {
         let regions = regions.clamp(2, MAX_CLASSES);
         Self { regions, region: vec![regions - 1; pages as usize] }

@@ -1,4 +1,4 @@
-//! How hot pages are, as the CAT paper counts it.
+//! The heat of pages, as the CAT paper counts it.
 
 use alloc::{vec, vec::Vec};
 

@@ -53,11 +53,11 @@ pub struct Cleaned {
     pub segment: SegmentView,
     /// Live data of the whole store, in the unit of [`SegmentView::valid`].
     pub live: u64,
-    /// What all segments hold, in the same unit.
+    /// The capacity of all segments, in the same unit.
     pub room: u64,
 }
 
-/// A rule that places pages, told of what happens to them. Each call is a few instructions.
+/// A rule that places pages, told of their writes and copies. Each call is a few instructions.
 ///
 /// `now` is the write clock: user writes so far, wrapping. `page` is the page's logical number, below the number that
 /// the rule was built for; rules that keep nothing for each page ignore it.
@@ -66,10 +66,10 @@ pub trait Placement {
     /// [`Placement::MAX_CLASSES`](MAX_CLASSES).
     fn classes(&self) -> u8;
 
-    /// Where a user's page goes. `old` is the copy it replaces, `None` if there is none.
+    /// The class of a user's page. `old` is the copy it replaces, `None` if there is none.
     fn user_write(&mut self, now: u32, page: u32, old: Option<Old>) -> Class;
 
-    /// Where the cleaner's copy of a page of segment `from` goes.
+    /// The class of the cleaner's copy of a page of segment `from`.
     fn cleaner_copy(&mut self, now: u32, page: u32, from: &Cleaned) -> Class;
 
     /// The order in which the survivors of a segment are copied out; as they lie in it by default.

@@ -8,7 +8,7 @@ use super::{Class, Cleaned, MAX_CLASSES, Old, Placement};
 ///
 /// The update interval of a page is the mean of its last one and the mean before, or the time since its last write if
 /// that is longer. Logs are a factor of 2.8 (one and a half octaves) apart in interval, the last but one holding
-/// intervals about one turnover. The paper moves a page between logs whose mean frequencies it compares, which ends
+/// intervals about one turnover. The paper moves a page between logs by comparing their mean frequencies, which ends
 /// where fixed steps begin. 8 bytes a page.
 #[derive(Clone, Debug)]
 pub struct MultiLog {
@@ -24,7 +24,7 @@ struct Page {
 }
 
 impl MultiLog {
-    /// With `logs` logs, 2 to 16 (others count as the nearest), for the pages 0 to `pages - 1`.
+    /// A rule with `logs` logs, 2 to 16 (others count as the nearest), for the pages 0 to `pages - 1`.
     pub fn new(logs: u8, pages: u32) -> Self {
         let page = Page { interval: pages.saturating_mul(2), written: 0 };
         let logs = logs.clamp(2, MAX_CLASSES);
@@ -85,7 +85,7 @@ mod tests {
             }
         }
         assert_eq!(last, [0, 1, 3]);
-        // What was not written for long is cold, whatever it was.
+        // A page that was not written for long is cold, whatever it was.
         assert_eq!(rule.cleaner_copy(80_000, 0, &Cleaned::default()), Class(3));
     }
 }

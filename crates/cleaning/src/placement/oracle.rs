@@ -4,7 +4,7 @@ use alloc::{vec, vec::Vec};
 
 use super::{Class, Cleaned, MAX_CLASSES, Old, Placement};
 
-/// Pages that will die at about the same time lie together: what any placement could do at best with so many heads.
+/// Pages that will die at about the same time lie together: the best that any placement could do with so many heads.
 ///
 /// Class by the time left until the page is written again, a factor of four apart; the last but one ends at one
 /// turnover. Not a policy: it is given every write there will be. 4 bytes a page and 4 a write.
@@ -12,18 +12,18 @@ use super::{Class, Cleaned, MAX_CLASSES, Old, Placement};
 pub struct Oracle {
     heads: u8,
     turnover: u32,
-    /// For each write the clock of the next write to its page.
+    /// The clock of the next write to the page of each write.
     next: Vec<u32>,
     /// The clock at which each page's present copy dies.
     death: Vec<u32>,
 }
 
-/// The clock of what never happens.
+/// The clock of a write that never comes.
 const NEVER: u32 = u32::MAX;
 
 impl Oracle {
-    /// With `heads` heads, 2 to 16 (others count as the nearest), for the pages 0 to `pages - 1`, which will be written
-    /// in the order of `writes`: the first at clock 1, and no trims.
+    /// An oracle with `heads` heads, 2 to 16 (others count as the nearest), for the pages 0 to `pages - 1`. They will
+    /// be written in the order of `writes`: the first at clock 1, and no trims.
     pub fn new(heads: u8, pages: u32, writes: &[u32]) -> Self {
         let mut next = vec![NEVER; writes.len()];
         let mut upcoming = vec![NEVER; pages as usize];

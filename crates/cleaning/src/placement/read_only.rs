@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 use super::{Class, Cleaned, Old, Placement};
 
 /// Pages known to be read-only go to a head of their own, all others to those of another rule (data placement, CAT
-/// paper, sections 3.2 and 4): segments full of what never changes are never cleaned.
+/// paper, sections 3.2 and 4): segments full of read-only pages are never cleaned.
 ///
 /// Users must say which pages are read-only; one that is written all the same stays with its like. A bit a page, and
-/// what the other rule keeps.
+/// the other rule's memory.
 #[derive(Clone, Debug)]
 pub struct ReadOnly<P> {
     rest: P,
@@ -17,7 +17,7 @@ pub struct ReadOnly<P> {
 }
 
 impl<P: Placement> ReadOnly<P> {
-    /// With the read-only pages and the rule for all others, whose number of classes must not change.
+    /// The read-only pages and the rule for all others, which must keep its number of classes.
     pub fn new(rest: P, read_only: impl IntoIterator<Item = u32>) -> Self {
         let mut bits = Vec::new();
         for page in read_only {

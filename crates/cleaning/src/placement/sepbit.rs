@@ -18,9 +18,9 @@ const SAMPLES: u8 = 16;
 /// | 4 | other survivors younger than 16 l |
 /// | 5 | other survivors |
 ///
-/// With fewer heads the coldest classes share the last one; with three, class 2 joins class 1, whose data it resembles.
+/// With fewer heads the coldest classes share the last one; with three, class 2 joins class 1, which has similar data.
 /// Needs a victim policy that sees age: under greedy it gains little or nothing over [`Static`](super::Static) with
-/// fewer than six heads (tests/it/waf.rs). What was learnt is not kept over a mount.
+/// fewer than six heads (tests/it/waf.rs). Its state is not kept over a mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SepBit {
     coldest: u8,
@@ -30,7 +30,7 @@ pub struct SepBit {
 }
 
 impl SepBit {
-    /// With `classes` heads: 2 (hot user writes, all else) to 6 (as published); others count as the nearest.
+    /// A rule with `classes` heads: 2 (hot user writes, all else) to 6 (as published); others count as the nearest.
     pub fn new(classes: u8) -> Self {
         Self { coldest: classes.clamp(2, 6) - 1, samples: 0, sum: 0, lifespan: None }
     }

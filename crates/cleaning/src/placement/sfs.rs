@@ -24,7 +24,7 @@ struct Page {
 }
 
 impl Sfs {
-    /// With `groups` groups, 2 to 16 (others count as the nearest), for the pages 0 to `pages - 1`.
+    /// A rule with `groups` groups, 2 to 16 (others count as the nearest), for the pages 0 to `pages - 1`.
     pub fn new(groups: u8, pages: u32) -> Self {
         let groups = i32::from(groups.clamp(2, MAX_CLASSES));
         let turnover = sixteenths(pages.max(1));

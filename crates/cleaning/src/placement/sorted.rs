@@ -4,7 +4,7 @@ use core::cmp::Reverse;
 
 use super::{Class, Cleaned, Old, Placement, heat::Heat};
 
-/// What survivors are sorted by.
+/// The order of survivors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Age,
@@ -23,12 +23,12 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// By age, the youngest first (M2), for the pages 0 to `pages - 1`.
+    /// Sorts by age, the youngest first (M2), for the pages 0 to `pages - 1`.
     pub fn by_age(pages: u32) -> Self {
         Self { order: Order::Age, heat: Heat::new(pages) }
     }
 
-    /// By hot degree (M3; see [`ByHeat`](super::ByHeat)), for the pages 0 to `pages - 1`.
+    /// Sorts by hot degree (M3; see [`ByHeat`](super::ByHeat)), for the pages 0 to `pages - 1`.
     pub fn by_heat(pages: u32) -> Self {
         Self { order: Order::Heat, heat: Heat::new(pages) }
     }

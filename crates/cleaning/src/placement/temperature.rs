@@ -4,7 +4,7 @@ use alloc::{vec, vec::Vec};
 
 use super::{Class, Cleaned, Old, Placement};
 
-/// What a file system knows of a page beforehand.
+/// A file system's prior knowledge of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hint {
     /// Directories and the like: rewritten soon.
@@ -16,7 +16,7 @@ pub enum Hint {
     Cold,
 }
 
-/// Three heads by what is known beforehand (Lee, Sim, Hwang and Cho, FAST 2015, section 2.4, table 1).
+/// Three heads by prior knowledge (Lee, Sim, Hwang and Cho, FAST 2015, section 2.4, table 1).
 ///
 /// A user's page goes where its hint says, a cleaner's copy to the cold head, because it has outlived its segment;
 /// nothing is learnt. F2FS keeps the same three for nodes. Without hints it is [`Static`](super::Static) with warm and
@@ -27,12 +27,12 @@ pub struct Temperature {
 }
 
 impl Temperature {
-    /// For the pages 0 to `pages - 1`, all of them warm.
+    /// A rule for the pages 0 to `pages - 1`, all of them warm.
     pub fn new(pages: u32) -> Self {
         Self { hints: vec![Hint::Warm; pages as usize] }
     }
 
-    /// What is known of a page from now on.
+    /// Sets the hint of a page from now on.
     pub fn hint(&mut self, page: u32, hint: Hint) {
         if let Some(slot) = self.hints.get_mut(page as usize) {
             *slot = hint;

@@ -15,7 +15,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// What a view taken at clock `now` tells.
+    /// A candidate from a view taken at clock `now`.
     pub(super) fn new(id: u32, view: &SegmentView, now: u32) -> Self {
         Self {
             id,

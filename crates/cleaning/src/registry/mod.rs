@@ -1,9 +1,9 @@
-//! Every policy by name, one table for each axis: what `pumice sim`, the flash memory server and the file systems offer,
-//! write on flash and read back.
+//! Every policy by name, one table for each axis: the names that `pumice sim`, the flash memory server and the file
+//! systems offer, write on flash and read back.
 //!
 //! A name is a word, such as `greedy`, or a word with a number, such as `chain:4`; without the number it has its usual
-//! value. The word `default` is the axis's default. What a name is written as always carries the number, so that it
-//! means the same when a usual value changes.
+//! value. The word `default` is the axis's default. A written name always carries the number, so that it means the same
+//! when a usual value changes.
 //!
 //! ```
 //! use pumice_cleaning::{Params, Sim, registry::{PlacementRule, Store, VictimRule, WearRule}};
@@ -33,11 +33,11 @@ pub use store::Store;
 
 use crate::{Placement, Selector, Victim, Wear, wear::Swap};
 
-/// Which segment is cleaned next.
+/// The victim policy: the segment to be cleaned next.
 pub type VictimRule = Rule<Box<dyn Selector + Send>>;
-/// Which head a block is written to.
+/// The placement policy: the head of each block.
 pub type PlacementRule = Rule<Box<dyn Placement + Send>>;
-/// Which free segment is used next, and which cold data moves.
+/// The wear policy: the next free segment, and the cold data to move.
 pub type WearRule = Rule<Box<dyn Wear + Send>>;
 
 impl Axis for Box<dyn Selector + Send> {
@@ -56,8 +56,8 @@ impl Axis for Box<dyn Wear + Send> {
 }
 
 impl VictimRule {
-    /// The rule alone, for who keeps candidates elsewhere ([`CandidatePool`](crate::CandidatePool)); `None` for one that
-    /// needs a table of all segments.
+    /// The rule alone, for a caller with candidates elsewhere ([`CandidatePool`](crate::CandidatePool)); `None` for one
+    /// that needs a table of all segments.
     pub fn plain(&self, store: &Store) -> Option<Box<dyn Victim + Send>> {
         let plain = victims::PLAIN.iter().find(|(name, _)| *name == self.entry().name);
         plain.map(|(_, make)| make(store))
@@ -70,8 +70,8 @@ impl VictimRule {
 }
 
 impl WearRule {
-    /// When it moves cold data into a worn segment that withstands `endurance` erases, for who keeps the free segments in
-    /// an order of their own; `None` for a rule that has to choose among them.
+    /// The swaps of cold data into a worn segment that withstands `endurance` erases, for a caller with free segments
+    /// in an order of its own. `None` for a rule that has to choose among them.
     pub fn swap(&self, endurance: u32) -> Option<Box<dyn Swap + Send>> {
         let swap = wears::SWAPS.iter().find(|(name, _)| *name == self.entry().name);
         swap.map(|(_, make)| make(endurance, self.number()))

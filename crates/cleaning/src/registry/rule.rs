@@ -7,7 +7,7 @@ use super::Store;
 
 /// One of the three choices of a cleaner, with all policies for it; the first is the default.
 pub trait Axis: Sized + 'static {
-    /// What a policy of this axis is called.
+    /// The noun for a policy of this axis.
     const NAME: &'static str;
     /// All policies of the axis.
     const TABLE: &'static [Entry<Self>];
@@ -17,7 +17,7 @@ pub trait Axis: Sized + 'static {
 pub struct Entry<T: 'static> {
     /// Its name without a number.
     pub name: &'static str,
-    /// What it does, in one line; N is the parameter.
+    /// The policy's behaviour, in one line; N is the parameter.
     pub about: &'static str,
     /// The number that may follow the word.
     pub parameter: Option<Parameter>,
@@ -159,14 +159,14 @@ impl<T> PartialEq for Rule<T> {
 
 impl<T> Eq for Rule<T> {}
 
-/// Why a name was refused.
+/// The reason why a name was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyError {
     /// No policy has this name.
     Unknown {
         /// [`Axis::NAME`].
         axis: &'static str,
-        /// What was asked for.
+        /// The name asked for.
         name: String,
         /// The words of the table.
         known: Vec<&'static str>,
@@ -175,20 +175,20 @@ pub enum PolicyError {
     NoParameter {
         /// [`Axis::NAME`].
         axis: &'static str,
-        /// What was asked for.
+        /// The name asked for.
         name: String,
         /// The word alone.
         word: String,
     },
-    /// What follows the word is no number, or out of range.
+    /// The text after the word is no number, or out of range.
     Parameter {
         /// [`Axis::NAME`].
         axis: &'static str,
-        /// What was asked for.
+        /// The name asked for.
         name: String,
         /// The word alone.
         word: String,
-        /// What may follow it.
+        /// The permitted parameter.
         range: Parameter,
     },
 }

@@ -5,8 +5,8 @@ use core::cell::{Cell, OnceCell};
 
 use crate::{Adaptive, Midas, Params, Regime, placement::Sizes};
 
-/// One store, for which a policy of each axis is made. Where a victim rule follows what a placement sees, both have to
-/// be made of the same `Store`.
+/// One store, for which a policy of each axis is made. If a victim rule depends on a placement, both have to be made of
+/// the same `Store`.
 pub struct Store {
     /// Its size.
     pub params: Params,
@@ -17,7 +17,7 @@ pub struct Store {
     midas: Pair<Midas, Sizes>,
 }
 
-/// A placement that is made once, and what it tells its victim rule.
+/// A placement that is made once, and its message to its victim rule.
 type Pair<P, T> = OnceCell<(Cell<Option<P>>, T)>;
 
 fn pair<P, T>(cell: &Pair<P, T>, make: impl FnOnce() -> (P, T)) -> &(Cell<Option<P>>, T) {
@@ -33,7 +33,7 @@ impl Store {
         Self::with_future(params, seed, Vec::new())
     }
 
-    /// With every write there will be, the filling first: for the oracle.
+    /// A store with every write there will be, the filling first: for the oracle.
     pub fn with_future(params: Params, seed: u64, future: Vec<u32>) -> Self {
         Self { params, seed, future, adaptive: Pair::new(), midas: Pair::new() }
     }

@@ -76,7 +76,7 @@ fn cells<V: Grouped + Send + 'static>(store: &Store, rule: V) -> AnySelector {
 /// A rule that looks at one segment at a time.
 type AnyVictim = Box<dyn Victim + Send>;
 
-/// The name of one, and what makes it.
+/// The name of one, and its constructor.
 type Plain = (&'static str, fn(&Store) -> AnyVictim);
 
 /// The rules among them that price a segment by itself, and so need no table of all segments.

@@ -37,7 +37,7 @@ pub(super) const TABLE: &[Entry<Box<dyn Wear + Send>>] = &[
 /// A rule for swaps.
 type AnySwap = Box<dyn Swap + Send>;
 
-/// The name of one, and what makes it of the endurance and the parameter.
+/// The name of one, and its constructor from the endurance and the parameter.
 type Named = (&'static str, fn(u32, u32) -> AnySwap);
 
 /// The rules among them that only say when cold data moves into a worn segment.

@@ -28,7 +28,7 @@ const CANDIDATES: u32 = 5;
 const FEWEST: u32 = 10;
 
 impl AgeThreshold {
-    /// With a threshold in user writes for the segments 0 to `segments - 1` of `capacity` pages.
+    /// A selector with a threshold in user writes for the segments 0 to `segments - 1` of `capacity` pages.
     pub fn new(threshold: u32, segments: u32, capacity: u32) -> Self {
         Self {
             threshold,

@@ -1,4 +1,4 @@
-//! Rules whose only age is that since the last change.
+//! Selection by rules that use no age but that since the last change.
 
 use super::{Selector, chains::Chains};
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
     victim::NEVER,
 };
 
-/// Exact selection for a rule that knows of a segment its valid count, its capacity and
-/// [`invalidated`](SegmentView::invalidated), and whose cost never rises with that age.
+/// Exact selection for a rule that uses a segment's valid count, its capacity and
+/// [`invalidated`](SegmentView::invalidated), and has a cost that never rises with that age.
 ///
 /// One list for each valid count: a change moves a segment to the end of another list, so lists are in order of the
 /// last change and only the first of each can win. A change is O(1); a choice prices at most `capacity` segments. Of
@@ -27,7 +27,7 @@ pub struct ByChange<V> {
 }
 
 impl<V: Victim> ByChange<V> {
-    /// For the segments 0 to `segments - 1` of `capacity` pages.
+    /// A selector for the segments 0 to `segments - 1` of `capacity` pages.
     pub fn new(rule: V, segments: u32, capacity: u32) -> Self {
         let chains = Chains::new(segments, capacity.saturating_add(1));
         let (valid, changed) = (Packed::new(segments), Packed::new(segments));

@@ -55,12 +55,12 @@ pub struct Cells<R> {
     clock: Clock,
     members: Vec<Member>,
     heaps: Heaps,
-    /// When a member leaves its group; entries of members that changed since are stale.
+    /// The times when members leave their groups; entries of members that changed since are stale.
     leaving: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl<R: Grouped> Cells<R> {
-    /// For the segments 0 to `segments - 1` of `capacity` pages.
+    /// Cells for the segments 0 to `segments - 1` of `capacity` pages.
     pub fn new(rule: R, segments: u32, capacity: u32) -> Self {
         let cells = rule.groups().saturating_mul(capacity.saturating_add(1));
         let out = Member { valid: NONE, ..Member::default() };
@@ -116,7 +116,7 @@ impl<R: Grouped> Cells<R> {
         self.insert(id, member);
     }
 
-    /// Moves on those whose time in their group is over.
+    /// Moves on members at the end of their time in their group.
     fn advance(&mut self, now: u32) {
         self.clock.advance(now);
         while let Some(&Reverse((due, id))) = self.leaving.peek() {

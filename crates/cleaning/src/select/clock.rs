@@ -29,7 +29,7 @@ impl Clock {
         self.time.saturating_sub(age.into())
     }
 
-    /// How long `time` is ago.
+    /// The time since `time`.
     pub(super) fn age(&self, time: u64) -> u32 {
         u32::try_from(self.time.saturating_sub(time)).unwrap_or(u32::MAX)
     }

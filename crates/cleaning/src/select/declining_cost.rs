@@ -15,27 +15,27 @@ use crate::{
 
 /// The default selector, for [`Adaptive`](crate::placement::Adaptive).
 ///
-/// Rule. Of segments whose pages die at rate r each and of which a part u lives, the one with the lowest
-/// r u / (1 - u + u ln u) is cleaned. It is the price of room at which waiting longer no longer pays: with segments of
-/// a group cleaned at age x, u = e^-rx, the price of copies saved by waiting, r u, is set against the room that
-/// cleaning wins now less what it will take again. Where u is near 1 this is 2 r / (1 - u)^2, the declining cost of
-/// Lomet and Luo (VLDB 2021), and with r estimated as -ln u / age it is the age (1 - u) / 2u of cost-benefit.
+/// Rule. The segment with the lowest r u / (1 - u + u ln u) is cleaned, where its pages die at rate r each and a part u
+/// of them lives. It is the price of room at which waiting longer no longer pays. With segments of a group cleaned at
+/// age x, u = e^-rx. The price of copies saved by waiting, r u, is set against the room that cleaning reclaims now less
+/// the room that it will take again. It is 2 r / (1 - u)^2 where u is near 1: the declining cost of Lomet and Luo (VLDB
+/// 2021). With r estimated as -ln u / age it is the age (1 - u) / 2u of cost-benefit.
 ///
 /// The rate r is measured for each class and octave of age: deaths over exposure, fading by half each eighth of a
-/// turnover. While pages written together die together ([`Regime`]), what has just lost some is about to lose more: then
-/// r is multiplied by the deaths measured at this time after the last one over those expected, and the price by that of
-/// [`RootAge`](crate::RootAge), which falls with the time since the last change.
+/// turnover. While pages written together die together ([`Regime`]), a segment that has just lost some is about to lose
+/// more. Then r is multiplied by the deaths measured at this time after the last one over those expected. The price is
+/// multiplied by that of [`RootAge`](crate::RootAge), which falls with the time since the last change.
 ///
-/// Up to 2048 segments all are compared, by prices that are renewed when a page dies and 256 times in a turnover; of
-/// more, 512 spread evenly from a place that moves on are priced for each choice. Of equal ones the older wins.
-/// 16 bytes a segment and 4 a page of a segment; fewer than 2^28 pages a segment. A choice reads 4 bytes for each
-/// segment compared.
+/// Up to 2048 segments all are compared, by prices that are renewed when a page dies and 256 times in a turnover. Of
+/// more, 512 spread evenly from a place that moves on are priced for each choice. Of equal ones the older wins. 16
+/// bytes a segment and 4 a page of a segment; fewer than 2^28 pages a segment. A choice reads 4 bytes for each segment
+/// compared.
 #[derive(Debug)]
 pub struct DecliningCost {
     segments: Vec<Sealed>,
     /// Their prices; infinite where there is nothing to reclaim or the segment is not in.
     prices: Vec<f32>,
-    /// For each valid count u / (1 - u + u ln u).
+    /// u / (1 - u + u ln u) for each valid count.
     index: Vec<f32>,
     hazard: Vec<[Cell; AGES]>,
     /// While pages die together: deaths, those expected, and their ratio, by octave of the time since the last one.
@@ -43,7 +43,7 @@ pub struct DecliningCost {
     /// Turnover in pages; ages count in octaves from a 16384th of it.
     turnover: u32,
     grain: u32,
-    /// When exposure was sampled, when rates were measured.
+    /// The times of the last sample of exposure and of the last measure of rates.
     sampled: u32,
     measured: u32,
     start: usize,
@@ -106,7 +106,7 @@ impl Cell {
 }
 
 impl DecliningCost {
-    /// For the segments 0 to `segments - 1` of `capacity` pages, which hold `pages` logical pages.
+    /// A selector for the segments 0 to `segments - 1` of `capacity` pages, which hold `pages` logical pages.
     pub fn new(segments: u32, capacity: u32, pages: u32, regime: Regime) -> Self {
         let out = Sealed { created: 0, changed: 0, holds: OUT };
         let cell = Cell { rate: 1.0 / pages.max(1) as f32, ..Cell::default() };
@@ -144,7 +144,7 @@ impl DecliningCost {
         (0..all).step_by(RUN).map(move |at| at..(at + RUN).min(all)).chain(apart)
     }
 
-    /// Adds the time since the last sample to the exposure of what is compared.
+    /// Adds the time since the last sample to the exposure of the compared segments.
     fn sample(&mut self, now: u32) {
         let (all, some) = (self.segments.len().max(1), self.window().map(|run| run.len()).sum::<usize>());
         let time = now.wrapping_sub(self.sampled) as f32 * all as f32 / some.max(1) as f32;
@@ -198,8 +198,8 @@ impl DecliningCost {
         if self.regime.is_temporal() { price * self.price_of_lull(segment, now) } else { price }
     }
 
-    /// What the time since the last death makes of a price: the measured ratio, and the inverse of root-age's benefit,
-    /// squared.
+    /// The factor that the time since the last death puts on a price: the measured ratio, and the inverse of root-age's
+    /// benefit, squared.
     fn price_of_lull(&self, segment: Sealed, now: u32) -> f32 {
         let lull = now.wrapping_sub(segment.changed);
         let used = segment.valid() as f32 / self.capacity() as f32;
@@ -215,7 +215,7 @@ impl DecliningCost {
         }
     }
 
-    /// Prices anew what is compared.
+    /// Prices the compared segments anew.
     fn renew(&mut self, now: u32) {
         let mut prices = mem::take(&mut self.prices);
         for run in self.window() {

@@ -31,7 +31,7 @@ use crate::SegmentView;
 /// A set of sealed segments out of which a rule takes its victims.
 ///
 /// Segments are numbered from 0, all have the same capacity, and both bounds are known when the selector is built;
-/// what lies outside them is ignored. `now` is the write clock and never runs backwards.
+/// segments and counts outside them are ignored. `now` is the write clock and never runs backwards.
 pub trait Selector {
     /// Segment `id` was written to the end: it may be cleaned from now on. A segment already in is brought up to date.
     fn sealed(&mut self, id: u32, view: &SegmentView, now: u32);

@@ -13,7 +13,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// For the segments 0 to `segments - 1` of `capacity` pages.
+    /// A queue for the segments 0 to `segments - 1` of `capacity` pages.
     pub fn new(segments: u32, capacity: u32) -> Self {
         Self { chain: Chains::new(segments, 1), stock: Stock::new(segments, capacity) }
     }

@@ -10,18 +10,18 @@ use crate::{
     packed::{NONE, Packed},
 };
 
-/// Of d segments drawn at random, with repetition, the one with the fewest valid pages (d-choices: Van Houdt,
-/// SIGMETRICS 2013; random is d = 1).
+/// The segment with the fewest valid pages of d drawn at random, with repetition (d-choices: Van Houdt, SIGMETRICS
+/// 2013; random is d = 1).
 ///
-/// With d of about 10 nearly as good as greedy. The one taken may be full if all that were drawn are. A change is O(1), a
-/// choice O(d). 12 bytes a segment.
+/// It is nearly as good as greedy with d of about 10. The one taken may be full if all that were drawn are. A change is
+/// O(1), a choice O(d). 12 bytes a segment.
 #[derive(Clone, Debug)]
 pub struct RandomOf {
     draws: u32,
     rng: Rng,
     stock: Stock,
     list: Vec<u32>,
-    /// Where in the list a segment stands.
+    /// The place of a segment in the list.
     place: Packed,
 }
 

@@ -15,7 +15,7 @@ pub struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// For the segments 0 to `segments - 1` of `capacity` pages.
+    /// A selector for the segments 0 to `segments - 1` of `capacity` pages.
     pub fn new(segments: u32, capacity: u32) -> Self {
         Self { stock: Stock::new(segments, capacity), segments, next: 0 }
     }

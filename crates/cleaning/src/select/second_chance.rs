@@ -20,7 +20,7 @@ pub struct SecondChance {
 }
 
 impl SecondChance {
-    /// For the segments 0 to `segments - 1` of `capacity` pages.
+    /// A selector for the segments 0 to `segments - 1` of `capacity` pages.
     pub fn new(segments: u32, capacity: u32) -> Self {
         let (chain, stock) = (Chains::new(segments, 1), Stock::new(segments, capacity));
         Self { chain, stock, passed: Packed::new(segments) }

@@ -2,7 +2,7 @@
 
 use crate::packed::{NONE, Packed};
 
-/// Valid counts, and the sum of what is not. 4 bytes a segment.
+/// Valid counts, and the sum of all invalid pages. 4 bytes a segment.
 #[derive(Clone, Debug)]
 pub(super) struct Stock {
     valid: Packed,

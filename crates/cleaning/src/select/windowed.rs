@@ -5,11 +5,11 @@ use alloc::{vec, vec::Vec};
 use super::{Selector, chains::Chains, heaps::Heaps, stock::Stock};
 use crate::{SegmentView, packed::NONE};
 
-/// Among the `window` segments that were sealed first, the one with the fewest valid pages; of those the one sealed
+/// The segment with the fewest valid pages among the `window` segments that were sealed first; of those the one sealed
 /// first (windowed greedy: Hu, Eleftheriou, Haas, Iliadis and Pletka, SYSTOR 2009).
 ///
-/// Between FIFO (a window of one) and greedy (of all): young segments are given time to empty. A change is O(1) or
-/// O(log window) amortised. 32 bytes a segment.
+/// It lies between FIFO (a window of one) and greedy (of all): young segments are given time to empty. A change is O(1)
+/// or O(log window) amortised. 32 bytes a segment.
 #[derive(Clone, Debug)]
 pub struct Windowed {
     window: u32,
@@ -19,13 +19,13 @@ pub struct Windowed {
     waiting: Chains,
     /// One heap for each valid count, by order of sealing.
     heaps: Heaps,
-    /// When a segment entered the window; 0 while it waits.
+    /// The time when a segment entered the window; 0 while it waits.
     entered: Vec<u64>,
     count: u64,
 }
 
 impl Windowed {
-    /// With a window of `window` (0 counts as 1) for the segments 0 to `segments - 1` of `capacity` pages.
+    /// A selector with a window of `window` (0 counts as 1) for the segments 0 to `segments - 1` of `capacity` pages.
     pub fn new(window: u32, segments: u32, capacity: u32) -> Self {
         Self {
             window: window.max(1),

@@ -6,8 +6,8 @@ use super::Sim;
 use crate::{Placement, Selector, Wear, packed::NONE};
 
 impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
-    /// What is wrong with the store's tables, if anything: for tests of rules and of the simulator itself. Looks at
-    /// every page.
+    /// The first fault in the store's tables, if any: for tests of rules and of the simulator itself. Looks at every
+    /// page.
     pub fn check(&self) -> Result<(), String> {
         let mut live = 0;
         for page in 0..self.params.logical {

@@ -16,7 +16,7 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         Ok(true)
     }
 
-    /// Moves what lives in a segment to the heads, and erases it.
+    /// Moves the live pages of a segment to the heads, and erases it.
     pub(super) fn evacuate(&mut self, id: u32) -> Result<(), SimError> {
         self.wear.unsealed(id);
         let from = self.cleaned(id);
@@ -124,7 +124,7 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         }
     }
 
-    /// Moves what lives in one segment to another, which takes over its class and creation.
+    /// Moves the live pages of one segment to another, which takes over its class and creation.
     fn relocate(&mut self, Relocation { from, to }: Relocation) {
         let Some(&source) = self.segments.get(from as usize) else { return };
         self.selector.remove(from);

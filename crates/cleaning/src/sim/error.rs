@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why a simulation did not start or go on.
+/// The reason why a simulation did not start or go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimError {
     /// The parameters make no store.

@@ -21,7 +21,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// With a reserve of one segment and endless endurance.
+    /// A store with a reserve of one segment and endless endurance.
     pub fn new(segments: u32, pages: u32, logical: u32) -> Self {
         Self { segments, pages, logical, reserve: 1, endurance: u32::MAX }
     }
@@ -37,7 +37,7 @@ impl Params {
         self.physical() as f64 / f64::from(self.logical)
     }
 
-    /// Refuses what makes no store, before policies for it take memory.
+    /// Refuses an impossible store, before policies for it take memory.
     pub fn check(&self) -> Result<(), SimError> {
         self.shift().map(|_| ())
     }
@@ -80,7 +80,7 @@ impl Geometry {
     /// The CAT paper's chip: 24 MiB, segments of 128 KiB with 31 usable blocks of 4 KiB, 90 % full.
     pub const CAT: Self = Self { flash: 24 << 20, segment: 128 << 10, block: 4 << 10, header: 1, fill: 0.9 };
 
-    /// In pages; blocks that do not fill a segment are left over.
+    /// The sizes in pages; blocks that do not fill a segment are left over.
     pub fn params(&self) -> Result<Params, SimError> {
         let bad =
             SimError::Parameters("flash, segment, block and header make no segments with room for data");

@@ -3,8 +3,8 @@
 //! Pages carry no data and operations take no time. The write clock is the count of user writes. All segments count as
 //! physical space: the open heads and the free segments kept for the cleaner too.
 //!
-//! Memory: 4 bytes for each logical page, 4 for each physical page (a segment's pages rounded up to a power of two),
-//! 32 for each segment, and what the three rules keep.
+//! Memory: 4 bytes for each logical page, 4 for each physical page (a segment's pages rounded up to a power of two), 32
+//! for each segment, and the memory of the three rules.
 
 mod check;
 mod clean;
@@ -85,12 +85,12 @@ impl<S: Selector, P: Placement, W: Wear> Sim<S, P, W> {
         &self.stats
     }
 
-    /// Counts from zero again; what the store holds and how worn it is stays.
+    /// Counts from zero again; contents and wear of the store stay.
     pub fn reset_stats(&mut self) {
         self.stats = Stats::new(&self.params);
     }
 
-    /// How the erases so far are spread over the segments.
+    /// The spread of the erases so far over the segments.
     pub fn wear(&self) -> WearStats {
         WearStats::of(self.segments.iter().map(|s| s.erases))
     }

@@ -1,4 +1,4 @@
-//! What the simulator keeps of a segment.
+//! The simulator's state of a segment.
 
 use crate::{Class, SegmentView};
 

@@ -1,4 +1,4 @@
-//! What a simulation counts.
+//! The counters of a simulation.
 
 use alloc::{vec, vec::Vec};
 

@@ -1,12 +1,12 @@
 //! d-choices.
 
-/// Of `d` segments drawn at random the emptiest, uniform writes, `n` pages a segment: the fixed point of the mean field
+/// The emptiest of `d` segments drawn at random, uniform writes, `n` pages a segment: the fixed point of the mean field
 /// (Van Houdt, SIGMETRICS 2013). d = 1 is random, large d greedy.
 ///
-/// With p(i) the part of the segments that has i valid pages and F(i) that with at most i: a segment leaves i valid
-/// pages downwards as often as victims with fewer than i are taken, so p(i) i / c = 1 - (1 - F(i - 1))^d, where
-/// c = A / a. p(0) follows from F(n) = 1, c from the mean of n / a valid pages. About 3600 n logarithms
-/// and exponentials. p(0) must be a number that a double can hold, so d A / a must stay below 700 / ln n.
+/// p(i) is the part of the segments that has i valid pages, F(i) that with at most i. A segment leaves i valid pages
+/// downwards as often as victims with fewer than i are taken, so p(i) i / c = 1 - (1 - F(i - 1))^d, where c = A / a.
+/// p(0) follows from F(n) = 1, c from the mean of n / a valid pages. About 3600 n logarithms and exponentials. p(0)
+/// must be a number that a double can hold, so d A / a must stay below 700 / ln n.
 pub fn choices(a: f64, n: u32, d: u32) -> f64 {
     let mean = f64::from(n) / a;
     a * bisect(0.0, 1000.0, |c| shape(c, empty(c, n, d), n, d).1 > mean)

@@ -12,9 +12,9 @@ pub struct HotCold {
 
 /// FIFO, both temperatures in one log (after Desnoyers, ACM TOS 2014, section 5).
 ///
-/// In a round of the log a page is written by users x times on average and is found valid, and copied, with probability
-/// e^-x; so it takes x / (1 - e^-x) physical pages a round. Summed over the logical pages that is a; A is a over the
-/// mean x. Bisection.
+/// A page is written by users x times on average in a round of the log, and is found valid, and copied, with
+/// probability e^-x. So it takes x / (1 - e^-x) physical pages a round. Summed over the logical pages that is a; A is a
+/// over the mean x. Bisection.
 pub fn fifo_mixed(a: f64, load: HotCold) -> f64 {
     let HotCold { space, writes } = load;
     let taken = |x: f64| x / -libm::expm1(-x);
@@ -30,11 +30,11 @@ pub fn fifo_mixed(a: f64, load: HotCold) -> f64 {
     a / low
 }
 
-/// Both temperatures in logs of their own, which share the spare space in the best way: the least of
-/// w A(ah) + (1 - w) A(ac) with s ah + (1 - s) ac = a, where `waf` is A of one temperature alone, such as
-/// [`greedy`](super::greedy) (Desnoyers, ACM TOS 2014, section 6).
+/// Both temperatures in logs of their own, which share the spare space in the best way. It is the least of w A(ah) + (1
+/// - w) A(ac) with s ah + (1 - s) ac = a. `waf` is A of one temperature alone, such as [`greedy`](super::greedy)
+/// (Desnoyers, ACM TOS 2014, section 6).
 ///
-/// What a placement with this rule for each of its classes could reach if it knew the temperatures. Golden section: 100
+/// A placement with this rule for each of its classes could reach it if it knew the temperatures. Golden section: 100
 /// evaluations.
 pub fn separated(a: f64, load: HotCold, waf: impl Fn(f64) -> f64) -> f64 {
     let HotCold { space, writes } = load;

@@ -6,15 +6,15 @@ use crate::{SegmentView, select::Grouped};
 /// The segment with the lowest u / (1 - u) x 1 / age' x (erases + 1), where u = valid / capacity (CAT paper,
 /// section 3.2).
 ///
-/// age' is the paper's age transformation (figure 7), whose steps it leaves open. Here, with age since the segment's
-/// first write and the turnover as its unit:
+/// age' is the paper's age transformation (figure 7); the paper leaves its steps open. Here, with age since the
+/// segment's first write and the turnover as its unit:
 ///
 /// | age from | 0 | 1/8 | 1/4 | 1/2 | 1 | 2 |
 /// |---|---|---|---|---|---|---|
 /// | age' | 1 | 2 | 3 | 4 | 5 | 6 |
 ///
 /// The paper's product is 0 for segments that were never erased, which would be cleaned however full they are; hence
-/// the one more. The price is the bit pattern of a double, whose order is that of the numbers. One division.
+/// the one more. The price is the bit pattern of a double: bit patterns have the order of the numbers. One division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cat {
     turnover: u32,
@@ -24,7 +24,7 @@ pub struct Cat {
 const STEPS: u32 = 6;
 
 impl Cat {
-    /// For a store whose pages are all overwritten once by `turnover` user writes: its logical pages.
+    /// The rule for a store with `turnover` logical pages: so many user writes overwrite all pages once.
     pub fn new(turnover: u32) -> Self {
         Self { turnover: turnover.max(1) }
     }

@@ -6,7 +6,7 @@ use crate::SegmentView;
 /// Price, then erases, then id: a total order over segments.
 pub(crate) type Rank = (u64, u32, u32);
 
-/// Where a segment stands; of two at the same price the less worn comes first, then the lower id.
+/// The rank of a segment; of two at the same price the less worn comes first, then the lower id.
 pub(crate) fn rank<V: Victim + ?Sized>(policy: &V, id: u32, view: &SegmentView) -> Rank {
     (policy.cost(view), view.erases, id)
 }

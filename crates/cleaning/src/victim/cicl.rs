@@ -5,14 +5,14 @@ use alloc::{collections::BTreeMap, vec, vec::Vec};
 use super::{NEVER, Victim};
 use crate::{SegmentView, packed::NONE, select::Grouped};
 
-/// The segment with the lowest (1 - l) u + l x erases / (most erases + 1), with l = 2 / (1 + e^(k / d)), where d is
-/// the difference between the most and the fewest erases, and l = 0 if that is 0 (cleaning index with cycle levelling:
-/// Kim and Lee, IEICE Transactions on Information and Systems E85-D(6), 2002, pages 950 to 964).
+/// The segment with the lowest (1 - l) u + l x erases / (most erases + 1), with l = 2 / (1 + e^(k / d)). Here d is the
+/// difference between the most and the fewest erases, and l = 0 if that is 0. The rule is the cleaning index with cycle
+/// levelling (Kim and Lee, IEICE Transactions on Information and Systems E85-D(6), 2002, pages 950 to 964).
 ///
-/// Only the paper's abstract was at hand: the index is held to be as above, which has not been compared with its text, and
-/// what the paper does besides, gathering cold data while it cleans, is left to placement.
+/// Only the paper's abstract was at hand: the index is held to be as above, which has not been compared with its text.
+/// The paper also gathers cold data while it cleans; that is left to placement.
 ///
-/// With even wear it is greedy; the more uneven it grows, the nearer l comes to 1 and the more erases alone decide. k
+/// It is greedy with even wear; the more uneven wear grows, the nearer l comes to 1 and the more erases alone decide. k
 /// is the difference at which l is about a half. The price is the bit pattern of a double; an exponential function for
 /// each change of the extremes and one division for each price. 8 bytes a segment.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct Cicl {
 }
 
 impl Cicl {
-    /// For the segments 0 to `segments - 1`, with k above 0.
+    /// The rule for the segments 0 to `segments - 1`, with k above 0.
     pub fn new(segments: u32, k: f64) -> Self {
         Self { k, weight: 0.0, erases: vec![NONE; segments as usize], counts: BTreeMap::new() }
     }

@@ -9,7 +9,7 @@ const FRACTION: u32 = 24;
 /// The segment with the highest benefit age x (1 - u) / 2u, where u = valid / capacity and age runs from the last
 /// modification (Kawaguchi, Nishioka and Motoda, USENIX 1995; CAT paper, section 3.1).
 ///
-/// The benefit is computed exactly, cut to 24 bits after the point, and ends at 2^40; the price is what is missing to
+/// The benefit is computed exactly, cut to 24 bits after the point, and ends at 2^40; the price is its distance from
 /// the largest benefit. At equal `valid` and `capacity` the price never rises with age. Two 64-bit divisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CostBenefit;

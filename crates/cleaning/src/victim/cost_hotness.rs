@@ -1,4 +1,4 @@
-//! Cost-hotness: what is cold waits less.
+//! Cost-hotness: cold segments wait less.
 
 use super::{NEVER, Victim};
 use crate::{SegmentView, placement::MAX_CLASSES, select::Grouped};

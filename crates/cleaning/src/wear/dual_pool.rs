@@ -5,12 +5,12 @@ use alloc::{collections::BTreeSet, vec, vec::Vec};
 use super::{Fifo, Relocation, Wear};
 use crate::{Class, SegmentView};
 
-/// Segments are in a hot or in a cold pool. When the most worn of the hot pool has been erased more than a threshold
-/// oftener than the least worn of the cold pool, the latter's data moves into the former and the two change pools
+/// Segments are in a hot or in a cold pool. The most worn of the hot pool may have been erased more than a threshold
+/// oftener than the least worn of the cold pool. Then the latter's data moves into the former and the two change pools
 /// (cold-data migration: Chang, "On efficient wear leveling for large-scale flash-memory storage systems", SAC 2007).
 ///
-/// Pools are adjusted as published: a segment of the cold pool that was erased since it came there more than the
-/// threshold oftener than any of the hot pool was since it came there is hot after all; one of the hot pool that is
+/// Pools are adjusted as published, by the erases of each segment since it came into its pool. A segment of the cold
+/// pool with more than the threshold erases more than any of the hot pool is hot after all. One of the hot pool that is
 /// twice the threshold less worn than another is cold. Half of the segments start hot. O(log segments) for each erase,
 /// about 60 bytes a segment.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct DualPool {
     free: Fifo,
     hot: Pool,
     cold: Pool,
-    /// What was seen of each segment.
+    /// The state of each segment.
     segments: Vec<Option<Member>>,
     /// The segment erased last.
     last: Option<u32>,
@@ -62,7 +62,7 @@ impl Pool {
 }
 
 impl DualPool {
-    /// With a threshold in erases for the segments 0 to `segments - 1`.
+    /// A rule with a threshold in erases for the segments 0 to `segments - 1`.
     pub fn new(threshold: u32, segments: u32) -> Self {
         Self {
             threshold,

@@ -1,4 +1,4 @@
-//! Wear levelled by the choice of what is cleaned.
+//! Wear levelled by the choice of victims.
 #![expect(
     clippy::cast_precision_loss,
     reason = "estimates; counts are far below 2^24 or may be off a little"
@@ -9,14 +9,14 @@ use alloc::collections::VecDeque;
 use super::Wear;
 use crate::{Class, SegmentView};
 
-/// Of old segments that cost about the same to clean, a less worn one is cleaned.
+/// A less worn segment is cleaned among old ones that cost about the same to clean.
 ///
-/// Old is a segment that has lived longer than those that are cleaned do on average: its data is cold, whatever its
-/// class. If the free segment that will be written next is more worn than an old one, by more than 2 erases and a
-/// thirty-second of its own, the old one is cleaned in place of the segment that cleaning chose: its cold data comes to
-/// lie in the worn segment, and it goes into circulation itself. It must be about as empty as old segments are when they
-/// are cleaned: a 96th of a segment of live data more is allowed, and another for each erase that it is further behind.
-/// So even data that is never written moves in the end. Of several the one farthest below that is taken.
+/// A segment is old if it has lived longer than victims do on average: its data is cold, whatever its class. The old
+/// one is cleaned in place of the chosen victim if the free segment that will be written next is more worn, by more
+/// than 2 erases and a thirty-second of its own. Its cold data comes to lie in the worn segment, and it goes into
+/// circulation itself. It must be about as empty as old segments are when they are cleaned: a 96th of a segment of live
+/// data more is allowed, and another for each erase that it is further behind. So even data that is never written moves
+/// in the end. Of several the one farthest below that is taken.
 ///
 /// Hot data (class 0) gets the least worn free segment, all other the most worn; with one segment in reserve there is
 /// seldom more than one to choose from. At least one must be in reserve, or there is no free one to judge by.
@@ -27,7 +27,7 @@ pub struct Even {
     /// Erases and number of each, in the order in which they were erased.
     free: VecDeque<(u32, u32)>,
     segments: u32,
-    /// Where the next search begins.
+    /// The start of the next search.
     start: u32,
     /// Mean age of segments when they are chosen.
     age: f32,
@@ -51,7 +51,7 @@ const LATEST: f32 = 1.0 / 32.0;
 const LOOK: u32 = 128;
 
 impl Even {
-    /// For the segments 0 to `segments - 1`.
+    /// The rule for the segments 0 to `segments - 1`.
     pub fn new(segments: u32) -> Self {
         Self { free: VecDeque::new(), segments, start: 0, age: 0.0, live: 1.0 }
     }
@@ -68,7 +68,7 @@ impl Even {
         self.age += (chosen.created as f32 - self.age) * LATEST;
     }
 
-    /// How much too full a segment is to be cleaned for wear; `None` if it is young or worn.
+    /// The excess of a segment's live data for cleaning it for wear; `None` if it is young or worn.
     fn excess(&self, view: &SegmentView, free: f32) -> Option<f32> {
         let behind = free - free / PART - APART - view.erases as f32;
         let is_candidate = behind > 0.0 && self.is_old(view);
@@ -115,12 +115,12 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// Of 100 pages, the oldest of the test.
+    /// A segment of 100 pages, the oldest of the test.
     fn old(valid: u32, erases: u32) -> SegmentView {
         SegmentView { valid, capacity: 100, created: 1000, erases, ..Default::default() }
     }
 
-    /// What is cleaned in place of segment 0, under which `usual` pages of old segments live when they are cleaned.
+    /// The segment cleaned in place of segment 0, if old segments have `usual` live pages when they are cleaned.
     fn instead(usual: u32, free: u32, segments: &[SegmentView]) -> Option<u32> {
         let mut rule = Even::new(8);
         rule.freed(7, free);

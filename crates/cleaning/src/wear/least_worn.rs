@@ -7,7 +7,7 @@ use crate::Class;
 
 /// A head gets the free segment with the fewest erases.
 ///
-/// Levels what is in circulation; segments full of cold data stay as they are. O(log free segments).
+/// Levels the segments in circulation; segments full of cold data stay as they are. O(log free segments).
 #[derive(Clone, Debug, Default)]
 pub struct LeastWorn(BTreeSet<(u32, u32)>);
 

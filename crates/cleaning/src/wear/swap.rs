@@ -5,11 +5,11 @@ use alloc::{collections::BTreeSet, vec, vec::Vec};
 use super::{Fifo, Relocation, Wear};
 use crate::{Class, SegmentView};
 
-/// When a swap pays.
+/// The condition of a swap.
 ///
-/// It is all of a wear rule that a log needs whose free segments have an order of their own.
+/// It is all of a wear rule that a log needs if its free segments have an order of their own.
 pub trait Swap {
-    /// True if what lies in a segment that was erased `least` times is to move into a free one that was erased `worn`
+    /// True if the data in a segment that was erased `least` times is to move into a free one that was erased `worn`
     /// times, the least and the most worn that are known.
     fn is_due(&self, least: u32, worn: u32) -> bool;
 }
@@ -32,7 +32,7 @@ pub struct EndOfLife {
 }
 
 impl EndOfLife {
-    /// For segments that withstand `endurance` erases.
+    /// The rule for segments that withstand `endurance` erases.
     pub fn new(endurance: u32) -> Self {
         Self { limit: endurance - endurance / 10 }
     }
@@ -73,9 +73,9 @@ impl Swap for Behind {
 
 /// A wear rule that swaps.
 ///
-/// A swap is made when the worn segment has just been erased: what lives in the least worn one moves into it, and that
-/// one goes into circulation. Free segments are used in the order of their erases in time. O(log segments) for each
-/// segment written, about 20 bytes a segment.
+/// A swap is made when the worn segment has just been erased: the live data of the least worn one moves into it, and
+/// that one goes into circulation. Free segments are used in the order of their erases in time. O(log segments) for
+/// each segment written, about 20 bytes a segment.
 #[derive(Clone, Debug)]
 pub struct Swapping<S> {
     rule: S,
@@ -87,7 +87,7 @@ pub struct Swapping<S> {
 }
 
 impl<S: Swap> Swapping<S> {
-    /// For the segments 0 to `segments - 1`.
+    /// A swapping rule for the segments 0 to `segments - 1`.
     pub fn new(rule: S, segments: u32) -> Self {
         Self {
             rule,

@@ -112,7 +112,7 @@ fn even_wear_costs_little() {
     assert!(deviation <= 2.0 && even <= 1.01 * plain.0, "{plain:?}: {even} {deviation}");
 }
 
-/// With all segments equally worn the first would die when the mean reaches the endurance: 0.97 of that.
+/// The first segment would die when the mean reaches the endurance if all were equally worn: 0.97 of that.
 #[test]
 fn segments_die_together() {
     let mean = |wear| {
@@ -173,7 +173,7 @@ fn journal(pages: u32, seed: u64) -> impl Iterator<Item = u32> {
     (0..round).cycle().zip(others).flat_map(|(next, other)| [next, other])
 }
 
-/// What goes round must not be torn apart by what else is known of it.
+/// Pages of a journal must not be torn apart by other knowledge of them.
 #[test]
 fn a_journal_costs_no_more_than_with_the_best_fixed_scheme() {
     let params = Params::new(256, 32, 7447);
@@ -218,7 +218,7 @@ fn files_cost_little_more_than_with_the_best_fixed_scheme() {
     }
 }
 
-/// What was steady for long and then changes is known to change.
+/// A rate that was steady for long and then changes is known to change.
 #[test]
 fn steady_rates_may_change() {
     let params = Params::new(512, 128, 55_704);

@@ -173,8 +173,8 @@ impl Wear for Unlevelled {
     }
 }
 
-/// How much later the first segment dies with levelling than without, by the way in which free segments are used, and
-/// how much later it could: most over mean wear without levelling, times the quotient of the amplifications.
+/// The life of the first segment with levelling over its life without, by the use of free segments. Beside it stands
+/// the possible gain: most over mean wear without levelling, times the quotient of the amplifications.
 #[test]
 #[ignore = "prints a table"]
 fn free_segments() {

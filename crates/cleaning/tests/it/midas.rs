@@ -16,7 +16,7 @@ fn midas() -> Policies {
     (Box::new(Groups::new(sizes, STORE.segments, STORE.pages)), Box::new(placement))
 }
 
-/// Four groups of one size, the last taking what is left.
+/// Four groups of one size, the last taking the rest.
 fn fixed(size: u32) -> Policies {
     let groups = Groups::new(Sizes::new(&[size; 3]), STORE.segments, STORE.pages);
     (Box::new(groups), Box::new(Chain::new(4)))
@@ -60,7 +60,7 @@ fn hot_tenth(seed: u64) -> Box<dyn Iterator<Item = u32>> {
     Box::new(Access::Locality(90).pages(STORE.logical, seed))
 }
 
-/// The sizes are a handful that spans what can be; then the same chain under rules that set no sizes.
+/// The sizes are a handful that spans the possible ones; then the same chain under rules that set no sizes.
 #[test]
 fn sizes_by_the_model_copy_less_than_fixed_ones() {
     for pages in [zipf as fn(u64) -> Box<dyn Iterator<Item = u32>>, hot_tenth] {
@@ -85,7 +85,7 @@ fn like_pages_cost_what_greedy_costs() {
     assert!(ours <= 1.01 * other, "{ours:.3}, greedy {other:.3}");
 }
 
-/// What the filling wrote is not typical of what users write.
+/// The writes of the filling are not typical of user writes.
 #[test]
 fn the_first_sizes_do_no_harm() {
     for pages in [zipf as fn(u64) -> Box<dyn Iterator<Item = u32>>, hot_tenth] {

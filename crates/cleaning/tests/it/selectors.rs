@@ -41,7 +41,7 @@ struct Fact {
     order: u64,
 }
 
-/// What a plain form sees.
+/// The facts for a plain form.
 #[derive(Clone, Debug, Default)]
 struct Facts {
     sealed: BTreeMap<u32, Fact>,
@@ -106,7 +106,7 @@ impl Facts {
 /// The segments that a plain form would take; empty for none.
 type Plain = Box<dyn FnMut(&mut Facts) -> Vec<u32>>;
 
-/// Runs the operations on both; the fast form must take what the plain form allows.
+/// Runs the operations on both; the fast form must take a victim that the plain form allows.
 fn agree(mut fast: impl Selector, mut plain: Plain, start: u32, ops: &[Op]) {
     let mut facts = Facts { now: start, ..Facts::default() };
     for op in ops {

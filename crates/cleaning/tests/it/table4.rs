@@ -1,9 +1,11 @@
 //! Table 4 and figure 18 of the CAT paper: 192 MiB written to a chip of 24 MiB that is 90 % full.
 //!
-//! Where the paper is silent: survivors wait in memory while their segment is erased (no segment in reserve, or random
-//! writes would cost 4 % more than the paper's); the hot tenth of the data lies all over the chip (or greedy would do
-//! better than the paper's under locality); cost-benefit's age runs from the last write into a segment (see
-//! `CostBenefitWritten`); the readings of CAT and of M4 to M6 stand in their own documentation.
+//! Where the paper is silent:
+//! - Survivors wait in memory while their segment is erased (no segment in reserve, or random writes would cost 4 %
+//!   more than the paper's).
+//! - The hot tenth of the data lies all over the chip (or greedy would do better than the paper's under locality).
+//! - Cost-benefit's age runs from the last write into a segment (see `CostBenefitWritten`).
+//! - The readings of CAT and of M4 to M6 stand in their own documentation.
 
 use crate::common::{Access, victim};
 use pumice_cleaning::{

@@ -5,7 +5,7 @@ use pumice_cleaning::{ByHeat, Geometry, Params, Sim};
 
 const HOT: Access = Access::Locality(90);
 
-/// What a run comes to.
+/// The result of a run.
 struct Outcome {
     user_writes: f64,
     copied: f64,

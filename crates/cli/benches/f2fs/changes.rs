@@ -1,4 +1,4 @@
-//! What is measured in a mount that is written to.
+//! The measurements of a mount that is written to.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -30,12 +30,12 @@ const PAUSE_AFTER_FORGETTING: Duration = Duration::from_millis(500);
 const TRANSACTIONS: u32 = 1000;
 const SOURCES: u32 = 60;
 
-/// What becomes free stays part of the image.
+/// Freed blocks stay part of the image.
 const NO_DISCARD: &str = "nodiscard";
 
 /// Figures of one run in a fresh mount: more is better.
 struct Part {
-    /// How the volume is mounted besides.
+    /// The other options of the mount.
     options: &'static str,
     figures: &'static [(&'static str, &'static str)],
     turns: usize,
@@ -143,7 +143,7 @@ impl Part {
     }
 }
 
-/// Where both have what is written.
+/// The place of written files on both.
 struct Place {
     image: PathBuf,
     tree: PathBuf,
@@ -280,7 +280,7 @@ fn processor(place: &Place, server: &Server) {
     }
 }
 
-/// The most memory of a server on a large volume, all of whose files the kernel knows, and some of which change.
+/// The most memory of a server on a large volume. The kernel knows all its files, and some of them change.
 fn memory(folder: &Path) {
     const MILLION: u32 = 1_000_000;
     let (archive, image) = (folder.join("million.tar"), folder.join("million"));

@@ -1,4 +1,4 @@
-//! What is measured in a mount.
+//! The measurements of a mount.
 
 use std::{
     fs::{self, File},
@@ -28,7 +28,7 @@ const PAUSE_AFTER_FORGETTING: Duration = Duration::from_millis(500);
 pub(crate) struct Figure {
     pub(crate) name: &'static str,
     pub(crate) unit: &'static str,
-    /// How often it is measured: short ones depend on where the kernel puts reader and server.
+    /// The number of turns: short ones depend on where the kernel puts reader and server.
     pub(crate) turns: usize,
     /// Measures in a fresh mount.
     pub(crate) measure: fn(&Server, &Path) -> f64,

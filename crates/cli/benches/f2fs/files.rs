@@ -8,7 +8,7 @@ use std::{
 
 use crate::run;
 
-/// How many files there are.
+/// The numbers of files.
 pub(crate) const COUNTS: [u32; 2] = [20_000, 200_000];
 /// Bytes of the volume's files, together.
 const BYTES: u64 = 1_288_490_188;

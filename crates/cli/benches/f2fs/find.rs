@@ -58,7 +58,7 @@ impl Images {
         run(Command::new("mkfs.f2fs").args(["-q", "-f"]).arg(&self.f2fs));
         run(Command::new("sload.f2fs").arg("-f").arg(&tree).arg(&self.f2fs));
         run(Command::new("mke2fs").args(["-q", "-t", "ext4", "-d"]).arg(&tree).arg(&making));
-        // What is not on the disk yet cannot be forgotten.
+        // Pages that are not on the disk yet cannot be forgotten.
         run(Command::new("sync").arg("-f").arg(&making));
         fs::remove_dir_all(&tree).unwrap();
         fs::rename(&making, &self.ext4).unwrap();
@@ -131,7 +131,7 @@ fn on_pass_through(images: &Images) -> Cost {
     (walk(mount.dir()), mount.processor())
 }
 
-/// Seconds for all parts; what the kernel keeps is forgotten in between.
+/// Seconds for all parts; the kernel's caches are dropped in between.
 fn walk(dir: &Path) -> f64 {
     let mut time = Duration::ZERO;
     for part in 0..PARTS {

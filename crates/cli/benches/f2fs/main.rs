@@ -1,11 +1,15 @@
-//! `cargo bench -p pumice-cli --bench f2fs`: a mount of F2FS beside a pass-through FUSE file system over the tree that
-//! the image was made from (libfuse's example passthrough_ll, built from its Debian package); `get` beside
-//! `dump.f2fs -r` and `cp -a`, `fsck -n` beside fsck.f2fs; a cold `find -ls` of a mount beside ext4 on a loop device and
-//! the pass-through over that; and `mkfs -t f2fs --from` beside mkfs.f2fs and sload.f2fs. All take turns; each figure is
-//! the median. Needs f2fs-tools, e2fsprogs, libfuse3-dev, a C compiler, and root for /dev/fuse and the loop device.
-//! `DUMP_F2FS` names a `dump.f2fs` newer than the system's. `-- find files` runs two of the five parts `mount`, `write`,
-//! `find`, `files` and `mkfs`; `write` also needs sqlite3, git and make, and takes words of the names of its figures
-//! (`-- write SQLite`).
+//! `cargo bench -p pumice-cli --bench f2fs` measures Pumice's F2FS beside other programs:
+//! - a mount, beside a pass-through FUSE file system over the tree that the image was made from (libfuse's example
+//!   passthrough_ll, built from its Debian package);
+//! - `get`, beside `dump.f2fs -r` and `cp -a`;
+//! - `fsck -n`, beside fsck.f2fs;
+//! - a cold `find -ls` of a mount, beside ext4 on a loop device and the pass-through over that;
+//! - `mkfs -t f2fs --from`, beside mkfs.f2fs and sload.f2fs.
+//!
+//! All take turns; each figure is the median. Needs f2fs-tools, e2fsprogs, libfuse3-dev, a C compiler, and root for
+//! /dev/fuse and the loop device. `DUMP_F2FS` names a `dump.f2fs` newer than the system's. `-- find files` runs two of
+//! the five parts `mount`, `write`, `find`, `files` and `mkfs`. `write` also needs sqlite3, git and make, and takes
+//! words of the names of its figures (`-- write SQLite`).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, missing_docs)]
 
 mod changes;
@@ -59,7 +63,7 @@ fn main() {
     println!("load after: {}", load().trim());
 }
 
-/// How busy the machine is.
+/// The load of the machine.
 fn load() -> String {
     fs::read_to_string("/proc/loadavg").unwrap_or_default()
 }
@@ -105,7 +109,7 @@ fn run(command: &mut Command) {
     assert!(status.is_ok_and(|status| status.success()), "{command:?} failed");
 }
 
-/// Drops what the kernel keeps of a file's content.
+/// Drops the kernel's cache of a file's content.
 fn forget(file: &Path) {
     let file = fs::File::open(file).unwrap();
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();

@@ -13,13 +13,13 @@ use std::{
 use tempfile::TempDir;
 
 pub(crate) const PUMICE: &str = env!("CARGO_BIN_EXE_pumice");
-/// Where Debian's libfuse3-dev has its examples.
+/// The place of the examples in Debian's libfuse3-dev.
 const EXAMPLE: &str = "/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c";
 
 /// A program that serves a mount in the foreground; the directory comes last.
 pub(crate) struct Server {
     words: Vec<OsString>,
-    /// Where the big file's content comes from.
+    /// The source of the big file's content.
     pub(crate) source: PathBuf,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn pumice_to_write(image: &Path, options: &str) -> Server {
     Server { words, source: image.into() }
 }
 
-/// libfuse's example over a tree, whose bytes come from `content`, built in `folder`; `None` where it cannot be.
+/// libfuse's example over a tree, with its bytes from `content`, built in `folder`; `None` if it cannot be.
 pub(crate) fn pass_through(folder: &Path, tree: &Path, content: &Path) -> Option<Server> {
     let program = folder.join("passthrough_ll");
     let flags = Command::new("pkg-config").args(["--cflags", "--libs", "fuse3"]).output().ok()?.stdout;
@@ -97,7 +97,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // What was read last may still be busy for a moment.
+        // The file read last may still be busy for a moment.
         while !Command::new("umount").arg(self.dir.path()).status().unwrap().success() {
             sleep(Duration::from_millis(50));
         }

@@ -14,21 +14,21 @@ use std::{
 use crate::{files::Files, median, mounts};
 
 const TURNS: usize = 7;
-/// How often a program is asked for its memory; the most that it had is all it tells.
+/// The interval at which a program is asked for its memory; it tells only the most that it had.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// What one run cost.
+/// The cost of one run.
 struct Cost {
     wall: f64,
     processor: f64,
     memory_kib: u32,
 }
 
-/// A program, its arguments, and what it is called in the table.
+/// A program, its arguments, and its name in the table.
 struct Peer {
     name: &'static str,
     words: Vec<OsString>,
-    /// What pumice is held to beside it, or at all.
+    /// The goal for pumice beside it, or at all.
     wanted: &'static str,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn figures(files: &Files) {
     table(&[own, peer], None);
 }
 
-/// Those who copy the tree to tmpfs.
+/// The programs that copy the tree to tmpfs.
 fn copiers(files: &Files, to: &Path) -> Vec<Peer> {
     let (tree, image, to) =
         (files.tree.clone().into(), files.image.clone().into(), to.to_path_buf().into_os_string());
@@ -93,7 +93,7 @@ fn dump() -> Option<OsString> {
     String::from_utf8_lossy(&usage).contains("\n  -r ").then_some(program)
 }
 
-/// Runs all in turn; ratios are to the first. `made` is what a run makes, and goes away after it.
+/// Runs all in turn; ratios are to the first. `made` is the result of a run, and goes away after it.
 fn table(peers: &[Peer], made: Option<&Path>) {
     let mut costs: Vec<Vec<Cost>> = peers.iter().map(|_| Vec::new()).collect();
     for _ in 0..TURNS {

@@ -1,4 +1,4 @@
-//! What is read: a tree, and an image of it.
+//! The files that are read: a tree, and an image of it.
 
 use std::{
     fs::{self, File},
@@ -41,7 +41,7 @@ impl Input {
         File::create(&making).unwrap().set_len(IMAGE_BYTES).unwrap();
         run(Command::new("mkfs.f2fs").arg("-q").arg(&making));
         run(Command::new("sload.f2fs").arg("-f").arg(&self.tree).arg(&making));
-        // What is not on the disk yet cannot be forgotten.
+        // Pages that are not on the disk yet cannot be forgotten.
         run(Command::new("sync").arg("-f").arg(&making));
         fs::rename(&making, &self.image).unwrap();
     }

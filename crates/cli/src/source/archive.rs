@@ -3,16 +3,20 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{self, BufReader, Read},
+    io,
     os::unix::fs::{FileExt, MetadataExt},
     path::Path,
 };
 
 use pumice_f2fs::mkfs::{Attributes, Content, EntryId, FormatError, Source, Tree};
 use pumice_vfs::{FileKind, Timestamp};
-use tar::{Entry, EntryType, Header};
+use tar::{EntryType, Header};
 
-use super::sparse::{self, Piece};
+use super::{
+    acl::{self, List},
+    members::{Member, Members, is_sound, number},
+    sparse::{self, Piece},
+};
 use crate::{
     failure::{Failure, Outcome},
     interrupt::Interrupt,
@@ -22,13 +26,20 @@ use crate::{
 
 /// Mode of directories that have no entry in the archive.
 const DIR_PERM: u32 = 0o755;
-/// What the names of extended attributes begin with in an archive.
+/// The prefix of the names of extended attributes in an archive.
 const XATTR: &[u8] = b"SCHILY.xattr.";
+/// Bytes that the key of a record cannot hold as they are, and what GNU tar writes for them.
+const ESCAPES: [(u8, &[u8]); 2] = [(b'%', b"%25"), (b'=', b"%3D")];
+/// Access control lists: keys in an archive, names of the extended attributes.
+const ACLS: [(List, &[u8], &[u8]); 2] = [
+    (List::Access, b"SCHILY.acl.access", b"system.posix_acl_access"),
+    (List::Default, b"SCHILY.acl.default", b"system.posix_acl_default"),
+];
 
-/// An archive whose table was read.
+/// An archive after its table was read.
 pub(crate) struct Archive {
     file: File,
-    /// Where the data of each file are.
+    /// The places of each file's data.
     pieces: BTreeMap<EntryId, Vec<Piece>>,
     interrupt: Interrupt,
 }
@@ -44,35 +55,28 @@ pub(crate) fn walk(path: &Path, interrupt: &Interrupt) -> Outcome<(Tree, Archive
         file: &file,
         pieces: BTreeMap::new(),
     };
-    let mut archive = tar::Archive::new(BufReader::new(&file));
-    for entry in archive.entries_with_seek().map_err(failed)? {
+    let mut members = Members::of(&file);
+    while let Some(member) =
+        members.next().map_err(|why| Failure::new(format!("{}: {why}", path.display())))?
+    {
         interrupt.check()?;
-        let mut entry = entry.map_err(failed)?;
-        let name = entry.path_bytes().into_owned();
-        walk.take(&mut entry)
-            .map_err(|why| Failure::new(format!("{}: {}: {why}", path.display(), text::name(&name))))?;
+        walk.take(&member).map_err(|why| {
+            Failure::new(format!("{}: {}: {why}", path.display(), text::name(&member.path)))
+        })?;
     }
     let Walk { tree, pieces, .. } = walk;
     Ok((tree, Archive { file, pieces, interrupt: interrupt.clone() }))
 }
 
-/// Refuses what does not begin as an archive does: with a header whose checksum is right, or, if it holds nothing, with
-/// zeros and nothing else that is known.
+/// Refuses a file that does not begin as an archive does: with a right checksum in the header, or, for an empty one,
+/// with zeros and no other known kind.
 fn must_be_tar(path: &Path, file: &File) -> Outcome {
     let mut header = Header::new_old();
     let is_whole = file.read_exact_at(header.as_mut_bytes(), 0).is_ok();
     let what = recognise(path);
     let is_empty = header.as_bytes().iter().all(|byte| *byte == 0)
         && what.as_ref().is_some_and(|what| what.contains("begins with zeros"));
-    let (field, rest) = (148..156, header.as_bytes());
-    let sum = |range: std::ops::Range<usize>| {
-        rest.iter().take(range.end).skip(range.start).map(|byte| u32::from(*byte)).sum::<u32>()
-    };
-    let blanks = 8 * u32::from(b' ');
-    let is_tar = header
-        .cksum()
-        .is_ok_and(|wanted| wanted == sum(0..field.start) + blanks + sum(field.end..rest.len()));
-    if is_whole && (is_tar || is_empty) {
+    if is_whole && (is_sound(&header) || is_empty) {
         return Ok(());
     }
     let what = what.map(|what| format!("; it is {what}")).unwrap_or_default();
@@ -85,49 +89,43 @@ struct Walk<'a> {
     pieces: BTreeMap<EntryId, Vec<Piece>>,
 }
 
-/// Words of the extended header of an entry.
-type Words = Vec<(Vec<u8>, Vec<u8>)>;
-
 impl Walk<'_> {
-    fn take<R: Read>(&mut self, entry: &mut Entry<'_, R>) -> Result<(), String> {
-        let words = words(entry)?;
-        let kind = match entry.header().entry_type() {
+    fn take(&mut self, member: &Member) -> Result<(), String> {
+        let kind = match member.header.entry_type() {
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => FileKind::File,
             EntryType::Directory => FileKind::Dir,
             EntryType::Symlink => FileKind::Symlink,
             EntryType::Char => FileKind::CharDevice,
             EntryType::Block => FileKind::BlockDevice,
             EntryType::Fifo => FileKind::Fifo,
-            EntryType::Link => return self.link(entry),
-            EntryType::XGlobalHeader => return Ok(()),
+            EntryType::Link => return self.link(member),
             other => {
                 return Err(format!("an entry of type {:?} cannot be kept", char::from(other.as_byte())));
             }
         };
         let sparse = match kind {
-            FileKind::File => sparse::find(entry, &words, self.file)?,
+            FileKind::File => sparse::find(member, self.file)?,
             _ => None,
         };
         let named = sparse.as_ref().and_then(|sparse| sparse.name.clone());
-        let path = named.unwrap_or_else(|| entry.path_bytes().into_owned());
-        let mut what = attributes(entry, kind, &words)?;
-        let start = entry.raw_file_position();
+        let path = named.as_ref().unwrap_or(&member.path);
+        let mut what = attributes(member, kind)?;
         let (size, pieces) = match sparse {
             Some(sparse) => (sparse.size, sparse.pieces),
-            None => (entry.size(), vec![Piece { at: 0, length: entry.size(), stored: start }]),
+            None => (member.stored, vec![Piece { at: 0, length: member.stored, stored: member.start }]),
         };
         if kind == FileKind::File {
             what.size = size;
             what.sparse = pieces.iter().map(|piece| piece.length).sum::<u64>() < size;
         }
-        let made = self.place(&path, what)?;
+        let made = self.place(path, what)?;
         if kind == FileKind::File {
             self.pieces.insert(made, pieces);
         }
         Ok(())
     }
 
-    /// Puts an entry where its path says. A later one takes the place of an earlier one; a directory keeps what is in it.
+    /// Puts an entry at its path. A later one takes the place of an earlier one; a directory keeps its entries.
     fn place(&mut self, path: &[u8], what: Attributes) -> Result<EntryId, String> {
         let (dir, Some(name)) = self.parent(path, what.mtime)? else {
             return self.change(EntryId::ROOT, what);
@@ -151,15 +149,16 @@ impl Walk<'_> {
         Ok(entry)
     }
 
-    fn link<R: Read>(&mut self, entry: &Entry<'_, R>) -> Result<(), String> {
-        let target = entry.link_name_bytes().ok_or("it is a link to nothing")?.into_owned();
-        let missing = || format!("it is a link to {}, which is not in front of it", text::name(&target));
+    fn link(&mut self, member: &Member) -> Result<(), String> {
+        let target = member.link.as_ref().ok_or("it is a link to nothing")?;
+        let missing = || format!("it is a link to {}, which is not in front of it", text::name(target));
         let mut first = EntryId::ROOT;
-        for part in parts(&target)? {
+        for part in parts(target)? {
             first = self.tree.find(first, part).ok_or_else(missing)?;
         }
-        let path = entry.path_bytes().into_owned();
-        let (dir, Some(name)) = self.parent(&path, Timestamp::default())? else { return Err(missing()) };
+        let (dir, Some(name)) = self.parent(&member.path, Timestamp::default())? else {
+            return Err(missing());
+        };
         self.tree.remove(dir, name);
         self.tree.link(dir, name, first).map_err(in_words)
     }
@@ -198,20 +197,9 @@ fn in_words(error: FormatError) -> String {
     }
 }
 
-fn words<R: Read>(entry: &mut Entry<'_, R>) -> Result<Words, String> {
-    let Some(words) = entry.pax_extensions().map_err(|error| error.to_string())? else {
-        return Ok(Words::new());
-    };
-    let word = |word: io::Result<tar::PaxExtension<'_>>| {
-        let word = word.map_err(|error| error.to_string())?;
-        Ok((word.key_bytes().to_vec(), word.value_bytes().to_vec()))
-    };
-    words.map(word).collect()
-}
-
-fn attributes<R: Read>(entry: &Entry<'_, R>, kind: FileKind, words: &Words) -> Result<Attributes, String> {
+fn attributes(member: &Member, kind: FileKind) -> Result<Attributes, String> {
     let failed = |error: io::Error| error.to_string();
-    let header = entry.header();
+    let header = &member.header;
     let id = |number: u64| u32::try_from(number).map_err(|_| format!("the owner {number} is too large"));
     let device = |found: io::Result<Option<u32>>| found.map_err(failed).map(Option::unwrap_or_default);
     // Times before 1970 are negative numbers in bytes.
@@ -232,18 +220,47 @@ fn attributes<R: Read>(entry: &Entry<'_, R>, kind: FileKind, words: &Words) -> R
         what.rdev = (minor & 0xff) | ((major & 0xfff) << 8) | ((minor & 0xf_ff00) << 12);
     }
     if kind == FileKind::Symlink {
-        what.target = entry.link_name_bytes().ok_or("it is a link to nothing")?.into_owned();
+        what.target = member.link.clone().ok_or("it is a link to nothing")?;
     }
-    for (key, value) in words {
+    for (key, value) in &member.words {
         match key.strip_prefix(XATTR) {
-            Some(name) => drop(what.xattrs.insert(name.to_vec(), value.clone())),
+            Some(name) => drop(what.xattrs.insert(decoded(name), value.clone())),
             None if key == b"mtime" => what.mtime = time(value).ok_or("its time is no number")?,
-            None if key == b"uid" => what.uid = sparse::number(value)?,
-            None if key == b"gid" => what.gid = sparse::number(value)?,
+            None if key == b"uid" => what.uid = number(value)?,
+            None if key == b"gid" => what.gid = number(value)?,
             None => {}
         }
     }
+    for (of, key, name) in ACLS {
+        let list = member.words.iter().rev().find(|(found, _)| found == key);
+        // Where the bytes stand beside the words, they are exact.
+        if let Some((_, list)) = list.filter(|_| !what.xattrs.contains_key(name))
+            && let Some(list) = acl::from_words(of, list)?
+        {
+            what.xattrs.insert(name.to_vec(), list);
+        }
+    }
     Ok(what)
+}
+
+/// A name of an attribute as the key of a record has it.
+pub(crate) fn encoded(name: &[u8]) -> Vec<u8> {
+    let escaped =
+        |byte: &u8| ESCAPES.iter().find(|(found, _)| found == byte).map(|(_, escape)| escape.to_vec());
+    name.iter().flat_map(|byte| escaped(byte).unwrap_or_else(|| vec![*byte])).collect()
+}
+
+/// A name without the escapes that a key of a record needs.
+fn decoded(name: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((first, behind)) = rest.split_first() {
+        let escaped = ESCAPES.iter().find_map(|(byte, escape)| Some((byte, rest.strip_prefix(*escape)?)));
+        let (byte, behind) = escaped.unwrap_or((first, behind));
+        plain.push(*byte);
+        rest = behind;
+    }
+    plain
 }
 
 /// Seconds with a fraction, before 1970 as well.

@@ -40,7 +40,7 @@ const SECTOR_BYTES: u64 = 512;
 
 /// A directory that was walked, to be read from.
 pub(crate) struct Directory {
-    /// Where each entry is.
+    /// The path of each entry.
     paths: Vec<PathBuf>,
     interrupt: Interrupt,
 }
@@ -69,7 +69,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// What is in a directory; directories in it are to be walked, too.
+    /// The entries of a directory; directories in it are to be walked, too.
     fn directory(&mut self, dir: EntryId, open: &mut Vec<EntryId>) -> Outcome {
         let path = self.paths.get(dir.index()).cloned().unwrap_or_default();
         for name in children(&path)? {

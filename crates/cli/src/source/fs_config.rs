@@ -12,7 +12,7 @@ use crate::failure::{Failure, Outcome};
 const CAPABILITIES: &[u8] = b"security.capability";
 const REVISION_2_EFFECTIVE: u32 = 0x0200_0001;
 
-/// Changes a tree as a list says, whose paths begin with `mount_point`.
+/// Changes a tree by a list with paths that begin with `mount_point`.
 pub(crate) fn apply(path: &Path, mount_point: &str, tree: &mut Tree) -> Outcome {
     let text = manifest::read(path)?;
     let mount_point = mount_point.trim_matches('/');

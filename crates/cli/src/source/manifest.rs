@@ -1,5 +1,5 @@
-//! A manifest that overrides attributes, in the words of mtree(5): a path and `key=value`, as makefs(8) takes it. What is
-//! not there yet is made, if the line says what it is: devices without being root.
+//! A manifest that overrides attributes, in the words of mtree(5): a path and `key=value`, as makefs(8) takes it. A
+//! missing entry is made, if the line has its kind: devices without being root.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -53,7 +53,7 @@ fn keys<'a>(words: impl Iterator<Item = &'a str>) -> Result<Words, String> {
             "type" | "mode" | "uid" | "gid" | "time" | "device" | "link" | "flags" => {
                 Ok((key.to_owned(), value.to_owned()))
             }
-            // What a tree has anyway, or what says how to look at the host.
+            // Words that a tree has anyway, or that say how to look at the host.
             "nlink" | "size" | "optional" | "nochange" => Ok((String::new(), String::new())),
             _ => Err(format!("unknown key `{key}` (want type, mode, uid, gid, time, device, link or flags)")),
         }
@@ -94,8 +94,7 @@ fn entry(tree: &mut Tree, path: &[u8], words: &Words) -> Result<(), String> {
     let found = if let Some(found) = tree.find(dir, name) {
         found
     } else {
-        let kind =
-            words.get("type").ok_or("not in the tree; to make it say what it is, such as type=char")?;
+        let kind = words.get("type").ok_or("not in the tree; to make it name its kind, such as type=char")?;
         let what =
             Attributes { kind: kind_of(kind)?, ..Attributes::directory(0o755, 0, 0, Timestamp::default()) };
         tree.add(dir, name, what).map_err(|error| error.to_string())?
@@ -142,7 +141,7 @@ fn change(tree: &mut Tree, entry: EntryId, words: &Words) -> Result<(), String> 
     Ok(())
 }
 
-/// Flags by the names of chflags(1) and of what Linux has besides; `none` takes all away.
+/// Flags by the names of chflags(1) and of Linux's own; `none` takes all away.
 fn flags(value: &str, kind: FileKind) -> Result<InodeFlags, String> {
     let one = |name: &str| match name {
         "none" => Ok(InodeFlags(0)),

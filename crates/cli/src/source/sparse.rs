@@ -1,17 +1,19 @@
 //! Sparse files in archives, in the four forms that GNU tar has written: a map in the header, or in the extended header
 //! (0.0 and 0.1), or in front of the data (1.0).
 
-use std::{fs::File, io::Read, os::unix::fs::FileExt};
+use std::{fs::File, os::unix::fs::FileExt};
 
-use tar::{Entry, EntryType};
+use tar::EntryType;
+
+use super::members::{MORE_AT, Member, RECORD, number};
 
 /// Bytes that stand in an archive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
-    /// Where in the file.
+    /// The place in the file.
     pub(super) at: u64,
     pub(super) length: u64,
-    /// Where in the archive.
+    /// The place in the archive.
     pub(super) stored: u64,
 }
 
@@ -23,27 +25,20 @@ pub(super) struct Sparse {
     pub(super) name: Option<Vec<u8>>,
 }
 
-/// Bytes of a record of an archive.
-const RECORD: u64 = 512;
 /// Pieces that a map may have: more is a mistake.
 const PIECES_MAX: u64 = 1 << 24;
-/// In a record that goes on with a map: entries, and where it says whether another follows.
+/// Entries of a record that continues a map.
 const MORE_ENTRIES: usize = 21;
-const MORE_AT: usize = 504;
 
 /// What the archive says of a file with holes; `None` if it is not stored as one.
-pub(super) fn find<R: Read>(
-    entry: &Entry<'_, R>,
-    words: &[(Vec<u8>, Vec<u8>)],
-    file: &File,
-) -> Result<Option<Sparse>, String> {
+pub(super) fn find(member: &Member, file: &File) -> Result<Option<Sparse>, String> {
+    let (words, start) = (&member.words, member.start);
     let word = |key: &str| {
         let key = format!("GNU.sparse.{key}");
         words.iter().find(|(found, _)| found == key.as_bytes()).map(|(_, value)| value.as_slice())
     };
-    let start = entry.raw_file_position();
-    if entry.header().entry_type() == EntryType::GNUSparse {
-        return old(entry, file).map(Some);
+    if member.header.entry_type() == EntryType::GNUSparse {
+        return old(member, file).map(Some);
     }
     let name = word("name").map(<[u8]>::to_vec);
     let (size, stored, map) = if word("major") == Some(b"1") {
@@ -110,14 +105,14 @@ fn leading(file: &File, start: u64) -> Result<(Vec<u64>, u64), String> {
 }
 
 /// The map in the header, and in records behind it.
-fn old<R: Read>(entry: &Entry<'_, R>, file: &File) -> Result<Sparse, String> {
-    let header = entry.header().as_gnu().ok_or("it is sparse, and its header is not GNU's")?;
+fn old(member: &Member, file: &File) -> Result<Sparse, String> {
+    let header = member.header.as_gnu().ok_or("it is sparse, and its header is not GNU's")?;
     let mut map = Vec::new();
     for piece in header.sparse.iter().filter(|piece| !piece.is_empty()) {
         let failed = |error: std::io::Error| error.to_string();
         map.extend([piece.offset().map_err(failed)?, piece.length().map_err(failed)?]);
     }
-    let mut at = entry.raw_file_position();
+    let mut at = member.start;
     let mut goes_on = header.is_extended();
     while goes_on {
         let mut record = [0; 512];
@@ -142,10 +137,4 @@ fn octal(field: &[u8]) -> Result<u64, String> {
     let text = std::str::from_utf8(field).map(|text| text.trim_matches(['\0', ' ']));
     let number = text.ok().and_then(|text| u64::from_str_radix(text, 8).ok());
     number.ok_or_else(|| "its map of holes has no numbers".to_owned())
-}
-
-/// A decimal number of an extended header.
-pub(super) fn number<N: std::str::FromStr>(value: &[u8]) -> Result<N, String> {
-    let number = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-    number.ok_or_else(|| format!("`{}` is no number that fits", value.escape_ascii()))
 }

@@ -1,5 +1,5 @@
-//! How much may be copied out of an image: no more than it can hold. Files of a damaged image may share blocks, so that a
-//! small one seems to hold more than any disk.
+//! The bytes that may be copied out of an image: no more than it can hold. Files of a damaged image may share blocks,
+//! so that a small one seems to hold more than any disk.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

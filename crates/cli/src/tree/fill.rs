@@ -1,5 +1,5 @@
-//! The content of a file, from an image to the host: copied by the kernel where it stands in the image as it is,
-//! through a buffer where it does not. What cannot be read is passed over.
+//! The content of a file, from an image to the host. The kernel copies it if it stands in the image as it is; otherwise
+//! it goes through a buffer. Unreadable parts are passed over.
 
 use std::{
     fs::File,
@@ -22,7 +22,7 @@ const BAD_MAX: u32 = 1 << 16;
 /// Fills one file after the other.
 pub(crate) struct Filler<'a> {
     fs: &'a Shared,
-    /// What the file system is kept on, as far as its bytes can be copied from there.
+    /// The devices of the file system, as far as its bytes can be copied from there.
     devices: &'a [File],
     allowance: &'a Allowance,
     progress: &'a Progress,
@@ -30,7 +30,7 @@ pub(crate) struct Filler<'a> {
     buffer: Vec<u8>,
 }
 
-/// What became of a file's content.
+/// The result for a file's content.
 #[derive(Default)]
 pub(crate) struct Filled {
     /// Bytes that were read.
@@ -38,14 +38,14 @@ pub(crate) struct Filled {
     /// Bytes that could not be read; the copy has a hole there, or ends.
     bad: u64,
     pieces: u32,
-    /// Where the copy ends so far.
+    /// The end of the copy so far.
     end: u64,
-    /// Where the first of them is, and why.
+    /// The place of the first of them, and the cause.
     first: Option<(u64, FsError)>,
 }
 
 impl Filled {
-    /// What is missing, in words, if anything is.
+    /// The missing parts, in words, if there are any.
     pub(crate) fn missing(&self) -> Option<String> {
         let (at, error) = self.first.as_ref()?;
         Some(if self.good == 0 {
@@ -111,7 +111,7 @@ impl<'a> Filler<'a> {
         Ok(filled)
     }
 
-    /// Copies what begins at `at`; returns where it ends.
+    /// Copies the piece that begins at `at`; returns its end.
     fn piece(
         &mut self,
         attr: &Attr,
@@ -134,7 +134,7 @@ impl<'a> Filler<'a> {
                 return Ok(Ok(at + sent));
             }
         }
-        // What the kernel would not copy is read, and if that fails, too, it is told why.
+        // Bytes that the kernel would not copy are read; if that fails, too, its error is told.
         let (start, end) = match self.next_data(attr, at) {
             Ok(range) => range,
             Err(error) => return Ok(Err(error)),

@@ -27,7 +27,7 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// What a host file is.
+/// The kind of a host file.
 pub(crate) fn kind(found: &fs::Metadata) -> FileKind {
     let kind = found.file_type();
     if kind.is_dir() {
@@ -155,8 +155,8 @@ pub(crate) fn set_attributes_at(dir: &File, name: &Path, attr: &Attr) -> io::Res
     Ok(rustix::fs::utimensat(dir, name, &stamps(attr), AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// The same for an open file or directory. What is right already, as of most files, is left: to look costs less than to
-/// set.
+/// The same for an open file or directory. Attributes that are right already, as of most files, are left: to look costs
+/// less than to set.
 pub(crate) fn set_attributes_of(file: &File, attr: &Attr) -> io::Result<()> {
     let found = file.metadata()?;
     let is_given = is_root() && (found.uid(), found.gid()) != (attr.uid, attr.gid);

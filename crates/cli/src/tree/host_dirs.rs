@@ -25,7 +25,7 @@ pub(crate) struct HostDir {
     file: Mutex<Option<Arc<File>>>,
     /// Device and inode.
     identity: (u64, u64),
-    /// What it shall have in the end.
+    /// The attributes that it shall have in the end.
     attr: Attr,
 }
 

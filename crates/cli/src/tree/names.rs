@@ -18,7 +18,7 @@ struct Entry {
     kind: FileKind,
 }
 
-/// An entry: its name, its inode, and what the directory says that is.
+/// An entry: its name, its inode, and its kind in the directory.
 pub(crate) type Named = (Vec<u8>, Ino, FileKind);
 
 /// The entries of one directory that are still to come.
@@ -30,9 +30,9 @@ pub(crate) struct Names {
     after: Option<Key>,
     /// The directory has more than the batch.
     more: bool,
-    /// A second pass: what cannot be read has been reported.
+    /// A second pass: unreadable entries have been reported.
     is_known: bool,
-    /// How many of the next ones the file system was told to expect.
+    /// The number of next ones that the file system was told to expect.
     expected: usize,
 }
 
@@ -68,7 +68,7 @@ impl Names {
         self.expected = next.len();
     }
 
-    /// How many are in memory.
+    /// The number of names in memory.
     pub(crate) fn kept(&self) -> usize {
         self.batch.len()
     }
@@ -80,7 +80,8 @@ impl Names {
         self.expected = 0;
     }
 
-    /// Reads the directory for the next batch. An error is told the first time; what could be read is there all the same.
+    /// Reads the directory for the next batch. An error is told the first time; the readable entries are there all the
+    /// same.
     fn read(&mut self, fs: &dyn FileSystem) -> Result<(), FsError> {
         let mut batch: Vec<Entry> = Vec::new();
         let mut more = false;
@@ -107,7 +108,7 @@ impl Names {
     }
 }
 
-/// Keeps a batch of those whose names come first.
+/// Keeps the first entries of a batch by name.
 fn keep_first(batch: &mut Vec<Entry>) {
     batch.select_nth_unstable_by(BATCH, |one, other| one.key.cmp(&other.key));
     batch.truncate(BATCH);

@@ -1,4 +1,5 @@
-//! From an image to the host, on several threads: one walks the tree and makes directories, the others fill files.
+//! Copies from an image to the host, on several threads: one walks the tree and makes directories, the others fill
+//! files.
 
 use std::{
     collections::{HashMap, hash_map},
@@ -51,12 +52,12 @@ const QUEUE: usize = 4;
 pub(crate) struct Pull<'a> {
     fs: &'a Shared,
     devices: &'a [File],
-    /// Replace what is there already.
+    /// Replace files that are there already.
     force: bool,
     progress: &'a Progress,
     interrupt: &'a Interrupt,
     losses: &'a Losses,
-    /// What is copied, and where to.
+    /// The source, and the target.
     start: &'a [u8],
     target: &'a Path,
     allowance: Allowance,
@@ -64,7 +65,7 @@ pub(crate) struct Pull<'a> {
     failed: Mutex<Option<Failure>>,
 }
 
-/// Where something is made on the host.
+/// The place of a new file on the host.
 struct Spot<'a> {
     dir: &'a File,
     name: &'a OsStr,
@@ -82,7 +83,7 @@ struct Batch {
     bytes: u64,
 }
 
-/// What the thread that walks keeps.
+/// The state of the thread that walks.
 struct Walker<'a> {
     pull: &'a Pull<'a>,
     filler: Filler<'a>,
@@ -94,8 +95,8 @@ struct Walker<'a> {
 }
 
 impl<'a> Pull<'a> {
-    /// A copy out of `fs`, which is kept on `devices` (none if its bytes can only be read through it), of what is at `start`
-    /// in it to `target`.
+    /// A copy out of `fs`, which is kept on `devices` (none if its bytes can only be read through it): from `start` in
+    /// it to `target`.
     pub(crate) fn new(
         fs: &'a Shared,
         devices: &'a [File],
@@ -139,7 +140,7 @@ impl<'a> Pull<'a> {
         }
     }
 
-    /// Copies what is no directory to the target itself.
+    /// Copies anything but a directory to the target itself.
     fn copy_one(&self, found: &Attr) -> Outcome {
         let above = self.target.parent().filter(|above| !above.as_os_str().is_empty());
         let dir = File::open(above.unwrap_or(Path::new(".")));
@@ -178,7 +179,7 @@ impl<'a> Pull<'a> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
     }
 
-    /// Where something in the image goes on the host.
+    /// The place on the host for a path in the image.
     fn host_path(&self, path: &[u8]) -> PathBuf {
         let below = path.get(self.start.len()..).unwrap_or_default();
         let below = below.strip_prefix(b"/").unwrap_or(below);
@@ -212,7 +213,7 @@ impl<'a> Pull<'a> {
         self.let_go(batch.dir, &batch.path)
     }
 
-    /// Copies what is no directory; false if it is missing afterwards, which is told.
+    /// Copies anything but a directory; false if it is missing afterwards, which is told.
     fn copy(&self, spot: &Spot<'_>, attr: &Attr, filler: &mut Filler<'_>) -> Outcome<bool> {
         let copied = match attr.kind {
             FileKind::File => self.copy_file(spot, attr, filler),
@@ -252,7 +253,7 @@ impl<'a> Pull<'a> {
             Ok(is_whole)
         });
         if !matches!(copied, Ok(true)) {
-            // What went wrong before is what to tell.
+            // The earlier failure is the one to tell.
             let _ = unlinkat(here.dir, here.name, AtFlags::empty());
         }
         copied
@@ -286,7 +287,7 @@ impl<'a> Pull<'a> {
         };
         let is_made = self.make(spot, make)?;
         if !is_made {
-            crate::complain(&format!(
+            crate::message::complain(&format!(
                 "{}: a {}, which only root can make; left out",
                 text::name(spot.path),
                 text::kind(attr.kind)
@@ -295,7 +296,7 @@ impl<'a> Pull<'a> {
         Ok(is_made)
     }
 
-    /// Makes something new. What has the name already stays, or goes if that was asked for.
+    /// Makes something new. An old file of that name stays, or goes if that was asked for.
     fn make<T>(&self, spot: &Spot<'_>, attempt: impl Fn() -> io::Result<T>) -> Outcome<T> {
         let result = match attempt() {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -309,7 +310,7 @@ impl<'a> Pull<'a> {
         result.map_err(|error| self.host(spot.path, &error))
     }
 
-    /// Refuses to replace what is there, unless it was asked for.
+    /// Refuses to replace an old file, unless it was asked for.
     fn must_replace(&self, spot: &Spot<'_>) -> Outcome {
         let failed = |error: Errno| self.host(spot.path, &error.into());
         let found = statat(spot.dir, spot.name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
@@ -324,7 +325,7 @@ impl<'a> Pull<'a> {
     fn set_xattrs(&self, path: &[u8], ino: Ino, set: impl Fn(&[u8], &[u8]) -> io::Result<bool>) -> Outcome {
         for (name, value) in self.losses.pass(xattrs(self.fs, path, ino)).unwrap_or_default() {
             if !set(&name, &value).map_err(|error| self.host(path, &error))? {
-                crate::complain(&format!(
+                crate::message::complain(&format!(
                     "{}: attribute {} cannot be set here; left out",
                     text::name(path),
                     text::name(&name)
@@ -364,8 +365,8 @@ impl Walker<'_> {
         self.pull.let_go(left, place.path)
     }
 
-    /// Hands over what is no directory, or copies it here if it has several names: so the first is there when the next
-    /// one comes.
+    /// Hands over anything but a directory, or copies it here if it has several names: so the first is there when the
+    /// next one comes.
     fn file(&mut self, place: &Place<'_>) -> Outcome {
         let (dir, file) = self.dirs.innermost().map_err(|error| self.pull.host(place.path, &error))?;
         if place.attr.nlink > 1 {
@@ -389,7 +390,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Gives what was copied before one more name; false if it was not.
+    /// Gives a copied file one more name; false if it was not copied.
     fn link(&mut self, spot: &Spot<'_>, ino: Ino) -> Outcome<bool> {
         let hash_map::Entry::Occupied(mut entry) = self.links.entry(ino) else { return Ok(false) };
         let failed = |error: io::Error| self.pull.host(spot.path, &error);

@@ -1,4 +1,4 @@
-//! From the host into an image.
+//! Copies from the host into an image.
 
 use std::{
     collections::HashMap,
@@ -57,17 +57,17 @@ const PART: &[u8] = b".pumice-put.part";
 /// A copy under way.
 pub(crate) struct Push<'a> {
     fs: &'a dyn FileSystem,
-    /// Replace what is there already.
+    /// Replace files that are there already.
     force: bool,
     progress: &'a Progress,
     interrupt: &'a Interrupt,
-    /// What was made, in this order.
+    /// New files and directories, in this order.
     made: Vec<Made>,
     /// Files that took the place of others.
     replaced: usize,
     /// Inodes made for host files with several names, by device and inode there.
     links: HashMap<(u64, u64), Ino>,
-    /// What could not be kept, in words.
+    /// The losses, in words.
     lost: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ impl<'a> Push<'a> {
         self.made.push(Made { dir, name: name.to_vec(), is_dir });
     }
 
-    /// Gives what was made last the name of what it replaces.
+    /// Gives the newest file the name of the one that it replaces.
     fn replace(&mut self, dir: Ino, name: &[u8]) -> Outcome {
         let renamed = self.fs.rename(dir, PART, dir, name, RenameMode::Replace);
         renamed.map_err(|error| Failure::inside(name, &error))?;
@@ -130,7 +130,7 @@ impl<'a> Push<'a> {
         Ok(())
     }
 
-    /// Takes away again what was made, after `failure`, and tells what has become of all.
+    /// Removes all new files again, after `failure`, and tells the outcome of all.
     pub(crate) fn undo(&mut self, failure: Failure) -> Failure {
         for made in self.made.drain(..).rev() {
             let removed = match made.is_dir {
@@ -139,7 +139,7 @@ impl<'a> Push<'a> {
             };
             if removed.is_err() {
                 let name = text::name(&made.name);
-                return failure.and(&format!("what was copied before could not be removed again ({name})"));
+                return failure.and(&format!("earlier copies could not be removed again ({name})"));
             }
         }
         match self.replaced {
@@ -149,7 +149,7 @@ impl<'a> Push<'a> {
         }
     }
 
-    /// Copies what is in the directory `source`, and its own attributes, to the directory `dir`.
+    /// Copies the entries of the directory `source`, and its own attributes, to the directory `dir`.
     pub(crate) fn put_content(&mut self, source: &Path, dir: Ino) -> Outcome {
         for name in children(source)? {
             self.put(&source.join(&name), dir, name.as_bytes())?;
@@ -158,7 +158,7 @@ impl<'a> Push<'a> {
         self.finish(source, &found, dir)
     }
 
-    /// What could not be kept.
+    /// The losses.
     pub(crate) fn into_lost(self) -> Vec<String> {
         self.lost
     }

@@ -1,5 +1,5 @@
-//! The content of a file as a stream of bytes whose length is known before: its ranges of data, with a map of them in
-//! front if there are holes. What cannot be read is zeros in it.
+//! The content of a file as a stream of bytes of a length known before: its ranges of data, with a map of them in front
+//! if there are holes. Unreadable parts are zeros in it.
 
 use std::{
     fmt::Write as _,
@@ -18,7 +18,7 @@ const SMALL: usize = 4096;
 /// Pieces of a file that may be bad before the rest is given up.
 const BAD_MAX: u32 = 1 << 16;
 
-/// Where a file has data, in its order.
+/// The ranges of a file's data, in its order.
 #[derive(Default)]
 struct Ranges {
     list: Vec<(u64, u64)>,
@@ -69,7 +69,7 @@ pub(crate) struct Data<'a> {
 struct Damage {
     bytes: u64,
     pieces: u32,
-    /// Where the first of it is, and why.
+    /// The place of the first of it, and the cause.
     first: Option<(u64, FsError)>,
 }
 
@@ -82,7 +82,7 @@ impl Damage {
 }
 
 impl<'a> Data<'a> {
-    /// Of an inode. An error is why nothing of it can be read.
+    /// The data of an inode. An error means that none of it can be read.
     pub(crate) fn of(fs: &'a Shared, attr: &Attr) -> Result<Data<'a>, FsError> {
         let mut data = Data {
             fs,
@@ -137,7 +137,7 @@ impl<'a> Data<'a> {
         }
     }
 
-    /// How long the file is: where damage begins that reaches to its end, it ends.
+    /// The length of the file: it ends where damage begins that reaches to its end.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
@@ -163,7 +163,7 @@ impl<'a> Data<'a> {
         Ok(())
     }
 
-    /// Where to go on behind what cannot be read.
+    /// The place to go on behind an unreadable part.
     fn behind(&self, at: u64, end: u64, error: &FsError) -> u64 {
         if error.errno() == Errno::NoKey || self.damage.pieces >= BAD_MAX {
             return end;
@@ -200,7 +200,7 @@ impl<'a> Data<'a> {
         self.map.get_ref().len() as u64
     }
 
-    /// What is missing so far, in words, if anything is.
+    /// The missing parts so far, in words, if there are any.
     pub(crate) fn missing(&self) -> Option<String> {
         let (at, error) = self.damage.first.as_ref()?;
         let bytes = self.damage.bytes;
@@ -250,7 +250,7 @@ impl<'a> Data<'a> {
         self.fs.read(self.ino, at, &mut self.piece)
     }
 
-    /// Bytes of zeros that replace what cannot be read.
+    /// Bytes of zeros that replace an unreadable part.
     fn pass_over(&mut self, end: u64, error: FsError) -> u64 {
         let behind = self.behind(self.at, end, &error).min(self.at + CHUNK as u64);
         let bytes = behind - self.at;

@@ -1,6 +1,6 @@
 //! A walk over a tree inside an image, without recursion: a damaged image may be deep.
 //!
-//! What cannot be read is told and passed over. Memory is bounded but for the depth of the tree, and each directory is
+//! Unreadable entries are told and passed over. Memory is bounded but for the depth of the tree, and each directory is
 //! entered once, whatever a damaged image says.
 
 use pumice_vfs::{Attr, Errno, FileKind, FileSystem, FsError, Ino};
@@ -14,17 +14,17 @@ use crate::{
     losses::Losses,
 };
 
-/// Bytes a path may have: 16 times what the host allows in one call. Deeper trees are cut.
+/// Bytes a path may have: 16 times the host's limit for one call. Deeper trees are cut.
 const PATH_MAX: usize = 1 << 16;
 /// Names kept in memory for all directories on the way together.
 const KEPT_MAX: usize = 2 * BATCH;
 
-/// Where the walk is.
+/// The step of the walk.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// At an entry; for a directory its content follows.
+    /// An entry; the content of a directory follows it.
     Enter,
-    /// Behind the content of a directory.
+    /// The end of a directory's content.
     Leave,
 }
 
@@ -45,14 +45,14 @@ pub(crate) struct Place<'a> {
     pub(crate) last: bool,
 }
 
-/// What is called at each step. A failure ends the walk.
+/// The function that is called at each step. A failure ends the walk.
 pub(crate) type Visit<'a> = dyn FnMut(Step, &Place<'_>) -> Outcome + 'a;
 
-/// A directory whose entries are being walked.
+/// A directory on the way of the walk.
 struct Level {
     attr: Attr,
     parent: Ino,
-    /// How long its path is, and where its name begins there.
+    /// The length of its path, and the beginning of its name there.
     path_end: usize,
     name_at: usize,
     last: bool,
@@ -64,8 +64,8 @@ struct Level {
 struct Walk<'a> {
     fs: &'a dyn FileSystem,
     losses: &'a Losses,
-    /// Whoever visits a directory looks at its entries himself: only directories are visited, and of what is missing only
-    /// that is told which he cannot know.
+    /// The visitor of a directory looks at its entries himself: only directories are visited, and only those missing
+    /// parts are told which he cannot know.
     directories_only: bool,
     levels: Vec<Level>,
     /// Path of the entry that the walk is at.
@@ -86,7 +86,7 @@ pub(crate) fn walk(
     Walk::new(fs, path, losses, false).run(start, visit)
 }
 
-/// The same for directories only, whose entries are looked at by the visitor, who tells what of them is missing.
+/// The same for directories only: the visitor looks at their entries, and tells which are missing.
 pub(crate) fn walk_directories(
     fs: &dyn FileSystem,
     path: &[u8],
@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
         is_ready
     }
 
-    /// Has the outer directories forget what they keep, once it is too much.
+    /// Has the outer directories forget their names, once there are too many.
     fn make_room(&mut self) {
         if self.kept <= KEPT_MAX {
             return;
@@ -228,7 +228,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The attributes of what has `name` in the directory at `path`.
+/// The attributes of the entry `name` in the directory at `path`.
 fn attr_of(fs: &dyn FileSystem, path: &[u8], name: &[u8], ino: Ino) -> Outcome<Attr> {
     fs.attr(ino).map_err(|error| Failure::inside(&crate::path::join(path, name), &error))
 }

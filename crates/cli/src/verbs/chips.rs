@@ -43,7 +43,7 @@ fn line(chip: &ChipSpec) -> String {
     )
 }
 
-/// Which pages share cells, in a word.
+/// The pages that share cells, in a word.
 fn pairing(pairing: Pairing) -> String {
     match pairing {
         Pairing::Unpaired => "no".into(),

@@ -6,18 +6,24 @@ use crate::{
     context::Context,
     failure::Outcome,
     image::{Access, with_volume},
-    options::Reader,
+    options::{LongHelp, Reader},
     output, text,
     verbs::Image,
 };
 
 /// Show how full an image is
 #[derive(clap::Args, Debug)]
+#[command(disable_help_flag = true)]
 pub(crate) struct Args {
     #[command(flatten)]
     image: Image,
+    /// Sizes with units, as without it: df(1) knows the option
+    #[arg(short = 'h', long = "human-readable")]
+    _human_readable: bool,
     #[command(flatten)]
     reader: Reader,
+    #[command(flatten)]
+    help: LongHelp,
 }
 
 impl Args {

@@ -11,7 +11,6 @@ use crate::{
     f2fs,
     failure::{Failure, Outcome},
     image::only_f2fs,
-    options::Reader,
     output, path, text,
     verbs::F2fsImage,
 };
@@ -23,8 +22,9 @@ pub(crate) struct Args {
     image: F2fsImage,
     #[command(subcommand)]
     what: What,
-    #[command(flatten)]
-    reader: Reader,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(clap::Subcommand, Debug)]
@@ -37,7 +37,7 @@ enum What {
     Nat {
         /// The first node
         first: u32,
-        /// How many
+        /// Number of entries
         #[arg(default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         count: u32,
     },
@@ -45,7 +45,7 @@ enum What {
     Sit {
         /// The first segment
         first: u32,
-        /// How many
+        /// Number of entries
         #[arg(default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         count: u32,
     },
@@ -111,6 +111,6 @@ impl Args {
     }
 
     fn print(&self, value: Value) -> Outcome {
-        if self.reader.json { output::document("dump", value) } else { output::lines(text::tree(&value)) }
+        if self.json { output::document("dump", value) } else { output::lines(text::tree(&value)) }
     }
 }

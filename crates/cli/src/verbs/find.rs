@@ -78,7 +78,7 @@ impl Args {
             let start = path::find_target(fs, &self.path)?;
             let losses = Losses::default();
             if self.reader.json {
-                let mut entries = Entries::new("find")?;
+                let mut entries = Entries::new("find");
                 self.visit(fs, &start, &losses, &mut |place| entries.add(&entry(place)))?;
                 entries.finish(losses.count())?;
             } else {

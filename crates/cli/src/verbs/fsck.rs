@@ -41,10 +41,10 @@ pub(crate) struct Args {
     /// Same as -n: problems are reported, not repaired
     #[arg(short = 'p', short_alias = 'a', conflicts_with = "yes")]
     preen: bool,
-    /// Repair nandfs: rebuild what can be rebuilt, give up by name what cannot be read; others are only checked
+    /// Repair nandfs: rebuild as much as possible, give up unreadable data by name; others are only checked
     #[arg(short = 'y')]
     yes: bool,
-    /// With -y: say what would be repaired; change nothing
+    /// Only list the repairs of -y; change nothing
     #[arg(long, requires = "yes")]
     dry_run: bool,
     /// Check a clean volume too (the default)
@@ -70,8 +70,8 @@ impl Args {
         };
         if code == UNCORRECTED && (self.preen || (self.yes && !self.dry_run)) {
             let path = self.image.image.display();
-            crate::complain(&format!(
-                "{path}: the problems are left as they are; copy what can be read with `pumice get`"
+            crate::message::complain(&format!(
+                "{path}: the problems are left as they are; copy all readable files with `pumice get`"
             ));
         }
         Ok(code)
@@ -100,7 +100,7 @@ impl Args {
             // No checkpoint can be read.
             Err(error) if repairs && error.errno() == pumice_vfs::Errno::Io => {
                 drop(progress);
-                crate::complain(&format!("{path}: {error}"));
+                crate::message::complain(&format!("{path}: {error}"));
                 return self.repair(context, &CheckReport::default());
             }
             Err(error) => return Err(Failure::new(format!("{path}: {error}"))),
@@ -120,7 +120,7 @@ impl Args {
         Ok(if report.findings.is_empty() { 0 } else { UNCORRECTED })
     }
 
-    /// Repairs what the check found.
+    /// Repairs the findings of the check.
     fn repair(&self, context: &Context, report: &CheckReport) -> Outcome<u8> {
         let path = &self.image.image;
         let chip = open_chip(path, Access::write_unless(self.dry_run), context)?;
@@ -143,7 +143,7 @@ impl Args {
                 output.line(format!("{done}: {}: {}", fix.code, fix.detail))?;
             }
             let tables = if self.dry_run { "would be" } else { "were" };
-            output.line(format!("{}: both tables {tables} counted anew", path.display()))?;
+            output.line(format!("{}: both tables {tables} counted anew", text::path(path)))?;
             output.finish()?;
         }
         Ok(if self.dry_run { UNCORRECTED } else { CORRECTED })
@@ -171,7 +171,7 @@ impl Args {
         }
         if let Some(page) = report.newest_page {
             output.line(format!(
-                "log page {page}, the newest, cannot be read: the power cut tore it, or what fsync wrote last is lost"
+                "log page {page}, the newest, cannot be read: the power cut tore it, or the last promise of fsync is lost"
             ))?;
         }
         output.finish()

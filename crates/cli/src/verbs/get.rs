@@ -32,7 +32,7 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     image: Image,
-    /// What to copy
+    /// Path to copy
     path: OsString,
     /// Target: a new name, or a directory to copy into
     #[arg(default_value = ".")]
@@ -70,7 +70,7 @@ impl Args {
         })
     }
 
-    /// Into a directory that is there, under the same name. The root has no name: its content goes in.
+    /// The target: a name in a directory that is there, under the same name. The root has no name: its content goes in.
     fn target(&self, found: &Attr) -> PathBuf {
         let name = self.path.as_bytes().rsplit(|byte| *byte == b'/').find(|name| !name.is_empty());
         let name = name.filter(|name| *name != b"." && *name != b"..");
@@ -92,7 +92,7 @@ impl Args {
                 let below = text::name(place.path.get(start..).unwrap_or_default());
                 let below = below.trim_start_matches('/');
                 let target = if below.is_empty() { target.to_path_buf() } else { target.join(below) };
-                output.line(format!("would write {} ({})", target.display(), text::kind(place.attr.kind)))
+                output.line(format!("would write {} ({})", text::path(target), text::kind(place.attr.kind)))
             }
         })?;
         output.finish()?;

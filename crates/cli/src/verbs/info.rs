@@ -17,7 +17,7 @@ use crate::{
     verbs::Image,
 };
 
-/// Show what an image is: chip, file system, state
+/// Show the facts about an image: chip, file system, state
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -81,7 +81,7 @@ impl Args {
         Ok(if self.reader.json { output::document("info", value) } else { output::lines(text::tree(&value)) })
     }
 
-    /// A paper's file system: what it says of itself, its size, its chip.
+    /// A paper's file system: its own facts, its size, its chip.
     fn paper(&self, mut map: Map<String, Value>, space: &SpaceInfo, context: &Context) -> Outcome {
         let chip = open_chip(&self.image.image, Access::Read, context)?;
         map.insert("total_bytes".into(), space.total_bytes.into());
@@ -152,7 +152,7 @@ fn nandfs_lines(
     space: &SpaceInfo,
     geometry: &Geometry,
 ) -> impl Iterator<Item = String> {
-    let label = if info.label.is_empty() { "(none)" } else { &info.label };
+    let label = if info.label.is_empty() { "(none)".into() } else { text::name(info.label.as_bytes()) };
     let state = match (info.worn_out, info.clean) {
         (true, _) => "worn out, can only be read",
         (false, true) => "clean",
@@ -198,7 +198,7 @@ fn nandfs_lines(
     lines.into_iter().chain(parity).chain(compression)
 }
 
-/// What every paper's file system says of itself, before what it alone has.
+/// The facts common to every paper's file system, before its own.
 fn identity(name: &str, version: u32, label: &str, uuid: [u8; 16], recovered: bool) -> Map<String, Value> {
     let mut map = Map::new();
     map.insert("file_system".into(), name.into());

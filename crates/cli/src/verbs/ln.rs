@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     image: Writable,
-    /// What the link leads to; with -s any text
+    /// Target of the link; with -s any text
     target: OsString,
     /// Path of the link
     link: OsString,

@@ -11,7 +11,7 @@ use crate::{
     failure::{Failure, Outcome},
     image::{Access, with_volume},
     losses::Losses,
-    options::Reader,
+    options::{LongHelp, Reader},
     output::{Entries, Output},
     path, text,
     tree::{
@@ -23,10 +23,11 @@ use crate::{
 
 /// List files and directories of an image
 #[derive(clap::Args, Debug)]
+#[command(disable_help_flag = true)]
 pub(crate) struct Args {
     #[command(flatten)]
     image: Image,
-    /// What to list
+    /// Paths to list
     #[arg(default_value = "/", value_name = "PATH")]
     paths: Vec<OsString>,
     /// One line for each with mode, links, owner, size and time
@@ -35,11 +36,16 @@ pub(crate) struct Args {
     /// List all directories below, too
     #[arg(short = 'R', long)]
     recursive: bool,
-    /// List directories themselves, not what they hold
+    /// List directories themselves, not their entries
     #[arg(short, long, conflicts_with = "recursive")]
     directory: bool,
+    /// Sizes with units, in lines with --long
+    #[arg(short = 'h', long)]
+    human_readable: bool,
     #[command(flatten)]
     reader: Reader,
+    #[command(flatten)]
+    help: LongHelp,
 }
 
 /// One thing listed.
@@ -47,7 +53,7 @@ struct Entry {
     path: Vec<u8>,
     name: Vec<u8>,
     attr: Attr,
-    /// Where a symbolic link leads.
+    /// The target of a symbolic link.
     target: Option<Vec<u8>>,
 }
 
@@ -59,9 +65,9 @@ impl Args {
         with_volume(&self.image.image, Access::Read, context, |fs| {
             let losses = Losses::default();
             let mut list = if self.reader.json {
-                List::Document(Entries::new("ls")?)
+                List::Document(Entries::new("ls"))
             } else {
-                List::Text { output: Output::new(), long: self.long, headed: self.recursive, gap: false }
+                List::Text { output: Output::new(), long: self.long(), headed: self.recursive, gap: false }
             };
             self.collect(fs, &losses, &mut list)?;
             list.finish(losses.count())?;
@@ -69,7 +75,13 @@ impl Args {
         })
     }
 
-    /// What is no directory first, then one directory after the other.
+    /// The form of sizes in long lines, if lines are long.
+    fn long(&self) -> Option<fn(u64) -> String> {
+        let plain: fn(u64) -> String = |bytes| bytes.to_string();
+        self.long.then_some(if self.human_readable { text::size } else { plain })
+    }
+
+    /// The entries: files first, then one directory after the other.
     fn collect(&self, fs: &dyn FileSystem, losses: &Losses, list: &mut List) -> Outcome {
         let (mut files, mut dirs) = (Vec::new(), Vec::new());
         for path in &self.paths {
@@ -107,7 +119,7 @@ impl Args {
     }
 }
 
-/// Lists what a directory holds.
+/// Lists the entries of a directory.
 fn content(fs: &dyn FileSystem, losses: &Losses, path: &[u8], dir: Ino, list: &mut List) -> Outcome {
     list.directory(path)?;
     let mut names = Names::of(dir);
@@ -135,13 +147,13 @@ fn entry(fs: &dyn FileSystem, losses: &Losses, path: Vec<u8>, name: Vec<u8>, att
     Entry { path, name, attr, target }
 }
 
-/// Where entries go as they are found.
+/// The sink of entries as they are found.
 enum List {
     Document(Entries),
     Text {
         output: Output,
-        /// A line with attributes for each.
-        long: bool,
+        /// A line with attributes for each, with sizes in this form.
+        long: Option<fn(u64) -> String>,
         /// Directories have their path above them.
         headed: bool,
         /// Something stands above, to be set off by an empty line.
@@ -175,7 +187,7 @@ impl List {
     fn add(&mut self, entries: &[Entry]) -> Outcome {
         match self {
             List::Document(list) => entries.iter().try_for_each(|entry| list.add(&entry.json())),
-            List::Text { output, long: true, .. } => print_long(entries, output),
+            List::Text { output, long: Some(size), .. } => print_long(entries, *size, output),
             List::Text { output, .. } => {
                 entries.iter().try_for_each(|entry| output.line(text::name(&entry.name)))
             }
@@ -202,35 +214,35 @@ impl Entry {
     }
 
     /// Size, or the numbers of a device.
-    fn size(&self) -> String {
+    fn size(&self, of_file: fn(u64) -> String) -> String {
         match self.attr.kind {
             FileKind::CharDevice | FileKind::BlockDevice => {
                 let (major, minor) = text::device(self.attr.rdev);
                 format!("{major}, {minor}")
             }
-            _ => self.attr.size.to_string(),
+            _ => of_file(self.attr.size),
         }
     }
 }
 
-fn print_long(entries: &[Entry], output: &mut Output) -> Outcome {
+fn print_long(entries: &[Entry], size: fn(u64) -> String, output: &mut Output) -> Outcome {
+    let sizes: Vec<String> = entries.iter().map(|entry| entry.size(size)).collect();
     let width =
         |column: fn(&Entry) -> String| entries.iter().map(|entry| column(entry).len()).max().unwrap_or(0);
     let links = width(|entry| entry.attr.nlink.to_string());
     let uid = width(|entry| entry.attr.uid.to_string());
     let gid = width(|entry| entry.attr.gid.to_string());
-    let size = width(Entry::size);
-    for entry in entries {
+    let width = sizes.iter().map(String::len).max().unwrap_or(0);
+    for (entry, size) in entries.iter().zip(&sizes) {
         let attr = &entry.attr;
         let arrow =
             entry.target.as_ref().map(|target| format!(" -> {}", text::name(target))).unwrap_or_default();
         output.line(format!(
-            "{} {:>links$} {:>uid$} {:>gid$} {:>size$} {} {}{arrow}",
+            "{} {:>links$} {:>uid$} {:>gid$} {size:>width$} {} {}{arrow}",
             text::mode(attr),
             attr.nlink,
             attr.uid,
             attr.gid,
-            entry.size(),
             text::short_time(attr.mtime),
             text::name(&entry.name),
         ))?;

@@ -64,7 +64,7 @@ impl Args {
         let ends = bytes
             .iter()
             .enumerate()
-            .filter(|(_, byte)| **byte == b'/')
+            .filter(|(at, byte)| **byte == b'/' && *at > 0)
             .map(|(at, _)| at)
             .chain([bytes.len()]);
         for end in ends {
@@ -81,7 +81,7 @@ impl Args {
 
     fn make_one(&self, fs: &dyn FileSystem, path: &OsStr, perm: u32) -> Outcome {
         if self.writer.dry_run {
-            return output::lines([format!("would make the directory {}", path.display())]);
+            return output::lines([format!("would make the directory {}", crate::text::path(path))]);
         }
         let (dir, name) = path::split(fs, path)?;
         let (uid, gid) = super::put::owner();

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pumice_media::{BlockId, ChipFile, ChipSpec, Geometry, Nand, NandError};
+use pumice_media::{BlockId, ChipFile, ChipSpec, Geometry, Nand, NandError, SimChip};
 use pumice_nandfs::FormatOptions;
 use pumice_vfs::Ino;
 
@@ -20,7 +20,7 @@ use crate::{
     context::{Context, now},
     failure::{Failure, Outcome},
     image::{self, Access, Volume, is_device, open_chip},
-    metered::Metered,
+    metered::{Meter, Metered},
     on_chip::{Kind, NewVolume},
     options::Writer,
     output::{self, Output},
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// UUID of the volume [default: random]
     #[arg(short = 'U', long)]
     uuid: Option<uuid::Uuid>,
-    /// Replace what the image holds
+    /// Replace the old contents of the image
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -76,7 +76,7 @@ fn label(text: &str) -> Result<String, String> {
     Ok(text.into())
 }
 
-/// What the image is before.
+/// The state of the image before.
 enum Before {
     /// Nothing that is to be kept: a container for this chip is to be made.
     Absent(ChipSpec),
@@ -104,6 +104,7 @@ impl Args {
         }
         let before = self.look(context)?;
         if self.writer.dry_run {
+            self.try_in_memory(&before, context)?;
             return self.say(&before);
         }
         let staged = match &before {
@@ -136,14 +137,14 @@ impl Args {
         self.report(&uuid, &geometry)
     }
 
-    /// Makes the file system on what is at `path`, and fills it.
+    /// Makes the file system at `path`, and fills it.
     fn make(&self, before: Before, path: &Path, context: &Context) -> Outcome<uuid::Uuid> {
         let uuid = self.format(before, path, context)?;
         self.fill(path, context)?;
         context.interrupt.check().map(|()| uuid)
     }
 
-    /// Decides what is to be made, and refuses to destroy anything unless that was asked for.
+    /// Decides on the new file system, and refuses to destroy anything unless that was asked for.
     fn look(&self, context: &Context) -> Outcome<Before> {
         let wanted = self.spec.wanted()?;
         let path = self.image.display();
@@ -197,6 +198,32 @@ impl Args {
         }
     }
 
+    /// Formats a chip of the same kind in memory: what that refuses is refused.
+    fn try_in_memory(&self, before: &Before, context: &Context) -> Outcome {
+        let spec = match before {
+            Before::Absent(spec) => spec.clone(),
+            Before::Chip if is_device(&self.image) => {
+                let shape = text::shape(&open_chip(&self.image, Access::Read, context)?.geometry());
+                ChipSpec::parse_geometry(&shape).map_err(|error| image::about(&self.image, &error))?
+            }
+            Before::Chip => image::open_container(&self.image, Access::Read)?.spec().clone(),
+        };
+        let mut chip = Metered::new(Box::new(SimChip::new(&spec)), Meter::default());
+        let new = self.new_volume(uuid::Uuid::nil(), true, Some(spec.endurance_erases()));
+        let formatted = self.on_chip()?.format(&mut chip, new, &mut |_, _| ());
+        formatted.map_err(|error| image::about(&self.image, &error))
+    }
+
+    fn new_volume(&self, uuid: uuid::Uuid, erased: bool, endurance: Option<u32>) -> NewVolume {
+        NewVolume {
+            label: self.label.clone(),
+            uuid: uuid.into_bytes(),
+            created: now(),
+            owner: owner(),
+            nandfs: FormatOptions { erased, endurance, ..self.nandfs.options() },
+        }
+    }
+
     fn say(&self, before: &Before) -> Outcome {
         let mut output = Output::new();
         let path = self.image.display();
@@ -224,13 +251,7 @@ impl Args {
             }
         };
         let uuid = self.uuid.unwrap_or_else(uuid::Uuid::new_v4);
-        let new = NewVolume {
-            label: self.label.clone(),
-            uuid: uuid.into_bytes(),
-            created: now(),
-            owner: owner(),
-            nandfs: FormatOptions { erased, endurance, ..self.nandfs.options() },
-        };
+        let new = self.new_volume(uuid, erased, endurance);
         let progress = Progress::counted("format");
         self.on_chip()?
             .format(&mut chip, new, &mut |done, total| progress.set(done, total))
@@ -273,7 +294,7 @@ fn erase(chip: &mut Metered) -> Result<(), NandError> {
     chip.flush()
 }
 
-/// The first good block whose first page is not erased.
+/// The first good block with a first page that is not erased.
 fn written_block(chip: &mut Metered) -> Result<Option<BlockId>, NandError> {
     let geometry = chip.geometry();
     let mut data = vec![0; geometry.page_bytes as usize];

@@ -71,9 +71,9 @@ pub(crate) struct LogicalDisk {
     pub(crate) image: PathBuf,
 }
 
-/// Warnings about what a copy could not keep.
+/// Warnings about losses of a copy.
 fn warn_of(lost: &[String]) {
     for line in lost {
-        crate::complain(line);
+        crate::message::complain(line);
     }
 }

@@ -26,9 +26,9 @@ use crate::{
     logger, options,
 };
 
-/// What mount(8) calls a wrong command line.
+/// The exit code of mount(8) for a wrong command line.
 pub(crate) const HELPER_USAGE: u8 = 1;
-/// What mount(8) calls a mount that failed.
+/// The exit code of mount(8) for a mount that failed.
 const HELPER_FAILED: u8 = 32;
 
 const OPTIONS_HELP: &str = "Options, separated by commas: ro, rw, remount, allow_other, allow_root, auto_unmount, norecovery, cache=SIZE, patrol=DAYS, compress=none|lz4|zstd:3|..., mode=adaptive|lfs, active_logs=6|4|4-cold|2, in_place=never|fsync|ssr|util|ssr_util|force, atgc, compress_algorithm=lz4|zstd:3|..., compress_log_size=2..8, compress_extension=EXT, nocompress_extension=EXT, compress_chksum, nodiscard, fsname=NAME, uid=N, gid=N, umask=MODE, suid, dev, noexec, ...";
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     how: How,
 }
 
-/// Where and how something is mounted.
+/// The place and options of a mount.
 #[derive(clap::Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct How {
@@ -59,17 +59,27 @@ pub(crate) struct How {
     /// Open the image without mounting it
     #[arg(long)]
     dry_run: bool,
-    /// The background half of --daemon: says `ready` on stdout once it is mounted
-    #[arg(long, hide = true)]
-    background: bool,
-    /// Exit codes as mount(8) wants them
-    #[arg(long, hide = true)]
-    helper: bool,
+    #[arg(skip)]
+    role: Role,
 }
+
+/// Who runs the verb, which the name of the program tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Role {
+    #[default]
+    User,
+    /// mount(8), which has exit codes of its own.
+    Helper,
+    /// The background half of `--daemon`, which says `ready` on stdout once it is mounted.
+    Background,
+}
+
+/// The name that the background half is called by.
+pub(crate) const BACKGROUND: &str = "pumice-mounted";
 
 /// The arguments mount(8) gives its helpers, in our words.
 pub(crate) fn from_helper(rest: &[OsString]) -> Vec<OsString> {
-    let mut words: Vec<OsString> = vec!["--helper".into(), "--daemon".into()];
+    let mut words: Vec<OsString> = vec!["--daemon".into()];
     let mut rest = rest.iter();
     while let Some(word) = rest.next() {
         match word.as_bytes() {
@@ -91,17 +101,25 @@ impl Args {
         self.how.run(&self.image, &["mount"], context, Volume::open_to_mount)
     }
 
-    /// What a failure's exit code is, by whose rules we run.
+    pub(crate) fn how_mut(&mut self) -> &mut How {
+        &mut self.how
+    }
+
+    /// The exit code of a failure, by the rules of our caller.
     pub(crate) fn exit_code(&self, failed: u8) -> u8 {
         match failed {
-            code::USAGE if self.how.helper => HELPER_USAGE,
-            code::FAILED if self.how.helper => HELPER_FAILED,
+            code::USAGE if self.how.role == Role::Helper => HELPER_USAGE,
+            code::FAILED if self.how.role == Role::Helper => HELPER_FAILED,
             other => other,
         }
     }
 }
 
 impl How {
+    pub(crate) fn set_role(&mut self, role: Role) {
+        self.role = role;
+    }
+
     /// Mounts `image`, which `verb` opens with `open`.
     pub(crate) fn run(
         &self,
@@ -129,7 +147,7 @@ impl How {
         served.and(closed)
     }
 
-    /// Serves the volume as it is wanted, and with what was mended added to the meter, where there is a patrol.
+    /// Serves the volume by these options, and adds repairs to the meter, if there is a patrol.
     fn serve_as(
         &self,
         volume: &Volume,
@@ -181,8 +199,8 @@ impl How {
         Ok((options, context, wanted))
     }
 
-    /// The options one by one. A comma behind a backslash is part of its option, and so is one in a name: what follows
-    /// `fsname=` and is no option goes on with it.
+    /// The options one by one. A comma behind a backslash is part of its option. So is one in a name: a word after
+    /// `fsname=` that is no option goes on with it.
     fn words(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         for word in &self.options {
@@ -200,7 +218,7 @@ impl How {
         words
     }
 
-    /// Changes what the kernel lets through; the file system behind it goes on as it is.
+    /// Changes the accesses that the kernel lets through; the file system behind it goes on as it is.
     fn remount(&self, options: &MountOptions) -> Outcome {
         let shown = self.dir.display();
         let place = self.dir.canonicalize().map_err(|error| Failure::host(&self.dir, &error))?;
@@ -220,7 +238,7 @@ impl How {
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(broken)?;
         let failed = |error: pumice_fuse::MountError| Failure::new(error.to_string());
         let session = pumice_fuse::mount(volume.shared(), &self.dir, options).map_err(failed)?;
-        if self.background {
+        if self.role == Role::Background {
             detach()?;
         }
         wait(session, signals).map_err(failed)
@@ -231,14 +249,14 @@ impl How {
         let program =
             std::env::current_exe().map_err(|error| Failure::host(Path::new("/proc/self/exe"), &error))?;
         let mut command = Command::new(&program);
-        command.arg0("pumice").arg(format!("--cache={}", context.cache_bytes));
+        command.arg0(BACKGROUND).arg(format!("--cache={}", context.cache_bytes));
         for path in &context.key_files {
             command.arg("--key-file").arg(absolute(path)?);
         }
         if !context.recover {
             command.arg("--no-recovery");
         }
-        command.args(verb).arg("--background");
+        command.args(verb);
         if !self.options.is_empty() {
             command.arg("-o").arg(self.options.join(","));
         }
@@ -256,7 +274,7 @@ impl How {
             let _ = stderr.read_to_string(&mut complaint);
         }
         if word == READY {
-            complaint.lines().for_each(|line| crate::complain(line.trim_start_matches("pumice: ")));
+            complaint.lines().for_each(|line| crate::message::complain(line.trim_start_matches("pumice: ")));
             return Ok(());
         }
         // Reaped, so that nothing is left of it; what it said tells more than its code.
@@ -315,7 +333,7 @@ fn log_size(text: &str) -> Result<u8, String> {
     })
 }
 
-/// What a mount wants of a volume of ours.
+/// The options of a mount for a volume of ours.
 #[derive(Clone, Copy, Default)]
 struct Wanted {
     patrol: Option<Days>,
@@ -339,7 +357,7 @@ impl std::str::FromStr for Days {
     }
 }
 
-/// What the kernel has noted of our mount on `place`, but for whether it can be written to.
+/// The kernel's flags of our mount on `place`, but for whether it can be written to.
 fn mount_flags(place: &Path) -> Option<MountFlags> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     // "36 35 98:0 / /place rw,noatime shared:1 - fuse.pumice /source rw"; the last one is on top.
@@ -365,7 +383,7 @@ fn mount_flags(place: &Path) -> Option<MountFlags> {
     Some(flags.fold(MountFlags::empty(), MountFlags::union))
 }
 
-/// What the background half says once it has mounted.
+/// The word of the background half once it has mounted.
 const READY: &str = "ready";
 
 /// Tells the parent, and leaves its terminal, its directory and its streams.

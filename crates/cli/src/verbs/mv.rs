@@ -18,7 +18,7 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     image: Writable,
-    /// What to move
+    /// Path to move
     from: OsString,
     /// Its new path, or a directory to move it into
     to: OsString,
@@ -44,7 +44,7 @@ impl Args {
         let (to_dir, to_name) = self.target(fs, name)?;
         if self.writer.dry_run {
             let to = if to_name == name { self.to.as_bytes().to_vec() } else { to_name.to_vec() };
-            return output::lines([format!("would move {} to {}", self.from.display(), text::name(&to))]);
+            return output::lines([format!("would move {} to {}", text::path(&self.from), text::name(&to))]);
         }
         let mode = match (self.no_clobber, self.exchange) {
             (true, _) => RenameMode::NoReplace,
@@ -56,7 +56,7 @@ impl Args {
         })
     }
 
-    /// Into a directory that is there, under the old name; otherwise the path itself.
+    /// The target: the old name in a directory that is there; otherwise the path itself.
     fn target<'a>(&'a self, fs: &dyn FileSystem, name: &'a [u8]) -> Outcome<(Ino, &'a [u8])> {
         match path::find_target(fs, &self.to) {
             Ok(found) if found.kind == FileKind::Dir && !self.exchange => Ok((found.ino, name)),

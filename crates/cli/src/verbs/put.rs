@@ -27,7 +27,7 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     image: Writable,
-    /// What to copy
+    /// Files to copy
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<OsString>,
     /// Target: a new path, or a directory to copy into
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     writer: Writer,
 }
 
-/// Where something goes.
+/// The target of a copy.
 struct Target {
     dir: Ino,
     name: Vec<u8>,
@@ -87,7 +87,7 @@ impl Args {
     }
 }
 
-/// Into a directory that is there, under the source's name; otherwise, for one source, the path itself.
+/// The place: the source's name in a directory that is there; otherwise, for one source, the path itself.
 fn place(fs: &dyn FileSystem, source: &OsString, target: &OsString, sources: usize) -> Outcome<Target> {
     match path::find_target(fs, target) {
         Ok(found) if found.kind == FileKind::Dir => {
@@ -116,7 +116,7 @@ fn say(sources: &[OsString], targets: &[Target]) -> Outcome {
 
 /// Says where each file of a host tree would go.
 pub(crate) fn say_tree(source: &Path, target: &[u8], output: &mut Output) -> Outcome {
-    output.line(format!("would copy {} to {}", source.display(), text::name(target)))?;
+    output.line(format!("would copy {} to {}", text::path(source), text::name(target)))?;
     let found = fs::symlink_metadata(source).map_err(|error| Failure::host(source, &error))?;
     if found.is_dir() {
         for name in children(source)? {
@@ -126,7 +126,7 @@ pub(crate) fn say_tree(source: &Path, target: &[u8], output: &mut Output) -> Out
     Ok(())
 }
 
-/// Who owns what this user makes.
+/// The owner of this user's new files.
 pub(crate) fn owner() -> (u32, u32) {
     (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
 }

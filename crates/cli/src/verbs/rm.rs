@@ -24,7 +24,7 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     image: Writable,
-    /// What to remove
+    /// Paths to remove
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
     /// Remove directories with all they hold

@@ -1,4 +1,4 @@
-//! `pumice scrub`: reads all that lives and moves what decays. Exit codes are the bits of fsck(8).
+//! `pumice scrub`: reads all live data and moves decaying pages. Exit codes are the bits of fsck(8).
 
 use pumice_nandfs::{NandFs, Scrubbed};
 use pumice_rcffs::{Rcffs, Scrub};
@@ -22,15 +22,15 @@ use crate::{
     },
 };
 
-/// Read all that lives on a chip, and move what decays
+/// Read all live data on a chip, and move decaying pages
 ///
-/// On nandfs every page that holds something is read in full, anchors, checkpoints and tables included. Erase blocks in
-/// which a page comes near the limit of ECC, or that were read too often, are moved. On RCFFS every segment is read, and
-/// what is in one with a wrong page is moved, brought back by parity. A mount of nandfs does the same by itself, once a
-/// week unless -o patrol says otherwise.
+/// On nandfs every page in use is read in full, anchors, checkpoints and tables included. Erase blocks with a page near
+/// the limit of ECC, or with too many reads, are moved. On RCFFS every segment is read, and the contents of one with a
+/// wrong page are moved, brought back by parity. A mount of nandfs does the same by itself, once a week unless -o
+/// patrol says otherwise.
 ///
-/// Exit codes: 0 nothing had to be moved, 1 all that was weak was moved, 4 something is lost or was left as it is (added
-/// to 1 if other things were moved), 8 the scrub failed, 16 wrong usage.
+/// Exit codes: 0 nothing had to be moved, 1 all weak pages were moved, 4 something is lost or was left (added to 1 if
+/// others were moved), 8 the scrub failed, 16 wrong usage.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -39,14 +39,14 @@ pub(crate) struct Args {
     /// a chip with room for signatures
     #[arg(long)]
     quick: bool,
-    /// Say what is weak; change nothing
+    /// List the weak pages; change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]
     reader: Reader,
 }
 
-/// What a scrub has come to.
+/// The results of a scrub.
 struct Done {
     /// The same for people and for programs.
     lines: Vec<String>,
@@ -69,7 +69,7 @@ impl Args {
             Volume::Nand { fs: Mounted::Nandfs(fs), .. } => self.nandfs(fs),
             Volume::Nand { fs: Mounted::Rcffs(fs), .. } => self.rcffs(fs),
             // Somebody made another file system of it in between.
-            _ => Err(self.refusal("what is there now")),
+            _ => Err(self.refusal("the present content")),
         };
         let closed = volume.close();
         let done = scrubbed?;
@@ -83,7 +83,7 @@ impl Args {
         Ok(bit(done.is_mended, CORRECTED) | bit(done.is_left, UNCORRECTED))
     }
 
-    /// Refuses what has no scrub before it is opened to be written.
+    /// Refuses an image without a scrub before it is opened to be written.
     fn refuse_others(&self, context: &Context) -> Outcome {
         let path = &self.image.image;
         admit(path)?;
@@ -179,12 +179,12 @@ impl Args {
         }
         if self.quick {
             let areas = text::count(found.spare_areas, "spare area", "spare areas");
-            lines.push(format!("{}: {areas} read", self.image.image.display()));
+            lines.push(format!("{}: {areas} read", text::path(&self.image.image)));
             return lines;
         }
         let pages = text::count(found.pages, "page", "pages");
         let bits = text::count(found.corrected_bits, "wrong bit", "wrong bits");
-        lines.push(format!("{}: {pages} read, {bits} put right", self.image.image.display()));
+        lines.push(format!("{}: {pages} read, {bits} put right", text::path(&self.image.image)));
         lines
     }
 
@@ -224,7 +224,7 @@ impl Args {
             let pages = text::count(found.lost, "page", "pages");
             lines.push(format!("lost: {pages} that no parity brings back"));
         }
-        lines.push(format!("{}: {} {looked} read", self.image.image.display(), found.pages));
+        lines.push(format!("{}: {} {looked} read", text::path(&self.image.image), found.pages));
         lines
     }
 }

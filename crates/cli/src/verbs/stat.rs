@@ -35,7 +35,7 @@ struct Found {
     attr: Attr,
     target: Option<Vec<u8>>,
     xattrs: Vec<(Vec<u8>, Vec<u8>)>,
-    /// What only this file system has.
+    /// The fields of this file system alone.
     own: Map<String, Value>,
 }
 
@@ -66,7 +66,7 @@ impl Args {
     }
 }
 
-/// Gathers what is known beyond the attributes, as far as it can be read.
+/// Gathers the facts beyond the attributes, as far as they can be read.
 fn look(volume: &Volume, path: &[u8], attr: Attr, losses: &Losses) -> Found {
     let fs = volume.fs();
     let target = (attr.kind == FileKind::Symlink).then(|| fs.readlink(attr.ino)).transpose();

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     ffi::OsString,
-    io::{self, Read, Write},
+    io::{self, IsTerminal, Read, Write},
     os::unix::ffi::OsStrExt,
     path::PathBuf,
 };
@@ -18,6 +18,7 @@ use crate::{
     interrupt::Watched,
     losses::Losses,
     path,
+    source::archive::encoded,
     staged::Staged,
     text,
     tree::{
@@ -35,7 +36,7 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     image: Image,
-    /// What to archive
+    /// Path to archive
     #[arg(default_value = "/")]
     path: OsString,
     /// Archive to make [default: standard output]; it appears when it is complete
@@ -52,6 +53,11 @@ impl Args {
             let found = path::find(fs, &self.path)?;
             let losses = Losses::kept();
             match &self.output {
+                None if io::stdout().is_terminal() => {
+                    return Err(Failure::usage(
+                        "an archive is not for a terminal; name a file with -o, or a pipe",
+                    ));
+                }
                 None => self.write(fs, &found, io::stdout().lock(), &losses)?,
                 Some(output) => {
                     let staged = Staged::new(output, self.force, &context.interrupt)?;
@@ -87,7 +93,7 @@ struct Archive<'a, W: Write> {
     allowance: Allowance,
 }
 
-/// Records in front of an entry: what its header has no room for.
+/// Records in front of an entry: the fields that its header has no room for.
 type Records = Vec<(String, Vec<u8>)>;
 
 impl<W: Write> Archive<'_, W> {
@@ -101,7 +107,7 @@ impl<W: Write> Archive<'_, W> {
             name.push(b'/');
         }
         if attr.kind == FileKind::Socket {
-            crate::complain(&format!(
+            crate::message::complain(&format!(
                 "{}: a socket, which no archive holds; left out",
                 text::name(place.path)
             ));
@@ -124,7 +130,7 @@ impl<W: Write> Archive<'_, W> {
         Ok(())
     }
 
-    /// One more name of what is in the archive already; false if it is not.
+    /// One more name of a file in the archive; false if it is not there yet.
     fn link(&mut self, name: &[u8], attr: &Attr) -> Outcome<bool> {
         let Some((first, left)) = self.links.get_mut(&attr.ino) else { return Ok(false) };
         let mut records = records(name, attr);
@@ -149,7 +155,7 @@ impl<W: Write> Archive<'_, W> {
     fn xattrs(&self, place: &Place<'_>, records: &mut Records) {
         let found = self.losses.pass(xattrs(self.fs, place.path, place.attr.ino)).unwrap_or_default();
         for (name, value) in found {
-            records.push((format!("SCHILY.xattr.{}", String::from_utf8_lossy(&name)), value));
+            records.push((format!("SCHILY.xattr.{}", String::from_utf8_lossy(&encoded(&name))), value));
         }
     }
 
@@ -195,7 +201,7 @@ impl<W: Write> Archive<'_, W> {
         self.builder.append(header, data).map_err(|error| failed(&error))
     }
 
-    /// Says in the archive itself what is missing: comments, which programs pass over.
+    /// Lists the missing parts in the archive itself: comments, which programs pass over.
     fn note_losses(&mut self) -> Outcome {
         let told = self.losses.take_told();
         if told.is_empty() {
@@ -217,7 +223,7 @@ impl<W: Write> Archive<'_, W> {
     }
 }
 
-/// Whoever reads the archive has gone away (`| head`): not worth a word; the exit code tells.
+/// The failure of a write. A reader that has gone away (`| head`) is not worth a word; the exit code tells.
 fn failed(error: &io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Failure::new("");

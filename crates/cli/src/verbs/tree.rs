@@ -86,7 +86,7 @@ impl Args {
     }
 
     fn print_json(&self, fs: &dyn FileSystem, losses: &Losses) -> Outcome {
-        let mut entries = Entries::new("tree")?;
+        let mut entries = Entries::new("tree");
         self.visit(fs, losses, &mut |place, target| {
             let mut map = Map::new();
             document::put_bytes(&mut map, "path", place.path);

@@ -13,7 +13,7 @@ use crate::{
     verbs::F2fsImage,
 };
 
-/// Show who owns a block, and whether it is live (F2FS)
+/// Show the owner of a block, and whether it is live (F2FS)
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -1,6 +1,6 @@
-//! What a user does wrong, and what goes wrong around the command: files of every kind, numbers, names, closed pipes,
-//! full disks, signals in the middle. Each gives one clear line, nothing hangs or aborts, and nothing half written
-//! stays. Each table has one line for each kind of bad input.
+//! Mistakes of users, and faults around the command: files of every kind, numbers, names, closed pipes, full disks,
+//! signals in the middle. Each gives one clear line, nothing hangs or aborts, and nothing half written stays. Each
+//! table has one line for each kind of bad input.
 
 mod f2fs;
 mod files;

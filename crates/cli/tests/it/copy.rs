@@ -11,7 +11,7 @@ use std::{
 
 use crate::common::{World, is_root};
 
-/// What a file is, as far as a copy must keep it.
+/// The attributes that a copy must keep.
 #[derive(Debug, PartialEq, Eq)]
 struct Kept {
     mode: u32,

@@ -1,7 +1,7 @@
 //! The whole program end to end: the real command, a real FUSE mount, real trees and real test suites.
 //!
-//! Needs root, `/dev/fuse` and what `scripts/setup.sh test` installs. Without root or FUSE every test here
-//! says so on stderr and passes.
+//! Needs root, `/dev/fuse` and the packages of `scripts/setup.sh test`. Without root or FUSE every test here says so on
+//! stderr and passes.
 
 mod acl;
 mod direct;
@@ -13,6 +13,7 @@ mod in_use;
 mod large_tree;
 mod mounting;
 mod ordinary_user;
+mod overlay;
 mod papers;
 mod pjdfstest;
 mod power;

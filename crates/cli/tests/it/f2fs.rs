@@ -141,7 +141,7 @@ fn a_volume_may_lie_on_two_devices() {
     );
 }
 
-/// What is on the part that is there comes out; the rest is counted, and the check refuses it.
+/// The contents of the part that is there come out; the rest is counted, and the check refuses it.
 #[test]
 fn a_device_that_was_cut_is_read_as_far_as_it_goes() {
     let Some(world) = two_devices() else { return };
@@ -185,7 +185,7 @@ fn a_truncated_image_is_read_as_far_as_it_goes() {
         assert!(got.err.contains(&bytes.to_string()), "{got:?}");
         let found = if world.path("out").exists() { files_below(&world.path("out")) } else { 0 };
         assert!(found <= files, "{bytes} bytes: {found} files");
-        // What is not there is told, a line for each.
+        // Missing files are told, a line for each.
         assert_eq!(got.code, i32::from(got.err.lines().count() > 1 || found == 0), "{bytes} bytes: {got:?}");
         files = found;
         let _ = fs::remove_dir_all(world.path("out"));
@@ -255,7 +255,7 @@ fn a_mount_shows_the_same_tree() {
     assert!(written.is_err_and(|error| error.raw_os_error() == Some(30)), "read-only file system");
 }
 
-/// What `look` sees while `dir` is mounted.
+/// The result of `look` while `dir` is mounted.
 fn mounted<T>(world: &World, mount: &str, look: impl FnOnce() -> T) -> T {
     let dir = world.path("dir");
     fs::create_dir_all(&dir).unwrap();
@@ -265,7 +265,7 @@ fn mounted<T>(world: &World, mount: &str, look: impl FnOnce() -> T) -> T {
     seen
 }
 
-/// Linux's own crash: what fsync promised is there, unless one asks for the checkpoint.
+/// Linux's own crash: the promises of fsync are there, unless one asks for the checkpoint.
 #[test]
 fn norecovery_shows_the_checkpoint() {
     let world = World::new();
@@ -310,7 +310,7 @@ fn a_truncated_image_says_how_much_is_there() {
     world.say("--key-file missing ls disk").bad(1, &["missing: no such file"]);
 }
 
-/// The newest checkpoint is damaged: what the one before it has is shown, and said so once.
+/// The newest checkpoint is damaged: the files of the one before it are shown, and that is said once.
 #[test]
 fn a_checkpoint_is_not_passed_over_in_silence() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Readers of F2FS lose what is damaged, name it, and nothing else: every verb, and a mount.
+//! Readers of F2FS lose the damaged files, name them, and lose nothing else: every verb, and a mount.
 //!
 //! Where f2fs-tools are not installed the tests say so on stderr and pass.
 
@@ -49,7 +49,7 @@ fn json(world: &World, line: &str) -> serde_json::Value {
     serde_json::from_str(&world.say(line).good()).unwrap()
 }
 
-/// Where the node of an inode stands, in bytes.
+/// The place of an inode's node, in bytes.
 fn node_at(world: &World, path: &str) -> u64 {
     let ino = json(world, &format!("stat --json disk {path}"))["files"][0]["inode"].as_u64().unwrap();
     let entry = &json(world, &format!("dump --json disk nat {ino}"))["entries"][0];
@@ -69,11 +69,10 @@ fn names_in(dir: &Path) -> BTreeSet<String> {
 #[track_caller]
 fn names_each(run: &Run, lost: &[usize]) {
     assert_eq!(run.code, 1, "{run:?}");
-    let lines: Vec<&str> = run.err.lines().collect();
+    let lines = run.messages();
     assert_eq!(lines.len(), lost.len() + 1, "{}", run.err);
     for number in lost {
-        let told =
-            lines.iter().filter(|line| line.starts_with(&format!("pumice: {}: ", path(*number)))).count();
+        let told = lines.iter().filter(|line| line.starts_with(&format!("{}: ", path(*number)))).count();
         assert_eq!(told, 1, "{}: {}", path(*number), run.err);
     }
     assert!(lines.last().unwrap().contains("could not be read"), "{}", run.err);
@@ -143,7 +142,7 @@ fn finish_to(world: &World, archive: File) -> Run {
     Run { code: output.status.code().unwrap(), out: String::new(), err }
 }
 
-/// The mount shows all names, and `cp -a` loses what is damaged, by name.
+/// The mount shows all names, and `cp -a` loses the damaged files, by name.
 fn in_a_mount(world: &World, lost: &[usize], kept: &BTreeSet<String>) {
     mounted(world, |dir| {
         assert_eq!(names_in(&dir.join("dir/below")).len(), FILES, "each name is shown");
@@ -171,7 +170,7 @@ fn a_directory_with_a_bad_block_shows_what_is_left() {
     assert!(blocks.len() > 1, "the names are in several blocks");
     let all = names_in_block(&world, u64::MAX);
     let bad = names_in_block(&world, blocks[1]);
-    // Used slots whose names are longer than any can be.
+    // Used slots with names longer than any can be.
     overwrite(&world, blocks[1], &[0xff; 4096]);
     let kept: BTreeSet<String> = all.difference(&bad).cloned().collect();
     let run = world.say("ls disk /dir/below");
@@ -232,7 +231,7 @@ fn names_that_cannot_be_do_not_leave() {
     ] {
         let run = world.say(line);
         assert_eq!(run.code, 1, "{line}: {}", run.err);
-        // The archive names what it does not have.
+        // The archive names its missing files.
         let entries = if line.starts_with("tar") { entries_of(&world) } else { run.out };
         assert!(!entries.contains("..") && !entries.contains("0011") && !entries.contains("u0000"), "{line}");
         assert!(entries.matches("file-013").count() <= 1, "{line}");
@@ -253,7 +252,7 @@ fn names_that_cannot_be_do_not_leave() {
     });
 }
 
-/// What tar(1) finds in the archive of the volume.
+/// The entries that tar(1) finds in the archive of the volume.
 fn entries_of(world: &World) -> String {
     finish_to(world, File::create(world.path("archive")).unwrap());
     finish(Command::new("tar").args(["-tf", "archive"]).current_dir(world.path(""))).good()
@@ -286,7 +285,7 @@ impl Drop for Mounted {
     }
 }
 
-/// A file whose data are inside its inode and that says it has 3.9 TB: what it can have is there, and no more.
+/// A file with its data inside its inode that claims to have 3.9 TB: its possible bytes are there, and no more.
 #[test]
 fn a_size_that_cannot_be_fills_no_disk() {
     let Some(world) = image() else { return };
@@ -313,12 +312,12 @@ fn a_size_that_cannot_be_fills_no_disk() {
     });
 }
 
-/// Where the addresses of an inode begin that has no extra attributes, and how many of them are set.
+/// The beginning of the addresses of an inode that has no extra attributes, and the number of those that are set.
 const ADDRESSES_AT: u64 = 360;
 const ADDRESSES: u64 = 800;
 
-/// Files that point to the same blocks, each to all of them: what is copied is no more than the image could hold, and
-/// what is left out is told.
+/// Files that point to the same blocks, each to all of them: no more is copied than the image could hold, and left-out
+/// files are told.
 #[test]
 fn shared_blocks_fill_no_disk() {
     let Some(world) = image() else { return };

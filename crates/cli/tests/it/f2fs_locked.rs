@@ -1,5 +1,5 @@
-//! Volumes of Linux of which a part cannot be read: encrypted files without their key, files that fs-verity refuses.
-//! The rest is copied, and what is missing is named and counted.
+//! Volumes of Linux with unreadable parts: encrypted files without their key, files that fs-verity refuses. The rest is
+//! copied, and missing files are named and counted.
 
 use std::{
     fs::{self, File},
@@ -25,7 +25,7 @@ fn json(run: &Run) -> Value {
     serde_json::from_str(&run.out).unwrap()
 }
 
-/// Regular files that are not empty, by their paths, for which `is_meant` holds of what keeps their content.
+/// Regular files that are not empty, by their paths, for which `is_meant` holds of the forms of their content.
 fn files(world: &World, is_meant: &dyn Fn(&[Value]) -> bool) -> Vec<String> {
     let found = json(&world.say("find --json --type f disk"));
     let paths: Vec<String> = found["entries"].as_array().unwrap().iter().map(path_of).collect();
@@ -74,7 +74,7 @@ fn encrypted_files_without_their_key_are_named_and_the_rest_is_copied() {
     assert!(open.iter().all(|path| listed.lines().any(|line| line[1..] == **path)));
 }
 
-/// A byte that is not what was sealed costs its block, and no byte of it comes out.
+/// A byte that differs from the sealed one costs its block, and no byte of it comes out.
 #[test]
 fn what_verity_refuses_is_missing_in_the_copy() {
     let world = kept("verity");
@@ -115,7 +115,7 @@ fn a_tree_deeper_than_a_path_is_copied() {
     let found =
         finish(Command::new("find").args(["out", "-type", "f", "-links", "2"]).current_dir(world.path("")));
     let below = finish(Command::new("find").args(["out", "-type", "d"]).current_dir(world.path("")));
-    // What is so deep the standard library does not remove.
+    // The standard library does not remove so deep a tree.
     assert!(Command::new("rm").args(["-rf", "out"]).current_dir(world.path("")).status().unwrap().success());
     assert_eq!(found.good().lines().count(), 2);
     assert_eq!(below.good().lines().count(), DEPTH + 1);

@@ -96,7 +96,7 @@ fn golden(name: &str) -> World {
     world
 }
 
-/// Into a directory that Linux compresses in; what is there is replaced, moved and removed.
+/// Files are put into a directory that Linux compresses in; old ones are replaced, moved and removed.
 #[test]
 fn compressed_files_are_written() {
     let world = golden("compress");

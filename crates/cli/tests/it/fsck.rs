@@ -1,4 +1,4 @@
-//! Checking volumes. A checker that sees nothing finds nothing, so what it saw is asked for too.
+//! Checking volumes. A checker that sees nothing finds nothing, so its counts are asked for, too.
 
 use std::fs;
 
@@ -41,7 +41,7 @@ fn unreadable_pages_are_found() {
     world.say(&format!("nand kill image --page {}", pages.join(","))).good();
     for switch in ["-n", "-p", "-y"] {
         let run = world.say(&format!("fsck {switch} image"));
-        // 4 if it got so far as to say what is wrong, 1 if it mended that, 8 if it could not even begin.
+        // 4 if it got so far as to name the faults, 1 if it mended them, 8 if it could not even begin.
         assert!(run.code == 8 || run.code == if switch == "-y" { 1 } else { 4 }, "{run:?}");
         assert!(!run.out.contains("sound"), "{run:?}");
     }

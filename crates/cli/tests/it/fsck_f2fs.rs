@@ -9,7 +9,7 @@ use std::{
 use crate::common::{World, document};
 
 const BLOCK: u64 = 4096;
-/// Where the super block says at which blocks SSA and main area begin.
+/// The place of the beginnings of SSA and main area in the super block.
 const SSA_AND_MAIN: u64 = 1024 + 88;
 
 /// A volume with a small tree; `None`, and a loud line, where f2fs-tools are not installed.

@@ -36,7 +36,10 @@ fn what_cannot_be_is_refused_and_nothing_stays() {
         let run = world.say(&format!("ftl create {SMALL} {words} chip"));
         assert!(run.code == 2 && named.iter().all(|word| run.err.contains(word)), "{run:?}");
     }
-    world.say(&format!("ftl create {SMALL} --placement oracle chip")).bad(1, &["oracle", "every write"]);
+    for dry in ["", "--dry-run"] {
+        let line = format!("ftl create {SMALL} --placement oracle {dry} chip");
+        world.say(&line).bad(1, &["oracle", "every write"]);
+    }
     assert!(!world.path("chip").exists());
     let run = world.say(&format!("ftl create {SMALL} --export 100% chip"));
     assert!(run.code == 2 && run.err.contains("100%"), "{run:?}");
@@ -125,7 +128,7 @@ fn with_parity(world: &World) {
     disk.close().unwrap().flush().unwrap();
 }
 
-/// True if every block holds what was written.
+/// True if every block holds its written bytes.
 fn is_whole(world: &World) -> bool {
     let chip = ChipFile::open(world.path("chip"), true).unwrap();
     let mut disk = Ftl::open(chip, OpenOptions { read_only: true, ..OpenOptions::default() }).unwrap();

@@ -1,6 +1,6 @@
-//! Help texts are what they were. `PUMICE_BLESS=1 cargo test --test cli help::` takes new ones over.
+//! Help texts stay the same. `PUMICE_BLESS=1 cargo test --test cli help::` takes new ones over.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use crate::common::World;
 use pumice_knobs::BLESS;
@@ -74,6 +74,33 @@ fn help_texts_are_as_recorded() {
         let recorded = fs::read_to_string(&path).unwrap_or_default();
         assert_eq!(text, recorded, "{} differs; see the head of this test", path.display());
     }
+}
+
+/// Manual pages have what manual pages have, and troff takes them without a warning.
+#[test]
+fn manual_pages_are_whole() {
+    let world = World::new();
+    world.say("man pages").good();
+    for verb in VERBS.iter().copied().filter(|verb| !verb.is_empty()).chain(["nand stats"]) {
+        let page = world.path("pages").join(format!("pumice-{}.1", verb.replace(' ', "-")));
+        let text = fs::read_to_string(&page).unwrap();
+        for section in
+            ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "\"EXIT STATUS\"", "EXAMPLES", "\"SEE ALSO\""]
+        {
+            assert!(text.contains(&format!("\n.SH {section}\n")), "{verb}: {section}");
+        }
+        if let Ok(run) =
+            Command::new("groff").args(["-man", "-ww", "-Wbreak", "-z", "-Tascii"]).arg(&page).output()
+        {
+            assert!(
+                run.status.success() && run.stderr.is_empty(),
+                "{verb}: {}",
+                String::from_utf8_lossy(&run.stderr)
+            );
+        }
+    }
+    let mount = fs::read_to_string(world.path("pages/pumice-mount.1")).unwrap();
+    assert!(mount.contains(r"[\fB\-\-cache\fR \fISIZE\fR]") && mount.contains(r"\fIIMAGE\fR"), "{mount}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::common::{
 };
 use pumice_knobs::CLI_HOSTILE;
 
-/// Of each kind, where nothing else is asked for.
+/// The number of each kind, if nothing else is asked for.
 const USUAL: u64 = 4;
 /// A mount costs a second: every so many images.
 const MOUNTED_EVERY: u64 = 2;
@@ -91,7 +91,7 @@ fn plant(world: &World) {
     hole.write_all_at(b"end", (1 << 30) - 3).unwrap();
 }
 
-/// An image that was changed, and what was there before.
+/// An image that was changed, and its former bytes.
 struct Patient {
     file: File,
     before: Vec<(u64, Vec<u8>)>,
@@ -150,9 +150,9 @@ fn used(disk: &Path) -> Vec<u64> {
 fn run(world: &World, line: &str, seed: u64) {
     let (mut limit, mut end) = (String::new(), ">stdout".to_owned());
     match line.split(' ').next() {
-        // A file may well have holes of any length: what it takes is looked at, not how long it is.
+        // A file may well have holes of any length: its blocks count, not its length.
         Some("get") => {}
-        // Whoever asks for such a file gets all of it; nobody reads on here.
+        // A reader that asks for such a file gets all of it; nobody reads on here.
         Some("cat") => end = format!("| head -c {OUTPUT_BYTES} >stdout"),
         _ => limit = format!("--fsize={OUTPUT_BYTES}"),
     }
@@ -221,7 +221,7 @@ fn mount(world: &World, seed: u64) {
     );
 }
 
-/// What a directory is on.
+/// The device of a directory.
 fn device(dir: &Path) -> Option<u64> {
     fs::metadata(dir).ok().map(|found| found.dev())
 }

@@ -49,7 +49,7 @@ fn bash_completes_verbs_and_options() {
 fn make_install_puts_everything_in_its_place() {
     let world = World::new();
     let root = world.path("root");
-    // Twice: the second time over what is there.
+    // Twice: the second time over the files of the first.
     for _ in 0..2 {
         let run = Command::new("make")
             .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
@@ -71,7 +71,12 @@ fn make_install_puts_everything_in_its_place() {
         assert!(fs::metadata(usr.join(file)).unwrap().len() > 0, "{file}");
     }
     // The links are the program under the names that mkfs(8), fsck(8) and mount(8) look for.
-    for (name, usage) in [("mkfs.pumice", "mkfs"), ("fsck.pumice", "fsck"), ("mount.pumice", "mount")] {
+    for (name, usage) in [
+        ("mkfs.pumice", "mkfs"),
+        ("fsck.pumice", "fsck"),
+        ("mount.pumice", "mount"),
+        ("mount.fuse.pumice", "mount"),
+    ] {
         let run = Command::new(usr.join("sbin").join(name)).arg("--help").output().unwrap();
         let text = String::from_utf8(run.stdout).unwrap();
         assert!(run.status.success() && text.contains(&format!("Usage: pumice {usage}")), "{name}: {text}");

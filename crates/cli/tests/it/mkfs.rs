@@ -1,4 +1,4 @@
-//! Making file systems, and what is refused.
+//! Making file systems, and refusals.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -34,7 +34,9 @@ fn policies_are_recorded_and_shown_and_wrong_ones_refused() {
     world.say("mkfs --geometry 2048+64:64:128 other").good();
     assert!(world.say("info other").good().contains("victim root-age, placement sepbit:2, wear behind:8"));
     let refused = |words: &str, code, says: &str| {
-        world.say(&format!("mkfs --geometry 2048+64:64:128 {words} new")).bad(code, &[says]);
+        for dry in ["", "--dry-run"] {
+            world.say(&format!("mkfs --geometry 2048+64:64:128 {words} {dry} new")).bad(code, &[says]);
+        }
         assert!(!world.path("new").exists());
     };
     refused("--victim fifo", 1, "victim `fifo` needs a table of all erase blocks");
@@ -50,7 +52,9 @@ fn policies_are_recorded_and_shown_and_wrong_ones_refused() {
 fn parity_that_no_volume_can_have_is_refused() {
     let world = World::new();
     let refused = |words: &str, code, says: &str| {
-        world.say(&format!("mkfs {words} new")).bad(code, &[says]);
+        for dry in ["", "--dry-run"] {
+            world.say(&format!("mkfs {words} {dry} new")).bad(code, &[says]);
+        }
         assert!(!world.path("new").exists());
     };
     refused("--geometry 2048+64:64:128 --parity-pages 9", 2, "9");
@@ -143,6 +147,12 @@ fn a_dry_run_makes_nothing() {
     assert!(said.contains("would make a nandfs file system on image"), "{said}");
     assert!(said.contains("would copy src/file to /file"), "{said}");
     assert!(!world.path("image").exists());
+    // A chip that is there is not changed either, and what it cannot have is refused all the same.
+    world.say("mkfs --geometry 2048+64:64:128 image").good();
+    let before = fs::read(world.path("image")).unwrap();
+    world.say("mkfs --force --dry-run --victim cat image").good();
+    world.say("mkfs --force --dry-run --victim declining-cost image").bad(1, &["declining-cost"]);
+    assert!(fs::read(world.path("image")).unwrap() == before);
 }
 
 #[test]

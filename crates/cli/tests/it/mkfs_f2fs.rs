@@ -49,6 +49,36 @@ fn a_directory_and_its_archive_give_the_same_bytes() {
     assert!(same.unwrap().success());
 }
 
+/// Access control lists as words, newlines in values, `=` and `%` in names: from GNU tar's archive, from the tree, from
+/// an archive of what was made, the same volume.
+#[test]
+fn attributes_of_any_bytes_come_from_archives() {
+    let world = world();
+    let path = |name: &str| world.path("tree").join(name);
+    let run = |words: &[&str], file: &str| {
+        let (program, words) = words.split_first().unwrap();
+        let status = Command::new(program).args(words).arg(path(file)).status();
+        assert!(status.unwrap().success(), "{program} {words:?} {file}");
+    };
+    run(&["setfacl", "-m", "u:1000:rw,g:daemon:r"], "small");
+    run(&["setfacl", "-d", "-m", "u:root:rwx"], "below");
+    run(&["setfacl", "-d", "-m", "u::rwx"], "below/deeper");
+    run(&["setfattr", "-n", "user.lines", "-v", "one\n17 two=three\n"], "below/large.mp3");
+    run(&["setfattr", "-n", "user.a=b%3D", "-v", "x"], "empty");
+    world.say(&format!("mkfs -t f2fs --from tree --size auto {FIXED} wanted")).good();
+    let wanted = fs::read(world.path("wanted")).unwrap();
+    for form in [&["--acls", "--xattrs"][..], &["--acls", "--xattrs", "--xattrs-include=user.*"]] {
+        tar(&world, &[&["--format=posix"], form].concat());
+        world.say(&format!("mkfs --force -t f2fs --from tree.tar --size auto {FIXED} made")).good();
+        assert!(fs::read(world.path("made")).unwrap() == wanted, "{form:?}");
+    }
+    world.say("tar wanted -o again.tar").good();
+    world.say(&format!("mkfs --force -t f2fs --from again.tar --size auto {FIXED} made")).good();
+    assert!(fs::read(world.path("made")).unwrap() == wanted);
+    let listed = Command::new("tar").arg("-tf").arg(world.path("again.tar")).output().unwrap();
+    assert!(listed.status.success(), "{listed:?}");
+}
+
 #[test]
 fn every_form_of_a_sparse_file_in_an_archive_is_read() {
     let world = world();
@@ -116,7 +146,7 @@ fn what_is_there_is_kept() {
     assert_eq!(run.code, 2, "{run:?}");
 }
 
-/// The raw image of a sparse one. What a flash chip holds where nothing is written is noise.
+/// The raw image of a sparse one. Unwritten parts of a flash chip are noise.
 fn unpacked(packed: &[u8]) -> Vec<u8> {
     let word = |at: usize| u32::from_le_bytes(*packed[at..].first_chunk().unwrap());
     assert_eq!((word(0), word(4), word(8)), (0xed26_ff3a, 1, 0x000c_001c));
@@ -240,7 +270,8 @@ fn files_are_sealed_and_directories_ignore_case() {
     world.say(&format!("{command} --verity small --verity-block-size 8k other")).bad(1, &["Merkle tree"]);
 }
 
-/// What can be set on the host comes back; the host's file system may have no flags, and then nothing is said of them.
+/// Attributes that can be set on the host come back; the host's file system may have no flags, and then nothing is said
+/// of them.
 #[test]
 fn flags_of_the_host_are_kept() {
     let world = world();

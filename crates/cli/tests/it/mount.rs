@@ -9,9 +9,9 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use crate::common::{World, patience::wait_for};
+use crate::common::{World, is_root, patience::wait_for};
 
-/// A world whose `dir` is unmounted when the test ends, however it ends.
+/// A world that unmounts its `dir` when the test ends, however it ends.
 struct Mounting {
     world: World,
     child: Option<Child>,
@@ -134,6 +134,41 @@ fn mount_8_is_answered_in_its_words() {
     call(&["image", "dir", "-o", "sideways"]).bad(1, &["sideways"]);
     call(&["image", "dir", "-f"]).good();
     assert!(!mounting.is_mounted());
+}
+
+/// mount(8) looks for its helpers below /usr/sbin only, where a namespace of its own shows it ours. At a remount it passes
+/// back the options that the kernel shows.
+#[test]
+fn mount_8_mounts_and_remounts() {
+    const SCRIPT: &str = "set -eu
+        mount -t overlay overlay -o lowerdir=/usr/sbin,upperdir=$PWD/up,workdir=$PWD/work /usr/sbin
+        trap 'umount dir 2>/dev/null || true' EXIT
+        for type in fuse.pumice pumice; do
+            mount -t $type -o allow_other,noatime image dir
+            touch dir/first-$type
+            mount -o remount,ro dir
+            if touch dir/read-only 2>/dev/null; then echo 'not read-only'; exit 1; fi
+            mount -o remount,rw dir
+            touch dir/then-$type
+            umount dir
+        done";
+    let Some(mounting) = Mounting::new() else { return };
+    if !is_root() {
+        eprintln!("SKIPPED: only root may make a namespace of mounts, so nothing was tested");
+        return;
+    }
+    let world = &mounting.world;
+    for dir in ["up", "work"] {
+        fs::create_dir(world.path(dir)).unwrap();
+    }
+    for name in ["mount.pumice", "mount.fuse.pumice"] {
+        symlink(env!("CARGO_BIN_EXE_pumice"), world.path("up").join(name)).unwrap();
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", SCRIPT]).current_dir(world.path("."));
+    crate::common::finish(&mut command).good();
+    let names = ["first-fuse.pumice", "first-pumice", "then-fuse.pumice", "then-pumice"];
+    assert_eq!(world.say("ls image").good().lines().collect::<Vec<_>>(), names);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Verbs that read and change names and attributes inside an image.
 
-use std::{fs, process::Stdio};
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
 
-use crate::common::{World, document};
+use crate::common::{CHIP, Run, World, document};
 
 /// A volume with a few things in it.
 fn filled() -> World {
@@ -179,6 +182,135 @@ fn json_stands_before_and_behind_the_verb() {
     assert_eq!(world.say("ls image --json").good(), wanted);
     document(&world.say("--json nand stats image").good(), "nand-stats");
     world.say("--json chips").good();
+}
+
+/// Half a document is none: a verb that fails writes nothing on stdout, and its message is a document, too.
+#[test]
+fn failures_are_told_in_json_where_it_is_asked_for() {
+    let world = filled();
+    for line in
+        ["ls --json image nope", "tree --json image nope", "--json stat image nope", "find --json image nope"]
+    {
+        let run = world.say(line);
+        assert_eq!((run.code, &*run.out), (1, ""), "{line}: {run:?}");
+        let message = document(&run.err, "message");
+        assert_eq!(message["message"], "nope: no such file or directory", "{line}");
+    }
+    let run = world.say("ls --json --nope image");
+    assert_eq!((run.code, &*run.out), (2, ""), "{run:?}");
+    assert!(document(&run.err, "message")["message"].as_str().unwrap().contains("'--nope'"), "{run:?}");
+    // Behind `--` it is a name.
+    assert_eq!(world.say("ls image -- --json").err, "pumice: --json: no such file or directory\n");
+}
+
+/// Names from images and from the host are shown, and not obeyed.
+#[test]
+fn no_name_moves_the_cursor() {
+    let (world, wild) = (World::new(), "a\u{1b}[2Jb\nc");
+    world.run(&[&["mkfs", "--label", wild], &CHIP[..], &["image"]].concat()).good();
+    let shown = |run: Run| [run.out, run.err].concat();
+    assert!(world.say("info image").good().contains("label:       a\\u{1b}[2Jb\\nc\n"));
+    fs::write(world.path("x"), "x").unwrap();
+    fs::create_dir(world.path(wild)).unwrap();
+    let inside = format!("{wild}/x");
+    for words in [
+        ["put", "--dry-run", "image", "x", wild].as_slice(),
+        &["put", "image", &inside, "x"],
+        &["get", "image", "/", wild],
+        &["get", "image", "none", &inside],
+        &["get", "--dry-run", "image", "/", &inside],
+        &["ls", wild],
+        &["ls", &inside],
+        &["nand", "export", "image", wild],
+        &["tar", "image", "-o", wild],
+        &["mkfs", "--chip", wild, "new"],
+        &["mount", "image", &inside],
+        &[wild],
+    ] {
+        let shown = shown(world.run(words));
+        assert!(!shown.contains('\u{1b}') && shown.lines().count() <= 1, "{words:?}: {shown:?}");
+    }
+}
+
+/// As on Linux.
+#[test]
+fn an_empty_path_is_no_path() {
+    let world = filled();
+    let missing = "'': no such file or directory";
+    for words in [
+        ["ls", "image", ""].as_slice(),
+        &["cat", "image", ""],
+        &["stat", "image", ""],
+        &["find", "image", ""],
+        &["tree", "image", ""],
+        &["rm", "image", ""],
+        &["mkdir", "image", ""],
+        &["mv", "image", "hard", ""],
+        &["ln", "image", "hard", ""],
+        &["put", "image", "hello", ""],
+        &["get", "image", "", "out"],
+        &["tar", "image", "", "-o", "out"],
+    ] {
+        world.run(words).bad(1, &[missing]);
+    }
+    assert!(!world.path("out").exists());
+}
+
+/// `-h` is what it is for ls(1) and df(1).
+#[test]
+fn sizes_have_units_where_they_are_asked_for() {
+    let world = filled();
+    fs::write(world.path("large"), [0; 3000]).unwrap();
+    world.say("put image large large").good();
+    assert!(world.say("ls -l image large").good().contains(" 3000 "));
+    assert!(world.say("ls -lh image large").good().contains(" 2.92 KiB "));
+    assert_eq!(world.say("df -h image").good(), world.say("df image").good());
+    assert_eq!(world.say("ls -h image").good(), world.say("ls image").good());
+    assert!(world.say("ls --help").good().contains("Usage: pumice ls"));
+}
+
+#[test]
+fn no_archive_goes_to_a_terminal() {
+    let world = filled();
+    let call = format!("exec {} tar image", env!("CARGO_BIN_EXE_pumice"));
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--return", "--command", &call, "/dev/null"]).stdin(Stdio::null());
+    let run = script.current_dir(world.path(".")).output().unwrap();
+    let said = String::from_utf8(run.stdout).unwrap();
+    assert_eq!(said.trim_end(), "pumice: an archive is not for a terminal; name a file with -o, or a pipe");
+    assert_eq!(run.status.code(), Some(2));
+}
+
+/// A tree deeper than the host has words for, told in a line.
+#[test]
+fn trees_with_endless_paths_are_refused_in_a_line() {
+    let world = World::formatted();
+    let deep = "mkdir tree; cd tree; for i in $(seq 60); do mkdir $1; cd -P $1; done";
+    let made =
+        Command::new("sh").args(["-c", deep, "sh", &"d".repeat(100)]).current_dir(world.path(".")).status();
+    assert!(made.unwrap().success());
+    for line in ["put image tree x", "mkfs -t f2fs --size 64M --from tree card"] {
+        let run = world.say(line);
+        assert!(run.err.len() < 700, "{line}: {run:?}");
+        run.bad(1, &["name too long"]);
+    }
+    assert_eq!(world.say("ls image").good(), "");
+}
+
+/// What only the program itself says is nobody's to complete.
+#[test]
+fn completions_have_what_help_has() {
+    let world = World::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let text = world.say(&format!("completions {shell}")).good();
+        assert!(text.contains("daemon"), "{shell}");
+        for word in ["background", "helper"] {
+            assert!(
+                !text.contains(&format!("--{word}")) && !text.contains(&format!("-l {word} ")),
+                "{shell}: {word}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Scrubbing: what decays on a chip is found, moved and counted; what is lost is told.
+//! Scrubbing: decaying pages of a chip are found, moved and counted; losses are told.
 
 use std::fs;
 

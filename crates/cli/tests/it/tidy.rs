@@ -4,6 +4,7 @@ mod ceilings;
 mod circles;
 mod parts;
 mod types;
+mod words;
 
 use std::{
     cmp::Ordering,
@@ -13,13 +14,14 @@ use std::{
     thread,
 };
 
-use ceilings::{CALLING, CIRCLES, FIELDS, WIDE};
+use ceilings::{CALLING, CIRCLES, FIELDS, HEADS, LONG, RELATIVES, WIDE, WORDS};
 use parts::Parts;
+use words::Count;
 
 /// Lines a source file may have.
 const LINES: usize = 800;
 
-/// Which crates of the house each may stand on. An arrow that is not here is a question to be asked.
+/// The crates of the house that each may stand on. An arrow that is not here is a question to be asked.
 const ARROWS: &[(&str, &[&str])] = &[
     ("media", &[]),
     ("ecc", &[]),
@@ -163,7 +165,7 @@ fn what_prints_is_found() {
     );
 }
 
-/// The crates of the house that a manifest depends on, leaving out what only its tests need.
+/// The crates of the house that a manifest depends on, leaving out those for its tests.
 fn depends_on(manifest: &str) -> BTreeSet<String> {
     let mut inside = false;
     let mut names = BTreeSet::new();
@@ -266,7 +268,7 @@ fn circles_are_found() {
         ]),
         both("a", "b")
     );
-    // What the root passes on belongs to the file that has it.
+    // A name that the root passes on belongs to the file that has it.
     let root = ("lib.rs", "mod a;\nmod b;\npub use a::{A, X as Y};\npub use b::B;");
     assert_eq!(of(&[root, ("a.rs", "use crate::B;"), ("b.rs", "use crate::Y;")]), both("a", "b"));
     assert_eq!(of(&[root, ("a.rs", "use crate::B;"), ("b.rs", "use crate::B;")]), none);
@@ -285,7 +287,7 @@ fn circles_are_found() {
     assert_eq!(rooms, [["a", "c.rs"].map(str::to_owned).to_vec()].into());
 }
 
-/// What is wrong with a figure that may only fall; a figure without a ceiling must be 0.
+/// The fault of a figure that may only fall; a figure without a ceiling must be 0.
 fn over(what: &str, figure: usize, ceiling: usize) -> Option<String> {
     match figure.cmp(&ceiling) {
         Ordering::Greater => Some(format!("{what}: {figure} files, {ceiling} at most")),
@@ -362,4 +364,69 @@ fn parts_that_are_shared_are_found() {
     assert_eq!(touch("struct T { x: u8 }\nfn f(t: &T) -> u8 { t.x }").len(), 3);
     assert_eq!(touch("use other::T;\nfn f(t: &T) -> u8 { t.x }"), are(0, 0));
     assert_eq!(touch("#[cfg(test)]\nmod tests { use crate::a::U; fn f(u: &U) -> u8 { u.z } }"), are(0, 0));
+}
+
+/// The fault of a share or a count of words. Between the goal and the ceiling there is some room, as others write, too.
+fn over_with_room(of: &str, figure: usize, ceiling: usize, goal: usize) -> Option<String> {
+    let room = ceiling.div_ceil(4);
+    if figure > ceiling {
+        return Some(format!("{of}: {figure}, {ceiling} at most"));
+    }
+    let is_low = figure + room < ceiling && goal < ceiling;
+    is_low.then(|| format!("{of}: {figure}, the ceiling is {ceiling}: lower it"))
+}
+
+fn long_ones(path: &Path, count: &Count) -> Vec<String> {
+    let line = |(line, words): &(usize, usize)| format!("{}:{line}: {words} words", path.display());
+    count.long.iter().map(line).collect()
+}
+
+#[test]
+fn comments_begin_with_their_subject() {
+    let mut counts: BTreeMap<String, (Count, Vec<String>)> = BTreeMap::new();
+    let mut names: Vec<_> = crates();
+    names.push(root().join("xtask"));
+    for path in names {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let (all, long) = counts.entry(name).or_default();
+        for (path, text) in files(&path, ".rs") {
+            let count = Count::of_source(&text);
+            long.extend(long_ones(&path, &count));
+            *all += count;
+        }
+    }
+    let mut offences = Vec::new();
+    for (name, (count, long)) in &counts {
+        let (heads, relatives) = count.shares();
+        let ceilings = WORDS.iter().find(|(of, ..)| of == name);
+        let (_, most_heads, most_relatives, most_long) =
+            ceilings.unwrap_or_else(|| panic!("{name} has no ceilings of words"));
+        let of = |what: &str| format!("{name}: {what}");
+        let thousand = "in a thousand doc comments, those that begin with a relative or a preposition";
+        offences.extend(over_with_room(&of(thousand), heads, *most_heads, HEADS));
+        let thousand = "in a thousand clauses of doc comments, those with what, who, whose";
+        offences.extend(over_with_room(&of(thousand), relatives, *most_relatives, RELATIVES));
+        let long = format!("sentences of more than {} words:\n{}", words::LONGEST, long.join("\n"));
+        offences.extend(over_with_room(&of(&long), count.long.len(), *most_long, 0));
+    }
+    none(&offences);
+}
+
+#[test]
+fn sentences_of_documents_are_short() {
+    let mut all = files(&root().join("docs"), ".md");
+    for name in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"] {
+        let path = root().join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        all.push((path, text));
+    }
+    let mut offences = Vec::new();
+    for (path, text) in all {
+        let count = Count::of_document(&text);
+        let name = path.file_name().unwrap().to_string_lossy();
+        let ceiling = LONG.iter().find(|(of, _)| *of == name).map_or(0, |(_, most)| *most);
+        let long = format!("{name}: long sentences:\n{}", long_ones(&path, &count).join("\n"));
+        offences.extend(over_with_room(&long, count.long.len(), ceiling, 0));
+    }
+    none(&offences);
 }

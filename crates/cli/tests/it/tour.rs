@@ -1,5 +1,5 @@
-//! The tour in README is run as it stands there, and prints what stands there.
-//! `PUMICE_BLESS=1 cargo test --test cli tour::` writes down what it prints now.
+//! The tour in README is run as it stands there, and prints the same.
+//! `PUMICE_BLESS=1 cargo test --test cli tour::` writes down its present output.
 
 use std::{
     env,
@@ -15,16 +15,26 @@ use pumice_knobs::BLESS;
 /// Blocks of commands begin so; with `fuse`, they need a mount.
 const BLOCK: &str = "```console";
 
+/// Commands outside of tours, for a real chip or disk; only falls.
+const OUTSIDE: usize = 99;
+
 fn can_mount() -> bool {
     let root = rustix::process::geteuid().is_root();
     root && fs::OpenOptions::new().read(true).write(true).open("/dev/fuse").is_ok()
 }
 
-fn readme() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")
+/// README and the documents.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> =
+        docs.filter(|path| path.extension().is_some_and(|kind| kind == "md")).collect();
+    pages.push(root.join("README.md"));
+    pages.sort();
+    pages
 }
 
-/// What a command prints, on both streams.
+/// The output of a command, on both streams.
 fn output(command: &str, dir: &Path) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_pumice")).parent().unwrap();
     let path = format!("{}:{}", program.display(), env::var("PATH").unwrap());
@@ -42,7 +52,7 @@ fn nameless(text: &str) -> String {
     parts.fold(first, |text, part| text + BY + "4711" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// The same text with the commands run in `dir` and their output put in place of what stood there.
+/// The same text with the commands run in `dir` and their output put in place of the old one.
 fn played(text: &str, dir: &Path) -> String {
     let mut lines = text.lines();
     let mut result = String::new();
@@ -52,8 +62,7 @@ fn played(text: &str, dir: &Path) -> String {
         let skipped = word.trim() == "fuse" && !can_mount();
         if skipped {
             // Past the test runner, which would keep it to itself.
-            let _ =
-                writeln!(std::io::stderr(), "SKIPPED: the mount in README's tour: needs root and /dev/fuse");
+            let _ = writeln!(std::io::stderr(), "SKIPPED: a mount in a tour: needs root and /dev/fuse");
         }
         for line in lines.by_ref() {
             let command = line.strip_prefix("$ ");
@@ -71,17 +80,45 @@ fn played(text: &str, dir: &Path) -> String {
     result
 }
 
-#[test]
-fn the_tour_prints_what_readme_says() {
+/// Plays one page in a directory of its own.
+fn play(page: &Path) {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let text = fs::read_to_string(readme()).unwrap();
+    let text = fs::read_to_string(page).unwrap();
     let now = played(&text, dir.path());
     if BLESS.is_set() {
-        fs::write(readme(), &now).unwrap();
+        fs::write(page, &now).unwrap();
         return;
     }
     for (number, (wanted, got)) in text.lines().zip(now.lines()).enumerate() {
-        assert_eq!(got, wanted, "README.md:{}; see the head of this test", number + 1);
+        assert_eq!(got, wanted, "{}:{}; see the head of this test", page.display(), number + 1);
     }
-    assert_eq!(now.lines().count(), text.lines().count());
+    assert_eq!(now.lines().count(), text.lines().count(), "{}", page.display());
+}
+
+#[test]
+fn tours_print_what_their_pages_say() {
+    let pages = pages();
+    std::thread::scope(|scope| {
+        for page in &pages {
+            scope.spawn(|| play(page));
+        }
+    });
+}
+
+/// Commands that a user types are in a tour, but for those that need what no test has.
+#[test]
+fn commands_outside_of_tours_are_few() {
+    let typed = |text: &str| {
+        let mut in_tour = false;
+        text.lines()
+            .filter(|line| {
+                in_tour = if line.starts_with("```") { !in_tour } else { in_tour };
+                !in_tour && line.starts_with("    pumice ")
+            })
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let outside: Vec<String> =
+        pages().iter().flat_map(|page| typed(&fs::read_to_string(page).unwrap())).collect();
+    assert!(outside.len() <= OUTSIDE, "{} commands, {OUTSIDE} at most: {outside:#?}", outside.len());
 }

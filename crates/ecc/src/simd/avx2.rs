@@ -1,4 +1,4 @@
-//! The kernels with AVX2: sixteen symbols at a time. What is left over at the end of a page is done plainly.
+//! The kernels with AVX2: sixteen symbols at a time. The rest at the end of a page is done plainly.
 
 #![expect(unsafe_code, reason = "vectors are loaded and stored through pointers")]
 
@@ -169,7 +169,7 @@ fn add_row<const N: usize>(sums: &mut [[__m256i; 2]; N], row: [__m256i; 2]) {
     }
 }
 
-/// For each component, what 32, 16, 8, 4, 2 columns and one column further on is multiplied by.
+/// The factors of 32, 16, 8, 4, 2 columns and one column further on, for each component.
 static FOLDS: [[Multiplier; 6]; 4] =
     [folds(EXPONENTS[0]), folds(EXPONENTS[1]), folds(EXPONENTS[2]), folds(EXPONENTS[3])];
 

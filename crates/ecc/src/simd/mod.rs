@@ -1,6 +1,6 @@
-//! What is done to every byte of a page: with AVX2 where the processor has it, plainly elsewhere.
+//! The work on every byte of a page: with AVX2 if the processor has it, plainly otherwise.
 //!
-//! All pages of one call have the same, even length; what is longer in one of them is left alone.
+//! All pages of one call have the same, even length; the surplus of a longer one is left alone.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -74,9 +74,9 @@ pub(crate) fn signature<const N: usize>(page: &[u8]) -> [u16; N] {
 const COLUMNS: usize = 64;
 /// Bytes in such a row.
 const ROW: usize = 2 * COLUMNS;
-/// How far the powers of two columns are apart.
+/// The distance between the powers of two columns.
 const COLUMN_STRIDE: i64 = 1024;
-/// Which exponent of x each component of a signature is taken at.
+/// The exponent of x for each component of a signature.
 const EXPONENTS: [i64; 4] = [0, 1, -1, 2];
 
 /// The last row of a page that is no whole number of rows, filled up with zeros.

@@ -3,7 +3,7 @@
 use super::{COLUMN_STRIDE, COLUMNS, EXPONENTS, ROW, last_row};
 use crate::gf16::{Multiplier, over_x, power_of_x, product, times_x};
 
-/// Changes each symbol of `into` to what `change` makes of it and of the symbol of `from` at its place.
+/// Replaces each symbol of `into` by `change` of it and of the symbol of `from` at its place.
 fn each(into: &mut [u8], from: &[u8], change: impl Fn(u16, u16) -> u16) {
     for (place, other) in into.as_chunks_mut::<2>().0.iter_mut().zip(from.as_chunks::<2>().0) {
         *place = change(u16::from_le_bytes(*place), u16::from_le_bytes(*other)).to_le_bytes();

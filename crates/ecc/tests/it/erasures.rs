@@ -1,4 +1,4 @@
-//! Signatures and parity together: any lost pages come back, and what is linear stays so.
+//! Signatures and parity together: any lost pages come back, and linear codes stay linear.
 
 use fastrand::Rng;
 use pumice_ecc::{CodeError, MOST_PARITY, Parity, Repair, Signature, Width};
@@ -63,7 +63,7 @@ fn any_lost_pages_come_back() {
     }
 }
 
-/// A block may end after any page: parity of what there is, and the code is ready for the next block.
+/// A block may end after any page: there is parity of the pages so far, and the code is ready for the next block.
 #[test]
 fn parity_goes_on_from_page_to_page() {
     let mut rng = Rng::with_seed(2);

@@ -18,7 +18,7 @@ const STRIDE: usize = 64;
 
 /// Addresses in a node.
 pub(super) struct Addresses<'a> {
-    /// Of the inode.
+    /// The facts of the inode.
     pub(super) facts: &'a Facts,
     /// The node they stand in.
     pub(super) row: &'a NatRow,
@@ -83,7 +83,7 @@ impl Worker<'_> {
         {
             facts.tally.in_extent.fetch_add(1, Ordering::Relaxed);
         }
-        // A block that many point to is looked at once, so that what it holds is not taken in many times.
+        // A block that many point to is looked at once, so that its entries are not taken in many times.
         if is_first && facts.is_directory() {
             self.leaves.push(LeafRef { directory: facts.ino, addr, index: Some(index) });
         }

@@ -1,5 +1,5 @@
-//! The checkpoint: that none was passed over, and that its numbers are within the limits that Linux sets beyond what
-//! reading needs.
+//! The checkpoint: that none was passed over, and that its numbers keep Linux's limits, which are stricter than reading
+//! needs.
 
 use super::{
     codes::Code,
@@ -33,7 +33,7 @@ pub(super) fn check(volume: &Volume, findings: &mut Findings) {
     check_logs(volume, findings);
 }
 
-/// Room: what is metadata, what is kept back, what users have.
+/// Room: metadata, the reserve, and the users' share.
 fn spaces(volume: &Volume) -> Option<String> {
     let (sb, cp) = (volume.super_block().raw(), volume.checkpoint().raw());
     let read_only = volume.features().has(Features::RO);
@@ -55,7 +55,7 @@ fn spaces(volume: &Volume) -> Option<String> {
     (user == 0 || user >= room).then(|| format!("users have {user} blocks of {room}"))
 }
 
-/// Counts of what is in use.
+/// Counts of blocks and nodes in use.
 fn counts(volume: &Volume) -> Option<String> {
     let cp = volume.checkpoint().raw();
     let (valid, user) = (cp.valid_block_count.get(), cp.user_block_count.get());
@@ -67,7 +67,7 @@ fn counts(volume: &Volume) -> Option<String> {
     (nodes > room).then(|| format!("{nodes} nodes are valid, and the NAT has room for {room}"))
 }
 
-/// Where the parts of the pack are.
+/// The places of the parts of the pack.
 fn parts(volume: &Volume) -> Option<String> {
     let (sb, cp) = (volume.super_block(), volume.checkpoint());
     let per_segment = sb.blocks_per_segment();

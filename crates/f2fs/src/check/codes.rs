@@ -1,4 +1,4 @@
-//! What can be wrong with a volume: for each finding a stable name, and what would put it right.
+//! The possible faults of a volume: for each finding a stable name, and its remedy.
 
 /// A kind of finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -79,15 +79,15 @@ pub enum Code {
 const TABLE: &[(Code, &str, &str)] = &[
     (Code::SuperBlock, "super-block", "copy the other super block over it"),
     (Code::SuperBlockCopy, "super-block-copy", "copy the first super block over the second"),
-    (Code::SuperBlockErrors, "super-block-errors", "repair what else was found, then clear the list"),
-    (Code::Checkpoint, "checkpoint", "none: no checkpoint is valid; copy out what can be read"),
+    (Code::SuperBlockErrors, "super-block-errors", "repair the other findings, then clear the list"),
+    (Code::Checkpoint, "checkpoint", "none: no checkpoint is valid; copy out all readable files"),
     (
         Code::CheckpointPassedOver,
         "checkpoint-passed-over",
-        "none: what only it had is lost; copy out what can be read",
+        "none: changes that only it had are lost; copy out all readable files",
     ),
     (Code::CheckpointNumbers, "checkpoint-numbers", "write the numbers that the volume has"),
-    (Code::CheckpointFlag, "checkpoint-flag", "repair what else was found, then clear the flag"),
+    (Code::CheckpointFlag, "checkpoint-flag", "repair the other findings, then clear the flag"),
     (Code::CheckpointValidBlocks, "checkpoint-valid-blocks", "write the counted number"),
     (Code::CheckpointValidNodes, "checkpoint-valid-nodes", "write the counted number"),
     (Code::CheckpointValidInodes, "checkpoint-valid-inodes", "write the counted number"),
@@ -109,7 +109,7 @@ const TABLE: &[(Code, &str, &str)] = &[
     (Code::SitExtra, "sit-extra", "mark the block as free"),
     (Code::SsaKind, "ssa-kind", "write the kind of the blocks that are there"),
     (Code::SsaOwner, "ssa-owner", "write the owner that points to the block"),
-    (Code::BlockUnreadable, "block-unreadable", "none: the device fails; copy out what can be read"),
+    (Code::BlockUnreadable, "block-unreadable", "none: the device fails; copy out all readable files"),
     (Code::BlockShared, "block-shared", "copy the block for all owners but one"),
     (Code::NodeFooter, "node-footer", "free the node number"),
     (Code::NodeMissing, "node-missing", "take the reference away"),
@@ -157,7 +157,7 @@ impl Code {
         self.row().1
     }
 
-    /// What would put it right.
+    /// The remedy.
     pub fn fix(self) -> &'static str {
         self.row().2
     }

@@ -1,4 +1,4 @@
-//! What an inode counts of itself: blocks, blocks saved by compression, and those of its extent.
+//! An inode's counts of itself: blocks, blocks saved by compression, and those of its extent.
 
 use std::sync::atomic::Ordering;
 
@@ -8,7 +8,7 @@ use super::{
     findings::{Findings, Object},
 };
 
-/// Compares what an inode counts with what there is.
+/// Compares an inode's counts with its contents.
 pub(super) fn check(facts: &Facts, findings: &mut Findings) {
     let blocks = facts.counted_blocks();
     if facts.blocks != blocks {

@@ -1,4 +1,4 @@
-//! What is known of an inode once its own node was read, and what is counted of it afterwards.
+//! The facts about an inode once its own node was read, and its counts afterwards.
 
 use std::{
     ops::Range,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::layout::{Advise, Extent, Features, InlineFlags, Inode, InodeFlags, Nid, file_type};
 
-/// What other nodes and names are checked against.
+/// The facts that other nodes and names are checked against.
 pub(super) struct Facts {
     pub(super) ino: Nid,
     pub(super) kind: FileKind,
@@ -32,12 +32,12 @@ pub(super) struct Facts {
     flags: InodeFlags,
     pub(super) extent: Option<Extent>,
     pub(super) owners: [u32; 3],
-    /// Where in the inode's block its entries stand, if it is a directory that has them there.
+    /// The place of its entries in the inode's block, if it is a directory that has them there.
     pub(super) inline_entries: Option<Range<usize>>,
     pub(super) tally: Tally,
 }
 
-/// What is counted by several threads.
+/// Counts kept by several threads.
 #[derive(Default)]
 pub(super) struct Tally {
     /// Blocks, nodes among them.
@@ -50,8 +50,8 @@ pub(super) struct Tally {
     pub(super) dots: AtomicU32,
     /// Directories that a directory names.
     pub(super) subdirectories: AtomicU32,
-    /// Of a directory: 1 more than the place among [`Inodes::open`] of the one that names it, the last of them if there
-    /// are several; 0 if none does.
+    /// A directory's parent: 1 more than the place among [`Inodes::open`] of the one that names it, the last of them if
+    /// there are several; 0 if none does.
     pub(super) parent: AtomicU32,
 }
 
@@ -121,7 +121,7 @@ impl Facts {
     }
 }
 
-/// All inodes: of each what it is and its links, and the facts of those that more is to be counted of.
+/// All inodes: the kind and links of each, and the facts of those that more is to be counted of.
 pub(super) struct Inodes<'a> {
     pub(super) table: &'a NodeTable,
     pub(super) links: Links,
@@ -162,7 +162,7 @@ impl<'a> Inodes<'a> {
         })
     }
 
-    /// What an inode is, as entries of directories have it; `None` if there is none.
+    /// The kind of an inode, as entries of directories have it; `None` if there is none.
     pub(super) fn file_type(&self, ino: Nid) -> Option<u8> {
         let (place, _) = self.table.find(ino)?;
         self.links.file_type(place)

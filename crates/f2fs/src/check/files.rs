@@ -1,4 +1,4 @@
-//! What of files is looked at beyond their addresses: headers of compressed clusters, and trees of fs-verity.
+//! The checks of files beyond their addresses: headers of compressed clusters, and trees of fs-verity.
 
 use super::{
     codes::Code,
@@ -24,7 +24,7 @@ impl Worker<'_> {
     }
 }
 
-/// Verifies descriptor and tree of a sealed file, and the first block of its data. `Some` is what is wrong.
+/// Verifies descriptor and tree of a sealed file, and the first block of its data. `Some` is the fault.
 pub(super) fn check_sealed(reader: &Reader, ino: Nid) -> Option<String> {
     let (inode, node) = reader.nodes().inode(ino).ok()?;
     // Nothing encrypted can be verified without its key.

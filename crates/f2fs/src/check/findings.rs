@@ -1,4 +1,4 @@
-//! The list of what is wrong, kept short however much that is.
+//! The list of faults, kept short however many there are.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -8,7 +8,7 @@ use crate::layout::{BlockAddr, Nid, SegNo};
 /// Findings told in full for each code; further ones are only counted.
 const TOLD: usize = 200;
 
-/// What a finding is about.
+/// The object of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Object {
     /// A super block, counted from 1.
@@ -36,9 +36,9 @@ pub enum Object {
     },
     /// The quota of a user (0), group (1) or project (2).
     Quota {
-        /// Which of the three.
+        /// The one of the three.
         kind: usize,
-        /// Whose.
+        /// The user, group or project.
         id: u32,
     },
     /// Many of them.
@@ -71,15 +71,15 @@ impl fmt::Display for Object {
 /// One thing that is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// What kind.
+    /// The kind of fault.
     pub code: Code,
-    /// Where.
+    /// The place.
     pub object: Object,
-    /// What is there, and what should be.
+    /// The value found, and the right one.
     pub detail: String,
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Default)]
 pub(super) struct Findings {
     list: Vec<Finding>,
@@ -95,7 +95,7 @@ impl Findings {
         }
     }
 
-    /// Takes over what another worker found.
+    /// Takes over another worker's findings.
     pub(super) fn merge(&mut self, other: Findings) {
         let untold: Vec<_> =
             other.counts.iter().map(|(code, count)| (*code, count.saturating_sub(TOLD))).collect();
@@ -108,8 +108,8 @@ impl Findings {
         }
     }
 
-    /// The list in the order of codes and objects, so that it is the same whoever found what first, and the number
-    /// of all findings.
+    /// The list in the order of codes and objects, so that it is the same for any order of discovery, and the number of
+    /// all findings.
     pub(super) fn into_list(mut self) -> (Vec<Finding>, usize) {
         self.list.sort_by_cached_key(|finding| {
             (finding.code, format!("{:?}", finding.object), finding.detail.clone())

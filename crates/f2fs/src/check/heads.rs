@@ -1,4 +1,4 @@
-//! What the checkpoint's flags and counts and the six logs say, by themselves and against what was counted.
+//! The checkpoint's flags and counts and the six logs, by themselves and against the counts of the check.
 
 use super::{
     codes::Code,
@@ -32,7 +32,7 @@ pub(super) fn check_flags(volume: &Volume, findings: &mut Findings) {
 pub(super) fn check_logs(volume: &Volume, findings: &mut Findings) {
     let heads = volume.log_heads();
     for (log, head) in heads.iter().enumerate() {
-        // What is out of range was told with the checkpoint.
+        // Numbers out of range were told with the checkpoint.
         let per_segment = volume.super_block().blocks_per_segment();
         if head.segno.0 >= volume.super_block().main_segments() || u32::from(head.offset) >= per_segment {
             continue;
@@ -79,7 +79,7 @@ fn check_kinds(volume: &Volume, log: usize, twice: bool, entry: &SitEntry, findi
     }
 }
 
-/// What was counted of the whole volume.
+/// The counts of the whole volume.
 pub(super) struct Counted {
     pub(super) blocks: u64,
     pub(super) nodes: u64,

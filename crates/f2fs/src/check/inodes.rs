@@ -1,4 +1,4 @@
-//! Inodes: their own numbers and flags, their attributes, and what they hold inside.
+//! Inodes: their own numbers and flags, their attributes, and their inline contents.
 
 use pumice_vfs::FileKind;
 
@@ -198,7 +198,7 @@ impl Worker<'_> {
         let wrong = if data && dentry {
             Some("it has inline data and an inline directory at once")
         } else if dentry != is_dir || (data && !matches!(inode.kind, FileKind::File | FileKind::Symlink)) {
-            Some("what it holds inside does not go with its kind")
+            Some("its inline contents do not fit its kind")
         } else if data && !is_zero(first) {
             Some("it has inline data and a first address")
         } else if data && inode.kind == FileKind::File && needs_blocks(inode) {

@@ -21,17 +21,17 @@ use crate::{
 /// Kinds of files that entries have: 1 to 7.
 const FILE_TYPES: std::ops::RangeInclusive<u8> = 1..=7;
 
-/// That of directories.
+/// The file type of directories.
 const DIRECTORY: u8 = 2;
 
 /// The entries of a block, or of an inode.
 pub(super) struct Leaf<'a> {
     inodes: &'a Inodes<'a>,
-    /// Of the directory.
+    /// The facts of the directory.
     facts: &'a Facts,
     /// The directory's place among those of [`Inodes::open`].
     place: usize,
-    /// Which block of it; `None` inside an inode.
+    /// The number of its block; `None` inside an inode.
     index: Option<u64>,
     bytes: &'a [u8],
     layout: DentryLayout,
@@ -56,7 +56,7 @@ impl<'a> Leaf<'a> {
         Some(Leaf { inodes, facts, place, index: at.index, bytes, layout })
     }
 
-    /// Shows each entry, or the slot of one whose name has a length that cannot be.
+    /// Shows each entry, or the slot of one with an impossible length of name.
     fn each(&self, mut look: impl FnMut(Result<Dentry<'_>, u32>)) {
         let mut slot = 0;
         loop {
@@ -97,7 +97,7 @@ impl Worker<'_> {
         });
     }
 
-    /// Keeps those entries whose digests are among some.
+    /// Keeps the entries with digests among some.
     pub(super) fn keep_twins(&mut self, leaf: &Leaf<'_>, digests: &[u64]) {
         leaf.each(|entry| {
             let Ok(entry) = entry else { return };
@@ -255,7 +255,7 @@ impl Worker<'_> {
     }
 }
 
-/// Of a name in a directory.
+/// The digest of a name in a directory.
 fn digest(directory: &Facts, name: &[u8]) -> u64 {
     let mut digest = DefaultHasher::new();
     digest.write_u32(directory.ino.0);

@@ -1,4 +1,4 @@
-//! Inodes: the limits that Linux sets beyond what reading needs. It takes an inode that breaks one for damaged.
+//! Inodes: Linux's limits, which are stricter than reading needs. It takes an inode that breaks one for damaged.
 
 use super::{codes::Code, findings::Object, worker::Worker};
 use crate::layout::{Advise, EXTRA_BYTES, ExtraAttr, Features, InlineFlags, Inode, InodeFlags};

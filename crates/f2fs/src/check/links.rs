@@ -1,5 +1,5 @@
-//! Of each inode what it is, the links that it counts, and the names that were found: nine bytes, for there may be
-//! millions of them.
+//! The kind of each inode, its own count of links, and the number of names found: nine bytes, for there may be millions
+//! of them.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
@@ -7,7 +7,7 @@ use pumice_vfs::FileKind;
 
 use crate::layout::file_type;
 
-/// By place in the table of nodes. Several threads count.
+/// The links by place in the table of nodes. Several threads count.
 pub(super) struct Links {
     /// As entries of directories have it; 0 if the node is no inode, or none that makes sense.
     types: Vec<AtomicU8>,
@@ -16,7 +16,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// For a table of so many nodes, of which none was read yet.
+    /// Counts for a table of so many nodes, none read yet.
     pub(super) fn new(nodes: usize) -> Links {
         let words = || (0..nodes).map(|_| AtomicU32::new(0)).collect();
         Links { types: (0..nodes).map(|_| AtomicU8::new(0)).collect(), stored: words(), names: words() }
@@ -38,7 +38,7 @@ impl Links {
         }
     }
 
-    /// What an inode is; `None` if none was read.
+    /// The kind of an inode; `None` if none was read.
     pub(super) fn file_type(&self, place: usize) -> Option<u8> {
         let found = self.types.get(place)?.load(Ordering::Relaxed);
         (found != 0).then_some(found)
@@ -50,7 +50,7 @@ impl Links {
         Counts { links: word(&self.stored), names: word(&self.names) }
     }
 
-    /// How many inodes are directories, and how many are not.
+    /// The number of inodes that are directories, and of all others.
     pub(super) fn kinds(&self) -> [u64; 2] {
         let mut counts = [0, 0];
         for found in (0..self.types.len()).filter_map(|place| self.file_type(place)) {

@@ -1,9 +1,9 @@
-//! Checking a volume, without changing it: everything that one structure says of another is compared.
+//! Checking a volume, without changing it: every statement of one structure about another is compared.
 //!
 //! Inodes are read first, then all other nodes, then directories, each in the order of their addresses and by several
-//! threads. On the way every block that is pointed to is marked and its summary compared; what points to inodes, nodes
-//! and names is kept, and compared when all was read. Then the SIT must have exactly the marked blocks. A volume that
-//! was not unmounted is checked as its last checkpoint left it, and the chain that the next mount rolls forward besides.
+//! threads. On the way every block that is pointed to is marked and its summary compared; pointers to inodes, nodes and
+//! names are kept, and compared when all was read. Then the SIT must have exactly the marked blocks. A volume that was
+//! not unmounted is checked as its last checkpoint left it, and the chain that the next mount rolls forward besides.
 
 mod addresses;
 mod bitmap;
@@ -65,12 +65,12 @@ use crate::{
 /// Bytes of metadata kept in memory beside the tables.
 const CACHE_BYTES: usize = 1 << 20;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// What is wrong, in the order of codes; at most 200 of each, and then how many more.
+    /// The faults, in the order of codes; at most 200 of each, and then how many more.
     pub findings: Vec<Finding>,
-    /// How many there are in all.
+    /// The number of all faults.
     pub count: usize,
     /// Directories.
     pub directories: u64,
@@ -80,7 +80,7 @@ pub struct Report {
     pub blocks: u64,
     /// Bytes of a block.
     pub block_bytes: u32,
-    /// Nodes that fsync wrote since the checkpoint: the next mount recovers what they hold.
+    /// Nodes that fsync wrote since the checkpoint: the next mount recovers their contents.
     pub fsynced_nodes: u64,
 }
 
@@ -99,7 +99,7 @@ pub fn check(
     }
     match Volume::open(disks, CACHE_BYTES) {
         Ok(volume) => {
-            // Nothing is decrypted; what can be rolled forward is found out, and taken back.
+            // Nothing is decrypted; the roll-forward is tried, and taken back.
             let mut nodes = Nodes::new(volume);
             if let Err(error) = nodes.recover(Timestamp::default()) {
                 findings.add(Code::RollForwardChain, Object::Several, || error.to_string());
@@ -118,7 +118,7 @@ pub fn check(
     }
 }
 
-/// A volume whose super blocks or checkpoints are all broken cannot be looked into.
+/// Reports a volume that cannot be looked into, because all its super blocks or checkpoints are broken.
 fn unopened(corrupt: &Corrupt, findings: &mut Findings) {
     let (code, object) = match corrupt.place() {
         Place::SuperBlock => (Code::SuperBlock, Object::SuperBlock(1)),
@@ -279,13 +279,13 @@ impl Check<'_> {
     }
 }
 
-/// What workers leave to be done.
+/// The work that workers leave to be done.
 struct Work<'a> {
     table: &'a NodeTable,
     reached: &'a Reached,
     facts: Vec<facts::Facts>,
     usage: Usages,
-    /// Of all inodes that are counted.
+    /// The blocks of all inodes that are counted.
     blocks: u64,
     left: Left,
     twins: Vec<worker::Twin>,
@@ -310,7 +310,7 @@ impl<'a> Work<'a> {
         self.clusters.append(&mut worker.clusters);
     }
 
-    /// All nodes were read: what was still to be counted of inodes is counted.
+    /// Ends the counting of inodes once all nodes were read.
     fn close(&mut self, volume: &Volume, inodes: &Inodes<'_>, findings: &mut Findings) {
         for facts in inodes.open() {
             counts::check(facts, findings);

@@ -33,7 +33,7 @@ impl NatRow {
 /// Nodes with a possible address, in the order of their numbers.
 pub(super) struct NodeTable {
     rows: Vec<NatRow>,
-    /// For each block of the NAT the place of its first row, and the end of the last one's.
+    /// The place of the first row of each block of the NAT, and the end of the last one's.
     starts: Vec<u32>,
     per_block: u32,
     /// Inodes that have other nodes besides their own, in the order of their numbers.
@@ -51,7 +51,7 @@ impl NodeTable {
         self.rows.get(place as usize)
     }
 
-    /// Where the node at a place is.
+    /// The address of the node at a place.
     pub(super) fn addr(&self, place: u32) -> BlockAddr {
         debug_assert!((place as usize) < self.rows.len(), "place {place} of {}", self.rows.len());
         self.row(place).map_or(BlockAddr::NULL, |row| row.addr)

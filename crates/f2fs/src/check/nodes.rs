@@ -1,4 +1,4 @@
-//! The nodes themselves: each is the one that the NAT says, and what it points to.
+//! The nodes themselves: each agrees with the NAT, and with its pointers.
 
 use super::{
     addresses::Addresses,

@@ -1,4 +1,4 @@
-//! Whose a block is: each is pointed to once, and the summary of its segment says by whom.
+//! The owners of blocks: each is pointed to once, and the summary of its segment says by which node.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{
 /// Summaries that a worker keeps. It follows a few logs at a time.
 const KEPT: usize = 32;
 
-/// What points to blocks.
+/// The blocks that are pointed to.
 pub(super) struct Reached {
     pub(super) all: BlockSet,
     pub(super) nodes: BlockSet,
@@ -29,7 +29,7 @@ impl Reached {
     }
 }
 
-/// Where a pointer stands.
+/// The place of a pointer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
     pub(super) nid: Nid,
@@ -46,7 +46,7 @@ pub(super) struct Owners<'a> {
     last: [Option<(SegNo, Option<SummaryBlock>)>; 2],
 }
 
-/// Which of the two.
+/// The index of each of the two.
 const NODE: usize = 0;
 const DATA: usize = 1;
 

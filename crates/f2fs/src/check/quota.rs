@@ -1,5 +1,5 @@
-//! Quota files, which are hidden inodes that the super block names: what they say that users, groups and projects use is
-//! what these use.
+//! Quota files, which are hidden inodes named by the super block: their figures for users, groups and projects against
+//! the true use.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -23,12 +23,12 @@ use crate::{
 /// Inodes and bytes, by owner.
 type Usage = BTreeMap<u32, (u64, u64)>;
 
-/// What users, groups and projects use: inodes, and blocks besides the inodes' own.
+/// The use of users, groups and projects: inodes, and blocks besides the inodes' own.
 #[derive(Default)]
 pub(super) struct Usages([Usage; 3]);
 
 impl Usages {
-    /// Adds an inode whose blocks are counted, unless nobody asks.
+    /// Adds an inode after its blocks were counted, unless nobody asks.
     pub(super) fn add(&mut self, volume: &Volume, facts: &Facts) {
         if !volume.features().has(Features::QUOTA_INO)
             || volume.super_block().quota_inodes().contains(&facts.ino)
@@ -42,7 +42,7 @@ impl Usages {
         }
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds counts from elsewhere.
     pub(super) fn merge(&mut self, other: Usages) {
         for (usage, other) in self.0.iter_mut().zip(other.0) {
             for (id, (inodes, bytes)) in other {
@@ -54,7 +54,7 @@ impl Usages {
     }
 }
 
-/// Compares the quota files of a volume that has some with what was counted of all inodes.
+/// Compares the quota files of a volume that has some with the counts of all inodes.
 pub(super) fn check(reader: &Reader, inodes: &Inodes<'_>, counted: &Usages, findings: &mut Findings) {
     let volume = reader.nodes().volume();
     if !volume.features().has(Features::QUOTA_INO) {
@@ -73,7 +73,7 @@ pub(super) fn check(reader: &Reader, inodes: &Inodes<'_>, counted: &Usages, find
     }
 }
 
-/// What a quota file says.
+/// The contents of a quota file.
 fn read(
     reader: &Reader,
     inodes: &Inodes<'_>,

@@ -31,7 +31,7 @@ pub(super) fn each_block<'a, T: Sync>(
     })
 }
 
-/// How many of the items can be read with one request.
+/// The number of items that can be read with one request.
 fn close_together<T>(items: &[T], address: &impl Fn(&T) -> BlockAddr) -> usize {
     let Some(first) = items.first().map(address) else { return 0 };
     let mut last = first;

@@ -1,4 +1,4 @@
-//! Segments: what the SIT counts is exactly what nodes point to, and the summaries are of the right kind.
+//! Segments: the SIT's counts are exactly the blocks that nodes point to, and the summaries are of the right kind.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,14 @@ const KINDS: u8 = 6;
 /// The first kind of nodes.
 const NODES: u8 = 3;
 
-/// What a worker counts.
+/// A worker's counts.
 #[derive(Default)]
 struct Counter {
     free: u64,
     findings: Findings,
 }
 
-/// Compares all segments with what was reached; gives the number of free ones that no log writes to.
+/// Compares all segments with the blocks that were reached; gives the number of free ones that no log writes to.
 pub(super) fn check(volume: &Volume, threads: usize, reached: &Reached, findings: &mut Findings) -> u64 {
     check_journal(volume, findings);
     let jobs = volume.sit_blocks() as usize;
@@ -68,7 +68,7 @@ fn check_block(volume: &Volume, index: u32, reached: &Reached, counter: &mut Cou
             check_segment(volume, segno, &stored, reached, counter);
             continue;
         };
-        // Linux reads what the journal supersedes, too, and refuses to mount if it makes no sense.
+        // Linux reads superseded entries of the table, too, and refuses to mount if they make no sense.
         check_count(segno, &stored, " (the journal has a newer entry)", &mut counter.findings);
         check_segment(volume, segno, entry, reached, counter);
     }

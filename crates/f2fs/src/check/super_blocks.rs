@@ -1,4 +1,4 @@
-//! The super blocks: both valid, the same, and within the limits that Linux sets beyond what reading needs.
+//! The super blocks: both valid, the same, and within Linux's limits, which are stricter than reading needs.
 
 use pumice_media::ReadAt;
 use zerocopy::IntoBytes;
@@ -13,17 +13,59 @@ use crate::{
     volume::read_super_blocks,
 };
 
-/// Segments that a volume has at least: one for each copy of what has two, one of summaries, one of the main area, and
-/// what is left in front of them.
+/// The least segments of a volume: one for each copy of an area with two, one of summaries, one of the main area, and
+/// the segment in front of them.
 const SEGMENTS_MIN: u32 = 9;
 /// File name extensions that the super block has room for.
 const EXTENSIONS: u32 = 64;
+
+/// Place of orderly shutdowns among the reasons to stop, which are no trouble: Android halts so.
+const SHUTDOWN: usize = 0;
+/// Reasons to stop, in the order of their counters.
+const STOP_REASONS: [&str; 10] = [
+    "shutdown",
+    "injected fault",
+    "unreadable metadata",
+    "failed write",
+    "damaged summary",
+    "failed update of an inode",
+    "failed flush",
+    "no free segment",
+    "damaged bitmap of free segments",
+    "damaged list of free nodes",
+];
+/// Kinds of damage, in the order of their bits.
+const DAMAGES: [&str; 17] = [
+    "compressed cluster",
+    "decompression",
+    "block address",
+    "directory entry",
+    "inode",
+    "summary",
+    "node footer",
+    "type of a summary",
+    "journal",
+    "count of nodes",
+    "count of blocks",
+    "current segment",
+    "SIT",
+    "verity attribute",
+    "extended attribute",
+    "reference to a node",
+    "NAT",
+];
 
 /// Checks both.
 pub(super) fn check(disk: &dyn ReadAt, findings: &mut Findings) {
     let copies = read_super_blocks(disk);
     for (number, code, copy) in [(1, Code::SuperBlock, &copies[0]), (2, Code::SuperBlockCopy, &copies[1])] {
         check_copy(number, code, copy, findings);
+    }
+    // Both copies say the same, or differ, which is a finding of its own.
+    let mut sound =
+        [1, 2].into_iter().zip(&copies).filter_map(|(number, copy)| Some((number, copy.as_ref().ok()?)));
+    if let Some((number, sb)) = sound.next() {
+        check_notes(number, sb, findings);
     }
     if let [Ok(first), Ok(second)] = &copies
         && first.raw().as_bytes() != second.raw().as_bytes()
@@ -44,16 +86,26 @@ fn check_copy(number: u8, code: Code, copy: &Result<SuperBlock>, findings: &mut 
     if let Some(feature) = lonely_feature(sb.features()) {
         findings.add(code, object, || format!("the feature {feature} needs extra_attr, which is not on"));
     }
-    for (what, bytes) in
-        [("stopped", sb.raw().s_stop_reason.as_slice()), ("met damage", sb.raw().s_errors.as_slice())]
-    {
-        if bytes.iter().any(|byte| *byte != 0) {
-            findings.add(Code::SuperBlockErrors, object, || {
-                let noted = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0);
-                let noted: Vec<String> =
-                    noted.map(|(at, byte)| format!("byte {at} is {byte:#04x}")).collect();
-                format!("the kernel {what}: {}", noted.join(", "))
-            });
+}
+
+/// Findings for what kernels noted: reasons to stop, other than an orderly shutdown, and damage.
+fn check_notes(number: u8, sb: &SuperBlock, findings: &mut Findings) {
+    let raw = sb.raw();
+    let stopped = |(at, count): (usize, &u8)| {
+        let name = STOP_REASONS.get(at).map_or_else(|| format!("reason {at}"), |name| (*name).to_owned());
+        (at != SHUTDOWN && *count != 0).then(|| format!("{name} ({count} times)"))
+    };
+    let met = |bit: usize| {
+        let byte = raw.s_errors.get(bit / 8).copied().unwrap_or_default();
+        let name = DAMAGES.get(bit).map_or_else(|| format!("kind {bit}"), |name| (*name).to_owned());
+        (byte >> (bit % 8) & 1 != 0).then_some(name)
+    };
+    let stops: Vec<String> = raw.s_stop_reason.iter().enumerate().filter_map(stopped).collect();
+    let damages: Vec<String> = (0..8 * raw.s_errors.len()).filter_map(met).collect();
+    for (what, notes) in [("writing stopped", stops), ("damage was met", damages)] {
+        if !notes.is_empty() {
+            let object = Object::SuperBlock(number);
+            findings.add(Code::SuperBlockErrors, object, || format!("{what}: {}", notes.join(", ")));
         }
     }
 }
@@ -86,7 +138,7 @@ fn refused(raw: &RawSuperBlock) -> Option<String> {
     }
 }
 
-/// A feature whose fields inodes have no room for.
+/// A feature with fields that inodes have no room for.
 fn lonely_feature(features: Features) -> Option<&'static str> {
     if features.has(Features::EXTRA_ATTR) {
         return None;

@@ -1,5 +1,5 @@
-//! Names that a directory has twice: of each entry a digest is kept, and those whose digest is there twice are looked
-//! up again.
+//! Names that a directory has twice: of each entry a digest is kept, and entries with a digest that is there twice are
+//! looked up again.
 
 use super::{
     codes::Code,

@@ -1,4 +1,4 @@
-//! What a thread of the check has: what it found, and what is left to be looked at when all have come so far.
+//! The state of a thread of the check: its findings, and the work left for when all have come so far.
 
 use super::{
     facts::Facts,
@@ -19,9 +19,9 @@ pub(super) struct Worker<'a> {
     pub(super) owners: Owners<'a>,
     pub(super) findings: Findings,
     pub(super) buffer: Vec<u8>,
-    /// Of inodes that more is to be counted of.
+    /// The facts of inodes that more is to be counted of.
     pub(super) facts: Vec<Facts>,
-    /// What those use that are counted.
+    /// The use by the inodes that are counted.
     pub(super) usage: Usages,
     /// Blocks of those that are counted.
     pub(super) blocks: u64,
@@ -31,7 +31,7 @@ pub(super) struct Worker<'a> {
     pub(super) clusters: Vec<ClusterRef>,
 }
 
-/// What is looked at when all nodes were read.
+/// The work left for when all nodes were read.
 #[derive(Default)]
 pub(super) struct Left {
     pub(super) references: Vec<Reference>,
@@ -56,7 +56,7 @@ pub(super) struct Reference {
 /// An entry of a directory that seems to be there twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Twin {
-    /// Of directory and name.
+    /// The digest of directory and name.
     pub(super) digest: u64,
     pub(super) directory: Nid,
     pub(super) block: u64,

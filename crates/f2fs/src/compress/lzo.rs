@@ -1,18 +1,18 @@
 //! LZO1X, and Linux's variant of it with runs of zeros ("lzo-rle"), after Documentation/staging/lzo.rst.
 //!
-//! A stream is a row of instructions. Each names a copy from what was already written, and how many literals (0 to 3)
-//! follow it; what the smallest instructions mean depends on how many literals went before.
+//! A stream is a row of instructions. Each names a copy from the output so far, and how many literals (0 to 3) follow
+//! it; the meaning of the smallest instructions depends on the number of literals before.
 
-/// How much a match of the far kind reaches beyond its distance field.
+/// The reach of a match of the far kind beyond its distance field.
 const FAR: usize = 0x4000;
-/// What a three-byte match after a run of literals reaches beyond its distance field.
+/// The reach of a three-byte match after a run of literals beyond its distance field.
 const AFTER_RUN: usize = 0x800;
 /// Fewest zeros of a run.
 const MIN_ZERO_RUN: usize = 4;
 /// The first byte of a stream with a version behind it.
 const VERSIONED: u8 = 17;
 
-/// What the next instruction byte below 16 means.
+/// The meaning of the next instruction byte below 16.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     /// No literals went before: it is a run of literals.
@@ -46,7 +46,8 @@ struct Stream<'a> {
     zero_runs: bool,
 }
 
-/// What follows an instruction: a run of literals, the number of literals behind a match, or the end of the stream.
+/// The literals after an instruction: a run of literals, the number of literals behind a match, or the end of the
+/// stream.
 #[derive(Clone, Copy)]
 enum Literals {
     Run,
@@ -157,7 +158,7 @@ impl Stream<'_> {
         Some(())
     }
 
-    /// Copies `length` bytes from `distance` back; they may overlap what is written, and then repeat.
+    /// Copies `length` bytes from `distance` back; they may overlap the output, and then repeat.
     fn copy(&mut self, distance: usize, length: usize) -> Option<()> {
         let from = self.len.checked_sub(distance)?;
         let end = self.len.checked_add(length).filter(|&end| end <= self.out.len())?;

@@ -1,6 +1,6 @@
-//! How clusters are compressed: by which algorithm, and how hard it tries.
+//! The method of compression: the algorithm, and its effort.
 
-/// How a file's clusters are compressed (`i_compress_algorithm`).
+/// The algorithm of a file's clusters (`i_compress_algorithm`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Algorithm {
     /// LZO1X.

@@ -36,7 +36,7 @@ pub struct RawHeader {
 pub const HEADER_BYTES: usize = 24;
 const _: () = assert!(size_of::<RawHeader>() == HEADER_BYTES);
 
-/// Why a cluster cannot be read.
+/// The reason why a cluster cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ClusterError {
     /// Fewer bytes are stored than a header has.
@@ -53,15 +53,15 @@ pub enum ClusterError {
     /// The compressed bytes are not those that were written.
     #[error("compressed cluster has checksum {found:#010x}, want {wanted:#010x}")]
     Checksum {
-        /// Of the bytes that are there.
+        /// The checksum of the bytes.
         found: u32,
-        /// In the header.
+        /// The checksum in the header.
         wanted: u32,
     },
     /// The compressed bytes make no sense.
     #[error("compressed cluster is not {0} data")]
     Damaged(&'static str),
-    /// Whoever built this left the decoder out.
+    /// The decoder was left out of this build.
     #[error("compressed cluster is {0} data, and this build was made without the feature `codecs`")]
     NotBuilt(&'static str),
     /// The cluster decompresses, but not to its size.
@@ -79,7 +79,7 @@ pub fn claimed(stored: &[u8]) -> Option<u32> {
     RawHeader::ref_from_prefix(stored).ok().map(|(header, _)| header.clen.get())
 }
 
-/// The compressed bytes of a cluster whose header makes sense; `stored` is all its stored blocks.
+/// The compressed bytes of a cluster with a sensible header; `stored` is all its stored blocks.
 pub fn compressed(stored: &[u8], checksummed: bool) -> Result<&[u8], ClusterError> {
     let (header, rest) =
         RawHeader::ref_from_prefix(stored).map_err(|_| ClusterError::NoHeader(stored.len()))?;
@@ -123,7 +123,7 @@ pub fn decompress(
 }
 
 #[cfg(feature = "codecs")]
-/// One frame of Zstandard, whose window is at most the cluster, as in Linux.
+/// Decodes one frame of Zstandard with a window of at most the cluster, as in Linux.
 fn unzstd(bytes: &[u8], out: &mut [u8]) -> Option<usize> {
     let mut decoder = FrameDecoder::new();
     decoder.set_max_window_size(u64::try_from(out.len()).ok()?);

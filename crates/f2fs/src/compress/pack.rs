@@ -28,7 +28,7 @@ enum Codec {
 }
 
 impl Packer {
-    /// By a method; `checksummed` gives each cluster a checksum.
+    /// A packer with a method; `checksummed` gives each cluster a checksum.
     pub fn new(method: Method, checksummed: bool) -> Result<Packer, ClusterError> {
         let codec = match method.algorithm() {
             Algorithm::Lzo | Algorithm::LzoRle => Codec::Lzo(Repeats::new(Effort { places: 4, lazy: false })),
@@ -109,7 +109,7 @@ impl Packer {
         Some(())
     }
 
-    /// The reader gets back what went in.
+    /// Whether the reader gets back the original bytes.
     fn comes_back(&self, cluster: &[u8], stored: &[u8]) -> bool {
         let mut out = vec![0; cluster.len()];
         let read = super::decompress(self.method.algorithm(), self.checksummed, stored, &mut out);

@@ -4,7 +4,7 @@ use super::repeats::{Reach, Repeat, Repeats};
 
 /// Shortest match.
 const MATCH_MIN: usize = 4;
-/// What half of a token says at most; more follows behind it.
+/// The most that half of a token says; more follows behind it.
 const NIBBLE_MAX: usize = 15;
 /// No match begins in the last 12 bytes, or reaches into the last 5.
 const REACH: Reach = Reach { distance: 0xffff, head: 0, begin_tail: 12, end_tail: 5 };
@@ -27,7 +27,7 @@ fn sequence(literals: &[u8], repeat: Option<Repeat>, out: &mut Vec<u8>) {
     }
 }
 
-/// What of a number a token does not say.
+/// The part of a number beyond its token.
 fn more(number: usize, out: &mut Vec<u8>) {
     let Some(mut left) = number.checked_sub(NIBBLE_MAX) else { return };
     while let Some(next) = left.checked_sub(255) {

@@ -2,13 +2,13 @@
 
 use super::repeats::{Reach, Repeat, Repeats};
 
-/// What a stream begins with that has runs of zeros: the mark of a version, and the version.
+/// The beginning of a stream that has runs of zeros: the mark of a version, and the version.
 const VERSION: [u8; 2] = [17, 1];
-/// What a stream ends with: a far match at no distance.
+/// The end of a stream: a far match at no distance.
 const END: [u8; 3] = [17, 0, 0];
 /// Literals at the start that their count alone says.
 const START_MAX: usize = 238;
-/// The farthest of near and middle matches, and what a far one reaches beyond its field.
+/// The farthest of near and middle matches, and the reach of a far one beyond its field.
 const NEAR: usize = 0x800;
 const MIDDLE: usize = 0x4000;
 /// The farthest match; the last but one is a run of zeros.
@@ -82,7 +82,7 @@ impl Stream<'_> {
 
     fn zeros(&mut self, mut count: usize) {
         while count > 0 {
-            // What is left must be enough for a run of its own.
+            // The rest must be enough for a run of its own.
             let most = *ZEROS.end();
             let run = if count > most { most.min(count - ZEROS.start()) } else { count };
             let above = run - ZEROS.start();
@@ -93,7 +93,7 @@ impl Stream<'_> {
         }
     }
 
-    /// A code with a length, which is up to `most` in the code itself, otherwise 0 there and behind it what is beyond.
+    /// A code with a length: up to `most` in the code itself, otherwise 0 there and the rest behind it.
     fn length(&mut self, code: u8, length: usize, most: usize) {
         if length <= most {
             self.out.push(code | low(length));
@@ -108,7 +108,7 @@ impl Stream<'_> {
         self.out.push(low(beyond));
     }
 
-    /// A distance in two bytes, whose lowest two bits say how many literals follow.
+    /// A distance in two bytes, with the number of following literals in the lowest two bits.
     fn field(&mut self, distance: usize) {
         self.last = Some(self.out.len());
         self.out.extend([low((distance << 2) & 0xff), low(distance >> 6)]);

@@ -1,4 +1,4 @@
-//! Finds what repeats in a cluster: chains of places that begin with the same four bytes, the newest first.
+//! Finds repeats in a cluster: chains of places that begin with the same four bytes, the newest first.
 
 /// Bytes that places of a chain have in common.
 const COMMON: usize = 4;
@@ -12,13 +12,13 @@ const CHAINS: std::ops::RangeInclusive<u32> = 10..=16;
 /// Bytes that stand further in front, too.
 #[derive(Clone, Copy)]
 pub(super) struct Repeat {
-    /// How far in front.
+    /// The distance in front.
     pub(super) distance: usize,
-    /// How many.
+    /// The number of bytes.
     pub(super) length: usize,
 }
 
-/// How hard to look.
+/// The effort of the search.
 #[derive(Clone, Copy)]
 pub(super) struct Effort {
     /// Places of a chain to compare with.
@@ -27,7 +27,7 @@ pub(super) struct Effort {
     pub(super) lazy: bool,
 }
 
-/// What a format can say.
+/// The limits of a format.
 #[derive(Clone, Copy)]
 pub(super) struct Reach {
     /// Farthest repeat.
@@ -44,7 +44,7 @@ pub(super) struct Repeats {
     effort: Effort,
     /// The newest place of each chain.
     newest: Vec<u32>,
-    /// By place: the one before in its chain.
+    /// The place before each place in its chain.
     before: Vec<u32>,
     bits: u32,
     /// Places up to here are in their chains.
@@ -68,7 +68,7 @@ impl Repeats {
         let (mut at, mut from) = (reach.head, 0);
         while at < last {
             let Some(mut best) = self.longest(data, at, reach) else {
-                // What does not repeat is passed over faster and faster.
+                // Bytes that do not repeat are passed over faster and faster.
                 at += 1 + if self.effort.lazy { 0 } else { (at - from) >> 6 };
                 continue;
             };
@@ -144,7 +144,7 @@ impl Repeats {
     }
 }
 
-/// How many bytes both begin with.
+/// The number of bytes that both begin with.
 fn common(first: &[u8], second: &[u8]) -> usize {
     const STEP: usize = 8;
     let words = first.chunks_exact(STEP).zip(second.chunks_exact(STEP));

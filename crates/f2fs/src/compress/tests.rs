@@ -87,7 +87,7 @@ fn lengths_are_checked() {
     }
 }
 
-/// Whatever the compressed bytes are, decoders end and stay within the cluster.
+/// Decoders end and stay within the cluster for any compressed bytes.
 #[test]
 fn damaged_bytes_never_panic() {
     let mut random = fastrand::Rng::with_seed(1);
@@ -145,7 +145,7 @@ fn numbers_of_algorithms() {
     }
 }
 
-/// Contents of a cluster: what repeats near and far, what does not, zeros, all in pieces of random length.
+/// Contents of a cluster: repeats near and far, random bytes, zeros, all in pieces of random length.
 fn contents(random: &mut fastrand::Rng, bytes: usize) -> Vec<u8> {
     let mut all: Vec<u8> = Vec::new();
     while all.len() < bytes {
@@ -216,7 +216,7 @@ fn levels_pack_better_and_noise_stays() {
     }
 }
 
-/// A match of Linux's variant whose length and distance would look like a run of zeros.
+/// A match of Linux's variant with a length and distance that would look like a run of zeros.
 #[test]
 fn far_matches_are_no_runs_of_zeros() {
     let mut random = fastrand::Rng::with_seed(5);

@@ -25,7 +25,7 @@ pub struct RawContextV1 {
     pub flags: u8,
     /// The master key's name.
     pub descriptor: [u8; 8],
-    /// What makes this inode's key its own.
+    /// The nonce, which makes this inode's key its own.
     pub nonce: [u8; NONCE_BYTES],
 }
 const _: () = assert!(size_of::<RawContextV1>() == 28);
@@ -48,7 +48,7 @@ pub struct RawContextV2 {
     pub reserved: [u8; 3],
     /// The master key's name.
     pub identifier: [u8; 16],
-    /// What makes this inode's key its own.
+    /// The nonce, which makes this inode's key its own.
     pub nonce: [u8; NONCE_BYTES],
 }
 const _: () = assert!(size_of::<RawContextV2>() == 40);
@@ -108,9 +108,9 @@ impl Mode {
 /// The name of a master key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KeyName {
-    /// Of version 1: chosen, by custom the first bytes of the key's twofold SHA-512.
+    /// A name of version 1: chosen, by custom the first bytes of the key's twofold SHA-512.
     Descriptor([u8; 8]),
-    /// Of version 2: derived from the key.
+    /// A name of version 2: derived from the key.
     Identifier([u8; 16]),
 }
 
@@ -140,7 +140,7 @@ pub enum KeyPath {
 /// A context that makes sense.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Context {
-    /// Which master key.
+    /// The master key.
     pub key: KeyName,
     /// The cipher of contents.
     pub contents: Mode,
@@ -152,12 +152,12 @@ pub struct Context {
     pub path: KeyPath,
     /// Power of two of the bytes encrypted together, if that is not the block.
     pub data_unit_bits: Option<u8>,
-    /// What makes this inode's key its own.
+    /// The nonce, which makes this inode's key its own.
     pub nonce: [u8; NONCE_BYTES],
 }
 
 impl Context {
-    /// From the value of the extended attribute.
+    /// The context in the value of the extended attribute.
     pub fn parse(value: &[u8]) -> Result<Context, CryptError> {
         let version = value.first().copied().unwrap_or_default();
         let context = match version {

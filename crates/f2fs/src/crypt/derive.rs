@@ -9,7 +9,7 @@ use sha2::{Digest, Sha512};
 
 use super::NONCE_BYTES;
 
-/// What a derived key is for: the first byte behind the label, so that no two purposes share a key.
+/// The use of a derived key: the first byte behind the label, so that no two purposes share a key.
 #[derive(Clone, Copy)]
 pub(super) enum Use {
     Identifier = 1,

@@ -1,4 +1,4 @@
-//! The key of one inode, and what it decrypts.
+//! The key of one inode, and decryption with it.
 
 use super::{
     CryptError, MAX_NAME_BYTES, MIN_NAME_BYTES,

@@ -1,8 +1,8 @@
 //! HCTR2 (Crowley, Huckleberry and Biggers, "Length-preserving encryption with HCTR2", 2021) with AES-256: a wide block
 //! cipher for any length of at least 16 bytes.
 //!
-//! The first 16 bytes, plus a hash of the rest, go through AES. What comes out decides the key stream for the rest, whose
-//! hash closes the first 16 bytes again.
+//! The first 16 bytes, plus a hash of the rest, go through AES. The result decides the key stream for the rest, and the
+//! hash of that closes the first 16 bytes again.
 
 use aes::{
     Aes256,
@@ -51,7 +51,7 @@ impl Hctr2 {
         *first = (middle ^ self.hash(tweak, rest)).to_le_bytes();
     }
 
-    /// Encrypts with XCTR, whose counter begins at 1 and is added to the nonce without carry.
+    /// Encrypts with XCTR: the counter begins at 1 and is added to the nonce without carry.
     fn stream(&self, nonce: u128, bytes: &mut [u8]) {
         for (counter, chunk) in (1..).zip(bytes.chunks_mut(BLOCK)) {
             let key = encrypt(&self.block, nonce ^ counter).to_le_bytes();

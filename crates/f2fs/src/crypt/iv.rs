@@ -1,4 +1,4 @@
-//! Initialisation vectors: what makes equal blocks at different places encrypt differently.
+//! Initialisation vectors, which make equal blocks at different places encrypt differently.
 
 use siphasher::sip::SipHasher24;
 
@@ -7,7 +7,7 @@ use super::NONCE_BYTES;
 /// Bytes of the longest vector; shorter ones are its beginning.
 pub(super) const IV_BYTES: usize = 32;
 
-/// How a file's vectors are made from the numbers of its data units.
+/// The rule that makes a file's vectors from the numbers of its data units.
 #[derive(Clone, Copy)]
 pub(super) enum IvRule {
     /// The number alone.

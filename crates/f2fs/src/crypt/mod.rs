@@ -41,7 +41,7 @@ pub const MIN_NAME_BYTES: usize = 16;
 /// The longest name, plain or encrypted.
 pub const MAX_NAME_BYTES: usize = 255;
 
-/// Why something encrypted cannot be used.
+/// The reason why an encrypted object cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CryptError {
     /// The context is neither of the two forms that Linux writes.
@@ -54,12 +54,12 @@ pub enum CryptError {
         /// Its first byte.
         version: u8,
     },
-    /// The context asks for what does not exist or does not go together.
+    /// The context asks for an unknown or impossible combination.
     #[error("encryption context has {what} {value}, which is not supported")]
     Unsupported {
         /// The field.
         what: &'static str,
-        /// What stands there.
+        /// The value found.
         value: u8,
     },
     /// The master key was not given.
@@ -76,10 +76,10 @@ pub enum CryptError {
         /// Bytes that the cipher wants.
         wants: usize,
     },
-    /// Whoever built this left the ciphers out.
+    /// The ciphers were left out of this build.
     #[error("this build has no ciphers: it was made without the feature `ciphers`")]
     NotBuilt,
-    /// What is to be decrypted is too short or too long, or not whole blocks.
+    /// The bytes to be decrypted are too few or too many, or not whole blocks.
     #[error("{0} encrypted bytes are no whole name, link or block")]
     Length(usize),
 }

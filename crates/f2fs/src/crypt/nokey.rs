@@ -1,4 +1,5 @@
-//! How a name is shown, and found again, without its key: base64url of a structure that identifies the entry.
+//! The form of a name that is shown, and found again, without its key: base64url of a structure that identifies the
+//! entry.
 
 use sha2::{Digest, Sha256};
 
@@ -8,11 +9,11 @@ use super::{CryptError, MAX_NAME_BYTES, MIN_NAME_BYTES};
 const SHOWN_BYTES: usize = 149;
 /// Bytes of the two hashes in front of the name.
 const HASH_BYTES: usize = 8;
-/// Bytes of the hash of what is not shown.
+/// Bytes of the hash of the hidden part.
 const DIGEST_BYTES: usize = 32;
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// What a no-key name says of a directory entry.
+/// The directory entry in a no-key name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NoKeyName {
     /// The hash of the entry, by which its bucket is found.
@@ -31,7 +32,7 @@ pub(super) fn link_bytes(stored: &[u8]) -> Result<&[u8], CryptError> {
 }
 
 impl NoKeyName {
-    /// From a directory entry: its hash and its encrypted name.
+    /// The name of a directory entry, from its hash and its encrypted name.
     pub fn new(hash: u32, encrypted: &[u8]) -> Result<NoKeyName, CryptError> {
         if !(MIN_NAME_BYTES..=MAX_NAME_BYTES).contains(&encrypted.len()) {
             return Err(CryptError::Length(encrypted.len()));
@@ -68,7 +69,7 @@ impl NoKeyName {
         base64url(&bytes)
     }
 
-    /// What a shown name means; `None` if it is not one.
+    /// The name behind a shown one; `None` if it is not one.
     pub fn decode(shown: &[u8]) -> Option<NoKeyName> {
         let bytes = from_base64url(shown)?;
         let (hash, rest) = bytes.split_first_chunk::<4>()?;

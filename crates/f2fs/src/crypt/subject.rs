@@ -1,6 +1,6 @@
-//! What a key is for.
+//! The purpose of a key.
 
-/// What a key is for: it decides between a context's two ciphers.
+/// The purpose of a key: it decides between a context's two ciphers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// The data of a regular file.
@@ -9,7 +9,7 @@ pub enum Purpose {
     Names,
 }
 
-/// Which inode a key is for.
+/// The inode of a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject {
     /// Its number.

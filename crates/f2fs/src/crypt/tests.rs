@@ -175,7 +175,7 @@ fn every_way_to_a_key() {
     }
 }
 
-/// Contents are only ever decrypted here; what encrypts is the inverse by the same library.
+/// Encrypts with the inverse by the same library: the product only ever decrypts contents.
 fn encrypt_block(key: &FileKey, index: u64, plain: &[u8]) -> Vec<u8> {
     use aes::cipher::{Array, BlockCipherEncrypt, BlockModeEncrypt, InnerIvInit};
     let mut block = plain.to_vec();

@@ -1,4 +1,4 @@
-//! What Unicode 12.1.0 says of characters, as sorted ranges of code points, first and last included.
+//! Unicode 12.1.0's properties of characters, as sorted ranges of code points, first and last included.
 
 /// Default_Ignorable_Code_Point of DerivedCoreProperties.txt.
 pub(super) const IGNORABLE: [(u32, u32); 17] = [

@@ -98,7 +98,7 @@ impl RawCheckpoint {
     }
 }
 
-/// The checksum of a head: over what is in front of it, then what is behind it.
+/// The checksum of a head: over the bytes in front of it, then those behind it.
 fn head_checksum(head: &[u8], at: usize) -> u32 {
     debug_assert!(at + 4 <= head.len(), "a checksum behind the head");
     let behind = head.get(at + 4..).unwrap_or_default();
@@ -180,11 +180,11 @@ impl CpFlags {
     }
 }
 
-/// A checkpoint block whose checksum is right. Nothing is said of its numbers.
+/// A checkpoint block with a right checksum. Its numbers are unchecked.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     raw: RawCheckpoint,
-    /// Which pack it is of: 1 or 2.
+    /// Its pack: 1 or 2.
     pack: u8,
     /// The whole block.
     block: Vec<u8>,
@@ -201,8 +201,8 @@ impl Checkpoint {
         Ok(Checkpoint { raw, pack, block: block.to_vec(), checksum })
     }
 
-    /// Checks what reading relies on: where the parts of the pack are. What else can be wrong with its numbers the
-    /// check tells.
+    /// Checks the numbers that reading relies on: the places of the parts of the pack. The check tells of all other
+    /// faults.
     pub fn check_parts(&self, sb: &SuperBlock) -> Result<()> {
         let place = Place::Checkpoint(self.pack);
         let within = |what, found: u32, low: u32, high: u32| {
@@ -278,12 +278,12 @@ impl Checkpoint {
         self.raw.alloc_type.get(log).is_some_and(|kind| *kind == 1)
     }
 
-    /// Where the bitmap of SIT copies begins, in bytes from the start of the pack.
+    /// The beginning of the bitmap of SIT copies, in bytes from the start of the pack.
     pub fn sit_bitmap_at(&self, sb: &SuperBlock) -> usize {
         self.raw.sit_bitmap_at(sb)
     }
 
-    /// Where the bitmap of NAT copies begins, in bytes from the start of the pack.
+    /// The beginning of the bitmap of NAT copies, in bytes from the start of the pack.
     pub fn nat_bitmap_at(&self, sb: &SuperBlock) -> usize {
         self.raw.nat_bitmap_at(sb)
     }

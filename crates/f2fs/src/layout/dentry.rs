@@ -24,7 +24,7 @@ pub struct RawDentry {
     pub ino: U32,
     /// Bytes of the name.
     pub name_len: U16,
-    /// What it is: 1 file, 2 directory, 3 character device, 4 block device, 5 FIFO, 6 socket, 7 symbolic link.
+    /// The kind: 1 file, 2 directory, 3 character device, 4 block device, 5 FIFO, 6 socket, 7 symbolic link.
     pub file_type: u8,
 }
 
@@ -39,7 +39,7 @@ pub struct Dentry<'a> {
     pub hash: u32,
     /// The inode.
     pub ino: Nid,
-    /// What it is: 1 file, 2 directory, 3 character device, 4 block device, 5 FIFO, 6 socket, 7 symbolic link.
+    /// The kind: 1 file, 2 directory, 3 character device, 4 block device, 5 FIFO, 6 socket, 7 symbolic link.
     pub file_type: u8,
     /// The name.
     pub name: &'a [u8],
@@ -62,7 +62,7 @@ impl Dentry<'_> {
     }
 }
 
-/// What an entry says of an inode of this kind.
+/// The number of an inode's kind in an entry.
 pub(crate) fn file_type(kind: FileKind) -> u8 {
     match kind {
         FileKind::File => 1,
@@ -92,7 +92,7 @@ fn slots(name_bytes: usize) -> u32 {
     u32::try_from(name_bytes.div_ceil(DIR_SLOT_BYTES)).unwrap_or(u32::MAX)
 }
 
-/// Where the parts of a directory block, or of an inline directory, are.
+/// The places of the parts of a directory block, or of an inline directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DentryLayout {
     /// Slots.
@@ -102,7 +102,7 @@ pub struct DentryLayout {
 }
 
 impl DentryLayout {
-    /// For `bytes` bytes: as many slots as fit with their bits; what is left over stands behind the bitmap.
+    /// The layout of `bytes` bytes: as many slots as fit with their bits; the rest stands behind the bitmap.
     pub fn for_bytes(bytes: usize) -> DentryLayout {
         let per_slot = size_of::<RawDentry>() + DIR_SLOT_BYTES;
         let slots = bytes * 8 / (per_slot * 8 + 1);
@@ -111,17 +111,17 @@ impl DentryLayout {
         DentryLayout { slots: u32::try_from(slots).unwrap_or(0), entries_at, names_at }
     }
 
-    /// For a directory block.
+    /// The layout of a directory block.
     pub fn for_block(size: BlockSize) -> DentryLayout {
         DentryLayout::for_bytes(size.width())
     }
 
-    /// Where the entry of a slot begins.
+    /// The beginning of a slot's entry.
     pub fn entry_at(&self, slot: u32) -> usize {
         self.entries_at + slot as usize * size_of::<RawDentry>()
     }
 
-    /// Where the piece of name of a slot begins.
+    /// The beginning of a slot's piece of name.
     pub fn name_at(&self, slot: u32) -> usize {
         self.names_at + slot as usize * DIR_SLOT_BYTES
     }
@@ -155,8 +155,8 @@ impl DentryLayout {
         }
     }
 
-    /// The first entry at or behind slot `from`; `Err` is the slot of one whose name does not fit. The caller
-    /// goes on at [`Dentry::slot`] + [`Dentry::slots`].
+    /// The first entry at or behind slot `from`; `Err` is the slot of one with too long a name. The caller goes on at
+    /// [`Dentry::slot`] + [`Dentry::slots`].
     pub fn next<'a>(&self, bytes: &'a [u8], from: u32) -> Result<Option<Dentry<'a>>, u32> {
         let mut slot = from;
         while slot < self.slots {

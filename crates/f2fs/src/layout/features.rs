@@ -1,4 +1,4 @@
-//! What a volume uses beyond the first version of the format.
+//! A volume's features beyond the first version of the format.
 
 use core::fmt;
 
@@ -31,7 +31,7 @@ const NAMES: [(Features, &str); 17] = [
 impl Features {
     /// Files and names may be encrypted (fscrypt).
     pub const ENCRYPT: Features = Features(0x1);
-    /// On zoned devices.
+    /// The volume is on zoned devices.
     pub const BLKZONED: Features = Features(0x2);
     /// Atomic writes were used; nothing on the medium differs.
     pub const ATOMIC_WRITE: Features = Features(0x4);

@@ -31,7 +31,7 @@ const DEFAULT_XATTR_WORDS: u16 = 50;
 pub struct Extent {
     /// First block of the file.
     pub first: u32,
-    /// Where it is.
+    /// The address.
     pub addr: BlockAddr,
     /// Blocks.
     pub blocks: u32,
@@ -60,18 +60,18 @@ pub struct ExtraAttr {
     pub compress_flag: u16,
 }
 
-/// An inode whose numbers fit together.
+/// An inode with numbers that fit together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Inode {
     /// Its number.
     pub ino: Nid,
-    /// What it is.
+    /// The kind.
     pub kind: FileKind,
     /// Kind and permissions.
     pub mode: u16,
     /// Hints.
     pub advise: Advise,
-    /// How the words are used.
+    /// The use of the words.
     pub inline: InlineFlags,
     /// Owner.
     pub uid: u32,
@@ -101,9 +101,9 @@ pub struct Inode {
     pub parent: Nid,
     /// Bytes of that name.
     pub name_len: u32,
-    /// That name, and what was left behind it.
+    /// The bytes of that name, and those left behind it.
     pub name: [u8; 255],
-    /// How many levels a directory's hash table begins below the smallest.
+    /// The number of levels that a directory's hash table begins below the smallest.
     pub dir_level: u8,
     /// The largest extent.
     pub extent: Extent,
@@ -270,7 +270,7 @@ impl Inode {
         self.advise.has(Advise::VERITY)
     }
 
-    /// How the content is compressed, if it is.
+    /// The compression of the content, if it is compressed.
     pub fn compression(&self) -> Option<&ExtraAttr> {
         let extra = self.extra.as_ref()?;
         let marked = self.kind == FileKind::File && self.flags.has(InodeFlags::COMPRESSED);
@@ -307,7 +307,7 @@ impl Inode {
         Ok(())
     }
 
-    /// True if what compression saves was given back: nobody can write to the file until it is reserved again.
+    /// True if the room saved by compression was given back: nobody can write to the file until it is reserved again.
     pub(crate) fn is_released(&self) -> bool {
         self.inline.has(InlineFlags::RELEASED)
     }
@@ -331,19 +331,19 @@ impl Inode {
         self.extra.map_or(0, |extra| u32::from(extra.bytes) / 4)
     }
 
-    /// Where the first address stands in the block.
+    /// The place of the first address in the block.
     pub fn addrs_at(&self) -> usize {
         HEAD + self.extra_words() as usize * 4
     }
 
-    /// Where inline data, or an inline directory, stand in the block.
+    /// The place of inline data, or of an inline directory, in the block.
     pub fn inline_range(&self) -> Range<usize> {
         let words = self.size_class.inode_words() - self.extra_words() - u32::from(self.xattr_words);
         let start = self.addrs_at() + 4;
         start..start + (words as usize - 1) * 4
     }
 
-    /// Where inline attributes stand in the block. Room may be left for them where none are.
+    /// The place of inline attributes in the block. Room may be left for them though there are none.
     pub fn xattr_range(&self) -> Range<usize> {
         let end = HEAD + self.size_class.inode_words() as usize * 4;
         let words = if self.inline.has(InlineFlags::XATTR) { self.xattr_words } else { 0 };

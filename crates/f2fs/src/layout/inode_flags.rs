@@ -1,6 +1,6 @@
 //! The three sets of flags of an inode.
 
-/// How an inode's words are used.
+/// The use of an inode's words.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct InlineFlags(pub u8);
 
@@ -95,13 +95,13 @@ impl InodeFlags {
     pub const NOATIME: InodeFlags = InodeFlags(0x80);
     /// Compressed.
     pub const COMPRESSED: InodeFlags = InodeFlags(0x4);
-    /// Not compressed, and what is made in it is not either, though its directory hands that down.
+    /// Not compressed, and new inodes in it are not either, though its directory hands that down.
     pub const NOT_COMPRESSED: InodeFlags = InodeFlags(0x400);
     /// Names differ only in case are the same.
     pub const CASEFOLD: InodeFlags = InodeFlags(0x4000_0000);
     /// Stands for a whole device.
     pub const DEVICE_ALIAS: InodeFlags = InodeFlags(0x8000_0000);
-    /// What the kernel shows: compressed, sync, immutable, append, nodump, noatime, nocompress, index,
+    /// The flags that the kernel shows: compressed, sync, immutable, append, nodump, noatime, nocompress, index,
     /// dirsync, project inheritance, casefold.
     pub(super) const SHOWN: u32 =
         0x4 | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x400 | 0x1000 | 0x1_0000 | 0x2000_0000 | 0x4000_0000;

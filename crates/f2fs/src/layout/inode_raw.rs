@@ -1,4 +1,4 @@
-//! The inode as it stands on the medium: what is in front of its words.
+//! The inode as it stands on the medium: the fields in front of its words.
 
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
@@ -11,7 +11,7 @@ use zerocopy::{
 pub struct RawExtent {
     /// First block of the file.
     pub fofs: U32,
-    /// Where it is.
+    /// The address.
     pub blk: U32,
     /// Blocks.
     pub len: U32,
@@ -69,7 +69,7 @@ pub struct RawExtraAttr {
 }
 
 const _: () = assert!(size_of::<RawInode>() == super::size::INODE_HEAD_BYTES as usize);
-/// Where an inode block keeps its generation, in bytes from its start.
+/// The place of an inode block's generation, in bytes from its start.
 pub(crate) const INODE_GENERATION_OFFSET: usize = core::mem::offset_of!(RawInode, i_generation);
 const _: () = assert!(INODE_GENERATION_OFFSET == 68);
 const _: () = assert!(core::mem::offset_of!(RawInode, i_name) == 92);

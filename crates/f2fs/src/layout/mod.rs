@@ -1,5 +1,5 @@
-//! What stands on the medium: one module for each structure, raw (little-endian bytes) and checked, in both
-//! directions. Offsets are in bytes, addresses in blocks of the volume.
+//! The structures on the medium: one module for each, raw (little-endian bytes) and checked, in both directions.
+//! Offsets are in bytes, addresses in blocks of the volume.
 
 mod acl;
 mod checkpoint;

@@ -12,20 +12,20 @@ pub struct RawNatEntry {
     pub version: u8,
     /// Inode that the node belongs to.
     pub ino: U32,
-    /// Where the node is.
+    /// The address of the node.
     pub block_addr: U32,
 }
 
 const _: () = assert!(size_of::<RawNatEntry>() == 9);
 
-/// Where a node is, and whose it is. Free numbers have address 0.
+/// The address of a node, and its inode. Free numbers have address 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NatEntry {
     /// Grows when the number is used again.
     pub version: u8,
     /// Inode that the node belongs to.
     pub ino: Nid,
-    /// Where the node is.
+    /// The address of the node.
     pub addr: BlockAddr,
 }
 

@@ -19,7 +19,7 @@ pub struct RawNodeFooter {
     pub flag: U32,
     /// Version of the checkpoint that was the newest when the node was written.
     pub cp_ver: U64,
-    /// Where the next node of this log went.
+    /// The address of the next node of this log.
     pub next_blkaddr: U32,
 }
 
@@ -43,7 +43,7 @@ pub struct NodeFooter {
     /// Version of the checkpoint that was the newest when the node was written, with that checkpoint's checksum
     /// in the upper half.
     pub cp_version: u64,
-    /// Where the next node of this log went.
+    /// The address of the next node of this log.
     pub next: BlockAddr,
 }
 
@@ -104,8 +104,8 @@ impl From<RawNodeFooter> for NodeFooter {
     }
 }
 
-/// The place of a node among all that an inode could have, counted depth first: 0 the inode, 1 and 2 its direct
-/// nodes, 3 the first indirect one, then that one's direct nodes, and so on.
+/// The place of a node among all that an inode could have, counted depth first. 0 is the inode, 1 and 2 are its direct
+/// nodes, 3 is the first indirect one, then come that one's direct nodes, and so on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeOffset(pub u32);
 
@@ -115,7 +115,7 @@ impl NodeOffset {
     /// The node that holds extended attributes.
     pub const XATTR: NodeOffset = NodeOffset(u32::MAX >> OFFSET_SHIFT);
 
-    /// Which of the inode's direct nodes it is, counted from 0; `None` if it is no direct node.
+    /// The number among the inode's direct nodes, from 0; `None` if it is no direct node.
     pub fn direct_index(self, size: BlockSize) -> Option<u32> {
         let per = size.node_words();
         let at = self.0;

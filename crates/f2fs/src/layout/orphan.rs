@@ -14,13 +14,13 @@ use crate::crc;
 pub struct RawOrphanTail {
     /// Unused.
     pub reserved: U32,
-    /// Which of the pack's orphan blocks it is, from 1.
+    /// The number among the pack's orphan blocks, from 1.
     pub blk_addr: U16,
-    /// How many there are.
+    /// The number of them.
     pub blk_count: U16,
     /// Inodes in this block.
     pub entry_count: U32,
-    /// Over the block in front of it.
+    /// The checksum over the block in front of it.
     pub check_sum: U32,
 }
 
@@ -31,9 +31,9 @@ const _: () = assert!(size_of::<RawOrphanTail>() == 16);
 pub struct OrphanBlock {
     /// The inodes.
     pub inodes: Vec<Nid>,
-    /// What follows them.
+    /// The rest of the block.
     pub tail: RawOrphanTail,
-    /// What the checksum should be; kernels do not write it.
+    /// The right checksum; kernels do not write it.
     pub checksum: u32,
 }
 

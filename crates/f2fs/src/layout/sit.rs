@@ -13,22 +13,22 @@ pub struct RawSitEntry {
     pub vblocks: U16,
     /// A bit for each block; the first block's is the highest of the first byte.
     pub valid_map: [u8; 64],
-    /// When the segment was last changed, in seconds of the volume's own clock.
+    /// The time of the segment's last change, in seconds of the volume's own clock.
     pub mtime: U64,
 }
 
 const _: () = assert!(size_of::<RawSitEntry>() == 74);
 
-/// What a segment holds.
+/// The contents of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SitEntry {
-    /// How many blocks are valid, as the entry counts them (0 to 512).
+    /// The number of valid blocks, as the entry counts them (0 to 512).
     pub valid_blocks: u16,
     /// Kind: 0 to 2 hot, warm and cold data, 3 to 5 hot, warm and cold nodes.
     pub kind: u8,
     /// A bit for each block; the first block's is the highest of the first byte.
     pub valid_map: [u8; 64],
-    /// When the segment was last changed, in seconds of the volume's own clock.
+    /// The time of the segment's last change, in seconds of the volume's own clock.
     pub mtime: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The size of a block, and what follows from it.
+//! The size of a block, and the sizes that follow from it.
 
 /// Bytes of an inode in front of its addresses.
 pub(crate) const INODE_HEAD_BYTES: u32 = 360;

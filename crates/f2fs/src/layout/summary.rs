@@ -1,4 +1,4 @@
-//! The SSA (segment summary area): whose each block of a segment is; and the journals that summaries carry.
+//! The SSA (segment summary area): the owners of a segment's blocks; and the journals that summaries carry.
 
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
@@ -18,20 +18,20 @@ pub struct RawSummary {
     pub nid: U32,
     /// That node's version in the NAT.
     pub version: u8,
-    /// Which of the node's addresses it is.
+    /// The number among the node's addresses.
     pub ofs_in_node: U16,
 }
 
 const _: () = assert!(size_of::<RawSummary>() == 7);
 
-/// Whose a block is.
+/// The owner of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Summary {
     /// The node that points to the block; for a node, itself.
     pub nid: Nid,
     /// That node's version in the NAT.
     pub version: u8,
-    /// Which of the node's addresses it is.
+    /// The number among the node's addresses.
     pub offset: u16,
 }
 
@@ -52,7 +52,7 @@ impl From<RawSummary> for Summary {
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Debug)]
 #[repr(C)]
 pub struct RawNatJournalEntry {
-    /// Which node.
+    /// The node.
     pub nid: U32,
     /// Its entry, in place of the NAT's.
     pub entry: RawNatEntry,
@@ -62,7 +62,7 @@ pub struct RawNatJournalEntry {
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Debug)]
 #[repr(C)]
 pub struct RawSitJournalEntry {
-    /// Which segment.
+    /// The segment.
     pub segno: U32,
     /// Its entry, in place of the SIT's.
     pub entry: RawSitEntry,
@@ -76,7 +76,7 @@ pub type NatJournalEntry = (Nid, NatEntry);
 /// A segment's entry that is newer than the SIT's.
 pub type SitJournalEntry = (SegNo, SitEntry);
 
-/// What a journal can hold.
+/// The entries of a journal.
 pub trait JournalEntries: Sized {
     /// As it stands on the medium.
     type Raw: FromBytes + Unaligned + Immutable + KnownLayout + IntoBytes + Copy;
@@ -136,7 +136,7 @@ pub struct SummaryLayout {
 }
 
 impl SummaryLayout {
-    /// For blocks of a size. A packed summary has 4096 bytes whatever the size of blocks.
+    /// The layout for blocks of a size. A packed summary has 4096 bytes whatever the size of blocks.
     pub fn new(block: BlockSize, packed: bool) -> SummaryLayout {
         let bytes = if packed { BlockSize::KIB4.width() } else { block.width() };
         let per_block = if packed { block.bytes() / BlockSize::KIB4.bytes() } else { 1 };
@@ -148,7 +148,7 @@ impl SummaryLayout {
         self.bytes / 8
     }
 
-    /// Where the journal begins.
+    /// The beginning of the journal.
     pub fn journal_at(self) -> usize {
         self.entries() * size_of::<RawSummary>()
     }
@@ -164,7 +164,7 @@ impl SummaryLayout {
     }
 }
 
-/// What the blocks of a segment are.
+/// The kind of a segment's blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SummaryKind {
     /// Blocks of files and directories.
@@ -192,7 +192,7 @@ impl SummaryBlock {
         summary
     }
 
-    /// Says whose block `offset` of the segment is.
+    /// Sets the owner of block `offset` of the segment.
     pub fn set_entry(&mut self, offset: u32, entry: Summary) {
         debug_assert!(offset < 512);
         let at = offset as usize * size_of::<RawSummary>();
@@ -211,7 +211,7 @@ impl SummaryBlock {
         }
     }
 
-    /// Takes the bytes of one summary; what is missing counts as zeros.
+    /// Takes the bytes of one summary; missing ones count as zeros.
     pub fn new(mut bytes: Vec<u8>, layout: SummaryLayout) -> SummaryBlock {
         bytes.resize(layout.bytes, 0);
         SummaryBlock { bytes, layout }
@@ -222,7 +222,7 @@ impl SummaryBlock {
         self.layout
     }
 
-    /// Whose block `offset` of the segment is.
+    /// The owner of block `offset` of the segment.
     pub fn entry(&self, offset: u32) -> Summary {
         let size = size_of::<RawSummary>();
         let rest = self.bytes.get(offset as usize * size..self.layout.journal_at()).unwrap_or_default();
@@ -234,7 +234,7 @@ impl SummaryBlock {
         self.bytes.get(self.layout.journal_at()..self.layout.footer_at()).unwrap_or_default()
     }
 
-    /// What the blocks are.
+    /// The kind of the blocks.
     pub fn kind(&self) -> SummaryKind {
         match self.bytes.get(self.layout.footer_at()) {
             Some(0) | None => SummaryKind::Data,

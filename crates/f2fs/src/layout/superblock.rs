@@ -17,7 +17,7 @@ pub const SUPER_OFFSET: u64 = 1024;
 pub(crate) const MAGIC: u32 = 0xf2f5_2010;
 /// Blocks of a segment; the format has never had another number.
 const LOG_BLOCKS_PER_SEGMENT: u32 = 9;
-/// Sectors of what is made here have 512 bytes; nothing depends on it.
+/// Sectors of new volumes have 512 bytes; nothing depends on it.
 const SECTOR_LOG: u32 = 9;
 /// Byte at which the checksum stands, if there is one.
 const CHECKSUM_OFFSET: u32 = 3068;
@@ -95,7 +95,7 @@ const _: () = assert!(core::mem::offset_of!(RawSuperBlock, s_encoding) == 2758);
 const _: () = assert!(core::mem::offset_of!(RawSuperBlock, crc) == CHECKSUM_OFFSET as usize);
 
 impl RawSuperBlock {
-    /// One that says nothing but what every volume says.
+    /// A super block with only the fields common to all volumes.
     pub fn blank(block: BlockSize, features: Features) -> RawSuperBlock {
         let mut raw = RawSuperBlock::new_zeroed();
         raw.magic = U32::new(MAGIC);
@@ -139,7 +139,7 @@ pub struct Device {
     pub blocks: u64,
 }
 
-/// A super block whose numbers fit together.
+/// A super block with numbers that fit together.
 #[derive(Clone, Debug)]
 pub struct SuperBlock {
     raw: RawSuperBlock,
@@ -177,7 +177,7 @@ impl SuperBlock {
         self.block
     }
 
-    /// What the volume uses.
+    /// The features of the volume.
     pub fn features(&self) -> Features {
         self.features
     }

@@ -6,10 +6,10 @@ use crate::word::word;
 /// The way from an inode to the address of a block of its file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Way {
-    /// Which of the inode's five nodes, and then which entry of each indirect one; unused steps are `None`.
+    /// The number among the inode's five nodes, and then the entry of each indirect one; unused steps are `None`.
     /// `None` first: the address stands in the inode.
     pub steps: [Option<u32>; 3],
-    /// Which address of the last node.
+    /// The number among the last node's addresses.
     pub slot: u32,
     /// The place of each node on the way.
     pub offsets: [NodeOffset; 3],
@@ -62,15 +62,14 @@ impl Way {
         None
     }
 
-    /// Which of the inode's direct nodes is at its end.
+    /// The number among the inode's direct nodes of the one at its end.
     pub fn direct_index(&self, size: BlockSize) -> u32 {
         let depth = self.steps.iter().flatten().count();
         let last = depth.checked_sub(1).and_then(|at| self.offsets.get(at));
         last.and_then(|offset| offset.direct_index(size)).unwrap_or(u32::MAX)
     }
 
-    /// Blocks from this one on to the end of what would be below step `level`, where the way ends because that node
-    /// is missing.
+    /// Blocks from this one on to the end of the part below step `level`, if the way ends because that node is missing.
     pub fn missing_below(&self, inode: &Inode, level: usize, per_node: u32) -> u64 {
         let direct = u64::from(inode.node_addrs());
         let nids = u64::from(per_node);

@@ -43,7 +43,7 @@ pub enum XattrSpace {
 }
 
 impl XattrSpace {
-    /// From the number on the medium.
+    /// The space of a number on the medium.
     pub fn from_index(index: u8) -> XattrSpace {
         match index {
             1 => XattrSpace::User,
@@ -57,7 +57,7 @@ impl XattrSpace {
         }
     }
 
-    /// What the names begin with (an access control list has no other name); `None` if they are not shown.
+    /// The prefix of the names (an access control list has no other name); `None` if they are not shown.
     pub fn prefix(self) -> Option<&'static str> {
         match self {
             XattrSpace::User => Some("user."),

@@ -33,7 +33,7 @@ pub(super) struct Builder<'a> {
     pub(super) options: &'a FormatOptions,
     pub(super) extensions: &'a Extensions,
     pub(super) forms: &'a Forms<'a>,
-    /// What users, groups and projects use.
+    /// The use of users, groups and projects.
     pub(super) usage: [Usage; KINDS],
     /// Digests of sealed files, by their paths.
     pub(super) digests: Vec<(String, Vec<u8>)>,
@@ -60,7 +60,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Why a visit failed.
+    /// The reason why a visit failed.
     fn failed(&self, (visit, failed): (usize, Failed)) -> FormatError {
         match failed {
             Failed::Format(error) => error,
@@ -138,7 +138,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Refuses flags that need what the volume does not have.
+    /// Refuses flags that need features which the volume does not have.
     fn check_flags(&self, visit: &Visit<'_>, inode: &Inode) -> Result<(), FormatError> {
         if inode.is_casefolded() && !self.options.shape.features.has(Features::CASEFOLD) {
             let what = "it ignores case, which needs the feature casefold and an encoding".to_owned();
@@ -195,7 +195,7 @@ impl Builder<'_> {
         Ok(Body::Mapped(filler.finish(writer)?))
     }
 
-    /// Writes what proves the content of a file, behind its end. Returns the digest.
+    /// Writes the proof of a file's content, behind its end. Returns the digest.
     fn seal(
         &self,
         writer: &mut Writer,
@@ -250,7 +250,7 @@ impl Builder<'_> {
             names.push(Named { name, hash, ino: self.order.ino(*entry), kind });
         }
         let width = self.options.shape.block;
-        // The kernel does not mount a volume whose root has no blocks.
+        // The kernel does not mount a volume if its root has no blocks.
         let room = if visit.entry == EntryId::ROOT { 0 } else { inode.inline_range().len() };
         let found = entries(dots, &names, room, self.options.dir_level, width).ok_or_else(|| {
             wrong(self.order.path(visit).as_bytes(), "its names do not fit into a directory".to_owned())

@@ -3,13 +3,13 @@
 use super::FormatError;
 use crate::{compress::Packer, compression::CompressionRule};
 
-/// Which files are compressed, how, and what becomes of the room. Never compressed
-/// are files that stand in their inode, files smaller than a cluster, and files with a hot extension.
+/// The choice of files to compress, the method, and the use of the saved room. Never compressed are files that stand in
+/// their inode, files smaller than a cluster, and files with a hot extension.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compression {
-    /// Which, and how.
+    /// The choice of files, and the method.
     pub rule: CompressionRule,
-    /// What is saved is given back. Nobody can write to such files until `f2fs_io reserve_cblocks` reserves it again;
+    /// Saved room is given back. Nobody can write to such files until `f2fs_io reserve_cblocks` reserves it again;
     /// otherwise it stays reserved, and compression saves writing, but no room.
     pub release: bool,
 }
@@ -22,7 +22,7 @@ impl Compression {
         self.packer().map(drop)
     }
 
-    /// Whoever compresses by this.
+    /// A packer by this rule.
     pub(super) fn packer(&self) -> Result<Packer, FormatError> {
         self.rule.packer().map_err(|error| FormatError::Compression(error.to_string()))
     }

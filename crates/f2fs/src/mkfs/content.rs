@@ -1,10 +1,10 @@
-//! Where the content of files is, and why it could not be had.
+//! The content of files, and the reasons why it could not be had.
 
 use std::ops::Range;
 
 use super::{FormatError, tree::Content};
 
-/// Why content could not be written: the source, or everything else.
+/// The reason why content could not be written: the source, or everything else.
 pub(super) enum Failed {
     Source(std::io::Error),
     Format(FormatError),
@@ -22,7 +22,7 @@ impl<E: Into<FormatError>> From<E> for Failed {
     }
 }
 
-/// Where a file's data are: all of it, or what its source says, in whole blocks.
+/// The places of a file's data: all of it, or those that its source names, in whole blocks.
 pub(super) struct Ranges {
     size: u64,
     block: u64,

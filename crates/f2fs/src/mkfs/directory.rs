@@ -16,11 +16,11 @@ pub(super) struct Named<'a> {
 
 /// The entries as they are stored.
 pub(super) enum Entries {
-    /// In the inode: these bytes.
+    /// These bytes in the inode.
     Inline(Vec<u8>),
-    /// In blocks, of which some are holes.
+    /// Blocks, of which some are holes.
     Blocks {
-        /// By number.
+        /// The blocks by number.
         blocks: BTreeMap<u32, Vec<u8>>,
         /// Levels of the table.
         levels: u32,
@@ -83,7 +83,7 @@ struct Table {
 }
 
 impl Table {
-    /// Into the first level that has room in the name's bucket; false if none has.
+    /// Inserts a name into the first level that has room in its bucket; false if none has.
     fn insert(&mut self, named: &Named<'_>) -> bool {
         let mut level_start = 0;
         for level in 0..LEVELS_MAX {

@@ -1,12 +1,12 @@
-//! Why a volume cannot be made.
+//! The reasons why a volume cannot be made.
 
 use crate::error::Error;
 
-/// Why a volume cannot be made.
+/// The reason why a volume cannot be made.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// The device has no room for the six logs and what the cleaner needs.
+    /// The device has no room for the six logs and the cleaner's reserve.
     #[error(
         "{bytes} bytes are too few for a volume with zones of {zone_bytes} bytes; take a larger size or smaller zones"
     )]
@@ -43,13 +43,13 @@ pub enum FormatError {
     Needs {
         /// The feature.
         feature: &'static str,
-        /// What it needs.
+        /// The feature that it needs.
         needs: &'static str,
     },
     /// Clusters have 4 to 256 blocks.
     #[error("clusters of 2 to the power of {log_blocks} blocks are out of range (want 2 to 8)")]
     Cluster {
-        /// What was asked for.
+        /// The size asked for.
         log_blocks: u8,
     },
     /// Blocks of a Merkle tree fit into those of the volume.
@@ -78,12 +78,12 @@ pub enum FormatError {
     /// The tree cannot be on F2FS.
     #[error("{path}: {what}")]
     Tree {
-        /// Where in the tree.
+        /// The path in the tree.
         path: String,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
-    /// What is to be kept does not fit.
+    /// The contents do not fit.
     #[error(
         "{blocks} blocks of files and directories do not fit: users have {room} of this volume; make it larger"
     )]
@@ -96,9 +96,9 @@ pub enum FormatError {
     /// The content of a file could not be read.
     #[error("{path}: {error}")]
     Source {
-        /// Which.
+        /// The path.
         path: String,
-        /// What the source said.
+        /// The source's error.
         error: String,
     },
     /// The device failed.

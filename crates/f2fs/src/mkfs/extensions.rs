@@ -65,7 +65,7 @@ impl Extensions {
         raw.hot_ext_count = u8::try_from(self.hot.len()).unwrap_or(u8::MAX);
     }
 
-    /// How warm a file of this name is.
+    /// The warmth of a file of this name.
     pub(super) fn warmth(&self, name: &[u8]) -> Warmth {
         fn bytes(list: &[String]) -> impl Iterator<Item = &[u8]> {
             list.iter().map(String::as_bytes)

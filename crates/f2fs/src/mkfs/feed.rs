@@ -17,13 +17,13 @@ const BATCH_BYTES: u64 = 1 << 20;
 const BATCH_PIECES: usize = 64;
 /// Batches that are made or wait, for each thread.
 const AHEAD: u64 = 2;
-/// Pieces whose memory is kept for others.
+/// Pieces kept for their memory.
 const SPARE: usize = 16;
 
 /// Pieces, or the visit that failed and why.
 type Batch = Result<Vec<Piece>, (usize, Failed)>;
 
-/// What the threads share.
+/// The state that the threads share.
 struct Shared<'a> {
     files: &'a Files<'a>,
     window: u64,
@@ -48,7 +48,7 @@ struct State<'a> {
     workers: usize,
 }
 
-/// Where pieces come from.
+/// The source of pieces.
 pub(super) struct Feed<'a, 's> {
     shared: &'s Shared<'a>,
     maker: Maker<'a>,
@@ -149,7 +149,7 @@ impl<'a> Shared<'a> {
 }
 
 impl<'a> State<'a> {
-    /// The tasks of a batch, and behind them what failed.
+    /// The tasks of a batch, and the failure behind them.
     fn batch(&mut self) -> (Vec<Task<'a>>, Option<(usize, Failed)>) {
         let (mut tasks, mut bytes) = (Vec::new(), 0);
         while tasks.len() < BATCH_PIECES && bytes < BATCH_BYTES {

@@ -31,7 +31,7 @@ impl Filler {
         Filler { mapper, log, width: size.width(), cluster, saved: 0, releases: false }
     }
 
-    /// Has what compression saves given back.
+    /// Has the room saved by compression given back.
     pub(super) fn release(&mut self) {
         self.releases = true;
     }
@@ -62,8 +62,8 @@ impl Filler {
         Ok(())
     }
 
-    /// Writes a compressed cluster whose first block is block `index` of the file: a mark, the blocks that stand for it, and
-    /// room kept for the others.
+    /// Writes a compressed cluster from block `index` of the file on: a mark, its stored blocks, and room kept for the
+    /// others.
     fn put_cluster(&mut self, writer: &mut Writer, index: u32, stored: &[u8]) -> Result<(), FormatError> {
         let (owner, _) = self.mapper.owner(writer, index)?;
         let first = u32::from(owner.offset);

@@ -1,4 +1,4 @@
-//! How the content of a file is to be kept.
+//! The form in which the content of a file is to be kept.
 
 use super::{FormatOptions, compression::Compression, extensions::Extensions, tree::Attributes};
 use crate::{
@@ -8,14 +8,14 @@ use crate::{
 };
 use pumice_vfs::FileKind;
 
-/// How the content of a file is kept.
+/// The form in which the content of a file is kept.
 #[derive(Clone, Copy)]
 pub(super) enum Form<'a> {
-    /// In its inode.
+    /// Inside its inode.
     Inline,
-    /// In blocks.
+    /// Plain blocks.
     Blocks,
-    /// In clusters, each compressed if that saves something.
+    /// Clusters, each compressed if that saves something.
     Clusters(&'a Compression),
 }
 
@@ -33,7 +33,7 @@ impl<'a> Forms<'a> {
         Forms { options, extensions, inline_bytes: file.inline_range().len() as u64 }
     }
 
-    /// Of a file that is not empty.
+    /// The form of a file that is not empty.
     pub(super) fn of(&self, name: &[u8], what: &Attributes) -> Form<'a> {
         if what.size <= self.inline_bytes && !what.is_sealed {
             return Form::Inline;
@@ -47,7 +47,7 @@ impl<'a> Forms<'a> {
         self.options.compression.as_ref().filter(wants).map_or(Form::Blocks, Form::Clusters)
     }
 
-    /// How a file is sealed, if it is.
+    /// The seal of a file, if it is sealed.
     pub(super) fn seal(&self, what: &Attributes) -> Option<&'a Seal> {
         self.options.seal.as_ref().filter(|_| what.is_sealed)
     }

@@ -1,4 +1,4 @@
-//! Where each area of a new volume begins, and how much of the main area is kept back.
+//! The beginning of each area of a new volume, and the reserve of the main area.
 
 use crate::word::word;
 use zerocopy::little_endian::{U32, U64};
@@ -22,20 +22,20 @@ const NAT_BITMAP_MIN: u64 = SEGMENT_BLOCKS / 8;
 /// Main areas with fewer segments are small: their reserve is tried in steps of whole per cent.
 const SMALL: u64 = 256;
 
-/// What decides the geometry of a volume besides its size.
+/// The parameters of a volume's geometry besides its size.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shape {
     /// Bytes of a block.
     pub block: BlockSize,
-    /// Segments of a section: what the cleaner cleans at once.
+    /// Segments of a section: the unit of the cleaner.
     pub section_segments: u32,
     /// Sections of a zone: each log keeps to zones of its own.
     pub zone_sections: u32,
-    /// What the volume uses.
+    /// The features of the volume.
     pub features: Features,
-    /// Per cent of the main area that users cannot fill; what leaves most space if not given.
+    /// Per cent of the main area that users cannot fill; if not given, the figure that leaves most space.
     pub overprovision: Option<f64>,
-    /// Nodes that there must be numbers for: files, directories and what belongs to them.
+    /// Nodes that there must be numbers for: files, directories and their further nodes.
     pub nodes: u64,
 }
 
@@ -52,7 +52,7 @@ impl Default for Shape {
     }
 }
 
-/// Where everything is, and what is kept back.
+/// The places of all areas, and the reserve.
 #[derive(Clone, Debug)]
 pub(crate) struct Geometry {
     /// Blocks of the volume.
@@ -79,7 +79,7 @@ pub(crate) struct Geometry {
 const CHECKPOINT_SEGMENTS: u64 = 2;
 
 impl Geometry {
-    /// For a device of `bytes` bytes.
+    /// The geometry of a device of `bytes` bytes.
     pub(crate) fn new(shape: &Shape, bytes: u64) -> Result<Geometry, FormatError> {
         let section = u64::from(shape.section_segments);
         let zone = section * u64::from(shape.zone_sections);
@@ -221,7 +221,7 @@ mod tests {
         Geometry::new(shape, mib << 20).unwrap()
     }
 
-    /// What mkfs.f2fs 1.15 gives a volume of 64 MiB.
+    /// The areas of a volume of 64 MiB are those of mkfs.f2fs 1.15.
     #[test]
     fn areas_are_those_of_linux() {
         let geometry = plan(&Shape::default(), 64);

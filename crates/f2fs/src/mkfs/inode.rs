@@ -1,4 +1,4 @@
-//! The inode of an entry: attributes, extended attributes, and what its words hold.
+//! The inode of an entry: attributes, extended attributes, and the contents of its words.
 
 use pumice_vfs::FileKind;
 use zerocopy::IntoBytes;
@@ -19,7 +19,7 @@ use crate::{
 /// Owner of files that no project owns.
 const NO_PROJECT: u32 = 0;
 
-/// What stands in the words of an inode.
+/// The contents of an inode's words.
 pub(super) enum Body {
     /// Nothing: a device, pipe or socket, or an empty file.
     Empty,
@@ -29,7 +29,7 @@ pub(super) enum Body {
     Mapped(Mapped),
 }
 
-/// Where an entry stands in the tree.
+/// The place of an entry in the tree.
 pub(super) struct Standing<'a> {
     pub(super) ino: Nid,
     pub(super) parent: Nid,
@@ -37,7 +37,7 @@ pub(super) struct Standing<'a> {
     pub(super) links: u32,
 }
 
-/// An inode with the attributes of an entry. Its size, and what depends on its content, is still to be set.
+/// An inode with the attributes of an entry. Its size, and all that depends on its content, is still to be set.
 pub(super) fn begin(what: &Attributes, standing: &Standing<'_>, options: &FormatOptions) -> Inode {
     let perm = u16::try_from(what.perm & 0o7777).unwrap_or_default();
     let mut inode = Inode::fresh(standing.ino, what.kind, perm, options.shape.block, options.shape.features);
@@ -112,7 +112,7 @@ pub(super) fn finish(
     Ok(inode.blocks)
 }
 
-/// Attributes: into the inode, and what does not fit there into a node of their own.
+/// Puts attributes into the inode, and the rest into a node of their own.
 fn put_attributes(
     writer: &mut Writer,
     inode: &mut Inode,
@@ -122,7 +122,7 @@ fn put_attributes(
     let range = inode.xattr_range();
     let (inside, behind) = list.as_bytes().split_at(range.len().min(list.as_bytes().len()));
     put(block, range.start, inside);
-    // What ends the list is zeros, which are there already.
+    // Zeros end the list, and are there already.
     if list.as_bytes().is_empty() || list.end() <= range.len() {
         return Ok(());
     }

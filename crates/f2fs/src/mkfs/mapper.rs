@@ -1,5 +1,5 @@
-//! From the blocks of one inode to their addresses: the words of the inode, and nodes that are made on the way. Blocks come
-//! in their order, so that each node is written once, when its last block is known.
+//! The map from the blocks of one inode to their addresses: the words of the inode, and nodes that are made on the way.
+//! Blocks come in their order, so that each node is written once, when its last block is known.
 
 use crate::word::half;
 use pumice_vfs::FileKind;
@@ -14,7 +14,7 @@ use crate::{
 struct Open {
     nid: Nid,
     offset: NodeOffset,
-    /// Which entry of the node above leads to it.
+    /// The entry of the node above that leads to it.
     step: u32,
     /// It holds addresses, not numbers of nodes.
     is_direct: bool,
@@ -51,7 +51,7 @@ impl Mapper {
         }
     }
 
-    /// Whose block `index` is, and how many from it on are of the same node. Nodes are made where they are missing.
+    /// The owner of block `index`, and how many from it on are of the same node. Missing nodes are made.
     pub(super) fn owner(&mut self, writer: &mut Writer, index: u32) -> Result<(Summary, u32), FormatError> {
         let per_node = self.size.node_words();
         let Some(way) = Way::to(&self.inode, index.into(), per_node) else {
@@ -127,7 +127,7 @@ impl Mapper {
         set_word(words, slot, addr.0);
     }
 
-    /// Writes the nodes that are left. Gives what the inode says of its blocks.
+    /// Writes the nodes that are left. Gives the inode's fields about its blocks.
     pub(super) fn finish(mut self, writer: &mut Writer) -> Result<Mapped, FormatError> {
         self.close(writer, 0)?;
         Ok(Mapped { words: self.words, nids: self.nids, blocks: self.blocks, extent: self.longest })
@@ -139,7 +139,7 @@ pub(super) fn log_of(is_dir: bool) -> Log {
     if is_dir { Log::HotNode } else { Log::WarmNode }
 }
 
-/// What an inode says of its blocks.
+/// An inode's fields about its blocks.
 pub(super) struct Mapped {
     /// Its own addresses.
     pub(super) words: Vec<u8>,

@@ -54,10 +54,10 @@ use crate::{
 /// The root directory, and the first number that anything else may have.
 const ROOT: Nid = Nid(3);
 const FIRST_FREE_NID: u64 = 4;
-/// A directory that fsck puts into what it finds.
+/// A directory for the files that fsck finds.
 const LOST_FOUND: (&[u8], u32) = (b"lost+found", 0o700);
 
-/// How large a volume is to be.
+/// The size of a new volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Size {
     /// So many bytes.
@@ -66,7 +66,7 @@ pub enum Size {
     Free(u64),
 }
 
-/// A volume that was planned: what it is to hold, and where everything goes.
+/// A volume that was planned: its contents, and their places.
 pub struct Plan {
     options: FormatOptions,
     extensions: Extensions,
@@ -76,7 +76,7 @@ pub struct Plan {
     threads: NonZeroUsize,
 }
 
-/// What was made.
+/// The figures of the new volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Made {
     /// Bytes of the volume.
@@ -90,9 +90,9 @@ pub struct Made {
 }
 
 impl Plan {
-    /// Checks what is asked for and finds out where everything goes. The source is asked only where the data of sparse
-    /// files are, unless compressed files give back what they save: then they are compressed once to know how much. Up to
-    /// `threads` threads read and compress; what they make does not depend on their number.
+    /// Checks the options and plans all places. The source is asked only for the data ranges of sparse files, unless
+    /// compressed files give back their saved room: then they are compressed once to know how much. Up to `threads`
+    /// threads read and compress; the result does not depend on their number.
     pub fn new(
         options: FormatOptions,
         mut tree: Tree,
@@ -119,7 +119,7 @@ impl Plan {
         sizes.fold(0, u64::saturating_add)
     }
 
-    /// What will be there.
+    /// The figures of the volume to be made.
     pub fn made(&self) -> Made {
         let is_dir = |at: &usize| self.tree.at(*at).is_some_and(|what| what.kind == FileKind::Dir);
         let reached = self.counts.inodes - self.counts.hidden;
@@ -186,7 +186,8 @@ fn numbered<'a>(options: &FormatOptions, tree: &'a Tree) -> (Order<'a>, [u32; KI
     (Order::new(tree, ROOT, next), quota)
 }
 
-/// Clears what must not be found, and the tables; writes the two entries of the NAT that stand for no node.
+/// Clears old structures that must not be found, and the tables; writes the two entries of the NAT that stand for no
+/// node.
 fn prepare(medium: &mut Medium, sb: &SuperBlock, is_blank: bool) -> WriteResult<()> {
     let raw = sb.raw();
     if !is_blank {

@@ -1,4 +1,4 @@
-//! What is asked of a new volume, and the super block that follows.
+//! The options of a new volume, and the super block that follows.
 
 use pumice_vfs::Timestamp;
 use zerocopy::{FromZeros, little_endian::U16};
@@ -19,10 +19,10 @@ const UTF8: u16 = 1;
 /// Names that are not UTF-8 are refused.
 const STRICT: u16 = 1;
 
-/// What is asked of a new volume.
+/// The options of a new volume.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FormatOptions {
-    /// What decides the geometry.
+    /// The parameters of the geometry.
     pub shape: Shape,
     /// A name for it, of at most 511 units of UTF-16.
     pub label: String,
@@ -32,19 +32,19 @@ pub struct FormatOptions {
     pub cold_extensions: Vec<String>,
     /// Extensions of files that are overwritten often, besides the usual ones.
     pub hot_extensions: Vec<String>,
-    /// With `casefold`: names that are not UTF-8 are refused.
+    /// Names that are not UTF-8 are refused; needs `casefold`.
     pub strict_encoding: bool,
-    /// With `casefold`: all directories ignore case, the root among them.
+    /// All directories ignore case, the root among them; needs `casefold`.
     pub ignore_case: bool,
-    /// How many levels the hash tables of directories begin below the smallest, 0 to 31.
+    /// The number of levels that the hash tables of directories begin below the smallest, 0 to 31.
     pub dir_level: u8,
-    /// When inodes are born and changed.
+    /// The time of birth and change of inodes.
     pub time: Timestamp,
-    /// What would be random: the version of the first checkpoint, and generations of inodes.
+    /// The seed of numbers that are random otherwise: the version of the first checkpoint, and generations of inodes.
     pub seed: u64,
-    /// With `compression`: which files are compressed, and how.
+    /// The choice of files to compress, and the method; needs `compression`.
     pub compression: Option<Compression>,
-    /// With `verity`: how the files that say so are sealed.
+    /// The seal of the files that ask for one; needs `verity`.
     pub seal: Option<Seal>,
 }
 
@@ -66,7 +66,7 @@ const REFUSED: [(Features, &str); 4] = [
 ];
 
 impl FormatOptions {
-    /// Refuses what cannot be made.
+    /// Refuses impossible options.
     pub(super) fn check(&self) -> Result<(), FormatError> {
         let features = self.shape.features.check()?;
         if let Some((_, name)) = REFUSED.iter().find(|(feature, _)| features.has(*feature)) {

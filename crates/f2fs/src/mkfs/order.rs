@@ -1,4 +1,4 @@
-//! The order in which a tree is written: path by path, a directory in front of what is in it. It decides inode numbers
+//! The order in which a tree is written: path by path, a directory in front of its entries. It decides inode numbers
 //! and addresses, so that the same tree gives the same volume.
 
 use pumice_vfs::FileKind;
@@ -6,11 +6,11 @@ use pumice_vfs::FileKind;
 use super::tree::{EntryId, Tree};
 use crate::layout::Nid;
 
-/// A name that is met for the first time with what it names.
+/// A name that is met for the first time, and its inode.
 #[derive(Clone, Debug)]
 pub(super) struct Visit<'a> {
     pub(super) entry: EntryId,
-    /// Which visit was that of its directory.
+    /// The visit of its directory.
     pub(super) parent: usize,
     pub(super) name: &'a [u8],
 }
@@ -25,7 +25,7 @@ pub(super) struct Order<'a> {
 }
 
 impl<'a> Order<'a> {
-    /// Inodes are numbered from `root` and, what is in it, from `first` on.
+    /// Inodes are numbered from `root`, and those in it from `first` on.
     pub(super) fn new(tree: &'a Tree, root: Nid, first: u32) -> Order<'a> {
         let mut order = Order {
             visits: Vec::with_capacity(tree.len()),

@@ -1,4 +1,4 @@
-//! Files cut into pieces, and a piece from its source to what is stored: read, and compressed.
+//! Files cut into pieces, and the way of a piece from its source to its stored form: read, and compressed.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ impl<'a> Files<'a> {
 
 /// A piece of a file that is still to be read.
 pub(super) struct Task<'a> {
-    /// Which visit.
+    /// The number of the visit.
     pub(super) visit: usize,
     entry: EntryId,
     form: Form<'a>,
@@ -55,7 +55,7 @@ impl Task<'_> {
     }
 }
 
-/// What is to be done, file by file, and piece by piece of each. Each file has one piece at least.
+/// The tasks, file by file, and piece by piece of each. Each file has one piece at least.
 pub(super) struct Tasks<'a> {
     files: &'a Files<'a>,
     visit: usize,
@@ -72,7 +72,7 @@ struct Cut<'a> {
     content: Option<Box<dyn Content + 'a>>,
     ranges: Ranges,
     range: Range<u64>,
-    /// Bytes of a piece at most; what pieces begin at is a multiple of that, but for the first of a range.
+    /// Bytes of a piece at most; pieces begin at multiples of that, but for the first of a range.
     step: u64,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// What stands in a row in a piece.
+/// A run of blocks in a piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stretch {
     /// So many blocks as they are.
@@ -160,7 +160,7 @@ pub(super) enum Stretch {
 pub(super) struct Piece {
     /// Its first block in the file.
     pub(super) index: u32,
-    /// Whole blocks, or what stands in the inode.
+    /// Whole blocks, or the bytes inside the inode.
     pub(super) bytes: Vec<u8>,
     pub(super) stretches: Vec<Stretch>,
     /// The byte of the file that it begins at, and hashes of its blocks, of a file that is sealed.
@@ -174,7 +174,7 @@ pub(super) struct Maker<'a> {
     files: &'a Files<'a>,
     open: Option<(EntryId, Box<dyn Content + 'a>)>,
     packer: Option<Packer>,
-    /// What is read to be compressed.
+    /// The bytes read to be compressed.
     raw: Vec<u8>,
 }
 
@@ -183,7 +183,7 @@ impl<'a> Maker<'a> {
         Maker { files, open: None, packer: None, raw: Vec::new() }
     }
 
-    /// Does a task; what it makes is put into `bytes`.
+    /// Does a task; its bytes are put into `bytes`.
     pub(super) fn make(&mut self, task: &Task<'_>, mut bytes: Vec<u8>) -> Result<Piece, Failed> {
         let block = self.files.forms.block_bytes();
         // No file reaches so far: the mapper refuses it by name.
@@ -218,8 +218,8 @@ impl<'a> Maker<'a> {
         Ok(Piece { index, bytes, stretches, start, hashes, is_last: task.is_last })
     }
 
-    /// Reads what a task is about into `bytes`, and behind it zeros up to `length` bytes. Where only places matter, anything
-    /// stands there.
+    /// Reads the bytes of a task into `bytes`, and behind them zeros up to `length` bytes. If only places matter,
+    /// anything stands there.
     fn read(&mut self, task: &Task<'_>, length: usize, bytes: &mut Vec<u8>) -> std::io::Result<()> {
         bytes.resize(length, 0);
         if !self.files.reads {

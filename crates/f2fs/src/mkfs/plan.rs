@@ -1,5 +1,5 @@
-//! How many blocks each log will get, found by writing the tree to nowhere; from that the size of the volume, and where
-//! each log begins.
+//! The number of blocks of each log, found by writing the tree to nowhere. It gives the size of the volume, and the
+//! beginning of each log.
 
 use std::num::NonZeroUsize;
 
@@ -23,10 +23,11 @@ use crate::{
     write::{Writer, head::Log, medium::Medium},
 };
 
-/// In which order logs stand in the main area: what is looked up first in front, each beside what is read with it.
+/// The order of logs in the main area: those looked up first in front, each beside the blocks read with it.
 const ORDER: [Log; 6] =
     [Log::HotData, Log::HotNode, Log::WarmNode, Log::ColdNode, Log::ColdData, Log::WarmData];
-/// What a file takes besides its blocks and their direct nodes: its inode, indirect nodes, a block of its directory.
+/// The further blocks of a file besides its blocks and their direct nodes: its inode, indirect nodes, a block of its
+/// directory.
 const FILE_BLOCKS: u64 = 8;
 
 /// Blocks of each log, and numbers of nodes.
@@ -42,8 +43,8 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Of a tree. Its files are read only if what compression saves is given back: otherwise a compressed file counts as
-    /// any other, and its log has fewer blocks than planned.
+    /// The counts of a tree. Its files are read only if room saved by compression is given back: otherwise a compressed
+    /// file counts as any other, and its log has fewer blocks than planned.
     pub(super) fn of(
         options: &FormatOptions,
         extensions: &Extensions,
@@ -127,7 +128,8 @@ impl Counts {
         }
     }
 
-    /// `None` if everything has room, `free` blocks besides, and each node that is asked for; otherwise what users have.
+    /// `None` if everything has room, `free` blocks besides, and each node that is asked for; otherwise the users'
+    /// room.
     fn missing(&self, geometry: &Geometry, shape: &Shape, free: u64) -> Option<u64> {
         let users = (geometry.main - geometry.overprovision) * SEGMENT_BLOCKS;
         let zones: u64 = self.zones(shape).iter().sum();
@@ -145,7 +147,7 @@ impl Counts {
     }
 }
 
-/// Where each log begins: behind the zones of the one in front.
+/// The beginning of each log: behind the zones of the one in front.
 pub(super) fn starts(counts: &Counts, shape: &Shape) -> [SegNo; 6] {
     let zone = u64::from(shape.section_segments) * u64::from(shape.zone_sections);
     let zones = counts.zones(shape);

@@ -1,4 +1,4 @@
-//! The quota files of a new volume: what users, groups and projects use.
+//! The quota files of a new volume: the use of users, groups and projects.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a new volume is to hold: a tree of names and attributes, without the content of files.
+//! The contents of a new volume: a tree of names and attributes, without the content of files.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,10 @@ impl EntryId {
     }
 }
 
-/// What an entry is, its content and its names aside.
+/// An entry's attributes, its content and its names aside.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attributes {
-    /// What it is.
+    /// The kind.
     pub kind: FileKind,
     /// Permissions, set-uid, set-gid and sticky: `mode & 0o7777`.
     pub perm: u32,
@@ -122,7 +122,7 @@ impl Tree {
         }
     }
 
-    /// What has a name in a directory.
+    /// The entry of a name in a directory.
     pub fn find(&self, dir: EntryId, name: &[u8]) -> Option<EntryId> {
         self.entries.get(dir.0)?.names.get(name).copied()
     }
@@ -132,12 +132,13 @@ impl Tree {
         self.entries.get(what.0).map(|entry| &entry.attributes)
     }
 
-    /// The same, to change them. What kind of thing it is stays.
+    /// The same, to change them. The kind stays.
     pub fn attributes_mut(&mut self, what: EntryId) -> Option<&mut Attributes> {
         self.entries.get_mut(what.0).map(|entry| &mut entry.attributes)
     }
 
-    /// Shows every name with its path, whose parts are joined by `/`, and what it names, to change it. The root's is empty.
+    /// Shows every name with its path, its parts joined by `/`, and its attributes, to change them. The root's path is
+    /// empty.
     pub fn each_mut(&mut self, mut look: impl FnMut(&[u8], &mut Attributes)) {
         let mut open = vec![(EntryId::ROOT, Vec::new())];
         while let Some((entry, path)) = open.pop() {
@@ -187,7 +188,7 @@ impl Tree {
             ));
         }
         let Some(dir) = self.entries.get_mut(dir.0).filter(|dir| dir.attributes.kind == FileKind::Dir) else {
-            return Err(wrong(name, "what it is to be in is no directory".to_owned()));
+            return Err(wrong(name, "its parent is no directory".to_owned()));
         };
         match dir.names.insert(name.into(), what) {
             None => Ok(()),
@@ -200,7 +201,7 @@ pub(super) fn wrong(path: &[u8], what: String) -> FormatError {
     FormatError::Tree { path: path.escape_ascii().to_string(), what }
 }
 
-/// Where the content of files comes from.
+/// The source of the content of files.
 pub trait Source: Sync {
     /// Opens a file.
     fn open(&self, file: EntryId) -> std::io::Result<Box<dyn Content + '_>>;

@@ -69,13 +69,13 @@ impl<'a> Directory<'a> {
         Ok(Ok(Leaf { layout, block, start: 0, end }))
     }
 
-    /// How far a hole reaches: no further than to the next block that recovery made.
+    /// The length of a hole: it ends at the next block that recovery made.
     fn hole(&self, index: u64, blocks: u64) -> u64 {
         let next = self.nodes.overlay.leaf_behind(self.inode.ino, index);
         blocks.max(1).min(next.map_or(u64::MAX, |next| next - index))
     }
 
-    /// How many blocks from `index` on cannot be read for the same reason, where the first one cannot.
+    /// The number of blocks from `index` on that cannot be read for the same reason, if the first one cannot.
     pub(crate) fn damaged_run(&self, index: u64) -> u64 {
         if self.inode.has_inline_dentry() { 1 } else { self.nodes.damaged_run(self.inode, self.node, index) }
     }
@@ -165,7 +165,7 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// What a name leads to.
+/// The inode of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Found {
     pub(crate) ino: Nid,

@@ -1,4 +1,4 @@
-//! From a block of a file to its address: through the inode and up to three levels of nodes.
+//! The map from a block of a file to its address: through the inode and up to three levels of nodes.
 
 use super::Nodes;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     volume::Node,
 };
 
-/// What stands at a block of a file.
+/// The address at a block of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mapped {
     /// Nothing: reads as zeros.
@@ -23,15 +23,15 @@ pub enum Mapped {
 /// A run of blocks of a file of one sort, in the main area one behind the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// What stands at the first.
+    /// The address of the first.
     pub mapped: Mapped,
-    /// How many.
+    /// The number of blocks.
     pub blocks: u64,
 }
 
-/// Where the addresses of a block were found.
+/// The place where the addresses of a block were found.
 enum Found {
-    /// In a node, from byte `at` on; `left` of them.
+    /// A node, from byte `at` on; `left` of them.
     Words { node: Node, at: usize, left: u32 },
     /// The way ends early: so many blocks are a hole.
     Missing(u64),
@@ -53,7 +53,7 @@ impl Nodes {
         self.blocks_limit(inode).saturating_mul(self.volume.block_size().bytes_u64())
     }
 
-    /// What stands at block `index` of a file and, of the same sort, behind it; at most `most` blocks.
+    /// The run of addresses of the same sort from block `index` of a file on; at most `most` blocks.
     pub fn run_at(&self, inode: &Inode, node: &Node, index: u64, most: u64) -> Result<Run> {
         if inode.flags.has(InodeFlags::DEVICE_ALIAS) {
             return Ok(self.alias_run(inode, index, most));
@@ -68,7 +68,7 @@ impl Nodes {
         }
     }
 
-    /// How many blocks from `index` on, which cannot be read, hang from the same damaged node; 1 if the nodes are sound.
+    /// The number of unreadable blocks from `index` on that hang from the same damaged node; 1 if the nodes are sound.
     pub(crate) fn damaged_run(&self, inode: &Inode, node: &Node, index: u64) -> u64 {
         let per_node = self.volume.block_size().node_words();
         let Some(way) = Way::to(inode, index, per_node) else { return u64::MAX };

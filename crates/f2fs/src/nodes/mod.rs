@@ -1,5 +1,5 @@
-//! Nodes and what hangs from them (addresses, attributes, directories) as they are once what fsync promised was rolled
-//! forward: a volume, and over it what recovery changed.
+//! Nodes with their addresses, attributes and directories, after the promises of fsync were rolled forward: a volume,
+//! and over it the changes of recovery.
 
 mod dir;
 mod map;

@@ -1,4 +1,4 @@
-//! What rolling forward changed, kept in memory over a volume that is not written to.
+//! The changes of rolling forward, kept in memory over a volume that is not written to.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,13 +14,13 @@ use crate::{
 /// A block as it stands on the medium, with a few bytes changed. Thousands of them are small.
 #[derive(Clone, Debug)]
 pub(crate) struct Patched {
-    /// Where the block stands; `None` for one that is nowhere yet, all zeros.
+    /// The address of the block; `None` for one that is nowhere yet, all zeros.
     base: Option<BlockAddr>,
     patches: Vec<(usize, Vec<u8>)>,
 }
 
 impl Patched {
-    /// Remembers in what `bytes` differs from the block at `base`.
+    /// Remembers the differences between `bytes` and the block at `base`.
     pub(crate) fn new(volume: &Volume, base: Option<BlockAddr>, bytes: &[u8]) -> Result<Patched> {
         let old = read(volume, base)?;
         let differs = |at: &usize| old.get(*at) != bytes.get(*at);
@@ -47,7 +47,7 @@ impl Patched {
         Patched { base: Some(addr), patches: Vec::new() }
     }
 
-    /// Where it stands on the medium, if it does.
+    /// The address on the medium, if there is one.
     pub(crate) fn base(&self) -> Option<BlockAddr> {
         self.base
     }

@@ -1,4 +1,4 @@
-//! Whose a block is, and whether it is live.
+//! The owner of a block, and whether the block is live.
 
 use super::{Nodes, map::word};
 use crate::{
@@ -10,16 +10,16 @@ use crate::{
 /// Levels of directories a path may have.
 const DEPTH_MAX: usize = 4096;
 
-/// Whose a block of the main area is.
+/// The owner of a main-area block.
 #[derive(Clone, Debug)]
 pub struct Owner {
     /// Its segment.
     pub segno: SegNo,
-    /// Which block of the segment it is.
+    /// The number of the block in the segment.
     pub offset: u32,
-    /// What the SIT says of the segment.
+    /// The segment's entry of the SIT.
     pub sit: SitEntry,
-    /// What the SSA says of the block.
+    /// The block's entry of the SSA.
     pub summary: Summary,
     /// Something points to it: it is live.
     pub live: bool,
@@ -34,7 +34,7 @@ pub struct Owner {
 }
 
 impl Nodes {
-    /// Whose a block of the main area is; `None` elsewhere.
+    /// The owner of a main-area block; `None` elsewhere.
     pub fn owner(&self, addr: BlockAddr) -> Result<Option<Owner>> {
         let (Some((segno, offset)), Some(summary)) =
             (self.volume.segment_of(addr), self.volume.summary(addr)?)
@@ -88,7 +88,7 @@ impl Nodes {
         }
     }
 
-    /// Where a node's addresses begin, and which block of the file the first is for.
+    /// The place of a node's first address, and its block of the file.
     fn addrs_of(&self, inode: &Inode, node: &Node) -> Option<(usize, u64)> {
         if node.footer.offset == NodeOffset::INODE {
             return Some((inode.addrs_at(), 0));

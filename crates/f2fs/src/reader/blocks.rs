@@ -11,7 +11,7 @@ use crate::{
 /// Blocks that are decrypted at a time.
 const BATCH_BLOCKS: u64 = 64;
 
-/// A file whose blocks are read.
+/// The file that is read.
 pub(super) struct FileBlocks<'a> {
     pub(super) nodes: &'a Nodes,
     pub(super) inode: &'a Inode,

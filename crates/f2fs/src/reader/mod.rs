@@ -33,18 +33,18 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// A reader with the master keys of what is encrypted.
+    /// A reader with the master keys of encrypted files.
     pub(crate) fn new(nodes: Nodes, keys: Keyring) -> Reader {
         Reader { nodes, secrets: Secrets::new(keys), verifiers: Verifiers::default() }
     }
 
-    /// What it reads from.
+    /// The nodes that it reads from.
     pub(crate) fn nodes(&self) -> &Nodes {
         &self.nodes
     }
 
-    /// Reads from a file or a symbolic link; returns how many bytes, fewer only at its end. Where a file
-    /// claims to be longer than it can be, what is behind that cannot be read.
+    /// Reads from a file or a symbolic link; returns how many bytes, fewer only at its end. If a file claims to be
+    /// longer than it can be, the part beyond cannot be read.
     pub(crate) fn read(&self, inode: &Inode, node: &Node, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let left = inode.size.saturating_sub(offset);
         let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
@@ -67,7 +67,7 @@ impl Reader {
         corrupt(Place::Inode(inode.ino), "bytes are", inode.size, limit)
     }
 
-    /// Where the bytes of a file from `offset` on stand as they are, if they do.
+    /// The place of the bytes of a file from `offset` on, if they are stored as they are.
     pub(crate) fn stored_bytes(&self, inode: &Inode, node: &Node, offset: u64) -> Result<Option<Stored>> {
         let is_plain = !inode.has_inline_data() && !inode.is_encrypted() && !inode.is_verity();
         if offset >= inode.size || !is_plain || inode.cluster_blocks().is_some() {
@@ -97,7 +97,7 @@ impl Reader {
         self.verifiers.open(&self.nodes, content, node)
     }
 
-    /// How the names in a directory are written.
+    /// The form of the names in a directory.
     pub(crate) fn names<'a>(&self, inode: &'a Inode, node: &Node) -> Result<Names<'a>> {
         let secret =
             if inode.is_encrypted() { self.secrets.of_names(&self.nodes, inode, node)? } else { None };

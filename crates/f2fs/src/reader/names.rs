@@ -14,14 +14,14 @@ use crate::{
     volume::Volume,
 };
 
-/// How the names of a directory are written.
+/// The form of the names of a directory.
 pub(crate) struct Names<'a> {
     inode: &'a Inode,
     /// Names that differ only in case are the same.
     folded: bool,
     /// Names that are not UTF-8 are refused.
     strict: bool,
-    /// A name whose hash is not that of its folded form is found, too: another version of Unicode folded it.
+    /// A name with another hash than that of its folded form is found, too: another version of Unicode folded it.
     lenient: bool,
     cipher: Cipher,
 }
@@ -34,7 +34,7 @@ enum Cipher {
     NoKey,
 }
 
-/// What is looked for in a directory.
+/// The target of a search in a directory.
 pub(crate) struct Sought {
     pub(crate) hash: u32,
     what: What,
@@ -49,7 +49,7 @@ enum What {
 }
 
 impl<'a> Names<'a> {
-    /// For a directory; `secret` is the key of its names, if it was given.
+    /// The names of a directory; `secret` is their key, if it was given.
     pub(super) fn new(volume: &Volume, inode: &'a Inode, secret: Option<Secret>) -> Names<'a> {
         const STRICT: u16 = 1;
         const NO_FALLBACK: u16 = 2;
@@ -85,7 +85,7 @@ impl<'a> Names<'a> {
         Error::Crypt { ino: self.inode.ino, error }
     }
 
-    /// What to look for, for a name as it is shown.
+    /// The target for a name as it is shown.
     pub(crate) fn seek(&self, name: &[u8]) -> Result<Sought> {
         let missing = || Error::Errno(Errno::NoEntry);
         match (&self.cipher, self.folded) {
@@ -111,7 +111,7 @@ impl<'a> Names<'a> {
         Ok(Sought { hash, what: What::Folded(folded) })
     }
 
-    /// True if an entry is what is looked for.
+    /// True if an entry is the target.
     pub(crate) fn is(&self, sought: &Sought, dentry: &Dentry<'_>) -> bool {
         dentry.hash == sought.hash && self.is_same(sought, dentry)
     }

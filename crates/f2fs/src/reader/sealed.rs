@@ -1,4 +1,4 @@
-//! Files protected by fs-verity: what is read is verified first.
+//! Files protected by fs-verity: bytes are verified before they are read.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
 
 /// Trusted blocks of the tree that are kept for each file.
 const TRUSTED_BLOCKS: usize = 32;
-/// Files whose verifiers are kept.
+/// Files that keep their verifiers.
 const FILES: usize = 16;
 
 /// Verifiers of files that were read lately.
@@ -74,7 +74,7 @@ struct Tree<'a> {
     start: u64,
 }
 
-/// Why verifying failed: the tree could not be read, or a hash is wrong.
+/// The reason why verifying failed: the tree could not be read, or a hash is wrong.
 enum Failed {
     Read(Error),
     Wrong(VerityError),

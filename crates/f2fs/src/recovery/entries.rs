@@ -26,7 +26,7 @@ struct NewName {
 }
 
 impl Replay<'_> {
-    /// Gives an inode the name that it carries, in the directory that it carries. Who has that name loses it.
+    /// Gives an inode the name that it carries, in the directory that it carries. An inode that has that name loses it.
     pub(super) fn name(&mut self, link: &Link) -> Result<()> {
         let ino = link.footer.ino;
         let (inode, _) = self.nodes.inode(ino)?;

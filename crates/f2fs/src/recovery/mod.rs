@@ -1,5 +1,5 @@
-//! Rolling forward: what fsync promised since the checkpoint is in a chain of nodes, which begins where the log
-//! of warm nodes goes on. It is replayed in memory as the kernel replays it at its mount.
+//! Rolling forward: the promises of fsync since the checkpoint are in a chain of nodes, which begins at the head of the
+//! log of warm nodes. It is replayed in memory as the kernel replays it at its mount.
 
 mod entries;
 mod nodes;
@@ -15,7 +15,7 @@ use crate::{
     volume::{Block, footer},
 };
 
-/// What was rolled forward.
+/// The counts of a roll-forward.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Recovery {
     /// Inodes with something that fsync promised.
@@ -26,7 +26,7 @@ pub struct Recovery {
     pub names: u64,
 }
 
-/// What is known of an inode in the chain.
+/// The facts about an inode in the chain.
 struct Entry {
     /// Its last node with an fsync mark: later ones were not promised.
     last: BlockAddr,
@@ -48,7 +48,7 @@ struct Replay<'a> {
 impl Nodes {
     /// Rolls forward, in memory. Directories that gain names change at `now`.
     pub fn recover(&mut self, now: Timestamp) -> Result<Recovery> {
-        // What was made to be read was never written to since.
+        // A volume that was made to be read was never written to since.
         if self.volume().features().has(Features::RO) {
             return Ok(Recovery::default());
         }
@@ -68,7 +68,7 @@ impl Nodes {
         Chain { nodes: self, next, seen: 0, turtle: next, limit: 1 }
     }
 
-    /// Where the nodes of the chain stand.
+    /// The addresses of the nodes of the chain.
     pub(crate) fn chain_blocks(&self) -> Result<Vec<BlockAddr>> {
         let (mut chain, mut blocks) = (self.chain(), Vec::new());
         while let Some(link) = chain.next()? {

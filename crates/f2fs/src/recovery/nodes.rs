@@ -38,7 +38,7 @@ impl Replay<'_> {
         self.keep_inode(ino, addr, &block)
     }
 
-    /// Takes over an inode: all that is in it but what recovery itself counts and finds.
+    /// Takes over an inode: all of it but the fields that recovery itself counts and finds.
     pub(super) fn inode(&mut self, link: &Link) -> Result<()> {
         let ino = link.footer.ino;
         let before = self.before(ino)?;
@@ -57,7 +57,7 @@ impl Replay<'_> {
                 .blocks
                 .saturating_add_signed(own_blocks(&inode, &link.block) - own_blocks(old, &node.block));
         } else {
-            // A new inode: a name, itself, and what is replayed behind it.
+            // A new inode: a name, itself, and the nodes replayed behind it.
             inode.links = 1;
             inode.xattr_nid = Nid::NULL;
             put(&mut block, tail, &[0; 20]);
@@ -82,7 +82,7 @@ impl Replay<'_> {
         self.keep_inode(ino, node.addr, &block)
     }
 
-    /// Takes over what else a node holds: addresses, or attributes.
+    /// Takes over another node: addresses, or attributes.
     pub(super) fn node(&mut self, link: &Link) -> Result<()> {
         let ino = link.footer.ino;
         if link.footer.offset == NodeOffset::XATTR {
@@ -232,7 +232,7 @@ fn part(block: &[u8], range: core::ops::Range<usize>) -> &[u8] {
     bytes.unwrap_or_default()
 }
 
-/// How many addresses are no holes.
+/// The number of addresses that are no holes.
 fn used(words: &[u8]) -> i64 {
     let count = words.chunks_exact(4).filter(|bytes| word(bytes) != BlockAddr::NULL).count();
     i64::try_from(count).unwrap_or(i64::MAX)

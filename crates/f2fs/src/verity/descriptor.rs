@@ -1,4 +1,4 @@
-//! The descriptor: what was sealed, with which hash, and the root of the tree.
+//! The descriptor: the sealed file's size, its hash, and the root of the tree.
 
 use sha2::{Digest, Sha256, Sha512};
 use zerocopy::{
@@ -72,7 +72,7 @@ impl HashAlgorithm {
         }
     }
 
-    /// Salt, padded to what the hash takes in at once; nothing if there is none.
+    /// Salt, padded to the block size of the hash; nothing if there is none.
     pub(super) fn padded(self, salt: &[u8]) -> Vec<u8> {
         let mut padded = salt.to_vec();
         padded.resize(salt.len().next_multiple_of(self.digest_bytes() * 2), 0);
@@ -113,7 +113,7 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// From the bytes in the file, signature included, for a file of `file_bytes`.
+    /// The descriptor in the bytes of the file, signature included, for a file of `file_bytes`.
     pub fn parse(bytes: &[u8], file_bytes: u64) -> Result<Descriptor, VerityError> {
         let wrong = |what, value| Err(VerityError::Descriptor { what, value });
         let Ok((raw, signature)) = RawDescriptor::ref_from_prefix(bytes) else {

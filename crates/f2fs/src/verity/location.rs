@@ -1,4 +1,4 @@
-//! Where a file's fs-verity metadata is.
+//! The place of a file's fs-verity metadata.
 
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
@@ -11,7 +11,7 @@ use super::VerityError;
 pub const XATTR_INDEX: u8 = 11;
 /// The name of that attribute.
 pub const XATTR_NAME: &[u8] = b"v";
-/// Where metadata begins is a multiple of this many bytes, whatever the block size.
+/// The beginning of metadata is a multiple of this many bytes, whatever the block size.
 const ALIGNMENT: u64 = 65536;
 /// The longest descriptor that Linux reads, with its signature.
 const MAX_DESCRIPTOR_BYTES: u32 = 16384;
@@ -29,7 +29,7 @@ pub struct RawLocation {
 }
 const _: () = assert!(size_of::<RawLocation>() == 16);
 
-/// Where the descriptor is, checked.
+/// The place of the descriptor, checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Location {
     /// Its offset in the file, in bytes.
@@ -39,7 +39,7 @@ pub struct Location {
 }
 
 impl Location {
-    /// From the attribute's value, for a file of `file_bytes`.
+    /// The place in the attribute's value, for a file of `file_bytes`.
     pub fn parse(value: &[u8], file_bytes: u64) -> Result<Location, VerityError> {
         let raw = RawLocation::ref_from_bytes(value).ok().filter(|raw| raw.version.get() == 1);
         let version = || value.first_chunk().map_or(0, |&bytes| u32::from_le_bytes(bytes));

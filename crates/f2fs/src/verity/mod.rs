@@ -1,4 +1,4 @@
-//! fs-verity: the descriptor of a file whose contents must not change, and the Merkle tree that proves them.
+//! fs-verity: the descriptor of a file that must not change, and the Merkle tree that proves its contents.
 //!
 //! F2FS keeps both behind the end of the file, from the next multiple of 64 KiB on: the tree, its root block first, then
 //! the descriptor. An extended attribute of index [`XATTR_INDEX`] and name [`XATTR_NAME`] says where the descriptor is.
@@ -13,7 +13,7 @@ pub use location::{Location, RawLocation, XATTR_INDEX, XATTR_NAME, metadata_star
 pub use seal::{SALT_MAX, Seal, Sealed};
 pub use tree::{Source, Verifier};
 
-/// Why a block or a descriptor was refused.
+/// The reason why a block or a descriptor was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum VerityError {
     /// The attribute with the place of the descriptor makes no sense.
@@ -34,12 +34,12 @@ pub enum VerityError {
         /// Its length.
         size: u32,
     },
-    /// The descriptor makes no sense: what of it, and its value.
+    /// The descriptor makes no sense: the field, and its value.
     #[error("fs-verity descriptor has {what} {value}")]
     Descriptor {
         /// The field.
         what: &'static str,
-        /// What stands there.
+        /// The value found.
         value: u64,
     },
     /// The hash of a block is not the one in the tree.

@@ -10,7 +10,7 @@ use super::{HashAlgorithm, RawDescriptor, RawLocation, metadata_start};
 /// Longest salt, in bytes.
 pub const SALT_MAX: usize = 32;
 
-/// How files are sealed.
+/// The parameters of a seal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seal {
     algorithm: HashAlgorithm,
@@ -18,7 +18,7 @@ pub struct Seal {
     salt: Vec<u8>,
 }
 
-/// What stands behind the content of a sealed file.
+/// The metadata behind the content of a sealed file.
 pub struct Sealed {
     /// The tree, the root's level first, and behind it the descriptor.
     pub metadata: Vec<u8>,
@@ -91,7 +91,7 @@ impl Seal {
         Some(RawLocation { version: U32::new(1), size, pos: U64::new(position) })
     }
 
-    /// Seals a file of `data_bytes` bytes, whose blocks have these hashes.
+    /// Seals a file of `data_bytes` bytes with these hashes of its blocks.
     pub fn finish(&self, data_bytes: u64, hashes: Vec<u8>) -> Sealed {
         let digest = self.algorithm.digest_bytes();
         debug_assert_eq!(hashes.len() as u64 / digest as u64, data_bytes.div_ceil(self.block_bytes.into()));

@@ -4,7 +4,7 @@ use zerocopy::IntoBytes as _;
 
 use super::*;
 
-/// The same bytes as those whose digests below the tool `fsverity digest` printed.
+/// The bytes that the tool `fsverity digest` printed the digests below of.
 fn contents(bytes: u64) -> Vec<u8> {
     (0..bytes).map(|i| u8::try_from((i * i / 7 + i) % 251).unwrap()).collect()
 }
@@ -189,7 +189,7 @@ fn places_are_checked() {
     assert_eq!(metadata_start(u64::MAX), None);
 }
 
-/// What is sealed here is what others would have: the tree made level by level above, and the digests of `fsverity`.
+/// Seals made here are those of others: the tree made level by level above, and the digests of `fsverity`.
 #[test]
 fn sealed_here_is_sealed_there() {
     for bytes in [0, 1, 1000, 1024, 4096, 4097, 32 * 1024, 32 * 1024 + 1, 128 * 4096, 128 * 4096 + 1, 700_001]

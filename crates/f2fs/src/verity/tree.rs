@@ -7,9 +7,9 @@ use std::collections::{HashMap, VecDeque};
 
 use super::{Descriptor, VerityError};
 
-/// Where the blocks of the tree come from: reads into the buffer from `offset` bytes into the tree.
+/// The source of the tree's blocks: reads into the buffer from `offset` bytes into the tree.
 pub trait Source {
-    /// Why a read failed; a refused block becomes one of these.
+    /// The error of a failed read; a refused block becomes one of these.
     type Error: From<VerityError>;
     /// Fills `block` from `offset`, counted from the start of the tree ([`super::metadata_start`]).
     fn read_tree(&mut self, offset: u64, block: &mut [u8]) -> Result<(), Self::Error>;
@@ -21,7 +21,7 @@ const MAX_LEVELS: usize = 16;
 /// Verifies a file's blocks, and remembers trusted blocks of the tree up to a limit.
 pub struct Verifier {
     descriptor: Descriptor,
-    /// For each level of the tree, from the one above the data up: its first block in the tree, and its blocks.
+    /// The first block and the number of blocks of each level of the tree, from the one above the data up.
     levels: Vec<(u64, u64)>,
     trusted: HashMap<u64, Vec<u8>>,
     order: VecDeque<u64>,
@@ -29,7 +29,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// For a sealed file; `cache_blocks` trusted blocks of the tree are kept, at least one.
+    /// A verifier of a sealed file; `cache_blocks` trusted blocks of the tree are kept, at least one.
     pub fn new(descriptor: Descriptor, cache_blocks: usize) -> Verifier {
         let levels = levels(&descriptor);
         let (trusted, order) = (HashMap::new(), VecDeque::new());

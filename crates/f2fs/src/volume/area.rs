@@ -6,7 +6,7 @@ use crate::layout::{BlockAddr, SegNo};
 /// The area a block is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Area {
-    /// The super blocks and what is left between them and the first segment.
+    /// The super blocks and the room between them and the first segment.
     Super,
     /// A checkpoint pack, 1 or 2.
     Checkpoint(u8),
@@ -28,7 +28,7 @@ pub enum Area {
     Ssa(SegNo),
     /// The main area.
     Main,
-    /// Behind the volume.
+    /// Addresses behind the volume.
     Outside,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Disks {
 }
 
 impl Disks {
-    /// The devices in the order of the super block. What is not there cannot be read.
+    /// The devices in the order of the super block. Missing ones cannot be read.
     pub(crate) fn new(disks: Vec<Box<dyn ReadAt>>, sb: &SuperBlock) -> Disks {
         let named = sb.devices();
         let mut parts = Vec::new();
@@ -37,7 +37,7 @@ impl Disks {
         Disks { block: sb.block(), parts }
     }
 
-    /// The first device that is missing or too small for what is on it.
+    /// The first device that is missing or too small for its blocks.
     pub(crate) fn missing(&self, sb: &SuperBlock) -> Option<Error> {
         let bytes = |blocks: u64| blocks.saturating_mul(sb.block().bytes_u64());
         let is_short = |part: &Part| part.disk.bytes() < bytes(part.blocks);
@@ -60,7 +60,7 @@ impl Disks {
         self.parts.iter().enumerate().find(|(_, part)| holds(part))
     }
 
-    /// Which device block `addr` is on, its byte there, and how many bytes of the volume go on from it on this device.
+    /// The device of block `addr`, its byte there, and how many bytes of the volume go on from it on this device.
     pub(crate) fn stored(&self, addr: BlockAddr) -> Option<Stored> {
         let at = u64::from(addr.0);
         let (device, part) = self.part(at)?;

@@ -66,7 +66,7 @@ impl Volume {
         Ok(Logs { heads, nat: self.journal(&nat)?, sit: self.journal(&sit)? })
     }
 
-    /// Where a log goes on. A volume that was made to be read only has one of data and one of nodes.
+    /// The head of a log. A volume that was made to be read only has one of data and one of nodes.
     fn head(&self, log: usize) -> LogHead {
         let (segno, offset) =
             if log < DATA_LOGS { self.cp.data_log(log) } else { self.cp.node_log(log - DATA_LOGS) };

@@ -47,7 +47,7 @@ pub struct Volume {
 /// A node: its block, which stands where the NAT says.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Where it is.
+    /// The address.
     pub addr: BlockAddr,
     /// Its footer.
     pub footer: NodeFooter,
@@ -83,7 +83,7 @@ impl Volume {
         self.sb.block()
     }
 
-    /// What the volume uses.
+    /// The features of the volume.
     pub fn features(&self) -> Features {
         self.sb.features()
     }
@@ -113,7 +113,7 @@ impl Volume {
         self.disks.read(addr, buffer)
     }
 
-    /// Which device block `addr` is on, and where.
+    /// The device of block `addr`, and the place there.
     pub(crate) fn stored(&self, addr: BlockAddr) -> Option<Stored> {
         self.disks.stored(addr)
     }
@@ -174,7 +174,7 @@ impl Volume {
         Ok(self.inode_addr(ino)?.is_some())
     }
 
-    /// Where an inode is, if there is one of this number.
+    /// The address of an inode, if there is one of this number.
     fn inode_addr(&self, ino: Nid) -> Result<Option<BlockAddr>> {
         if ino.is_null() || ino.0 >= self.sb.nid_limit() {
             return Ok(None);

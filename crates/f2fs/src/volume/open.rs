@@ -25,12 +25,12 @@ impl Volume {
         }
     }
 
-    /// The same, though devices are missing or too short, as far as what is there goes: [`Volume::missing`].
+    /// The same, though devices are missing or too short, as far as the rest goes: [`Volume::missing`].
     pub fn open_in_part(disks: Vec<Box<dyn ReadAt>>, cache_bytes: usize) -> Result<Volume> {
         let first = disks.first().ok_or(Error::NotF2fs { found: 0 })?;
         let sb = read_super_block(&**first)?;
         let disks = Disks::new(disks, &sb);
-        // What is not there cannot be read, and that is the reason to give.
+        // Missing parts cannot be read, and that is the reason to give.
         let missing = disks.missing(&sb);
         Volume::at_newest(disks, sb, cache_bytes).map_err(|error| missing.unwrap_or(error))
     }

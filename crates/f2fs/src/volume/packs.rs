@@ -10,7 +10,7 @@ use crate::{
 const DAMAGED_BYTES: usize = 64;
 /// The number that a checkpoint begins with.
 const VERSION_BYTES: usize = 8;
-/// What a device writes at once at least.
+/// The least that a device writes at once.
 const SECTOR_BYTES: usize = 512;
 
 /// A checkpoint that was written as a whole, is newer than the one that counts, and cannot be used.
@@ -20,7 +20,7 @@ pub struct PassedOver {
     pub pack: u8,
     /// Its version, as far as it can be told.
     pub version: u64,
-    /// Why it cannot be used.
+    /// The reason why it cannot be used.
     pub why: Error,
 }
 
@@ -94,7 +94,7 @@ fn unusable(disks: &Disks, sb: &SuperBlock, pack: u8, why: &Error, used: u64) ->
     for index in 1..sb.blocks_per_segment() {
         let Ok(block) = bytes(disks, sb, pack, index) else { continue };
         let whole = Checkpoint::from_block(pack, &block, sb.block());
-        // What this pack held before, or zeros, or a part of the foot: power failed while it was written over.
+        // Old contents of this pack, or zeros, or a part of the foot: power failed while it was written over.
         let stands = version(&block);
         if stands == 0 || stands == used.wrapping_sub(1) || is_torn(&head, &block) {
             continue;

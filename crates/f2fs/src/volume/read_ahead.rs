@@ -11,7 +11,7 @@ const RUN_MAX: u32 = 128;
 const GAP_MAX: u32 = 8;
 
 impl Volume {
-    /// Brings the nodes of these numbers into the cache. What cannot be read is left to whoever wants it.
+    /// Brings the nodes of these numbers into the cache. Unreadable ones are left to their own readers.
     pub(crate) fn read_ahead(&self, nids: &[Nid]) {
         let wanted = nids.iter().filter_map(|nid| self.nat_entry(*nid).ok());
         let wanted = wanted.map(|entry| entry.addr).filter(|addr| self.is_main(*addr));

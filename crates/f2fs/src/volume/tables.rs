@@ -1,4 +1,4 @@
-//! The tables: NAT, SIT and SSA, each a block at a time, with what the journals have newer.
+//! The tables: NAT, SIT and SSA, each a block at a time, with newer entries from the journals.
 
 use zerocopy::FromBytes;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Volume {
-    /// Which copy of each block counts, as bitmaps: of the SIT, and of the NAT.
+    /// The copies of each block that count, as bitmaps: of the SIT, and of the NAT.
     pub(crate) fn versions(&self) -> (&[u8], &[u8]) {
         (&self.sit_bitmap, &self.nat_bitmap)
     }
@@ -27,7 +27,7 @@ impl Volume {
         self.sb.main_segments().div_ceil(self.block_size().sit_entries())
     }
 
-    /// Where block `index` of the NAT is. Its two places are a segment apart.
+    /// The address of block `index` of the NAT. Its two places are a segment apart.
     pub fn nat_addr(&self, index: u32) -> BlockAddr {
         let per_segment = self.sb.blocks_per_segment();
         let first = index / per_segment * per_segment * 2 + index % per_segment;
@@ -35,7 +35,7 @@ impl Volume {
         BlockAddr(self.sb.raw().nat_blkaddr.get().saturating_add(first).saturating_add(second))
     }
 
-    /// Where block `index` of the SIT is. Its second place is half the SIT further.
+    /// The address of block `index` of the SIT. Its second place is half the SIT further.
     pub fn sit_addr(&self, index: u32) -> BlockAddr {
         let half = self.sb.raw().segment_count_sit.get() / 2 * self.sb.blocks_per_segment();
         let second = if bit(&self.sit_bitmap, index) { half } else { 0 };
@@ -52,7 +52,7 @@ impl Volume {
         self.block(self.sit_addr(index))
     }
 
-    /// Where a node is: as the journal says, otherwise the NAT.
+    /// The entry of a node: from the journal, otherwise from the NAT.
     pub fn nat_entry(&self, nid: Nid) -> Result<NatEntry> {
         if nid.is_null() || nid.0 >= self.sb.nid_limit() {
             return Err(corrupt(Place::Node(nid), "the number is", nid.0, self.sb.nid_limit()));
@@ -65,7 +65,7 @@ impl Volume {
         Ok(nat_entry_in(&block, nid.0 % per_block))
     }
 
-    /// What a segment holds: as the journal says, otherwise the SIT.
+    /// The entry of a segment: from the journal, otherwise from the SIT.
     pub fn sit_entry(&self, segno: SegNo) -> Result<SitEntry> {
         if segno.0 >= self.sb.main_segments() {
             let segments = self.sb.main_segments();
@@ -112,7 +112,7 @@ impl Volume {
         Ok(SummaryBlock::new(bytes.to_vec(), layout))
     }
 
-    /// Whose a block of the main area is, as the newest summary says.
+    /// The owner of a main-area block, from the newest summary.
     pub fn summary(&self, addr: BlockAddr) -> Result<Option<Summary>> {
         let Some((segno, offset)) = self.segment_of(addr) else { return Ok(None) };
         let head = self.logs.heads.iter().find(|head| head.segno == segno);
@@ -137,7 +137,7 @@ impl Volume {
         Ok(blocks)
     }
 
-    /// The NAT bits at the end of the pack's segment, if the checkpoint has them: for each block of the NAT
+    /// The NAT bits at the end of the pack's segment, if the checkpoint has them. They say of each block of the NAT
     /// whether it is full, and whether it is empty, behind the checkpoint's version with its checksum.
     pub fn nat_bits(&self) -> Result<Option<Vec<u8>>> {
         if !self.cp.flags().has(crate::layout::CpFlags::NAT_BITS) {

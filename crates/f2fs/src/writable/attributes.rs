@@ -1,4 +1,4 @@
-//! What callers are told of inodes and of the volume, and attributes that they set.
+//! The attributes of inodes and of the volume for callers, and attributes that they set.
 
 use std::ops::Range;
 
@@ -122,7 +122,7 @@ pub(super) fn entries(tree: &Tree, dir: Nid, cookie: u64) -> Result<(Vec<Entry>,
     Ok((entries, whole))
 }
 
-/// What writing a range of a file may take up.
+/// The blocks that writing a range of a file may take up.
 pub(super) fn need(commit: &Commit, inode: &crate::layout::Inode, range: Range<u64>) -> Result<Need> {
     let size = commit.tree().blocks().nodes().size();
     if range.end > most(commit.tree()) {
@@ -140,7 +140,7 @@ pub(super) fn at_ends(inode: &crate::layout::Inode) -> u64 {
     inode.cluster_blocks().map_or(0, |blocks| 2 * u64::from(blocks))
 }
 
-/// What punching `length` bytes out of a file may take up: nodes that lose addresses are written anew.
+/// The blocks that punching `length` bytes out of a file may take up: nodes that lose addresses are written anew.
 pub(super) fn need_to_punch(commit: &Commit, inode: &crate::layout::Inode, length: u64) -> Need {
     let size = commit.tree().blocks().nodes().size();
     let nodes = length / size.bytes_u64() / u64::from(size.node_words());

@@ -30,9 +30,9 @@ const UTIL: u64 = 70;
 pub(super) struct Blocks {
     nodes: Nodes,
     dirty: Tracked<Key, Waiting>,
-    /// Where the next blocks are taken from that are written before a checkpoint.
+    /// The place from which the next blocks are taken that are written before a checkpoint.
     cursor: Key,
-    /// Which are written over, and blocks that users can have.
+    /// The blocks that are written over, and blocks that users can have.
     in_place: InPlace,
     users: u64,
     packing: Packing,
@@ -48,14 +48,14 @@ struct Waiting {
     sort: Sort,
 }
 
-/// Why a block waits.
+/// The reason why a block waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     /// It changed.
     Changed,
     /// It is as it stands on the medium, where the cleaner wants it away.
     Survivor,
-    /// The same, and what stands there is a piece of a compressed cluster, not this block of the file.
+    /// The same, and the address is that of a piece of a compressed cluster, not of this block of the file.
     Stored,
 }
 
@@ -65,7 +65,7 @@ impl Waiting {
     }
 }
 
-/// What stands at a block of a file.
+/// The content of a block of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Stand {
     /// Nothing.
@@ -92,19 +92,19 @@ impl Blocks {
         self.dirty.begin();
     }
 
-    /// What the call did stays.
+    /// Keeps the changes of the call.
     pub(super) fn keep(&mut self) {
         self.nodes.keep();
         self.dirty.keep();
     }
 
-    /// What the call did is undone.
+    /// Undoes the changes of the call.
     pub(super) fn take_back(&mut self) {
         self.nodes.take_back();
         self.dirty.take_back();
     }
 
-    /// What stands below.
+    /// The nodes below.
     pub(super) fn nodes(&self) -> &Nodes {
         &self.nodes
     }
@@ -119,7 +119,7 @@ impl Blocks {
         self.dirty.len() as u64
     }
 
-    /// What stands at block `index`, and how many from it on are of the same sort, in a row, at most `most`.
+    /// The content of block `index`, and how many from it on are of the same sort, in a row, at most `most`.
     pub(super) fn stand(&self, inode: &Inode, index: u64, most: u64) -> Result<(Stand, u64)> {
         if let Some(waiting) = self.dirty.get(&(inode.ino, index))
             && waiting.sort != Sort::Stored
@@ -217,7 +217,7 @@ impl Blocks {
         Ok(Arc::make_mut(&mut self.dirty.put(key, Waiting::changed(block)).block))
     }
 
-    /// Puts whole blocks in place of what stands from `index` on. The caller puts the inode.
+    /// Puts whole blocks in place of those from `index` on. The caller puts the inode.
     pub(super) fn put(&mut self, inode: &mut Inode, index: u64, bytes: &[u8]) -> Result<()> {
         let width = self.nodes.size().width();
         debug_assert!(bytes.len().is_multiple_of(width));
@@ -318,12 +318,12 @@ impl Blocks {
         Ok(true)
     }
 
-    /// Where block `index` stands, though another waits to be written.
+    /// The address of block `index`, though a newer one waits to be written.
     fn stand_on_medium(&self, inode: &Inode, index: u64) -> Result<BlockAddr> {
         index::get(&self.nodes, inode, &self.slot(inode, index)?)
     }
 
-    /// Writes what waits if it is much, and no more of it than was added.
+    /// Writes waiting blocks if there are many, and no more of them than were added.
     pub(super) fn relieve(&mut self) -> Result<()> {
         while self.dirty.len() > WAITING_MAX {
             self.write_some(BATCH)?;
@@ -334,7 +334,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Writes `count` of what waits.
+    /// Writes `count` waiting blocks.
     pub(super) fn write_on(&mut self, count: usize) -> Result<()> {
         if self.dirty.is_empty() { self.nodes.write_some(count) } else { self.write_some(count) }
     }
@@ -342,8 +342,8 @@ impl Blocks {
     /// Nodes that are written once all blocks are that wait, at most.
     pub(super) fn nodes_to_write(&self) -> u64 {
         let per_node = u64::from(self.nodes.size().node_words());
-        // The first node of a file has fewer addresses, so that a span may be in two of them; where files are compressed every node has
-        // fewer, and the inode counts what is saved.
+        // The first node of a file has fewer addresses, so that a span may be in two of them. In compressed files every
+        // node has fewer, and the inode counts the saved blocks.
         let each = if self.nodes.features().has(Features::COMPRESSION) { 4 } else { 2 };
         let (mut last, mut spans) = (None, 0_u64);
         for (ino, index) in self.dirty.keys() {
@@ -376,7 +376,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Writes what waits: data, and then nodes. Nothing of it counts before the next checkpoint.
+    /// Writes waiting blocks: data, and then nodes. None of them counts before the next checkpoint.
     pub(super) fn flush(&mut self) -> Result<()> {
         while !self.dirty.is_empty() {
             self.write_some(usize::MAX)?;
@@ -390,12 +390,12 @@ impl Blocks {
         all.filter(|(_, waiting)| waiting.sort == Sort::Changed).map(|(key, _)| *key).collect()
     }
 
-    /// How many they are.
+    /// The number of them.
     pub(super) fn waiting_of(&self, ino: Nid) -> usize {
         self.changed_of(ino).len()
     }
 
-    /// Writes what changed of a file for an fsync; with `few` in place, if that is done at all.
+    /// Writes the changed blocks of a file for an fsync; with `few` in place, if that is done at all.
     pub(super) fn flush_file(&mut self, inode: &Inode, few: bool) -> Result<()> {
         let in_place = few && self.in_place != InPlace::Never;
         let mut keys = self.changed_of(inode.ino).into_iter().peekable();
@@ -436,8 +436,8 @@ impl Blocks {
         Ok(())
     }
 
-    /// Writes the cluster of a block that waits, if all of it changed, nothing of it is behind the end of the file, and it takes fewer
-    /// blocks compressed; returns how many these were from the block on.
+    /// Writes the cluster of a block that waits, if all of it changed, none of it is behind the end of the file, and
+    /// compression saves blocks. Returns how many these were from the block on.
     fn write_packed(&mut self, inode: &mut Inode, key: Key) -> Result<usize> {
         let end = inode.size.div_ceil(self.nodes.size().bytes_u64());
         let span = clusters::span(inode, key.1).filter(|span| span.end <= end);
@@ -476,9 +476,9 @@ impl Blocks {
         (count == span.end - span.start).then(join)
     }
 
-    /// Writes a block that waits: over what stands there, with `in_place`, if anything does; otherwise it, and those that wait behind
-    /// it, `most` in all, as far as one node has their addresses and one log has room. Returns how many. What could not be written
-    /// waits on, to be read.
+    /// Writes a block that waits. With `in_place` it goes over the old block, if there is one. Otherwise it and those
+    /// that wait behind it are written, `most` in all, as far as one node has their addresses and one log has room.
+    /// Returns how many. Blocks that could not be written wait on, to be read.
     fn write_out(&mut self, inode: &Inode, key: Key, most: usize, in_place: bool) -> Result<usize> {
         let first = self.dirty.get(&key).cloned();
         debug_assert!(first.is_some(), "block {} of inode {} does not wait", key.1, key.0);
@@ -497,7 +497,7 @@ impl Blocks {
             return Ok(1);
         }
         let row = self.row(key, if may_stay { 1 } else { most.min(slot.left as usize) });
-        // What outlived its segment is likely to outlive others.
+        // Blocks that outlived their segment are likely to outlive others.
         let log = if first.sort == Sort::Changed { self.log(inode) } else { Log::ColdData };
         let count = self.write_elsewhere(inode, &slot, log, &row)?;
         (key.1..).take(count).for_each(|index| drop(self.dirty.remove(&(key.0, index))));
@@ -549,5 +549,5 @@ impl Blocks {
     }
 }
 
-/// Blocks that moved are in no extent: the kernel believes what the inode says of them.
+/// Blocks that moved are in no extent: the kernel believes the inode's extent.
 pub(super) const NO_EXTENT: Extent = Extent { first: 0, addr: BlockAddr::NULL, blocks: 0 };

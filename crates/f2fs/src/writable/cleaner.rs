@@ -1,5 +1,5 @@
-//! The cleaner: takes what is in use out of a section, so that all of it is free once a checkpoint has seen to it. Survivors wait
-//! with everything else that changed, and are written with it.
+//! The cleaner: takes the blocks in use out of a section, so that all of it is free after the next checkpoint.
+//! Survivors wait with all other changed blocks, and are written with them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,12 +12,12 @@ use crate::{
     write::victims::{Lodger, Rule},
 };
 
-/// What is being cleaned.
+/// The section being cleaned.
 #[derive(Default)]
 pub(super) struct Cleaner {
     job: Option<Job>,
-    /// Sections that are left alone as long as a block is in use that cannot be moved: it is pinned, cannot be read, or nobody
-    /// knows whose it is. `None`: what stands in the section is not known at all.
+    /// Sections that are left alone as long as a block is in use that cannot be moved: it is pinned, cannot be read, or
+    /// has no known owner. `None`: the contents of the section are not known at all.
     left_alone: BTreeMap<u32, Option<BlockAddr>>,
 }
 
@@ -27,7 +27,7 @@ struct Job {
     /// All its segments, and those that were not looked at yet.
     segments: Vec<SegNo>,
     ahead: VecDeque<SegNo>,
-    /// What is still to be moved out of the segment that was looked at last.
+    /// The blocks that are still to be moved out of the last segment looked at.
     lodgers: VecDeque<Lodger>,
 }
 

@@ -19,9 +19,9 @@ use crate::{
 pub(super) struct Cluster {
     /// Its first block in the file.
     pub(super) first: u64,
-    /// Where its addresses stand.
+    /// The place of its addresses.
     slot: Slot,
-    /// The mark, the blocks that are stored, and what is reserved.
+    /// The mark, the stored blocks, and the reserved ones.
     addrs: Vec<BlockAddr>,
 }
 
@@ -78,7 +78,7 @@ pub(super) fn content(nodes: &Nodes, inode: &Inode, cluster: &Cluster) -> Result
     Ok(bytes)
 }
 
-/// Gives back what is stored of a cluster, and reserves all its blocks. The caller puts the inode.
+/// Gives back the stored blocks of a cluster, and reserves all its blocks. The caller puts the inode.
 pub(super) fn take_apart(nodes: &mut Nodes, inode: &mut Inode, cluster: &Cluster) -> Result<()> {
     let (ino, count) = (inode.ino, cluster.addrs.len() as u64);
     if let Some(at) = cluster.addrs.iter().position(|addr| *addr == BlockAddr::NULL) {
@@ -101,7 +101,7 @@ pub(super) fn make(nodes: &mut Nodes, inode: &mut Inode, first: u64, stored: &[B
     Ok(())
 }
 
-/// Where the addresses of a cluster stand, whose nodes are all there, and what they are.
+/// The place of a cluster's addresses and the addresses; all its nodes are there.
 pub(super) fn place(nodes: &Nodes, inode: &Inode, first: u64) -> Result<(Slot, Vec<BlockAddr>)> {
     let Found::Slot(slot) = index::find(nodes, inode, first)? else {
         return Err(corrupt(Place::Inode(inode.ino), "no node leads to block", first, 0_u32));

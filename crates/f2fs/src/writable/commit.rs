@@ -1,4 +1,4 @@
-//! One state of the volume after the other: room for what is to come, checkpoints, and when to clean.
+//! One state of the volume after the other: room for coming calls, checkpoints, and the times of cleaning.
 
 use pumice_cleaning::{CostBenefit, Greedy, SegmentView, choose, choose_aged};
 
@@ -18,14 +18,14 @@ const SPARE_LAST: u64 = 2;
 const STEP: u64 = 128;
 /// Blocks that are moved, or written, at a time while nobody waits.
 const PACE: u64 = 32;
-/// Of so many segments one is to be free: fewer are seen to while nobody waits.
+/// One segment in so many is to be free: with fewer, idle time makes some.
 const FREE_SHARE: u32 = 10;
 /// Rounds of cleaning in front that may bring nothing.
 const IDLE_ROUNDS: u32 = 8;
-/// Blocks that are free behind a checkpoint before the next is written ahead: with fewer it comes soon, and what is written ahead is often
-/// written again.
+/// Blocks that are free behind a checkpoint before the next is written ahead. With fewer it comes soon, and blocks
+/// written ahead are often written again.
 const ROOMY: u64 = 8192;
-/// Room that is left when the next checkpoint is near, besides four times what waits for it.
+/// Room that is left when the next checkpoint is near, besides four times the blocks that wait for it.
 const NEAR: u64 = 512;
 /// Blocks that wait, or nodes, that a call writes ahead of it.
 const AHEAD: usize = 3;
@@ -37,7 +37,7 @@ const AGE_THRESHOLD: u32 = 7 * 24 * 3600;
 /// Blocks and nodes that a checkpoint may need for quota files.
 const FOR_QUOTA: u64 = 16;
 
-/// What a call may take up at most.
+/// The most that a call may take up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Need {
     /// Blocks and nodes that the volume has more of then.
@@ -48,13 +48,13 @@ pub(super) struct Need {
     pub(super) nodes: u64,
 }
 
-/// A volume, and what its checkpoints keep.
+/// A volume, and the state that its checkpoints keep.
 pub(super) struct Commit {
     tree: Tree,
     cleaner: Cleaner,
     idle_cleaning: IdleCleaning,
     reserve: Reserve,
-    /// How often something had been changed at the last checkpoint, and whether it left much room.
+    /// The number of changes at the last checkpoint, and whether it left much room.
     committed: u64,
     is_roomy: bool,
 }
@@ -75,7 +75,7 @@ impl Commit {
         &mut self.tree
     }
 
-    /// How often anything was changed.
+    /// The number of changes so far.
     pub(super) fn changes(&self) -> u64 {
         self.tree.blocks().nodes().changes()
     }
@@ -85,7 +85,7 @@ impl Commit {
         (self.reserve.users, self.tree.blocks().nodes().writer().blocks())
     }
 
-    /// That users may have `more` blocks than they have, and `nodes` nodes.
+    /// Checks that users may have `more` blocks than they have, and `nodes` nodes.
     pub(super) fn check_users(&self, more: u64, nodes: u64) -> Result<()> {
         let (users, used) = self.blocks();
         let numbers = self.tree.blocks().nodes().writer().free_numbers();
@@ -109,8 +109,8 @@ impl Commit {
         if self.fits(need, SPARE_LAST, true) { Ok(()) } else { Err(Error::Errno(Errno::NoSpace)) }
     }
 
-    /// Near the next checkpoint, writes a little of what that would write, so that no call has to write all of it; once little is left,
-    /// makes it.
+    /// Writes a little of the next checkpoint when it is near, so that no call has to write all of it; makes it once
+    /// little is left.
     fn write_ahead(&mut self, need: Need, elapsed: u64) -> Result<()> {
         let blocks = self.tree.blocks();
         let waiting = blocks.waiting() + blocks.nodes().waiting();
@@ -144,8 +144,8 @@ impl Commit {
         self.fits(need, SPARE, false)
     }
 
-    /// True if what waits and `need` can be written, with `spare` segments left; `all` holes count, though logs would rather not
-    /// fill them.
+    /// True if the waiting blocks and `need` can be written, with `spare` segments left; `all` holes count, though logs
+    /// would rather not fill them.
     fn fits(&self, need: Need, spare: u64, all: bool) -> bool {
         let blocks = self.tree.blocks();
         let room = blocks.nodes().writer().room(all);
@@ -188,7 +188,7 @@ impl Commit {
             self.tree.blocks_mut().relieve()?;
             return Ok(true);
         }
-        // What was cleaned is free with the next checkpoint.
+        // Cleaned sections are free with the next checkpoint.
         let blocks = self.tree.blocks_mut();
         if !has_work && !blocks.nodes().writer().is_cleaning() {
             return Ok(false);
@@ -221,8 +221,8 @@ impl Commit {
         count
     }
 
-    /// Makes what is now the state of the volume, if it is another than before. `elapsed` are the seconds that the volume
-    /// was mounted in its life.
+    /// Makes the present state that of the volume, if it changed. `elapsed` are the seconds that the volume was mounted
+    /// in its life.
     pub(super) fn commit(&mut self, elapsed: u64) -> Result<()> {
         if self.changes() == self.committed { Ok(()) } else { self.write(elapsed, false) }
     }
@@ -280,7 +280,8 @@ impl Commit {
     }
 }
 
-/// What is cleaned while nobody waits. A volume that is younger than the threshold has no ages to speak of, as Linux has it.
+/// The choice of a section to clean while nobody waits. A volume that is younger than the threshold has no ages to
+/// speak of, as Linux has it.
 fn idle_rule(cleaning: IdleCleaning, elapsed: u64) -> Rule {
     match cleaning {
         IdleCleaning::AgeThreshold if elapsed >= AGE_THRESHOLD.into() => {

@@ -45,7 +45,7 @@ pub(super) fn read(blocks: &Blocks, inode: &Inode, offset: u64, buffer: &mut [u8
     Ok(length)
 }
 
-/// What stands at block `index`, from its byte `inside` on.
+/// The content of block `index`, from its byte `inside` on.
 fn read_stand(
     blocks: &Blocks,
     inode: &Inode,
@@ -119,7 +119,7 @@ fn write_inline(blocks: &mut Blocks, inode: &mut Inode, offset: u64, data: &[u8]
     Ok(())
 }
 
-/// Copies what stands from byte `inside` on, which is as long as the buffer or longer.
+/// Copies the block from byte `inside` on, as far as the buffer goes.
 fn copy(block: &[u8], inside: usize, buffer: &mut [u8]) {
     let from = block.get(inside..inside + buffer.len());
     debug_assert!(from.is_some(), "{inside} of {}", block.len());
@@ -160,7 +160,7 @@ fn spill(blocks: &mut Blocks, inode: &mut Inode) -> Result<()> {
     Ok(())
 }
 
-/// Makes zeros of what stands behind the end in its block, so that the file can grow over it.
+/// Makes zeros of the bytes behind the end in its block, so that the file can grow over it.
 fn clear_tail(blocks: &mut Blocks, inode: &mut Inode) -> Result<()> {
     let width = blocks.nodes().size().bytes_u64();
     let (index, inside) = (inode.size / width, small(inode.size % width));
@@ -313,7 +313,7 @@ pub(super) fn seek(blocks: &Blocks, inode: &Inode, offset: u64, what: Seek) -> R
     if what == Seek::Hole { Ok(inode.size) } else { Err(Error::Errno(Errno::NoAddress)) }
 }
 
-/// A number of bytes in memory; what does not fit is never smaller than any buffer.
+/// A number of bytes in memory; a number that does not fit is never smaller than any buffer.
 fn small(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -15,7 +15,7 @@ use crate::{
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Found {
     pub(super) ino: Nid,
-    /// Which block of the directory it is in.
+    /// The number of its block in the directory.
     leaf: u64,
     slot: u32,
     slots: u32,
@@ -237,8 +237,8 @@ pub(super) fn begin(blocks: &mut Blocks, dir: &mut Inode, parent: Nid) -> Result
     Ok(())
 }
 
-/// Hands out the entries behind a cookie (0: all), `.` and `..` left out, until it is told to stop: name, inode, type, and
-/// the cookie to go on behind it. What is damaged is passed over; an error tells of the first of it.
+/// Hands out the entries behind a cookie (0: all), `.` and `..` left out, until it is told to stop: name, inode, type,
+/// and the cookie to go on behind it. Damaged parts are passed over; an error tells of the first.
 pub(super) fn list(
     blocks: &Blocks,
     dir: &Inode,
@@ -259,7 +259,7 @@ pub(super) fn list(
             Ok(None) => index += hole(blocks, dir, index)?,
             Err(error) => {
                 damage.get_or_insert(error);
-                // Where a node is gone, what it leads to is not looked for block by block.
+                // If a node is gone, the blocks below it are not looked for one by one.
                 if blocks.stand(dir, index, 1).is_err() {
                     break;
                 }
@@ -306,7 +306,7 @@ fn broken_entry(dir: &Inode, slot: u32) -> Error {
     corrupt(Place::Inode(dir.ino), "the name is out of bounds in slot", slot, 255_u32)
 }
 
-/// How many blocks from `index` on, which is in front of the end, hold nothing.
+/// The number of empty blocks from `index` on, which is in front of the end.
 fn hole(blocks: &Blocks, dir: &Inode, index: u64) -> Result<u64> {
     match blocks.stand(dir, index, leaves(blocks, dir) - index)? {
         (Stand::Hole | Stand::Promised, count) => Ok(count),

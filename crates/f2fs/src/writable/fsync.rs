@@ -1,4 +1,5 @@
-//! fsync: data, then their nodes in a chain that is rolled forward, or a checkpoint where that would not bring back what is now.
+//! fsync: data, then their nodes in a chain that is rolled forward, or a checkpoint if that would not bring back the
+//! present state.
 
 use pumice_vfs::FileKind;
 

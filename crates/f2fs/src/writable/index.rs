@@ -1,5 +1,5 @@
-//! From a block of a file to the word that holds its address: in the inode or in a node below it. Nodes are made and taken
-//! away here.
+//! The map from a block of a file to the word that holds its address: in the inode or in a node below it. Nodes are
+//! made and taken away here.
 
 use super::nodes::Nodes;
 use crate::{
@@ -13,7 +13,7 @@ use pumice_vfs::Errno;
 pub(super) struct Slot {
     /// The node that it is in.
     pub(super) nid: Nid,
-    /// Which of the node's addresses it is.
+    /// The number among the node's addresses.
     pub(super) offset: u32,
     /// Its first byte in the node.
     at: usize,
@@ -21,7 +21,7 @@ pub(super) struct Slot {
     pub(super) left: u32,
 }
 
-/// What the way to a block leads to.
+/// The end of the way to a block.
 pub(super) enum Found {
     /// A word.
     Slot(Slot),
@@ -100,7 +100,7 @@ fn set_top(nodes: &mut Nodes, inode: &Inode, step: u32, nid: Nid) -> Result<()> 
     Ok(())
 }
 
-/// Which block of a file address `offset` of a node is for; `None` if the node has no addresses at its place.
+/// The block of a file for address `offset` of a node; `None` if the node has no addresses at its place.
 pub(super) fn block_of(nodes: &Nodes, inode: &Inode, place: NodeOffset, offset: u16) -> Option<u64> {
     let (own, each) = (u64::from(inode.own_addrs()), u64::from(inode.node_addrs()));
     let offset = u64::from(offset);
@@ -111,7 +111,7 @@ pub(super) fn block_of(nodes: &Nodes, inode: &Inode, place: NodeOffset, offset: 
     (offset < each).then_some(own + index * each + offset)
 }
 
-/// What stands in a word.
+/// The address in a word.
 pub(super) fn get(nodes: &Nodes, inode: &Inode, slot: &Slot) -> Result<BlockAddr> {
     let addr = BlockAddr(word(&node_of(nodes, inode, slot)?, slot.at));
     checked(nodes, inode, addr)
@@ -190,7 +190,7 @@ struct Branch {
     level: u32,
 }
 
-/// Gives back what is below a node from its block `from` on; if that is all, the node, too, and then it is true.
+/// Gives back the blocks below a node from its block `from` on; if that is all, the node, too, and then it is true.
 fn cut_branch(nodes: &mut Nodes, inode: &mut Inode, branch: Branch, from: u64) -> Result<bool> {
     let per_node = u64::from(nodes.size().node_words());
     let block = nodes.read(branch.nid, inode.ino, branch.offset)?;
@@ -219,7 +219,7 @@ fn cut_branch(nodes: &mut Nodes, inode: &mut Inode, branch: Branch, from: u64) -
     Ok(from == 0)
 }
 
-/// Gives back the blocks whose addresses are words `range` behind byte `start` of a node.
+/// Gives back the blocks with the addresses in words `range` behind byte `start` of a node.
 fn cut_words(
     nodes: &mut Nodes,
     inode: &mut Inode,
@@ -234,7 +234,7 @@ fn cut_words(
     let addrs: Vec<BlockAddr> = addrs.collect::<Result<_>>()?;
     for (word_at, addr) in (first..).zip(&addrs).filter(|(_, addr)| **addr != BlockAddr::NULL) {
         set_word(nodes.edit(nid)?, place(word_at), 0);
-        // What was given back of a cluster, its mark among it, counts no more.
+        // The blocks given back of a cluster, its mark among them, count no more.
         if *addr != BlockAddr::COMPRESSED || !inode.is_released() {
             nodes.writer_mut().release(*addr)?;
             inode.lose_block()?;

@@ -1,9 +1,14 @@
 //! A volume that is written to, as a file system.
 //!
-//! Its floors, each standing on those before it: [`nodes`] (those that changed wait in memory), [`index`] (from a block of
-//! a file to its address), [`blocks`] (those that changed wait, too), then [`content`], [`directory`] and [`xattrs`] beside
-//! each other, the [`tree`] of names, and [`commit`], which has the [`cleaner`] work. Beneath all of them is the writer, which knows logs and tables and
-//! nothing of files.
+//! Its floors, each standing on those before it:
+//! - [`nodes`]: those that changed wait in memory;
+//! - [`index`]: from a block of a file to its address;
+//! - [`blocks`]: those that changed wait, too;
+//! - [`content`], [`directory`] and [`xattrs`] beside each other;
+//! - the [`tree`] of names;
+//! - [`commit`], which has the [`cleaner`] work.
+//!
+//! Beneath all of them is the writer, which knows logs and tables and nothing of files.
 
 mod attributes;
 mod blocks;
@@ -50,30 +55,31 @@ const FILE_MAX: u64 = i64::MAX.unsigned_abs();
 const PIECE: usize = 1 << 20;
 
 /// A mounted volume that can be written to. Changes are kept in memory and in free blocks until [`FileSystem::sync`] or
-/// [`WritableF2fs::unmount`] makes a checkpoint of them, or [`FileSystem::fsync`] promises those of a file: a power cut leaves the
-/// volume as the last checkpoint left it, with what was promised since.
+/// [`WritableF2fs::unmount`] makes a checkpoint of them, or [`FileSystem::fsync`] promises those of a file. A power cut
+/// leaves the volume as the last checkpoint left it, with the promises since.
 ///
-/// What is not written (encryption, verity, several devices, zones) is refused when it is mounted, with
-/// [`Error::Unsupported`] and a name; [`crate::F2fs`] reads it. A call that fails has changed nothing, but for one that writes more than 1 MiB: it may have
-/// written some of it. After a failed write nothing more is written: calls that
-/// change anything fail with [`Errno::ReadOnly`].
+/// Volumes with encryption, verity, several devices or zones are refused by a mount, with [`Error::Unsupported`] and a
+/// name; [`crate::F2fs`] reads them. A call that fails has changed nothing, but for one that writes more than 1 MiB: it
+/// may have written some of it. After a failed write nothing more is written: calls that change anything fail with
+/// [`Errno::ReadOnly`].
 pub struct WritableF2fs {
     state: Mutex<State>,
     clock: Clock,
-    /// When it was mounted, and the seconds that it had been mounted before.
+    /// The time of the mount, and the seconds of earlier mounts.
     start: (Timestamp, u64),
     recovery: Recovery,
 }
 
 struct State {
     commit: Commit,
-    /// Why nothing more is written.
+    /// The reason why nothing more is written.
     failed: Option<Error>,
 }
 
 impl WritableF2fs {
-    /// Mounts a volume on a device whose blocks are as large as the volume's. What fsync promised since the last checkpoint is
-    /// rolled forward, and a checkpoint is made of it; inodes that lost their last name while they were open are given back.
+    /// Mounts a volume on a device with blocks as large as the volume's. The promises of fsync since the last
+    /// checkpoint are rolled forward, and a checkpoint is made of them; inodes that lost their last name while they
+    /// were open are given back.
     pub fn mount(
         device: Box<dyn BlockDevice + Send>,
         options: WritableOptions,
@@ -90,7 +96,7 @@ impl WritableF2fs {
         Ok(fs)
     }
 
-    /// What was rolled forward.
+    /// The files that were rolled forward.
     pub fn recovery(&self) -> Recovery {
         self.recovery
     }
@@ -161,11 +167,11 @@ impl WritableF2fs {
         state.write(|commit| write(commit, elapsed))
     }
 
-    /// What a call needs that makes a file `size` bytes long, or changes other attributes.
+    /// The need of a call that makes a file `size` bytes long, or changes other attributes.
     fn need_of_size(&self, nid: Nid, size: Option<u64>) -> error::Result<Need> {
         let Some(size) = size else { return Ok(ATTRIBUTES) };
         let inode = self.state.lock().commit.tree().inode(nid)?;
-        // Whoever makes a file shorter must be able to.
+        // Making a file shorter must always be possible.
         let more = if size <= inode.size { 0 } else { 6 };
         Ok(Need { more, data: 2 + attributes::at_ends(&inode), nodes: 8 })
     }
@@ -196,7 +202,7 @@ impl State {
         if self.failed.is_some() { Err(Error::Errno(Errno::ReadOnly)) } else { Ok(()) }
     }
 
-    /// Writes to the medium. Behind what failed halfway nothing more is written.
+    /// Writes to the medium. Nothing more is written after a failure halfway.
     fn write(&mut self, write: impl FnOnce(&mut Commit) -> error::Result<()>) -> error::Result<()> {
         let before = self.commit.changes();
         let done = write(&mut self.commit);
@@ -206,7 +212,7 @@ impl State {
             let is_failure = matches!(error, Error::Write { .. } | Error::Flush(_));
             self.failed = (is_halfway || is_failure).then(|| error.clone());
         }
-        if let Some(error) = &self.failed {
+        if let Some(error) = self.failed.as_ref().filter(|error| !error.is_host_full()) {
             // A device that fails here, too, cannot be told anything.
             let _ = self.commit.tree_mut().blocks_mut().nodes_mut().writer_mut().stopped(error);
         }
@@ -251,8 +257,10 @@ fn end_of_range(offset: u64, length: u64) -> error::Result<u64> {
     end.ok_or(Error::Errno(Errno::FileTooBig))
 }
 
-/// A name in, or taken out of, a directory: its block and what leads to it, and the inodes at both ends.
+/// A name put into, or taken out of, a directory: its block and the nodes above it, and the inodes at both ends.
 const NAMES: Need = Need { more: 12, data: 6, nodes: 18 };
+/// Two names and an inode more.
+const NAMES_TWICE: Need = Need { more: 24, data: 12, nodes: 36 };
 /// The same, where nothing more is taken up.
 const NAMES_LESS: Need = Need { more: 0, data: 4, nodes: 14 };
 /// Attributes of one inode.
@@ -314,7 +322,8 @@ impl FileSystem for WritableF2fs {
 
     fn rename(&self, dir: Ino, name: &[u8], to_dir: Ino, to_name: &[u8], mode: RenameMode) -> Result<()> {
         let (from, to) = ((self.nid(dir)?, name), (self.nid(to_dir)?, to_name));
-        Ok(self.change(NAMES, |commit, now| commit.tree_mut().rename(from, to, mode, now))?)
+        let need = if matches!(mode, RenameMode::Whiteout { .. }) { NAMES_TWICE } else { NAMES };
+        Ok(self.change(need, |commit, now| commit.tree_mut().rename(from, to, mode, now))?)
     }
 
     fn hold(&self, ino: Ino) -> Result<()> {

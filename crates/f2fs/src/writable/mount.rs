@@ -1,4 +1,4 @@
-//! Opening a volume to write to it: what is refused, and what has to be put right first.
+//! Opening a volume to write to it: refusals, and repairs that come first.
 
 use pumice_media::BlockDevice;
 use pumice_vfs::{Errno, Timestamp};
@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// What is not written yet, by its name among the features.
+/// Features of volumes that cannot be written to.
 const NOT_WRITTEN: [Features; 5] =
     [Features::ENCRYPT, Features::BLKZONED, Features::VERITY, Features::RO, Features::DEVICE_ALIAS];
 
@@ -38,13 +38,13 @@ const UNFIT: [(CpFlags, &str); 6] = [
     (CpFlags::RESIZEFS, "a resize of it did not end"),
 ];
 
-/// Of so many segments one must be free before logs stop to fill holes.
+/// One segment in so many must be free before logs stop to fill holes.
 const SCARCE: u32 = 20;
 /// And so many at least: more than a call has to leave, so that holes are filled before anything is cleaned.
 const SCARCE_MIN: u32 = 8;
 
-/// A volume that was opened: its tree with what was rolled forward, what its checkpoints keep, and the seconds it was
-/// mounted in its life. Inodes without a name, which nobody holds, are still there.
+/// A volume that was opened: its tree with the changes rolled forward, the state that its checkpoints keep, and the
+/// seconds it was mounted in its life. Inodes without a name, which nobody holds, are still there.
 pub(super) struct Opened {
     pub(super) tree: Tree,
     pub(super) recovery: Recovery,
@@ -104,7 +104,7 @@ pub(super) fn open(
     Ok(Opened { tree, recovery, reserve: Reserve::of(volume.checkpoint()), elapsed: raw.elapsed_time.get() })
 }
 
-/// With so many free segments, or fewer, logs fill holes first.
+/// The number of free segments at or below which logs fill holes first.
 fn scarce(segments: u32, logging: Logging) -> u32 {
     match logging {
         Logging::Adaptive => (segments / SCARCE).max(SCARCE_MIN),

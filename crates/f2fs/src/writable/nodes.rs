@@ -25,7 +25,7 @@ pub(super) struct Nodes {
     inode_seed: u32,
     changes: u64,
     changes_before: u64,
-    /// Where the next nodes are taken from that are written before a checkpoint.
+    /// The place from which the next nodes are taken that are written before a checkpoint.
     cursor: Nid,
 }
 
@@ -54,14 +54,14 @@ impl Nodes {
         self.changes_before = self.changes;
     }
 
-    /// What the call did stays.
+    /// Keeps the changes of the call.
     pub(super) fn keep(&mut self) {
         self.writer.keep();
         self.dirty.keep();
         self.usage.keep();
     }
 
-    /// What the call did is undone. What it told fsync of only makes a checkpoint of the next.
+    /// Undoes the changes of the call. Its word to fsync stays, and only makes a checkpoint of the next.
     pub(super) fn take_back(&mut self) {
         self.writer.take_back();
         self.dirty.take_back();
@@ -69,12 +69,12 @@ impl Nodes {
         self.changes = self.changes_before;
     }
 
-    /// What stands below.
+    /// The writer below.
     pub(super) fn writer(&self) -> &Writer {
         &self.writer
     }
 
-    /// How often anything was changed: a call that fails without a change has done no harm.
+    /// The number of changes so far: a call that fails without a change has done no harm.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
@@ -95,17 +95,17 @@ impl Nodes {
         self.writer.super_block().block()
     }
 
-    /// What the volume uses.
+    /// The features of the volume.
     pub(super) fn features(&self) -> Features {
         self.writer.super_block().features()
     }
 
-    /// How many wait to be written.
+    /// The number of nodes that wait to be written.
     pub(super) fn waiting(&self) -> u64 {
         self.dirty.len() as u64
     }
 
-    /// What users, groups and projects use more or less than their quota files say.
+    /// The use of users, groups and projects, as a difference to their quota files.
     pub(super) fn usage(&self) -> &Usage {
         &self.usage
     }
@@ -115,7 +115,7 @@ impl Nodes {
         &mut self.usage
     }
 
-    /// What happened since the last checkpoint, as far as fsync has to know.
+    /// The events since the last checkpoint that fsync has to know.
     pub(super) fn promises(&self) -> &Promises {
         &self.promises
     }
@@ -141,7 +141,7 @@ impl Nodes {
         }
     }
 
-    /// A node whose place was looked at.
+    /// A node at a known place.
     pub(super) fn peek(&self, nid: Nid) -> Result<Block> {
         if let Some(waiting) = self.dirty.get(&nid) {
             return Ok(waiting.block.clone());
@@ -212,7 +212,7 @@ impl Nodes {
         self.writer_mut().remove_node(nid)
     }
 
-    /// A number for a new inode, whose node is zeros until [`Nodes::put`].
+    /// A number for a new inode. Its node is zeros until [`Nodes::put`].
     pub(super) fn make_inode(&mut self, is_dir: bool) -> Result<Nid> {
         let ino = self.writer.promise_node(None)?;
         self.start(ino, ino, NodeOffset::INODE, is_dir);
@@ -354,7 +354,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Writes what waits. Nothing of it counts before the next checkpoint, or before a marked node of the same file.
+    /// Writes waiting nodes. None of them counts before the next checkpoint, or before a marked node of the same file.
     pub(super) fn flush(&mut self) -> Result<()> {
         while let Some((nid, waiting)) = self.dirty.pop_first() {
             self.append(nid, waiting)?;
@@ -382,7 +382,7 @@ impl Nodes {
         done
     }
 
-    /// What was written is the state of the volume.
+    /// Takes note of a checkpoint: all written nodes are part of the volume.
     pub(super) fn committed(&mut self) {
         self.promises = Promises::default();
     }
@@ -399,7 +399,7 @@ impl Nodes {
             self.edit(ino)?;
             nids.push(ino);
         }
-        let Some(last) = nids.pop() else { return self.writer.settle() };
+        let Some(last) = nids.pop() else { return self.writer.make_durable() };
         for nid in nids {
             if let Some(waiting) = self.dirty.remove(&nid) {
                 self.append(nid, waiting)?;

@@ -1,32 +1,33 @@
-//! How a volume is written to.
+//! The options of writing to a volume.
 
 use pumice_vfs::Clock;
 
 use crate::{compression::CompressionRule, write::streams::Streams};
 
-/// How to mount.
+/// The options of a mount.
 pub struct WritableOptions {
     /// Bytes for blocks that were read lately.
     pub cache_bytes: usize,
     /// Tells the time.
     pub clock: Clock,
-    /// Where logs go on.
+    /// The choice of the next segment of a log.
     pub logging: Logging,
-    /// Which blocks are written over where they stand.
+    /// The blocks that are written in place.
     pub in_place: InPlace,
-    /// How many logs are written to.
+    /// The number of logs that are written to.
     pub streams: Streams,
-    /// Which section is cleaned while nobody waits.
+    /// The choice of a section to clean while nobody waits.
     pub idle_cleaning: IdleCleaning,
-    /// On a volume with compression: which new files are compressed, and how. Files in a directory that hands it down are, too.
+    /// The choice of new files to compress on a volume with compression, and the method. Files in a directory that
+    /// hands it down are compressed, too.
     pub compression: CompressionRule,
-    /// The device is told, by whole segments, what a checkpoint has freed.
+    /// The device is told of segments that a checkpoint has freed whole.
     pub discard: bool,
 }
 
 impl WritableOptions {
-    /// With a cache of 16 MiB, adaptive logging, nothing written in place, six logs, cleaning by cost and benefit, no extension that asks
-    /// for compression, and discards.
+    /// The defaults: a cache of 16 MiB, adaptive logging, nothing written in place, six logs, cleaning by cost and
+    /// benefit, no extension that asks for compression, and discards.
     pub fn new(clock: Clock) -> WritableOptions {
         WritableOptions {
             cache_bytes: 16 << 20,
@@ -41,13 +42,13 @@ impl WritableOptions {
     }
 }
 
-/// Where logs go on when their segment is full (F2FS paper, section 2.6). Linux calls it `mode`.
+/// The choice of the next segment when a log's is full (F2FS paper, section 2.6). Linux calls it `mode`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Logging {
-    /// In free segments, and, when one in 20 is free or fewer, threaded through the holes of others.
+    /// Logs go on in free segments, and, when one in 20 is free or fewer, threaded through the holes of others.
     #[default]
     Adaptive,
-    /// In free segments as long as cleaning makes some; nothing is written in place. Linux calls it `lfs`.
+    /// Logs go on in free segments as long as cleaning makes some; nothing is written in place. Linux calls it `lfs`.
     Normal,
 }
 
@@ -57,20 +58,21 @@ impl Logging {
         [("adaptive", Logging::Adaptive), ("lfs", Logging::Normal)];
 }
 
-/// Which section is cleaned while nobody waits.
+/// The choice of a section to clean while nobody waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum IdleCleaning {
     /// The one with the most to gain for its age (F2FS paper, section 2.5).
     #[default]
     CostBenefit,
-    /// The same, until the volume was mounted for a week in its life; then of those that are a week older than the youngest, the one that
-    /// age and emptiness speak for most, and none if there is none. Linux calls it `atgc`.
+    /// The same, until the volume was mounted for a week in its life. Then it chooses among those that are a week older
+    /// than the youngest, the one that age and emptiness speak for most, and none if there is none. Linux calls it
+    /// `atgc`.
     AgeThreshold,
 }
 
-/// Which blocks of regular files that are there are written over where they stand, by the rules of Linux's `ipu_policy`. What stands
-/// elsewhere costs a node more and leaves what the last checkpoint has until the next; what is written over is as it is now, though
-/// power fails before the next checkpoint.
+/// The blocks of regular files that are written in place, by the rules of Linux's `ipu_policy`. A block written
+/// elsewhere costs a node more and leaves the last checkpoint's block until the next. A block written in place keeps
+/// its new bytes, though power fails before the next checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum InPlace {
     /// None.

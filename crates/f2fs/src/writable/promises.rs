@@ -1,10 +1,11 @@
-//! What an fsync has to know of the time since the last checkpoint: what rolling forward would find, and what it would get wrong.
+//! The facts that an fsync needs of the time since the last checkpoint: those that rolling forward would find, and
+//! those that it would get wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::layout::Nid;
 
-/// What was done since the last checkpoint.
+/// The changes since the last checkpoint.
 #[derive(Default)]
 pub(super) struct Promises {
     /// Inodes that it does not know: true once a node of theirs was promised that carries their name.
@@ -64,7 +65,7 @@ impl Promises {
         self.unsettled.insert(ino);
     }
 
-    /// True if only a checkpoint keeps what an inode is now.
+    /// True if only a checkpoint keeps the present state of an inode.
     pub(super) fn is_unsettled(&self, ino: Nid) -> bool {
         self.unsettled.contains(&ino)
     }
@@ -74,7 +75,7 @@ impl Promises {
         self.vacated.insert((dir, name.to_vec()));
     }
 
-    /// True if somebody who is still there may have a name in the last checkpoint.
+    /// True if an inode that is still there may have a name in the last checkpoint.
     pub(super) fn is_vacated(&self, dir: Nid, name: &[u8]) -> bool {
         self.vacated.contains(&(dir, name.to_vec()))
     }

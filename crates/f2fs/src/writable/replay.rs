@@ -1,4 +1,5 @@
-//! What fsync promised since the last checkpoint, made a part of the volume: found by [`crate::recovery`], counted here.
+//! The promises of fsync since the last checkpoint, made a part of the volume: found by [`crate::recovery`], counted
+//! here.
 
 use pumice_vfs::FileKind;
 
@@ -31,7 +32,7 @@ pub(super) fn replay(tree: &mut Tree, found: &Recovered) -> Result<()> {
     for (new, _, _) in known.iter().filter(|(_, _, is_known)| !is_known) {
         blocks.nodes_mut().claim_inode(new.ino, new.kind == FileKind::Dir)?;
     }
-    // What is given up before what is taken over: a block may have gone from one file to another.
+    // Blocks are given up before others are taken over: a block may have gone from one file to another.
     for (new, block, _) in known.iter().filter(|(_, _, is_known)| *is_known) {
         Replay { blocks, found }.give_up(new, block)?;
     }
@@ -51,7 +52,7 @@ fn check_empty(blocks: &Blocks, inode: &Inode) -> Result<()> {
     if inode.kind == FileKind::Dir && !directory::is_empty(blocks, &blocks.nodes().inode(inode.ino)?)? {
         let ino = inode.ino;
         return Err(Error::Unsupported(format!(
-            "cannot be written to: what fsync promised has the name of directory {ino}, which is not empty"
+            "cannot be written to: a promise of fsync has the name of directory {ino}, which is not empty"
         )));
     }
     Ok(())
@@ -63,7 +64,7 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// Direct nodes that differ: which of the inode's each is, and what it holds.
+    /// Direct nodes that differ: the number of each among the inode's, and its addresses.
     fn direct(&self, inode: &Inode) -> Result<Vec<(u64, Vec<BlockAddr>)>> {
         let (volume, ino) = (self.found.volume(), inode.ino);
         let span = self.found.overlay().direct.range((ino, 0)..=(ino, u32::MAX));
@@ -100,7 +101,7 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Makes an inode, and what is below it, as it was found.
+    /// Makes an inode, and the nodes below it, as they were found.
     fn take_over(&mut self, new: &Inode, block: &Block, is_known: bool) -> Result<()> {
         let ino = new.ino;
         let old = is_known.then(|| self.blocks.nodes().inode(ino)).transpose()?;
@@ -182,7 +183,7 @@ impl Replay<'_> {
     }
 }
 
-/// The addresses in an inode, if that is what its words are.
+/// The addresses in an inode, if its words are addresses.
 fn own_words(inode: &Inode, block: &[u8]) -> Vec<BlockAddr> {
     let has_addrs = matches!(inode.kind, FileKind::File | FileKind::Dir | FileKind::Symlink);
     if !has_addrs || inode.has_inline_data() || inode.has_inline_dentry() {

@@ -1,4 +1,4 @@
-//! The tree of names: what is made, moved and removed, and when an inode goes.
+//! The tree of names: making, moving and removing, and the end of inodes.
 
 use pumice_vfs::{Counts, Errno, FileKind, Ino, NewNode, RenameMode, Timestamp};
 
@@ -13,12 +13,13 @@ use crate::{
 
 /// Longest target of a symbolic link.
 const TARGET_MAX: usize = 4095;
-/// What inodes take over from the directory they are made in: all of them; files and directories; directories.
+/// The flags that inodes take over from the directory they are made in: all of them; files and directories;
+/// directories.
 const INHERITED_ALL: u32 = 0x40 | 0x80;
 const INHERITED_FILES: u32 = 0x8;
 const INHERITED_DIRS: u32 = 0x1_0000 | PROJECT_INHERIT | 0x4000_0000;
 const PROJECT_INHERIT: u32 = 0x2000_0000;
-/// Only what is behind the end may be written.
+/// Writes are allowed behind the end only.
 const APPEND: InodeFlags = InodeFlags(0x20);
 
 /// The tree of a volume.
@@ -53,19 +54,19 @@ impl Tree {
         self.orphans.begin();
     }
 
-    /// What the call did stays.
+    /// Keeps the changes of the call.
     pub(super) fn keep(&mut self) {
         self.blocks.keep();
         self.orphans.keep();
     }
 
-    /// What the call did is undone.
+    /// Undoes the changes of the call.
     pub(super) fn take_back(&mut self) {
         self.blocks.take_back();
         self.orphans.take_back();
     }
 
-    /// What stands below.
+    /// The blocks below.
     pub(super) fn blocks(&self) -> &Blocks {
         &self.blocks
     }
@@ -150,7 +151,7 @@ impl Tree {
         self.entry(&self.dir(dir)?, name)
     }
 
-    /// That a name can be made.
+    /// Checks that a name can be made.
     fn check_free(&self, dir: &Inode, name: &[u8]) -> Result<()> {
         check_name(name)?;
         match self.entry(dir, name) {
@@ -166,15 +167,21 @@ impl Tree {
         let parent = self.linked_dir(dir)?;
         self.check_free(&parent, name)?;
         check_target(new)?;
-        let is_dir = new.kind == FileKind::Dir;
-        if is_dir && parent.links == u32::MAX {
+        if new.kind == FileKind::Dir && parent.links == u32::MAX {
             return Err(Error::Errno(Errno::TooManyLinks));
         }
-        let ino = self.blocks.nodes_mut().make_inode(is_dir)?;
-        let mut inode = self.fresh(ino, &parent, name, new, now);
+        let ino = self.make(&parent, name, new, now)?;
+        self.arrive(dir, name, ino, new.kind, now)?;
+        Ok(ino)
+    }
+
+    /// Makes an inode that no name leads to yet.
+    fn make(&mut self, parent: &Inode, name: &[u8], new: &NewNode<'_>, now: Timestamp) -> Result<Nid> {
+        let ino = self.blocks.nodes_mut().make_inode(new.kind == FileKind::Dir)?;
+        let mut inode = self.fresh(ino, parent, name, new, now);
         self.blocks.nodes_mut().put_first(&inode)?;
         match new.kind {
-            FileKind::Dir => directory::begin(&mut self.blocks, &mut inode, dir)?,
+            FileKind::Dir => directory::begin(&mut self.blocks, &mut inode, parent.ino)?,
             FileKind::Symlink => {
                 inode.inline = inode.inline.with(InlineFlags::DATA);
                 content::write(&mut self.blocks, &mut inode, 0, new.target)?;
@@ -189,7 +196,6 @@ impl Tree {
             FileKind::Fifo | FileKind::Socket => {}
         }
         self.blocks.nodes_mut().put(&inode)?;
-        self.arrive(dir, name, ino, new.kind, now)?;
         Ok(ino)
     }
 
@@ -316,7 +322,7 @@ impl Tree {
         if directory::is_empty(&self.blocks, dir)? { Ok(()) } else { Err(Error::Errno(Errno::NotEmpty)) }
     }
 
-    /// That a name, and perhaps its inode, may be taken away.
+    /// Checks that a name, and perhaps its inode, may be taken away.
     fn may_go(&self, place: &Place<'_>, inode: &Inode) -> Result<()> {
         may_change(&self.dir(place.dir)?)?;
         may_change(inode)?;
@@ -400,7 +406,7 @@ impl Tree {
         may_change(&to)?;
         self.vacate(dir, name);
         let Some(target) = target else {
-            self.depart(&source, inode.kind, now)?;
+            self.leave(&source, &inode, mode, now)?;
             self.arrive(to_dir, to_name, inode.ino, inode.kind, now)?;
             return self.moved(inode.ino, to_dir, to_name, now);
         };
@@ -417,13 +423,22 @@ impl Tree {
             return self.moved(other.ino, dir, name, now);
         }
         self.check_replace(&inode, &other)?;
-        self.depart(&source, inode.kind, now)?;
+        self.leave(&source, &inode, mode, now)?;
         self.point(&target, &other, &inode, now)?;
         self.moved(inode.ino, to_dir, to_name, now)?;
         self.drop_name(other.ino, now)
     }
 
-    /// That the one may take the place of the other.
+    /// Takes a name away from what moves; a whiteout stays behind if the mode wants one.
+    fn leave(&mut self, source: &Place<'_>, inode: &Inode, mode: RenameMode, now: Timestamp) -> Result<()> {
+        let RenameMode::Whiteout { uid, gid } = mode else { return self.depart(source, inode.kind, now) };
+        let (parent, new) = (self.dir(source.dir)?, NewNode::whiteout(uid, gid));
+        let white = self.make(&parent, source.name, &new, now)?;
+        self.depart(source, inode.kind, now)?;
+        self.arrive(source.dir, source.name, white, new.kind, now)
+    }
+
+    /// Checks that the one may take the place of the other.
     fn check_replace(&self, inode: &Inode, other: &Inode) -> Result<()> {
         match (inode.kind == FileKind::Dir, other.kind == FileKind::Dir) {
             (true, false) => Err(Error::Errno(Errno::NotDir)),
@@ -550,12 +565,12 @@ fn inherited(kind: FileKind) -> u32 {
     }
 }
 
-/// That an inode may be changed at all: it is not immutable, and is written in a way that is written here.
+/// Checks that an inode may be changed at all: it is not immutable, and has no form that is only read here.
 pub(super) fn may_change(inode: &Inode) -> Result<()> {
     if inode.flags.has(InodeFlags::IMMUTABLE) { Err(Error::Errno(Errno::Perm)) } else { Ok(()) }
 }
 
-/// That the content of a file may be changed from `offset` on.
+/// Checks that the content of a file may be changed from `offset` on.
 pub(super) fn may_write(inode: &Inode, offset: u64) -> Result<()> {
     may_change(inode)?;
     // The room that compression gave back would be needed.
@@ -565,7 +580,7 @@ pub(super) fn may_write(inode: &Inode, offset: u64) -> Result<()> {
     Ok(())
 }
 
-/// That a file may be made `size` bytes long, in blocks of `width` bytes.
+/// Checks that a file may be made `size` bytes long, in blocks of `width` bytes.
 pub(super) fn may_resize(inode: &Inode, size: u64, width: u64) -> Result<()> {
     may_change(inode)?;
     if inode.flags.has(APPEND) && inode.size > 0 {

@@ -1,4 +1,4 @@
-//! What users, groups and projects use: how it changed since the quota files were written.
+//! The use of users, groups and projects: its change since the quota files were written.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) struct Usage {
     hidden: [Nid; KINDS],
     block: BlockSize,
     changes: [BTreeMap<u32, Change>; KINDS],
-    /// What the call under way changed.
+    /// The changes of the call under way.
     done: Option<Vec<(Option<Inode>, Option<Inode>)>>,
 }
 
@@ -36,12 +36,12 @@ impl Usage {
         self.done = Some(Vec::new());
     }
 
-    /// What the call did stays.
+    /// Keeps the changes of the call.
     pub(super) fn keep(&mut self) {
         self.done = None;
     }
 
-    /// What the call did is undone.
+    /// Undoes the changes of the call.
     pub(super) fn take_back(&mut self) {
         debug_assert!(self.done.is_some(), "nothing was begun");
         for (old, new) in self.done.take().unwrap_or_default().into_iter().rev() {

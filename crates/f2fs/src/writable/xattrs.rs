@@ -111,14 +111,14 @@ pub(super) fn remove(nodes: &mut Nodes, inode: &mut Inode, name: &[u8]) -> Resul
     put(nodes, inode, &XattrList::of(&entries))
 }
 
-/// Puts the list back: into the inode, and what does not fit there into a node of its own.
+/// Puts the list back: into the inode, and the rest into a node of its own.
 fn put(nodes: &mut Nodes, inode: &mut Inode, list: &XattrList) -> Result<()> {
     debug_assert!(inode.inline.has(InlineFlags::XATTR) || inode.xattr_range().is_empty());
     let range = inode.xattr_range();
     let range_bytes = range.len();
     let (inside, behind) = list.as_bytes().split_at(range.len().min(list.as_bytes().len()));
     overwrite(nodes.edit(inode.ino)?.get_mut(range), inside);
-    // What ends the list is zeros, which are there already.
+    // Zeros end the list, and are there already.
     if list.as_bytes().is_empty() || list.end() <= range_bytes {
         return drop_node(nodes, inode);
     }

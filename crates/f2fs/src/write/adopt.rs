@@ -1,4 +1,4 @@
-//! What was rolled forward, taken over where it stands: blocks that no checkpoint counts yet.
+//! Rolled-forward blocks, taken over at their addresses: no checkpoint counts them yet.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Has each log go on behind what was adopted and withheld.
+    /// Has each log go on behind the adopted and withheld blocks.
     pub(crate) fn step_aside(&mut self) -> Result<()> {
         self.sit.count();
         for log in Log::ALL {

@@ -7,25 +7,25 @@ use crate::{
     layout::{BlockAddr, NodeFooter},
 };
 
-/// Logs whose blocks a chain can lead to, and the one that it is in.
+/// Logs with blocks that a chain can lead to, and the one that it is in.
 const LOGS: [Log; 4] = [Log::HotData, Log::WarmData, Log::ColdData, Log::WarmNode];
 
 impl Writer {
-    /// True if nodes that are written now belong to the chain of the last checkpoint: one that was made since the volume was
-    /// opened, so that no node stands behind it that was written before; and nodes of files have a log of their own.
+    /// True if nodes that are written now belong to the chain of the last checkpoint. That one was made since the
+    /// volume was opened, so that no earlier node stands behind it; and nodes of files have a log of their own.
     pub(crate) fn has_chain(&self) -> bool {
         self.last.footer_version != NO_CHAIN && self.streams.has_chain()
     }
 
-    /// Blocks that the last checkpoint and what was written since take together: what rolling forward has to find room for.
+    /// Blocks of the last checkpoint and of the writes since together: rolling forward has to find room for so many.
     pub(crate) fn blocks_with_chain(&self) -> u64 {
         self.last.blocks + self.appended.iter().sum::<u64>()
     }
 
     /// Makes all blocks of data and nodes of the chain that were written outlive a power cut.
-    pub(crate) fn settle(&mut self) -> Result<()> {
+    pub(crate) fn make_durable(&mut self) -> Result<()> {
         self.flush_heads()?;
-        self.medium.settle()
+        self.medium.make_durable()
     }
 
     /// The same, as far as nodes lead to them that did not before: blocks that were written over where they stand may still be lost.
@@ -42,23 +42,23 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends a node with an fsync mark to the chain. When this returns it outlives a power cut, and so does all that was written
-    /// before; what it leads to must have been ordered before it ([`Writer::order`]).
+    /// Appends a node with an fsync mark to the chain. When this returns it outlives a power cut, and so do all earlier
+    /// writes; the blocks that it leads to must have been ordered before it ([`Writer::order`]).
     pub(crate) fn promise_chained(&mut self, block: &mut [u8], footer: NodeFooter) -> Result<()> {
         debug_assert!(footer.is_fsync && self.has_chain() && self.medium.is_ordered());
         self.append_node(Log::WarmNode, block, footer)?;
         let (end, _) = self.next(Log::WarmNode);
         let head = self.heads.of_mut(Log::WarmNode);
-        if self.medium.is_settled() {
+        if self.medium.is_durable() {
             head.flush_through(&mut self.medium, end)?;
         } else {
             head.flush(&mut self.medium, end)?;
         }
         // It ended its segment and was written with others, or blocks were written over.
-        self.medium.settle()
+        self.medium.make_durable()
     }
 
-    /// Writes a block of data over what stands at `addr`, which its owner has there.
+    /// Writes a block of data over its owner's block at `addr`.
     pub(crate) fn overwrite(&mut self, addr: BlockAddr, block: &[u8]) -> Result<()> {
         if self.waiting(addr).is_some() {
             self.flush_heads()?;

@@ -53,13 +53,13 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// At the start of a free segment.
+    /// A head at the start of a free segment.
     pub(crate) fn open(log: Log, segno: SegNo, layout: SummaryLayout) -> Head {
         let summary = SummaryBlock::empty(layout, log.is_node());
         Head { segno, next: 0, fills_holes: false, summary, pending: Vec::new() }
     }
 
-    /// At block `next` of a segment, whose blocks are those of `summary`.
+    /// A head at block `next` of a segment with the owners in `summary`.
     pub(crate) fn resume(segno: SegNo, next: u32, fills_holes: bool, mut summary: SummaryBlock) -> Head {
         // Journals belong to the checkpoint.
         summary.set_journal(&[]);
@@ -89,12 +89,12 @@ impl Head {
         self.pending.get(at as usize * width..(at as usize + 1) * width)
     }
 
-    /// Whose the blocks of the segment are.
+    /// The owners of the segment's blocks.
     pub(crate) fn summary(&self) -> &SummaryBlock {
         &self.summary
     }
 
-    /// Says whose a block of the segment is that is there already.
+    /// Sets the owner of a block of the segment that is there already.
     pub(crate) fn set_owner(&mut self, offset: u32, owner: Summary) {
         self.summary.set_entry(offset, owner);
     }
@@ -117,7 +117,7 @@ impl Head {
         self.pending.len() >= PENDING_MAX
     }
 
-    /// Writes what waits; `end` is the address of the next block.
+    /// Writes waiting blocks; `end` is the address of the next block.
     pub(crate) fn flush(&mut self, medium: &mut Medium, end: BlockAddr) -> Result<()> {
         self.write(end, medium.block().width(), |addr, blocks| medium.write(addr, blocks))
     }
@@ -147,7 +147,7 @@ impl Head {
 pub(crate) struct Heads([Head; 6]);
 
 impl Heads {
-    /// Of the logs in the order of [`Log::ALL`].
+    /// The heads of the logs in the order of [`Log::ALL`].
     pub(crate) fn new(heads: [Head; 6]) -> Heads {
         Heads(heads)
     }

@@ -19,8 +19,8 @@ use crate::{
 };
 
 impl Writer {
-    /// As the checkpoint of `volume` left it, without what has to be rolled forward. With `scarce` free segments, or
-    /// fewer, logs fill holes.
+    /// The state of `volume`'s checkpoint, before anything is rolled forward. With `scarce` free segments, or fewer,
+    /// logs fill holes.
     pub(crate) fn load(volume: &Volume, medium: Medium, scarce: u32, streams: Streams) -> Result<Writer> {
         let (sb, checkpoint) = (volume.super_block().clone(), volume.checkpoint());
         let open: Vec<SegNo> = volume.log_heads().iter().map(|head| head.segno).collect();
@@ -49,13 +49,13 @@ impl Writer {
         let last = Last {
             pack: checkpoint.pack(),
             version: checkpoint.version(),
-            // What was written behind it may carry its version: nothing more does.
+            // Nodes written behind it may carry its version: nothing more does.
             footer_version: NO_CHAIN,
             kbytes,
             blocks: checkpoint.raw().valid_block_count.get(),
             is_clean: checkpoint.flags().has(CpFlags::UMOUNT),
         };
-        // What the checkpoint counts and the SIT does not is reserved and stands nowhere.
+        // Blocks that the checkpoint counts and the SIT does not are reserved and stand nowhere.
         let counted = checkpoint.raw().valid_block_count.get();
         let promised = counted.checked_sub(sit.valid_blocks()).ok_or_else(|| {
             let place = Place::Checkpoint(checkpoint.pack());
@@ -81,8 +81,8 @@ impl Writer {
     }
 }
 
-/// A log's head. The summary of a log of nodes is in the pack only if the volume was unmounted; otherwise the nodes tell
-/// whose they are.
+/// A log's head. The summary of a log of nodes is in the pack only if the volume was unmounted; otherwise the nodes
+/// name their owners.
 fn resume(
     volume: &Volume,
     medium: &Medium,

@@ -52,13 +52,13 @@ impl ReadAt for Device {
     }
 }
 
-/// A device whose blocks are those of the volume, and those of them that were read, or written, lately.
+/// A device with blocks of the volume's size, and those of them that were read, or written, lately.
 pub(crate) struct Medium {
     device: Device,
     block: BlockSize,
     cache: Option<BlockCache>,
     /// All that was written outlives a power cut.
-    is_settled: bool,
+    is_durable: bool,
     /// All but blocks that were written over where they stand.
     is_ordered: bool,
     /// The device is told of blocks that nobody needs.
@@ -70,14 +70,14 @@ impl Medium {
     pub(crate) fn new(device: Box<dyn BlockDevice + Send>, block: BlockSize) -> Medium {
         debug_assert_eq!(device.block_bytes(), block.bytes());
         let device = Device::new(device);
-        Medium { device, block, cache: None, is_settled: true, is_ordered: true, discards: false }
+        Medium { device, block, cache: None, is_durable: true, is_ordered: true, discards: false }
     }
 
     /// The same, with up to `cache_bytes` bytes of blocks that were read lately.
     /// `discards` says that the device is told of blocks that nobody needs any more.
     pub(crate) fn cached(device: Device, block: BlockSize, cache_bytes: usize, discards: bool) -> Medium {
         let cache = Some(BlockCache::new(cache_bytes, block.width()));
-        Medium { device, block, cache, is_settled: true, is_ordered: true, discards }
+        Medium { device, block, cache, is_durable: true, is_ordered: true, discards }
     }
 
     pub(crate) fn block(&self) -> BlockSize {
@@ -98,7 +98,7 @@ impl Medium {
         Ok(block)
     }
 
-    /// Fills `buffer`, a whole number of blocks, from `addr` on, past what is kept.
+    /// Fills `buffer`, a whole number of blocks, from `addr` on, past the cache.
     pub(crate) fn read_run(&self, addr: BlockAddr, buffer: &mut [u8]) -> Result<()> {
         let read = self.device.0.lock().read(Lba(addr.0.into()), buffer);
         read.map_err(|error| Error::Read { addr: addr.0.into(), error })
@@ -110,10 +110,10 @@ impl Medium {
         self.write_over(addr, bytes)
     }
 
-    /// The same, over blocks that stand where they did: what leads to them may outlive a power cut before they do.
+    /// The same, over blocks in place: pointers to them may outlive a power cut before they do.
     pub(crate) fn write_over(&mut self, addr: BlockAddr, bytes: &[u8]) -> Result<()> {
         self.forget(addr, bytes);
-        self.is_settled = false;
+        self.is_durable = false;
         let written = self.device.0.lock().write(Lba(addr.0.into()), bytes);
         written.map_err(|error| Error::Write { addr: addr.0.into(), error })?;
         self.keep(addr, bytes);
@@ -170,28 +170,28 @@ impl Medium {
     /// Makes all that was written outlive a power cut.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.device.0.lock().flush().map_err(Error::Flush)?;
-        (self.is_settled, self.is_ordered) = (true, true);
+        (self.is_durable, self.is_ordered) = (true, true);
         Ok(())
     }
 
-    /// Makes all that was written outlive a power cut, if that matters to what leads to it.
+    /// Makes all writes outlive a power cut, if that matters to pointers at them.
     pub(crate) fn order(&mut self) -> Result<()> {
         if self.is_ordered { Ok(()) } else { self.flush() }
     }
 
-    /// True if what leads to blocks that were written may outlive a power cut.
+    /// True if pointers to written blocks may outlive a power cut.
     pub(crate) fn is_ordered(&self) -> bool {
         self.is_ordered
     }
 
     /// The same, if anything was written since the last time.
-    pub(crate) fn settle(&mut self) -> Result<()> {
-        if self.is_settled { Ok(()) } else { self.flush() }
+    pub(crate) fn make_durable(&mut self) -> Result<()> {
+        if self.is_durable { Ok(()) } else { self.flush() }
     }
 
     /// True if all that was written outlives a power cut.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.is_settled
+    pub(crate) fn is_durable(&self) -> bool {
+        self.is_durable
     }
 }
 

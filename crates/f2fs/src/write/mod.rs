@@ -69,7 +69,7 @@ pub(crate) struct Writer {
     damage: Damage,
 }
 
-/// What can be written to.
+/// The room that can be written to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     /// Segments that are free as a whole.
@@ -96,8 +96,8 @@ struct Last {
 }
 
 impl Writer {
-    /// A volume whose tables hold nothing. Each log begins at, or behind, the segment that `starts` has for it; node
-    /// numbers from `first_nid` on are free.
+    /// A volume with empty tables. Each log begins at, or behind, the segment that `starts` has for it; node numbers
+    /// from `first_nid` on are free.
     pub(crate) fn fresh(
         sb: SuperBlock,
         medium: Medium,
@@ -147,13 +147,13 @@ impl Writer {
         self.promised_before = self.promised;
     }
 
-    /// What the call did stays.
+    /// Keeps the changes of the call.
     pub(crate) fn keep(&mut self) {
         self.nat.keep();
         self.sit.keep();
     }
 
-    /// What the call did is undone.
+    /// Undoes the changes of the call.
     pub(crate) fn take_back(&mut self) {
         self.nat.take_back();
         self.sit.take_back();
@@ -206,7 +206,7 @@ impl Writer {
         self.nat.remove(&self.medium, nid)
     }
 
-    /// Where a node is.
+    /// The entry of a node.
     pub(crate) fn entry(&self, nid: Nid) -> Result<NatEntry> {
         self.nat.entry(&self.medium, nid)
     }
@@ -306,7 +306,7 @@ impl Writer {
         places.saturating_sub(1)
     }
 
-    /// The log that takes what is meant for this one, or another of its sort if there is no segment left for it to go on in.
+    /// The log for blocks of this one, or another of its sort if there is no segment left for it to go on in.
     pub(crate) fn fitting(&self, log: Log) -> Log {
         let log = self.streams.log(log);
         if self.behind(log) > 0 || Supply::has_any(log, &self.sit) {
@@ -316,7 +316,7 @@ impl Writer {
         others.max_by_key(|other| self.behind(*other)).unwrap_or(log)
     }
 
-    /// Where the next block of a log goes, and how many fit behind each other from there.
+    /// The address of the next block of a log, and how many fit behind each other from there.
     pub(crate) fn next(&self, log: Log) -> (BlockAddr, u32) {
         let head = self.heads.of(log);
         let (segno, offset) = head.place();
@@ -327,8 +327,8 @@ impl Writer {
         (self.sit.addr(segno, offset), room)
     }
 
-    /// How many blocks of data, at least one, can be appended behind each other to a log that fits, and need no other segment as long
-    /// as there is room for more than one.
+    /// The number of blocks of data, at least one, that can be appended in a row to a fitting log. They need no other
+    /// segment as long as there is room for more than one.
     pub(crate) fn run_behind(&self, log: Log) -> u32 {
         let (_, run) = self.next(log);
         run.min(self.behind(log).max(1))
@@ -350,7 +350,7 @@ impl Writer {
         Ok(addr)
     }
 
-    /// Appends a node, whose footer is still to be written; the place where it stood is given back. Returns its address.
+    /// Appends a node and writes its footer; its old place is given back. Returns its address.
     pub(crate) fn append_node(
         &mut self,
         log: Log,
@@ -391,7 +391,7 @@ impl Writer {
         }
     }
 
-    /// Where a log goes on behind `count` more blocks. A segment that is opened for it is free no more.
+    /// The place of a log behind `count` more blocks. A segment that is opened for it is free no more.
     fn ahead(&mut self, log: Log, count: u32) -> Result<Ahead> {
         let head = self.heads.of(log);
         let (segno, offset) = head.place();
@@ -453,7 +453,7 @@ impl Writer {
         Ok(())
     }
 
-    /// A full segment: what waits and the summary are written, and the log goes on in the next.
+    /// Ends a full segment: waiting blocks and the summary are written, and the log goes on in the next.
     fn turn(&mut self, log: Log, new: Found, offset: u32) -> Result<()> {
         let next = match new {
             Found::Free(segno) => Head::open(log, segno, self.layout),
@@ -510,8 +510,8 @@ impl Writer {
         Ok([self.nat.write(&mut self.medium, room)?, self.sit.write(&mut self.medium, room)?])
     }
 
-    /// Makes everything written so far the state of a new volume: as version `version` in the first pack, and in front of
-    /// it as the version before in the second, so that one of them may be lost.
+    /// Makes everything written so far the state of a new volume. It is version `version` in the first pack, and the
+    /// version before in the second, written in front of it, so that one of them may be lost.
     pub(crate) fn format(&mut self, version: u64, reserve: Reserve) -> Result<()> {
         let journals = self.write_tables()?;
         for (number, version) in [(2, version - 1), (1, version)] {
@@ -570,7 +570,8 @@ impl Writer {
         self.nat.write_ahead(&mut self.medium)
     }
 
-    /// Zeros the older pack, but for its head, where power failed on it: what it has of a foot could be taken for that of the next.
+    /// Zeros the older pack, but for its head, after power failed on it: the rest of its foot could be taken for that
+    /// of the next.
     pub(crate) fn clear_torn_pack(&mut self) -> Result<()> {
         let start = self.sb.checkpoint_addr(3 - self.last.pack);
         self.medium.clear(BlockAddr(start.0 + 1), self.sb.blocks_per_segment() - 1)?;
@@ -608,7 +609,7 @@ impl Writer {
     }
 }
 
-/// Where a log goes on.
+/// The place where a log goes on.
 #[derive(Clone, Copy)]
 struct Ahead {
     segno: SegNo,

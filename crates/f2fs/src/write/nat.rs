@@ -13,24 +13,24 @@ pub(crate) struct Nat {
     table: Table,
     limit: u32,
     newer: Tracked<Nid, NatEntry>,
-    /// Blocks of the table whose other copy, which no checkpoint knows, has all that is newer.
+    /// Blocks of the table with all newer entries in their other copy, which no checkpoint knows.
     ahead: Tracked<u32, ()>,
-    /// Where the next of them is looked for.
+    /// The place where the search for the next of them begins.
     ahead_cursor: u32,
     /// Numbers that were given up since the last checkpoint, which still has their nodes.
     given_up: Tracked<Nid, ()>,
-    /// Where the next free number is looked for.
+    /// The place where the search for the next free number begins.
     cursor: u32,
     /// Numbers from here on were never used.
     unused_from: u32,
     nodes: u32,
     inodes: u32,
-    /// Where the next number is looked for, nodes and inodes when the call under way began.
+    /// The place of the search, nodes and inodes when the call under way began.
     before: (u32, u32, u32),
 }
 
 impl Nat {
-    /// Of a volume that has no nodes yet: numbers from `first` on are free.
+    /// The NAT of a volume that has no nodes yet: numbers from `first` on are free.
     pub(crate) fn fresh(sb: &SuperBlock, first: u32) -> Nat {
         Nat {
             table: Table::nat(sb),
@@ -76,14 +76,14 @@ impl Nat {
         self.before = (self.cursor, self.nodes, self.inodes);
     }
 
-    /// What the call did stays.
+    /// Keeps the changes of the call.
     pub(crate) fn keep(&mut self) {
         self.newer.keep();
         self.ahead.keep();
         self.given_up.keep();
     }
 
-    /// What the call did is undone.
+    /// Undoes the changes of the call.
     pub(crate) fn take_back(&mut self) {
         self.newer.take_back();
         self.ahead.take_back();
@@ -91,7 +91,7 @@ impl Nat {
         (self.cursor, self.nodes, self.inodes) = self.before;
     }
 
-    /// Where a node is.
+    /// The entry of a node.
     pub(crate) fn entry(&self, medium: &Medium, nid: Nid) -> Result<NatEntry> {
         if nid.is_null() || nid.0 >= self.limit {
             return Err(corrupt(Place::Node(nid), "the number is", nid.0, self.limit));
@@ -179,7 +179,7 @@ impl Nat {
         known.then(|| [0, 1, 2].map(Nid).into_iter().chain(self.newer.keys().copied()))
     }
 
-    /// Brings what is newer to the medium; returns the journal, of at most `room` bytes.
+    /// Brings newer entries to the medium; returns the journal, of at most `room` bytes.
     pub(crate) fn write(&mut self, medium: &mut Medium, room: usize) -> Result<Vec<u8>> {
         debug_assert!(self.newer.values().all(|entry| entry.addr != BlockAddr::NEW));
         let entries: Vec<NatJournalEntry> = self.newer.iter().map(|(nid, entry)| (*nid, *entry)).collect();
@@ -211,7 +211,7 @@ impl Nat {
         })
     }
 
-    /// Writes one of these blocks, in turn, to its other copy: of those all of whose nodes stand somewhere.
+    /// Writes one of these blocks, in turn, to its other copy: only blocks with all nodes on the medium.
     pub(crate) fn write_ahead(&mut self, medium: &mut Medium) -> Result<()> {
         let per_block = self.table.per_block();
         let entries = |index: u32| {
@@ -233,7 +233,7 @@ impl Nat {
         Ok(())
     }
 
-    /// What was written is the state of the volume: the table has everything, unless it stands in a journal.
+    /// Takes note of a checkpoint: the table has everything, unless it stands in a journal.
     pub(crate) fn committed(&mut self, in_journal: bool) {
         self.given_up.clear();
         self.ahead.clear();
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
     use crate::write::example::{medium, super_block};
 
-    /// Behind the last number come the first ones that nothing has; in a new volume nothing was given back yet.
+    /// The first free numbers come behind the last number; in a new volume nothing was given back yet.
     #[test]
     fn numbers_start_again_at_the_end() {
         let (sb, medium) = (super_block(0), medium());

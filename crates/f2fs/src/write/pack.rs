@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// What is kept back from users, and what else stays the same from checkpoint to checkpoint.
+/// The users' reserve, and all else that stays the same from checkpoint to checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reserve {
     /// Segments that only the cleaner may use.
@@ -47,7 +47,7 @@ impl Reserve {
     }
 }
 
-/// What a checkpoint is called, and what stands in it besides the tables.
+/// The name of a checkpoint, and its contents besides the tables.
 pub(crate) struct Stamp<'a> {
     pub(crate) version: u64,
     /// Seconds that the volume was mounted.
@@ -72,7 +72,7 @@ pub(crate) struct Pack<'a> {
     pub(crate) heads: &'a Heads,
     /// 1 or 2.
     pub(crate) number: u8,
-    /// Of the NAT, and of the SIT.
+    /// The journals of the NAT, and of the SIT.
     pub(crate) journals: [&'a [u8]; 2],
     pub(crate) stamp: Stamp<'a>,
     pub(crate) reserve: Reserve,
@@ -85,8 +85,8 @@ impl Pack<'_> {
         blocks as usize * sb.block().orphans() as usize
     }
 
-    /// Writes the pack. What it speaks of is durable before the foot is, and the foot before this returns. Returns the
-    /// version as footers of nodes carry it.
+    /// Writes the pack. The blocks that it names are durable before the foot is, and the foot before this returns.
+    /// Returns the version as footers of nodes carry it.
     pub(crate) fn write(&self, medium: &mut Medium) -> Result<u64> {
         let width = self.sb.block().width();
         let start = self.sb.checkpoint_addr(self.number);
@@ -101,7 +101,7 @@ impl Pack<'_> {
             blocks.extend_from_slice(summary.as_bytes());
             blocks.resize(blocks.len().next_multiple_of(width), 0);
         }
-        // Zeros where the foot goes: what a torn one leaves cannot be taken for another.
+        // Zeros in the foot's place: the rest of a torn one cannot be taken for another.
         blocks.resize(blocks.len() + width, 0);
         medium.write(start, &blocks)?;
         let version = Checkpoint::from_block(self.number, &foot, self.sb.block())?.footer_version();
@@ -128,7 +128,7 @@ impl Pack<'_> {
         2 + word(self.logs().len()) + self.payload() + self.orphan_count()
     }
 
-    /// Those whose summaries are in the pack: logs of nodes only where nothing is written behind it.
+    /// Logs that have their summaries in the pack: those of nodes only if nothing is written behind it.
     fn logs(&self) -> &'static [Log] {
         const DATA: [Log; 3] = [Log::HotData, Log::WarmData, Log::ColdData];
         if self.stamp.is_clean { &Log::ALL } else { &DATA }
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
     use crate::write::example::super_block;
 
-    /// What head, payload, six summaries and foot leave of a segment, each block with 1020 inodes.
+    /// Orphans have the rest of a segment beside head, payload, six summaries and foot: each block has 1020 inodes.
     #[test]
     fn orphans_have_the_rest_of_the_pack() {
         for payload in [0, 3, 504] {

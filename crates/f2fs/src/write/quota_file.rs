@@ -20,7 +20,7 @@ const GRACE_S: u32 = 7 * 24 * 60 * 60;
 /// Entries in a leaf.
 const PER_LEAF: usize = (QUOTA_BLOCK_BYTES - size_of::<RawQuotaLeaf>()) / size_of::<RawQuotaEntry>();
 
-/// What a quota file says.
+/// The contents of a quota file.
 pub(crate) struct QuotaFile {
     header: RawQuotaHeader,
     entries: BTreeMap<u32, RawQuotaEntry>,
@@ -37,7 +37,7 @@ impl QuotaFile {
         QuotaFile { header, entries: BTreeMap::new() }
     }
 
-    /// From the bytes of a file; `None` if they are none of this kind.
+    /// The contents of a file's bytes; `None` if they are none of this kind.
     pub(crate) fn parse(kind: usize, bytes: &[u8]) -> Option<QuotaFile> {
         let (header, _) = RawQuotaHeader::read_from_prefix(bytes).ok()?;
         let is_one =

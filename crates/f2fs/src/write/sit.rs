@@ -1,7 +1,7 @@
-//! The SIT as a writer keeps it: which blocks are in use, and which may be written.
+//! The SIT as a writer keeps it: the blocks in use, and those that may be written.
 //!
-//! A block may be written if nothing has needed it since the last checkpoint began to count: neither that checkpoint nor
-//! what was written, and perhaps given up, since.
+//! A block may be written if nothing has needed it since the last checkpoint began to count: neither that checkpoint
+//! nor a write since, even if it was given up.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const NODES: u8 = 3;
 /// Kinds that there are.
 const KINDS: u8 = 6;
 
-/// Of each segment how much is in use, and entries that changed.
+/// The use of each segment, and changed entries.
 pub(crate) struct Sit {
     table: Table,
     main_start: BlockAddr,
@@ -38,7 +38,7 @@ pub(crate) struct Sit {
     cleared: Option<Vec<(BlockAddr, u64, bool)>>,
 }
 
-/// What is known of every segment.
+/// The facts about every segment.
 #[derive(Clone, Copy, Default)]
 struct Segment {
     valid: u16,
@@ -51,11 +51,11 @@ struct Segment {
     is_free: bool,
     /// It is being cleaned: no log fills its holes.
     is_victim: bool,
-    /// When it was last changed.
+    /// The time of its last change.
     mtime: u64,
 }
 
-/// What the cleaner sees of some segments.
+/// The cleaner's view of some segments.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Usage {
     pub(crate) view: SegmentView,
@@ -73,7 +73,7 @@ struct Known {
 }
 
 impl Sit {
-    /// Of a volume that holds nothing.
+    /// The SIT of an empty volume.
     pub(crate) fn fresh(sb: &SuperBlock) -> Sit {
         let free = Segment { is_free: true, ..Segment::default() };
         Sit {
@@ -97,7 +97,7 @@ impl Sit {
         sit.is_fresh = false;
         sit.table = sit.table.with_versions(versions);
         let per_block = sit.table.per_block() as usize;
-        // What the journal has is newer than the table.
+        // The journal's entries are newer than the table.
         let mut segnos = (0..).map(SegNo);
         for (index, part) in (0..).zip(sit.segments.chunks_mut(per_block)) {
             let block = medium.read(sit.table.place(index))?;
@@ -134,12 +134,12 @@ impl Sit {
             .find(|offset| known.is_some_and(|known| known.entry.is_valid(*offset)))
     }
 
-    /// The volume's own time, in seconds: what changes from now on changes then.
+    /// Sets the volume's own time, in seconds: it is the time of later changes.
     pub(crate) fn set_time(&mut self, now: u64) {
         self.now = now;
     }
 
-    /// Counts what can be written: where more may not be than was so far, this is due.
+    /// Counts the blocks that can be written: due when blocks may have become free.
     pub(crate) fn count(&mut self) {
         (self.free, self.holes) = (0, [0; 2]);
         for segment in &mut self.segments {
@@ -239,12 +239,12 @@ impl Sit {
         self.cleared = Some(Vec::new());
     }
 
-    /// What the call did stays.
+    /// Keeps the changes of the call.
     pub(crate) fn keep(&mut self) {
         self.cleared = None;
     }
 
-    /// What the call did is undone.
+    /// Undoes the changes of the call.
     pub(crate) fn take_back(&mut self) {
         debug_assert!(self.cleared.is_some(), "nothing was begun");
         for (addr, mtime, newer) in self.cleared.take().unwrap_or_default().into_iter().rev() {
@@ -318,7 +318,7 @@ impl Sit {
         (offset..u32::from(BLOCKS)).find(|offset| !known.is_blocked(*offset))
     }
 
-    /// How many blocks in a row from `offset` on of an open segment may be written.
+    /// The number of blocks in a row from `offset` on of an open segment that may be written.
     pub(crate) fn run(&self, segno: SegNo, offset: u32) -> u32 {
         let free = |known: &Known| {
             (offset..u32::from(BLOCKS)).take_while(|offset| !known.is_blocked(*offset)).count()
@@ -337,7 +337,7 @@ impl Sit {
         best.map(|(segno, _)| SegNo(segno))
     }
 
-    /// How many blocks from `offset` on of an open segment may be written.
+    /// The number of blocks from `offset` on of an open segment that may be written.
     pub(crate) fn places(&self, segno: SegNo, offset: u32) -> u32 {
         let known = self.known.get(&segno);
         debug_assert!(known.is_some(), "segment {segno} is not open");
@@ -345,8 +345,8 @@ impl Sit {
         crate::word::word(known.map_or(0, free))
     }
 
-    /// What the cleaner sees of the segments from `first` on, `count` of them: what they hold, but for those that are free. `None`
-    /// if nothing can be gained: none of them holds anything, or one of them is being cleaned.
+    /// The cleaner's view of the segments from `first` on, `count` of them: their contents, but for those that are
+    /// free. `None` if nothing can be gained: all are empty, or one of them is being cleaned.
     pub(crate) fn view(&self, first: u32, count: u32) -> Option<Usage> {
         let (mut usage, mut newest) = (Usage::default(), 0);
         for segment in self.segments.iter().skip(first as usize).take(count as usize) {
@@ -463,15 +463,15 @@ impl Sit {
         &self.table
     }
 
-    /// Brings what is newer to the medium; returns the journal, of at most `room` bytes.
+    /// Brings newer entries to the medium; returns the journal, of at most `room` bytes.
     pub(crate) fn write(&mut self, medium: &mut Medium, room: usize) -> Result<Vec<u8>> {
         let newer = self.known.iter().filter(|(_, known)| known.newer);
         let entries: Vec<SitJournalEntry> = newer.map(|(segno, known)| (*segno, known.entry)).collect();
         self.table.write(medium, &entries, room, |_| false)
     }
 
-    /// What was written is the state of the volume: the table has everything, unless it stands in a journal. Returns segments that
-    /// are free now and were not before, the first of each run and how many they are.
+    /// Takes note of a checkpoint: the table has everything, unless it stands in a journal. Returns segments that are
+    /// free now and were not before, the first of each run and how many they are.
     pub(crate) fn committed(&mut self, in_journal: bool) -> Vec<(SegNo, u32)> {
         let was_free: Vec<bool> = self.segments.iter().map(|segment| segment.is_free).collect();
         for (segno, known) in &mut self.known {

@@ -1,9 +1,9 @@
-//! How many of the six logs are written to.
+//! The number of logs, of the six, that are written to.
 
 use super::head::Log;
 
-/// How finely blocks are sorted by temperature (F2FS paper, 2.4). Linux calls it `active_logs`. All six logs stay open; those that
-/// are not written to keep their segment.
+/// The fineness of sorting blocks by temperature (F2FS paper, 2.4). Linux calls it `active_logs`. All six logs stay
+/// open; the unused ones keep their segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Streams {
     /// Hot, warm and cold, of data and of nodes.
@@ -22,7 +22,7 @@ impl Streams {
     pub const NAMED: [(&'static str, Streams); 4] =
         [("6", Streams::Six), ("4", Streams::Four), ("4-cold", Streams::FourByCold), ("2", Streams::Two)];
 
-    /// The log that takes what is meant for another.
+    /// The log that takes the blocks of another.
     pub(super) fn log(self, log: Log) -> Log {
         match (self, log) {
             (Streams::Two, log) if log.is_node() => Log::HotNode,
@@ -34,7 +34,7 @@ impl Streams {
         }
     }
 
-    /// True if the nodes of files have a log of their own, so that what fsync writes can be rolled forward.
+    /// True if the nodes of files have a log of their own, so that writes of fsync can be rolled forward.
     pub(super) fn has_chain(self) -> bool {
         self != Streams::Two
     }

@@ -1,13 +1,13 @@
-//! Which segment a log goes on in.
+//! The choice of a log's next segment.
 
 use super::{head::Log, sit::Sit};
 use crate::layout::{SegNo, SuperBlock};
 
-/// For each log, where it looks for its next segment.
+/// The place where each log looks for its next segment.
 pub(crate) struct Supply {
     section: u32,
     next: [u32; 6],
-    /// With so few free segments left, holes of others are filled first: threaded logging.
+    /// The number of free segments at which holes of others are filled first: threaded logging.
     scarce: u32,
 }
 
@@ -16,7 +16,7 @@ pub(crate) struct Supply {
 pub(crate) enum Found {
     /// Free as a whole.
     Free(SegNo),
-    /// With holes.
+    /// A segment with holes.
     Holes(SegNo),
 }
 
@@ -28,7 +28,7 @@ impl Supply {
         Supply { section, next: starts.map(|start| start.0), scarce }
     }
 
-    /// Where a log goes on; `None` if there is no room at all. The segment must be opened then.
+    /// The next segment of a log; `None` if there is no room at all. The segment must be opened then.
     pub(crate) fn take(&mut self, log: Log, sit: &Sit) -> Option<Found> {
         let holes = || sit.roomiest(log.kind()).map(Found::Holes);
         if self.is_scarce(sit) {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use crate::write::example::super_block;
 
-    /// A volume whose logs fill no holes before the last segment is taken counts none as room.
+    /// A volume with logs that fill no holes before the last segment is taken counts none as room.
     #[test]
     fn holes_are_filled_where_free_segments_may_be_scarce() {
         let fills = |scarce| Supply::new(&super_block(0), [SegNo(0); 6], scarce).fills_holes();

@@ -9,7 +9,7 @@ use crate::{
     layout::{BlockAddr, JournalEntries, SuperBlock, journal_bytes},
 };
 
-/// Where a table is, and which copy of each block counts.
+/// The place of a table, and the copy of each block that counts.
 pub(crate) struct Table {
     start: BlockAddr,
     /// Blocks of the first copy that stand in a row, with as many of the second behind them.
@@ -71,7 +71,7 @@ impl Table {
         let per_block = self.per_block;
         for entries in entries.chunk_by(|a, b| index_of(a, per_block) == index_of(b, per_block)) {
             let Some(index) = entries.first().map(|entry| index_of(entry, per_block)) else { continue };
-            // What could not be written does not count.
+            // Blocks that could not be written do not count.
             if !has_them(index) {
                 self.write_other(medium, entries)?;
             }

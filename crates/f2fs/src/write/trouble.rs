@@ -1,5 +1,5 @@
-//! What a volume says of trouble, for whoever mounts or checks it next: in the super block why writing stopped and what damage
-//! was met, in the checkpoint that a check is due. Linux counts and numbers both alike.
+//! A volume's record of trouble, for its next mount or check. The super block has the reason why writing stopped and
+//! the damage that was met; the checkpoint says that a check is due. Linux counts and numbers both alike.
 
 use zerocopy::IntoBytes;
 
@@ -9,7 +9,7 @@ use crate::{
     layout::{BlockAddr, SuperBlock},
 };
 
-/// Where a super block stands in its block.
+/// The place of a super block in its block.
 const AT: usize = 1024;
 
 /// Kinds of damage that were met, a bit for each.
@@ -49,7 +49,7 @@ fn reason(error: &Error) -> usize {
         Error::Write { .. } => 3,
         Error::Flush(_) => 6,
         Error::NoSegment { .. } => 7,
-        // What a checkpoint needs could not be read.
+        // A block for a checkpoint could not be read.
         _ => 2,
     }
 }

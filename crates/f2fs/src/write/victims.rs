@@ -1,4 +1,4 @@
-//! Sections that are cleaned: which is the next, and what stands in it.
+//! Sections that are cleaned: the choice of the next, and its contents.
 
 use pumice_cleaning::SegmentView;
 
@@ -8,7 +8,7 @@ use crate::{
     layout::{BlockAddr, SegNo, Summary},
 };
 
-/// A block that is in use, and whose it is as the SSA has it.
+/// A block that is in use, and its owner from the SSA.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lodger {
     pub(crate) addr: BlockAddr,
@@ -77,7 +77,7 @@ impl Writer {
         self.sit.is_used(&self.medium, addr)
     }
 
-    /// What stands in a segment that no log writes to.
+    /// The blocks in use of a segment that no log writes to.
     pub(crate) fn lodgers(&mut self, segno: SegNo) -> Result<Vec<Lodger>> {
         let (offsets, is_node) = self.sit.in_use(&self.medium, segno)?;
         if offsets.is_empty() {

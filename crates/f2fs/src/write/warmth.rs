@@ -1,8 +1,8 @@
-//! How warm a file is: its extension tells, by the lists of the super block.
+//! The warmth of a file: its extension tells, by the lists of the super block.
 
 use crate::layout::SuperBlock;
 
-/// How warm a file is.
+/// The warmth of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Warmth {
     Hot,
@@ -26,13 +26,13 @@ impl Lists {
         Lists { cold: names().take(cold).collect(), hot: names().skip(cold).take(hot).collect() }
     }
 
-    /// How warm a file of this name is.
+    /// The warmth of a file of this name.
     pub(crate) fn warmth(&self, name: &[u8]) -> Warmth {
         warmth(name, self.cold.iter().map(Vec::as_slice), self.hot.iter().map(Vec::as_slice))
     }
 }
 
-/// How warm a file of this name is. The kernel asks the cold list first.
+/// The warmth of a file of this name. The kernel asks the cold list first.
 pub(crate) fn warmth<'a>(
     name: &[u8],
     mut cold: impl Iterator<Item = &'a [u8]>,

@@ -18,7 +18,7 @@ const NIDS: u32 = 2000;
 pub(crate) struct Metadata {
     /// Super blocks, both checkpoint packs, NAT, SIT, SSA, nodes, directories.
     pub(crate) blocks: Vec<u32>,
-    /// Heads and feet of checkpoint packs: what has a checksum at its end.
+    /// Heads and feet of checkpoint packs: blocks with a checksum at the end.
     ends: BTreeSet<u32>,
 }
 
@@ -45,7 +45,7 @@ impl Metadata {
         }
     }
 
-    /// Of the tables what is in use.
+    /// Adds the parts of the tables that are in use.
     fn add_tables(&mut self, volume: &Volume) {
         let used = |index: &u32| volume.nat_block(*index).unwrap().iter().any(|byte| *byte != 0);
         self.blocks.extend((0..volume.nat_blocks()).filter(used).map(|index| volume.nat_addr(index).0));

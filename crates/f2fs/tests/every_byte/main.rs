@@ -1,10 +1,10 @@
-//! One byte of metadata changed at a time: an answer or an error from the reader and from the check, never a panic,
-//! never more work or memory than the volume could need, never a case without an end.
+//! One byte of metadata changed at a time: an answer or an error from the reader and from the check. There is never a
+//! panic, never more work or memory than the volume could need, never a case without an end.
 //!
-//! `PUMICE_BYTES=all` changes every byte of every block of metadata (minutes, with `--release`); without it each 509th is.
-//! A number says from which block of the list on. Progress stands on stderr, block by block.
+//! `PUMICE_BYTES=all` changes every byte of every block of metadata (minutes, with `--release`); without it each 509th
+//! is. A number says from which block of the list on. Progress stands on stderr, block by block.
 //!
-//! A program of its own: it measures the most memory that it had, and ends itself where a case never ends.
+//! A program of its own: it measures the most memory that it had, and ends itself if a case never ends.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, missing_docs)]
 
 mod blocks;
@@ -33,7 +33,7 @@ const STRIDE: u64 = 509;
 /// More than this program has ever needed, with the image of 64 MiB in memory.
 const MEMORY_MAX_KIB: u64 = 512 << 10;
 
-/// What is left of a volume for its reader, and whether the check complains.
+/// The parts of a volume that its reader finds, and whether the check complains.
 fn examine(medium: &Arc<Medium>) -> (Option<usize>, bool) {
     let options =
         MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: Some(Timestamp::default()) };
@@ -52,7 +52,7 @@ fn memory_kib() -> Option<u64> {
         .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.trim().parse().ok())
 }
 
-/// How the bytes of one volume fared.
+/// The results for the bytes of one volume.
 #[derive(Default, Debug)]
 struct Tally {
     changed: usize,

@@ -8,20 +8,20 @@ use std::{
     time::Duration,
 };
 
-/// A hundred thousand times what a case takes.
+/// A hundred thousand times the length of a case.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The case that is being tried.
 static CASE: AtomicUsize = AtomicUsize::new(0);
 
-/// From now on a new case must begin again and again.
+/// Starts the watch: a new case must begin again and again.
 pub(crate) fn start() {
     spawn(|| {
         loop {
             let before = CASE.load(Ordering::Relaxed);
             sleep(PATIENCE);
             if CASE.load(Ordering::Relaxed) == before {
-                // The test runner would keep what `eprintln` says to itself.
+                // The test runner would keep the output of `eprintln` to itself.
                 let _ =
                     writeln!(stderr(), "case {before} does not end: PUMICE_BYTES={}", before / crate::BLOCK);
                 abort();

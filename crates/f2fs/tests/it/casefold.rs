@@ -1,4 +1,4 @@
-//! Case-insensitive look-up of names whose hash another version of Unicode made.
+//! Case-insensitive look-up of names with a hash of another version of Unicode.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -7,7 +7,7 @@ use crate::common::medium::Medium;
 use pumice_f2fs::{F2fs, Mapped, MountOptions, crypt::Keyring, layout::Inode};
 use pumice_vfs::{FileSystem, Ino};
 
-/// Where the flags of the encoding are in a super block.
+/// The place of the encoding's flags in a super block.
 const ENCODING_FLAGS: u64 = 1024 + 2760;
 
 fn mount(medium: Medium) -> F2fs {
@@ -35,7 +35,7 @@ fn entry(fs: &F2fs) -> (Ino, Vec<u8>, u64) {
         nodes.each_dentry(&inode, &node, &mut look).unwrap();
         let Some((leaf, slot, name)) = found else { continue };
         let Mapped::At(addr) = nodes.run_at(&inode, &node, leaf, 1).unwrap().mapped else { continue };
-        // Behind the bitmap and what is reserved; an entry has 11 bytes, the hash first.
+        // Behind the bitmap and the reserved bytes; an entry has 11 bytes, the hash first.
         return (Ino(u64::from(ino.0)), name, u64::from(addr.0) * 4096 + 30 + u64::from(slot) * 11);
     }
     unreachable!("the volume has such a directory")

@@ -8,7 +8,7 @@ mod patient;
 mod random;
 mod subject;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, mem::offset_of, sync::Arc};
 
 use crate::common::image::{Golden, VOLUMES};
 use damages::DAMAGES;
@@ -16,7 +16,7 @@ use patient::Patient;
 use pumice_f2fs::{
     Mapped,
     check::{Code, check},
-    layout::Features,
+    layout::{Features, RawSuperBlock},
 };
 
 #[test]
@@ -50,7 +50,26 @@ fn every_damage_is_found() {
     assert_eq!(untried, [], "codes without a damage");
 }
 
-/// A file that stands for a device: its extent is all that counts. Made from one whose extent is all it has.
+/// An orderly shutdown is no trouble; other reasons to stop are told once, by name, and kinds of damage, too.
+#[test]
+fn notes_of_kernels_are_told_by_name() {
+    let image = Arc::new(Golden::of_kind("g01-basic").bytes());
+    let mut patient = Patient::new(&image);
+    let mut note = |member: usize, value: u8| {
+        for copy in [0, 4096] {
+            patient.write(copy + 1024 + member, &[value]);
+        }
+        let report = check(vec![Box::new(patient.disk.clone())], 1, &mut |_, _| ()).unwrap();
+        report.findings.into_iter().map(|finding| finding.detail).collect::<Vec<_>>()
+    };
+    let (stops, errors) = (offset_of!(RawSuperBlock, s_stop_reason), offset_of!(RawSuperBlock, s_errors));
+    assert_eq!(note(stops, 3), [""; 0]);
+    assert_eq!(note(stops + 3, 2), ["writing stopped: failed write (2 times)"]);
+    assert_eq!(note(stops + 3, 0), [""; 0]);
+    assert_eq!(note(errors + 1, 1 << 4 | 1), ["damage was met: journal, SIT"]);
+}
+
+/// A file that stands for a device: its extent is all that counts. Made from one that has nothing but its extent.
 #[test]
 fn a_file_that_stands_for_a_device_owns_its_extent() {
     let image = Arc::new(Golden::of_kind("g01-basic").bytes());

@@ -1,4 +1,4 @@
-//! Volumes that Linux wrote, compared with what Linux says of them: every attribute, every byte, every name.
+//! Volumes that Linux wrote, compared with Linux's own view of them: every attribute, every byte, every name.
 //!
 //! The well-known volumes are not part of the repository; without them its own volumes of the same kind are compared.
 

@@ -1,5 +1,5 @@
-//! Volumes of this repository's own: those that are kept in `tests/images`, and a fresh one. Each is compared with what the
-//! kernel says of it, or with the tree that f2fs-tools put in.
+//! Volumes of this repository's own: those that are kept in `tests/images`, and a fresh one. Each is compared with the
+//! kernel's view of it, or with the tree that f2fs-tools put in.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ fn key() -> Keyring {
     keys
 }
 
-/// The volume shows what the kernel's manifest says.
+/// The volume agrees with the kernel's manifest.
 #[track_caller]
 fn same(golden: &Golden, keys: Keyring, manifest: &str) {
     let wanted = manifest::parse(manifest);
@@ -73,7 +73,7 @@ fn what_is_stored_as_it_is_stands_there() {
     assert!(compared > 100, "{compared} ranges");
 }
 
-/// What `sload.f2fs` takes over from the tree that it puts in.
+/// The attributes that `sload.f2fs` takes over from the tree that it puts in.
 const LOADED: [&str; 6] = ["path", "type", "mode", "mtime", "sha256", "target"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Volumes that are made here, and what others say of them: our check, f2fs-tools, the kernel.
+//! Volumes that are made here, under the eyes of others: our check, f2fs-tools, the kernel.
 
 mod compressed;
 mod sample;
@@ -34,7 +34,7 @@ use xtask::{
     f2fs::{self, Run},
 };
 
-/// Of those that read files.
+/// The number of threads that read files.
 const THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1);
 
 fn options() -> FormatOptions {
@@ -56,7 +56,7 @@ fn root() -> Tree {
     Tree::new(Attributes::directory(0o755, 0, 0, time(1_400_000_000)))
 }
 
-/// Of sealed files, by path.
+/// The digests of sealed files, by path.
 type Digests = Vec<(String, Vec<u8>)>;
 
 /// Makes a volume in a file.
@@ -226,7 +226,7 @@ fn larger_blocks_are_sound() {
     }
 }
 
-/// A tree decides every byte, not the order in which it was put together; a seed decides what chance would.
+/// A tree decides every byte, not the order in which it was put together; a seed decides the numbers that chance would.
 #[test]
 fn the_same_tree_gives_the_same_bytes() {
     let dir = Dir::new();
@@ -244,7 +244,7 @@ fn the_same_tree_gives_the_same_bytes() {
     assert!(first != build("third", &["a", "b", "c"], 2));
 }
 
-/// What a device held before is not found in the new volume, an older volume least of all.
+/// Old contents of a device are not found in the new volume, an older volume least of all.
 #[test]
 fn a_device_may_hold_anything_before() {
     let dir = Dir::new();
@@ -280,7 +280,7 @@ fn what_does_not_fit_is_refused() {
     }
 }
 
-/// What the kernel does with each volume: everything is read, files are written and removed, everything is moved by the
+/// The kernel's work on each volume: everything is read, files are written and removed, everything is moved by the
 /// cleaner, which believes the summaries, and read again.
 const EXERCISE: &str = "
 trap 'dmesg | grep F2FS-fs | tee /host/dmesg' EXIT
@@ -388,7 +388,7 @@ fn the_kernel_writes_to_them_and_cleans_them() {
     no_warnings(&run);
 }
 
-/// The kernel saw what is ours, and what it wrote stayed.
+/// The kernel saw our files, and its own writes stayed.
 fn exercised(name: &str, ours: &BTreeMap<String, Record>, run: &Run) {
     let kernel = manifest::parse(&run.file(&format!("{name}.before")).unwrap());
     let lines = manifest::differences(ours, &kernel);
@@ -403,7 +403,7 @@ fn exercised(name: &str, ours: &BTreeMap<String, Record>, run: &Run) {
     let lines = manifest::differences(&without_changed(after), &without_changed(kernel));
     assert!(lines.is_empty(), "{name}: {:#?}", &lines[..lines.len().min(20)]);
     let over = run.file(&format!("{name}.over")).unwrap();
-    // Nobody writes to a file whose room was given back.
+    // Nobody writes to a file that gave its room back.
     assert_eq!(over.trim(), if name == "lzo-rle" { "refused" } else { "written" }, "{name}");
     if ["features", "sections"].contains(&name) {
         let cleaned: u64 = run.file(&format!("{name}.cleaned")).unwrap().trim().parse().unwrap();
@@ -411,7 +411,7 @@ fn exercised(name: &str, ours: &BTreeMap<String, Record>, run: &Run) {
     }
 }
 
-/// What the kernel has measured is what was said when the files were sealed.
+/// The kernel's digests are those of sealing.
 fn measured_as_sealed(digests: &Digests, run: &Run) {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     let mut said: Vec<String> =

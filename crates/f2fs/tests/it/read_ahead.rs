@@ -1,4 +1,4 @@
-//! What is said to be asked for soon is read together.
+//! Blocks announced together are read together.
 
 use std::{
     path::Path,
@@ -32,7 +32,7 @@ impl ReadAt for Counted {
     }
 }
 
-/// How many reads it takes to get the attributes of all files, and those attributes.
+/// The number of reads for the attributes of all files, and those attributes.
 fn reads(bytes: &[u8], says_so: bool) -> (usize, Vec<Attr>) {
     let reads = Arc::new(AtomicUsize::new(0));
     let disk = Counted { bytes: bytes.to_vec(), reads: reads.clone() };

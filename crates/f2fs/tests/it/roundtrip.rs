@@ -1,4 +1,4 @@
-//! Every structure of every volume at hand, taken apart and put together again, is what it was.
+//! Every structure of every volume at hand survives being taken apart and put together again.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Volumes that are written to, and what others say of them: the model, our check, f2fs-tools.
+//! Volumes that are written to, under the eyes of others: the model, our check, f2fs-tools.
 
 mod checkpoint;
 mod compressed;

@@ -184,8 +184,8 @@ fn table4(options: &Options) -> Result<Vec<Point>, LabError> {
     cross(options, &BUILT, &named(&patterns), |scheme, name| scheme.setup(Access::Pattern(name.parse()?)))
 }
 
-/// What the paper measured on a Pentium.
-/// Of another chip and other amounts: what counts is that actual and simulated are alike.
+/// The paper's measurements, on a Pentium.
+/// Chip and amounts were others: what counts is that actual and simulated figures are alike.
 fn table6_known() -> Vec<Known> {
     let rows = [
         ("paper: greedy, actual", [(1567.0, 0.0), (7103.0, 171_624.0), (8827.0, 225_068.0)]),

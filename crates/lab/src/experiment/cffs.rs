@@ -1,8 +1,8 @@
 //! The CFFS paper's experiments (Lim, Park, IEEE Transactions on Computers 55(7), 2006), with nandfs beside CFFS.
 //!
-//! Its peers are not here; their published figures stand in the tables. What had to be assumed is in `docs/cffs.md`: the
-//! sizes of the files that fill the chip, and how full it was when blocks were collected. The last is varied here: the
-//! same PostMark runs on chips of 64 MB, as the paper's, and on smaller ones of the same shape.
+//! Its peers are not here; their published figures stand in the tables. `docs/cffs.md` lists the assumptions: the sizes
+//! of the files that fill the chip, and how full it was when blocks were collected. The last is varied here: the same
+//! PostMark runs on chips of 64 MB, as the paper's, and on smaller ones of the same shape.
 
 use super::{Experiment, Known, Look, Metric, Point, Points, peers::peers};
 use crate::{
@@ -118,7 +118,7 @@ pub(super) const FIG4: Experiment = Experiment {
 /// Equations (1) to (3).
 pub(super) const EQUATIONS: Experiment = Experiment {
     name: "cffs-equations",
-    about: "CFFS paper, equations (1) to (3): what a mount of 64 MB reads, against what is computed from the same files",
+    about: "CFFS paper, equations (1) to (3): reads of a mount of 64 MB, against those computed from the same files",
     x: "full (%)",
     look: Look::Lines,
     metrics: &[Metric::Measured(Figure::MountReads)],

@@ -1,8 +1,8 @@
 //! The F2FS paper's experiments on logging and cleaning (Lee, Sim, Hwang, Cho, FAST 2015), smaller: 256 MiB or 1 GiB in
 //! place of 120 GB, with the paper's shares.
 //!
-//! In figures 6 to 8, what is counted are blocks that the file system writes for each that a user writes: what an SSD does with them is left out. The
-//! paper tells throughput, which falls with them.
+//! Figures 6 to 8 count the blocks that the file system writes for each block of a user's; writes inside an SSD are
+//! left out. The paper tells throughput, which falls with them.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::{
     on_stack,
 };
 
-/// What figures 3 and 4 are made of: the paper tells throughput or elapsed time, over that of ext4.
+/// The metrics of figures 3 and 4; the paper tells throughput or elapsed time, over that of ext4.
 const STACK: &[Metric] =
     &[Metric::Measured(Figure::Time), Metric::Measured(Figure::Space), Metric::Measured(Figure::Erases)];
 
@@ -46,10 +46,10 @@ pub(super) const FIG4: Experiment = Experiment {
     known: || peers("f2fs-fig4"),
 };
 
-/// Figure 5, and what its text says of the sizes of requests.
+/// Figure 5, with the sizes of requests from its text.
 pub(super) const FIG5: Experiment = Experiment {
     name: "f2fs-fig5",
-    about: "F2FS paper, figure 5: what filebench's file server has a file system ask of its disk, when and where, with Linux's ext4, btrfs, NILFS2, F2FS",
+    about: "F2FS paper, figure 5: requests of a file system to its disk under filebench's file server, by time and place, with Linux's ext4, btrfs, NILFS2, F2FS",
     x: "workload",
     look: Look::Bars,
     metrics: &[
@@ -65,7 +65,7 @@ pub(super) const FIG5: Experiment = Experiment {
         points.map(|point| Point { setup: on_stack::Task { traced: true, ..point.setup }, ..point }).collect()
     }),
     known: || {
-        // What NILFS2 discards is not told.
+        // The paper does not tell the discards of NILFS2.
         let paper = [
             ("paper: ext4", Figure::WritesLarge, 0.9),
             ("paper: btrfs", Figure::WritesLarge, 3.8),
@@ -105,7 +105,7 @@ const SERVERS: [Script; 4] =
 const APPLICATIONS: [(&str, &str); 2] =
     [("Facebook-app", "mobigen-facebook.txt.zst"), ("Twitter-app", "mobigen-twitter.txt.zst")];
 
-/// A workload on F2FS as Pumice mounts it, and with what Linux does of itself: what fsync writes stays where it is.
+/// A workload on F2FS as Pumice mounts it by default, and as Linux does: fsync then writes in place.
 fn stack(script: Script, recorded: Option<&Path>) -> [Point<on_stack::Task>; 2] {
     let ways = [("F2FS, Pumice", InPlace::Never), ("F2FS, Pumice, in place", InPlace::Fsync)];
     ways.map(|(series, in_place)| {
@@ -115,7 +115,7 @@ fn stack(script: Script, recorded: Option<&Path>) -> [Point<on_stack::Task>; 2] 
     })
 }
 
-/// The applications whose calls are among the traces.
+/// The applications that have a recording among the traces.
 fn recorded(options: &Options) -> impl Iterator<Item = Point<on_stack::Task>> {
     let files = APPLICATIONS.map(|(x, file)| (x, options.traces.join(file)));
     files.into_iter().filter(|(_, path)| path.is_file()).flat_map(|(x, path)| {
@@ -192,7 +192,7 @@ pub(super) const FIG8: Experiment = Experiment {
 /// Section 3.2.4, end.
 pub(super) const IDLE: Experiment = Experiment {
     name: "f2fs-idle",
-    about: "F2FS paper, 3.2.4: random writes of 4 KiB at 90 %, with and without idle time between the runs; it won 10 % there",
+    about: "F2FS paper, 3.2.4: random writes of 4 KiB at 90 %, with and without idle time between the runs; the paper gained 10 %",
     x: "between the runs",
     look: Look::Bars,
     metrics: &[Metric::Measured(Figure::Written)],

@@ -1,4 +1,4 @@
-//! How long a chip lives under each wear rule.
+//! The lifetime of a chip under each wear rule.
 
 use pumice_cleaning::registry::WearRule;
 

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Outcome;
 
-/// What every line of records says it is.
+/// The schema that every line of records names.
 const SCHEMA: &str = "pumice.lab";
 
 /// The version of the lines that are written, and the only one that is read.
 const VERSION: u32 = 2;
 
-/// One run of an experiment and what came out.
+/// One run of an experiment and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     schema: String,
@@ -23,13 +23,13 @@ pub struct Line {
     pub series: String,
     /// The place on the horizontal axis.
     pub x: String,
-    /// What came out.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
 impl Line {
-    /// A line for what came out.
+    /// A line for an outcome.
     pub fn new(experiment: &str, series: &str, x: &str, outcome: impl Into<Outcome>) -> Line {
         Line {
             schema: SCHEMA.to_owned(),
@@ -57,7 +57,7 @@ impl Line {
     }
 }
 
-/// What every line begins with, whatever its version.
+/// The beginning of every line, of whatever version.
 #[derive(Deserialize)]
 struct Head {
     schema: String,

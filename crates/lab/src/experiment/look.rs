@@ -1,4 +1,4 @@
-//! How an experiment is drawn.
+//! The form in which an experiment is drawn.
 
 /// A kind of picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -80,7 +80,7 @@ impl Metric {
         }
     }
 
-    /// The figure; `None` if what came out has none.
+    /// The figure; `None` if the outcome has none.
     pub fn of(self, outcome: &Outcome) -> Option<f64> {
         match outcome {
             Outcome::Simulated(record) => self.simulated(record),
@@ -107,7 +107,7 @@ impl Metric {
                 Some(100.0 * time.erase_ns as f64 / all)
             }
             Self::TimeCopying => {
-                // Users read nothing; of what is programmed the cleaner has its share.
+                // Users read nothing; the cleaner has its share of the programs.
                 let (time, copied) = (&record.time, record.blocks_copied as f64);
                 let all = (time.read_ns + time.program_ns + time.erase_ns) as f64;
                 let share = copied / (copied + record.user_writes as f64);

@@ -40,17 +40,17 @@ use crate::LabError;
 pub struct Experiment {
     /// Its name on a command line.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// The subject, in one line.
     pub about: &'static str,
-    /// What varies along the horizontal axis.
+    /// The variable along the horizontal axis.
     pub x: &'static str,
-    /// How it is drawn.
+    /// The form in which it is drawn.
     pub look: Look,
     /// The metrics shown, the most telling first.
     pub metrics: &'static [Metric],
     /// All its runs.
     pub points: Points,
-    /// What the runs are compared with: published or computed figures.
+    /// Published or computed figures to compare the runs with.
     pub known: fn() -> Vec<Known>,
 }
 

@@ -1,4 +1,4 @@
-//! What a run came to, whichever kind it was.
+//! The outcome of a run of any kind.
 
 use crate::{
     measured::Measured,
@@ -6,7 +6,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What came out of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[expect(clippy::large_enum_variant, reason = "nearly all are of the large kind")]
@@ -30,7 +30,7 @@ impl From<Measured> for Outcome {
 }
 
 impl Outcome {
-    /// The seed that it was drawn with; what is measured has only one.
+    /// The seed that it was drawn with; a measurement has only one.
     pub fn seed(&self) -> u64 {
         match self {
             Outcome::Simulated(record) => record.parameters.seed,

@@ -1,4 +1,4 @@
-//! What Linux's file systems did on the same disk: measured by `cargo run -p xtask-peers` in QEMU, and kept here.
+//! Linux's file systems on the same disk: figures measured by `cargo run -p xtask-peers` in QEMU, and kept here.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ const MEASURED: &str = include_str!("peers.csv");
 /// Maps of requests, one a line.
 const MAPS: &str = include_str!("peers.jsonl");
 
-/// What a file system of Linux asked of its disk.
+/// The requests of one of Linux's file systems to its disk.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PeerMap {
     /// The experiment.

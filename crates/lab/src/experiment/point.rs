@@ -10,22 +10,22 @@ pub struct Point<T = Setup> {
     pub series: String,
     /// Its place on the horizontal axis: a number, or any word.
     pub x: String,
-    /// What is run.
+    /// The run's setup.
     pub setup: T,
 }
 
 /// The runs of an experiment.
 #[derive(Clone, Copy, Debug)]
 pub enum Points {
-    /// On the simulator of cleaning.
+    /// Runs on the simulator of cleaning.
     Simulated(fn(&Options) -> Result<Vec<Point>, LabError>),
-    /// Of file systems on simulated chips; nothing about them is random.
+    /// File systems on simulated chips; nothing about them is random.
     OnChip(fn() -> Vec<Point<on_chip::Task>>),
-    /// Of F2FS on disks in memory; nothing about them is random.
+    /// F2FS on disks in memory; nothing about them is random.
     OnDisk(fn() -> Vec<Point<on_disk::Task>>),
-    /// Of the flash memory server on a simulated chip, and of the simulator beside it.
+    /// The flash memory server on a simulated chip, and the simulator beside it.
     OnServer(fn() -> Vec<Point<on_server::Task>>),
-    /// Of F2FS on the flash memory server on a simulated chip.
+    /// F2FS on the flash memory server on a simulated chip.
     OnStack(fn(&Options) -> Vec<Point<on_stack::Task>>),
 }
 

@@ -1,9 +1,9 @@
 //! The RCFFS paper's experiments (Kang, Miller), with nandfs beside RCFFS.
 //!
-//! YAFFS is not here; its published figures stand in the tables. The paper's machine was another one (nandsim in a virtual
-//! machine): ratios count, not times. It compressed with LZO, this with LZ4, and what it compressed is not known: of
-//! what is written here a seventh does not compress. The space of table 2 is what was programmed by a file written twice in
-//! order, for a page cache that holds it sorts the random writes; the time of random writes is without such a cache.
+//! YAFFS is not here; its published figures stand in the tables. The paper's machine was another one (nandsim in a
+//! virtual machine): ratios count, not times. It compressed unknown data with LZO; this compresses with LZ4, and a
+//! seventh of the data written here does not compress. The space of table 2 is that of a file written twice in order,
+//! for a page cache that holds it sorts the random writes; the time of random writes is without such a cache.
 
 use super::{Experiment, Known, Look, Metric, Point, Points};
 use crate::{
@@ -32,7 +32,7 @@ pub(super) const FIG3: Experiment = Experiment {
 /// Section 5.1: after a crash.
 pub(super) const CRASH: Experiment = Experiment {
     name: "rcffs-crash",
-    about: "RCFFS paper, 5.1: mount after a power cut, against what was written since the segment began",
+    about: "RCFFS paper, 5.1: mount after a power cut, by bytes written since the segment began",
     x: "written (KB)",
     look: Look::Lines,
     metrics: &[Metric::Measured(Figure::MountAfterCut), Metric::Measured(Figure::MountReads)],
@@ -119,7 +119,7 @@ pub(super) const SMALL: Experiment = Experiment {
 /// Section 5.3.
 pub(super) const ERRORS: Experiment = Experiment {
     name: "rcffs-errors",
-    about: "RCFFS paper, 5.3: files lost of 1,000, by what happens to the chip",
+    about: "RCFFS paper, 5.3: files lost of 1,000, by the damage to the chip",
     x: "what happens",
     look: Look::Bars,
     metrics: &[Metric::Measured(Figure::Lost)],
@@ -143,7 +143,7 @@ pub(super) const ERRORS: Experiment = Experiment {
 /// Section 5.3: the time of a repair.
 pub(super) const REPAIR: Experiment = Experiment {
     name: "rcffs-repair",
-    about: "RCFFS paper, 5.3: what it takes to bring back a page",
+    about: "RCFFS paper, 5.3: the cost of bringing back a page",
     x: "from",
     look: Look::Bars,
     metrics: &[Metric::Measured(Figure::Repair)],

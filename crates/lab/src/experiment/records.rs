@@ -14,7 +14,7 @@ pub(super) struct Records {
     json: PathBuf,
     csv: PathBuf,
     lines: Vec<Line>,
-    /// Where lines are added.
+    /// The open end of the file, for new lines.
     end: File,
 }
 

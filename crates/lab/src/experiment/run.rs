@@ -1,4 +1,4 @@
-//! Running an experiment and keeping what comes out.
+//! Running an experiment and keeping its outcomes.
 
 use std::{collections::HashMap, path::Path};
 
@@ -10,7 +10,7 @@ use crate::{
     run::{Parameters, Planned, Progress, Setup, plan, sweep},
 };
 
-/// What an experiment came to.
+/// The result of an experiment.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// A line for each point, in their order.
@@ -34,7 +34,7 @@ pub fn run(
     dir: &Path,
     progress: &dyn Progress,
 ) -> Result<Ran, LabError> {
-    // What cannot be run leaves no file.
+    // A run that cannot be made leaves no file.
     let wanted = Wanted::of(experiment, options)?;
     let mut records = Records::open(dir, experiment.name)?;
     let known = if options.fresh { Vec::new() } else { records.lines().to_vec() };
@@ -81,7 +81,7 @@ impl Wanted {
     }
 }
 
-/// Takes what came out at a curve and a place.
+/// Takes an outcome at a curve and a place.
 type Keep<'a> = &'a mut dyn FnMut((&str, &str), Outcome) -> Result<Line, LabError>;
 
 /// All lines, each with whether it was run now.

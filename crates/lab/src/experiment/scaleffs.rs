@@ -1,8 +1,8 @@
 //! The ScaleFFS paper's experiments (Jung, Kim, Kim, Lee, ACM TOMCCAP 5(1), 2008), with nandfs beside ScaleFFS.
 //!
-//! Its peers, JFFS2 and YAFFS, are not here; their published figures stand in the tables. Where the paper used a player and its
-//! songs, files of 5 MB stand in. Of the mount's 7 ms its table IV explains less than 2: the rest, and the same share of
-//! each transfer, is left out, so figures here are better than the paper's and have its shape.
+//! Its peers, JFFS2 and YAFFS, are not here; their published figures stand in the tables. Where the paper used a player
+//! and its songs, files of 5 MB stand in. The paper's table IV explains less than 2 of the mount's 7 ms. The rest, and
+//! the same share of each transfer, is left out, so figures here are better than the paper's and have its shape.
 
 use super::{Experiment, Known, Look, Metric, Point, Points};
 use crate::{
@@ -44,7 +44,7 @@ pub(super) const FIG5: Experiment = Experiment {
 /// Figure 6.
 pub(super) const FIG6: Experiment = Experiment {
     name: "scaleffs-fig6",
-    about: "ScaleFFS paper, figure 6: mount against what is stored, in files of 5 MB on 256 MiB",
+    about: "ScaleFFS paper, figure 6: mount against data stored, in files of 5 MB on 256 MiB",
     x: "stored (MB)",
     look: Look::Lines,
     metrics: &[Metric::Measured(Figure::Mount)],
@@ -171,7 +171,7 @@ pub(super) const TABLE6: Experiment = Experiment {
 /// Section 4.5, with the bound of 4.4.
 pub(super) const CRASH: Experiment = Experiment {
     name: "scaleffs-crash",
-    about: "ScaleFFS paper, 4.4: mount after a power cut, by what was written since the mount",
+    about: "ScaleFFS paper, 4.4: mount after a power cut, by data written since the mount",
     x: "written (KB)",
     look: Look::Lines,
     metrics: &[Metric::Measured(Figure::MountAfterCut)],

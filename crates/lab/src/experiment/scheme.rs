@@ -8,7 +8,7 @@ use crate::{
     run::{Access, Setup},
 };
 
-/// A victim rule, a placement and a wear rule, and what a curve of them is called.
+/// A victim rule, a placement, a wear rule, and the name of their curve.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scheme {
     pub(super) name: &'static str,
@@ -35,7 +35,7 @@ impl Scheme {
     }
 }
 
-/// The three that the paper built into its server (section 5), the default, and what would be possible.
+/// The three that the paper built into its server (section 5), the default, and the best possible.
 pub(super) const BUILT: [Scheme; 5] = [
     Scheme::new("greedy", "greedy", "m1"),
     Scheme::new("cost-benefit", "cost-benefit-written", "m4"),

@@ -1,4 +1,4 @@
-//! Zipf's law with and without churn: what a default is worth against the fixed schemes.
+//! Zipf's law with and without churn: the default against the fixed schemes.
 
 use super::{
     Experiment, Look, Metric, Options, Point, Points,

@@ -1,8 +1,8 @@
 //! System calls of an application, as Mobibench's tool recorded them, made again without the pauses.
 //!
-//! Each line is a thread, a time, a call and its arguments: `open PATH FLAGS FD`, `close FD`, `read` and `write FD BYTES`,
-//! `pread` and `pwrite FD OFFSET BYTES`, `fsync FD`, `unlink PATH`; others look at files, which costs no medium anything.
-//! What was open before the recording is a file of its own. All files lie in one directory.
+//! Each line is a thread, a time, a call and its arguments: `open PATH FLAGS FD`, `close FD`, `read` and `write FD
+//! BYTES`, `pread` and `pwrite FD OFFSET BYTES`, `fsync FD`, `unlink PATH`; others look at files, which costs no medium
+//! anything. A descriptor that was open before the recording is a file of its own. All files lie in one directory.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -37,7 +37,7 @@ enum Call {
     Look,
 }
 
-/// What is known of the files while calls go on.
+/// The state of the files while calls go on.
 #[derive(Default)]
 struct Open {
     /// Name and place of each open file.
@@ -75,7 +75,7 @@ impl Calls {
             match call {
                 Call::Open { fd, name, truncates } => {
                     open.by_fd.insert(*fd, (name.clone(), 0));
-                    // What is emptied at first need not have been there.
+                    // A file that is emptied at first need not have been there.
                     if *truncates && !ends.contains_key(name) {
                         known.insert(name.clone());
                     }
@@ -159,7 +159,7 @@ impl Call {
         let _time: u64 = words.next()?.parse().ok()?;
         let call = words.next()?;
         let words: Vec<&str> = words.collect();
-        // A path may have spaces in it; what follows it has none.
+        // A path may have spaces in it; the words after it have none.
         let fd = || words.first()?.parse().ok();
         let number = |at: usize| words.get(at)?.parse::<u64>().ok();
         // A call that failed tells -1 in place of its bytes.

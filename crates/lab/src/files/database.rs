@@ -1,5 +1,5 @@
-//! What SQLite asks of a file system for small transactions with a write-ahead log, as the description of its file format
-//! has it. What the pages say is left out.
+//! The requests of SQLite to a file system for small transactions with a write-ahead log, after the description of its
+//! file format. The pages' contents are left out.
 
 use std::collections::BTreeSet;
 
@@ -96,7 +96,7 @@ impl<'a> Database<'a> {
         if self.frames >= LOG_PAGES { self.checkpoint() } else { Ok(()) }
     }
 
-    /// Moves what is in the log to the database; the log is written over from its beginning then.
+    /// Moves the pages in the log to the database; the log is written over from its beginning then.
     fn checkpoint(&mut self) -> Result<(), LabError> {
         for page in core::mem::take(&mut self.logged) {
             self.write(self.file, page * PAGE, PAGE)?;

@@ -18,8 +18,8 @@ pub(crate) struct FileServer<'a> {
     random: Xoshiro256PlusPlus,
     files: Vec<(u32, Ino, u64)>,
     made: u32,
-    /// Bytes that may be used, and that are: a block for each file, and what is in it. What a file system says of its space may
-    /// come late.
+    /// Bytes that may be used, and bytes in use: a block for each file, and its contents. The file system's own figure
+    /// of its space may come late.
     most: u64,
     used: u64,
 }

@@ -6,7 +6,7 @@ use rand::{SeedableRng, rngs::Xoshiro256PlusPlus, seq::SliceRandom};
 use super::{CONTENT, SEED, SEEK, append, make, read_all};
 use crate::LabError;
 
-/// What is done with the file.
+/// The accesses to the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pattern {
     SequentialWrite,

@@ -52,8 +52,8 @@ pub(crate) fn make_dir(fs: &dyn FileSystem, name: &str) -> Result<Ino, LabError>
     Ok(fs.create(Ino::ROOT, name.as_bytes(), &new)?.ino)
 }
 
-/// What is written at a time. Of each 4 KiB a seventh does not compress, so that LZ4 and LZO make a fifth of it with all that
-/// a file system adds, as of the files that the RCFFS paper measured (table 2).
+/// The bytes of one write. A seventh of each 4 KiB does not compress. So LZ4 and LZO make a fifth of it, file system
+/// overhead included, as of the files that the RCFFS paper measured (table 2).
 pub(crate) static CONTENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     const NOISE: usize = 600;
     let mut part = vec![0xa5; STEP];

@@ -1,8 +1,8 @@
-//! A volume filled as the CFFS paper fills its own (section 4), and what its section 3 says of mounting it.
+//! A volume filled as the CFFS paper fills its own (section 4), and the formulas of its section 3 for mounting.
 //!
-//! The paper has words only: sizes from some bytes to some megabytes, most files small, most bytes in a few large ones. Here
-//! sizes are even on a logarithmic scale from 8 bytes to 4 MB, the smallest of three draws; a hundred files share a
-//! directory.
+//! The paper has words only: sizes from some bytes to some megabytes, most files small, most bytes in a few large ones.
+//! Here sizes are even on a logarithmic scale from 8 bytes to 4 MB, the smallest of three draws; a hundred files share
+//! a directory.
 
 use pumice_vfs::{FileSystem, Ino};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};

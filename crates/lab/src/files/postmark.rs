@@ -20,7 +20,7 @@ pub(crate) struct PostMark<'a> {
 }
 
 impl<'a> PostMark<'a> {
-    /// Runs it whole, and writes out what waits.
+    /// Runs it whole, and writes out the cache.
     pub(crate) fn run(
         fs: &'a dyn FileSystem,
         (files, transactions): (u32, u32),

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{LabError, trace::text};
 
-/// A workload that is prepared first, and then run on what was prepared.
+/// A workload in two steps: preparation and work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Script {
     /// iozone: one file is written.
@@ -92,11 +92,10 @@ impl Script {
         ("PostMark 1:3, 22 MB", Script::PostMark { files: 333, mib: 22 }),
     ];
 
-    /// Prepares an empty volume; what it gives back does the work itself. `recorded` is the file of the calls, plain or
-    /// compressed.
+    /// Prepares an empty volume and gives back the work. `recorded` is the file of the calls, plain or compressed.
     ///
     /// # Errors
-    /// If the file system fails, or there are no calls to be understood.
+    /// If the file system fails, or the recording cannot be understood.
     pub fn prepare<'a>(self, fs: &'a dyn FileSystem, recorded: Option<&Path>) -> Result<Work<'a>, LabError> {
         let iozone = |pattern| -> Result<Work<'a>, LabError> {
             let run = Iozone::prepare(fs, pattern, FILE)?;
@@ -145,7 +144,7 @@ impl Script {
     }
 }
 
-/// What is done after the preparation.
+/// The work that follows the preparation.
 pub type Work<'a> = Box<dyn FnOnce() -> Result<(), LabError> + 'a>;
 
 impl fmt::Display for Script {

@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use super::{SEED, append, make, read_all};
 use crate::LabError;
 
-/// Films that are written for each one that is shown: a fifth of what goes through is read (F2FS, table 3).
+/// Films that are written for each one that is shown: a fifth of the traffic is reads (F2FS, table 3).
 const WRITTEN: u32 = 4;
 
 /// Films, all of one size.

@@ -11,9 +11,9 @@ pub enum Figure {
     WriteRate,
     /// KiB that were read in a second.
     ReadRate,
-    /// Percent of what the chip can write.
+    /// Percent of the chip's write throughput.
     WriteShare,
-    /// Percent of what the chip can read.
+    /// Percent of the chip's read throughput.
     ReadShare,
     /// Milliseconds that one read took.
     Latency,
@@ -31,7 +31,7 @@ pub enum Figure {
     ExtraWrites,
     /// Percent of the programs that go to a hundredth of the pages of a chip that were programmed, those programmed most.
     HotShare,
-    /// Percent of the writes that go to a hundredth of the blocks of a disk that were written, those written most. What is below the disk
+    /// Percent of the writes that go to the most written hundredth of a disk's written blocks. The layer below the disk
     /// puts them elsewhere, so this says nothing of pages.
     HotBlocks,
     /// Transactions in a second of device time.

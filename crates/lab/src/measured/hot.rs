@@ -1,4 +1,4 @@
-//! How unevenly writes are spread over addresses.
+//! The distribution of writes over addresses.
 
 /// Percent of the writes that go to a hundredth of the addresses that were written at all, those written most; `counts` are the
 /// writes of each address. `None` if nothing was written.

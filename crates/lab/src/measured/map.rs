@@ -14,7 +14,7 @@ const ROWS: usize = 64;
 const BLOCK: u64 = 4096;
 const MIB: u64 = 1 << 20;
 
-/// Which parts of a disk were read, written and discarded when.
+/// Reads, writes and discards of a disk, by place and time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestMap {
     /// Seconds of device time from the first column to the last.

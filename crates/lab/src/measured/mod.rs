@@ -1,4 +1,4 @@
-//! Runs of file systems on simulated media, measured by what the media count.
+//! Runs of file systems on simulated media, measured by the counters of the media.
 
 mod figure;
 mod hot;
@@ -14,7 +14,7 @@ pub use sizes::request_figures;
 
 use crate::{LabError, run::PROGRAM};
 
-/// What came out of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// Figures.
@@ -31,7 +31,7 @@ impl From<Vec<(Figure, f64)>> for Found {
 
 /// A run, before it is made. Nothing about it is random.
 pub trait Job {
-    /// The file system, the medium, and what is done, with its sizes.
+    /// The file system, the medium, and the work with its sizes.
     fn names(&self) -> [String; 3];
 
     /// Makes the run.
@@ -40,7 +40,7 @@ pub trait Job {
     /// If there is no such medium, or the file system fails.
     fn measure(&self) -> Result<Found, LabError>;
 
-    /// Makes the run, and puts down what it was.
+    /// Makes the run, and records it with its setup.
     fn run(&self) -> Result<Measured, LabError> {
         Ok(self.record(self.measure()?))
     }
@@ -50,7 +50,7 @@ pub trait Job {
         measured.is_like(&self.record(Found::default()))
     }
 
-    /// This run, and what came out of it.
+    /// This run and its outcome.
     fn record(&self, Found { figures, map }: Found) -> Measured {
         let [file_system, medium, work] = self.names();
         let figures = figures.into_iter().map(|(figure, value)| (figure.name().to_owned(), value)).collect();

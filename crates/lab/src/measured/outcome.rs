@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 
 use super::RequestMap;
 
-/// One run: what was asked for and what was measured.
+/// One run: setup and figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The file system.
     pub file_system: String,
     /// The chip, by its name or its shape, or the disk.
     pub medium: String,
-    /// What was done, with its sizes.
+    /// The work, with its sizes.
     pub work: String,
     /// The program and its version.
     pub program: String,

@@ -1,4 +1,4 @@
-//! How large requests to a disk are (F2FS paper, 3.2.2).
+//! The sizes of requests to a disk (F2FS paper, 3.2.2).
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ const LARGE: u64 = 128;
 /// Discards below 256 KiB are small there.
 const SMALL: u64 = 64;
 
-/// How many requests there were, and how large; blocks have 4 KiB.
+/// The number of requests and their sizes; blocks have 4 KiB.
 pub fn request_figures(requests: &[Request]) -> Vec<(Figure, f64)> {
     let of = |kind| requests.iter().filter(move |request| request.kind == kind);
     let [writes, discards] = [Kind::Write, Kind::Discard].map(|kind| of(kind).count() as u64);

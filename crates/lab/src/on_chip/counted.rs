@@ -1,4 +1,4 @@
-//! A chip that counts how often each of its pages is programmed. Erases do not tell: some file systems erase what is blank.
+//! A chip that counts the programs of each of its pages. Erases do not tell: some file systems erase blank blocks.
 
 use pumice_media::{Layer, Nand, NandError, PageId, SimChip};
 

@@ -1,4 +1,4 @@
-//! What goes wrong on a chip, and what a file system makes of it (RCFFS, 5.3 and 3.2).
+//! Damages to a chip, and their effect on a file system (RCFFS, 5.3 and 3.2).
 
 use core::fmt;
 
@@ -18,7 +18,7 @@ const FILE: u16 = 16 << 10;
 /// Erase blocks of a segment of RCFFS, of which one may be lost.
 const SEGMENT_BLOCKS: u32 = 16;
 
-/// What happens while the chip lies on the shelf.
+/// A damage done while the chip lies on the shelf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Damage {
     /// Nothing.
@@ -94,7 +94,7 @@ pub(super) fn lost(
     damage.strike(&mut chip);
     let sound = match system.mount(chip) {
         Ok(mounted) => (0..files).filter(|number| is_sound(mounted.fs(), *number)).count(),
-        // Who cannot mount has lost everything.
+        // A file system that cannot be mounted has lost everything.
         Err(LabError::Fs(_)) => 0,
         Err(error) => return Err(error),
     };
@@ -109,7 +109,8 @@ fn is_sound(fs: &dyn FileSystem, number: u32) -> bool {
     is_read && CONTENT.iter().zip(&found).take(FILE.into()).all(|(wanted, found)| wanted == found)
 }
 
-/// What it takes to bring back a page: with one page of its erase block lost, or with two, where the block has one parity page.
+/// The cost of bringing back a page: with one page of its erase block lost, or with two, where the block has one parity
+/// page.
 pub(super) fn repair(
     system: System,
     chip: SimChip,
@@ -120,7 +121,7 @@ pub(super) fn repair(
     let mut times = Vec::new();
     let dead = if in_segment { 2 } else { 1 };
     for number in [0, dead] {
-        // Pages of the first erase block of the second segment: the first has what was made with the volume.
+        // Pages of the first erase block of the second segment: the first holds the new volume's own.
         let first = SEGMENT_BLOCKS * pages + 2;
         chip.faults_mut().unreadable.extend((first..first + number).map(PageId));
         let mounted = system.mount(chip)?;

@@ -19,7 +19,7 @@ const SONGS: u32 = 20;
 const FILM: u64 = 100 << 20;
 const FILM_READS: u32 = 1000;
 
-/// What a player of music does (ScaleFFS, 5.5).
+/// An activity of a music player (ScaleFFS, 5.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scenario {
     /// Writes 20 files of 5 MB.

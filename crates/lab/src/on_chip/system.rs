@@ -10,7 +10,7 @@ use pumice_vfs::{FileSystem, Timestamp};
 use super::counted::Counted;
 use crate::LabError;
 
-/// Memory that each may use for what it read or has to write.
+/// Memory of each for cached and unwritten data.
 const CACHE_BYTES: usize = 2 << 20;
 
 /// A file system.
@@ -104,7 +104,7 @@ impl Mounted {
         }
     }
 
-    /// What the chip did so far.
+    /// The chip's counters so far.
     pub(super) fn stats(&self) -> Result<NandStats, LabError> {
         Ok(match self {
             Mounted::ScaleFfs(fs) => fs.stats(),

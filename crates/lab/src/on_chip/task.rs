@@ -8,14 +8,14 @@ use crate::{
     measured::{Found, Job},
 };
 
-/// A file system, a chip, and what is to be done there.
+/// A file system, a chip, and the work to be done there.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// The file system.
     pub system: System,
     /// The chip: a name that is known, or a shape as `ChipSpec::parse_geometry` takes it.
     pub chip: String,
-    /// What is done.
+    /// The work.
     pub work: Work,
 }
 

@@ -1,4 +1,4 @@
-//! What is done to a file system, and what is measured of it.
+//! The work on a file system, and its measurements.
 
 use core::fmt;
 
@@ -63,7 +63,7 @@ pub enum Work {
         /// Percent.
         percent: u64,
     },
-    /// What an equation of the CFFS paper says of mounting such a volume.
+    /// An equation of the CFFS paper for the mount of such a volume.
     ScanBy {
         /// Percent.
         percent: u64,
@@ -88,19 +88,19 @@ pub enum Work {
     Damaged {
         /// Files.
         files: u32,
-        /// What happens.
+        /// The damage.
         damage: Damage,
     },
     /// Reads a page that has to be brought back by the parity of its erase block, or of its segment.
     Repair {
-        /// Of its segment.
+        /// A page of its segment is lost, too.
         in_segment: bool,
     },
     /// So many files of 16 KiB, and a scrub.
     Scrub {
         /// Files.
         files: u32,
-        /// By signatures alone.
+        /// The scrub looks at signatures alone.
         is_quick: bool,
     },
     /// So many files of one byte: finds 500 inodes just after a mount, and changes 500, so many before each sync.
@@ -110,7 +110,7 @@ pub enum Work {
         /// Changes for a sync.
         together: u32,
     },
-    /// Writes so many bytes in files of 5 MB, each removed before the next, so that nothing is live in what is reclaimed.
+    /// Writes so many bytes in files of 5 MB, each removed before the next, so that victims hold nothing live.
     Reclaim {
         /// Bytes.
         bytes: u64,
@@ -122,7 +122,7 @@ pub enum Work {
     },
 }
 
-/// What is read by a mount (CFFS, section 3).
+/// The pages that a mount reads (CFFS, section 3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ScanEquation {
     /// Equation (1), of YAFFS.
@@ -223,7 +223,7 @@ fn mount_after_cut(system: System, chip: SimChip, bytes: u64) -> Result<Vec<(Fig
     Ok(vec![(Figure::MountAfterCut, ms(did)), (Figure::MountReads, float(looks))])
 }
 
-/// Of reads at random places of a file.
+/// The latency of reads at random places of a file.
 fn latency(system: System, chip: SimChip, bytes: u64, reads: u32) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
     write(mounted.fs(), 0, bytes)?;
@@ -247,7 +247,7 @@ fn memory(system: System, chip: SimChip, bytes: u64) -> Result<Vec<(Figure, f64)
     Ok(vec![(Figure::Memory, float(memory as u64) / 1024.0)])
 }
 
-/// Of a file system that reads the chip to mount: in good order, and after a power cut.
+/// The mount of a file system that scans the chip: in good order, and after a power cut.
 fn scan(system: System, chip: SimChip, percent: u64) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
     Population::make(mounted.fs(), percent)?;
@@ -257,7 +257,7 @@ fn scan(system: System, chip: SimChip, percent: u64) -> Result<Vec<(Figure, f64)
     Ok(vec![(Figure::Mount, ms(clean)), (Figure::MountAfterCut, ms(cut)), (Figure::MountReads, float(looks))])
 }
 
-/// What the paper's equations say of the same files.
+/// The results of the paper's equations for the same files.
 fn scan_by(
     system: System,
     chip: SimChip,
@@ -274,7 +274,7 @@ fn scan_by(
     Ok(vec![(Figure::MountReads, float(looks))])
 }
 
-/// Mounts; what the chip did.
+/// Mounts; the chip's counters of the mount.
 fn mount(system: System, chip: SimChip) -> Result<(Mounted, NandStats), LabError> {
     let before = chip.stats();
     let mounted = system.mount(chip)?;

@@ -1,5 +1,5 @@
-//! F2FS on disks in memory, measured by what it writes to them: what an SSD of its own does beneath is left out, as in the
-//! F2FS paper's sections 3.2.3 to 3.2.5.
+//! F2FS on disks in memory, measured by its writes to them: work inside an SSD is left out, as in the F2FS paper's
+//! sections 3.2.3 to 3.2.5.
 
 mod mount;
 mod mounted;

@@ -1,14 +1,14 @@
-//! How a volume is mounted.
+//! Options of a mount.
 
 use pumice_f2fs::{InPlace, Logging, Streams};
 
-/// What is chosen at a mount.
+/// The options of a mount.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mount {
-    /// Where logs go on.
+    /// The choice of the next segment of a log.
     pub logging: Logging,
-    /// What is written over where it stands.
+    /// The writes that are made in place.
     pub in_place: InPlace,
-    /// How many logs are written to.
+    /// The number of logs.
     pub streams: Streams,
 }

@@ -6,12 +6,12 @@ use crate::{
     measured::{Found, Job},
 };
 
-/// How a volume is mounted, and what is to be done there.
+/// The options of a mount, and the work to be done there.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
-    /// How it is mounted.
+    /// The options of the mount.
     pub mount: Mount,
-    /// What is done.
+    /// The work.
     pub work: Work,
 }
 

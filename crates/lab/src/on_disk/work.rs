@@ -1,4 +1,4 @@
-//! What is done to a volume of F2FS, and what is counted.
+//! The work on a volume of F2FS, and its counters.
 
 use core::fmt;
 
@@ -17,14 +17,14 @@ use crate::{
 /// One thing to do on an empty volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
-    /// Fills parts of what users have, in thousandths, with a cold and a hot file; then, ten times, writes 4 KiB at random places
-    /// of the hot one until a sixth of the volume's bytes are written (F2FS, 3.2.4).
+    /// Fills parts of a user's space, in thousandths, with a cold and a hot file. Ten times, it then writes 4 KiB at
+    /// random places of the hot one until a sixth of the volume's bytes are written (F2FS, 3.2.4).
     Overwrite {
         /// Cold part.
         cold: u64,
         /// Hot part.
         hot: u64,
-        /// In front of each time all is done that idle time allows; what it writes is not counted.
+        /// All that idle time allows is done in front of each time; those writes are not counted.
         idle: bool,
     },
     /// A file server, when the volume is full to so many thousandths (F2FS, 3.2.5).
@@ -49,7 +49,7 @@ const MAILS: u32 = 3000;
 const MAIL_DIRS: u32 = 30;
 const MAIL_BYTES: u64 = 200 << 20;
 const PHOTO: u64 = 500 << 10;
-/// Of each 9 bytes 2.5 are photographs.
+/// Photographs are 2.5 of each 9 bytes.
 const MAIL_FOR_A_PHOTO: u64 = PHOTO * 65 / 25;
 
 impl fmt::Display for Work {

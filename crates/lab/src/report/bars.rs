@@ -51,7 +51,7 @@ pub(super) fn draw(
         let cells = series.cells.iter().zip(0_u32..);
         let cells: Vec<(f64, Cell)> =
             cells.filter_map(|(cell, group)| cell.map(|cell| (f64::from(group) + left, cell))).collect();
-        // What is known is paler than what was measured.
+        // Known figures are paler than measured ones.
         let faded = if cells.iter().all(|(_, cell)| cell.runs == 0) { 0.45 } else { 1.0 };
         let bar = |(at, cell): &(f64, Cell)| {
             Rectangle::new([(*at, 0.0), (at + width * 0.92, cell.mean)], colour.mix(faded).filled())

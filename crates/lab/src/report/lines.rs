@@ -14,7 +14,7 @@ use plotters::{
 use super::style::{LEGEND, colour, tick, top};
 use crate::experiment::{Experiment, Series, Summary};
 
-/// One curve for each series, with rings for what is known; the range over seeds is in the table.
+/// One curve for each series, with rings for known figures; the range over seeds is in the table.
 pub(super) fn draw(
     area: &DrawingArea<SVGBackend<'_>, Shift>,
     experiment: &Experiment,
@@ -64,7 +64,7 @@ pub(super) fn draw(
     Ok(())
 }
 
-/// Where the places stand: at their numbers, or one after the other.
+/// The positions of the places: their numbers, or one after the other.
 fn places(summary: &Summary) -> Vec<f64> {
     let counted =
         || (0..summary.xs.len()).scan(0.0, |at, _| Some(std::mem::replace(at, *at + 1.0))).collect();
@@ -80,7 +80,7 @@ fn points(series: &Series, places: &[f64]) -> Vec<(f64, f64)> {
     cells.filter_map(|(at, cell)| cell.map(|cell| (*at, cell.mean))).collect()
 }
 
-/// What stands at a place on the axis: its number, or its name where there is one.
+/// The label of a place on the axis: its number, or its name where there is one.
 fn label(summary: &Summary, places: &[f64], at: f64) -> String {
     if summary.numbers().is_some() {
         return super::html::figure(at, if at.fract().abs() < 1e-9 { 0 } else { 2 });

@@ -19,7 +19,7 @@ use crate::{
 /// Width of the picture, and height of a map, in pixels.
 const WIDTH: u32 = 920;
 const HEIGHT: u32 = 230;
-/// The bits of a digit, what they say, and their colours (Okabe and Ito 2008).
+/// The bits of a digit, their meanings, and their colours (Okabe and Ito 2008).
 const KINDS: [(u32, &str, RGBColor); 3] = [
     (1, "read", RGBColor(0, 158, 115)),
     (2, "written", RGBColor(0, 114, 178)),

@@ -1,10 +1,10 @@
-//! What pictures of both kinds have in common: colours, legend, the vertical axis.
+//! The common parts of pictures of both kinds: colours, legend, the vertical axis.
 
 use plotters::style::RGBColor;
 
 use crate::experiment::Summary;
 
-/// Colours that also those tell apart who do not see all of them (Okabe and Ito 2008), then darker ones.
+/// Colours that the colour-blind can tell apart (Okabe and Ito 2008), then darker ones.
 const COLOURS: [RGBColor; 12] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),

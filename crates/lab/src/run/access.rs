@@ -1,10 +1,10 @@
-//! What is written: a generated workload or a trace.
+//! The source of the writes: a generated workload or a trace.
 
 use std::{fmt, path::PathBuf};
 
 use crate::{trace::Reading, workload::Pattern};
 
-/// Where the pages come from.
+/// The source of the pages.
 #[derive(Clone, Debug)]
 pub enum Access {
     /// Generated from a seed.
@@ -16,9 +16,9 @@ pub enum Access {
 /// A trace to replay.
 #[derive(Clone, Debug)]
 pub struct TraceFile {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
-    /// In which format.
+    /// Its format.
     pub reading: Reading,
     /// Pages are renumbered in the order in which they are first written; volumes are kept apart. Without it the
     /// addresses are those of one volume.

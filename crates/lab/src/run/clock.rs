@@ -1,20 +1,21 @@
-//! What work costs on a chip.
+//! The cost of work on a chip.
 
 use pumice_media::ChipSpec;
 
-/// How long the three things take that a store does, in nanoseconds.
+/// The times of a store's three operations, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Costs {
-    /// To read a block.
+    /// Reading a block.
     pub(super) read: u64,
-    /// To write a block.
+    /// Writing a block.
     pub(super) program: u64,
-    /// To erase a segment.
+    /// Erasing a segment.
     pub(super) erase: u64,
 }
 
 impl Costs {
-    /// On `chip`, one operation at a time: a block takes so many of its pages, a segment so many of its erase blocks.
+    /// The costs on `chip`, one operation at a time: a block takes so many of its pages, a segment so many of its erase
+    /// blocks.
     pub(super) fn of(chip: &ChipSpec, block: u64, segment: u64) -> Self {
         let (geometry, timing) = (chip.geometry(), chip.timing());
         let pages = block.div_ceil(u64::from(geometry.page_bytes).max(1));

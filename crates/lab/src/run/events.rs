@@ -1,4 +1,4 @@
-//! What happens to pages, one after the other.
+//! The events of pages, one after the other.
 
 use std::ops::Range;
 
@@ -28,11 +28,11 @@ pub(super) struct Events {
     access: Option<(Access, Range<u64>)>,
 }
 
-/// How pages get their numbers.
+/// The numbering of pages.
 enum Numbers {
-    /// In order of their first write.
+    /// Numbers in order of the first write.
     Compact(Compactor),
-    /// From their address on the one volume.
+    /// Numbers by the address on the one volume.
     Address { volume: Option<u64> },
 }
 
@@ -52,7 +52,7 @@ impl Events {
             return Ok(Some(Event::Read));
         }
         let number = match &mut self.numbers {
-            // What was never written need not be trimmed.
+            // Pages that were never written need not be trimmed.
             Numbers::Compact(pages) if access.op == Op::Trim => match pages.known(access.volume, page) {
                 Some(number) => Some(number),
                 None => return Ok(None),

@@ -1,4 +1,4 @@
-//! How long a store lives.
+//! The lifetime of a store.
 
 use pumice_cleaning::Stats;
 
@@ -13,12 +13,12 @@ pub(super) struct Lifetime {
 }
 
 impl Lifetime {
-    /// Of a store of `segments`, written in blocks of `block` bytes.
+    /// A store of `segments`, written in blocks of `block` bytes.
     pub(super) fn new(segments: u32, block: u64) -> Self {
         Self { block, one_percent: segments.div_ceil(100), record: LifetimeRecord::default() }
     }
 
-    /// After each write.
+    /// Takes note of deaths; called after each write.
     #[inline]
     pub(super) fn wrote(&mut self, stats: &Stats) {
         if stats.deaths == self.record.dead_segments {

@@ -1,4 +1,4 @@
-//! One run of the simulator, and many: what is asked for, what came out.
+//! One run of the simulator, and many: setups and outcomes.
 
 mod access;
 mod clock;

@@ -1,4 +1,4 @@
-//! What a run was asked to do, in full: enough to make it again.
+//! The parameters of a run, in full: enough to make it again.
 
 use pumice_cleaning::Params;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Access, Setup};
 use crate::trace::Reading;
 
-/// Who makes records: runs of different programs need not agree.
+/// The program that makes records: runs of different programs need not agree.
 pub(crate) const PROGRAM: &str = concat!("pumice ", env!("CARGO_PKG_VERSION"));
 
 /// All parameters of a run.
@@ -44,7 +44,7 @@ pub struct Parameters {
     pub warm_up_writes: u64,
     /// Writes to be counted; none if the store is written until it can take no more.
     pub writes: Option<u64>,
-    /// The chip whose timing is used.
+    /// The chip that gives the timing.
     pub chip: String,
     /// Erases that a segment withstands, if it wears out.
     pub endurance: Option<u32>,
@@ -52,7 +52,7 @@ pub struct Parameters {
     pub rate_per_second: Option<f64>,
     /// SHA-256 of the trace's file as it is, packed or not, in hexadecimal.
     pub trace_sha256: Option<String>,
-    /// How the trace was read: `detect`, a format, or a regular expression.
+    /// The format of the trace: `detect`, a format's name, or a regular expression.
     pub trace_format: Option<String>,
     /// True if the blocks of the trace were numbered in the order of their first write.
     pub trace_compact: Option<bool>,
@@ -61,7 +61,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Of a setup that makes this store and so many writes: before counting, and counted.
+    /// The parameters of a setup that makes this store and so many writes: before counting, and counted.
     pub(super) fn new(
         setup: &Setup,
         params: &Params,

@@ -21,7 +21,7 @@ use crate::LabError;
 pub struct Planned {
     pub(super) setup: Setup,
     pub(super) plan: Plan,
-    /// What its record will say of what was asked.
+    /// The parameters that its record will name.
     pub parameters: Parameters,
 }
 
@@ -40,7 +40,7 @@ pub fn plan(setups: &[Setup]) -> Result<Vec<Planned>, LabError> {
     all.collect()
 }
 
-/// What a run will do.
+/// The plan of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     /// The store.
@@ -51,7 +51,7 @@ pub(super) struct Plan {
     pub(super) writes: u64,
 }
 
-/// What a trace writes.
+/// The writes of a trace.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scan {
     writes: u64,
@@ -59,7 +59,7 @@ struct Scan {
     pages: u32,
 }
 
-/// Knows what it has read of each trace.
+/// Remembers its scans of each trace.
 #[derive(Debug, Default)]
 struct Planner {
     scans: HashMap<(PathBuf, u64, bool), Scan>,
@@ -129,7 +129,7 @@ impl Planner {
     }
 }
 
-/// What is written to it is hashed.
+/// A sink that hashes the bytes written to it.
 struct Hashing<'a>(&'a mut Sha256);
 
 impl io::Write for Hashing<'_> {

@@ -1,4 +1,4 @@
-//! How long requests wait while the store cleans.
+//! The time that requests wait while the store cleans.
 
 use pumice_cleaning::Stats;
 
@@ -10,7 +10,7 @@ use crate::workload::Poisson;
 pub(super) struct Queue {
     costs: Costs,
     arrivals: Poisson,
-    /// When the server has done all that came so far.
+    /// The time at which the server has done all that came so far.
     idle_ns: u64,
     copied: u64,
     erased: u64,
@@ -20,13 +20,13 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// With `rate` requests a second.
+    /// A queue with `rate` requests a second.
     pub(super) fn new(costs: Costs, rate: f64, seed: u64) -> Self {
         let arrivals = Poisson::new(rate, seed);
         Self { costs, arrivals, idle_ns: 0, copied: 0, erased: 0, count: 0, sum_ns: 0, most_ns: 0 }
     }
 
-    /// After each write.
+    /// Serves one request; called after each write.
     pub(super) fn wrote(&mut self, stats: &Stats) {
         let copies = stats.blocks_copied - self.copied;
         let erases = stats.erasures - self.erased;

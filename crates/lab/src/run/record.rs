@@ -8,10 +8,10 @@ use super::{Parameters, clock::Costs};
 /// Bins of the histogram of victims.
 const BINS: u64 = 20;
 
-/// One run: what was asked for and what was counted.
+/// One run: its parameters and its counters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// What was asked for.
+    /// The parameters of the run.
     #[serde(flatten)]
     pub parameters: Parameters,
     /// Blocks that users wrote.
@@ -43,15 +43,15 @@ pub struct Record {
     /// Device time.
     #[serde(flatten)]
     pub time: TimeSplit,
-    /// How long it lived, if an endurance was given.
+    /// The lifetime, if an endurance was given.
     #[serde(flatten)]
     pub lifetime: Option<LifetimeRecord>,
-    /// How long requests took, if a rate was given.
+    /// The times of requests, if a rate was given.
     #[serde(flatten)]
     pub queue: Option<QueueRecord>,
 }
 
-/// How a chip spent its time.
+/// The time of a chip, divided by operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeSplit {
     /// Nanoseconds of reading, for users and cleaner.
@@ -62,7 +62,7 @@ pub struct TimeSplit {
     pub erase_ns: u64,
 }
 
-/// When segments died.
+/// The deaths of segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LifetimeRecord {
     /// Segments that died.
@@ -75,7 +75,7 @@ pub struct LifetimeRecord {
     pub exhausted_bytes: Option<u64>,
 }
 
-/// How long requests took from arrival to end.
+/// The times of requests from arrival to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueRecord {
     /// Mean.
@@ -84,7 +84,7 @@ pub struct QueueRecord {
     pub response_max_ns: u64,
 }
 
-/// What the simulator says at the end of a run.
+/// The simulator's state at the end of a run.
 pub(super) struct Outcome<'a> {
     pub(super) stats: &'a Stats,
     pub(super) wear: WearStats,

@@ -1,4 +1,4 @@
-//! What a run is asked to do: the parameters of the CAT paper, section 6.1.1, and those learnt since.
+//! The setup of a run: the parameters of the CAT paper, section 6.1.1, and those learnt since.
 
 use pumice_cleaning::{
     Geometry, Params,
@@ -14,21 +14,21 @@ use crate::LabError;
 pub struct Setup {
     /// The store.
     pub store: Store,
-    /// What is written to it.
+    /// The source of the writes.
     pub access: Access,
     /// Written after the filling, before counting begins.
     pub warm_up: Amount,
     /// Written while counting; `None` for a trace: all of it, once.
     pub write: Option<Amount>,
-    /// Which segment is cleaned next.
+    /// The victim policy.
     pub victim: VictimRule,
-    /// Which head a block is written to.
+    /// The placement policy.
     pub placement: PlacementRule,
     /// Wear levelling.
     pub wear: WearRule,
     /// Seed of the random generator.
     pub seed: u64,
-    /// Chip whose timing is used.
+    /// The chip that gives the timing.
     pub chip: ChipSpec,
     /// Erases that a segment withstands. With it the run goes on until the store can take no more, or `write`.
     pub endurance: Option<u32>,
@@ -49,11 +49,11 @@ pub struct Store {
     pub header: u32,
     /// Segments kept free for the cleaner; with none, survivors wait in memory while their segment is erased.
     pub reserve: u32,
-    /// How much of it holds data.
+    /// The share of it that holds data.
     pub room: Room,
 }
 
-/// How much of a store holds data.
+/// The share of a store that holds data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Room {
     /// This part of the usable blocks; above 0, below 1.
@@ -72,7 +72,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// In blocks of `block` bytes on a store of `logical` of them.
+    /// The count in blocks of `block` bytes on a store of `logical` of them.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     pub fn writes(self, block: u64, logical: u32) -> u64 {
         match self {
@@ -83,7 +83,7 @@ impl Amount {
 }
 
 impl Store {
-    /// In pages; `footprint` is what a trace writes to, if one is played.
+    /// The sizes in pages; `footprint` is the number of pages that a trace writes, if one is played.
     fn params(&self, footprint: Option<u32>) -> Result<Params, LabError> {
         let (flash, logical) = match (self.flash, self.room, footprint) {
             (Some(flash), room, _) => (flash, room.of(self.usable(flash)?)),
@@ -144,8 +144,8 @@ impl Room {
     }
 }
 
-/// Refuses a store that this machine has no memory for, before anything is allocated: 4 bytes for each physical block
-/// and each logical one, and 8 more for each logical one, which policies take at most.
+/// Refuses a store that this machine has no memory for, before anything is allocated. It needs 4 bytes for each
+/// physical block and each logical one. Policies take at most 8 more for each logical one.
 fn enough_memory(params: &Params) -> Result<(), LabError> {
     let bytes = params.physical().saturating_mul(8).saturating_add(u64::from(params.logical) * 12);
     let fits =
@@ -164,11 +164,11 @@ fn too_large() -> LabError {
 }
 
 impl Setup {
-    /// The store in pages; `footprint` is what a trace writes to, if one is played.
+    /// The store in pages; `footprint` is the number of pages that a trace writes, if one is played.
     pub(super) fn params(&self, footprint: Option<u32>) -> Result<Params, LabError> {
         let reserve = self.store.reserve;
         if reserve == 0 && self.endurance.is_some() {
-            let why = "a store whose segments die needs at least one in reserve, to hold what lived in them";
+            let why = "a store with an endurance needs at least one segment in reserve, for the live data of dead ones";
             return Err(LabError::Setup(why.to_owned()));
         }
         let endurance = self.endurance.unwrap_or(u32::MAX);

@@ -81,7 +81,7 @@ fn too_full(setup: &Setup, plan: &Plan, heads: u32) -> LabError {
     LabError::Setup(format!("{segments} segments are too few for these rules, with {reserve} in reserve"))
 }
 
-/// What users do to the store, without end.
+/// The users' accesses to the store, without end.
 type AnyEvents = Box<dyn Iterator<Item = Result<Event, LabError>>>;
 
 fn events(setup: &Setup, plan: &Plan) -> Result<AnyEvents, LabError> {
@@ -118,7 +118,7 @@ fn future(setup: &Setup, plan: &Plan) -> Result<Vec<u32>, LabError> {
     Ok(pages)
 }
 
-/// A store and what watches it.
+/// A store and its observers.
 struct Run<'a> {
     setup: &'a Setup,
     sim: AnySim,
@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What follows the last write: reads and trims up to the next one, or the end of the trace.
+    /// The events after the last write: reads and trims up to the next one, or the end of the trace.
     fn rest(&mut self, events: &mut impl Iterator<Item = Result<Event, LabError>>) -> Result<(), LabError> {
         if !matches!(self.setup.access, Access::Trace(_)) {
             return Ok(());
@@ -194,7 +194,7 @@ impl<'a> Run<'a> {
         self.sim.placement().classes().into()
     }
 
-    /// `count` writes, and what lies between them.
+    /// `count` writes, and the events between them.
     fn writes(
         &mut self,
         count: u64,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What was asked for.
+/// The operation of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Data was read.
@@ -16,11 +16,11 @@ pub enum Op {
 /// A request for a run of bytes of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// When it was issued, in nanoseconds of the trace's own clock.
+    /// The time of issue, in nanoseconds of the trace's own clock.
     pub time_ns: u64,
-    /// What was asked for.
+    /// The operation.
     pub op: Op,
-    /// Which volume, disk or file; equal addresses of two volumes are two places.
+    /// The volume, disk or file; equal addresses of two volumes are two places.
     pub volume: u64,
     /// First byte.
     pub offset: u64,

@@ -1,4 +1,4 @@
-//! What blkparse(1) prints by default.
+//! The default output of blkparse(1).
 
 use super::{
     Access, Format, Op, Problem,
@@ -14,7 +14,7 @@ pub(super) const FORMAT: Format = Format {
     parser,
 };
 
-/// What was seen so far.
+/// The lines seen so far.
 #[derive(Default)]
 struct Log {
     stage: Option<char>,

@@ -22,7 +22,7 @@ fn line(line: &str) -> Meaning {
     Ok(op.map(|op| Access { time_ns, op, volume: 0, offset, bytes }))
 }
 
-/// What an operation code of SBC-4 does to the medium; `None` for one that moves no data.
+/// The effect of an operation code of SBC-4 on the medium; `None` for one that moves no data.
 fn op(text: &str) -> Result<Option<Op>, Problem> {
     let digits = text.trim_start_matches("0x");
     let code = u8::from_str_radix(digits, 16)

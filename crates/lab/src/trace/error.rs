@@ -1,8 +1,8 @@
-//! What can be wrong with a trace.
+//! The errors of a trace.
 
 use std::io;
 
-/// Why a trace cannot be read, and where.
+/// The reason why a trace cannot be read, and the place.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be opened or read, or its compression is damaged.
@@ -11,17 +11,17 @@ pub enum TraceError {
     /// A line is not of the format.
     #[error("line {line}, read as {format}: {problem}")]
     Line {
-        /// From 1, after decompression.
+        /// The line, from 1, after decompression.
         line: u64,
         /// The format read.
         format: &'static str,
-        /// What is wrong with it.
+        /// The fault of the line.
         problem: Problem,
     },
     /// A line is longer than any record.
     #[error("line {line} is longer than {most} bytes: not a trace in text form")]
     Long {
-        /// From 1.
+        /// The line, from 1.
         line: u64,
         /// Bytes a line may have.
         most: usize,
@@ -35,7 +35,7 @@ pub enum TraceError {
     /// No format has this name.
     #[error("unknown trace format `{name}` (known: {known})")]
     UnknownName {
-        /// What was asked for.
+        /// The name asked for.
         name: String,
         /// The names that there are.
         known: String,
@@ -45,20 +45,20 @@ pub enum TraceError {
     Pattern(String),
 }
 
-/// What is wrong with a line.
+/// The fault of a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// It ends before this field.
     #[error("no {0}")]
     Missing(&'static str),
-    /// A field is not what it should be.
+    /// A field has an unexpected value.
     #[error("{field} is `{text}`, want {want}")]
     Field {
         /// The field.
         field: &'static str,
         /// The field's text, cut to 40 letters.
         text: String,
-        /// What should.
+        /// The expected value.
         want: &'static str,
     },
     /// The line as a whole is not of the format.

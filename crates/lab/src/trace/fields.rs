@@ -9,19 +9,19 @@ const SECTOR: u64 = 512;
 
 /// The fields of a line not yet taken.
 pub(super) enum Fields<'a> {
-    /// Between commas.
+    /// Fields between commas.
     Comma(Split<'a, char>),
-    /// Between blanks.
+    /// Fields between blanks.
     Blank(SplitAsciiWhitespace<'a>),
 }
 
 impl<'a> Fields<'a> {
-    /// Of a line with commas.
+    /// The fields of a line with commas.
     pub(super) fn comma(line: &'a str) -> Self {
         Self::Comma(line.split(','))
     }
 
-    /// Of a line with blanks.
+    /// The fields of a line with blanks.
     pub(super) fn blank(line: &'a str) -> Self {
         Self::Blank(line.split_ascii_whitespace())
     }

@@ -10,7 +10,7 @@ use super::{
 pub(super) const FORMAT: Format =
     Format { name: "fio", fields: "`fio version 2|3 iolog`, then [time] file action [offset bytes]", parser };
 
-/// What was seen so far.
+/// The lines seen so far.
 #[derive(Default)]
 struct Log {
     version: Option<u8>,

@@ -1,11 +1,11 @@
-//! What a trace format is.
+//! The parts of a trace format.
 
 use super::{Access, Problem};
 
-/// What a line means: `None` if it is of the format and no access.
+/// The access of a line; `None` if it is of the format and no access.
 pub(super) type Meaning = Result<Option<Access>, Problem>;
 
-/// Reads one line after another, and may remember what it saw.
+/// Reads one line after another, and may remember earlier ones.
 pub(super) type Parser = Box<dyn FnMut(&str) -> Meaning + Send>;
 
 /// A trace format.

@@ -12,7 +12,7 @@ pub(super) const FORMAT: Format = Format {
 /// Bytes of a block.
 const BLOCK: u64 = 4096;
 
-/// The least that a block device is asked for; what counts less is no size in bytes.
+/// The smallest request to a block device; a column with smaller numbers is no size in bytes.
 const SECTOR: u64 = 512;
 
 fn line(line: &str) -> Meaning {

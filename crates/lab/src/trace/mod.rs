@@ -1,4 +1,4 @@
-//! Block traces: what a disk was asked to do, read line by line in bounded memory.
+//! Block traces: the requests to a disk, read line by line in bounded memory.
 //!
 //! One file for each format; [`Format::TABLE`] names them all.
 

@@ -73,13 +73,13 @@ impl Pattern {
 }
 
 impl Amount {
-    /// What the group says, in bytes.
+    /// The value of the group, in bytes.
     fn of(self, found: &Captures<'_>) -> Result<u64, Problem> {
         (self.read)(self.group, text(found, self.group))
     }
 }
 
-/// What a group matched; empty if it took no part.
+/// The text that a group matched; empty if it took no part.
 fn text<'a>(found: &Captures<'a>, name: &str) -> &'a str {
     found.name(name).map_or("", |group| group.as_str())
 }
@@ -93,7 +93,7 @@ fn op(text: &str) -> Result<Op, Problem> {
     }
 }
 
-/// The last line of what the library says: the cause, without its drawing of the place.
+/// The last line of the library's message: the cause, without its drawing of the place.
 fn cause(text: &str) -> String {
     text.lines().last().unwrap_or(text).trim_start_matches("error: ").to_owned()
 }

@@ -36,7 +36,7 @@ impl TraceReader {
         Self::with(text, pattern.parser(), "pattern")
     }
 
-    /// Reads `text` as what its first lines look like.
+    /// Reads `text` in the format that its first lines are in.
     pub fn detect(mut text: Box<dyn BufRead + Send>) -> Result<Self, TraceError> {
         let mut head = Vec::new();
         text.by_ref().take(LOOK).read_to_end(&mut head)?;
@@ -76,7 +76,7 @@ impl TraceReader {
         Ok(true)
     }
 
-    /// What the next line means; `None` at the end.
+    /// The meaning of the next line; `None` at the end.
     fn next_meaning(&mut self) -> Result<Option<Meaning>, TraceError> {
         if !self.read_line()? {
             return Ok(None);

@@ -14,15 +14,15 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// First bytes of a Zstandard frame (RFC 8878).
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// What a trace is read as.
+/// The format in which a trace is read.
 #[derive(Clone, Debug, Default)]
 pub enum Reading {
-    /// As what its first lines look like.
+    /// The format that its first lines are in.
     #[default]
     Detect,
     /// As this format.
     As(Format),
-    /// By a pattern of the user's.
+    /// A pattern of the user's.
     Pattern(Pattern),
 }
 

@@ -7,7 +7,7 @@ use ruzstd::decoding::{
     errors::{FrameDecoderError, ReadFrameHeaderError},
 };
 
-/// What a file holds, unpacked; the library knows single frames only.
+/// The unpacked contents of a file; the library knows single frames only.
 pub(super) struct Frames<R> {
     source: R,
     decoder: FrameDecoder,

@@ -1,4 +1,4 @@
-//! How the popularity of pages changes while they are written.
+//! Changes of the popularity of pages while they are written.
 
 use std::{fmt, str::FromStr};
 
@@ -8,10 +8,10 @@ pub enum Drift {
     /// None.
     #[default]
     None,
-    /// After each write, with this probability, the page written changes ranks with a page taken at random.
+    /// Each write moves the page, with this probability, to the rank of a page taken at random.
     Churn(f64),
-    /// After every so many writes each page takes the rank before its own, and the first takes the last: the hot set
-    /// moves through all pages.
+    /// Every so many writes each page takes the rank before its own, and the first takes the last: the hot set moves
+    /// through all pages.
     Shift(u32),
 }
 

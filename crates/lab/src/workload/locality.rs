@@ -11,10 +11,10 @@ pub(super) struct Locality {
 }
 
 impl Locality {
-    /// Over `pages` pages, of which `data` are hot, at least one and not all.
+    /// Locality over `pages` pages, of which `data` are hot, at least one and not all.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a part of a u32")]
     pub(super) fn new(pages: u32, accesses: f64, data: f64) -> Self {
-        // A percentage is not exact in binary; what is almost whole is whole.
+        // A percentage is not exact in binary; an almost whole number is whole.
         let hot = (f64::from(pages) * data + 1e-6) as u32;
         Self { accesses, hot: hot.clamp(1, pages.max(2) - 1), pages: pages.max(2) }
     }

@@ -1,4 +1,4 @@
-//! Which page has which rank, and how that changes.
+//! The ranks of pages, and their changes.
 
 use rand::{Rng, RngExt, seq::SliceRandom};
 

@@ -16,7 +16,7 @@ pub struct Pages {
     rng: Xoshiro256PlusPlus,
 }
 
-/// How a rank is drawn.
+/// The law by which a rank is drawn.
 #[derive(Clone, Debug)]
 enum Draw {
     Sequential { next: u32 },

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use super::Drift;
 
-/// How often each page is written.
+/// The frequency of writes of each page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
     /// One page after the other, over and over.
@@ -18,16 +18,16 @@ pub enum Pattern {
         accesses: f64,
         /// The part of the pages.
         data: f64,
-        /// How the hot part moves.
+        /// The way the hot part moves.
         drift: Drift,
     },
     /// Metadata and files as on a workstation's disk: a stand-in for the HP traces of the CAT paper (section 6.1.2).
     Workstation,
     /// The page of rank r is written in proportion to r^-exponent; pages have their ranks at random.
     Zipf {
-        /// Above 0.
+        /// The exponent, above 0.
         exponent: f64,
-        /// How the ranks move.
+        /// The way the ranks move.
         drift: Drift,
     },
 }
@@ -78,7 +78,7 @@ fn parse(text: &str) -> Option<Pattern> {
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Two digits after the point undo what the division by 100 did to a percentage.
+        // Two digits after the point undo the rounding of the division by 100.
         let percent = |part: f64| (part * 1e4).round() / 1e2;
         match *self {
             Pattern::Sequential => f.write_str("sequential"),

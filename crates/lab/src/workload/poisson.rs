@@ -1,4 +1,4 @@
-//! When requests arrive.
+//! The arrival times of requests.
 
 use rand::{SeedableRng, rngs::Xoshiro256PlusPlus};
 use rand_distr::{Distribution, Exp1};
@@ -12,7 +12,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// With `rate` arrivals a second on average; above 0.
+    /// A process with `rate` arrivals a second on average; above 0.
     pub fn new(rate: f64, seed: u64) -> Self {
         Self { rng: Xoshiro256PlusPlus::seed_from_u64(seed), mean_ns: 1e9 / rate, now_ns: 0.0 }
     }

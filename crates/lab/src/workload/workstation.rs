@@ -1,8 +1,8 @@
 //! A workstation's disk, in place of the HP traces of the CAT paper (section 6.1.2), which are not public.
 //!
-//! The paper says of them that 71.2 % of the writes go to metadata. The rest is assumed: metadata are a 50th of the blocks,
-//! spread evenly over the store as a file system of cylinder groups has them, and written by Zipf's law with exponent 1; data
-//! are written as whole files of 1 to 16 blocks, whose places are drawn by the same law.
+//! The paper says of them that 71.2 % of the writes go to metadata. The rest is assumed. Metadata are a 50th of the
+//! blocks, spread evenly over the store as a file system of cylinder groups has them, and written by Zipf's law with
+//! exponent 1. Data are written as whole files of 1 to 16 blocks, with places drawn by the same law.
 
 use rand::{Rng, RngExt};
 
@@ -15,7 +15,7 @@ const STRIDE: u32 = 50;
 /// Blocks that a file may have at most, and that its place has.
 const FILE_BLOCKS: u32 = 16;
 
-/// What is written next.
+/// The state of the next write.
 #[derive(Clone, Debug)]
 pub(super) struct Workstation {
     metadata: Zipf,
@@ -27,7 +27,7 @@ pub(super) struct Workstation {
 }
 
 impl Workstation {
-    /// On so many pages; `None` if there are too few for two files and two blocks of metadata.
+    /// A workload on so many pages; `None` if there are too few for two files and two blocks of metadata.
     pub(super) fn new(pages: u32) -> Option<Workstation> {
         let (metadata, files) = (pages / STRIDE, pages / FILE_BLOCKS);
         if metadata < 2 {

@@ -8,9 +8,9 @@ const HEAD: u32 = 4096;
 
 /// Draws ranks from 0 in proportion to (rank + 1)^-exponent.
 ///
-/// The first ranks come out of an alias table, exactly. For the rest the continuous law is inverted and what it has too
-/// much is rejected, which happens once in thousands of draws (after Hormann and Derflinger, ACM TOMACS 6(3), 1996). A
-/// table of all ranks would be a cache miss for each draw.
+/// The first ranks come out of an alias table, exactly. For the rest the continuous law is inverted and its surplus is
+/// rejected, which happens once in thousands of draws (after Hormann and Derflinger, ACM TOMACS 6(3), 1996). A table of
+/// all ranks would be a cache miss for each draw.
 #[derive(Clone, Debug)]
 pub(super) struct Zipf {
     head: WeightedAliasIndex<f64>,
@@ -30,7 +30,7 @@ struct Tail {
 }
 
 impl Zipf {
-    /// Over `ranks` ranks; `None` if there is none. `exponent` is above 0.
+    /// The law over `ranks` ranks; `None` if there is none. `exponent` is above 0.
     pub(super) fn new(ranks: u32, exponent: f64) -> Option<Self> {
         let head = HEAD.min(ranks);
         let weights: Vec<f64> = (1..=head).map(|rank| f64::from(rank).powf(-exponent)).collect();
@@ -50,13 +50,13 @@ impl Zipf {
 }
 
 impl Tail {
-    /// After rank `head`, counted from 1, to rank `last`.
+    /// The law from the rank after `head`, counted from 1, to rank `last`.
     fn new(exponent: f64, head: u32, last: u32) -> Self {
         let before = integral(f64::from(head), exponent);
         Self { exponent, last, before, area: integral(f64::from(last), exponent) - before }
     }
 
-    /// The sum of the law over the ranks, by Euler and Maclaurin; what it leaves out is below 1e-14 of the whole.
+    /// The sum of the law over the ranks, by Euler and Maclaurin; its error is below 1e-14 of the whole.
     fn weight(&self, head: u32) -> f64 {
         let law = |rank: u32| f64::from(rank).powf(-self.exponent);
         let slope = |rank: u32| -self.exponent * f64::from(rank).powf(-self.exponent - 1.0);
@@ -69,7 +69,7 @@ impl Tail {
         loop {
             let at = inverse(self.before + rng.random::<f64>() * self.area, self.exponent);
             let rank = at.ceil();
-            // The law at the rank is (at / rank)^exponent of what was drawn; mostly the tangent is enough to know.
+            // The law at the rank is (at / rank)^exponent of the drawn value; mostly the tangent is enough to know.
             let over = rng.random::<f64>();
             let tangent = 1.0 - self.exponent.max(1.0) * (rank - at) / rank;
             if over <= tangent || over <= (at / rank).powf(self.exponent) {

@@ -51,7 +51,7 @@ fn mounts_are_flat() {
     }
 }
 
-/// Section 4.4: what has to be read grows to 4 MB, then a checkpoint ends it.
+/// Section 4.4: the pages to be read grow to 4 MB, then a checkpoint ends it.
 #[test]
 fn mounts_after_a_power_cut_are_bounded() {
     let curve = curve(&lines("scaleffs-crash"), "scaleffs", Figure::MountAfterCut);
@@ -106,7 +106,7 @@ fn reclaiming_an_empty_block_costs_little_more_than_its_erase() {
     assert!(table.len() == 1 && table.values().all(|ms| (2.0..2.4 * 1.15).contains(ms)), "{table:?}");
 }
 
-/// CAT, table 6: the simulator says what the server does. Where hot and cold are told apart the server copies less.
+/// CAT, table 6: the simulator's figures are the server's. Where hot and cold are told apart the server copies less.
 #[test]
 fn the_simulator_is_true_of_the_server() {
     let table = lines("cat-table6");
@@ -126,8 +126,8 @@ fn the_simulator_is_true_of_the_server() {
     }
 }
 
-/// CFFS, table 3 and section 3: a scan grows with the files, stays below the paper's, and reads what equation (2) says and a
-/// few pages more, several times less than equation (1).
+/// CFFS, table 3 and section 3: a scan grows with the files, stays below the paper's, and reads a few pages more than
+/// equation (2), several times less than equation (1).
 #[test]
 fn a_scan_of_cffs_grows_with_its_files() {
     let table = lines("cffs-table3");
@@ -146,8 +146,8 @@ fn a_scan_of_cffs_grows_with_its_files() {
     }
 }
 
-/// CFFS, tables 4 and 5: where the chip has room nothing is copied, for what is reclaimed is all dead by then; where it is small
-/// as much as in the paper. What is not copied is not programmed either.
+/// CFFS, tables 4 and 5: where the chip has room nothing is copied, for victims are all dead by then; where it is small
+/// as much as in the paper. Pages that are not copied are not programmed either.
 #[test]
 fn postmark_copies_few_pages() {
     let table = &lines("cffs-table4");
@@ -175,8 +175,9 @@ fn postmark_copies_few_pages() {
     }
 }
 
-/// CFFS, figure 4: it goes round the chip, which is larger than what PostMark writes, so no page is programmed twice. nandfs takes
-/// blocks again early, but no page many times. Blocks of a disk are something else than pages, and stand by themselves.
+/// CFFS, figure 4: it goes round the chip, which is larger than PostMark's writes, so no page is programmed twice.
+/// nandfs takes blocks again early, but no page many times. Blocks of a disk are something else than pages, and stand
+/// by themselves.
 #[test]
 fn postmark_writes_no_page_often() {
     let table = lines("cffs-fig4");
@@ -228,8 +229,8 @@ fn compression_pays_for_parity() {
     assert!(packed > plain, "{packed} {plain}");
 }
 
-/// RCFFS, 5.3 and 3.2: nothing is lost, a repair from the segment costs more than one from the block, and both less than in the
-/// paper; a scrub by signatures is quicker than one of pages.
+/// RCFFS, 5.3 and 3.2: nothing is lost. A repair from the segment costs more than one from the block, and both less
+/// than in the paper; a scrub by signatures is quicker than one of pages.
 #[test]
 fn parity_brings_everything_back() {
     let table = lines("rcffs-errors");
@@ -272,7 +273,7 @@ fn more_logs_divide_segments_better() {
     assert!(sparse["2"] < sparse["6"] && sparse["4"] < sparse["6"], "{sparse:?}");
 }
 
-/// F2FS, figures 7 and 8: adaptive logging keeps what is written small on a full volume, normal logging does not.
+/// F2FS, figures 7 and 8: adaptive logging keeps writes few on a full volume, normal logging does not.
 #[test]
 fn adaptive_logging_writes_less_on_full_volumes() {
     let table = lines("f2fs-fig7");
@@ -293,17 +294,18 @@ fn idle_time_is_used_for_cleaning() {
     let table = lines("f2fs-idle");
     let [adaptive, normal] = ["adaptive", "normal"].map(|series| curve(&table, series, Figure::Written));
     assert!(normal["idle time"] < 0.9 * normal["nothing"], "{normal:?}");
-    // No more can be won than what is cleaned while users write.
+    // The gain is at most the sections cleaned while users write.
     assert!(normal["idle time"] > adaptive["nothing"], "{normal:?} {adaptive:?}");
     is_near(normal["nothing"], 1.29, 0.1);
-    // Adaptive logging cleans nothing in front, so idle time has nothing to win. What is written twice before a sync is written
-    // once, and the nodes that point there with it.
+    // Adaptive logging cleans nothing in front, so idle time has nothing to gain. A block written twice before a sync
+    // is written once, and the nodes that point there with it.
     is_near(adaptive["idle time"], adaptive["nothing"], 0.005);
     is_near(adaptive["nothing"], 0.94, 0.02);
 }
 
-/// F2FS, figures 3 and 4, beside what Linux's file systems were measured to do on the same disk: quicker than ext4 where little is
-/// written and waited for, the same where much is written in a row; btrfs is the slowest of all where anything is waited for.
+/// F2FS, figures 3 and 4, beside Linux's file systems measured on the same disk. It is quicker than ext4 where little
+/// is written and waited for, and as quick where much is written in a row; btrfs is the slowest of all where anything
+/// is waited for.
 #[test]
 fn small_durable_writes_are_cheaper_than_on_other_file_systems() {
     for (name, wanted) in [
@@ -328,8 +330,8 @@ fn small_durable_writes_are_cheaper_than_on_other_file_systems() {
     }
 }
 
-/// F2FS, figure 5 and its text: of its write requests more are for 512 KiB than of those of ext4 and btrfs, NILFS2 has most of
-/// all; it has no small discards, which most of theirs are. Requests stand in a map.
+/// F2FS, figure 5 and its text: more of its write requests are for 512 KiB than of those of ext4 and btrfs; NILFS2 has
+/// most of all. It has no small discards, which most of theirs are. Requests stand in a map.
 #[test]
 fn few_and_large_requests_to_the_disk() {
     let table = lines("f2fs-fig5");

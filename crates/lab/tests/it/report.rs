@@ -90,7 +90,7 @@ fn an_experiment_is_run_kept_and_reported() {
     assert!(!page.contains("<script") && !page.contains("<link"));
 }
 
-/// How many runs were made.
+/// The number of runs made.
 #[derive(Default)]
 struct Runs(AtomicU64);
 

@@ -1,4 +1,4 @@
-//! Runs: what is counted, traces played, many at a time.
+//! Runs: counters, traces played, many at a time.
 
 use std::{fs, path::Path, sync::Mutex};
 
@@ -121,7 +121,7 @@ fn what_follows_the_last_write_of_a_trace_is_counted() {
     assert_eq!(count(&once), (5, 5, 2));
     let twice = Setup { write: Some(Amount::Bytes(10 * 4096)), ..once.clone() };
     assert_eq!(count(&twice), (10, 10, 4));
-    // What comes before the next write belongs to the one before it.
+    // Events before the next write belong to the one before it.
     let four = Setup { write: Some(Amount::Bytes(4 * 4096)), ..once };
     assert_eq!(count(&four), (4, 3, 1));
 }

@@ -1,4 +1,5 @@
-//! The workloads of the F2FS paper's figures 3 and 4: what each asks of a file system, beside what its table 3 says.
+//! The workloads of the F2FS paper's figures 3 and 4: the requests of each to a file system, beside the paper's table
+//! 3.
 
 use std::{cell::Cell, fs};
 
@@ -80,7 +81,7 @@ impl FileSystem for Counted {
     }
 }
 
-/// What a workload asks for once all is prepared.
+/// The requests of a workload once all is prepared.
 fn asked(script: Script, recorded: Option<&str>) -> Asked {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("calls");
@@ -139,7 +140,7 @@ fn recorded_calls_are_made_as_they_were() {
     let calls = "1 0 open /data/a O_RDWR|O_CREAT 5\n1 1 pread 5 100 50\n1 2 pwrite 5 4096 10\n1 3 write 9 3\n\
                  1 4 fsync 5 0\n1 5 close 5 0\n1 6 read 7 -1\n1 7 unlink \"/data/a\" 0\n1 8 fstat64 9 0\n";
     let asked = asked(Script::Recorded, Some(calls));
-    // What was open before the recording is made when it is needed, what is read was there.
+    // A file open before the recording is made when it is needed; a file that is read was there.
     assert_eq!((asked.made, asked.removed, asked.fsyncs), (1, 1, 1));
     assert_eq!((asked.read, asked.written, asked.writes), (50, 13, 2));
 }

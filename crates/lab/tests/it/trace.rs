@@ -11,7 +11,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use pumice_lab::trace::{Access, Format, Op, Pattern, Reading, TraceError, TraceReader, open};
 
-/// A file of each format, and what its accesses are: time in ns, op, volume, offset, bytes.
+/// A file of each format, and its accesses: time in ns, op, volume, offset, bytes.
 type Sample = (&'static str, &'static str, &'static [(u64, Op, u64, u64, u64)]);
 
 use Op::{Read, Trim, Write as Put};
@@ -285,7 +285,7 @@ fn made_up() -> Vec<(u64, u64, u64, u64, bool)> {
     (0..10_000).map(|at| (at * 100, draw(2), page(draw(2), draw(40_000)), 1 + draw(3), draw(4) > 0)).collect()
 }
 
-/// What no file from elsewhere is needed for: whole traces, packed, and what is written in them.
+/// Tests without files from elsewhere: whole traces, packed, and their writes.
 #[test]
 fn whole_traces_are_what_they_were_made_of() {
     let accesses = made_up();

@@ -120,9 +120,9 @@ const MEM_READ: libc::Ioctl = libc::_IOWR::<ReadRequest>(MAGIC, 26);
 ///
 /// # Safety
 ///
-/// `number` must be a call that takes a pointer to a `T`, and every address inside `argument` must point to
-/// memory that stays valid during the call, for as many bytes as the length beside it says, and be writable
-/// if the call reads from the device.
+/// `number` must be a call that takes a pointer to a `T`. Every address inside `argument` must point to memory that
+/// stays valid during the call, for as many bytes as the length beside it says. It must be writable if the call reads
+/// from the device.
 unsafe fn call<T>(file: &File, number: libc::Ioctl, argument: &mut T) -> io::Result<i32> {
     // SAFETY: the descriptor is open as long as `file` is borrowed; the rest is the caller's promise.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), number, ptr::from_mut(argument)) };
@@ -182,7 +182,7 @@ pub(super) fn write(file: &File, start: u64, data: &[u8], spare: &[u8]) -> io::R
     unsafe { call(file, MEM_WRITE, &mut request) }.map(drop)
 }
 
-/// What a read found, beside the bytes.
+/// The outcome of a read, beside the bytes.
 #[derive(Default)]
 pub(super) struct Found {
     /// Part of the data is beyond correction.

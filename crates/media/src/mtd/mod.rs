@@ -32,7 +32,7 @@ pub struct MtdChip {
     file: Locked,
     geometry: Geometry,
     pairing: Pairing,
-    /// Where the free spare bytes lie, for kernels without `MEMREAD`.
+    /// The places of the free spare bytes, for kernels without `MEMREAD`.
     free: Vec<(u32, u32)>,
     /// Wrong bits of a codeword from which on the driver asks for a refresh.
     refresh_bits: u32,
@@ -329,7 +329,7 @@ mod tests {
         assert!(shape(65536, 65536).is_err());
     }
 
-    /// A chip on a file that is no device: what is checked and counted before the driver is asked.
+    /// A chip on a file that is no device: for the checks and counters before the driver.
     fn on_no_device() -> MtdChip {
         let file = tempfile::NamedTempFile::new().unwrap();
         let locked = lock(file.reopen().unwrap(), file.path(), false).unwrap();

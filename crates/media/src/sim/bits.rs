@@ -1,4 +1,4 @@
-//! Wrong bits of one read, and what ECC makes of them.
+//! Wrong bits of one read, and their outcome under ECC.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;

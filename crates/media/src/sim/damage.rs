@@ -1,4 +1,4 @@
-//! What operations that fail or lose power leave behind. Pure: contents in, contents out.
+//! The effects of operations that fail or lose power. Pure: contents in, contents out.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -18,7 +18,7 @@ impl Page {
     }
 }
 
-/// What a program that stopped on its way leaves: bits that should fall to 0 fall or stay 1, no others.
+/// The page after a program that stopped on its way: bits that should fall to 0 fall or stay 1, no others.
 pub(super) fn torn(rng: &mut fastrand::Rng, data: &[u8], spare: &[u8], step_bytes: u32) -> Page {
     let mut page = Page::ones(PageState::Garbage, data.len(), spare.len());
     match rng.u8(..4) {
@@ -67,7 +67,7 @@ fn fall_partly(rng: &mut fastrand::Rng, to: &mut [u8], want: &[u8]) {
     }
 }
 
-/// What becomes of one page of a block whose erase stopped.
+/// The state of one page of a block after its erase stopped.
 #[derive(Clone, Copy)]
 pub(super) enum Half {
     /// As it was.

@@ -12,20 +12,20 @@
 //! - **Wrong bits** come from listed places, from noise that differs at each read, from the charge that each page loses
 //!   since it was programmed, and from reading pages of its block. ECC is modelled by counting: a codeword with no more
 //!   wrong bits than the code corrects reads right, one with more reads wrong and the page is uncorrectable. Real codes
-//!   may also miscorrect; here only the noise of [`CutMode::Garbage`] may read clean, so that file systems check what
-//!   they read. Where the code leaves the spare area out, wrong bits there are neither put right nor noticed.
+//!   may also miscorrect; here only the noise of [`CutMode::Garbage`] may read clean, so that file systems check their
+//!   reads. If the code leaves the spare area out, wrong bits there are neither corrected nor noticed.
 //! - **Reads that vary.** Listed pages fail at first and read at another try, or read at first and fade for good; and a
 //!   share of all reads fails.
-//! - **Power cuts** hit the n-th program, erase or bad-block mark; see [`CutMode`] for what they leave. What a cut erase
-//!   or an early cut program leaves looking erased does not keep what is programmed there: the program reports success,
-//!   and the page reads as noise or, worse, reads right a few times before it fades. On chips with several bits a cell a
-//!   cut program takes the pages with it that share its cells, however long ago they were programmed; see
-//!   [`Pairing`].
+//! - **Power cuts** hit the n-th program, erase or bad-block mark; see [`CutMode`] for their effects. A page that looks
+//!   erased after a cut erase or an early cut program does not keep new data. The program reports success, and the page
+//!   reads as noise or, worse, reads right a few times before it fades. On chips with several bits a cell a cut program
+//!   takes the pages with it that share its cells, however long ago they were programmed; see [`Pairing`].
 //!
-//! Not modelled: wrong bits in erased pages (controllers hide a few, and nothing is read from them); chips that keep the
-//! pages of a word line in latches and program them at once with the last (their drivers hand over whole word lines);
-//! failed programs that take pages of the same cells along; several operations in flight, and what a cut leaves of all
-//! of them; program disturb, temperature, wear that speeds up the loss of charge, and factory bad blocks without a mark.
+//! Not modelled are wrong bits in erased pages: controllers hide a few, and nothing is read from them. Nor are chips
+//! that keep the pages of a word line in latches and program them at once with the last: their drivers hand over whole
+//! word lines. Nor are failed programs that take pages of the same cells along, or several operations in flight, and a
+//! cut of all of them. Left out, too, are program disturb, temperature, wear that speeds up the loss of charge, and
+//! factory bad blocks without a mark.
 //!
 //! # Time
 //!
@@ -47,7 +47,7 @@ use crate::pairing::Pairing;
 use crate::spec::ChipSpec;
 use crate::store::{PageState, Store, Wear};
 
-/// A simulated chip over pages kept in `S`; see the [module](self) for what it does and does not model.
+/// A simulated chip over pages kept in `S`; see the [module](self) for its fault model.
 ///
 /// A clone is a second chip with the same contents that goes its own way.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ impl<S: Store> SimChip<S> {
         &mut self.memory.faults
     }
 
-    /// How often faults have struck since the chip was opened.
+    /// The number of faults that have struck since the chip was opened.
     pub fn fault_counts(&self) -> FaultCounts {
         self.counts
     }
@@ -171,13 +171,13 @@ impl<S: Store> SimChip<S> {
         self.store.wear(block).map_or(0, |wear| wear.erase_count)
     }
 
-    /// The state of a page as the simulator knows it: what no real chip tells.
+    /// The state of a page as the simulator knows it: no real chip tells it.
     pub fn page_state(&mut self, page: PageId) -> Result<PageState, NandError> {
         let (block, index) = self.place(page)?;
         self.store.page_state(block, index)
     }
 
-    /// When a page was programmed, by [`SimChip::clock_s`]; 0 if it is not.
+    /// The time when a page was programmed, by [`SimChip::clock_s`]; 0 if it is not.
     pub fn programmed_s(&mut self, page: PageId) -> Result<u32, NandError> {
         let (block, index) = self.place(page)?;
         self.store.programmed_s(block, index)
@@ -202,7 +202,7 @@ impl<S: Store> SimChip<S> {
         Ok((block, geometry.index_in_block(page)))
     }
 
-    /// Tests power, place and lengths: what every call on a page needs.
+    /// Tests power, place and lengths for every call on a page.
     fn admit(
         &mut self,
         page: PageId,

@@ -1,4 +1,4 @@
-//! Reads of a chip with faults: which bits are wrong, and what the caller gets.
+//! Reads of a chip with faults: the wrong bits, and the caller's result.
 
 use super::SimChip;
 use super::bits::WrongBits;
@@ -76,7 +76,7 @@ impl<S: Store> SimChip<S> {
         let (block, index) = (geometry.block_of(page), geometry.index_in_block(page));
         let page_bits = (geometry.page_bytes + geometry.free_spare_bytes).saturating_mul(8);
         let erases = self.store.wear(block)?.erase_count;
-        // One life of the page from erase to erase: what has changed in it stays changed.
+        // One life of the page from erase to erase: changed bits stay changed.
         let life = u64::from(page.0) | u64::from(erases) << 32;
         let faults = &self.memory.faults;
         let mut bits = WrongBits::default();

@@ -1,4 +1,4 @@
-//! Programs and erases that are done, fail, or are cut: what each leaves in the store.
+//! Programs and erases that are done, fail, or are cut, and their effects on the store.
 
 use super::SimChip;
 use super::damage::{self, Half, Page};
@@ -63,7 +63,7 @@ impl<S: Store> SimChip<S> {
         self.faults_mut().fading.insert(page, reads);
     }
 
-    /// A program whose power failed near its end or near its start; nobody can tell from what is left.
+    /// A program that lost power near its end or near its start; nobody can tell from the page.
     fn leave_unstable(
         &mut self,
         (block, index): (BlockId, u32),
@@ -110,7 +110,7 @@ impl<S: Store> SimChip<S> {
         }
     }
 
-    /// Destroys what earlier programs left in the cells of a page, in three of four cuts.
+    /// Destroys the bits of earlier programs in the cells of a page, in three of four cuts.
     fn ruin_shared_cells(&mut self, (block, index): (BlockId, u32), seed: u64) -> Result<(), NandError> {
         let Geometry { page_bytes, free_spare_bytes, pages_per_block, .. } = self.spec.geometry;
         let mut rng = self.random(seed ^ SHARED_CELLS);
@@ -136,7 +136,7 @@ impl<S: Store> SimChip<S> {
         Err(NandError::ProgramFailed(page))
     }
 
-    /// Erases a block in full; what was wrong with its pages is cured.
+    /// Erases a block in full; the faults of its pages are cured.
     pub(super) fn complete_erase(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
         self.store.erase(
             block,
@@ -172,7 +172,7 @@ impl<S: Store> SimChip<S> {
         self.store.set_wear(block, Wear { erase_count, hold: Hold::Weak, ..wear })
     }
 
-    /// An erase whose power failed just before its end.
+    /// An erase that lost power just before its end.
     pub(super) fn erase_frail(&mut self, block: BlockId, wear: Wear) -> Result<(), NandError> {
         self.complete_erase(block, wear)?;
         let wear = self.store.wear(block)?;

@@ -36,7 +36,7 @@ pub fn behind_the_cut(chip: &mut SimChip, gang: u32, step: usize, first: usize) 
     pages.into_iter().map(|(_, page)| page).skip(first % step).step_by(step).collect()
 }
 
-/// The newest page of all may take along what it held, if the power failed.
+/// The newest page of all may take its contents along, if the power failed.
 fn excuse<C>(volume: &Volume<C>, left: Left, page: PageId, mut found: Found) -> Found {
     if left == Left::Crashed && volume.newest.contains(&page) {
         found.silent.clear();

@@ -9,7 +9,7 @@ pub const ANCHORS: u32 = 4;
 /// Wrong bits of a page at the most.
 const BITS: u32 = 1000;
 
-/// What happens to each block.
+/// The harm to each block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Harm {
     /// As many pages as have parity cannot be read.
@@ -18,7 +18,7 @@ pub enum Harm {
     Bits,
 }
 
-/// How the blocks of a volume are made up, in log pages of so many chip pages.
+/// The make-up of a volume's blocks, in log pages of so many chip pages.
 #[derive(Clone, Copy)]
 pub struct Layout {
     pub parity: u32,

@@ -1,8 +1,8 @@
-//! Campaigns against whoever keeps data on a raw chip: the file system and the disk, and what comes after them. An owner
-//! makes a volume and says what it finds on a chip that was hurt; the campaign hurts it in every way and counts.
+//! Campaigns against owners of data on a raw chip: the file system and the disk, and those to come. An owner makes a
+//! volume and reports its findings on a chip that was hurt; the campaign hurts it in every way and counts.
 //!
-//! A campaign prints a table. Where `strict` is asked for, it fails if anything is silently older, wrong or missing, or
-//! if a volume does not open.
+//! A campaign prints a table. If `strict` is asked for, it fails if anything is silently older, wrong or missing, or if
+//! a volume does not open.
 #![allow(dead_code, reason = "each crate uses a part")]
 
 pub mod bad_page;
@@ -13,7 +13,7 @@ pub mod table;
 
 use pumice_media::{ChipSpec, PageId, SimChip};
 
-/// How a volume is left.
+/// The state in which a volume is left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Left {
     /// Closed as it should be.
@@ -22,17 +22,17 @@ pub enum Left {
     Crashed,
 }
 
-/// A volume with things on it, and what is known about them.
+/// A volume with things on it, and the facts about them.
 pub struct Volume<C> {
     pub chip: SimChip,
-    /// What must be found.
+    /// The contents that must be found.
     pub content: C,
-    /// The chip pages of the newest page of the log. After a crash nobody can tell them from a torn program; their
-    /// loss may take back what they held.
+    /// The chip pages of the newest page of the log. After a crash nobody can tell them from a torn program; their loss
+    /// may take back their contents.
     pub newest: Vec<PageId>,
 }
 
-/// How far a chip that was hurt could be opened.
+/// The access that a hurt chip allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opened {
     Writable,
@@ -40,7 +40,7 @@ pub enum Opened {
     No,
 }
 
-/// What an owner found on a chip.
+/// An owner's findings on a chip.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub opened: Opened,
@@ -59,9 +59,9 @@ impl Found {
     }
 }
 
-/// Who keeps data on a chip.
+/// An owner of data on a chip.
 pub trait Owner {
-    /// What it knows about its volume.
+    /// Its knowledge of its volume.
     type Content;
     /// Its name in tables.
     const NAME: &'static str;

@@ -18,7 +18,7 @@ pub fn log_page(last: &Last, gang: u32) -> Vec<PageId> {
 pub struct Newest<N> {
     pub chip: N,
     last: Last,
-    /// How many are remembered.
+    /// The number of pages remembered.
     count: usize,
 }
 

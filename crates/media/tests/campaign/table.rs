@@ -1,4 +1,4 @@
-//! What a campaign counts.
+//! The counters of a campaign.
 
 use super::{Found, Opened};
 

@@ -112,8 +112,8 @@ fn a_chip_comes_back_with_its_age_its_reads_and_what_a_cut_left() {
     assert!(chip.faults().fading.contains_key(&PageId(0)));
 }
 
-/// That a block does not hold is known from its erase on; a chip that was opened since, and whose faults nobody asked for,
-/// lets its pages fade all the same, and the next erase cures it.
+/// A frail block is known as such from its erase on. A chip that was opened since lets its pages fade all the same,
+/// though nobody asked for its faults; the next erase cures it.
 #[test]
 fn what_is_frail_fades_after_the_chip_is_opened_again() {
     let (_dir, path) = place();

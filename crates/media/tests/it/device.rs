@@ -15,7 +15,7 @@ impl Drop for Loop {
     }
 }
 
-/// On a device node too, where that frees what it stands for: here the room of a file.
+/// A device node discards, too, if it frees the room behind it: here that of a file.
 #[test]
 fn a_device_discards() {
     let dir = tempfile::tempdir().unwrap();

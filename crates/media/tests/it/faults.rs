@@ -194,7 +194,7 @@ fn noise_differs_from_read_to_read() {
 /// Seconds of a month.
 const MONTH_S: u32 = 2_629_800;
 
-/// Pages of 33,712 bits that lose one a month: what each has lost after some months, with ECC out of the way.
+/// Pages of 33,712 bits that lose one a month: the losses of each after some months, with ECC out of the way.
 fn lost(chip: &mut SimChip<MemStore>, pages: u32) -> Vec<u64> {
     let counted = |at| {
         let before = chip.fault_counts().flipped_bits;
@@ -226,7 +226,7 @@ fn pages_age_from_their_program_on() {
     let variance = before.iter().map(|n| n.abs_diff(24).pow(2)).sum::<u64>() / 256;
     assert!((16..34).contains(&variance), "variance {variance}");
     assert_eq!(lost(&mut chip, 256), before, "time stands still, and so do the bits");
-    // What is programmed later is younger, whatever its block's life.
+    // Pages programmed later are younger, whatever their block's life.
     program(&mut chip, 256).unwrap();
     assert_eq!(read(&mut chip, 256).0, Ok(ReadOutcome::Clean));
     chip.erase(BlockId(0)).unwrap();
@@ -282,8 +282,8 @@ fn codes_may_leave_the_spare_area_out() {
     assert_eq!(spare[..2], [0xA4, 0xA5]);
 }
 
-/// What seems sound after a cut and is not: pages that fade, pages that cannot be read at first, and pages and blocks that
-/// look erased and let what is programmed there fade.
+/// Pages and blocks seem sound after a cut and are not: pages that fade, pages that cannot be read at first, and pages
+/// and blocks that look erased and let new data fade.
 #[test]
 fn unstable_cuts_leave_what_seems_sound() {
     let (mut fading, mut stuttering, mut frail) = (0, 0, 0);

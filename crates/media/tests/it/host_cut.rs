@@ -1,4 +1,4 @@
-//! What the power cut of its host leaves of a container.
+//! A container after a power cut of its host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -48,12 +48,13 @@ fn number(chip: &mut ChipFile, page: PageId) -> Option<u64> {
     Some(number)
 }
 
-/// A chip in use: blocks are filled; where few are left, what a block holds is copied or overwritten, and it is erased.
+/// A chip in use: blocks are filled; when few are left, the contents of a block are copied or overwritten, and it is
+/// erased.
 struct Use {
     chip: ChipFile,
-    /// What was programmed on each page since its erase.
+    /// The program on each page since its erase.
     pages: BTreeMap<u32, u64>,
-    /// What a flush promised and nothing replaced since.
+    /// The programs that a flush promised and nothing replaced since.
     promised: BTreeSet<u64>,
     rng: fastrand::Rng,
     next: u64,
@@ -65,7 +66,7 @@ impl Use {
         Use { chip: host.open().unwrap(), pages, promised, rng: fastrand::Rng::with_seed(seed), next: 0 }
     }
 
-    /// Goes on with what a cut has left: from here on all of it is promised.
+    /// Goes on after a cut: from here on all that is left is promised.
     fn go_on(&mut self, host: &SimHost) {
         self.chip = host.open().unwrap();
         let found = |page| Some((page, number(&mut self.chip, PageId(page))?));
@@ -128,8 +129,9 @@ fn pages_of(block: u32) -> Range<u32> {
     block * PAGES..(block + 1) * PAGES
 }
 
-/// After each step the host's power fails in a few ways. What was promised is found, nothing reads right that is not, and the
-/// chip is used on, which breaks none of its rules; now and then the next steps and cuts are on what a cut has left.
+/// The host's power fails in a few ways after each step. All promised pages are found, no wrong page reads right, and
+/// the chip is used on, which breaks none of its rules. Now and then the next steps and cuts begin from the state after
+/// a cut.
 #[test]
 fn what_was_flushed_is_found_and_copies_come_before_the_erase() {
     let (mut cuts, mut less, mut syncs, mut erases) = (0, 0, 0, 0);

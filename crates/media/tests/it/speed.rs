@@ -1,5 +1,5 @@
-//! Floors under the speed of simulated chips, far below what an optimised build reaches: they catch a copy or
-//! a lookup gone wrong, not a slow machine. Run with `--release -- --ignored --nocapture` for the figures.
+//! Floors under the speed of simulated chips, far below that of an optimised build: they catch a copy or a lookup gone
+//! wrong, not a slow machine. Run with `--release -- --ignored --nocapture` for the figures.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ fn work(chip: &mut impl Nand) -> [Duration; 3] {
     [program, read, erase]
 }
 
-/// What a file system does: erase a block, fill it, go on to the next.
+/// The accesses of a file system: erase a block, fill it, go on to the next.
 fn write_as_log(chip: &mut impl Nand) {
     for at in 0..PAGES {
         if at % 64 == 0 {

@@ -11,7 +11,7 @@ use pumice_media::{
 const PAGES: u32 = 8;
 const BLOCKS: u32 = 6;
 
-/// What a call answered; reads with their bytes.
+/// The answer of a call; reads with their bytes.
 type Answer = (Result<Option<ReadOutcome>, NandError>, Vec<u8>);
 
 /// Makes the call that `rng` draws.

@@ -172,6 +172,24 @@ impl Hook for PageAndCut {
     }
 }
 
+/// Plays a scenario on a chip with cuts in these operations, and pages behind each of them that are bad in turn.
+fn behind_cuts(name: &str, of: &str, operations: Part, pages: usize) -> Row {
+    let clock = TestClock::new();
+    let start = chip(name, &clock);
+    let gang = mount(start.clone(), &clock).unwrap().info().unwrap().gang_pages;
+    let row = Row::new("nandfs", name, &format!("{of}, a bad page behind a cut"));
+    let hook = Arc::new(Mutex::new(PageAndCut { notes: None, operations, pages, gang, row }));
+    let mut player = Player::new(Probe::new(start, hook.clone()), clock);
+    hook.lock().unwrap().notes = Some(player.notes.clone());
+    for step in scenario(of) {
+        player.play(&step).unwrap();
+    }
+    let none = Row::new("nandfs", name, of);
+    let row = std::mem::replace(&mut hook.lock().unwrap().row, none);
+    row.print();
+    row
+}
+
 /// What is found on a chip, compared with the tree that comes nearest of those that may be there.
 fn nearest(chip: &SimChip, notes: &Notes) -> Found {
     let mut best: Option<Found> = None;
@@ -194,25 +212,23 @@ fn no_single_bad_page_after_any_cut() {
     let operations = NANDFS_PAGES.sample(401);
     let pages = if NANDFS_PAGES.whole().is_some() { 1 } else { 61 };
     for (name, _) in CHIPS {
-        for scenario_name in ["names", "appends", "newfiles", "remounts", "saves"] {
-            let clock = TestClock::new();
-            let start = chip(name, &clock);
-            let gang = mount(start.clone(), &clock).unwrap().info().unwrap().gang_pages;
-            let row = Row::new("nandfs", name, &format!("{scenario_name}, a bad page behind a cut"));
-            let hook = Arc::new(Mutex::new(PageAndCut { notes: None, operations, pages, gang, row }));
-            let mut player = Player::new(Probe::new(start, hook.clone()), clock);
-            hook.lock().unwrap().notes = Some(player.notes.clone());
-            for step in scenario(scenario_name) {
-                player.play(&step).unwrap();
-            }
-            let row = &hook.lock().unwrap().row;
-            row.print();
+        for of in ["names", "appends", "newfiles", "remounts", "saves"] {
+            let row = behind_cuts(name, of, operations, pages);
             holds &= row.holds();
             cases += row.cases;
         }
     }
     ran(cases);
     assert!(holds);
+}
+
+/// The page that tells of a name that went has told of the links of another one, too.
+#[test]
+fn no_single_bad_page_after_a_name_of_two_went() {
+    for name in ["spare", "gang"] {
+        let row = behind_cuts(name, "links", Part { index: 0, of: 1 }, 1);
+        assert!(row.cases > 60 && row.holds());
+    }
 }
 
 #[test]

@@ -247,6 +247,12 @@ fn repairs_of_damaged_volumes() {
     NANDFS_REPAIR_CUTS.ran(seeds, cuts);
 }
 
+/// Two pages of a full block are dead: copies of parity bring back more than the block's own, and must stay.
+#[test]
+fn a_repair_leaves_what_it_found() {
+    repairs(10028);
+}
+
 #[test]
 fn scrubs_of_weak_volumes() {
     let seeds = NANDFS_REPAIR_CUTS.seeds(0..60);

@@ -9,7 +9,7 @@ struct Kept {
     used: u64,
 }
 
-/// Inode pages and index pages by their place: what is programmed does not change.
+/// Inode pages and index pages by their place: a programmed page does not change.
 pub(crate) struct Cache {
     pages: BTreeMap<Addr, Kept>,
     turn: u64,

@@ -1,4 +1,4 @@
-//! Reads everything and compares it: what `fsck -n` tells. Nothing is written.
+//! Reads everything and compares it: the findings of `fsck -n`. Nothing is written.
 
 use pumice_media::{AnyChip, Nand};
 use pumice_vfs::{CheckReport, Errno, FileKind, Finding, Result, Timestamp};
@@ -13,10 +13,10 @@ const FINDINGS_MAX: usize = 1000;
 
 /// Reads everything and compares all structures with each other; writes nothing.
 ///
-/// Memory: what a mount takes.
+/// Memory: as much as a mount.
 ///
 /// # Errors
-/// What keeps the volume from being mounted, and a chip that fails; damage that the walk meets is a finding.
+/// Faults that keep the volume from being mounted, and a chip that fails; damage that the walk meets is a finding.
 pub fn check(nand: impl Nand + Send) -> Result<CheckReport> {
     const CACHE_BYTES: usize = 1 << 20;
     let mut volume = Volume::mount(AnyChip::lend(nand), Box::new(Timestamp::default), true, CACHE_BYTES)?;

@@ -1,4 +1,4 @@
-//! What goes wrong, as callers of a file system tell it apart.
+//! Errors, as callers of a file system tell them apart.
 
 use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError};

@@ -88,7 +88,7 @@ impl<'c> Flash<'c> {
         }
     }
 
-    /// Reads a spare area; what ECC gives up on reads as damaged.
+    /// Reads a spare area; one that ECC cannot correct reads as damaged.
     pub(crate) fn read_spare(&mut self, at: Addr) -> Result<[u8; BYTES]> {
         let mut all = vec![0; self.layout.spare_bytes()];
         let readable = self.look(|nand| nand.read_spare(Layout::page(at), &mut all))?;

@@ -11,7 +11,7 @@ use crate::volume::{Volume, blank};
 /// Good blocks that there must be.
 const GOOD_MIN: usize = 24;
 
-/// How to make a file system.
+/// The options of mkfs.
 #[derive(Clone, Debug, Default)]
 pub struct FormatOptions {
     /// A name for people, at most 64 bytes of UTF-8.
@@ -24,10 +24,10 @@ pub struct FormatOptions {
     pub owner: (u32, u32),
 }
 
-/// Makes an empty file system on the chip; what was there is gone. Every good erase block is erased.
+/// Makes an empty file system on the chip; the old contents are gone. Every good erase block is erased.
 ///
 /// # Errors
-/// [`Errno::NotSupported`] for a chip whose pages an inode does not fit (table 1), or that is too small or too large.
+/// [`Errno::NotSupported`] for a chip with pages that no inode fits (table 1), or that is too small or too large.
 pub fn format<N: Nand + Send>(mut nand: N, options: &FormatOptions) -> Result<N> {
     format_chip(AnyChip::lend(&mut nand), options)?;
     Ok(nand)

@@ -14,7 +14,7 @@ use crate::layout::INODES;
 use crate::store::Written;
 use crate::volume::Volume;
 
-/// How to mount.
+/// The options of a mount.
 pub struct MountOptions {
     /// Write nothing.
     pub read_only: bool,
@@ -24,7 +24,7 @@ pub struct MountOptions {
     pub clock: Clock,
 }
 
-/// What is known about a volume without walking it.
+/// Facts about a volume that need no walk.
 #[derive(Clone, Debug, Default)]
 pub struct Info {
     /// A name for people.
@@ -73,7 +73,7 @@ impl<N: Nand + Send + 'static> Cffs<N> {
 }
 
 impl<N> Cffs<N> {
-    /// What is known without a walk.
+    /// The facts that need no walk.
     pub fn info(&self) -> Info {
         let volume = self.volume.lock();
         Info {
@@ -92,7 +92,7 @@ impl<N> Cffs<N> {
         self.volume.lock().shared_store().written()
     }
 
-    /// What the chip did.
+    /// The chip's counters.
     pub fn stats(&self) -> NandStats {
         self.volume.lock().shared_store().shared_flash().chip().stats()
     }
@@ -214,7 +214,7 @@ impl<N> FileSystem for Cffs<N> {
         const AT_ONCE: usize = 64;
         let (dir, mut cookie) = (Self::number(dir)?, cookie);
         loop {
-            // Whoever is handed an entry may call again.
+            // The receiver of an entry may call again.
             let mut found = Vec::new();
             self.volume.lock().readdir(dir, cookie, &mut |entry| {
                 found.push((entry.name.to_vec(), entry.ino, entry.kind, entry.cookie));

@@ -34,10 +34,10 @@ pub(crate) struct Index {
     pages: BTreeMap<u32, Loaded>,
 }
 
-/// Where the address of a chunk stands.
+/// The place of a chunk's address.
 enum Place {
     Entry(usize),
-    /// In an index page.
+    /// An entry of an index page.
     In(u32, usize),
 }
 
@@ -100,7 +100,7 @@ impl Index {
         self.double.as_mut().ok_or_else(|| damaged("an index page is gone from memory"))
     }
 
-    /// Where an index page lies.
+    /// The address of an index page.
     fn page_at(&mut self, store: &mut Store<'_>, page: u32) -> Result<Addr> {
         let last = self.last();
         match self.class {
@@ -134,7 +134,7 @@ impl Index {
         self.pages.get_mut(&page).ok_or_else(|| damaged("an index page is gone from memory"))
     }
 
-    /// Where a chunk lies.
+    /// The address of a chunk.
     pub(crate) fn get(&mut self, store: &mut Store<'_>, chunk: u32) -> Result<Addr> {
         match self.place(chunk) {
             None => Ok(Addr::NONE),
@@ -287,7 +287,8 @@ impl Index {
         Ok(more)
     }
 
-    /// All pages below the inode: chunks with their number, and index pages. What cannot be read is passed to `lost`.
+    /// All pages below the inode: chunks with their number, and index pages. Errors of unreadable pages are passed to
+    /// `lost`.
     pub(crate) fn walk(
         &mut self,
         store: &mut Store<'_>,

@@ -22,7 +22,7 @@ const TIMES: usize = 48;
 const INO: usize = 96;
 const TIME: usize = 100;
 const NAME: usize = 104;
-/// Bytes of a name: what the attributes leave of 256.
+/// Bytes of a name: the rest of 256 beside the attributes.
 pub(crate) const NAME_MAX: usize = METADATA_BYTES - NAME;
 const MAGIC_VALUE: u32 = u32::from_le_bytes(*b"cffs");
 
@@ -83,7 +83,7 @@ impl Inode {
         (size <= layout.size_max()).then_some(inode)
     }
 
-    /// The page, which says itself what its mark says.
+    /// The page, which repeats its mark's contents.
     pub(crate) fn encode(&self, mark: Mark) -> Vec<u8> {
         let mut page = vec![0; METADATA_BYTES];
         let words = [

@@ -12,7 +12,7 @@ pub(crate) const INODES: u32 = 1 << 20;
 /// A chunk's number has three bytes there.
 const CHUNKS: u32 = 1 << 24;
 
-/// Where a page lies: counted through the chip.
+/// The place of a page: counted through the chip.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Addr(pub(crate) u32);
 

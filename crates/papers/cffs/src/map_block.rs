@@ -99,7 +99,7 @@ pub(crate) fn write(flash: &mut Flash<'_>, block: u32, hash: &InodeBlockHash) ->
         let spare = mark.encode(index, &page);
         match flash.program(layout.addr(block, u32::from(index)), &page, spare) {
             Ok(()) => {}
-            // What is not whole is not believed, and erased by the next mount.
+            // A block that is not whole is not believed, and erased by the next mount.
             Err(NandError::ProgramFailed(_)) => return Ok(()),
             Err(error) => return Err(chip(error)),
         }

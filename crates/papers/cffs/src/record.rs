@@ -1,5 +1,5 @@
-//! What names a volume: one page, copied, in a block of its own that is written by mkfs and never again. The paper has
-//! none; the `InodeMapBlock` is erased at each mount and cannot keep it.
+//! The identity of a volume: one page, copied, in a block of its own that is written by mkfs and never again. The paper
+//! has none; the `InodeMapBlock` is erased at each mount and cannot keep it.
 
 use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Result};

@@ -1,12 +1,12 @@
-//! Section 2.1: what the spare area says of a page, in the eight bytes that `k9s1208` leaves beside ECC.
+//! Section 2.1: a page's mark in its spare area, in the eight bytes that `k9s1208` leaves beside ECC.
 //!
-//! The paper's fields are an inode number and a chunk number. What is won by packing them proves the page, since the
+//! The paper's fields are an inode number and a chunk number. The bits saved by packing them prove the page, since the
 //! chip's ECC leaves the spare area out.
 
 /// Bytes of a mark.
 pub(crate) const BYTES: usize = crate::layout::SPARE_BYTES;
 
-/// What a page is.
+/// The kind of a page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Kind {
     Inode = 1,
@@ -39,9 +39,9 @@ impl Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mark {
     pub(crate) kind: Kind,
-    /// Below 2^20.
+    /// The inode number, below 2^20.
     pub(crate) ino: u32,
-    /// Of inodes the time: counts the inode pages written. Of other pages the chunk, below 2^24; of index pages the
+    /// Inodes: the time, which counts the inode pages written. Other pages: the chunk, below 2^24; index pages have the
     /// first that they reach.
     pub(crate) number: u32,
 }
@@ -135,7 +135,7 @@ impl MapMark {
         bytes
     }
 
-    /// What page `index` says, if it proves itself.
+    /// The mark of page `index`, if it proves itself.
     pub(crate) fn decode(bytes: [u8; BYTES], index: u8, page: &[u8]) -> Option<MapMark> {
         let [a, b, c, _] = map_proof(&bytes[..5], index, page).to_le_bytes();
         let is_map = bytes[0] == (Kind::Map as u8) << 4 && bytes[5..] == [a, b, c];

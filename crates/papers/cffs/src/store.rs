@@ -34,7 +34,7 @@ pub struct Written {
     pub reclaimed: u64,
 }
 
-/// The chip, what is used of it, and what is cached.
+/// The chip, the use of its blocks, and the cache.
 pub(crate) struct Store<'c> {
     flash: Flash<'c>,
     pub(crate) usage: Usage,

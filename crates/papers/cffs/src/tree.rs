@@ -10,7 +10,7 @@ use crate::layout::Addr;
 /// The root directory.
 pub(crate) const ROOT: u32 = 1;
 
-/// What memory holds of an inode.
+/// An inode in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) kind: FileKind,
@@ -19,7 +19,7 @@ pub(crate) struct Node {
     /// Its inode page, and the time of that.
     pub(crate) at: Addr,
     pub(crate) time: u32,
-    /// Of a directory, by name, and in the order in which they are listed.
+    /// The names of a directory, and the order in which they are listed.
     names: BTreeMap<Vec<u8>, u32>,
     order: BTreeSet<u32>,
     dirs: u32,
@@ -107,7 +107,7 @@ impl Tree {
         self.nodes.get(&dir)?.names.get(name).copied()
     }
 
-    /// Links: a directory's own, its parent's and its directories'; none of what has no name.
+    /// Links: a directory's own, its parent's and its directories'; an inode without a name has none.
     pub(crate) fn links(&self, ino: u32) -> u32 {
         match self.nodes.get(&ino) {
             Some(node) if node.kind == FileKind::Dir => 2 + node.dirs,

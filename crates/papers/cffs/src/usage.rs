@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::layout::{Addr, Layout};
 
-/// What a block is used for.
+/// The use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     /// An inode-stored block.
@@ -14,7 +14,7 @@ pub(crate) enum Role {
     Data,
 }
 
-/// What a block is.
+/// The state of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Free,
@@ -24,13 +24,13 @@ pub(crate) enum State {
     Kept,
 }
 
-/// What is wrong with a block.
+/// The health of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Health {
     Good,
     /// A program failed in it: it is bad once it is empty.
     Suspect,
-    /// It holds what cannot be moved, and is not collected.
+    /// It holds pages that cannot be moved, and is not collected.
     Stuck,
 }
 
@@ -39,9 +39,9 @@ enum Health {
 struct Block {
     state: State,
     live: u32,
-    /// The weight (2.4): what it was used for last.
+    /// The weight (2.4): its last use.
     last: Option<Role>,
-    /// Known to be erased; what a mount finds free may be half erased.
+    /// Known to be erased; a block that a mount finds free may be half erased.
     erased: bool,
     health: Health,
     /// It is being filled.
@@ -56,11 +56,11 @@ pub(crate) struct Usage {
     bitmap: Vec<u64>,
     live: u32,
     free: u32,
-    /// Where the search for a free block goes on, so that all take their turn.
+    /// The place where the search for a free block goes on, so that all take their turn.
     next: u32,
     /// The inodes of the pages of each inode-stored block, in order.
     residents: BTreeMap<u32, Vec<u32>>,
-    /// How many of those pages each inode has.
+    /// The number of those pages of each inode.
     copies: BTreeMap<u32, u32>,
 }
 
@@ -204,7 +204,7 @@ impl Usage {
         self.block(block).is_some_and(|found| found.health == Health::Suspect)
     }
 
-    /// A block holds what cannot be read or has no owner: it is not collected.
+    /// A block holds unreadable pages or pages without an owner: it is not collected.
     pub(crate) fn stick(&mut self, block: u32) {
         self.change(block, |found| found.health = Health::Stuck);
     }
@@ -255,7 +255,7 @@ impl Usage {
         self.copies.get(&ino).copied().unwrap_or_default()
     }
 
-    /// A block's inode pages are gone; returns whose they were.
+    /// A block's inode pages are gone; returns their owners.
     pub(crate) fn drop_residents(&mut self, block: u32) -> Vec<u32> {
         let gone = self.residents.remove(&block).unwrap_or_default();
         for ino in &gone {

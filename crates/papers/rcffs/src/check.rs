@@ -1,4 +1,4 @@
-//! Reads everything and compares it: what `fsck -n` tells. Nothing is written.
+//! Reads everything and compares it: the findings of `fsck -n`. Nothing is written.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::volume::{ROOT, Volume};
 /// Findings that are listed; a damaged volume may have more.
 const FINDINGS_MAX: usize = 1000;
 
-/// What the tree has of an inode.
+/// The tree's items of an inode.
 #[derive(Default)]
 struct Seen {
     inode: Option<Inode>,
@@ -33,10 +33,10 @@ struct Check<'c> {
 
 /// Reads everything and compares all structures with each other; writes nothing.
 ///
-/// Memory: what a mount takes, and a hundred bytes or so for each inode.
+/// Memory: as much as a mount, and a hundred bytes or so for each inode.
 ///
 /// # Errors
-/// What keeps the volume from being mounted, and a chip that fails; damage that the walk meets is a finding.
+/// Faults that keep the volume from being mounted, and a chip that fails; damage that the walk meets is a finding.
 pub fn check(nand: impl Nand + Send) -> Result<CheckReport> {
     const CACHE_BYTES: usize = 1 << 20;
     let volume = Volume::mount(AnyChip::lend(nand), Box::new(Timestamp::default), true, CACHE_BYTES)?;
@@ -133,7 +133,7 @@ impl Check<'_> {
         let mut inodes = 0;
         for (ino, seen) in core::mem::take(&mut self.seen).into_iter().filter(|(ino, _)| *ino > 0) {
             let Some(inode) = seen.inode else {
-                self.find("inode", format!("there is something of inode {ino}, and no inode"));
+                self.find("inode", format!("inode {ino} is missing but has chunks"));
                 continue;
             };
             inodes += 1;

@@ -68,7 +68,7 @@ impl<'c> Flash<'c> {
         Ok(Page { data, is_sound, is_blank })
     }
 
-    /// Reads a spare area: what it says, and whether it looks erased.
+    /// Reads a spare area: its tag, and whether it looks erased.
     pub(crate) fn read_spare(&mut self, at: Addr) -> Result<(Option<Tag>, bool)> {
         let mut spare = vec![0; self.layout.spare_bytes()];
         match self.nand.read_spare(Layout::id(at), &mut spare) {

@@ -14,7 +14,7 @@ use crate::volume::{ROOT, Volume};
 /// Segments that there must be.
 const SEGMENTS_MIN: u32 = 12;
 
-/// How to make a file system.
+/// The options of mkfs.
 #[derive(Clone, Debug)]
 pub struct FormatOptions {
     /// A name for people, at most 64 bytes of UTF-8.
@@ -53,7 +53,7 @@ impl Default for FormatOptions {
     }
 }
 
-/// Makes an empty file system on the chip; what was there is gone. Every good erase block is erased.
+/// Makes an empty file system on the chip; the old contents are gone. Every good erase block is erased.
 ///
 /// # Errors
 /// [`Errno::NotSupported`] for a chip that has no room for the signature in its spare areas, or is too small or too large.

@@ -21,7 +21,7 @@ const INODE_BYTES: u64 = 256;
 /// Bytes that LZ4 makes of one at the most.
 const EXPANSION: u64 = 256;
 
-/// How to mount.
+/// The options of a mount.
 pub struct MountOptions {
     /// Write nothing.
     pub read_only: bool,
@@ -31,7 +31,7 @@ pub struct MountOptions {
     pub clock: Clock,
 }
 
-/// What is known about a volume without walking it.
+/// Facts about a volume that need no walk.
 #[derive(Clone, Debug, Default)]
 pub struct Info {
     /// A name for people.
@@ -81,7 +81,7 @@ impl<N: Nand + Send + 'static> Rcffs<N> {
 }
 
 impl<N> Rcffs<N> {
-    /// What is known without a walk.
+    /// The facts that need no walk.
     pub fn info(&self) -> Info {
         let volume = self.volume.lock();
         let (log, state, shape) = (volume.shared_log(), *volume.state(), volume.layout().shape);
@@ -113,13 +113,13 @@ impl<N> Rcffs<N> {
         self.volume.lock().shared_log().shared_store().repairs()
     }
 
-    /// What the chip did.
+    /// The chip's counters.
     pub fn stats(&self) -> NandStats {
         self.volume.lock().shared_log().shared_store().chip().stats()
     }
 
-    /// Sections 3.2 and 6: looks at every segment, in full or by signatures alone, and moves what is in segments with
-    /// a wrong page. `progress` is told how many of how many segments were looked at.
+    /// Sections 3.2 and 6: looks at every segment, in full or by signatures alone, and moves the data out of segments
+    /// with a wrong page. `progress` is told how many of how many segments were looked at.
     pub fn scrub(&self, is_quick: bool, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrub> {
         self.volume.lock().scrub(is_quick, progress)
     }
@@ -240,7 +240,7 @@ impl<N> FileSystem for Rcffs<N> {
         const AT_ONCE: usize = 64;
         let (dir, mut cookie) = (Self::number(dir)?, cookie);
         loop {
-            // Whoever is handed an entry may call again.
+            // The receiver of an entry may call again.
             let mut found = Vec::new();
             self.volume.lock().readdir(dir, cookie, &mut |entry| {
                 found.push((entry.name.to_vec(), entry.ino, entry.kind, entry.cookie));

@@ -17,9 +17,9 @@ pub(crate) struct Inode {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
     pub(crate) rdev: u32,
-    /// Of a directory: the one that holds it.
+    /// A directory's parent.
     pub(crate) parent: u32,
-    /// The algorithm of its chunks: none or LZ4. What is made in a directory takes over the directory's.
+    /// The algorithm of its chunks: none or LZ4. An inode made in a directory takes over the directory's.
     pub(crate) packed: bool,
     pub(crate) size: u64,
     /// Chunks of data.

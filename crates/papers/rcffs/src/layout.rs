@@ -3,7 +3,7 @@
 use pumice_media::{Geometry, PageId};
 use pumice_vfs::{Errno, FsError, Result};
 
-/// Bytes of a file in a chunk: what the compressor takes (3.4).
+/// Bytes of a file in a chunk: the unit of the compressor (3.4).
 pub(crate) const CHUNK_BYTES: usize = 4096;
 /// Bytes of a chunk of a directory at the most, with 32 entries of the longest names.
 pub(crate) const CHUNK_MAX: usize = 32 * (10 + 255);
@@ -20,7 +20,7 @@ const SEGMENTS_MAX: u32 = 4096;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Addr(pub(crate) u32);
 
-/// What mkfs chooses: every spare area says it.
+/// The choices of mkfs: every spare area repeats them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shape {
     /// Erase blocks of a segment.
@@ -33,7 +33,7 @@ pub(crate) struct Shape {
     pub(crate) signature_bytes: u32,
 }
 
-/// Where things are on a chip.
+/// The places of structures on a chip.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     geometry: Geometry,
@@ -149,7 +149,7 @@ impl Layout {
         count(entries.div_ceil(self.page_bytes() / REVERSE_BYTES))
     }
 
-    /// Where the summary begins in the last regular block, if it fits: reverse index, usage, information, parity.
+    /// The beginning of the summary in the last regular block, if it fits: reverse index, usage, information, parity.
     pub(crate) fn summary(&self, entries: usize) -> Option<u32> {
         let pages = self.reverse_pages(entries) + self.usage_pages() + 1 + self.shape.parity_pages;
         self.pages().checked_sub(pages)

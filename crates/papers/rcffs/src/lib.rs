@@ -1,6 +1,7 @@
-//! RCFFS (Kang, Miller: Adding Aggressive Error Correction to a High-Performance Compressing Flash File System) as its paper
-//! describes it: segments of erase blocks with parity pages and parity blocks, a signature for each page, a mu-tree, and
-//! compressed chunks of several files in one page. `docs/rcffs.md` has the format, and what was chosen where the paper is silent.
+//! RCFFS (Kang, Miller: Adding Aggressive Error Correction to a High-Performance Compressing Flash File System) as its
+//! paper describes it. It has segments of erase blocks with parity pages and parity blocks, a signature for each page,
+//! a mu-tree, and compressed chunks of several files in one page. `docs/rcffs.md` has the format, and the choices where
+//! the paper is silent.
 //!
 //! ```
 //! use pumice_media::{ChipSpec, PageId, SimChip};

@@ -15,7 +15,7 @@ use crate::segment::{Info, NEXT, NODE, UPPER, Use, reverse_pages, usage_byte};
 use crate::spare::{Kind, Tag, signature};
 use crate::store::Store;
 
-/// Pages written since the mount, by what they hold.
+/// Pages written since the mount, by contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Written {
     /// Chunks of files and of metadata.
@@ -28,14 +28,14 @@ pub struct Written {
     pub parity: u64,
 }
 
-/// Whose volume it is.
+/// The identity of the volume.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Identity {
     pub(crate) uuid: [u8; 16],
     pub(crate) label: String,
 }
 
-/// Where a log goes on.
+/// The place where a log goes on.
 pub(crate) struct Position {
     pub(crate) sequence: u32,
     /// The newest root that counts.
@@ -92,7 +92,7 @@ impl<'c> Log<'c> {
         self.now = now;
     }
 
-    /// What segments are used for.
+    /// The use of each segment.
     pub(crate) fn usage(&self) -> &[Use] {
         &self.position.usage
     }
@@ -117,7 +117,7 @@ impl<'c> Log<'c> {
         self.position.usage[segment as usize] = Use::Live(bytes);
     }
 
-    /// Bytes at a place became live, or died. What is known of a segment after a mount is rounded.
+    /// Counts bytes at a place as live, or dead. The counts of segments are rounded after a mount.
     pub(crate) fn count_live(&mut self, at: Addr, bytes: u64, is_live: bool) {
         let segment = self.layout().segment_of(at) as usize;
         if let Some(Use::Live(live)) = self.position.usage.get_mut(segment) {
@@ -377,7 +377,7 @@ impl<'c> Log<'c> {
         }
     }
 
-    /// Programs what is in the buffer; tells where all chunks went since this was asked last.
+    /// Programs the buffer; returns the new places of all chunks since the last call.
     pub(crate) fn end_data(&mut self) -> Result<Vec<(Key, Place)>> {
         loop {
             let again = self.program_buffer()?;

@@ -68,8 +68,8 @@ impl Store<'_> {
         Ok(Some(best))
     }
 
-    /// Steps from a segment to the newest: the kth of its list if that is newer, or else the one before, and so on. Tells too
-    /// whether none can be newer: one segment at the most, the open one, is not what it was.
+    /// Steps from a segment to the newest: the kth of its list if that is newer, or else the one before, and so on.
+    /// Tells too whether none can be newer: one segment at the most, the open one, is not as it was.
     fn follow(&mut self, first: (u32, Info)) -> Result<((u32, Info), bool)> {
         let mut at = first;
         'steps: loop {
@@ -97,7 +97,7 @@ impl Store<'_> {
         Ok(bytes.map(|byte| usage_of(*byte, segment_bytes)).collect())
     }
 
-    /// What the page with a root says of the mu-tree.
+    /// The state of the mu-tree, from the page with a root.
     pub(crate) fn state(&mut self, at: crate::layout::Addr) -> Result<State> {
         let page = self.page(at)?;
         let shape = NodeShape::new(self.layout().page_bytes());

@@ -24,7 +24,7 @@ pub(crate) struct Open {
     stripes: Vec<Parity>,
     /// Pages that the stripes have taken of this block.
     taken: u32,
-    /// By page in the segment: counts as zeros.
+    /// Pages of the segment that count as zeros.
     pub(crate) void: Vec<bool>,
     pub(crate) reverse: Vec<Reverse>,
 }
@@ -62,7 +62,7 @@ impl Open {
         self.blocks[self.regular()..].to_vec()
     }
 
-    /// Where the next page will be programmed.
+    /// The place of the next page.
     pub(crate) fn here(&self) -> Addr {
         self.layout.page(self.blocks[self.block], self.page)
     }
@@ -157,7 +157,7 @@ impl Open {
         Some(stripe.pages().map(<[u8]>::to_vec).collect())
     }
 
-    /// Notes what was put where.
+    /// Notes the place of a key.
     pub(crate) fn note(&mut self, key: u64, page: Addr, offset: u16) {
         let place = self.layout.page_in_segment(page);
         debug_assert!(place < u32::from(u16::MAX), "pages of a segment are counted in 16 bits");

@@ -29,7 +29,7 @@ impl Chunk {
     }
 }
 
-/// What a chunk holds.
+/// The contents of a chunk.
 pub(crate) fn unpacked(stored: Vec<u8>, packed: bool) -> Result<Vec<u8>> {
     if !packed {
         return Ok(stored);
@@ -74,7 +74,7 @@ impl Packer {
         self.pending.push_back(Pending { chunk, page, offset });
     }
 
-    /// Puts in what fits of the newest chunk, from a byte of it on; returns how many bytes.
+    /// Adds the newest chunk, from a byte of it on, as far as there is room; returns how many bytes.
     pub(crate) fn fill(&mut self, from: usize) -> usize {
         let Some(newest) = self.pending.back() else { return 0 };
         let rest = &newest.chunk.bytes[from..];
@@ -87,7 +87,7 @@ impl Packer {
         self.buffer.len() == self.page_bytes
     }
 
-    /// The page to be programmed, zeros behind what is in the buffer.
+    /// The page to be programmed: the buffer, filled up with zeros.
     pub(crate) fn page(&mut self) -> Vec<u8> {
         let mut page = core::mem::take(&mut self.buffer);
         page.resize(self.page_bytes, 0);

@@ -1,5 +1,5 @@
-//! Section 3.2: after a crash. The spare areas of the segment that was written tell the last valid parity page; the newest
-//! root before it is the one that counts, and what came after it is gone.
+//! Section 3.2: after a crash. The spare areas of the segment that was written tell the last valid parity page. The
+//! newest root before it is the one that counts; pages after it are dropped.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::mutree::State;
 use crate::spare::{Kind, Tag};
 use crate::store::Store;
 
-/// What was found behind the newest whole segment.
+/// The valid part of the segment behind the newest whole one.
 pub(crate) struct Partial {
     /// The segments that were begun and have something that counts, in order.
     pub(crate) segments: Vec<u32>,
@@ -92,7 +92,7 @@ impl Store<'_> {
             let end = if number == valid.block { valid.end } else { all[number].len() };
             for index in (0..end).rev() {
                 let at = layout.page(blocks[number], count(index));
-                // A page whose spare area is lost may be the one.
+                // A page that lost its spare area may be the one.
                 let may_be = match all[number][index] {
                     Some(tag) => tag.kind == Kind::Commit,
                     None => number == valid.block && index >= valid.start,
@@ -122,7 +122,7 @@ impl Store<'_> {
         Ok(None)
     }
 
-    /// True if a parity page is what was written, and the signatures of its group give its own (2.2).
+    /// True if the last page is a parity page, and the signatures of its group give its own (2.2).
     fn is_valid(&mut self, at: Addr, group: &[Option<Tag>], tag: Tag) -> Result<bool> {
         if !self.flash().read(at)?.is_sound {
             return Ok(false);

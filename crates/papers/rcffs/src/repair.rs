@@ -1,5 +1,5 @@
-//! Section 3.2: repair. A page whose signature does not hold counts as missing: the parity pages of its erase block
-//! bring it back, and where too many are missing there, the parity blocks of the segment.
+//! Section 3.2: repair. A page with a wrong signature counts as missing: the parity pages of its erase block bring it
+//! back, and where too many are missing there, the parity blocks of the segment.
 
 use pumice_ecc::Repair;
 use pumice_vfs::Result;
@@ -59,8 +59,8 @@ impl Store<'_> {
         self.group_without_parity(at, limit)
     }
 
-    /// The group of a page whose parity pages are all lost, where it is one of them: they are the last pages of the block
-    /// that are not void, before another group begins at `limit`.
+    /// The group of a page in a group that lost all parity pages, where the page is one of them. They are the last
+    /// pages of the block that are not void, before another group begins at `limit`.
     fn group_without_parity(&mut self, at: Addr, limit: u32) -> Result<Option<Group>> {
         let layout = self.layout();
         let (block, index) = (layout.block_of(at), layout.page_in_block(at));
@@ -107,7 +107,7 @@ impl Store<'_> {
         self.proved(at, repair, index as usize)
     }
 
-    /// Reads the page at the same place of each block of the segment; what is wrong there is repaired in its block.
+    /// Reads the page at the same place of each block of the segment; a wrong page there is repaired in its block.
     pub(crate) fn repair_in_segment(&mut self, at: Addr) -> Result<Option<Vec<u8>>> {
         let layout = self.layout();
         let (segment, index) = (layout.segment_of(at), layout.page_in_block(at));

@@ -1,5 +1,6 @@
-//! Section 3.2: scrubbing. The quick form compares the signatures in the spare areas of a parity group, and of a stripe, with those of
-//! its parity, and reads no page; the full form reads each page and repairs it. Section 6: what is wrong is moved by the cleaner.
+//! Section 3.2: scrubbing. The quick form reads no page. It compares the signatures in the spare areas of a parity
+//! group, and of a stripe, with those of its parity. The full form reads each page and repairs it. Section 6: the
+//! cleaner moves what is wrong.
 
 use pumice_ecc::Parity;
 use pumice_vfs::Result;
@@ -10,7 +11,7 @@ use crate::spare::{Kind, Tag};
 use crate::store::Store;
 use crate::volume::Volume;
 
-/// What a scrub found.
+/// The results of a scrub.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Scrub {
     /// Pages looked at; of the quick form, their spare areas.
@@ -19,7 +20,7 @@ pub struct Scrub {
     pub wrong: u64,
     /// Pages among them that could not be brought back.
     pub lost: u64,
-    /// Segments whose data was moved.
+    /// Segments that were emptied.
     pub moved: u32,
 }
 
@@ -60,7 +61,7 @@ impl Store<'_> {
                 }
                 let read = self.flash().read(at)?;
                 found.pages += 1;
-                // Before a segment is ended no list tells what was never written.
+                // Before a segment is ended no list has its unwritten pages.
                 if read.is_sound || (void.is_none() && read.is_blank) {
                     continue;
                 }
@@ -112,7 +113,7 @@ impl Store<'_> {
     }
 }
 
-/// The first parity pages of the groups of a block whose signatures do not give those of their parity.
+/// The first parity pages of groups with wrong parity: the signatures of their pages do not give that of the parity.
 fn wrong_groups(tags: &[Option<Tag>]) -> Result<Vec<u32>> {
     let mut wrong = Vec::new();
     for (index, tag) in tags.iter().enumerate() {
@@ -130,7 +131,7 @@ fn wrong_groups(tags: &[Option<Tag>]) -> Result<Vec<u32>> {
     Ok(wrong)
 }
 
-/// True if the signatures of parity pages are the parity of the signatures (2.2); what has none counts as zeros.
+/// True if the signatures of parity pages are the parity of the signatures (2.2); a page without one counts as zeros.
 fn agrees(pages: &[Option<Tag>], parity: &[Option<Tag>]) -> Result<bool> {
     let Some(any) = pages.iter().flatten().next() else { return Ok(parity.iter().all(Option::is_none)) };
     let bytes = any.shape.signature_bytes as usize;

@@ -1,5 +1,5 @@
-//! Section 3.1, table 1: what is written at the end of a segment: the reverse index, the usage of all segments in its
-//! high-order bits, and the information of the segment.
+//! Section 3.1, table 1: the end of a segment: the reverse index, the usage of all segments in its high-order bits, and
+//! the information of the segment.
 
 use pumice_vfs::Timestamp;
 
@@ -11,9 +11,9 @@ use crate::layout::{
 pub const FORMAT_VERSION: u32 = 2;
 /// Bytes of a label.
 pub(crate) const LABEL_MAX: usize = 64;
-/// How many segments are chosen in advance (3.3: the next k).
+/// The number of segments chosen in advance (3.3: the next k).
 pub(crate) const NEXT: usize = 8;
-/// The offset of what is a node of the mu-tree, not a chunk.
+/// The offset of a node of the mu-tree, which is not a chunk.
 pub(crate) const NODE: u16 = u16::MAX;
 /// The same of a page with nodes above the leaves alone: nobody counts whether it is live.
 pub(crate) const UPPER: u16 = u16::MAX - 1;
@@ -22,7 +22,7 @@ pub(crate) const UPPER: u16 = u16::MAX - 1;
 const SEQUENCE_MAX: u32 = 1 << 31;
 const MAGIC: &[u8; 8] = b"RCFFSseg";
 
-/// A reverse index entry: what was put where in this segment.
+/// A reverse index entry: a key and its place in this segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Reverse {
     /// The key in the mu-tree; of its nodes the first key of the lowest.
@@ -48,7 +48,7 @@ pub(crate) fn reverse_pages(entries: &[Reverse], page_bytes: usize) -> Vec<Vec<u
     entries.chunks(each).map(page).collect()
 }
 
-/// Up to `most` entries of a reverse index page.
+/// The entries of a reverse index page, up to `most`.
 pub(crate) fn reverse_entries(page: &[u8], most: usize) -> impl Iterator<Item = Reverse> {
     page.chunks_exact(REVERSE_BYTES).take(most).map(|bytes| Reverse {
         key: get_u64(bytes, 0),
@@ -64,7 +64,7 @@ pub(crate) struct Info {
     pub(crate) uuid: [u8; 16],
     pub(crate) label: String,
     pub(crate) written: Timestamp,
-    /// Where the mu-tree has its root.
+    /// The root of the mu-tree.
     pub(crate) root: Addr,
     /// The next segments that will be written, in order.
     pub(crate) next: Vec<u32>,
@@ -97,7 +97,7 @@ impl Info {
         bytes
     }
 
-    /// Reads the information; `None` if it makes no sense. What refers to pages and segments is on the chip.
+    /// Reads the information; `None` if it makes no sense. Pages and segments that it names are on the chip.
     pub(crate) fn decode(bytes: &[u8], layout: &Layout) -> Option<Info> {
         if !is_info(bytes) || get_u32(bytes, 8) != FORMAT_VERSION {
             return None;
@@ -134,14 +134,14 @@ pub(crate) fn is_info(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// What a segment is used for, as the file system knows it now.
+/// The use of a segment, as the file system knows it now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Use {
     /// Free: nothing in it counts.
     Free,
     /// So many bytes of it are live, about: after a mount the high-order bits are known.
     Live(u64),
-    /// A crash cut it short: what of it is live the cleaner has to count.
+    /// A crash cut it short: the cleaner has to count its live bytes.
     CutShort,
     /// It has too few good blocks.
     Bad,
@@ -167,7 +167,7 @@ pub(crate) fn usage_byte(of: Use, segment_bytes: u64) -> u8 {
     }
 }
 
-/// What the byte of a segment usage node says.
+/// The use that a byte of a segment usage node stands for.
 pub(crate) fn usage_of(byte: u8, segment_bytes: u64) -> Use {
     match byte {
         0 => Use::Free,

@@ -1,5 +1,5 @@
-//! Section 3.2: what stands in the spare area of each page. It verifies, and corrects nothing: the algebraic signature, and
-//! what a scan after a crash must know.
+//! Section 3.2: the tag in the spare area of each page. It verifies, and corrects nothing: the algebraic signature, and
+//! the fields that a scan after a crash needs.
 
 use pumice_ecc::{Signature, Width, crc32c};
 use pumice_vfs::Result;
@@ -7,10 +7,10 @@ use pumice_vfs::Result;
 use crate::error::code;
 use crate::layout::{SPARE_BYTES as BYTES, Shape, get_u16, get_u32, put_u16, put_u32};
 
-/// Where the checksum stands.
+/// The place of the checksum.
 const SUM: usize = 20;
 
-/// What a page holds.
+/// The kind of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// Chunks of files and their metadata.
@@ -35,9 +35,9 @@ pub(crate) struct Tag {
     /// Counts the segments written.
     pub(crate) sequence: u32,
     pub(crate) kind: Kind,
-    /// Of a parity page: how many pages its group has before the first parity page.
+    /// Parity pages: the number of pages of the group before the first parity page.
     pub(crate) group: u16,
-    /// Of a parity page: which of the group's.
+    /// Parity pages: the number within the group.
     pub(crate) number: u8,
     pub(crate) shape: Shape,
 }

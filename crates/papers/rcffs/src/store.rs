@@ -1,4 +1,4 @@
-//! Pages that were verified: every read checks the signature (3.2), and what is wrong is repaired before anyone sees it.
+//! Pages that were verified: every read checks the signature (3.2), and a wrong page is repaired before anyone sees it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::layout::{Addr, Layout, count};
 use crate::mutree::Pages;
 use crate::segment::Info;
 
-/// What was found wrong since the mount, and what became of it.
+/// Wrong pages since the mount, and their repairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Repairs {
     /// Pages brought back by the parity pages of their erase block.
@@ -121,7 +121,7 @@ impl<'c> Store<'c> {
         Ok(good)
     }
 
-    /// Where the segment information is: in the last regular block.
+    /// The place of the segment information: in the last regular block.
     fn info_addr(&mut self, segment: u32) -> Result<Option<Addr>> {
         let layout = self.layout();
         let mut behind = layout.shape.parity_blocks;
@@ -148,7 +148,7 @@ impl<'c> Store<'c> {
         if read.is_blank {
             return Ok(None);
         }
-        // What it says of void pages is not known yet.
+        // Its list of void pages is not known yet.
         self.void.insert(segment, None);
         let repaired = match self.repair_in_block(at)? {
             Some(page) => Some(page),
@@ -202,7 +202,7 @@ impl<'c> Store<'c> {
 }
 
 impl Pages for Store<'_> {
-    /// A page whose signature holds, repaired if need be.
+    /// A page with a right signature, repaired if need be.
     fn page(&mut self, at: Addr) -> Result<Arc<Vec<u8>>> {
         if let Some(page) = self.cache.get(at) {
             return Ok(page);

@@ -1,4 +1,4 @@
-//! Metadata in memory: what was changed stays until it is written, the rest while there is room (5.4).
+//! Metadata in memory: changed blocks stay until they are written, the rest while there is room (5.4).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Reads everything and compares it: what `fsck -n` tells. Nothing is written.
+//! Reads everything and compares it: the findings of `fsck -n`. Nothing is written.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::volume::Volume;
 /// Findings that are listed; a damaged volume may have more.
 const FINDINGS_MAX: usize = 1000;
 
-/// What is known of an inode.
+/// The facts about an inode.
 struct Known {
     inode: Inode,
     /// Names that lead to it, and directories below it.
@@ -37,7 +37,7 @@ struct Walk<'c> {
 /// Memory: a bit for each block of the chip, and a record for each inode.
 ///
 /// # Errors
-/// What keeps the volume from being mounted, and a chip that fails; damage that the walk meets is a finding.
+/// Faults that keep the volume from being mounted, and a chip that fails; damage that the walk meets is a finding.
 pub fn check(nand: impl Nand + Send) -> Result<CheckReport> {
     const CACHE_BYTES: usize = 1 << 20;
     let volume = Volume::mount(AnyChip::lend(nand), Box::new(Timestamp::default), true, CACHE_BYTES)?;

@@ -1,6 +1,6 @@
 //! Section 4.4 and table III: the checkpoint, one block in a ring at the end of the chip.
 //!
-//! The table's reserved bytes hold what makes it recognisable, so that no super block is needed.
+//! The table's reserved bytes hold a magic and the identity, so that no super block is needed.
 
 use pumice_media::NandError;
 use pumice_vfs::Result;
@@ -20,7 +20,7 @@ const INVALID: usize = 16;
 const BAD: usize = 20;
 const CURRENT: usize = 24;
 const LAST: usize = 28;
-/// Of the first address of an indirect inode map block.
+/// The place of the first address of an indirect inode map block.
 const ROOTS_AT: usize = 32;
 const TIME: usize = 544;
 const MAGIC: usize = 548;
@@ -36,7 +36,7 @@ pub const FORMAT_VERSION: u32 = 1;
 
 const OWNER: Owner = Owner { ino: 0, kind: Kind::Checkpoint, offset: 0 };
 
-/// What names a volume.
+/// The identity of a volume.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Identity {
     pub(crate) uuid: [u8; 16],
@@ -126,8 +126,8 @@ impl Ring {
         Ring { block: flash.layout().region_blocks() - 1, slot: flash.layout().slots() }
     }
 
-    /// Goes on in the next erase block, whatever this one still has room for: after a power cut what looks erased
-    /// may not be.
+    /// Goes on in the next erase block, however much room this one has: after a power cut pages that look erased may
+    /// not be.
     pub(crate) fn leave_block(&mut self, flash: &Flash<'_>) {
         self.slot = flash.layout().slots();
     }
@@ -178,8 +178,8 @@ impl Ring {
 
 /// Section 4.5: the newest checkpoint, by a search in two phases, and the ring behind it; `None` if there is none.
 ///
-/// The first phase reads one spare area of each erase block of the region, the second those of the newest. Where what
-/// they say is not true, older erase blocks are looked at.
+/// The first phase reads one spare area of each erase block of the region, the second those of the newest. Older erase
+/// blocks are looked at where these are untrue.
 pub(crate) fn find(flash: &mut Flash<'_>) -> Result<Option<(Checkpoint, Ring)>> {
     let layout = *flash.layout();
     let mut blocks = Vec::new();

@@ -1,8 +1,8 @@
-//! Section 4.2: directory blocks, which say of which operation they are part.
+//! Section 4.2: directory blocks, each with the operation that it is part of.
 //!
-//! A block begins with the operation: its type, the inode whose writing completes it, and what it makes of the
-//! directory's own inode, so that this one need not be written each time. Entries follow as in ext2 (2.4): an entry stays in
-//! its place until it is removed.
+//! A block begins with the operation: its type, the inode that completes it when written, and its changes of the
+//! directory's own inode, so that this one need not be written each time. Entries follow as in ext2 (2.4): an entry
+//! stays in its place until it is removed.
 
 use pumice_vfs::{FileKind, Timestamp};
 
@@ -23,10 +23,10 @@ pub(crate) enum Change {
     Rename = 4,
 }
 
-/// What a directory block says of the operation that wrote it.
+/// The operation that wrote a directory block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Operation {
-    /// The inode whose writing completes it.
+    /// The inode that completes it when written.
     pub(crate) ino: u32,
     /// The directory's links afterwards.
     pub(crate) nlink: u32,
@@ -57,7 +57,7 @@ pub(crate) fn operation(block: &[u8]) -> Option<Operation> {
 /// An entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Entry<'a> {
-    /// Where it stands in its block.
+    /// The place in its block.
     pub(crate) at: usize,
     /// 0 for room without an entry.
     pub(crate) ino: u32,
@@ -129,7 +129,7 @@ pub(crate) fn insert(block: &mut [u8], name: &[u8], ino: u32, kind: FileKind) ->
     Some(true)
 }
 
-/// Removes the entry at a place; the room joins what is free around it.
+/// Removes the entry at a place; the room joins the free room around it.
 pub(crate) fn remove(block: &mut [u8], at: usize) -> Option<()> {
     put_u32(block, at, 0);
     let free: Vec<(usize, usize)> =

@@ -15,14 +15,14 @@ pub(crate) struct Traffic {
     pub(crate) read: [u64; 10],
 }
 
-/// What a block that was read whole proves of itself.
+/// The owner and stamp of a block that was read whole, if it proves itself.
 type Proof = Option<(Owner, Stamp)>;
 
 /// A way to program a block.
 pub(crate) type Program<'c> =
     fn(&mut Flash<'c>, Addr, Owner, Stamp, &[u8]) -> core::result::Result<(), NandError>;
 
-/// What the spare areas of a block say, as far as each proves itself.
+/// The contents of the spare areas of a block, as far as each proves itself.
 pub(crate) enum Spares {
     /// Neither was programmed.
     Erased,
@@ -75,7 +75,7 @@ impl<'c> Flash<'c> {
         self.program_spare(at, spare::encode(owner, stamp, data), data)
     }
 
-    /// The same with a proof that fails, so that what could not be read is not believed at its new place.
+    /// Programs a block with a proof that fails, so that data which could not be read is not believed at its new place.
     pub(crate) fn program_unproved(
         &mut self,
         at: Addr,
@@ -115,7 +115,7 @@ impl<'c> Flash<'c> {
         }
     }
 
-    /// The bytes of a block, and whose it is if it proves itself.
+    /// The bytes of a block, and its owner if it proves itself.
     pub(crate) fn read_any(&mut self, at: Addr) -> Result<(Vec<u8>, Proof)> {
         let RawPage { payload, head, readable, .. } = self.medium.read_raw(at.0).map_err(chip)?;
         debug_assert_eq!(payload.len(), BLOCK_BYTES, "a block of another length");
@@ -127,7 +127,8 @@ impl<'c> Flash<'c> {
         Ok((payload, proved))
     }
 
-    /// The spare bytes of page `part` of a block: one read of a spare area. What ECC gives up on reads as damaged.
+    /// The spare bytes of page `part` of a block: one read of a spare area. One that ECC cannot correct reads as
+    /// damaged.
     fn read_half(&mut self, at: Addr, part: u32) -> Result<[u8; HALF]> {
         let page = self.layout.page(at, part);
         let mut bytes = vec![0; self.layout.spare_bytes()];

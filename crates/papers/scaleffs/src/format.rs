@@ -10,7 +10,7 @@ use crate::inode::Inode;
 use crate::log::{Log, Position};
 use crate::volume::Volume;
 
-/// How to make a file system.
+/// The options of mkfs.
 #[derive(Clone, Debug, Default)]
 pub struct FormatOptions {
     /// A name for people, at most 64 bytes of UTF-8.
@@ -23,10 +23,10 @@ pub struct FormatOptions {
     pub owner: (u32, u32),
 }
 
-/// Makes an empty file system on the chip; what was there is gone. Every good erase block is erased.
+/// Makes an empty file system on the chip; the old contents are gone. Every good erase block is erased.
 ///
 /// # Errors
-/// [`Errno::NotSupported`] for a chip whose pages are not of 512 bytes (section 3.2), or that is too small.
+/// [`Errno::NotSupported`] for a chip with pages of other than 512 bytes (section 3.2), or that is too small.
 pub fn format<N: Nand + Send>(mut nand: N, options: &FormatOptions) -> Result<N> {
     format_chip(AnyChip::lend(&mut nand), options)?;
     Ok(nand)
@@ -38,7 +38,7 @@ fn format_chip(nand: AnyChip<'_>, options: &FormatOptions) -> Result<()> {
     }
     let mut flash = Flash::new(nand)?;
     let layout = *flash.layout();
-    // What an older volume left in the log must not look newer than what follows.
+    // Blocks of an older volume in the log must not look newer than the next ones.
     let time = checkpoint::find(&mut flash)
         .ok()
         .flatten()

@@ -13,17 +13,17 @@ use crate::inode::INODES;
 use crate::layout::BLOCK_BYTES;
 use crate::volume::Volume;
 
-/// How to mount.
+/// The options of a mount.
 pub struct MountOptions {
     /// Write nothing, recover in memory only.
     pub read_only: bool,
-    /// Bytes of memory for metadata that need not be written; what was changed is kept beside it until it is.
+    /// Bytes of memory for clean metadata; changed metadata is kept beside it until it is written.
     pub cache_bytes: usize,
     /// The time.
     pub clock: Clock,
 }
 
-/// What is known about a volume without walking it.
+/// Facts about a volume that need no walk.
 #[derive(Clone, Debug, Default)]
 pub struct Info {
     /// A name for people.
@@ -80,7 +80,7 @@ fn sorted(by_kind: &[u64; 10]) -> [u64; 7] {
 
 impl<N: Nand + Send + 'static> ScaleFs<N> {
     /// Mounts a chip: reads the newest checkpoint and the indirect inode map; after a power cut, the spare areas of
-    /// what was written since, 4 MB at the most (4.5).
+    /// later writes, too, 4 MB at the most (4.5).
     pub fn mount(nand: N, options: MountOptions) -> Result<ScaleFs<N>> {
         let MountOptions { read_only, cache_bytes, clock } = options;
         let volume = Volume::mount(AnyChip::own(nand), clock, read_only, cache_bytes)?;
@@ -99,7 +99,7 @@ impl<N: Nand + Send + 'static> ScaleFs<N> {
 }
 
 impl<N> ScaleFs<N> {
-    /// What is known without a walk.
+    /// The facts that need no walk.
     pub fn info(&self) -> Info {
         let volume = self.volume.lock();
         let (layout, index) = (volume.layout(), volume.shared_index());
@@ -130,14 +130,14 @@ impl<N> ScaleFs<N> {
         }
     }
 
-    /// What was written and read, by type of block.
+    /// The blocks written and read, by type.
     pub fn blocks(&self) -> Blocks {
         let volume = self.volume.lock();
         let traffic = volume.shared_index().shared_log().shared_flash().traffic();
         Blocks { written: sorted(&traffic.written), read: sorted(&traffic.read) }
     }
 
-    /// What the chip did.
+    /// The chip's counters.
     pub fn stats(&self) -> NandStats {
         self.volume.lock().shared_index().shared_log().shared_flash().chip().stats()
     }
@@ -251,7 +251,7 @@ impl<N> FileSystem for ScaleFs<N> {
         const AT_ONCE: usize = 64;
         let (dir, mut cookie) = (Self::number(dir)?, cookie);
         loop {
-            // Whoever is handed an entry may call again.
+            // The receiver of an entry may call again.
             let mut found = Vec::new();
             self.volume.lock().readdir(dir, cookie, &mut |entry| {
                 found.push((entry.name.to_vec(), entry.ino, entry.kind, entry.cookie));

@@ -19,7 +19,7 @@ use crate::spare::{Kind, Owner};
 /// Indirect inode map blocks that a checkpoint can name (table III).
 pub(crate) const ROOTS: u32 = 128;
 
-/// What a checkpoint says of inodes and blocks.
+/// A checkpoint's counts of inodes and blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Census {
     /// The highest inode number in use.
@@ -28,7 +28,7 @@ pub(crate) struct Census {
     pub(crate) inodes: u32,
     /// Blocks that are live.
     pub(crate) live: u32,
-    /// Where the indirect inode map blocks are.
+    /// The addresses of the indirect inode map blocks.
     pub(crate) roots: Vec<Addr>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Index<'c> {
     ghosts: BTreeSet<u32>,
 }
 
-/// Where the address of a block stands.
+/// The place of a block's address.
 enum Place {
     Root(u32),
     MapIndex(u32, u32),
@@ -115,7 +115,7 @@ impl<'c> Index<'c> {
         self.indirect_map.len()
     }
 
-    /// Where a block is; [`Addr::NONE`] if there is none, [`Addr::PENDING`] if it was not written yet.
+    /// The address of a block; [`Addr::NONE`] if there is none, [`Addr::PENDING`] if it was not written yet.
     pub(crate) fn address(&mut self, owner: Owner) -> Result<Addr> {
         match place(owner) {
             None => Ok(Addr::NONE),
@@ -313,7 +313,7 @@ impl<'c> Index<'c> {
         Ok(())
     }
 
-    /// Frees an inode and all its blocks: what does not stand in the index is dead.
+    /// Frees an inode and all its blocks: a block that is not in the index is dead.
     pub(crate) fn drop_inode(&mut self, ino: u32) -> Result<()> {
         let blocks = self.inode(ino)?.blocks;
         if self.ghosts.remove(&ino) {
@@ -384,7 +384,7 @@ impl<'c> Index<'c> {
         Ok(to)
     }
 
-    /// Behind the largest missing indirect block around a hole.
+    /// The end of the largest missing indirect block around a hole.
     fn hole_end(&mut self, hole: Owner) -> Result<u32> {
         let mut end = hole.offset + 1;
         let mut at = hole;
@@ -456,7 +456,7 @@ impl<'c> Index<'c> {
         if held { self.make_ghost(ino) } else { self.drop_inode(ino) }
     }
 
-    /// Writes all inodes, then the inode map, then the indirect inode map: what the next checkpoint stands on.
+    /// Writes all inodes, then the inode map, then the indirect inode map: the base of the next checkpoint.
     pub(crate) fn flush_all(&mut self) -> Result<()> {
         let inos: BTreeSet<u32> = self.cache.dirty().iter().map(|owner| owner.ino).collect();
         for ino in inos.into_iter().filter(|ino| *ino != 0) {

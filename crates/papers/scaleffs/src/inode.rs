@@ -29,10 +29,10 @@ const PARENT: usize = 36;
 const XATTRS: usize = 40;
 const STEP: usize = 44;
 const TIMES: usize = 48;
-/// Where the addresses begin; there are [`DIRECT`] and three more.
+/// The beginning of the addresses; there are [`DIRECT`] and three more.
 const ADDRESSES: usize = 128;
 
-/// What part of a directory operation the writing of an inode is.
+/// The part of a directory operation that the writing of an inode is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     /// None.
@@ -56,7 +56,7 @@ pub(crate) struct Inode {
     pub(crate) size: u64,
     /// Blocks that belong to it, indirect ones included, itself not.
     pub(crate) blocks: u32,
-    /// Of a directory: the one that holds it.
+    /// A directory's parent.
     pub(crate) parent: u32,
     /// Bytes of its extended attributes.
     pub(crate) xattrs: u32,
@@ -139,7 +139,7 @@ impl Inode {
         }
     }
 
-    /// Of what kind its blocks are.
+    /// The kind of its blocks.
     pub(crate) fn content(&self) -> Kind {
         if self.kind == FileKind::Dir { Kind::Dir } else { Kind::Data }
     }
@@ -155,7 +155,7 @@ pub(crate) fn put_time(bytes: &mut [u8], at: usize, time: Timestamp) {
     put_u32(bytes, at + 8, time.nanos);
 }
 
-/// What part of a directory operation the writing of this inode block was.
+/// The part of a directory operation that the writing of this inode block was.
 pub(crate) fn step(bytes: &[u8]) -> Step {
     match get_u32(bytes, STEP) {
         1 => Step::Last,
@@ -206,7 +206,7 @@ pub(crate) fn place(owner: Owner) -> Option<(Owner, usize)> {
     }
 }
 
-/// How many blocks of the file an indirect block reaches.
+/// The number of the file's blocks that an indirect block reaches.
 pub(crate) fn reach(kind: Kind) -> u32 {
     match kind {
         Kind::Ind1 => POINTERS,
@@ -216,7 +216,7 @@ pub(crate) fn reach(kind: Kind) -> u32 {
     }
 }
 
-/// The blocks whose addresses stand in an inode or an indirect block; `content` is the kind of the file's own.
+/// The blocks below an inode or an indirect block; `content` is the kind of the file's own.
 pub(crate) fn children(owner: Owner, content: Kind) -> Vec<Owner> {
     let ino = owner.ino;
     let each = |kind: Kind, first: u32, count: u32, step: u32| {

@@ -14,10 +14,10 @@ pub(crate) const POINTERS: u32 = 256;
 const SPARE_MIN: u32 = 8;
 /// Bytes of the checkpoint region (4.4).
 const REGION_BYTES: u64 = 512 << 10;
-/// Of a small chip, the checkpoint region is this part.
+/// The checkpoint region is this part of a small chip.
 const REGION_SHARE: u32 = 8;
 
-/// Where a block lies: counted through the chip, two pages a block.
+/// The place of a block: counted through the chip, two pages a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Addr(pub(crate) u32);
 

@@ -1,6 +1,6 @@
-//! ScaleFFS (Jung, Kim, Kim, Lee, ACM TOMCCAP 5(1), 2008) as its paper describes it: a log-structured file system on raw
-//! NAND with 512-byte pages, whose mount time and memory do not grow with the chip. `docs/scaleffs.md` has the format,
-//! and what was chosen where the paper is silent.
+//! ScaleFFS (Jung, Kim, Kim, Lee, ACM TOMCCAP 5(1), 2008) as its paper describes it: a log-structured file system on
+//! raw NAND with 512-byte pages. Its mount time and memory do not grow with the chip. `docs/scaleffs.md` has the
+//! format, and the choices where the paper is silent.
 //!
 //! ```
 //! use pumice_media::{ChipSpec, SimChip};

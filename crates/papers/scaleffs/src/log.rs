@@ -19,10 +19,10 @@ use crate::spare::{Owner, Stamp};
 
 /// Erase blocks in a row that may be passed over because they went bad as they were opened.
 const PASSED_MAX: u32 = 8;
-/// How far the time may move from one block to the next: failed programs leave gaps.
+/// The most that the time may move from one block to the next: failed programs leave gaps.
 const TIME_STEP: u32 = 256;
 
-/// Where the log stands.
+/// The position of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Position {
     /// The last block written.
@@ -35,11 +35,11 @@ pub(crate) struct Position {
     pub(crate) bad: u32,
     /// The time of the last block written.
     pub(crate) time: u32,
-    /// Of the free erase blocks, so many that come next may not be erased.
+    /// The number of next free erase blocks that may not be erased.
     pub(crate) unsure: u32,
 }
 
-/// In a checkpoint after which the log goes on: nobody knows how many free erase blocks are erased.
+/// The number in a checkpoint after which the log goes on: nobody knows how many free erase blocks are erased.
 pub(crate) const UNKNOWN: u32 = u32::MAX;
 
 /// A block that the scan of the log met.
@@ -53,7 +53,7 @@ pub(crate) struct Met {
 pub(crate) struct Log<'c> {
     flash: Flash<'c>,
     at: Position,
-    /// Where the next block goes in the open erase block; all slots if a new one must be opened.
+    /// The slot of the next block in the open erase block; all slots if a new one must be opened.
     slot: u32,
     /// The erase block that follows the open one; not yet known after a mount.
     next: Option<u32>,
@@ -68,8 +68,8 @@ pub(crate) struct Log<'c> {
 }
 
 impl<'c> Log<'c> {
-    /// The log as a checkpoint left it. What is written next begins a new erase block: a program that the power cut
-    /// early may look erased.
+    /// The log as a checkpoint left it. The next write begins a new erase block: a page may look erased if power was
+    /// cut early in its program.
     pub(crate) fn new(flash: Flash<'c>, at: Position) -> Result<Log<'c>> {
         let layout = *flash.layout();
         if !layout.is_in_log(at.current) || at.last >= layout.log_blocks() || at.free > layout.log_blocks() {
@@ -276,7 +276,7 @@ impl<'c> Log<'c> {
         Ok(())
     }
 
-    /// The checkpoint was written: what it freed is erased.
+    /// Erases the blocks that a written checkpoint freed.
     pub(crate) fn checkpointed(&mut self, cleaned: &[u32]) -> Result<()> {
         self.since = 0;
         for block in cleaned {
@@ -291,7 +291,7 @@ impl<'c> Log<'c> {
         Ok(())
     }
 
-    /// Section 4.5: scans the spare areas of what was written behind the checkpoint's position, in order, and moves the
+    /// Section 4.5: scans the spare areas of blocks written behind the checkpoint's position, in order, and moves the
     /// position there.
     pub(crate) fn scan(&mut self) -> Result<Vec<Met>> {
         let layout = self.layout();
@@ -319,13 +319,13 @@ impl<'c> Log<'c> {
                 None => break,
             }
         }
-        // The times of what was torn are not used again.
+        // The times of torn blocks are not used again.
         self.at.time = self.at.time.saturating_add(TIME_STEP);
         Ok(met)
     }
 
-    /// Of what the scan met, nothing counts behind `last`, or nothing at all: the erase blocks behind it are free, and
-    /// erased when they are opened. Otherwise what a cut cleaning had copied would be lost room.
+    /// Drops all scanned blocks behind `last`, or all of them: the erase blocks behind it are free, and erased when
+    /// they are opened. Otherwise the copies of a cut cleaning would be lost room.
     pub(crate) fn rewind(&mut self, last: Option<Addr>) -> Result<()> {
         let layout = self.layout();
         let scanned = core::mem::take(&mut self.scanned);
@@ -360,7 +360,7 @@ impl<'c> Log<'c> {
             if self.at.free < passed.max(1) || next == self.at.last {
                 return Ok(None);
             }
-            // The link is not proved; what follows in the ring is.
+            // The link is not proved; the next blocks of the ring are.
             next = if passed == 0 { linked } else { self.successor(if passed == 1 { block } else { next })? };
             if let Spares::Written(Some(_), stamp) = self.flash.read_spares(layout.addr(next, 0))?
                 && self.follows(stamp.time)

@@ -1,15 +1,15 @@
-//! Table II: what the spare area says of a block, in the sixteen bytes that `scaleffs-256m` leaves.
+//! Table II: a block's spare area, in the sixteen bytes that `scaleffs-256m` leaves.
 //!
-//! The chip's controller keeps ECC and bad-block mark for itself. The table's 17 bytes are made to fit: inode number and
-//! offset take three bytes each (eight million inodes, files of 16 GiB, as the paper has them), and the link to
-//! the next erase block is a distance. What that wins proves owner and block, for ECC leaves the spare area out.
+//! The chip's controller keeps ECC and bad-block mark for itself. The table's 17 bytes are made to fit. Inode number
+//! and offset take three bytes each (eight million inodes, files of 16 GiB, as the paper has them), and the link to the
+//! next erase block is a distance. The bytes saved prove owner and block, for ECC leaves the spare area out.
 
 use crate::layout::BLOCK_BYTES;
 
 /// Bytes in each of the two pages.
 pub(crate) const HALF: usize = 8;
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Kind {
     Data = 1,
@@ -36,7 +36,7 @@ impl Kind {
     }
 }
 
-/// Whose block it is: its type, inode and offset within the file, in blocks. Inode and offset are below 2^24.
+/// The owner of a block: its type, inode and offset within the file, in blocks. Inode and offset are below 2^24.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Owner {
     pub(crate) ino: u32,
@@ -49,7 +49,7 @@ pub(crate) struct Owner {
 pub(crate) struct Stamp {
     /// Last modified time: counts the blocks that were written.
     pub(crate) time: u32,
-    /// In the first block of an erase block: how many erase blocks further the log goes on. Otherwise 0.
+    /// The distance in erase blocks to the next of the log, in the first block of an erase block. Otherwise 0.
     pub(crate) link: u8,
 }
 

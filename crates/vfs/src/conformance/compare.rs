@@ -21,7 +21,7 @@ pub fn compare_trees(a: &dyn FileSystem, b: &dyn FileSystem) -> core::result::Re
     compare_trees_with(a, b, Leeway::default())
 }
 
-/// [`compare_trees`], except for what `leeway` lists.
+/// [`compare_trees`], except for the differences in `leeway`.
 pub fn compare_trees_with(
     a: &dyn FileSystem,
     b: &dyn FileSystem,
@@ -48,7 +48,7 @@ struct Walk<'a> {
 type Pending = (Vec<u8>, Ino, Ino);
 
 impl Walk<'_> {
-    /// Compares one inode; returns what is below it.
+    /// Compares one inode; returns the pairs below it.
     fn compare_inode(&mut self, path: &[u8], a: Ino, b: Ino) -> core::result::Result<Vec<Pending>, String> {
         let known = (self.met.insert(a, b), self.met_back.insert(b, a));
         let (attr_a, attr_b) = (told(self.a.attr(a))?, told(self.b.attr(b))?);
@@ -88,7 +88,7 @@ fn display(path: &[u8]) -> String {
     if path.is_empty() { "/".into() } else { format!("{}", path.escape_ascii()) }
 }
 
-/// The entries of a directory, after what `readdir`, `lookup` and `parent` say of them has been held together.
+/// The entries of a directory, after a comparison of `readdir`, `lookup` and `parent`.
 fn checked_entries(fs: &dyn FileSystem, dir: Ino) -> core::result::Result<BTreeMap<Vec<u8>, Ino>, String> {
     let mut entries = BTreeMap::new();
     for (name, ino, kind) in told(list(fs, dir))? {
@@ -104,7 +104,7 @@ fn checked_entries(fs: &dyn FileSystem, dir: Ino) -> core::result::Result<BTreeM
     Ok(entries)
 }
 
-/// Compares what attributes have in common on all file systems.
+/// Compares the attributes that all file systems have.
 pub(super) fn compare_attr(a: &Attr, b: &Attr, leeway: Leeway) -> Outcome {
     same("kind", &a.kind, &b.kind)?;
     same("perm", &a.perm, &b.perm)?;

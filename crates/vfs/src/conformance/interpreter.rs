@@ -103,7 +103,7 @@ impl<'a> Interpreter<'a> {
         self.verify_pairs(&self.pairs)
     }
 
-    /// After the last operation: compares the trees, and the files that have no name any more.
+    /// Ends a run: compares the trees, and the files that have no name any more.
     pub(super) fn finish(&self) -> Outcome {
         self.verify_pairs(&self.pairs)?;
         compare_trees_with(&self.model, self.subject.fs(), self.leeway)?;
@@ -124,7 +124,7 @@ impl<'a> Interpreter<'a> {
         if self.is_unspecified(op) {
             return Ok(Vec::new());
         }
-        // The subject goes first: what it has no space for, the model need not do.
+        // The subject goes first: the model need not do things that the subject has no space for.
         let subject = perform(self.subject.fs(), op, &find);
         let touched = touched.take();
         if op.may_need_space() && errno(&subject) == Some(Errno::NoSpace) {
@@ -166,7 +166,7 @@ impl<'a> Interpreter<'a> {
         compare_answers(model, subject, &|ino| self.to_subject.get(&ino).copied(), self.leeway)
     }
 
-    /// What `.` and `..` are in a directory that is removed but held, the contract leaves open.
+    /// True for `.` and `..` in a directory that is removed but open: the contract leaves them open.
     fn is_unspecified(&self, op: &Op) -> bool {
         let dir = match op {
             Op::Parent { dir } => dir,

@@ -1,4 +1,4 @@
-//! The conformance suite: what [`crate::FileSystem`] promises, put to any implementation.
+//! The conformance suite: the promises of [`crate::FileSystem`], put to any implementation.
 //!
 //! Three layers. [`run_scripted`] goes through calls and errors one by one, [`run_random`] applies random operations
 //! to the implementation and to [`crate::model::MemFs`] and compares every answer, and [`compare_trees`] tells whether

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::{FileKind, NewNode, RenameMode, Seek, SetAttr, SpaceMode, XattrMode};
 
-/// Among which of the inodes there are an operation picks one.
+/// The inodes among which an operation picks one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pool {
     /// Directories.
@@ -19,9 +19,9 @@ pub enum Pool {
 /// An inode: number `index`, modulo how many there are in the pool, or the root if there are none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pick {
-    /// Among which.
+    /// The inodes to pick from.
     pub pool: Pool,
-    /// Which of them.
+    /// The number of the one picked.
     pub index: u8,
 }
 
@@ -132,7 +132,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether a full file system may refuse it. What frees space, or only reads, it may not refuse.
+    /// Whether a full file system may refuse it. It may not refuse calls that free space or only read.
     pub(super) fn may_need_space(&self) -> bool {
         matches!(
             self,

@@ -22,7 +22,7 @@ pub(super) enum Answer {
     Entries(Vec<(Vec<u8>, FileKind, Ino)>),
 }
 
-/// Calls what `op` says. Operations that are no single call are not for here and do nothing.
+/// Makes the call of `op`. Operations that are no single call are not for here and do nothing.
 pub(super) fn perform(fs: &dyn FileSystem, op: &Op, find: &dyn Fn(Pick) -> Ino) -> Result<Answer> {
     let nothing = |()| Answer::Nothing;
     match op {

@@ -16,12 +16,12 @@ use super::op::Op;
 use super::strategy::op;
 use super::{Failure, Subject, TestClock};
 
-/// What a run without a failure did.
+/// The counters of a run without a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// Operations applied.
     pub ops: u64,
-    /// Of these, refused by the subject for want of space, rightly or not.
+    /// Operations refused by the subject for want of space, rightly or not.
     pub refused: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What `seek` says about a file, and whether it is true.
+//! The answers of `seek` about a file, and their truth.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,7 +9,7 @@ use core::ops::Range;
 use super::tools::CHUNK_BYTES;
 use crate::{Errno, FileSystem, Ino, Result, Seek};
 
-/// Of longer holes, only the ends are read.
+/// Only the ends of longer holes are read.
 const HOLE_READ_BYTES: u64 = 1 << 20;
 
 /// Compares the content of two files of `size` bytes: everything that either calls data, and that holes read as zeros.
@@ -59,7 +59,7 @@ pub(super) fn data_regions(
     Ok(regions)
 }
 
-/// Checks one answer of `seek` against the model, which has the same content: what was skipped must be zeros.
+/// Checks one answer of `seek` against the model, which has the same content: skipped bytes must be zeros.
 pub(super) fn check_seek(
     answer: &Result<u64>,
     what: Seek,

@@ -1,4 +1,4 @@
-//! How often each operation comes, and with which arguments.
+//! The frequency of each operation, and its arguments.
 
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;

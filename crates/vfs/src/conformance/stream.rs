@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::tools::list;
 use crate::{FileSystem, Ino};
 
-/// What has been handed out of the subject's directory so far, and what the model says had to and could be.
+/// The entries of the subject's directory handed out so far, and those that the model requires and allows.
 pub(super) struct Stream {
     model: Ino,
     subject: Ino,

@@ -1,4 +1,4 @@
-//! What the suite asks of those who want to be put through it.
+//! The parts that the suite needs of an implementation.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -13,16 +13,16 @@ pub trait Subject {
     /// It, mounted.
     fn fs(&self) -> &dyn FileSystem;
 
-    /// Unmounts it cleanly and mounts it again from what the medium holds.
+    /// Unmounts it cleanly and mounts it again from its medium.
     fn remount(&mut self) -> Result<()>;
 
-    /// What its format cannot keep.
+    /// The things that its format cannot keep.
     fn leeway(&self) -> Leeway {
         Leeway::default()
     }
 }
 
-/// What is not compared. By default everything is.
+/// The differences that are not compared. By default everything is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Leeway {
     /// The format has no time of birth.
@@ -60,7 +60,7 @@ impl TestClock {
     }
 }
 
-/// What went wrong, in words for people. `Debug` prints the same words, so that `unwrap` reads well.
+/// The fault, in words for people. `Debug` prints the same words, so that `unwrap` reads well.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Failure(pub(super) String);
 

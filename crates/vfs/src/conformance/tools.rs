@@ -79,8 +79,8 @@ pub fn list(fs: &dyn FileSystem, dir: Ino) -> Result<Vec<(Vec<u8>, Ino, FileKind
     Ok(entries)
 }
 
-/// Everything there is, as paths and attributes, the root (an empty path) first and directories before what is in
-/// them. A directory met twice is [`Errno::Io`].
+/// Everything there is, as paths and attributes, the root (an empty path) first and directories before their entries. A
+/// directory met twice is [`Errno::Io`].
 pub fn walk(fs: &dyn FileSystem) -> Result<Vec<(Vec<u8>, Attr)>> {
     let mut found = vec![(Vec::new(), fs.attr(Ino::ROOT)?)];
     let mut seen = BTreeSet::from([Ino::ROOT]);

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::{Errno, Result, Seek};
 
-/// Largest file, in bytes: what a signed 64-bit offset can reach.
+/// Largest file, in bytes: the reach of a signed 64-bit offset.
 const MAX_BYTES: u64 = i64::MAX.unsigned_abs();
 
 /// A sparse file. A block missing from `blocks` is a hole, `None` is reserved, `Some` holds data.
@@ -80,7 +80,7 @@ impl Content {
         self.size = self.size.max(size);
     }
 
-    /// How many more blocks the file would take if all of `start..end` were allocated.
+    /// The number of blocks that the file would gain if all of `start..end` were allocated.
     pub(super) fn missing(&self, start: u64, end: u64) -> u64 {
         let (first, behind) = self.block_range(start, end);
         (behind - first) - self.blocks.range(first..behind).count() as u64
@@ -158,7 +158,7 @@ fn pieces(block_bytes: u64, offset: u64, len: usize) -> impl Iterator<Item = Pie
     })
 }
 
-/// A number of bytes in memory; what does not fit is never smaller than any buffer.
+/// A number of bytes in memory; a number that does not fit is never smaller than any buffer.
 fn small(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

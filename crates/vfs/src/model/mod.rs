@@ -1,6 +1,6 @@
 //! The reference model: a whole file system in memory, so plain that it can be seen to be right.
 //!
-//! Nothing outlives the value. What the others must do, the conformance suite asks of this one.
+//! Nothing outlives the value. The conformance suite takes the right answers from it.
 
 mod content;
 mod directory;
@@ -54,7 +54,7 @@ impl MemFs {
         self.state().read_only = read_only;
     }
 
-    /// What an unmount and a mount do: every hold ends, and the inodes without a name go.
+    /// The effect of an unmount and a mount: every hold ends, and the inodes without a name go.
     pub fn remount(&self) {
         let mut state = self.state();
         let held: Vec<Ino> =

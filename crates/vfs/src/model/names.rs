@@ -67,7 +67,7 @@ impl State {
         self.drop_name(ino, now)
     }
 
-    /// That a name can be made.
+    /// Checks that a name can be made.
     fn check_free(&self, dir: Ino, name: &[u8]) -> Result<()> {
         check_name(name)?;
         match self.linked_dir(dir)?.get(name) {

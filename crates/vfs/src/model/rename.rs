@@ -1,7 +1,7 @@
 //! Moving names.
 
 use super::state::State;
-use crate::{Errno, Ino, RenameMode, Result, Timestamp, check_name};
+use crate::{Errno, Ino, NewNode, RenameMode, Result, Timestamp, check_name};
 
 /// A name that is there, and its inode.
 #[derive(Clone, Copy)]
@@ -35,18 +35,24 @@ impl State {
             return Err(Errno::Invalid.into());
         }
         match target {
-            Some(target) if mode == RenameMode::Exchange => self.exchange(source, target, now),
+            Some(target) if mode == RenameMode::Exchange => self.exchange(source, target, now)?,
             Some(target) => {
                 self.check_replace(source, target)?;
                 self.remove_entry(dir, name, now)?;
                 self.unlink_dotdot(to_dir, to_name)?;
                 self.arrive(source, to_dir, to_name, now)?;
-                self.drop_name(target.ino, now)
+                self.drop_name(target.ino, now)?;
             }
             None => {
                 self.remove_entry(dir, name, now)?;
-                self.arrive(source, to_dir, to_name, now)
+                self.arrive(source, to_dir, to_name, now)?;
             }
+        }
+        match mode {
+            RenameMode::Whiteout { uid, gid } => {
+                self.create(dir, name, &NewNode::whiteout(uid, gid), now).map(drop)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -60,7 +66,7 @@ impl State {
         self.arrive(two, one.dir, one.name, now)
     }
 
-    /// That the source may take the place of the target.
+    /// Checks that the source may take the place of the target.
     fn check_replace(&self, source: Place<'_>, target: Place<'_>) -> Result<()> {
         let victim = self.node(target.ino)?;
         match (self.node(source.ino)?.is_dir(), victim.is_dir()) {

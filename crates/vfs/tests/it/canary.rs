@@ -9,7 +9,7 @@ use pumice_vfs::{
     XattrMode,
 };
 
-/// What is broken, each now and then only.
+/// The defect, which shows now and then only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     None,
@@ -73,7 +73,7 @@ impl FileSystem for Broken {
         let before = self.inner.attr(ino)?;
         let after = self.inner.set_attr(ino, change)?;
         if self.fault == Fault::TruncateLeavesTail && after.size < before.size {
-            // What a truncation to the middle of a block leaves behind when nobody clears it.
+            // The rest of a block behind a truncation, when nobody clears it.
             self.inner.write(ino, after.size, &[0xee])?;
             let restored = SetAttr {
                 size: Some(before.size),

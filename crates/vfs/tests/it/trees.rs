@@ -20,7 +20,7 @@ fn alike() -> [MemFs; 2] {
     trees
 }
 
-/// What is said when the second tree has been changed.
+/// The message when the second tree has been changed.
 fn difference(change: impl FnOnce(&MemFs)) -> String {
     let [one, two] = alike();
     compare_trees(&one, &two).unwrap();

@@ -19,7 +19,7 @@ pub(crate) struct Directory {
     known: Mutex<Known>,
 }
 
-/// What has got a number.
+/// The files that have got a number.
 #[derive(Default)]
 struct Known {
     paths: HashMap<u64, PathBuf>,
@@ -49,7 +49,7 @@ impl Directory {
         Ok(self.path(dir)?.join(std::ffi::OsStr::from_bytes(name)))
     }
 
-    /// What is at a path, and remembers it.
+    /// The attributes at a path; remembers them.
     fn look(&self, path: PathBuf) -> Result<Attr> {
         let found = fs::symlink_metadata(&path).map_err(|error| failed(&error))?;
         let kind = if found.is_dir() { FileKind::Dir } else { FileKind::File };

@@ -47,7 +47,7 @@ fn mark(name: &str) -> Result<(), LabError> {
     let failed = |error| LabError::File { path: name.into(), error };
     rustix::fs::sync();
     fs::write("/proc/sys/vm/drop_caches", "3").map_err(failed)?;
-    // Whoever waits for it may remove it at once: it has to be whole when it gets its name.
+    // The one that waits for it may remove it at once: it has to be whole when it gets its name.
     let new = format!("{name}.new");
     fs::write(&new, "").and_then(|()| fs::rename(&new, name)).map_err(failed)?;
     while Path::new(name).exists() {

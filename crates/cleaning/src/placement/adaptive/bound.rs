@@ -1,4 +1,4 @@
-//! What moving popularity costs if all is known of pages but what they will do.
+//! The cost of moving popularity if all is known of pages but their future.
 //!
 //! `cargo test --release -p pumice-cleaning --lib table_of_churn -- --ignored --nocapture`
 
@@ -73,7 +73,7 @@ impl Told {
     }
 
     /// The mean of the logarithms of the rates, in twelfths of octaves, in place of the byte. (The mean of the rates
-    /// themselves does worse: it calls hot what may be hot.)
+    /// themselves does worse: it calls pages hot that may be hot.)
     fn place(&mut self, now: u32, page: u32) -> Class {
         let odds = &self.odds[page as usize];
         let mean: f32 =

@@ -21,10 +21,10 @@ use partition::{BINS, Bin, Division, Partition};
 use rates::Rates;
 use state::{Octaves, State, Tempo};
 
-/// What the default's placement tells the default's selector: whether pages die independently of each other.
+/// The default placement's message to the default selector: whether pages die independently of each other.
 ///
-/// They are taken to, until far fewer pages have to be copied than theory allows for independent pages: then what was
-/// written together dies together (files deleted, logs that go round), and the time since the last death tells as
+/// They are taken to, until far fewer pages have to be copied than theory allows for independent pages. Then pages that
+/// were written together die together (files deleted, logs that go round), and the time since the last death tells as
 /// much as rates.
 #[derive(Clone, Debug, Default)]
 pub struct Regime(Arc<AtomicBool>);
@@ -40,26 +40,26 @@ impl Regime {
     }
 }
 
-/// The default: heads by measured rewrite rates, their number by what they cost.
+/// The default: heads by measured rewrite rates, their number by their cost.
 ///
 /// Rule. Of each page one byte is kept: the octave of its mean rewrite interval, and the octave of the time it survived
 /// since. For each of the 256 histories the rewrite rate is measured, as deaths over exposure, so nothing is assumed
-/// about the distribution of rates, or about how long a rate lasts. Eight times in a turnover (64 times in the first
-/// two) the rates are divided into the contiguous groups that cost least by the closed form for segments cleaned at a
-/// fixed age, where a head costs half a segment: alike pages and little spare room give one log, skewed ones up to
-/// twelve heads. User writes and survivors of the same rate share a head; pages that a user writes in order, and whose
-/// histories differ by no more than a rounding, share the head of the first.
+/// about the distribution of rates, or about their duration. Eight times in a turnover (64 times in the first two) the
+/// rates are divided into contiguous groups. The division is the cheapest by the closed form for segments cleaned at a
+/// fixed age, where a head costs half a segment. Alike pages and little spare room give one log, skewed ones up to
+/// twelve heads. User writes and survivors of the same rate share a head; pages that a user writes in order share the
+/// head of the first if their histories differ by no more than a rounding.
 ///
-/// A rewrite that comes 64 times later than the mean shows a change of rate. Where of the rewrites of about half a
-/// turnover fewer than 0.4 % do, rates are steady, and means are long; above 0.5 % they are short, and forgotten when a
+/// A rewrite that comes 64 times later than the mean shows a change of rate. Rates are steady, and means are long, if
+/// fewer than 0.4 % of the rewrites of about half a turnover do. Above 0.5 % means are short, and forgotten when a
 /// rewrite comes 32 times sooner or later.
 ///
-/// If, over about half a turnover, less than 0.45 of the copies that the closed form expects are made, pages do not die
-/// independently; then [`Regime`] tells the selector to mind when segments lost pages last, until more than 0.9 of them
+/// Pages do not die independently if, over about half a turnover, less than 0.45 of the copies are made that the closed
+/// form expects. Then [`Regime`] tells the selector to mind when segments lost pages last, until more than 0.9 of them
 /// are made.
 ///
-/// Sources: rates as death over exposure are the life tables of actuaries; the closed form is that of Desnoyers (ACM
-/// TOS 2014) and of Stoica and Ailamaki (VLDB 2013) for FIFO groups; the price of room that all groups share is
+/// Sources. Rates as death over exposure are the life tables of actuaries. The closed form is that of Desnoyers (ACM
+/// TOS 2014) and of Stoica and Ailamaki (VLDB 2013) for FIFO groups. The price of room that all groups share is
 /// Lagrange's.
 ///
 /// Memory: 1 byte a page; 6 KiB whatever the size. Time: some 10 ns a write, 30 us for each division.
@@ -89,7 +89,7 @@ struct Rewrite {
     class: Class,
 }
 
-/// When the rates are divided anew.
+/// The schedule of divisions.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     turnover: u32,
@@ -108,7 +108,7 @@ impl Clock {
         (self.turnover / parts).max(1)
     }
 
-    /// What is kept of older evidence: a half after five sixteenths of a turnover.
+    /// The weight of older evidence: a half after five sixteenths of a turnover.
     fn keep(&self, now: u32) -> f32 {
         let eighths = now.wrapping_sub(self.last) as f32 * 8.0 / self.turnover as f32;
         libm::exp2f(-0.4 * eighths)
@@ -125,17 +125,18 @@ struct Watch {
     changes: f32,
 }
 
-/// Copies below this part of what theory expects show that pages die together.
+/// Pages die together if copies are below this part of the expected number.
 const TOGETHER: f32 = 0.45;
 /// Copies above this part show that they do not.
 const APART: f32 = 0.9;
-/// Where fewer rewrites than this show a change, rates are steady: chance alone shows one in five hundred.
+/// Rates are steady if fewer rewrites than this show a change: chance alone shows one in five hundred.
 const STEADY: f32 = 0.004;
-/// Where more than this do, they change.
+/// Rates change if more rewrites than this show it.
 const CHANGING: f32 = 0.005;
 
 impl Adaptive {
-    /// For the pages 0 to `pages - 1` on `segments` segments of `capacity` pages, and what its selector has to know.
+    /// A placement for the pages 0 to `pages - 1` on `segments` segments of `capacity` pages, and the regime for its
+    /// selector.
     pub fn new(segments: u32, capacity: u32, pages: u32) -> (Self, Regime) {
         let room = segments as f32 * capacity as f32;
         let regime = Regime::default();
@@ -251,10 +252,10 @@ impl Adaptive {
         Class(self.class[state.index()])
     }
 
-    /// What a rewrite makes of a page.
+    /// Takes note of a rewrite of a page.
     ///
     /// Files are written in order. A page that follows the last one, and has the same history up to a rounding, goes
-    /// with it: what dies together must not be torn apart.
+    /// with it: pages that die together must not be torn apart.
     #[inline]
     fn rewrite(&mut self, page: u32, before: State, lay: u32) -> Rewrite {
         let last = self.last;

@@ -1,4 +1,4 @@
-//! Which rates share a head: the division that costs least by theory.
+//! The division of rates among heads that costs least by theory.
 
 /// Rates are sorted into bins half an octave wide, from a sixteenth of the mean upwards.
 pub(super) const BINS: usize = 24;
@@ -25,7 +25,7 @@ pub(super) fn bin(relative: f32) -> usize {
 /// Copies per turnover and room in pages of a set of pages, for each lifetime of its segments.
 type Curve = [(f32, f32); LIVES];
 
-/// The answer: the group of each bin, the hottest group being 0, and what the theory expects of it.
+/// The answer: the group of each bin, the hottest group being 0, and the theory's expectation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Division {
     pub(super) group: [u8; BINS],
@@ -57,7 +57,7 @@ struct Best {
 }
 
 impl Partition {
-    /// For a store of `room` pages in segments of `segment` pages.
+    /// The theory of a store of `room` pages in segments of `segment` pages.
     pub(super) fn new(room: f32, segment: f32) -> Self {
         Self { room, segment, price: 1.0 }
     }
@@ -188,7 +188,7 @@ mod tests {
     fn alike_pages_share_a_log() {
         let division = divided(192.0, 31.0, &[(5356.0, 1.0)]);
         assert_eq!(division.groups, 1);
-        // The closed form of FIFO at a = 1.10, which is what the cleaner's reserve and the head leave of 1.11, is 4.7.
+        // The closed form of FIFO is 4.7 at a = 1.10, the rest of 1.11 beside the cleaner's reserve and the head.
         assert!((4.5..6.5).contains(&division.copies), "{}", division.copies);
     }
 

@@ -1,4 +1,4 @@
-//! How often pages of each history are rewritten: measured, not assumed.
+//! The rewrite rates of pages of each history: measured, not assumed.
 
 use super::state::{Octaves, State};
 
@@ -66,7 +66,7 @@ impl Rates {
         self.cells.iter().map(|cell| cell.pages).sum()
     }
 
-    /// For each state its pages and their rewrites per page and user write; what was counted then fades by `keep`.
+    /// The pages of each state and their rewrites per page and user write; counts fade by `keep` afterwards.
     pub(super) fn measure(&mut self, scale: Octaves, live: f32, keep: f32, now: u32) -> [(f32, f32); 256] {
         let mut all = [(0.0, 0.0); 256];
         for ((state, cell), out) in (0..=u8::MAX).zip(&mut self.cells).zip(&mut all) {

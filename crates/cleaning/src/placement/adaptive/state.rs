@@ -1,21 +1,21 @@
-//! What is known of a page, in one byte.
+//! The history of a page, in one byte.
 
-/// The history of a page: its rewrite interval in the upper four bits, and in the lower ones how long it has survived
-/// since, and whether the interval is a measure.
+/// The history of a page. The upper four bits are its rewrite interval; the lower ones are the time that it has
+/// survived since, and whether the interval is a measure.
 ///
 /// Times are in octaves above a 4096th of a turnover (see [`Octaves`]), rounded down: a survivor grows an octave older
 /// when it has lain as long again as it is old. The interval is a mean of the logarithms of past intervals, and
 /// [`NEVER`](Self::NEVER) before the first rewrite. An interval that reaches back to the first write, or over a change of
 /// rate, is no measure: it counts for nothing at the next rewrite.
 ///
-/// The lower bits are 0 for a page that a user wrote last and 1 to 8 for a survivor of a 32nd of a turnover up to four;
-/// if the interval is no measure, 9, and 10 to 15 for an eighth of a turnover up to four.
+/// The lower bits are 0 for a page that a user wrote last and 1 to 8 for a survivor of a 32nd of a turnover up to four.
+/// If the interval is no measure they are 9, and 10 to 15 for an eighth of a turnover up to four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State(pub(super) u8);
 
 /// The longest interval, and the oldest age.
 const LONGEST: u8 = 14;
-/// The lower bits of a page that a user wrote last and whose interval is no measure.
+/// The lower bits of a page that a user wrote last, with an interval that is no measure.
 const ONCE: u8 = 9;
 /// The ages that the lower bits stand for (see [`State::survived`]); 0 where a user wrote last.
 const AGES: [u8; 16] = [0, 7, 8, 9, 10, 11, 12, 13, 14, 0, 9, 10, 11, 12, 13, 14];
@@ -25,12 +25,12 @@ const FAR: i32 = 5 << 4;
 /// The same, of intervals that show that rates change: a factor of 64.
 const CHANGE: i32 = 6 << 4;
 
-/// How long the rates of pages last.
+/// The duration of the rates of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tempo {
     /// All intervals count, and each weighs a quarter of the mean.
     Steady,
-    /// A new interval weighs half, and what is rewritten after a time [`FAR`] from its mean is another page from now on.
+    /// A new interval weighs half, and a page rewritten after a time [`FAR`] from its mean is another page from now on.
     /// If the time is short, it is the new mean; if it is long, it was spent partly at the old rate. So was, as far as
     /// anyone knows, the time since the first write.
     Changing,
@@ -172,7 +172,7 @@ mod tests {
         ] {
             assert_eq!(settled.rewritten(last, Tempo::Changing, Octaves::new(4096)), (next, shows), "{last}");
         }
-        // What was spent partly at the old rate does not count at the next rewrite, not even after a copy.
+        // Time spent partly at the old rate does not count at the next rewrite, not even after a copy.
         let once = of(12, false);
         assert_eq!(rewritten(once, 1 << 6, Tempo::Changing), settled);
         let survivor = once.survived(1 << 11, Octaves::new(4096));

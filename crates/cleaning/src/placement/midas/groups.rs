@@ -5,12 +5,12 @@ use alloc::{collections::VecDeque, vec, vec::Vec};
 use super::{MAX_CLASSES, Sizes};
 use crate::{Class, Greedy, SegmentView, Selector, packed::NONE, select::ByChange};
 
-/// The selector of [`Midas`](super::Midas): of the first group that is larger than it should be the segment that was
-/// sealed first, otherwise the emptiest of the last group, or, if that has none, of all. The first may have nothing to
+/// The selector of [`Midas`](super::Midas). It takes the segment that was sealed first of the first group that is too
+/// large, otherwise the emptiest of the last group, or, if that has none, of all. The first may have nothing to
 /// reclaim: it moves on all the same.
 ///
-/// A group is what placement calls a class. Groups that are no more become part of the last. A choice is O(1) but for
-/// that; taking a certain segment out is O(segments of its group). 28 bytes a segment.
+/// A group is a class of the placement. Groups that are no more become part of the last. A choice is O(1) but for that;
+/// taking a certain segment out is O(segments of its group). 28 bytes a segment.
 #[derive(Clone, Debug)]
 pub struct Groups {
     sizes: Sizes,
@@ -23,7 +23,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// For the segments 0 to `segments - 1` of `capacity` pages.
+    /// A selector for the segments 0 to `segments - 1` of `capacity` pages.
     pub fn new(sizes: Sizes, segments: u32, capacity: u32) -> Self {
         Self {
             sizes,

@@ -1,4 +1,4 @@
-//! How long what users write lives.
+//! The lifetimes of user writes.
 #![expect(clippy::cast_precision_loss, reason = "estimates")]
 
 use alloc::{vec, vec::Vec};
@@ -15,16 +15,16 @@ const SAMPLES: u32 = 1 << 15;
 pub(super) struct Lives {
     /// One page in so many is watched.
     stride: u32,
-    /// When each watched page was written.
+    /// The clock of the write of each watched page.
     born: Vec<u32>,
-    /// Where each class of age ends.
+    /// The end of each class of age.
     ends: [f32; AGES],
     deaths: [f32; AGES],
     exposure: [f32; AGES],
     /// Pages written, and those of them that are watched.
     writes: f32,
     births: f32,
-    /// What lies before this is already in the table.
+    /// Time before this clock is already in the table.
     seen: u32,
 }
 
@@ -77,7 +77,7 @@ impl Lives {
         self.ends.partition_point(|end| *end <= age).min(AGES - 1)
     }
 
-    /// A page born then was in danger until now; up to what was seen before it is counted.
+    /// Counts the exposure of a page born then; exposure before `seen` is counted.
     fn expose(&mut self, born: u32, now: u32) {
         let age = now.wrapping_sub(born);
         let mut from = age.saturating_sub(now.wrapping_sub(self.seen)) as f32;
@@ -92,7 +92,7 @@ impl Lives {
         }
     }
 
-    /// What the table says now, with `live` pages in all; then older evidence counts half.
+    /// The table's distribution, with `live` pages in all; older evidence counts half afterwards.
     pub(super) fn survival(&mut self, now: u32, live: u64) -> Survival {
         for at in 0..self.born.len() {
             let born = self.born[at];
@@ -112,7 +112,7 @@ impl Lives {
     }
 }
 
-/// Which part of what is written outlives an age, in user writes.
+/// The part of user writes that outlives an age, in user writes.
 #[derive(Clone, Debug)]
 pub(super) struct Survival {
     pieces: Vec<Piece>,
@@ -145,9 +145,9 @@ impl Piece {
 }
 
 impl Survival {
-    /// From classes of age by where they end, which are about a part of all writes; what the others wrote is taken to die at
-    /// once. (If they are more than 1, there are too many short lives among them.) After the last class in which anything
-    /// was in danger pages die at such a rate that `live` pages live at a time: one is born with each user write.
+    /// A distribution from classes of age with their ends, which are about a part of all writes; the others are taken
+    /// to die at once. (If they are more than 1, there are too many short lives among them.) After the last class with
+    /// exposure pages die at such a rate that `live` pages live at a time: one is born with each user write.
     pub(super) fn new(ends: &[f32], deaths: &[f32], exposure: &[f32], part: f32, live: f32) -> Self {
         let known = exposure.iter().rposition(|time| *time > 0.0).map_or(0, |at| at + 1);
         let mut pieces: Vec<Piece> = Vec::with_capacity(known + 1);
@@ -187,7 +187,7 @@ impl Survival {
 mod tests {
     use super::*;
 
-    /// Of 1000 pages 100 are written nine times in ten.
+    /// 100 of 1000 pages are written nine times in ten.
     #[test]
     fn two_rates_are_found() {
         let mut lives = Lives::new(1000);

@@ -1,4 +1,4 @@
-//! MiDAS: a chain of groups whose number and sizes follow from a model.
+//! MiDAS: a chain of groups, their number and sizes following from a model.
 
 mod groups;
 mod lives;
@@ -11,13 +11,13 @@ use super::{Class, Cleaned, MAX_CLASSES, Old, Placement};
 pub use groups::Groups;
 use lives::Lives;
 
-/// How many segments each group of a chain may hold; the last takes what is left. [`Midas`] sets them, [`Groups`] cleans
-/// by them; clones are the same sizes.
+/// The number of segments that each group of a chain may hold; the last takes the rest. [`Midas`] sets them, [`Groups`]
+/// cleans by them; clones are the same sizes.
 #[derive(Clone, Debug, Default)]
 pub struct Sizes(Arc<[AtomicU32; MAX_CLASSES as usize]>);
 
 impl Sizes {
-    /// Of all groups but the last, in segments: 15 at most, and none after one of 0.
+    /// The sizes of all groups but the last, in segments: 15 at most, and none after one of 0.
     pub fn new(sizes: &[u32]) -> Self {
         let new = Self::default();
         new.set(sizes);
@@ -32,7 +32,7 @@ impl Sizes {
         }
     }
 
-    /// Segments in group `group`; `None` for the last and what comes after it.
+    /// Segments in group `group`; `None` for the last and those after it.
     pub fn get(&self, group: u8) -> Option<u32> {
         let size = self.0.get(usize::from(group))?.load(Ordering::Relaxed);
         (size > 0).then_some(size)
@@ -44,20 +44,20 @@ impl Sizes {
     }
 }
 
-/// The chain of groups of MiDAS (Oh, Kim, Han, Kim, Lee and Noh, FAST 2024): users write to the first group, what
-/// survives the cleaning of a group goes to the next, what survives the last stays there. With its selector [`Groups`]
-/// each group but the last is a queue of fixed size, and the last is cleaned greedily.
+/// The chain of groups of MiDAS (Oh, Kim, Han, Kim, Lee and Noh, FAST 2024). Users write to the first group; survivors
+/// of a group go to the next, those of the last stay there. With its selector [`Groups`] each group but the last is a
+/// queue of fixed size, and the last is cleaned greedily.
 ///
-/// Sizes. The distribution of update intervals tells which part S(t) of what users write outlives an age t. A group of g
-/// pages that takes in S(T) pages for each user write keeps them for g / S(T) user writes, so S at the end of it is what
-/// it passes on. What the last group passes to itself follows in the same way, again and again, from the time that its
-/// room lasts; all that is passed on are the copies (the paper's Markov chain). Groups are added before the last, and
-/// their sizes changed one after the other, as long as the copies become fewer; after each turnover anew.
+/// Sizes. The distribution of update intervals tells the part S(t) of user writes that outlives an age t. A group of g
+/// pages that takes in S(T) pages for each user write keeps them for g / S(T) user writes, so it passes on S at the end
+/// of it. The share that the last group passes to itself follows in the same way, again and again, from the time that
+/// its room lasts. All that is passed on are the copies (the paper's Markov chain). Groups are added before the last,
+/// and their sizes changed one after the other, as long as the copies become fewer; after each turnover anew.
 ///
-/// As published but for this: the distribution is a life table, deaths over exposure, in place of counts in a window that
-/// are scaled up where they are long; the last group is computed by the same distribution in place of a closed form for
-/// hot and cold data; the group for the hottest data, found by counters, and the return to fixed groups when valid
-/// ratios are not what was expected, are not here.
+/// As published but for this. The distribution is a life table, deaths over exposure, in place of counts in a window
+/// that are scaled up where they are long. The last group is computed by the same distribution in place of a closed
+/// form for hot and cold data. Two parts are left out: the group for the hottest data, found by counters, and the
+/// return to fixed groups when valid ratios are unexpected.
 ///
 /// Memory: 4 bytes for each sampled page, of which there are 32768 at most, and 1 KiB. Time: some 0.1 us for the write
 /// of a sampled page; some milliseconds for each turnover.
@@ -70,7 +70,7 @@ pub struct Midas {
 }
 
 impl Midas {
-    /// For the pages 0 to `pages - 1`, and the sizes that its selector has to know.
+    /// A placement for the pages 0 to `pages - 1`, and the sizes for its selector.
     pub fn new(pages: u32) -> (Self, Sizes) {
         let sizes = Sizes::default();
         (Self { lives: Lives::new(pages), sizes: sizes.clone(), turnover: pages.max(1), last: 0 }, sizes)
@@ -84,7 +84,7 @@ impl Placement for Midas {
 
     fn user_write(&mut self, now: u32, page: u32, old: Option<Old>) -> Class {
         self.lives.died(now, page);
-        // What is written for the first time tells nothing: a store is filled with pages of all kinds alike.
+        // A first write tells nothing: a store is filled with pages of all kinds alike.
         if old.is_some() {
             self.lives.born(now, page);
         }

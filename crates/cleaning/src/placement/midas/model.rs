@@ -22,8 +22,8 @@ struct Model<'a> {
     segment: f32,
 }
 
-/// The sizes in segments of all groups but the last, for a store of `room` pages in segments of `segment` pages; `None` if
-/// there seems to be no room for what lives.
+/// The sizes in segments of all groups but the last, for a store of `room` pages in segments of `segment` pages; `None`
+/// if there seems to be no room for live data.
 pub(super) fn sizes(survival: &Survival, room: u64, segment: u32) -> Option<Vec<u32>> {
     let segment = segment.max(1);
     let segments = u32::try_from(room / u64::from(segment)).unwrap_or(u32::MAX);
@@ -81,8 +81,8 @@ impl Model<'_> {
         copies + self.last(age, room - 0.5 * self.segment)
     }
 
-    /// Copies of a last group of `room` pages to which pages come at `age`: each time as much time has passed as its room
-    /// lasts, what lives still takes room again.
+    /// Copies of a last group of `room` pages to which pages come at `age`: each time its room is used up, the
+    /// survivors take room again.
     fn last(&self, age: f32, room: f32) -> f32 {
         let comes = self.survival.alive(age);
         if room <= self.survival.older(age) {

@@ -18,7 +18,7 @@ pub(crate) fn wear(name: &str, params: &Params) -> Box<dyn Wear + Send> {
     name.parse::<WearRule>().unwrap().build(&Store::new(*params, 1))
 }
 
-/// Which pages are overwritten.
+/// The pages that are overwritten.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Access {
     /// One after the other, over and over.

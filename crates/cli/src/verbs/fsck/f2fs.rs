@@ -17,7 +17,7 @@ use crate::{
 /// Threads at least and at most: beyond these the device is the limit.
 const THREADS: (usize, usize) = (2, 8);
 
-/// Checks a volume and prints what was found.
+/// Checks a volume and prints the findings.
 pub(super) fn run(path: &Path, json: bool) -> Outcome<u8> {
     let threads =
         thread::available_parallelism().map_or(1, std::num::NonZero::get).clamp(THREADS.0, THREADS.1);
@@ -62,7 +62,7 @@ fn print(path: &Path, report: &Report) -> Outcome {
     ))?;
     if report.fsynced_nodes > 0 {
         output.line(format!(
-            "it was not unmounted; the next mount recovers what fsync wrote ({})",
+            "it was not unmounted; the next mount recovers the promises of fsync ({})",
             text::count(report.fsynced_nodes, "node", "nodes")
         ))?;
     }

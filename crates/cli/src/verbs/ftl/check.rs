@@ -19,9 +19,9 @@ use crate::{
 
 /// Check a logical disk, and repair it
 ///
-/// Every page is read, and what the tags on flash prove is held against anchors, checkpoint and tables. With -y the
-/// disk is put in order by the tags, whichever of those are gone; blocks that are lost are named, and read as zeros
-/// afterwards; blocks that a power cut may have torn are as they were before it.
+/// Every page is read, and the tags on flash are compared with anchors, checkpoint and tables. With -y the disk is
+/// rebuilt from the tags, whichever of those are gone. Lost blocks are named, and read as zeros afterwards; blocks that
+/// a power cut may have torn are as they were before it.
 ///
 /// Exit codes: 0 sound, 1 problems repaired, 4 problems found and left, 8 the check failed, 16 wrong usage.
 #[derive(clap::Args, Debug)]
@@ -35,10 +35,10 @@ pub(crate) struct Args {
     /// Same as -n: problems are reported, not repaired
     #[arg(short = 'p', short_alias = 'a', conflicts_with = "yes")]
     preen: bool,
-    /// Repair: rebuild what can be rebuilt, give up by number what cannot be read
+    /// Repair: rebuild as much as possible, give up unreadable blocks by number
     #[arg(short = 'y')]
     yes: bool,
-    /// With -y: say what would be repaired; change nothing
+    /// Only list the repairs of -y; change nothing
     #[arg(long, requires = "yes")]
     dry_run: bool,
     /// Check a clean disk too (the default)
@@ -77,12 +77,12 @@ impl Args {
             return Ok(0);
         }
         if self.preen {
-            crate::complain(&format!("{shown}: the problems are left as they are; -y repairs them"));
+            crate::message::complain(&format!("{shown}: the problems are left as they are; -y repairs them"));
         }
         Ok(UNCORRECTED)
     }
 
-    /// Repairs what the check found.
+    /// Repairs the findings of the check.
     fn repair(&self, context: &Context, report: &CheckReport) -> Outcome<u8> {
         let path = &self.image.image;
         let chip = open_chip(path, Access::write_unless(self.dry_run), context)?;
@@ -116,7 +116,8 @@ impl Args {
         };
         let bytes = |blocks: u64| text::size(blocks * u64::from(report.block_bytes));
         let (disk, stored) = (bytes(report.logical_blocks.into()), bytes(report.stored_blocks));
-        output.line(format!("{}: {state}; a disk of {disk}, {stored} stored", self.image.image.display()))?;
+        output
+            .line(format!("{}: {state}; a disk of {disk}, {stored} stored", text::path(&self.image.image)))?;
         if report.start == Start::Recovered {
             output.line("it was not closed; the next start recovers it")?;
         }

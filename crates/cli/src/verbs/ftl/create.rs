@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
 use pumice_ftl::{CreateOptions, Export, PolicyNames};
-use pumice_media::{ChipFile, Nand};
+use pumice_media::{ChipFile, Nand, SimChip};
 
 use crate::{
     chip_choice::{Spec, would_create},
@@ -32,13 +32,13 @@ pub(crate) struct Args {
     /// Bytes of a logical block, a power of two from 512 to 64k
     #[arg(long, value_name = "SIZE", default_value = "4096", value_parser = size::parse)]
     block: u64,
-    /// Which segment is cleaned next
+    /// Policy that chooses the segment to clean next
     #[arg(long, value_name = "NAME", default_value_t)]
     victim: VictimRule,
-    /// Which head a block is written to
+    /// Policy that chooses the head for a block
     #[arg(long, value_name = "NAME", default_value_t)]
     placement: PlacementRule,
-    /// Which free segment is used next, and which cold data moves
+    /// Policy that chooses the next free segment, and the cold data to move
     #[arg(long, value_name = "NAME", default_value_t)]
     wear: WearRule,
     /// Log pages of each segment that hold parity over the others, up to 8: so many of a segment may become unreadable
@@ -73,11 +73,6 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         let spec = self.spec.needed(&self.image)?;
         let path = self.image.display();
-        if self.writer.dry_run {
-            staged::admit(&self.image, self.force)?;
-            let disk = format!("would make a logical disk on {path}");
-            return output::lines([would_create(&self.image, &spec), disk]);
-        }
         let block_bytes = u32::try_from(self.block).map_err(|_| {
             Failure::usage(format!("blocks of {} bytes are too large (want at most 64k)", self.block))
         })?;
@@ -92,6 +87,14 @@ impl Args {
             parity_pages: self.parity_pages,
             erased: true,
         };
+        if self.writer.dry_run {
+            staged::admit(&self.image, self.force)?;
+            // What a chip in memory refuses is refused.
+            let tried = pumice_ftl::create(&mut SimChip::new(&spec), &options, &mut |_, _| ());
+            tried.map_err(|error| image::about(&self.image, &error))?;
+            let disk = format!("would make a logical disk on {path}");
+            return output::lines([would_create(&self.image, &spec), disk]);
+        }
         let staged = Staged::new(&self.image, self.force, &context.interrupt)?;
         let file = ChipFile::create(staged.path(), &spec, true);
         let file = file.map_err(|error| staged.explain(&image::media(staged.path(), &error)))?;

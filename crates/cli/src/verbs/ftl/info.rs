@@ -43,7 +43,7 @@ fn state(info: &Info) -> &'static str {
 fn print(info: &Info, geometry: &Geometry) -> Outcome {
     if !info.possibly_lost.is_empty() {
         let blocks: Vec<String> = info.possibly_lost.iter().map(u32::to_string).collect();
-        crate::complain(&format!(
+        crate::message::complain(&format!(
             "a power cut tore the newest page, or it is lost: blocks {} cannot be read until they are written, or until \
              `pumice ftl check -y` takes them back",
             blocks.join(", ")

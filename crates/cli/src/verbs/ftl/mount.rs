@@ -20,6 +20,10 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    pub(crate) fn how_mut(&mut self) -> &mut How {
+        &mut self.how
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Outcome {
         self.how.run(&self.image.image, &["ftl", "mount"], context, Volume::open_disk)
     }

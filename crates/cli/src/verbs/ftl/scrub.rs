@@ -1,4 +1,4 @@
-//! `pumice ftl scrub`: reads a logical disk and moves what decays. Exit codes are the bits of fsck(8).
+//! `pumice ftl scrub`: reads a logical disk and moves decaying pages. Exit codes are the bits of fsck(8).
 
 use pumice_ftl::Scrubbed;
 use serde_json::json;
@@ -17,13 +17,13 @@ use crate::{
     },
 };
 
-/// Read all of a logical disk, and move what decays
+/// Read all of a logical disk, and move decaying pages
 ///
-/// Every page of every segment in which something lives is read, parity, checkpoint and anchors included. Segments in
-/// which a page comes near the limit of ECC, or that have lost a page of their parity, are emptied.
+/// Every page of every segment with live data is read, parity, checkpoint and anchors included. Segments with a page
+/// near the limit of ECC, or that have lost a page of their parity, are emptied.
 ///
-/// Exit codes: 0 nothing had to be moved, 1 all that was weak was moved, 4 something is lost or was left as it is (added
-/// to 1 if other things were moved), 8 the scrub failed, 16 wrong usage.
+/// Exit codes: 0 nothing had to be moved, 1 all weak pages were moved, 4 something is lost or was left (added to 1 if
+/// others were moved), 8 the scrub failed, 16 wrong usage.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// with room for signatures
     #[arg(long)]
     quick: bool,
-    /// Say what is weak; change nothing
+    /// List the weak pages; change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]
@@ -43,7 +43,7 @@ impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome<u8> {
         let path = &self.image.image;
         if self.quick {
-            // What cannot be made is refused before anything is opened to be written.
+            // An impossible scrub is refused before anything is opened to be written.
             let disk = open_disk(path, Access::Read, context)?;
             disk.admit_quick_scrub().map_err(|error| about(path, &error))?;
         }
@@ -112,12 +112,12 @@ impl Args {
         }
         if self.quick {
             let areas = text::count(found.spare_areas, "spare area", "spare areas");
-            lines.push(format!("{}: {areas} read", self.image.image.display()));
+            lines.push(format!("{}: {areas} read", text::path(&self.image.image)));
             return lines;
         }
         let pages = text::count(found.pages, "page", "pages");
         let bits = text::count(found.corrected_bits, "wrong bit", "wrong bits");
-        lines.push(format!("{}: {pages} read, {bits} put right", self.image.image.display()));
+        lines.push(format!("{}: {pages} read, {bits} put right", text::path(&self.image.image)));
         lines
     }
 }

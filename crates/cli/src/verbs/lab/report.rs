@@ -40,7 +40,7 @@ impl Args {
             for picture in pictures {
                 let path = dir.join(format!("{}.svg", picture.name));
                 write(&path, &picture.svg)?;
-                made.push(path.display().to_string());
+                made.push(crate::text::path(path));
             }
         }
         output::lines(made)

@@ -10,10 +10,13 @@ use crate::{
     progress::Progress,
 };
 
+/// Seeds of a point, at most: the list of runs is in memory.
+const SEEDS_MAX: u64 = 10_000;
+
 /// Run experiments, print their series and keep every record
 ///
-/// A run that was interrupted goes on where it stopped: what is on record with the same parameters, trace and version
-/// is not run again.
+/// A run that was interrupted goes on where it stopped: runs on record with the same parameters, trace and version are
+/// not made again.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Experiments to run; `papers` for all of the five papers, `all` for every one, see `pumice lab list`
@@ -23,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = "lab")]
     out: PathBuf,
     /// Seeds of each point
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX))]
     seeds: u64,
     /// Directory of trace files
     #[arg(long, value_name = "DIR", default_value = "traces")]
@@ -43,7 +46,7 @@ impl Args {
             drop(progress);
             if known > 0 {
                 let (name, all) = (experiment.name, lines.len());
-                crate::complain(&format!(
+                crate::message::complain(&format!(
                     "{name}: {known} of {all} runs were on record already; --fresh makes them again"
                 ));
             }

@@ -5,7 +5,7 @@ use pumice_f2fs::{CompressionRule, compress::Method, mkfs::Compression};
 /// Extension that stands for all files.
 const ALL: &str = "*";
 
-/// Which files are compressed, and how.
+/// The choice of files to compress, and the method.
 #[derive(clap::Args, Debug)]
 #[group(skip)]
 pub(crate) struct Args {
@@ -35,7 +35,7 @@ impl Args {
         self.compress_algorithm.is_some()
     }
 
-    /// What is asked for.
+    /// The compression asked for.
     pub(super) fn wanted(&self) -> Option<Compression> {
         let method = self.compress_algorithm?;
         let given =

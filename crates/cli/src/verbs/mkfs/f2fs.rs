@@ -36,7 +36,7 @@ const ROOT_PERM: u32 = 0o755;
 /// The variable that fixes the time, as reproducible builds have it.
 const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
-/// What only F2FS has.
+/// The options of F2FS alone.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "F2FS options")]
 #[group(skip)]
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Bytes of a block: 4k, 8k or 16k [default: 4k]
     #[arg(short, long, value_name = "SIZE", value_parser = block_size)]
     block_size: Option<BlockSize>,
-    /// Segments of a section: what the cleaner cleans at once [default: 1]
+    /// Segments of a section, the unit of cleaning [default: 1]
     #[arg(short, long, value_name = "N")]
     section_segments: Option<u32>,
     /// Sections of a zone: each log keeps to zones of its own [default: 1]
@@ -109,8 +109,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     sealing: sealing::Args,
     /// Threads that read and compress files; the volume is the same with any number [default: one for each processor]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
 }
 
 fn block_size(text: &str) -> Result<BlockSize, String> {
@@ -125,7 +125,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 fn feature(text: &str) -> Result<Features, String> {
-    // f2fs-tools have another word for it than for what it switches on.
+    // f2fs-tools have another word for the option than for the feature.
     let name = if text == "quota" { "quota_ino" } else { text };
     Features::by_name(name).ok_or_else(|| format!("unknown feature `{text}`"))
 }
@@ -193,7 +193,7 @@ impl Args {
         match (all.spec.size, self.free, place) {
             (Some(chip_choice::Size::Auto), free, _) => Ok(Size::Free(free.unwrap_or(0))),
             (Some(chip_choice::Size::Bytes(_)), Some(_), _) => {
-                Err(Failure::usage("--free is for --size auto: a volume of a given size has what is left"))
+                Err(Failure::usage("--free is for --size auto: a volume of a given size has the rest"))
             }
             (Some(chip_choice::Size::Bytes(bytes)), None, _) => Ok(Size::Bytes(bytes)),
             (None, Some(free), _) => Ok(Size::Free(free)),
@@ -237,7 +237,8 @@ impl Args {
     }
 
     fn threads(&self) -> NonZeroUsize {
-        self.threads.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+        let asked = self.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+        asked.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
     }
 
     fn time(&self) -> Outcome<Timestamp> {
@@ -251,7 +252,7 @@ impl Args {
         Ok(Timestamp { seconds, nanos: 0 })
     }
 
-    /// What the volume is filled with.
+    /// The contents of the volume.
     fn input(&self, all: &super::Args, context: &Context) -> Outcome<(Tree, Box<dyn Source>)> {
         let (mut tree, source): (Tree, Box<dyn Source>) = if let Some(from) = &all.from {
             filled_from(from, context)?
@@ -317,11 +318,11 @@ fn filled_from(from: &Path, context: &Context) -> Outcome<(Tree, Box<dyn Source>
     Err(Failure::new(format!("{}: neither a directory nor a tar archive", from.display())))
 }
 
-/// What stands where the volume is to be.
+/// The state of the place where the volume is to be.
 enum Place {
     /// Nothing.
     New,
-    /// A file whose content is to go.
+    /// A file with contents that are to go.
     Replaced { bytes: u64 },
     /// A disk.
     Device { bytes: u64 },

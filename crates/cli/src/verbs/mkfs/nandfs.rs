@@ -1,4 +1,4 @@
-//! What a volume of nandfs is made with.
+//! The options of a new volume of nandfs.
 
 use pumice_cleaning::registry::{PlacementRule, VictimRule, WearRule};
 use pumice_nandfs::{Compression, FormatOptions, FsyncProtection};
@@ -6,30 +6,31 @@ use pumice_nandfs::{Compression, FormatOptions, FsyncProtection};
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "nandfs")]
 pub(super) struct Nandfs {
-    /// Which erase block is cleaned next; `pumice sim --help` lists the policies [default: root-age]
+    /// Policy that chooses the erase block to clean next; `pumice sim --help` lists them [default: root-age]
     #[arg(long, value_name = "NAME")]
     pub(super) victim: Option<VictimRule>,
-    /// Which head a block of a file is written to [default: sepbit:3; sepbit:2 on a chip of fewer than 512 erase blocks]
+    /// Policy that chooses the head for a block of a file [default: sepbit:3; sepbit:2 on a chip of fewer than 512
+    /// erase blocks]
     #[arg(long, value_name = "NAME")]
     pub(super) placement: Option<PlacementRule>,
     /// Pages of each erase block that hold parity over the others, up to 8: so many of a block may become unreadable [default: 0]
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=8))]
     pub(super) parity_pages: Option<u8>,
-    /// From when on parity brings back what fsync promised if the power fails: once its erase block is full (at-close), or at
-    /// once, for about one program more (now) [default: at-close]
+    /// Time from which parity brings back the promises of fsync if the power fails: once its erase block is full
+    /// (at-close), or at once, for about one program more (now) [default: at-close]
     #[arg(long, value_name = "WHEN")]
     pub(super) fsync_protection: Option<FsyncProtection>,
     /// Blocks of files are compressed: none, lz4, zstd or zstd:1 to zstd:19. With none they are not, until a mount wants it;
     /// without this option they never are
     #[arg(long, value_name = "METHOD")]
     pub(super) compress: Option<Compression>,
-    /// When cold data moves into worn erase blocks: behind, end-of-life or none [default: behind:8]
+    /// Policy that moves cold data into worn erase blocks: behind, end-of-life or none [default: behind:8]
     #[arg(long, value_name = "NAME")]
     pub(super) wear: Option<WearRule>,
 }
 
 impl Nandfs {
-    /// What was asked for; the rest is nandfs's own choice, without parity.
+    /// The options given; the rest is nandfs's own choice, without parity.
     pub(super) fn options(&self) -> FormatOptions {
         FormatOptions {
             victim: self.victim,

@@ -14,7 +14,7 @@ use crate::{
 /// Bytes of a block of the tree where nothing else is said: those of most kernels' pages.
 const BLOCK_BYTES: u32 = 4096;
 
-/// Which files are sealed, and how.
+/// The choice of files to seal, and the method.
 #[derive(clap::Args, Debug)]
 #[group(skip)]
 pub(crate) struct Args {
@@ -50,7 +50,7 @@ impl Args {
         !self.verity.is_empty()
     }
 
-    /// How they are.
+    /// The seal asked for.
     pub(super) fn wanted(&self, seed: u64) -> Option<Seal> {
         let salt = if self.verity_salt { salt(seed) } else { Vec::new() };
         let hash = self.verity_hash.unwrap_or(HashAlgorithm::Sha256);

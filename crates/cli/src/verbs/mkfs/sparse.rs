@@ -17,12 +17,12 @@ const CHUNK_BYTES: u16 = 12;
 const CHUNK_MAX: u64 = 64 << 20;
 const COPIED: usize = 1 << 20;
 
-/// What a chunk holds.
+/// The contents of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Stored = 0xcac1,
     Zeros = 0xcac2,
-    /// Whatever is there stays.
+    /// The old contents stay.
     Left = 0xcac3,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Sparse<'a> {
 }
 
 impl<'a> Sparse<'a> {
-    /// Of a raw image of so many blocks.
+    /// The sparse form of a raw image of so many blocks.
     pub(super) fn new(raw: &'a File, block_bytes: u32, blocks: u64, kept: u64) -> Sparse<'a> {
         Sparse { raw, block_bytes, blocks, kept }
     }

@@ -10,16 +10,16 @@ use crate::{context::Context, failure::Outcome, options::Writer, verbs::Containe
 pub(crate) struct Args {
     #[command(flatten)]
     image: Container,
-    /// How long: a number and s, min, h, d, w, mo or y, such as 90d or 10y
+    /// Time to pass: a number and s, min, h, d, w, mo or y, such as 90d or 10y
     #[arg(value_name = "TIME", value_parser = seconds, required_unless_present_any = ["lose", "lift"])]
     time: Option<u32>,
     /// Bits that a page loses in a month, on average, from the moment it was programmed; remembered by the chip
     #[arg(long, value_name = "BITS", value_parser = thousandths)]
     lose: Option<u32>,
-    /// Which bits, and when
+    /// Seed that decides which bits are lost, and when
     #[arg(long, value_name = "N", default_value_t = 1, requires = "lose")]
     seed: u64,
-    /// Let pages lose nothing any more, and give back what they lost
+    /// Let pages lose nothing any more, and give back their lost bits
     #[arg(long, conflicts_with = "lose")]
     lift: bool,
     #[command(flatten)]
@@ -35,7 +35,7 @@ impl Args {
         let lose = self
             .lose
             .map(|lose| format!("would let pages lose {}.{:03} bits a month", lose / 1000, lose % 1000));
-        let lift = self.lift.then(|| "would give pages back what they lost".to_owned());
+        let lift = self.lift.then(|| "would give pages back their lost bits".to_owned());
         let pass = self.time.map(|time| format!("would let {time} seconds pass"));
         lose.into_iter().chain(lift).chain(pass).collect()
     }

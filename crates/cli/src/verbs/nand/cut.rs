@@ -13,10 +13,10 @@ pub(crate) struct Args {
     /// Programs, erases and bad-block marks that still go through
     #[arg(long, value_name = "N", required_unless_present = "lift")]
     after: Option<u32>,
-    /// What is left of the operation that is hit
+    /// Effect on the operation that is hit
     #[arg(long, value_enum, default_value_t = Mode::Torn)]
     mode: Mode,
-    /// Which of the things that a cut may leave
+    /// Seed that decides between the possible effects
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Let the power stay
@@ -37,7 +37,8 @@ enum Mode {
     Torn,
     /// Noise; half an erase
     Garbage,
-    /// What seems sound and is not: pages that fade after some reads or fail at first, blocks that look erased
+    /// Pages and blocks that only seem sound: pages that fade after some reads or fail at first, blocks that look
+    /// erased
     Unstable,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// So many reads of a million fail, and may succeed at the next try
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     fail: Option<u32>,
-    /// Which bits and which reads
+    /// Seed that decides the bits and the reads
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Let reads do no harm, and none of them fail

@@ -70,7 +70,7 @@ impl Args {
         };
         match written {
             Ok(_) => Ok(()),
-            // Whoever reads has had enough.
+            // The reader has had enough.
             Err(MediaError::Dump { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
                 Err(Failure::new(""))
             }

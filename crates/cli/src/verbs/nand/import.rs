@@ -20,7 +20,7 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     spec: Spec,
-    /// Replace what the container holds
+    /// Replace the old contents of the container
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -37,9 +37,7 @@ impl Args {
         let exists = self.image.exists();
         if exists && !self.force {
             let path = self.image.display();
-            return Err(Failure::new(format!(
-                "{path}: exists already; use --force to replace what it holds"
-            )));
+            return Err(Failure::new(format!("{path}: exists already; use --force to replace its contents")));
         }
         if !exists {
             self.spec.needed(&self.image)?;
@@ -55,7 +53,7 @@ impl Args {
         found.map_or(Ok(()), |found| self.report(&found))
     }
 
-    /// Fills the chip; what the codes told, if there are any.
+    /// Fills the chip; the results of the codes, if there are any.
     fn fill(&self, chip: &mut ChipFile, dump: &mut File) -> Outcome<Option<Found>> {
         let about = |error: MediaError| image::about(&self.dump, &error);
         let Some(code) = self.spec.ecc() else {
@@ -72,7 +70,7 @@ impl Args {
         Ok(Some(found))
     }
 
-    /// Says what was corrected; a failure if something could not be.
+    /// Reports the corrections; a failure if something could not be corrected.
     fn report(&self, found: &Found) -> Outcome {
         let (dump, image) = (self.dump.display(), self.image.display());
         let Found { pages, corrected, lost } = found;

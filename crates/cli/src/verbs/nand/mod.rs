@@ -54,7 +54,7 @@ impl Verb {
     }
 }
 
-/// Changes what a chip remembers, or with `--dry-run` says what would change. Both refuse what the chip has not.
+/// Changes a chip's memory, or with `--dry-run` lists the changes. Both refuse changes that the chip does not allow.
 fn alter(
     image: &Container,
     writer: &Writer,
@@ -71,7 +71,7 @@ fn alter(
     close(chip, context)
 }
 
-/// The same for what no chip refuses.
+/// The same for changes that no chip refuses.
 fn set(
     image: &Container,
     writer: &Writer,

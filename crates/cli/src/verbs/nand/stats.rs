@@ -13,7 +13,7 @@ use crate::{
     verbs::Container,
 };
 
-/// Show what a simulated chip has done since it was made, its wear and its faults
+/// Show the counters of a simulated chip since it was made, its wear and its faults
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -16,9 +16,8 @@ use crate::{
 
 /// Simulate the cleaning of flash: erases, copies, wear
 ///
-/// Fills a store in order, writes to it, and counts what the cleaner does. Options marked [list] take several
-/// values, separated by commas: every combination is run, on all cores, and printed as one line as soon as it
-/// is done.
+/// Fills a store in order, writes to it, and counts the cleaner's work. Options marked [list] take several values,
+/// separated by commas: every combination is run, on all cores, and printed as one line as soon as it is done.
 #[derive(clap::Args, Debug)]
 #[command(after_help = parse::names())]
 pub(crate) struct Args {
@@ -31,7 +30,7 @@ pub(crate) struct Args {
     /// Seed of the random generator [list, or a range such as 1..4]
     #[arg(long, value_name = "N", default_value = "1", value_delimiter = ',')]
     seed: Vec<String>,
-    /// Chip whose timing is used; see `pumice chips`
+    /// Chip that gives the timing; see `pumice chips`
     #[arg(long, value_name = "NAME", default_value = "intel-s2plus-24m")]
     chip: String,
     /// Erases that a segment withstands; runs until the store can take no more, or for --write
@@ -75,7 +74,7 @@ struct Store {
     alpha: Vec<String>,
 }
 
-/// What is written.
+/// The writes.
 #[derive(clap::Args, Debug)]
 struct Work {
     /// Workload: sequential, random, workstation, locality:90/10, zipf:0.99 or trace:FILE [list]
@@ -102,10 +101,10 @@ struct Work {
 /// The three axes.
 #[derive(clap::Args, Debug)]
 struct Rules {
-    /// Which segment is cleaned next [list]
+    /// Policy that chooses the segment to clean next [list]
     #[arg(long, value_name = "NAME", default_value = "default", value_delimiter = ',')]
     victim: Vec<String>,
-    /// Which head a block is written to [list]
+    /// Policy that chooses the head for a block [list]
     #[arg(long, value_name = "NAME", default_value = "default", value_delimiter = ',')]
     placement: Vec<String>,
     /// Wear levelling [list]

@@ -37,7 +37,7 @@ pub(super) fn part(word: &str) -> Outcome<f64> {
     part.ok_or_else(|| invalid("fill", word, "a percentage such as 90%, above 0 and below 100"))
 }
 
-/// Above 1.
+/// A number above 1.
 pub(super) fn alpha(word: &str) -> Outcome<f64> {
     let alpha = word.parse::<f64>().ok().filter(|alpha| *alpha > 1.0 && alpha.is_finite());
     alpha.ok_or_else(|| invalid("alpha", word, "a number above 1"))

@@ -62,10 +62,10 @@ fn seconds(ns: u64) -> String {
     format!("{}.{:03} s", ns / 1_000_000_000, ns / 1_000_000 % 1000)
 }
 
-/// A column: its name, how wide it is, what stands in it.
+/// A column: its name, its width, its contents.
 type Column = (&'static str, usize, fn(&Record) -> String);
 
-/// What may vary.
+/// The columns that may vary.
 const ASKED: [Column; 9] = [
     ("access", 26, |r| r.parameters.access.clone()),
     ("flash", 9, |r| text::size(r.parameters.flash_bytes)),
@@ -78,7 +78,7 @@ const ASKED: [Column; 9] = [
     ("seed", 5, |r| r.parameters.seed.to_string()),
 ];
 
-/// What came out.
+/// The columns of results.
 const FOUND: [Column; 5] = [
     ("erasures", 10, |r| r.erasures.to_string()),
     ("copied", 11, |r| r.blocks_copied.to_string()),
@@ -87,7 +87,7 @@ const FOUND: [Column; 5] = [
     ("most", 6, |r| r.wear_max.to_string()),
 ];
 
-/// Many runs, one a line: what varies, and what came out.
+/// Many runs, one a line: the varying parameters, and the results.
 pub(super) struct Table {
     columns: Vec<Column>,
 }

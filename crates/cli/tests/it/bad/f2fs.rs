@@ -8,7 +8,7 @@ use std::{
 use super::ground::{Ledger, snapshot};
 use crate::common::World;
 
-/// What stands behind `mkfs -t f2fs`, and what is named of it.
+/// The words behind `mkfs -t f2fs`, and the one that is named.
 pub(crate) const MADE: &[(&str, &str)] = &[
     ("--size 0 new", "--size"),
     ("--size 1M new", "1048576 bytes are too few"),
@@ -115,7 +115,7 @@ pub(crate) const FOREIGN: &[(&str, &str)] = &[
     ("--verity x", "--verity"),
 ];
 
-/// What is done to an image.
+/// The damage to an image.
 pub(crate) enum Damage {
     Cut(u64),
     /// Bytes at places.
@@ -124,15 +124,15 @@ pub(crate) enum Damage {
 
 use Damage::{Cut, Over};
 
-/// Where the two super blocks, the checkpoints and the NAT begin.
+/// The beginnings of the two super blocks, the checkpoints and the NAT.
 const SB: u64 = 1024;
 const SB_COPY: u64 = 4096 + 1024;
 const PACKS: [u64; 2] = [2 << 20, 4 << 20];
 const BLANK: &[u8] = &[0; 4096];
-/// Where the bits of the features are in a super block.
+/// The place of the features' bits in a super block.
 const FEATURES: u64 = 2180;
 
-/// Each damage, and what all verbs say of it.
+/// Each damage, and the message of all verbs.
 pub(crate) const DAMAGES: &[(Damage, &str)] = &[
     (Cut(1536), "super block: the image ends at byte 1536"),
     (Cut(4096), "cut short: 4096 of"),
@@ -171,7 +171,7 @@ const READERS: &[&str] = &[
     "dump IMAGE sb",
 ];
 
-/// What is not in a sound image, and what is not for F2FS.
+/// Paths that are not in a sound image, and commands that are not for F2FS.
 pub(crate) const ROWS: &[(&str, &str)] = &[
     ("cat card none", "none: no such file"),
     ("cat card dir", "dir: is a directory"),

@@ -1,4 +1,4 @@
-//! Files that are no images: every verb says what they are.
+//! Files that are no images: every verb names their kind.
 
 use std::{
     fs::{self, File},
@@ -11,7 +11,7 @@ use std::{
 use super::ground::{Ledger, snapshot};
 use crate::common::World;
 
-/// How each is made.
+/// The recipe of each.
 pub(crate) enum Made {
     /// A magic number at its place, and noise around it.
     Magic(u64, &'static [u8]),
@@ -34,7 +34,7 @@ pub(crate) enum Made {
 
 use Made::{Filled, Host, Magic, Magics, Text};
 
-/// Each kind, and what is said of it.
+/// Each kind, and its message.
 pub(crate) const KINDS: &[(&str, Made, &str)] = &[
     ("gzip", Magic(0, b"\x1f\x8b\x08"), "a gzip file; unpack it"),
     ("xz", Magic(0, b"\xfd7zXZ\0"), "an xz file; unpack it"),

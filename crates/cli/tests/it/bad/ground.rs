@@ -1,4 +1,4 @@
-//! Running the command on bad input: with an eye on how much it works, on what it says, and on what it leaves behind.
+//! Running the command on bad input: with an eye on its work, its messages, and its leftovers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -56,7 +56,7 @@ fn text(file: &mut File) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What was not as it should be; all of a table is tried before anybody is told.
+/// The list of faults; all of a table is tried before anybody is told.
 #[derive(Default)]
 pub(crate) struct Ledger {
     faults: Mutex<Vec<String>>,
@@ -75,7 +75,11 @@ impl Ledger {
         let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
         let run = run(command);
         let said = &run.err;
-        let is_one_line = said.lines().count() == 1 && said.starts_with("pumice: ") && said.len() < 700;
+        // One that asks for JSON is told in JSON, one that misspells that is told in words.
+        let is_json = words.iter().any(|word| word == "--json");
+        let start =
+            if is_json { r#"{"schema":"pumice.message","version":1,"message":""# } else { "pumice: " };
+        let is_one_line = said.lines().count() == 1 && said.starts_with(start) && said.len() < 700;
         let is_clear = !said.trim_end().ends_with('.') && !said.contains("panic");
         let is_right =
             codes.contains(&run.code) && run.out.is_empty() && says.iter().all(|word| said.contains(word));
@@ -84,7 +88,7 @@ impl Ledger {
         }
     }
 
-    /// Notes what `line` has changed in the directory, but for what is called `but`.
+    /// Notes the changes of `line` in the directory, but for the file `but`.
     pub(crate) fn unchanged(&self, world: &World, before: &mut Snapshot, line: &str, but: &str) {
         let after = snapshot(&world.path("."));
         let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
@@ -111,7 +115,7 @@ impl Ledger {
 /// Kind, length and time of last change of each name.
 pub(crate) type Snapshot = BTreeMap<String, (String, u64, i64, i64)>;
 
-/// What is in a directory and all below it: kind, length and time of last change of each name.
+/// The entries of a directory and all below it: kind, length and time of last change of each name.
 pub(crate) fn snapshot(dir: &Path) -> Snapshot {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap() {

@@ -1,4 +1,4 @@
-//! What goes wrong around the command: streams that are closed or full, disks without room.
+//! Faults around the command: streams that are closed or full, disks without room.
 
 use std::{
     fs::{self, File},
@@ -46,7 +46,7 @@ const PRINTERS: [&str; 29] = [
 ];
 
 /// What fills a disk.
-const FILLERS: [&str; 13] = [
+const FILLERS: [&str; 14] = [
     "mkfs --chip slc-2k-2g --size 64M --from src new",
     "put image src/big x",
     "put image src tree",
@@ -57,6 +57,7 @@ const FILLERS: [&str; 13] = [
     "nand import --chip slc-2k-2g --size 16M dump.raw new",
     "tar image / -o out.tar",
     "mkfs -t f2fs --from src --free 1M new",
+    "put card src/big x",
     "get card big out",
     "get --force card big old",
     "tar card / -o out.tar",
@@ -192,6 +193,8 @@ fn a_full_disk_is_told_and_nothing_half_written_stays() {
         assert_eq!(pumice(&["ls", "image"]).good(), "big\nold\n", "{line}");
         assert_eq!(pumice(&["cat", "image", "old"]).good(), "as it was", "{line}");
         pumice(&["fsck", "image"]).good();
+        // Nothing was wrong with the card, and nothing in it says so.
+        pumice(&["fsck", "card"]).good();
     }
     ledger.close();
 }
@@ -209,7 +212,7 @@ fn copy_sparse(world: &World, name: &str) {
     assert!(copy.status().unwrap().success());
 }
 
-/// A volume that is too small for what is put into it.
+/// A volume that is too small for the files put into it.
 #[test]
 fn what_does_not_fit_a_volume_is_taken_out_again() {
     let ledger = Ledger::default();

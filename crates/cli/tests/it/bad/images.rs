@@ -8,7 +8,7 @@ use std::{
 use super::ground::{Ledger, snapshot};
 use crate::common::{CHIP, World};
 
-/// What is done to a sound container.
+/// The damage to a sound container.
 pub(crate) enum Damage {
     /// It ends here.
     Cut(u64),
@@ -20,7 +20,7 @@ pub(crate) enum Damage {
 
 use Damage::{Cut, Longer, Over};
 
-/// Each damage, and what is said of it.
+/// Each damage, and its message.
 pub(crate) const DAMAGES: &[(Damage, &str)] = &[
     (Cut(7), "a text file"),
     (Cut(8), "version 0"),
@@ -43,7 +43,7 @@ pub(crate) const DAMAGES: &[(Damage, &str)] = &[
     (Over(4096, &[0; 8]), ""),
 ];
 
-/// An image, a verb that is not for it, and what is said.
+/// An image, a verb that is not for it, and the message.
 pub(crate) const STRANGERS: &[(&str, &str, &str)] = &[
     ("ls", "disk", "no file system on this chip, but a logical disk: see `pumice ftl info disk`"),
     ("info", "disk", "but a logical disk"),

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink};
 use super::ground::{Ledger, snapshot};
 use crate::common::World;
 
-/// The words, and what is said. The image holds `dir/file`, `file`, `soft` -> `dir`, `circle` -> `circle` and a pipe.
+/// The words, and the message. The image holds `dir/file`, `file`, `soft` -> `dir`, `circle` -> `circle` and a pipe.
 pub(crate) const ROWS: &[(&str, &str)] = &[
     ("ls image none", "none: no such file or directory"),
     ("ls image file/below", "file/below: not a directory"),

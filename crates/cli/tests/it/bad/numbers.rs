@@ -3,7 +3,7 @@
 use super::ground::{Ledger, snapshot};
 use crate::common::World;
 
-/// The words, and what is named of them.
+/// The words, and the one that is named.
 pub(crate) const ROWS: &[(&str, &str)] = &[
     ("mkfs --chip slc-2k-2g --size 0 new", "`0`"),
     ("mkfs --chip slc-2k-2g --size 0M new", "`0M`"),
@@ -244,6 +244,10 @@ pub(crate) const ROWS: &[(&str, &str)] = &[
     ("lab run", "required"),
     ("lab run --seeds 0 cat-fig12", "0"),
     ("lab run --seeds x cat-fig12", "x"),
+    ("lab run --seeds 99999999999 cat-fig12", "want 1 to 10000"),
+    ("mkfs -t f2fs --from small --threads 3000000 new", "--threads"),
+    ("mkfs -t f2fs --from small --threads 1025 new", "want 1 to 1024"),
+    ("mkfs -t f2fs --from small --threads 0 new", "want 1 to 1024"),
     ("lab run traces --traces none", "none: no such file"),
     ("lab run traces --traces dir", "dir"),
     ("lab run traces --traces small", "small"),

@@ -14,7 +14,7 @@ use rustix::fs::{Mode, OFlags};
 use super::ground;
 use crate::common::{World, patience::Patience};
 
-/// What is interrupted, the signal, and what is said.
+/// The command that is interrupted, the signal, and the message.
 pub(crate) const ROWS: &[(&str, &str, &str)] = &[
     ("mkfs --chip slc-4k-8g --from src new", "INT", "interrupted; new was not made"),
     ("mkfs --chip slc-4k-8g --from src new", "TERM", "interrupted; new was not made"),
@@ -35,7 +35,7 @@ pub(crate) const ROWS: &[(&str, &str, &str)] = &[
     ("nand import --chip slc-4k-8g --size 200M dump.raw new", "INT", "interrupted; new was not made"),
 ];
 
-/// What is killed. Nobody is left to clear up, so there must be nothing to clear.
+/// The commands that are killed. Nobody is left to clear up, so there must be nothing to clear.
 pub(crate) const KILLED: &[&str] = &[
     "mkfs --chip slc-4k-8g --from src new",
     "mkfs --force --from src old",
@@ -130,7 +130,7 @@ fn a_signal_ends_it_in_good_order() {
         }
         let mut after = ground::snapshot(&world.path("."));
         let mut before = before;
-        // What is put goes into the container itself.
+        // The file is put into the container itself.
         for shot in [&mut before, &mut after] {
             shot.retain(|name, _| !name.ends_with("/image"));
         }

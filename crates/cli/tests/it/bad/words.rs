@@ -3,7 +3,7 @@
 use super::ground::{Ledger, snapshot};
 use crate::common::World;
 
-/// The words, and what is named of them.
+/// The words, and the one that is named.
 pub(crate) const ROWS: &[(&str, &str)] = &[
     ("lss image", "'ls'"),
     ("LS image", "LS"),

@@ -1,5 +1,5 @@
-//! How long a test waits for somebody: not by the clock, which runs as fast on a machine that is busy with something else, but for so
-//! much work of the process that it waits for.
+//! The patience of a test that waits for a process. It is not measured by the clock, which runs as fast on a machine
+//! that is busy with something else, but by the work of that process.
 
 use std::{
     fs,
@@ -13,9 +13,9 @@ use rustix::{io::Errno, mount::UnmountFlags};
 
 /// Processor time after which a process hangs; the slowest of all takes a hundredth.
 const WORK: Duration = Duration::from_secs(60);
-/// Where nobody works at all: long enough for the busiest machine, against deadlocks alone.
+/// The limit if nobody works at all: long enough for the busiest machine, against deadlocks alone.
 pub(crate) const STANDSTILL: Duration = Duration::from_secs(1800);
-/// Of the times in `/proc`, on every machine that Linux runs these tests on.
+/// The unit of times in `/proc`, on every machine that Linux runs these tests on.
 const TICKS_A_SECOND: u64 = 100;
 
 /// Waits for a process.
@@ -26,7 +26,7 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// With whoever does the work; nobody knows a process that has gone into the background.
+    /// Patience with the process that does the work; nobody knows one that has gone into the background.
     pub(crate) fn with(child: Option<&Child>) -> Patience {
         let process = child.map(Child::id);
         Patience { process, worked: worked(process), begun: Instant::now() }
@@ -65,7 +65,7 @@ pub(crate) fn wait_for(what: &str, child: Option<&mut Child>, mut done: impl FnM
     }
 }
 
-/// Unmounts. A process that is being started by another test may hold for a moment what this one had open.
+/// Unmounts. A process that is being started by another test may hold this one's open files for a moment.
 #[track_caller]
 pub(crate) fn unmount(place: &Path) {
     let helped = || {

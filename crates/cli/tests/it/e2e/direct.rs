@@ -1,4 +1,4 @@
-//! Asynchronous direct writes beside buffered readers: who reads after a write has ended reads what it wrote.
+//! Asynchronous direct writes beside buffered readers: a read after the end of a write returns its bytes.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -15,7 +15,7 @@ use super::mounting::{Bench, run};
 const BYTES: usize = 640 << 10;
 const ROUNDS: u8 = 120;
 
-/// A loop device, whose driver writes directly and asynchronously; it goes when dropped.
+/// A loop device: its driver writes directly and asynchronously; it goes when dropped.
 struct Loop {
     device: PathBuf,
 }
@@ -54,7 +54,7 @@ fn compare(file: &Path) {
     });
 }
 
-/// What is read back of a round's bytes, if it is not what was written: the round, where, and what.
+/// The first wrong byte of a round's bytes when they are read back: the round, the place, and the byte.
 fn write_and_read(disk: &File, file: &Path, round: u8) -> Option<(u8, usize, u8)> {
     let mut room = vec![round; BYTES + 4096];
     let start = room.as_ptr().align_offset(4096);

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::common::patience::unmount;
 
-/// A logical disk, mounted as a file, and a place to mount what is on it.
+/// A logical disk, mounted as a file, and a place to mount its file system.
 struct Disk {
     bench: Bench,
     is_mounted: bool,
@@ -34,7 +34,7 @@ impl Disk {
         self.bench.inside("disk")
     }
 
-    /// Where its file system is mounted.
+    /// The place where its file system is mounted.
     fn place(&self) -> PathBuf {
         self.bench.path("fs")
     }
@@ -53,7 +53,7 @@ impl Disk {
     /// Kills the server under a mounted file system.
     fn kill(&mut self) {
         self.bench.kill();
-        // What the kernel still wanted to write has nowhere to go.
+        // The kernel's unwritten blocks have nowhere to go.
         let _ = rustix::mount::unmount(self.place(), UnmountFlags::DETACH);
         self.is_mounted = false;
     }
@@ -119,7 +119,7 @@ fn ext4_keeps_a_tree() {
     disk.bench.unmount();
 }
 
-/// On a chip with four spare bytes a page, and a busy cleaner: the disk is filled and overwritten.
+/// The disk is filled and overwritten on a chip with four spare bytes a page, and a busy cleaner.
 #[test]
 fn ext4_survives_a_cleaner_at_work() {
     let words = ["--chip", "spinand-1g", "--size", "24M", "--victim", "cat", "--placement", "m6"];
@@ -179,7 +179,7 @@ fn ext4_recovers_from_a_kill() {
     disk.bench.unmount();
 }
 
-/// With mtools, which read and write FAT themselves: not every kernel knows it.
+/// The test uses mtools, which read and write FAT themselves: not every kernel knows it.
 #[test]
 fn fat_keeps_a_tree() {
     let Some(mut disk) = Disk::new(&["--chip", "k9s1208", "--block", "2k"]) else { return };

@@ -1,5 +1,5 @@
-//! The host loses its power under the released program. `strace` tells what it wrote and synced; what a disk may have kept
-//! of that is mounted and compared.
+//! The host loses its power under the released program. `strace` tells its writes and syncs; each possible state of a
+//! disk after them is mounted and compared.
 
 mod record;
 
@@ -14,7 +14,7 @@ use pumice_vfs::{FileSystem, Ino, Timestamp};
 use self::record::{Call, record};
 use super::mounting::Bench;
 
-/// What files hold: names, and for each its bytes.
+/// The contents of files: names, and the bytes of each.
 type Files = BTreeMap<String, Vec<u8>>;
 
 /// Mounts, does the steps of `steps`, and unmounts; behind each step its number goes to `/dev/null`, which the log shows.
@@ -35,7 +35,7 @@ umount mnt
 wait
 "#;
 
-/// Steps for the shell, and what must be there behind each.
+/// Steps for the shell, and the files that must be there behind each.
 fn steps(bench: &Bench, rng: &mut fastrand::Rng, count: usize) -> Vec<Files> {
     let (mut files, mut lines, mut after) = (Files::new(), Vec::new(), Vec::new());
     for number in 0..count {
@@ -92,8 +92,7 @@ fn names(fs: &dyn FileSystem) -> pumice_vfs::Result<Vec<String>> {
     Ok(names)
 }
 
-/// What is wrong with what was found while a step led from one state to another; a file that is written over where it stands
-/// may hold some of both.
+/// The fault of files found while a step led from one state to another; a file written in place may hold some of both.
 fn wrong(found: &Files, before: &Files, after: &Files) -> Option<String> {
     let is_mixed = |name: &String, bytes: &[u8]| {
         let sides = before.get(name).zip(after.get(name)).filter(|(old, new)| old.len() == new.len());
@@ -117,7 +116,7 @@ fn wrong(found: &Files, before: &Files, after: &Files) -> Option<String> {
     None
 }
 
-/// What is on the host, mounted and read.
+/// The files on the host, mounted and read.
 type Mounted = fn(&SimHost) -> Result<Files, String>;
 
 fn nandfs(host: &SimHost) -> Result<Files, String> {
@@ -205,7 +204,8 @@ fn an_f2fs_image_keeps_what_was_promised() {
     campaign(&["mkfs", "-t", "f2fs", "--size", "56M"], f2fs);
 }
 
-/// What is made under no name has its name when it is on the disk, and the name is there, too, when the program ends well.
+/// A file made under no name has its name when it is on the disk, and the name is there, too, when the program ends
+/// well.
 #[test]
 fn files_have_their_names_when_they_are_on_the_disk() {
     let Some(bench) = Bench::with(&["mkfs", "--chip", "slc-2k-2g", "--size", "8M", "--label", "old"]) else {

@@ -1,5 +1,6 @@
-//! A tree like that of an installed system, drawn from a seed: directories in directories, many small files and some large
-//! ones, text and noise, links of both kinds, names that programs stumble over, owners, modes, times and attributes.
+//! A tree like that of an installed system, drawn from a seed. It has directories in directories, many small files and
+//! some large ones, text and noise, links of both kinds, names that programs stumble over, owners, modes, times and
+//! attributes.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,7 +20,7 @@ use rustix::fs::{XattrFlags, setxattr};
 const SEED: u64 = 1;
 /// Names there are, besides directories.
 const NAMES: usize = 10_000;
-/// How far directories lie in each other, and names in one of them at most.
+/// The depth of directories, and the number of names in one of them at most.
 const DEPTH: usize = 8;
 const IN_A_DIRECTORY: usize = 120;
 /// Bytes from which contents are cut.

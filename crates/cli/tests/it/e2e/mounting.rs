@@ -12,8 +12,8 @@ use tempfile::TempDir;
 
 use crate::common::patience::{unmount, wait_for};
 
-/// Where the benches stand, wherever the checkout is: paths in a mount have to be short, because the address
-/// of a socket holds 108 bytes.
+/// The place of the benches, wherever the checkout is: paths in a mount have to be short, because the address of a
+/// socket holds 108 bytes.
 const GROUND: &str = "/tmp";
 
 /// A directory with the file `image` and the directory `mnt` in it.
@@ -23,23 +23,23 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// With an empty file system on a chip of `size`. `None`, with a line on stderr, where this process
-    /// cannot mount.
+    /// A bench with an empty file system on a chip of `size`. `None`, with a line on stderr, if this process cannot
+    /// mount.
     pub(crate) fn new(size: &str) -> Option<Bench> {
         Bench::with(&["mkfs", "--chip", "slc-2k-2g", "--size", size])
     }
 
-    /// With an empty logical disk that `pumice ftl create` makes with these words.
+    /// A bench with an empty logical disk that `pumice ftl create` makes with these words.
     pub(crate) fn of_disk(words: &[&str]) -> Option<Bench> {
         Bench::with(&[&["ftl", "create"], words].concat())
     }
 
-    /// With an empty F2FS volume of `size`.
+    /// A bench with an empty F2FS volume of `size`.
     pub(crate) fn of_f2fs(size: &str) -> Option<Bench> {
         Bench::with(&["mkfs", "-t", "f2fs", "-O", "extra_attr,inode_crtime", "--size", size])
     }
 
-    /// With what `pumice` makes with these words and an image.
+    /// A bench with the image that `pumice` makes with these words.
     pub(crate) fn with(words: &[&str]) -> Option<Bench> {
         if !can_mount() {
             return None;
@@ -68,7 +68,7 @@ impl Bench {
         run(command.args(words).current_dir(self.place.path()))
     }
 
-    /// Runs `pumice` in the directory; it must fail, and what it complains of is returned.
+    /// Runs `pumice` in the directory; it must fail, and its complaint is returned.
     pub(crate) fn fails(&self, words: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pumice"));
         let output =
@@ -112,7 +112,7 @@ impl Bench {
         self.unmounted();
     }
 
-    /// Waits until everything is written, of what is unmounted already.
+    /// Waits until everything is written after an unmount.
     pub(crate) fn unmounted(&mut self) {
         let status = self.child.take().unwrap().wait().unwrap();
         assert!(status.success(), "the mount ended with {status}");
@@ -161,7 +161,7 @@ fn can_mount() -> bool {
     able
 }
 
-/// Runs a command that must end well, and returns what it printed.
+/// Runs a command that must end well, and returns its output.
 #[track_caller]
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));

@@ -1,4 +1,4 @@
-//! Somebody who is not root mounts, by the helper `fusermount3`.
+//! A user other than root mounts, by the helper `fusermount3`.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use super::mounting::{Bench, run};
 /// Owns nothing and may nothing.
 const USER: u32 = 65_534;
 
-/// What root prepares, in namespaces of its own: a /dev/fuse for everybody, as most systems have it.
+/// Root's preparation, in namespaces of its own: a /dev/fuse for everybody, as most systems have it.
 const PREPARE: &str = "
 mknod -m 666 fuse c 10 229
 mount --bind fuse /dev/fuse
@@ -64,7 +64,7 @@ fn somebody_who_is_not_root_can_mount() {
     assert_eq!(said.lines().filter(|line| *line == "hello").count(), 3, "{said}");
 }
 
-/// What runs as its owner or group does so no more under another one.
+/// A set-id program loses its bits when it is copied under another owner or group.
 #[test]
 fn programs_that_run_as_somebody_else_do_not_run_as_who_copied_them() {
     let Some(bench) = Bench::new("16M") else { return };

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::symlink};
 
 use super::mounting::Bench;
 
-/// Files go in, outlive an unmount, and what was synced a killed mount.
+/// Files go in and outlive an unmount, and synced ones outlive a killed mount.
 fn lives_on(paper: &str, chip: &str, size: &str) {
     let words = ["mkfs", "-t", paper, "--chip", chip, "--size", size];
     let Some(mut bench) = Bench::with(&words) else { return };

@@ -1,4 +1,4 @@
-//! pjdfstest: what POSIX asks of system calls on files.
+//! pjdfstest: the rules of POSIX for system calls on files.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 

@@ -1,4 +1,4 @@
-//! The power goes while files are written: what fsync promised is there, and nothing is damaged.
+//! The power goes while files are written: the promises of fsync are kept, and nothing is damaged.
 
 use std::{
     fs::{self, File},
@@ -10,7 +10,8 @@ use std::{
 use super::mounting::Bench;
 use crate::common::patience::STANDSTILL;
 
-/// When the power is cut: so many files were promised since the mount. The writers are in the middle of the next ones.
+/// The moments of the power cuts: so many files were promised since the mount. The writers are in the middle of the
+/// next ones.
 const CUTS: [usize; 8] = [0, 1, 2, 5, 10, 20, 40, 80];
 const WRITERS: u64 = 3;
 

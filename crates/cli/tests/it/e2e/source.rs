@@ -11,7 +11,7 @@ use rustix::fs::{CWD, FileType, Mode, XattrFlags, makedev, mknodat, setxattr};
 
 use super::{large_tree, mounting::run};
 
-/// What is copied: some names in a directory.
+/// The files to copy: some names in a directory.
 pub(crate) struct Source {
     pub(crate) root: PathBuf,
     pub(crate) names: Vec<PathBuf>,

@@ -8,7 +8,7 @@ use super::{
     walk::{self, Tree},
 };
 
-/// Calls fsync on every file and directory: what a power cut spares.
+/// Calls fsync on every file and directory, so that a power cut spares them.
 fn fsync_all(root: &Path, tree: &Tree) {
     let regular = |path: &&std::path::PathBuf| {
         let found = root.join(path).symlink_metadata().unwrap();

@@ -7,13 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What is compared of one inode.
+/// The compared attributes of one inode.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Entry {
     mode: u32,
     owner: (u32, u32),
     device: u64,
-    /// 0 for directories, whose size is the file system's own affair.
+    /// 0 for directories: their size is the file system's own affair.
     size: u64,
     mtime: (i64, i64),
     target: Option<PathBuf>,
@@ -79,7 +79,7 @@ fn xattrs(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
     names.map(|name| (name.to_vec(), value(name))).collect()
 }
 
-/// Says what differs, the first few of it.
+/// Lists the first few differences.
 #[track_caller]
 pub(crate) fn assert_same(wanted: &Tree, got: &Tree) {
     let keys: std::collections::BTreeSet<_> = wanted.keys().chain(got.keys()).collect();

@@ -1,5 +1,5 @@
-//! What fsx has no word for: zero range, with and without keeping the size, and reserving beyond the end,
-//! among writes, holes and cuts. Every state is compared with a copy in memory.
+//! Calls that fsx does not make: zero range, with and without keeping the size, and reserving beyond the end, among
+//! writes, holes and cuts. Every state is compared with a copy in memory.
 
 use std::{
     fs::{File, OpenOptions},
@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-/// The file, and what should be in it.
+/// The file, and its expected bytes.
 struct Pair {
     file: File,
     copy: Vec<u8>,

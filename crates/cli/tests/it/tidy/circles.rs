@@ -1,8 +1,8 @@
 //! Circles of files within a crate: files that import each other, directly or by way of others.
 //!
-//! An import is a path that begins with `crate::` or `super::`, wherever it stands; what a module passes on with `pub use`
+//! An import is a path that begins with `crate::` or `super::`, wherever it stands; a name passed on with `pub use`
 //! counts as an import of the file that has it. That a file declares its submodules and calls them is no import, and
-//! unit tests at the end of a file may import what they like.
+//! unit tests at the end of a file may import anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +13,15 @@ type Module = Vec<String>;
 pub(crate) struct Crate {
     paths: BTreeMap<Module, String>,
     texts: BTreeMap<Module, String>,
-    /// What a module passes on, by the name it gives it: the path that stands there.
+    /// The paths that a module passes on, by the names it gives them.
     exports: BTreeMap<(Module, String), Vec<String>>,
 }
 
-/// Who imports whom, by name.
+/// The imports of each file, by name.
 pub(crate) type Arrows = BTreeMap<String, BTreeSet<String>>;
 
-/// The circles of a crate, each in order: among its files, and among its rooms (what lies right below `src`, a file
-/// and the directory of its name with all in it). `files` are paths below `src`, with their texts.
+/// The circles of a crate, each in order: among its files, and among its rooms. A room lies right below `src`: a file
+/// and the directory of its name with all in it. `files` are paths below `src`, with their texts.
 pub(crate) fn circles(files: &[(String, String)]) -> BTreeSet<Vec<String>> {
     let code = Crate::read(files);
     let names = &code.paths;
@@ -85,7 +85,7 @@ fn code(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The modules of unit tests in a file: where each begins, its name, and what stands behind it.
+/// The modules of unit tests in a file: the beginning of each, its name, and the text behind it.
 fn tests(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
     let start = "\n#[cfg(test)]\nmod ";
     text.match_indices(start).map(move |(at, _)| {
@@ -135,7 +135,7 @@ impl Crate {
         self.paths.contains_key(&module(path))
     }
 
-    /// What a file imports with `use`, by the name that it gives it: the file where that should be, and its name there.
+    /// The imports of a file with `use`, by their names there: the file where each should be, and its name in it.
     pub(crate) fn names(&self, path: &str) -> BTreeMap<String, (String, String)> {
         let module = module(path);
         let text = &self.texts[&module];
@@ -161,7 +161,7 @@ impl Crate {
         if inside(name) { name.clone() } else { self.paths[module].clone() }
     }
 
-    /// The modules whose files a file imports.
+    /// The modules in the files that a file imports.
     fn imports(&self, module: &Module, text: &str) -> BTreeSet<Module> {
         let starts = ["crate::", "super::"].into_iter().flat_map(|word| text.match_indices(word));
         let starts = starts.filter(|(at, _)| {
@@ -173,7 +173,7 @@ impl Crate {
         files.filter(|file| file != module && self.texts.contains_key(file)).collect()
     }
 
-    /// The module in whose file the thing at a path of the crate stands.
+    /// The module with the file of the thing at a path of the crate.
     fn file_of(&self, path: &[String], depth: u32) -> Module {
         let known = (0..=path.len()).rev().find(|end| self.texts.contains_key(&path[..*end]));
         let (module, rest) = path.split_at(known.unwrap_or(0));
@@ -186,7 +186,7 @@ impl Crate {
     }
 }
 
-/// Whether the `use` at a place passes on what it names.
+/// Whether the `use` at a place passes on its names.
 fn is_passed_on(text: &str, at: usize) -> bool {
     before(text, at).starts_with("pub")
 }
@@ -196,7 +196,7 @@ fn is_line_of_use(text: &str, at: usize) -> bool {
     before(text, at).is_empty() || is_passed_on(text, at)
 }
 
-/// What stands in a line before a place.
+/// The text in a line before a place.
 fn before(text: &str, at: usize) -> &str {
     let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
     text[line..at].trim_start()
@@ -226,7 +226,7 @@ fn paths(text: &str) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// Reads one tree; returns what stands behind it.
+/// Reads one tree; returns the text behind it.
 fn tree<'a>(text: &'a str, above: &mut Vec<String>, found: &mut Vec<(String, Vec<String>)>) -> &'a str {
     let text = text.trim_start();
     if let Some(mut rest) = text.strip_prefix('{') {

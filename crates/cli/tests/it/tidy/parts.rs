@@ -1,8 +1,8 @@
-//! Which files of a crate share a part: those that call each other's methods of one type, and those that touch the fields of
-//! one struct.
+//! The files of a crate that share a part: those that call each other's methods of one type, and those that touch the
+//! fields of one struct.
 //!
-//! Read from syntax trees: the type of a value is known where its name is written, on a parameter, on a field, on what a method
-//! gives back, at a constructor.
+//! Read from syntax trees: the type of a value is known if its name is written, on a parameter, on a field, on the
+//! result of a method, or at a constructor.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,11 +18,11 @@ use super::{
     types::{Known, Types, is_test},
 };
 
-/// What the files of a crate have to do with each other's types.
+/// The use that the files of a crate make of each other's types.
 pub(crate) struct Parts {
-    /// Who imports whom, and who calls whose methods of a type that has some in several files.
+    /// The imports of each file, and its calls of other files' methods of a type that has some in several files.
     pub(crate) arrows: Arrows,
-    /// How many fields each struct has.
+    /// The number of fields of each struct.
     fields: BTreeMap<Known, usize>,
     /// The files that touch them.
     users: BTreeMap<Known, BTreeSet<String>>,
@@ -67,7 +67,7 @@ struct Walk<'a> {
     file: &'a str,
     /// The type of the `impl` that it is in.
     owner: Option<Known>,
-    /// What is known of the names in scope.
+    /// The types of the names in scope.
     locals: HashMap<String, Option<Known>>,
     calls: BTreeSet<String>,
     touched: BTreeSet<Known>,
@@ -124,7 +124,7 @@ impl<'a> Walk<'a> {
         if name == "self" { self.owner.clone() } else { self.locals.get(&name.to_string())?.clone() }
     }
 
-    /// What a function gives back that is called as `Type::function`.
+    /// The result of a function that is called as `Type::function`.
     fn called(&self, function: &ExprPath) -> Option<Known> {
         let (of, name) = self.function(function)?;
         if self.types.has(&of, &name) { self.types.result(&of, &name) } else { None }
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
         Some((self.types.named(self.file, of, self.owner.as_ref())?, name.ident.to_string()))
     }
 
-    /// Gives the names of a pattern the type of what it is held against.
+    /// Gives the names of a pattern the type of the value it is matched with.
     fn bind(&mut self, pattern: &Pat, known: Option<Known>) {
         match pattern {
             Pat::Ident(name) => {
@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Walks through something whose names end with it.
+    /// Walks through something that ends the life of its names.
     fn within(&mut self, walk: impl FnOnce(&mut Self)) {
         let outside = self.locals.clone();
         walk(self);
@@ -263,7 +263,7 @@ impl<'ast> Visit<'ast> for Walk<'_> {
         {
             self.call(of, &method);
         }
-        // A method that the crate does not declare hands on what it is called on, as `map` does.
+        // A method that the crate does not declare hands on the value it is called on, as `map` does.
         let handed = of.filter(|of| !self.types.has(of, &method));
         self.visit_expr(&item.receiver);
         for argument in &item.args {
@@ -299,7 +299,7 @@ impl<'ast> Visit<'ast> for Walk<'_> {
         visit::visit_expr_struct(self, item);
     }
 
-    /// What a macro is given, as far as these are expressions.
+    /// Visits the arguments of a macro, as far as these are expressions.
     fn visit_macro(&mut self, item: &'ast Macro) {
         let read = |input: ParseStream<'_>| {
             let mut found = Vec::new();

@@ -1,6 +1,6 @@
-//! What a crate declares: its types with their fields and methods, and the type that a written name stands for.
+//! The declarations of a crate: its types with their fields and methods, and the type that a written name stands for.
 //!
-//! Type arguments do not tell types apart, and what holds a value (a reference, `Option`, a list) stands for it.
+//! Type arguments do not tell types apart, and a holder of a value (a reference, `Option`, a list) stands for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(crate) type Known = (String, String);
 
 #[derive(Default)]
 pub(crate) struct Types {
-    /// What each file imports: a name there, to the file and the name it has.
+    /// The imports of each file: a name there, to the file and the name it has.
     imports: BTreeMap<String, BTreeMap<String, Known>>,
     /// The files that define a type of a name.
     defined: BTreeMap<String, BTreeSet<String>>,
@@ -130,8 +130,8 @@ impl Types {
         Some((home.clone(), name.to_owned()))
     }
 
-    /// What a method gives back: what it holds, if that is a type of the crate; of a method that the crate does not declare, the
-    /// same that it was called on, as `unwrap` and `iter` do.
+    /// The result of a method: the type held in it, if that is a type of the crate. A method that the crate does not
+    /// declare gives back the type that it was called on, as `unwrap` and `iter` do.
     pub(crate) fn result(&self, of: &Known, method: &str) -> Option<Known> {
         match self.methods.get(&(of.clone(), method.to_owned())) {
             Some(method) => method.result.clone(),
@@ -143,7 +143,7 @@ impl Types {
         self.methods.contains_key(&(of.clone(), method.to_owned()))
     }
 
-    /// The files of a method whose type has an `impl` in several.
+    /// The files of a method, if its type has an `impl` in several.
     pub(crate) fn files_of(&self, of: &Known, method: &str) -> impl Iterator<Item = &String> {
         let spread = self.homes.get(of).is_some_and(|files| files.len() > 1);
         let method = self.methods.get(&(of.clone(), method.to_owned())).filter(|_| spread);

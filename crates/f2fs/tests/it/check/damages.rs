@@ -35,7 +35,7 @@ const FOOTER_NEXT: usize = BLOCK - 4;
 
 pub(crate) type Damage = fn(&mut Patient);
 
-/// Code, volume, and what is done to it.
+/// Code, volume, and damage.
 pub(crate) const DAMAGES: &[(Code, &str, Damage)] = &[
     (Code::SuperBlock, "g02-allfeat", |p| p.flip(1024)),
     (Code::SuperBlockCopy, "g02-allfeat", |p| p.flip(BLOCK + 1024 + 108)),
@@ -307,7 +307,7 @@ fn segment(p: &Patient) -> SegNo {
     p.full_segments().into_iter().find(|segno| p.volume().sit_entry(*segno).unwrap().kind < 3).unwrap()
 }
 
-/// Where its summary is.
+/// The place of its summary.
 fn summary(p: &Patient) -> usize {
     place(BlockAddr(p.volume().super_block().raw().ssa_blkaddr.get() + segment(p).0))
 }

@@ -24,13 +24,13 @@ use super::{
 
 /// Damages where nothing else is asked for: two rounds of all members.
 const USUAL: u64 = 124;
-/// Of these, whether the kernel mounts what is called sound.
+/// The number of damages among them that the kernel judges, too: it must mount each that is called sound.
 const USUAL_IN_KERNEL: u64 = 48;
 
 /// The volumes that are damaged.
 const SUBJECTS: [&str; 5] = ["basic", "features", "compress", "crash-fsync", "fragmented"];
 
-/// What is found here, if anything.
+/// The findings here, if any.
 fn found_here(patient: &Patient) -> Vec<String> {
     match check(vec![Box::new(patient.disk.clone())], 2, &mut |_, _| ()) {
         Ok(report) => report
@@ -78,7 +78,7 @@ fn copy_of(path: &Path, subject: &Subject) -> Copy {
     copy
 }
 
-/// What `fsck.f2fs` finds: the lines that say so, and its exit status if it is not 0.
+/// The findings of `fsck.f2fs`: its lines about them, and its exit status if it is not 0.
 fn found_by_peer(image: &Path) -> Vec<String> {
     let output = Command::new("fsck.f2fs").arg("--dry-run").arg(image).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
@@ -90,8 +90,8 @@ fn found_by_peer(image: &Path) -> Vec<String> {
     lines
 }
 
-/// The kernel mounts what is called sound, and finds nothing to flag in it. Some damages that it must refuse are among
-/// them, so that it is known to look.
+/// The kernel mounts volumes that are called sound, and finds nothing to flag in them. Some damages that it must refuse
+/// are among them, so that it is known to look.
 #[test]
 fn the_kernel_takes_what_is_called_sound() {
     let Some(machine) = Machine::for_test() else { return };
@@ -138,7 +138,7 @@ fn the_kernel_takes_what_is_called_sound() {
     F2FS_INJECTED.ran(seeds.clone(), seeds.end - seeds.start);
 }
 
-/// What the kernel noted in a volume.
+/// The kernel's marks in a volume.
 fn flags(volume: Vec<u8>) -> Vec<String> {
     let Ok(report) = check(vec![Box::new(Disk::new(&Arc::new(volume)))], 2, &mut |_, _| ()) else {
         return vec!["it cannot be opened".into()];
@@ -152,7 +152,7 @@ fn which(seed: u64) -> usize {
     usize::try_from(seed).unwrap() % SUBJECTS.len()
 }
 
-/// How many damages of a member there were, and who found them.
+/// The number of damages of a member, and the number found by each.
 #[derive(Default)]
 struct Row {
     damages: u32,
@@ -172,7 +172,7 @@ impl Table {
         row.found_by_peer += u32::from(found_by_peer);
     }
 
-    /// What does not depend on which `fsck.f2fs` there is.
+    /// The part of the table that is the same for every `fsck.f2fs`.
     fn record(&self) -> String {
         let line = |(member, row): (&&str, &Row)| format!("{member:26}{:8}{:8}\n", row.damages, row.found);
         "member                     damages   found\n".to_owned()
@@ -190,7 +190,7 @@ impl std::fmt::Display for Table {
     }
 }
 
-/// What is found stands on record in `inject.txt`; `PUMICE_BLESS=1` writes it anew.
+/// The findings stand on record in `inject.txt`; `PUMICE_BLESS=1` writes it anew.
 #[test]
 fn what_fsck_f2fs_finds_is_found() {
     let has_peer = Command::new("fsck.f2fs").arg("-V").output().is_ok();

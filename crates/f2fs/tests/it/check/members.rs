@@ -16,7 +16,7 @@ use super::{
     subject::Subject,
 };
 
-/// Bytes of a number in a volume, and what has to be made right around it.
+/// Bytes of a number in a volume, and the checksums that have to be made right around it.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) at: usize,
@@ -140,7 +140,7 @@ fn super_block(draw: &mut Rng, at: usize, bytes: usize) -> Field {
     Field { at: copy * BLOCK + 1024 + at, bytes, seal: Seal::SuperBlock(copy) }
 }
 
-/// In the current pack mostly, in the other one sometimes.
+/// A field of the current pack mostly, of the other one sometimes.
 fn pack(patient: &Patient, draw: &mut Rng, at: usize, bytes: usize) -> Option<Field> {
     let current = patient.volume().checkpoint().pack();
     let pack = if draw.u8(..4) == 0 { 3 - current } else { current };
@@ -183,7 +183,7 @@ fn sit(patient: &Patient, draw: &mut Rng, at: usize, bytes: usize) -> Field {
     Field { at: entry + at, bytes, seal: Seal::None }
 }
 
-/// In the summary of a random segment, mostly of one in use, about a random block of it.
+/// A field in the summary of a random segment, mostly of one in use, about a random block of it.
 fn ssa(patient: &Patient, draw: &mut Rng, within: fn(usize) -> (usize, usize)) -> Option<Field> {
     let full = patient.full_segments();
     let segno = match draw.u8(..4) {
@@ -222,8 +222,8 @@ fn extra(subject: &Subject, patient: &Patient, draw: &mut Rng, at: usize, bytes:
     inode(subject, patient, draw, |inode| inode.extra.map(|_| (size_of::<RawInode>() + at, bytes)))
 }
 
-/// An entry of a random directory, `.` and `..` among them: where its block or inline directory begins, how that is laid
-/// out, its slot, the bytes of its name, and what has to be made right.
+/// An entry of a random directory, `.` and `..` among them. It comes with the beginning and layout of its block or
+/// inline directory, its slot, the bytes of its name, and the checksums that have to be made right.
 fn some_entry(
     subject: &Subject,
     patient: &Patient,

@@ -1,5 +1,5 @@
-//! Damaged volumes, mounted to be written to: calls may fail, but they end, none panics, and what could be read before and
-//! was not touched is as it was.
+//! Damaged volumes, mounted to be written to: calls may fail, but they end and none panics. Files that could be read
+//! before and were not touched are unchanged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,15 +27,15 @@ use super::{
     subject::Subject,
 };
 
-/// How long one volume may take before it is said not to end.
+/// The time that one volume may take before it is said not to end.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Where the parent of an inode stands in its block.
+/// The place of an inode's parent in its block.
 const PARENT: usize = 84;
 /// Names and bytes that are looked at; circles of directories have no end.
 const NAMES_MOST: usize = 3000;
 const BYTES_MOST: u64 = 1 << 20;
 
-/// A damaged volume; what is written lies over it.
+/// A damaged volume; writes lie over it.
 #[derive(Clone)]
 struct Over {
     disk: Disk,
@@ -120,7 +120,7 @@ fn walk(fs: &dyn FileSystem) -> Met {
     let (mut seen, mut pending, mut names) = (BTreeSet::from([Ino::ROOT]), vec![Ino::ROOT], 0);
     while let Some(dir) = pending.pop() {
         let mut found = Vec::new();
-        // What cannot be listed is told; the names in front of it count.
+        // Entries that cannot be listed are told; the names in front of them count.
         let _ = fs.readdir(dir, 0, &mut |entry| {
             names += 1;
             found.push((entry.ino, entry.name.to_vec(), entry.kind));
@@ -141,7 +141,7 @@ fn walk(fs: &dyn FileSystem) -> Met {
     met
 }
 
-/// What of each file can be read.
+/// The readable bytes of each file.
 fn contents(disk: &Over) -> BTreeMap<Ino, (u64, Vec<u8>)> {
     let options =
         MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: Some(Timestamp::default()) };
@@ -158,7 +158,7 @@ fn contents(disk: &Over) -> BTreeMap<Ino, (u64, Vec<u8>)> {
     all
 }
 
-/// All sorts of calls on what is there.
+/// Makes all sorts of calls on all files.
 fn change_all(fs: &dyn FileSystem, draw: &mut Rng) {
     let met = walk(fs);
     for _ in 0..150 {
@@ -256,7 +256,7 @@ fn damaged_volumes_are_written_to_without_harm() {
                 let is_sound = is_sound(&disk);
                 let Some(fs) = mount(&disk) else { return };
                 if add(&fs).is_err() || fs.unmount().is_err() {
-                    // Nothing more is written, and what is there stays.
+                    // Nothing more is written, and the files stay.
                 }
                 added += 1;
                 let after = contents(&disk);
@@ -334,7 +334,7 @@ fn damage_that_is_met_asks_for_a_check() {
     assert!(!contents(&disk).is_empty());
 }
 
-/// What sort of blocks a segment has decides what may be written there.
+/// A segment's kind of blocks decides the kind that may be written there.
 #[test]
 fn a_segment_of_a_kind_that_is_none_is_not_written_to() {
     let subject = Subject::new("basic");

@@ -26,7 +26,7 @@ impl Disk {
         Disk { base: image.clone(), changes: Vec::new(), broken: None, bytes: image.len() }
     }
 
-    /// What was changed, and where.
+    /// The changes, and their places.
     pub(crate) fn changes(&self) -> &[(usize, Vec<u8>)] {
         &self.changes
     }
@@ -57,7 +57,7 @@ impl ReadAt for Disk {
     }
 }
 
-/// What a change breaks around it.
+/// The checksums that a change breaks around it.
 #[derive(Clone, Debug)]
 pub(crate) enum Seal {
     None,
@@ -67,7 +67,7 @@ pub(crate) enum Seal {
     Pack(u8),
     /// The checksum of an inode, which stands there.
     Inode(BlockAddr, Nid),
-    /// The hash of a name, and then what is around that.
+    /// The hash of a name, and then the checksums around it.
     Name {
         hash: usize,
         name: usize,
@@ -154,7 +154,7 @@ impl Patient {
         self.make_right(&Seal::Inode(addr, ino));
     }
 
-    /// Makes right what a change broke around it.
+    /// Makes the checksums around a change right.
     pub(crate) fn make_right(&mut self, seal: &Seal) {
         match seal {
             Seal::None => {}
@@ -251,7 +251,7 @@ impl Patient {
         self.write(at, raw.as_bytes());
     }
 
-    /// Where the journals are: that of the NAT, and that of the SIT.
+    /// The places of the journals: that of the NAT, and that of the SIT.
     pub(crate) fn journals(&self) -> [usize; 2] {
         let checkpoint = self.volume().checkpoint();
         let head = self.volume().super_block().checkpoint_addr(checkpoint.pack());

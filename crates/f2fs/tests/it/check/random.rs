@@ -40,7 +40,7 @@ pub(crate) fn damage(patient: &mut Patient, blocks: &[BlockAddr], random: &mut R
             1 => patient.put32(at & !3, random.u32(..)),
             2 => patient.put32(at & !3, [0, 1, u32::MAX, u32::MAX - 1, 0x7fff_ffff][random.usize(..5)]),
             _ => {
-                // What stands elsewhere: plausible, and wrong.
+                // Numbers from elsewhere: plausible, and wrong.
                 let other = patient.read(place(blocks[random.usize(..blocks.len())]), BLOCK);
                 let length = 1 << random.u32(2..12);
                 let from = random.usize(..BLOCK - length);
@@ -92,7 +92,7 @@ fn truncated_images_are_refused_or_told() {
     }
 }
 
-/// Every inode points to the same directory block: what it holds must not be taken in once for each.
+/// Every inode points to the same directory block: its entries must not be taken in once for each.
 #[test]
 fn a_shared_directory_block_is_read_once() {
     let image = Arc::new(Golden::of_kind("g02-allfeat").bytes());

@@ -16,7 +16,7 @@ use crate::common::image::Golden;
 /// Damages at random for each round of members.
 const RANDOM: usize = 9;
 
-/// A volume, and what is in it.
+/// A volume, and its contents.
 pub(crate) struct Subject {
     pub(crate) name: &'static str,
     pub(crate) image: Arc<Vec<u8>>,
@@ -32,7 +32,7 @@ pub(crate) struct Damaged {
     pub(crate) patient: Patient,
     /// The member that was changed, or `random`.
     pub(crate) member: &'static str,
-    /// In words.
+    /// The description, in words.
     pub(crate) what: String,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Golden {
     devices: Vec<PathBuf>,
 }
 
-/// Where volumes are that are not in this repository.
+/// The place of volumes that are not in this repository.
 fn others() -> PathBuf {
     GOLDEN
         .text()
@@ -69,7 +69,7 @@ fn names(folder: &Path, ending: &str) -> Vec<String> {
     names
 }
 
-/// Decompresses a file, whose window may be larger than usual, to a place of this program's own; once.
+/// Decompresses a file, which may have a larger window than usual, to a place of this program's own; once.
 fn unpacked(packed: &Path) -> PathBuf {
     static DIR: OnceLock<tempfile::TempDir> = OnceLock::new();
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());

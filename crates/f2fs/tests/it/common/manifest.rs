@@ -1,11 +1,11 @@
-//! A manifest: what the kernel says of each file, one JSON object a line.
+//! A manifest: the kernel's view of each file, one JSON object a line.
 
 use std::{collections::BTreeMap, fmt::Write};
 
 use pumice_vfs::Timestamp;
 use serde_json::{Map, Value};
 
-/// What is said of a file.
+/// The facts about a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Record(pub(crate) Map<String, Value>);
 

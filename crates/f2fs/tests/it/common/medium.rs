@@ -1,4 +1,4 @@
-//! A disk in memory with changes laid over it, which counts what is read.
+//! A disk in memory with changes laid over it, which counts reads.
 
 use std::sync::{
     Arc,
@@ -7,7 +7,7 @@ use std::sync::{
 
 use pumice_media::{BlockError, ReadAt};
 
-/// Bytes that may be read before it is taken for a hang: many times what a sound volume needs.
+/// Bytes that may be read before it is taken for a hang: many times the need of a sound volume.
 const BUDGET: u64 = 4 << 30;
 
 pub(crate) struct Medium {

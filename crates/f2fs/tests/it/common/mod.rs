@@ -1,4 +1,4 @@
-//! Volumes, and what is in them.
+//! Volumes, and their contents.
 
 pub(crate) mod image;
 pub(crate) mod manifest;

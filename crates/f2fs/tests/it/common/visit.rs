@@ -8,7 +8,7 @@ use pumice_vfs::{Attr, FileKind, FileSystem, Ino, Seek};
 /// Entries that are looked at, at most: a damaged volume may claim more.
 const ENTRIES_MAX: usize = 20_000;
 
-/// Returns a count of what could be read without an error.
+/// Returns a count of the reads without an error.
 pub(crate) fn visit(fs: &F2fs) -> usize {
     let Ok(root) = fs.attr(Ino::ROOT) else { return 0 };
     let mut seen = HashSet::from([root.ino]);
@@ -54,7 +54,7 @@ fn one(fs: &F2fs, attr: &Attr) -> usize {
     good
 }
 
-/// The beginning, the end, and what stands between the first holes.
+/// The beginning, the end, and the data between the first holes.
 fn content(fs: &F2fs, attr: &Attr) -> usize {
     let mut buffer = vec![0; 64 << 10];
     let mut good = 0;

@@ -159,7 +159,7 @@ fn content(fs: &F2fs, attr: &Attr, record: &mut Record) {
     record.set("sha256", hex(&hash.finalize()));
 }
 
-/// Over index and bytes of every block of 4 KiB that is not all zeros.
+/// A hash over index and bytes of every block of 4 KiB that is not all zeros.
 fn blocks_hash(fs: &F2fs, attr: &Attr) -> Vec<u8> {
     let mut hash = Sha256::new();
     let mut at = 0;

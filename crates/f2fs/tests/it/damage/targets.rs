@@ -1,4 +1,4 @@
-//! What is worth damaging, and how.
+//! Bytes worth damaging, and ways to do it.
 
 use fastrand::Rng;
 use pumice_f2fs::{
@@ -85,7 +85,7 @@ impl Targets {
             4 => 1 << rng.u8(..32),
             _ => rng.u32(..),
         };
-        // Heads of blocks hold most of what is interesting.
+        // Heads of blocks hold most of the interesting fields.
         let at = if rng.bool() { rng.usize(..100) } else { rng.usize(..1023) } * 4;
         block[at..at + 4].copy_from_slice(&value.to_le_bytes());
     }

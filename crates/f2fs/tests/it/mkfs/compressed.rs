@@ -140,7 +140,7 @@ fn threads_leave_no_trace() {
     }
 }
 
-/// The smallest volume is smaller by what is given back, and no segment less would do.
+/// The smallest volume is smaller by the room given back, and no segment less would do.
 #[test]
 fn a_smaller_volume_holds_what_is_given_back() {
     let dir = Dir::new();

@@ -1,4 +1,4 @@
-//! A tree with every kind of file and every size class, whose content can be told from its numbers.
+//! A tree with every kind of file and every size class. Its contents can be told from their numbers.
 
 use std::{collections::BTreeMap, io, ops::Range};
 
@@ -14,7 +14,7 @@ pub(crate) struct Sample {
 /// Content by entry: where data are, and from which number on they count.
 pub(crate) struct Files(BTreeMap<EntryId, (Vec<Range<u64>>, u64)>);
 
-/// Files whose number begins with this bit hold what cannot be compressed.
+/// Files with this bit in their number hold bytes that cannot be compressed.
 const NOISE: u64 = 1 << 63;
 
 /// Byte `at` of a file: neither zero, nor the same in each block.

@@ -1,4 +1,4 @@
-//! What a checkpoint says, and what it need not write.
+//! The contents of a checkpoint, and the blocks that it need not write.
 
 use pumice_f2fs::{Volume, layout::CpFlags, read_super_block};
 use pumice_vfs::{FileKind, FileSystem, Ino, conformance::TestClock};
@@ -66,7 +66,7 @@ fn what_was_written_is_counted_over_all_mounts() {
         let file = fs.create(Ino::ROOT, name, &node(FileKind::File)).unwrap().ino;
         fs.write(file, 0, &vec![1; 1 << 20]).unwrap();
         fs.fsync(file, false).unwrap();
-        // Over what stands there.
+        // Over the old bytes.
         fs.write(file, 4096, &[2; 4096]).unwrap();
         fs.fsync(file, true).unwrap();
         fs.unmount().unwrap();
@@ -77,7 +77,7 @@ fn what_was_written_is_counted_over_all_mounts() {
     }
 }
 
-/// A number that was given back is left alone as long as there are others: what a stale handle names stays gone.
+/// A number that was given back is left alone as long as there are others: the inode of a stale handle stays gone.
 #[test]
 fn numbers_go_on_where_the_last_mount_ended() {
     let live = fresh();
@@ -93,7 +93,7 @@ fn numbers_go_on_where_the_last_mount_ended() {
     fs.unmount().unwrap();
 }
 
-/// Whoever only looks for what is not there wears no card out.
+/// Looking for missing names wears no card out.
 #[test]
 fn calls_that_fail_are_no_change() {
     let live = fresh();
@@ -108,7 +108,7 @@ fn calls_that_fail_are_no_change() {
     fs.unmount().unwrap();
 }
 
-/// What the table of segments has is not written again.
+/// Entries that the table of segments has are not written again.
 #[test]
 fn a_small_change_behind_a_large_one_goes_to_the_journals() {
     let live = fresh();

@@ -74,7 +74,7 @@ fn set_size(fs: &dyn FileSystem, ino: Ino, size: usize) -> pumice_vfs::Result<()
     fs.set_attr(ino, &SetAttr { size: Some(size as u64), ..SetAttr::default() }).map(drop)
 }
 
-/// What is saved and what is counted is what the kernel would: partial clusters, and those that save nothing, are plain.
+/// Saved and counted blocks are as in the kernel: partial clusters, and those that save nothing, are plain.
 #[test]
 fn clusters_are_made_by_the_kernels_rules() {
     let live = Live::new(volume(64 << 20, &SHAPE, &TestClock::new()));
@@ -146,8 +146,8 @@ fn names_say_what_is_compressed() {
     sound(&card(&live));
 }
 
-/// Of Linux's own volume: directories hand it down, by what the mount says and not as their own files are; files whose room was given back
-/// cannot be written to, but made empty.
+/// Linux's own volume: its directories hand compression down, by the mount's options and not as their own files are
+/// compressed. Files that gave their room back cannot be written to, but made empty.
 #[test]
 fn directories_of_linux_hand_compression_down() {
     let disk = golden("compress", 4096);
@@ -360,13 +360,13 @@ fn random_sequences_keep_what_was_written() {
     F2FS_COMPRESSED.ran(seeds.clone(), (seeds.end - seeds.start) * methods.len() as u64);
 }
 
-/// On a volume that is nearly full, sections are cleaned under compressed files: pieces of clusters move as they are.
+/// Sections are cleaned under compressed files on a volume that is nearly full: pieces of clusters move as they are.
 #[test]
 fn pieces_of_clusters_are_moved_by_the_cleaner() {
     for (method, log_blocks) in [("lz4", 2), ("zstd", 4)] {
         let mut beside =
             Beside::new(rule(method, log_blocks), Logging::Normal, F2FS_COMPRESSED.first_seed(1));
-        // Clusters and blocks of what is plain, mixed in every segment.
+        // Clusters and plain blocks, mixed in every segment.
         for round in 0.. {
             for name in ["text", "mixed.raw"].map(|name| format!("{round}-{name}")) {
                 beside.fs().create(Ino::ROOT, name.as_bytes(), &node(FileKind::File)).unwrap();

@@ -1,8 +1,8 @@
-//! Power cuts: the volume is as its last checkpoint left it with all that fsync promised since, or as the call that was under way
-//! leaves it, and nobody finds anything, before and after it is rolled forward.
+//! Power cuts: the volume is as its last checkpoint left it with all promises of fsync since, or as the call that was
+//! under way leaves it. No check finds anything, before and after it is rolled forward.
 //!
-//! `PUMICE_F2FS_CUTS=N` looks at N states, distinct by content, instead of a few; the named families come first and whole, unless N
-//! is less.
+//! `PUMICE_F2FS_CUTS=N` looks at N states, distinct by content, instead of a few; the named families come first and
+//! whole, unless N is less.
 
 mod ahead;
 
@@ -30,7 +30,7 @@ use super::{
     tree::{Tree, record, tree},
 };
 
-/// What is promised once a call has returned, and how many events there were when it began and when it returned.
+/// The promise of a call that has returned, and the number of events when it began and when it returned.
 struct Promise {
     begin: usize,
     end: usize,
@@ -47,12 +47,12 @@ pub(crate) struct Recorded {
     promises: Vec<Promise>,
     /// fsyncs that made no checkpoint.
     pub(crate) chained: usize,
-    /// Checkpoints that calls made for want of room: events from the first to behind the last. If there are any, only what is
-    /// near them is looked at.
+    /// Checkpoints that calls made for want of room: events from the first to behind the last. If there are any, only
+    /// states near them are looked at.
     cleaned: Vec<Range<usize>>,
     /// Calls while nobody waited that cleaned something.
     idle: usize,
-    /// What may be found of files that are written over where they stand.
+    /// The possible contents of files that are written in place.
     touches: Option<Touches>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn mount_with(live: &Live, cache_bytes: usize) -> pumice_f2fs::Result
     mount_by(live, WritableOptions { cache_bytes, discard: false, ..options() })
 }
 
-/// What is shown of a volume, rolled forward or not.
+/// The files of a volume, rolled forward or not.
 pub(crate) fn shown(image: &Arc<Image>, recover: bool) -> pumice_f2fs::Result<Tree> {
     let recover = recover.then(Timestamp::default);
     let options = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover };
@@ -105,11 +105,11 @@ struct Run<'a> {
     sb: &'a SuperBlock,
     random: fastrand::Rng,
     dirs: Vec<Vec<u8>>,
-    /// Where the last of what a file has begins.
+    /// The beginning of the last block of a file.
     far: u64,
     promises: Vec<Promise>,
     chained: usize,
-    /// Calls that change something may make checkpoints, of what was before: the events then, and that.
+    /// Calls that change something may make checkpoints of the state before: the events then, and that state.
     before: Option<(usize, Tree)>,
     /// Checkpoints that calls made for want of room.
     cleaned: Vec<Range<usize>>,
@@ -144,7 +144,7 @@ impl Run<'_> {
         let (offset, most) = match self.random.u8(0..10) {
             0..=3 => (self.random.u64(0..2000), 1500),
             4..=6 => (self.random.u64(0..40_000), 20_000),
-            // Behind what stands in the inode, and behind the first two nodes.
+            // Behind the blocks in the inode, and behind the first two nodes.
             7 => (self.far.min(3_900_000) + self.random.u64(0..8000), 9000),
             8 => (self.far, 4000),
             _ => (self.random.u64(0..300_000), 70_000),
@@ -161,20 +161,20 @@ impl Run<'_> {
         self.touches.note(self.live.count(), ino, range, byte);
     }
 
-    /// On a full volume, writes over some of what fills it.
+    /// Writes over some of the ballast of a full volume.
     fn churn(&mut self) {
         let Ok(ballast) = self.fs.lookup(Ino::ROOT, b"ballast") else { return };
         let at = self.random.u64(0..ballast.size / 4096 - CHURN as u64);
         self.fs.write(ballast.ino, at * 4096, &vec![self.random.u8(1..); CHURN * 4096]).unwrap();
-        self.settle();
+        self.note_return();
         for _ in 0..self.random.u8(0..4) {
             self.idle += usize::from(self.fs.maintain().unwrap());
-            self.settle();
+            self.note_return();
         }
     }
 
     /// A call that changes something has returned.
-    fn settle(&mut self) {
+    fn note_return(&mut self) {
         let Some((begin, tree_before)) = self.before.take() else { return };
         let end = self.live.count();
         if self.made_checkpoint(begin) {
@@ -191,7 +191,7 @@ impl Run<'_> {
             0..=4 => {
                 let ((_, dir), name) = (self.dir(), self.name());
                 if let Ok(attr) = fs.create(dir, &name, &node(FileKind::File)) {
-                    self.settle();
+                    self.note_return();
                     self.write(attr.ino);
                 }
             }
@@ -206,8 +206,13 @@ impl Run<'_> {
             }
             12 | 13 => {
                 let ((_, dir), name, (_, to), new) = (self.dir(), self.name(), self.dir(), self.name());
-                let modes = [RenameMode::Replace, RenameMode::NoReplace, RenameMode::Exchange];
-                let _ = fs.rename(dir, &name, to, &new, modes[self.random.usize(0..3)]);
+                let modes = [
+                    RenameMode::Replace,
+                    RenameMode::NoReplace,
+                    RenameMode::Exchange,
+                    RenameMode::Whiteout { uid: 1, gid: 2 },
+                ];
+                let _ = fs.rename(dir, &name, to, &new, modes[self.random.usize(0..modes.len())]);
             }
             14 => {
                 let (file, (_, dir), name) = (self.file(), self.dir(), self.name());
@@ -287,7 +292,7 @@ impl Run<'_> {
         self.look();
     }
 
-    /// What was written so far was promised.
+    /// Takes note that all writes so far were promised.
     fn look(&mut self) {
         if self.before.is_some() {
             self.before = Some((self.live.count(), tree(self.fs)));
@@ -310,7 +315,7 @@ pub(crate) fn run(seed: u64, steps: usize, far: u64) -> Recorded {
     run_on(&base, options(), seed, &Length { steps, far, is_full: false })
 }
 
-/// How long a workload is.
+/// The length of a workload.
 pub(crate) struct Length {
     pub(crate) steps: usize,
     /// A byte that files may reach.
@@ -352,7 +357,7 @@ pub(crate) fn run_on(base: &Image, options: WritableOptions, seed: u64, length: 
         for _ in 0..run.random.usize(0..4) {
             let begin = live.count();
             run.change();
-            run.settle();
+            run.note_return();
             run.churn();
             assert!(is_full || !run.made_checkpoint(begin), "a change made a checkpoint");
         }
@@ -383,7 +388,7 @@ fn same(what: &str, found: &Tree, wanted: &[&Tree]) {
     panic!("{what}: {:#?}", wanted.iter().map(differ).collect::<Vec<_>>());
 }
 
-/// Writes to what was rolled forward.
+/// Writes to a rolled-forward volume.
 #[track_caller]
 fn write_on(what: &str, fs: WritableF2fs, live: &Live, found: &Tree) {
     let made = fs.create(Ino::ROOT, b"after", &node(FileKind::File)).unwrap();
@@ -401,20 +406,20 @@ fn write_on(what: &str, fs: WritableF2fs, live: &Live, found: &Tree) {
 }
 
 impl Recorded {
-    /// What may be found when `count` events were begun, the last of them perhaps not ended.
+    /// The trees that may be found when `count` events were begun, the last of them perhaps not ended.
     fn wanted(&self, count: usize) -> Vec<&Tree> {
         let last = self.promises.iter().rposition(|promise| promise.end <= count).unwrap();
         let next = self.promises.get(last + 1).filter(|promise| promise.begin < count);
         [Some(&self.promises[last]), next].into_iter().flatten().map(|promise| &promise.tree).collect()
     }
 
-    /// How many events there were when the last call began that had promised an inode after `count` of them.
+    /// The number of events when the last call began that had promised an inode after `count` of them.
     fn promised(&self, ino: Ino, count: usize) -> usize {
         let covers = |promise: &&Promise| promise.end <= count && promise.of.is_none_or(|of| of == ino);
         self.promises.iter().rfind(covers).unwrap().begin
     }
 
-    /// What is found after `count` events is what may be.
+    /// Checks that the tree found after `count` events is a possible one.
     #[track_caller]
     fn fits(&self, what: &str, found: &Tree, count: usize) {
         let wanted = self.wanted(count);
@@ -523,7 +528,7 @@ impl Recorded {
     }
 }
 
-/// How many states of a campaign are looked at.
+/// The number of states that a campaign looks at.
 fn states(campaign: &Campaign, usual: usize) -> usize {
     campaign.count().map_or(usual, |count| usize::try_from(count).unwrap())
 }
@@ -549,8 +554,8 @@ fn a_power_cut_leaves_what_was_promised() {
     eprintln!("{} states of workloads with {chained} chained fsyncs", seen.len());
 }
 
-/// Power fails on the foot of a checkpoint, and again on the checkpoint that the next mount makes: what the first left of its foot is
-/// not taken for the second's.
+/// Power fails on the foot of a checkpoint, and again on the checkpoint that the next mount makes: the rest of the
+/// first foot is not taken for the second's.
 #[test]
 fn power_may_fail_on_one_checkpoint_after_the_other() {
     let live = Live::new(volume(64 << 20, &Shape::default(), &TestClock::new()));
@@ -624,7 +629,7 @@ fn short_workloads(made: &Shape, how: impl Fn() -> WritableOptions) {
     F2FS_STATES.ran(first..next, seen.len() as u64);
 }
 
-/// A volume of `bytes` bytes of which `share` per cent of what users can have is one file, in pieces that lie everywhere.
+/// A volume of `bytes` bytes: `share` per cent of the users' room is one file, in pieces that lie everywhere.
 pub(crate) fn nearly_full(seed: u64, bytes: u64, share: u64) -> Image {
     let features = &["extra_attr", "inode_checksum", "quota_ino"];
     let shapes = [Shape::default(), Shape { features, ..Shape::default() }];

@@ -29,12 +29,12 @@ impl SharedDisk {
         SharedDisk { shape: BlockShape { block_bytes, blocks }, bytes: Arc::new(Mutex::new(bytes)) }
     }
 
-    /// What it holds.
+    /// The contents.
     pub(crate) fn bytes_now(&self) -> Vec<u8> {
         self.bytes.lock().unwrap().clone()
     }
 
-    /// Writes what is not zero to a file of the same length.
+    /// Writes all non-zero bytes to a file of the same length.
     pub(crate) fn save(&self, file: &File) {
         let bytes = self.bytes.lock().unwrap();
         file.set_len(bytes.len() as u64).unwrap();

@@ -31,7 +31,7 @@ fn find(fs: &dyn FileSystem, dir: &[u8], name: &[u8]) -> Result<Ino> {
     Ok(fs.lookup(dir, name)?.ino)
 }
 
-/// One call that changes something, and what has to be read for it.
+/// One call that changes something, and the reads for it.
 fn step(fs: &dyn FileSystem, number: u32) -> Result<()> {
     let (old, new) = (format!("file {}", number / 2), format!("file {number}"));
     let large = format!("large {number}");
@@ -176,7 +176,7 @@ fn behind_a_write_that_fails_nothing_is_written() {
     F2FS_ALL_FAULTS.ran_part(cases);
 }
 
-/// A device that fails once: both super blocks tell why nothing more is written, and what was promised is there.
+/// A device that fails once: both super blocks tell why nothing more is written, and all promises are kept.
 #[test]
 fn both_super_blocks_tell_why_nothing_more_is_written() {
     let base = base();
@@ -205,4 +205,30 @@ fn both_super_blocks_tell_why_nothing_more_is_written() {
     }
     F2FS_ALL_FAULTS.ran_part(cases);
     assert!((told[3] > 0 && told[6] > 0) || !F2FS_ALL_FAULTS.is_usual(), "{told:?}");
+}
+
+/// A file that holds the volume and cannot grow, because its disk is full: no fault of the volume, which says nothing of it.
+#[test]
+fn a_full_host_leaves_no_mark() {
+    let base = base();
+    let mut refused = 0;
+    for good in [3, 11, 17, 30] {
+        let live = Live::new(base.clone());
+        let fs = mount_with(&live, 0).unwrap();
+        live.log().is_host_full = true;
+        live.log().fail_writes_from(Some(good));
+        let Some(error) = (0..STEPS).find_map(|number| step(&fs, number).and_then(|()| fs.sync()).err())
+        else {
+            continue;
+        };
+        refused += 1;
+        assert_eq!(error.errno(), Errno::NoSpace, "write {good}: {error}");
+        live.log().fail_writes_from(None);
+        drop(fs);
+        let image = Arc::new(live.image());
+        let report = check(vec![Box::new(image.clone())], 1, &mut |_, _| ()).unwrap();
+        assert!(report.findings.is_empty(), "write {good}: {report:?}");
+        shown(&image, true).unwrap();
+    }
+    assert_eq!(refused, 4);
 }

@@ -1,4 +1,4 @@
-//! What an fsync costs, by the device's own counters. `--nocapture` shows the figures.
+//! The cost of an fsync, by the device's own counters. `--nocapture` shows the figures.
 
 use std::collections::BTreeMap;
 
@@ -102,8 +102,8 @@ fn fsync_of_new_files() {
     assert!(flushes <= FILES, "{flushes}");
 }
 
-/// Transactions that add a page and its head of 24 bytes to a write-ahead log, as SQLite does it, each with fdatasync: blocks written by
-/// kind, flushes and blocks written through, and reads of the device.
+/// Transactions that add a page and its head of 24 bytes to a write-ahead log, as SQLite does it, each with fdatasync.
+/// The figures are blocks written by kind, flushes and blocks written through, and reads of the device.
 fn transactions(in_place: bool, count: u64) -> (BTreeMap<Part, usize>, usize, u64) {
     const FRAME: u64 = 24 + 4096;
     let (live, fs, log) = with_file(in_place, 0);
@@ -140,7 +140,7 @@ fn transactions_of_a_database() {
         // Each ends in the block that the next begins in; a head may stand on a border.
         assert!(parts[&Part::Data] <= 2 * COUNT + 8 && parts[&Part::Nodes] <= COUNT, "{parts:?}");
         assert!(waits <= 2 * COUNT + 2, "{waits}");
-        // What was written last is not read back.
+        // The blocks written last are not read back.
         assert!(reads <= 10, "{reads}");
     }
 }

@@ -1,5 +1,5 @@
-//! Full volumes: what users were promised can be filled and written over for ever, and what gives room back never fails for want of
-//! it.
+//! Full volumes: all of the users' room can be filled and written over for ever, and calls that give room back never
+//! fail for want of it.
 //!
 //! `PUMICE_F2FS_FULL=N` runs N sequences on each sort of volume instead of one.
 
@@ -30,7 +30,7 @@ use super::{
 
 const BLOCK: usize = 4096;
 
-/// What each block of each file holds: 0 is a hole.
+/// The contents of each block of each file: 0 is a hole.
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 struct Full {
@@ -212,7 +212,7 @@ fn what_is_freed_is_discarded_by_segment() {
     full.remount();
 }
 
-/// Files that mkfs left in one piece each, which their inodes say, are moved by the cleaner: the kernel would believe what is said of an
+/// Files that mkfs left in one piece each, as their inodes say, are moved by the cleaner: the kernel would believe an
 /// extent that is not there any more.
 #[test]
 fn what_is_moved_is_in_no_extent() {
@@ -244,7 +244,7 @@ fn what_is_moved_is_in_no_extent() {
     assert!(moved > 5, "{moved} were moved");
 }
 
-/// Idle, a volume gets free segments again, in small steps; what is in it stays.
+/// Idle, a volume gets free segments again, in small steps; its contents stay.
 #[test]
 fn an_idle_volume_is_cleaned() {
     let how = || WritableOptions { logging: Logging::Normal, ..options() };
@@ -278,7 +278,7 @@ fn an_idle_volume_is_cleaned() {
     full.remount();
 }
 
-/// By age threshold nothing is cleaned that is not a week older than the youngest, though cost and benefit speak for it.
+/// Cleaning by age threshold waits for sections a week older than the youngest, though cost and benefit speak for one.
 #[test]
 fn idle_cleaning_by_age_waits_for_a_week() {
     const DAY: i64 = 24 * 3600;
@@ -331,7 +331,7 @@ fn idle_cleaning_by_age_waits_for_a_week() {
     assert!(cleaned_after(IdleCleaning::AgeThreshold, 8));
 }
 
-/// Where a read fails while a section is cleaned, or the call that needs room, nothing that was promised is lost.
+/// A read fails while a section is cleaned, or the call that needs room: nothing that was promised is lost.
 #[test]
 fn a_failed_read_while_cleaning_loses_nothing() {
     let base = nearly_full(1, 72 << 20, 80);
@@ -353,7 +353,7 @@ fn a_failed_read_while_cleaning_loses_nothing() {
         }
         let last = live.log().reads;
         live.log().bad_read = None;
-        // What was written is shown, whether or not it can be kept.
+        // Written bytes are shown, whether or not they can be kept.
         let mut bytes = vec![0; BLOCK];
         for (at, number) in blocks {
             fs.read(ballast.ino, at * 4096, &mut bytes).unwrap();
@@ -382,8 +382,8 @@ fn a_failed_read_while_cleaning_loses_nothing() {
     F2FS_CLEANING_FAULTS.ran(seed..seed + 1, count);
 }
 
-/// Where a write fails while sections are cleaned, by a call that needs room or while nobody waits, nothing more is written, what is
-/// there is shown, and the next mount finds the file as it was behind one of the calls since the last fsync.
+/// A write fails while sections are cleaned, by a call that needs room or in idle time. Nothing more is written, the
+/// files are shown, and the next mount finds the file as it was behind one of the calls since the last fsync.
 #[test]
 fn a_failed_write_while_cleaning_loses_nothing() {
     const CALLS: usize = 60;
@@ -395,7 +395,7 @@ fn a_failed_write_while_cleaning_loses_nothing() {
         assert_eq!(fs.read(ballast.ino, 0, &mut bytes).unwrap(), bytes.len());
         bytes
     };
-    // What the file was behind each call, and how many of these are older than the last fsync.
+    // The state of the file behind each call, and how many of these are older than the last fsync.
     let work = |live: &Live, bad: Option<u64>| {
         let fs = mount_by(live, how()).unwrap();
         live.log().events.clear();

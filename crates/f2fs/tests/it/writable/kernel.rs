@@ -1,5 +1,5 @@
-//! Volumes that were changed here, in Linux: it reads what we read, writes, has its cleaner move everything, which believes
-//! the summaries, and reads it again; then we look at what it left.
+//! Volumes that were changed here, in Linux. It reads our files, writes, has its cleaner move everything, which
+//! believes the summaries, and reads it again; then we look at the result.
 
 use std::{
     collections::BTreeMap,
@@ -55,7 +55,7 @@ exercise() {
 }
 ";
 
-/// Changed as often as leaves room for what Linux writes.
+/// A volume changed as often as leaves room for Linux's writes.
 fn changed(name: &str) -> SharedDisk {
     let (disk, rounds) = match name {
         "ours" => {
@@ -87,7 +87,8 @@ fn changed(name: &str) -> SharedDisk {
 const CRASHED_BYTES: usize = 64 << 20;
 const BATCH: usize = 100;
 
-/// Rolls forward $count volumes of $bytes bytes each, which stand one behind the other in /dev/vda, and tells what is there then.
+/// Rolls forward $count volumes of $bytes bytes each, which stand one behind the other in /dev/vda, and lists the files
+/// then.
 const ROLL: &str = "
 modprobe loop
 i=0
@@ -104,7 +105,7 @@ done
 /// States of each workload.
 const SAMPLES: usize = 4;
 
-/// A volume that lost power, where it came from, and what is shown of it.
+/// A volume that lost power, its origin, and its files.
 struct Crashed {
     what: String,
     image: Image,
@@ -169,7 +170,7 @@ fn roll(machine: &Machine, batch: &[Crashed]) {
     }
 }
 
-/// What is there.
+/// The files there.
 fn shown(disk: &SharedDisk) -> BTreeMap<String, Record> {
     let options = MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: None };
     walk::records(&F2fs::mount(vec![Box::new(disk.clone())], options).unwrap())

@@ -1,4 +1,4 @@
-//! Volumes that Linux made, changed here: what was not touched stays, and nobody finds anything.
+//! Volumes that Linux made, changed here: untouched files stay, and no check finds anything.
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
@@ -37,7 +37,7 @@ fn shown(disk: &SharedDisk, recover: Option<Timestamp>) -> BTreeMap<String, Reco
     walk::records(&F2fs::mount(disks, options).unwrap())
 }
 
-/// What is there, but for what [`exercise`] makes and the directory that it makes it in.
+/// The files there, but for those of [`exercise`] and its directory.
 fn untouched(disk: &SharedDisk) -> BTreeMap<String, Record> {
     shown(disk, None).into_iter().filter(|(path, _)| path != "." && !path.starts_with("pumice-")).collect()
 }
@@ -137,7 +137,7 @@ fn compressed() {
     changed("compress", 4096);
 }
 
-/// What Linux promised before a crash is a part of the volume as soon as it is opened, as the kernel would show it.
+/// Promises of Linux before a crash are a part of the volume as soon as it is opened, as the kernel would show it.
 #[track_caller]
 fn recovered(name: &str) {
     let disk = golden(name, 4096);
@@ -175,7 +175,7 @@ fn larger_blocks() {
     changed("packed-ssa", 16384);
 }
 
-/// What is not written is refused, and nothing changes.
+/// Volumes that cannot be written to are refused, and nothing changes.
 #[test]
 fn refused() {
     for (name, word) in [("encrypt", "encrypt"), ("verity", "verity"), ("zoned", "blkzoned")] {

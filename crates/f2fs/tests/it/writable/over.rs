@@ -1,5 +1,4 @@
-//! Files whose blocks are written over where they stand: after a power cut each byte is as it was promised, or as a call left it that
-//! came later.
+//! Files with blocks written in place: after a power cut each byte is as it was promised, or as a later call left it.
 
 use std::ops::Range;
 

@@ -1,9 +1,9 @@
-//! A disk in memory that loses power: what may be on it after a cut.
+//! A disk in memory that loses power, and its possible contents after a cut.
 //!
-//! A completed flush makes all writes before it durable, a completed write-through itself alone. Of what was written since, each
-//! sector of 512 bytes may hold any version that it had. A block that is written through is there as a whole or not at all: a
-//! direct node has no checksum, so the format asks as much of a device, and so does [`BlockDevice`]. What is discarded is zeros from
-//! then on, whatever else is lost.
+//! A completed flush makes all writes before it durable, a completed write-through itself alone. Each sector of 512
+//! bytes written since may hold any version that it had. A block that is written through is there as a whole or not at
+//! all: a direct node has no checksum, so the format asks as much of a device, and so does [`BlockDevice`]. Discarded
+//! blocks are zeros from then on, whatever else is lost.
 
 use std::{
     collections::{BTreeMap, BTreeSet, hash_map::DefaultHasher},
@@ -20,7 +20,7 @@ const SECTOR: usize = 512;
 
 type Page = Arc<Vec<u8>>;
 
-/// What is on a disk; copies share their blocks.
+/// The contents of a disk; copies share their blocks.
 #[derive(Clone)]
 pub(crate) struct Image {
     /// `None` is zeros.
@@ -77,7 +77,7 @@ impl Image {
         }
     }
 
-    /// Hands out what is not zeros: the first byte of a block, and the block.
+    /// Hands out the blocks that are not zeros: the first byte of a block, and the block.
     pub(crate) fn each_page(&self, mut each: impl FnMut(u64, &[u8])) {
         for (at, page) in (0..).step_by(BLOCK).zip(&self.pages) {
             if let Some(page) = page {
@@ -116,7 +116,7 @@ impl ReadAt for Image {
     }
 }
 
-/// What a device was told.
+/// A call on a device.
 #[derive(Clone)]
 pub(crate) enum Event {
     Write { first: usize, pages: Vec<Page>, through: bool },
@@ -124,7 +124,7 @@ pub(crate) enum Event {
     Discard { first: usize, count: usize },
 }
 
-/// What a disk that lasts counts, and what it refuses.
+/// The counts of a disk that lasts, and its refusals.
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) events: Vec<Event>,
@@ -135,6 +135,8 @@ pub(crate) struct Log {
     good_writes: Option<u64>,
     /// The write or flush that fails, once; counted from 0.
     pub(crate) bad_write: Option<u64>,
+    /// True if what fails does so for lack of room on the host.
+    pub(crate) is_host_full: bool,
 }
 
 impl Log {
@@ -181,12 +183,12 @@ impl Live {
 
     fn take(&self, event: Event) -> Result<(), BlockError> {
         let mut log = self.log();
-        if log.good_writes.is_some_and(|good| log.events.len() as u64 >= good) {
-            return Err(BlockError::Device(5));
-        }
+        let errno = if log.is_host_full { 28 } else { 5 };
         let now = log.events.len() as u64;
-        if log.bad_write.take_if(|bad| *bad == now).is_some() {
-            return Err(BlockError::Device(5));
+        if log.good_writes.is_some_and(|good| now >= good)
+            || log.bad_write.take_if(|bad| *bad == now).is_some()
+        {
+            return Err(BlockError::Device(errno));
         }
         log.events.push(event);
         Ok(())
@@ -284,14 +286,14 @@ pub(crate) fn part(sb: &SuperBlock, block: usize, page: &[u8]) -> Part {
 
 /// A block that was written and may be lost.
 struct Pending {
-    /// Of which write it was a part.
+    /// The write that it was a part of.
     write: usize,
     block: usize,
     page: Page,
     part: Part,
 }
 
-/// A disk on the way through what it was told.
+/// A disk on the way through its events.
 pub(crate) struct Replay<'a> {
     sb: &'a SuperBlock,
     durable: Image,
@@ -347,8 +349,8 @@ impl<'a> Replay<'a> {
         image
     }
 
-    /// The named families, whole: nothing and all of what may be lost; each write alone lost, and alone kept; any parts of the
-    /// volume lost; the last write torn at each sector.
+    /// The named families, whole: nothing and all of the unsynced writes; each write alone lost, and alone kept; any
+    /// parts of the volume lost; the last write torn at each sector.
     pub(crate) fn families(&self, each: &mut dyn FnMut(&'static str, &mut dyn FnMut() -> Image)) {
         each("nothing kept", &mut || self.durable.clone());
         if self.pending.is_empty() {

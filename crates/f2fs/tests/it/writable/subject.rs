@@ -19,7 +19,7 @@ use pumice_vfs::{
     conformance::{Leeway, Subject, TestClock},
 };
 
-/// What a volume is made with.
+/// The shape of a new volume.
 #[derive(Clone, Default)]
 pub(crate) struct Shape {
     pub(crate) features: &'static [&'static str],
@@ -71,7 +71,7 @@ impl Card {
         self.fs = Some(WritableF2fs::mount(Box::new(self.disk.clone()), options).unwrap());
     }
 
-    /// What was not synced is lost.
+    /// Cuts the power: unsynced changes are lost.
     pub(crate) fn cut_power(&mut self) {
         self.fs = None;
     }

@@ -1,4 +1,4 @@
-//! What a mounted file system shows, in a form to compare.
+//! The files of a mounted file system, in a form to compare.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -6,7 +6,7 @@ use pumice_vfs::{FileKind, FileSystem, Ino};
 
 use crate::common::manifest::escape;
 
-/// Each path, and what is there. Times are left out, and what recovery may count otherwise of a directory.
+/// The record of each path. Times are left out, and counts of a directory that may differ after recovery.
 pub(crate) type Tree = BTreeMap<String, Record>;
 
 /// An inode.

@@ -1,10 +1,10 @@
-//! What holds for a disk in a file and for one on a device.
+//! Tests common to a disk in a file and one on a device.
 
 use std::{os::unix::fs::MetadataExt, path::Path};
 
 use pumice_media::{BlockDevice, BlockError, FileDisk, Lba};
 
-/// What is discarded takes no room in the file any more, reads as zeros, and nothing else changes.
+/// Discarded blocks take no room in the file any more and read as zeros, and nothing else changes.
 pub(crate) fn frees_what_is_discarded(mut disk: FileDisk, path: &Path) {
     disk.write(Lba(0), &vec![7; 64 * 4096]).unwrap();
     disk.flush().unwrap();

@@ -31,6 +31,7 @@ pub fn scenario(name: &str) -> Vec<Step> {
         "space" => space(),
         "tree" => tree(),
         "saves" => saves(),
+        "links" => links(),
         _ => panic!("no scenario {name}"),
     }
 }
@@ -110,6 +111,15 @@ fn names() -> Vec<Step> {
             unlink(&format!("{d}/link")),
         ]);
     }
+    steps
+}
+
+/// One of two names goes, and is promised by the fsync of a file beside it.
+fn links() -> Vec<Step> {
+    let mut steps = vec![mkdir("/d"), create("/a"), write("/a", 0, 900)];
+    steps.extend([Step::Link("/a".into(), "/d/link".into()), Step::Sync]);
+    steps.extend([unlink("/a"), create("/a"), write("/a", 0, 300), fsync("/a")]);
+    steps.extend([write("/a", 300, 300), fsync("/a"), write("/a", 600, 300), fsync("/a")]);
     steps
 }
 

@@ -53,7 +53,7 @@ impl Volume<'_> {
         if self.store.usage.is_empty(victim) {
             self.emptied.push(victim);
         } else {
-            // What is left cannot be moved.
+            // The rest cannot be moved.
             self.store.usage.stick(victim);
         }
         self.sweep()?;
@@ -70,7 +70,7 @@ impl Volume<'_> {
         for at in self.live_pages(block) {
             let raw = self.store.flash().read_raw(at)?;
             let mark = spare::decode(raw.spare).filter(|mark| raw.readable && mark.kind.is_inode());
-            // What cannot be read stays where it is, and its block with it.
+            // An unreadable page stays, and its block with it.
             let Some(mark) = mark else { continue };
             let is_removed = self.removed.get(&mark.ino) == Some(&at);
             if is_removed {
@@ -100,7 +100,7 @@ impl Volume<'_> {
         for at in self.live_pages(block) {
             let raw = self.store.flash().read_raw(at)?;
             let mark = if raw.readable { spare::proved(raw.spare, &raw.data) } else { None };
-            // What proves nothing stays where it is, and its block with it.
+            // A page that proves nothing stays, and its block with it.
             if let Some(mark) = mark.filter(|mark| !mark.kind.is_inode()) {
                 files.entry(mark.ino).or_default().push((mark, at, raw.data));
             }

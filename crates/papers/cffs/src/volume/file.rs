@@ -104,7 +104,7 @@ impl Volume<'_> {
             Ok(()) => self.finish(open, &mut change),
             Err(error) => Err(error),
         };
-        self.settle(change, done)
+        self.end_change(change, done)
     }
 
     fn finish(&mut self, open: Open, change: &mut Change) -> Result<Inode> {
@@ -265,7 +265,7 @@ impl Volume<'_> {
         })
     }
 
-    /// Room for what clearing a range writes: two chunks in part, and the index.
+    /// Room for the writes of clearing a range: two chunks in part, and the index.
     fn room_to_clear(&mut self, inode: &Inode) -> Result<()> {
         // Of index pages those at both ends of the range stay, with the double indirect one.
         let index = if inode.pages == 0 { 0 } else { 4 };
@@ -282,7 +282,7 @@ impl Volume<'_> {
             if start >= end || (number == 1 && ends[0] == ends[1]) {
                 continue;
             }
-            // What is cleared lies within one chunk.
+            // The cleared range lies within one chunk.
             debug_assert!(end - start <= each, "bytes {start} to {end}");
             let length = usize::try_from(end - start).unwrap_or(usize::MAX);
             for piece in pieces(self.page_bytes(), start, length) {

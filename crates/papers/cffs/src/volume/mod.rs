@@ -1,5 +1,5 @@
-//! A mounted volume: the tree, what is written of it, and who holds what. A call that returns has written what it changed:
-//! data first, then index pages, the inode last (3: every data write leads to an update of the inode).
+//! A mounted volume: the tree, its writes, and the open inodes. A call that returns has written its changes: data
+//! first, then index pages, the inode last (3: every data write leads to an update of the inode).
 
 mod collect;
 mod file;
@@ -23,9 +23,9 @@ use crate::store::Store;
 use crate::tree::{Node, ROOT, Tree};
 use crate::usage::{Role, State};
 
-/// Blocks that files never fill: the heads, and what collection needs to begin.
+/// Blocks that files never fill: the heads, and the blocks with which collection begins.
 const RESERVE: u32 = 10;
-/// Of the other pages, so many of a hundred may be live.
+/// The most live pages in a hundred of the other pages.
 const LIVE_SHARE: u64 = 90;
 /// Free blocks that are left for collection.
 const KEEP: u32 = 4;
@@ -39,7 +39,7 @@ pub(crate) struct Volume<'c> {
     held: BTreeMap<u32, u32>,
     /// Inodes without a name that are held.
     ghosts: BTreeMap<u32, Inode>,
-    /// When names in these directories changed; their inodes are written later.
+    /// The times at which names in these directories changed; their inodes are written later.
     touched: BTreeMap<u32, Timestamp>,
     /// Stands for the root directory's inode where that is lost.
     lost_root: Option<Inode>,
@@ -115,7 +115,7 @@ impl<'c> Volume<'c> {
         volume.unmount()
     }
 
-    /// Writes what is left, and the `InodeMapBlock` (2.1), and gives the chip back.
+    /// Writes directories that wait, and the `InodeMapBlock` (2.1), and gives the chip back.
     pub(crate) fn unmount(mut self) -> Result<AnyChip<'c>> {
         if !self.read_only {
             let held: Vec<u32> = self.held.keys().copied().collect();
@@ -162,7 +162,7 @@ impl<'c> Volume<'c> {
         self.recovered
     }
 
-    /// What the scan found wrong.
+    /// The faults that the scan found.
     pub(crate) fn take_findings(&mut self) -> Vec<Finding> {
         core::mem::take(&mut self.findings)
     }
@@ -223,7 +223,7 @@ impl<'c> Volume<'c> {
         (mark, inode.encode(mark))
     }
 
-    /// Writes an inode: what was written before it counts from now on. The last step of every change.
+    /// Writes an inode: pages written before it count from now on. The last step of every change.
     fn put_inode(&mut self, change: &mut Change, ino: u32, inode: &Inode) -> Result<()> {
         if let Some(ghost) = self.ghosts.get_mut(&ino) {
             *ghost = inode.clone();
@@ -240,8 +240,8 @@ impl<'c> Volume<'c> {
         Ok(())
     }
 
-    /// Ends a change: what it replaced is dead if it was done, what it wrote if it was not.
-    fn settle<T>(&mut self, change: Change, done: Result<T>) -> Result<T> {
+    /// Ends a change: the replaced pages are dead if it was done, the new ones if it was not.
+    fn end_change<T>(&mut self, change: Change, done: Result<T>) -> Result<T> {
         let gone = if done.is_ok() { change.dead } else { change.fresh };
         for at in gone {
             self.kill(at);
@@ -266,7 +266,7 @@ impl<'c> Volume<'c> {
         change(&mut inode);
         let mut pages = Change::default();
         let done = self.put_inode(&mut pages, ino, &inode);
-        self.settle(pages, done)?;
+        self.end_change(pages, done)?;
         Ok(inode)
     }
 
@@ -281,7 +281,7 @@ impl<'c> Volume<'c> {
         u32::try_from(share).unwrap_or(u32::MAX)
     }
 
-    /// Pages of files: what says that an inode is gone goes with its older pages.
+    /// Pages of files: the page that says that an inode is gone goes with its older pages.
     pub(crate) fn live(&self) -> u32 {
         let removed = u32::try_from(self.removed.len()).unwrap_or(u32::MAX);
         self.store.usage.live().saturating_sub(removed)
@@ -301,7 +301,7 @@ impl<'c> Volume<'c> {
         blocks(Role::Data, data) + blocks(Role::Inode, inodes) + keep <= self.store.usage.free()
     }
 
-    /// Writes the inodes of directories whose names changed.
+    /// Writes the inodes of directories with changed names.
     fn write_touched(&mut self) -> Result<()> {
         let touched: Vec<u32> = self.touched.keys().copied().collect();
         for ino in touched {
@@ -352,10 +352,10 @@ impl<'c> Volume<'c> {
         self.held.remove(&ino);
         let Some(ghost) = self.ghosts.remove(&ino) else { return Ok(()) };
         let change = Change { dead: self.pages_of(ino, &ghost), ..Change::default() };
-        self.settle(change, Ok(()))
+        self.end_change(change, Ok(()))
     }
 
-    /// All pages below an inode. What cannot be read is not among them: it stays until the next mount.
+    /// All pages below an inode. Unreadable ones are not among them: they stay until the next mount.
     fn pages_of(&mut self, ino: u32, inode: &Inode) -> Vec<Addr> {
         let mut pages = Vec::new();
         self.index_of(ino, inode).walk(&mut self.store, &mut |_, _, at| pages.push(at), &mut |_| {});

@@ -123,7 +123,7 @@ impl Volume<'_> {
         if done.is_ok() {
             done = self.put_new(&mut change, ino, &inode);
         }
-        self.settle(change, done)?;
+        self.end_change(change, done)?;
         self.touch_dir(dir);
         Ok((ino, inode))
     }
@@ -209,7 +209,7 @@ impl Volume<'_> {
     /// The same where there is room for it.
     fn bury(&mut self, ino: u32) -> Result<()> {
         let kind = self.node(ino)?.kind;
-        // What cannot be read can be removed.
+        // An unreadable inode can be removed.
         let mut inode = self.inode(ino).unwrap_or_else(|_| blank(kind, &self.layout()));
         let (mark, page) = self.next_page(ino, &inode, Kind::Removed);
         let mut change = Change::default();
@@ -226,7 +226,7 @@ impl Volume<'_> {
                 change.dead.extend(self.pages_of(ino, &inode));
             }
         }
-        self.settle(change, done)
+        self.end_change(change, done)
     }
 
     pub(crate) fn rename(
@@ -246,6 +246,7 @@ impl Volume<'_> {
             return Err(Errno::Invalid.into());
         }
         match (mode, to) {
+            (RenameMode::Whiteout { .. }, _) => return Err(Errno::Invalid.into()),
             (RenameMode::NoReplace, Some(_)) => return Err(Errno::Exists.into()),
             (RenameMode::Exchange, None) => return Err(Errno::NoEntry.into()),
             (RenameMode::Exchange, Some(to)) if self.tree.is_within(dir, to) => {
@@ -272,7 +273,7 @@ impl Volume<'_> {
             self.tree.detach(from);
             self.tree.attach(from, to_dir, to_name);
         }
-        self.settle(change, done)?;
+        self.end_change(change, done)?;
         // Nothing may be collected between the two: it would make the other one the later.
         to.map_or(Ok(()), |to| self.bury(to))?;
         self.touch_dir(dir);

@@ -23,7 +23,7 @@ struct Seen {
     last: bool,
 }
 
-/// An inode that was found, and what its directory is to be.
+/// An inode that was found, and the directory that it names.
 struct Named {
     ino: u32,
     time: u32,
@@ -49,7 +49,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Builds everything; returns the inodes whose name another one has taken.
+    /// Builds everything; returns the inodes that lost their name to another one.
     pub(super) fn scan(&mut self) -> Result<Vec<u32>> {
         self.look_at_blocks()?;
         let listed = map_block::read(self.store.flash(), self.record.map)?;
@@ -139,7 +139,7 @@ impl Volume<'_> {
                 (None, None) if !page.last => damaged = Some(*page),
                 (None, _) => {}
                 (Some(inode), Some(bad)) => {
-                    // An older page has the name of what cannot be read any more.
+                    // An older page has the name of an inode that cannot be read any more.
                     self.lost_inode(ino, bad, Some(inode), found);
                     return Ok(());
                 }

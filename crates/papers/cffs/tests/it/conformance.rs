@@ -10,11 +10,11 @@ use pumice_vfs::{FileSystem, RenameMode, Result};
 /// Chips of both columns of table 1.
 const CHIPS: [&str; 2] = ["512+16:32:1024", "2048+64:64:128"];
 
-/// What the paper does not give.
+/// Features that the paper does not have.
 const LEFT_OUT: [&str; 22] = [
     // Space is taken when a chunk is written, and nothing can be reserved.
     "reserved space counts as allocated and can be given back",
-    // A name has what 256 bytes leave beside the attributes.
+    // A name has the rest of 256 bytes beside the attributes.
     "names of 255 bytes work, of 256 not",
     // An inode has one name, and its directory is part of it.
     "link adds a name and counts it",
@@ -42,7 +42,7 @@ const LEFT_OUT: [&str; 22] = [
     "a held file lives on without a name",
 ];
 
-/// An inode has one name (no links), of what 256 bytes leave beside the attributes; two inodes cannot be written at
+/// An inode has one name (no links), in the rest of 256 bytes beside the attributes; two inodes cannot be written at
 /// once (no exchange); there are no extended attributes.
 fn gives(op: &Op) -> bool {
     const LONG: Name = Name(Name::GOOD);

@@ -19,7 +19,7 @@ fn bytes_of(seed: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// Writes files over and over until all blocks were used some times; returns what must be found.
+/// Writes files over and over until all blocks were used some times; returns the contents that must be found.
 fn churn(fs: &Cffs<SimChip>, rounds: u64) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for round in 0..rounds {

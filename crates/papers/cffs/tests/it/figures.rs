@@ -12,7 +12,7 @@ fn k9s1208() -> SimChip {
     format(SimChip::new(&ChipSpec::named("k9s1208").unwrap()), &FormatOptions::default()).unwrap()
 }
 
-/// Mounts; returns what the chip did.
+/// Mounts; returns the chip's counters of the mount.
 fn mounted(chip: SimChip) -> (Cffs<SimChip>, NandStats) {
     let before = chip.stats();
     let clock = Box::new(Timestamp::default);

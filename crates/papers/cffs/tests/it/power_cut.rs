@@ -1,14 +1,15 @@
 //! Power cuts after operations of random workloads that collect.
 //!
-//! # What the paper promises
+//! # The paper's promises
 //!
-//! A write of data leads to an update of the inode (3), which is the last page written and the only one that makes the
-//! others count; a change of names is one inode page (2.1). So what is found is all as it was after the last call that
-//! returned, or after the one that was cut. That is more than fsync promises. Of directories the times may be older: no
-//! page is written to the parent, and they wait for fsync, sync or an unmount. A call that writes more than 64 chunks may be
+//! A write of data leads to an update of the inode (3): the last page written, and the only one that makes the others
+//! count. A change of names is one inode page (2.1). So all is found as it was after the last call that returned, or
+//! after the one that was cut. That is more than fsync promises. The times of directories may be older: no page is
+//! written to the parent, and they wait for fsync, sync or an unmount. A call that writes more than 64 chunks may be
 //! done in part; none here does.
 //!
-//! Left out: cuts that leave what only seems sound (`CutMode::Unstable`). Nothing in the paper reads a page twice.
+//! Left out: cuts that leave pages which only seem sound (`CutMode::Unstable`). Nothing in the paper reads a page
+//! twice.
 
 use std::collections::BTreeMap;
 

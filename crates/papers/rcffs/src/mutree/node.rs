@@ -2,7 +2,7 @@
 
 use crate::layout::Addr;
 
-/// Where a chunk is: page, offset in it, and how many bytes. It may go on in the next pages of its erase block.
+/// The place of a chunk: page, offset in it, and number of bytes. It may go on in the next pages of its erase block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     pub(crate) page: Addr,

@@ -1,8 +1,9 @@
-//! A page of the mu-tree: at most one node of each level. The leaf takes half of the page, each level above half of what
-//! is left, and the highest as much as the one below it.
+//! A page of the mu-tree: at most one node of each level. The leaf takes half of the page, each level above half of the
+//! rest, and the highest as much as the one below it.
 //!
-//! The paper's height ends where a node would have no room. Here a page has as many levels as leave four entries for the smallest; the
-//! levels above stand in a second page of the same form, and so on, and an update writes one page for each such *storey*.
+//! The paper's height ends where a node would have no room. Here a page has as many levels as leave four entries for
+//! the smallest. The levels above stand in a second page of the same form, and so on, and an update writes one page for
+//! each such *storey*.
 
 use crate::layout::{Addr, get_u16, get_u32, get_u64, put_u16, put_u32, put_u64};
 
@@ -14,13 +15,13 @@ const HEAD: usize = 64;
 const ENTRY: usize = 16;
 /// Levels of a page at the most: their counts stand in the head.
 const LEVELS_MAX: usize = 8;
-/// What counts this high is damaged.
+/// A larger count is damaged.
 const COUNT_MAX: u32 = 1 << 31;
 const MAGIC: &[u8; 4] = b"muRC";
 /// The child is in this very page.
 pub(super) const SAME_PAGE: u32 = u32::MAX - 1;
 
-/// How nodes share pages.
+/// The division of pages among nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NodeShape {
     pub(super) page_bytes: usize,
@@ -56,7 +57,7 @@ impl NodeShape {
         self.entries(place, self.levels_of(storey, height))
     }
 
-    /// Where the node at a place begins, in entries.
+    /// The beginning of the node at a place, in entries.
     fn start(self, place: usize, levels: usize) -> usize {
         (0..place).map(|below| self.entries(below, levels)).sum()
     }
@@ -150,7 +151,7 @@ impl<'a> Header<'a> {
         entries.map(|bytes| (get_u64(bytes, 0), get_u64(bytes, 8))).collect()
     }
 
-    /// What a page with a root says of the tree.
+    /// The state of the tree, from a page with a root.
     pub(crate) fn state(&self, at: Addr) -> Option<State> {
         let bytes = self.bytes;
         let height = usize::from(bytes[7]);

@@ -1,8 +1,8 @@
-//! What is known of the whole tree.
+//! The state of the whole tree.
 
 use crate::layout::Addr;
 
-/// What a page with the root says of the whole.
+/// The state of the whole, as the page with the root has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct State {
     pub(crate) root: Addr,

@@ -1,4 +1,4 @@
-//! The tree: look-ups through pages, changes in memory, and the writing of what changed.
+//! The tree: look-ups through pages, changes in memory, and their writing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use crate::layout::{Addr, count};
 
 /// The page of a child that is in memory; the low half of the value is its number there.
 const MEMORY: u32 = u32::MAX;
-/// How high a tree may be: what is higher is damaged.
+/// The height that a tree may have: a higher one is damaged.
 const HEIGHT_MAX: usize = 32;
 
-/// Where pages are read from.
+/// The source of pages.
 pub(crate) trait Pages {
     fn page(&mut self, at: Addr) -> Result<Arc<Vec<u8>>>;
 }
 
-/// Where pages are written to; tells where each went.
+/// The sink of pages; tells the place of each.
 pub(crate) trait Sink {
     fn write(&mut self, image: &Image, is_root: bool) -> Result<Addr>;
 }
 
-/// What a change of the tree leaves behind.
+/// The effects of a change of the tree.
 #[derive(Default)]
 pub(crate) struct Change {
     /// The place that the key led to before.
     pub(crate) old: Option<Place>,
-    /// Pages whose leaf is in memory now.
+    /// Pages with leaves that are in memory now.
     pub(crate) leaves: Vec<Addr>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Tree {
     fresh: u32,
 }
 
-/// Which child a key is in: the last that begins at or before it, or else the first.
+/// The child of a key: the last that begins at or before it, or else the first.
 fn child_of(entries: &Entries, key: u64) -> usize {
     entries.partition_point(|entry| entry.0 <= key).saturating_sub(1)
 }
@@ -285,7 +285,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Splits what has grown too large, from a leaf upwards.
+    /// Splits nodes that have grown too large, from a leaf upwards.
     fn split(&mut self, leaf: (u32, usize), above: &[(u32, usize)]) -> Result<()> {
         let (mut full, mut at) = leaf;
         for (level, (parent, child)) in above.iter().rev().enumerate() {
@@ -309,7 +309,7 @@ impl Tree {
         (length > most).then(|| entries.split_off(if added + 1 == length { most } else { length / 2 }))
     }
 
-    /// Where the root has too many entries the tree becomes higher. What was the root has less room then.
+    /// Makes the tree higher if the root has too many entries. The old root has less room then.
     fn grow(&mut self, root: u32) -> Result<()> {
         let height = self.state.height;
         let Some(entries) = self.nodes.get(&root).cloned() else { return Err(nonsense(self.state.root)) };
@@ -330,7 +330,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Writes what is in memory: a page for each leaf that changed, its ancestors with the last of theirs, the root last.
+    /// Writes the nodes in memory: a page for each leaf that changed, its ancestors with the last of theirs, the root
+    /// last.
     pub(crate) fn write(&mut self, sink: &mut impl Sink) -> Result<()> {
         if let Link::Memory(root) = self.root {
             self.state.commit += 1;
@@ -420,7 +421,8 @@ mod tests {
         Tree::at(tree.shape, state).unwrap()
     }
 
-    /// Against a map of the library, with trees written and opened again; with two levels a page the tree grows over storeys.
+    /// The tree against a map of the library, with trees written and opened again; with two levels a page the tree
+    /// grows over storeys.
     #[test]
     fn a_tree_holds_what_was_put_in_at_any_height() {
         for (levels, most) in [(2, 40_000_u64), (5, 40_000), (5, 300)] {

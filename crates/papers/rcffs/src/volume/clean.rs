@@ -1,5 +1,5 @@
-//! Section 6: the garbage collector and the consistency checker, which the paper left open and wants to be one. A segment is
-//! emptied by its reverse index; one in which a page had to be repaired goes first, so that what was wrong is moved.
+//! Section 6: the garbage collector and the consistency checker, which the paper left open and wants to be one. A
+//! segment is emptied by its reverse index; one with a repaired page goes first, so that the page is moved.
 
 use pumice_vfs::{Errno, FsError, Result};
 
@@ -20,7 +20,7 @@ const LEAF_PRICE: u64 = 6;
 /// it kills leaves of the tree in segments that the next ones empty.
 const PATIENCE: u32 = 4;
 
-/// What is to be moved out of segments that are cleaned together.
+/// The live data of segments that are cleaned together.
 #[derive(Default)]
 struct Moved {
     segments: Vec<u32>,
@@ -36,7 +36,7 @@ impl Volume<'_> {
         // Chunks that do not fit the end of a block leave a part of it.
         let bytes = bytes + bytes / 4 + self.tree_pages(keys) * self.layout().page_bytes() as u64;
         let want = self.segments_for(bytes);
-        // Cleaning may write all leaves, and needs a segment for what it moves, and one that is open.
+        // Cleaning may write all leaves, and needs a segment for moved data, and one that is open.
         let spare = 2 + self.segments_for(self.leaf_bytes());
         let (mut most, mut in_vain) = (0, 0);
         while self.log.free_segments() < want + spare && in_vain < PATIENCE {
@@ -68,7 +68,7 @@ impl Volume<'_> {
         let most = each * FULL_SHARE / 100;
         let leaves = self.leaf_bytes();
         let free = u64::from(self.log.free_segments()) * each;
-        // Of what is free the leaves may take their part, and chunks leave a part of each block.
+        // The leaves may take their part of the free room, and chunks leave a part of each block.
         let room = free.saturating_sub(leaves + each) * 3 / 4;
         let budget = room.min(each.max(LEAF_PRICE * leaves));
         let open = self.log.open_segment();
@@ -115,7 +115,7 @@ impl Volume<'_> {
         Ok(cleaned)
     }
 
-    /// Counts what is live in the segments that a crash cut short.
+    /// Counts the live bytes of the segments that a crash cut short.
     fn count_cut_short(&mut self) {
         let is_cut = |(segment, of): (u32, &Use)| (*of == Use::CutShort).then_some(segment);
         let segments: Vec<u32> = (0..).zip(self.log.usage()).filter_map(is_cut).collect();
@@ -124,7 +124,7 @@ impl Volume<'_> {
         }
     }
 
-    /// Adds what is live in a segment to what is moved, and counts it. Not if something live cannot be read, which moving
+    /// Adds the live data of a segment to `moved`, and counts it. Not if something live cannot be read, which moving
     /// would hide.
     fn gather(&mut self, segment: u32, moved: &mut Moved) {
         if self.stuck.contains(&segment) {
@@ -163,7 +163,7 @@ impl Volume<'_> {
         chunks.sort_by_key(|chunk| chunk.key);
         if !chunks.is_empty() || !nodes.is_empty() {
             let done = self.move_live(chunks, nodes);
-            self.settle(done)?;
+            self.break_on_error(done)?;
         }
         for segment in segments {
             self.log.free(segment);
@@ -182,7 +182,7 @@ impl Volume<'_> {
         self.commit(&[])
     }
 
-    /// What a segment was written with; where that was cut short, the tree is walked for what leads into it.
+    /// The reverse index of a segment; for one that was cut short, the tree is walked for references into it.
     fn reverse_index(&mut self, segment: u32) -> Result<Vec<Reverse>> {
         let layout = self.layout();
         let store = self.log.store();

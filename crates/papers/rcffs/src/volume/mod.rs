@@ -25,11 +25,11 @@ use writeback::Dirty;
 
 /// The root directory.
 pub(crate) const ROOT: u32 = 1;
-/// Inodes that are held without a name, four bytes each: what a crash leaves of them goes at the next mount.
+/// Inodes that are open without a name, four bytes each: those that a crash left go at the next mount.
 const ORPHANS: Key = Key(1 << 31);
-/// Segments that files never fill: the open one, the list of the next ones, and what cleaning needs to begin.
+/// Segments that files never fill: the open one, the list of the next ones, and those with which cleaning begins.
 const RESERVE: u32 = 4;
-/// Of the others, so much of a hundred may be live.
+/// The live share of the others, at most, in percent.
 const LIVE_SHARE: u64 = 80;
 /// Directories kept in memory.
 const DIRECTORIES: usize = 64;
@@ -39,7 +39,7 @@ const DIRECTORIES: usize = 64;
 enum Mode {
     Writable,
     ReadOnly,
-    /// Writing back stopped half way: what is in memory is not written any more.
+    /// Writing back stopped half way: nothing in memory is written any more.
     Broken,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Volume<'c> {
 }
 
 impl<'c> Volume<'c> {
-    /// Mounts a chip: the newest segment (3.3), and after a crash what is valid of those behind it (3.2).
+    /// Mounts a chip: the newest segment (3.3), and after a crash the valid ones of those behind it (3.2).
     pub(crate) fn mount(
         mut nand: AnyChip<'c>,
         clock: Clock,
@@ -94,8 +94,8 @@ impl<'c> Volume<'c> {
         Ok(volume)
     }
 
-    /// What a mount that may write does at once: a segment that was cut short is not written to any more, and a new one
-    /// says where the tree is now. What was held without a name goes.
+    /// The first writes of a writable mount: a segment that was cut short is closed, and a new one has the place of the
+    /// tree. Inodes that were open without a name go.
     fn go_on(&mut self, is_cut: bool) -> Result<()> {
         self.load_orphans()?;
         if self.mode != Mode::Writable {
@@ -103,7 +103,7 @@ impl<'c> Volume<'c> {
         }
         if is_cut {
             self.write_root()?;
-            // A volume that loses power again and again never ends a segment in between: this one lists what is free.
+            // A volume that loses power again and again never ends a segment in between: this one lists the free ones.
             match self.make_room(0, 0) {
                 Err(error) if error.errno() != Errno::NoSpace => return Err(error),
                 _ => self.log.end_segment()?,
@@ -235,7 +235,7 @@ impl<'c> Volume<'c> {
         }
     }
 
-    /// Changes what is behind a key; nothing, if `None`.
+    /// Changes the value of a key; `None` removes it.
     fn put(&mut self, key: Key, bytes: Option<Vec<u8>>) -> Result<()> {
         let stored = self.stored_bytes(key)?;
         let now = self.now();
@@ -280,7 +280,7 @@ impl<'c> Volume<'c> {
         self.put(Key::inode(ino), Some(inode.encode()))
     }
 
-    /// Removes an inode and all that it has. What cannot be read of the tree stays.
+    /// Removes an inode and all that it has. Unreadable parts of the tree stay.
     fn drop_inode(&mut self, ino: u32) -> Result<()> {
         let mut from = Key::first(ino);
         while let Some(key) = self.next_key(from)?.filter(|key| *key <= Key::last(ino)) {
@@ -341,7 +341,8 @@ impl<'c> Volume<'c> {
         (state.live + leaves + self.dirty.fresh()).saturating_sub(self.dirty.replaced())
     }
 
-    /// Refuses bytes that there is no room for. What is in memory counts as if it could not be compressed until it is written.
+    /// Refuses bytes that there is no room for. Data in memory counts as if it could not be compressed until it is
+    /// written.
     fn admit(&mut self, bytes: usize) -> Result<()> {
         self.writable()?;
         let limit = self.live_max();

@@ -1,4 +1,4 @@
-//! Names: the directory inode's entries (table 1). What a call changes waits together, and is written together.
+//! Names: the directory inode's entries (table 1). The changes of a call wait together, and are written together.
 
 use pumice_vfs::{DirEntry, Errno, FileKind, Ino, NewNode, RenameMode, Result, check_name};
 
@@ -9,7 +9,7 @@ use crate::inode::Inode;
 use crate::layout::{CHUNK_BYTES, CHUNK_MAX, count};
 use crate::mutree::Key;
 
-/// How deep a directory may lie; only on a damaged volume is one deeper.
+/// The depth of directories; only a damaged volume has deeper ones.
 const DEPTH_MAX: u32 = 1 << 20;
 
 impl Volume<'_> {
@@ -125,7 +125,7 @@ impl Volume<'_> {
         self.put_inode(ino, &inode)
     }
 
-    /// Refuses what there is no room for: an inode, and chunks of a directory and of a link's target.
+    /// Refuses a name without room for an inode, and for chunks of a directory and of a link's target.
     fn admit_name(&mut self, target: &[u8]) -> Result<()> {
         self.admit(CHUNK_MAX + 200 + target.len())
     }
@@ -249,6 +249,7 @@ impl Volume<'_> {
             return Err(Errno::Invalid.into());
         }
         match (mode, to) {
+            (RenameMode::Whiteout { .. }, _) => Err(Errno::Invalid.into()),
             (RenameMode::NoReplace, Some(_)) => Err(Errno::Exists.into()),
             (RenameMode::Exchange, None) => Err(Errno::NoEntry.into()),
             (RenameMode::Exchange, Some(to)) => self.exchange((dir, &from), (to_dir, &to)),

@@ -1,5 +1,5 @@
-//! Sections 3.1 and 4: write-back. What was changed waits in memory until there is enough of it, time is up, or someone asks; then it is
-//! written by inode number, and the mu-tree after it.
+//! Sections 3.1 and 4: write-back. Changes wait in memory until there are enough of them, time is up, or someone asks.
+//! Then they are written by inode number, and the mu-tree after them.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,15 @@ const KEYS: usize = 4096;
 /// Entries of a leaf, about, in bytes: key and value, and as much unused.
 const ENTRY: u64 = 32;
 
-/// What became of a key.
+/// The new value of a key.
 pub(super) struct Changed {
     /// `None`: nothing is behind the key any more.
     pub(super) bytes: Option<Vec<u8>>,
-    /// Bytes of what is on flash.
+    /// Bytes of the value on flash.
     pub(super) stored: usize,
 }
 
-/// What waits to be written back.
+/// The changes that wait to be written back.
 #[derive(Default)]
 pub(super) struct Dirty {
     chunks: BTreeMap<Key, Changed>,
@@ -38,7 +38,7 @@ pub(super) struct Dirty {
 }
 
 impl Dirty {
-    /// What became of a key, if anything.
+    /// The new value of a key, if it was changed.
     pub(super) fn get(&self, key: Key) -> Option<&Changed> {
         self.chunks.get(&key)
     }
@@ -126,7 +126,7 @@ impl Volume<'_> {
         self.writable()?;
         self.flush()?;
         let done = self.seal();
-        self.settle(done)
+        self.break_on_error(done)
     }
 
     fn seal(&mut self) -> Result<()> {
@@ -153,8 +153,8 @@ impl Volume<'_> {
         self.sync()
     }
 
-    /// After an error of the log nothing is written any more.
-    pub(super) fn settle<T>(&mut self, done: Result<T>) -> Result<T> {
+    /// Ends a call on the log: after an error nothing is written any more.
+    pub(super) fn break_on_error<T>(&mut self, done: Result<T>) -> Result<T> {
         if done.is_err() {
             self.mode = Mode::Broken;
         }
@@ -172,14 +172,14 @@ impl Volume<'_> {
         self.make_room(self.dirty.fresh(), self.dirty.chunks.len())?;
         let dirty = core::mem::take(&mut self.dirty);
         let done = self.write_chunks(dirty);
-        self.settle(done)
+        self.break_on_error(done)
     }
 
     fn write_chunks(&mut self, dirty: Dirty) -> Result<()> {
         let mut gone = Vec::new();
         let mut packs = BTreeMap::new();
         for (key, changed) in &dirty.chunks {
-            // Whoever changes data changes the inode.
+            // A change of data changes the inode.
             if let (true, Some(bytes)) = (*key == Key::inode(key.ino()), &changed.bytes) {
                 packs.insert(key.ino(), Inode::decode(bytes).is_some_and(|inode| inode.packed));
             }
@@ -218,7 +218,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Counts what a change of the tree made live, and what died.
+    /// Counts the bytes that a change of the tree made live, and those that died.
     pub(super) fn count_change(&mut self, change: &Change, new: Option<Place>) -> Result<()> {
         let page_bytes = self.layout().page_bytes() as u64;
         let mut live = self.tree.state().live;

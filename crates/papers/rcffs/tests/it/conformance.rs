@@ -11,7 +11,7 @@ use pumice_vfs::{FileSystem, Result};
 const CHIPS: [(&str, u32, u32, bool); 3] =
     [("2048+64:64:256", 1, 1, true), ("2048+64:16:512", 2, 0, false), ("4096+224:32:256", 1, 2, true)];
 
-/// What the paper does not give.
+/// Features that the paper does not have.
 const LEFT_OUT: [&str; 11] = [
     // Space is taken when a chunk is written, and nothing can be reserved.
     "reserved space counts as allocated and can be given back",

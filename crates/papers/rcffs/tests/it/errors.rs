@@ -82,7 +82,7 @@ fn some(rng: &mut fastrand::Rng, from: u32, to: u32, many: u32) -> Vec<u32> {
     all
 }
 
-/// Up to 1,000 wrong bits in any one page of every erase block, one parity page.
+/// Nothing is lost by up to 1,000 wrong bits in any one page of every erase block, with one parity page.
 #[test]
 fn a_thousand_wrong_bits_in_a_page_of_every_block() {
     for seed in seeds(3) {
@@ -96,7 +96,7 @@ fn a_thousand_wrong_bits_in_a_page_of_every_block() {
         let fs = remount(chip, &what);
         holds(&fs, &files, &what);
         assert!(fs.repairs().in_block > 8 && fs.repairs().lost == 0, "{what}: {:?}", fs.repairs());
-        // What was wrong is moved: the second scrub finds nothing.
+        // The wrong pages are moved: the second scrub finds nothing.
         let first = fs.scrub(false, &mut |_, _| {}).unwrap();
         assert!(first.wrong > 8 && first.lost == 0 && first.moved > 0, "{what}: {first:?}");
         assert_eq!(fs.scrub(false, &mut |_, _| {}).unwrap().wrong, 0, "{what}");
@@ -137,7 +137,7 @@ fn as_many_pages_and_blocks_as_there_is_parity() {
     }
 }
 
-/// Power cuts, and wrong bits before the next mount and after it: what was written to its end is whole.
+/// Power cuts, and wrong bits before the next mount and after it: files that were written to the end are whole.
 #[test]
 fn wrong_bits_between_power_cuts() {
     for seed in seeds(4) {
@@ -170,7 +170,7 @@ fn wrong_bits_between_power_cuts() {
     }
 }
 
-/// What is beyond the level is an error for the right range of the right file, and nothing else suffers.
+/// Damage beyond the level is an error for the right range of the right file, and nothing else suffers.
 #[test]
 fn what_cannot_be_brought_back_is_an_error_and_stays_one() {
     let (mut chip, mut files) = filled(BLOCKS, (1, 1), 7);

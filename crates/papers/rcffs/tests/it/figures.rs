@@ -1,6 +1,7 @@
-//! The paper's figures on its own chip, by the chip's clock: figure 3, table 2, figure 4, the small files of 5.2 and the repairs of 5.3.
-//! Its machine was another one, so ratios count. YAFFS stands here as what it programs, after its documentation: a page
-//! for each 2 KiB of data, and an object header when a file is made, closed and removed. `docs/rcffs.md` has the table.
+//! The paper's figures on its own chip, by the chip's clock: figure 3, table 2, figure 4, the small files of 5.2 and
+//! the repairs of 5.3. Its machine was another one, so ratios count. YAFFS stands here by its programs, after its
+//! documentation: a page for each 2 KiB of data, and an object header when a file is made, closed and removed.
+//! `docs/rcffs.md` has the table.
 
 use crate::common::FILE;
 use pumice_media::{ChipSpec, Nand, NandStats, PageId, SimChip};
@@ -8,7 +9,7 @@ use pumice_rcffs::{FormatOptions, MountOptions, Rcffs, Written, format};
 use pumice_vfs::{FileSystem, Ino, Timestamp};
 
 const MIB: usize = 1 << 20;
-/// The paper's file: what YAFFS took for it.
+/// The size of the paper's file on YAFFS.
 const LARGE: usize = 51 * MIB;
 /// YAFFS's time for a page and for an erase of 64 of them.
 const PROGRAM_NS: u64 = 305_600;
@@ -19,7 +20,7 @@ fn chip(compress: bool) -> SimChip {
     format(SimChip::new(&ChipSpec::named("rcffs-128m").unwrap()), &options).unwrap()
 }
 
-/// Mounts; returns what the chip did.
+/// Mounts; returns the chip's counters of the mount.
 fn mounted(chip: SimChip) -> (Rcffs<SimChip>, NandStats) {
     let before = chip.stats();
     let clock = Box::new(Timestamp::default);

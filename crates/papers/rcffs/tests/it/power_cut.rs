@@ -1,13 +1,14 @@
 //! Power cuts after operations of random workloads that are cleaned.
 //!
-//! # What the paper promises
+//! # The paper's promises
 //!
-//! Data, inodes and mu-tree of all files are written together, and count with the root (3.1). After a crash the root before the
-//! last valid parity page is the one (3.2). So what is found is all as it was after one of the calls: not before the last
-//! fsync or sync, which end their parity group, and not after the call that was cut. The paper's own words are weaker: it may lose
-//! what was written since the last whole erase block, whoever asked for it.
+//! Data, inodes and mu-tree of all files are written together, and count with the root (3.1). After a crash the root
+//! before the last valid parity page is the one (3.2). So all is found as it was after one of the calls: not before the
+//! last fsync or sync, which end their parity group, and not after the call that was cut. The paper's own words are
+//! weaker: it may lose all writes since the last whole erase block, whoever asked for them.
 //!
-//! Left out: cuts that leave what only seems sound (`CutMode::Unstable`). Nothing in the paper reads a page twice.
+//! Left out: cuts that leave pages which only seem sound (`CutMode::Unstable`). Nothing in the paper reads a page
+//! twice.
 
 use crate::common::image::Image;
 use crate::common::shared::Shared;
@@ -86,7 +87,7 @@ impl Workload {
         workload
     }
 
-    /// How many calls were done when everything was last made to outlive a cut.
+    /// The number of calls done when everything was last made to outlive a cut.
     fn promised(&self, done: usize) -> usize {
         let lasting = |step: &Step| matches!(step, Step::Sync | Step::Remount | Step::Fsync(_));
         self.steps[..done].iter().rposition(lasting).map_or(0, |at| at + 1)

@@ -1,8 +1,8 @@
 //! Section 4.6: garbage collection, round robin.
 //!
-//! A victim's spare areas say whose its blocks are; the index says whether they are live. Data moves to the end of the log;
-//! metadata is marked to be written anew. Victims are free with the next checkpoint, for until then the last one needs
-//! what is in them.
+//! A victim's spare areas name the owners of its blocks; the index says whether they are live. Data moves to the end of
+//! the log; metadata is marked to be written anew. Victims are free with the next checkpoint, for until then the last
+//! one needs their blocks.
 
 use pumice_vfs::Result;
 
@@ -10,7 +10,7 @@ use super::Volume;
 use crate::layout::Addr;
 use crate::spare::{Kind, Owner};
 
-/// Blocks that saving one block may write: itself, its inode, and what is above that.
+/// Blocks that saving one block may write: itself, its inode, and the map blocks above.
 const WRITES_EACH: u32 = 5;
 /// Victims of one round.
 const AT_ONCE_MAX: u32 = 64;
@@ -62,14 +62,14 @@ impl Volume<'_> {
         Ok(live)
     }
 
-    /// Saves a live block of a victim, unless what was saved before it has moved it.
+    /// Saves a live block of a victim, unless an earlier one has moved it.
     fn save(&mut self, owner: Owner, at: Addr) -> Result<()> {
         if self.index.address(owner)? != at {
             return Ok(());
         }
         match owner.kind {
             Kind::Data | Kind::Dir => self.move_block(owner, at),
-            // What cannot be read moves as it is.
+            // An unreadable block moves as it is.
             _ => self.index.renew(owner).or_else(|_| self.move_block(owner, at)),
         }
     }

@@ -1,4 +1,5 @@
-//! Section 4.1: read and write. A block of data is written as soon as it is full; what is less waits in the one buffer.
+//! Section 4.1: read and write. A block of data is written as soon as it is full; a part of one waits in the one
+//! buffer.
 
 use pumice_vfs::{Errno, FileKind, Result, Seek, SetAttr, SpaceMode};
 
@@ -116,7 +117,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// How many blocks of a range are not there yet.
+    /// The number of blocks of a range that are not there yet.
     fn missing(&mut self, ino: u32, offset: u64, length: usize) -> Result<u32> {
         let mut new = 0;
         for Piece { block, .. } in pieces(offset, length) {
@@ -177,7 +178,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Drops what the buffer holds of an inode.
+    /// Drops the buffer of an inode.
     pub(super) fn forget_buffer(&mut self, ino: u32) {
         self.buffer.take_if(|kept| kept.owner.ino == ino);
     }

@@ -1,4 +1,4 @@
-//! A mounted volume: the index, the write buffer, who holds what, and when a checkpoint is due.
+//! A mounted volume: the index, the write buffer, the open inodes, and the times of checkpoints.
 
 mod clean;
 mod file;
@@ -22,9 +22,9 @@ use crate::spare::Owner;
 
 /// Blocks written between two checkpoints at the most: 4 MB (4.4).
 const CHECKPOINT_BLOCKS: u32 = (4 << 20) / 1024;
-/// Of a small log, a checkpoint is due each time this part of it was written.
+/// A checkpoint is due each time this part of a small log was written.
 const CHECKPOINT_SHARE: u32 = 8;
-/// Of a hundred blocks of the log, so many may be live: round robin copies 1 / (1 - u) as much as it frees.
+/// The live blocks in a hundred of the log, at most: round robin copies 1 / (1 - u) as much as it frees.
 const LIVE_SHARE: u64 = 88;
 /// Blocks of one call that are written before cleaning gets its turn again: at the most, and of a small log this part.
 const AT_ONCE: u32 = 64;
@@ -42,7 +42,7 @@ struct Buffer {
 enum Mode {
     Writable,
     ReadOnly,
-    /// A change stopped half way: what is in memory is not written any more.
+    /// A change stopped half way: nothing in memory is written any more.
     Broken,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Volume<'c> {
 }
 
 impl<'c> Volume<'c> {
-    /// Section 4.5: mounts what the newest checkpoint says, with what the log holds behind it.
+    /// Section 4.5: mounts the newest checkpoint, with the log behind it.
     pub(crate) fn mount(
         nand: AnyChip<'c>,
         clock: Clock,
@@ -103,7 +103,7 @@ impl<'c> Volume<'c> {
         Ok(volume)
     }
 
-    /// An empty volume on a chip whose blocks were looked at: the root directory, and the first checkpoint.
+    /// An empty volume on a chip after a look at its blocks: the root directory, and the first checkpoint.
     pub(crate) fn make(log: Log<'c>, identity: Identity, root: &Inode) -> Result<AnyChip<'c>> {
         let ring = Ring::fresh(log.shared_flash());
         let roots = vec![crate::layout::Addr::NONE; crate::index::ROOTS as usize];
@@ -192,11 +192,11 @@ impl<'c> Volume<'c> {
         self.admit(new)?;
         self.make_room(blocks)?;
         let done = change(self);
-        self.settle(done)
+        self.break_on_error(done)
     }
 
-    /// After an error of the log nothing is written any more.
-    fn settle<T>(&mut self, done: Result<T>) -> Result<T> {
+    /// Ends a call on the log: after an error nothing is written any more.
+    fn break_on_error<T>(&mut self, done: Result<T>) -> Result<T> {
         if done.is_err() {
             self.mode = Mode::Broken;
         }
@@ -213,7 +213,7 @@ impl<'c> Volume<'c> {
         }
     }
 
-    /// Blocks that may be live. Cleaning needs the rest: to begin, for a call, and for what is dirty meanwhile.
+    /// Blocks that may be live. Cleaning needs the rest: to begin, for a call, and for blocks dirtied meanwhile.
     pub(crate) fn live_max(&self) -> u32 {
         let capacity = self.index.shared_log().capacity();
         let share = u64::from(capacity) * LIVE_SHARE / 100;
@@ -310,7 +310,7 @@ impl<'c> Volume<'c> {
         self.writable()?;
         self.make_room(0)?;
         let done = self.checkpoint();
-        self.settle(done)
+        self.break_on_error(done)
     }
 
     /// An inode and its data outlive a power cut: written behind its data and indirect blocks (4.1).
@@ -322,10 +322,10 @@ impl<'c> Volume<'c> {
         self.writable()?;
         self.make_room(0)?;
         let done = self.flush_file(ino, Step::Plain).and_then(|()| self.index.log().flash().flush());
-        self.settle(done)
+        self.break_on_error(done)
     }
 
-    /// Writes what the buffer holds of an inode, then the inode.
+    /// Writes the buffer of an inode, then the inode.
     fn flush_file(&mut self, ino: u32, step: Step) -> Result<()> {
         if self.buffer.as_ref().is_some_and(|buffer| buffer.owner.ino == ino) {
             self.flush_buffer()?;

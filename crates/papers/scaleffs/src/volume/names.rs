@@ -10,7 +10,7 @@ use crate::inode::{BLOCKS_MAX, Inode, Step};
 use crate::layout::BLOCK_BYTES;
 use crate::spare::{Kind, Owner};
 
-/// How deep a directory may lie; only on a damaged volume is one deeper.
+/// The depth of directories; only a damaged volume has deeper ones.
 const DEPTH_MAX: u32 = 1 << 20;
 /// Blocks that an operation on names writes at the most, symbolic links included.
 const BLOCKS: u32 = 16;
@@ -88,8 +88,8 @@ impl Edits {
         volume.index.set_inode(dir, &inode)
     }
 
-    /// Writes the blocks. Each says that the operation is complete with the writing of inode `ino`, and what it
-    /// leaves of its directory's own inode.
+    /// Writes the blocks. Each names inode `ino`, which completes the operation when written, and the changes of its
+    /// directory's own inode.
     fn write(self, volume: &mut Volume<'_>, change: Change, ino: u32) -> Result<()> {
         for (owner, mut bytes) in self.0 {
             let dir = volume.inode(owner.ino)?;
@@ -354,6 +354,7 @@ impl Volume<'_> {
             return Err(Errno::Invalid.into());
         }
         match (mode, to) {
+            (RenameMode::Whiteout { .. }, _) => Err(Errno::Invalid.into()),
             (RenameMode::NoReplace, Some(_)) => Err(Errno::Exists.into()),
             (RenameMode::Exchange, None) => Err(Errno::NoEntry.into()),
             (RenameMode::Exchange, Some(to)) => self.exchange((dir, from), (to_dir, to)),

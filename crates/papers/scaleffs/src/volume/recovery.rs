@@ -1,9 +1,9 @@
-//! Section 4.5: recovery. What the log holds behind the checkpoint is replayed, or undone.
+//! Section 4.5: recovery. The log behind the checkpoint is replayed, or undone.
 //!
 //! A file's inode is written behind its data and indirect blocks: where it is found, they are whole, and inode map and
-//! indirect inode map follow from it. Data without an inode is discarded. A directory block is written at once, and says which
-//! inode completes its operation; where that is missing, the block is left out, and the one before it counts: the
-//! operation is undone.
+//! indirect inode map follow from it. Data without an inode is discarded. A directory block is written at once, and
+//! names the inode that completes its operation; where that is missing, the block is left out, and the one before it
+//! counts: the operation is undone.
 
 use pumice_vfs::Result;
 
@@ -22,9 +22,9 @@ struct Part {
 }
 
 impl Volume<'_> {
-    /// Replays what the scan met, in order.
+    /// Replays the scanned blocks, in order.
     pub(super) fn recover(&mut self, met: &[Met]) -> Result<()> {
-        // The operation that is not complete yet: which inode completes it, and what it wrote.
+        // The operation that is not complete yet: the inode that completes it, and its blocks.
         let mut open: Option<(u32, Vec<Part>)> = None;
         for Met { at, owner } in met {
             if !matches!(owner.kind, Kind::Dir | Kind::Inode) {

@@ -10,7 +10,7 @@ use pumice_vfs::{FileSystem, Result};
 /// Erase blocks of 16 KiB of the chips under test.
 const BLOCKS: [u32; 2] = [1024, 4096];
 
-/// What the paper does not give: space is taken when a block is written, and nothing can be reserved.
+/// The feature that the paper does not have: space is taken when a block is written, and nothing can be reserved.
 const LEFT_OUT: [&str; 1] = ["reserved space counts as allocated and can be given back"];
 
 struct Mounted {

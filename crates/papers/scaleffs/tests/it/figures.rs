@@ -78,7 +78,7 @@ fn mount_after_a_crash_is_bounded() {
     assert!(worst > 150_000_000 && worst < 221_000_000 * 115 / 100, "{worst}");
 }
 
-/// Figure 8: more than 93 % of the chip's write bandwidth, 90 % of what it reads.
+/// Figure 8: more than 93 % of the chip's write bandwidth, 90 % of its read bandwidth.
 #[test]
 fn throughput_is_near_the_chip() {
     const BYTES: u64 = 24 << 20;

@@ -1,16 +1,16 @@
 //! Power cuts after operations of random workloads that clean and wrap around the log.
 //!
-//! # What the paper promises
+//! # The paper's promises
 //!
-//! Directory updates are applied to flash at once, and an operation that is not complete is undone (4.2, 4.5): the names
-//! found are those after the last call that returned, or after the one that was cut. That is more than fsync promises.
-//! Of files it promises less than a file system that orders all writes: each inode is found as it was at some call since it
-//! was last written for sure, by fsync, by a checkpoint, or because one of its names changed; two files may be of
-//! different calls. Within one file nothing is torn: all its blocks are those of that call. Of directories
-//! the attributes other than links (mode, times) may be of different calls, too.
+//! Directory updates are applied to flash at once, and an operation that is not complete is undone (4.2, 4.5). The
+//! names found are those after the last call that returned, or after the one that was cut. That is more than fsync
+//! promises. It promises less of files than a file system that orders all writes. Each inode is found as it was at some
+//! call since it was last written for sure: by fsync, by a checkpoint, or because one of its names changed. Two files
+//! may be of different calls. Within one file nothing is torn: all its blocks are those of that call. The attributes of
+//! directories other than links (mode, times) may be of different calls, too.
 //!
-//! Left out: cuts that leave what only seems sound (`CutMode::Unstable`). The paper keeps one copy of each checkpoint, and
-//! no check that reads it once can tell that it will fade.
+//! Left out: cuts that leave pages which only seem sound (`CutMode::Unstable`). The paper keeps one copy of each
+//! checkpoint, and no check that reads it once can tell that it will fade.
 
 use std::collections::BTreeMap;
 
@@ -36,11 +36,11 @@ fn mount<N: Nand + Send + 'static>(nand: N, clock: &TestClock) -> Result<ScaleFs
     ScaleFs::mount(nand, options)
 }
 
-/// A workload: calls that the model accepts, the tree after each, and whether each names what outlives a cut.
+/// A workload: calls that the model accepts, the tree after each, and the inodes that each makes outlive a cut.
 struct Workload {
     steps: Vec<Step>,
     images: Vec<Image>,
-    /// For each inode of the model the call since which it may be found as it was.
+    /// The inodes of the model that each call promises: they may not be found as they were before it.
     promises: Vec<Vec<Ino>>,
 }
 
@@ -111,7 +111,7 @@ impl Workload {
         workload
     }
 
-    /// What may be found of an inode after `done` calls: it as it was since its last promise.
+    /// The states of an inode that may be found after `done` calls: those since its last promise.
     fn candidates(&self, ino: Ino, done: usize, cut: usize) -> impl Iterator<Item = &Node> {
         let promised =
             self.promises[..done].iter().rposition(|inos| inos.contains(&ino)).map_or(0, |at| at + 1);

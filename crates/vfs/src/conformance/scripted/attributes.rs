@@ -6,7 +6,7 @@ use crate::conformance::compare::same;
 use crate::{Errno, FileKind, SetAttr, Timestamp};
 
 pub(super) const CHECKS: &[Named] = &[
-    ("set_attr changes what it names and nothing else", one_by_one),
+    ("set_attr changes the attributes it names and nothing else", one_by_one),
     ("attributes outlive a remount", stay),
     ("times reach from before 1970 to after 2106, to the nanosecond", far_times),
     ("set_attr without a change changes nothing", no_change),

@@ -1,4 +1,4 @@
-//! What the checks work with: short words for calls on the subject, and for what they must answer.
+//! The tools of the checks: short words for calls on the subject, and for the right answers.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -19,7 +19,7 @@ pub(super) struct Bench<'a> {
     clock: TestClock,
 }
 
-/// What a check goes on with, or what failed.
+/// A value for a check to go on with, or the failure.
 pub(super) type Told<T> = Result<T, String>;
 
 pub(super) const ROOT: Ino = Ino::ROOT;
@@ -33,7 +33,7 @@ impl<'a> Bench<'a> {
         self.subject.fs()
     }
 
-    /// Lets time pass; returns the moment at which what follows happens.
+    /// Lets time pass; returns the moment of the next call.
     pub(super) fn tick(&self) -> Timestamp {
         self.clock.tick();
         self.clock.now()
@@ -115,7 +115,7 @@ impl<'a> Bench<'a> {
         Ok(names)
     }
 
-    /// That a file holds these bytes and no others.
+    /// Checks that a file holds these bytes and no others.
     pub(super) fn holds(&self, ino: Ino, want: &[u8]) -> Outcome {
         same("size", &self.attr(ino)?.size, &(want.len() as u64))?;
         let content = ok("read", read_all(self.fs(), ino))?;
@@ -126,10 +126,10 @@ impl<'a> Bench<'a> {
     }
 
     pub(super) fn nlink(&self, ino: Ino, want: u32) -> Outcome {
-        same("nlink and what it should be", &self.attr(ino)?.nlink, &want)
+        same("nlink and its right value", &self.attr(ino)?.nlink, &want)
     }
 
-    /// That `mtime` and `ctime` of an inode are the present moment, each as `true` or `false` says.
+    /// Checks that `mtime` and `ctime` of an inode are the present moment, each as `true` or `false` says.
     pub(super) fn changed(&self, ino: Ino, mtime: bool, ctime: bool) -> Outcome {
         if !self.has_times() {
             return Ok(());
@@ -140,12 +140,12 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// That a call works.
+/// Checks that a call works.
 pub(super) fn ok<T>(call: &str, result: Result<T, FsError>) -> Told<T> {
     result.map_err(|error| format!("{call}: {error}"))
 }
 
-/// That a call fails with one of some errors.
+/// Checks that a call fails with one of some errors.
 pub(super) fn fails<T: Debug>(call: &str, result: Result<T, FsError>, want: &[Errno]) -> Outcome {
     match result {
         Err(error) if want.contains(&error.errno()) => Ok(()),

@@ -11,10 +11,10 @@ use crate::conformance::op::made_up;
 use crate::{Errno, FileKind, SetAttr};
 
 pub(super) const CHECKS: &[Named] = &[
-    ("what is written is read, in any portions", portions),
+    ("written bytes are read, in any portions", portions),
     ("a read ends with the file", end_of_file),
     ("writes of any alignment", alignments),
-    ("overwriting keeps what is around", overwrite),
+    ("overwriting keeps the bytes around", overwrite),
     ("a gap reads as zeros", gap),
     ("a cut tail does not come back", cut_tail),
     ("writes set mtime and ctime", times),

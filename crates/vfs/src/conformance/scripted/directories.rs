@@ -18,8 +18,8 @@ pub(super) const CHECKS: &[Named] = &[
     ("a change of names sets the directory's times", times),
     ("readdir gives every entry once, in any portions", portions),
     ("readdir tells inode and kind", kinds),
-    ("readdir keeps what stays while others go", removal),
-    ("readdir keeps what stays while others come", insertion),
+    ("readdir keeps the other entries while some go", removal),
+    ("readdir keeps the other entries while some come", insertion),
     ("readdir may be called back into", callback),
     ("a thousand names in a directory, and out again", many),
     ("directories nest 60 deep", deep),
@@ -102,7 +102,7 @@ fn fill(bench: &Bench<'_>, dir: Ino, count: usize) -> Outcome {
     (0..count).try_for_each(|number| bench.file(dir, &format!("file {number}")).map(drop))
 }
 
-/// Up to `count` names behind `cookie`, which goes along.
+/// The next names behind `cookie`, up to `count`; `cookie` goes along.
 fn portion(
     bench: &Bench<'_>,
     dir: Ino,
@@ -166,7 +166,7 @@ fn removal(bench: &mut Bench<'_>) -> Outcome {
         if names.is_empty() {
             break;
         }
-        // What was just handed out goes, even the entry that the cookie came with, and one more.
+        // The names just handed out go, even that of the cookie, and one more.
         let one_more = format!("file {}", found.len() * 3).into_bytes();
         for name in names.iter().chain([&one_more]) {
             if gone.insert(name.clone()) {

@@ -23,7 +23,7 @@ use super::{Failure, Subject, TestClock};
 /// One check.
 #[derive(Clone, Copy)]
 pub struct Check {
-    /// What it is about, in words.
+    /// The subject, in words.
     pub name: &'static str,
     run: fn(&mut Bench<'_>) -> Outcome,
 }

@@ -19,8 +19,8 @@ pub(super) const CHECKS: &[Named] = &[
     ("names of 255 bytes work, of 256 not", long_names),
     ("names are bytes", byte_names),
     ("targets of 1 to 4095 bytes work", targets),
-    ("readlink refuses what is no link", readlink_others),
-    ("an inode number that nobody has is stale", stale),
+    ("readlink refuses all but links", readlink_others),
+    ("an unused inode number is stale", stale),
     ("a file is no directory", not_a_directory),
     ("inodes are numbered apart", numbers),
 ];

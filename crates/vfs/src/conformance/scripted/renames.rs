@@ -5,7 +5,7 @@ use alloc::string::String;
 
 use super::bench::{Bench, ROOT, Told, fails, ok};
 use super::{Named, Outcome};
-use crate::RenameMode::{Exchange, NoReplace, Replace};
+use crate::RenameMode::{self, Exchange, NoReplace, Replace};
 use crate::conformance::compare::same;
 use crate::{Errno, FileKind, Ino};
 
@@ -14,13 +14,16 @@ pub(super) const CHECKS: &[Named] = &[
     ("rename over something there: the matrix", matrix),
     ("rename without replacing", no_replace),
     ("exchange of any two kinds", exchange),
+    ("rename leaves a whiteout, or is refused", whiteout),
     ("rename of a missing name", missing),
     ("a directory cannot go below itself", below_itself),
     ("two names of one inode are left alone", same_inode),
     ("rename sets times", times),
-    ("rename keeps what is below a directory", subtree),
+    ("rename keeps the tree below a directory", subtree),
     ("a replaced file is gone, a replaced link lives on", replaced),
 ];
+
+const WHITEOUT: RenameMode = RenameMode::Whiteout { uid: 5, gid: 6 };
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum What {
@@ -57,7 +60,7 @@ fn ground(bench: &Bench<'_>, name: &str) -> Told<(Ino, Ino)> {
     Ok((bench.dir(top, "from")?, bench.dir(top, "to")?))
 }
 
-/// That what `nlink` and `..` say of `dir` agrees with what is in it.
+/// Checks that `nlink` and `..` of `dir` agree with its entries.
 fn sound(bench: &Bench<'_>, dir: Ino) -> Outcome {
     let mut subdirs = 0;
     for (_, ino, kind) in ok("readdir", crate::conformance::list(bench.fs(), dir))? {
@@ -143,7 +146,7 @@ fn no_replace(bench: &mut Bench<'_>) -> Outcome {
     })
 }
 
-/// Where kinds do not fit either, that may be found first.
+/// The acceptable errors; if kinds do not fit either, that may be found first.
 fn acceptable_for(source: What, target: What, otherwise: &[Errno]) -> &[Errno] {
     match (source.is_dir(), target.is_dir()) {
         (true, false) => &[Errno::Exists, Errno::NotDir],
@@ -168,6 +171,41 @@ fn exchange(bench: &mut Bench<'_>) -> Outcome {
         let three = source.make(bench, from, "c")?;
         ok("rename", bench.rename((from, "a"), (from, "c"), Exchange))?;
         same("inode", &bench.find(from, "a")?, &three)
+    })
+}
+
+fn whiteout(bench: &mut Bench<'_>) -> Outcome {
+    let probe = bench.file(ROOT, "probe")?;
+    match bench.rename((ROOT, "probe"), (ROOT, "probed"), WHITEOUT) {
+        Err(error) if error.errno() == Errno::Invalid => {
+            return same("inode", &bench.find(ROOT, "probe")?, &probe);
+        }
+        done => ok("rename", done)?,
+    }
+    each_pair(bench, |bench, (from, to), (source, target)| {
+        let moving = source.make(bench, from, "a")?;
+        let has_target =
+            (source.is_dir(), target) == (true, What::Empty) || !source.is_dir() && !target.is_dir();
+        if has_target {
+            target.make(bench, to, "b")?;
+        }
+        bench.tick();
+        ok("rename", bench.rename((from, "a"), (to, "b"), WHITEOUT))?;
+        same("inode", &bench.find(to, "b")?, &moving)?;
+        bench.changed(moving, false, true)?;
+        bench.changed(from, true, true)?;
+        bench.changed(to, true, true)?;
+        let white = bench.find(from, "a")?;
+        let attr = ok("attr", bench.fs().attr(white))?;
+        let shown = (attr.kind, attr.perm, attr.rdev, attr.nlink, attr.uid, attr.gid);
+        same("whiteout", &shown, &(FileKind::CharDevice, 0, 0, 1, 5, 6))?;
+        sound(bench, from)?;
+        sound(bench, to)?;
+        // A whiteout is moved, replaced and removed as anything else.
+        ok("rename", bench.rename((from, "a"), (from, "c"), WHITEOUT))?;
+        same("inode", &bench.find(from, "c")?, &white)?;
+        ok("rename", bench.rename((from, "c"), (from, "a"), Replace))?;
+        ok("unlink", bench.fs().unlink(from, b"a"))
     })
 }
 

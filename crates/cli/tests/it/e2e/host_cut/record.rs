@@ -1,4 +1,4 @@
-//! What programs did to files, as `strace` saw it, call by call.
+//! The calls of programs on files, as `strace` saw them, one by one.
 
 use std::{
     fs,
@@ -26,7 +26,8 @@ pub(super) enum Call {
     Change { path: PathBuf },
 }
 
-/// Runs a command that must end well below `strace`, and tells what it and its children did, in order of their beginnings.
+/// Runs a command that must end well below `strace`, and returns the calls of it and its children, in order of their
+/// beginnings.
 pub(super) fn record(command: &Command, log: &Path) -> Vec<Call> {
     let mut traced = Command::new("strace");
     traced.args(["--quiet=all", "-f", "-y", "-xx", "-s", "1048576", "-e", CALLS, "-o"]).arg(log).arg("--");

@@ -65,7 +65,7 @@ impl Run<'_> {
     }
 }
 
-/// Records what is done from when a checkpoint comes near until it is made, and a little more.
+/// Records the events from the approach of a checkpoint until it is made, and a little more.
 fn near(seed: u64) -> Recorded {
     let live = Live::new(filled(144 << 20, FILES, 100));
     let sb = read_super_block(&live).unwrap();
@@ -107,7 +107,7 @@ fn near(seed: u64) -> Recorded {
     let (mut calls, mut left) = (0, BEHIND);
     while left > 0 {
         run.change_little();
-        run.settle();
+        run.note_return();
         if run.random.u8(0..4) == 0 {
             run.keep_one_of_many();
         }
@@ -143,7 +143,7 @@ impl Recorded {
     }
 }
 
-/// Where a checkpoint is written ahead, call by call.
+/// A power cut while a checkpoint is written ahead, call by call.
 #[test]
 fn a_power_cut_near_a_checkpoint_leaves_what_was_promised() {
     let (most, first) = (states(&F2FS_FULL_STATES, STATES), F2FS_FULL_STATES.first_seed(1));

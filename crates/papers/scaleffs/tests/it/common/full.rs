@@ -1,5 +1,5 @@
 //! A campaign on volumes that are nearly full: tiny files until there is no room, deleted and made again, files written
-//! over at 80 to 100 % of what df says; with any file system, against what must be in its files.
+//! over at 80 to 100 % of df's space. It runs with any file system, against the expected contents of its files.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use pumice_vfs::{Errno, FileKind, FileSystem, FsError, Ino, NewNode, SetAttr};
 
 const FILE: NewNode<'_> = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, gid: 0, rdev: 0, target: b"" };
 
-/// What a file must hold: its bytes follow from its seed.
+/// The contents that a file must hold: its bytes follow from its seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
     pub(crate) ino: Ino,
@@ -33,7 +33,7 @@ pub(crate) struct Campaign {
     slack: u64,
 }
 
-/// Why a campaign stopped.
+/// The reason why a campaign stopped.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// A call failed that must not.
@@ -114,7 +114,7 @@ impl Campaign {
         if let Some((name, content)) = self.pick() {
             self.made += 1;
             let seed = self.made;
-            // What a cut leaves of it may be old or new.
+            // The bytes after a cut may be old or new.
             fs.write(content.ino, 0, &bytes_of(seed, content.bytes))
                 .map_err(|error| stop("overwrite", &error))?;
             self.files.insert(name, Content { seed, ..content });
@@ -127,7 +127,7 @@ impl Campaign {
             let bytes = self.rng.usize(..=content.bytes);
             let change = SetAttr { size: Some(bytes as u64), ..SetAttr::default() };
             fs.set_attr(content.ino, &change).map_err(|error| stop("truncate", &error))?;
-            // What is left is a prefix of the same bytes.
+            // The rest is a prefix of the same bytes.
             self.files.insert(name, Content { bytes, ..content });
         }
         Ok(())
@@ -163,7 +163,7 @@ impl Campaign {
             let attr = fs.lookup(Ino::ROOT, name.as_bytes()).map_err(|error| stop(name, &error))?;
             let mut found = vec![0; content.bytes + 1];
             let read = fs.read(attr.ino, 0, &mut found).map_err(|error| stop(name, &error))?;
-            // A truncated file holds the first bytes of what was written.
+            // A truncated file holds the first of its written bytes.
             if read != content.bytes || found[..read] != bytes_of(content.seed, read)[..] {
                 return Err(Stop::Wrong(format!("{name}: {read} bytes, want {content:?}")));
             }
@@ -189,7 +189,7 @@ impl Campaign {
 pub(crate) trait Subject {
     /// It, mounted.
     type Fs: FileSystem;
-    /// What the chip is called.
+    /// The name of the chip.
     fn name(&self) -> String;
     /// Bytes that a call asks for in its worst case.
     fn slack(&self) -> u64;
@@ -199,7 +199,7 @@ pub(crate) trait Subject {
     fn unmount(&self, fs: Self::Fs) -> SimChip;
     /// The chip as it is, as if the power were cut.
     fn abandon(&self, fs: Self::Fs) -> SimChip;
-    /// What a check finds.
+    /// The findings of a check.
     fn findings(&self, chip: SimChip) -> Result<Vec<String>, FsError>;
 }
 
@@ -271,7 +271,8 @@ pub(crate) fn outlives_a_cut(subject: &impl Subject, seed: u64, number: u64) {
     sound(subject, &subject.unmount(fs), &what);
 }
 
-/// A chip of a shape, `Chip`, under a file system of this crate: what `common` and the crate call alike everywhere.
+/// A chip of a shape, `Chip`, under a file system of this crate: its parts have the same names in `common` and every
+/// crate.
 macro_rules! subject {
     ($fs:ident, $shape:ty, $slack:expr) => {
         struct Chip($shape);
