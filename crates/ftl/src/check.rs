@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::findings::{Finding, Findings};
 use crate::layout::Kind;
 use crate::record::Record;
-use crate::recover::Replayed;
+use crate::recover::{Replayed, Trust};
 use crate::seek::{Sought, seek};
 use crate::segments::State;
 use crate::server::{Mode, Server};
@@ -105,7 +105,7 @@ pub(crate) fn examine<'c>(
     debug_assert!(ftl.mode == Mode::ReadOnly, "a check writes nothing");
     let is_recorded = record.is_some();
     let known = record.clone();
-    let replayed = ftl.replay_since(record, false)?;
+    let replayed = ftl.replay_since(record, false, Trust::LOOK)?;
     ftl.settle_all()?;
     ftl.ask_for_bad((0..ftl.shape.blocks).collect())?;
     if is_recorded && ftl.start == Start::Headers {

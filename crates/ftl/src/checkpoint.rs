@@ -8,14 +8,19 @@ use zerocopy::IntoBytes;
 use crate::error::{FtlError, Result};
 use crate::flash::Flash;
 use crate::head::Head;
-use crate::layout::{CHECKPOINT_MAGIC, Kind, NO_PAGE, RawHead, RawPart, RawState};
+use crate::layout::{CHECKPOINT_MAGIC, Kind, NO_PAGE, RawHead, RawPart, RawState, count32};
 use crate::record::Record;
 use crate::segments::State;
-use crate::server::Server;
+use crate::server::{Mode, Server};
 use crate::shape::{Place, Shape};
 use crate::stream::{part_bytes, segments_with};
+use crate::survey::Held;
 use crate::tag::Tag;
 use crate::trims::Trims;
+use crate::unsure::Unsure;
+
+/// Segments that are looked at for one to clean.
+const VICTIMS: usize = 8;
 
 /// How writing a checkpoint ended when it did not go through.
 enum Stop {
@@ -215,6 +220,104 @@ impl Server<'_> {
         }
     }
 
+    /// Writes what is kept once more, behind a checkpoint that names the pages, before users write anything. Where there is no
+    /// room for that, or erases or programs fail, the pages are trusted as they are.
+    pub(crate) fn write_unsure(&mut self) -> Result<()> {
+        let mut done = self.room_to_rewrite();
+        if done == Ok(true) {
+            done = self.rewrite_unsure().map(|()| true);
+        }
+        let is_done = match done {
+            Err(FtlError::WornOut) if self.mode == Mode::Dirty => false,
+            done => done?,
+        };
+        if !is_done {
+            self.trust_unsure()?;
+        }
+        let blocks = self.unsure.blocks();
+        self.unsure = Unsure::default();
+        for block in blocks {
+            self.leave_alone_no_more(block);
+        }
+        if !is_done && self.policies.wear.free() >= self.wanted() {
+            // The checkpoint should not name pages that are trusted.
+            self.write_checkpoint(false)?;
+        }
+        Ok(())
+    }
+
+    /// True if a segment is free beyond those of a checkpoint, or one that is cleaned leaves room behind its copies. What is kept
+    /// is none of these: a move can be undone as long as all copies have originals.
+    fn room_to_rewrite(&mut self) -> Result<bool> {
+        let is_enough = self.policies.wear.free() > self.for_checkpoint();
+        if is_enough || self.shape.is_batched() {
+            return Ok(is_enough);
+        }
+        let mut originals = Vec::new();
+        for entry in self.unsure.held().iter().flat_map(|held| held.tag.entries.clone()).collect::<Vec<_>>() {
+            if entry.lba < self.table.len() {
+                let addr = self.addr(entry.lba)?;
+                originals.extend(self.segment_of(addr));
+            }
+        }
+        let pages = self.shape.data_pages().saturating_sub(count32(self.unsure.held().len()));
+        let fits = |block: &u32| {
+            self.segments.get(*block).valid.div_ceil(self.shape.slots) <= pages && !originals.contains(block)
+        };
+        let Some(victim) = self.segments.emptiest(VICTIMS).into_iter().find(fits) else { return Ok(false) };
+        if self.policies.selector.remove(victim) {
+            self.clean_victim(victim)?;
+            self.commit()?;
+        }
+        Ok(self.policies.wear.free() >= self.wanted())
+    }
+
+    fn rewrite_unsure(&mut self) -> Result<()> {
+        for Held { tag, page, .. } in self.unsure.held().to_vec() {
+            for (slot, entry) in (0..).zip(tag.entries) {
+                let bytes = page.payload.get(self.shape.slot_range(slot));
+                let Some(bytes) = bytes.filter(|_| entry.lba < self.table.len()) else { continue };
+                let at = self.head_for_cleaner(tag.class)?;
+                self.append(at, entry, bytes)?;
+            }
+        }
+        self.commit()
+    }
+
+    /// Blocks are where those pages are, and what they replace there is free.
+    fn trust_unsure(&mut self) -> Result<()> {
+        for Held { place, tag, .. } in self.unsure.held().to_vec() {
+            let entries = (0..).zip(tag.entries).filter(|(_, entry)| entry.lba < self.table.len());
+            for (slot, entry) in entries.collect::<Vec<_>>() {
+                let old = self.addr(entry.lba)?;
+                self.point(entry.lba, self.shape.addr(place, slot))?;
+                let Some(block) = self.segment_of(old) else { continue };
+                let segment = self.segments.get(block);
+                if segment.state == State::Sealed && segment.valid == 0 {
+                    self.policies.selector.remove(block);
+                    self.policies.wear.unsealed(block);
+                    self.free(block);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A segment that was left alone can be cleaned, and is free if nothing lives in it.
+    fn leave_alone_no_more(&mut self, block: u32) {
+        let segment = self.segments.get(block);
+        if segment.state != State::Stuck {
+            return;
+        }
+        if segment.valid == 0 {
+            return self.free(block);
+        }
+        self.segments.change(block, |segment| segment.state = State::Sealed);
+        let view = self.segments.get(block).view(self.shape.capacity(), self.clock);
+        self.policies.selector.sealed(block, &view, self.clock);
+        self.policies.wear.sealed(block, &view);
+    }
+
     fn set_states(&mut self, blocks: &[u32], state: State) {
         for block in blocks {
             self.segments.change(*block, |segment| segment.state = state);
@@ -253,6 +356,7 @@ impl Server<'_> {
             corrected: rounds.corrected_bits.into(),
             stored: self.table.live().into(),
             changed: self.table.changed().into(),
+            unsure: self.unsure.encode(&self.shape),
         };
         let mut writer = Writer {
             flash: &mut self.flash,

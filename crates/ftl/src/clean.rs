@@ -107,9 +107,9 @@ impl Server<'_> {
         let least = self.for_checkpoint().saturating_sub(lent);
         for lba in order {
             let found = entries.binary_search_by_key(&lba, |entry| entry.lba).ok();
-            let Some(entry) = found.and_then(|at| entries.get(at)).copied() else { continue };
+            let Some(mut entry) = found.and_then(|at| entries.get(at)).copied() else { continue };
             let addr = self.addr(lba)?;
-            match self.fetch(lba, addr, &mut data) {
+            match self.fetch_newest(&mut entry, addr, &mut data) {
                 Ok(()) => {}
                 Err(FtlError::Unreadable(_)) => continue,
                 Err(error) => return Err(error),

@@ -72,6 +72,14 @@ impl<'c> Flash<'c> {
         }
     }
 
+    /// Reads a log page, and once more if it cannot be read: what a power cut leaves may be read the next time.
+    pub(crate) fn read_twice(&mut self, place: Place) -> Result<Found> {
+        match self.read(place)? {
+            Found::Unproved => self.read(place),
+            found => Ok(found),
+        }
+    }
+
     /// Reads a log page, and keeps it for the next blocks of it.
     pub(crate) fn read_kept(&mut self, place: Place) -> Result<Found> {
         let found = self.read(place)?;

@@ -6,11 +6,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// The format's name at the start of an anchor.
 pub(crate) const MAGIC: [u8; 8] = *b"pumiceft";
 /// The version written and read.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 /// Starts a summary.
 pub(crate) const SUMMARY_MAGIC: u32 = u32::from_le_bytes(*b"SUM1");
 /// Starts a checkpoint.
-pub(crate) const CHECKPOINT_MAGIC: u32 = u32::from_le_bytes(*b"FCP3");
+pub(crate) const CHECKPOINT_MAGIC: u32 = u32::from_le_bytes(*b"FCP4");
 /// Starts a leaf of the translation table, and the page that is parity over some of them.
 pub(crate) const LEAF_MAGIC: u32 = u32::from_le_bytes(*b"MAP1");
 pub(crate) const LEAF_PARITY_MAGIC: u32 = u32::from_le_bytes(*b"MAPX");
@@ -183,8 +183,19 @@ raw! {
 }
 
 raw! {
+    /// A page that was the newest at a start, and may have been read for the last time.
+    RawUnsure, 12 => {
+        page: U32,
+        sequence: U64,
+    }
+}
+
+/// Such pages that a checkpoint names at the most.
+pub(crate) const UNSURE_MOST: usize = 4;
+
+raw! {
     /// The start of a checkpoint; heads, the pages of leaves, their changes and the lookup table follow.
-    RawState, 108 => {
+    RawState, 156 => {
         magic: U32,
         clock: U32,
         sequence: U64,
@@ -204,6 +215,7 @@ raw! {
         corrected: U64,
         stored: U64,
         changed: U32,
+        unsure: [RawUnsure; UNSURE_MOST],
     }
 }
 

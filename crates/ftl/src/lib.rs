@@ -74,6 +74,7 @@ mod tag;
 mod testing;
 mod trims;
 mod undo;
+mod unsure;
 mod waiting;
 
 pub use check::{CheckReport, check};

@@ -172,6 +172,7 @@ impl Server<'_> {
             corrected_bits: loaded.state.corrected.get().min(COUNT_MOST),
             rebuilt_pages: loaded.state.rebuilt.get(),
         });
+        self.unsure.name(&self.shape, &loaded.state.unsure);
         self.opened.resume(record.opened.as_deref());
         self.record = record;
         self.place_roots();

@@ -12,7 +12,7 @@ use crate::identity::{Identity, Void};
 use crate::layout::MAGIC;
 use crate::policy::PolicyNames;
 use crate::record::Record;
-use crate::recover::{Range, Replayed};
+use crate::recover::{Range, Replayed, Trust};
 use crate::roots::record_shape;
 use crate::segments::{Segments, State};
 use crate::server::{Mode, Server};
@@ -173,6 +173,9 @@ pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
     Ok(Roots::find(nand, &MAGIC)?.is_some())
 }
 
+/// Sequence numbers that a start leaves out: pages that it could not read may have them, and be read by the next.
+const SEQ_LEFT_OUT: u64 = 64;
+
 impl<'c> Server<'c> {
     /// Starts a server. Nothing is cleaned, and nothing written but a record of which a copy is missing, before the first
     /// change. It goes by the checkpoint if nothing was written since, with what the headers of segments say about the
@@ -187,9 +190,9 @@ impl<'c> Server<'c> {
             .ok_or(FtlError::Foreign)?;
         let record = roots.find_record(&mut flash.medium, records)?.and_then(|bytes| Record::decode(&bytes));
         let mut ftl = Server::assemble(flash, shape, identity, roots, options.cache_bytes);
-        let replayed = ftl.replay_since(record, options.rebuild)?;
+        let replayed = ftl.replay_since(record, options.rebuild, Trust::SERVE)?;
         ftl.watch_reads();
-        let undone = !options.read_only && ftl.undo_move(&replayed, true)?;
+        let undone = !options.read_only && ftl.undo_or_trust(&replayed, Trust::SERVE)?;
         ftl.doubted = ftl.still_doubted(replayed.doubted.clone())?;
         if options.read_only {
             return Ok(ftl);
@@ -211,31 +214,36 @@ impl<'c> Server<'c> {
 
     /// Loads the checkpoint of a record and what was written since; without one, or if it is not wanted, all that the
     /// headers tell. Nothing is written.
-    pub(crate) fn replay_since(&mut self, record: Option<Record>, rebuild: bool) -> Result<Replayed> {
+    pub(crate) fn replay_since(
+        &mut self,
+        record: Option<Record>,
+        rebuild: bool,
+        trust: Trust,
+    ) -> Result<Replayed> {
         let mut replayed = Replayed::default();
         self.start = if !self.load_unless(rebuild, record)? {
-            replayed = self.rebuild(None, true)?;
+            replayed = self.rebuild(None, trust)?;
             Start::Headers
         } else if self.record.clean {
             self.end_without_parity();
             Start::Checkpoint
         } else {
-            replayed = self.recover(Range::since(self.sequence))?;
+            replayed = self.recover(Range { since: self.sequence, without: None, trust })?;
             Start::Recovered
         };
-        self.sequence = self.sequence.max(self.roots.newest_seq() + 1);
+        self.sequence = self.sequence.max(self.roots.newest_seq() + 1) + SEQ_LEFT_OUT;
         self.find_free()?;
         Ok(replayed)
     }
 
     /// Starts over as the start did.
-    pub(crate) fn replay(&mut self, without: Option<u32>, doubting: bool) -> Result<()> {
+    pub(crate) fn replay(&mut self, without: Option<u32>, trust: Trust) -> Result<()> {
         if self.start == Start::Headers {
-            self.rebuild(without, doubting)?;
+            self.rebuild(without, trust)?;
         } else if !self.load(self.record.clone())? {
             return Err(FtlError::Checkpoint);
         } else if self.start == Start::Recovered {
-            self.recover(Range { since: self.sequence, without, doubting })?;
+            self.recover(Range { since: self.sequence, without, trust })?;
         }
         self.find_free()
     }
@@ -271,9 +279,10 @@ impl<'c> Server<'c> {
     }
 
     /// Tables from the headers of all segments.
-    fn rebuild(&mut self, without: Option<u32>, doubting: bool) -> Result<Replayed> {
+    fn rebuild(&mut self, without: Option<u32>, trust: Trust) -> Result<Replayed> {
         self.table.clear();
         self.map.clear();
+        self.unsure.name(&self.shape, &[]);
         self.segments = Segments::new(self.shape.blocks);
         self.heads.iter_mut().for_each(|head| *head = None);
         (self.sequence, self.clock) = (1, 0);
@@ -282,7 +291,7 @@ impl<'c> Server<'c> {
         }
         self.segments.set_failures(0);
         self.place_roots();
-        let replayed = self.recover(Range { since: 0, without, doubting })?;
+        let replayed = self.recover(Range { since: 0, without, trust })?;
         // Of what is free nothing is known: as worn as the others.
         let known: Vec<u64> =
             self.segments.iter().map(|(_, s)| u64::from(s.erases)).filter(|erases| *erases > 0).collect();
@@ -349,9 +358,12 @@ impl<'c> Server<'c> {
     /// finds after a power cut which went bad since the checkpoint; others are asked before they are erased.
     fn find_empty(&mut self) -> Result<()> {
         let is_unasked = self.start == Start::Recovered;
+        let unsure = self.unsure.blocks();
         for block in 0..self.shape.blocks {
             self.segments.change(block, |line| {
-                let is_empty = matches!(line.state, State::Sealed | State::Stuck) && line.valid == 0;
+                let is_empty = matches!(line.state, State::Sealed | State::Stuck)
+                    && line.valid == 0
+                    && !unsure.contains(&block);
                 if is_empty || line.state == State::Free {
                     (line.state, line.is_unasked) = (State::Free, is_unasked);
                 }
@@ -412,10 +424,10 @@ mod tests {
         disk.write(Lba(3), &vec![8; 4096]).unwrap();
         disk.flush().unwrap();
         let mut disk = served(chip_of(&disk));
-        assert_eq!((disk.start, disk.replay(None, false)), (Start::Recovered, Ok(())));
+        assert_eq!((disk.start, disk.replay(None, Trust::GIVE_UP)), (Start::Recovered, Ok(())));
         for block in disk.record.segments.clone() {
             disk.flash.medium.erase(block).unwrap();
         }
-        assert_eq!(disk.replay(None, false), Err(FtlError::Checkpoint));
+        assert_eq!(disk.replay(None, Trust::GIVE_UP), Err(FtlError::Checkpoint));
     }
 }

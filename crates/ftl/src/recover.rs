@@ -8,13 +8,13 @@ use pumice_cleaning::placement::MAX_CLASSES;
 use crate::error::Result;
 use crate::gaps::{Doubted, Gaps, Lost, Told};
 use crate::head::Head;
-use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK};
+use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK, UNSURE_MOST};
 use crate::newest::Newest;
 use crate::segments::State;
 use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::summary::Contents;
-use crate::survey::{Surveyed, Surveyor};
+use crate::survey::{Held, Surveyed, Surveyor};
 use crate::tag::Entry;
 use crate::trims::{self, Trims};
 
@@ -34,14 +34,27 @@ pub(crate) struct Range {
     pub(crate) since: u64,
     /// A segment that counts as free.
     pub(crate) without: Option<u32>,
-    /// The newest page counts as lost if it cannot be read, and its tag says what it held; otherwise as torn.
-    pub(crate) doubting: bool,
+    pub(crate) trust: Trust,
 }
 
-impl Range {
-    pub(crate) fn since(since: u64) -> Range {
-        Range { since, without: None, doubting: true }
-    }
+/// What the newest page counts for.
+#[derive(Clone, Copy)]
+pub(crate) struct Trust {
+    /// If it cannot be read, and its tag says what it held, it counts as lost; otherwise as torn.
+    pub(crate) doubting: bool,
+    /// If it can be read, it counts as any other; otherwise what it holds is kept in memory.
+    pub(crate) is_sure: bool,
+    /// The same for the one that the checkpoint names.
+    pub(crate) is_named_sure: bool,
+}
+
+impl Trust {
+    /// To serve a disk.
+    pub(crate) const SERVE: Trust = Trust { doubting: true, is_sure: false, is_named_sure: false };
+    /// To look at it.
+    pub(crate) const LOOK: Trust = Trust { doubting: true, is_sure: true, is_named_sure: true };
+    /// To serve it, with a page that cannot be read given up.
+    pub(crate) const GIVE_UP: Trust = Trust { doubting: false, is_sure: false, is_named_sure: false };
 }
 
 /// What a replay met.
@@ -72,6 +85,8 @@ struct Gathered {
     begun: Vec<Begun>,
     /// Segments that were written since the checkpoint, with their last sequence numbers.
     touched: Vec<(u64, u32)>,
+    /// The newest page, if it is not sure.
+    unsure: Option<Held>,
 }
 
 impl<'c> Server<'c> {
@@ -85,6 +100,7 @@ impl<'c> Server<'c> {
             gaps: Gaps::default(),
             begun: Vec::new(),
             touched: heads.iter().map(|head| (0, head.block)).collect(),
+            unsure: None,
         };
         let mut latest: Option<Surveyed> = None;
         for block in self.may_be_written(&heads) {
@@ -92,14 +108,9 @@ impl<'c> Server<'c> {
             let Some(found) = self.survey_for(range, block, head, &mut gathered.gaps)? else { continue };
             let is_older = latest.as_ref().is_some_and(|latest| latest.last > found.last);
             let older = if is_older { Some(found) } else { latest.replace(found) };
-            older.map_or(Ok(()), |older| self.take_segment(older, &mut gathered))?;
+            older.map_or(Ok(()), |older| self.take_segment(older, None, &mut gathered))?;
         }
-        if let Some(mut latest) = latest {
-            if latest.is_ended {
-                self.surveyor().leave_out_endangered(&mut latest, &mut gathered.gaps)?;
-            }
-            self.take_segment(latest, &mut gathered)?;
-        }
+        latest.map_or(Ok(()), |latest| self.take_latest(range, latest, &mut gathered))?;
         self.take_gaps(range, gathered)
     }
 
@@ -138,14 +149,150 @@ impl<'c> Server<'c> {
         Ok(found)
     }
 
-    /// Takes in a segment.
-    fn take_segment(&mut self, found: Surveyed, gathered: &mut Gathered) -> Result<()> {
+    /// Takes in the segment that was written last, without the newest page of all if it is not sure.
+    fn take_latest(&mut self, range: Range, mut latest: Surveyed, gathered: &mut Gathered) -> Result<()> {
+        if latest.is_ended {
+            self.surveyor().leave_out_endangered(&mut latest, &mut gathered.gaps)?;
+        }
+        // A record with a higher number may be one that a start after the cut wrote. A move that was undone wrote pages behind it.
+        let is_last = !range.trust.is_sure && latest.last >= self.identity.void.sequence;
+        let is_unsure = |newest: &Held| is_last && newest.tag.kind == Kind::Data;
+        gathered.unsure = latest.newest.take().filter(is_unsure);
+        let left_out = gathered.unsure.as_ref().map(|newest| newest.place.index);
+        self.take_segment(latest, left_out, gathered)
+    }
+
+    /// Takes in the newest page and those that the checkpoint names, or keeps what they hold in memory. The newest is sure if there
+    /// is a `newer` one that cannot be read.
+    fn take_unsure(&mut self, range: Range, newer: bool, gathered: &mut Gathered) -> Result<()> {
+        let mut held = Vec::new();
+        for named in self.named_unsure()? {
+            let Some(named) = self.without_newer(named, gathered) else { continue };
+            if range.trust.is_named_sure || self.has_lost_originals(&named)? {
+                self.take_page(&named, gathered);
+            } else {
+                held.push(named);
+            }
+        }
+        if let Some(newest) = gathered.unsure.take() {
+            // It was being written in place of the others.
+            let is_again = held.iter().any(|held| newest.is_copy_of(held));
+            let is_sure = newer || (!is_again && held.len() >= UNSURE_MOST);
+            if is_sure || self.has_lost_originals(&newest)? {
+                self.take_page(&newest, gathered);
+            } else if !is_again {
+                held.push(newest);
+            }
+        }
+        self.keep_unsure(held);
+        Ok(())
+    }
+
+    /// The pages that the checkpoint names, as far as they can be read.
+    pub(crate) fn named_unsure(&mut self) -> Result<Vec<Held>> {
+        let mut found = Vec::new();
+        for (place, sequence) in self.unsure.named() {
+            // It was left alone until now.
+            self.segments.change(place.block, |segment| {
+                if segment.state == State::Stuck {
+                    segment.state = State::Sealed;
+                }
+            });
+            if let Some(held) = self.unsure.known(place, sequence) {
+                found.push(held);
+            } else if let Some((tag, page)) = self.flash.read_twice(place)?.of_kind(Kind::Data)
+                && tag.sequence == sequence
+            {
+                let held = Held { place, tag, page };
+                self.unsure.remember(held.clone());
+                found.push(held);
+            }
+        }
+        Ok(found)
+    }
+
+    /// From here on these are kept, the newest last, and their segments left alone.
+    pub(crate) fn keep_unsure(&mut self, mut held: Vec<Held>) {
+        for at in 1..held.len() {
+            let (older, newer) = held.split_at_mut(at);
+            let newer = newer.iter().take(1).flat_map(|held| &held.tag.entries);
+            let newer: Vec<u32> = newer.map(|entry| entry.lba).collect();
+            let older = older.iter_mut().flat_map(|held| &mut held.tag.entries);
+            older.filter(|entry| newer.contains(&entry.lba)).for_each(|entry| *entry = Entry::NONE);
+        }
+        for Held { place, page, .. } in &held {
+            // Should the start begin anew.
+            self.flash.medium.pin(self.shape.page(*place), page.clone());
+            let used = u16::try_from(place.index + 1).unwrap_or(u16::MAX);
+            self.segments.change(place.block, |segment| {
+                if segment.state != State::Bad {
+                    (segment.state, segment.used) = (State::Stuck, segment.used.max(used));
+                }
+            });
+        }
+        self.unsure.keep(held);
+    }
+
+    /// What of a page no later page holds or takes back; `None` if nothing is left.
+    fn without_newer(&mut self, mut page: Held, gathered: &Gathered) -> Option<Held> {
+        let sequence = page.tag.sequence;
+        let later = || gathered.trimmed.iter().filter(|(trimmed, _)| *trimmed > sequence);
+        let is_trimmed = |lba: u32| {
+            later().flat_map(|(_, ranges)| ranges).any(|(first, end)| (*first..*end).contains(&lba))
+        };
+        for entry in &mut page.tag.entries {
+            let is_older = entry.lba >= self.table.len()
+                || is_trimmed(entry.lba)
+                || self.newest(&gathered.newest, entry.lba) > sequence;
+            if is_older {
+                *entry = Entry::NONE;
+            }
+        }
+        page.tag.entries.iter().any(|entry| *entry != Entry::NONE).then_some(page)
+    }
+
+    /// True if what a page replaces is not where it was: it was erased once the page was promised, and the power went later.
+    fn has_lost_originals(&mut self, page: &Held) -> Result<bool> {
+        for entry in &page.tag.entries {
+            let addr = if entry.lba < self.table.len() { self.addr(entry.lba)? } else { Addr::NONE };
+            if addr.is_none() || addr == Addr::LOST {
+                continue;
+            }
+            let (place, slot) = self.shape.place(addr);
+            let found = self.flash.read_twice(place)?.of_kind(Kind::Data);
+            let original = found.and_then(|(tag, _)| tag.entries.get(slot as usize).copied());
+            if original.is_none_or(|original| original.lba != entry.lba) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes in a page on its own.
+    fn take_page(&mut self, page: &Held, gathered: &mut Gathered) {
+        let (place, sequence) = (page.place, page.tag.sequence);
+        gathered.newest.add_lost(place, sequence);
+        for (slot, entry) in (0..).zip(&page.tag.entries) {
+            if entry.lba < self.table.len() && self.newest(&gathered.newest, entry.lba) <= sequence {
+                gathered.newest.meet(entry.lba);
+                self.repoint(entry.lba, self.shape.addr(place, slot));
+            }
+        }
+    }
+
+    /// Takes in a segment, one of its pages left out.
+    fn take_segment(
+        &mut self,
+        found: Surveyed,
+        left_out: Option<u32>,
+        gathered: &mut Gathered,
+    ) -> Result<()> {
         let Surveyed { block, contents, last, .. } = found;
         self.sequence = self.sequence.max(last + 1);
         gathered.newest.see(last);
         gathered.newest.add_segment(block, &contents.sequences);
         gathered.touched.push((last, block));
-        self.take_in(block, &contents, gathered)?;
+        self.take_in(block, &contents, left_out, gathered)?;
         gathered.begun.push(Begun { block, contents });
         gathered.begun.sort_by_key(|begun| core::cmp::Reverse(begun.contents.first()));
         gathered.begun.truncate(BEGUN_MOST);
@@ -153,15 +300,17 @@ impl<'c> Server<'c> {
     }
 
     /// Takes in what is known of pages that cannot be read, and the trims.
-    fn take_gaps(&mut self, range: Range, gathered: Gathered) -> Result<Replayed> {
-        let Gathered { since, mut newest, trimmed, gaps, begun, touched } = gathered;
-        let Told { lost, mut unnamed, cut } = gaps.named(&mut self.flash, &self.shape, &newest)?;
-        let found = if range.doubting { self.doubted(&unnamed)? } else { None };
+    fn take_gaps(&mut self, range: Range, mut gathered: Gathered) -> Result<Replayed> {
+        let gaps = core::mem::take(&mut gathered.gaps);
+        let Told { lost, mut unnamed, cut } = gaps.named(&mut self.flash, &self.shape, &gathered.newest)?;
+        let found = if range.trust.doubting { self.doubted(&unnamed)? } else { None };
         unnamed.retain(|place| found.as_ref().is_none_or(|found| found.place != *place));
         unnamed.extend(cut);
         for lost in lost.iter().chain(&found) {
-            self.take_lost(lost, &mut newest);
+            self.take_lost(lost, &mut gathered.newest);
         }
+        self.take_unsure(range, found.is_some(), &mut gathered)?;
+        let Gathered { since, mut newest, trimmed, begun, touched, .. } = gathered;
         self.apply_trims(&mut newest, trimmed);
         let told = lost.iter().chain(&found).filter(|lost| self.is_still_lost(lost));
         let tellers = told.map(|lost| lost.told_by).collect();
@@ -217,7 +366,7 @@ impl<'c> Server<'c> {
 
     /// The newest page of all, if it is one of these and its spare area can be read.
     fn doubted(&mut self, unnamed: &[Place]) -> Result<Option<Lost>> {
-        let newest = self.sequence.max(self.roots.newest_seq() + 1);
+        let newest = self.sequence;
         for place in unnamed {
             let Some(tag) = self.flash.tag_of_lost(*place)? else { continue };
             let is_lba = |entry: &Entry| entry.lba < self.table.len() || entry.lba == NO_BLOCK;
@@ -302,7 +451,13 @@ impl<'c> Server<'c> {
     }
 
     /// Points the table at what a segment holds, where nothing newer is known.
-    fn take_in(&mut self, block: u32, found: &Contents, gathered: &mut Gathered) -> Result<()> {
+    fn take_in(
+        &mut self,
+        block: u32,
+        found: &Contents,
+        left_out: Option<u32>,
+        gathered: &mut Gathered,
+    ) -> Result<()> {
         let Gathered { since, newest, trimmed, .. } = gathered;
         let shape = self.shape;
         let mut trims = false;
@@ -323,7 +478,7 @@ impl<'c> Server<'c> {
                 if entry.lba >= self.table.len() {
                     continue;
                 }
-                if self.newest(newest, entry.lba) <= sequence {
+                if left_out != Some(index) && self.newest(newest, entry.lba) <= sequence {
                     newest.meet(entry.lba);
                     self.repoint(entry.lba, shape.addr(place, slot));
                 }

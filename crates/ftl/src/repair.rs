@@ -9,6 +9,7 @@ use crate::check::{Checked, Fixes, examine};
 use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::findings::Finding;
+use crate::recover::Trust;
 use crate::segments::State;
 use crate::server::{Mode, Server};
 use crate::shape::Addr;
@@ -41,13 +42,16 @@ pub fn repair<N: Nand + Send + 'static>(
         // Taken for torn, as the caller accepts.
         let accepted = core::mem::take(&mut fixes.possibly_lost);
         fixes.lost.retain(|lba| !accepted.contains(lba));
-        ftl.accept_torn()?;
+        ftl.doubted = None;
     }
     for lba in &fixes.lost {
         found.add("given-up", format!("block {lba} reads as zeros"));
     }
     if !options.dry_run {
-        let undone = ftl.undo_move(&replayed, false)?;
+        // Without a checkpoint nothing names the newest page, should the power go.
+        let trust = Trust { is_sure: ftl.start == Start::Headers, ..Trust::GIVE_UP };
+        ftl.replay_to_serve(trust)?;
+        let undone = ftl.undo_or_trust(&replayed, trust)?;
         let mut lost = Vec::new();
         for lba in &fixes.lost {
             let addr = ftl.addr(*lba)?;
@@ -65,13 +69,16 @@ pub fn repair<N: Nand + Send + 'static>(
 }
 
 impl Server<'_> {
-    /// The newest page counts as torn: what it held is as it was before.
-    fn accept_torn(&mut self) -> Result<()> {
+    /// From here on the newest page is kept in memory until it is written once more or, if it cannot be read, counts as torn: what
+    /// it held is as it was before.
+    fn replay_to_serve(&mut self, trust: Trust) -> Result<()> {
+        if self.start == Start::Checkpoint {
+            return Ok(());
+        }
         let sequence = self.sequence;
-        self.replay(None, false)?;
+        self.replay(None, trust)?;
         self.sequence = self.sequence.max(sequence);
-        self.doubted = None;
-        Ok(())
+        self.settle_all()
     }
 
     /// Puts the tables right, and counts anew what lives where.
@@ -128,7 +135,7 @@ impl Server<'_> {
         match self.start {
             // Nothing may follow a record that says that nothing does.
             Start::Checkpoint => self.write_record(false)?,
-            Start::Recovered | Start::Headers => self.write_checkpoint(false)?,
+            Start::Recovered | Start::Headers => self.checkpoint_unsure(false)?,
         }
         for block in &fixes.empty {
             if self.segments.get(*block).state == State::Sealed && self.policies.selector.remove(*block) {

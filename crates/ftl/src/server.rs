@@ -21,7 +21,9 @@ use crate::segments::{Segments, State};
 use crate::shape::{Addr, Shape};
 use crate::stream::{map_segments, segments_at_most};
 use crate::table::Table;
+use crate::tag::Entry;
 use crate::trims::Trims;
+use crate::unsure::Unsure;
 use crate::waiting::Waiting;
 
 /// What may be done.
@@ -75,6 +77,8 @@ pub(crate) struct Server<'c> {
     pub(crate) patrol: Patrol,
     /// What the newest page held, if it could not be read after a power cut.
     pub(crate) doubted: Option<Doubted>,
+    /// What the newest page holds, if it could be read after a power cut.
+    pub(crate) unsure: Unsure,
 }
 
 impl<'c> Server<'c> {
@@ -115,6 +119,7 @@ impl<'c> Server<'c> {
             counters: Counters::default(),
             patrol: Patrol::resume(Rounds::default()),
             doubted: None,
+            unsure: Unsure::default(),
             identity,
         }
     }
@@ -145,11 +150,21 @@ impl<'c> Server<'c> {
         if undone {
             self.write_void()?;
         }
-        let done = self.write_checkpoint(clean);
+        let done = self.checkpoint_unsure(clean);
         if done == Err(FtlError::WornOut) {
             self.mode = Mode::WornOut;
         }
         done
+    }
+
+    /// A checkpoint, and the blocks of the newest page behind it.
+    pub(crate) fn checkpoint_unsure(&mut self, clean: bool) -> Result<()> {
+        if !self.unsure.is_empty() {
+            self.write_checkpoint(false)?;
+            self.write_unsure()?;
+            return if clean { self.write_checkpoint(true) } else { Ok(()) };
+        }
+        self.write_checkpoint(clean)
     }
 
     /// After this error the chip's content is in doubt: nothing more is written.
@@ -206,6 +221,9 @@ impl<'c> Server<'c> {
 
     /// Nothing in a segment is needed any more.
     pub(crate) fn free(&mut self, block: u32) {
+        if self.unsure.is_in(block) {
+            return;
+        }
         self.segments.change(block, |segment| segment.state = State::Free);
         let segment = self.segments.get(block);
         if segment.trims || self.has_pending() {
@@ -233,6 +251,23 @@ impl<'c> Server<'c> {
             !head.filled.is_empty() || is_unnamed || head.is_at_risk(&self.shape)
         };
         !self.failing.is_empty() || self.heads.iter().flatten().any(pending)
+    }
+
+    /// The bytes of a block that one of them holds.
+    pub(crate) fn unsure_block(&self, lba: u32) -> Option<&[u8]> {
+        self.unsure.find(lba).and_then(|(_, held)| held.block(&self.shape, lba))
+    }
+
+    /// Reads a block that is to be copied: what is kept goes in place of what is older.
+    pub(crate) fn fetch_newest(&mut self, entry: &mut Entry, addr: Addr, out: &mut [u8]) -> Result<()> {
+        let Some((newest, held)) = self.unsure.find(entry.lba) else {
+            return self.fetch(entry.lba, addr, out);
+        };
+        if let Some(bytes) = held.block(&self.shape, entry.lba) {
+            out.copy_from_slice(bytes);
+        }
+        *entry = newest;
+        Ok(())
     }
 
     /// Reads the block at `addr`, which must be `lba`, into `out`.

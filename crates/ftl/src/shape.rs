@@ -128,6 +128,11 @@ impl Shape {
         self.medium.parity() > 0
     }
 
+    /// True if a commit costs pages: summaries, or those that share cells with promised ones.
+    pub(crate) fn is_batched(&self) -> bool {
+        !self.tagged || self.is_paired()
+    }
+
     /// True if a cut program may destroy pages that were programmed before.
     pub(crate) fn is_paired(&self) -> bool {
         self.medium.is_paired()

@@ -3,6 +3,7 @@
 use pumice_cleaning::Class;
 use pumice_media::NandError;
 
+use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::head::{Head, MOVING};
 use crate::layout::RawHead;
@@ -37,18 +38,16 @@ const BATCHED_LEAST: u32 = 2;
 /// Heads that the cleaner copies to between two commits where these cost pages: more than the default placement has.
 const HEADS_COPIED_TO: u32 = 8;
 
-/// True if a commit costs pages: summaries, or those that share cells with promised ones.
-fn is_batched(shape: &Shape) -> bool {
-    !shape.tagged || shape.is_paired()
-}
-
 /// Cleaned segments that may wait for one commit together.
 fn batch(shape: &Shape) -> u32 {
-    if is_batched(shape) { 3 } else { 0 }
+    if shape.is_batched() { 3 } else { 0 }
 }
 
 /// Segments that are opened between two checkpoints at the least.
 const OPENED_LEAST: u32 = 32;
+
+/// Segments cleaned, and commits between, that need not make room for one more head.
+const TURNS_IN_VAIN: u32 = 16;
 
 /// How a user's block gets its head.
 enum Next {
@@ -105,17 +104,18 @@ impl Server<'_> {
         true
     }
 
-    /// Free segments that users leave: those of a checkpoint and, once segments have failed and as far as the chip has
-    /// more than it needs, some for the next that fail.
+    /// Free segments that users leave: those of a checkpoint and, as far as the chip has more than it needs, some for the next
+    /// that fail, once segments have failed, and one after a power cut: where there was one, there may be another.
     fn kept(&self) -> u32 {
-        let least = if is_batched(&self.shape) { BATCHED_LEAST } else { 0 };
+        let least = if self.shape.is_batched() { BATCHED_LEAST } else { 0 };
         let kept = self.for_checkpoint().max(least);
-        if self.segments.failures() == 0 {
+        let unclean = u32::from(self.start != Start::Checkpoint);
+        let wanted = self.segments.failures().min(FAILURES_MOST) + unclean;
+        if wanted == 0 {
             return kept;
         }
         let needed = segments_needed(&self.shape, self.table.len(), self.checkpoint_most());
-        let more = self.segments.usable().saturating_sub(needed).min(FAILURES_MOST);
-        kept + self.segments.failures().min(more)
+        kept + wanted.min(self.segments.usable().saturating_sub(needed))
     }
 
     /// Pages left in the open heads, after a commit if that passes some over.
@@ -130,7 +130,7 @@ impl Server<'_> {
     pub(crate) fn is_enough(&self, free: u32) -> bool {
         let shape = &self.shape;
         let kept = self.kept();
-        if is_batched(shape) {
+        if shape.is_batched() {
             return free > kept;
         }
         let room = u64::from(self.room()) * u64::from(shape.slots);
@@ -164,9 +164,13 @@ impl Server<'_> {
     /// The head for a user's block of a class: opened if need be, after cleaning if need be.
     pub(crate) fn head_for_user(&mut self, class: u8) -> Result<usize> {
         let at = usize::from(class).min(MOVING - 1);
-        for _ in 0..self.shape.blocks.saturating_mul(4) {
+        for turn in 0..self.shape.blocks.saturating_mul(4) {
             let is_open = self.is_open(at);
             match self.next_for_user(is_open) {
+                // Copies take what cleaning frees, but another head has room.
+                Next::Clean if turn >= TURNS_IN_VAIN && self.is_enough(self.policies.wear.free()) => {
+                    return self.head_for_cleaner(class);
+                }
                 Next::Write => return Ok(at),
                 Next::Open => drop(self.open_head(at, class)?),
                 Next::Release => self.release()?,

@@ -1,8 +1,8 @@
 //! What segments hold that were written since the checkpoint: by their summaries or, without one, page by page.
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, vec::Vec};
 
-use pumice_flashlog::Peek;
+use pumice_flashlog::{Page, Peek};
 
 use crate::error::Result;
 use crate::flash::{Flash, Found};
@@ -11,6 +11,28 @@ use crate::layout::Kind;
 use crate::segments::{Segment, State};
 use crate::shape::{Place, Shape};
 use crate::summary::Contents;
+use crate::tag::{Entry, Tag};
+
+/// A page that was read, and is kept in memory: it may have been read for the last time.
+#[derive(Clone)]
+pub(crate) struct Held {
+    pub(crate) place: Place,
+    pub(crate) tag: Tag,
+    pub(crate) page: Arc<Page>,
+}
+
+impl Held {
+    /// The bytes of a block that it holds.
+    pub(crate) fn block(&self, shape: &Shape, lba: u32) -> Option<&[u8]> {
+        let slot = self.tag.entries.iter().position(|entry| entry.lba == lba)?;
+        self.page.payload.get(shape.slot_range(u32::try_from(slot).ok()?))
+    }
+
+    /// True if all that it holds was copied from this page.
+    pub(crate) fn is_copy_of(&self, other: &Held) -> bool {
+        self.tag.entries.iter().all(|entry| *entry == Entry::NONE || other.tag.entries.contains(entry))
+    }
+}
 
 /// A segment that was written since the checkpoint.
 pub(crate) struct Surveyed {
@@ -20,12 +42,14 @@ pub(crate) struct Surveyed {
     pub(crate) last: u64,
     /// That page is the summary behind all others, which told what they hold.
     pub(crate) is_ended: bool,
+    /// That page, where pages tell themselves what they hold.
+    pub(crate) newest: Option<Held>,
 }
 
 impl Surveyed {
     fn new(block: u32, contents: Contents) -> Surveyed {
         let last = contents.sequences.last().copied().unwrap_or(0);
-        Surveyed { block, contents, last, is_ended: false }
+        Surveyed { block, contents, last, is_ended: false, newest: None }
     }
 }
 
@@ -107,10 +131,10 @@ impl Surveyor<'_, '_> {
         let mut contents = known.cloned().unwrap_or_default();
         let from = u32::try_from(contents.sequences.len()).unwrap_or(u32::MAX);
         let mut end = End { read: (from, 0), written: from };
-        let mut unread = Vec::new();
+        let (mut unread, mut newest) = (Vec::new(), None);
         for index in from..shape.pages {
             let before = contents.sequences.last().copied().unwrap_or(0);
-            let tag = match self.flash.read(Place { block, index })? {
+            let (tag, page) = match self.flash.read_twice(Place { block, index })? {
                 // Passed over, perhaps.
                 Found::Erased if index + 1 < end.written + shape.reach => {
                     contents.push(&shape, before, &[]);
@@ -122,7 +146,7 @@ impl Surveyor<'_, '_> {
                     contents.push(&shape, before, &[]);
                     continue;
                 }
-                Found::Page(tag, _) if matches!(tag.kind, Kind::Data | Kind::Trim) => tag,
+                Found::Page(tag, page) if matches!(tag.kind, Kind::Data | Kind::Trim) => (tag, page),
                 Found::Erased => break,
                 Found::Page(tag, _) => {
                     end = End::behind(index, tag.sequence);
@@ -135,6 +159,7 @@ impl Surveyor<'_, '_> {
             end = End::behind(index, tag.sequence);
             (contents.class, contents.erases, contents.opened) = (tag.class, tag.erases, tag.opened);
             contents.push(&shape, tag.sequence, &tag.entries);
+            newest = Some(Held { place: Place { block, index }, tag, page });
         }
         contents.truncate(&shape, end.written);
         gaps.places.extend(unread.into_iter().map(|(index, before)| Gap {
@@ -142,7 +167,7 @@ impl Surveyor<'_, '_> {
             before,
             risk: end.risk(&shape, index),
         }));
-        Ok(Some(Surveyed::new(block, contents)))
+        Ok(Some(Surveyed { newest, ..Surveyed::new(block, contents) }))
     }
 
     /// True if the first page of a segment that can be read is the one that is known.

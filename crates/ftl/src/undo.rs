@@ -9,15 +9,36 @@ use crate::error::Result;
 use crate::flash::Found;
 use crate::identity::Void;
 use crate::layout::TRIM_BLOCK;
-use crate::recover::{Begun, Replayed};
+use crate::recover::{Begun, Replayed, Trust};
 use crate::server::Server;
 use crate::shape::{Addr, Place};
+use crate::survey::Held;
 use crate::tag::Entry;
 
 impl Server<'_> {
+    /// [`Server::undo_move`]. If there is no room then to write the newest page once more, it is sure, and those that the
+    /// checkpoint names if that does not suffice: a disk that can be written goes before a page that may fade.
+    pub(crate) fn undo_or_trust(&mut self, replayed: &Replayed, mut trust: Trust) -> Result<bool> {
+        let mut undone = self.undo_move(replayed, trust)?;
+        while !undone && !self.has_room_for_unsure() {
+            trust = Trust { is_named_sure: trust.is_sure, is_sure: true, ..trust };
+            let sequence = self.sequence;
+            self.replay(None, trust)?;
+            self.sequence = self.sequence.max(sequence);
+            undone = self.undo_move(replayed, trust)?;
+        }
+        Ok(undone)
+    }
+
+    /// True if a segment is left behind the first checkpoint, which frees those of the one before.
+    fn has_room_for_unsure(&self) -> bool {
+        let free = self.segments.free() + self.record.segments.len();
+        self.unsure.is_empty() || free > self.wanted() as usize
+    }
+
     /// After recovery: if fewer segments are free than a checkpoint takes, frees one of those begun last in which
     /// everything is a copy of what can be read elsewhere. True if so; an anchor has to say it before anything is written.
-    pub(crate) fn undo_move(&mut self, replayed: &Replayed, doubting: bool) -> Result<bool> {
+    pub(crate) fn undo_move(&mut self, replayed: &Replayed, trust: Trust) -> Result<bool> {
         let begun = &replayed.begun;
         if begun.is_empty() || self.segments.free() >= self.wanted() as usize || !self.shape.tagged {
             return Ok(false);
@@ -33,27 +54,35 @@ impl Server<'_> {
             held.push(self.held(begun.block)?);
         }
         let sequence = self.sequence;
-        let mut is_undone = false;
+        let newest = self.unsure.held().last().map(|held| (held.place.block, held.tag.sequence));
+        let mut undone = None;
         for (begun, held) in candidates.into_iter().zip(&held) {
-            self.replay(Some(begun.block), doubting)?;
-            is_undone = self.has_originals(held, begun)?;
-            // The copies are older than what is written next.
-            self.sequence = self.sequence.max(sequence);
-            if is_undone {
-                self.identity.void = Void { block: begun.block, sequence: self.sequence };
+            // The newest page lies in the segment, as a rule: before it all is sure.
+            self.replay(Some(begun.block), Trust { is_sure: true, ..trust })?;
+            if self.has_originals(held, begun)? {
+                undone = Some(begun.block);
                 break;
             }
         }
-        if !is_undone {
-            self.replay(None, doubting)?;
-            self.sequence = self.sequence.max(sequence);
+        let is_newest = undone.is_some() && undone == newest.map(|(block, _)| block);
+        self.replay(undone, Trust { is_sure: trust.is_sure || is_newest, ..trust })?;
+        // The copies are older than what is written next.
+        self.sequence = self.sequence.max(sequence);
+        if let Some(block) = undone {
+            // A start that is cut, too, tells by the number whether the newest page lay there, or is another one.
+            let other = newest.filter(|_| !is_newest && !trust.is_sure).map(|(_, sequence)| sequence);
+            self.identity.void = Void { block, sequence: other.unwrap_or(self.sequence) };
         }
-        Ok(is_undone)
+        Ok(undone.is_some())
     }
 
     /// The blocks that live in a segment.
     pub(crate) fn held(&mut self, block: u32) -> Result<Vec<(u32, Addr)>> {
         let (mut held, shape) = (Vec::new(), self.shape);
+        for newest in self.unsure.held().iter().filter(|newest| newest.place.block == block) {
+            let blocks = (0..).zip(&newest.tag.entries).filter(|(_, entry)| entry.lba < self.table.len());
+            held.extend(blocks.map(|(slot, entry)| (entry.lba, shape.addr(newest.place, slot))));
+        }
         self.each_stored(|lba, addr| {
             if shape.place(addr).0.block == block {
                 held.push((lba, addr));
@@ -67,6 +96,10 @@ impl Server<'_> {
         let first = self.shape.addr(Place { block: last.block, index: 0 }, 0).0;
         for (lba, addr) in held.iter().copied() {
             let entry = last.contents.entries.get((addr.0 - first) as usize);
+            let is_kept = |held: &Held| entry.is_some_and(|entry| held.tag.entries.contains(entry));
+            if self.unsure.held().iter().any(is_kept) {
+                continue;
+            }
             let addr = self.addr(lba)?;
             let (place, slot) = self.shape.place(addr);
             // A page that cannot be read has no entries.

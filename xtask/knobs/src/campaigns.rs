@@ -152,6 +152,11 @@ campaigns! {
         CUTS of "operations, in every mode", such as "all";
         Parts(60), again: "the failure names layout, operation and mode"
     }
+    FTL_SERIES = "ftl: power cuts in series, of pages that fade" {
+        ftl: "series::";
+        CUTS of "series of two to four cuts", such as "200000";
+        Seeds(2000)
+    }
     FTL_RANDOM_CUTS = "ftl: paired pages, on chips that are sold, too" {
         ftl: "power_cut::pages_that_share_cells";
         CUTS of "cuts at least", such as "30000";

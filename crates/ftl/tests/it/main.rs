@@ -19,5 +19,6 @@ mod parity;
 mod power_cut;
 mod quick_scrub;
 mod rescue;
+mod series;
 mod space_campaign;
 mod versions;

@@ -206,6 +206,26 @@ impl Model {
         Ok(())
     }
 
+    /// Meets a disk after a cut: each block holds what was flushed, or what was written since, and counts as written so; what
+    /// else it may hold until the next flush stays.
+    pub fn meet(&mut self, disk: &mut impl BlockDevice) -> Result<(), String> {
+        for lba in 0..self.blocks() {
+            let found = self.found(disk, lba)?;
+            let at = usize::try_from(lba).unwrap();
+            let since = &mut self.since[at];
+            if found != self.flushed[at] && !since.contains(&found) {
+                return Err(format!(
+                    "block {lba} holds value {found}, want {} or one of {since:?}",
+                    self.flushed[at]
+                ));
+            }
+            if !since.is_empty() {
+                since.push(found);
+            }
+        }
+        Ok(())
+    }
+
     /// Compares with a disk that was repaired. These blocks may be zeros; a block that was trimmed may hold anything that
     /// was written to it before, if `forgot` says that trims may be forgotten.
     pub fn compare_repaired(
