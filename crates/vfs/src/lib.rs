@@ -54,13 +54,19 @@ mod attr;
 pub mod conformance;
 mod counts;
 mod error;
+#[cfg(feature = "std")]
+mod file;
 mod fs;
 #[cfg(feature = "std")]
 pub mod model;
+pub mod path;
 mod report;
+pub mod walk;
 
 pub use attr::{Attr, Clock, FileKind, Ino, SetAttr, SpaceInfo, Timestamp};
 pub use counts::Counts;
 pub use error::{Errno, FsError, Result};
+#[cfg(feature = "std")]
+pub use file::File;
 pub use fs::{DirEntry, FileSystem, NewNode, RenameMode, Seek, SpaceMode, Stored, XattrMode, check_name};
 pub use report::{CheckReport, Finding};

@@ -4,8 +4,6 @@ pub(crate) mod allowance;
 pub(crate) mod fill;
 pub(crate) mod host;
 mod host_dirs;
-mod inode_set;
-pub(crate) mod names;
 pub(crate) mod pull;
 pub(crate) mod push;
 pub(crate) mod ranges;

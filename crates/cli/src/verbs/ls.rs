@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 
-use pumice_vfs::{Attr, FileKind, FileSystem, Ino};
+use pumice_vfs::{Attr, FileKind, FileSystem, Ino, walk::Names};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -14,10 +14,7 @@ use crate::{
     options::{LongHelp, Reader},
     output::{Entries, Output},
     path, text,
-    tree::{
-        names::Names,
-        walk::{Step, walk_directories},
-    },
+    tree::walk::{Step, walk_directories},
     verbs::Image,
 };
 

@@ -4,4 +4,5 @@
 mod canary;
 mod conformance;
 mod model;
+mod paths;
 mod trees;

@@ -1,18 +1,18 @@
 //! A set of inode numbers, small where they lie close together, as those of a volume do.
 
-use std::collections::HashMap;
+use alloc::collections::BTreeMap;
 
-use pumice_vfs::Ino;
+use crate::Ino;
 
 /// The numbers, a bit each.
 #[derive(Default)]
-pub(crate) struct InodeSet {
-    words: HashMap<u64, u64>,
+pub(super) struct InodeSet {
+    words: BTreeMap<u64, u64>,
 }
 
 impl InodeSet {
     /// Puts a number in; false if it was there.
-    pub(crate) fn insert(&mut self, ino: Ino) -> bool {
+    pub(super) fn insert(&mut self, ino: Ino) -> bool {
         let word = self.words.entry(ino.0 / 64).or_default();
         let bit = 1 << (ino.0 % 64);
         let is_new = *word & bit == 0;
@@ -21,7 +21,7 @@ impl InodeSet {
     }
 
     /// True if a number is in it.
-    pub(crate) fn contains(&self, ino: Ino) -> bool {
+    pub(super) fn contains(&self, ino: Ino) -> bool {
         self.words.get(&(ino.0 / 64)).is_some_and(|word| word & (1 << (ino.0 % 64)) != 0)
     }
 }

@@ -1,9 +1,11 @@
 //! The names in a directory, in their order, in bounded memory.
 
-use pumice_vfs::{Errno, FileKind, FileSystem, FsError, Ino};
+use alloc::{boxed::Box, format, string::String, vec::Vec};
+
+use crate::{Errno, FileKind, FileSystem, FsError, Ino};
 
 /// Names kept at a time. A directory that has more is read again for the next ones.
-pub(crate) const BATCH: usize = 1 << 15;
+pub(super) const BATCH: usize = 1 << 15;
 
 /// Inodes that the file system is told to expect at a time.
 const AHEAD: usize = 128;
@@ -19,10 +21,10 @@ struct Entry {
 }
 
 /// An entry: its name, its inode, and its kind in the directory.
-pub(crate) type Named = (Vec<u8>, Ino, FileKind);
+pub type Named = (Vec<u8>, Ino, FileKind);
 
 /// The entries of one directory that are still to come.
-pub(crate) struct Names {
+pub struct Names {
     dir: Ino,
     /// The next ones, the first one last.
     batch: Vec<Entry>,
@@ -38,12 +40,12 @@ pub(crate) struct Names {
 
 impl Names {
     /// All of a directory.
-    pub(crate) fn of(dir: Ino) -> Names {
+    pub fn of(dir: Ino) -> Names {
         Names { dir, batch: Vec::new(), after: None, more: true, is_known: false, expected: 0 }
     }
 
     /// The next entry. An error is something that is missing; more entries may follow it.
-    pub(crate) fn next(&mut self, fs: &dyn FileSystem) -> Option<Result<Named, FsError>> {
+    pub fn next(&mut self, fs: &dyn FileSystem) -> Option<Result<Named, FsError>> {
         if self.batch.is_empty()
             && self.more
             && let Err(error) = self.read(fs)
@@ -69,12 +71,12 @@ impl Names {
     }
 
     /// The number of names in memory.
-    pub(crate) fn kept(&self) -> usize {
+    pub(super) fn kept(&self) -> usize {
         self.batch.len()
     }
 
     /// Forgets those in memory; they are read again when they are needed.
-    pub(crate) fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.more |= !self.batch.is_empty();
         self.batch = Vec::new();
         self.expected = 0;
@@ -104,7 +106,7 @@ impl Names {
         }
         batch.sort_unstable_by(|one, other| other.key.cmp(&one.key));
         (self.batch, self.more) = (batch, more);
-        if std::mem::replace(&mut self.is_known, true) { Ok(()) } else { read }
+        if core::mem::replace(&mut self.is_known, true) { Ok(()) } else { read }
     }
 }
 
@@ -115,35 +117,9 @@ fn keep_first(batch: &mut Vec<Entry>) {
 }
 
 fn second(name: &[u8], ino: Ino) -> FsError {
-    let name = crate::text::name(name);
+    let name = String::from_utf8_lossy(name);
     FsError::new(
         Errno::Io,
         format!("the name {name} is there twice; the second, of inode {}, is left out", ino.0),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{file, memory};
-
-    #[test]
-    fn a_large_directory_comes_in_order_and_whole() {
-        let fs = memory();
-        let count = BATCH * 5 / 2;
-        for number in 0..count {
-            // Not in the order of their names.
-            file(&fs, Ino::ROOT, format!("{:06}", number * 7919 % count).as_bytes(), b"");
-        }
-        let mut names = Names::of(Ino::ROOT);
-        for number in 0..count {
-            if number % 10_000 == 0 {
-                names.forget();
-            }
-            let next = names.next(&fs).and_then(Result::ok).map(|(name, ..)| name);
-            assert_eq!(next, Some(format!("{number:06}").into_bytes()));
-            assert!(names.kept() <= BATCH);
-        }
-        assert!(names.next(&fs).is_none());
-    }
 }
