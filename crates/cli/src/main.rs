@@ -25,8 +25,6 @@ mod size;
 mod software_ecc;
 mod source;
 mod staged;
-#[cfg(test)]
-mod testing;
 mod text;
 mod tree;
 mod verbs;

@@ -23,5 +23,9 @@ pub(crate) fn split<'a>(fs: &dyn FileSystem, path: &'a OsStr) -> Outcome<(Ino, &
 }
 
 fn named(path: &OsStr, error: &FsError) -> Failure {
-    if path.is_empty() { Failure::new(format!("'': {error}")) } else { Failure::inside(path.as_bytes(), error) }
+    if path.is_empty() {
+        Failure::new(format!("'': {error}"))
+    } else {
+        Failure::inside(path.as_bytes(), error)
+    }
 }

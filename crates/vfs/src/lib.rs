@@ -18,6 +18,34 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A program that uses a file system finds paths, reads files as `std` does, and walks trees:
+//!
+//! ```
+//! use std::io::Read;
+//! use pumice_vfs::{File, FileKind, FileSystem, Ino, NewNode, Timestamp, model::MemFs, walk::{Step, walk}};
+//!
+//! let fs = MemFs::new(Box::new(Timestamp::default));
+//! let node = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, gid: 0, rdev: 0, target: b"" };
+//! fs.write(fs.create(Ino::ROOT, b"stone", &node)?.ino, 0, b"pumice")?;
+//!
+//! let mut text = String::new();
+//! File::open(&fs, b"/stone")?.read_to_string(&mut text)?;
+//! assert_eq!(text, "pumice");
+//!
+//! let mut files = 0;
+//! let root = fs.attr(Ino::ROOT)?;
+//! walk(&fs, b"/", &root, &mut |step| -> Result<(), String> {
+//!     match step {
+//!         Step::Enter(place) => files += u32::from(place.attr.kind == FileKind::File),
+//!         Step::Leave(_) => {}
+//!         Step::Lost { path, error } => return Err(format!("{}: {error}", path.escape_ascii())),
+//!     }
+//!     Ok(())
+//! })?;
+//! assert_eq!(files, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A file system of one's own needs six calls if it is only read; the front page of `pumice-fuse` writes one and mounts
 //! it. Whether one that is written keeps the trait's promises, the suite finds out:
 //!

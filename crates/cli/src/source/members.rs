@@ -3,12 +3,13 @@
 //! `tar`'s own iterator takes a newline for the end of an extension record, and values may hold newlines.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fs::File,
     io::{self, BufReader, Read, Seek, SeekFrom},
 };
 
-use tar::{EntryType, Header};
+use tar::{EntryType, GnuHeader, Header};
 
 /// Bytes of a header, to which data are padded.
 pub(super) const RECORD: u64 = 512;
@@ -18,7 +19,8 @@ pub(super) const MORE_AT: usize = 504;
 const EXTENSION_MAX: u64 = 16 << 20;
 
 /// Records of an extension header: keys and values.
-pub(super) type Words = Vec<(Vec<u8>, Vec<u8>)>;
+pub(super) type Words = Vec<Word>;
+type Word = (Vec<u8>, Vec<u8>);
 
 pub(super) struct Member {
     pub(super) header: Header,
@@ -118,16 +120,15 @@ impl<'a> Members<'a> {
     fn member(&mut self, header: Header, found: Extensions) -> Result<Member, String> {
         let Extensions { words, path, link } = found;
         let latest: BTreeMap<_, _> = words.iter().map(|(key, value)| (key.as_slice(), value)).collect();
-        let word = |key: &[u8]| latest.get(key).map(|value| value.to_vec());
+        let word = |key: &[u8]| latest.get(key).map(|value| (*value).clone());
         let stored = match latest.get(&b"size"[..]) {
             Some(size) => number(size)?,
             None => header.entry_size().map_err(in_words)?,
         };
         let path = word(b"path").or(path).unwrap_or_else(|| header.path_bytes().into_owned());
-        let link =
-            word(b"linkpath").or(link).or_else(|| header.link_name_bytes().map(|link| link.into_owned()));
+        let link = word(b"linkpath").or(link).or_else(|| header.link_name_bytes().map(Cow::into_owned));
         let start = self.next;
-        if header.as_gnu().is_some_and(|gnu| gnu.is_extended()) && header.entry_type() == EntryType::GNUSparse
+        if header.as_gnu().is_some_and(GnuHeader::is_extended) && header.entry_type() == EntryType::GNUSparse
         {
             self.pass_map()?;
         }
@@ -137,7 +138,7 @@ impl<'a> Members<'a> {
 
     /// Passes the records that continue GNU's map of holes; their bytes are not in the member's size.
     fn pass_map(&mut self) -> Result<(), String> {
-        let mut record = [0; RECORD as usize];
+        let mut record = [0; 512];
         loop {
             self.archive.read_exact(&mut record).map_err(in_words)?;
             self.next += RECORD;
@@ -177,7 +178,7 @@ fn words(mut rest: &[u8]) -> Result<Words, String> {
     Ok(words)
 }
 
-fn first(rest: &[u8]) -> Option<((Vec<u8>, Vec<u8>), &[u8])> {
+fn first(rest: &[u8]) -> Option<(Word, &[u8])> {
     let blank = rest.iter().position(|byte| *byte == b' ')?;
     let length: usize = str::from_utf8(rest.get(..blank)?).ok()?.parse().ok()?;
     let (record, behind) = rest.split_at_checked(length)?;
@@ -200,6 +201,7 @@ pub(super) fn number<N: std::str::FromStr>(value: &[u8]) -> Result<N, String> {
     number.ok_or_else(|| format!("`{}` is no number that fits", value.escape_ascii()))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn in_words(error: io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "the archive is cut short".to_owned(),

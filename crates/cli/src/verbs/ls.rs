@@ -21,6 +21,7 @@ use crate::{
 /// List files and directories of an image
 #[derive(clap::Args, Debug)]
 #[command(disable_help_flag = true)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Args {
     #[command(flatten)]
     image: Image,

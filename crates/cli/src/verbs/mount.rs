@@ -47,7 +47,6 @@ pub(crate) struct Args {
 
 /// The place and options of a mount.
 #[derive(clap::Args, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct How {
     /// Directory to mount on
     dir: PathBuf,
