@@ -97,6 +97,13 @@ pub(crate) fn shown(image: &Arc<Image>, recover: bool) -> pumice_f2fs::Result<Tr
 const NEAR: usize = 20;
 /// Blocks that are written over at a time where a volume is full.
 const CHURN: usize = 40;
+/// The ways to move a name.
+const MODES: [RenameMode; 4] = [
+    RenameMode::Replace,
+    RenameMode::NoReplace,
+    RenameMode::Exchange,
+    RenameMode::Whiteout { uid: 1, gid: 2 },
+];
 
 /// A workload under way.
 struct Run<'a> {
@@ -206,13 +213,7 @@ impl Run<'_> {
             }
             12 | 13 => {
                 let ((_, dir), name, (_, to), new) = (self.dir(), self.name(), self.dir(), self.name());
-                let modes = [
-                    RenameMode::Replace,
-                    RenameMode::NoReplace,
-                    RenameMode::Exchange,
-                    RenameMode::Whiteout { uid: 1, gid: 2 },
-                ];
-                let _ = fs.rename(dir, &name, to, &new, modes[self.random.usize(0..modes.len())]);
+                let _ = fs.rename(dir, &name, to, &new, MODES[self.random.usize(0..MODES.len())]);
             }
             14 => {
                 let (file, (_, dir), name) = (self.file(), self.dir(), self.name());
