@@ -50,8 +50,8 @@ impl Opened {
         (self.since, self.count) = (Some(BTreeSet::new()), 0);
     }
 
-    /// What the record that is being written names: what was opened, what is offered to be opened, and of those that are
-    /// free later as many as there is room for; any segment, if there is too little room.
+    /// The segments that the record being written names: those opened, those offered to be opened, and as many as there is
+    /// room for of those free later. With too little room it names any segment.
     pub(crate) fn name(
         &mut self,
         offered: impl Iterator<Item = u32>,

@@ -37,7 +37,7 @@ pub(crate) struct Range {
     pub(crate) trust: Trust,
 }
 
-/// What the newest page counts for.
+/// The trust in the newest page.
 #[derive(Clone, Copy)]
 pub(crate) struct Trust {
     /// If it cannot be read, and its tag says what it held, it counts as lost; otherwise as torn.
@@ -233,7 +233,7 @@ impl<'c> Server<'c> {
         self.unsure.keep(held);
     }
 
-    /// What of a page no later page holds or takes back; `None` if nothing is left.
+    /// The blocks of a page that no later page holds or takes back; `None` if nothing is left.
     fn without_newer(&mut self, mut page: Held, gathered: &Gathered) -> Option<Held> {
         let sequence = page.tag.sequence;
         let later = || gathered.trimmed.iter().filter(|(trimmed, _)| *trimmed > sequence);
@@ -251,7 +251,8 @@ impl<'c> Server<'c> {
         page.tag.entries.iter().any(|entry| *entry != Entry::NONE).then_some(page)
     }
 
-    /// True if what a page replaces is not where it was: it was erased once the page was promised, and the power went later.
+    /// True if the blocks that a page replaces are not where they were: they were erased once the page was promised, and the
+    /// power went later.
     fn has_lost_originals(&mut self, page: &Held) -> Result<bool> {
         for entry in &page.tag.entries {
             let addr = if entry.lba < self.table.len() { self.addr(entry.lba)? } else { Addr::NONE };

@@ -77,7 +77,7 @@ pub(crate) struct Server<'c> {
     pub(crate) patrol: Patrol,
     /// What the newest page held, if it could not be read after a power cut.
     pub(crate) doubted: Option<Doubted>,
-    /// What the newest page holds, if it could be read after a power cut.
+    /// The content of the newest page, if it could be read after a power cut.
     pub(crate) unsure: Unsure,
 }
 

@@ -16,8 +16,8 @@ use crate::survey::Held;
 use crate::tag::Entry;
 
 impl Server<'_> {
-    /// [`Server::undo_move`]. If there is no room then to write the newest page once more, it is sure, and those that the
-    /// checkpoint names if that does not suffice: a disk that can be written goes before a page that may fade.
+    /// [`Server::undo_move`]. The newest page counts as sure if there is then no room to write it once more, and the pages
+    /// that the checkpoint names if that does not suffice. A writable disk goes before a page that may fade.
     pub(crate) fn undo_or_trust(&mut self, replayed: &Replayed, mut trust: Trust) -> Result<bool> {
         let mut undone = self.undo_move(replayed, trust)?;
         while !undone && !self.has_room_for_unsure() {

@@ -80,7 +80,7 @@ impl Unsure {
         self.held = held;
     }
 
-    /// What is kept of a block.
+    /// The kept copy of a block.
     pub(crate) fn find(&self, lba: u32) -> Option<(Entry, &Held)> {
         let find = |held: &Held| held.tag.entries.iter().copied().find(|entry| entry.lba == lba);
         self.held.iter().find_map(|held| Some((find(held)?, held)))

@@ -1,6 +1,5 @@
-//! A device in a brown-out loop: the power goes, and goes again and again in the starts that follow and in the little that is
-//! done between, and what each cut leaves seems sound and fades. Nothing that was flushed is lost, and the disk can be written
-//! without a person.
+//! A device in a brown-out loop. The power goes again and again, in the starts that follow and in the little work between them,
+//! and pages that each cut leaves seem sound and fade. No flushed block is lost, and the disk is writable without a person.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
