@@ -130,7 +130,7 @@ impl Server<'_> {
         if !self.is_covered() {
             return Err(FtlError::WornOut);
         }
-        self.roots.settle(&mut self.flash.medium)?;
+        self.roots.find_ends(&mut self.flash.medium)?;
         self.roots.turn_over();
         match self.start {
             // Nothing may follow a record that says that nothing does.

@@ -53,7 +53,7 @@ impl Server<'_> {
     /// Before a checkpoint takes segments: where its record has no place, as after some cuts, the record of the one
     /// before moves first, which gives back as many segments as it takes.
     pub(crate) fn move_full_roots(&mut self) -> Result<()> {
-        self.roots.settle(&mut self.flash.medium)?;
+        self.roots.find_ends(&mut self.flash.medium)?;
         if self.record.segments.is_empty() {
             return Ok(());
         }
@@ -98,7 +98,7 @@ impl Server<'_> {
 
     /// Writes an anchor that says which segment counts for nothing.
     pub(crate) fn write_void(&mut self) -> Result<()> {
-        self.roots.settle(&mut self.flash.medium)?;
+        self.roots.find_ends(&mut self.flash.medium)?;
         let mut roots = self.roots.clone();
         roots.change_own(self.identity.own_bytes(&self.shape).to_vec());
         let done = roots.write_anchor(self);
@@ -166,7 +166,7 @@ impl Server<'_> {
     /// Writes the record of the newest checkpoint anew, with what it says of the time since.
     pub(crate) fn write_record(&mut self, clean: bool) -> Result<()> {
         // Segments that a cut write may have touched need no thought: every segment is erased before it is used.
-        self.roots.settle(&mut self.flash.medium)?;
+        self.roots.find_ends(&mut self.flash.medium)?;
         self.record.clean = clean;
         self.opened.begin();
         let mut roots = self.roots.clone();

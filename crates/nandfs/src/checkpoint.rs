@@ -67,7 +67,7 @@ impl Volume<'_> {
 
     /// Has blocks erased again that a cut write of roots may have touched; the next write of roots does it too.
     pub(crate) fn doubt_torn(&mut self) -> Result<()> {
-        if self.roots.settle(&mut self.log.flash.medium).map_err(device)? {
+        if self.roots.find_ends(&mut self.log.flash.medium).map_err(device)? {
             self.log.doubt(DOUBTED);
         }
         Ok(())

@@ -65,7 +65,7 @@ pub(crate) const WORDS: &[(&str, usize, usize, usize)] = &[
     ("cli", 20, 40, 0),
     ("ecc", 20, 40, 0),
     ("f2fs", 20, 40, 0),
-    ("flashlog", 137, 109, 7),
+    ("flashlog", 20, 40, 0),
     ("ftl", 176, 162, 11),
     ("fuse", 20, 40, 0),
     ("lab", 20, 40, 0),
