@@ -66,7 +66,7 @@ pub(crate) const WORDS: &[(&str, usize, usize, usize)] = &[
     ("ecc", 20, 40, 0),
     ("f2fs", 20, 40, 0),
     ("flashlog", 20, 40, 0),
-    ("ftl", 176, 162, 11),
+    ("ftl", 20, 40, 0),
     ("fuse", 20, 40, 0),
     ("lab", 20, 40, 0),
     ("media", 20, 40, 0),
