@@ -215,8 +215,7 @@ impl<'a, 'c> Check<'a, 'c> {
                 continue;
             }
             if addr == Addr::LOST {
-                let text =
-                    format!("nothing that can be read tells where block {lba} is, but its own tag may");
+                let text = format!("the place of block {lba} cannot be read, but its own tag may tell it");
                 self.found.add("table", text);
                 self.fixes.table.insert(lba, newest);
                 continue;

@@ -19,7 +19,7 @@ impl Check<'_, '_> {
             return Ok(());
         }
         if self.ftl.flash.medium.is_bad(block)? {
-            self.found.add("bad-block", format!("segment {block} is marked bad, and not known to be"));
+            self.found.add("bad-block", format!("segment {block} is marked bad, but not in the tables"));
             self.fixes.bad.push(block);
         }
         if segment.state == State::Checkpoint {
@@ -84,7 +84,7 @@ impl Check<'_, '_> {
             };
             for entry in entries.iter().filter(|entry| entry.lba >= blocks && !is_meant(entry)) {
                 let text = format!(
-                    "page {index} of segment {block} tells of block {}, and the disk has {blocks}",
+                    "page {index} of segment {block} names block {}, but the disk has {blocks}",
                     entry.lba
                 );
                 self.found.add("page", text);

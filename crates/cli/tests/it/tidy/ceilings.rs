@@ -70,7 +70,7 @@ pub(crate) const WORDS: &[(&str, usize, usize, usize)] = &[
     ("fuse", 20, 40, 0),
     ("lab", 20, 40, 0),
     ("media", 20, 40, 0),
-    ("nandfs", 144, 162, 25),
+    ("nandfs", 20, 40, 0),
     ("rcffs", 20, 40, 0),
     ("scaleffs", 20, 40, 0),
     ("vfs", 20, 40, 0),
