@@ -12,6 +12,7 @@ use pumice_media::AnyChip;
 
 /// The state and the counters of a disk.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Info {
     /// Version of the format.
     pub version: u32,

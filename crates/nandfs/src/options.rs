@@ -61,6 +61,7 @@ pub struct RepairOptions {
 
 /// The figures known of a volume without walking it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Info {
     /// Format version.
     pub version: u32,
