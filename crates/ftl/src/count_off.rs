@@ -50,6 +50,7 @@ mod tests {
 
     use super::*;
     use crate::open::{CreateOptions, create};
+    use crate::shape::Place;
     use crate::testing::{chip_of, served};
 
     /// Writes so many blocks all over a disk of which the table lies in leaves.
@@ -78,5 +79,35 @@ mod tests {
         let valid = disk.valid_by_table().unwrap();
         assert!(disk.segments.iter().zip(&valid).all(|((_, segment), valid)| segment.valid == *valid));
         assert_eq!(disk.table.live(), valid.iter().map(|valid| u64::from(*valid)).sum::<u64>());
+    }
+
+    /// A start takes a segment for fuller than it is. Once it is erased and filled again, nothing that it held before is
+    /// counted off any more.
+    #[test]
+    fn old_blocks_of_an_erased_segment_are_counted_off_first() {
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry("512+64:32:1500").unwrap());
+        let options = CreateOptions { block_bytes: 512, ..CreateOptions::default() };
+        create(&mut chip, &options, &mut |_, _| {}).unwrap();
+        let mut disk = served(chip);
+        write(&mut disk, 12_000);
+        disk.flush().unwrap();
+        let chip = chip_of(&disk);
+        let (mut disk, mut other) = (served(chip.clone()), served(chip));
+        // As a start does with a block of which it does not read the leaf.
+        let blocks = other.table.len();
+        let mut is_stored =
+            |lba: &u32| disk.table.find(*lba).is_none() && !other.addr(*lba).unwrap().is_none();
+        let lba = (0..blocks).find(|lba| is_stored(lba)).unwrap();
+        let old = other.addr(lba).unwrap();
+        let block = other.shape.place(old).0.block;
+        let elsewhere = disk.shape.addr(Place { block: block + 1, index: 0 }, 0);
+        disk.table.set_unsettled(lba, elsewhere);
+        disk.count(lba, Addr::NONE, elsewhere);
+        assert!(disk.erase(block).unwrap());
+        let addr = disk.shape.addr(Place { block, index: 0 }, 0);
+        disk.table.set(lba, addr);
+        disk.count(lba, elsewhere, addr);
+        disk.count_off_all().unwrap();
+        assert_eq!(disk.segments.get(block).valid, 1);
     }
 }

@@ -279,6 +279,10 @@ impl Server<'_> {
             self.check_wear();
             return Ok(false);
         }
+        if self.segments.get(block).valid > 0 {
+            // Old blocks must not be counted off later, from what is written next.
+            self.count_off_all()?;
+        }
         match self.flash.medium.erase(block) {
             Ok(()) => {
                 self.segments.change(block, |segment| {
