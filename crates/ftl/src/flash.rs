@@ -53,7 +53,7 @@ impl<'c> Flash<'c> {
 
     /// The same with its sequence number.
     pub(crate) fn numbered_summary(&mut self, place: Place) -> Result<Option<(u64, Contents)>> {
-        let found = self.read(place)?.of_kind(Kind::Summary);
+        let found = self.read_twice(place)?.of_kind(Kind::Summary);
         Ok(found.and_then(|(tag, page)| {
             let contents = Contents::decode(&self.shape, place.block, place.index, &page.payload)?;
             Some((tag.sequence, contents))

@@ -31,6 +31,8 @@ pub(crate) enum Risk {
 #[derive(Default)]
 pub(crate) struct Gaps {
     pub(crate) places: Vec<Gap>,
+    /// A summary without its copy was left out.
+    pub(crate) is_summary_alone: bool,
 }
 
 /// The end of a segment's pages.

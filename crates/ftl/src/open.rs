@@ -191,6 +191,7 @@ impl<'c> Server<'c> {
         let record = roots.find_record(&mut flash.medium, records)?.and_then(|bytes| Record::decode(&bytes));
         let mut ftl = Server::assemble(flash, shape, identity, roots, options.cache_bytes);
         let replayed = ftl.replay_since(record, options.rebuild, Trust::SERVE)?;
+        ftl.take_in_alone(Trust::SERVE)?;
         ftl.watch_reads();
         let undone = !options.read_only && ftl.undo_or_trust(&replayed, Trust::SERVE)?;
         ftl.doubted = ftl.still_doubted(replayed.doubted.clone())?;
@@ -246,6 +247,26 @@ impl<'c> Server<'c> {
             self.recover(Range { since: self.sequence, without, trust })?;
         }
         self.find_free()
+    }
+
+    /// Takes in a summary without its copy, which may fade. Segments that nothing lives in because of it are left alone until a
+    /// checkpoint tells of its pages, too, as long as others are free for that.
+    pub(crate) fn take_in_alone(&mut self, trust: Trust) -> Result<()> {
+        if !self.unsure.is_summary_out() {
+            return Ok(());
+        }
+        let is_free = |ftl: &Server<'_>| -> Vec<bool> {
+            ftl.segments.iter().map(|(_, segment)| segment.state == State::Free).collect()
+        };
+        let (before, sequence) = (is_free(self), self.sequence);
+        self.replay(None, Trust { is_sure: true, ..trust })?;
+        self.sequence = self.sequence.max(sequence);
+        let freed = (0..).zip(is_free(self)).zip(before).filter(|((_, now), before)| *now && !before);
+        let freed: Vec<u32> = freed.map(|((block, _), _)| block).collect();
+        if self.segments.free() >= self.wanted() as usize + freed.len() {
+            self.segments.hold(freed);
+        }
+        Ok(())
     }
 
     /// Loads the checkpoint of a record, unless it is not wanted; false if nothing was loaded.

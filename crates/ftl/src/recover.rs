@@ -114,8 +114,8 @@ impl<'c> Server<'c> {
         self.take_gaps(range, gathered)
     }
 
-    fn surveyor(&mut self) -> Surveyor<'_, 'c> {
-        Surveyor { flash: &mut self.flash, shape: self.shape }
+    fn surveyor(&mut self, is_sure: bool) -> Surveyor<'_, 'c> {
+        Surveyor { flash: &mut self.flash, shape: self.shape, is_sure }
     }
 
     /// The contents of a segment written since the checkpoint; `head` if it was one. The state of others is set.
@@ -132,9 +132,13 @@ impl<'c> Server<'c> {
         let is_left_out = range.without == Some(block);
         let known = head.map(|head| &head.contents);
         let found = match is_of_log && !is_left_out {
-            true => self.surveyor().survey(block, &segment, range.since, known, &mut own_gaps)?,
+            true => {
+                let mut surveyor = self.surveyor(range.trust.is_sure);
+                surveyor.survey(block, &segment, range.since, known, &mut own_gaps)?
+            }
             false => None,
         };
+        gaps.is_summary_alone |= own_gaps.is_summary_alone;
         let void = self.identity.void;
         let is_void = |found: &Surveyed| void.block == block && found.last < void.sequence;
         if is_left_out || found.as_ref().is_some_and(is_void) {
@@ -152,7 +156,7 @@ impl<'c> Server<'c> {
     /// Takes in the segment that was written last, without the newest page of all if it is not sure.
     fn take_latest(&mut self, range: Range, mut latest: Surveyed, gathered: &mut Gathered) -> Result<()> {
         if latest.is_ended {
-            self.surveyor().leave_out_endangered(&mut latest, &mut gathered.gaps)?;
+            self.surveyor(true).leave_out_endangered(&mut latest, &mut gathered.gaps)?;
         }
         // A record with a higher number may be one that a start after the cut wrote. A move that was undone wrote pages behind it.
         let is_last = !range.trust.is_sure && latest.last >= self.identity.void.sequence;
@@ -303,6 +307,7 @@ impl<'c> Server<'c> {
     /// Takes in the known contents of unreadable pages, and the trims.
     fn take_gaps(&mut self, range: Range, mut gathered: Gathered) -> Result<Replayed> {
         let gaps = core::mem::take(&mut gathered.gaps);
+        self.unsure.leave_out_summary(gaps.is_summary_alone);
         let Told { lost, mut unnamed, cut } = gaps.named(&mut self.flash, &self.shape, &gathered.newest)?;
         let found = if range.trust.doubting { self.doubted(&unnamed)? } else { None };
         unnamed.retain(|place| found.as_ref().is_none_or(|found| found.place != *place));

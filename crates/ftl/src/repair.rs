@@ -79,6 +79,7 @@ impl Server<'_> {
         let sequence = self.sequence;
         self.replay(None, trust)?;
         self.sequence = self.sequence.max(sequence);
+        self.take_in_alone(trust)?;
         self.count_off_all()
     }
 

@@ -63,6 +63,8 @@ fn may_begin(kind: u8) -> bool {
 pub(crate) struct Surveyor<'a, 'c> {
     pub(crate) flash: &'a mut Flash<'c>,
     pub(crate) shape: Shape,
+    /// A summary without its copy counts, too.
+    pub(crate) is_sure: bool,
 }
 
 impl Surveyor<'_, '_> {
@@ -75,11 +77,11 @@ impl Surveyor<'_, '_> {
         known: Option<&Contents>,
         gaps: &mut Gaps,
     ) -> Result<Option<Surveyed>> {
-        let found = match self.shape.tagged {
-            true => self.survey_tags(block, since, known, gaps)?,
-            false => {
-                self.survey_summaries(block, segment, since)?.map(|contents| Surveyed::new(block, contents))
-            }
+        let found = if self.shape.tagged {
+            self.survey_tags(block, since, known, gaps)?
+        } else {
+            let contents = self.survey_summaries(block, segment, since, gaps)?;
+            contents.map(|contents| Surveyed::new(block, contents))
         };
         Ok(found.filter(|found| found.contents.sequences.last().is_some_and(|last| *last >= since)))
     }
@@ -183,26 +185,60 @@ impl Surveyor<'_, '_> {
         Ok(!known.sequences.is_empty())
     }
 
-    /// The last summary of a segment.
-    fn survey_summaries(&mut self, block: u32, segment: &Segment, since: u64) -> Result<Option<Contents>> {
+    /// The last summary of a segment, or the one before if it has no copy and may fade.
+    fn survey_summaries(
+        &mut self,
+        block: u32,
+        segment: &Segment,
+        since: u64,
+        gaps: &mut Gaps,
+    ) -> Result<Option<Contents>> {
         if self.flash.peek(Place { block, index: 0 })? == Peek::Erased {
             return Ok(None);
         }
+        let is_older = |contents: &Contents| contents.sequences.last().is_some_and(|last| *last < since);
         if let Some(index) = u32::from(segment.used).checked_sub(1)
             && segment.state == State::Sealed
             && let Some(contents) = self.flash.read_summary(Place { block, index })?
-            && contents.sequences.last().is_some_and(|last| *last < since)
+            && is_older(&contents)
         {
             // Its last page is as it was at the checkpoint.
             return Ok(None);
         }
-        for index in (1..self.shape.pages).rev() {
-            if let Some(mut contents) = self.flash.read_summary(Place { block, index })? {
-                self.leave_out_cut(Place { block, index }, &mut contents)?;
-                return Ok(Some(contents));
+        let mut found = self.last_summary(block, self.shape.pages)?;
+        if let Some((index, contents)) = &found
+            && !self.is_sure
+            && !is_older(contents)
+            && !self.is_copy(Place { block, index: *index }, contents)?
+        {
+            gaps.is_summary_alone = true;
+            found = self.last_summary(block, *index)?;
+        }
+        let Some((index, mut contents)) = found else { return Ok(None) };
+        self.leave_out_cut(Place { block, index }, &mut contents)?;
+        Ok(Some(contents))
+    }
+
+    /// The last summary of a segment before page `end`, and its page.
+    fn last_summary(&mut self, block: u32, end: u32) -> Result<Option<(u32, Contents)>> {
+        for index in (1..end).rev() {
+            if let Some(contents) = self.flash.read_summary(Place { block, index })? {
+                return Ok(Some((index, contents)));
             }
         }
         Ok(None)
+    }
+
+    /// True if a summary is the second of two.
+    fn is_copy(&mut self, summary: Place, contents: &Contents) -> Result<bool> {
+        let (shape, Place { block, index: last }) = (self.shape, summary);
+        for index in last.saturating_sub(shape.reach)..last {
+            let is_blank = contents.is_blank(&shape, index..last);
+            if is_blank && self.flash.read_summary(Place { block, index })?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Takes the pages out of the last summary of a segment that were destroyed when the power went in the program of
@@ -212,11 +248,7 @@ impl Surveyor<'_, '_> {
         if !shape.is_paired() {
             return Ok(());
         }
-        let mut is_second = false;
-        for index in last.saturating_sub(shape.reach)..last {
-            let is_blank = contents.is_blank(&shape, index..last);
-            is_second |= is_blank && self.flash.read_summary(Place { block, index })?.is_some();
-        }
+        let is_second = self.is_copy(summary, contents)?;
         if is_second && self.flash.medium.next_programmed(block, last + 1)?.is_some() {
             return Ok(());
         }

@@ -18,6 +18,8 @@ pub(crate) struct Unsure {
     held: Vec<Held>,
     /// Pages that were read, should the start begin anew.
     read: Vec<Held>,
+    /// Where pages have short tags, a summary without its copy was left out.
+    is_summary_out: bool,
 }
 
 impl Unsure {
@@ -28,6 +30,16 @@ impl Unsure {
         let place = |page| Place { block: shape.medium.block_of(page), index: shape.medium.index_of(page) };
         self.named = pages.map(|(page, sequence)| (place(page), sequence)).collect();
         self.held.clear();
+    }
+
+    /// Whether a start left out a summary without its copy.
+    pub(crate) fn leave_out_summary(&mut self, is_out: bool) {
+        self.is_summary_out = is_out;
+    }
+
+    /// True if a summary without its copy was left out.
+    pub(crate) fn is_summary_out(&self) -> bool {
+        self.is_summary_out
     }
 
     /// The kept pages, for a checkpoint.
