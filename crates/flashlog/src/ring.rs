@@ -41,6 +41,8 @@ pub(crate) struct Rings {
     seq: u64,
     /// A power cut may have left pages at the ends that seem erased; data written there fades.
     doubted: bool,
+    /// Only one has the newest anchor, as a look at both showed.
+    uneven: bool,
 }
 
 /// The result of a look at a ring.
@@ -68,12 +70,12 @@ impl Rings {
     /// Rings of a chip about to get its first anchor.
     pub(crate) fn blank(shape: Shape) -> Rings {
         let spot = |ring| Some(Spot { block: first_of(ring) + RING_BLOCKS - 1, index: shape.pages() });
-        Rings { spots: [spot(0), spot(1)], seq: 0, doubted: false }
+        Rings { spots: [spot(0), spot(1)], seq: 0, doubted: false, uneven: false }
     }
 
     /// Rings of a chip that has no anchors any more.
     pub(crate) fn lost() -> Rings {
-        Rings { spots: [None; COPIES], seq: 0, doubted: true }
+        Rings { spots: [None; COPIES], seq: 0, doubted: true, uneven: false }
     }
 
     /// Finds the newest anchor with this magic. Reads each block of the first ring once, searches one of them by halves
@@ -125,7 +127,13 @@ impl Rings {
             }
             *spot = Some(at);
         }
+        self.uneven = !even;
         Ok(even)
+    }
+
+    /// True if only one of them had the newest anchor when their ends were found, and none was written since.
+    pub(crate) fn are_uneven(&self) -> bool {
+        self.uneven
     }
 
     /// True if both rings have the same newest anchor.
@@ -160,6 +168,7 @@ impl Rings {
             // A ring without a good block stays behind; the next write tries it again.
             *spot = Some(done.unwrap_or(Spot { index: pages, ..at }));
         }
+        self.uneven &= !held;
         Ok(held)
     }
 }

@@ -13,7 +13,7 @@ use crate::anchor::Anchor;
 use crate::medium::{Medium, Peek};
 use crate::ring::{ANCHOR_BLOCKS, COPIES, Put, Rings, put, renew};
 use crate::search::{Newest, newest, programmed};
-use crate::shape::Shape;
+use crate::shape::{Shape, TagPlace};
 
 /// The kind of pages that hold records of checkpoints; owners have other kinds.
 pub const CHECKPOINT: u8 = 14;
@@ -77,6 +77,8 @@ pub struct Roots {
     doubted: bool,
     /// Both copies of the newest record are there, and nothing behind them.
     whole: bool,
+    /// The block that holds the only copy of the newest record.
+    alone: Option<u32>,
     /// Sequence number of the newest root found.
     newest: u64,
 }
@@ -95,6 +97,7 @@ impl Roots {
             idle: false,
             doubted: false,
             whole: true,
+            alone: None,
             newest: 0,
         })
     }
@@ -112,6 +115,7 @@ impl Roots {
             idle: true,
             doubted: true,
             whole: false,
+            alone: None,
         }))
     }
 
@@ -128,6 +132,7 @@ impl Roots {
             idle: true,
             doubted: true,
             whole: false,
+            alone: None,
             newest: 0,
         })
     }
@@ -163,12 +168,16 @@ impl Roots {
             Some(best) if second != 0 => is_copy(medium, shape.page(second, best.index), best.seq)?,
             _ => false,
         };
+        self.alone = Some(first).filter(|_| !self.whole && best.is_some());
         self.next = used;
         if second != 0 && !best.as_ref().is_some_and(Newest::is_last) {
             let used = programmed(medium, second)?;
             let other = newest(medium, second, used, CHECKPOINT, read)?;
             let order = |newest: &Newest<_>| (newest.seq, newest.index);
             let newer = other.filter(|other| best.as_ref().is_none_or(|best| order(best) < order(other)));
+            if newer.is_some() {
+                self.alone = Some(second);
+            }
             best = newer.or(best);
             self.whole = false;
             self.next = self.next.max(used);
@@ -284,6 +293,26 @@ impl Roots {
         }
         let same = seqs.iter().all(|seq| seq.is_some() && Some(seq) == seqs.first());
         Ok(even && same && seqs.len() == COPIES && !records.has_tired())
+    }
+
+    /// Writes an anchor or record once more if a power cut left only one copy of it. That copy may fade, and then the one
+    /// before counts again. Owners that erase blocks of an older state call this first. The ends must be found.
+    pub fn secure<'c, K: Keeper<'c>>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
+        debug_assert!(!self.idle, "ends are found before roots are written");
+        if self.rings.are_uneven() && self.blocks().next().is_some() {
+            self.write_anchor(keeper)?;
+        }
+        let Some(alone) = self.alone.take() else { return Ok(()) };
+        // Both blocks have the older records. Without sequence numbers the higher page would count.
+        let is_numbered = self.records.tag_place() != TagPlace::Proof;
+        let other = self.blocks().find(|block| *block != alone && is_numbered);
+        if let Some(other) = other
+            && keeper.renew(other)?
+        {
+            let (payload, seq) = next_record(keeper, self.records, &[])?;
+            write_copy(keeper, self.records, other, 0, (&payload, seq))?;
+        }
+        Ok(())
     }
 
     /// Writes a record, twice. A mount after this call finds it. The ends must be found. Returns the blocks that were

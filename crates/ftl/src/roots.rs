@@ -170,7 +170,7 @@ impl Server<'_> {
         self.record.clean = clean;
         self.opened.begin();
         let mut roots = self.roots.clone();
-        let done = roots.write(self);
+        let done = roots.secure(self).and_then(|()| roots.write(self));
         self.roots = roots;
         if done.is_err() {
             self.opened.doubt();

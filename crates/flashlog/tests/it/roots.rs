@@ -235,6 +235,39 @@ fn a_missing_copy_is_told() {
     }
 }
 
+/// The power goes with every root write of a record. What is left of it in one copy is written once more when an owner asks for
+/// it, and any one page may be gone then.
+#[test]
+fn a_copy_that_is_left_alone_is_written_once_more() {
+    let mut alone = 0;
+    for (place, number) in
+        [TagPlace::Spare, TagPlace::Page].into_iter().flat_map(|p| (1..9).map(move |n| (p, n)))
+    {
+        for after in 0.. {
+            let mut chip = written(place, number, false);
+            chip.cut_after(after, CutMode::Complete);
+            let (mut counter, mut roots) = mount(chip, place).unwrap();
+            let done = step(&mut counter, &mut roots);
+            let mut chip = counter.medium.into_chip().take::<SimChip>().unwrap();
+            if done.is_ok() {
+                break;
+            }
+            chip.power_on();
+            let found = |chip: &SimChip, page| mount(without(chip, page), place).unwrap().0.number;
+            let (mut counter, mut roots) = mount(chip.clone(), place).unwrap();
+            let newest = counter.number;
+            alone += (0..PAGES).filter(|page| found(&chip, *page) < newest).count();
+            counter.seq += 8;
+            roots.find_ends(&mut counter.medium).unwrap();
+            roots.secure(&mut counter).unwrap();
+            let chip = counter.medium.into_chip().take::<SimChip>().unwrap();
+            let older = (0..PAGES).find(|page| found(&chip, *page) < newest);
+            assert_eq!(older, None, "{place:?} {number} {after}");
+        }
+    }
+    assert!(alone > 10, "{alone} copies were alone");
+}
+
 /// Blocks that hold the records of no volume are not looked at: those of the anchors, one block twice, blocks beyond
 /// the chip.
 #[test]
