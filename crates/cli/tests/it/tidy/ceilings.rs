@@ -83,5 +83,4 @@ pub(crate) const LONG: &[(&str, usize)] = &[
     ("flashlog-spec.md", 13),
     ("ftl-spec.md", 24),
     ("nandfs-design.md", 46),
-    ("nandfs-spec.md", 28),
 ];
