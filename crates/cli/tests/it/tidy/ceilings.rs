@@ -82,5 +82,4 @@ pub(crate) const LONG: &[(&str, usize)] = &[
     ("flashlog-design.md", 25),
     ("flashlog-spec.md", 13),
     ("ftl-spec.md", 24),
-    ("nandfs-design.md", 46),
 ];
