@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use pumice_f2fs::{
-    Error, F2fs, Nodes, Result, Volume,
-    layout::{BlockAddr, Inode, Nid, NodeFooter, NodeOffset, SegNo, SitEntry, Summary, SummaryKind},
+    BlockAddr, Error, F2fs, Inode, Nid, NodeFooter, NodeOffset, Nodes, Result, SegNo, SitEntry, Summary,
+    SummaryKind, Volume,
 };
 use pumice_vfs::{Errno, FileKind, Ino};
 use serde_json::{Map, Value, json};

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pumice_f2fs::{F2fs, WritableF2fs, WritableOptions, layout::SuperBlock};
+use pumice_f2fs::{F2fs, SuperBlock, WritableF2fs, WritableOptions};
 use pumice_ftl::{Ftl, FtlError, OpenOptions};
 use pumice_media::{BlockError, ChipFile, FileDisk, Lba, MediaError, Nand, ReadAt};
 use pumice_nandfs::Compression;

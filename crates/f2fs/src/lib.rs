@@ -44,13 +44,17 @@
 pub mod check;
 pub mod compress;
 mod compression;
+#[doc(hidden)]
 pub mod crc;
 pub mod crypt;
 mod error;
+#[doc(hidden)]
 pub mod fold;
 mod fs;
+#[doc(hidden)]
 pub mod hash;
 mod ids;
+#[doc(hidden)]
 pub mod layout;
 mod listing;
 pub mod mkfs;
@@ -67,6 +71,10 @@ mod write;
 pub use compression::CompressionRule;
 pub use error::{Corrupt, Error, Place, Result};
 pub use fs::{F2fs, MountOptions};
+pub use layout::{
+    BlockAddr, BlockSize, CpFlags, Features, Inode, InodeFlags, Nid, NodeFooter, NodeOffset, SegNo, SitEntry,
+    Summary, SummaryKind, SuperBlock,
+};
 pub use nodes::{Mapped, Nodes, Owner, Run};
 pub use recovery::Recovery;
 pub use volume::{Area, Block, LogHead, Node, PassedOver, Volume, read_super_block, read_super_blocks};

@@ -1,4 +1,5 @@
-//! The anchor record: what the volume is, and in which blocks its checkpoints are (`docs/flashlog-spec.md`, "Anchors").
+//! The anchor record: the identity of the volume and the blocks of its checkpoints (`docs/flashlog-spec.md`,
+//! "Anchors").
 
 use alloc::vec::Vec;
 
@@ -7,27 +8,27 @@ use pumice_media::{Geometry, Pairing};
 use crate::shape::{Shape, TagPlace};
 use crate::shared_cells::{OtherPairing, pairing_number};
 
-/// Payload that an anchor has at the least.
+/// The least payload of an anchor.
 const PAYLOAD_MIN: u32 = 256;
 /// Bytes of the record before those of the owner.
 const FIXED: usize = 70;
 /// Bytes that an owner may add.
 pub const OWN_MAX: usize = PAYLOAD_MIN as usize - FIXED;
 
-/// Where the number of the chip's pairing stands in the first features.
+/// The place of the pairing's number in the first features.
 const PAIRING_SHIFT: u32 = 8;
-/// Bits of the first features that tell which pages of the chip share cells: the log writes them and checks them.
+/// Bits of the first features that tell the pairing of the chip's pages: the log writes them and checks them.
 pub const PAIRING_BITS: u32 = 0x1_ffff << PAIRING_SHIFT;
 
-/// What an anchor says. Nothing of it was compared with the chip yet.
+/// The fields of an anchor, not compared with the chip yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Anchor {
     /// The owner's name for its format.
     pub magic: [u8; 8],
     /// Version of the format.
     pub version: u32,
-    /// Bits of features without which the volume must not be touched, without which it must not be written, and of those
-    /// that may be unknown.
+    /// Features in three words: those without which the volume must not be touched, those without which it must not be
+    /// written, and those that may be unknown.
     pub features: [u32; 3],
     /// The volume's identity.
     pub uuid: [u8; 16],
@@ -35,20 +36,20 @@ pub struct Anchor {
     pub geometry: Geometry,
     /// The two blocks that hold the checkpoints, the newest one in both.
     pub checkpoints: [u32; 2],
-    /// What the owner adds, at most [`OWN_MAX`] bytes.
+    /// The owner's own bytes, at most [`OWN_MAX`].
     pub own: Vec<u8>,
 }
 
 impl Anchor {
-    /// An error if the volume was made for a chip whose pages share cells in another way: whoever does not know which
-    /// pages were passed over takes the first of them for the end of a block.
+    /// An error if the volume was made for a chip with another pairing of pages. A reader that takes it all the same
+    /// finds the end of a block at the first passed-over page.
     pub fn check_pairing(&self, pairing: Pairing) -> Result<(), OtherPairing> {
         let [incompatible, ..] = self.features;
         let (made, is) = ((incompatible & PAIRING_BITS) >> PAIRING_SHIFT, pairing_number(pairing));
         if made == is { Ok(()) } else { Err(OtherPairing { made, is }) }
     }
 
-    /// The record, on a chip whose pages share cells in this way.
+    /// The record, on a chip with this pairing of pages.
     pub(crate) fn encode(&self, pairing: Pairing) -> Vec<u8> {
         let [incompatible, others @ ..] = self.features;
         let number = pairing_number(pairing);
@@ -65,7 +66,7 @@ impl Anchor {
         for value in [page_bytes, spare_bytes, free_spare_bytes, pages_per_block, blocks, one, two] {
             out.extend_from_slice(&value.to_le_bytes());
         }
-        debug_assert!(self.own.len() <= OWN_MAX, "what the owner says does not fit an anchor");
+        debug_assert!(self.own.len() <= OWN_MAX, "the bytes of the owner do not fit an anchor");
         out.extend_from_slice(&u16::try_from(self.own.len()).unwrap_or(u16::MAX).to_le_bytes());
         out.extend_from_slice(&self.own);
         out
@@ -106,8 +107,8 @@ fn words<const K: usize>(bytes: &mut &[u8]) -> Option<[u32; K]> {
 }
 
 impl Shape {
-    /// The shape of anchors, which have to be found before anything is known of the volume: the smallest superpages
-    /// that hold one. `None` if pages of the chip are tiny, or if an erase block has fewer than two of them.
+    /// The shape of anchors, which have to be found before the volume is known: the smallest superpages that hold one.
+    /// `None` if pages of the chip are tiny, or if an erase block has fewer than two of them.
     pub fn of_anchors(geometry: &Geometry) -> Option<Shape> {
         let roomy = |parts: &u32| geometry.page_bytes.saturating_mul(*parts) >= 2 * PAYLOAD_MIN;
         let parts = [1, 2, 4, 8].into_iter().find(roomy)?;

@@ -1,4 +1,4 @@
-//! What is wrong with the roots: copies that a reader can do without, and whose loss it would not notice.
+//! Faults of the roots: copies that a reader can do without, and would not miss.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,7 +10,7 @@ use crate::ring::{ANCHOR, ANCHOR_BLOCKS, COPIES, RING_BLOCKS};
 use crate::roots::{CHECKPOINT, Roots};
 use crate::shape::Shape;
 
-/// Something wrong with the roots.
+/// A fault of the roots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RootFlaw {
     /// A ring, counted from 0, holds no anchor of this volume.
@@ -44,9 +44,10 @@ impl fmt::Display for RootFlaw {
 }
 
 impl Roots {
-    /// Reads every copy of the newest anchor and the newest record. `newest` is the highest sequence number of all other
-    /// pages: what was followed by another page was written in full, so both copies of it must be there. With each
-    /// flaw: whether it is damage for sure; otherwise a power cut may have left it. The roots must be as they were found: nothing was written since.
+    /// Reads every copy of the newest anchor and the newest record. `newest` is the highest sequence number of all
+    /// other pages: a root followed by another page was written in full, so both its copies must be there. Each flaw
+    /// comes with true if it is damage for sure; otherwise a power cut may have left it. The roots must be as they were
+    /// found: nothing was written since.
     pub fn flaws(&self, medium: &mut Medium<'_>, newest: u64) -> Result<Vec<(RootFlaw, bool)>, NandError> {
         let mut flaws = Vec::new();
         let records = self.records_of(medium)?;

@@ -17,12 +17,12 @@ pub struct FoundRecord {
     pub block: u32,
     /// Its sequence number; 0 where pages have none.
     pub seq: u64,
-    /// What it says.
+    /// The payload of the page.
     pub payload: Vec<u8>,
 }
 
 /// The newest record of each block that holds any, newest first, in superpages of the medium's shape, if `accept` takes
-/// it. Costs a look at each block; where headers tell nothing, a read of each page.
+/// it. Costs a look at each block, and a read of each page where headers tell nothing.
 pub fn find_records(
     medium: &mut Medium<'_>,
     accept: impl Fn(&[u8]) -> bool,
@@ -48,7 +48,7 @@ pub fn find_records(
     Ok(found)
 }
 
-/// True if one of the pages behind the first, of which nothing is known, says that it is a record.
+/// True if one of the pages behind an unknown first one proves to be a record.
 fn holds_record(medium: &mut Medium<'_>, block: u32) -> Result<bool, NandError> {
     let mut next = 1;
     while let Some((index, look)) = medium.next_programmed(block, next)? {

@@ -1,7 +1,7 @@
 //! The log on raw NAND that the raw-NAND file system and the flash memory server stand on.
 //!
-//! A [`Medium`] reads and programs superpages with tags that prove them, and brings back by parity what cannot be read. A chip without ECC gets one by [`SoftwareEcc`]. The
-//! design stands in `docs/flashlog-design.md`.
+//! A [`Medium`] reads and programs superpages with tags that prove them, and brings back unreadable ones by parity. A
+//! chip without ECC gets one by [`SoftwareEcc`]. The design stands in `docs/flashlog-design.md`.
 //!
 //! ```
 //! use pumice_flashlog::{Medium, Shape, Tag, TagPlace};

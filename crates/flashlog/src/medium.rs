@@ -20,9 +20,9 @@ pub use signatures::SIGNATURE_BYTES;
 
 use signatures::signature;
 
-/// Pages kept after a read at the least, so that several chunks of one page cost one read.
+/// The least number of pages kept after reads, so that several chunks of one page cost one read.
 const KEPT_MIN: usize = 4;
-/// Erase blocks whose ECC is near its limit that are remembered at a time.
+/// The most erase blocks remembered at a time because their ECC is near its limit.
 const TIRED_MOST: usize = 64;
 /// Looks at a page that ECC gives up on before it counts as unreadable: some chips read better the next time.
 const READS: u32 = 3;
@@ -30,26 +30,26 @@ const READS: u32 = 3;
 /// A superpage that proved itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Page {
-    /// What it says it holds.
+    /// The tag.
     pub tag: Tag,
-    /// What it holds.
+    /// The payload.
     pub payload: Vec<u8>,
 }
 
-/// A superpage of which nothing is proved.
+/// A superpage without proof.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RawPage {
-    /// What the owner filled.
+    /// The owner's bytes.
     pub payload: Vec<u8>,
     /// The tag, or the proof alone.
     pub head: Vec<u8>,
     /// ECC did not give up on any part.
     pub readable: bool,
-    /// Every byte reads as erased, those of the spare area that the head leaves included.
+    /// Every byte reads as erased, including those of the spare area behind the head.
     is_blank: bool,
 }
 
-/// Why a superpage could not be read.
+/// The reason that a superpage could not be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// It was never programmed since its block was erased.
@@ -84,12 +84,12 @@ impl From<NandError> for Fault {
 /// Kind and sequence number of a page, if they prove themselves.
 pub type Look = Option<(u8, u64)>;
 
-/// What a look at the first bytes of a tag shows; the page behind it is not proved yet.
+/// The result of a look at the first bytes of a tag; the page behind it is not proved yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Peek {
     /// Never programmed, by the look of it.
     Erased,
-    /// Something is there; kind and sequence number if they prove themselves.
+    /// The page is programmed; kind and sequence number if they prove themselves.
     Programmed(Look),
 }
 
@@ -97,12 +97,12 @@ pub enum Peek {
 pub struct Medium<'c> {
     nand: AnyChip<'c>,
     shape: Shape,
-    /// Pages kept, and when each was last used.
+    /// Pages kept, each with the time of its last use.
     kept: HashMap<u32, (u64, Arc<Page>)>,
     kept_max: usize,
     /// A page that is read from memory alone.
     pinned: Option<(u32, Arc<Page>)>,
-    /// How far behind a page that was programmed the next one may lie.
+    /// The most places from a programmed page to the next one.
     reach: u32,
     turn: u64,
     tired: Vec<u32>,
@@ -112,13 +112,13 @@ pub struct Medium<'c> {
     stripes: Stripes,
     /// Blocks with copies of the parity of blocks that were being filled before the mount, the newest last.
     copies: Vec<u32>,
-    /// Blocks for which those are looked through.
+    /// Blocks that may be brought back by those copies.
     copied: HashSet<u32>,
     rebuilt_pages: u64,
 }
 
 impl<'c> Medium<'c> {
-    /// The medium on a chip, in superpages of this shape; which of them share cells the chip tells.
+    /// The medium on a chip, in superpages of this shape; the chip tells the pairing.
     pub fn new(nand: AnyChip<'c>, shape: Shape) -> Medium<'c> {
         let shape = shape.with_pairing(nand.pairing());
         Medium {
@@ -159,7 +159,7 @@ impl<'c> Medium<'c> {
         Medium::new(AnyChip::lend(&mut self.nand), shape)
     }
 
-    /// What the chip did so far.
+    /// The chip's counters.
     pub fn stats(&self) -> NandStats {
         self.nand.stats()
     }
@@ -175,7 +175,7 @@ impl<'c> Medium<'c> {
         if self.shape.tag_place() == TagPlace::Page { timing.read_page_ns } else { timing.read_spare_ns }
     }
 
-    /// Makes what was programmed outlive a crash of the host.
+    /// Makes all programmed pages outlive a crash of the host.
     pub fn flush(&mut self) -> Result<(), NandError> {
         self.nand.flush()
     }
@@ -189,19 +189,19 @@ impl<'c> Medium<'c> {
         }
     }
 
-    /// Wrong bits that were put right: of each read those of the worst codeword.
+    /// Wrong bits that were put right, counted by the worst codeword of each read.
     pub fn corrected_bits(&self) -> u64 {
         self.corrected_bits
     }
 
-    /// Has a block rewritten soon. Of many that wait some are forgotten: whoever reads them again calls them again.
+    /// Has a block rewritten soon. Some of many that wait are forgotten: the next read calls them again.
     pub fn call_tired(&mut self, block: u32) {
         if self.tired.len() < TIRED_MOST && !self.tired.contains(&block) {
             self.tired.push(block);
         }
     }
 
-    /// From here on, of so many reads of a page or spare area the block of one is told, drawn at random from `seed`.
+    /// Draws one in `every` reads of a page or spare area at random, from `seed`, and notes its block.
     pub fn sample_reads(&mut self, every: u32, seed: u64) {
         self.sampler = Sampler::new(every, seed);
     }
@@ -211,7 +211,7 @@ impl<'c> Medium<'c> {
         self.sampler.has_told()
     }
 
-    /// The blocks of the reads that were drawn since the last call. Only some wait to be told: ask now and then.
+    /// The blocks of the reads drawn since the last call. Their number is limited: ask now and then.
     pub fn take_samples(&mut self) -> Vec<u32> {
         self.sampler.take()
     }
@@ -221,7 +221,7 @@ impl<'c> Medium<'c> {
         !self.tired.is_empty()
     }
 
-    /// True if a block is among those that are to be rewritten soon.
+    /// True if a block is to be rewritten soon.
     pub fn is_tired(&self, block: u32) -> bool {
         self.tired.contains(&block)
     }
@@ -231,12 +231,12 @@ impl<'c> Medium<'c> {
         self.tired.pop()
     }
 
-    /// A block that was called tired needs no rewriting any more.
+    /// Takes a block off the list of tired ones.
     pub fn forget_tired(&mut self, block: u32) {
         self.tired.retain(|tired| *tired != block);
     }
 
-    /// Reads one part of a superpage, some times over if ECC gives up. The buffers hold what the chip gave.
+    /// Reads one part of a superpage, several times if ECC gives up. The buffers hold the chip's bytes.
     fn read_part(
         &mut self,
         place: Place,
@@ -251,7 +251,7 @@ impl<'c> Medium<'c> {
             self.sampler.read(block);
             match self.nand.read(at, data, spare) {
                 Ok(outcome) => {
-                    // What took more than one look is not far from its end.
+                    // A page that took more than one look is near its end.
                     let outcome =
                         if reads > 1 { ReadOutcome::Corrected { bits: 1, refresh: true } } else { outcome };
                     self.note(block, outcome);
@@ -320,8 +320,8 @@ impl<'c> Medium<'c> {
         self.pinned.as_ref().map(|(page, _)| *page)
     }
 
-    /// The same from the chip, kept or not; what cannot be read, by the parity of its block. One that parity has brought
-    /// back is kept, and its block called tired.
+    /// The same from the chip, kept or not, or by the parity of its block if unreadable. A page brought back by parity
+    /// is kept, and its block called tired.
     pub fn read_anew(&mut self, page: u32) -> Result<Arc<Page>, Fault> {
         let read = self.prove_raw(page).map(|(page, _)| Arc::new(page));
         let Err(Fault::Unreadable(_) | Fault::Unproved(_)) = read else { return read };
@@ -368,7 +368,7 @@ impl<'c> Medium<'c> {
         self.kept.insert(page, (self.turn, Arc::clone(found)));
     }
 
-    /// How many pages may be kept; never fewer than a handful.
+    /// Sets the number of pages to keep; never fewer than a handful.
     pub fn set_kept(&mut self, pages: usize) {
         self.kept_max = pages.max(KEPT_MIN);
     }
@@ -411,7 +411,7 @@ impl<'c> Medium<'c> {
         self.program_parts(place, payload, head, &signature)
     }
 
-    /// The end of the spare area gets the signature.
+    /// Programs the parts of a superpage; the end of the spare area gets the signature.
     fn program_parts(
         &mut self,
         place: Place,
@@ -441,7 +441,7 @@ impl<'c> Medium<'c> {
         self.nand.is_bad(BlockId(block))
     }
 
-    /// Marks a block bad; that the mark itself fails is no news on a block that is bad.
+    /// Marks a block bad; a mark that fails is no news on a bad block.
     pub fn mark_bad(&mut self, block: u32) -> Result<(), NandError> {
         self.forget_block(block);
         match self.nand.mark_bad(BlockId(block)) {

@@ -1,10 +1,10 @@
-//! The codes that a driver keeps in the spare areas of a chip without ECC of its own, where Linux's MTD and U-Boot have
-//! them.
+//! The codes that a driver keeps in the spare areas of a chip without ECC of its own, at the places of Linux's MTD and
+//! U-Boot.
 //!
-//! Each step of the page has one code. On pages of 512 bytes and less the codes lie around the bad-block mark (byte 5)
-//! and bytes 8 to 15 are free; on larger pages they lie at the end of the spare area, the mark in its first two bytes, and
-//! what is between is free. No code covers the free bytes. An erased page has erased codes, so that a wrong bit in it is
-//! corrected, too.
+//! Each step of the page has one code. On pages of 512 bytes and less the codes lie around the bad-block mark (byte 5),
+//! and bytes 8 to 15 are free. On larger pages the codes lie at the end of the spare area, the mark in its first two
+//! bytes, and the bytes between are free. No code covers the free bytes. An erased page has erased codes, so that a
+//! wrong bit in it is corrected, too.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -51,7 +51,7 @@ impl SoftwareCode {
 /// A code has no room in the spare area, or its steps do not fill the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoRoom {
-    /// Bytes of the spare area that codes and bad-block mark take; with one byte more, something would be free.
+    /// Bytes of the spare area for codes and bad-block mark; with one more, a byte would be free.
     pub needed: usize,
     /// Bytes that the spare area has.
     pub spare_bytes: usize,
@@ -70,7 +70,7 @@ impl core::error::Error for NoRoom {}
 #[derive(Clone, Debug)]
 pub struct PageCode {
     code: Code,
-    /// Where each byte of the codes lies, step by step.
+    /// The place of each byte of the codes, step by step.
     places: Vec<usize>,
     free: Range<usize>,
     mark: Range<usize>,
@@ -110,7 +110,7 @@ impl PageCode {
         Ok(PageCode { code, places, free, mark, spare_bytes })
     }
 
-    /// Which code it is.
+    /// The kind and strength of the code.
     pub fn code(&self) -> SoftwareCode {
         match &self.code {
             Code::Hamming(_) => SoftwareCode::Hamming,
@@ -191,7 +191,7 @@ impl PageCode {
     }
 }
 
-/// Where the codes of small pages lie.
+/// The places of the codes of small pages.
 const SMALL_PLACES: [usize; 6] = [0, 1, 2, 3, 6, 7];
 /// Bytes of the longest code.
 const MOST_CODE: usize = 13;

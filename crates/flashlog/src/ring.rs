@@ -25,7 +25,7 @@ const _: () = assert!(RING_BLOCKS as usize * COPIES == ANCHOR_BLOCKS as usize);
 /// The kind of pages that hold anchors; owners have other kinds.
 pub const ANCHOR: u8 = 15;
 
-/// Where a ring goes on: block, and the next page in it, which may be past the end.
+/// The end of a ring: block, and the next page in it, which may be past the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Spot {
     block: u32,
@@ -35,21 +35,21 @@ struct Spot {
 /// The rings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Rings {
-    /// A ring that nobody looked at since the mount has none.
+    /// The end of each ring; none before the first look since the mount.
     spots: [Option<Spot>; COPIES],
     /// Sequence number of the anchor that counts; copies have the same.
     seq: u64,
-    /// Where they go on a cut may have left a page that seems erased, and lets what is written there fade.
+    /// A power cut may have left pages at the ends that seem erased; data written there fades.
     doubted: bool,
 }
 
-/// What a look at a ring found.
+/// The result of a look at a ring.
 struct Look {
     newest: Option<Newest<Anchor>>,
     spot: Spot,
     /// No page that could hold a newer one is unreadable.
     sure: bool,
-    /// A block that was written to and has no anchor that can be read.
+    /// A block that was written to and has no readable anchor.
     silent: Option<u32>,
 }
 
@@ -59,25 +59,25 @@ impl Look {
     }
 }
 
-/// Where the blocks of a ring begin.
+/// The first block of a ring.
 fn first_of(ring: u32) -> u32 {
     ring * RING_BLOCKS
 }
 
 impl Rings {
-    /// Of a chip on which the first anchor is about to be written.
+    /// Rings of a chip about to get its first anchor.
     pub(crate) fn blank(shape: Shape) -> Rings {
         let spot = |ring| Some(Spot { block: first_of(ring) + RING_BLOCKS - 1, index: shape.pages() });
         Rings { spots: [spot(0), spot(1)], seq: 0, doubted: false }
     }
 
-    /// Of a chip that has none any more.
+    /// Rings of a chip that has no anchors any more.
     pub(crate) fn lost() -> Rings {
         Rings { spots: [None; COPIES], seq: 0, doubted: true }
     }
 
-    /// Finds the newest anchor with this magic: a look at each block of the first ring, a search by halves in one of
-    /// them and the anchor itself; the second ring only where the first leaves a doubt. The medium has the shape of
+    /// Finds the newest anchor with this magic. Reads each block of the first ring once, searches one of them by halves
+    /// and reads the anchor itself; the second ring only where the first leaves a doubt. The medium has the shape of
     /// anchors, as everywhere here.
     pub(crate) fn find(
         medium: &mut Medium<'_>,
@@ -104,10 +104,10 @@ impl Rings {
         self.seq
     }
 
-    /// Before the first write after a mount: finds out where each ring goes on. A page that a power cut touched may
-    /// have a tag that looks erased, so it is read whole; a touched one ends its block, for to skip it would leave a gap
-    /// in which the search by halves goes astray. False if a ring does not hold the newest anchor.
-    pub(crate) fn settle(&mut self, medium: &mut Medium<'_>, magic: [u8; 8]) -> Result<bool, NandError> {
+    /// Finds the end of each ring, before the first write after a mount. A page touched by a power cut may have a tag
+    /// that looks erased, so it is read whole. A touched page ends its block: a gap behind it would lead the search by
+    /// halves astray. False if a ring does not hold the newest anchor.
+    pub(crate) fn find_ends(&mut self, medium: &mut Medium<'_>, magic: [u8; 8]) -> Result<bool, NandError> {
         let shape = *medium.shape();
         let mut even = true;
         for (ring, spot) in (0..).zip(&mut self.spots) {
@@ -150,7 +150,7 @@ impl Rings {
         let mut held = false;
         let doubted = core::mem::take(&mut self.doubted);
         for (ring, spot) in (0..).zip(&mut self.spots) {
-            debug_assert!(spot.is_some(), "rings are settled before they are written");
+            debug_assert!(spot.is_some(), "ends are found before anchors are written");
             let mut at = spot.unwrap_or(Spot { block: first_of(ring), index: pages });
             if doubted {
                 at = write_ring(medium, ring, at, &payload, seq)?.unwrap_or(at);
@@ -164,7 +164,7 @@ impl Rings {
     }
 }
 
-/// Where a ring goes on after a write; none if it has no block that holds.
+/// Writes an anchor to a ring and returns the ring's new end; none if no block of the ring holds.
 fn write_ring(
     medium: &mut Medium<'_>,
     ring: u32,
@@ -203,7 +203,7 @@ pub(crate) fn renew(medium: &mut Medium<'_>, block: u32) -> Result<bool, NandErr
     }
 }
 
-/// The newest anchor of a ring, and where the ring goes on.
+/// The newest anchor of a ring, and the ring's end.
 fn look(medium: &mut Medium<'_>, ring: u32, magic: [u8; 8]) -> Result<Look, NandError> {
     let shape = *medium.shape();
     let mut blocks = Vec::new();
@@ -212,7 +212,7 @@ fn look(medium: &mut Medium<'_>, ring: u32, magic: [u8; 8]) -> Result<Look, Nand
             blocks.push((header.filter(|(kind, _)| *kind == ANCHOR).map(|(_, seq)| seq), block));
         }
     }
-    // A block whose first page cannot tell may be the newest all the same: those are looked through first.
+    // A block with an undecided first page may be the newest all the same: those are looked through first.
     blocks.sort_unstable_by_key(|(seq, _)| core::cmp::Reverse(seq.unwrap_or(u64::MAX)));
     let full = Spot { block: first_of(ring) + RING_BLOCKS - 1, index: shape.pages() };
     let sure = blocks.iter().all(|(seq, _)| seq.is_some());
@@ -237,7 +237,7 @@ fn look(medium: &mut Medium<'_>, ring: u32, magic: [u8; 8]) -> Result<Look, Nand
     Ok(look)
 }
 
-/// What became of a root page.
+/// The outcome of a write of a root page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Put {
     Held,

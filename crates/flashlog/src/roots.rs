@@ -1,9 +1,9 @@
-//! Where the newest checkpoint is, twice: two blocks hold the records of checkpoints side by side, and anchors name
+//! The way to the newest checkpoint, twice: two blocks hold the records of checkpoints side by side, and anchors name
 //! those blocks.
 //!
-//! A record is programmed into the first block, then into the second, at the same place in both; when they are
-//! full, or either fails, both are left for others and an anchor says so. So checkpoints wear no place out, and no
-//! single page is indispensable: of two copies one remains, whichever page cannot be read.
+//! A record is programmed into the first block, then into the second, at the same place in both. When they are full, or
+//! either fails, both are given up for others and an anchor names those. So checkpoints wear no place out, and no
+//! single page is indispensable: of two copies one remains, whichever page is unreadable.
 
 use alloc::vec::Vec;
 
@@ -18,7 +18,7 @@ use crate::shape::Shape;
 /// The kind of pages that hold records of checkpoints; owners have other kinds.
 pub const CHECKPOINT: u8 = 14;
 
-/// Blocks that writing a record may have taken when a power cut hit it, before an anchor named them.
+/// Blocks that a cut write of a record may have taken before an anchor named them.
 pub const DOUBTED: usize = 2 * COPIES;
 
 /// Erased blocks for records.
@@ -26,13 +26,13 @@ pub const DOUBTED: usize = 2 * COPIES;
 pub enum Taken {
     /// Two.
     Both([u32; COPIES]),
-    /// All that there is: of the blocks left for it one is used again. Costs an anchor more.
+    /// A single one, as no other is left: one of the old blocks is used again. Costs an anchor more.
     One(u32),
 }
 
-/// What the owner of the log does for its roots.
+/// The log's owner as its roots see it.
 pub trait Keeper<'c> {
-    /// What goes wrong.
+    /// The owner's error.
     type Error;
 
     /// The medium.
@@ -44,7 +44,7 @@ pub trait Keeper<'c> {
     /// Erased blocks for records, or none.
     fn take_blocks(&mut self) -> Result<Taken, Self::Error>;
 
-    /// Erases a block of records that is used again; false, and it is marked bad, if that failed.
+    /// Erases a block of records that is used again; false if that failed, and the block is marked bad.
     fn renew(&mut self, block: u32) -> Result<bool, Self::Error> {
         renew(self.medium(), block).map_err(Self::chip_error)
     }
@@ -52,7 +52,7 @@ pub trait Keeper<'c> {
     /// A program failed in a block of records.
     fn failing(&mut self, block: u32);
 
-    /// The record, told which blocks are left for others by the time it counts. It may be asked for again.
+    /// The record; `left` are the blocks that are given up by the time it counts. It may be asked for again.
     fn record(&mut self, left: &[u32]) -> Result<Vec<u8>, Self::Error>;
 
     /// The chip failed.
@@ -62,18 +62,18 @@ pub trait Keeper<'c> {
     fn worn_out() -> Self::Error;
 }
 
-/// Where the next anchor and the next record go.
+/// The places of the next anchor and the next record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Roots {
     rings: Rings,
     anchor: Anchor,
-    /// The shape of records; that of anchors until the owner says what it is.
+    /// The shape of records; that of anchors until the owner sets it.
     records: Shape,
     /// The next page in both blocks of records; may be past the end.
     next: u32,
-    /// Nobody looked since the mount where they go on.
+    /// The ends were not looked for since the mount.
     idle: bool,
-    /// Where the records go on a cut may have left pages that seem erased, and let what is written there fade.
+    /// A power cut may have left pages behind the records that seem erased; data written there fades.
     doubted: bool,
     /// Both copies of the newest record are there, and nothing behind them.
     whole: bool,
@@ -82,8 +82,8 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// Of a chip on which the first checkpoint is about to be written, with records in superpages of this shape; `None`
-    /// if the chip is of no use.
+    /// Roots of a chip about to get its first checkpoint, with records in superpages of this shape; `None` if the chip
+    /// is of no use.
     pub fn blank(records: Shape, anchor: Anchor) -> Option<Roots> {
         let anchor = Anchor { checkpoints: [0; COPIES], ..anchor };
         let rings = Rings::blank(Shape::of_anchors(&anchor.geometry)?);
@@ -99,7 +99,7 @@ impl Roots {
         })
     }
 
-    /// Finds the newest anchor with this magic; `None` if there is none. Nothing need be known of the volume.
+    /// Finds the newest anchor with this magic; `None` if there is none. Nothing of the volume need be known.
     pub fn find(nand: &mut (dyn Nand + Send), magic: &[u8; 8]) -> Result<Option<Roots>, NandError> {
         let Some(shape) = Shape::of_anchors(&nand.geometry()) else { return Ok(None) };
         let found = Rings::find(&mut Medium::new(AnyChip::lend(nand), shape), *magic)?;
@@ -115,8 +115,8 @@ impl Roots {
         }))
     }
 
-    /// Of a chip whose anchors are all gone; records may be left in the blocks that this one names, none is 0. The next
-    /// root is an anchor. `None` if the chip is of no use.
+    /// Roots of a chip that has lost all anchors; records may be left in the blocks that this one names, none is 0. The
+    /// next root is an anchor. `None` if the chip is of no use.
     pub fn without_anchors(records: Shape, anchor: Anchor) -> Option<Roots> {
         let rings = Rings::lost();
         Shape::of_anchors(&anchor.geometry)?;
@@ -133,7 +133,7 @@ impl Roots {
     }
 
     /// Finds the newest record, in superpages of this shape: in the first block if the last page programmed there is
-    /// proved, in both otherwise. `None` if the blocks that the anchor names have none.
+    /// proved, in both otherwise. `None` if the blocks named by the anchor have none.
     pub fn find_record(
         &mut self,
         medium: &mut Medium<'_>,
@@ -207,22 +207,22 @@ impl Roots {
         self.anchor.checkpoints.into_iter().filter(|block| *block != 0)
     }
 
-    /// True unless one copy of the newest record is missing or cannot be read, so that another should be written soon.
+    /// True unless one copy of the newest record is missing or unreadable, so that another should be written soon.
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 
     /// True if fewer than `least` records, or than half of all, fit behind those in the blocks that hold them. The first
-    /// after a mount counts twice. The roots must be settled.
+    /// after a mount counts twice. The ends must be found.
     pub fn is_nearly_full(&self, least: u32) -> bool {
-        debug_assert!(!self.idle, "roots are settled before they are asked for room");
+        debug_assert!(!self.idle, "ends are found before roots are asked for room");
         let pages = |index| self.records.safe_from(index).count();
         pages(self.next) < pages(0).div_euclid(2).min(least as usize)
     }
 
-    /// True if the next record takes two blocks. The roots must be settled.
+    /// True if the next record takes two blocks. The ends must be found.
     pub fn is_full(&self) -> bool {
-        debug_assert!(!self.idle, "roots are settled before they are asked for room");
+        debug_assert!(!self.idle, "ends are found before roots are asked for room");
         let records = if self.doubted { 2 } else { 1 };
         self.records.safe_from(self.next).take(records).count() < records
     }
@@ -239,9 +239,9 @@ impl Roots {
         self.next = self.records.pages();
     }
 
-    /// Before the first write after a mount: looks where the roots go on. True if the blocks that will be taken next
-    /// may have been touched by the write that was cut, [`DOUBTED`] at the most: they have to be erased again.
-    pub fn settle(&mut self, medium: &mut Medium<'_>) -> Result<bool, NandError> {
+    /// Finds the places of the next root writes, before the first one after a mount. True if a cut write may have
+    /// touched the blocks taken next, [`DOUBTED`] at the most: they must be erased again.
+    pub fn find_ends(&mut self, medium: &mut Medium<'_>) -> Result<bool, NandError> {
         let mut medium = medium.shaped(self.records);
         let shape = *medium.shape();
         self.records = shape;
@@ -249,8 +249,8 @@ impl Roots {
             return Ok(false);
         }
         if let Some(anchors) = Shape::of_anchors(&self.anchor.geometry) {
-            let even = self.rings.settle(&mut medium.shaped(anchors), self.anchor.magic)?;
-            // The one copy may be what a cut left, and fade: the next record goes where a new anchor says.
+            let even = self.rings.find_ends(&mut medium.shaped(anchors), self.anchor.magic)?;
+            // The only copy may be left from a cut, and fade: the next record goes to the blocks of a new anchor.
             self.whole &= even;
         }
         for block in self.anchor.checkpoints.into_iter().filter(|block| *block != 0) {
@@ -264,7 +264,7 @@ impl Roots {
         if !self.whole {
             self.next = shape.pages();
         }
-        // Whoever found the roots so before a cut took other blocks too, and no anchor names them.
+        // An earlier mount that found the roots like this and was cut took other blocks too, and no anchor names them.
         Ok(shape.next_safe(self.next, self.next).is_none())
     }
 
@@ -286,11 +286,11 @@ impl Roots {
         Ok(even && same && seqs.len() == COPIES && !records.has_tired())
     }
 
-    /// Writes a record, twice. Whoever mounts after this call returns finds it. The roots must be settled. Returns the
-    /// blocks that were left for others: nothing in them is needed any more.
+    /// Writes a record, twice. A mount after this call finds it. The ends must be found. Returns the blocks that were
+    /// given up: nothing in them is needed any more.
     pub fn write<'c, K: Keeper<'c>>(&mut self, keeper: &mut K) -> Result<Vec<u32>, K::Error> {
-        debug_assert!(!self.idle, "roots are settled before they are written");
-        // What goes into doubted pages is written once more behind them.
+        debug_assert!(!self.idle, "ends are found before records are written");
+        // A record in doubted pages is written once more behind them.
         let again = core::mem::take(&mut self.doubted);
         if self.write_next(keeper)? && (!again || self.write_next(keeper)?) {
             return Ok(Vec::new());
@@ -351,12 +351,12 @@ impl Roots {
         Ok(true)
     }
 
-    /// Has the next anchor say this of its owner's.
+    /// Changes the owner's bytes for the next anchor.
     pub fn change_own(&mut self, own: Vec<u8>) {
         self.anchor.own = own;
     }
 
-    /// Writes an anchor. The roots must be settled.
+    /// Writes an anchor. The ends must be found.
     pub fn write_anchor<'c, K: Keeper<'c>>(&mut self, keeper: &mut K) -> Result<(), K::Error> {
         let seq = keeper.next_seq();
         let Some(shape) = Shape::of_anchors(&self.anchor.geometry) else { return Err(K::worn_out()) };
@@ -368,7 +368,7 @@ impl Roots {
     }
 }
 
-/// True if a page is the copy of a record, by the look of its header or, where it has none, by the page.
+/// True if a page is the copy of a record, by its header or, without one, by the whole page.
 fn is_copy(medium: &mut Medium<'_>, page: u32, seq: u64) -> Result<bool, NandError> {
     match medium.peek(page)? {
         Peek::Programmed(Some(header)) => Ok(header == (CHECKPOINT, seq)),

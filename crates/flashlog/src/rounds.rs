@@ -1,25 +1,25 @@
-//! How far the patrol is, when it goes on, and what it has put right so far: what a checkpoint tells of it.
+//! The patrol's place, its pace and the repairs it made, as a checkpoint records them.
 
 /// Seconds in which a pass is over if nothing else is asked for: a week.
 const PERIOD_S: u64 = 7 * 24 * 3600;
 
-/// A checkpoint is made for the place alone whenever so much of a pass is done: one in so many.
+/// The share of a pass, one in so many, after which a checkpoint is made for the place alone.
 const SAVES: u32 = 16;
 
-/// What a checkpoint tells of the patrol.
+/// The patrol's state in a checkpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rounds {
-    /// When this pass began, in seconds since 1970.
+    /// The start of this pass, in seconds since 1970.
     pub began: i64,
-    /// Log page at which it goes on; the chip's end if it is over.
+    /// The next log page; the chip's end if the pass is over.
     pub page: u32,
     /// Passes that were ended.
     pub passes: u32,
     /// Erase blocks moved because of decay or reads.
     pub moved_blocks: u32,
-    /// Wrong bits put right: of each read those of the worst codeword.
+    /// Wrong bits put right, counted by the worst codeword of each read.
     pub corrected_bits: u64,
-    /// Log pages that parity brought back, each time that they were read.
+    /// Log pages that parity brought back, counted at each read.
     pub rebuilt_pages: u32,
 }
 
@@ -28,18 +28,18 @@ pub struct Rounds {
 pub struct Patrol {
     rounds: Rounds,
     period_s: u64,
-    /// The place that the newest checkpoint tells.
+    /// The place in the newest checkpoint.
     saved: u32,
     /// Something was noted since.
     is_noted: bool,
-    /// Of the bits that the medium has put right, those that are counted.
+    /// The medium's corrected bits that `rounds` already counts.
     counted_bits: u64,
-    /// Likewise of the pages that parity brought back.
+    /// The rebuilt pages that `rounds` already counts.
     counted_pages: u64,
 }
 
 impl Patrol {
-    /// Goes on where a checkpoint says.
+    /// The patrol as a checkpoint left it.
     pub fn resume(rounds: Rounds) -> Patrol {
         Patrol {
             saved: rounds.page,
@@ -51,7 +51,7 @@ impl Patrol {
         }
     }
 
-    /// What a checkpoint made now tells.
+    /// The state for a checkpoint made now.
     pub fn rounds(&self) -> Rounds {
         self.rounds
     }
@@ -61,17 +61,17 @@ impl Patrol {
         (self.saved, self.is_noted) = (self.rounds.page, false);
     }
 
-    /// Something was learnt of a block that a checkpoint tells.
+    /// Notes that a block's line has news for the next checkpoint.
     pub fn note(&mut self) {
         self.is_noted = true;
     }
 
-    /// True if the newest checkpoint tells another place, or not all that was noted.
+    /// True if the newest checkpoint has another place, or lacks something noted.
     pub fn has_news(&self) -> bool {
         self.is_noted || self.unsaved_pages() > 0
     }
 
-    /// A pass is to take so many seconds; with 0 there is none by itself.
+    /// Sets the seconds that a pass is to take; with 0 there is none by itself.
     pub fn set_period(&mut self, seconds: u64) {
         self.period_s = seconds;
     }
@@ -111,7 +111,7 @@ impl Patrol {
 
     /// Parity has brought back so many pages since the mount.
     pub fn count_rebuilt(&mut self, pages: u64) {
-        // Beyond what the record has room for it stays at that.
+        // A count at the record's limit stays there.
         let new = u32::try_from(pages - self.counted_pages).unwrap_or(u32::MAX);
         self.rounds.rebuilt_pages = self.rounds.rebuilt_pages.saturating_add(new);
         self.counted_pages = pages;

@@ -1,7 +1,7 @@
-//! Which erase blocks are read too often, without a count for each: one read in so many is told, drawn at random.
+//! Erase blocks that are read too often, found without a count for each: one read in so many is told, drawn at random.
 //!
-//! A block of which `n` reads are told was read about `n` times as often; the deviation is the root of `n` in `n`. Draws
-//! have random gaps, so that no pattern of reads slips between them.
+//! A block of which `n` reads are told was read about `n` times as often; the deviation is the root of `n` in `n`.
+//! Draws have random gaps, so that no pattern of reads slips between them.
 
 use alloc::vec::Vec;
 

@@ -21,8 +21,8 @@ impl<T> Newest<T> {
     }
 }
 
-/// How far a block was programmed, in pages, by halves: pages are programmed in order. Those that share cells with earlier ones
-/// are passed over.
+/// The number of programmed pages of a block, by halves: pages are programmed in order. Pages that share cells with
+/// earlier ones are passed over.
 pub(crate) fn programmed(medium: &mut Medium<'_>, block: u32) -> Result<u32, NandError> {
     let (mut low, mut high) = (0, medium.shape().pages());
     while low < high {

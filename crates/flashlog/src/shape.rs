@@ -9,15 +9,15 @@ pub const HEADER_BYTES: u32 = 8;
 /// Bytes of the proof that stands alone where no tag fits.
 const SUM_BYTES: u32 = 4;
 
-/// Where a superpage keeps its tag.
+/// The place of a superpage's tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TagPlace {
-    /// In the spare area: the payload has the whole page, and tags are read without it.
+    /// The spare area: the payload has the whole page, and tags are read without it.
     Spare,
-    /// At the end of the page, which loses these bytes.
+    /// The end of the page, which loses these bytes.
     Page,
-    /// Nowhere: the spare area has room for the proof alone, which tells the kind. The owner has to write elsewhere
-    /// what the page holds.
+    /// No tag: the spare area has room for the proof alone, which tells the kind. The owner records the content of
+    /// pages elsewhere.
     Proof,
 }
 
@@ -26,9 +26,9 @@ pub(crate) type Place = (u32, u32);
 
 /// All sizes that follow from the chip and the tag. Nothing here is read from the chip.
 ///
-/// A *superpage* is what the log reads and programs in one go: one page of the chip, or several small ones that
-/// follow each other in an erase block (ScaleFFS, 3.2, combines two pages of 512 bytes in the same way).
-/// Superpages are counted through the chip.
+/// A *superpage* is the unit that the log reads and programs: one page of the chip, or several small ones in a row in
+/// an erase block. ScaleFFS (3.2) combines two pages of 512 bytes in the same way. Superpages are counted through the
+/// chip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     parts: u32,
@@ -45,8 +45,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Superpages of `parts` pages of the chip each, none of which shares cells with another, with tags whose body has
-    /// `body` bytes. The tag must fit: see [`Shape::tag_fits`].
+    /// Superpages of `parts` pages of the chip each, none of which shares cells with another, with tags that have a
+    /// body of `body` bytes. The tag must fit: see [`Shape::tag_fits`].
     pub fn new(geometry: &Geometry, parts: u32, tag: TagPlace, body: u32) -> Shape {
         let head = if tag == TagPlace::Proof { SUM_BYTES } else { TAG_BYTES + body };
         let parts = parts.max(1);
@@ -67,8 +67,8 @@ impl Shape {
         shape
     }
 
-    /// The place for a tag whose body has `body` bytes in the spare areas of `parts` pages, if it fits there. The
-    /// start of a tag must lie in the first of them.
+    /// True if a tag with a body of `body` bytes fits into the spare areas of `parts` pages. The start of a tag must
+    /// lie in the first of them.
     pub fn tag_fits(geometry: &Geometry, parts: u32, body: u32) -> bool {
         let spare = geometry.free_spare_bytes;
         spare >= HEADER_BYTES && spare.saturating_mul(parts) >= TAG_BYTES.saturating_add(body)
@@ -85,7 +85,7 @@ impl Shape {
         Shape { pages: self.pages.min(pages), ..self }
     }
 
-    /// The same with tags in the spare area whose body has `body` bytes. The tag must fit.
+    /// The same with tags in the spare area that have a body of `body` bytes. The tag must fit.
     #[must_use]
     pub fn with_body(self, body: u32) -> Shape {
         let head = TAG_BYTES + body;
@@ -102,14 +102,14 @@ impl Shape {
         Shape { pages: self.pages - parity, parity, ..self }
     }
 
-    /// The same on a chip whose pages share cells in this way.
+    /// The same on a chip with this pairing of pages.
     #[must_use]
     pub fn with_pairing(self, pairing: Pairing) -> Shape {
         debug_assert!(pairing.fits(self.chip_pages), "{pairing:?} of {} pages", self.chip_pages);
         Shape { pairing, ..self }
     }
 
-    /// Which pages of the chip share cells.
+    /// The pairing of the chip's pages.
     pub(crate) fn pairing(&self) -> Pairing {
         self.pairing
     }
@@ -139,7 +139,7 @@ impl Shape {
         self.chip_spare as usize
     }
 
-    /// Where tags are.
+    /// The place of tags.
     pub fn tag_place(&self) -> TagPlace {
         self.tag
     }

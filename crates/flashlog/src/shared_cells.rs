@@ -1,7 +1,8 @@
-//! Superpages whose pages share cells: which of them may be programmed without putting others at risk.
+//! Superpages with pages that share cells, and those of them that may be programmed without putting others at risk.
 //!
-//! A power cut in the middle of a program may destroy what earlier programs left in the same cells
-//! ([`Pairing`](pumice_media::Pairing)). A log that keeps promises passes over the pages that share cells with promised ones.
+//! A power cut in the middle of a program may destroy earlier pages in the same cells
+//! ([`Pairing`](pumice_media::Pairing)). A log that keeps promises passes over the pages that share cells with promised
+//! ones.
 
 use core::fmt;
 
@@ -18,7 +19,7 @@ pub(crate) fn pairing_number(pairing: Pairing) -> u32 {
     }
 }
 
-/// A volume on a chip whose pages share cells in another way than those of the chip that it was made for.
+/// A volume on a chip with another pairing than the chip that it was made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OtherPairing {
     pub(crate) made: u32,
@@ -37,7 +38,7 @@ impl fmt::Display for OtherPairing {
     }
 }
 
-/// What passing over pages costs in an erase block of a shape. Without shared cells all superpages are safe, and none
+/// The cost of passing over pages in an erase block of a shape. Without shared cells all superpages are safe, and none
 /// is passed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Skips {
@@ -66,8 +67,8 @@ impl Shape {
         by != index && parts.any(is_hit)
     }
 
-    /// The first superpage of an erase block, from `index` on, whose program puts none before `kept` at risk; `None` if
-    /// the block has no such page. `kept` is at most `index`.
+    /// The first superpage of an erase block, from `index` on, that puts none before `kept` at risk by its program;
+    /// `None` if the block has no such page. `kept` is at most `index`.
     pub fn next_safe(&self, index: u32, kept: u32) -> Option<u32> {
         debug_assert!(kept <= index, "page {index} is not programmed yet");
         (index..self.pages()).find(|index| self.endangers(*index) >= kept)
@@ -79,13 +80,13 @@ impl Shape {
         core::iter::successors(next(index), move |index| next(index + 1))
     }
 
-    /// How far behind a superpage that was programmed the next one may lie: 1 if none is ever passed over.
+    /// The most places from a programmed superpage to the next one: 1 if none is ever passed over.
     pub fn reach(&self) -> u32 {
         let step = |index: u32| Some(self.next_safe(index + 1, index + 1)? - index);
         if self.is_paired() { (0..self.pages()).filter_map(step).fold(1, u32::max) } else { 1 }
     }
 
-    /// What passing over pages costs.
+    /// The cost of passing over pages.
     pub fn skips(&self) -> Skips {
         if !self.is_paired() {
             return Skips { safe_pages: self.pages(), lost: 0 };
@@ -157,7 +158,7 @@ mod tests {
         assert_eq!((mlc.next_safe(8, 7), mlc.next_safe(8, 8)), (Some(9), None));
     }
 
-    /// Whatever is kept and when, no cut destroys it: tried against the chip's own words, in superpages of each size.
+    /// No kept page is ever destroyed by a cut: tried against the chip's own pairing, in superpages of each size.
     #[test]
     fn nothing_kept_is_ever_put_at_risk() {
         let pairings = [Pairing::Dist3, Pairing::WordLine { pages: 3 }, Pairing::WordLine { pages: 4 }];

@@ -37,11 +37,11 @@ pub struct SoftwareEcc<N> {
     code: PageCode,
     /// The raw spare area of one page.
     raw: Vec<u8>,
-    /// What the chip shows of it.
+    /// The bytes of it that the chip shows.
     shown: Vec<u8>,
 }
 
-/// Why a chip cannot be used so.
+/// The reason that a chip cannot take software ECC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SoftwareEccError {
@@ -105,7 +105,7 @@ impl<N: Nand> SoftwareEcc<N> {
         }
     }
 
-    /// Lays what the chip shows out as it is in the raw spare area.
+    /// Lays the shown bytes out at their places in the raw spare area.
     fn spread(&mut self) {
         let mark = self.code.mark();
         let places = self.raw.iter_mut().enumerate().filter(|(at, _)| !mark.contains(at));
@@ -125,7 +125,7 @@ impl<N: Nand> SoftwareEcc<N> {
     }
 }
 
-/// What a chip without ECC read, right or wrong, with or without a report.
+/// A read of a chip without ECC, right or wrong, with or without a report.
 fn as_it_is(outcome: Result<ReadOutcome, NandError>) -> Result<(), NandError> {
     match outcome {
         Ok(_) | Err(NandError::Uncorrectable(_)) => Ok(()),

@@ -11,8 +11,8 @@ use pumice_ecc::{CodeError, LONGEST_PAGE, MOST_PARITY, Parity};
 use crate::shape::{HEADER_BYTES, Place, Shape};
 use crate::tag::header_check;
 
-/// The check of the header: it follows from the bytes before it, and is left out where payload and head are an odd number
-/// of bytes, for parity takes two at a time.
+/// The place of the header's check. It follows from the bytes before it, and is left out where payload and head are an
+/// odd number of bytes, for parity takes two at a time.
 pub(crate) const CHECK: usize = HEADER_BYTES as usize - 1;
 
 /// A superpage as parity sees it.
@@ -32,7 +32,7 @@ pub(crate) fn word_bytes(shape: &Shape) -> usize {
     shape.payload() + shape.head_bytes() - usize::from(is_odd(shape))
 }
 
-/// True where payload and head are an odd number of bytes: then the head is a whole tag, for a proof alone has four.
+/// True if payload and head are an odd number of bytes: then the head is a whole tag, for a proof alone has four.
 fn is_odd(shape: &Shape) -> bool {
     !(shape.payload() + shape.head_bytes()).is_multiple_of(2)
 }
@@ -86,7 +86,7 @@ impl Stripe {
         Ok(())
     }
 
-    /// Goes on to the place at `index`; those between count as zeros.
+    /// Moves on to the place at `index`; those between count as zeros.
     fn fill(&mut self, shape: &Shape, index: u32) -> Result<(), CodeError> {
         let zeros = vec![0; word_bytes(shape)];
         (self.next..index).try_for_each(|_| self.parity.push(&zeros))?;
@@ -94,7 +94,7 @@ impl Stripe {
         Ok(())
     }
 
-    /// The parity of what counts so far.
+    /// The parity of all places that count so far.
     pub(crate) fn words(&self) -> impl Iterator<Item = &[u8]> {
         self.parity.pages()
     }
@@ -124,7 +124,7 @@ impl Stripes {
         self.open.get(&block)
     }
 
-    /// Goes on to the end of a block; its parity then.
+    /// Moves on to the end of a block, and returns its parity.
     pub(crate) fn end(&mut self, shape: &Shape, block: u32) -> Vec<Vec<u8>> {
         let Some(stripe) = self.open.get_mut(&block) else { return Vec::new() };
         let filled = stripe.fill(shape, shape.pages());
@@ -137,7 +137,7 @@ impl Stripes {
         self.those(|_| true)
     }
 
-    /// Blocks whose newest copy lacks places, in order.
+    /// Blocks with places that their newest copy lacks, in order.
     pub(crate) fn uncopied(&self) -> Vec<u32> {
         self.those(|stripe| stripe.copied < stripe.next)
     }

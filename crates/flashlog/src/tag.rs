@@ -1,4 +1,4 @@
-//! Tags: what a superpage holds, when it was written, and the proof (`docs/flashlog-spec.md`, "Tag").
+//! Tags: the content of a superpage, its time and its proof (`docs/flashlog-spec.md`, "Tag").
 
 use alloc::vec::Vec;
 
@@ -12,16 +12,16 @@ const STRAY_BITS: u32 = 2;
 /// Kinds are numbers below this.
 const KINDS: u8 = 16;
 
-/// A tag. Kind, flags and body mean what the owner of the log wants them to.
+/// A tag. The log's owner defines kind, flags and body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tag {
-    /// What the page is: 1 to 15.
+    /// The kind of the page: 1 to 15.
     pub kind: u8,
     /// 0 to 15.
     pub flags: u8,
     /// Place in the order in which the volume's pages were programmed, below [`SEQ_END`].
     pub seq: u64,
-    /// Of the length that the [`Shape`] says; a shorter one is filled up with ones.
+    /// The body, of the length in the [`Shape`]; a shorter one is filled up with ones.
     pub body: Vec<u8>,
 }
 
@@ -42,16 +42,15 @@ impl Tag {
         head
     }
 
-    /// The tag of a head whose header proves itself; of the body nothing is proved.
+    /// The tag of a head if its header proves itself; the body is not proved.
     pub(crate) fn decode(head: &[u8]) -> Option<Tag> {
         let (first, seq) = decode_header(*head.first_chunk()?)?;
         let body = head.get(TAG_BYTES as usize..)?.to_vec();
         Some(Tag { kind: first & 0x0f, flags: first >> 4, seq, body })
     }
 
-    /// The tag of a head that proves itself and its page, one wrong bit put right: not every chip's ECC covers the spare
-    /// area. True if a bit was wrong. That it is put right wrongly has a chance of one in ten million for a page
-    /// that is damaged otherwise.
+    /// The tag of a head that proves itself and its page, one wrong bit put right: not every chip's ECC covers the
+    /// spare area. True if a bit was wrong. A page damaged otherwise passes with a chance of one in ten million.
     pub(crate) fn proved(shape: &Shape, page: u32, payload: &[u8], head: &mut [u8]) -> Option<(Tag, bool)> {
         match shape.tag_place() {
             TagPlace::Proof => proved_alone(shape, page, payload, head),
@@ -66,7 +65,7 @@ impl Tag {
     }
 }
 
-/// The kind by the one byte whose proof this is; of all else such a tag tells nothing.
+/// The kind, found as the one byte that this proof fits; such a tag tells nothing else.
 fn proved_alone(shape: &Shape, page: u32, payload: &[u8], head: &[u8]) -> Option<(Tag, bool)> {
     let stored = u32::from_le_bytes(*head.first_chunk()?);
     let before = begun(shape, page, payload);
@@ -104,8 +103,9 @@ pub(crate) fn header_check(head: &[u8]) -> u8 {
     })
 }
 
-/// The checksum of a page up to where its payload ends. It covers the place: a page proves itself in its own alone. So it
-/// does for the number of parity pages, on which the numbers of pages depend; without any the sum is that of the place.
+/// The checksum of a page up to the end of its payload. It covers the place: a page proves itself in its own alone. It
+/// also covers the number of parity pages, on which the numbers of pages depend; without any the sum is that of the
+/// place.
 fn begun(shape: &Shape, page: u32, payload: &[u8]) -> Sum {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(payload);
@@ -121,8 +121,8 @@ fn begun(shape: &Shape, page: u32, payload: &[u8]) -> Sum {
 #[derive(Clone)]
 struct Sum {
     hasher: crc32fast::Hasher,
-    /// The CRC of a sum is the sum of the CRCs, and so is parity: a sum of pages that parity brings back by mistake would
-    /// prove itself. So where there is parity what the CRC comes to is mixed.
+    /// The CRC of a sum is the sum of the CRCs, and so is parity: a sum of pages that parity brings back by mistake
+    /// would prove itself. So the CRC is mixed where there is parity.
     is_mixed: bool,
 }
 
@@ -141,8 +141,8 @@ fn finish(Sum { mut hasher, is_mixed }: Sum, head: &[u8]) -> u32 {
     if is_mixed { mix(crc) } else { crc }
 }
 
-/// Puts the checksums of a page into its head, whatever that says. Where the proof stands alone the head is
-/// the first byte of a tag, and becomes the proof.
+/// Puts the checksums of a page into its head, over the old ones. Where the proof stands alone, the head is the first
+/// byte of a tag, and becomes the proof.
 pub fn seal(shape: &Shape, page: u32, payload: &[u8], head: &mut Vec<u8>) {
     if shape.tag_place() == TagPlace::Proof {
         let sum = finish(begun(shape, page, payload), head.get(..1).unwrap_or_default());
@@ -183,7 +183,7 @@ fn flip(bytes: &mut [u8], bit: usize) {
     }
 }
 
-/// True if a head was never programmed, by the look of it: an erased spare area may have stray zeros.
+/// True if a head seems never programmed: an erased spare area may have stray zeros.
 pub(crate) fn is_erased(head: &[u8]) -> bool {
     head.iter().map(|byte| byte.count_zeros()).sum::<u32>() <= STRAY_BITS
 }
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    /// On the medium stands what MurmurHash3 makes of a sum: another mix would be another format.
+    /// The medium holds sums mixed as `MurmurHash3` does: another mix would be another format.
     #[test]
     fn sums_are_mixed_as_murmur_hash_ends() {
         let known = [(0, 0), (1, 0x514e_28b7), (2, 0x30f4_c306), (0x1234_5678, 0xe37c_d1bc)];
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// What parity brings back by mistake is a sum of pages that prove themselves, each in its place.
+    /// Pages that parity brings back by mistake are sums of pages that prove themselves, each in its place.
     #[test]
     fn a_sum_of_pages_proves_nothing_where_there_is_parity() {
         let shape = shape(TagPlace::Spare, 20);

@@ -1,7 +1,7 @@
 //! Checks a disk: everything is read and compared with everything else; nothing is written.
 //!
-//! The disk is found and replayed in memory as a start does it, if need be without anchors or records. Then every page of
-//! every segment is read, and what the tags prove is held against the tables. What a power cut may leave is sound.
+//! The disk is found and replayed in memory as a start does it, if need be without anchors or records. Then every page
+//! of every segment is read, and the proof in the tags is held against the tables. Traces of a power cut are sound.
 
 mod evidence;
 mod segment;
@@ -24,41 +24,41 @@ use crate::segments::State;
 use crate::server::{Mode, Server};
 use crate::shape::{Addr, Place};
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CheckReport {
-    /// What is wrong; nothing on a sound disk.
+    /// Faults; none on a sound disk.
     pub findings: Vec<Finding>,
-    /// What is not as it might be, and no harm: a power cut may have left it.
+    /// Harmless irregularities: a power cut may have left them.
     pub notes: Vec<Finding>,
-    /// How the next start would be.
+    /// The kind of the next start.
     pub start: Start,
     /// Bytes of a logical block.
     pub block_bytes: u32,
     /// Blocks of the disk.
     pub logical_blocks: u32,
-    /// Of these, blocks that are stored.
+    /// Stored blocks among these.
     pub stored_blocks: u64,
     /// Logical blocks that cannot be read, ascending.
     pub lost: Vec<u32>,
-    /// Of these, blocks that the newest page held before a power cut: it was torn, or is lost.
+    /// Those of them that the newest page held before a power cut: it was torn, or is lost.
     pub possibly_lost: Vec<u32>,
 }
 
-/// What would put things right.
+/// The changes that would put things right.
 #[derive(Default)]
 pub(crate) struct Fixes {
-    /// Where blocks are by the tags; nowhere if no tag tells.
+    /// The places of blocks by the tags; nowhere if no tag tells.
     pub(crate) table: BTreeMap<u32, Addr>,
-    /// Blocks whose newest copy cannot be read.
+    /// Blocks with an unreadable newest copy.
     pub(crate) lost: Vec<u32>,
-    /// Of these, blocks that the newest page held.
+    /// Those of them that the newest page held.
     pub(crate) possibly_lost: Vec<u32>,
-    /// How often segments were erased, by their tags.
+    /// The erases of segments, by their tags.
     pub(crate) erases: BTreeMap<u32, u32>,
-    /// Segments whose heads, if they have one, do not fit them.
+    /// Segments with a head that does not fit them.
     pub(crate) heads: Vec<u32>,
-    /// Segments that everything has to move out of.
+    /// Segments that must be emptied.
     pub(crate) empty: Vec<u32>,
     /// Segments that are marked bad.
     pub(crate) bad: Vec<u32>,
@@ -73,7 +73,7 @@ pub(crate) struct Checked<'c> {
     pub(crate) fixes: Fixes,
     pub(crate) found: Findings,
     pub(crate) notes: Findings,
-    /// Sequence numbers of roots may be higher than any that is known.
+    /// Roots may have higher sequence numbers than any known one.
     pub(crate) is_adrift: bool,
 }
 
@@ -94,7 +94,7 @@ pub fn check(nand: impl Nand + Send, progress: &mut dyn FnMut(u32, u32)) -> Resu
     })
 }
 
-/// Finds a disk and looks at all of it; `uuid` is what it is called if nothing tells.
+/// Finds a disk and looks at all of it; `uuid` names it if nothing on the chip does.
 pub(crate) fn examine<'c>(
     nand: AnyChip<'c>,
     uuid: [u8; 16],
@@ -106,7 +106,7 @@ pub(crate) fn examine<'c>(
     let is_recorded = record.is_some();
     let known = record.clone();
     let replayed = ftl.replay_since(record, false, Trust::LOOK)?;
-    ftl.settle_all()?;
+    ftl.count_off_all()?;
     ftl.ask_for_bad((0..ftl.shape.blocks).collect())?;
     if is_recorded && ftl.start == Start::Headers {
         found.add("checkpoint", "it cannot be read, or makes no sense".into());
@@ -136,11 +136,11 @@ struct Check<'a, 'c> {
     found: &'a mut Findings,
     notes: Findings,
     fixes: Fixes,
-    /// The newest copy of each block that a page proves, with its sequence number.
+    /// The newest proved copy of each block, with its sequence number.
     newest: Vec<(u64, Addr)>,
-    /// Blocks that are where the table says, and can be read.
+    /// Readable blocks at the places in the table.
     confirmed: Vec<bool>,
-    /// Segments of which no header that can be read tells what they hold, with the first of such pages.
+    /// Segments with pages that no readable header names, each with the first such page.
     unnamed: BTreeMap<u32, u32>,
     trimmed: Vec<Trimmed>,
     /// The highest sequence number of all pages but roots.
@@ -163,11 +163,11 @@ impl<'a, 'c> Check<'a, 'c> {
         }
     }
 
-    /// What the replay met.
+    /// Takes in the irregularities of the replay.
     fn replayed(&mut self, replayed: &Replayed) {
         for place in &replayed.unnamed {
             let text = format!(
-                "page {} of segment {} cannot be read, and nothing tells what it held: torn by a power cut, or lost",
+                "page {} of segment {} cannot be read, and no other names its contents: torn by a power cut, or lost",
                 place.index, place.block
             );
             self.notes.add("page", text);
@@ -180,15 +180,15 @@ impl<'a, 'c> Check<'a, 'c> {
             self.found.add(
                 "checkpoint",
                 match part {
-                    Some(part) => format!("page {part} of it cannot be read; the others tell what it held"),
+                    Some(part) => format!("page {part} of it cannot be read; the others name its contents"),
                     None => "its parity does not fit its other pages".into(),
                 },
             );
         }
         for Place { block, index } in self.ftl.bad_map_pages()? {
             let text = format!(
-                "page {index} of segment {block}, of the translation table, cannot be read; others of its group tell what \
-                 it held"
+                "page {index} of segment {block}, of the translation table, cannot be read; the others of its group \
+                 restore it"
             );
             self.found.add("checkpoint", text);
             self.fixes.map.push(block);
@@ -202,7 +202,7 @@ impl<'a, 'c> Check<'a, 'c> {
         Ok(())
     }
 
-    /// Where the table says that blocks are, against what the pages prove.
+    /// Compares the table's places of blocks with the proof in the pages.
     fn table(&mut self, doubted: &[u32]) -> Result<()> {
         let mut stored = Vec::new();
         self.ftl.each_stored(|lba, addr| stored.push((lba, addr)))?;
@@ -215,8 +215,7 @@ impl<'a, 'c> Check<'a, 'c> {
                 continue;
             }
             if addr == Addr::LOST {
-                let text =
-                    format!("nothing that can be read tells where block {lba} is, but its own tag may");
+                let text = format!("the place of block {lba} cannot be read, but its own tag may tell it");
                 self.found.add("table", text);
                 self.fixes.table.insert(lba, newest);
                 continue;
@@ -247,7 +246,7 @@ impl<'a, 'c> Check<'a, 'c> {
         Ok(())
     }
 
-    /// How many blocks live in each segment.
+    /// Compares the counts of live blocks in each segment.
     fn counts(&mut self) -> Result<()> {
         for (block, valid) in (0..).zip(self.ftl.valid_by_table()?) {
             let counted = self.ftl.segments.get(block).valid;

@@ -22,7 +22,7 @@ use crate::unsure::Unsure;
 /// Segments that are looked at for one to clean.
 const VICTIMS: usize = 8;
 
-/// How writing a checkpoint ended when it did not go through.
+/// The reason that a checkpoint was not written through.
 enum Stop {
     /// This segment failed; the checkpoint has to go elsewhere.
     Segment(u32),
@@ -91,7 +91,7 @@ impl Writer<'_, '_> {
         stop_at(block, done)
     }
 
-    /// Programs what is left, and the parity; the number of pages.
+    /// Programs the rest and the parity; returns the number of pages.
     fn finish(mut self) -> core::result::Result<u32, Stop> {
         if !self.page.is_empty() {
             self.program()?;
@@ -108,7 +108,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Where a program that failed ends the checkpoint.
+/// The end of a checkpoint by a failed program.
 fn stop_at(block: u32, done: core::result::Result<(), NandError>) -> core::result::Result<(), Stop> {
     done.map_err(|error| match error {
         NandError::ProgramFailed(_) => Stop::Segment(block),
@@ -117,7 +117,7 @@ fn stop_at(block: u32, done: core::result::Result<(), NandError>) -> core::resul
 }
 
 impl Server<'_> {
-    /// Writes everything down, so that a start needs nothing older; trims are settled by it.
+    /// Writes everything down, so that a start needs nothing older; trims need no pages of their own then.
     pub(crate) fn checkpoint(&mut self) -> Result<()> {
         self.write_checkpoint(false)
     }
@@ -134,18 +134,18 @@ impl Server<'_> {
             self.end_heads()?;
         }
         self.move_full_roots()?;
-        self.settle_map()?;
+        self.write_leaves_to_fit()?;
         if clean && self.shape.has_parity() {
             self.end_map()?;
         }
         let old = self.record.segments.clone();
         let (segments, pages) = self.write_parts(&old)?;
-        self.opened.settle();
+        self.opened.checkpointed();
         self.record = Record { number: self.record.number + 1, clean, pages, segments, opened: None };
         self.write_record(clean)?;
         self.trims = Trims::default();
         self.patrol.save();
-        for block in old.into_iter().chain(self.waiting.settled()) {
+        for block in old.into_iter().chain(self.waiting.checkpointed()) {
             self.hand_back(block);
         }
         for block in 0..self.shape.blocks {
@@ -160,12 +160,12 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Free segments that a checkpoint of the heads as they are takes, with those set apart for leaves of the table.
+    /// Free segments that a checkpoint of the present heads takes, with those set apart for leaves of the table.
     pub(crate) fn wanted(&self) -> u32 {
         self.parts_wanted(0) + self.map.untaken()
     }
 
-    /// Segments that its pages take, with as many changes of the table as there may be, or so many bytes of them.
+    /// Segments of its pages, for the most changes of the table, or for so many bytes of them.
     fn parts_wanted(&self, changes: u64) -> u32 {
         let bytes = |head: &Head| size_of::<RawHead>() + head.index as usize * self.shape.named_bytes();
         let heads = self.heads.iter().flatten().map(bytes).sum();
@@ -195,8 +195,8 @@ impl Server<'_> {
         }
     }
 
-    /// Writes the pages of a checkpoint: its segments, and how many pages there are. Those of the `old` one are free by what it
-    /// says.
+    /// Writes the pages of a checkpoint; returns its segments and the number of pages. It lists those of the `old` one
+    /// as free.
     fn write_parts(&mut self, old: &[u32]) -> Result<(Vec<u32>, u32)> {
         loop {
             let mut blocks = self.take_parts()?;
@@ -220,8 +220,8 @@ impl Server<'_> {
         }
     }
 
-    /// Writes what is kept once more, behind a checkpoint that names the pages, before users write anything. Where there is no
-    /// room for that, or erases or programs fail, the pages are trusted as they are.
+    /// Writes the kept pages once more, behind a checkpoint that names them, before users write anything. Without room
+    /// for that, or if erases or programs fail, the pages are trusted as they are.
     pub(crate) fn write_unsure(&mut self) -> Result<()> {
         let mut done = self.room_to_rewrite();
         if done == Ok(true) {
@@ -246,8 +246,8 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// True if a segment is free beyond those of a checkpoint, or one that is cleaned leaves room behind its copies. What is kept
-    /// is none of these: a move can be undone as long as all copies have originals.
+    /// True if a segment is free beyond those of a checkpoint, or a cleaned one leaves room behind its copies. That one
+    /// holds no originals of kept pages: a move can be undone as long as all copies have originals.
     fn room_to_rewrite(&mut self) -> Result<bool> {
         let is_enough = self.policies.wear.free() > self.for_checkpoint();
         if is_enough || self.shape.is_batched() {
@@ -284,7 +284,7 @@ impl Server<'_> {
         self.commit()
     }
 
-    /// Blocks are where those pages are, and what they replace there is free.
+    /// Points blocks at those pages, and frees the segments of the copies that they replace.
     fn trust_unsure(&mut self) -> Result<()> {
         for Held { place, tag, .. } in self.unsure.held().to_vec() {
             let entries = (0..).zip(tag.entries).filter(|(_, entry)| entry.lba < self.table.len());
@@ -303,7 +303,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// A segment that was left alone can be cleaned, and is free if nothing lives in it.
+    /// Allows a segment to be cleaned again, and frees it if nothing lives in it.
     fn leave_alone_no_more(&mut self, block: u32) {
         let segment = self.segments.get(block);
         if segment.state != State::Stuck {

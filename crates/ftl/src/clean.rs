@@ -1,4 +1,4 @@
-//! The cleaner: takes a victim, moves what lives in it, frees it (CAT paper, figure 2), and levels wear.
+//! The cleaner: takes a victim, moves its live blocks, frees it (CAT paper, figure 2), and levels wear.
 
 use alloc::{vec, vec::Vec};
 
@@ -20,9 +20,9 @@ impl Server<'_> {
         self.clean_victim(victim)
     }
 
-    /// The same, or makes a checkpoint instead: a segment with trims stays until one settles them, and none could be made
-    /// if a segment that is kept for it had been taken to clean that one.
-    pub(crate) fn clean_or_settle(&mut self) -> Result<bool> {
+    /// The same, or a checkpoint instead: a segment with trims stays until a checkpoint drops them. If a segment kept
+    /// for the checkpoint were taken to clean that one, no checkpoint could be made.
+    pub(crate) fn clean_or_checkpoint(&mut self) -> Result<bool> {
         let Some(victim) = self.victim() else { return Ok(false) };
         if self.segments.get(victim).trims && !self.is_enough(self.policies.wear.free()) {
             let view = self.segments.get(victim).view(self.shape.capacity(), self.clock);
@@ -36,16 +36,16 @@ impl Server<'_> {
     pub(crate) fn clean_victim(&mut self, victim: u32) -> Result<bool> {
         self.move_out(victim)?;
         self.counters.cleaned += 1;
-        self.settle(victim);
+        self.free_if_empty(victim);
         if let Some(relocation) = self.policies.wear.relocation() {
             self.relocate(relocation)?;
         }
         Ok(true)
     }
 
-    /// Copies what lives in a segment that was chosen to where placement wants it.
+    /// Copies the live blocks of a chosen segment to the heads of placement.
     pub(crate) fn move_out(&mut self, victim: u32) -> Result<()> {
-        self.settle_all()?;
+        self.count_off_all()?;
         self.policies.wear.unsealed(victim);
         let from = Cleaned {
             segment: self.segments.get(victim).view(self.shape.capacity(), self.clock),
@@ -84,8 +84,8 @@ impl Server<'_> {
         Some(block)
     }
 
-    /// Frees a segment from which everything has moved, or leaves it alone if something could not be read.
-    fn settle(&mut self, block: u32) {
+    /// Frees a segment after all blocks have moved, or leaves it alone if one could not be read.
+    fn free_if_empty(&mut self, block: u32) {
         if self.segments.get(block).valid == 0 {
             self.free(block);
         } else {
@@ -93,7 +93,7 @@ impl Server<'_> {
         }
     }
 
-    /// Copies what lives in a segment to where placement wants it, or all to the moving head.
+    /// Copies the live blocks of a segment to the heads of placement, or all to the moving head.
     fn evacuate(&mut self, block: u32, from: Option<&Cleaned>) -> Result<()> {
         let entries = self.survivors(block)?;
         let mut order: Vec<u32> = entries.iter().map(|entry| entry.lba).collect();
@@ -129,7 +129,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// What lives in a segment, by logical block.
+    /// The live blocks of a segment, by logical block.
     fn survivors(&mut self, block: u32) -> Result<Vec<Entry>> {
         let mut live = Vec::new();
         if let Some(contents) = self.contents(block)? {
@@ -154,7 +154,7 @@ impl Server<'_> {
         Ok(live)
     }
 
-    /// What a sealed segment holds: by its summary or, without one, by what the tags say; not proved then.
+    /// The contents of a sealed segment: by its summary or, without one, by the tags; not proved then.
     fn contents(&mut self, block: u32) -> Result<Option<Contents>> {
         let shape = self.shape;
         let used = u32::from(self.segments.get(block).used).min(shape.pages);
@@ -202,7 +202,7 @@ impl Server<'_> {
         self.evacuate(from, None)?;
         self.end_move()?;
         self.counters.relocated += self.counters.copied - before;
-        self.settle(from);
+        self.free_if_empty(from);
         Ok(())
     }
 

@@ -1,17 +1,17 @@
-//! What a server did, and how it was started.
+//! A server's counters, and the kind of its start.
 
-/// How a server was started.
+/// The kind of a server's start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// By the checkpoint: the disk was closed.
+    /// The disk was closed: the checkpoint was enough.
     Checkpoint,
-    /// By the checkpoint and the headers of what was written since: the power was cut.
+    /// The power was cut: the checkpoint and the headers of everything written since.
     Recovered,
-    /// By the headers of all segments: there is no checkpoint that can be read.
+    /// No checkpoint can be read: the headers of all segments.
     Headers,
 }
 
-/// What was done, counted in logical blocks unless said otherwise. The first four are kept over restarts, as far as the
+/// The work done, counted in logical blocks unless said otherwise. The first four are kept over restarts, as far as the
 /// last checkpoint knows them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
@@ -23,7 +23,7 @@ pub struct Counters {
     pub erases: u64,
     /// Trimmed.
     pub trimmed: u64,
-    /// Of the copied ones, those moved for wear, since the start.
+    /// Those of the copied ones that were moved for wear, since the start.
     pub relocated: u64,
     /// Segments cleaned since the start.
     pub cleaned: u64,

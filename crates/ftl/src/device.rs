@@ -70,12 +70,12 @@ impl Server<'_> {
         self.pace_map()
     }
 
-    /// What follows each change: segments that failed are left, and a checkpoint is made when one is due.
+    /// The work after each change: segments that failed are left, and a checkpoint is made when one is due.
     pub(crate) fn after_change(&mut self) -> Result<()> {
         if !self.failing.is_empty() || self.waiting.has_doomed() {
             self.commit()?;
         }
-        self.settle_some()?;
+        self.count_off_some()?;
         self.pace_map()?;
         if self.opened.count() >= self.opened_most() && self.has_room_for_checkpoint() {
             self.checkpoint()?;
@@ -91,7 +91,7 @@ impl Server<'_> {
                 self.commit()?;
             }
             Mode::ReadOnly | Mode::Clean => {}
-            // What was read since the start counts as flushed from now on.
+            // All blocks read since the start count as flushed from now on.
             Mode::Replayed { undone } => match self.checkpoint_replayed(undone, false) {
                 Err(FtlError::WornOut) => {}
                 done => done?,

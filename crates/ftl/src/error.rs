@@ -1,4 +1,4 @@
-//! Why the server refused or failed.
+//! The reasons that the server refused or failed.
 
 use core::fmt;
 
@@ -24,15 +24,15 @@ pub enum FtlError {
     Geometry,
     /// Pages of the chip share cells in another way than those of the one the disk was made on.
     Pairing(OtherPairing),
-    /// An anchor that proves itself makes no sense; the text says what.
+    /// An anchor that proves itself makes no sense, for the reason in the text.
     Anchor(&'static str),
     /// No logical block can have this many bytes.
     BlockBytes(u32),
     /// A log page has too few free spare bytes.
     SpareBytes {
-        /// What it has.
+        /// The free spare bytes it has.
         bytes: u32,
-        /// What it needs.
+        /// The bytes it needs.
         want: u32,
     },
     /// A segment has too few log pages, or the chip too few or too many segments.
@@ -146,5 +146,5 @@ impl From<FtlError> for BlockError {
     }
 }
 
-/// What everything inside returns.
+/// The result of everything inside.
 pub(crate) type Result<T> = core::result::Result<T, FtlError>;

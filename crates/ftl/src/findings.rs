@@ -1,4 +1,4 @@
-//! What a check finds, kept short however much that is.
+//! The findings of a check, kept short however many there are.
 
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
@@ -8,10 +8,10 @@ const TOLD: usize = 200;
 /// Something that a check found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// What kind of thing: `anchors`, `records`, `identity`, `checkpoint`, `heads`, `table`, `segment`, `bad-block`,
+    /// The thing at fault: `anchors`, `records`, `identity`, `checkpoint`, `heads`, `table`, `segment`, `bad-block`,
     /// `summary`, `trims`, `page`, `lost` or `possibly-lost`.
     pub code: &'static str,
-    /// What exactly, and where.
+    /// The exact fault and its place.
     pub detail: String,
 }
 
@@ -31,7 +31,7 @@ impl Findings {
         }
     }
 
-    /// The list, with what was only counted at its end.
+    /// The list, with one line for the uncounted rest of each code at its end.
     pub(crate) fn into_list(self) -> Vec<Finding> {
         let Findings { mut list, counts } = self;
         for (code, count) in counts.into_iter().filter(|(_, count)| *count > TOLD) {

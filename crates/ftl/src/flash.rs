@@ -11,11 +11,11 @@ use crate::shape::{Place, Shape};
 use crate::summary::Contents;
 use crate::tag::{Before, Tag};
 
-/// What a page holds.
+/// The content of a page.
 pub(crate) enum Found {
     /// It was never programmed.
     Erased,
-    /// Something that proves nothing.
+    /// A page that proves nothing.
     Unproved,
     /// A page that proved itself.
     Page(Tag, Arc<Page>),
@@ -37,7 +37,7 @@ pub(crate) struct Flash<'c> {
     shape: Shape,
     /// The page of blocks or trims that was programmed last.
     before: Option<Before>,
-    /// What was programmed so far is promised, and the next page says so.
+    /// All pages programmed so far are promised, and the next page says so.
     is_promised: bool,
 }
 
@@ -72,7 +72,7 @@ impl<'c> Flash<'c> {
         }
     }
 
-    /// Reads a log page, and once more if it cannot be read: what a power cut leaves may be read the next time.
+    /// Reads a log page, and once more if it cannot be read: a page left by a power cut may be readable the next time.
     pub(crate) fn read_twice(&mut self, place: Place) -> Result<Found> {
         match self.read(place)? {
             Found::Unproved => self.read(place),
@@ -94,8 +94,7 @@ impl<'c> Flash<'c> {
         Ok(self.medium.peek(self.shape.page(place))?)
     }
 
-    /// The tag of a page by its spare bytes, of which the entries are not proved; `None` if there is none that makes
-    /// sense.
+    /// The tag of a page by its spare bytes, without proof of its entries; `None` if there is none that makes sense.
     pub(crate) fn tag_hint(&mut self, place: Place) -> Result<Option<Tag>> {
         match self.medium.tag(self.shape.page(place)) {
             Ok(tag) => Ok(Tag::decode(&self.shape, &tag)),
@@ -104,7 +103,7 @@ impl<'c> Flash<'c> {
         }
     }
 
-    /// The tag of a page that ECC gives up on, by its spare area, if that can be read; nothing but its header is proved.
+    /// The tag of a page that ECC gives up on, by its spare area, if that can be read; only its header is proved.
     pub(crate) fn tag_of_lost(&mut self, place: Place) -> Result<Option<Tag>> {
         match self.medium.read(self.shape.page(place)) {
             Err(Fault::Unreadable(_)) => self.tag_hint(place),
@@ -113,12 +112,13 @@ impl<'c> Flash<'c> {
         }
     }
 
-    /// Pages are passed over, for what they share cells with is promised.
+    /// Passes pages over: they share cells with promised ones.
     pub(crate) fn promise(&mut self) {
         self.is_promised = true;
     }
 
-    /// Programs a log page, whose tag names the one before it. Those of a segment come in order, the first one first.
+    /// Programs a log page with a tag that names the one before it. Those of a segment come in order, the first one
+    /// first.
     pub(crate) fn program(
         &mut self,
         place: Place,

@@ -1,4 +1,4 @@
-//! What the owner of a chip holds: a server, and the type that its chip comes back as.
+//! The owner's handle of a server, typed by its chip so that the chip comes back as it was.
 
 use core::marker::PhantomData;
 
@@ -13,28 +13,28 @@ use crate::server::Server;
 /// The flash memory server: a disk of logical blocks on a raw NAND chip (CAT paper, section 4).
 ///
 /// Blocks are never updated in place: each write goes to the open segment of its class, the translation table says
-/// where, and the cleaner takes back what was overwritten.
+/// where, and the cleaner reclaims overwritten blocks.
 pub struct Ftl<N> {
     server: Server<'static>,
     chip: PhantomData<fn() -> N>,
 }
 
 impl<N: Nand + Send + 'static> Ftl<N> {
-    /// Starts a server. Nothing is cleaned, and nothing written but a record of which a copy is missing, before the first
-    /// change. It goes by the checkpoint if nothing was written since, with what the headers of segments say about the
-    /// time since otherwise, and by the headers alone if the checkpoint cannot be read.
+    /// Starts a server. Nothing is cleaned, and nothing written before the first change but a record with a missing
+    /// copy. The start goes by the checkpoint if nothing was written since, and else also by the headers of segments
+    /// since then. It goes by the headers alone if the checkpoint cannot be read.
     pub fn open(nand: N, options: OpenOptions) -> Result<Ftl<N>> {
         Ok(Ftl { server: Server::open(AnyChip::own(nand), options)?, chip: PhantomData })
     }
 
-    /// Ends it: everything is on the chip, and the next start is by the checkpoint. Gives the chip back.
+    /// Ends the server: everything is on the chip, and the next start is by the checkpoint. Gives the chip back.
     pub fn close(self) -> Result<N> {
         self.server.close()?.take().ok_or(FtlError::Foreign)
     }
 }
 
 impl<N> Ftl<N> {
-    /// How the disk is and what it has done. Looks at every segment's line in the lookup table.
+    /// The state and the counters of the disk. Looks at every segment's line in the lookup table.
     pub fn info(&self) -> Info {
         self.server.info()
     }
@@ -44,20 +44,20 @@ impl<N> Ftl<N> {
         self.server.chip()
     }
 
-    /// A pass of the patrol is to take so many seconds; with 0 there is none by itself. A week if this is not called.
+    /// Sets the seconds that a pass of the patrol is to take; with 0 there is none by itself. A week if this is not
+    /// called.
     pub fn set_patrol_period(&mut self, seconds: u64) {
         self.server.set_patrol_period(seconds);
     }
 
-    /// One piece of what is due by the clock, `now` in seconds since 1970: empties a weak segment, or reads some pages; true if
-    /// more is due. For idle times.
+    /// Does one piece of the work that is due by the clock, `now` in seconds since 1970: empties a weak segment, or
+    /// reads some pages; true if more is due. For idle times.
     pub fn maintain(&mut self, now: i64) -> Result<bool> {
         self.server.maintain(now)
     }
 
-    /// Reads every page of every segment in which something lives, and of the checkpoint, and empties segments that are
-    /// weak. `progress` is told log pages done and all. Memory: four bytes for each page that cannot be read and each
-    /// logical block that is lost.
+    /// Reads every page of the checkpoint and of every segment with live blocks, and empties weak segments. `progress`
+    /// is told log pages done and all. Memory: four bytes for each unreadable page and each lost logical block.
     pub fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         self.server.scrub(now, progress)
     }
@@ -70,12 +70,13 @@ impl<N> Ftl<N> {
         self.server.admit_quick_scrub()
     }
 
-    /// Compares the signatures in the spare areas of each segment of data with those of its parity, and empties segments whose
-    /// parity is missing or does not fit. A read of each spare area, of no page: what decayed in a page, and checkpoint and
-    /// table, are left to [`Ftl::scrub`]. `progress` is told segments done and all.
+    /// Compares the signatures in the spare areas of each segment of data with those of its parity, and empties
+    /// segments with missing or wrong parity. Reads each spare area and no page: decayed pages, checkpoint and table
+    /// are left to [`Ftl::scrub`]. `progress` is told segments done and all.
     ///
     /// # Errors
-    /// [`FtlError::NoSignatures`] for a disk without parity, or on a chip whose spare areas have no room for signatures.
+    /// [`FtlError::NoSignatures`] for a disk without parity, or on a chip without room for signatures in its spare
+    /// areas.
     pub fn quick_scrub(&mut self, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         self.server.quick_scrub(progress)
     }

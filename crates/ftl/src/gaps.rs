@@ -1,5 +1,5 @@
-//! Pages that a start cannot read, and whose they were: the page that was programmed next says so, in whatever segment
-//! it lies. A page that the power cut tore has none behind it, and nobody names it.
+//! Pages that a start cannot read, and their owners: the next programmed page names them, in any segment. A page torn
+//! by the power cut has none behind it, and nobody names it.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -21,29 +21,29 @@ pub(crate) struct Gap {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Risk {
     None,
-    /// That page is torn, or erased by the look of it.
+    /// It is torn, or erased by the look of it.
     Torn,
-    /// That page can be read, and has this sequence number: if there is a higher one, the power went later.
+    /// It is readable, and has this sequence number: if there is a higher one, the power went later.
     Complete(u64),
 }
 
-/// What a start met.
+/// The gaps that a start met.
 #[derive(Default)]
 pub(crate) struct Gaps {
     pub(crate) places: Vec<Gap>,
 }
 
-/// Where the pages of a segment end.
+/// The end of a segment's pages.
 #[derive(Clone, Copy)]
 pub(crate) struct End {
-    /// Behind the last one that can be read, and the sequence number of that one.
+    /// The index behind the last readable page, and that page's sequence number.
     pub(crate) read: (u32, u64),
-    /// Behind the last one that is not erased.
+    /// The index behind the last page that is not erased.
     pub(crate) written: u32,
 }
 
 impl End {
-    /// Behind a page that can be read.
+    /// The end behind a readable page.
     pub(crate) fn behind(index: u32, sequence: u64) -> End {
         End { read: (index + 1, sequence), written: index + 1 }
     }
@@ -68,22 +68,22 @@ pub(crate) struct Lost {
     pub(crate) sequence: u64,
     /// Its logical blocks.
     pub(crate) lbas: Vec<u32>,
-    /// The segment whose tags tell so.
+    /// The segment with the tags that tell so.
     pub(crate) told_by: u32,
 }
 
 /// Pages that cannot be read.
 #[derive(Default)]
 pub(crate) struct Told {
-    /// Those that a later page names.
+    /// Pages that a later one names.
     pub(crate) lost: Vec<Lost>,
-    /// Those that none does.
+    /// Pages that none names.
     pub(crate) unnamed: Vec<Place>,
-    /// Those that the power cut may have destroyed before they were promised, named or not.
+    /// Pages that the power cut may have destroyed before they were promised, named or not.
     pub(crate) cut: Vec<Place>,
 }
 
-/// The newest page, and what it held.
+/// The newest page and its blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Doubted {
     pub(crate) place: Place,
@@ -91,7 +91,7 @@ pub(crate) struct Doubted {
 }
 
 impl Gaps {
-    /// What later pages tell of these. Looks at those alone before which a number is missing.
+    /// Asks later pages about these. Looks only at pages before which a number is missing.
     pub(crate) fn named(self, flash: &mut Flash<'_>, shape: &Shape, newest: &Newest) -> Result<Told> {
         let Some(first) = self.places.iter().map(|gap| gap.before).min() else {
             return Ok(Told::default());
@@ -120,7 +120,7 @@ impl Gaps {
                 told.lost.append(&mut open);
             }
             let Some(before) = tag.before else {
-                // The first page behind a power cut: what follows promises nothing of before.
+                // The first page behind a power cut promises no page before it.
                 told.cut.extend(open.drain(..).map(|lost| lost.place));
                 continue;
             };
@@ -154,8 +154,8 @@ mod tests {
         disk.write(Lba(lba.into()), &vec![8; disk.block_bytes() as usize]).unwrap();
     }
 
-    /// What tells of a lost page lies in a segment in which nothing lives any more. Whichever free segments are taken after
-    /// the start, and erased, the next start must still know.
+    /// The page that tells of a lost page lies in a segment with nothing live. Any free segments may be taken and
+    /// erased after the start: the next start must still know.
     #[test]
     fn the_segment_that_names_a_lost_page_is_kept() {
         let mut chip = SimChip::new(&ChipSpec::parse_geometry("2048+64:8:40").unwrap());

@@ -25,11 +25,11 @@ pub(crate) struct Head {
     pub(crate) written: u32,
     /// Pages before this one are promised: none is programmed that shares cells with them.
     pub(crate) kept: u32,
-    /// What the programmed pages hold.
+    /// The contents of the programmed pages.
     pub(crate) contents: Contents,
     /// The bytes of the page being filled.
     pub(crate) buffer: Vec<u8>,
-    /// What is in the buffer, slot by slot.
+    /// The contents of the buffer, slot by slot.
     pub(crate) filled: Vec<Entry>,
 }
 
@@ -76,7 +76,7 @@ impl Head {
         (place == self.place() && (slot as usize) < self.filled.len()).then_some(slot)
     }
 
-    /// What an address names is garbage, if it waits in the page being filled.
+    /// Makes the block at an address garbage, if it waits in the page being filled.
     pub(crate) fn blank(&mut self, shape: &Shape, addr: Addr) {
         let slot = self.buffered(shape, addr);
         if let Some(entry) = slot.and_then(|slot| self.filled.get_mut(slot as usize)) {
@@ -100,7 +100,7 @@ impl Head {
         self.index += 1;
     }
 
-    /// True if a cut may destroy what was programmed, as far as the chip's pages share cells.
+    /// True if a cut may destroy programmed pages, as far as the chip's pages share cells.
     pub(crate) fn is_at_risk(&self, shape: &Shape) -> bool {
         shape.is_paired() && self.kept < self.written
     }

@@ -1,4 +1,4 @@
-//! What a disk is, as long as it lives, and what its anchors say of it.
+//! The identity of a disk, fixed for its life, and its form in anchors.
 
 use alloc::string::ToString;
 use core::{fmt::Display, str::FromStr};
@@ -14,7 +14,7 @@ use crate::policy::PolicyNames;
 use crate::record::DiskBytes;
 use crate::shape::Shape;
 
-/// What a disk is.
+/// The identity of a disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Identity {
     pub(crate) uuid: [u8; 16],
@@ -28,7 +28,7 @@ pub(crate) struct Identity {
     pub(crate) void: Void,
 }
 
-/// A segment of which pages with a lower sequence number count for nothing: copies that a power cut left incomplete.
+/// A segment with pages below a sequence number that count for nothing: copies that a power cut left incomplete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Void {
     pub(crate) block: u32,
@@ -41,7 +41,7 @@ impl Void {
 }
 
 impl Identity {
-    /// What anchors say besides what they say of every volume.
+    /// The disk's own bytes in anchors, beside those of every volume.
     pub(crate) fn own_bytes(&self, shape: &Shape) -> [u8; OWN_BYTES] {
         let policies = &self.policies;
         let raw = RawIdentity {
@@ -61,7 +61,7 @@ impl Identity {
         own
     }
 
-    /// What records say of the disk.
+    /// The disk's bytes in records.
     pub(crate) fn disk_bytes(&self, shape: &Shape) -> DiskBytes {
         DiskBytes { uuid: self.uuid, own: self.own_bytes(shape) }
     }
@@ -107,7 +107,7 @@ impl Identity {
     }
 }
 
-/// The anchor of a disk of which this is known; it names no records.
+/// The anchor of a disk with these bytes; it names no records.
 pub(crate) fn anchor_of(disk: &DiskBytes, geometry: Geometry) -> Anchor {
     Anchor {
         magic: MAGIC,

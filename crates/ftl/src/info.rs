@@ -1,4 +1,4 @@
-//! What a server tells about itself.
+//! A server's report about itself.
 
 use alloc::vec::Vec;
 
@@ -10,36 +10,37 @@ use crate::server::{Mode, Server};
 use crate::stream::map_segments;
 use pumice_media::AnyChip;
 
-/// How a disk is and what it has done.
+/// The state and the counters of a disk.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Info {
     /// Version of the format.
     pub version: u32,
     /// The disk's identity.
     pub uuid: [u8; 16],
-    /// How it was started.
+    /// The kind of its start.
     pub start: Start,
     /// Logical blocks that the newest page held when the power went, if that cannot be read: torn or lost, nobody can
     /// tell. Reading them is an error until they are written.
     pub possibly_lost: Vec<u32>,
-    /// It can be read and no longer be written.
+    /// The disk can be read and no longer be written.
     pub worn_out: bool,
     /// Bytes of a logical block.
     pub block_bytes: u32,
     /// Blocks of the disk.
     pub logical_blocks: u32,
-    /// Of these, blocks that are stored.
+    /// Stored blocks among these.
     pub stored_blocks: u64,
-    /// Logical blocks that a segment holds.
+    /// Logical blocks of a segment.
     pub segment_blocks: u32,
     /// Segments of the chip.
     pub segments: u32,
-    /// Segments that nothing lives in.
+    /// Segments without live blocks.
     pub free_segments: u32,
     /// Segments that a checkpoint takes at the most; as many are kept free for the next.
     pub checkpoint_segments: u32,
-    /// Segments that are set apart for leaves of the translation table: one of its pages each. None where a checkpoint has
-    /// room for the whole table.
+    /// Segments set apart for leaves of the translation table: one of its pages each. None if a checkpoint has room for
+    /// the whole table.
     pub map_segments: u32,
     /// Segments that are marked bad.
     pub bad_segments: u32,
@@ -47,7 +48,7 @@ pub struct Info {
     pub parity_pages: u8,
     /// Reads of pages that ECC gave up on and parity brought back; stays at the largest.
     pub rebuilt_pages: u32,
-    /// Wrong bits that ECC put right: of each read those of the worst codeword.
+    /// Wrong bits that ECC put right, counted by the worst codeword of each read.
     pub corrected_bits: u64,
     /// Segments that were emptied before their bits were lost, or for want of parity.
     pub mended_segments: u32,
@@ -57,15 +58,15 @@ pub struct Info {
     pub weak_segments: u32,
     /// Chip pages that are read and programmed as one.
     pub gang_pages: u32,
-    /// Pages tell of themselves in their spare area; otherwise summaries tell of them.
+    /// Pages have their tags in their spare area; otherwise summaries name their blocks.
     pub tag_in_spare: bool,
-    /// What it is cleaned by.
+    /// The policies that clean it.
     pub policies: PolicyNames,
     /// Erases of the good segments: fewest, mean, most.
     pub wear: (u32, f64, u32),
     /// Standard deviation of the erases.
     pub wear_stddev: f64,
-    /// What was done.
+    /// The work done.
     pub counters: Counters,
     /// Checkpoints made so far.
     pub checkpoints: u64,
@@ -74,7 +75,7 @@ pub struct Info {
 }
 
 impl<'c> Server<'c> {
-    /// How the disk is and what it has done. Looks at every segment's line in the lookup table.
+    /// The state and the counters of the disk. Looks at every segment's line in the lookup table.
     pub(crate) fn info(&self) -> Info {
         let count = |state: State| {
             u32::try_from(self.segments.iter().filter(|(_, s)| s.state == state).count()).unwrap_or(u32::MAX)

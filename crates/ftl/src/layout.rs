@@ -1,4 +1,4 @@
-//! What lies on the chip, byte by byte (docs/ftl-spec.md). All numbers are little-endian.
+//! The chip's content, byte by byte (docs/ftl-spec.md). All numbers are little-endian.
 
 use zerocopy::little_endian::{I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -23,14 +23,14 @@ pub(crate) const NO_PAGE: u32 = u32::MAX;
 /// Bytes of a policy's name.
 pub(crate) const NAME_BYTES: usize = 24;
 
-/// Bytes of a tag's body without its entries, of an entry, of what a tag says of the page before it without its lbas, of
-/// an lba, and of a summary without its pages.
+/// Bytes of a tag's body without its entries, of an entry, of the tag's part about the page before it without its lbas,
+/// of an lba, and of a summary without its pages.
 pub(crate) const BODY_BYTES: u32 = 8;
 pub(crate) const ENTRY_BYTES: u32 = 8;
 pub(crate) const BEFORE_BYTES: u32 = 4;
 pub(crate) const LBA_BYTES: u32 = 4;
 
-/// A count of things in memory, as the chip has it: shapes have no more.
+/// A count of things in memory as the chip's 32 bits: shapes have no more.
 pub(crate) fn count32(count: usize) -> u32 {
     debug_assert!(u32::try_from(count).is_ok(), "{count} of something");
     u32::try_from(count).unwrap_or(u32::MAX)
@@ -40,13 +40,13 @@ pub(crate) const SUMMARY_BYTES: u32 = 32;
 /// Bit of a kind: pages were passed over, for all before this one was promised.
 const PROMISED: u8 = 8;
 
-/// What a log page holds.
+/// The kind of a log page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Kind {
     /// Logical blocks.
     Data = 1,
-    /// What the pages before it in the segment hold.
+    /// The contents of the pages before it in the segment.
     Summary = 2,
     /// Ranges of logical blocks that were trimmed.
     Trim = 3,
@@ -59,7 +59,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Kind; 5] = [Kind::Data, Kind::Summary, Kind::Trim, Kind::Checkpoint, Kind::Map];
 
-    /// The number in a tag; of blocks and trims it says whether all before them was promised.
+    /// The number in a tag; for blocks and trims it says whether all before them was promised.
     pub(crate) fn to_byte(self, promised: bool) -> u8 {
         debug_assert!(!promised || self.tells_promises(), "{self:?} tells of no promise");
         self as u8 | if promised { PROMISED } else { 0 }
@@ -97,7 +97,7 @@ raw! {
 }
 
 raw! {
-    /// What a slot holds: the logical block, and the write clock when a user wrote it.
+    /// The content of a slot: the logical block, and the write clock when a user wrote it.
     RawEntry, ENTRY_BYTES as usize => {
         lba: U32,
         written: U32,
@@ -127,7 +127,7 @@ raw! {
 }
 
 raw! {
-    /// What anchors say of a disk besides what they say of every volume.
+    /// The disk's own bytes in anchors, beside those of every volume.
     RawIdentity, 88 => {
         block_bytes: U32,
         logical_blocks: U32,
@@ -141,7 +141,7 @@ raw! {
 }
 
 raw! {
-    /// Behind it in an anchor: a segment of which pages with lower sequence numbers count for nothing.
+    /// The void behind it in an anchor: pages of this segment with lower sequence numbers count for nothing.
     RawVoid, 12 => {
         block: U32,
         sequence: U64,
@@ -149,8 +149,9 @@ raw! {
 }
 
 raw! {
-    /// The record of a checkpoint: where its pages are, and what the disk is, should all anchors be gone. The numbers of its
-    /// segments follow, four bytes each, and those of the segments that may be opened before the next record.
+    /// The record of a checkpoint: the place of its pages, and the identity of the disk, should all anchors be gone.
+    /// The numbers of its segments follow, four bytes each, and those of the segments that may be opened before the
+    /// next record.
     RawRecord, 144 => {
         magic: U32,
         flags: U32,
@@ -163,12 +164,12 @@ raw! {
     }
 }
 
-/// Bytes that anchors and records say of a disk: identity and void.
+/// Bytes of a disk in anchors and records: identity and void.
 pub(crate) const OWN_BYTES: usize = size_of::<RawIdentity>() + size_of::<RawVoid>();
 
 /// Starts a record.
 pub(crate) const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"FRC4");
-/// In place of how many segments may be opened: it may be any.
+/// Any segment may be opened; stands in place of their number.
 pub(crate) const ANY_SEGMENT: u32 = u32::MAX;
 /// Flag of a record: nothing was written since the checkpoint.
 pub(crate) const CLEAN: u32 = 1;
@@ -235,7 +236,7 @@ raw! {
 }
 
 raw! {
-    /// The head of a page of the translation table. Of parity, `leaf` is how many leaves it is over.
+    /// The head of a page of the translation table. On a page of parity, `leaf` is the number of leaves under it.
     RawLeaf, 16 => {
         magic: U32,
         leaf: U32,
@@ -245,7 +246,7 @@ raw! {
 }
 
 raw! {
-    /// What changed in a leaf since it was written: as many changes, or all of its entries.
+    /// The changes of a leaf since it was written: as many changes, or all of its entries.
     RawChanges, 8 => {
         leaf: U32,
         count: U32,
@@ -260,7 +261,7 @@ raw! {
     }
 }
 
-/// Bit of a change's slot: what the leaf on flash says is still counted among what lives in its segment.
+/// Bit of a change's slot: the block at the address in the leaf on flash still counts as live in its segment.
 pub(crate) const UNSETTLED: u16 = 1 << 15;
 
 /// A count of changes that says that all entries of the leaf follow.

@@ -1,4 +1,4 @@
-//! A leaf of the translation table in memory, and what changed in it since it was written.
+//! A leaf of the translation table in memory, and its changes since it was written.
 
 use alloc::{boxed::Box, vec, vec::Vec};
 
@@ -11,8 +11,8 @@ use crate::shape::Addr;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) slot: u16,
-    /// What the leaf on flash says is still counted as stored, and as living in its segment: a start after a power cut did
-    /// not read the leaf.
+    /// The address in the leaf on flash still counts as stored, and as live in its segment: a start after a power cut
+    /// did not read the leaf.
     pub(crate) is_unsettled: bool,
     pub(crate) addr: u32,
 }
@@ -29,12 +29,12 @@ impl Change {
     }
 }
 
-/// What changed in a leaf since it was written.
+/// The changes of a leaf since it was written.
 #[derive(Debug)]
 pub(crate) enum Changes {
     /// These entries, in order.
     Few(Vec<Change>),
-    /// So many that the leaf is kept in memory.
+    /// Too many, so that the leaf is kept in memory.
     All,
 }
 
@@ -63,7 +63,7 @@ impl Leaf {
         }
     }
 
-    /// An entry as far as memory tells.
+    /// An entry, if memory has it.
     pub(crate) fn find(&self, slot: u16) -> Option<u32> {
         if let Some(words) = &self.words {
             return words.get(usize::from(slot)).copied();
@@ -76,7 +76,7 @@ impl Leaf {
         self.page.is_none().then_some(Addr::NONE.0)
     }
 
-    /// An entry is another now. If it is new among the changes and `is_unsettled`, what it was before is still counted.
+    /// Changes an entry. If it is new among the changes and `is_unsettled`, its old address is still counted.
     pub(crate) fn set(&mut self, slot: u16, addr: u32, is_unsettled: bool) {
         if let Some(word) = self.words.as_mut().and_then(|words| words.get_mut(usize::from(slot))) {
             *word = addr;
@@ -98,7 +98,7 @@ impl Leaf {
         }
     }
 
-    /// All entries, if memory tells them.
+    /// All entries, if memory has them.
     pub(crate) fn content(&self, entries: usize) -> Option<Box<[u32]>> {
         if self.words.is_none() && self.page.is_none() {
             let mut words = vec![Addr::NONE.0; entries];
@@ -116,7 +116,7 @@ impl Leaf {
         }
     }
 
-    /// Slots of which what is on flash is still counted; it will not be from now on.
+    /// Slots with an address on flash that is still counted; the caller counts it off.
     pub(crate) fn take_unsettled(&mut self) -> Vec<u16> {
         let Changes::Few(few) = &mut self.changes else { return Vec::new() };
         let unsettled = few.iter_mut().filter(|change| change.is_unsettled);
@@ -128,7 +128,7 @@ impl Leaf {
             .collect()
     }
 
-    /// How many there are.
+    /// The number of these.
     pub(crate) fn unsettled(&self) -> u32 {
         count32(self.few().iter().filter(|change| change.is_unsettled).count())
     }

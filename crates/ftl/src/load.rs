@@ -37,7 +37,7 @@ struct Reader<'a, 'c> {
 }
 
 impl Reader<'_, '_> {
-    /// The next `count` bytes; `None` if the checkpoint ends, or is not what it should be.
+    /// The next `count` bytes; `None` if the checkpoint ends, or is damaged.
     fn take(&mut self, count: usize) -> Result<Option<Vec<u8>>> {
         let mut bytes = vec![0; count];
         Ok(self.fill(&mut bytes)?.then_some(bytes))
@@ -179,8 +179,8 @@ impl Server<'_> {
         Ok(true)
     }
 
-    /// The table was written before the record, which may have gone to other segments since: to free ones, and to
-    /// written ones in which nothing lived any more.
+    /// Marks the segments of the records. The table was written before the record, which may have gone to other
+    /// segments since: to free ones, and to written ones without live blocks.
     pub(crate) fn place_roots(&mut self) {
         for block in 0..self.shape.blocks {
             let is_root = self.roots.holds(block);
@@ -199,7 +199,7 @@ impl Server<'_> {
     }
 }
 
-/// What a checkpoint says besides the translation table, parsed.
+/// The parsed parts of a checkpoint, besides the translation table.
 struct Loaded {
     state: RawState,
     heads: Vec<(u8, Head)>,
@@ -287,7 +287,7 @@ impl Loaded {
     }
 }
 
-/// Reads what changed in a leaf since it was written; false if it makes no sense.
+/// Reads the changes of a leaf since it was written; false if they make no sense.
 fn read_changes(reader: &mut Reader<'_, '_>, table: &mut Table) -> Result<bool> {
     let Some(bytes) = reader.take(size_of::<RawChanges>())? else { return Ok(false) };
     let Ok(raw) = RawChanges::read_from_bytes(&bytes) else { return Ok(false) };

@@ -33,10 +33,10 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Programs the page of head `at` as it is; false if the chip failed to, and the head has moved to those failing.
+    /// Programs the page of head `at` as it is. False if the chip failed to, and the head has moved to those failing.
     pub(crate) fn program(&mut self, at: usize, kind: Kind) -> Result<bool> {
         let Some(mut head) = self.heads.get_mut(at).and_then(Option::take) else { return Ok(false) };
-        debug_assert!(self.is_live(&head), "segment {} gets what is garbage already", head.block);
+        debug_assert!(self.is_live(&head), "segment {} gets garbage", head.block);
         head.filled.resize(self.shape.slots as usize, Entry::NONE);
         let tag = self.tag(&head, kind, head.filled.clone());
         match self.flash.program(head.place(), &tag, &head.buffer) {
@@ -63,7 +63,7 @@ impl Server<'_> {
         Ok(true)
     }
 
-    /// True if the table points to all that waits in a head's page, as far as it is in memory.
+    /// True if the table points to all blocks that wait in a head's page, as far as it is in memory.
     fn is_live(&self, head: &Head) -> bool {
         (0..).zip(&head.filled).all(|(slot, entry)| {
             let is_here = |addr| addr == self.shape.addr(head.place(), slot);
@@ -83,7 +83,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Moves a head on to the next page whose program puts nothing at risk that is promised; false if there is none.
+    /// Moves a head on to the next page that puts no promised page at risk by its program; false if there is none.
     fn pass_over(&mut self, head: &mut Head) -> bool {
         let Some(next) = self.shape.medium.next_safe(head.index, head.kept) else { return false };
         while head.index < next {
@@ -93,8 +93,8 @@ impl Server<'_> {
         true
     }
 
-    /// What head `at` has programmed is about to be promised: from here on, no page is programmed that shares cells with
-    /// it.
+    /// Keeps the programmed pages of head `at`, which are about to be promised: from here on, no page is programmed
+    /// that shares cells with them.
     fn keep(&mut self, at: usize) -> Result<()> {
         let shape = self.shape;
         let is_at_risk = |head: &mut Head| head.is_at_risk(&shape);
@@ -107,11 +107,11 @@ impl Server<'_> {
         }
         self.pass_over(&mut head);
         if head.index > head.kept {
-            // No page has the number before that of the next: a start looks at what that one says.
+            // No page has the number before that of the next: a start looks at that one's record of the page before.
             self.next_sequence();
             self.flash.promise();
         }
-        // What was passed over needs no summary.
+        // Passed-over pages need no summary.
         head.covered = head.index;
         if let Some(slot) = self.heads.get_mut(at) {
             *slot = Some(head);
@@ -170,12 +170,12 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Ends all heads before they are full where segments have parity, so that all that lives has it.
+    /// Ends all heads before they are full where segments have parity, so that all live blocks have it.
     pub(crate) fn end_heads(&mut self) -> Result<()> {
         if !self.shape.has_parity() {
             return Ok(());
         }
-        // What is rescued from a segment that fails meanwhile opens one again.
+        // A rescue out of a segment that fails meanwhile opens one again.
         while let Some((at, head)) =
             (0..).zip(&mut self.heads).find_map(|(at, head)| Some((at, head.take()?)))
         {
@@ -207,9 +207,9 @@ impl Server<'_> {
         Ok(Some(head))
     }
 
-    /// Makes everything accepted so far outlive a power cut. What waited for that may be erased afterwards.
+    /// Makes everything accepted so far outlive a power cut. Segments that waited for that may be erased afterwards.
     pub(crate) fn commit(&mut self) -> Result<()> {
-        // Blocks go first: what was cleaned is free after a power cut then, whatever trims take.
+        // Blocks go first: cleaned segments are free after a power cut then, whatever trims take.
         self.commit_blocks()?;
         while !self.trims.is_empty() {
             self.write_trims()?;
@@ -222,7 +222,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// The same for blocks alone: a checkpoint settles trims.
+    /// The same for blocks alone: a checkpoint holds trims without pages of their own.
     pub(crate) fn commit_blocks(&mut self) -> Result<()> {
         loop {
             for at in 0..self.heads.len() {
@@ -235,8 +235,8 @@ impl Server<'_> {
         }
     }
 
-    /// Programs the page being filled, and where pages have no tags of their own, a summary of those without one. No cut
-    /// destroys them afterwards.
+    /// Programs the page being filled, and a summary of pages without tags of their own. No cut destroys them
+    /// afterwards.
     fn commit_head(&mut self, at: usize) -> Result<()> {
         let is_filled = |head: &Option<Head>| head.as_ref().is_some_and(|head| !head.filled.is_empty());
         if self.heads.get(at).is_some_and(is_filled) && !self.program(at, Kind::Data)? {
@@ -257,7 +257,8 @@ impl Server<'_> {
         self.keep(at)
     }
 
-    /// Writes pages that tell of trimmed ranges, each of them twice: what one alone told would come back with it gone.
+    /// Writes pages that tell of trimmed ranges, each of them twice: if a single one were lost, its blocks would come
+    /// back.
     pub(crate) fn write_trims(&mut self) -> Result<()> {
         while !self.trims.is_empty() {
             let ranges = self.trims.first(trims::per_page(self.shape.payload()));
@@ -269,7 +270,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// False if it has to be tried once more.
+    /// Writes a page of trimmed ranges; false if it has to be tried once more.
     fn write_trim_page(&mut self, ranges: &[(u32, u32)]) -> Result<bool> {
         let at = self.head_for_cleaner(0)?;
         let Some(head) = self.heads.get_mut(at).and_then(Option::as_mut) else {
@@ -288,7 +289,7 @@ impl Server<'_> {
         Ok(is_done)
     }
 
-    /// Moves what lives in segments in which a program failed.
+    /// Moves the live blocks out of segments in which a program failed.
     pub(crate) fn rescue(&mut self) -> Result<()> {
         while let Some(head) = self.failing.pop() {
             self.segments.change(head.block, |segment| segment.state = State::Bad);
@@ -324,7 +325,7 @@ impl Server<'_> {
                 }
                 None => match self.fetch(entry.lba, addr, &mut data) {
                     Ok(()) => {}
-                    // Lost; who reads it will be told.
+                    // The block is lost; its reader will be told.
                     Err(FtlError::Unreadable(_)) => continue,
                     Err(error) => return Err(error),
                 },
@@ -336,7 +337,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// The page at this address tells of trims and is given up: they are written once more.
+    /// Trims again the ranges in the page at this address, which is given up.
     fn trim_again(&mut self, addr: Addr) -> Result<()> {
         let (place, _) = self.shape.place(addr);
         // If it cannot be read, its copy can.
@@ -351,7 +352,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Marks segments bad from which everything has moved.
+    /// Marks segments bad that have been emptied.
     pub(crate) fn bury(&mut self) -> Result<()> {
         while let Some(block) = self.waiting.take_doomed() {
             self.flash.medium.mark_bad(block)?;

@@ -30,7 +30,7 @@ struct GroupPlace {
 }
 
 impl Server<'_> {
-    /// Where a block is stored; nowhere if it lies outside the disk. May read a page.
+    /// The place of a block; nowhere if it lies outside the disk. May read a page.
     pub(crate) fn addr(&mut self, lba: u32) -> Result<Addr> {
         if let Some(addr) = self.table.find(lba) {
             return Ok(addr);
@@ -42,7 +42,7 @@ impl Server<'_> {
         Ok(Addr(addr))
     }
 
-    /// A block is stored elsewhere now, or nowhere; where it was before. Counts what lives in each segment.
+    /// Stores a block's new place, or none; returns the old one. Counts the live blocks in each segment.
     pub(crate) fn set_addr(&mut self, lba: u32, addr: Addr) -> Result<Addr> {
         let old = self.addr(lba)?;
         self.table.set(lba, addr);
@@ -54,7 +54,7 @@ impl Server<'_> {
         Ok(old)
     }
 
-    /// Counts a block that was stored in one place, and is in another.
+    /// Counts a block that was in one place and is in another.
     pub(crate) fn count(&mut self, lba: u32, was: Addr, is: Addr) {
         self.table.count(lba, was, is);
         if let Some(block) = self.segment_of(was) {
@@ -100,14 +100,14 @@ impl Server<'_> {
         Place { block: medium.block_of(page), index: medium.index_of(page) }
     }
 
-    /// The entries of a leaf as they are on flash. If neither its page nor the others of its group tell, nobody knows where
-    /// its blocks are.
+    /// The entries of a leaf as they are on flash. If neither its page nor the others of its group can be read, the
+    /// places of its blocks are lost.
     pub(crate) fn read_leaf(&mut self, leaf: u32) -> Result<Box<[u32]>> {
         let words = match self.table.page(leaf) {
             Some(page) => self.leaf_in(leaf, page)?,
             None => vec![Addr::NONE.0; self.table.entries(leaf)].into(),
         };
-        self.settle_leaf(leaf, &words);
+        self.count_off_leaf(leaf, &words);
         Ok(words)
     }
 
@@ -129,7 +129,7 @@ impl Server<'_> {
         Ok(bytes.as_chunks().0.iter().take(entries).map(word).collect())
     }
 
-    /// A page of a leaf or of parity over some: its head, and what follows.
+    /// A page of a leaf or of parity over some: its head and the bytes behind it.
     fn map_page(&mut self, place: Place) -> Result<Option<(RawLeaf, Vec<u8>)>> {
         let found = self.flash.read(place)?.of_kind(Kind::Map);
         Ok(found.and_then(|(_, page)| {
@@ -138,7 +138,7 @@ impl Server<'_> {
         }))
     }
 
-    /// What the page of a leaf held, made from the others of its group; `None` if another is gone, too.
+    /// The bytes of a leaf's page, made from the others of its group; `None` if another is gone, too.
     fn made_again(&mut self, place: Place) -> Result<Option<Vec<u8>>> {
         let block = place.block;
         for index in place.index + 1..self.shape.pages {
@@ -178,8 +178,8 @@ impl Server<'_> {
         usize::try_from(changes_most(&self.shape, self.table.len())).unwrap_or(usize::MAX)
     }
 
-    /// Writes leaves if many have changed, or a segment of them is to be emptied: a group with each change, more only
-    /// if a checkpoint would hardly have room for the changes.
+    /// Writes leaves if many have changed, or a segment of them is to be emptied. A group is written with each change,
+    /// more only if a checkpoint would hardly have room for the changes.
     pub(crate) fn pace_map(&mut self) -> Result<()> {
         let most = self.changes_most();
         while self.map.is_used() && (self.table.changes_bytes() > most / 8 * 3 || self.map.has_weak()) {
@@ -197,8 +197,8 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Before a checkpoint: writes leaves until their changes fit it.
-    pub(crate) fn settle_map(&mut self) -> Result<()> {
+    /// Writes leaves before a checkpoint, until their changes fit it.
+    pub(crate) fn write_leaves_to_fit(&mut self) -> Result<()> {
         while self.map.is_used() && self.table.changes_bytes() > self.changes_most() && self.has_map_room() {
             let leaves = self.table.pick(GROUP as usize);
             self.write_leaves(&leaves)?;
@@ -206,7 +206,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Writes the leaves anew that lie in segments that are weak.
+    /// Writes leaves out of weak segments.
     pub(crate) fn empty_weak_map(&mut self) -> Result<()> {
         while self.map.has_weak() && self.has_map_room() {
             self.write_group()?;
@@ -214,7 +214,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// True if leaves can be written: in the segment that is being filled, or in one of those set apart.
+    /// True if leaves can be written: into the segment that is being filled, or into one of those set apart.
     fn has_map_room(&self) -> bool {
         let head = self.map.next(&self.shape, 2);
         head.is_some_and(|(_, pages)| pages.len() == 2) || self.map.untaken() > 0
@@ -283,7 +283,7 @@ impl Server<'_> {
         self.table.written(leaf, page);
     }
 
-    /// Where so many leaves go next, or as many of them as there is room for.
+    /// The next place for so many leaves, or for as many of them as there is room for.
     fn place_for(&mut self, leaves: usize) -> Result<GroupPlace> {
         loop {
             if let Some((block, mut own)) = self.map.next(&self.shape, leaves + 1)
@@ -337,9 +337,9 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// After a checkpoint: segments of leaves that nothing needs any more are free.
+    /// Frees segments of leaves that nothing needs any more, after a checkpoint.
     pub(crate) fn release_map(&mut self) -> Result<()> {
-        for (block, is_bad) in self.map.settled() {
+        for (block, is_bad) in self.map.checkpointed() {
             if is_bad {
                 self.waiting.doom(block);
             } else {
@@ -361,7 +361,7 @@ mod tests {
     use crate::repair::{RepairOptions, repair};
     use crate::testing::{served, served_with};
 
-    /// A disk whose table lies in leaves, all blocks of it written, some of them twice; with memory for one leaf.
+    /// A disk with its table in leaves, all blocks of it written, some of them twice; with memory for one leaf.
     fn used() -> Server<'static> {
         let mut chip = SimChip::new(&ChipSpec::parse_geometry("512+64:32:420").unwrap());
         let options = CreateOptions { block_bytes: 512, ..CreateOptions::default() };
@@ -386,7 +386,7 @@ mod tests {
         disk.write(Lba(lba), &[u8::try_from(lba % 251).unwrap() + 1; 512]).unwrap();
     }
 
-    /// Blocks that cannot be read; others hold what was written.
+    /// Counts blocks that cannot be read; the others hold their last bytes.
     fn unreadable(disk: &mut Server<'static>) -> u64 {
         let (mut bytes, blocks) = ([0; 512], u64::from(disk.table.len()));
         let is_gone = |lba: &u64| match disk.read(Lba(*lba), &mut bytes) {
@@ -446,7 +446,7 @@ mod tests {
         let mut disk = served(chip.clone());
         let lost = unreadable(&mut disk);
         assert!(lost > 0 && lost <= 2 * each, "{lost}");
-        // The disk goes on, and what is written again can be read.
+        // The disk goes on, and rewritten blocks can be read.
         let mut disk = served(chip.clone());
         for lba in 0..u64::from(disk.table.len()) {
             if disk.addr(u32::try_from(lba).unwrap()).unwrap() == Addr::LOST {

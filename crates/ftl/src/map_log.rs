@@ -14,7 +14,7 @@ struct MapSegment {
     block: u32,
     /// Leaves that lie here, as the table says.
     live: u32,
-    /// To be emptied before all others: a program failed, or its bits are near the limit of ECC.
+    /// It is emptied before all others: a program failed, or its bits are near the limit of ECC.
     is_weak: bool,
     /// A program failed in it.
     is_bad: bool,
@@ -35,12 +35,12 @@ struct MapHead {
 pub(crate) struct MapLog {
     segments: Vec<MapSegment>,
     head: Option<MapHead>,
-    /// As many are set apart.
+    /// The number of segments set apart.
     most: u32,
 }
 
 impl MapLog {
-    /// None yet, and so many set apart.
+    /// An empty log with so many segments set apart.
     pub(crate) fn new(most: u32) -> MapLog {
         MapLog { segments: Vec::new(), head: None, most }
     }
@@ -102,8 +102,8 @@ impl MapLog {
         self.head = Some(MapHead { block, index: 0, kept: 0 });
     }
 
-    /// The segment that is being filled and `count` pages of it, or as many as there are, whose programs put nothing at
-    /// risk that a checkpoint promised.
+    /// The segment that is being filled and `count` pages of it, or as many as there are, that put no promised page at
+    /// risk by their programs.
     pub(crate) fn next(&self, shape: &Shape, count: usize) -> Option<(u32, Vec<u32>)> {
         let MapHead { block, index, kept } = self.head?;
         let safe = |index: u32| shape.medium.next_safe(index, kept).filter(|index| *index < shape.pages);
@@ -161,9 +161,9 @@ impl MapLog {
         segment.live == 0 && self.head.is_none_or(|head| head.block != segment.block)
     }
 
-    /// A checkpoint was made: what was programmed is promised. The segments that nothing needs any more, and whether a
-    /// program failed in them.
-    pub(crate) fn settled(&mut self) -> Vec<(u32, bool)> {
+    /// Promises the programmed pages after a checkpoint. Returns the segments that nothing needs any more, and whether
+    /// a program failed in them.
+    pub(crate) fn checkpointed(&mut self) -> Vec<(u32, bool)> {
         self.head.iter_mut().for_each(|head| head.kept = head.index);
         let (idle, needed) = self.segments.iter().copied().partition(|segment| self.is_idle(segment));
         self.segments = needed;

@@ -1,19 +1,19 @@
-//! How new the copies are that the table points to, while a start replays: the numbers of the pages that it met say so, and
-//! there are fewer pages than logical blocks.
+//! The age of the copies that the table points to, during the replay of a start. It follows from the numbers of the
+//! pages met, for there are fewer pages than logical blocks.
 
 use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 
 use crate::shape::Place;
 
-/// Pages that were met, and the blocks in them.
+/// The pages that were met, and the blocks in them.
 pub(crate) struct Newest {
     /// The first sequence number that is replayed.
     since: u64,
     /// A bit for each logical block: a page that was met holds it.
     met: Vec<u64>,
-    /// Sequence numbers of the pages of each segment that was met; a page that cannot be read has that of the one before.
+    /// Sequence numbers of the pages of each segment met; an unreadable page has that of the one before.
     pages: BTreeMap<u32, Box<[u64]>>,
-    /// Sequence numbers of pages that cannot be read, and of which it is known what they held.
+    /// Sequence numbers of unreadable pages with known contents.
     lost: BTreeMap<Place, u64>,
     /// The highest sequence number of all.
     highest: u64,
@@ -41,7 +41,7 @@ impl Newest {
         self.highest
     }
 
-    /// A page cannot be read, and it is known what it held.
+    /// Takes an unreadable page with known contents.
     pub(crate) fn add_lost(&mut self, place: Place, sequence: u64) {
         self.lost.insert(place, sequence);
     }

@@ -20,23 +20,23 @@ use crate::shape::{ANCHOR_BLOCKS, Shape};
 use crate::space::segments_needed;
 use crate::stream::segments_at_most;
 
-/// How large the logical disk is.
+/// The size of the logical disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Export {
     /// This many bytes, rounded down to whole blocks.
     Bytes(u64),
-    /// This many thousandths of what the good segments hold.
+    /// This many thousandths of the capacity of the good segments.
     Permille(u32),
 }
 
-/// How to make a disk.
+/// The options of making a disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CreateOptions {
     /// Bytes of a logical block: a power of two, 512 to 65536.
     pub block_bytes: u32,
-    /// Size of the disk. The less, the less is copied by the cleaner.
+    /// Size of the disk. The smaller it is, the less the cleaner copies.
     pub export: Export,
-    /// What the disk is cleaned by.
+    /// The policies that clean the disk.
     pub policies: PolicyNames,
     /// The disk's identity.
     pub uuid: [u8; 16],
@@ -63,22 +63,22 @@ impl Default for CreateOptions {
     }
 }
 
-/// Free segments that a start after a power cut asks whether they went bad, if there are no more.
+/// Free segments that a start after a power cut asks for their bad marks, if there are no more.
 const ASKED: usize = 64;
 
 /// Memory for pages of the translation table, unless another number is asked for.
 pub(crate) const CACHE_BYTES: usize = 8 << 20;
 
-/// How to start a server.
+/// The options of a start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenOptions {
     /// Nothing is written to the chip.
     pub read_only: bool,
-    /// Builds the tables from the headers of the segments, whatever the checkpoint says. Blocks that were trimmed may
-    /// come back with what they held.
+    /// Builds the tables from the headers of the segments, whatever the checkpoint says. Trimmed blocks may come back
+    /// with their old contents.
     pub rebuild: bool,
-    /// Bytes of memory for pages of the translation table, one of them at the least; by default 8 MiB. What changed in them
-    /// since they were written takes some more, as many bytes as 100 pages of the log at the most.
+    /// Bytes of memory for pages of the translation table, one of them at the least; by default 8 MiB. Their changes
+    /// since they were written take some more, as many bytes as 100 pages of the log at the most.
     pub cache_bytes: usize,
 }
 
@@ -137,7 +137,7 @@ pub fn create(
     Ok(logical_blocks)
 }
 
-/// Blocks of a disk of this size; an error with the most that is possible if it does not fit.
+/// Blocks of a disk of this size; an error with the largest possible size if it does not fit.
 pub(crate) fn export(shape: &Shape, usable: u32, export: Export) -> Result<u32> {
     let slots = u64::from(usable) * u64::from(shape.capacity());
     let wanted = match export {
@@ -168,7 +168,7 @@ pub(crate) fn export(shape: &Shape, usable: u32, export: Export) -> Result<u32> 
     u32::try_from(blocks).map_err(|_| error)
 }
 
-/// True if the chip holds a logical disk, sound or not. Costs what finding the newest anchor costs.
+/// True if the chip holds a logical disk, sound or not. Costs no more than finding the newest anchor.
 pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
     Ok(Roots::find(nand, &MAGIC)?.is_some())
 }
@@ -177,9 +177,9 @@ pub fn probe(nand: &mut (dyn Nand + Send)) -> Result<bool> {
 const SEQ_LEFT_OUT: u64 = 64;
 
 impl<'c> Server<'c> {
-    /// Starts a server. Nothing is cleaned, and nothing written but a record of which a copy is missing, before the first
-    /// change. It goes by the checkpoint if nothing was written since, with what the headers of segments say about the
-    /// time since otherwise, and by the headers alone if the checkpoint cannot be read.
+    /// Starts a server. Nothing is cleaned, and nothing written before the first change but a record with a missing
+    /// copy. The start goes by the checkpoint if nothing was written since, and else also by the headers of segments
+    /// since then. It goes by the headers alone if the checkpoint cannot be read.
     pub(crate) fn open(mut nand: AnyChip<'c>, options: OpenOptions) -> Result<Server<'c>> {
         let mut roots = Roots::find(&mut nand, &MAGIC)?.ok_or(FtlError::Foreign)?;
         let (shape, identity) = Identity::of(roots.anchor(), &nand.geometry())?;
@@ -212,8 +212,8 @@ impl<'c> Server<'c> {
         Ok(ftl)
     }
 
-    /// Loads the checkpoint of a record and what was written since; without one, or if it is not wanted, all that the
-    /// headers tell. Nothing is written.
+    /// Loads the checkpoint of a record and all pages written since. Without a record, or if it is not wanted, goes by
+    /// the headers of all segments. Nothing is written.
     pub(crate) fn replay_since(
         &mut self,
         record: Option<Record>,
@@ -236,7 +236,7 @@ impl<'c> Server<'c> {
         Ok(replayed)
     }
 
-    /// Starts over as the start did.
+    /// Starts over, as the start did.
     pub(crate) fn replay(&mut self, without: Option<u32>, trust: Trust) -> Result<()> {
         if self.start == Start::Headers {
             self.rebuild(without, trust)?;
@@ -256,7 +256,7 @@ impl<'c> Server<'c> {
         if unwanted { Ok(false) } else { self.load(record) }
     }
 
-    /// Ends it: everything is on the chip, and the next start is by the checkpoint. Gives the chip back.
+    /// Ends the server: everything is on the chip, and the next start is by the checkpoint. Gives the chip back.
     pub(crate) fn close(mut self) -> Result<AnyChip<'c>> {
         self.note_weak();
         match self.mode {
@@ -266,7 +266,7 @@ impl<'c> Server<'c> {
                 self.write_checkpoint(true)?;
             }
             Mode::Replayed { undone } => match self.checkpoint_replayed(undone, true) {
-                // The next start finds what this one found.
+                // The next start makes the same findings.
                 Err(FtlError::WornOut) => {}
                 done => done?,
             },
@@ -278,7 +278,7 @@ impl<'c> Server<'c> {
         Ok(self.flash.medium.into_chip())
     }
 
-    /// Tables from the headers of all segments.
+    /// Makes the tables from the headers of all segments.
     fn rebuild(&mut self, without: Option<u32>, trust: Trust) -> Result<Replayed> {
         self.table.clear();
         self.map.clear();
@@ -292,7 +292,7 @@ impl<'c> Server<'c> {
         self.segments.set_failures(0);
         self.place_roots();
         let replayed = self.recover(Range { since: 0, without, trust })?;
-        // Of what is free nothing is known: as worn as the others.
+        // Free segments have no known wear: they count as worn as the others.
         let known: Vec<u64> =
             self.segments.iter().map(|(_, s)| u64::from(s.erases)).filter(|erases| *erases > 0).collect();
         let mean = known.iter().sum::<u64>().checked_div(known.len() as u64).unwrap_or(0);
@@ -325,7 +325,7 @@ impl<'c> Server<'c> {
         Ok(())
     }
 
-    /// What lives in each segment by the table.
+    /// The number of live blocks in each segment by the table.
     pub(crate) fn valid_by_table(&mut self) -> Result<Vec<u32>> {
         let (mut valid, shape) = (vec![0; self.shape.blocks as usize], self.shape);
         self.each_stored(|_, addr| {
@@ -335,7 +335,7 @@ impl<'c> Server<'c> {
         Ok(valid)
     }
 
-    /// Counts what lives in each segment by the table.
+    /// Counts the live blocks in each segment by the table.
     pub(crate) fn count_valid(&mut self) -> Result<()> {
         for (block, valid) in (0..).zip(self.valid_by_table()?) {
             self.segments.change(block, |segment| segment.valid = valid);
@@ -343,19 +343,18 @@ impl<'c> Server<'c> {
         Ok(())
     }
 
-    /// Finds the segments that nothing lives in any more. If too few are free for a checkpoint, all that is not counted yet is
-    /// counted off first.
+    /// Finds the segments without live blocks. If too few are free for a checkpoint, old places are counted off first.
     pub(crate) fn find_free(&mut self) -> Result<()> {
         self.find_empty()?;
         if self.segments.free() < self.wanted() as usize && self.table.is_unsettled() {
-            self.settle_all()?;
+            self.count_off_all()?;
             self.find_empty()?;
         }
         Ok(())
     }
 
-    /// Finds the segments that nothing lives in any more. Of those that heads may have opened, or of all if they are few, it
-    /// finds after a power cut which went bad since the checkpoint; others are asked before they are erased.
+    /// Finds the segments without live blocks. After a power cut it asks those that heads may have opened, or all if
+    /// they are few, whether they went bad since the checkpoint; others are asked before they are erased.
     fn find_empty(&mut self) -> Result<()> {
         let is_unasked = self.start == Start::Recovered;
         let unsure = self.unsure.blocks();

@@ -6,16 +6,16 @@ use alloc::{collections::BTreeSet, vec::Vec};
 /// Segments; `None` if it may be any.
 type Segments = Option<BTreeSet<u32>>;
 
-/// What was opened, and what may be.
+/// The opened segments, and those that may be opened.
 #[derive(Debug, Default)]
 pub(crate) struct Opened {
     /// Opened since the checkpoint.
     since: Segments,
-    /// How many were, in this session.
+    /// The number opened in this session.
     count: u32,
-    /// Those that the record on the chip names.
+    /// Segments that the record on the chip names.
     named: Segments,
-    /// Those that the record names which is being written.
+    /// Segments that the record being written names.
     next: Option<Segments>,
 }
 
@@ -26,12 +26,12 @@ impl Opened {
         *self = Opened { since: named.clone(), count: 0, named, next: None };
     }
 
-    /// How many were opened since the checkpoint.
+    /// The number of segments opened since the checkpoint.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
-    /// True if a segment may be opened: whichever record a start finds names it.
+    /// True if a segment may be opened: a start finds it named, by either record.
     pub(crate) fn may_be(&self, block: u32) -> bool {
         let has = |segments: &Segments| segments.as_ref().is_none_or(|segments| segments.contains(&block));
         has(&self.named) && self.next.as_ref().is_none_or(has)
@@ -45,13 +45,13 @@ impl Opened {
         }
     }
 
-    /// The pages of a checkpoint are written, and tell of all that was opened before.
-    pub(crate) fn settle(&mut self) {
+    /// Starts over after a checkpoint's pages are written: they tell of all segments opened before.
+    pub(crate) fn checkpointed(&mut self) {
         (self.since, self.count) = (Some(BTreeSet::new()), 0);
     }
 
-    /// What the record that is being written names: what was opened, what is offered to be opened, and of those that are
-    /// free later as many as there is room for; any segment, if there is too little room.
+    /// The segments that the next record names: all opened ones, those offered to be opened, and as many of the later
+    /// free ones as there is room for. `None`, which stands for any segment, if there is too little room.
     pub(crate) fn name(
         &mut self,
         offered: impl Iterator<Item = u32>,
@@ -85,7 +85,7 @@ impl Opened {
         }
     }
 
-    /// Nobody knows which record a start would find.
+    /// Names no segment: the record that a start would find is unknown.
     pub(crate) fn doubt(&mut self) {
         (self.named, self.next) = (Some(BTreeSet::new()), None);
     }
@@ -104,7 +104,7 @@ mod tests {
     fn what_is_opened_is_named_before() {
         let mut opened = Opened::default();
         assert!(opened.may_be(7), "any");
-        opened.settle();
+        opened.checkpointed();
         opened.begin();
         assert_eq!(opened.name([3].into_iter(), [4, 5].into_iter(), 2), Some([3, 4].into()));
         assert!(opened.may_be(4) && !opened.may_be(5));

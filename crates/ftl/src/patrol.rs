@@ -1,7 +1,8 @@
-//! Patrol: all that is stored is read within a time that is set, and what is near its end moves before it is lost.
+//! Patrol: all stored blocks are read within a set time, and those near their end move before they are lost.
 //!
-//! A pass goes through the chip from its first segment to its last, as fast as the clock wants it; the roots come first. How
-//! far it is stands in each checkpoint. It stops while there is something to move: what it has passed needs nothing any more.
+//! A pass goes through the chip from its first segment to its last, as fast as the clock wants it; the roots come
+//! first. Its place stands in each checkpoint. It stops while there is something to move: the segments behind it need
+//! nothing any more.
 
 use alloc::vec::Vec;
 
@@ -19,22 +20,22 @@ const SEGMENTS: u32 = 256;
 /// One read in so many is charged to its segment.
 const SAMPLED: u32 = 1024;
 
-/// What a scrub found.
+/// The result of a scrub.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Scrubbed {
     /// Log pages that were read.
     pub pages: u64,
-    /// Log pages of which the spare area alone was read, by a quick scrub.
+    /// Log pages with their spare area read alone, by a quick scrub.
     pub spare_areas: u64,
-    /// Wrong bits that ECC put right: of each read those of the worst codeword.
+    /// Wrong bits that ECC put right, counted by the worst codeword of each read.
     pub corrected_bits: u64,
     /// Reads of log pages that ECC gave up on and that parity brought back.
     pub rebuilt_pages: u64,
-    /// Segments near the limit of ECC, read too often, or without parity that fits: emptied, unless `read_only`.
+    /// Segments near the limit of ECC, read too often, or without fitting parity: emptied, unless `read_only`.
     pub weak_segments: u32,
     /// Pages of the checkpoint, or of its records or anchors, were near the limit: written anew likewise.
     pub weak_roots: bool,
-    /// Log pages of data that cannot be read. Those that a power cut has torn are among them, and hold nothing.
+    /// Log pages of data that cannot be read. Those torn by a power cut are among them, and hold nothing.
     pub unreadable: Vec<u32>,
     /// Logical blocks that are lost: reading them is an error.
     pub lost: Vec<u32>,
@@ -43,13 +44,14 @@ pub struct Scrubbed {
 }
 
 impl Server<'_> {
-    /// A pass of the patrol is to take so many seconds; with 0 there is none by itself. A week if this is not called.
+    /// Sets the seconds that a pass of the patrol is to take; with 0 there is none by itself. A week if this is not
+    /// called.
     pub(crate) fn set_patrol_period(&mut self, seconds: u64) {
         self.patrol.set_period(seconds);
     }
 
-    /// One piece of what is due by the clock, `now` in seconds since 1970: empties a weak segment, or reads some pages; true if
-    /// more is due. For idle times.
+    /// Does one piece of the work that is due by the clock, `now` in seconds since 1970: empties a weak segment, or
+    /// reads some pages; true if more is due. For idle times.
     pub(crate) fn maintain(&mut self, now: i64) -> Result<bool> {
         self.note_weak();
         if !self.may_write() {
@@ -70,9 +72,8 @@ impl Server<'_> {
         Ok(true)
     }
 
-    /// Reads every page of every segment in which something lives, and of the checkpoint, and empties segments that are
-    /// weak. `progress` is told log pages done and all. Memory: four bytes for each page that cannot be read and each
-    /// logical block that is lost.
+    /// Reads every page of the checkpoint and of every segment with live blocks, and empties weak segments. `progress`
+    /// is told log pages done and all. Memory: four bytes for each unreadable page and each lost logical block.
     pub(crate) fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         let before = self.rounds();
         let mut found = Scrubbed::default();
@@ -115,7 +116,7 @@ impl Server<'_> {
         self.flash.medium.sample_reads(SAMPLED, self.sequence);
     }
 
-    /// What the patrol has done so far.
+    /// The patrol's progress so far.
     pub(crate) fn rounds(&self) -> Rounds {
         let mut patrol = self.patrol.clone();
         patrol.count_bits(self.flash.medium.corrected_bits());
@@ -123,8 +124,7 @@ impl Server<'_> {
         patrol.rounds()
     }
 
-    /// Marks the segments whose bits are near the limit of ECC, as far as reads have met them, and those that were read too
-    /// often.
+    /// Marks the segments that reads found near the limit of ECC, and those that were read too often.
     pub(crate) fn note_weak(&mut self) {
         while let Some(block) = self.flash.medium.take_tired() {
             self.note(block, |segment| segment.weak = true);
@@ -137,7 +137,7 @@ impl Server<'_> {
         }
     }
 
-    /// Notes something of a segment in which data lies, for the next checkpoint.
+    /// Changes the line of a segment with data, for the next checkpoint.
     fn note(&mut self, block: u32, change: impl FnOnce(&mut Segment)) {
         if self.segments.get(block).state.holds_data() {
             self.segments.change(block, change);
@@ -163,7 +163,7 @@ impl Server<'_> {
         self.after_change()
     }
 
-    /// Makes a checkpoint that tells how far the patrol is.
+    /// Makes a checkpoint for the patrol's place.
     fn save_patrol(&mut self) -> Result<()> {
         if let Mode::Replayed { .. } = self.mode {
             // The first change makes one.
@@ -203,7 +203,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// True if a segment holds something. The roots' own are looked at by themselves.
+    /// True if a segment holds something. The roots' own are looked at apart.
     fn is_patrolled(&self, block: u32) -> bool {
         let state = self.segments.get(block).state;
         state.holds_data() || (state == State::Checkpoint && !self.roots.holds(block))
@@ -223,7 +223,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// All pages of a segment were read: its parity is next, and a checkpoint that is weak goes elsewhere.
+    /// Reads the parity of a segment after all its pages; a weak checkpoint goes elsewhere.
     fn end_segment(&mut self, block: u32, found: &mut Scrubbed) -> Result<()> {
         let state = self.segments.get(block).state;
         let is_whole = state == State::Open || self.flash.medium.has_parity(block)?;
@@ -271,7 +271,7 @@ impl Server<'_> {
         }
         self.admit_write()?;
         self.checkpoint()?;
-        // As long as there are two, for what is full may need them.
+        // As long as there are two, for full roots may need them.
         if self.policies.wear.free() >= 2 {
             self.roots.turn_over();
             self.write_record(self.record.clean)?;

@@ -11,16 +11,16 @@ use crate::supply::Supply;
 /// The policies that a disk is cleaned by, as the registry of `pumice-cleaning` names them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PolicyNames {
-    /// Which segment is cleaned next.
+    /// The choice of the segment to clean next.
     pub victim: VictimRule,
-    /// Which head a block is written to; not one that has to be told the future.
+    /// The choice of the head for a block; no rule that has to be told the future.
     pub placement: PlacementRule,
-    /// Which free segment is used next, and which cold data moves.
+    /// The choice of the free segment to use next, and of the cold data to move.
     pub wear: WearRule,
 }
 
 impl PolicyNames {
-    /// Refuses what no disk can be cleaned by.
+    /// Refuses policies that no disk can be cleaned by.
     pub(crate) fn check(&self) -> Result<()> {
         match self.placement.needs_future() {
             true => Err(FtlError::Oracle(self.placement)),

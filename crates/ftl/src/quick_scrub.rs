@@ -1,4 +1,5 @@
-//! The quick scrub: segments whose parity does not fit them, by the signatures in the spare areas alone (RCFFS, 3.2).
+//! The quick scrub: finds segments with parity that does not fit them, by the signatures in the spare areas alone
+//! (RCFFS, 3.2).
 
 use crate::error::{FtlError, Result};
 use crate::patrol::Scrubbed;
@@ -16,12 +17,13 @@ impl Server<'_> {
         if shape.has_signatures() { Ok(()) } else { Err(FtlError::NoSignatures { parity: shape.parity() }) }
     }
 
-    /// Compares the signatures in the spare areas of each segment of data with those of its parity, and empties segments whose
-    /// parity is missing or does not fit. A read of each spare area, of no page: what decayed in a page, and checkpoint and
-    /// table, are left to [`Server::scrub`]. `progress` is told segments done and all.
+    /// Compares the signatures in the spare areas of each segment of data with those of its parity, and empties
+    /// segments with missing or wrong parity. Reads each spare area and no page: decayed pages, checkpoint and table
+    /// are left to [`Server::scrub`]. `progress` is told segments done and all.
     ///
     /// # Errors
-    /// [`FtlError::NoSignatures`] for a disk without parity, or on a chip whose spare areas have no room for signatures.
+    /// [`FtlError::NoSignatures`] for a disk without parity, or on a chip without room for signatures in its spare
+    /// areas.
     pub(crate) fn quick_scrub(&mut self, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         self.admit_quick_scrub()?;
         let shape = self.shape.medium;

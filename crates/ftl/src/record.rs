@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, IntoBytes, little_endian::U32};
 
 use crate::layout::{ANY_SEGMENT, CLEAN, OWN_BYTES, RECORD_MAGIC, RawRecord, count32};
 
-/// What a record says of its disk, as an anchor does.
+/// The disk's bytes in a record, as in an anchor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DiskBytes {
     pub(crate) uuid: [u8; 16],
@@ -14,7 +14,7 @@ pub(crate) struct DiskBytes {
 }
 
 impl DiskBytes {
-    /// Of the record in a proved page; `None` if it makes no sense.
+    /// Decodes the record in a proved page; `None` if it makes no sense.
     pub(crate) fn decode(bytes: &[u8]) -> Option<DiskBytes> {
         Record::decode(bytes)?;
         let (raw, _) = RawRecord::ref_from_prefix(bytes).ok()?;
@@ -22,7 +22,7 @@ impl DiskBytes {
     }
 }
 
-/// What the record of a checkpoint says.
+/// The fields of a checkpoint's record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Record {
     /// Checkpoints written so far; the number of the one that counts.
@@ -33,11 +33,11 @@ pub(crate) struct Record {
     pub(crate) pages: u32,
     /// The segments that hold them, in order.
     pub(crate) segments: Vec<u32>,
-    /// Those that heads may have opened since the checkpoint, ascending; `None`: any.
+    /// Segments that heads may have opened since the checkpoint, ascending; `None`: any.
     pub(crate) opened: Option<Vec<u32>>,
 }
 
-/// The segment numbers at the start of these bytes, and what follows them.
+/// The segment numbers at the start of these bytes, and the bytes behind them.
 fn take_segments(bytes: &[u8], count: u32) -> Option<(Vec<u32>, &[u8])> {
     let (own, rest) = bytes.split_at_checked(usize::try_from(count).ok()?.checked_mul(4)?)?;
     let segments = <[U32]>::ref_from_bytes(own).ok()?;
@@ -45,7 +45,7 @@ fn take_segments(bytes: &[u8], count: u32) -> Option<(Vec<u32>, &[u8])> {
 }
 
 impl Record {
-    /// The bytes of the record, with what the disk is.
+    /// The bytes of the record, with those of the disk.
     pub(crate) fn encode(&self, disk: &DiskBytes) -> Vec<u8> {
         let raw = RawRecord {
             magic: RECORD_MAGIC.into(),

@@ -1,5 +1,5 @@
-//! What was written since the checkpoint, found in the headers of segments and the tags of pages; all of it, if there
-//! is no checkpoint.
+//! Pages written since the checkpoint, found by the headers of segments and the tags of pages; all pages, if there is
+//! no checkpoint.
 
 use alloc::vec::Vec;
 
@@ -21,13 +21,13 @@ use crate::trims::{self, Trims};
 /// Segments begun last that are remembered: heads are not begun in the order in which they are opened.
 const BEGUN_MOST: usize = 6;
 
-/// A segment that was begun since the checkpoint, and what it holds.
+/// A segment that was begun since the checkpoint, and its contents.
 pub(crate) struct Begun {
     pub(crate) block: u32,
     pub(crate) contents: Contents,
 }
 
-/// What is replayed.
+/// The range of the replay.
 #[derive(Clone, Copy)]
 pub(crate) struct Range {
     /// Pages with this sequence number or a higher one.
@@ -37,46 +37,46 @@ pub(crate) struct Range {
     pub(crate) trust: Trust,
 }
 
-/// What the newest page counts for.
+/// The trust in the newest page.
 #[derive(Clone, Copy)]
 pub(crate) struct Trust {
-    /// If it cannot be read, and its tag says what it held, it counts as lost; otherwise as torn.
+    /// If it cannot be read, and its tag names its blocks, it counts as lost; otherwise as torn.
     pub(crate) doubting: bool,
-    /// If it can be read, it counts as any other; otherwise what it holds is kept in memory.
+    /// If it can be read, it counts as any other; otherwise its blocks are kept in memory.
     pub(crate) is_sure: bool,
     /// The same for the one that the checkpoint names.
     pub(crate) is_named_sure: bool,
 }
 
 impl Trust {
-    /// To serve a disk.
+    /// The trust for serving a disk.
     pub(crate) const SERVE: Trust = Trust { doubting: true, is_sure: false, is_named_sure: false };
-    /// To look at it.
+    /// The trust for a look at it.
     pub(crate) const LOOK: Trust = Trust { doubting: true, is_sure: true, is_named_sure: true };
-    /// To serve it, with a page that cannot be read given up.
+    /// The trust for serving it, with an unreadable page given up.
     pub(crate) const GIVE_UP: Trust = Trust { doubting: false, is_sure: false, is_named_sure: false };
 }
 
-/// What a replay met.
+/// The findings of a replay.
 #[derive(Default)]
 pub(crate) struct Replayed {
     /// The first sequence number that was replayed.
     pub(crate) since: u64,
     /// The segments that were begun last, the newest first.
     pub(crate) begun: Vec<Begun>,
-    /// Pages that cannot be read, and of which no other says what they held, or which the power cut may have destroyed.
+    /// Unreadable pages that no other names, or that the power cut may have destroyed.
     pub(crate) unnamed: Vec<Place>,
-    /// The newest page, if it cannot be read and its tag says what it held. The power cut tore it, or it was lost since:
+    /// The newest page, if it cannot be read and its tag names its blocks. The power cut tore it, or it was lost since:
     /// nobody can tell.
     pub(crate) doubted: Option<Doubted>,
-    /// Segments whose tags tell which blocks are lost with other pages.
+    /// Segments with tags that tell which blocks are lost with other pages.
     pub(crate) tellers: Vec<u32>,
 }
 
 /// A page of trimmed ranges: its sequence number, and first and end of each.
 type Trimmed = (u64, Vec<(u32, u32)>);
 
-/// What a replay has gathered.
+/// The state of a replay.
 struct Gathered {
     since: u64,
     newest: Newest,
@@ -90,7 +90,7 @@ struct Gathered {
 }
 
 impl<'c> Server<'c> {
-    /// Takes in what the pages of a range tell. Nothing is written.
+    /// Takes in the pages of a range. Nothing is written.
     pub(crate) fn recover(&mut self, range: Range) -> Result<Replayed> {
         let heads = self.heads.iter_mut().filter_map(Option::take).collect::<Vec<_>>();
         let mut gathered = Gathered {
@@ -118,7 +118,7 @@ impl<'c> Server<'c> {
         Surveyor { flash: &mut self.flash, shape: self.shape }
     }
 
-    /// What a segment holds that was written since the checkpoint; `head` if it was one. The state of others is set.
+    /// The contents of a segment written since the checkpoint; `head` if it was one. The state of others is set.
     fn survey_for(
         &mut self,
         range: Range,
@@ -162,8 +162,8 @@ impl<'c> Server<'c> {
         self.take_segment(latest, left_out, gathered)
     }
 
-    /// Takes in the newest page and those that the checkpoint names, or keeps what they hold in memory. The newest is sure if there
-    /// is a `newer` one that cannot be read.
+    /// Takes in the newest page and those that the checkpoint names, or keeps their blocks in memory. The newest is
+    /// sure if there is a `newer` one that cannot be read.
     fn take_unsure(&mut self, range: Range, newer: bool, gathered: &mut Gathered) -> Result<()> {
         let mut held = Vec::new();
         for named in self.named_unsure()? {
@@ -211,7 +211,7 @@ impl<'c> Server<'c> {
         Ok(found)
     }
 
-    /// From here on these are kept, the newest last, and their segments left alone.
+    /// Keeps these from here on, the newest last, and leaves their segments alone.
     pub(crate) fn keep_unsure(&mut self, mut held: Vec<Held>) {
         for at in 1..held.len() {
             let (older, newer) = held.split_at_mut(at);
@@ -233,7 +233,7 @@ impl<'c> Server<'c> {
         self.unsure.keep(held);
     }
 
-    /// What of a page no later page holds or takes back; `None` if nothing is left.
+    /// A page without the entries that a later page holds or takes back; `None` if nothing is left.
     fn without_newer(&mut self, mut page: Held, gathered: &Gathered) -> Option<Held> {
         let sequence = page.tag.sequence;
         let later = || gathered.trimmed.iter().filter(|(trimmed, _)| *trimmed > sequence);
@@ -251,7 +251,8 @@ impl<'c> Server<'c> {
         page.tag.entries.iter().any(|entry| *entry != Entry::NONE).then_some(page)
     }
 
-    /// True if what a page replaces is not where it was: it was erased once the page was promised, and the power went later.
+    /// True if the blocks that a page replaces are not at their old places: these were erased once the page was
+    /// promised, and the power went later.
     fn has_lost_originals(&mut self, page: &Held) -> Result<bool> {
         for entry in &page.tag.entries {
             let addr = if entry.lba < self.table.len() { self.addr(entry.lba)? } else { Addr::NONE };
@@ -299,7 +300,7 @@ impl<'c> Server<'c> {
         Ok(())
     }
 
-    /// Takes in what is known of pages that cannot be read, and the trims.
+    /// Takes in the known contents of unreadable pages, and the trims.
     fn take_gaps(&mut self, range: Range, mut gathered: Gathered) -> Result<Replayed> {
         let gaps = core::mem::take(&mut gathered.gaps);
         let Told { lost, mut unnamed, cut } = gaps.named(&mut self.flash, &self.shape, &gathered.newest)?;
@@ -333,9 +334,9 @@ impl<'c> Server<'c> {
         blocks
     }
 
-    /// Has segments emptied whose parity the power cut has prevented, or may have spoilt: of those that were written since the
-    /// checkpoint, given with their last sequence numbers, all that had room left, and the one that was written last. A page
-    /// that was torn may read as if it were sound.
+    /// Marks segments to be emptied if a power cut may have prevented or corrupted their parity. `touched` has the
+    /// segments written since the checkpoint, with their last sequence numbers. Those with room left are marked, and
+    /// the one written last: a torn page may read as if it were sound.
     fn mark_without_parity(&mut self, touched: Vec<(u64, u32)>) -> Result<()> {
         if !self.shape.has_parity() {
             return Ok(());
@@ -379,8 +380,8 @@ impl<'c> Server<'c> {
         Ok(None)
     }
 
-    /// Blocks in a page that cannot be read: the table points there all the same, so that who reads them is told,
-    /// unless newer copies are known: an erase that was cut leaves such pages.
+    /// Takes in the blocks of an unreadable page: the table points there all the same, so that readers are told, unless
+    /// newer copies are known. A cut erase leaves such pages.
     fn take_lost(&mut self, lost: &Lost, newest: &mut Newest) {
         let Lost { place, sequence, ref lbas, .. } = *lost;
         let mut is_lost = false;
@@ -404,13 +405,13 @@ impl<'c> Server<'c> {
         });
     }
 
-    /// True if the table still says that blocks of a page are there which cannot be read: they were not trimmed since.
+    /// True if the table still points blocks of a page there that cannot be read: they were not trimmed since.
     fn is_still_lost(&mut self, lost: &Lost) -> bool {
         let is_there = |addr: Addr| !addr.is_none() && self.shape.place(addr).0 == lost.place;
         lost.lbas.iter().any(|lba| self.table.find(*lba).is_some_and(is_there))
     }
 
-    /// A head that nothing was written to since.
+    /// Closes a head that nothing was written to since.
     fn close_head(&mut self, block: u32, index: Option<u32>) {
         let Some(used) = index.and_then(|index| u16::try_from(index).ok()) else { return };
         let now = self.clock;
@@ -426,8 +427,8 @@ impl<'c> Server<'c> {
         self.table.find(lba).map_or(0, |addr| newest.sequence(lba, self.shape.place(addr).0))
     }
 
-    /// Points the table elsewhere. Where the block was before is counted off at once if memory tells, and when its leaf is
-    /// read otherwise.
+    /// Points the table elsewhere. The old place is counted off at once if memory has it, and when its leaf is read
+    /// otherwise.
     fn repoint(&mut self, lba: u32, addr: Addr) {
         let Some(old) = self.table.find(lba) else {
             self.table.set_unsettled(lba, addr);
@@ -437,7 +438,7 @@ impl<'c> Server<'c> {
         self.count(lba, old, addr);
     }
 
-    /// Of what the newest page held, the blocks that the table still says are there.
+    /// The newest page, with those of its blocks that the table still finds there.
     pub(crate) fn still_doubted(&mut self, doubted: Option<Doubted>) -> Result<Option<Doubted>> {
         let Some(Doubted { place, lbas }) = doubted else { return Ok(None) };
         let mut still = Vec::new();
@@ -450,7 +451,7 @@ impl<'c> Server<'c> {
         Ok(Some(Doubted { place, lbas: still }))
     }
 
-    /// Points the table at what a segment holds, where nothing newer is known.
+    /// Points the table at the contents of a segment, where nothing newer is known.
     fn take_in(
         &mut self,
         block: u32,
@@ -499,8 +500,8 @@ impl<'c> Server<'c> {
         Ok(())
     }
 
-    /// Takes blocks off the table whose trim is newer than their newest copy. Each block is looked at once: the newest
-    /// ranges come first, and what they cover is skipped.
+    /// Takes blocks off the table if their trim is newer than their newest copy. Each block is looked at once: the
+    /// newest ranges come first, and blocks in them are skipped later.
     fn apply_trims(&mut self, newest: &mut Newest, mut trimmed: Vec<Trimmed>) {
         trimmed.sort_unstable_by_key(|(sequence, _)| core::cmp::Reverse(*sequence));
         let mut seen = Trims::default();

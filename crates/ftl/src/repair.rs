@@ -1,7 +1,7 @@
-//! Repair: a disk is put in order by what its tags prove, and what is lost is given up by number.
+//! Repair: a disk is put in order by the proof in its tags, and lost blocks are given up by number.
 //!
-//! Everything happens in memory, and is written to segments that hold nothing that is needed: until the record of the
-//! new checkpoint is there, a power cut leaves what the repair found.
+//! Everything happens in memory, and is written to segments that hold nothing needed: until the record of the new
+//! checkpoint is there, a power cut leaves the disk as the repair found it.
 
 use alloc::{format, vec::Vec};
 
@@ -15,12 +15,12 @@ use crate::server::{Mode, Server};
 use crate::shape::Addr;
 use pumice_media::{AnyChip, Nand};
 
-/// How to repair.
+/// The options of a repair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RepairOptions {
     /// Nothing is written.
     pub dry_run: bool,
-    /// The disk's identity from now on, if neither anchor nor record tells what it was.
+    /// The disk's identity from now on, if neither anchor nor record has the old one.
     pub uuid: [u8; 16],
 }
 
@@ -29,8 +29,9 @@ const SEQ_GAP: u64 = 1 << 20;
 /// Segments wanted free beyond those of a checkpoint: two for its record, one that the cleaner copies to.
 const FREE_WANTED: u32 = 3;
 
-/// Repairs the disk on a chip; returns what was, or would be, put right. Blocks that are lost read as zeros afterwards; those
-/// that the newest page held before a power cut are as they were before it. `progress` is told segments looked at and all.
+/// Repairs the disk on a chip; returns the faults that were, or would be, put right. Lost blocks read as zeros
+/// afterwards; those that the newest page held before a power cut are as they were before it. `progress` is told
+/// segments looked at and all.
 pub fn repair<N: Nand + Send + 'static>(
     nand: N,
     options: RepairOptions,
@@ -62,15 +63,15 @@ pub fn repair<N: Nand + Send + 'static>(
         if is_adrift {
             ftl.sequence += SEQ_GAP;
         }
-        ftl.settle_repair(undone, &fixes)?;
+        ftl.write_repair(undone, &fixes)?;
     }
     let chip = ftl.flash.medium.into_chip().take().ok_or(FtlError::Foreign)?;
     Ok((chip, found.into_list()))
 }
 
 impl Server<'_> {
-    /// From here on the newest page is kept in memory until it is written once more or, if it cannot be read, counts as torn: what
-    /// it held is as it was before.
+    /// Keeps the newest page in memory from here on until it is written once more. If it cannot be read, it counts as
+    /// torn: its blocks are as they were before.
     fn replay_to_serve(&mut self, trust: Trust) -> Result<()> {
         if self.start == Start::Checkpoint {
             return Ok(());
@@ -78,10 +79,10 @@ impl Server<'_> {
         let sequence = self.sequence;
         self.replay(None, trust)?;
         self.sequence = self.sequence.max(sequence);
-        self.settle_all()
+        self.count_off_all()
     }
 
-    /// Puts the tables right, and counts anew what lives where.
+    /// Puts the tables right, and counts the live blocks of segments anew.
     fn apply(&mut self, fixes: &Fixes) -> Result<()> {
         let lost = fixes.lost.iter().map(|lba| (lba, &Addr::NONE));
         for (lba, addr) in fixes.table.iter().chain(lost) {
@@ -104,7 +105,7 @@ impl Server<'_> {
             self.segments.change(block, |segment| match segment.state {
                 State::Free if fixes.bad.contains(&block) => segment.state = State::Bad,
                 State::Sealed | State::Stuck if segment.valid == 0 => segment.state = State::Free,
-                // What could not be read is given up.
+                // Unreadable blocks are given up.
                 State::Stuck => segment.state = State::Sealed,
                 _ => {}
             });
@@ -116,8 +117,8 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Writes a checkpoint whose roots are all new, and moves out of segments whose headers are wrong.
-    fn settle_repair(&mut self, undone: bool, fixes: &Fixes) -> Result<()> {
+    /// Writes a checkpoint with new roots, and moves blocks out of segments with wrong headers.
+    fn write_repair(&mut self, undone: bool, fixes: &Fixes) -> Result<()> {
         self.mode = Mode::Dirty;
         self.hand_out();
         if undone {
@@ -130,7 +131,7 @@ impl Server<'_> {
         if !self.is_covered() {
             return Err(FtlError::WornOut);
         }
-        self.roots.settle(&mut self.flash.medium)?;
+        self.roots.find_ends(&mut self.flash.medium)?;
         self.roots.turn_over();
         match self.start {
             // Nothing may follow a record that says that nothing does.

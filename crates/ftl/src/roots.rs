@@ -1,4 +1,4 @@
-//! What the roots of the log need of a disk.
+//! The disk as the log's roots see it.
 
 use alloc::vec::Vec;
 
@@ -14,10 +14,10 @@ use crate::shape::Shape;
 use crate::stream::segments_at_most;
 use crate::supply::OFFERED;
 
-/// Segments that may be opened which a record has room to name at the least, if pages of the log have.
+/// The least number of segments to be opened that a record has room for, if pages of the log have.
 const NAMED: usize = 64;
 
-/// The shape of records: that of anchors, whose pages are small, or of the log's pages if it takes more to name all
+/// The shape of records: that of anchors, which have small pages, or of the log's pages if it takes more to name all
 /// segments of a checkpoint, and those that may be opened. `None` if the chip has no anchors.
 pub(crate) fn record_shape(
     shape: &Shape,
@@ -40,8 +40,8 @@ fn record_bytes(segments: usize) -> usize {
 const ROOM_LEAST: u32 = 3;
 
 impl Server<'_> {
-    /// Leaves the segments of records for others before they are full, just after a checkpoint, when those of the one
-    /// before are free.
+    /// Leaves the segments of records for others before they are full, just after a checkpoint, when the old ones are
+    /// free.
     pub(crate) fn turn_over_roots(&mut self) -> Result<()> {
         if self.roots.is_nearly_full(ROOM_LEAST) && self.policies.wear.free() >= 2 {
             self.roots.turn_over();
@@ -50,10 +50,10 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Before a checkpoint takes segments: where its record has no place, as after some cuts, the record of the one
-    /// before moves first, which gives back as many segments as it takes.
+    /// Moves the record of the last checkpoint before a new one takes segments, if its own record has no place, as
+    /// after some cuts. The move gives back as many segments as it takes.
     pub(crate) fn move_full_roots(&mut self) -> Result<()> {
-        self.roots.settle(&mut self.flash.medium)?;
+        self.roots.find_ends(&mut self.flash.medium)?;
         if self.record.segments.is_empty() {
             return Ok(());
         }
@@ -68,7 +68,7 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// Of two segments that were taken for records and of which one failed, the other is free again.
+    /// Frees the other of two segments taken for records after one of them failed.
     fn forget_abandoned(&mut self) {
         for block in 0..self.shape.blocks {
             let is_part = self.record.segments.contains(&block) || self.map.holds(block);
@@ -81,7 +81,7 @@ impl Server<'_> {
     }
 
     /// A segment for records. A program may have failed in those that had room, and erases may fail too: the cleaner
-    /// makes more. What it moves follows the checkpoint, whose record is no longer a clean one then.
+    /// makes more. Its copies follow the checkpoint, so that the record is no longer a clean one then.
     fn take_for_record(&mut self) -> Result<u32> {
         loop {
             // In a clean state the record on the chip says that nothing follows it.
@@ -98,7 +98,7 @@ impl Server<'_> {
 
     /// Writes an anchor that says which segment counts for nothing.
     pub(crate) fn write_void(&mut self) -> Result<()> {
-        self.roots.settle(&mut self.flash.medium)?;
+        self.roots.find_ends(&mut self.flash.medium)?;
         let mut roots = self.roots.clone();
         roots.change_own(self.identity.own_bytes(&self.shape).to_vec());
         let done = roots.write_anchor(self);
@@ -125,8 +125,8 @@ impl Server<'_> {
         self.opened.name(self.policies.wear.offered(), self.waiting.free().chain(victims), room)
     }
 
-    /// Takes a free segment for a head, which the record names by then. While one is being written, none is taken that it or
-    /// the one before does not name.
+    /// Takes a free segment for a head, which the record names by then. While a record is being written, only segments
+    /// that it and the last one name are taken.
     pub(crate) fn take_to_open(&mut self, class: u8) -> Result<Option<u32>> {
         let (mut found, mut passed) = (None, Vec::new());
         while let Some(block) = self.policies.wear.allocate(Class(class)) {
@@ -163,10 +163,10 @@ impl Server<'_> {
         Ok(true)
     }
 
-    /// Writes the record of the newest checkpoint anew, with what it says of the time since.
+    /// Writes the record of the newest checkpoint anew, with its news since then.
     pub(crate) fn write_record(&mut self, clean: bool) -> Result<()> {
         // Segments that a cut write may have touched need no thought: every segment is erased before it is used.
-        self.roots.settle(&mut self.flash.medium)?;
+        self.roots.find_ends(&mut self.flash.medium)?;
         self.record.clean = clean;
         self.opened.begin();
         let mut roots = self.roots.clone();

@@ -1,4 +1,5 @@
-//! A disk of which anchors or records may be gone: what it is, and where its newest record is, by whatever is left.
+//! The search for a disk that may have lost anchors or records: its identity and its newest record, by whatever is
+//! left.
 
 use alloc::{format, vec::Vec};
 
@@ -31,7 +32,7 @@ pub(crate) struct Sought<'c> {
     pub(crate) is_adrift: bool,
 }
 
-/// Finds a disk; `uuid` is what it is called if nothing tells.
+/// Finds a disk; `uuid` names it if nothing on the chip does.
 pub(crate) fn seek<'c>(mut nand: AnyChip<'c>, uuid: [u8; 16], found: &mut Findings) -> Result<Sought<'c>> {
     let geometry = nand.geometry();
     let anchored = Roots::find(&mut nand, &MAGIC)?;
@@ -76,7 +77,7 @@ pub(crate) fn seek<'c>(mut nand: AnyChip<'c>, uuid: [u8; 16], found: &mut Findin
     Ok(Sought { ftl: Server::assemble(flash, shape, identity, roots, CACHE_BYTES), record, is_adrift })
 }
 
-/// The order of records: that of two with the same number which is not clean is taken, and replayed.
+/// The rank of a record. Of two with the same number the unclean one is taken, and replayed.
 fn rank(payload: &[u8]) -> Option<(u64, bool)> {
     Record::decode(payload).map(|record| (record.number, !record.clean))
 }
@@ -88,7 +89,8 @@ struct Newest {
     blocks: [u32; 2],
 }
 
-/// Looks for the newest record in every block. Its shape depends on what the disk is: without an anchor all are tried.
+/// Looks for the newest record in every block. Its shape depends on the disk's options: without an anchor all are
+/// tried.
 fn newest_record(
     nand: &mut (dyn Nand + Send),
     geometry: &Geometry,
@@ -133,8 +135,8 @@ fn newest_record(
     Ok(None)
 }
 
-/// Every shape that the disk on a chip may have, with its parity pages; those that are likeliest first. Of those with parity
-/// only such as the first page of some segment proves.
+/// Every shape that the disk on a chip may have, with its parity pages, the likeliest first. Shapes with parity are
+/// left out unless the first page of some segment proves them.
 fn possible(nand: &mut (dyn Nand + Send), geometry: &Geometry) -> Result<Vec<(Shape, u8)>> {
     let mut shapes = Vec::new();
     for bytes in BLOCK_BYTES {
@@ -150,18 +152,18 @@ fn possible(nand: &mut (dyn Nand + Send), geometry: &Geometry) -> Result<Vec<(Sh
     Ok(shapes)
 }
 
-/// What the pages of a chip without any roots prove.
+/// The proof in the pages of a chip without any roots.
 struct Proof {
     shape: Shape,
     parity_pages: u8,
     /// Pages, or summaries, that prove this shape.
     votes: u32,
-    /// The highest logical block they tell of, and one.
+    /// The number behind the highest logical block on them.
     end: u32,
 }
 
-/// The anchor of a disk of which nothing but the pages of its blocks is left: the size of blocks is the one that proves
-/// them; the disk counts as large as it can be on this chip, so that none is too high.
+/// The anchor of a disk of which only the pages of its blocks are left. Its block size is the one that proves them. The
+/// disk counts as large as it can be on this chip, so that no block number is too high.
 fn anchor_by_pages(nand: &mut (dyn Nand + Send), uuid: [u8; 16], found: &mut Findings) -> Result<Anchor> {
     let geometry = nand.geometry();
     let mut best: Option<Proof> = None;
@@ -186,7 +188,7 @@ fn anchor_by_pages(nand: &mut (dyn Nand + Send), uuid: [u8; 16], found: &mut Fin
     found.add(
         "identity",
         format!(
-            "neither anchor nor record tells what the disk is: taken for {logical_blocks} blocks of {} bytes, \
+            "neither anchor nor record identifies the disk: taken for {logical_blocks} blocks of {} bytes, \
              as many as fit, with default policies and a new UUID",
             shape.block_bytes
         ),
@@ -202,7 +204,7 @@ fn anchor_by_pages(nand: &mut (dyn Nand + Send), uuid: [u8; 16], found: &mut Fin
     Ok(identity.anchor(&shape, geometry))
 }
 
-/// How many pages prove a shape.
+/// Counts the pages that prove a shape.
 fn proof(nand: &mut (dyn Nand + Send), shape: Shape, parity_pages: u8) -> Result<Proof> {
     let mut flash = Flash::new(AnyChip::lend(&mut *nand), shape);
     let mut proof = Proof { shape, parity_pages, votes: 0, end: 0 };

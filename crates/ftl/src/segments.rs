@@ -1,4 +1,4 @@
-//! The lookup table: what is known of each segment (CAT paper, section 4 and figure 9).
+//! The lookup table: a line for each segment (CAT paper, section 4 and figure 9).
 
 use alloc::{vec, vec::Vec};
 
@@ -8,7 +8,7 @@ use zerocopy::FromBytes;
 
 use crate::layout::RawSegment;
 
-/// What a segment is.
+/// The state of a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum State {
@@ -53,21 +53,22 @@ pub(crate) struct Segment {
     pub(crate) class: u8,
     /// Pages programmed, its summary included.
     pub(crate) used: u16,
-    /// To be emptied soon: its bits are near the limit of ECC, or it should have parity and has none.
+    /// It is to be emptied soon: its bits are near the limit of ECC, or it should have parity and has none.
     pub(crate) weak: bool,
-    /// How often it was read since it was erased, in pieces of about a thousand pages, up to [`READS_MOST`].
+    /// Its reads since it was erased, in pieces of about a thousand pages, up to [`READS_MOST`].
     pub(crate) reads: u8,
-    /// Holds what no checkpoint knows yet, beside blocks: trimmed ranges, or a tag that tells what a lost page held.
+    /// It holds news that no checkpoint knows yet, beside blocks: trimmed ranges, or a tag that names the blocks of a
+    /// lost page.
     pub(crate) trims: bool,
-    /// Nobody asked since the power cut whether it went bad before.
+    /// Not asked since the power cut whether it went bad before.
     pub(crate) is_unasked: bool,
     /// Erases so far.
     pub(crate) erases: u32,
-    /// When it was opened.
+    /// The time when it was opened.
     pub(crate) opened: u32,
-    /// When it was written to the end.
+    /// The time when it was written to the end.
     pub(crate) sealed: u32,
-    /// When it was last changed: written to the end or, if later, a block in it overwritten.
+    /// The time of its last change: written to the end or, if later, a block in it overwritten.
     pub(crate) changed: u32,
     /// Logical blocks that live in it.
     pub(crate) valid: u32,
@@ -94,7 +95,7 @@ impl Segment {
         self.weak && self.state == State::Sealed
     }
 
-    /// What policies see of it.
+    /// The policies' view of it.
     pub(crate) fn view(&self, capacity: u32, now: u32) -> SegmentView {
         SegmentView {
             valid: self.valid,
@@ -142,10 +143,10 @@ impl Segment {
 /// A byte of the table has the class below and the reads above.
 const CLASS_BITS: u32 = 4;
 const _: () = assert!(MAX_CLASSES == 1 << CLASS_BITS && READS_MOST < 1 << (u8::BITS - CLASS_BITS));
-/// A segment is emptied once so many reads of it were charged, after about 15,000 pages: single-level parts stand 100,000
-/// reads of a block and more, others some ten thousand.
+/// Charged reads after which a segment is emptied, about 15,000 pages: single-level parts stand 100,000 reads of a
+/// block and more, others some ten thousand.
 pub(crate) const READS_MOST: u8 = 15;
-/// Beside the state in a byte of the table: to be emptied soon.
+/// Mark beside the state in a byte of the table: to be emptied soon.
 const WEAK: u8 = 0x80;
 
 /// The table.
@@ -185,8 +186,8 @@ impl Segments {
         }
     }
 
-    /// Has segments left alone until the next checkpoint: something in them proves that a block is lost, and without it
-    /// an older copy would count, were the power cut before.
+    /// Has segments left alone until the next checkpoint: their tags prove that a block is lost. Without them an older
+    /// copy would count, were the power cut before.
     pub(crate) fn hold(&mut self, blocks: impl IntoIterator<Item = u32>) {
         blocks.into_iter().for_each(|block| self.change(block, |segment| segment.trims = true));
     }
@@ -196,7 +197,7 @@ impl Segments {
         self.weak
     }
 
-    /// One of them. Cost: a look at every line, if there is one.
+    /// A weak segment. Cost: a look at every line, if there is one.
     pub(crate) fn find_weak(&self) -> Option<u32> {
         let mut lines = self.iter().filter(|_| self.weak > 0);
         lines.find(|(_, segment)| segment.is_weak()).map(|(block, _)| block)
@@ -207,7 +208,7 @@ impl Segments {
         self.failures
     }
 
-    /// So many are bad since then; what was learnt so far is part of it.
+    /// Sets the number of segments that went bad; failures counted so far are part of it.
     pub(crate) fn set_failures(&mut self, failures: u32) {
         self.failures = failures;
     }
@@ -217,7 +218,7 @@ impl Segments {
         self.lines.iter().filter(|segment| segment.state == State::Free && !segment.trims).count()
     }
 
-    /// The sealed segments in which least lives, `count` at the most. Cost: a look at every line.
+    /// The sealed segments with the fewest live blocks, `count` at the most. Cost: a look at every line.
     pub(crate) fn emptiest(&self, count: usize) -> Vec<u32> {
         let mut least: Vec<(u32, u32)> = Vec::new();
         for (block, segment) in self.iter().filter(|(_, segment)| segment.state == State::Sealed) {

@@ -1,4 +1,4 @@
-//! The server: what it holds in memory, and the paths that all others share.
+//! The server: its state in memory, and the paths that all others share.
 
 use alloc::vec::Vec;
 
@@ -26,14 +26,14 @@ use crate::trims::Trims;
 use crate::unsure::Unsure;
 use crate::waiting::Waiting;
 
-/// What may be done.
+/// The state of the server, and with it the calls it allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
     /// Opened for reading.
     ReadOnly,
     /// Nothing was written since the checkpoint, and its record says so.
     Clean,
-    /// What was written since the checkpoint is known in memory; the first change makes a checkpoint.
+    /// Pages written since the checkpoint are known in memory; the first change makes a checkpoint.
     Replayed {
         /// A move was undone; an anchor has to say so before its segment is erased.
         undone: bool,
@@ -42,17 +42,17 @@ pub(crate) enum Mode {
     Dirty,
     /// Too few good segments are left.
     WornOut,
-    /// The chip failed in a way that leaves what it holds in doubt.
+    /// The chip failed in a way that leaves its content in doubt.
     Failed(NandError),
 }
 
-/// What [`crate::Ftl`] holds.
+/// The state of [`crate::Ftl`].
 pub(crate) struct Server<'c> {
     pub(crate) flash: Flash<'c>,
     pub(crate) shape: Shape,
     pub(crate) identity: Identity,
     pub(crate) roots: Roots,
-    /// Of the newest checkpoint.
+    /// The record of the newest checkpoint.
     pub(crate) record: Record,
     pub(crate) mode: Mode,
     pub(crate) start: Start,
@@ -63,7 +63,7 @@ pub(crate) struct Server<'c> {
     pub(crate) policies: Policies,
     /// The index segment: the open heads.
     pub(crate) heads: Vec<Option<Head>>,
-    /// Heads in whose segments a program failed; what lives in them has to move.
+    /// Heads of segments in which a program failed; their live blocks have to move.
     pub(crate) failing: Vec<Head>,
     pub(crate) waiting: Waiting,
     pub(crate) trims: Trims,
@@ -75,9 +75,9 @@ pub(crate) struct Server<'c> {
     pub(crate) clock: u32,
     pub(crate) counters: Counters,
     pub(crate) patrol: Patrol,
-    /// What the newest page held, if it could not be read after a power cut.
+    /// The newest page, if it could not be read after a power cut, and its blocks.
     pub(crate) doubted: Option<Doubted>,
-    /// What the newest page holds, if it could be read after a power cut.
+    /// The newest page, if it could be read after a power cut, and its blocks.
     pub(crate) unsure: Unsure,
 }
 
@@ -124,7 +124,7 @@ impl<'c> Server<'c> {
         }
     }
 
-    /// Refuses to write where that is not possible, and has the record say that more follows.
+    /// Refuses impossible writes, and has the record say that more follows.
     pub(crate) fn admit_write(&mut self) -> Result<()> {
         match self.mode {
             Mode::Dirty => Ok(()),
@@ -140,11 +140,11 @@ impl<'c> Server<'c> {
         }
     }
 
-    /// The checkpoint that the first change after a power cut makes; no other write goes before it.
+    /// Makes the checkpoint of the first change after a power cut; no other write goes before it.
     pub(crate) fn checkpoint_replayed(&mut self, undone: bool, clean: bool) -> Result<()> {
         self.mode = Mode::Dirty;
         if self.shape.is_paired() {
-            // No page has this number: a start looks at what the next one says, and that is that none was before it.
+            // No page has this number: a start looks at the next one's record of the page before, which is none.
             self.next_sequence();
         }
         if undone {
@@ -167,7 +167,7 @@ impl<'c> Server<'c> {
         self.write_checkpoint(clean)
     }
 
-    /// After this error the chip's content is in doubt: nothing more is written.
+    /// Stops all writes: after this error the chip's content is in doubt.
     pub(crate) fn fail<T>(&mut self, error: NandError) -> Result<T> {
         self.mode = Mode::Failed(error);
         Err(error.into())
@@ -184,7 +184,7 @@ impl<'c> Server<'c> {
         self.sequence - 1
     }
 
-    /// What a write or trim of a block replaces, as placement sees it.
+    /// The copy that a write or trim of a block replaces, as placement sees it.
     pub(crate) fn old(&mut self, lba: u32) -> Result<Option<Old>> {
         let addr = self.addr(lba)?;
         Ok(self.segment_of(addr).map(|block| {
@@ -205,8 +205,8 @@ impl<'c> Server<'c> {
         self.point(lba, Addr::NONE)
     }
 
-    /// What lies here is garbage from now on. In a page that is not programmed yet it never gets onto the chip: programmed
-    /// behind a newer copy, it would have the higher sequence number.
+    /// Makes the copy here garbage. In a page that is not programmed yet it never gets onto the chip: programmed behind
+    /// a newer copy, it would have the higher sequence number.
     fn leave_copy(&mut self, old: Addr) {
         let (Some(block), now) = (self.segment_of(old), self.clock) else { return };
         let shape = self.shape;
@@ -219,7 +219,7 @@ impl<'c> Server<'c> {
         }
     }
 
-    /// Nothing in a segment is needed any more.
+    /// Frees a segment: nothing in it is needed any more.
     pub(crate) fn free(&mut self, block: u32) {
         if self.unsure.is_in(block) {
             return;
@@ -258,7 +258,7 @@ impl<'c> Server<'c> {
         self.unsure.find(lba).and_then(|(_, held)| held.block(&self.shape, lba))
     }
 
-    /// Reads a block that is to be copied: what is kept goes in place of what is older.
+    /// Reads a block for a copy: a kept one goes in place of an older one.
     pub(crate) fn fetch_newest(&mut self, entry: &mut Entry, addr: Addr, out: &mut [u8]) -> Result<()> {
         let Some((newest, held)) = self.unsure.find(entry.lba) else {
             return self.fetch(entry.lba, addr, out);

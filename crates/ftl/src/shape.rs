@@ -1,6 +1,6 @@
 //! The shape of a volume, derived from the shape of its chip and the size of its logical blocks.
 //!
-//! A *log page* is what the server reads and programs in one go: as many chip pages as a logical block needs, or one
+//! A *log page* is the unit that the server reads and programs: as many chip pages as a logical block needs, or one
 //! chip page that holds several logical blocks.
 
 pub(crate) use pumice_flashlog::ANCHOR_BLOCKS;
@@ -21,7 +21,7 @@ const BLOCKS_MIN: u32 = 16;
 /// Entries of a leaf of the translation table, of which changes are numbered in 16 bits.
 const LEAF_ENTRIES_MOST: u32 = 1 << 15;
 
-/// Where a log page lies.
+/// The place of a log page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Place {
     pub(crate) block: u32,
@@ -36,7 +36,7 @@ impl Addr {
     /// Nothing is stored.
     pub(crate) const NONE: Addr = Addr(u32::MAX);
 
-    /// Something is stored, and the page of the table that told where is lost.
+    /// The block is stored, and the page of the table with its place is lost.
     pub(crate) const LOST: Addr = Addr(u32::MAX - 1);
 
     pub(crate) fn is_none(self) -> bool {
@@ -49,7 +49,7 @@ impl Addr {
 pub(crate) struct Shape {
     /// Bytes of a logical block.
     pub(crate) block_bytes: u32,
-    /// What the medium has to know.
+    /// The shape for the medium.
     pub(crate) medium: pumice_flashlog::Shape,
     /// Logical blocks in a log page.
     pub(crate) slots: u32,
@@ -57,20 +57,20 @@ pub(crate) struct Shape {
     pub(crate) pages: u32,
     /// Segments of the chip.
     pub(crate) blocks: u32,
-    /// Pages have tags of their own; otherwise summaries name what they hold.
+    /// Pages have tags of their own; otherwise summaries name their blocks.
     pub(crate) tagged: bool,
     /// Summary pages that a full segment ends in. Where pages have no tags of their own there are two, so that neither
     /// is indispensable.
     pub(crate) summaries: u32,
     /// Pages that one promise has a segment pass over, at most: they share cells with promised ones.
     pub(crate) lost: u32,
-    /// How far behind a page that was programmed the next one may lie: 1 if none is ever passed over.
+    /// The most places from a programmed page to the next one: 1 if none is ever passed over.
     pub(crate) reach: u32,
 }
 
 impl Shape {
-    /// The shape for a chip whose pages share no cells, logical blocks of `block_bytes` bytes, and segments whose last
-    /// `parity` log pages are parity over the others.
+    /// The shape for a chip without shared cells, logical blocks of `block_bytes` bytes, and segments with parity over
+    /// the others in their last `parity` log pages.
     pub(crate) fn of(geometry: &Geometry, block_bytes: u32, parity: u8) -> Result<Shape, FtlError> {
         if !block_bytes.is_power_of_two() || !(512..=65536).contains(&block_bytes) {
             return Err(FtlError::BlockBytes(block_bytes));
@@ -114,7 +114,7 @@ impl Shape {
         })
     }
 
-    /// The same on a chip whose pages share cells in this way.
+    /// The same on a chip with this pairing of pages.
     pub(crate) fn on(self, pairing: Pairing) -> Result<Shape, FtlError> {
         let medium = self.medium.with_pairing(pairing);
         if medium.is_paired() && self.has_parity() {
@@ -138,8 +138,8 @@ impl Shape {
         self.medium.is_paired()
     }
 
-    /// True if a segment has room from page `index` on, where those before `kept` are promised: for a page of blocks and,
-    /// where pages have no tags of their own, for the summaries that name it.
+    /// True if a segment has room from page `index` on, where those before `kept` are promised. A page of blocks has to
+    /// fit and, where pages have no tags of their own, the summaries that name it.
     pub(crate) fn has_room(&self, index: u32, kept: u32) -> bool {
         let safe = |index: u32| self.medium.next_safe(index, kept);
         match self.tagged {
@@ -250,7 +250,7 @@ mod tests {
     fn few_spare_bytes_hold_a_checksum() {
         let short = shape(2048, 4, 64, 2048);
         assert_eq!((short.medium.parts(), short.data_pages(), short.tagged), (1, 62, false));
-        // What does not fit the summary is not used.
+        // Pages beyond the summary's room are not used.
         let cut = shape(512, 8, 256, 512);
         assert_eq!((cut.pages, cut.tagged), (41, false));
     }

@@ -13,15 +13,15 @@ use crate::server::{Mode, Server};
 use crate::shape::Shape;
 use crate::stream::{changes_of_segments, map_segments, segments_with};
 
-/// Segments beyond those of the logical blocks and of two checkpoints that a disk cannot do without: two that hold the
-/// records of checkpoints, one that the cleaner copies to, one so that there is always something to clean, and one for a
-/// program that fails (`docs/flashlog-design.md`, "Reserve of the disk").
+/// Segments that a disk needs beyond those of the logical blocks and of two checkpoints. Two hold the records of
+/// checkpoints, one takes the cleaner's copies, one leaves always something to clean, and one is for a program that
+/// fails (`docs/flashlog-design.md`, "Reserve of the disk").
 const SPARE_LEAST: u32 = 5;
 
 /// Segments that a disk of `logical_blocks` needs in all, besides the anchors.
 pub(crate) fn segments_needed(shape: &Shape, logical_blocks: u32, checkpoint_most: u32) -> u32 {
-    // Where a commit costs pages, what is cleaned must be more: summaries, a page that is not full, and pages passed over
-    // in the heads that took the copies, as if each took some from each segment cleaned.
+    // If a commit costs pages, more must be cleaned: summaries, a page that is not full, and pages passed over in the
+    // heads that took the copies. Each segment cleaned counts as if each head took some from it.
     let commit = if shape.tagged { 0 } else { shape.slots * shape.summaries + shape.slots - 1 };
     let passed = if shape.is_paired() { (shape.lost + 1) * HEADS_COPIED_TO / (batch(shape) + 1) } else { 0 };
     let commit = commit + passed * shape.slots;
@@ -30,9 +30,9 @@ pub(crate) fn segments_needed(shape: &Shape, logical_blocks: u32, checkpoint_mos
     data.saturating_add(2 * checkpoint_most).saturating_add(map + SPARE_LEAST + batch(shape))
 }
 
-/// Segments that may fail one after the other before the cleaner has made up for them, once one did.
+/// Segments that may fail one after the other, after a first failure, before the cleaner has made up for them.
 const FAILURES_MOST: u32 = 3;
-/// Free segments that stay where a commit costs pages.
+/// Free segments kept where a commit costs pages.
 const BATCHED_LEAST: u32 = 2;
 
 /// Heads that the cleaner copies to between two commits where these cost pages: more than the default placement has.
@@ -49,22 +49,22 @@ const OPENED_LEAST: u32 = 32;
 /// Segments cleaned, and commits between, that need not make room for one more head.
 const TURNS_IN_VAIN: u32 = 16;
 
-/// How a user's block gets its head.
+/// The step that gets a user's block its head.
 enum Next {
     /// It is open, and enough is free.
     Write,
     /// A free segment is opened.
     Open,
-    /// What was cleaned waits to be erased.
+    /// Cleaned segments wait to be erased.
     Release,
     /// Something is cleaned.
     Clean,
 }
 
 impl Server<'_> {
-    /// Free segments that a checkpoint may take, made now or when a segment was cleaned: with a page more in each head, and
-    /// those that are passed over behind it, and one full head more; and those that leaves of the table may. Users leave as
-    /// many free.
+    /// Free segments that a checkpoint may take, made now or when a segment was cleaned. They hold a page more in each
+    /// head, with those passed over behind it, and one full head more; and the leaves of the table need some. Users
+    /// leave as many free.
     pub(crate) fn for_checkpoint(&self) -> u32 {
         let heads = || self.heads.iter().flatten();
         let pages = heads().map(|head| (head.index + self.shape.reach) as usize).sum::<usize>()
@@ -73,13 +73,13 @@ impl Server<'_> {
         segments_with(&self.shape, self.table.len(), bytes, 0) + self.map.untaken()
     }
 
-    /// True if a checkpoint can be made without need.
+    /// True if there is room for a checkpoint that is not urgent.
     pub(crate) fn has_room_for_checkpoint(&self) -> bool {
         self.policies.wear.free() >= self.for_checkpoint()
     }
 
-    /// Segments that are opened between two checkpoints: a quarter of the chip, or so many that the next checkpoint has room
-    /// for what a start finds in them.
+    /// Segments that are opened between two checkpoints: a quarter of the chip, or as many as a start may find without
+    /// overfilling the next checkpoint.
     pub(crate) fn opened_most(&self) -> u32 {
         let most = self.shape.blocks / 4;
         let within =
@@ -104,8 +104,8 @@ impl Server<'_> {
         true
     }
 
-    /// Free segments that users leave: those of a checkpoint and, as far as the chip has more than it needs, some for the next
-    /// that fail, once segments have failed, and one after a power cut: where there was one, there may be another.
+    /// Free segments that users leave: those of a checkpoint and, as far as the chip has more than it needs, some more.
+    /// These are for the next failures, once segments have failed, and one after a power cut, for another may follow.
     fn kept(&self) -> u32 {
         let least = if self.shape.is_batched() { BATCHED_LEAST } else { 0 };
         let kept = self.for_checkpoint().max(least);
@@ -124,9 +124,9 @@ impl Server<'_> {
         heads.map(|head| self.shape.room(head.index + u32::from(!head.filled.is_empty()))).sum()
     }
 
-    /// True if with so many free segments what lives in any one segment can be copied while a checkpoint's stay free: to
-    /// a further one, or to the room in open heads. Where a commit costs pages it takes that room, and several segments wait for
-    /// one commit.
+    /// True if so many free segments let the live blocks of any one segment be copied while a checkpoint's stay free:
+    /// to a further one, or to the room in open heads. Where a commit costs pages it takes that room, and several
+    /// segments wait for one commit.
     pub(crate) fn is_enough(&self, free: u32) -> bool {
         let shape = &self.shape;
         let kept = self.kept();
@@ -140,7 +140,7 @@ impl Server<'_> {
         })
     }
 
-    /// What has to be done before a user's block is written to head `at`.
+    /// The next step before a user's block is written to a head, which may be open.
     fn next_for_user(&self, is_open: bool) -> Next {
         let (batch, free) = (batch(&self.shape), self.policies.wear.free());
         // Segments with trims wait for a checkpoint, which needs free ones itself.
@@ -156,7 +156,7 @@ impl Server<'_> {
         if !is_open && is_enough && free > kept {
             return Next::Open;
         }
-        // What is cleaned waits for trims that are pending.
+        // Cleaned segments wait for pending trims.
         let is_waiting = waiting > batch || (!is_enough && waiting > 0) || !self.trims.is_empty();
         if is_waiting { Next::Release } else { Next::Clean }
     }
@@ -167,7 +167,7 @@ impl Server<'_> {
         for turn in 0..self.shape.blocks.saturating_mul(4) {
             let is_open = self.is_open(at);
             match self.next_for_user(is_open) {
-                // Copies take what cleaning frees, but another head has room.
+                // Copies take the segments that cleaning frees, but another head has room.
                 Next::Clean if turn >= TURNS_IN_VAIN && self.is_enough(self.policies.wear.free()) => {
                     return self.head_for_cleaner(class);
                 }
@@ -175,7 +175,7 @@ impl Server<'_> {
                 Next::Open => drop(self.open_head(at, class)?),
                 Next::Release => self.release()?,
                 Next::Clean => {
-                    if !self.clean_or_settle()? {
+                    if !self.clean_or_checkpoint()? {
                         return self.head_for_cleaner(class);
                     }
                 }
@@ -313,7 +313,7 @@ impl Server<'_> {
 
     /// Lets go of free segments that wait for a commit or a checkpoint.
     fn release(&mut self) -> Result<()> {
-        // Where their pages would take what is kept for a checkpoint, that settles trims itself.
+        // If their pages would take the segments kept for a checkpoint, that drops the trims itself.
         let is_tight = self.shape.tagged && self.policies.wear.free() <= self.for_checkpoint();
         if self.trims.is_empty() || !is_tight || self.room() >= TRIM_COPIES {
             self.commit()?;
@@ -324,7 +324,7 @@ impl Server<'_> {
         self.checkpoint()
     }
 
-    /// The invariant of the reserve: a checkpoint can be made now. It may fail where segments did.
+    /// The invariant of the reserve: a checkpoint can be made now. It may be broken where segments failed.
     pub(crate) fn is_covered(&self) -> bool {
         let free = self.policies.wear.free() as usize + self.waiting.for_commit(&self.segments);
         let failed = || self.segments.iter().any(|(_, s)| matches!(s.state, State::Bad | State::Stuck));

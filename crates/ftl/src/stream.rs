@@ -1,4 +1,4 @@
-//! How large checkpoints are, and what is set apart for the leaves of the translation table.
+//! The size of checkpoints, and the segments set apart for the leaves of the translation table.
 
 use crate::head::HEADS;
 use crate::layout::{RawChange, RawChanges, RawHead, RawPart, RawSegment, RawState};

@@ -1,4 +1,4 @@
-//! The header of a segment: what its pages hold, in one page behind them.
+//! The header of a segment: the contents of its pages, in one page behind them.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::layout::{RawEntry, RawSummary, SUMMARY_MAGIC};
 use crate::shape::{Place, Shape};
 use crate::tag::Entry;
 
-/// What a segment holds, page by page from its first.
+/// The contents of a segment, page by page from its first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Contents {
     /// The head that wrote it.
@@ -45,7 +45,7 @@ impl Contents {
         self.entries.truncate((end * shape.slots) as usize);
     }
 
-    /// Forgets what a page holds.
+    /// Forgets the contents of a page.
     pub(crate) fn blank(&mut self, shape: &Shape, index: u32) {
         let slots = shape.slots as usize;
         let entries = self.entries.chunks_exact_mut(slots).nth(index as usize);

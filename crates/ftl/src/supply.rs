@@ -14,7 +14,7 @@ pub(crate) const OFFERED: usize = 32;
 /// The free segments.
 pub(crate) struct Supply {
     rule: Box<dyn Wear + Send>,
-    /// Those that the rule has.
+    /// Segments offered to the rule.
     offered: BTreeSet<u32>,
     /// The others with their erases, in the order in which they became free.
     later: VecDeque<(u32, u32)>,
@@ -25,7 +25,7 @@ impl Supply {
         Supply { rule, offered: BTreeSet::new(), later: VecDeque::new() }
     }
 
-    /// A segment is free; it will have been erased so often.
+    /// Adds a free segment; it will have been erased so often.
     pub(crate) fn freed(&mut self, block: u32, erases: u32) {
         self.later.push_back((block, erases));
         if self.later.len() == 1 {
@@ -53,7 +53,7 @@ impl Supply {
         Some(block)
     }
 
-    /// Those that the rule chooses from.
+    /// Segments that the rule chooses from.
     pub(crate) fn offered(&self) -> impl Iterator<Item = u32> {
         self.offered.iter().copied()
     }

@@ -1,4 +1,4 @@
-//! What segments hold that were written since the checkpoint: by their summaries or, without one, page by page.
+//! The contents of segments written since the checkpoint: by their summaries or, without one, page by page.
 
 use alloc::{sync::Arc, vec::Vec};
 
@@ -28,7 +28,7 @@ impl Held {
         self.page.payload.get(shape.slot_range(u32::try_from(slot).ok()?))
     }
 
-    /// True if all that it holds was copied from this page.
+    /// True if all its blocks were copied from this page.
     pub(crate) fn is_copy_of(&self, other: &Held) -> bool {
         self.tag.entries.iter().all(|entry| *entry == Entry::NONE || other.tag.entries.contains(entry))
     }
@@ -40,9 +40,9 @@ pub(crate) struct Surveyed {
     pub(crate) contents: Contents,
     /// The sequence number of its newest page.
     pub(crate) last: u64,
-    /// That page is the summary behind all others, which told what they hold.
+    /// The page of `last` is the summary behind all others, and named their contents.
     pub(crate) is_ended: bool,
-    /// That page, where pages tell themselves what they hold.
+    /// The page of `last`, if pages name their own contents.
     pub(crate) newest: Option<Held>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Surveyor<'a, 'c> {
 }
 
 impl Surveyor<'_, '_> {
-    /// What a segment holds, if something in it was written from `since` on; `known` if it was a head.
+    /// The contents of a segment, if something in it was written from `since` on; `known` if it was a head.
     pub(crate) fn survey(
         &mut self,
         block: u32,
@@ -84,8 +84,8 @@ impl Surveyor<'_, '_> {
         Ok(found.filter(|found| found.contents.sequences.last().is_some_and(|last| *last >= since)))
     }
 
-    /// The power may have gone while the summary of this segment was programmed, the newest page of all: what that destroyed
-    /// in the same cells was not promised yet, and is a gap.
+    /// Leaves out pages destroyed with the summary of this segment, the newest page of all, if the power went during
+    /// its program. They share cells with it, were not promised yet, and are gaps.
     pub(crate) fn leave_out_endangered(&mut self, found: &mut Surveyed, gaps: &mut Gaps) -> Result<()> {
         let (shape, block, last) = (self.shape, found.block, found.last);
         for index in (0..shape.pages - 1).filter(|index| shape.medium.may_destroy(shape.pages - 1, *index)) {
@@ -100,7 +100,7 @@ impl Surveyor<'_, '_> {
         Ok(())
     }
 
-    /// By the summary or, without one, page by page, over those that cannot be read.
+    /// The survey by the summary or, without one, page by page, over those that cannot be read.
     fn survey_tags(
         &mut self,
         block: u32,
@@ -170,7 +170,7 @@ impl Surveyor<'_, '_> {
         Ok(Some(Surveyed { newest, ..Surveyed::new(block, contents) }))
     }
 
-    /// True if the first page of a segment that can be read is the one that is known.
+    /// True if the first readable page of a segment is the known one.
     fn still_begins(&mut self, block: u32, known: &Contents) -> Result<bool> {
         for (index, sequence) in (0..).zip(&known.sequences) {
             match self.flash.read(Place { block, index })? {
@@ -205,8 +205,8 @@ impl Surveyor<'_, '_> {
         Ok(None)
     }
 
-    /// Takes out of the last summary of a segment the pages that were destroyed when the power went while it or its copy was
-    /// programmed: they were not promised yet.
+    /// Takes the pages out of the last summary of a segment that were destroyed when the power went in the program of
+    /// the summary or its copy: they were not promised yet.
     fn leave_out_cut(&mut self, summary: Place, contents: &mut Contents) -> Result<()> {
         let (shape, Place { block, index: last }) = (self.shape, summary);
         if !shape.is_paired() {
@@ -267,7 +267,7 @@ mod tests {
         summary
     }
 
-    /// The power goes while a summary is programmed, in every way that it may: of some the summary can be read, and a page in
+    /// The power goes while a summary is programmed, in every mode. Some of these summaries can be read while a page in
     /// the same cells cannot, which nobody promised.
     #[test]
     fn a_summary_that_was_cut_is_no_proof_of_the_pages_in_its_cells() {

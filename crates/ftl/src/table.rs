@@ -1,6 +1,6 @@
-//! The translation table: where each logical block is stored (CAT paper, section 4 and figure 10).
+//! The translation table: the place of each logical block (CAT paper, section 4 and figure 10).
 //!
-//! It lies on flash in leaves, a page each. In memory are the places of the leaves, what changed in them since they were
+//! It lies on flash in leaves, a page each. In memory are the places of the leaves, their changes since they were
 //! written, and as many whole ones as the cache has room for. A checkpoint holds the first two.
 
 use alloc::{boxed::Box, vec::Vec};
@@ -22,7 +22,7 @@ pub(crate) struct Table {
     /// Bytes that all changes take in a checkpoint, and the leaves that have some.
     changes_bytes: usize,
     changed: u32,
-    /// Changes of which what is on flash is still counted.
+    /// Changes with an old address on flash that is still counted.
     unsettled: u32,
     /// Leaves that are in memory whole, how many of them have to be, and how many may be.
     held: usize,
@@ -30,13 +30,13 @@ pub(crate) struct Table {
     held_most: usize,
     /// The leaf that the cache looks at next, and the one that may be written next.
     hand: usize,
-    /// The leaf whose changes are counted off next.
+    /// The leaf to be counted off next.
     unsettled_hand: usize,
     turn: usize,
 }
 
 impl Table {
-    /// Nothing is stored. Whole leaves take `cache_bytes` at the most, or those of one.
+    /// A table with nothing stored. Whole leaves take `cache_bytes` at the most, or those of one.
     pub(crate) fn new(shape: &Shape, logical_blocks: u32, cache_bytes: usize) -> Table {
         let each = shape.leaf_entries();
         let mut table = Table {
@@ -85,13 +85,13 @@ impl Table {
         (self.blocks - self.first(leaf)).min(self.each) as usize
     }
 
-    /// Where a block is stored, if its leaf is in memory, which does not count as a use of it.
+    /// The place of a block, if its leaf is in memory, which does not count as a use of it.
     pub(crate) fn peek(&self, lba: u32) -> Option<Addr> {
         let (leaf, slot) = self.slot(lba);
         self.leaves.get(leaf as usize)?.find(slot).map(Addr)
     }
 
-    /// Where a block is stored, nowhere if it lies outside the disk; `None` if its leaf has to be read first.
+    /// The place of a block, nowhere if it lies outside the disk; `None` if its leaf has to be read first.
     pub(crate) fn find(&mut self, lba: u32) -> Option<Addr> {
         if lba >= self.blocks {
             return Some(Addr::NONE);
@@ -102,19 +102,20 @@ impl Table {
         leaf.find(slot).map(Addr)
     }
 
-    /// Forgets where everything is.
+    /// Forgets all places.
     pub(crate) fn clear(&mut self) {
         self.leaves.iter_mut().for_each(|leaf| *leaf = Leaf::EMPTY);
         (self.live, self.changes_bytes, self.changed, self.unsettled) = (0, 0, 0, 0);
         (self.held, self.pinned) = (0, 0);
     }
 
-    /// A block is stored elsewhere now; nothing if it lies outside the disk. Where it was before must be counted, too ([`Table::count`]).
+    /// Changes a block's place; nothing if it lies outside the disk. The old place must be counted off, too
+    /// ([`Table::count`]).
     pub(crate) fn set(&mut self, lba: u32, addr: Addr) {
         self.change(lba, addr, false);
     }
 
-    /// The same for a block of which memory does not tell where it was before. That is counted when its leaf is read.
+    /// The same for a block with an old place that memory does not have. That is counted off when its leaf is read.
     pub(crate) fn set_unsettled(&mut self, lba: u32, addr: Addr) {
         self.change(lba, addr, true);
         self.unsettled += 1;
@@ -132,7 +133,7 @@ impl Table {
         let Changes::Few(few) = &leaf.changes else { return };
         let is_many = few.len() * size_of::<RawChange>() > entries * size_of::<u32>();
         if is_many && let Some(words) = leaf.content(entries) {
-            debug_assert!(leaf.unsettled() == 0, "leaf {at} was read and is not settled");
+            debug_assert!(leaf.unsettled() == 0, "leaf {at} was read and still counts old addresses");
             self.held += usize::from(leaf.words.is_none());
             self.pinned += 1;
             (leaf.words, leaf.changes) = (Some(words), Changes::All);
@@ -142,12 +143,12 @@ impl Table {
         self.forget_some();
     }
 
-    /// Counts what is stored: a block was, or is, there.
+    /// Counts stored blocks: a block was, or is, there.
     pub(crate) fn count(&mut self, lba: u32, was: Addr, is: Addr) {
         if lba >= self.blocks {
             return;
         }
-        // What a lost leaf told is not known.
+        // The entries of a lost leaf are not known.
         self.live = (self.live + u64::from(!is.is_none())).saturating_sub(u64::from(!was.is_none()));
     }
 
@@ -178,13 +179,13 @@ impl Table {
         }
     }
 
-    /// All entries of a leaf, if memory tells them.
+    /// All entries of a leaf, if memory has them.
     pub(crate) fn content(&self, leaf: u32) -> Option<Box<[u32]>> {
         let entries = self.entries(leaf);
         self.leaves.get(leaf as usize)?.content(entries)
     }
 
-    /// Puts what changed in a leaf over its entries as they are on flash.
+    /// Puts the changes of a leaf over its entries on flash.
     pub(crate) fn put_over(&self, leaf: u32, words: &mut [u32]) {
         if let Some(leaf) = self.leaves.get(leaf as usize) {
             leaf.put_over(words);
@@ -220,12 +221,12 @@ impl Table {
         self.forget_some();
     }
 
-    /// True if what some changes replaced is still counted.
+    /// True if blocks replaced by some changes are still counted.
     pub(crate) fn is_unsettled(&self) -> bool {
         self.unsettled > 0
     }
 
-    /// Slots of a leaf of which what is on flash is still counted; the caller counts it off.
+    /// Slots of a leaf with an address on flash that is still counted; the caller counts it off.
     pub(crate) fn take_unsettled(&mut self, leaf: u32) -> Vec<u16> {
         let Some(leaf) = self.leaves.get_mut(leaf as usize).filter(|_| self.unsettled > 0) else {
             return Vec::new();
@@ -340,7 +341,7 @@ impl Table {
         self.live
     }
 
-    /// So many are, as the newest checkpoint says.
+    /// Sets their number by the newest checkpoint.
     pub(crate) fn set_live(&mut self, live: u64) {
         self.live = live;
     }

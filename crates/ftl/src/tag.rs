@@ -1,4 +1,4 @@
-//! What the tag of a log page says: the logical blocks in it.
+//! The tag of a log page: it names the logical blocks in it.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, IntoBytes, little_endian::U32};
 use crate::layout::{ENTRY_BYTES, Kind, NO_BLOCK, RawBody, RawEntry, TRIM_BLOCK};
 use crate::shape::Shape;
 
-/// What a slot of a page holds.
+/// The content of a slot of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Entry {
     /// The logical block.
@@ -19,7 +19,7 @@ pub(crate) struct Entry {
 impl Entry {
     /// Nothing.
     pub(crate) const NONE: Entry = Entry { lba: NO_BLOCK, written: 0 };
-    /// In the first slot: the page holds trimmed ranges.
+    /// Mark in the first slot: the page holds trimmed ranges.
     pub(crate) const TRIM: Entry = Entry { lba: TRIM_BLOCK, written: 0 };
 
     pub(crate) fn raw(self) -> RawEntry {
@@ -31,8 +31,8 @@ impl Entry {
     }
 }
 
-/// What a tag says of the page that was programmed before it, in whatever segment: should that one be unreadable, this
-/// is whose it was. One operation is in flight at a time, so that page was complete.
+/// The owner of the page programmed before this one, in any segment, should that one be unreadable. One operation is in
+/// flight at a time, so that page was complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Before {
     /// The log page, counted through the chip.
@@ -64,7 +64,7 @@ impl Before {
     }
 }
 
-/// A tag. Of a page with a short one only the kind is known; everything else is empty.
+/// A tag. A short one tells only the kind; everything else is empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Tag {
     pub(crate) kind: Kind,
@@ -85,7 +85,7 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// A tag that says nothing but what the page is.
+    /// A tag with nothing but the page's kind.
     pub(crate) fn plain(kind: Kind, sequence: u64) -> Tag {
         Tag {
             kind,
@@ -116,7 +116,7 @@ impl Tag {
         }
     }
 
-    /// What a tag of the medium says; `None` if it makes no sense.
+    /// Decodes the medium's tag; `None` if it makes no sense.
     pub(crate) fn decode(shape: &Shape, tag: &pumice_flashlog::Tag) -> Option<Tag> {
         let (kind, promised) = Kind::from_byte(tag.kind)?;
         if !shape.tagged {

@@ -1,4 +1,4 @@
-//! What the tests of this crate do with a simulated chip.
+//! Simulated chips for the tests of this crate.
 
 use pumice_media::{AnyChip, SimChip};
 
@@ -15,7 +15,7 @@ pub(crate) fn served(chip: SimChip) -> Server<'static> {
     served_with(chip, OpenOptions::default())
 }
 
-/// What the chip holds now, as a power cut would leave it.
+/// The chip's content now, as a power cut would leave it.
 pub(crate) fn chip_of(disk: &Server<'static>) -> SimChip {
     disk.chip().get::<SimChip>().unwrap().clone()
 }

@@ -15,7 +15,7 @@ impl Trims {
         self.0.is_empty()
     }
 
-    /// How many ranges there are.
+    /// The number of ranges.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

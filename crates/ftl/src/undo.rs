@@ -16,8 +16,9 @@ use crate::survey::Held;
 use crate::tag::Entry;
 
 impl Server<'_> {
-    /// [`Server::undo_move`]. If there is no room then to write the newest page once more, it is sure, and those that the
-    /// checkpoint names if that does not suffice: a disk that can be written goes before a page that may fade.
+    /// [`Server::undo_move`]. If there is no room afterwards to write the newest page once more, that page counts as
+    /// sure; if that does not suffice, so do those that the checkpoint names. A disk that can be written goes before a
+    /// page that may fade.
     pub(crate) fn undo_or_trust(&mut self, replayed: &Replayed, mut trust: Trust) -> Result<bool> {
         let mut undone = self.undo_move(replayed, trust)?;
         while !undone && !self.has_room_for_unsure() {
@@ -30,14 +31,14 @@ impl Server<'_> {
         Ok(undone)
     }
 
-    /// True if a segment is left behind the first checkpoint, which frees those of the one before.
+    /// True if a segment is left after the first checkpoint, which frees those of the one before.
     fn has_room_for_unsure(&self) -> bool {
         let free = self.segments.free() + self.record.segments.len();
         self.unsure.is_empty() || free > self.wanted() as usize
     }
 
-    /// After recovery: if fewer segments are free than a checkpoint takes, frees one of those begun last in which
-    /// everything is a copy of what can be read elsewhere. True if so; an anchor has to say it before anything is written.
+    /// Frees a segment after recovery if fewer are free than a checkpoint takes: one of those begun last that holds
+    /// only copies of blocks readable elsewhere. True if so; an anchor has to say it before anything is written.
     pub(crate) fn undo_move(&mut self, replayed: &Replayed, trust: Trust) -> Result<bool> {
         let begun = &replayed.begun;
         if begun.is_empty() || self.segments.free() >= self.wanted() as usize || !self.shape.tagged {
@@ -66,7 +67,7 @@ impl Server<'_> {
         }
         let is_newest = undone.is_some() && undone == newest.map(|(block, _)| block);
         self.replay(undone, Trust { is_sure: trust.is_sure || is_newest, ..trust })?;
-        // The copies are older than what is written next.
+        // The copies are older than the next pages.
         self.sequence = self.sequence.max(sequence);
         if let Some(block) = undone {
             // A start that is cut, too, tells by the number whether the newest page lay there, or is another one.

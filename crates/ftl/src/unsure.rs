@@ -1,6 +1,6 @@
-//! The newest page after a power cut: it may have been read for the last time. What it holds is kept in memory, and the table is
-//! as if it were not there, until its blocks are written once more. So what they are copies of stays where it is, and the
-//! checkpoint in between names the page, should the power go again. Cut starts may leave some of them.
+//! The newest page after a power cut: it may have been read for the last time. Its blocks are kept in memory until they
+//! are written once more, and the table leaves it out until then. So the originals of its blocks stay where they are.
+//! The checkpoint in between names the page, should the power go again. Cut starts may leave some of them.
 
 use alloc::vec::Vec;
 
@@ -12,11 +12,11 @@ use crate::tag::Entry;
 /// Such pages.
 #[derive(Default)]
 pub(crate) struct Unsure {
-    /// Those that the checkpoint names, with their sequence numbers.
+    /// Pages that the checkpoint names, with their sequence numbers.
     named: Vec<(Place, u64)>,
-    /// Those that are kept, the newest last. No two hold the same block.
+    /// Kept pages, the newest last. No two hold the same block.
     held: Vec<Held>,
-    /// Those that were read, should the start begin anew.
+    /// Pages that were read, should the start begin anew.
     read: Vec<Held>,
 }
 
@@ -30,7 +30,7 @@ impl Unsure {
         self.held.clear();
     }
 
-    /// Those that are kept, for a checkpoint.
+    /// The kept pages, for a checkpoint.
     pub(crate) fn encode(&self, shape: &Shape) -> [RawUnsure; UNSURE_MOST] {
         debug_assert!(self.held.len() <= UNSURE_MOST, "{} pages are kept", self.held.len());
         let mut raw = [RawUnsure { page: NO_PAGE.into(), sequence: 0.into() }; UNSURE_MOST];
@@ -44,7 +44,7 @@ impl Unsure {
         self.held.is_empty()
     }
 
-    /// Those that are kept, the newest last.
+    /// The kept pages, the newest last.
     pub(crate) fn held(&self) -> &[Held] {
         &self.held
     }
@@ -59,7 +59,7 @@ impl Unsure {
         self.held.iter().any(|held| held.place.block == block)
     }
 
-    /// Those that the checkpoint names.
+    /// The pages that the checkpoint names.
     pub(crate) fn named(&self) -> Vec<(Place, u64)> {
         self.named.clone()
     }
@@ -75,12 +75,12 @@ impl Unsure {
         self.read.push(held);
     }
 
-    /// From here on these are kept, the newest last.
+    /// Keeps these from here on, the newest last.
     pub(crate) fn keep(&mut self, held: Vec<Held>) {
         self.held = held;
     }
 
-    /// What is kept of a block.
+    /// The kept copy of a block.
     pub(crate) fn find(&self, lba: u32) -> Option<(Entry, &Held)> {
         let find = |held: &Held| held.tag.entries.iter().copied().find(|entry| entry.lba == lba);
         self.held.iter().find_map(|held| Some((find(held)?, held)))

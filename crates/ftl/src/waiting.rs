@@ -7,14 +7,14 @@ use crate::segments::Segments;
 /// The segments.
 #[derive(Default)]
 pub(crate) struct Waiting {
-    /// Free ones that must not be erased before the next commit or, if they hold trims, checkpoint.
+    /// Free segments that must not be erased before the next commit or, if they hold trims, checkpoint.
     limbo: Vec<u32>,
-    /// Those to be marked bad once what lived in them is safe elsewhere.
+    /// Those to be marked bad once their live blocks are safe elsewhere.
     doomed: Vec<u32>,
 }
 
 impl Waiting {
-    /// A segment that is free, and must not be erased yet.
+    /// Adds a segment that is free, and must not be erased yet.
     pub(crate) fn hold(&mut self, block: u32) {
         self.limbo.push(block);
     }
@@ -33,7 +33,7 @@ impl Waiting {
         !self.doomed.is_empty()
     }
 
-    /// Those that are free and wait.
+    /// The free segments that wait.
     pub(crate) fn free(&self) -> impl Iterator<Item = u32> {
         self.limbo.iter().copied()
     }
@@ -43,20 +43,20 @@ impl Waiting {
         self.limbo.len()
     }
 
-    /// Of these, those that wait for a commit alone.
+    /// Those that wait for a commit alone.
     pub(crate) fn for_commit(&self, segments: &Segments) -> usize {
         self.limbo.iter().filter(|block| !segments.get(**block).trims).count()
     }
 
-    /// After a commit: those that waited for it, in the order in which they came.
+    /// Takes those that waited for a commit, which was made, in the order in which they came.
     pub(crate) fn committed(&mut self, segments: &Segments) -> Vec<u32> {
         let (held, free) = self.limbo.drain(..).partition(|block| segments.get(*block).trims);
         self.limbo = held;
         free
     }
 
-    /// After a checkpoint: all that waited.
-    pub(crate) fn settled(&mut self) -> Vec<u32> {
+    /// Takes all that waited for a checkpoint, which was made.
+    pub(crate) fn checkpointed(&mut self) -> Vec<u32> {
         core::mem::take(&mut self.limbo)
     }
 }

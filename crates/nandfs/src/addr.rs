@@ -1,4 +1,4 @@
-//! Where a chunk lies in the log.
+//! The address of a chunk in the log.
 
 /// Place and length of a chunk: log page, byte offset in its payload, bytes.
 ///
@@ -13,7 +13,7 @@ pub(crate) struct Addr {
 impl Addr {
     /// A hole, or an unused entry.
     pub(crate) const NONE: Addr = Addr { page: 0, offset: 0, len: 0 };
-    /// Space promised by fallocate that nothing was written to; in directories an empty bucket. Reads as zeros.
+    /// Space promised by fallocate without a write to it; in directories an empty bucket. Reads as zeros.
     pub(crate) const RESERVED: Addr = Addr { page: 0, offset: 0, len: 1 };
 
     /// True for a chunk that lies on the chip.

@@ -1,4 +1,4 @@
-//! What front ends call: format, probe, check.
+//! The calls of front ends: format, probe, check.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use pumice_vfs::{CheckReport, Errno, Finding, FsError};
 use crate::mount;
 use crate::options::{FormatOptions, Progress, RepairOptions};
 
-/// Makes an empty file system on the chip; what was there is gone.
+/// Makes an empty file system on the chip; the old content is gone.
 pub fn format(
     nand: &mut (dyn Nand + Send),
     options: &FormatOptions,
@@ -27,10 +27,11 @@ pub fn check(nand: impl Nand + Send, progress: Progress<'_>) -> Result<CheckRepo
     crate::check::check(AnyChip::lend(nand), progress)
 }
 
-/// Puts in order what can be read, gives up what cannot, and returns the chip with what was done. Both tables are made
-/// anew, from the tags of all pages where they cannot be read, or where no checkpoint can be found; what has lost
-/// its name gets that of its inode, or one in `lost+found`. A sound volume stays as it is, but for its place on the chip.
-/// Memory: a small record for each node and each name. Time: every page that holds something is read.
+/// Puts everything readable in order, gives up the rest, and returns the chip with the list of repairs.
+///
+/// Both tables are made anew, from the tags of all pages where the tables cannot be read, or where no checkpoint can be
+/// found. A node without its name gets that of its inode, or one in `lost+found`. A sound volume stays as it is, but
+/// for its place on the chip. Memory: a small record for each node and each name. Time: every programmed page is read.
 pub fn repair<N: Nand + Send + 'static>(
     nand: N,
     options: RepairOptions,

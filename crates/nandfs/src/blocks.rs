@@ -1,4 +1,4 @@
-//! The block table: what each erase block holds, how worn it is, and when it last changed (F2FS's SIT).
+//! The block table: the use of each erase block, its wear, and the time of its last change (F2FS's SIT).
 
 use alloc::{boxed::Box, collections::BTreeSet, format, string::String, vec::Vec};
 
@@ -21,7 +21,7 @@ pub(crate) const ENTRY: usize = 12;
 /// The bits of an entry that count live bytes.
 const VALID: u32 = (1 << 28) - 1;
 
-/// What a block is used for. The numbers are the medium's; a block never mentioned is free and erased.
+/// The use of a block. The numbers are the medium's; a block never mentioned is free and erased.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub(crate) enum State {
@@ -61,7 +61,7 @@ impl Usage {
         matches!(self.state, State::Erased | State::Dirty)
     }
 
-    /// The temperature of what it holds; what fsync writes counts as hot.
+    /// The temperature of its data; pages that fsync writes count as hot.
     pub(crate) fn class(&self) -> Class {
         Class(u8::try_from(usize::from(self.head).saturating_sub(DATA)).unwrap_or(0))
     }
@@ -107,7 +107,7 @@ pub(crate) struct Blocks {
     pub(crate) lost_dead: bool,
     /// Blocks in which a program failed and that still hold something.
     pub(crate) failing: Vec<u32>,
-    /// Those of them that cleaning has been through; what is left there cannot be read.
+    /// Those of them that cleaning has been through; their remaining data cannot be read.
     pub(crate) evacuated: BTreeSet<u32>,
     /// Blocks looked at for the pool since the mount.
     pub(crate) scanned: u32,
@@ -121,26 +121,26 @@ pub(crate) struct Blocks {
 pub(crate) struct Candidates {
     /// Sealed blocks worth cleaning.
     pub(crate) pool: CandidatePool,
-    /// Which of them is cleaned next.
+    /// The rule that chooses the next one.
     rule: Box<dyn Victim + Send>,
 }
 
-/// Whether it is known what all blocks hold.
+/// Whether the use of all blocks is known.
 enum Trust {
     /// It is, as far as anybody asked.
     Known,
     /// It is not: why.
     Lost(String),
-    /// The table is about to be made anew: what cannot be read of it does not matter.
+    /// The table is about to be made anew: its unreadable parts do not matter.
     Renewed,
 }
 
 /// More empty blocks than this are found again by looking at the table.
 const DYING_MAX: usize = 4096;
-/// Candidates for cleaning; a larger chip is cleaned by the best of those seen.
+/// The most candidates for cleaning; a larger chip is cleaned by the best of those seen.
 const POOL_MAX: u16 = 2048;
 
-/// A chunk that went to another place than its writer was told.
+/// A chunk that moved from its writer's address to another.
 pub(crate) type Moved = (Desc, Addr, Addr);
 
 impl Blocks {
@@ -202,21 +202,20 @@ impl Blocks {
         Ok(usage)
     }
 
-    /// Something happened to a block that cannot be counted.
+    /// Notes a change of a block that cannot be counted.
     fn lose(&mut self, error: &FsError) -> FsError {
-        let text = format!(
-            "nobody knows which erase blocks are free: {error}: mount the volume read-only, or repair it"
-        );
+        let text =
+            format!("the free erase blocks are unknown: {error}: mount the volume read-only, or repair it");
         self.trust = Trust::Lost(text.clone());
         FsError::new(Errno::Io, text)
     }
 
-    /// Why it is not known any more what all blocks hold: nothing may be written then.
+    /// The reason that the use of some blocks is not known any more: nothing may be written then.
     pub(crate) fn lost(&self) -> Option<&str> {
         if let Trust::Lost(why) = &self.trust { Some(why) } else { None }
     }
 
-    /// Takes a page of the table off the chip's hands: it will be written again, and says where it was.
+    /// Takes over a page of the table that will be written again; returns its old place.
     pub(crate) fn detach(&mut self, log: &mut Log<'_>, place: (u8, u32)) -> Result<Addr, FsError> {
         self.table.detach(log, place).map_err(|error| self.lose(&error))
     }
@@ -230,7 +229,7 @@ impl Blocks {
         }
     }
 
-    /// Goes on without what cannot be read of the table: it will be made anew.
+    /// Goes on without the unreadable parts of the table: it will be made anew.
     pub(crate) fn renew(&mut self) {
         self.trust = Trust::Renewed;
     }
@@ -249,7 +248,7 @@ impl Blocks {
     }
 
     fn count(&mut self, before: Usage, after: Usage) {
-        // Counts of a damaged volume may be lower than what its table says.
+        // Counts of a damaged volume may be lower than those in its table.
         self.free = (self.free + u32::from(after.is_free())).saturating_sub(u32::from(before.is_free()));
         let bad = |usage: Usage| u32::from(usage.state == State::Bad);
         self.bad = (self.bad + bad(after)).saturating_sub(bad(before));
@@ -273,7 +272,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// A block of checkpoints was left for another: it holds nothing now.
+    /// Notes that a block of checkpoints was left for another: it holds nothing now.
     pub(crate) fn leave_root(&mut self, log: &mut Log<'_>, block: u32) -> Result<(), FsError> {
         let usage = self.update(log, block, |usage| usage.valid = 0)?;
         if usage.state == State::Used {
@@ -282,7 +281,8 @@ impl Blocks {
         Ok(())
     }
 
-    /// A block was written to the end just now, or to where a power cut came: it may be cleaned, or holds nothing at all.
+    /// Closes a block that was written to the end, or to the place of a power cut: it may be cleaned, or holds nothing
+    /// at all.
     pub(crate) fn close(&mut self, log: &mut Log<'_>, block: u32) -> Result<(), FsError> {
         let usage = self.get(log, block)?;
         match usage.valid {
@@ -296,19 +296,19 @@ impl Blocks {
         Ok(())
     }
 
-    /// Offers a block for cleaning that was sealed before the mount, or is not in the pool any more.
+    /// Offers a block for cleaning that was sealed before the mount, or has left the pool.
     pub(crate) fn offer(&mut self, block: u32, usage: &Usage) {
         let view = self.view(usage);
         self.candidates.pool.offer(&*self.candidates.rule, self.clock, block, &view);
     }
 
-    /// Takes the block to clean next out of the pool, the emptiest if only room counts; `None` if none is worth it.
+    /// Takes the next victim out of the pool, the emptiest if only room counts; `None` if none is worth it.
     pub(crate) fn take_victim(&mut self, only_room: bool) -> Option<(u32, SegmentView)> {
         let rule = if only_room { &Greedy } else { &*self.candidates.rule };
         self.candidates.pool.take_best(rule, self.clock)
     }
 
-    /// A block as policies see it; of its clocks the table has only that of its opening.
+    /// A block as policies see it; the table has only the clock of its opening.
     pub(crate) fn view(&self, usage: &Usage) -> SegmentView {
         let age = self.clock.wrapping_sub(usage.stamp);
         SegmentView {
@@ -322,7 +322,7 @@ impl Blocks {
         }
     }
 
-    /// Takes note of what happened to blocks; hands back the chunks that moved.
+    /// Takes note of events of blocks; hands back the chunks that moved.
     pub(crate) fn observe(&mut self, log: &mut Log<'_>) -> Result<Vec<Moved>, FsError> {
         let mut moved = Vec::new();
         while let Some(event) = log.next_event() {

@@ -1,8 +1,8 @@
 //! Checks a volume: everything is read and compared with everything else; nothing is written.
 //!
-//! The volume is mounted read-only, which replays what fsync promised in memory. Then follow the pages of both
-//! tables, every node, every inode with its block map and names, and last what the block table says of it all.
-//! Memory: a counter for each erase block, a small record for each node.
+//! The volume is mounted read-only, which replays the promises of fsync in memory. Then follow the pages of both
+//! tables, every node, every inode with its block map and names, and last the block table's view of it all. Memory: a
+//! counter for each erase block, a small record for each node.
 
 mod blocks;
 mod counters;
@@ -44,7 +44,7 @@ struct Check<'p, 'c> {
     live: Vec<u32>,
     /// Every node of the node table or, after recovery, of memory.
     known: BTreeMap<u32, Known>,
-    /// Where nodes belong that cannot be read themselves.
+    /// The owners of nodes that cannot be read themselves.
     places: BTreeMap<u32, Place>,
     /// Everything that points at chunks was read, so sums must agree to the byte.
     complete: bool,
@@ -61,7 +61,7 @@ pub(crate) fn check(nand: AnyChip<'_>, progress: Progress<'_>) -> Result<CheckRe
     let mut found = Findings::default();
     let volume = load(nand, &mut found)?;
     let params = volume.params;
-    // What points at chunks was not read to the end then.
+    // With losses, not all pointers to chunks were read.
     let lost = volume.losses().len();
     let mut check = Check {
         report: CheckReport {

@@ -18,9 +18,9 @@ use crate::table::Page;
 use crate::tag::Desc;
 use crate::volume::Volume;
 
-/// Words of the window kept free for what happens to it until the next checkpoint.
+/// Words of the window kept free for changes to it until the next checkpoint.
 const WORDS_SLACK: usize = 12;
-/// Journal entries kept free for what writing the checkpoint itself changes: opened blocks, mostly.
+/// Journal entries kept free for the changes that writing the checkpoint itself makes: opened blocks, mostly.
 const JOURNAL_SLACK: usize = 12;
 
 impl Volume<'_> {
@@ -46,14 +46,14 @@ impl Volume<'_> {
         self.recovery_reads = 0;
         self.pending.clear();
         self.names.clear();
-        self.nodes.ids.settle();
+        self.nodes.ids.checkpointed();
         self.clean = clean;
         self.bury_failing()?;
         self.trim();
         Ok(())
     }
 
-    /// Writes it; the blocks that it adds to the window.
+    /// Writes it; returns the blocks that it adds to the window.
     fn write_checkpoint(&mut self, clean: bool) -> Result<Vec<Spare>> {
         self.write_everything()?;
         let fresh = self.choose_window()?;
@@ -65,16 +65,16 @@ impl Volume<'_> {
         Ok(fresh)
     }
 
-    /// Has blocks erased again that a cut write of roots may have touched; the next write of roots does it too.
+    /// Has blocks erased again that a cut write of roots may have touched; the next write of roots does so, too.
     pub(crate) fn doubt_torn(&mut self) -> Result<()> {
-        if self.roots.settle(&mut self.log.flash.medium).map_err(device)? {
+        if self.roots.find_ends(&mut self.log.flash.medium).map_err(device)? {
             self.log.doubt(DOUBTED);
         }
         Ok(())
     }
 
-    /// Ends the clean state with a checkpoint of what the last one said. Until it is there the heads stay
-    /// where the clean one left them: nothing else may be programmed, not even a table page.
+    /// Ends the clean state with a checkpoint that repeats the last one. Until it is there the heads stay at the places
+    /// of the clean one: nothing else may be programmed, not even a table page.
     pub(crate) fn mark_in_use(&mut self) -> Result<()> {
         self.commit(false, &[])?;
         self.clean = false;
@@ -140,8 +140,8 @@ impl Volume<'_> {
         if bytes.is_empty() { Ok(Addr::NONE) } else { self.append(META, desc, bytes) }
     }
 
-    /// The block table counts its own pages. Old pages are counted out before any page is written, and what
-    /// the new ones change (a few blocks beside each other) is small enough for the journal.
+    /// Writes the block table, which counts its own pages. Old pages are counted out before any page is written, and
+    /// the changes by the new ones (a few blocks beside each other) are small enough for the journal.
     fn write_block_table(&mut self) -> Result<()> {
         let mut released = alloc::collections::BTreeSet::new();
         loop {
@@ -235,7 +235,7 @@ impl Volume<'_> {
             if known.contains(&block) {
                 continue;
             }
-            // What a page of the table that cannot be read says of blocks waits for the table to be repaired.
+            // Blocks on an unreadable page of the table wait for its repair.
             let Ok(usage) = self.blocks.get(&mut self.log, block) else { continue };
             match usage.state {
                 State::Erased | State::Dirty => {
@@ -310,14 +310,14 @@ impl Volume<'_> {
         self.checkpoints = checkpoints;
         self.patrol.save();
         self.log.flash.medium.flush().map_err(device)?;
-        self.settle()?;
+        self.apply_events()?;
         for block in left {
             self.blocks.leave_root(&mut self.log, block)?;
         }
         Ok(())
     }
 
-    /// Blocks that have moved need no copies of their parity any more, which this checkpoint lets go of then.
+    /// Gives up copies of parity for blocks that have moved, with this checkpoint.
     fn release_copies(&mut self) {
         for block in self.log.guarded() {
             // One of which nobody knows keeps them.
@@ -328,7 +328,7 @@ impl Volume<'_> {
         self.log.leave_kept();
     }
 
-    /// Marks blocks bad in which a program failed and that hold nothing any more.
+    /// Marks blocks bad after a failed program, once they hold nothing any more.
     fn bury_failing(&mut self) -> Result<()> {
         let mut keep = Vec::new();
         for block in core::mem::take(&mut self.blocks.failing) {
@@ -348,10 +348,10 @@ impl Volume<'_> {
     }
 }
 
-/// What the roots need of the log while a checkpoint is made.
+/// The log as its roots need it while a checkpoint is made.
 struct Scribe<'a, 'c, E> {
     log: &'a mut Log<'c>,
-    /// Makes the record, told which blocks are being left.
+    /// Makes the record, given the blocks that are being left.
     encode: E,
 }
 

@@ -15,17 +15,18 @@ use crate::params::{ANCHOR_BLOCKS, Params};
 const MAGIC: u32 = 0x3154_5043;
 const CLEAN: u8 = 1;
 const WORN_OUT: u8 = 2;
-/// Flags of a word of the window: the blocks are erased; a word follows that says how many there are in a row.
+/// Flags of a word of the window: the blocks are erased; a word follows with their number in a row.
 const ERASED: u32 = 1 << 31;
 const RUN: u32 = 1 << 30;
 
 /// Bytes of the fixed fields, with room for eight heads, sixteen failing and sixteen dying blocks and
 /// the roots.
 const FIXED: u32 = 598;
-/// Bytes left free in a record of 2,000: a longer window puts checkpoints off, and more of what is written does not live long.
+/// Bytes left free in a record of 2,000: a longer window puts checkpoints off, and more of the written data is
+/// long-lived.
 const UNUSED: usize = 128;
 
-/// How many of each list fit in a checkpoint of this volume.
+/// The entries of each list that fit in a checkpoint of this volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Limits {
     pub(crate) node_journal: usize,
@@ -67,7 +68,7 @@ pub(crate) struct Checkpoint {
     pub(crate) bad_blocks: u32,
     /// Every node id from here on is unused.
     pub(crate) next_nid: u32,
-    /// Where the search for free blocks goes on.
+    /// The next place of the search for free blocks.
     pub(crate) cursor: u32,
     /// The clock of ages.
     pub(crate) clock: u32,
@@ -75,7 +76,7 @@ pub(crate) struct Checkpoint {
     pub(crate) node_roots: (Vec<Addr>, u8),
     /// Topmost pages of the block table, and its height.
     pub(crate) block_roots: (Vec<Addr>, u8),
-    /// Where the root directory's inode is: every way starts there.
+    /// The place of the root directory's inode: every way starts there.
     pub(crate) root_inode: Addr,
     /// Block and next page of each open head.
     pub(crate) heads: Vec<Option<(u32, u32)>>,
@@ -87,7 +88,7 @@ pub(crate) struct Checkpoint {
     pub(crate) dying: Vec<u32>,
     /// More of them than are listed: the block table knows which.
     pub(crate) lost_dead: bool,
-    /// How far the patrol is.
+    /// The patrol's progress.
     pub(crate) rounds: Rounds,
     /// Blocks with copies of parity, oldest first; empty unless the volume has copies.
     pub(crate) copies: Vec<u32>,
@@ -95,14 +96,14 @@ pub(crate) struct Checkpoint {
     pub(crate) guarded: Vec<u32>,
 }
 
-/// Where pages that were programmed after a checkpoint are.
+/// The places of pages that were programmed after a checkpoint.
 #[derive(Clone, Copy)]
 pub(crate) struct Fence<'a> {
-    /// They have this sequence number or a higher one.
+    /// The least sequence number of these pages.
     pub(crate) seq: u64,
     /// Block and next page of each head that was open.
     pub(crate) heads: &'a [Option<(u32, u32)>],
-    /// Blocks that the log went on with.
+    /// Blocks that the log took next.
     pub(crate) window: &'a [Spare],
 }
 
@@ -222,7 +223,7 @@ impl Checkpoint {
         checkpoint.is_sound(params).then_some(checkpoint)
     }
 
-    /// True if no number is beyond what a chip of this shape can bring about.
+    /// True if no number is beyond the reach of a chip of this shape.
     fn is_sound(&self, params: &Params) -> bool {
         let roots = [&self.node_roots, &self.block_roots];
         let payload = u64::from(params.pages()) * u64::from(params.payload);
@@ -244,8 +245,8 @@ impl Checkpoint {
                 .all(|block| *block < params.blocks)
     }
 
-    /// True if nothing that is written by this checkpoint can hit what is in use: the heads and the window are
-    /// blocks of the log, each named once.
+    /// True if no page written by this checkpoint can hit a block in use: the heads and the window are blocks of the
+    /// log, each named once.
     pub(crate) fn may_be_written(&self, roots: &Roots) -> bool {
         let heads = self.heads.iter().flatten().map(|(block, _)| *block);
         let window = self.window.iter().map(|spare| spare.block);

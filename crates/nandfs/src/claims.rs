@@ -2,14 +2,14 @@
 
 use pumice_vfs::{Errno, Result};
 
-/// What the call in hand claims.
+/// The claims of the call in hand.
 #[derive(Default)]
 pub(crate) struct Claims {
     /// Bytes taken when it began.
     base: u64,
     /// Bytes claimed since.
     claimed: u64,
-    /// Recovery is at work: what it does had its space before.
+    /// Recovery is at work: its writes had their space before.
     replaying: bool,
     /// The call moves names or takes them away.
     moving: bool,
@@ -35,7 +35,7 @@ impl Claims {
         self.replaying = replaying;
     }
 
-    /// Names are only moved and taken away by what is done until this is called with `false`.
+    /// Lets calls only move names and take them away, until this is called with `false`.
     pub(crate) fn move_names(&mut self, moving: bool) {
         self.moving = moving;
     }

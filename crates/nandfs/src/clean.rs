@@ -15,14 +15,13 @@ use crate::room::LEAN_BLOCKS;
 use crate::tag::{ChunkKind, Desc, Tag};
 use crate::volume::Volume;
 
-/// Checkpoints in a row, each of which frees what was cleaned before it, that may leave no more free blocks than there
-/// were.
+/// Checkpoints in a row that may leave no more free blocks than there were, each after cleaning.
 const IDLE_ROUNDS: u32 = 64;
 
 /// Calls between two looks at the size of the caches.
 const TRIM_EVERY: u32 = 256;
 
-/// Blocks won for which idle time makes a checkpoint.
+/// Reclaimed blocks for which idle time makes a checkpoint.
 const DYING_SAVED: usize = 2;
 
 /// A way to the tag of a log page.
@@ -47,7 +46,7 @@ impl<'c> Volume<'c> {
         Ok(())
     }
 
-    /// Before any call: keeps the caches within their budget.
+    /// Keeps the caches within their budget; runs before any call.
     pub(crate) fn look(&mut self) {
         self.calls = self.calls.wrapping_add(1);
         if self.calls.is_multiple_of(TRIM_EVERY) || self.is_bloated() {
@@ -55,8 +54,7 @@ impl<'c> Volume<'c> {
         }
     }
 
-    /// Makes sure that the blocks of the window suffice for everything that waits to be written, and for `extra` bytes of
-    /// files more.
+    /// Makes sure that the blocks of the window suffice for all waiting writes, and for `extra` bytes of files more.
     pub(crate) fn make_room(&mut self, extra: usize) -> Result<()> {
         self.nodes.measure();
         if self.recovery_reads + self.log.scan_pages() > self.recovery_limit {
@@ -69,7 +67,7 @@ impl<'c> Volume<'c> {
             self.checkpoint(false)?;
         }
         if !self.has_room(extra) {
-            // What waits in memory has to be written anyway: perhaps the checkpoint can wait then.
+            // Changes in memory have to be written anyway: perhaps the checkpoint can wait then.
             self.write_back_all()?;
         }
         self.clean_up_to_stock(extra)?;
@@ -102,7 +100,7 @@ impl<'c> Volume<'c> {
         FsError::new(
             Errno::NoSpace,
             alloc::format!(
-                "cleaning found no block to win ({} of {} blocks in the window, {} free, {} candidates)",
+                "no block can be reclaimed ({} of {} blocks in the window, {} free, {} candidates)",
                 self.log.window.len(),
                 self.blocks_needed(extra),
                 self.blocks.free,
@@ -140,8 +138,8 @@ impl<'c> Volume<'c> {
         Ok(())
     }
 
-    /// Cleans with fewer blocks in the window than calls need: power cuts close open blocks half full and
-    /// recoveries take new ones. All survivors share a head, and the next checkpoint frees what was won.
+    /// Cleans with fewer blocks in the window than calls need: power cuts close open blocks half full, and recoveries
+    /// take new ones. All survivors share a head, and the next checkpoint frees the reclaimed blocks.
     fn clean_lean(&mut self, extra: usize) -> Result<()> {
         while !self.has_room(extra)
             && self.supply() < self.blocks_needed(extra) + LEAN_BLOCKS
@@ -168,7 +166,7 @@ impl<'c> Volume<'c> {
         Ok(true)
     }
 
-    /// True if there may be a block that must be emptied whatever it costs.
+    /// True if there may be a block that must be emptied at any cost.
     pub(crate) fn has_urgent(&self) -> bool {
         let Blocks { failing, evacuated, .. } = &self.blocks;
         self.log.flash.medium.has_tired() || failing.iter().any(|block| !evacuated.contains(block))
@@ -181,12 +179,12 @@ impl<'c> Volume<'c> {
             self.patrol.count_moved();
         }
         self.evacuate(block)?;
-        // Reading it has called it tired again; what is left there cannot be read.
+        // The reads have called it tired again; chunks left there cannot be read.
         self.log.flash.medium.forget_tired(block);
         Ok(true)
     }
 
-    /// A block that must be emptied whatever it costs: a program failed in it, ECC is near its limit, or it was read too
+    /// A block that must be emptied at any cost: a program failed in it, ECC is near its limit, or it was read too
     /// often.
     fn urgent(&mut self) -> Result<Option<u32>> {
         while let Some(block) = self.log.flash.medium.take_tired() {
@@ -196,7 +194,7 @@ impl<'c> Volume<'c> {
             }
             // On an idle volume a head may stand in the same block for years.
             self.log.leave(block)?;
-            self.settle()?;
+            self.apply_events()?;
             self.blocks.candidates.pool.remove(block);
             return Ok(Some(block));
         }
@@ -220,7 +218,7 @@ impl<'c> Volume<'c> {
             let block = ANCHOR_BLOCKS + self.blocks.scanned % span;
             self.blocks.scanned =
                 if self.blocks.scanned == u32::MAX { span } else { self.blocks.scanned + 1 };
-            // What a page of the table that cannot be read says of blocks waits for the table to be repaired.
+            // Blocks on an unreadable page of the table wait for its repair.
             let Ok(usage) = self.blocks.get(&mut self.log, block) else { continue };
             if self.is_candidate(block, &usage) {
                 self.blocks.offer(block, &usage);
@@ -235,7 +233,7 @@ impl<'c> Volume<'c> {
             && !self.blocks.candidates.pool.contains(block)
     }
 
-    /// A block as placement sees it, with the store around it.
+    /// A victim as placement sees it, with the store around it.
     fn cleaned(&self, segment: SegmentView) -> Cleaned {
         // Counts of a damaged volume may be too high.
         let good = self.params.blocks.saturating_sub(ANCHOR_BLOCKS + self.blocks.bad);
@@ -246,14 +244,14 @@ impl<'c> Volume<'c> {
         }
     }
 
-    /// Moves all live chunks out of a block. What cannot be read stays, and the block with it.
+    /// Moves all live chunks out of a block. Unreadable ones stay, and the block with them.
     pub(crate) fn evacuate(&mut self, block: u32) -> Result<()> {
         let usage = self.blocks.get(&mut self.log, block)?;
         let from = self.cleaned(self.blocks.view(&usage));
         self.evacuate_from(block, &usage, &from)
     }
 
-    /// The same for one of which this is known.
+    /// The same for a block with known usage.
     fn evacuate_from(&mut self, block: u32, usage: &Usage, from: &Cleaned) -> Result<()> {
         let from = holds_data(usage).then_some(from);
         // A wrong bit in the spare area hides a chunk from a look at the tag alone.
@@ -263,7 +261,8 @@ impl<'c> Volume<'c> {
         Ok(())
     }
 
-    /// Moves the live chunks that the tags tell of; their bytes. What placement sees of the block is told if it holds data.
+    /// Moves the live chunks that the tags name; returns their bytes. Placement is told its view of the block if that
+    /// holds data.
     fn evacuate_by(&mut self, block: u32, from: Option<&Cleaned>, tag: ReadTag<'c>) -> Result<u32> {
         let mut live = self.live_chunks(block, tag);
         let found = live.iter().map(|(addr, _)| u32::from(addr.len)).sum();
@@ -277,7 +276,7 @@ impl<'c> Volume<'c> {
         Ok(found)
     }
 
-    /// Moves what lives in the page that was programmed last when the power went: it may fade.
+    /// Moves the live chunks out of the page programmed last when the power went: it may fade.
     pub(crate) fn move_newest(&mut self) -> Result<()> {
         let Some(page) = self.log.flash.medium.pinned() else { return Ok(()) };
         let usage = self.blocks.get(&mut self.log, self.params.block_of(page))?;
@@ -294,7 +293,7 @@ impl<'c> Volume<'c> {
         Ok(())
     }
 
-    /// Moves the chunk of which a page holds a rest, if it lives.
+    /// Moves the live chunk that began before a page and goes on there.
     fn move_begun(&mut self, from: Option<&Cleaned>, page: u32, rest: &Desc) -> Result<()> {
         let whole = Desc { kind: ChunkKind::Data, ..*rest };
         let addr = self.live(&whole)?;
@@ -358,17 +357,17 @@ impl<'c> Volume<'c> {
         if self.read_only {
             return Ok(false);
         }
-        // A clean checkpoint is true as long as nothing is touched; what decays must be touched.
+        // A clean checkpoint is true as long as nothing is touched; decaying blocks must be touched.
         if !self.clean && self.tidy_up()? {
             return Ok(true);
         }
         self.patrol_some()
     }
 
-    /// Prepares for what users will do next; true if more is left.
+    /// Prepares for the next calls of users; true if more is left.
     fn tidy_up(&mut self) -> Result<bool> {
         if self.log.erase_ahead()? {
-            self.settle()?;
+            self.apply_events()?;
             return Ok(true);
         }
         if self.reap_orphan()? {
@@ -378,7 +377,7 @@ impl<'c> Volume<'c> {
             self.make_room(0)?;
             return self.clean_one();
         }
-        // What was won counts from the next checkpoint on.
+        // Reclaimed blocks become free at the next checkpoint.
         if self.blocks.dying.len() >= DYING_SAVED && self.log.window.len() < self.window_max / 2 {
             self.make_room(0)?;
             self.checkpoint(false)?;
@@ -388,7 +387,7 @@ impl<'c> Volume<'c> {
     }
 }
 
-/// True if users' blocks of files were written to the erase block, or copies of them.
+/// True if the erase block holds users' blocks of files, or copies of them.
 fn holds_data(usage: &Usage) -> bool {
     usize::from(usage.head) != META
 }

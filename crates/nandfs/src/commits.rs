@@ -1,4 +1,4 @@
-//! How far what fsync wrote since the checkpoint is promised: a page counts if a commit of its inode stands on it or behind.
+//! The reach of fsync's promises since the checkpoint: a page counts if a commit of its inode stands on it or behind.
 
 use hashbrown::HashMap;
 
@@ -23,7 +23,7 @@ pub(crate) struct Commits {
 }
 
 impl Commits {
-    /// Of pages that are counted, each with the record of names that it may have.
+    /// The commits of counted pages, each with the record of names that it may have.
     pub(crate) fn of<'a>(pages: impl Iterator<Item = (&'a Tag, Option<&'a NameRecord>)> + Clone) -> Commits {
         let mut last: HashMap<u32, u64> = HashMap::new();
         let mut commit = |ino: u32, seq: u64| {

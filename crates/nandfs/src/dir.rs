@@ -3,8 +3,10 @@
 //! A small directory keeps its entries in its inode. A larger one is a file of buckets, the leaves of a binary trie
 //! over the hash of names. The bucket of level 0 is block 0; when a bucket of level `l` in block `b` is full, half of
 //! its names move to block `b + 2^l`, and both are of level `l + 1`. So a bucket of level `l` has been split if and
-//! only if block `b + 2^l` exists, blocks are numbered without gaps to speak of, a name costs one bucket at any size,
-//! and reading in order of hash goes on where it stopped though names come and go. Two poor siblings are joined.
+//! only if block `b + 2^l` exists.
+//!
+//! Blocks are numbered without gaps to speak of, and a name costs one bucket at any size. Reading in order of hash goes
+//! on where it stopped though names come and go. Two poor siblings are joined.
 
 use alloc::{vec, vec::Vec};
 use core::hash::Hasher;
@@ -40,12 +42,12 @@ impl Bucket {
         self.prefix.reverse_bits().checked_shr(u32::BITS - self.level).unwrap_or(0)
     }
 
-    /// The block that exists if it was split.
+    /// The block that exists if the bucket was split.
     pub(crate) fn split_block(self) -> u32 {
         self.block() | 1 << self.level
     }
 
-    /// The bucket in a block, if `exists` tells which blocks there are; `None` beyond the deepest level.
+    /// The bucket in a block, by the blocks that `exists` knows; `None` beyond the deepest level.
     pub(crate) fn in_block(block: u32, exists: impl Fn(u32) -> bool) -> Option<Bucket> {
         let least = u32::BITS - block.leading_zeros();
         let level = (least..=LEVEL_MAX).find(|level| !exists(block | 1 << level))?;
@@ -154,12 +156,12 @@ impl Volume<'_> {
         Ok(found)
     }
 
-    /// The print of an inode's birth that names of it have; none of one that is lost.
+    /// The print of an inode's birth for its names; none if the inode is lost.
     pub(crate) fn born(&mut self, ino: u32) -> u8 {
         self.inode(ino).map_or(0, Inode::born)
     }
 
-    /// Adds a name that is not there.
+    /// Adds a new name.
     pub(crate) fn dir_insert(&mut self, dir: u32, name: &[u8], ino: u32, kind: FileKind) -> Result<()> {
         let hash = self.name_hash(name);
         let (need, born) = (entry_bytes(name), self.born(ino));
@@ -216,7 +218,7 @@ impl Volume<'_> {
         self.unmap(dir, block.into(), u64::from(block) + 1)
     }
 
-    /// Changes what a name that is there stands for.
+    /// Changes the meaning of an existing name.
     pub(crate) fn dir_replace(&mut self, dir: u32, name: &[u8], ino: u32, kind: FileKind) -> Result<()> {
         let (bucket, born) = (self.bucket(dir, self.name_hash(name))?, self.born(ino));
         let old = self.packed(dir, bucket)?;
@@ -228,7 +230,7 @@ impl Volume<'_> {
         self.fill_bucket(dir, bucket, packed)
     }
 
-    /// Takes a name away that is there.
+    /// Takes an existing name away.
     pub(crate) fn dir_remove(&mut self, dir: u32, name: &[u8]) -> Result<()> {
         let bucket = self.bucket(dir, self.name_hash(name))?;
         let mut packed = self.packed(dir, bucket)?;
@@ -266,7 +268,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Counts a bucket of a walk through a directory: a damaged one may seem to have no end of them.
+    /// Counts a bucket of a walk through a directory: a damaged directory may seem endless.
     pub(crate) fn count_bucket(&self, dir: u32, buckets: &mut u64) -> Result<()> {
         *buckets += 1;
         if *buckets > self.params.blocks_most() {
@@ -275,8 +277,8 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// The entries of one bucket at or behind a place (0: the start), in order of hash, each with the place behind
-    /// it; and where the next bucket starts, if there is one.
+    /// The entries of one bucket at or behind a place (0: the start), in order of hash, each with the place behind it;
+    /// and the start of the next bucket, if there is one.
     pub(crate) fn dir_batch(&mut self, dir: u32, from: u64) -> Result<(Vec<Listed>, Option<u64>)> {
         if from >= 1 << HASH_BITS {
             return Ok((Vec::new(), None));

@@ -1,6 +1,6 @@
-//! When a volume may not be changed any more.
+//! The end of a volume that may not be changed any more.
 //!
-//! The end of a chip: once so many erase blocks are bad that what is stored could not be kept moving, the volume becomes
+//! A chip ends once too many erase blocks are bad for the cleaner to keep moving the stored data. The volume becomes
 //! one for reading only, with a checkpoint that says so, while there is still room for it.
 
 use alloc::format;
@@ -28,7 +28,7 @@ impl Volume<'_> {
         FsError::new(Errno::ReadOnly, text)
     }
 
-    /// Fails if what waits cannot be written any more.
+    /// Fails if waiting changes cannot be written any more.
     pub(crate) fn check_end(&self) -> Result<()> {
         match self.blocks.lost() {
             _ if !self.has_changes() => Ok(()),
@@ -38,17 +38,17 @@ impl Volume<'_> {
         }
     }
 
-    /// Behind a call: nothing is written once it is not known what is free.
+    /// Stops writes after a call once the free blocks are not known any more.
     pub(crate) fn end_if_lost(&mut self) {
         self.read_only |= self.blocks.lost().is_some();
     }
 
-    /// Before a change: ends the volume's life if the blocks that are good do not suffice any more.
+    /// Ends the volume's life before a change if too few good blocks are left.
     pub(crate) fn check_life(&mut self) -> Result<()> {
         if self.is_at_end() { self.end_life() } else { Ok(()) }
     }
 
-    /// Writes what waits, says in a checkpoint that it is the last, and fails.
+    /// Writes waiting changes, marks the checkpoint as the last, and fails.
     fn end_life(&mut self) -> Result<()> {
         if self.clean {
             self.mark_in_use()?;

@@ -9,7 +9,7 @@ use pumice_vfs::{Errno, FsError};
 
 use crate::addr::Addr;
 
-/// What was found damaged. One kind for each place that can find it.
+/// The damaged thing. One kind for each place that can find it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Damage {
     /// The checksum of a log page is wrong, or its tag makes no sense.
@@ -30,15 +30,15 @@ pub(crate) enum Damage {
     Node(u32),
     /// The node table has no such node though something points at it.
     NoNode(u32),
-    /// A node is of another kind than the place that points at it wants.
+    /// A node is of another kind than the pointer to it says.
     NodeKind(u32),
     /// A directory bucket does not decode: directory, bucket.
     Directory(u32, u32),
     /// The extended attributes of an inode do not decode.
     Xattr(u32),
-    /// What fsync promised of an inode or index node cannot be read.
+    /// A promise of fsync for an inode or index node cannot be read.
     Lost(u32),
-    /// The same of names in this directory, or of a new inode that has its name there.
+    /// Promised names in this directory cannot be read, or a promised new inode with its name there.
     LostNames(u32),
     /// No valid anchor, or no valid checkpoint.
     Root(&'static str),
@@ -82,7 +82,7 @@ impl fmt::Display for Damage {
             Damage::NodeKind(nid) => write!(f, "node {nid} is of the wrong kind"),
             Damage::Directory(ino, bucket) => write!(f, "directory {ino} is damaged in bucket {bucket}"),
             Damage::Xattr(ino) => write!(f, "extended attributes of inode {ino} are damaged"),
-            Damage::Lost(nid) => write!(f, "what fsync promised of node {nid} cannot be read"),
+            Damage::Lost(nid) => write!(f, "promises of fsync for node {nid} cannot be read"),
             Damage::LostNames(dir) => {
                 write!(f, "names in directory {dir}, promised by fsync, cannot be read")
             }

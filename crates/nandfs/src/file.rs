@@ -36,7 +36,7 @@ impl Volume<'_> {
         })
     }
 
-    /// Reads a block into `out` from `start` on; what the chunk does not cover is zeros.
+    /// Reads a block into `out` from `start` on; zeros follow the chunk's end.
     pub(crate) fn read_block(&mut self, ino: u32, index: u32, start: usize, out: &mut [u8]) -> Result<()> {
         if let Some(bytes) = self.cache.get(ino, index) {
             out.copy_from_slice(&bytes[start..start + out.len()]);
@@ -59,7 +59,7 @@ impl Volume<'_> {
         if let Some(mut bytes) = unpacked {
             copy_padded(bytes.get(start..).unwrap_or_default(), out);
             if out.len() < most {
-                // Those who read on in small pieces need it again.
+                // Readers in small pieces need it again.
                 bytes.resize(most, 0);
                 self.cache.insert(ino, index, bytes, false);
             }
@@ -67,7 +67,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Reads the chunk of a block and proves that it is what it should be.
+    /// Reads the chunk of a block and proves it.
     pub(crate) fn prove_block(&mut self, addr: Addr, ino: u32, index: u32) -> Result<()> {
         let most = self.params.block as usize;
         self.log.read_block(addr, ino, index, |bytes, kind| match kind {
@@ -76,7 +76,7 @@ impl Volume<'_> {
         })?
     }
 
-    /// A whole block in memory to be changed, read if need be.
+    /// A whole block in memory for a change, read if need be.
     fn block_mut(&mut self, ino: u32, index: u32, fill: bool) -> Result<&mut Vec<u8>> {
         self.soil_pointer(ino, index)?;
         let is_new = !self.cache.is_dirty(ino, index);
@@ -93,7 +93,7 @@ impl Volume<'_> {
         self.cache.get_mut(ino, index).ok_or(Errno::Io.into())
     }
 
-    /// Counts a block that is about to be changed as it may be at the most, not as it was: it may not compress again.
+    /// Counts a block that is about to be changed as large as it may become: it may not compress again.
     fn let_go(&mut self, ino: u32, index: u32) -> Result<()> {
         let addr = self.map_get(ino, index)?;
         if addr.is_stored() {
@@ -103,7 +103,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Makes sure that a block that is about to be written has its space promised.
+    /// Claims the space of a block that is about to be written.
     fn reserve_block(&mut self, ino: u32, index: u32) -> Result<bool> {
         if self.cache.is_dirty(ino, index) {
             return Ok(false);
@@ -133,7 +133,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Reads; returns how many bytes, fewer only at the end.
+    /// Reads; returns the number of bytes, fewer only at the end.
     pub(crate) fn read_file(&mut self, ino: u32, offset: u64, out: &mut [u8]) -> Result<usize> {
         let inode = self.inode(ino)?;
         let length = size(inode.size.saturating_sub(offset)).min(out.len());
@@ -192,7 +192,7 @@ impl Volume<'_> {
         let params = self.params;
         let inode = self.inode(ino)?;
         let Body::Inline(bytes) = &inode.body else { return Ok(false) };
-        // What is there already has its space, unless it lies there compressed, and may not compress again.
+        // Bytes in the inode already have their space, unless they lie there compressed, and may not compress again.
         let grown = match params.packs {
             true => data.len() as u64,
             false => end.saturating_sub(bytes.len() as u64),
@@ -214,7 +214,7 @@ impl Volume<'_> {
         Ok(true)
     }
 
-    /// Sets the length; what is cut off is gone, what is added is a hole.
+    /// Sets the length; bytes beyond it are gone, new ones are a hole.
     pub(crate) fn truncate(&mut self, ino: u32, length: u64) -> Result<()> {
         if length > self.file_max() {
             return Err(Errno::FileTooBig.into());
@@ -342,8 +342,8 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Reserves the holes that clearing made. Their space was claimed a moment ago: to claim it again might fail
-    /// with the content gone.
+    /// Reserves the holes that clearing made. Their space was claimed a moment ago: a second claim might fail with the
+    /// content gone.
     fn reserve_again(&mut self, ino: u32, offset: u64, end: u64) -> Result<()> {
         if matches!(self.inode(ino)?.body, Body::Inline(_)) {
             return Ok(());
@@ -385,7 +385,7 @@ impl Volume<'_> {
         Err(Damage::Node(ino).into())
     }
 
-    /// The first block at or behind `at` that holds data, written or not.
+    /// The first block at or behind `at` with data, written or not.
     fn next_data(&mut self, ino: u32, mut at: u64) -> Result<Option<u64>> {
         for _ in 0..=self.params.blocks_most() {
             let Some((index, addr)) = self.map_next(ino, at)? else { return Ok(None) };
@@ -398,7 +398,7 @@ impl Volume<'_> {
     }
 }
 
-/// Copies what is there and fills the rest with zeros.
+/// Copies the present bytes and fills the rest with zeros.
 fn copy_padded(from: &[u8], to: &mut [u8]) {
     let length = from.len().min(to.len());
     let (head, tail) = to.split_at_mut(length);

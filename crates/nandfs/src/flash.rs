@@ -43,7 +43,7 @@ impl<'c> Flash<'c> {
         Ok(LogPage { tag, page: found })
     }
 
-    /// The chunks of a page by its tag alone where that lies in the spare area, not proved then; none if the page is
+    /// The chunks of a page by its tag alone if that lies in the spare area, not proved then; none if the page is
     /// erased.
     pub(crate) fn read_tag(&mut self, page: u32) -> Result<Option<Tag>, FsError> {
         match self.medium.tag(page) {
@@ -61,7 +61,7 @@ impl<'c> Flash<'c> {
         self.medium.peek(page).map_err(device)
     }
 
-    /// The next page of a block that was programmed, from `index` on, with what a look at it tells.
+    /// The next programmed page of a block, from `index` on, with the result of a look at it.
     pub(crate) fn next_programmed(&mut self, block: u32, index: u32) -> Result<Option<(u32, Look)>, FsError> {
         self.medium.next_programmed(block, index).map_err(device)
     }

@@ -27,7 +27,7 @@ pub struct NandFs<N> {
 }
 
 impl<N: Nand + Send + 'static> NandFs<N> {
-    /// Mounts the volume on the chip. After a power cut this replays what fsync promised.
+    /// Mounts the volume on the chip. After a power cut this replays the promises of fsync.
     pub fn mount(nand: N, options: MountOptions) -> Result<NandFs<N>> {
         let volume = mount::mount(AnyChip::own(nand), options)?;
         Ok(NandFs { volume: Lock::new(volume), chip: PhantomData })
@@ -59,7 +59,7 @@ impl<N: Nand + Send + 'static> NandFs<N> {
 }
 
 impl<N> NandFs<N> {
-    /// What is known about the volume.
+    /// The known figures of the volume.
     pub fn info(&self) -> Result<Info> {
         self.volume.with(|volume| {
             let params = volume.params;
@@ -98,13 +98,13 @@ impl<N> NandFs<N> {
         })
     }
 
-    /// How worn the chip is; reads the whole table of erase blocks.
+    /// The wear of the chip; reads the whole table of erase blocks.
     pub fn wear(&self) -> Result<WearSpread> {
         self.see(Volume::wear_spread)
     }
 
-    /// Has [`FileSystem::maintain`] read all that lives once in so many seconds by the mount's clock, and move what
-    /// decays; 0 never. A week unless it is set.
+    /// Has [`FileSystem::maintain`] read all live data once in so many seconds by the mount's clock, and move decaying
+    /// blocks; 0 never. A week unless it is set.
     pub fn set_patrol_period(&self, seconds: u64) -> Result<()> {
         self.volume.with(|volume| {
             volume.patrol.set_period(seconds);
@@ -112,8 +112,8 @@ impl<N> NandFs<N> {
         })
     }
 
-    /// Compresses blocks of files like this from now on, whatever the volume was made with; fails on a volume that was made
-    /// without compression, and if this program was built without the method. What is stored stays as it is.
+    /// Compresses blocks of files like this from now on, whatever the volume was made with. Fails on a volume that was
+    /// made without compression, and if this program was built without the method. Stored blocks stay as they are.
     pub fn set_compression(&self, compression: Compression) -> Result<()> {
         compression.check()?;
         self.volume.with(|volume| {
@@ -126,7 +126,7 @@ impl<N> NandFs<N> {
         })
     }
 
-    /// Reads all that lives now, in pieces between which others have their turn, and moves what decays; on a volume
+    /// Reads all live data now, in pieces between which others have their turn, and moves decaying blocks; on a volume
     /// mounted for reading only nothing is moved. A pass of the patrol that is under way begins anew.
     pub fn scrub(&self, progress: Progress<'_>) -> Result<Scrubbed> {
         let mut found = Scrubbed::default();
@@ -154,12 +154,13 @@ impl<N> NandFs<N> {
         self.see(|volume| volume.admit_quick_scrub())
     }
 
-    /// Compares the signatures in the spare areas of each erase block with those of its parity, in pieces likewise, and moves
-    /// what lives in blocks whose parity is missing or does not fit. A read of each spare area, of no page: what decayed in
-    /// a page is left to [`NandFs::scrub`].
+    /// Compares the signatures in the spare areas of each erase block with those of its parity, in pieces likewise, and
+    /// moves live data out of blocks with missing or wrong parity. Reads each spare area and no page: decayed pages are
+    /// left to [`NandFs::scrub`].
     ///
     /// # Errors
-    /// [`Errno::NotSupported`] for a volume without parity, or on a chip whose spare areas have no room for signatures.
+    /// [`Errno::NotSupported`] for a volume without parity, or on a chip without room for signatures in its spare
+    /// areas.
     pub fn quick_scrub(&self, progress: Progress<'_>) -> Result<Scrubbed> {
         self.admit_quick_scrub()?;
         let (mut found, mut next) = (Scrubbed::default(), 0);
@@ -174,7 +175,7 @@ impl<N> NandFs<N> {
         }
     }
 
-    /// What the chip has done since it was opened.
+    /// The chip's counters since it was opened.
     pub fn stats(&self) -> Result<NandStats> {
         self.volume.with(|volume| Ok(volume.log.flash.medium.stats()))
     }
@@ -224,17 +225,17 @@ fn number(ino: Ino) -> Result<u32> {
 }
 
 impl Volume<'_> {
-    /// Takes away what has no name and makes a checkpoint that nothing follows.
+    /// Takes inodes without names away and makes a checkpoint that nothing follows.
     fn close(&mut self) -> Result<()> {
         self.held.clear();
         while self.reap_orphan()? {}
-        // Who mounts next does not know what waits to be moved: with parity, blocks that a cut left without.
+        // The next mount does not know the blocks that wait to be moved: with parity, those that a cut left without.
         while self.params.shape.parity() > 0 && self.mend_one()? {}
         self.make_room(0)?;
         self.checkpoint(true)
     }
 
-    /// The inode of a number that a caller gave.
+    /// The inode of a caller's number.
     fn known(&mut self, ino: Ino) -> Result<u32> {
         let number = number(ino)?;
         if !self.nodes.has(number) && !self.nodes.addr(&mut self.log, number)?.is_stored() {
@@ -312,7 +313,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Notes that content changed; data tags tell it too, so fsync need not write the inode for it.
+    /// Notes a change of content; data tags tell it too, so fsync need not write the inode for it.
     fn stamp_content(&mut self, ino: u32) -> Result<()> {
         let now = self.now();
         let inode = self.nodes.inode_mut(&mut self.log, ino)?;

@@ -1,11 +1,11 @@
-//! What fsync writes: no more than recovery needs.
+//! The writes of fsync: no more than recovery needs.
 //!
-//! - Data alone changed: the blocks, each tagged with inode and index; the last page carries the commit mark and
-//!   the time. No node is written.
-//! - Attributes, inline data, or blocks already written back: the changed nodes of the inode as well, the last
-//!   page of nodes carrying the mark.
-//! - Names changed: records of all changes of names so far, and with them the inodes that are new. A new file alone
-//!   needs none: recovery takes its name from its inode.
+//! - Data alone changed: the blocks, each tagged with inode and index; the last page carries the commit mark and the
+//!   time. No node is written.
+//! - Attributes, inline data, or blocks already written back: the changed nodes of the inode as well, the last page of
+//!   nodes carrying the mark.
+//! - Names changed: records of all changes of names so far, and with them the new inodes. A new file alone needs none:
+//!   recovery takes its name from its inode.
 //! - Index nodes changed their parents, or more names changed than records tell: a checkpoint.
 
 use alloc::{collections::BTreeSet, vec::Vec};
@@ -22,20 +22,20 @@ use crate::promise::{PROMISE_BYTES, Promised};
 use crate::tag::{ChunkKind, desc};
 use crate::volume::Volume;
 
-/// Reads with which recovery reaches an inode: node table twice, node once.
+/// Reads that recovery needs to reach an inode: node table twice, node once.
 const READS_TO_INODE: u32 = 3;
 
-/// How an fsync is carried out.
+/// The way of an fsync.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
-    /// What the inode has.
+    /// The changes of the inode.
     Alone,
-    /// All changes of names, and what the inode has.
+    /// All changes of names, and those of the inode.
     Names,
     Checkpoint,
 }
 
-/// New inodes that records of names take along; a checkpoint costs no more than more of them.
+/// The most new inodes in records of names; a checkpoint costs no more than more of them.
 const NEW_MAX: usize = 4;
 
 impl Volume<'_> {
@@ -45,10 +45,10 @@ impl Volume<'_> {
         let inode = self.inode(ino)?;
         let (kind, nlink) = (inode.kind, inode.nlink);
         if self.read_only || nlink == 0 || (self.clean && !self.has_changes()) {
-            // Nobody can reach after a power cut what has no name.
+            // An inode without a name cannot be reached after a power cut.
             return Ok(());
         }
-        // Making room may make a checkpoint: only then it is known what is left to do.
+        // Making room may make a checkpoint: the remaining work is known only then.
         self.make_room(0)?;
         let file = (kind != FileKind::Dir).then_some(ino);
         match (self.way_of(ino, file)?, file) {
@@ -59,7 +59,7 @@ impl Volume<'_> {
         }
     }
 
-    /// How to make an inode durable; `file` is it, unless it is a directory.
+    /// The way to make an inode durable; `file` is it, unless it is a directory.
     fn way_of(&mut self, ino: u32, file: Option<u32>) -> Result<Way> {
         if self.pending.get(&ino).is_some_and(|pending| pending.needs_checkpoint) {
             return Ok(Way::Checkpoint);
@@ -116,7 +116,7 @@ impl Volume<'_> {
         Ok(Some(inode).filter(|inode| inode.nlink > 0))
     }
 
-    /// The records that tell all changes of names, each with what its page promises; these inodes are promised whole.
+    /// The records that tell all changes of names, each with its page's promise; these inodes are promised whole.
     fn name_records(&mut self, whole: &[u32]) -> Result<Vec<(NameRecord, Promised)>> {
         let pages = self.names.pages();
         let last = pages.len() - 1;
@@ -179,7 +179,7 @@ impl Volume<'_> {
         self.program(META, None)?;
         self.keep_written()?;
         let is_new = |ino: u32| self.names.of(ino).is_some_and(|touch| touch.made);
-        // One new inode may share the page of its name: whoever loses that page cannot reach it.
+        // One new inode may share the page of its name: if that page is lost, the inode cannot be reached.
         let shares = matches!(*whole, [only] if is_new(only));
         let done = self.write_names(&whole, shares);
         self.log.promise(None);
@@ -215,7 +215,7 @@ impl Volume<'_> {
             let bytes = record.encode();
             let index = len32(number);
             self.log.append(META, desc(ChunkKind::Names, 0, index, bytes.len()), &bytes)?;
-            self.settle()?;
+            self.apply_events()?;
             self.log.promise(Some(promised));
             let time = self.now();
             self.program(META, Some(time).filter(|_| number == last))?;
@@ -223,12 +223,12 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Makes an inode durable whose name is, or tells itself.
+    /// Makes an inode durable if its name is, or stands in the inode.
     fn fsync_alone(&mut self, ino: u32) -> Result<()> {
         let wrote = match self.write_synced(ino) {
             Ok(wrote) => wrote,
             Err(error) => {
-                // What was written so far carries no mark: the next fsync has to tell of it by the nodes.
+                // Blocks written so far carry no mark: the next fsync has to tell of them by the nodes.
                 self.pend(ino).unlogged = true;
                 return Err(error);
             }
@@ -236,7 +236,7 @@ impl Volume<'_> {
         let time = self.inode(ino)?.mtime;
         // Writing may have found more to tell: look again.
         let pending = self.pending.get(&ino).copied().unwrap_or_default();
-        // Where a full page has no room to say what the page before promises, the nodes have to tell.
+        // The nodes have to tell if a full page has no room for the promise of the page before.
         if pending.unlogged || (wrote && !self.log.can_commit(SYNC)) {
             self.pend(ino).unlogged = true;
             self.program(SYNC, None)?;
@@ -257,10 +257,10 @@ impl Volume<'_> {
         self.end_promise()
     }
 
-    /// What an fsync promises is on the chip: before it returns it is protected as the volume has it.
+    /// Ends an fsync after all its writes are on the chip: before it returns they are protected as the volume has it.
     fn end_promise(&mut self) -> Result<()> {
         self.log.protect()?;
-        self.settle()?;
+        self.apply_events()?;
         self.log.flash.medium.flush().map_err(device)
     }
 
@@ -268,7 +268,7 @@ impl Volume<'_> {
     fn write_synced(&mut self, ino: u32) -> Result<bool> {
         // An fsync that failed may have left blocks of another inode: a mark counts for one inode's page.
         self.program(SYNC, None)?;
-        // Cleaning may have copied nodes of it, which must not come behind what is newer than they are.
+        // Cleaning may have copied nodes of it, which must not come behind newer ones.
         if self.log.gathers_nodes(META, ino) {
             self.program(META, None)?;
         }
@@ -277,8 +277,8 @@ impl Volume<'_> {
         Ok(wrote)
     }
 
-    /// Programs what was written back of an inode and still waits for its page to fill: nodes that are about to
-    /// be committed point there.
+    /// Programs written-back blocks of an inode that still wait for their page to fill: nodes that are about to be
+    /// committed point there.
     fn program_data_of(&mut self, ino: u32) -> Result<()> {
         for head in DATA..self.log.head_count() {
             if self.log.gathers(head, ino) {
@@ -298,7 +298,7 @@ impl Volume<'_> {
         done
     }
 
-    /// Writes the changed nodes of an inode for an fsync, which ends with `Log::promise` of nothing.
+    /// Writes the changed nodes of an inode for an fsync; the caller ends it with `Log::promise` of nothing.
     fn write_nodes_of(&mut self, ino: u32) -> Result<()> {
         self.nodes.touch(&mut self.log, ino)?;
         let nids = self.nodes.dirty_nids(Some(ino));

@@ -1,8 +1,8 @@
-//! Ids of nodes: which may be given out.
+//! Ids of nodes, and those that may be given out.
 //!
-//! The node table is the list of those in use, so those that are not are found by looking through it, a page at a time
-//! while nodes are made, and by remembering what was freed. An id that was freed is given out again once a checkpoint says
-//! that it is free: until then recovery would see both nodes under it.
+//! The node table is the list of ids in use. Free ones are found by looking through it, a page at a time while nodes
+//! are made, and by remembering freed ones. A freed id is given out again once a checkpoint says that it is free: until
+//! then recovery would see both nodes under it.
 
 use alloc::vec::Vec;
 
@@ -13,33 +13,34 @@ pub(crate) const FIRST_NID: u32 = 3;
 
 /// Ids remembered in memory.
 const KEPT: usize = 1024;
-/// Ids that are taken behind all others where a look at a page of the table found none.
+/// Ids that are taken behind all others after a look at a page of the table found none.
 const BATCH: u32 = 64;
 
 /// The ids.
 pub(crate) struct Ids {
     /// No id from here on is in use.
     end: u32,
-    /// Ids that are not, and were not at the last checkpoint.
+    /// Ids that are free now, and were at the last checkpoint.
     free: Vec<u32>,
     /// Ids freed since.
     freed: Vec<u32>,
-    /// The page of the node table at which the next look is.
+    /// The page of the node table for the next look.
     page: u32,
     /// Ids behind all others that may be taken before that look.
     batch: u32,
-    /// Pages of the table say of free ids what the last checkpoint says, and nothing is in the log since that they do not.
-    settled: bool,
-    /// The end may be behind more than the last node.
+    /// Free ids in pages of the table are those of the last checkpoint, and nothing in the log since then says
+    /// otherwise.
+    is_current: bool,
+    /// The end may be lowered.
     loose: bool,
 }
 
 impl Ids {
-    /// Nothing is known yet, and nothing is given out but what is at `end` and behind it. Looks begin at a page that follows from
-    /// `start`: were it the same after each mount, short ones would never get beyond it.
+    /// Gives out only ids from `end` on, as nothing is known yet. Looks begin at a page that follows from `start`: were
+    /// it the same after each mount, looks of short mounts would never get beyond it.
     pub(crate) fn from(end: u32, start: u64) -> Ids {
         let page = u32::try_from(start % u64::from(end.max(1))).unwrap_or(0);
-        Ids { end, free: Vec::new(), freed: Vec::new(), page, batch: 0, settled: false, loose: false }
+        Ids { end, free: Vec::new(), freed: Vec::new(), page, batch: 0, is_current: false, loose: false }
     }
 
     /// No id from here on is in use.
@@ -47,9 +48,9 @@ impl Ids {
         self.end
     }
 
-    /// The page of a table, with so many entries in each, in which ids are to be looked for before one is taken.
+    /// The page of a table, with so many entries in each, to look at before an id is taken.
     pub(crate) fn page_to_look_at(&mut self, entries: u32) -> Option<u32> {
-        if !self.settled || !self.free.is_empty() || self.batch > 0 {
+        if !self.is_current || !self.free.is_empty() || self.batch > 0 {
             return None;
         }
         let page = self.page % self.end.div_ceil(entries).max(1);
@@ -75,8 +76,8 @@ impl Ids {
         Some(nid)
     }
 
-    /// Takes no ids of a page of the table, with so many entries in each, that holds this one: nobody knows what is in use
-    /// there. The next one is behind it.
+    /// Takes no ids of the page of the table that holds this one, with so many entries in each: the ids in use there
+    /// are unknown. The next one is behind it.
     pub(crate) fn pass_page_of(&mut self, nid: u32, entries: u32) {
         let first = nid - nid % entries;
         let page = first..first.saturating_add(entries);
@@ -103,7 +104,7 @@ impl Ids {
 
     /// A checkpoint is about to be written. True if fewer ids may be in use than before.
     pub(crate) fn begin_checkpoint(&mut self) -> bool {
-        self.settled = false;
+        self.is_current = false;
         core::mem::take(&mut self.loose)
     }
 
@@ -113,16 +114,16 @@ impl Ids {
         self.end = end.max(FIRST_NID);
     }
 
-    /// It was not written: the one before it still counts, which ended the ids here.
+    /// Takes back the lowered end after a failed checkpoint: the one before it still counts, and ended the ids here.
     pub(crate) fn fail(&mut self, end: u32) {
         (self.end, self.loose) = (self.end.max(end), true);
     }
 
-    /// The checkpoint was written, or a volume was found as one left it: what is free may be given out.
-    pub(crate) fn settle(&mut self) {
+    /// Allows free ids to be given out: the checkpoint was written, or a volume was found as one left it.
+    pub(crate) fn checkpointed(&mut self) {
         self.free.append(&mut self.freed);
         let end = self.end;
         self.free.retain(|nid| *nid < end);
-        self.settled = true;
+        self.is_current = true;
     }
 }

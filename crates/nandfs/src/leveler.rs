@@ -7,20 +7,20 @@ use pumice_cleaning::wear::Swap;
 use crate::blocks::Usage;
 use crate::params::ANCHOR_BLOCKS;
 
-/// Blocks are levelled once for so many that are opened: others have their turn.
+/// Blocks opened for each levelling: other work has its turn.
 const OPENED: u64 = 2;
 
-/// A search for the least worn block that is written.
+/// A search for the least worn written block.
 pub(crate) struct Leveler {
-    /// When what lies in it moves.
+    /// The rule for moving a block's data.
     rule: Box<dyn Swap + Send>,
-    /// Where it goes on.
+    /// The block that it looks at next.
     hand: u32,
     /// The best since the last move: erases and block.
     least: Option<(u32, u32)>,
     /// Bytes moved.
     moved: u64,
-    /// Blocks opened since the mount when it was asked last.
+    /// Blocks opened since the mount, at the last question.
     opened: u64,
 }
 
@@ -29,7 +29,7 @@ impl Leveler {
         Leveler { rule, hand: 0, least: None, moved: 0, opened: 0 }
     }
 
-    /// True if what lies in a block erased so often moves into one that was erased `worn` times.
+    /// True if the data of a block erased so often moves into one that was erased `worn` times.
     pub(crate) fn is_due(&self, usage: &Usage, worn: u32) -> bool {
         self.rule.is_due(usage.erases, worn)
     }
@@ -60,7 +60,7 @@ impl Leveler {
         self.least = None;
     }
 
-    /// So many bytes were moved.
+    /// Counts moved bytes.
     pub(crate) fn count_moved(&mut self, bytes: u32) {
         self.moved += u64::from(bytes);
     }
@@ -70,7 +70,7 @@ impl Leveler {
         self.moved
     }
 
-    /// True once for each few blocks opened; `opened` are those since the mount.
+    /// True once for each few opened blocks; `opened` counts those since the mount.
     pub(crate) fn is_its_turn(&mut self, opened: u64) -> bool {
         let turn = opened >= self.opened + OPENED;
         if turn {

@@ -1,7 +1,7 @@
 //! The log: heads that fill erase blocks page by page, and the window of blocks they may take next.
 //!
-//! A checkpoint names the blocks of the window; nothing else is opened before the next checkpoint, so recovery
-//! knows where to look. What happens to blocks is reported as events, in order, for the block table.
+//! A checkpoint names the blocks of the window; nothing else is opened before the next checkpoint, so recovery knows
+//! where to look. Changes of blocks are reported as events, in order, for the block table.
 
 mod across;
 mod copies;
@@ -30,7 +30,7 @@ pub(crate) const SYNC: usize = 1;
 /// The first head of data written back; further ones are colder.
 pub(crate) const DATA: usize = 2;
 
-/// Stands for the checkpoints, which are no head, where a head is recorded.
+/// The number of the checkpoints, which are no head, in records of heads.
 pub(crate) const ROOT_HEAD: u8 = 15;
 
 /// A block that may be opened.
@@ -41,7 +41,7 @@ pub(crate) struct Spare {
     pub(crate) erased: bool,
 }
 
-/// What happened to a block or a chunk.
+/// An event of a block or a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     Erased(u32),
@@ -50,9 +50,9 @@ pub(crate) enum Event {
     /// A block was taken, by this head.
     Opened(u32, u8),
     Sealed(u32),
-    /// A program failed: what the block holds must move, then it is marked bad.
+    /// A program failed: the block's data must move, then it is marked bad.
     Failing(u32),
-    /// A chunk went to another place than its writer was told.
+    /// A chunk moved from its writer's address to another.
     Moved {
         desc: Desc,
         from: Addr,
@@ -77,7 +77,7 @@ struct Head {
     payload: Vec<u8>,
     used: usize,
     descs: Vec<Desc>,
-    /// The pages before this one that hold a chunk which goes on here.
+    /// The pages before this one, with a chunk that goes on here.
     passed: Vec<Passed>,
 }
 
@@ -95,16 +95,16 @@ impl Head {
     }
 }
 
-/// What was written since the last checkpoint.
+/// The pages since the last checkpoint.
 #[derive(Default)]
 struct Epoch {
     /// Pages that recovery would have to read.
     scan_pages: u32,
-    /// Those of them that are counted by their turn.
+    /// Pages among them that are counted by their turn.
     turns: u32,
-    /// What the last of them promises.
+    /// The promise of the last of them.
     before: Option<Promise>,
-    /// The log that pages go to whatever their head: a cut came, or the volume is repaired.
+    /// The log for pages of all heads after a cut, or in a repair.
     aside: Option<LogKind>,
 }
 
@@ -118,7 +118,7 @@ pub(crate) struct Log<'c> {
     pub(crate) window: VecDeque<Spare>,
     events: VecDeque<Event>,
     epoch: Epoch,
-    /// What is written for an fsync of nodes, while it is.
+    /// The promise that nodes are being written for.
     promising: Option<Promised>,
     taken: Taken,
     copies: Copies,
@@ -152,23 +152,23 @@ impl Log<'_> {
         self.epoch = Epoch::default();
     }
 
-    /// Recovery found so many pages. What is written until the next checkpoint stands aside: it counts none of them, and says
-    /// nothing of the last, which the power may have gone in.
+    /// Goes on after recovery found so many pages. Pages written until the next checkpoint stand aside: they count none
+    /// of these, and say nothing of the last, which the power may have gone in.
     pub(crate) fn resume_epoch(&mut self, pages: u32) {
         self.epoch = Epoch { scan_pages: pages, aside: Some(LogKind::Aside), ..Epoch::default() };
     }
 
-    /// What is written until the next checkpoint is a repair's: it counts once all of it is there.
+    /// Marks pages written until the next checkpoint as a repair's: they count once all of them are there.
     pub(crate) fn repair_epoch(&mut self) {
         self.epoch = Epoch { aside: Some(LogKind::Repair), ..Epoch::default() };
     }
 
-    /// From here on, nodes are written for an fsync; until it is called with none.
+    /// Marks nodes from here on as written for an fsync, until it is called with none.
     pub(crate) fn promise(&mut self, what: Option<Promised>) {
         self.promising = what;
     }
 
-    /// True if the page that a head is filling could end an fsync and say what the page before promises.
+    /// True if the page that a head is filling could end an fsync and hold the promise of the page before.
     pub(crate) fn can_commit(&self, head: usize) -> bool {
         let Some(open) = self.heads.get(head) else { return true };
         self.tag(open.kind, &open.descs, Some(Timestamp::default())).can_tell(&self.params.tags)
@@ -194,12 +194,12 @@ impl Log<'_> {
             + parity
     }
 
-    /// Where each head goes on, for the checkpoint; all pages must have been programmed.
+    /// The end of each head, for the checkpoint; all pages must have been programmed.
     pub(crate) fn places(&self) -> impl Iterator<Item = Option<(u32, u32)>> + '_ {
         self.heads.iter().map(|head| head.place)
     }
 
-    /// Lets a head go on where a clean checkpoint left it, which promised all pages before that.
+    /// Resumes a head of a clean checkpoint, which promised all pages before this place.
     pub(crate) fn resume(&mut self, head: usize, place: Option<(u32, u32)>) {
         if let Some(head) = self.heads.get_mut(head) {
             (head.place, head.kept) = (place, place.map_or(0, |(_, index)| index));
@@ -213,7 +213,8 @@ impl Log<'_> {
         !descs.is_empty() && self.params.shape.next_safe(*index, *index) != Some(*index)
     }
 
-    /// All pages programmed so far are about to be promised: from here on, none is programmed that shares cells with them.
+    /// Keeps all pages programmed so far, which are about to be promised: from here on, no page is programmed that
+    /// shares cells with them.
     pub(crate) fn keep(&mut self) {
         debug_assert!(
             (0..self.heads.len()).all(|head| !self.is_risky(head)),
@@ -224,7 +225,7 @@ impl Log<'_> {
         }
     }
 
-    /// Goes on to the next page that may be programmed, in another block if this one has none, unless a page is being
+    /// Moves on to the next page that may be programmed, in another block if this one has none, unless a page is being
     /// filled.
     fn open_page(&mut self, head: usize) -> Result<(), FsError> {
         let Some(open) = self.heads.get_mut(head) else { return Ok(()) };
@@ -262,7 +263,7 @@ impl Log<'_> {
         Ok(())
     }
 
-    /// Ends all blocks before they are full where they have parity, so that all that lives has it.
+    /// Ends all blocks before they are full on a volume with parity, so that all live data has it.
     pub(crate) fn leave_all(&mut self) -> Result<(), FsError> {
         if self.params.shape.parity() == 0 {
             return Ok(());
@@ -273,7 +274,7 @@ impl Log<'_> {
         Ok(())
     }
 
-    /// Nothing more is written to a block: its parity follows, and it may be cleaned.
+    /// Ends a block: its parity follows, and it may be cleaned.
     fn seal(&mut self, block: u32) -> Result<(), FsError> {
         match self.flash.medium.program_parity(block) {
             Ok(()) => self.events.push_back(Event::Sealed(block)),
@@ -289,7 +290,7 @@ impl Log<'_> {
         self.events.push_back(Event::Failing(block));
     }
 
-    /// True if something happened that nobody took note of.
+    /// True if an event was not taken note of.
     pub(crate) fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
@@ -314,7 +315,7 @@ impl Log<'_> {
         }
     }
 
-    /// What was taken since the mount.
+    /// The blocks and pages taken since the mount.
     pub(crate) fn taken(&self) -> Taken {
         self.taken
     }
@@ -355,15 +356,15 @@ impl Log<'_> {
         Ok(true)
     }
 
-    /// Has the next blocks of the window erased again before use: they may have been touched.
+    /// Has the next blocks of the window erased again before use: a cut may have touched them.
     pub(crate) fn doubt(&mut self, count: usize) {
         self.window.iter_mut().take(count).for_each(|spare| spare.erased = false);
     }
 
-    /// Adds a chunk to the page that a head is filling and says where it will be.
+    /// Adds a chunk to the page that a head is filling and returns its address.
     pub(crate) fn append(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<Addr, FsError> {
         let (payload, tags) = (self.params.payload as usize, self.params.tags);
-        // Pages of nodes and names end an fsync, and then have to say what the page before promises.
+        // Pages of nodes and names end an fsync, and then have to hold the promise of the page before.
         let ends = matches!(desc.kind, ChunkKind::Node | ChunkKind::Names);
         let told = if ends && tags.room != Room::Own { PROMISE_BYTES } else { 0 };
         // The promise of the page before may have no room for a count of the blocks of a page.
@@ -384,7 +385,7 @@ impl Log<'_> {
         Ok(Addr { page, offset, len: desc.len })
     }
 
-    /// Puts bytes on the page that a head is filling, with their descriptor; tells the page, and where on it.
+    /// Puts bytes with their descriptor on the page that a head is filling; returns the page, and the offset on it.
     fn put(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<(u32, u16), FsError> {
         let params = self.params;
         let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
@@ -422,7 +423,7 @@ impl Log<'_> {
         Ok(())
     }
 
-    /// The same, after which the pages before may be needed once more.
+    /// The same for a page after which earlier ones may be needed once more.
     fn program_page(&mut self, head: usize, commit: Option<Timestamp>) -> Result<(), FsError> {
         let params = self.params;
         loop {
@@ -456,7 +457,7 @@ impl Log<'_> {
         }
     }
 
-    /// Counts a page that recovery would read, and remembers what it promises. A cut must not destroy what is counted.
+    /// Counts a page that recovery would read, and remembers its promise. A cut must not destroy counted pages.
     fn count(&mut self, tag: &Tag) {
         self.epoch.scan_pages += u32::from(tag.log.is_scanned());
         if tag.log.is_counted() {
@@ -482,14 +483,14 @@ impl Log<'_> {
         }
     }
 
-    /// The head whose page buffer holds this page.
+    /// The head with this page in its buffer.
     fn buffered(&self, page: u32) -> Option<&Head> {
         let here = |(block, index)| self.params.page(block, index) == page;
         self.heads.iter().find(|head| head.used > 0 && head.place.is_some_and(here))
     }
 
-    /// Reads the chunk at `addr`, which must be of this kind and id, and hands it to `take` with its descriptor. A block of a
-    /// file may be there compressed.
+    /// Reads the chunk at `addr`, which must be of this kind and id, and hands it to `take` with its descriptor. A
+    /// file's block may be compressed there.
     pub(crate) fn read_as<T>(
         &mut self,
         addr: Addr,
@@ -548,7 +549,7 @@ impl Log<'_> {
         taken.ok_or(Damage::NotThere { page: addr.page, offset: addr.offset }.into())
     }
 
-    /// The same with the whole descriptor known.
+    /// The same with the whole descriptor.
     pub(crate) fn read<T>(
         &mut self,
         addr: Addr,

@@ -1,7 +1,6 @@
-//! What fsync promised and a power cut left on a page that cannot be read: it is told by I/O errors, never by something
-//! older.
+//! Promises of fsync on pages that became unreadable in a power cut. They are told by I/O errors, never by older data.
 //!
-//! A volume that lost something is mounted for reading only, so that it stays what it is until it is repaired.
+//! A volume that lost something is mounted for reading only, so that it stays as it is until it is repaired.
 
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
@@ -11,39 +10,39 @@ use pumice_vfs::{FsError, Result};
 use crate::addr::Addr;
 use crate::error::Damage;
 
-/// A block whose newest content is lost.
+/// A block that has lost its newest content.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     ino: u32,
     index: u32,
-    /// Where the map led when the loss was met: if it leads elsewhere in the end, something newer took its place.
+    /// The map's address when the loss was met: if it is another in the end, something newer took its place.
     then: Addr,
 }
 
-/// What is lost.
+/// The losses of a volume.
 #[derive(Default)]
 pub(crate) struct Losses {
     blocks: Vec<Block>,
-    /// Inodes of which length and times are not known.
+    /// Inodes with unknown length and times.
     attributes: BTreeSet<u32>,
     /// New inodes, each with the directory that has its name.
     newborn: HashMap<u32, u32>,
     /// Directories of lost names, 0 for several, with the prints of the names.
     names: Vec<(u32, [u16; 2])>,
-    /// Pages of which nobody knows what they promised.
+    /// Pages with unknown promises.
     unnamed: u32,
     /// Erase blocks with pages that died.
     dead: BTreeSet<u32>,
-    /// What else stood in the way of replaying, by inode.
+    /// Other errors that stood in the way of replaying, by inode.
     errors: Vec<(u32, FsError)>,
-    /// The table of blocks or an old node cannot be read, so that nobody knows what is free.
+    /// The table of blocks or an old node cannot be read, so that the free blocks are not known.
     uncounted: Option<FsError>,
-    /// The newest page of the log cannot be read: a torn program, or a loss that nobody can tell from one.
+    /// The newest page of the log, if it cannot be read: a torn program, or a loss that looks the same.
     pub(crate) newest: Option<u32>,
 }
 
 impl Losses {
-    /// A block, and with it what the inode says of length and times.
+    /// Adds a block, and with it the length and times of the inode.
     pub(crate) fn add_block(&mut self, ino: u32, index: u32, then: Addr) {
         self.blocks.push(Block { ino, index, then });
         self.attributes.insert(ino);
@@ -59,7 +58,7 @@ impl Losses {
         self.names.push((dir, prints));
     }
 
-    /// A record tells of a name that came behind a lost one; what else that one told stays lost.
+    /// Takes a name off that a later record tells; other names of its lost record stay lost.
     pub(crate) fn found_name(&mut self, dir: u32, print: u16) {
         let mut unnamed = 0;
         self.names.retain_mut(|(of, prints)| {
@@ -79,45 +78,46 @@ impl Losses {
         self.unnamed += unnamed;
     }
 
-    /// Fails if nobody knows what a name stands for, by its print.
+    /// Fails if the meaning of a name is lost, by its print.
     pub(crate) fn check_name(&self, dir: u32, print: impl Fn() -> u16) -> Result<()> {
         let is_lost = |(of, prints): &(u32, [u16; 2])| (*of == dir || *of == 0) && prints.contains(&print());
         if self.names.iter().any(is_lost) { Err(Damage::LostNames(dir).into()) } else { Ok(()) }
     }
 
-    /// Pages of which nobody knows what they promised.
+    /// Adds pages with unknown promises.
     pub(crate) fn add_unnamed(&mut self, pages: u32) {
         self.unnamed += pages;
     }
 
-    /// Pages of these erase blocks died, so many of which no later page tells.
+    /// Adds erase blocks with dead pages, and the number of those that no later page names.
     pub(crate) fn add_dead(&mut self, untold: u32, blocks: impl Iterator<Item = u32>) {
         self.unnamed += untold;
         self.dead.extend(blocks);
     }
 
-    /// Something of an inode could not be replayed.
+    /// Adds an error that kept changes of an inode from being replayed.
     pub(crate) fn add_error(&mut self, ino: u32, error: FsError) {
         self.errors.push((ino, error));
     }
 
-    /// What lies in erase blocks could not be counted.
+    /// The live data of erase blocks could not be counted.
     pub(crate) fn add_uncounted(&mut self, error: FsError) {
         self.uncounted.get_or_insert(error);
     }
 
-    /// Length and times of an inode are not known.
+    /// Adds an inode with unknown length and times.
     pub(crate) fn add_attributes(&mut self, ino: u32) {
         self.attributes.insert(ino);
     }
 
-    /// A node was found that is newer than what is lost of it.
+    /// Takes in a node that is newer than its loss.
     pub(crate) fn found_node(&mut self, nid: u32) {
         self.newborn.remove(&nid);
         self.attributes.remove(&nid);
     }
 
-    /// A commit told times and length of an inode: they are known again unless a lost block reaches beyond that.
+    /// Takes note of a commit with the times and length of an inode: they are known again unless a lost block reaches
+    /// beyond that.
     pub(crate) fn found_time(
         &mut self,
         ino: u32,
@@ -136,8 +136,8 @@ impl Losses {
         }
     }
 
-    /// Forgets blocks of which something newer was found; `is_lost` knows.
-    pub(crate) fn settle(&mut self, mut is_lost: impl FnMut(u32, u32, Addr) -> bool) {
+    /// Forgets lost blocks that something newer replaced; `is_lost` knows.
+    pub(crate) fn drop_replaced(&mut self, mut is_lost: impl FnMut(u32, u32, Addr) -> bool) {
         self.blocks.retain(|block| is_lost(block.ino, block.index, block.then));
     }
 
@@ -153,7 +153,7 @@ impl Losses {
         if lost { Err(Damage::Lost(ino).into()) } else { Ok(()) }
     }
 
-    /// Fails if length and times of an inode are not known.
+    /// Fails if length and times of an inode are lost.
     pub(crate) fn check_attributes(&self, ino: u32) -> Result<()> {
         if self.attributes.contains(&ino) { Err(Damage::Lost(ino).into()) } else { Ok(()) }
     }
@@ -165,7 +165,7 @@ impl Losses {
         if is_lost { Err(Damage::LostNames(dir).into()) } else { Ok(()) }
     }
 
-    /// The losses in words, each with the inode that it is about.
+    /// The losses in words, each with its inode.
     pub(crate) fn told(&self) -> Vec<(Option<u32>, String)> {
         let mut told = Vec::new();
         for Block { ino, index, .. } in &self.blocks {
@@ -204,13 +204,10 @@ impl Losses {
             ));
         }
         for (ino, error) in &self.errors {
-            told.push((
-                Some(*ino),
-                format!("what fsync promised of inode {ino} cannot be replayed: {error}"),
-            ));
+            told.push((Some(*ino), format!("promises of fsync for inode {ino} cannot be replayed: {error}")));
         }
         if let Some(error) = &self.uncounted {
-            told.push((None, format!("nobody knows which erase blocks are free: {error}")));
+            told.push((None, format!("the free erase blocks are unknown: {error}")));
         }
         told
     }

@@ -1,4 +1,4 @@
-//! Which chunk holds a block of a file: from the inode through index nodes (CFFS, 2.1, generalised).
+//! The chunk of a file's block: from the inode through index nodes (CFFS, 2.1, generalised).
 
 use alloc::vec::Vec;
 
@@ -10,11 +10,11 @@ use crate::error::Damage;
 use crate::node::{Body, HEIGHT_MAX, Index, IndexBody, Map};
 use crate::volume::{Volume, block_index, grow_to};
 
-/// Where the pointer of a block is kept.
+/// The place of a block's pointer.
 enum Place {
-    /// In the inode.
+    /// The inode.
     Direct(u64),
-    /// In an index node of height 1.
+    /// An index node of height 1.
     Node(u32, u64),
     /// Nowhere: the block is in a hole.
     Nowhere,
@@ -71,8 +71,8 @@ impl Volume<'_> {
         Shape { fanout: self.params.fanout().into() }
     }
 
-    /// What an index node of this inode and height points at. Heights fall by one from parent to child and every
-    /// node tells its inode: so no damage can lead in a circle or into another file.
+    /// The pointers of an index node of this inode and height. Heights fall by one from parent to child and every node
+    /// names its inode: so no damage can lead in a circle or into another file.
     fn expect_index(&mut self, ino: u32, nid: u32, height: u8) -> Result<&IndexBody> {
         let index = self.nodes.index(&mut self.log, nid)?;
         if index.owner == ino && index.height() == height {
@@ -89,7 +89,7 @@ impl Volume<'_> {
         }
     }
 
-    /// The block map of an inode that is being changed; what data tags tell needs no other note.
+    /// The block map of an inode that is being changed; changes in data tags need no other note.
     fn map_mut(&mut self, ino: u32) -> Result<&mut Map> {
         match &mut self.nodes.inode_mut(&mut self.log, ino)?.body {
             Body::Mapped(map) => Ok(map),
@@ -162,8 +162,8 @@ impl Volume<'_> {
         Ok(child)
     }
 
-    /// Makes room for larger block indices: what hung under the inode and its last child is dealt out to two
-    /// index nodes (CFFS, 2.3, changes i-class 1 to 2 in the same way).
+    /// Makes room for larger block indices: the children of the inode and of its last child are dealt out to two index
+    /// nodes (CFFS, 2.3, changes i-class 1 to 2 in the same way).
     fn raise_class(&mut self, ino: u32) -> Result<()> {
         let fanout = size(self.shape().fanout);
         let map = self.map_mut(ino)?;
@@ -222,7 +222,7 @@ impl Volume<'_> {
         Ok(children)
     }
 
-    /// The chunk of a block, [`Addr::NONE`] in a hole.
+    /// The address of a block's chunk, [`Addr::NONE`] in a hole.
     pub(crate) fn map_get(&mut self, ino: u32, block: u32) -> Result<Addr> {
         let addr = match self.locate(ino, block.into(), false)? {
             Place::Direct(slot) => self.map(ino)?.and_then(|map| map.direct.get(size(slot))).copied(),
@@ -235,7 +235,7 @@ impl Volume<'_> {
         Ok(addr.unwrap_or(Addr::NONE))
     }
 
-    /// A block waits to be written: the node that has its pointer will have to be, too.
+    /// Notes that a block waits to be written: the node with its pointer will have to be, too.
     pub(crate) fn soil_pointer(&mut self, ino: u32, block: u32) -> Result<()> {
         if self.cache.is_dirty(ino, block) {
             return Ok(());
@@ -269,7 +269,7 @@ impl Volume<'_> {
         let (before, after) = (self.params.charge(old), self.params.charge(new));
         if before != after {
             let inode = self.nodes.inode_mut(&mut self.log, ino)?;
-            // Counts of a damaged volume may be lower than what is found.
+            // Counts of a damaged volume may be lower than the truth.
             inode.blocks = (inode.blocks + after).saturating_sub(before);
             self.data_blocks = (self.data_blocks + u64::from(after)).saturating_sub(u64::from(before));
         }
@@ -342,7 +342,7 @@ impl Volume<'_> {
         Ok(None)
     }
 
-    /// Makes a hole of the blocks `from..to` and takes away index nodes that nothing hangs under any more.
+    /// Makes a hole of the blocks `from..to` and takes away index nodes without children.
     pub(crate) fn unmap(&mut self, ino: u32, from: u64, to: u64) -> Result<()> {
         let shape = self.shape();
         let Some(map) = self.map(ino)?.cloned() else { return Ok(()) };

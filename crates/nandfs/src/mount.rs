@@ -133,7 +133,7 @@ impl Volume<'_> {
 pub(crate) fn mount(nand: AnyChip<'_>, options: MountOptions) -> Result<Volume<'_>> {
     let (mut volume, checkpoint) = load(nand, options)?;
     if !volume.read_only {
-        // What is stored otherwise would be taken for what does not compress.
+        // Blocks stored without the method would count as ones that do not compress.
         volume.packer.usual.check()?;
     }
     if !volume.read_only && !checkpoint.may_be_written(&volume.roots) {
@@ -182,14 +182,14 @@ pub(crate) fn mount(nand: AnyChip<'_>, options: MountOptions) -> Result<Volume<'
 }
 
 impl Volume<'_> {
-    /// Has blocks moved that have no parity but copies of before the mount.
+    /// Has blocks moved if their only parity is in copies from before the mount.
     fn call_guarded(&mut self) {
         for block in self.log.guarded() {
             self.log.flash.medium.call_tired(block);
         }
     }
 
-    /// Moves them at once, unless there is no room.
+    /// Moves these at once, unless there is no room.
     fn move_guarded(&mut self) -> Result<()> {
         let mut moved = Ok(true);
         while let Ok(true) = moved {
@@ -202,7 +202,7 @@ impl Volume<'_> {
     }
 }
 
-/// The volume as its newest checkpoint tells it: if that is not clean, recovery has yet to follow.
+/// The volume as of its newest checkpoint: if that is not clean, recovery has yet to follow.
 pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volume<'_>, Checkpoint)> {
     let params = params_of(&nand)?;
     let Some(mut roots) = Roots::find(&mut nand, MAGIC).map_err(device)? else {
@@ -215,7 +215,7 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     let Some(record) = roots.find_record(&mut flash.medium, params.shape).map_err(device)? else {
         return Err(Damage::Root("no valid checkpoint in the blocks that the anchor names").into());
     };
-    // An older one must not take its place: what that one points at may be gone.
+    // An older one must not take its place: its pages may be gone.
     let checkpoint = Checkpoint::decode(&record, &params)
         .ok_or(Damage::Root("the newest checkpoint has numbers out of range"))?;
     let log = Log::new(flash, params, heads.into());
@@ -250,7 +250,7 @@ pub(crate) fn load(mut nand: AnyChip<'_>, options: MountOptions) -> Result<(Volu
     volume.log.window = checkpoint.window.iter().copied().collect();
     volume.log.guard(&checkpoint.copies, &checkpoint.guarded);
     if checkpoint.clean {
-        volume.nodes.ids.settle();
+        volume.nodes.ids.checkpointed();
         for (head, place) in checkpoint.heads.iter().enumerate() {
             volume.log.resume(head, *place);
         }

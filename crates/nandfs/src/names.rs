@@ -1,8 +1,8 @@
-//! Names in the log: what changed of them since the last checkpoint or the last record, and the records that make it
-//! durable (SPEC, "Names").
+//! Names in the log: their changes since the last checkpoint or the last record, and the records that make them durable
+//! (SPEC, "Names").
 //!
-//! There is one order of all changes of names. A record tells what came of them so far, in absolute terms, so that what
-//! lies between two records need not be told, and none of it is ever promised in part.
+//! There is one order of all changes of names. A record tells their outcome so far, in absolute terms. So changes
+//! between two records need not be told, and none of them is ever promised in part.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -11,12 +11,12 @@ use pumice_vfs::{FileKind, Timestamp, check_name};
 use crate::codec::{Put, Reader, len16};
 use crate::node::{Inode, kind_and_born, kind_and_born_from};
 
-/// Names that a page tells, so that the next page can name all of them if it is lost.
+/// The most names on a page of records, so that the next page can name all of them if it is lost.
 pub(crate) const NAMES_OF_PAGE: usize = 2;
-/// Names that records tell; a checkpoint costs no more than more of them.
+/// The most names in records; a checkpoint costs no more than more of them.
 const NAMES_MAX: usize = 3 * NAMES_OF_PAGE;
 
-/// What happened to an inode.
+/// The changes of an inode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Touch {
     /// It is new.
@@ -27,10 +27,10 @@ pub(crate) struct Touch {
     pub(crate) relinked: bool,
 }
 
-/// What a name stands for; none if it is gone.
+/// The meaning of a name; none if it is gone.
 pub(crate) type Meaning = Option<(u32, FileKind)>;
 
-/// A name with what it stands for now.
+/// A name with its present meaning.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Change {
     pub(crate) dir: u32,
@@ -50,7 +50,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// A name stands for something else now.
+    /// Gives a name another meaning.
     pub(crate) fn change(&mut self, dir: u32, name: &[u8], meaning: Meaning) {
         self.touch(dir, Touch::default());
         self.changes.insert((dir, name.to_vec()), meaning);
@@ -68,12 +68,12 @@ impl Names {
         touch.relinked |= how.relinked;
     }
 
-    /// What happened to an inode.
+    /// The changes of an inode.
     pub(crate) fn of(&self, ino: u32) -> Option<Touch> {
         self.touched.get(&ino).copied()
     }
 
-    /// True if a name that changed stands for an inode now.
+    /// True if a changed name leads to an inode now.
     pub(crate) fn lead_to(&self, ino: u32) -> bool {
         self.changes.values().flatten().any(|(meant, _)| *meant == ino)
     }
@@ -88,7 +88,7 @@ impl Names {
         *self = Names::default();
     }
 
-    /// True if records can tell all of it.
+    /// True if records have room for all changes.
     pub(crate) fn fit(&self) -> bool {
         !self.too_many
     }
@@ -98,7 +98,7 @@ impl Names {
         self.touched.iter().map(|(ino, touch)| (*ino, *touch)).collect()
     }
 
-    /// The names that changed, a page's worth at a time; at least one page.
+    /// The changed names, a page's worth at a time; at least one page.
     pub(crate) fn pages(&self) -> Vec<Vec<Change>> {
         let changes: Vec<Change> = self
             .changes
@@ -118,7 +118,7 @@ impl Names {
     }
 }
 
-/// A directory: its attributes but for links and what is extended.
+/// A directory: its attributes but for links and extended ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Directory {
     pub(crate) ino: u32,
@@ -135,18 +135,18 @@ impl Directory {
         Directory { ino, perm, uid, gid, times: [inode.atime, inode.mtime, inode.ctime] }
     }
 
-    /// Makes an inode what this says.
+    /// Gives an inode these attributes.
     pub(crate) fn put_in(&self, inode: &mut Inode) {
         (inode.perm, inode.uid, inode.gid) = (self.perm, self.uid, self.gid);
         [inode.atime, inode.mtime, inode.ctime] = self.times;
     }
 }
 
-/// What else is told of an inode.
+/// Further changes of an inode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Link {
     pub(crate) ino: u32,
-    /// What the log has of the inode up to this page is promised, too.
+    /// Everything that the log has of the inode up to this page is promised, too.
     pub(crate) whole: bool,
     /// Names left; 0: the inode is gone.
     pub(crate) nlink: u32,
@@ -228,7 +228,7 @@ impl NameRecord {
         Some(record)
     }
 
-    /// Ids of nodes that the record tells of.
+    /// Ids of nodes in the record.
     pub(crate) fn ids(&self) -> impl Iterator<Item = u32> + '_ {
         let named = self.changes.iter().filter_map(|change| change.meaning.map(|(ino, _)| ino));
         named.chain(self.directories.iter().map(|directory| directory.ino))

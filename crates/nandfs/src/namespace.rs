@@ -1,4 +1,4 @@
-//! Names: create, link, unlink, rename; and what becomes of inodes without one.
+//! Names: create, link, unlink, rename; and the fate of inodes without one.
 
 use alloc::{format, string::String, vec::Vec};
 
@@ -13,7 +13,7 @@ use crate::volume::Volume;
 
 /// An inode is new.
 const MADE: Touch = Touch { made: true, moved: false, relinked: false };
-/// A name went, or stands for something else.
+/// A name went, or changed its meaning.
 const MOVED: Touch = Touch { made: false, moved: true, relinked: false };
 /// A directory came or went below.
 const RELINKED: Touch = Touch { made: false, moved: false, relinked: true };
@@ -160,7 +160,7 @@ impl Volume<'_> {
         self.drop_link(ino, dir, now)
     }
 
-    /// An inode lost a name in `dir`.
+    /// Counts a link off an inode that lost a name in `dir`.
     fn drop_link(&mut self, ino: u32, dir: u32, now: Timestamp) -> Result<()> {
         let inode = self.inode_mut(ino)?;
         inode.ctime = now;
@@ -240,7 +240,7 @@ impl Volume<'_> {
         }
     }
 
-    /// The inode that a rename leaves under the old name, if it leaves one; no name leads to it yet.
+    /// The inode that a rename leaves under the old name, if any; no name leads to it yet.
     fn whiteout(&mut self, dir: u32, name: &[u8], mode: RenameMode, now: Timestamp) -> Result<Option<u32>> {
         let RenameMode::Whiteout { uid, gid } = mode else { return Ok(None) };
         self.make_inode(dir, name, &NewNode::whiteout(uid, gid), now).map(Some)
@@ -268,7 +268,7 @@ impl Volume<'_> {
         }
     }
 
-    /// Notes in an inode and both directories that it moved.
+    /// Notes the move in an inode and both directories.
     fn moved(
         &mut self,
         ino: u32,
@@ -353,7 +353,7 @@ impl Volume<'_> {
         let mut buckets = 0;
         while let (Some(from), None) = (at, found) {
             let (batch, next) = self.dir_batch(ORPHANS, from)?;
-            // A damaged list must not take away what has a name.
+            // A damaged list must not take named inodes away.
             let is_orphan = |listed: &&Listed| listed.name == orphan_name(listed.ino).as_bytes();
             let orphans = batch.iter().filter(is_orphan).map(|listed| listed.ino);
             found = orphans.filter(|ino| *ino >= FIRST_NID).find(|ino| !self.held.contains_key(ino));

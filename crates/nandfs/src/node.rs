@@ -1,6 +1,6 @@
 //! Nodes: inodes and the index nodes of large files (SPEC, "Nodes").
 //!
-//! An inode of class 1 points straight at its blocks but for the last entry, which is an index node; class 2
+//! An inode of class 1 points straight at its blocks but for the last entry, which is an index node. One of class 2
 //! points at index nodes but for the last entry, which is one level higher; and so on (CFFS, 2.1).
 
 use alloc::{vec, vec::Vec};
@@ -18,7 +18,7 @@ use crate::xattr_list;
 
 const TAG_INODE: u8 = 1;
 const TAG_INDEX: u8 = 2;
-/// Added to the tags on a volume whose blocks may be compressed: nodes tell it where no anchor does.
+/// Added to the tags on a volume with compression: nodes tell of it where no anchor does.
 const TAG_PACKS: u8 = 2;
 const BODY_INLINE: u8 = 0;
 const BODY_MAPPED: u8 = 1;
@@ -41,7 +41,7 @@ fn birth(seq: u64) -> u32 {
     u32::try_from(seq & u64::from(u32::MAX)).unwrap_or(0)
 }
 
-/// What hangs under an inode.
+/// The content of an inode.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Body {
     /// The content itself: a small file, a link's target, a small directory's entries.
@@ -76,8 +76,8 @@ pub(crate) struct Inode {
     pub(crate) gid: u32,
     pub(crate) nlink: u32,
     pub(crate) rdev: u32,
-    /// When it was born: the low bits of the sequence number that the next page had then. What an inode of the same number
-    /// left behind is older.
+    /// The time of its birth: the low bits of the sequence number that the next page had then. Leftovers of an earlier
+    /// inode with the same number are older.
     pub(crate) generation: u32,
     /// Bytes of a file or a link's target; entries of a directory.
     pub(crate) size: u64,
@@ -104,7 +104,7 @@ pub(crate) struct Index {
     pub(crate) body: IndexBody,
 }
 
-/// What an index node points at.
+/// The pointers of an index node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum IndexBody {
     /// Height 1: blocks.
@@ -121,18 +121,18 @@ pub(crate) enum Node {
 }
 
 impl Inode {
-    /// The same, born when the next page has this sequence number.
+    /// The same, born with the page of this sequence number next.
     pub(crate) fn born_at(self, seq: u64) -> Inode {
         Inode { generation: birth(seq), ..self }
     }
 
-    /// True if a page of this sequence number may tell of it, and not of one that had its number before.
+    /// True if a page of this sequence number may belong to it, not to an earlier inode of its number.
     pub(crate) fn is_born_by(&self, seq: u64) -> bool {
         // No page that is left on a chip is half a turn of the low bits older than another.
         birth(seq).wrapping_sub(self.generation) < 1 << 31
     }
 
-    /// A print of its birth for those who name it: 1 to [`BORN_MAX`].
+    /// A print of its birth for the entries that name it: 1 to [`BORN_MAX`].
     pub(crate) fn born(&self) -> u8 {
         u8::try_from(self.generation % u32::from(BORN_MAX)).unwrap_or(0) + 1
     }
@@ -177,7 +177,7 @@ impl Inode {
         }
     }
 
-    /// How its content is compressed where it holds that itself.
+    /// The compression of its content, if it holds that itself.
     fn compression(&self, params: &Params, usual: Compression) -> Compression {
         match params.packs && self.kind != FileKind::Dir {
             true => xattr_list::compression(&self.xattr).unwrap_or(usual),
@@ -274,7 +274,7 @@ impl Index {
         }
     }
 
-    /// True if nothing hangs under it.
+    /// True if it has no children.
     pub(crate) fn is_empty(&self) -> bool {
         match &self.body {
             IndexBody::Blocks(blocks) => blocks.iter().all(|addr| *addr == Addr::NONE),
@@ -314,8 +314,7 @@ impl Node {
         }
     }
 
-    /// The bytes of the node, at most `params.node`; a file that it holds is compressed as it says itself, or else as it is
-    /// usual.
+    /// The bytes of the node, at most `params.node`; a file in it is compressed by its own choice, or else as usual.
     pub(crate) fn encode(&self, params: &Params, usual: Compression) -> Vec<u8> {
         let mut out = Vec::with_capacity(params.node as usize / 2);
         match self {
@@ -337,7 +336,7 @@ impl Node {
         }
     }
 
-    /// Bytes that it has at the most once its blocks were written, wherever to.
+    /// Its largest possible size once its blocks were written, wherever to.
     pub(crate) fn bound(&self, params: &Params) -> usize {
         let whole = self.encode(params, Compression::None).len();
         let list = match self {
@@ -353,7 +352,7 @@ impl Node {
         whole - now.len() + pointers::most_addr_bytes(list.len())
     }
 
-    /// True if the bytes are a node of a volume whose blocks may be compressed.
+    /// True if the bytes are a node of a volume with compression.
     pub(crate) fn tells_packing(bytes: &[u8]) -> bool {
         bytes.first().is_some_and(|tag| *tag > TAG_PACKS)
     }
@@ -413,7 +412,7 @@ pub(crate) fn kind_number(kind: FileKind) -> u8 {
     }
 }
 
-/// Kind of an inode and print of its birth, in the byte that whoever names it has for both.
+/// Kind of an inode and print of its birth, in the byte that names have for both.
 pub(crate) fn kind_and_born(kind: FileKind, born: u8) -> u8 {
     kind_number(kind) | born << KIND_BITS
 }

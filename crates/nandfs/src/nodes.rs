@@ -20,15 +20,15 @@ use crate::params::Params;
 use crate::table::Table;
 use crate::tag::{ChunkKind, desc};
 
-/// Topmost pages of the node table that a checkpoint points at: with 2 KiB pages up to 8,192 nodes are found
-/// without a further level.
+/// Topmost pages of the node table in a checkpoint: with 2 KiB pages up to 8,192 nodes are found without a further
+/// level.
 pub(crate) const NODE_ROOTS: usize = 32;
 /// The root directory's node.
 pub(crate) const ROOT: u32 = 1;
 /// The hidden directory of inodes that have no name left but are held; emptied after a mount.
 pub(crate) const ORPHANS: u32 = 2;
 
-/// Bytes of a node in memory besides what it says itself: its place in the map, and the heap's own.
+/// Bytes of a node in memory besides those that it counts itself: its place in the map, and the heap's own.
 const OVERHEAD: usize = 128;
 
 struct Cached {
@@ -40,7 +40,7 @@ struct Cached {
     memory: usize,
     /// Bytes that it has on the chip.
     stored: u32,
-    /// Of a changed node, the bytes that it will have there: as many as it can have, until it is measured.
+    /// The bytes that a changed node will have there: as many as it can have, until it is measured.
     charge: u32,
     measured: bool,
 }
@@ -49,26 +49,26 @@ struct Cached {
 pub(crate) struct Nodes {
     params: Params,
     pub(crate) table: Table<8>,
-    /// Where the root directory's inode is, so that reaching it takes no look into the table.
+    /// The place of the root directory's inode, so that reaching it takes no look into the table.
     pub(crate) root_inode: Addr,
     cache: HashMap<u32, Cached>,
     tick: u64,
     /// The changed nodes, each behind its owner.
     dirty: BTreeSet<(u32, u32)>,
-    /// Bytes of the changed nodes on the chip, and those that they will have there.
+    /// Bytes of the changed nodes on the chip, and those that they will take there.
     dirty_stored: u64,
     dirty_charge: u64,
     /// Nodes changed since they were measured.
     unmeasured: Vec<u32>,
     memory: usize,
-    /// Memory that nodes may take within one call, in bytes; changed ones stay all the same.
+    /// Memory of nodes within one call, in bytes; changed ones stay all the same.
     limit: usize,
     pub(crate) ids: Ids,
     /// Inodes that exist.
     pub(crate) inodes: u64,
     /// Bytes of all nodes on the chip.
     pub(crate) bytes: u64,
-    /// Nodes of which fsync promised something newer that cannot be read.
+    /// Nodes with a newer promised copy that cannot be read.
     lost: BTreeMap<u32, Lost>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Nodes {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Lost {
     owner: u32,
-    /// More than this node is lost of its owner, and nobody knows what.
+    /// Its owner has lost more than this node, nobody knows which.
     and_more: bool,
 }
 
@@ -101,18 +101,18 @@ impl Nodes {
         }
     }
 
-    /// A node is lost; of its owner, if that is itself, more may be.
+    /// Notes a lost node; if it is its own owner, more of that may be lost.
     pub(crate) fn lose(&mut self, nid: u32, owner: u32, and_more: bool) {
         self.forget(nid);
         self.lost.insert(nid, Lost { owner, and_more });
     }
 
-    /// A newer copy of a node was found.
+    /// Takes note of a newer copy of a node.
     pub(crate) fn find(&mut self, nid: u32) {
         self.lost.retain(|lost, what| *lost != nid || what.and_more);
     }
 
-    /// Gives up what is lost: what is there of these nodes counts again, though it is older.
+    /// Gives up lost nodes: the older copies count again.
     pub(crate) fn give_up_lost(&mut self) {
         self.lost.clear();
     }
@@ -139,11 +139,11 @@ impl Nodes {
 
     /// Bytes that all nodes will have on the chip once the changed ones are written, at the most.
     pub(crate) fn expected_bytes(&self) -> u64 {
-        // Counts of a damaged volume may be lower than what is found.
+        // Counts of a damaged volume may be lower than the truth.
         (self.bytes + self.dirty_charge).saturating_sub(self.dirty_stored)
     }
 
-    /// Finds out how large the nodes are that were changed since the last time.
+    /// Measures the nodes that were changed since the last time.
     pub(crate) fn measure(&mut self) {
         self.count_memory();
         for nid in core::mem::take(&mut self.unmeasured) {
@@ -187,8 +187,8 @@ impl Nodes {
         self.unmeasured.push(nid);
     }
 
-    /// A node is as it is on the chip, or goes.
-    fn settle(&mut self, nid: u32) {
+    /// Marks a node unchanged, as it is on the chip or goes.
+    fn mark_clean(&mut self, nid: u32) {
         let Some(cached) = self.cache.get_mut(&nid).filter(|cached| cached.dirty) else { return };
         self.dirty.remove(&(cached.owner, nid));
         self.dirty_stored -= u64::from(cached.stored);
@@ -196,7 +196,7 @@ impl Nodes {
         (cached.dirty, cached.charge, cached.measured) = (false, 0, true);
     }
 
-    /// A node was written to this address.
+    /// Notes the address that a node was written to.
     pub(crate) fn written(&mut self, nid: u32, old: Addr, addr: Addr) {
         if let Some(cached) = self.cache.get_mut(&nid) {
             let before = core::mem::replace(&mut cached.stored, addr.len.into());
@@ -209,7 +209,7 @@ impl Nodes {
         self.set_addr(nid, addr);
     }
 
-    /// Where a node lies on the chip.
+    /// The place of a node on the chip.
     pub(crate) fn addr(&mut self, log: &mut Log<'_>, nid: u32) -> Result<Addr, FsError> {
         if nid == ROOT {
             return Ok(self.root_inode);
@@ -297,7 +297,7 @@ impl Nodes {
 
     /// Drops a node from memory, changed or not.
     pub(crate) fn forget(&mut self, nid: u32) {
-        self.settle(nid);
+        self.mark_clean(nid);
         if let Some(old) = self.cache.remove(&nid) {
             self.memory -= old.memory;
         }
@@ -365,8 +365,8 @@ impl Nodes {
         self.ids.end()
     }
 
-    /// Brings the end of the ids down to the last node; all nodes must have been written. True if pages of the table are
-    /// of no use behind it.
+    /// Lowers the end of the ids to the last node; all nodes must have been written. True if pages of the table are of
+    /// no use behind it.
     pub(crate) fn lower_end(&mut self, log: &mut Log<'_>) -> bool {
         if !self.ids.begin_checkpoint() {
             return false;
@@ -412,10 +412,10 @@ impl Nodes {
         range.map(|(_, nid)| *nid).collect()
     }
 
-    /// The bytes of a node in memory with its owner, compressed like this unless it says otherwise; it counts as written from
-    /// here on.
+    /// The bytes of a node in memory with its owner, compressed like this unless it says otherwise; it counts as
+    /// written from here on.
     pub(crate) fn take_bytes(&mut self, nid: u32, usual: Compression) -> Option<(Vec<u8>, u32)> {
-        self.settle(nid);
+        self.mark_clean(nid);
         let cached = self.cache.get(&nid)?;
         Some((cached.node.encode(&self.params, usual), cached.node.owner(nid)))
     }

@@ -1,4 +1,4 @@
-//! What front ends say and are told: options, information.
+//! Options from front ends, and information for them.
 
 use alloc::{string::String, vec::Vec};
 
@@ -9,7 +9,7 @@ use crate::pack::Compression;
 use crate::placing::PolicyNames;
 use crate::protection::FsyncProtection;
 
-/// How to make a file system.
+/// The options of making a file system.
 #[derive(Clone, Debug, Default)]
 pub struct FormatOptions {
     /// A name for people, at most 64 bytes of UTF-8.
@@ -22,23 +22,23 @@ pub struct FormatOptions {
     pub owner: (u32, u32),
     /// Every good block is known to be erased, so format need not erase them.
     pub erased: bool,
-    /// Which erase block is cleaned next; nandfs's own choice if none is named.
+    /// The rule for the erase block to clean next; nandfs's own choice if none is named.
     pub victim: Option<VictimRule>,
-    /// Which head a block of a file is written to; likewise.
+    /// The rule for the head of a file's block; likewise.
     pub placement: Option<PlacementRule>,
     /// Log pages of each erase block that hold parity, 0 to 8: as many unreadable ones of a block lose nothing.
     pub parity_pages: u8,
-    /// From when on that holds for what fsync or a checkpoint promised.
+    /// The moment from which on that holds for promises of fsync or a checkpoint.
     pub fsync_protection: FsyncProtection,
-    /// How blocks of files are compressed; with `None` none ever is, by no mount and in no file.
+    /// The compression of files' blocks; with `None` none ever is compressed, by no mount and in no file.
     pub compression: Option<Compression>,
-    /// When cold data moves into worn erase blocks; likewise.
+    /// The rule for moving cold data into worn erase blocks; likewise.
     pub wear: Option<WearRule>,
     /// Erases that the chip's maker promises for each erase block; `None` if nobody knows.
     pub endurance: Option<u32>,
 }
 
-/// How to mount.
+/// The options of a mount.
 pub struct MountOptions {
     /// Write nothing, recover in memory only.
     pub read_only: bool,
@@ -48,10 +48,10 @@ pub struct MountOptions {
     pub clock: Clock,
 }
 
-/// How to repair.
+/// The options of a repair.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RepairOptions {
-    /// Find out what would be done, and write nothing.
+    /// Find out the repairs, and write nothing.
     pub dry_run: bool,
     /// The volume's identity, if that cannot be read any more.
     pub uuid: [u8; 16],
@@ -59,8 +59,9 @@ pub struct RepairOptions {
     pub now: Timestamp,
 }
 
-/// What is known about a volume without walking it.
+/// The figures known of a volume without walking it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Info {
     /// Format version.
     pub version: u32,
@@ -68,13 +69,13 @@ pub struct Info {
     pub label: String,
     /// The volume's identity.
     pub uuid: [u8; 16],
-    /// What it is cleaned by.
+    /// The policies that clean it.
     pub policies: PolicyNames,
     /// Log pages of each erase block that hold parity.
     pub parity_pages: u8,
-    /// From when on they protect what fsync or a checkpoint promised.
+    /// The moment from which on they protect promises of fsync or a checkpoint.
     pub fsync_protection: FsyncProtection,
-    /// How blocks of files are compressed by this mount; `None` on a volume where none ever is.
+    /// The compression of files' blocks by this mount; `None` on a volume that never compresses.
     pub compression: Option<Compression>,
     /// Logical block, in bytes.
     pub block_bytes: u32,
@@ -100,57 +101,57 @@ pub struct Info {
     pub fixed_memory_bytes: usize,
     /// Log pages' worth of chunks that cleaning copied since the mount, in chip pages.
     pub copied_pages: u64,
-    /// Page reads that recovery would need for what fsync wrote since the last checkpoint.
+    /// Page reads that recovery would need for the writes of fsync since the last checkpoint.
     pub recovery_reads: u32,
     /// Passes of the patrol that were ended since the volume was made.
     pub patrol_passes: u32,
-    /// How far the present one is, of `patrol_all`, in log pages.
+    /// The progress of the present one, of `patrol_all`, in log pages.
     pub patrol_page: u32,
     /// Log pages of the chip, those for parity left out.
     pub patrol_all: u32,
     /// Erase blocks moved because of wrong bits, reads or missing parity, since the volume was made.
     pub mended_blocks: u32,
-    /// Log pages that could not be read and that parity brought back since then, each time that they were read.
+    /// Unreadable log pages that parity brought back since then, counted at each read.
     pub rebuilt_pages: u32,
-    /// Wrong bits put right since then: of each read those of the worst codeword.
+    /// Wrong bits put right since then, counted by the worst codeword of each read.
     pub corrected_bits: u64,
     /// Chip pages' worth of chunks that were moved since the mount to even out wear.
     pub levelled_pages: u64,
-    /// Too few good blocks are left for what is stored: the volume can only be read.
+    /// Too few good blocks are left for the stored data: the volume can only be read.
     pub worn_out: bool,
 }
 
-/// What reading all that lives has found, and what became of it.
+/// The result of reading all live data.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Scrubbed {
     /// Log pages read.
     pub pages: u64,
-    /// Log pages of which the spare area alone was read, by a quick scrub.
+    /// Log pages with their spare area read alone, by a quick scrub.
     pub spare_areas: u64,
-    /// Wrong bits that ECC put right: of each read those of the worst codeword.
+    /// Wrong bits that ECC put right, counted by the worst codeword of each read.
     pub corrected_bits: u64,
-    /// The volume could only be read: what is weak was left where it is.
+    /// The volume could only be read: weak blocks were left as they are.
     pub read_only: bool,
-    /// Erase blocks near the limit of ECC, read too often, or without parity that fits: moved, unless `read_only`.
+    /// Erase blocks near the limit of ECC, read too often, or without fitting parity: moved, unless `read_only`.
     pub weak_blocks: u32,
     /// Log pages that could not be read and that parity brought back.
     pub rebuilt_pages: u64,
-    /// Anchors or records of checkpoints were: written anew likewise.
+    /// Anchors or records of checkpoints were weak: written anew likewise.
     pub weak_roots: bool,
-    /// Log pages that cannot be read, by parity either. Those that a power cut has torn are among them, and hold nothing.
+    /// Log pages that cannot be read, by parity either. Those torn by a power cut are among them, and hold nothing.
     pub unreadable: Vec<u32>,
-    /// Bytes that something points at in pages that cannot be read.
+    /// Live bytes in unreadable pages.
     pub lost_bytes: u64,
 }
 
-/// How worn the erase blocks are that are not bad, anchors left out: erases.
+/// The wear of the erase blocks that are not bad, anchors left out: erases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WearSpread {
-    /// Of the least worn.
+    /// The erases of the least worn.
     pub least: u32,
-    /// Of the most worn.
+    /// The erases of the most worn.
     pub most: u32,
-    /// On average, rounded down.
+    /// The average, rounded down.
     pub mean: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Blocks of files compressed, each by itself: method, length, and what the method made of it (SPEC, "Compressed blocks").
+//! Blocks of files compressed, each by itself: method, length, and the method's bytes (SPEC, "Compressed blocks").
 
 #[cfg_attr(not(feature = "lz4"), path = "pack/absent.rs")]
 mod lz4;
@@ -16,26 +16,26 @@ use crate::error::Damage;
 /// Numbers of the methods.
 const LZ4: u8 = 1;
 const ZSTD: u8 = 2;
-/// Bytes before what the method made.
+/// Bytes before those of the method.
 const HEAD: usize = 3;
-/// A block is stored as it is unless this share of it is saved.
+/// The share of a block that compression must save to be worth it.
 const WORTH: usize = 8;
 /// Levels of Zstandard, and the usual one.
 const LEVELS: core::ops::RangeInclusive<u8> = 1..=19;
 const USUAL_LEVEL: u8 = 3;
 
-/// What reads the bytes of a method into a block: how many they are.
+/// Reads the bytes of a method into a block; returns their number.
 type Unpack = fn(&[u8], &mut [u8]) -> Option<usize>;
 
-/// How blocks of files are compressed that are written.
+/// The compression of files' blocks that are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Compression {
     /// Not at all.
     #[default]
     None,
-    /// By LZ4: fast.
+    /// LZ4: fast.
     Lz4,
-    /// By Zstandard at this level, 1 to 19: small.
+    /// Zstandard at this level, 1 to 19: small.
     Zstd(u8),
 }
 
@@ -115,14 +115,14 @@ pub(crate) fn pack(how: Compression, block: &[u8]) -> Option<Vec<u8>> {
     (out.len() <= block.len() - block.len() / WORTH).then_some(out)
 }
 
-/// The length of a block that is stored like this; `None` if it is longer than `most`, or makes no sense.
+/// The length of a block stored like this; `None` if it is longer than `most`, or makes no sense.
 pub(crate) fn length(packed: &[u8], most: usize) -> Option<usize> {
     let mut reader = Reader(packed);
     let (_, len) = (reader.u8()?, usize::from(reader.u16()?));
     (1..=most).contains(&len).then_some(len)
 }
 
-/// The block, of `most` bytes at the most: no memory is taken beyond that, whatever the bytes say. `damage` tells their place.
+/// The block, of `most` bytes at the most: no more memory is taken, whatever the bytes say. `damage` tells their place.
 pub(crate) fn unpack(packed: &[u8], most: usize, damage: Damage) -> Result<Vec<u8>, FsError> {
     let mut block = vec![0; length(packed, most).ok_or(damage)?];
     let (method, bytes) =

@@ -1,5 +1,5 @@
-//! Which blocks of files are compressed, and how: by the mount, or by what a file says of itself; what did not compress so
-//! far is tried less often. Those that are about to be written are compressed ahead, on all cores.
+//! The choice of blocks to compress, and of the method: the mount's, or the file's own. A file that did not compress so
+//! far is tried less often. Blocks that are about to be written are compressed ahead, on all cores.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 #[cfg(feature = "std")]
@@ -9,13 +9,13 @@ use hashbrown::HashMap;
 
 use crate::pack::{Compression, pack};
 
-/// Blocks in a row that did not compress, after which only some are tried.
+/// Blocks in a row that did not compress; after these only some are tried.
 const HARD: u8 = 4;
-/// Of such a file one block in so many is tried.
+/// One in so many blocks of such a file is tried.
 const SELDOM: u32 = 16;
-/// Files of which something is remembered.
+/// The most files with notes.
 const FILES_MOST: usize = 1024;
-/// As many blocks are compressed at once as it takes to start a thread.
+/// Blocks that take as long to compress as a thread takes to start.
 #[cfg(feature = "std")]
 const FEW: usize = 8;
 /// Blocks that are compressed ahead.
@@ -24,10 +24,10 @@ pub(crate) const AHEAD: usize = 64;
 /// A block to be compressed: inode, index, how, content.
 pub(crate) type Job = ((u32, u32), Compression, Vec<u8>);
 
-/// What is known of the files that are written.
+/// Notes on the files that are written.
 #[derive(Default)]
 pub(crate) struct Packer {
-    /// How blocks are compressed of files that do not say.
+    /// The compression of blocks of files that do not say.
     pub(crate) usual: Compression,
     /// Blocks of a file in a row that did not compress.
     misses: HashMap<u32, u8>,
@@ -84,7 +84,7 @@ impl Packer {
         }
     }
 
-    /// Forgets what was compressed ahead and not written.
+    /// Forgets blocks that were compressed ahead and not written.
     pub(crate) fn drop_ahead(&mut self) {
         self.ahead.clear();
     }
@@ -155,6 +155,6 @@ mod tests {
         assert_eq!(tried, u32::from(HARD) + 64 / SELDOM - 1);
         assert!(packer.may_pack(4, 1), "other files are another matter");
         assert!(packer.pack((3, 64), Compression::Lz4, &vec![0; 4096]).is_some());
-        assert!(packer.may_pack(3, 65), "what compresses again is tried again");
+        assert!(packer.may_pack(3, 65), "a file that compresses again is tried again");
     }
 }

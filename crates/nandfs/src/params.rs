@@ -1,7 +1,7 @@
 //! The shape of a volume, derived from the shape of its chip.
 //!
-//! A *log page* is what the log reads and programs in one go: one chip page, or a gang of small ones whose
-//! spare areas together hold a tag (ScaleFFS, 3.2, combines two 512-byte pages in the same way).
+//! A *log page* is a superpage, the unit that the log reads and programs: one chip page, or several small ones with
+//! room for a tag in their spare areas together. ScaleFFS (3.2) combines two 512-byte pages in the same way.
 
 use alloc::{format, string::String};
 
@@ -30,7 +30,7 @@ const CHUNKS_MOST: u32 = 254;
 
 /// Heads besides those for data.
 const OTHER_HEADS: u32 = 2;
-/// Blocks that could not be ended, at a time, whose parity has copies until they are empty.
+/// Blocks at a time that could not be ended; their parity has copies until they are empty.
 const FAILED_BLOCKS: u32 = 2;
 /// Erase blocks that copies of all parity may take: a checkpoint names them.
 const COPY_BLOCKS_MOST: u32 = 3;
@@ -38,13 +38,13 @@ const COPY_BLOCKS_MOST: u32 = 3;
 /// All sizes that follow from the geometry. Nothing here is read from the chip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Params {
-    /// What the medium has to know.
+    /// The shape for the medium.
     pub(crate) shape: Shape,
     /// Bytes of a log page that hold chunks.
     pub(crate) payload: u32,
-    /// Where the parts of a tag lie.
+    /// The places of a tag's parts.
     pub(crate) tags: Layout,
-    /// What it costs to pass over log pages that share cells with promised ones.
+    /// The cost of passing over log pages that share cells with promised ones.
     pub(crate) skips: Skips,
     /// Log pages of an erase block that hold chunks: all but those for parity.
     pub(crate) pages_per_block: u32,
@@ -63,8 +63,9 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// The shape for a chip, or `None` if it is too small for the file system: a log page of which no gang
-    /// of 8 reaches 2 KiB, fewer than 4 log pages in a block, or fewer than 40 blocks; or if an erase block has 256 MiB or more.
+    /// The shape for a chip. `None` if it is too small for the file system: no superpage of up to 8 pages reaches 2
+    /// KiB, a block has fewer than 4 log pages, or there are fewer than 40 blocks. `None` also if an erase block has
+    /// 256 MiB or more.
     pub(crate) fn of(geometry: &Geometry) -> Option<Params> {
         let (page, spare) = (geometry.page_bytes, geometry.free_spare_bytes);
         let fits = |gang: &u32| Shape::tag_fits(geometry, *gang, BODY_BYTES) && page * gang >= 2048;
@@ -106,13 +107,14 @@ impl Params {
         })
     }
 
-    /// The same for a chip whose pages share cells in this way.
+    /// The same for a chip with this pairing of pages.
     pub(crate) fn with_pairing(self, pairing: Pairing) -> Params {
         let shape = self.shape.with_pairing(pairing);
         Params { shape, skips: shape.skips(), ..self }
     }
 
-    /// The same with the last log pages of each erase block kept for parity; an error that says why not.
+    /// The same with the last log pages of each erase block kept for parity; an error with the reason if that is
+    /// impossible.
     pub(crate) fn with_parity(self, parity: u8) -> Result<Params, FsError> {
         let refuse = |why: &str| {
             let text = format!("{parity} parity pages: {why}");
@@ -151,7 +153,8 @@ impl Params {
         Params { shape: self.shape.with_body(tags.body_bytes()), tags, ..self }
     }
 
-    /// The same where what `data_heads` heads and those of nodes and fsync are filling is protected from the given moment on.
+    /// The same with open blocks protected from the given moment on: those of `data_heads` heads and those of nodes and
+    /// fsync.
     pub(crate) fn protected(
         self,
         parity: u8,
@@ -194,13 +197,13 @@ impl Params {
         (self.node / 2 - 24) / if self.packs { 8 } else { 4 }
     }
 
-    /// Bytes that the pointer of a block may take in the end, with what packing its node wastes.
+    /// Bytes that the pointer of a block may take in the end, with the waste of packing its node.
     pub(crate) fn share_of_node(&self) -> u32 {
         self.node.div_ceil(self.fanout()) + 1
     }
 
-    /// What the pointer of a block counts in the sums of its inode and of the volume: a block or, where blocks may be
-    /// compressed, units of [`Params::unit`] bytes of all that the block takes.
+    /// The charge of a block's pointer in the sums of its inode and of the volume: a block or, on a volume with
+    /// compression, units of [`Params::unit`] bytes of all that the block takes.
     pub(crate) fn charge(&self, addr: Addr) -> u32 {
         match addr {
             Addr::NONE => 0,
@@ -214,7 +217,7 @@ impl Params {
         (len + DESC_BYTES + self.share_of_node()).div_ceil(UNIT)
     }
 
-    /// Bytes that one of what [`Params::charge`] counts stands for.
+    /// Bytes of one unit of [`Params::charge`].
     pub(crate) fn unit(&self) -> u32 {
         if self.packs { UNIT } else { self.block }
     }
@@ -233,8 +236,8 @@ impl Params {
         u64::from(self.pages()) * u64::from(chunks)
     }
 
-    /// Payload bytes of an erase block that blocks of files can fill: where they lie back to back, one may find no room
-    /// at the end.
+    /// Payload bytes of an erase block that blocks of files can fill: if they lie back to back, one may find no room at
+    /// the end.
     pub(crate) fn usable_payload(&self) -> u32 {
         match self.packs {
             true => self.block_payload() - self.block - DESC_BYTES,
@@ -274,8 +277,8 @@ impl Layout {
         Layout { spare_descs: 0, room: Room::Own, payload, block: payload, slots: 1 }
     }
 
-    /// Of log pages of `payload` bytes with `spare` free bytes beside them. The promise of the page before has bytes of
-    /// its own unless blocks of files, which must tile a page together with their descriptors, need them.
+    /// The layout for log pages of `payload` bytes with `spare` free bytes beside them. The promise of the page before
+    /// has bytes of its own unless blocks of files, which must tile a page together with their descriptors, need them.
     fn in_spare(payload: u32, spare: u32) -> Layout {
         let free = spare - TAG_BYTES;
         let slots = (payload / 4096).clamp(1, free / DESC_BYTES + 1);

@@ -1,9 +1,10 @@
-//! The patrol: flash decays, so all that lives is read in full within a time that is set, and what comes near the limit
-//! of ECC, or was read too often, is moved.
+//! The patrol: flash decays, so all live data is read in full within a set time, and blocks near the limit of ECC, or
+//! read too often, are moved.
 //!
-//! A pass goes through the chip from its first block to its last, as fast as the clock wants it; the roots come first. A
-//! spare area proves nothing about its page, so pages are read whole. How far it is stands in each checkpoint, so that a
-//! pass goes on after a remount. It stops while there is something to move: what it has passed needs nothing any more.
+//! A pass goes through the chip from its first block to its last, as fast as the clock wants it; the roots come first.
+//! A spare area proves nothing about its page, so pages are read whole. The place of the pass stands in each
+//! checkpoint, so that it goes on after a remount. It stops while there is something to move: the blocks behind it need
+//! nothing any more.
 
 use pumice_flashlog::{Fault, Rounds};
 use pumice_vfs::Result;
@@ -21,8 +22,8 @@ const BLOCKS: u32 = 256;
 
 /// One read in so many is charged to its erase block.
 const SAMPLED: u32 = 1024;
-/// A block is moved once so many reads of it were charged: after about 15,000. Single-level parts stand 100,000 reads of
-/// a block and more, others some ten thousand; the deviation of the count is a quarter.
+/// Charged reads after which a block is moved, about 15,000. Single-level parts stand 100,000 reads of a block and
+/// more, others some ten thousand; the deviation of the count is a quarter.
 const READS_MOST: u8 = 15;
 
 impl Volume<'_> {
@@ -32,17 +33,17 @@ impl Volume<'_> {
         self.log.flash.medium.sample_reads(SAMPLED, seed);
     }
 
-    /// True if something may wait to be moved, or to be charged.
+    /// True if blocks may wait to be moved, or reads to be charged.
     fn has_weak(&self) -> bool {
         self.log.flash.medium.has_tired() || self.log.flash.medium.has_samples()
     }
 
-    /// True if the newest checkpoint tells another place.
+    /// True if the newest checkpoint has another place.
     pub(crate) fn is_patrol_unsaved(&self) -> bool {
         self.patrol.unsaved_pages() > 0
     }
 
-    /// Has a block moved by the patrol, also that of a later mount.
+    /// Has a block moved by the patrol, if need be by that of a later mount.
     pub(crate) fn distrust(&mut self, block: u32) -> Result<()> {
         if self.blocks.get(&mut self.log, block)?.state == State::Used {
             self.blocks.update(&mut self.log, block, |usage| usage.reads = READS_MOST)?;
@@ -50,7 +51,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Charges reads to their blocks; one that was read too often is to be moved.
+    /// Charges reads to their blocks; a block that was read too often is to be moved.
     fn charge_reads(&mut self) -> Result<()> {
         for block in self.log.flash.medium.take_samples() {
             let usage = self.blocks.get(&mut self.log, block)?;
@@ -67,7 +68,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Moves a block that is weak; false if there is none.
+    /// Moves a weak block; false if there is none.
     pub(crate) fn mend_one(&mut self) -> Result<bool> {
         if !self.has_weak() {
             return Ok(false);
@@ -81,7 +82,7 @@ impl Volume<'_> {
         Ok(true)
     }
 
-    /// The piece of the patrol that is due; true if more is left.
+    /// Does the piece of the patrol that is due; true if more is left.
     pub(crate) fn patrol_some(&mut self) -> Result<bool> {
         if self.mend_one()? {
             return Ok(true);
@@ -97,7 +98,7 @@ impl Volume<'_> {
         Ok(true)
     }
 
-    /// Makes a checkpoint that tells how far the patrol is.
+    /// Makes a checkpoint for the patrol's place.
     pub(crate) fn save_patrol(&mut self) -> Result<()> {
         if self.clean {
             return self.repeat_clean();
@@ -111,13 +112,13 @@ impl Volume<'_> {
         let now = self.now().seconds;
         self.patrol.begin(now);
         if !self.read_only {
-            // What cannot be counted cannot be moved.
+            // Uncounted blocks cannot be moved.
             self.blocks.look(&mut self.log);
         }
     }
 
-    /// A piece of such a pass, which moves what is weak unless the volume is mounted for reading only; done and all, in
-    /// log pages.
+    /// Does a piece of such a pass, which moves weak blocks unless the volume is mounted for reading only; done and
+    /// all, in log pages.
     pub(crate) fn scrub_some(&mut self, found: &mut Scrubbed) -> Result<(u32, u32)> {
         let pages = self.params.pages();
         let Rounds { corrected_bits: bits, moved_blocks: moved, .. } = self.patrol.rounds();
@@ -174,9 +175,9 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// True if a block holds something. The roots' own are looked at by themselves.
+    /// True if a block holds something. The roots' own are looked at apart.
     pub(crate) fn is_patrolled(&mut self, block: u32) -> bool {
-        // What a page of the table that cannot be read says of blocks is unknown: they are read, too.
+        // Blocks on an unreadable page of the table are unknown: they are read, too.
         let Ok(usage) = self.blocks.get(&mut self.log, block) else { return true };
         let holds = matches!(usage.state, State::Used | State::Failing) && usage.valid > 0;
         if holds && usage.reads == READS_MOST {
@@ -185,7 +186,7 @@ impl Volume<'_> {
         holds && !self.roots.holds(block)
     }
 
-    /// Reads the page at which the patrol is; true if nothing follows in its block.
+    /// Reads the patrol's next page; true if nothing follows in its block.
     fn patrol_page(&mut self, block: u32, found: &mut Scrubbed) -> Result<bool> {
         let page = self.patrol.rounds().page;
         match self.log.flash.medium.read_anew(page) {
@@ -212,7 +213,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Counts what lives in pages of a block that could not be read: what its other pages do not hold.
+    /// Counts the live bytes of a block's unreadable pages: those that its other pages do not hold.
     fn count_lost(&mut self, block: u32, found: &mut Scrubbed) {
         if found.unreadable.last().is_none_or(|page| self.params.block_of(*page) != block) {
             return;
@@ -225,7 +226,7 @@ impl Volume<'_> {
                 read += u64::from(addr.len);
             }
         }
-        // What a page of the table that cannot be read says of blocks is unknown.
+        // Blocks on an unreadable page of the table are unknown.
         let valid = self.blocks.get(&mut self.log, block).map_or(0, |usage| usage.valid);
         found.lost_bytes += u64::from(valid).saturating_sub(read);
     }

@@ -15,10 +15,10 @@ use crate::tag::Desc;
 
 /// Heads for data that a checkpoint has room to name.
 const HEADS_MOST: u8 = 6;
-/// On chips of fewer blocks, each of which a head costs one, there are fewer.
+/// Chips of fewer blocks have fewer heads, as each head costs a block.
 const FEW_BLOCKS: u32 = 512;
 const HEADS_OF_FEW: u8 = 2;
-/// Heads of the rule that volumes have unless another is asked for (measured: `docs/figures.md`).
+/// Heads of the default rule of volumes (measured: `docs/figures.md`).
 const HEADS_USUAL: u8 = 3;
 /// Blocks of files that a rule keeps something for, at the most.
 const PAGES_MOST: u64 = 1 << 24;
@@ -26,11 +26,11 @@ const PAGES_MOST: u64 = 1 << 24;
 /// The policies that a volume is cleaned by, as the registry of `pumice-cleaning` names them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PolicyNames {
-    /// Which erase block is cleaned next.
+    /// The rule for the erase block to clean next.
     pub victim: VictimRule,
-    /// Which head a block of a file is written to.
+    /// The rule for the head of a file's block.
     pub placement: PlacementRule,
-    /// When cold data moves into worn erase blocks.
+    /// The rule for moving cold data into worn erase blocks.
     pub wear: WearRule,
 }
 
@@ -40,7 +40,7 @@ fn heads_of_chip(params: &Params) -> u8 {
 }
 
 impl PolicyNames {
-    /// Those that a volume on this chip has unless others are asked for.
+    /// The default policies of a volume on this chip.
     pub(crate) fn usual(params: &Params) -> Result<PolicyNames> {
         let heads = heads_of_chip(params).min(HEADS_USUAL);
         PolicyNames::named("root-age", &format!("sepbit:{heads}"), "behind:8")
@@ -56,7 +56,7 @@ impl PolicyNames {
         })
     }
 
-    /// Refuses what no volume on this chip, which withstands so many erases, can be cleaned by.
+    /// Refuses rules that cannot clean a volume on this chip, which withstands so many erases.
     pub(crate) fn check(&self, params: &Params, endurance: Option<u32>) -> Result<()> {
         let refuse = |what: String| Err(FsError::new(Errno::NotSupported, what));
         let PolicyNames { victim, placement, wear } = self;
@@ -98,7 +98,7 @@ impl PolicyNames {
         Ok(())
     }
 
-    /// Heads for data that the placement is given. One without a number finds out itself how many pay.
+    /// Heads for data that the placement is given. A placement without a number finds out itself how many pay.
     pub(crate) fn heads(&self, params: &Params) -> u8 {
         let most = heads_of_chip(params);
         self.placement.parameter().map_or(most, |wanted| {
@@ -107,7 +107,7 @@ impl PolicyNames {
         })
     }
 
-    /// The volume as a store, whose logical pages are the blocks of files that the chip could hold. Where they are more
+    /// The volume as a store; its logical pages are the blocks of files that the chip could hold. If these are more
     /// than have a number, rules that keep something for each are refused.
     fn store(params: &Params) -> Store {
         let logical = u32::try_from(params.slots_of_chip()).unwrap_or(u32::MAX);
@@ -115,12 +115,12 @@ impl PolicyNames {
         Store::new(pumice_cleaning::Params::new(params.blocks, segment, logical), 0)
     }
 
-    /// The rule for victims; an error for one that nandfs does not have.
+    /// The rule for victims; an error if nandfs does not have it.
     pub(crate) fn victim(&self, params: &Params) -> Result<Box<dyn Victim + Send>> {
         self.victim.plain(&PolicyNames::store(params)).ok_or(Errno::NotSupported.into())
     }
 
-    /// The rule for swaps; an error for one that nandfs does not have.
+    /// The rule for swaps; an error if nandfs does not have it.
     pub(crate) fn swap(&self, endurance: Option<u32>) -> Result<Box<dyn Swap + Send>> {
         debug_assert!(
             endurance.is_some() || !self.wear.needs_endurance(),
@@ -151,13 +151,13 @@ impl Placer {
         }
     }
 
-    /// The number of a block of a file: blocks of a file follow each other, files begin anywhere. Two blocks may have the
-    /// same, and then what is known of one is taken for the other.
+    /// The number of a block of a file: blocks of a file follow each other, files begin anywhere. Two blocks may have
+    /// the same, and then the notes on one serve the other.
     fn page(&self, ino: u32, index: u32) -> u32 {
         ino.wrapping_mul(0x9E37_79B1).wrapping_add(index) % self.pages
     }
 
-    /// The classes that have no head of their own share the last.
+    /// The head of a class; those without a head of their own share the last.
     fn head(&self, class: Class) -> usize {
         class.0.min(self.heads - 1).into()
     }
@@ -169,14 +169,14 @@ impl Placer {
         self.head(class)
     }
 
-    /// The head for one that cleaning copies.
+    /// The head for a block that cleaning copies.
     pub(crate) fn cleaner_copy(&mut self, now: u32, (ino, index): (u32, u32), from: &Cleaned) -> usize {
         let page = self.page(ino, index);
         let class = self.rule.cleaner_copy(now, page, from);
         self.head(class)
     }
 
-    /// A block of a file is not needed any more.
+    /// Tells the placement that a block of a file is not needed any more.
     pub(crate) fn trimmed(&mut self, now: u32, (ino, index): (u32, u32), old: Old) {
         let page = self.page(ino, index);
         self.rule.trimmed(now, page, old);
@@ -187,8 +187,8 @@ impl Placer {
         self.rule.reclaimed(now, from);
     }
 
-    /// Puts chunks in the order in which they are copied out: large ones first, for a small one in between would leave the
-    /// rest of its page empty; of equal ones as the rule wants it.
+    /// Sorts chunks for their copies: large ones first, for a small one in between would leave the rest of its page
+    /// empty; equal ones by the rule.
     pub(crate) fn sort(&mut self, now: u32, chunks: &mut [(Addr, Desc)]) {
         let number = |desc: &Desc| self.page(desc.id, desc.index);
         let is_data = |chunk: &&(Addr, Desc)| chunk.1.kind.is_block();
@@ -197,7 +197,7 @@ impl Placer {
         let places: HashMap<u32, usize> = order.into_iter().zip(0..).collect();
         chunks.sort_by_key(|(addr, desc)| {
             let place = places.get(&self.page(desc.id, desc.index)).filter(|_| desc.kind.is_block());
-            // What goes on from page to page may lie in any order: that of its file is read best.
+            // Chunks that go on from page to page may lie in any order: the order of its file is read best.
             let len = if self.packs && desc.kind.is_block() { 0 } else { addr.len };
             (Reverse(len), place.copied())
         });
@@ -234,7 +234,7 @@ mod tests {
         format(&mut chip, &options, &mut |_, _| {}).map(|()| chip)
     }
 
-    /// Writes over a file until much was cleaned, takes a part of it away, and looks whether all is sound.
+    /// Writes over a file until much was cleaned, takes a part of it away, and checks the rest.
     fn play(policies: PolicyNames) {
         let PolicyNames { victim, placement, wear } = policies;
         let policy = format!("{victim} {placement} {wear}");

@@ -7,14 +7,14 @@ use crate::addr::Addr;
 use crate::codec::{Put, Reader, len16};
 use crate::params::Params;
 
-/// Chunks that are not whole blocks, at most this many in a node; a writer pads further ones. Twice as many come
-/// about where the pointers of an inode and of its last child meet in one node.
+/// The most chunks in a node that are not whole blocks; a writer pads further ones. Twice as many come about where the
+/// pointers of an inode and of its last child meet in one node.
 pub(crate) const MAX_ODD: usize = 32;
 
 const FORM_SLOTS: u8 = 0;
 const FORM_RUNS: u8 = 1;
 const FORM_ADDRS: u8 = 2;
-/// Most bits of page, offset and length of an address.
+/// The most bits of page, offset and length of an address.
 const ADDR_BITS: [u32; 3] = [32, 16, 16];
 const SLOT_NONE: u32 = 0;
 /// Log page 0 holds no chunk, so no block has slot 1 either.
@@ -119,7 +119,7 @@ impl<'a> Unpack<'a> {
     }
 }
 
-/// Appends how many bits each number has, 32 at the most.
+/// Appends the number of bits of each number, 32 at the most.
 fn put_width(width: u32, out: &mut Vec<u8>) {
     let [bits, ..] = width.to_le_bytes();
     debug_assert!(u32::from(bits) == width && width <= 32, "a number of {width} bits");
@@ -171,7 +171,7 @@ fn decode_addrs(reader: &mut Reader<'_>, count: usize, params: &Params) -> Optio
     Some(addrs)
 }
 
-/// Bytes that so many pointers may take where blocks may be compressed, wherever they lead.
+/// The most bytes of so many pointers on a volume with compression, wherever they lead.
 pub(crate) fn most_addr_bytes(count: usize) -> usize {
     ADDRS_FIXED + 8 * count
 }

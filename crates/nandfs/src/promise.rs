@@ -1,11 +1,11 @@
-//! What a page of fsync promises. The page after it says so once more: a page that cannot be read cannot name itself.
+//! The promise of a page of fsync. The page after it repeats it: an unreadable page cannot name itself.
 
 use crate::codec::Reader;
 
 /// Bytes of a promise.
 pub(crate) const PROMISE_BYTES: usize = 8;
 
-/// What a page promises, as far as its loss must be named.
+/// The promise of a page, as far as its loss must be named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Promise {
     /// Blocks of a file: inode, the first, how many.
@@ -24,9 +24,9 @@ pub(crate) const ID_END: u32 = 1 << 31;
 /// Nodes that an fsync writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Promised {
-    /// Of an inode that the checkpoint knows.
+    /// Nodes of an inode that the checkpoint knows.
     Old,
-    /// Of a newer one, whose name is in this directory.
+    /// Nodes of a newer one, with its name in this directory.
     New { dir: u32 },
     /// None, but a record of names: their directory, 0 for several, and prints of them.
     Names { dir: u32, prints: [u16; 2] },

@@ -1,11 +1,11 @@
-//! From when on parity protects what was promised.
+//! The moment from which on parity protects promises.
 
 use alloc::format;
 use core::{fmt, str::FromStr};
 
 use pumice_vfs::{Errno, FsError};
 
-/// From when on parity protects what fsync or a checkpoint promised, whether the power fails or not.
+/// The moment from which on parity protects promises of fsync or a checkpoint, whether the power fails or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FsyncProtection {
     /// Once the erase block is full or left. If the power fails before, a page of it that dies then is lost.

@@ -1,4 +1,5 @@
-//! The quick scrub: blocks whose parity does not fit them, by the signatures in the spare areas alone (RCFFS, 3.2).
+//! The quick scrub: finds blocks with parity that does not fit them, by the signatures in the spare areas alone (RCFFS,
+//! 3.2).
 
 use pumice_flashlog::Rounds;
 use pumice_vfs::{Errno, FsError, Result};
@@ -13,7 +14,7 @@ use crate::volume::Volume;
 const BLOCKS: u32 = 8;
 
 impl Volume<'_> {
-    /// Fails where there is nothing to look at.
+    /// Fails without signatures to look at.
     pub(crate) fn admit_quick_scrub(&self) -> Result<()> {
         let shape = self.params.shape;
         match (shape.parity(), shape.has_signatures()) {
@@ -23,8 +24,8 @@ impl Volume<'_> {
         }
     }
 
-    /// Looks at some blocks from this one on, anchors left out, and has those moved whose parity is missing or does not fit, unless the volume
-    /// is mounted for reading only; where it goes on, and where it ends.
+    /// Looks at some blocks from this one on, anchors left out, and has those with missing or wrong parity moved,
+    /// unless the volume is mounted for reading only. Returns the next block, and the end.
     pub(crate) fn quick_scrub_some(&mut self, from: u32, found: &mut Scrubbed) -> Result<(u32, u32)> {
         let end = self.params.blocks;
         let Rounds { moved_blocks: moved, .. } = self.patrol.rounds();

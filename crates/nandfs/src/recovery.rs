@@ -1,7 +1,7 @@
-//! After a power cut: what fsync promised since the last checkpoint is replayed, the rest is dropped.
+//! Recovery after a power cut: the promises of fsync since the last checkpoint are replayed, the rest is dropped.
 //!
-//! Pages of the logs that fsync writes are put in order of their sequence numbers, and those with a commit
-//! mark of their inode at or behind them are applied. Nothing is written until the caller makes a checkpoint.
+//! Pages of the logs that fsync writes are put in order of their sequence numbers, and those with a commit mark of
+//! their inode at or behind them are applied. Nothing is written until the caller makes a checkpoint.
 
 use alloc::{format, string::String, vec, vec::Vec};
 
@@ -28,24 +28,24 @@ fn missing(turn: u8, pages: u32) -> u32 {
     if is_repeated(turn, pages) { 0 } else { u32::from(turn).wrapping_sub(pages) % u32::from(TURNS) }
 }
 
-/// True if a page has the turn of the one before it: a program that was said to have failed, and did not.
+/// True if a page has the turn of the one before it: its program was said to have failed, and did not.
 fn is_repeated(turn: u8, pages: u32) -> bool {
     pages > 0 && (u32::from(turn) + 1) % u32::from(TURNS) == pages % u32::from(TURNS)
 }
 
-/// When an inode came.
+/// The time of an inode's birth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Born {
     /// Since the checkpoint: its name is in its inode alone.
     Since,
-    /// Nobody knows: the node table cannot be read. If its directory has not the name, that may be wrong or right.
+    /// Unknown, as the node table cannot be read. If its directory does not have the name, that may be wrong or right.
     Unknown,
 }
 
 /// A step of replay, in order of sequence numbers.
 enum Step {
     Replay(Record),
-    /// A page that recovery does not need, and that knows how many there were before it that it does need.
+    /// A page that recovery does not need, with the number of needed ones before it.
     Pass(Tag),
 }
 
@@ -59,8 +59,8 @@ impl Step {
 }
 
 impl Volume<'_> {
-    /// Replays what fsync promised after `checkpoint`. What cannot be read is noted in the volume's losses. Returns the blocks
-    /// that the cut left without parity.
+    /// Replays the promises of fsync after `checkpoint`. Unreadable pages are noted in the volume's losses. Returns the
+    /// blocks that the cut left without parity.
     pub(crate) fn recover(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u32>> {
         self.claims.replay(true);
         let done = self.replay_all(checkpoint);
@@ -70,8 +70,8 @@ impl Volume<'_> {
 
     fn replay_all(&mut self, checkpoint: &Checkpoint) -> Result<Vec<u32>> {
         let mut survey = Survey::of(&mut self.log, &self.params, checkpoint.fence())?;
-        // The power may have gone while the last commit was programmed. What has a higher number is no proof that it did not:
-        // a mount that was cut, too, wrote behind it.
+        // The power may have gone while the last commit was programmed. Pages with higher numbers are no proof that it
+        // did not: a mount that was cut, too, wrote them behind it.
         if let Some((page, found)) = survey.newest.take() {
             self.log.flash.medium.pin(page, found);
         }
@@ -92,14 +92,14 @@ impl Volume<'_> {
             if let Step::Replay(record) = step {
                 self.replay(record, &last_commit, &mut created);
                 if let Some(names) = record.names.as_ref().filter(|_| Some(record.tag.seq) <= last_names) {
-                    // Whatever came before has the name that it has now.
+                    // Inodes created before have their present names.
                     created.clear();
                     self.replay_names(names);
                 }
                 pages += u32::from(!is_repeated(step.tag().turn, pages));
             }
         }
-        // Turns do not tell of what is missing behind the last, nor of a whole round.
+        // Turns do not tell of pages missing behind the last, nor of a whole round.
         let untold = len32(survey.dead.len().saturating_sub(gaps));
         self.losses.add_dead(untold, survey.dead.iter().map(|page| self.params.block_of(*page)));
         // Pages that nobody counts were torn by the cut; the newest of all may have been whole.
@@ -111,11 +111,11 @@ impl Volume<'_> {
             self.adopt_or_lose(ino, born);
         }
         let mut losses = core::mem::take(&mut self.losses);
-        losses.settle(|ino, index, then| self.map_get(ino, index).map_or(true, |now| now == then));
+        losses.drop_replaced(|ino, index, then| self.map_get(ino, index).map_or(true, |now| now == then));
         self.losses = losses;
-        let settled = self.settle_blocks(&survey);
-        self.counted(settled);
-        // Nobody will seal what was open.
+        let done = self.set_block_states(&survey);
+        self.counted(done);
+        // Nobody will seal the open blocks.
         for (block, _) in checkpoint.heads.iter().flatten() {
             let closed = self.blocks.close(&mut self.log, *block);
             self.counted(closed);
@@ -127,8 +127,8 @@ impl Volume<'_> {
         Ok(left)
     }
 
-    /// The blocks whose parity the cut has prevented, or may have spoilt: all that were not full, and of the full ones that
-    /// which was programmed last. A page that was torn may read as if it were sound.
+    /// Blocks with parity that a power cut may have prevented or corrupted: all that were not full, and the full one
+    /// that was programmed last. A torn page may read as if it were sound.
     fn without_parity(&mut self, checkpoint: &Checkpoint, survey: &Survey) -> Result<Vec<u32>> {
         let mut left = self.log.guarded();
         if self.params.shape.parity() == 0 {
@@ -152,7 +152,7 @@ impl Volume<'_> {
         Ok(left)
     }
 
-    /// Takes note of pages that cannot be read, of which the last promised this.
+    /// Takes note of unreadable pages, the last of them with this promise.
     fn lose(&mut self, promise: Option<Promise>, pages: u32, created: &mut Vec<(u32, Born)>) {
         if pages > 1 {
             self.losses.add_unnamed(pages - 1);
@@ -192,14 +192,14 @@ impl Volume<'_> {
         Ok(self.exists(ino)? && matches!(self.inode(ino)?.body, Body::Mapped(_)))
     }
 
-    /// The table of blocks could not be kept: nothing may be written then.
+    /// Forbids writes if the table of blocks could not be kept.
     fn counted(&mut self, done: Result<()>) {
         if let Err(error) = done {
             self.losses.add_uncounted(error);
         }
     }
 
-    /// What is lost, in words, each with its inode.
+    /// The losses in words, each with its inode.
     pub(crate) fn losses(&self) -> Vec<(Option<u32>, String)> {
         let nodes = self.nodes.lost().map(|(nid, owner)| {
             (Some(owner), format!("node {nid} of inode {owner}, promised by fsync, cannot be read"))
@@ -207,7 +207,7 @@ impl Volume<'_> {
         nodes.chain(self.losses.told()).collect()
     }
 
-    /// Node ids that appear in the log must not be given to others while it is replayed.
+    /// Keeps node ids in the log from being given to others while it is replayed.
     fn avoid_ids(&mut self, records: &[Record]) {
         let named = records.iter().filter_map(|record| record.names.as_ref());
         for nid in named.flat_map(NameRecord::ids) {
@@ -274,7 +274,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// A block of data: the index leads to it, and the file reaches at least to its end.
+    /// Replays a block of data: the index leads to it, and the file reaches at least to its end.
     fn replay_data(&mut self, addr: Addr, desc: &Desc, length: usize) -> Result<()> {
         // The node of a new file comes later in the log and points here itself.
         if !self.exists(desc.id)? {
@@ -291,8 +291,8 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// A node: it takes the place of the one in the table, and what it points at is counted in place of what
-    /// that one pointed at.
+    /// Replays a node: it takes the place of the one in the table, and its chunks are counted in place of the old
+    /// one's.
     fn replay_node(&mut self, addr: Addr, desc: &Desc, created: &mut Vec<(u32, Born)>) -> Result<()> {
         let nid = desc.id;
         let new = self.nodes.read_at(&mut self.log, nid, addr, Some(desc.index))?;
@@ -336,14 +336,14 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Whether there is a node, itself, and where it lies.
+    /// The node that a replay replaces: whether there is one, itself, and its address.
     fn replaced(&mut self, nid: u32) -> Result<(Option<bool>, Option<Node>, Addr)> {
         let existed = self.exists(nid)?;
         let old = if existed { Some(self.nodes.current(&mut self.log, nid)?) } else { None };
         Ok((Some(existed), old, self.nodes.addr(&mut self.log, nid)?))
     }
 
-    /// Counts a chunk in, and out the one whose place it takes.
+    /// Counts a chunk in, and its predecessor out.
     fn count_moved(&mut self, addr: Addr, old: Addr) {
         let added = self.blocks.add(&mut self.log, addr);
         self.counted(added);
@@ -351,8 +351,8 @@ impl Volume<'_> {
         self.counted(released);
     }
 
-    /// Takes away an index node that replay itself had made; those of the checkpoint stay where they are, for
-    /// a later node of the log points at them.
+    /// Takes away an index node that replay itself had made; those of the checkpoint stay, for a later node of the log
+    /// points at them.
     fn drop_replayed(&mut self, nid: u32) -> Result<()> {
         if !self.nodes.has(nid) || self.nodes.addr(&mut self.log, nid)?.is_stored() {
             return Ok(());
@@ -378,7 +378,7 @@ impl Volume<'_> {
         }
     }
 
-    /// Gives a file that is new since the checkpoint the name that its inode tells.
+    /// Gives a file that is new since the checkpoint the name in its inode.
     fn adopt(&mut self, ino: u32, born: Born) -> Result<()> {
         let inode = self.inode(ino)?;
         let (kind, parent, name) = (inode.kind, inode.parent, inode.name.clone());
@@ -397,8 +397,8 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Sets blocks right: those with replayed chunks are in use, the rest of the window may be opened.
-    fn settle_blocks(&mut self, survey: &Survey) -> Result<()> {
+    /// Sets the states of blocks: those with replayed chunks are in use, the rest of the window may be opened.
+    fn set_block_states(&mut self, survey: &Survey) -> Result<()> {
         let mut again = vec![];
         for block in &survey.copies {
             self.blocks.update(&mut self.log, *block, |usage: &mut Usage| {
@@ -431,7 +431,7 @@ impl Volume<'_> {
     }
 }
 
-/// The chunks that a node points at.
+/// The chunks under a node.
 fn pointers(node: &Node) -> Vec<Addr> {
     let list = match node {
         Node::Inode(inode) => match &inode.body {
@@ -444,7 +444,7 @@ fn pointers(node: &Node) -> Vec<Addr> {
     list.iter().copied().filter(|addr| addr.is_stored()).collect()
 }
 
-/// The nodes that a node points at.
+/// The nodes under a node.
 fn children(node: &Node) -> Vec<u32> {
     let list = match node {
         Node::Inode(inode) => match &**inode {

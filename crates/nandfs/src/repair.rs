@@ -1,10 +1,11 @@
-//! Repair: what can be read is put in order again, and everything else is given up by name.
+//! Repair: everything readable is put in order again, and the rest is given up by name.
 //!
-//! The nodes are those of the node table as far as it can be read; where it cannot, and where no checkpoint is left, they
-//! are found by the tags of all pages. From the root down, what is damaged is cut off; what has lost its name gets
-//! it back from its inode, or one in `lost+found`. Then both tables are counted anew and a checkpoint is made. All
-//! of it happens in memory, and is written to blocks of which the volume needs nothing: until the checkpoint is there,
-//! the volume is what it was, and can be repaired again.
+//! The nodes are those of the node table as far as it can be read. Where it cannot, and where no checkpoint is left,
+//! they are found by the tags of all pages. From the root down, damaged parts are cut off; a node without its name gets
+//! it back from its inode, or one in `lost+found`. Then both tables are counted anew and a checkpoint is made.
+//!
+//! All of it happens in memory, and is written to blocks that the volume does not need: until the checkpoint is there,
+//! the volume is as before, and can be repaired again.
 
 mod absent;
 mod before;
@@ -51,7 +52,7 @@ const CACHE: usize = 16 << 20;
 /// Sequence numbers that anchors and records may have taken behind the last page that can be read.
 const SEQ_GAP: u64 = 1 << 20;
 
-/// Repairs the volume on a chip; returns what was, or would be, done.
+/// Repairs the volume on a chip; returns the repairs made, or only found.
 pub(crate) fn repair(mut nand: AnyChip<'_>, options: RepairOptions) -> Result<(AnyChip<'_>, Vec<Finding>)> {
     let (now, is_dry) = (options.now, options.dry_run);
     let mount = MountOptions { read_only: true, cache_bytes: CACHE, clock: Box::new(move || now) };
@@ -66,7 +67,7 @@ pub(crate) fn repair(mut nand: AnyChip<'_>, options: RepairOptions) -> Result<(A
     Ok((nand, found))
 }
 
-/// A volume whose checkpoint can be read.
+/// A volume with a readable checkpoint.
 fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bool) -> Result<Repair<'c>> {
     let (fence, blocks) = (checkpoint.fence(), volume.params.blocks);
     let before = Before::of(fence, blocks, |block| is_needed(&mut volume, fence, block))?;
@@ -84,7 +85,8 @@ fn of_checkpoint<'c>(mut volume: Volume<'c>, checkpoint: &Checkpoint, is_dry: bo
     Ok(Repair { found, before, ..Repair::of(volume) })
 }
 
-/// True if a volume that was loaded and not yet recovered needs anything on a block. A repair that was cut needs nothing.
+/// True if a volume that was loaded and not yet recovered needs a page of a block. It needs none of a repair that was
+/// cut.
 fn is_needed(volume: &mut Volume<'_>, fence: Fence<'_>, block: u32) -> Result<bool> {
     let is_used = match volume.blocks.get(&mut volume.log, block) {
         Ok(usage) => !(usage.is_free() || (usage.state == State::Used && usage.valid == 0)),
@@ -96,7 +98,7 @@ fn is_needed(volume: &mut Volume<'_>, fence: Fence<'_>, block: u32) -> Result<bo
     Ok(is_used || fence.window.iter().any(|spare| spare.block == block) && holds_any(volume, block, is_new)?)
 }
 
-/// True if this is true of any page of a block that proves itself.
+/// True if the predicate holds for any page of a block that proves itself.
 fn holds_any<'c>(
     volume: &mut Volume<'c>,
     block: u32,
@@ -121,7 +123,7 @@ fn of_tags<'c>(nand: AnyChip<'c>, options: &RepairOptions) -> Result<Repair<'c>>
     Ok(Repair { found, rehash: !has_anchor, ..Repair::of(volume) })
 }
 
-/// A volume of which nothing is known, but for its anchor if that is there.
+/// A volume with nothing known, but for its anchor if that is there.
 fn blank(mut nand: AnyChip<'_>, uuid: [u8; 16], now: Timestamp) -> Result<(Volume<'_>, bool)> {
     let params = params_of(&nand)?;
     let geometry = nand.geometry();
@@ -159,8 +161,8 @@ fn blank(mut nand: AnyChip<'_>, uuid: [u8; 16], now: Timestamp) -> Result<(Volum
     Ok((volume, has_anchor))
 }
 
-/// How many parity pages the erase blocks of a chip without anchors have: pages prove themselves with that number alone. The
-/// first page of each block is read until one does.
+/// The number of parity pages in the erase blocks of a chip without anchors: pages prove themselves with that number
+/// alone. The first page of each block is read until one does.
 fn find_parity(nand: &mut (dyn Nand + Send), params: &Params) -> Result<u8> {
     let possible: Vec<(u8, Params)> =
         (0..=u8::MAX).map_while(|parity| Some((parity, params.with_parity(parity).ok()?))).collect();
@@ -179,8 +181,8 @@ fn find_parity(nand: &mut (dyn Nand + Send), params: &Params) -> Result<u8> {
     Ok(0)
 }
 
-/// Whether blocks of files may be compressed on a chip without anchors: the first node that is found tells it. How new ones
-/// were, nobody knows.
+/// Whether blocks of files may be compressed on a chip without anchors, by the first node that is found. The method for
+/// new ones is lost.
 fn find_packing(nand: &mut (dyn Nand + Send), params: &Params, parity: u8) -> Result<Option<Compression>> {
     let params = params.with_parity(parity)?;
     let mut medium = Medium::new(AnyChip::lend(&mut *nand), params.shape);
@@ -196,7 +198,7 @@ fn find_packing(nand: &mut (dyn Nand + Send), params: &Params, parity: u8) -> Re
 }
 
 impl<'c> Repair<'c> {
-    /// Of a volume of which nothing is found yet.
+    /// A repair that has found nothing yet.
     fn of(volume: Volume<'c>) -> Repair<'c> {
         Repair {
             live: vec![0; volume.params.blocks as usize],
@@ -211,7 +213,7 @@ impl<'c> Repair<'c> {
         }
     }
 
-    /// What was, or would be, done.
+    /// Repairs; returns the repairs made, or only found.
     fn mend(mut self, is_dry: bool) -> Result<Vec<Finding>> {
         self.find_nodes()?;
         self.walk()?;
@@ -224,7 +226,7 @@ impl<'c> Repair<'c> {
         Ok(self.found)
     }
 
-    /// Writes all that was mended. The record of the checkpoint makes it count: until then the volume is what it was.
+    /// Writes all repairs. The record of the checkpoint makes them count: until then the volume is as before.
     fn write(&mut self) -> Result<()> {
         let volume = &mut self.volume;
         let (there, want) = (volume.log.window.len(), volume.checkpoint_blocks(0) as usize);
@@ -248,8 +250,8 @@ impl<'c> Repair<'c> {
         volume.checkpoint(true)
     }
 
-    /// The sequence number of the newest checkpoint where no anchor leads to its record, which the next repair has to find,
-    /// too. What an anchor names and cannot be read was newer than any that is found.
+    /// The sequence number of the newest checkpoint, if no anchor leads to its record, which the next repair has to
+    /// find, too. An unreadable record named by an anchor was newer than any that is found.
     fn find_record(&mut self) -> Result<Option<u64>> {
         if !self.rehash {
             return Ok(None);
@@ -263,7 +265,7 @@ impl<'c> Repair<'c> {
         Ok(newest)
     }
 
-    /// Every node of the node table; where that cannot be read, the newest ones that the tags tell of.
+    /// Finds every node of the node table; if that cannot be read, the newest ones in the tags.
     fn find_nodes(&mut self) -> Result<()> {
         let is_known = self.before.seq.is_some();
         let mut lost = Vec::new();
@@ -302,7 +304,7 @@ impl<'c> Repair<'c> {
             self.volume.nodes.set_addr(*nid, *addr);
         }
         for nid in scan.outdated.iter().filter(|nid| !in_table(nid)) {
-            // One that cannot be read is given up by whoever walks there.
+            // An unreadable one is given up by a later walk.
             let _ = self.volume.nodes.touch(&mut self.volume.log, *nid);
         }
         let sure: Vec<u32> = self.nodes.keys().copied().filter(in_table).collect();

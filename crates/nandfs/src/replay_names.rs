@@ -11,7 +11,7 @@ use crate::promise::ID_END;
 use crate::tag::{ChunkKind, Tag};
 use crate::volume::Volume;
 
-/// True if a record may tell of such an inode: no hidden ones.
+/// True if a record may name such an inode, which is not hidden.
 fn may_be_told(ino: u32) -> bool {
     ino == ROOT || (FIRST_NID..ID_END).contains(&ino)
 }
@@ -27,7 +27,7 @@ pub(crate) fn names_in(tag: &Tag, payload: &[u8]) -> Option<(NameRecord, u32)> {
 }
 
 impl Volume<'_> {
-    /// Puts names, directories and links where a record has them.
+    /// Makes names, directories and links as a record has them.
     pub(crate) fn replay_names(&mut self, record: &NameRecord) {
         for change in &record.changes {
             if let Err(error) = self.replay_change(change) {
@@ -59,7 +59,7 @@ impl Volume<'_> {
         self.losses.found_name(*dir, print_of(self.name_hash(name), *dir));
         let there = self.dir_find(*dir, name)?;
         let meaning = match *meaning {
-            // The page of its node is lost, and with it what the name stood for before.
+            // The page of its node is lost, and with it the old meaning of the name.
             Some((ino, _)) if !self.is_there(ino)? => {
                 self.losses.add_new(ino, *dir);
                 None

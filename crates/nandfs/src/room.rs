@@ -1,7 +1,7 @@
-//! Room: what users may fill, and what is held back so that everything else always finds room.
+//! Room: the space of users, and the reserve that lets everything else always find room.
 //!
-//! A claim is made when space is promised, in bytes; what is held back is counted in erase blocks. The argument stands
-//! in the design ("Space").
+//! A claim is made when space is promised, in bytes; the reserve is counted in erase blocks. The argument stands in the
+//! design ("Space").
 
 use pumice_vfs::Result;
 
@@ -11,36 +11,36 @@ use crate::params::ANCHOR_BLOCKS;
 use crate::tag::DESC_BYTES;
 use crate::volume::Volume;
 
-/// Blocks that the records of checkpoints take when those they are in are full.
+/// Blocks that the records of checkpoints take when their present ones are full.
 const ROOT_BLOCKS: u32 = 2;
 
 /// Blocks that cleaning one block may open: for survivors that are data and for those that are metadata, for the nodes
 /// and table pages that change with them, and one for a program that fails.
 pub(crate) const LEAN_BLOCKS: u32 = 4;
 
-/// Bytes that the pointer of a block that is written may add to its node: two runs, and one pointer in long form.
+/// Bytes that the pointer of a written block may add to its node: two runs, and one pointer in long form.
 const POINTER_BYTES: u64 = 2 * 6 + 10;
 
-/// Nodes that a call may make or change besides those that it claims space for.
+/// Nodes that a call may make or change besides those with claimed space.
 const NODES_OF_CALL: u64 = 8;
 
-/// Of so many blocks, one is held back for names that are moved.
+/// One in so many blocks is held back for names that are moved.
 const NAME_SHARE: u32 = 256;
 
-/// The largest write, in bytes, for which room is made at once, and of how many blocks of a chip it takes one at the most.
+/// The largest write, in bytes, that gets its room at once, and the share of a chip's blocks that it takes at the most.
 const PIECE_MAX: usize = 64 << 10;
 const PIECE_SHARE: u32 = 24;
 
-/// Of so many blocks of the window, one may be kept for a table that did not change yet.
+/// One in so many blocks of the window may be kept for a table that did not change yet.
 const TABLE_SHARE: u64 = 6;
 
-/// Of so many blocks, one is kept free in stock: fewer, and checkpoints come often; more, and there is less dead space.
+/// One in so many blocks is kept free in stock: fewer, and checkpoints come often; more, and there is less dead space.
 const STOCK_SHARE: u32 = 42;
 
-/// Of so many blocks, one is held back to be the dead space that cleaning lives on.
+/// One in so many blocks is held back to be the dead space that cleaning lives on.
 const CLEANING_SHARE: u32 = 32;
 
-/// Of what users can still write, a burst that idle time prepares for is one in so many.
+/// One in so many bytes that users can still write is a burst that idle time prepares for.
 const BURST_SHARE: u64 = 10;
 
 impl Volume<'_> {
@@ -51,7 +51,7 @@ impl Volume<'_> {
     /// Log pages that so many bytes of chunks of up to a node take, each chunk in the page being filled or in the next.
     fn pages_of_nodes(&self, bytes: u64) -> u64 {
         let (payload, node) = (u64::from(self.params.payload), u64::from(self.params.node));
-        // What a page is left with is less than the chunk that begins the next one.
+        // The rest of a page is less than the chunk that begins the next one.
         match payload >= 2 * node {
             true => bytes.div_ceil(payload - node) + 1,
             false => (2 * bytes).div_ceil(payload) + 1,
@@ -63,8 +63,8 @@ impl Volume<'_> {
         self.nodes.table.pages_of(self.nodes.end()) + self.blocks.table.pages_of(self.params.blocks)
     }
 
-    /// Log pages that the table pages of a checkpoint take. Of the node table no more change than nodes do; of the block
-    /// table all may, and what writing them changes is written once more.
+    /// Log pages that the table pages of a checkpoint take. The node table changes no more than nodes do; the block
+    /// table may change whole, and pages changed by writing it are written once more.
     fn pages_of_tables(&self) -> u64 {
         let per_page = u64::from(self.params.payload / self.params.node);
         let changed = (self.nodes.table.overlay.len() + self.nodes.dirty()) as u64;
@@ -74,20 +74,20 @@ impl Volume<'_> {
         (nodes + blocks + height + 1).div_ceil(per_page) + 2
     }
 
-    /// Log pages of a table that room is kept for ahead of its changes, at the most: its share of the window. Large chips and
+    /// Log pages with room for a table ahead of its changes, at the most: its share of the window. Large chips and
     /// millions of files have tables that no window could take whole.
     fn table_room(&self) -> u64 {
         let window = self.window_max.min(self.limits.window_words) as u64;
         window / TABLE_SHARE * u64::from(self.params.pages_per_block)
     }
 
-    /// Log pages of an erase block that take what fsync writes, or that a head fills at the least.
+    /// Log pages of an erase block that take the writes of fsync, or that a head fills at the least.
     fn safe_pages(&self) -> u64 {
         self.params.skips.safe_pages.into()
     }
 
-    /// Erase blocks that so many blocks of files may open: each head rolls over once more than the pages that it gets fill
-    /// blocks, and no head that gets none. Blocks of directories go to that of nodes.
+    /// Erase blocks that so many blocks of files may open. Each head that gets pages rolls over once more than they
+    /// fill blocks. Blocks of directories go to the head of nodes.
     fn blocks_of_files(&self, blocks: u64) -> u64 {
         let params = &self.params;
         let (pages, usable) = match params.packs {
@@ -116,8 +116,8 @@ impl Volume<'_> {
         u32::try_from(full).unwrap_or(u32::MAX - self.params.blocks) + ROOT_BLOCKS + self.params.copy_blocks
     }
 
-    /// Erase blocks of a checkpoint that finds nothing changed but the tables, and that follows another: there is room in
-    /// the blocks of its records.
+    /// Erase blocks of a checkpoint that follows another and finds only the tables changed: there is room in the blocks
+    /// of its records.
     fn idle_blocks(&self) -> u32 {
         let pages = self.table_pages().div_ceil(u64::from(self.params.payload / self.params.node));
         let pages = pages.min(self.table_room()) + 4 + u64::from(self.params.skips.lost);
@@ -126,12 +126,13 @@ impl Volume<'_> {
     }
 
     /// Blocks that the window must have before a call that writes so many bytes: for the checkpoint that may follow it,
-    /// then for cleaning a block and for the checkpoint that gives back what was won. An fsync, too, may copy all parity anew.
+    /// for cleaning a block, and for the checkpoint that frees reclaimed blocks. An fsync, too, may copy all parity
+    /// anew.
     pub(crate) fn blocks_needed(&self, extra: usize) -> u32 {
         self.checkpoint_blocks(extra) + self.idle_blocks() + LEAN_BLOCKS + self.params.copy_blocks
     }
 
-    /// Bytes of a write for which room is made at once: a small chip has less of it.
+    /// Bytes of a write that get their room at once: a small chip has less of it.
     pub(crate) fn piece_bytes(&self) -> usize {
         let share = (self.params.blocks / PIECE_SHARE).max(1) as usize * self.params.block_payload() as usize;
         share.min(PIECE_MAX)
@@ -146,8 +147,8 @@ impl Volume<'_> {
         (self.params.blocks / STOCK_SHARE).min(window).max(write)
     }
 
-    /// Free blocks that idle time brings the supply to: for a burst of a tenth of what users can still write, or of half
-    /// of what cleaning can win, if that is less.
+    /// Free blocks that idle time brings the supply to: enough for a burst of a tenth of the bytes that users can still
+    /// write. Half of the bytes that cleaning can reclaim are enough, if they are fewer.
     pub(crate) fn idle_stock(&self) -> u32 {
         let live = self.data_blocks * u64::from(self.params.unit()) + self.nodes.bytes;
         let in_blocks = |bytes: u64| len32(size(bytes.div_ceil(self.params.block_payload().into())));
@@ -158,8 +159,8 @@ impl Volume<'_> {
         stock + burst.min(dead.saturating_sub(stock) / 2)
     }
 
-    /// Blocks never given to users: anchors, those of checkpoints, open heads, both tables, the stock, what cleaning lives on,
-    /// and room for names.
+    /// Blocks never given to users: anchors, those of checkpoints, open heads, both tables, the stock, the dead space
+    /// for cleaning, and room for names.
     fn reserved_blocks(&self) -> u32 {
         let tables = self.pages_of_nodes(self.table_pages() * u64::from(self.params.node));
         let tables =
@@ -179,8 +180,8 @@ impl Volume<'_> {
         u64::from(good) * u64::from(self.params.usable_payload())
     }
 
-    /// True if blocks have gone bad until what is stored leaves cleaning too little to live on: it may have to do with half
-    /// of what was held back for it.
+    /// True if too many blocks have gone bad: the stored data leaves cleaning less than half of the dead space held
+    /// back for it.
     pub(crate) fn is_at_end(&self) -> bool {
         let lent = u64::from((self.params.blocks / CLEANING_SHARE).max(4) / 2);
         self.blocks.bad > 0
@@ -192,20 +193,20 @@ impl Volume<'_> {
         blocks * self.bytes_of_charge(self.params.charge(Addr::RESERVED).into())
     }
 
-    /// Bytes that what pointers count stands for, with the pointers.
+    /// Bytes of a charge, with the pointers.
     fn bytes_of_charge(&self, charge: u64) -> u64 {
         // Where blocks may be compressed the pointer is in the charge.
         let pointer = if self.params.packs { 0 } else { u64::from(self.params.share_of_node()) };
         charge * (u64::from(self.params.unit()) + pointer)
     }
 
-    /// Bytes taken: blocks of files with their pointers, however scattered they may be one day, and nodes with what
-    /// packing them may waste.
+    /// Bytes taken: blocks of files with their pointers, however scattered they may be one day, and nodes with the
+    /// waste of packing them.
     pub(crate) fn used_bytes(&self) -> u64 {
         self.bytes_of_charge(self.data_blocks) + 2 * self.nodes.expected_bytes()
     }
 
-    /// Bytes that one file can be given now, to the last.
+    /// Bytes that one file can get now, to the last.
     pub(crate) fn free_bytes(&self) -> u64 {
         let (block, share) = (u64::from(self.params.block), u64::from(self.params.share_of_node()));
         let inode = NODES_OF_CALL * 2 * u64::from(self.params.node);
@@ -214,18 +215,18 @@ impl Volume<'_> {
         free / (self.bytes_of_blocks(1) + share) * block
     }
 
-    /// A call begins: what it claims is counted from here.
+    /// Begins a call: its claims are counted from here.
     pub(crate) fn begin_claims(&mut self) {
         self.nodes.measure();
         self.claims.begin(self.used_bytes());
     }
 
-    /// Bytes beyond what users can fill that names may take, so that a full volume can be tidied up.
+    /// Bytes beyond the space of users that names may take, so that a full volume can be tidied up.
     fn name_bytes(&self) -> u64 {
         u64::from(self.params.blocks / NAME_SHARE + 1) * u64::from(self.params.block_payload())
     }
 
-    /// Takes a block for names. What moves a name or takes one away finds room where nothing else does.
+    /// Takes a block for names. A call that moves a name or takes one away finds room where nothing else does.
     pub(crate) fn claim_bucket(&mut self) -> Result<()> {
         let spare = if self.claims.moves_names() { self.name_bytes() } else { 0 };
         self.claims.take(self.bytes_of_blocks(1), self.total_bytes() + spare)
@@ -236,10 +237,10 @@ impl Volume<'_> {
         self.claims.take(bytes, self.total_bytes())
     }
 
-    /// Takes what a block that is written over may take beyond the chunk that it has.
+    /// Takes the bytes that an overwritten block may grow beyond its chunk.
     pub(crate) fn claim_growth(&mut self, addr: Addr) -> Result<()> {
         match self.params.charge(Addr::RESERVED) - self.params.charge(addr) {
-            // Blocks may have gone bad since: what is stored can be written over until the chip's end is near.
+            // Blocks may have gone bad since: stored blocks can be written over until the chip's end is near.
             0 => Ok(()),
             more => self.claim(self.bytes_of_charge(more.into())),
         }

@@ -1,4 +1,4 @@
-//! What the anchors say of a volume of this file system (SPEC, "Anchors").
+//! This file system's part of the anchors (SPEC, "Anchors").
 
 use alloc::{
     format,
@@ -20,16 +20,16 @@ use crate::protection::FsyncProtection;
 pub(crate) const MAGIC: &[u8; 8] = b"pumicefs";
 /// The format this code reads and writes.
 pub(crate) const VERSION: u32 = 9;
-/// Features without which a volume must not be touched. These bits are reserved, each with the name that a
-/// refusal tells; the code behind them does not exist yet.
+/// Features without which a volume must not be touched. These bits are reserved, each with the name for a refusal; the
+/// code behind them does not exist yet.
 const INCOMPATIBLE: [(u32, &str); 2] = [(MU_TREE, "mu-tree"), (PROFILE, "profile")];
-/// Blocks of files may be compressed; how stands behind the parity pages.
+/// Blocks of files may be compressed; the method stands behind the parity pages.
 const COMPRESSION: u32 = 1 << 0;
-/// Erase blocks end in parity pages; how many of them stands behind the policies.
+/// Erase blocks end in parity pages; their number stands behind the policies.
 const PARITY: u32 = 1 << 1;
 /// Block maps are a mu-tree.
 const MU_TREE: u32 = 1 << 2;
-/// The decisions of a paper in place of those of this format; which ones stands behind the label.
+/// The decisions of a paper in place of those of this format; their list stands behind the label.
 const PROFILE: u32 = 1 << 3;
 /// The parity of erase blocks that are being filled is copied at each promise.
 const COPIES: u32 = 1 << 4;
@@ -37,23 +37,23 @@ const COPIES: u32 = 1 << 4;
 const KNOWN_INCOMPATIBLE: u32 = PAIRING_BITS | COMPRESSION | PARITY | COPIES;
 /// Features that only forbid writing when unknown: none yet.
 const KNOWN_READ_ONLY: u32 = 0;
-/// What stands for the endurance where nobody knows it.
+/// The number for an unknown endurance.
 const UNKNOWN_ENDURANCE: u32 = u32::MAX;
 /// Longest label, in bytes.
 pub(crate) const LABEL_MAX: usize = 64;
 
-/// What a volume is.
+/// The identity and the options of a volume.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Superblock {
     pub(crate) uuid: [u8; 16],
     pub(crate) label: String,
-    /// What it is cleaned by.
+    /// The policies that clean it.
     pub(crate) policies: PolicyNames,
     /// Log pages of each erase block that hold parity.
     pub(crate) parity_pages: u8,
-    /// From when on they protect what was promised.
+    /// The moment from which on they protect promises.
     pub(crate) fsync_protection: FsyncProtection,
-    /// How blocks of files are compressed unless a mount wants it otherwise; `None` where none ever is.
+    /// The compression of files' blocks unless a mount wants it otherwise; `None` on a volume that never compresses.
     pub(crate) compression: Option<Compression>,
     /// Erases promised for each erase block, if that is known.
     pub(crate) endurance: Option<u32>,
@@ -92,7 +92,7 @@ impl Superblock {
         }
     }
 
-    /// What an anchor says; an error if this code must not touch the volume.
+    /// The fields of an anchor; an error if this code must not touch the volume.
     pub(crate) fn of(anchor: &Anchor, geometry: &Geometry, pairing: Pairing) -> Result<Superblock, FsError> {
         let refuse = |what: String| Err(FsError::new(Errno::NotSupported, what));
         if anchor.version != VERSION {
@@ -159,7 +159,7 @@ impl Superblock {
     }
 }
 
-/// What to tell about incompatible features that are not known.
+/// The message about unknown incompatible features.
 fn feature_names(unknown: u32) -> String {
     let mut names: Vec<&str> =
         INCOMPATIBLE.iter().filter(|(bit, _)| unknown & bit != 0).map(|(_, name)| *name).collect();

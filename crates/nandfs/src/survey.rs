@@ -1,7 +1,7 @@
-//! After a power cut: what was found of the blocks that may have been written to since the checkpoint. They are known: the
+//! The survey after a power cut: the blocks that may have been written to since the checkpoint. They are known: the
 //! open ones and the window.
 //!
-//! A cut tears the last page of a block, and what shares cells with it. Other pages that cannot be read have died.
+//! A cut tears the last page of a block, and pages that share cells with it. Other unreadable pages have died.
 
 use alloc::{sync::Arc, vec::Vec};
 
@@ -41,7 +41,7 @@ impl Record {
 
 /// The header of a block.
 enum Header {
-    /// Nothing was programmed, by the look of it.
+    /// Every page seems erased.
     None,
     /// Kind and sequence number.
     Known(u8, u64),
@@ -49,15 +49,15 @@ enum Header {
     Unknown,
 }
 
-/// What was found of the blocks that the log may have used.
+/// The findings in the blocks that the log may have used.
 #[derive(Default)]
 pub(crate) struct Survey {
     pub(crate) records: Vec<Record>,
-    /// The last pages of blocks that need no replay: they tell how many records there must be.
+    /// The last pages of blocks that need no replay: they tell the number of records.
     pub(crate) ends: Vec<Tag>,
     /// Pages that cannot be read, or prove nothing.
     pub(crate) unread: Vec<u32>,
-    /// Those of them that no cut of their block's last page explains.
+    /// Pages among these that no cut of their block's last page explains.
     pub(crate) dead: Vec<u32>,
     /// Blocks of the window that were written to.
     pub(crate) touched: Vec<u32>,
@@ -66,20 +66,20 @@ pub(crate) struct Survey {
     pub(crate) copies: Vec<u32>,
     /// The highest sequence number seen.
     pub(crate) seq: u64,
-    /// Of the pages since the checkpoint the one with the highest, and its block.
+    /// The highest of them on pages since the checkpoint, and its block.
     pub(crate) last: (u64, u32),
-    /// Of the records that end in a commit, the page with the highest one.
+    /// The page with the highest one among the records that end in a commit.
     pub(crate) newest: Option<(u32, Arc<Page>)>,
 }
 
-/// What was found of the window.
+/// The findings in the window.
 #[derive(Default)]
 struct Window {
     /// Its blocks in order; true for those that were written to.
     seen: Vec<(Spare, bool)>,
-    /// Blocks of which no page tells anything, behind the last of the log that does.
+    /// Blocks without a page that tells anything, behind the last of the log with one.
     silent: Vec<u32>,
-    /// How many there are up to the last that was written to.
+    /// The number of blocks up to the last that was written to.
     last: usize,
 }
 
@@ -106,7 +106,7 @@ impl Surveyor<'_, '_> {
         for spare in fence.window {
             headers.push((*spare, self.header_of(spare.block)?));
         }
-        // What follows may need them.
+        // The survey of blocks may need them.
         survey.seq = self.find_copies(&headers)?;
         for (block, index) in fence.heads.iter().flatten() {
             let log = self.log_of_open(*block, *index)?;
@@ -120,11 +120,11 @@ impl Surveyor<'_, '_> {
             let header = self.by_copy(spare.block, header)?;
             self.survey_block((spare, header), survey, window)?;
         }
-        // A block whose first page was being programmed may look untouched: those next in order are erased again.
+        // A block with a program of its first page cut off may look untouched: those next in order are erased again.
         let copies = usize::from(self.params.copy_blocks > 0);
         let doubtful = window.last + self.log.head_count() + 1 + copies;
         for (place, (spare, new)) in window.seen.drain(..).enumerate() {
-            // The last that was taken may be what cannot be read.
+            // The last block taken may be the unreadable one.
             if !new && window.silent.contains(&spare.block) && place < doubtful {
                 survey.unread.push(self.params.page(spare.block, 0));
             }
@@ -154,7 +154,7 @@ impl Surveyor<'_, '_> {
         let new = match header {
             Header::None => false,
             Header::Known(_, seq) => seq >= self.fence.seq,
-            // Garbage is what a torn page leaves, on a block known to be erased.
+            // Garbage is left by a torn page, on a block known to be erased.
             Header::Unknown => spare.erased,
         };
         match header {
@@ -189,8 +189,8 @@ impl Surveyor<'_, '_> {
         Ok(())
     }
 
-    /// Finds the copies of parity that were made since the checkpoint; the highest sequence number of their blocks. Of many
-    /// blocks the last have what is needed: everything was copied anew there, or in those before.
+    /// Finds the copies of parity that were made since the checkpoint; returns the highest sequence number of their
+    /// blocks. The last of many blocks have the needed copies: everything was copied anew there, or in those before.
     fn find_copies(&mut self, headers: &[(Spare, Header)]) -> Result<u64> {
         let (mut found, mut copies) = (Vec::new(), Vec::new());
         if self.params.copy_blocks == 0 {
@@ -199,7 +199,7 @@ impl Surveyor<'_, '_> {
         for (spare, header) in headers {
             match header {
                 Header::Known(COPIES, seq) if *seq >= self.fence.seq => found.push((*seq, spare.block)),
-                // The page that says so may not be readable; what is no copy brings nothing back.
+                // The first page of such a block may not be readable; a block of other pages brings nothing back.
                 Header::Unknown if self.log.flash.next_programmed(spare.block, 1)?.is_some() => {
                     copies.push(spare.block);
                 }
@@ -214,7 +214,7 @@ impl Surveyor<'_, '_> {
         Ok(found.last().map_or(0, |(seq, _)| *seq))
     }
 
-    /// The header of a block of the window whose only page cannot be read, if a copy of its parity brings it back.
+    /// The header of a block of the window with a single, unreadable page, if a copy of its parity brings it back.
     fn by_copy(&mut self, block: u32, header: Header) -> Result<Header> {
         if !matches!(header, Header::Unknown) || self.params.copy_blocks == 0 {
             return Ok(header);
@@ -225,12 +225,12 @@ impl Surveyor<'_, '_> {
         Ok(found.map_or(header, |found| Header::Known(found.tag.kind, found.tag.seq)))
     }
 
-    /// Kind and sequence number of the first page of a block that tells them: the first of all may not be readable.
+    /// Kind and sequence number of the first telling page of a block: the first of all may not be readable.
     fn header_of(&mut self, block: u32) -> Result<Header> {
         let (mut header, mut next) = (Header::None, 0);
         while let Some((index, mut found)) = self.log.flash.next_programmed(block, next)? {
             if index > 0 && self.params.copy_blocks > 0 {
-                // Copies of parity have no tag, and what looks like one by chance must not be believed.
+                // Copies of parity have no tag, and a chance likeness of one must not be believed.
                 let page = self.params.page(block, index);
                 found = self.log.flash.medium.look_proved(page).map_err(device)?;
             }
@@ -281,15 +281,15 @@ impl Surveyor<'_, '_> {
                 survey.ends.push(found.tag);
             }
         }
-        // What a mount wrote after a cut is needed by nobody.
+        // Pages that a mount wrote after a cut are needed by nobody.
         if is_aside != Some(true) {
             survey.dead.extend(self.dead_of(block, &unread, next));
         }
         Ok(())
     }
 
-    /// Pages of a block, programmed up to `end`, that a cut does not explain: it hits the last, or one behind it that looks
-    /// erased, and what shares cells with that.
+    /// Pages of a block, programmed up to `end`, that are unreadable for no cut: it hits the last, or one behind it
+    /// that looks erased, and pages that share cells with that.
     fn dead_of(&self, block: u32, unread: &[u32], end: u32) -> Vec<u32> {
         let shape = &self.params.shape;
         let Some(last) = end.checked_sub(1) else { return Vec::new() };
@@ -301,7 +301,7 @@ impl Surveyor<'_, '_> {
         spared.map(|index| self.params.page(block, *index)).collect()
     }
 
-    /// A block of which no page tells anything, though a later one of the window was written to: it was, too.
+    /// Adds a block without a page that tells anything, though a later one of the window was written to: it was, too.
     fn add_silent(&mut self, block: u32, survey: &mut Survey) -> Result<()> {
         if self.log.flash.is_bad(block)? {
             return Ok(());
@@ -350,7 +350,7 @@ impl Surveyor<'_, '_> {
     }
 }
 
-/// Lengths of the compressed blocks that begin on a page, each with its place; of one that makes no sense there is none.
+/// Lengths of the compressed blocks that begin on a page, each with its place; a senseless one is left out.
 pub(crate) fn lengths_in(tag: &Tag, payload: &[u8], params: &Params) -> Vec<(u16, usize)> {
     let packed = tag.chunks().filter(|(_, desc)| desc.kind == ChunkKind::Packed);
     let length = |offset: u16| pack::length(payload.get(offset.into()..)?, params.block as usize);

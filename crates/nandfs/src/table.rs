@@ -131,7 +131,8 @@ impl<const E: usize> Table<E> {
         Ok(entry.unwrap_or([0; E]))
     }
 
-    /// Keys on a page of the lowest level whose entries are all zeros, and were when changes went to the pages last.
+    /// Keys on a page of the lowest level with all zeros in their entries, as of the last write of changes to the
+    /// pages.
     pub(crate) fn unused_on(&mut self, log: &mut Log<'_>, index: u32) -> Result<Vec<u32>, FsError> {
         let first = index.saturating_mul(self.per_leaf());
         let used: Vec<u32> = match self.page(log, 0, index)? {
@@ -143,8 +144,8 @@ impl<const E: usize> Table<E> {
         Ok(keys.filter(|key| !self.overlay.contains_key(key)).collect())
     }
 
-    /// The end of the keys in use, of those below `end`: behind the last entry that is not all zeros. Of a table with many
-    /// pages that hold nothing, some way towards it.
+    /// The end of the keys in use below `end`: behind the last entry that is not all zeros. With many empty pages, some
+    /// way towards it.
     pub(crate) fn end_of_use(&mut self, log: &mut Log<'_>, end: u32) -> u32 {
         let changed = self.overlay.iter().filter(|(key, entry)| **key < end && **entry != [0; E]);
         let changed = changed.map(|(key, _)| key + 1).max().unwrap_or(0);
@@ -157,7 +158,7 @@ impl<const E: usize> Table<E> {
             let used: Vec<u32> = match self.page(log, 0, index) {
                 Ok(Some(bytes)) => used_in::<E>(bytes).collect(),
                 Ok(None) => Vec::new(),
-                // Nobody knows what is in use there.
+                // The keys in use there are unknown.
                 Err(_) => break,
             };
             let mut keys = used.into_iter().map(|slot| first + slot).filter(|key| *key < at);
@@ -200,7 +201,7 @@ impl<const E: usize> Table<E> {
         }))
     }
 
-    /// The same, made of zeros where none was ever written.
+    /// The same, made of zeros if none was ever written.
     fn page_or_new(
         &mut self,
         log: &mut Log<'_>,
@@ -214,7 +215,7 @@ impl<const E: usize> Table<E> {
         Ok(self.cache.get_mut(&(level, index)).map(|page| &mut page.bytes))
     }
 
-    /// Where a page lies on the chip.
+    /// The place of a page on the chip.
     pub(crate) fn addr_of(&mut self, log: &mut Log<'_>, level: u8, index: u32) -> Result<Addr, FsError> {
         // A level may come from a tag that nothing has proved.
         if level.saturating_add(1) >= self.height {
@@ -231,7 +232,7 @@ impl<const E: usize> Table<E> {
         (index / self.per_inner(), (index % self.per_inner() * POINTER) as usize)
     }
 
-    /// Notes where a page lies now; its parent becomes dirty.
+    /// Notes a page's place; its parent becomes dirty.
     pub(crate) fn set_addr(
         &mut self,
         log: &mut Log<'_>,
@@ -270,7 +271,7 @@ impl<const E: usize> Table<E> {
         pages
     }
 
-    /// Takes a page off the chip's hands: it will be written again, and says where it was.
+    /// Takes over a page that will be written again; returns its old place.
     pub(crate) fn detach(&mut self, log: &mut Log<'_>, place: (u8, u32)) -> Result<Addr, FsError> {
         let (level, index) = place;
         let old = self.addr_of(log, level, index)?;
@@ -282,8 +283,8 @@ impl<const E: usize> Table<E> {
         Ok(old)
     }
 
-    /// Puts the overlay into the pages in memory and makes the table high enough for it. What belongs on pages that cannot be
-    /// read stays where it is.
+    /// Puts the overlay into the pages in memory and makes the table high enough for it. Entries of unreadable pages
+    /// stay in the overlay.
     pub(crate) fn absorb_overlay(&mut self, log: &mut Log<'_>) -> Result<(), FsError> {
         let mut entries: Vec<(u32, [u8; E])> = self.overlay.drain().collect();
         entries.sort_unstable_by_key(|(key, _)| *key);
@@ -305,7 +306,7 @@ impl<const E: usize> Table<E> {
         Ok(())
     }
 
-    /// Adds a level: what the roots point at hangs under its first page from now on.
+    /// Adds a level: the pages under the roots hang under its first page from now on.
     fn grow(&mut self, log: &mut Log<'_>) -> Result<(), FsError> {
         let none = vec![Addr::NONE; self.roots.len()];
         let old = core::mem::replace(&mut self.roots, none);
@@ -318,8 +319,8 @@ impl<const E: usize> Table<E> {
         Ok(())
     }
 
-    /// The next page to write, lowest level first. One that holds nothing any more has no bytes and is not written: it
-    /// lies nowhere from here on.
+    /// The next page to write, lowest level first. An empty one has no bytes and is not written: it lies nowhere from
+    /// here on.
     pub(crate) fn next_dirty(&mut self, log: &mut Log<'_>) -> Result<Option<Page>, FsError> {
         let Some((level, index)) = self.dirty.pop_first() else { return Ok(None) };
         let desc = self.desc(level, index);
@@ -331,8 +332,8 @@ impl<const E: usize> Table<E> {
         Ok(Some(Page { level, index, desc, bytes }))
     }
 
-    /// Takes a level away that leads to no more pages than there are roots; the address of the page that was the only
-    /// root. Nothing may wait to be written.
+    /// Takes a level away that leads to no more pages than there are roots; returns the address of the only root's
+    /// page. Nothing may wait to be written.
     pub(crate) fn lower(&mut self, log: &mut Log<'_>) -> Result<Option<Addr>, FsError> {
         debug_assert!(!self.is_dirty(), "pages of the table wait to be written");
         let Some((top, others)) = self.roots.split_first().filter(|_| self.height > 0) else {
@@ -363,7 +364,7 @@ impl<const E: usize> Table<E> {
     }
 }
 
-/// The places of the entries of a page that are not all zeros.
+/// The places of a page's entries that are not all zeros.
 fn used_in<const E: usize>(bytes: &[u8]) -> impl Iterator<Item = u32> {
     let (entries, _) = bytes.as_chunks::<E>();
     (0..).zip(entries).filter(|(_, entry)| **entry != [0; E]).map(|(slot, _)| slot)

@@ -1,5 +1,5 @@
-//! What the tag of a log page says in this file system: the chunks of the page, and how far fsync promises
-//! (SPEC, "Log page").
+//! The tag of a log page in this file system: the chunks of the page, and the reach of fsync's promises (SPEC, "Log
+//! page").
 
 use alloc::vec::Vec;
 
@@ -15,16 +15,16 @@ pub(crate) const TAG_BYTES: u32 = pumice_flashlog::TAG_BYTES + BODY_BYTES;
 pub(crate) const BODY_BYTES: u32 = 20;
 /// Bytes of each further descriptor.
 pub(crate) const DESC_BYTES: u32 = 11;
-/// Bytes of a body that has room for the promise of the page before: the promise and a count of blocks.
+/// Bytes of a body with room for the promise of the page before: the promise and a count of blocks.
 pub(crate) const ROOMY_BYTES: u32 = 10;
 /// Bytes of a narrow body's tail, which with the length of the only chunk hold a promise.
 pub(crate) const TAIL_BYTES: u32 = 6;
 
 /// The flag of a page that ends an fsync.
 const COMMIT: u8 = 1;
-/// Where the kind of the promise of the page before stands in the flags.
+/// The place of the kind of the promise of the page before, in the flags.
 const PROMISE_SHIFT: u8 = 1;
-/// The flag of a page whose first block follows, in the same inode, those that the page before holds.
+/// The flag of a page with a first block that follows those of the page before, in the same inode.
 const FOLLOWS: u8 = 8;
 /// The first descriptor's kind has the kind of the chunk in its low bits, then this flag, then the turn.
 const SPLIT: u8 = 8;
@@ -32,12 +32,12 @@ const TURN_SHIFT: u8 = 4;
 /// Pages of fsync and metadata are counted by their turn, up to this and then from 0 again.
 pub(crate) const TURNS: u8 = 16;
 
-/// Where the parts of a tag lie on a chip of this shape.
+/// The places of a tag's parts on a chip of this shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Layout {
     /// Descriptors besides the first that fit behind the tag; others take payload.
     pub(crate) spare_descs: u32,
-    /// How much room there is for the promise of the page before.
+    /// The room for the promise of the page before.
     pub(crate) room: Room,
     /// Bytes of a log page that hold chunks.
     pub(crate) payload: u32,
@@ -80,25 +80,25 @@ impl Layout {
     }
 }
 
-/// Where a tag has the promise of the page before.
+/// The place of the promise of the page before in a tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
-    /// In bytes of its own.
+    /// Bytes of its own.
     Own,
     /// It follows from the first descriptor.
     Follows,
-    /// In the bytes of the time, which only a commit needs.
+    /// The bytes of the time, which only a commit needs.
     Time,
-    /// In the payload, in front of the descriptors there.
+    /// The payload, in front of the descriptors there.
     Payload,
-    /// In the tail, and in the length of the only chunk, which is a whole block.
+    /// The tail, and the length of the only chunk, which is a whole block.
     Split,
 }
 
-/// The kind of the first page of a block with copies of parity, behind which no page has a tag.
+/// The kind of the first page of a block with copies of parity; no page behind it has a tag.
 pub(crate) const COPIES: u8 = 7;
 
-/// Which log a page belongs to.
+/// The log that a page belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub(crate) enum LogKind {
@@ -108,13 +108,13 @@ pub(crate) enum LogKind {
     Sync = 4,
     /// Data written back, and survivors of cleaning.
     Data = 5,
-    /// On a chip whose pages share cells, what else goes to the head of meta: what checkpoints and cleaning write. No
-    /// fsync promises it, so a cut may destroy such a page with a later one.
+    /// Other pages of the head of meta, on a chip with pages that share cells: those of checkpoints and cleaning. No
+    /// fsync promises them, so a cut may destroy such a page with a later one.
     Unpromised = 6,
-    /// What a mount writes after a power cut until its checkpoint is there. If that mount is cut, too, nobody needs it, and
-    /// the record that it counts from may not be the one that the next mount finds.
+    /// Pages that a mount writes after a power cut until its checkpoint is there. If that mount is cut, too, nobody
+    /// needs them, and the next mount may find another record than the one that they count from.
     Aside = 8,
-    /// What a repair writes until its checkpoint is there.
+    /// Pages that a repair writes until its checkpoint is there.
     Repair = 9,
 }
 
@@ -131,23 +131,23 @@ impl LogKind {
         })
     }
 
-    /// Pages that recovery reads one by one, and counts by their turn.
+    /// True for pages that recovery reads one by one, and counts by their turn.
     pub(crate) fn is_counted(self) -> bool {
         matches!(self, LogKind::Meta | LogKind::Sync)
     }
 
-    /// Pages that recovery passes over: they say what others said before.
+    /// True for pages that recovery passes over: they repeat others.
     pub(crate) fn is_aside(self) -> bool {
         matches!(self, LogKind::Aside | LogKind::Repair)
     }
 
-    /// Pages of blocks in which recovery looks for those that are counted.
+    /// True for pages of blocks that recovery searches for counted ones.
     pub(crate) fn is_scanned(self) -> bool {
         self != LogKind::Data
     }
 }
 
-/// What a chunk is; with two numbers it says whose.
+/// The kind of a chunk; with two numbers it names the owner.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub(crate) enum ChunkKind {
@@ -163,7 +163,7 @@ pub(crate) enum ChunkKind {
     Names = 5,
     /// A block of a file, compressed: inode, block index.
     Packed = 6,
-    /// What the page before has no room for of its last chunk, with the same two numbers.
+    /// The rest of the last chunk of the page before, with the same two numbers.
     Rest = 7,
 }
 
@@ -227,22 +227,22 @@ pub(crate) struct Tag {
     pub(crate) seq: u64,
     /// Everything of the first chunk's inode up to this page is promised; with the time of its last change.
     pub(crate) commit: Option<Timestamp>,
-    /// How many pages that recovery reads were programmed before this one since the checkpoint, modulo [`TURNS`]: a jump
-    /// tells of one that cannot be read.
+    /// The number of pages that recovery reads, programmed before this one since the checkpoint, modulo [`TURNS`]: a
+    /// jump tells of an unreadable one.
     pub(crate) turn: u8,
-    /// What the last of them promises.
+    /// The promise of the last of them.
     pub(crate) before: Option<Promise>,
     /// The chunks, at least one.
     pub(crate) descs: Vec<Desc>,
 }
 
 impl Tag {
-    /// True if the tag can say what the page before promises; only a commit may have no room for it.
+    /// True if the tag has room for the promise of the page before; only a commit may have none.
     pub(crate) fn can_tell(&self, layout: &Layout) -> bool {
         self.before.is_none() || self.place(layout).is_some()
     }
 
-    /// What the page itself promises, if its nodes are written for an fsync as `nodes` says.
+    /// The promise of the page itself, if its nodes are written for an fsync as `nodes` says.
     pub(crate) fn promise(&self, nodes: Option<Promised>) -> Option<Promise> {
         let first = self.descs.first()?;
         let indices = || self.descs.iter().map(|desc| desc.index);
@@ -267,7 +267,7 @@ impl Tag {
         }
     }
 
-    /// Where the promise of the page before goes; none if there is no promise, or no room.
+    /// The place for the promise of the page before; none if there is no promise, or no room.
     fn place(&self, layout: &Layout) -> Option<Place> {
         let before = self.before?;
         let first = self.descs.first()?;
@@ -283,7 +283,7 @@ impl Tag {
         place_in_commit(&self.descs, layout)
     }
 
-    /// The tag as the medium takes it, and what it has no room for: that goes to the end of the payload.
+    /// The tag as the medium takes it, and its overflow: that goes to the end of the payload.
     pub(crate) fn encode(&self, layout: &Layout) -> (pumice_flashlog::Tag, Vec<u8>) {
         let place = self.place(layout);
         let promise = self.before.filter(|_| place.is_some());
@@ -328,7 +328,7 @@ impl Tag {
         (pumice_flashlog::Tag { kind: self.log as u8, flags, seq: self.seq, body }, overflow)
     }
 
-    /// What a tag says; the payload is needed only where something overflowed into it, and without it the promise of the
+    /// Decodes a tag; the payload is needed only where something overflowed into it, and without it the promise of the
     /// page before may not be told. `None` if anything is out of range.
     pub(crate) fn decode(tag: &pumice_flashlog::Tag, payload: Option<&[u8]>, layout: &Layout) -> Option<Tag> {
         let log = LogKind::from_bits(tag.kind)?;
@@ -392,7 +392,7 @@ impl Tag {
         Some(Tag { log, seq: tag.seq, commit, turn, before, descs })
     }
 
-    /// What the tag of a proved page says.
+    /// The tag of a proved page.
     pub(crate) fn of(page: &Page, layout: &Layout) -> Option<Tag> {
         Tag::decode(&page.tag, Some(&page.payload), layout)
     }
@@ -403,13 +403,13 @@ impl Tag {
     }
 }
 
-/// What a full page promises that holds the blocks in front of this chunk, of the same inode.
+/// The promise of a full page that holds the blocks in front of this chunk, of the same inode.
 fn follows(first: &Desc, layout: &Layout) -> Option<Promise> {
     let before = first.index.checked_sub(layout.slots).filter(|_| first.kind == ChunkKind::Data)?;
     Some(Promise::Blocks { ino: first.id, first: before, count: len16(layout.slots as usize) })
 }
 
-/// Where a page with a commit has the promise of the page before if it has no bytes of its own for it.
+/// The place for the promise of the page before in a page with a commit that has no bytes of its own for it.
 fn place_in_commit(descs: &[Desc], layout: &Layout) -> Option<Place> {
     let used: usize = descs.iter().map(|desc| usize::from(desc.len)).sum();
     if used + layout.overflow(descs.len()) + PROMISE_BYTES <= layout.payload as usize {
@@ -427,7 +427,7 @@ fn place_in_commit(descs: &[Desc], layout: &Layout) -> Option<Place> {
     }
 }
 
-/// A promise as the word that stands for a length, and those of the tail.
+/// A promise as the word in place of a length, and those of the tail.
 fn split(bytes: [u8; PROMISE_BYTES]) -> [u16; 4] {
     let (pairs, _) = bytes.as_chunks();
     let mut words = [0; 4];

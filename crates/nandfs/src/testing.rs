@@ -1,4 +1,4 @@
-//! What the tests of this crate do with a simulated chip.
+//! Simulated chips for the tests of this crate.
 
 use alloc::boxed::Box;
 

@@ -1,4 +1,4 @@
-//! A mounted volume: its parts, and what all of them share. Each concern has a file of its own with a further
+//! A mounted volume: its parts, and the calls that all of them share. Each concern has a file of its own with a further
 //! `impl Volume`.
 
 use alloc::vec::Vec;
@@ -28,13 +28,13 @@ use crate::superblock::Superblock;
 use crate::tag::{ChunkKind, Desc};
 use pumice_vfs::Clock;
 
-/// What happened to an inode since the last checkpoint, as far as fsync must know.
+/// The changes of an inode since the last checkpoint, as far as fsync must know.
 #[expect(clippy::struct_excessive_bools, reason = "five independent facts")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Pending {
-    /// Something changed that the tags of data written by fsync do not tell.
+    /// A change that the tags of data written by fsync do not tell.
     pub(crate) unlogged: bool,
-    /// Something changed that only a checkpoint can make durable.
+    /// A change that only a checkpoint can make durable.
     pub(crate) needs_checkpoint: bool,
     /// The inode is newer than the checkpoint.
     pub(crate) created: bool,
@@ -67,21 +67,21 @@ pub(crate) struct Volume<'c> {
     pub(crate) checkpoints: u64,
     /// Blocks of files and directories, mapped or reserved.
     pub(crate) data_blocks: u64,
-    /// Where the search for free blocks goes on.
+    /// The next place of the search for free blocks.
     pub(crate) cursor: u32,
     pub(crate) pending: HashMap<u32, Pending>,
     /// Inodes kept alive, with how often.
     pub(crate) held: HashMap<u32, u32>,
-    /// Chip reads that recovery would need for what fsync wrote since the last checkpoint.
+    /// Chip reads that recovery would need for the writes of fsync since the last checkpoint.
     pub(crate) recovery_reads: u32,
-    /// At most this many, by a checkpoint in time.
+    /// The limit of these, kept by a checkpoint in time.
     pub(crate) recovery_limit: u32,
     pub(crate) calls: u32,
     /// Cleaning has few blocks to work with.
     pub(crate) lean: bool,
     /// Bytes of live chunks that cleaning copied since the mount.
     pub(crate) copied_bytes: u64,
-    /// What fsync promised and recovery could not read.
+    /// Promises of fsync that recovery could not read.
     pub(crate) losses: Losses,
     pub(crate) claims: Claims,
     pub(crate) packer: Packer,
@@ -94,7 +94,7 @@ pub(crate) struct Volume<'c> {
 
 /// Device time that recovery may take to look at the blocks of the window, in nanoseconds.
 const WINDOW_NS: u64 = 6_000_000;
-/// Device time that recovery may take to read what fsync wrote, in nanoseconds.
+/// Device time that recovery may take to read the writes of fsync, in nanoseconds.
 const RECOVERY_NS: u64 = 10_000_000;
 
 impl<'c> Volume<'c> {
@@ -153,7 +153,7 @@ impl<'c> Volume<'c> {
         (self.clock)()
     }
 
-    /// Notes what fsync must know about an inode.
+    /// Notes a change of an inode for fsync.
     pub(crate) fn pend(&mut self, ino: u32) -> &mut Pending {
         self.pending.entry(ino).or_default()
     }
@@ -171,23 +171,23 @@ impl<'c> Volume<'c> {
     /// Adds a chunk to the log and counts it.
     pub(crate) fn append(&mut self, head: usize, desc: Desc, bytes: &[u8]) -> Result<Addr> {
         let addr = self.log.append(head, desc, bytes)?;
-        self.settle()?;
+        self.apply_events()?;
         self.blocks.add(&mut self.log, addr)?;
         Ok(addr)
     }
 
-    /// Programs what a head has gathered.
+    /// Programs the chunks gathered by a head.
     pub(crate) fn program(&mut self, head: usize, commit: Option<Timestamp>) -> Result<()> {
         self.log.program(head, commit)?;
-        self.settle()
+        self.apply_events()
     }
 
-    /// Programs what all heads have gathered.
+    /// Programs the chunks gathered by all heads.
     pub(crate) fn program_all(&mut self) -> Result<()> {
         (0..self.log.head_count()).try_for_each(|head| self.program(head, None))
     }
 
-    /// Before a promise of what nodes point at: no page programmed so far is put at risk from here on.
+    /// Keeps all pages programmed so far from risk, before a promise of nodes that point at them.
     pub(crate) fn keep_written(&mut self) -> Result<()> {
         for head in 0..self.log.head_count() {
             if self.log.is_risky(head) {
@@ -198,8 +198,8 @@ impl<'c> Volume<'c> {
         Ok(())
     }
 
-    /// Takes note of what happened to blocks and leads pointers to chunks that moved.
-    pub(crate) fn settle(&mut self) -> Result<()> {
+    /// Takes note of events of blocks and leads pointers to chunks that moved.
+    pub(crate) fn apply_events(&mut self) -> Result<()> {
         if !self.log.has_events() {
             return Ok(());
         }
@@ -213,12 +213,12 @@ impl<'c> Volume<'c> {
         Ok(())
     }
 
-    /// A chunk is needed no more.
+    /// Counts a chunk off that is needed no more.
     pub(crate) fn release(&mut self, addr: Addr) -> Result<()> {
         self.blocks.release(&mut self.log, addr)
     }
 
-    /// Where the newest chunk of this name is; none if there is no such thing any more.
+    /// The place of the newest chunk of this name; none if there is no such thing any more.
     pub(crate) fn live(&mut self, desc: &Desc) -> Result<Addr> {
         match desc.kind {
             ChunkKind::Data | ChunkKind::Packed => {
@@ -231,14 +231,14 @@ impl<'c> Volume<'c> {
                 }
             }
             ChunkKind::Node => self.nodes.addr(&mut self.log, desc.id),
-            // Nobody points at a record: recovery finds it; nor at a rest, which goes with what it is the rest of.
+            // Nobody points at a record: recovery finds it; nor at a rest, which goes with its chunk.
             ChunkKind::Names | ChunkKind::Rest => Ok(Addr::NONE),
             ChunkKind::NodeTable => self.nodes.table.addr_of(&mut self.log, level(desc), desc.index),
             ChunkKind::BlockTable => self.blocks.table.addr_of(&mut self.log, level(desc), desc.index),
         }
     }
 
-    /// Leads whoever points at a live chunk to its new place.
+    /// Leads the pointer to a live chunk to its new place.
     pub(crate) fn repoint(&mut self, desc: &Desc, to: Addr) -> Result<()> {
         match desc.kind {
             ChunkKind::Data | ChunkKind::Packed => self.map_put(desc.id, desc.index, to).map(|_| ()),
@@ -252,7 +252,7 @@ impl<'c> Volume<'c> {
         }
     }
 
-    /// What placement knows of a chunk of file data; nothing if there is none.
+    /// Placement's view of a chunk of file data; nothing if there is none.
     fn old(&mut self, addr: Addr) -> Result<Option<Old>> {
         if !addr.is_stored() {
             return Ok(None);
@@ -268,7 +268,7 @@ impl<'c> Volume<'c> {
         Ok(DATA + self.placer.user_write(self.blocks.clock, (ino, index), old))
     }
 
-    /// A block of a file or directory is needed no more, and the chunk with it.
+    /// Gives up a block of a file or directory, and the chunk with it.
     pub(crate) fn discard_block(&mut self, ino: u32, index: u32, addr: Addr) -> Result<()> {
         if let Some(old) = self.old(addr)? {
             self.placer.trimmed(self.blocks.clock, (ino, index), old);
@@ -320,7 +320,7 @@ impl<'c> Volume<'c> {
         nodes + tables + self.cache.dirty_bytes()
     }
 
-    /// An eighth of what is left for what could be dropped.
+    /// An eighth of the memory left for droppable data.
     fn share(&self) -> usize {
         self.budget.saturating_sub(self.unwritten()).max(self.budget / 4) / 8
     }
@@ -335,7 +335,7 @@ impl<'c> Volume<'c> {
         self.log.flash.medium.set_kept(share / 2 / self.params.payload as usize);
     }
 
-    /// True if some cache holds more than its share of what could be dropped.
+    /// True if some cache holds more droppable data than its share.
     pub(crate) fn is_bloated(&self) -> bool {
         let share = self.share();
         self.cache.clean_bytes() > share * 2
@@ -343,7 +343,7 @@ impl<'c> Volume<'c> {
             || self.blocks.table.cached_bytes() > share
     }
 
-    /// True if what waits to be written takes more than its share of memory.
+    /// True if unwritten changes take more than their share of memory.
     pub(crate) fn is_laden(&self) -> bool {
         self.unwritten() > self.budget / 4 * 3
     }

@@ -1,7 +1,7 @@
 //! Static wear levelling: cold data is moved into worn erase blocks, so that those under it wear, too.
 //!
-//! Blocks that come free are used in turn and wear alike; those of cold data stay behind. When the wear rule of the volume
-//! says that one is too far behind the block that will be written next, what lies in it moves.
+//! Blocks that come free are used in turn and wear alike; those of cold data stay behind. When the wear rule of the
+//! volume says that one is too far behind the block that will be written next, its data moves.
 
 use pumice_vfs::Result;
 
@@ -14,7 +14,7 @@ use crate::volume::Volume;
 const LOOK: u32 = 16;
 
 impl Volume<'_> {
-    /// Moves what lies in the least worn block if the block that will be written next is worn far more.
+    /// Moves the data of the least worn block if the block that will be written next is worn far more.
     pub(crate) fn level_wear(&mut self) -> Result<()> {
         if !self.leveler.is_its_turn(self.log.taken().blocks) {
             return Ok(());
@@ -23,7 +23,7 @@ impl Volume<'_> {
         let worn = self.blocks.get(&mut self.log, worn)?.erases;
         for _ in 0..LOOK {
             let block = self.leveler.next(self.params.blocks);
-            // What a page of the table that cannot be read says of blocks waits for the table to be repaired.
+            // Blocks on an unreadable page of the table wait for its repair.
             let Ok(usage) = self.blocks.get(&mut self.log, block) else { continue };
             if self.is_sealed(block, &usage) {
                 self.leveler.see(block, &usage);
@@ -65,7 +65,7 @@ impl Volume<'_> {
         Ok(WearSpread { mean, ..spread })
     }
 
-    /// True if a block is written, holds something, and nobody goes on writing it.
+    /// True if a block is written, holds something, and is not being filled.
     fn is_sealed(&self, block: u32, usage: &Usage) -> bool {
         usage.state == State::Used && usage.valid > 0 && !self.is_in_use(block)
     }

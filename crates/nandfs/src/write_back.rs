@@ -44,7 +44,7 @@ impl Volume<'_> {
         let addr = match self.append(head, desc(kind, ino, index, chunk.len()), chunk) {
             Ok(addr) => addr,
             Err(error) => {
-                // What the chip has of the block may have been let go of.
+                // The block's chunk on the chip may have been let go of.
                 self.cache.insert(ino, index, bytes, true);
                 return Err(error);
             }
@@ -64,7 +64,7 @@ impl Volume<'_> {
         Ok(self.params.packs || (is_last && self.odd_pointers(ino, index)? < MAX_ODD))
     }
 
-    /// How blocks of a file are compressed: as it says itself, or as the mount has it.
+    /// The compression of a file's blocks: its own, or the mount's.
     fn compression_of(&mut self, ino: u32) -> Result<Compression> {
         let inode = self.inode(ino)?;
         let own = match inode.xattr_ino {
@@ -107,7 +107,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// Compresses the blocks that are written next; how many that were.
+    /// Compresses the blocks that are written next; returns their number.
     fn pack_ahead(
         &mut self,
         from: (u32, u32),
@@ -140,7 +140,7 @@ impl Volume<'_> {
         Ok(seen)
     }
 
-    /// How blocks of an inode are compressed, those of a directory never, and how long it is.
+    /// The compression of an inode's blocks, none for a directory, and the inode's length.
     fn how_of(&mut self, ino: u32) -> Result<(Compression, u64)> {
         let inode = self.inode(ino)?;
         let (is_dir, file_size) = (inode.kind == FileKind::Dir, inode.size);

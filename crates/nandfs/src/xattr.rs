@@ -55,7 +55,7 @@ impl Volume<'_> {
         if sound { Ok(inode) } else { Err(Damage::Xattr(ino).into()) }
     }
 
-    /// Takes the attributes of an inode away that are not in it.
+    /// Takes away the attributes of an inode that are in another.
     pub(crate) fn destroy_hidden(&mut self, ino: u32) -> Result<()> {
         let hidden = self.inode(ino)?.xattr_ino;
         if hidden != 0 {
@@ -99,7 +99,7 @@ impl Volume<'_> {
         Ok(())
     }
 
-    /// The attributes of what is made in a directory: how it is compressed, if that says so.
+    /// The attributes of a new inode in a directory: its compression, if the directory names one.
     pub(crate) fn inherited(&mut self, dir: u32) -> Result<Vec<u8>> {
         if !self.params.packs {
             return Ok(Vec::new());

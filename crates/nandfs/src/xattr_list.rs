@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use crate::codec::{Put, Reader, len32};
 use crate::pack::Compression;
 
-/// The attribute that says how the blocks of a file are compressed that are written; files and directories that are made in
-/// a directory get it from there.
+/// The attribute with the compression of a file's written blocks; new files and directories inherit it from their
+/// directory.
 pub(crate) const COMPRESSION: &[u8] = b"user.pumice.compression";
 
 pub(crate) type Attribute<'a> = (&'a [u8], &'a [u8]);
@@ -37,7 +37,7 @@ pub(crate) fn encode(list: &[Attribute<'_>]) -> Vec<u8> {
     out
 }
 
-/// How a list says that blocks are compressed, if it does.
+/// The compression that a list names, if it does.
 pub(crate) fn compression(list: &[u8]) -> Option<Compression> {
     let (_, value) = decode(list)?.into_iter().find(|(name, _)| *name == COMPRESSION)?;
     value_of(value)

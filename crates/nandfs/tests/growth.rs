@@ -1,6 +1,6 @@
-//! What a call costs does not grow with the volume or with what is in memory: operations of the chip and allocations, with
-//! 4,000 files and with sixteen times as many, on a chip of 256 MiB and on one of 4 GiB. All metadata fit the cache: what is
-//! read again where they do not is no growth. Host time stands in the benchmark.
+//! The cost of a call does not grow with the volume or with the contents of memory. Operations of the chip and
+//! allocations are counted with 4,000 files and with sixteen times as many, on a chip of 256 MiB and on one of 4 GiB.
+//! All metadata fit the cache: second reads where they do not are no growth. Host time stands in the benchmark.
 //!
 //! A program of its own: the allocator that counts must not serve the other tests.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
@@ -19,7 +19,7 @@ const CACHE: usize = 128 << 20;
 
 type Fs = NandFs<SimChip>;
 
-/// What a call cost on average.
+/// The cost of a call on average.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     chip: f64,

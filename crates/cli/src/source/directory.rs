@@ -12,7 +12,7 @@ use std::{
 };
 
 use pumice_f2fs::{
-    layout::InodeFlags,
+    InodeFlags,
     mkfs::{Attributes, Content, EntryId, Source, Tree},
 };
 use pumice_vfs::FileKind;

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fs, io, path::Path};
 
 use pumice_f2fs::{
-    layout::InodeFlags,
+    InodeFlags,
     mkfs::{Attributes, EntryId, Tree},
 };
 use pumice_vfs::{FileKind, Timestamp};

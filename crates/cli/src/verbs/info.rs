@@ -1,6 +1,6 @@
 //! `pumice info`: describes a volume.
 
-use pumice_f2fs::{Error, F2fs, layout::CpFlags};
+use pumice_f2fs::{CpFlags, Error, F2fs};
 use pumice_media::{Geometry, Nand, Timing};
 use pumice_nandfs::{Info, WearSpread};
 use pumice_vfs::{FileSystem, SpaceInfo};

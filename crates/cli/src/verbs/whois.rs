@@ -1,6 +1,6 @@
 //! `pumice whois`: shows the owner of a block.
 
-use pumice_f2fs::{Area, Owner, layout::BlockAddr};
+use pumice_f2fs::{Area, BlockAddr, Owner};
 use serde_json::{Map, Value};
 
 use crate::{

@@ -1,10 +1,10 @@
-//! Copies of the parity of blocks that are still being filled, in other blocks: until a block is full and has its own, they
-//! bring its superpages back if the power fails.
+//! Copies of the parity of blocks that are still being filled, in other blocks. Until a block is full and has its own
+//! parity, they bring its superpages back if the power fails.
 //!
-//! A copy is the parity over the first places of a block, as it would stand at the block's end if that came now. It has no
-//! tag: payload and head are needed whole, and what it brings back proves itself. In the place of the header's checksum,
-//! which follows from the other bytes, stands a mark by which the copies of a block are found: the owner need not keep
-//! where they lie.
+//! A copy is the parity over the first places of a block, as it would stand at the block's end if that came now. It has
+//! no tag: payload and head are needed whole, and a superpage brought back proves itself. The header's checksum follows
+//! from the other bytes. In its place stands a mark by which the copies of a block are found, so that the owner need
+//! not record their places.
 
 use alloc::{sync::Arc, vec::Vec};
 
@@ -17,7 +17,7 @@ use crate::shape::{Place, Shape, TagPlace};
 use crate::stripe::{CHECK, of_word, word, word_bytes};
 use crate::tag::{Tag, header_check, proves};
 
-/// The superpage of a block of copies from which on they lie; those before are the owner's.
+/// The first superpage for copies in a block of copies; those before are the owner's.
 const FIRST: u32 = 1;
 
 /// The mark of a copy of the parity over so many places of a block.
@@ -44,12 +44,12 @@ impl Shape {
 }
 
 impl Medium<'_> {
-    /// Blocks of which more counts for parity in memory than their newest copy has, in order.
+    /// Blocks with more parity in memory than in their newest copy, in order.
     pub fn uncopied(&self) -> Vec<u32> {
         self.stripes.uncopied()
     }
 
-    /// Blocks whose parity is in memory alone, in order: they are being filled, or it could not be programmed.
+    /// Blocks with their parity in memory alone, in order: they are being filled, or it could not be programmed.
     pub fn unended(&self) -> Vec<u32> {
         self.stripes.blocks()
     }
@@ -59,7 +59,7 @@ impl Medium<'_> {
         self.stripes.forget_copies();
     }
 
-    /// Programs a copy of the parity of a block, so far: the one with this number of another block, in which they come in
+    /// Programs a copy of the parity of a block, so far, as number so many in another block; copies there come in
     /// order.
     pub fn program_copy(&mut self, block: u32, (other, number): (u32, u32)) -> Result<(), NandError> {
         let shape = self.shape;
@@ -79,16 +79,16 @@ impl Medium<'_> {
         Ok(())
     }
 
-    /// Blocks with copies that were made before the mount, the newest last: they are looked through for those of a block that
-    /// may have no other parity.
+    /// Sets the blocks with copies made before the mount, the newest last, and the blocks that may have no other
+    /// parity.
     pub fn set_copies(&mut self, copies: Vec<u32>, of: impl IntoIterator<Item = u32>) {
         self.copies = copies;
         self.copied = of.into_iter().collect();
     }
 
-    /// A superpage that cannot be read, from the others of its block and a copy of their parity. Newer copies are tried
-    /// first; one of an earlier life of the block brings nothing back that proves itself. A look at each copy, and for
-    /// one that may be it a read of it and of each superpage it covers.
+    /// Brings back an unreadable superpage, from the others of its block and a copy of their parity. Newer copies are
+    /// tried first; one of an earlier life of the block brings nothing back that proves itself. Costs a look at each
+    /// copy, and for each likely one a read of it and of the superpages it covers.
     pub(super) fn rebuild_by_copy(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
         let shape = self.shape;
         let (block, wanted) = shape.place(page);
@@ -137,7 +137,7 @@ impl Medium<'_> {
         Ok(marks)
     }
 
-    /// What a copy at a place brings back of the first superpages of a block, of which these are known.
+    /// The superpages that a copy at a place brings back, out of the first ones of a block, given the known ones.
     fn by_copy(
         &mut self,
         block: u32,
@@ -169,9 +169,9 @@ impl Medium<'_> {
     }
 }
 
-/// A superpage that a copy has brought back, if it proves itself. The mark has taken the place of one byte of a symbol of
-/// parity: the checksum of the header, which follows from the others, and the byte beside it, the highest of the sequence
-/// number, are looked for.
+/// A superpage that a copy has brought back, if it proves itself. The mark has taken the place of one byte of a symbol
+/// of parity. Two bytes are therefore searched for: the header's checksum, which follows from the others, and the byte
+/// beside it, the highest of the sequence number.
 fn proved(shape: &Shape, page: u32, payload: Vec<u8>, head: &[u8]) -> Option<Page> {
     let beside = *head.get(CHECK - 1)?;
     let head_of = |highest: u8| {

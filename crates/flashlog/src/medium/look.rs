@@ -37,8 +37,8 @@ impl Medium<'_> {
         }
     }
 
-    /// The next superpage of a block that was programmed, from `index` on, with what a look at it tells: what may have been
-    /// passed over is stepped over. The first of a block never is.
+    /// The next programmed superpage of a block, from `index` on, with the result of a look at it. Pages that may have
+    /// been passed over are stepped over; the first of a block never is.
     pub fn next_programmed(&mut self, block: u32, index: u32) -> Result<Option<(u32, Look)>, NandError> {
         let reach = if index == 0 { 1 } else { self.reach };
         for index in index..self.shape.pages().min(index.saturating_add(reach)) {
@@ -57,8 +57,8 @@ impl Medium<'_> {
         Ok(())
     }
 
-    /// The tag of a superpage by its spare area where it lies there and its header proves itself; of its body nothing
-    /// is proved then. Otherwise the page is read.
+    /// The tag of a superpage by its spare area, if it lies there and its header proves itself; its body is not proved
+    /// then. Otherwise the page is read.
     pub fn tag(&mut self, page: u32) -> Result<Tag, Fault> {
         if let Some(known) = self.known(page) {
             return Ok(known.tag.clone());

@@ -1,4 +1,4 @@
-//! Parity on the medium: programmed at the end of an erase block, and read to bring back what ECC gives up on.
+//! Parity on the medium: programmed at the end of an erase block, and read to bring back pages that ECC gives up on.
 
 use alloc::{sync::Arc, vec, vec::Vec};
 
@@ -17,8 +17,8 @@ struct Known {
 }
 
 impl Medium<'_> {
-    /// Programs a superpage that counts for the parity of its block, whose superpages come in order, the first one first.
-    /// Without parity this is [`Medium::program`].
+    /// Programs a superpage that counts for the parity of its block; they come in order, the first one first. Without
+    /// parity this is [`Medium::program`].
     pub fn program_counted(&mut self, page: u32, tag: &Tag, payload: &[u8]) -> Result<(), NandError> {
         let shape = self.shape;
         let mut head = tag.encode(&shape);
@@ -47,18 +47,18 @@ impl Medium<'_> {
         self.stripes.bytes(&self.shape)
     }
 
-    /// Reads of pages that ECC gave up on and that parity brought back.
+    /// Reads of pages that ECC gave up on and parity brought back.
     pub fn rebuilt_pages(&self) -> u64 {
         self.rebuilt_pages
     }
 
-    /// True if all parity of a block can be read: that of one that is not filled any more. Always without parity.
+    /// True if all parity of a block that is not filled any more can be read. Always without parity.
     pub fn has_parity(&mut self, block: u32) -> Result<bool, NandError> {
         Ok(self.parity_of(block)?.words.iter().all(Option::is_some))
     }
 
-    /// How many superpages of parity the first superpage of a block tells of, if it proves itself; for a chip of which nothing is
-    /// known. The medium's own shape has none.
+    /// The number of parity superpages by the first superpage of a block, if it proves itself, on a chip of which
+    /// nothing is known. The medium's own shape has none.
     pub fn proven_parity(&mut self, block: u32) -> Result<Option<u32>, NandError> {
         let plain = self.shape;
         let RawPage { payload, head, readable, .. } = self.read_raw(plain.page(block, 0))?;
@@ -92,7 +92,7 @@ impl Medium<'_> {
         Ok(Known { places: shape.pages(), words })
     }
 
-    /// A superpage that cannot be read, from the others of its block and their parity or a copy of it.
+    /// Brings back an unreadable superpage, from the others of its block and their parity or a copy of it.
     pub(super) fn rebuild(&mut self, page: u32) -> Result<Option<Arc<Page>>, NandError> {
         match self.rebuild_by_parity(page)? {
             Some(found) => Ok(Some(found)),
@@ -158,7 +158,7 @@ pub(super) fn push(repair: &mut Repair, known: Option<&[u8]>) {
     }
 }
 
-/// What was lost at a place.
+/// The bytes lost at a place.
 pub(super) fn taken(lost: &[(usize, Vec<u8>)], index: u32) -> Option<Vec<u8>> {
     lost.iter().find(|(at, _)| *at == index as usize).map(|(_, bytes)| bytes.clone())
 }

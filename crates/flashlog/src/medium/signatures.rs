@@ -1,5 +1,5 @@
-//! Algebraic signatures in the spare areas (RCFFS, sections 2.2 and 3.2): the signature of the parity of a block is the parity
-//! of the signatures of its superpages, so that a block can be looked at without reading its pages.
+//! Algebraic signatures in the spare areas (RCFFS, sections 2.2 and 3.2). The signature of the parity of a block is the
+//! parity of the signatures of its superpages, so that a block can be looked at without reading its pages.
 
 use alloc::{vec, vec::Vec};
 
@@ -30,8 +30,8 @@ pub(super) fn signature(word: &[u8]) -> Vec<u8> {
 }
 
 impl Medium<'_> {
-    /// True if the signatures of a block that is not filled any more fit those of its parity: a read of each spare area, and
-    /// of no page. Only where the shape has signatures.
+    /// True if the signatures of a block that is not filled any more fit those of its parity. Reads each spare area,
+    /// and no page. Only for shapes with signatures.
     pub fn has_fitting_signatures(&mut self, block: u32) -> Result<bool, NandError> {
         let shape = self.shape;
         debug_assert!(shape.has_signatures(), "no signatures");
@@ -40,7 +40,7 @@ impl Medium<'_> {
         let Ok(mut parity) = parity else { return Ok(false) };
         for index in 0..shape.pages() {
             let Some(found) = self.read_signature((block, index))? else { return Ok(false) };
-            // One that was passed over counts as zeros, whose signature is zero.
+            // A passed-over page counts as zeros, and the signature of zeros is zero.
             let is_erased = found.iter().all(|byte| *byte == 0xff);
             let counted = if is_erased { vec![0; SIGNATURE_BYTES] } else { found };
             let pushed = parity.push(&counted);

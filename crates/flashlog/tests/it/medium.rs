@@ -1,4 +1,4 @@
-//! What the medium keeps in memory, counts and tells.
+//! The medium's memory, counters and reports.
 
 use pumice_flashlog::{Medium, Shape, Tag, TagPlace};
 use pumice_media::{AnyChip, BitFlip, ChipSpec, Nand, PageId, SimChip};

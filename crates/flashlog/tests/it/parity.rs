@@ -11,7 +11,7 @@ fn medium(place: TagPlace, parts: u32, parity: u32) -> Medium<'static> {
     medium_with(place, parts, parity, 1)
 }
 
-/// The same with tags whose body has so many bytes.
+/// The same with tags that have a body of so many bytes.
 fn medium_with(place: TagPlace, parts: u32, parity: u32, body: u32) -> Medium<'static> {
     let chip = SimChip::new(&ChipSpec::parse_geometry(&format!("1024+32:{}:6", PAGES * parts)).unwrap());
     let shape = Shape::new(&chip.geometry(), parts, place, body).with_parity(parity).unwrap();
@@ -172,7 +172,7 @@ fn pages_prove_themselves_with_their_number_of_parity_pages_alone() {
 /// Erase block with copies of the parity of [`BLOCK`].
 const COPIES: u32 = 4;
 
-/// Programs copies after so many places each, then what is left of the block; the power goes before its parity.
+/// Programs copies after so many places each, then the rest of the block; the power goes before its parity.
 fn copied(medium: &mut Medium<'_>, copies: &[u32], pages: u32) {
     let mut number = 0;
     for index in 0..pages {
@@ -245,8 +245,8 @@ fn copies_bring_back_high_sequence_numbers() {
     }
 }
 
-/// The code of this chip leaves the spare area out: a bit of a copy's head may be wrong, and with it that of what it
-/// brings back.
+/// The code of this chip leaves the spare area out: a bit of a copy's head may be wrong, and with it that of the
+/// superpages it brings back.
 #[test]
 fn copies_with_a_wrong_bit_bring_back_what_they_cover() {
     let spec = ChipSpec::parse_geometry(&format!("1024+40:{PAGES}:6")).unwrap().with_bare_spare();

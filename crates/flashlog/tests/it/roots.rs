@@ -134,7 +134,7 @@ fn mount(mut chip: SimChip, place: TagPlace) -> Option<(Counter, Roots)> {
 fn step(counter: &mut Counter, roots: &mut Roots) -> Result<(), NandError> {
     counter.number += 1;
     counter.seq = counter.seq.max(u64::from(counter.number) * 8);
-    if roots.settle(&mut counter.medium)? && counter.doubted.is_some() {
+    if roots.find_ends(&mut counter.medium)? && counter.doubted.is_some() {
         counter.doubted = Some(DOUBTED);
     }
     roots.write(counter)?;
@@ -162,7 +162,7 @@ fn without(chip: &SimChip, page: u32) -> SimChip {
     chip
 }
 
-/// Room is known ahead, and blocks can be left before it is gone; what is found stays the newest.
+/// Room is known ahead, and blocks can be left before it is gone; the newest record stays the newest.
 #[test]
 fn room_is_known_and_blocks_are_left_when_asked() {
     let (mut counter, mut roots) = fresh(TagPlace::Spare, &[]);
@@ -188,7 +188,7 @@ fn room_is_known_and_blocks_are_left_when_asked() {
     }
 }
 
-/// A mount of what nothing happened to finds both copies, and the next record goes behind them.
+/// A mount of undamaged roots finds both copies, and the next record goes behind them.
 #[test]
 fn whole_roots_are_found_whole_and_stay_where_they_are() {
     for number in 1..12 {
@@ -197,14 +197,14 @@ fn whole_roots_are_found_whole_and_stay_where_they_are() {
         assert!(roots.is_whole(), "{number}");
         assert!(roots.are_sound(&mut counter.medium).unwrap(), "{number}");
         let held = counter.held.clone();
-        roots.settle(&mut counter.medium).unwrap();
+        roots.find_ends(&mut counter.medium).unwrap();
         let is_full = roots.is_full();
         step(&mut counter, &mut roots).unwrap();
         assert_eq!(counter.held == held, !is_full, "{number}");
     }
 }
 
-/// Numbers go on behind those of the last record and of the last anchor, whichever came later.
+/// Numbers go on behind the last record and the last anchor, whichever came later.
 #[test]
 fn the_newest_number_of_the_roots_is_found() {
     let (mut counter, mut roots) = fresh(TagPlace::Spare, &[]);
@@ -221,7 +221,7 @@ fn the_newest_number_of_the_roots_is_found() {
     }
 }
 
-/// One copy that cannot be read is told by a mount and by whoever asks later, whichever it is.
+/// Either copy that cannot be read is told by a mount, and to a later question.
 #[test]
 fn a_missing_copy_is_told() {
     let chip = written(TagPlace::Spare, 2, false);
@@ -235,7 +235,7 @@ fn a_missing_copy_is_told() {
     }
 }
 
-/// Blocks that hold the records of no volume are not looked at: those of the anchors, one block twice, what is beyond
+/// Blocks that hold the records of no volume are not looked at: those of the anchors, one block twice, blocks beyond
 /// the chip.
 #[test]
 fn anchors_that_name_no_two_blocks_lead_to_no_record() {
@@ -331,7 +331,7 @@ fn cuts_hide_nothing_and_nothing_comes_back() {
     }
 }
 
-/// The same where a cut takes along what was programmed before in the same cells.
+/// The same where a cut takes earlier pages in the same cells along.
 #[test]
 fn pages_that_share_cells_hide_nothing() {
     for pairing in [Pairing::Dist3, Pairing::WordLine { pages: 2 }, Pairing::WordLine { pages: 4 }] {
@@ -385,8 +385,8 @@ fn one_cut(mut chip: SimChip, (place, sparing): (TagPlace, bool), number: u32, c
     }
 }
 
-/// Two cuts in a row: nothing older is found, and what they may have touched is told, so that an owner need not erase anything
-/// else again.
+/// Two cuts in a row bring nothing older back, and the blocks that they may have touched are told, so that an owner
+/// need erase no others again.
 #[test]
 fn blocks_that_cuts_may_have_touched_are_told() {
     let modes = |seed| {

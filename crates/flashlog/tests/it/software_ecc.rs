@@ -1,4 +1,4 @@
-//! Software ECC: what the codes must correct is corrected, what they cannot is reported, whatever page it is.
+//! Software ECC corrects all errors within the code's strength and reports the others, on any page.
 
 use pumice_ecc::Strength;
 use pumice_flashlog::{PageCode, SoftwareCode, SoftwareEcc, SoftwareEccError};

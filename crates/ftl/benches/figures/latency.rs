@@ -1,4 +1,5 @@
-//! What one write of a block costs on an aged disk, checkpoints left out, beside an erase and 64 programs of a log page.
+//! The cost of one write of a block on an aged disk, checkpoints left out, beside an erase and 64 programs of a log
+//! page.
 
 use pumice_ftl::PolicyNames;
 use pumice_media::{BlockDevice, Lba, Nand};

@@ -1,7 +1,9 @@
-//! The figures of the flash memory server: how long a start takes and the heap that it needs, what a write costs at the
-//! most, how much the cleaner copies beside what the simulator says for the same policies, what promises cost where pages share
-//! cells, and what a logical block costs in memory. Device time and counts are the simulated chip's and the same on every
-//! machine. `--quick` takes smaller chips; the names of some tables choose those.
+//! The figures of the flash memory server: the time and heap of a start, the most that a write costs, and the cleaner's
+//! copies beside the simulator's. Then come the cost of promises where pages share cells, and the memory of a logical
+//! block.
+//!
+//! Device time and counts are the simulated chip's and the same on every machine. `--quick` takes smaller chips; the
+//! names of some tables choose those.
 #![allow(
     missing_docs,
     clippy::print_stdout,
@@ -84,7 +86,7 @@ fn written(disk: &mut Ftl<SimChip>, count: u64) {
     disk.flush().unwrap();
 }
 
-/// What a start costs on a full disk: closed, cut off from power in use, and without a checkpoint.
+/// The cost of a start on a full disk: closed, cut off from power in use, and without a checkpoint.
 fn starts(quick: bool) {
     println!("start of a full disk, 4 KiB blocks | by | page reads | spare reads | device ms");
     println!("---|---|---|---|---");
@@ -151,7 +153,7 @@ fn open(chip: SimChip) -> Ftl<SimChip> {
     Ftl::open(chip, OpenOptions::default()).unwrap()
 }
 
-/// Prints what some work costs.
+/// Prints the cost of some work.
 fn costs(what: &str, before: NandStats, work: impl FnOnce() -> Ftl<SimChip>) -> Ftl<SimChip> {
     let mut disk = None;
     let heap = allocation_counter::measure(|| disk = Some(work()));
@@ -237,7 +239,7 @@ fn simulate(params: Params, policies: PolicyNames) -> f64 {
     (stats.user_writes + stats.blocks_copied) as f64 / stats.user_writes as f64
 }
 
-/// Tables alone, when blocks all over the disk were written; what policies keep stands in their documentation.
+/// Tables alone, when blocks all over the disk were written; the memory of policies stands in their documentation.
 fn memory() {
     println!();
     println!("memory of the tables | logical blocks | bytes | bytes a block");

@@ -1,11 +1,11 @@
-//! What it costs to keep promises on chips whose pages share cells, beside the same chips if none did.
+//! The cost of keeping promises on chips with pages that share cells, beside the same chips if none did.
 
 use pumice_ftl::{Ftl, PolicyNames};
 use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, Pairing, SimChip};
 
 use crate::{disk_on, fill, locality};
 
-/// Overwrites of the whole disk before what is measured.
+/// Overwrites of the whole disk before the measurement.
 const TURNOVERS: u64 = 2;
 /// Blocks that are written and flushed one by one.
 const FLUSHES: u64 = 3000;

@@ -1,4 +1,4 @@
-//! What parity pages cost.
+//! The cost of parity pages.
 
 use pumice_ftl::{CreateOptions, Export, Ftl, create};
 use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, SimChip};
@@ -7,7 +7,7 @@ use crate::{chip_of, fill, locality, open, written};
 
 /// Blocks of a disk.
 const BLOCK: u32 = 2048;
-/// Overwrites of the whole disk before what is measured, and measured.
+/// Overwrites of the whole disk before the measurement, and in it.
 const TURNOVERS: u64 = 3;
 
 pub(crate) fn parity(quick: bool) {
@@ -40,7 +40,7 @@ fn disk(size: u64, parity_pages: u8) -> Ftl<SimChip> {
     open(chip)
 }
 
-/// What a fresh disk takes in order, over what programs and erases of these bytes alone would.
+/// The time of filling a fresh disk in order, over the time of programs and erases of these bytes alone.
 fn sequential(size: u64, pages: u8) -> f64 {
     let mut disk = disk(size, pages);
     let before = disk.chip().stats();

@@ -1,4 +1,4 @@
-//! What the pages of a segment prove, read one by one: no use is made of what is known of them.
+//! The proof in the pages of a segment, read one by one: no use is made of the tables.
 
 use alloc::{vec, vec::Vec};
 
@@ -15,7 +15,7 @@ pub(super) type Trimmed = (u64, Vec<(u32, u32)>);
 
 /// A segment as its pages tell.
 pub(super) struct Evidence {
-    /// What the pages that count hold, in order; one that cannot be read has no entries. `None` if nothing tells.
+    /// The contents of the pages that count, in order; an unreadable one has no entries. `None` if nothing tells.
     pub(super) contents: Option<Contents>,
     /// Whether each page proves itself and holds logical blocks.
     pub(super) proved: Vec<bool>,

@@ -1,4 +1,4 @@
-//! One segment: what its pages prove, against its line, its head and its summaries.
+//! One segment: the proof in its pages, against its line, its head and its summaries.
 
 use alloc::format;
 
@@ -12,14 +12,14 @@ use crate::summary::Contents;
 use crate::tag::Entry;
 
 impl Check<'_, '_> {
-    /// Reads a segment and compares it with what is known of it.
+    /// Reads a segment and compares it with the tables.
     pub(super) fn segment(&mut self, block: u32) -> Result<()> {
         let segment = self.ftl.segments.get(block);
         if matches!(segment.state, State::Anchor | State::Bad) {
             return Ok(());
         }
         if self.ftl.flash.medium.is_bad(block)? {
-            self.found.add("bad-block", format!("segment {block} is marked bad, and not known to be"));
+            self.found.add("bad-block", format!("segment {block} is marked bad, but not in the tables"));
             self.fixes.bad.push(block);
         }
         if segment.state == State::Checkpoint {
@@ -74,7 +74,7 @@ impl Check<'_, '_> {
         Ok(())
     }
 
-    /// Slots that say that they hold a block which the disk does not have.
+    /// Slots with block numbers beyond the disk.
     fn beyond(&mut self, block: u32, contents: &Contents, evidence: &Evidence) {
         let blocks = self.ftl.table.len();
         let mut is_wrong = false;
@@ -84,7 +84,7 @@ impl Check<'_, '_> {
             };
             for entry in entries.iter().filter(|entry| entry.lba >= blocks && !is_meant(entry)) {
                 let text = format!(
-                    "page {index} of segment {block} tells of block {}, and the disk has {blocks}",
+                    "page {index} of segment {block} names block {}, but the disk has {blocks}",
                     entry.lba
                 );
                 self.found.add("page", text);
@@ -104,7 +104,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// How often a segment was erased.
+    /// Compares the erases of a segment.
     fn wear(&mut self, block: u32, segment: &Segment, contents: &Contents) {
         let tags = contents.erases;
         let is_wrong = match segment.state {
@@ -122,7 +122,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// What an open head says of its segment.
+    /// Compares an open head with its segment.
     fn head(&mut self, block: u32, evidence: &Evidence) {
         let shape = self.ftl.shape;
         let Some(head) = self.ftl.heads.iter().flatten().find(|head| head.block == block) else { return };
@@ -131,7 +131,8 @@ impl Check<'_, '_> {
         // The last pages may have been passed over.
         let is_missing = evidence.used + shape.reach <= head.index;
         if !fits || is_short || is_missing {
-            self.found.add("heads", format!("the head of segment {block} does not fit what its pages hold"));
+            self.found
+                .add("heads", format!("the head of segment {block} does not fit the contents of its pages"));
             self.fixes.heads.push(block);
         }
     }
@@ -148,7 +149,7 @@ impl Check<'_, '_> {
             newest.is_some_and(|contents| !agree(&shape, contents, summary))
         };
         if let Some((index, _)) = evidence.summaries.iter().find(contradicts) {
-            let text = format!("the one in page {index} of segment {block} does not say what its tags say");
+            let text = format!("the one in page {index} of segment {block} differs from its tags");
             self.found.add("summary", text);
             self.fixes.empty.push(block);
         }
@@ -160,7 +161,7 @@ impl Check<'_, '_> {
         if let Some(from) = self.first_unnamed(block, segment, evidence) {
             let text = match from {
                 0 => format!("none of segment {block} can be read"),
-                _ => format!("none that can be read tells what segment {block} holds from page {from} on"),
+                _ => format!("no readable one names the contents of segment {block} from page {from} on"),
             };
             self.found.add("summary", text);
             self.unnamed.insert(block, from);
@@ -178,7 +179,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// The first page of which no summary that can be read tells what it holds, if one does hold something.
+    /// The first page with contents that no readable summary names.
     fn first_unnamed(&self, block: u32, segment: &Segment, evidence: &Evidence) -> Option<u32> {
         let Some(contents) = &evidence.contents else { return Some(0) };
         if self.ftl.shape.tagged {

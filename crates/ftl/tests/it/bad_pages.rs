@@ -48,7 +48,7 @@ impl Owner for Disk {
         if let Ok(mut disk) = Ftl::open(chip.clone(), OpenOptions::default()) {
             found.opened = Opened::Writable;
             read_all(&mut disk, content, &mut found);
-            // What is found must be there the next time, too.
+            // The same bytes must be there the next time, too.
             let again = disk.close().and_then(|chip| Ftl::open(chip, OpenOptions::default()));
             match again {
                 Ok(mut disk) => read_all(&mut disk, content, &mut found),

@@ -134,7 +134,7 @@ fn scramble(rng: &mut fastrand::Rng, bytes: &mut [u8]) {
     }
 }
 
-/// Whatever the chip holds: every call ends, with or without an error.
+/// Every call ends, with or without an error, whatever the chip holds.
 fn work(chip: &SimChip, seed: u64) {
     let checked = check(Bounded::new(chip.clone()), &mut |_, _| {});
     let options = RepairOptions { dry_run: false, uuid: [1; 16] };

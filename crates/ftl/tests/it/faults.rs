@@ -50,7 +50,7 @@ fn erases_fail_now_and_then() {
     }
 }
 
-/// A chip on which the programs of one page fail; the page holds what was to be written or nothing.
+/// A chip with one page that refuses programs; the page holds the bytes to be written or nothing.
 struct Refusing {
     chip: SimChip,
     page: PageId,
@@ -77,7 +77,7 @@ impl Layer for Refusing {
     }
 }
 
-/// Whichever page of the anchors fails: the newest anchor is found by the next start, round after round.
+/// Any page of the anchors may fail: the newest anchor is found by the next start, round after round.
 #[test]
 fn a_page_of_anchors_that_fails_hides_no_anchor() {
     let case = Case::named("tags");
@@ -124,7 +124,7 @@ impl Layer for KindFails {
     }
 }
 
-/// Whichever record fails on a full disk, there is room for its next place.
+/// Any record may fail on a full disk: there is room for its next place.
 #[test]
 fn a_record_that_fails_finds_another_place() {
     let case = Case::named("tags");
@@ -191,7 +191,7 @@ fn any_page_may_fail() {
     }
 }
 
-/// Several pages in a row, so that what moves fails again.
+/// Several pages fail in a row, so that moved blocks meet a failure again.
 #[test]
 fn neighbours_fail_too() {
     for case in CASES {
@@ -228,7 +228,7 @@ fn bad_blocks_of_the_factory_are_not_used() {
     }
 }
 
-/// A chip whose blocks die after a few erases ends in a clear error, with everything accepted still there.
+/// A chip with blocks that die after a few erases ends in a clear error, with everything accepted still there.
 #[test]
 fn a_worn_out_disk_can_be_read() {
     for case in CASES {
@@ -269,12 +269,12 @@ fn wear_out(case: Case, programs_fail: bool) {
     let mut disk = start(chip.clone());
     let mut model = Model::new(disk.blocks(), disk.block_bytes());
     let mut rng = fastrand::Rng::with_seed(9);
-    // Where many segments fail at a time a session may end before the disk does: the next one finds what is left.
+    // If many segments fail at a time, a session may end before the disk does: the next one finds the good ones left.
     for session in 0.. {
         let error = write_to_the_end(&mut disk, &mut model, &mut rng);
         assert_eq!(error, Some(BlockError::WornOut), "{} {programs_fail}", case.name);
         model.compare(&mut disk).unwrap_or_else(|what| panic!("{} {programs_fail}: {what}", case.name));
-        // What could be written is promised at the end, too, if a flush says so.
+        // Written blocks are promised at the end, too, if a flush says so.
         if disk.flush().is_ok() {
             model.flush();
         }
@@ -357,7 +357,7 @@ fn tired_pages_are_rewritten() {
     model.compare(&mut disk).unwrap();
 }
 
-/// Where the server cannot be made, it says why.
+/// A server that cannot be made is refused with the reason.
 #[test]
 fn what_does_not_fit_is_refused() {
     let make = |geometry: &str, block_bytes, export| {

@@ -131,7 +131,7 @@ fn a_full_disk_keeps_what_it_holds_for_ten_years() {
     FTL_YEARS.ran_part(seeds.len() as u64);
 }
 
-/// What the test above would find without a patrol.
+/// The outcome of the test above without a patrol.
 #[test]
 fn without_a_patrol_blocks_are_lost() {
     let (mut bench, blocks) = shelf(0);
@@ -182,7 +182,7 @@ fn what_is_read_all_the_time_is_moved_in_time() {
     FTL_YEARS.ran_part(1);
 }
 
-/// What the test above would find if nothing was moved.
+/// The outcome of the test above if nothing was moved.
 #[test]
 fn without_idle_time_it_is_lost() {
     assert!(read_often(2_000_000, false).1.is_some());

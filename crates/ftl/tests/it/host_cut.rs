@@ -1,4 +1,4 @@
-//! Power cuts of the host under a disk in a container: what was flushed is there.
+//! Power cuts of the host under a disk in a container: flushed blocks are there.
 
 use crate::common::{CASES, Case, Model, Step, policies, start};
 use pumice_knobs::FTL_HOSTS;
@@ -21,7 +21,7 @@ fn run(case: &Case, seed: u64) -> u64 {
     let mut cuts = 0;
     for number in 0..STEPS {
         let synced = host.syncs();
-        // What may be there if the last sync of the step is cut.
+        // The blocks that may be there if the last sync of the step is cut.
         let mut before = None;
         match Step::random(&mut rng, blocks) {
             Step::Write { first, count } => {
@@ -56,7 +56,7 @@ fn run(case: &Case, seed: u64) -> u64 {
             judged.unwrap_or_else(|what| panic!("{what}"));
             cuts += 1;
         }
-        // The next cuts are on what this one has left.
+        // The next cuts are on the chip that this one has left.
         if number % 12 == 11 {
             host = host.after_cut(draw);
             disk = start(host.open().unwrap());

@@ -1,10 +1,10 @@
-//! The translation table in leaves on flash: what one call writes at the most, and what a start reads.
+//! The translation table in leaves on flash: the most that one call writes, and the reads of a start.
 
 use crate::common::{chip_of, start};
 use pumice_ftl::{CreateOptions, Export, Ftl, create};
 use pumice_media::{BlockDevice, ChipSpec, Lba, Nand, SimChip};
 
-/// A disk whose table has hundreds of leaves, on a chip without memory for its content.
+/// A disk with hundreds of leaves in its table, on a chip without memory for its content.
 fn large() -> Ftl<SimChip> {
     let spec = ChipSpec::named("slc-4k-8g").unwrap().with_size(2 << 30).unwrap();
     let mut chip = SimChip::new(&spec);
@@ -45,7 +45,7 @@ fn a_clean_start_reads_no_leaves() {
     assert!(reads < 100, "{reads} pages read");
 }
 
-/// The first write after a power cut makes a checkpoint, and what the start found fits it: no leaves are written before.
+/// The first write after a power cut makes a checkpoint, and the start's findings fit it: no leaves are written before.
 #[test]
 fn the_first_write_after_a_cut_makes_one_checkpoint() {
     let mut disk = large();
@@ -64,7 +64,7 @@ fn the_first_write_after_a_cut_makes_one_checkpoint() {
     assert!(most <= 140, "{most} programs");
 }
 
-/// A start after a power cut looks at what was opened since the checkpoint, not at every segment of the chip.
+/// A start after a power cut looks at the segments opened since the checkpoint, not at every segment of the chip.
 #[test]
 fn a_start_after_a_cut_looks_at_what_was_opened_alone() {
     let mut disk = large();

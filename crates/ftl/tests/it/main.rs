@@ -1,7 +1,7 @@
 //! The tests of the flash memory server, one program.
 #![allow(unreachable_pub, reason = "nothing outside sees a test")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures, seeds, and what a run covered")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures, seeds, and the coverage of a run")]
 #![allow(clippy::similar_names, reason = "short names")]
 
 #[path = "../../../media/tests/campaign/mod.rs"]

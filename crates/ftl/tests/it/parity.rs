@@ -13,11 +13,11 @@ use pumice_media::{BlockDevice, BlockId, CutMode, Nand, SimChip};
 const KINDS: [(&str, Harm); 4] =
     [("parity", Harm::Pages), ("parity2", Harm::Pages), ("parity", Harm::Bits), ("parity2", Harm::Bits)];
 
-/// How often a chip is hurt in CI, and steps between.
+/// The number of lives in CI with a hurt chip, and steps between.
 const LIVES: u64 = 6;
 const STEPS: u32 = 300;
 
-/// What a campaign came to.
+/// The sums of a campaign.
 #[derive(Default)]
 struct Sums {
     hurt_blocks: usize,
@@ -31,7 +31,7 @@ struct Campaign {
     model: Model,
     layout: Layout,
     harm: Harm,
-    /// Blocks that were being programmed when the power went, with their erases then: what parity they have may be torn.
+    /// Blocks that were being programmed when the power went, with their erases then: any parity of theirs may be torn.
     torn: Vec<(BlockId, u32)>,
     sums: Sums,
 }
@@ -122,10 +122,10 @@ fn campaign(seed: u64, lives: u64) -> Sums {
         assert_eq!(disk.info().weak_segments, 0);
         campaign.sums.rebuilt_pages += found.rebuilt_pages;
         let moved = disk.close().unwrap();
-        // Read without harm: what is found is the same.
+        // Read without harm: the blocks are the same.
         let (nand, _) = Newest::new(campaign.chip.clone(), 1);
         campaign.model.adopt(&mut start(nand)).unwrap_or_else(about);
-        // What was met has moved: the same may happen to all of it again.
+        // Damaged blocks have moved: the same may happen to all of it again.
         let mut again = moved;
         let blocks = campaign.layout.protected(&mut again, &[]);
         campaign.layout.hurt(&mut again, &blocks, campaign.harm, &mut |end| campaign.rng.u32(..end));
@@ -149,7 +149,7 @@ fn as_many_pages_of_each_segment_as_have_parity_lose_nothing() {
     FTL_PARITY.ran(seeds.clone(), seeds.end - seeds.start);
 }
 
-/// What a chip cannot have is refused by name.
+/// Parity that a chip cannot have is refused by name.
 #[test]
 fn parity_that_no_disk_has_is_refused() {
     use pumice_ftl::{CreateOptions, FtlError, create};

@@ -1,10 +1,11 @@
-//! Power cuts at every operation of the chip, in every mode of the simulator: what was flushed is there, and each block
-//! holds its old or its new bytes. One run crashes in clones (`probe`), and of some of them the start is cut again.
+//! Power cuts at every operation of the chip, in every mode of the simulator: flushed blocks are there, and each block
+//! holds its old or its new bytes. One run crashes in clones (`probe`), and the start of some of them is cut again.
 //!
-//! A case is named by seed and `layout:n:mode`, with a second cut `layout:n:mode:m:mode`. Some operations of a run are cut in
-//! all modes, and of the others one in three, in one mode after the other; starts are sampled. With `PUMICE_CUTS=all` there
-//! are four runs, and every operation of them is cut in all modes, and so is that of one start in 41. On chips whose pages
-//! share cells, `PUMICE_CUTS=N` makes N cuts at least, on more chips, with seeds that follow each other.
+//! A case is named by seed and `layout:n:mode`, with a second cut `layout:n:mode:m:mode`. Some operations of a run are
+//! cut in all modes, and one in three of the others, in one mode after the other; starts are sampled. With
+//! `PUMICE_CUTS=all` there are four runs, and every operation of them is cut in all modes, as is each operation of one
+//! start in 41. On chips with pages that share cells, `PUMICE_CUTS=N` makes N cuts at least, on more chips, with seeds
+//! that follow each other.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,14 +24,14 @@ const MODES: [(char, CutMode); 6] = [
     ('u', CutMode::Unstable { seed: 4 }),
 ];
 
-/// The modes whose traces show at once, and those whose traces do not.
+/// The modes with traces that show at once, and those with traces that do not.
 const PLAIN: &[(char, CutMode)] = MODES.split_at(5).0;
 const UNSTABLE: &[(char, CutMode)] = MODES.split_at(5).1;
 
 /// Steps of a run, and about how many of its operations are cut in all modes unless all are.
 const STEPS: u32 = 400;
 const BUDGET: u64 = 40;
-/// Of so many cuts one has its start cut again, where cuts are made in all modes.
+/// One in so many cuts has its start cut again, where cuts are made in all modes.
 const AGAIN_EVERY: u64 = 41;
 
 fn letter(mode: CutMode) -> char {
@@ -42,16 +43,16 @@ struct Watch {
     id: String,
     model: Arc<Mutex<Model>>,
     stride: u64,
-    /// Of so many operations one is cut.
+    /// One in so many operations is cut.
     every: u64,
     /// The part of the operations of which all are cut, and no others.
     whole: Option<Part>,
     modes: &'static [(char, CutMode)],
-    /// What is cut is a start after a cut: that one is not cut again, and not everywhere.
+    /// The cut operation is in a start after a cut: that one is not cut again, and not everywhere.
     is_start: bool,
     cuts: u64,
     operations: u64,
-    /// What was lost, with the cut that lost it.
+    /// Losses, each with the cut that caused it.
     failures: Vec<String>,
 }
 
@@ -150,7 +151,7 @@ struct Run {
     /// Programs and erases fail now and then, too.
     fails: bool,
     modes: &'static [(char, CutMode)],
-    /// Of so many operations one is cut; 0 cuts about as many as are cut in all modes.
+    /// One in so many operations is cut; 0 cuts about as many as are cut in all modes.
     every: u64,
 }
 
@@ -293,13 +294,13 @@ cuts! {
     failing_short_tags: "few", "m4", "none", true;
 }
 
-/// Plays these layouts with these cuts and prints what was lost; returns how many cuts lost something.
+/// Plays these layouts with these cuts and prints the losses; returns how many cuts lost something.
 fn figures(layouts: &[&'static str], modes: &'static [(char, CutMode)]) -> usize {
     let mut lost = 0;
     for layout in layouts {
         let run = Run { layout, placement: "sepbit", wear: "even", fails: false, modes, every: 1 };
         let (cuts, failures) = run.play(0);
-        println!("ftl {layout}: {cuts} cuts, {} of them lost what was flushed", failures.len());
+        println!("ftl {layout}: {cuts} cuts, {} of them lost flushed blocks", failures.len());
         failures.iter().take(3).for_each(|what| println!("    {what}"));
         lost += failures.len();
     }
@@ -308,7 +309,7 @@ fn figures(layouts: &[&'static str], modes: &'static [(char, CutMode)]) -> usize
 
 /// Pages that fade after some reads, blocks that look erased and do not hold.
 #[test]
-#[ignore = "figures: what unstable pages and blocks cost today"]
+#[ignore = "figures: the cost of unstable pages and blocks today"]
 fn what_seems_sound_and_is_not() {
     let layouts = ["gang", "small", "tags", "summary", "few", "spi", "slots", "packed", "parity"];
     assert_eq!(figures(&layouts, UNSTABLE), 0);
@@ -327,7 +328,7 @@ fn pages_that_share_cells() {
             let every = u64::from(asked.is_some() && small.contains(&layout));
             let run = Run { layout, placement: "sepbit", wear: "even", fails: false, modes: PLAIN, every };
             let (made, failures) = run.play(next);
-            println!("{layout}:{next}: {made} cuts, {} of them lost what was flushed", failures.len());
+            println!("{layout}:{next}: {made} cuts, {} of them lost flushed blocks", failures.len());
             failures.iter().take(3).for_each(|what| println!("    {what}"));
             cuts += made;
             lost.extend(failures);
@@ -339,6 +340,6 @@ fn pages_that_share_cells() {
     } else {
         FTL_RANDOM_CUTS.ran(first..next, cuts);
     }
-    println!("{cuts} cuts, {} of them lost what was flushed", lost.len());
+    println!("{cuts} cuts, {} of them lost flushed blocks", lost.len());
     assert!(lost.is_empty(), "{}", lost[..lost.len().min(3)].join("\n"));
 }

@@ -1,5 +1,5 @@
-//! Check and repair: anchors, records and checkpoints wiped, alone and together, on every layout, closed and cut off, with a
-//! model in memory as the judge; cuts within the repair; and no finding where nothing is wrong.
+//! Check and repair: anchors, records and checkpoints wiped, alone and together, on every layout, closed and cut off,
+//! with a model in memory as the judge. The repair is cut, too, and a sound disk has no finding.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use crate::common::{CASES, Case, Model, Step, chip_of, policies, start};
 use pumice_ftl::{CheckReport, Finding, Ftl, FtlError, OpenOptions, RepairOptions, check, repair};
 use pumice_media::{BitFlip, BlockDevice, BlockId, CutMode, Lba, Nand, PageId, SimChip};
 
-/// What is wiped.
+/// The wiped structures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Wiped {
     anchors: bool,
@@ -41,7 +41,7 @@ impl Wiped {
         chip
     }
 
-    /// Where a checkpoint was is not known any more.
+    /// True if the place of a checkpoint is not known any more.
     fn forgets_trims(self) -> bool {
         self.records || self.checkpoint
     }
@@ -133,7 +133,7 @@ fn what_is_wiped_is_found_and_comes_back() {
     }
 }
 
-/// The same with a page of blocks unreadable besides: what it held is named, or is older by name.
+/// The same with a page of blocks unreadable besides: its blocks are named, or older by name.
 #[test]
 fn what_is_lost_besides_is_named() {
     // With parity nothing is.
@@ -171,7 +171,7 @@ fn newest_pages(case: Case, chip: &mut SimChip, model: &Model) -> Vec<PageId> {
     panic!("{}: no page holds a block", case.name);
 }
 
-/// Repairs chips whose repair was cut off.
+/// Repairs chips again after their repair was cut off.
 struct Again {
     id: String,
     model: Model,
@@ -235,7 +235,7 @@ fn a_chip_without_a_disk_is_none() {
     assert_eq!(examine(chip).map(|_| ()), Err(FtlError::Foreign));
 }
 
-/// Checks what each of some cuts leaves.
+/// Checks the chip after each of some cuts.
 struct Sound {
     id: String,
     findings: Vec<String>,
@@ -274,7 +274,7 @@ impl Hook for Sound {
     }
 }
 
-/// Whatever a power cut leaves is sound.
+/// Nothing that a power cut leaves counts as damage.
 #[test]
 fn no_cut_is_damage() {
     for (number, case) in (0..).zip(CASES) {
@@ -307,8 +307,8 @@ fn no_cut_is_damage() {
     }
 }
 
-/// The newest page when the power went, which ECC gives up on while its spare area can be read: what it held is an error,
-/// not older in silence, until it is written again or given up.
+/// The newest page when the power went: ECC gives up on it, and its spare area can be read. Its blocks are an error,
+/// not older in silence, until they are written again or given up.
 #[test]
 fn the_newest_page_is_possibly_lost() {
     for case in CASES.into_iter().filter(|case| ["gang", "tags", "summary", "slots"].contains(&case.name)) {

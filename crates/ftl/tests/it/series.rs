@@ -1,5 +1,5 @@
-//! A device in a brown-out loop: the power goes, and goes again and again in the starts that follow and in the little that is
-//! done between, and what each cut leaves seems sound and fades. Nothing that was flushed is lost, and the disk can be written
+//! A device in a brown-out loop: the power goes, and goes again and again in the starts that follow and in the little
+//! work done between. Pages left by each cut seem sound and fade. No flushed block is lost, and the disk can be written
 //! without a person.
 
 use std::collections::BTreeMap;
@@ -147,7 +147,7 @@ impl Device {
         disk.close().map_err(|error| format!("closed: {error}"))?;
         self.model.compare(&mut self.open()?).map_err(|what| format!("closed: {what}"))?;
         let report = check(self.shared.copy(), &mut |_, _| {}).map_err(|error| error.to_string())?;
-        // One copy of a root or summary may have faded, of what is in the checkpoint, too.
+        // One copy of a root or summary may have faded, of those in the checkpoint, too.
         let is_harm = |code: &str| !["anchors", "records", "summary"].contains(&code);
         if let Some(finding) = report.findings.iter().find(|finding| is_harm(finding.code)) {
             return Err(format!("check: {finding:?}"));

@@ -1,4 +1,4 @@
-//! Of two copies of a block the newer one counts, whichever page was programmed last.
+//! The newer of two copies of a block counts, whichever page was programmed last.
 
 use pumice_ftl::{PolicyNames, check};
 use pumice_media::{BlockDevice, Lba};

@@ -6,8 +6,7 @@ use std::{
 };
 
 use pumice_f2fs::{
-    Volume, WritableF2fs, WritableOptions,
-    layout::SegNo,
+    SegNo, Volume, WritableF2fs, WritableOptions,
     mkfs::{Attributes, FormatOptions, NoContent, Plan, Size, Tree},
 };
 use pumice_media::{BlockDevice, MemDisk, ReadAt};

@@ -6,7 +6,7 @@ use pumice_vfs::{FileKind, FileSystem, Ino, NewNode, Timestamp};
 
 pub(crate) type Fs = NandFs<SimChip>;
 
-/// What the command gives a mount when nothing else is asked for.
+/// The cache that the command gives a mount when nothing else is asked for.
 pub(crate) const CACHE: usize = 8 << 20;
 
 pub(crate) fn spec(name: &str, bytes: Option<u64>) -> ChipSpec {
@@ -41,7 +41,7 @@ pub(crate) fn mount(chip: SimChip) -> Fs {
     mount_with(chip, CACHE)
 }
 
-/// What mounting costs the chip.
+/// The chip's work for a mount.
 pub(crate) fn mount_cost(chip: SimChip) -> (Fs, NandStats) {
     let before = chip.stats();
     let fs = mount(chip);
@@ -65,7 +65,7 @@ pub(crate) fn noise(bytes: usize, seed: u64) -> Vec<u8> {
     data
 }
 
-/// Counts what the chip does while `work` runs.
+/// Counts the chip's work while `work` runs.
 pub(crate) fn during(fs: &Fs, work: impl FnOnce()) -> NandStats {
     let before = fs.stats().unwrap();
     work();

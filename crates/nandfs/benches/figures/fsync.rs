@@ -41,7 +41,7 @@ fn append_4k(chip: &str) -> Figure {
     Figure::at_most(format!("fsync of a 4 KiB append, {chip}, programs over the data"), "pages", over, 2.0)
 }
 
-/// How often the small writes are done that are measured on several chips.
+/// The number of small writes that are measured on several chips.
 pub(crate) const TURNS: u64 = 3000;
 
 /// Appends of 300 bytes, each with fsync.
@@ -81,7 +81,7 @@ fn small(name: &str, did: NandStats, programs: f64, ms: f64) -> [Figure; 3] {
     ]
 }
 
-/// A file saved as programs do it, over what was there: create, write, fsync, rename, fsync of the directory.
+/// A file saved as programs do it, over the old one: create, write, fsync, rename, fsync of the directory.
 fn save(chip: &str, bytes: usize, bound: f64) -> Figure {
     const TURNS: u64 = 1000;
     let fs = mount(formatted(chip, None));

@@ -1,5 +1,5 @@
-//! Host time of a call with 64,000 files over that with 4,000, all of whose metadata are in memory: what is left is what the
-//! caches of a processor make of it.
+//! Host time of a call with 64,000 files over that with 4,000, with all metadata in memory: the rest is the effect of a
+//! processor's caches.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ const CACHE: usize = 128 << 20;
 const FEW: u32 = 4000;
 const MANY: u32 = 16 * FEW;
 
-/// What is timed, in its order.
+/// The timed calls, in their order.
 const CALLS: [&str; 3] = ["look up", "write of 100 B and fsync", "unlink"];
 
 pub(crate) fn figures() -> Vec<Figure> {

@@ -1,6 +1,6 @@
-//! The figures that README quotes: device time and operation counts of simulated chips, the same on every machine,
-//! and the speed of this code on the host that runs it. `--quick` leaves out what takes minutes
-//! and what only an optimised build can show; a word selects the figures whose name holds it.
+//! The figures that README quotes. Device time and operation counts are those of simulated chips, the same on every
+//! machine; the speed of this code is the host's. `--quick` leaves out slow figures and those that need an optimised
+//! build; a word selects the figures with it in their names.
 #![allow(
     missing_docs,
     clippy::print_stdout,
@@ -32,7 +32,7 @@ pub struct Figure {
     pub bound: Bound,
 }
 
-/// What the figure must reach.
+/// The goal of a figure.
 #[derive(Clone, Copy)]
 pub enum Bound {
     AtMost(f64),

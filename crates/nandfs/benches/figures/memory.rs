@@ -1,5 +1,5 @@
-//! Memory of a mount, by what the heap holds: mounting and walking a volume leaves the chip's own memory as it is,
-//! so all growth is the file system's.
+//! Memory of a mount, by the heap's growth: mounting and walking a volume leaves the chip's own memory as it is, so all
+//! growth is the file system's.
 
 use pumice_media::SimChip;
 use pumice_vfs::{FileSystem, Ino};

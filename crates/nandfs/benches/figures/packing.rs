@@ -1,4 +1,4 @@
-//! Compression: the space that sources and text take, small files, and what reading costs.
+//! Compression: the space that sources and text take, small files, and the cost of reading.
 
 use std::path::{Path, PathBuf};
 
@@ -119,7 +119,7 @@ pub(crate) fn figures() -> Vec<Figure> {
     figures
 }
 
-/// Bytes that a file of 1 KiB takes beyond 1.1 times what it compresses to, on average.
+/// Bytes that a file of 1 KiB takes beyond 1.1 times its compressed size, on average.
 fn small_files(text: &[u8]) -> Figure {
     const FILES: usize = 2000;
     let files: Vec<Vec<u8>> = text.chunks(5000).take(FILES).map(|part| part[..1024].to_vec()).collect();

@@ -1,4 +1,4 @@
-//! What it costs to keep promises on chips whose pages share cells, beside the same chips if none did.
+//! The cost of keeping promises on chips with pages that share cells, beside the same chips if none did.
 
 use pumice_media::{ChipSpec, NandStats, Pairing, SimChip};
 use pumice_nandfs::FormatOptions;
@@ -58,7 +58,7 @@ fn rows(chip: &str, bounds: [f64; 4]) -> Vec<Figure> {
         .collect()
 }
 
-/// For each small write.
+/// Programs for each small write.
 pub(crate) fn programs(did: NandStats) -> f64 {
     did.programs as f64 / TURNS as f64
 }

@@ -1,4 +1,4 @@
-//! What parity pages cost: one in each erase block of 64 pages.
+//! The cost of parity pages: one in each erase block of 64 pages.
 
 use pumice_media::ChipSpec;
 use pumice_nandfs::{FormatOptions, FsyncProtection};
@@ -71,7 +71,7 @@ fn fixed_kib(parity_pages: u8) -> f64 {
     fs.info().unwrap().fixed_memory_bytes as f64 / 1024.0
 }
 
-/// What it costs besides to protect at once what fsync promised.
+/// The further cost of protecting the promises of fsync at once.
 fn at_once(chip: &ChipSpec) -> Vec<Figure> {
     let what = "one parity page in 64, fsync now";
     let programs = |name: &str, did, bound| {
@@ -85,7 +85,8 @@ fn at_once(chip: &ChipSpec) -> Vec<Figure> {
     figures
 }
 
-/// How much less time a quick scrub takes than a full one, as a share of what reading spare areas in place of pages saves.
+/// The time that a quick scrub saves over a full one, as a share of the time that reading spare areas in place of pages
+/// saves.
 fn quick_scrub() -> Figure {
     let chip = spec(CHIP, Some(CLEANED));
     let fs = mount(formatted_as(&chip, options(1)));
@@ -98,7 +99,7 @@ fn quick_scrub() -> Figure {
     let ratio = timing.read_page_ns as f64 / timing.read_spare_ns as f64;
     let share = full.device_ns as f64 / quick.device_ns as f64 / ratio;
     Figure::at_least(
-        "one parity page in 64: quick scrub, share of what spare reads can save",
+        "one parity page in 64: quick scrub, share of the possible saving by spare reads",
         "times",
         share,
         0.95,

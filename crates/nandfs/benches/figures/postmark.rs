@@ -1,7 +1,7 @@
 //! PostMark with the parameters of the CFFS paper (section 4): 500 files of 512 B to 60 KB, 1,000 transactions.
 //!
-//! As in PostMark 1.5 a transaction is a pair: create or delete, and read or append, each with equal chance; an
-//! append adds a random number of bytes up to what is missing to the largest size. At the end all files are deleted.
+//! As in PostMark 1.5 a transaction is a pair: create or delete, and read or append, each with equal chance. An append
+//! adds a random number of bytes, up to the largest size of a file. At the end all files are deleted.
 
 use fastrand::Rng;
 use pumice_vfs::{FileSystem, Ino};

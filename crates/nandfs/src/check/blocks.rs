@@ -1,4 +1,4 @@
-//! Erase blocks: what the block table says against what is reachable, and against the chip.
+//! Erase blocks: the block table against the reachable chunks, and against the chip.
 
 use alloc::{collections::BTreeMap, format};
 
@@ -9,7 +9,7 @@ use crate::blocks::{State, Usage};
 use crate::codec::size;
 use crate::params::ANCHOR_BLOCKS;
 
-/// What the checkpoint says of single blocks, and sums over all.
+/// The checkpoint's notes on single blocks, and sums over all.
 #[derive(Default)]
 pub(super) struct Tally {
     /// The window; true for blocks that will not be erased before use.
@@ -64,7 +64,7 @@ impl Check<'_, '_> {
 
     fn valid(&mut self, block: u32, usage: Usage) {
         let live = self.live.get(size(block.into())).copied().unwrap_or(0);
-        // What could not be read may have led to more.
+        // Unreadable pages may have led to more.
         if usage.valid < live || (self.complete && usage.valid != live) {
             let text = format!("block {block} counts {} valid bytes, {live} are reachable", usage.valid);
             self.found.add("block-valid-count", text);
@@ -75,7 +75,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Blocks with a part to play are in the state for it, and no others.
+    /// Checks that blocks with a part to play are in the state for it, and no others.
     fn place(&mut self, block: u32, usage: Usage, tally: &Tally) {
         let state = usage.state;
         let is_anchor = block < ANCHOR_BLOCKS;
@@ -102,7 +102,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// A block known to be erased looks like it.
+    /// Checks that a block known to be erased looks like it.
     fn erased(&mut self, block: u32) {
         let peek = self.volume.log.flash.peek(self.params.page(block, 0));
         if !matches!(peek, Ok(Peek::Erased)) {
@@ -111,7 +111,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// A written block that holds nothing is about to be used again.
+    /// Checks that a written block without data is about to be used again.
     fn empty(&mut self, block: u32) {
         let known = self.volume.blocks.lost_dead || self.volume.blocks.dying.contains(&block);
         if !known && !self.volume.is_in_use(block) {
@@ -119,8 +119,8 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Bad-block marks. A block may be marked before a checkpoint can tell: one of the window that could not be
-    /// erased, a failed one that is empty; and anchor blocks are kept track of by their marks alone.
+    /// Compares bad-block marks. A block may be marked before a checkpoint can tell: one of the window that could not
+    /// be erased, or a failed one that is empty. Anchor blocks are kept track of by their marks alone.
     fn mark(&mut self, block: u32, usage: Usage, tally: &Tally) {
         let Ok(marked) = self.volume.log.flash.is_bad(block) else { return };
         let early = match usage.state {
@@ -140,7 +140,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Blocks that are being filled are in use, and blank where they go on.
+    /// Checks that blocks being filled are in use, and blank behind their end.
     fn heads(&mut self) {
         let places: alloc::vec::Vec<(u32, u32)> = self.volume.log.places().flatten().collect();
         for (block, index) in places {

@@ -54,7 +54,7 @@ impl Check<'_, '_> {
         names
     }
 
-    /// Of the buckets on the way of a hash exactly one exists.
+    /// Checks that exactly one of the buckets on the way of a hash exists.
     fn tiling(&mut self, dir: u32, mut spans: Vec<(u64, u64, u32)>) {
         spans.sort_unstable();
         let mut at = 0;
@@ -106,7 +106,7 @@ impl Check<'_, '_> {
         Some(names)
     }
 
-    /// What a name stands for.
+    /// Checks the meaning of a name.
     fn entry(&mut self, dir: u32, entry: &Entry<'_>) {
         let Entry { ino, kind, born, name } = *entry;
         let text = |what: &str| format!("name {:?} in directory {dir}: {what}", show(name));

@@ -1,4 +1,4 @@
-//! The list of what is wrong, kept short however much that is.
+//! The list of findings, kept short however many there are.
 
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 
@@ -9,7 +9,7 @@ pub(super) const TOLD: usize = 200;
 
 #[derive(Default)]
 pub(super) struct Findings {
-    /// Each with the node that it is about, if it is about one that has a path.
+    /// Findings, each with its node, if that has a path.
     list: Vec<(Finding, Option<u32>)>,
     counts: BTreeMap<&'static str, usize>,
 }
@@ -19,7 +19,7 @@ impl Findings {
         self.add_of(code, None, detail);
     }
 
-    /// The same of a node, whose path will be told.
+    /// The same for a node; its path will be told.
     pub(super) fn add_of(&mut self, code: &'static str, nid: Option<u32>, detail: String) {
         let count = self.counts.entry(code).or_default();
         *count += 1;
@@ -28,7 +28,7 @@ impl Findings {
         }
     }
 
-    /// The list; `path` tells that of a node.
+    /// The list; `path` gives that of a node.
     pub(super) fn into_list(self, mut path: impl FnMut(u32) -> Option<String>) -> Vec<Finding> {
         let mut list: Vec<Finding> = Vec::with_capacity(self.list.len());
         for (mut finding, nid) in self.list {

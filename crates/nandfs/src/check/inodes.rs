@@ -11,7 +11,7 @@ use crate::node::{Body, Inode, Node};
 use crate::nodes::ORPHANS;
 use crate::xattr_list;
 
-/// Longer lists of attributes are not read; none of this length can be made in practice.
+/// The longest list of attributes that is read; none of this length can be made in practice.
 const ATTRIBUTES_MAX: u64 = 64 << 20;
 
 impl Check<'_, '_> {
@@ -62,7 +62,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Extended attributes decode; those outside the inode belong to it alone.
+    /// Checks that extended attributes decode; those outside the inode belong to it alone.
     fn attributes(&mut self, ino: u32, inode: &Inode) {
         let hidden = inode.xattr_ino;
         if hidden == 0 {

@@ -1,4 +1,4 @@
-//! Who is named how often, from where, and what nobody refers to.
+//! Links: the names of each inode, their directories, and nodes that nobody refers to.
 
 use alloc::{format, vec::Vec};
 
@@ -43,7 +43,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// An inode that holds the attributes of another.
+    /// Checks an inode that holds the attributes of another.
     fn hidden_links(&mut self, ino: u32, known: &Known) {
         let owner = known.attribute_of;
         if known.names > 0 || known.orphan || known.parent != owner || known.nlink != 1 {
@@ -92,7 +92,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Directories that have names, but only within each other.
+    /// Finds directories that have names, but only within each other.
     fn circles(&mut self) {
         let mut sound: HashSet<u32> = HashSet::new();
         let dirs: Vec<u32> =

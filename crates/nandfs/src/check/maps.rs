@@ -11,7 +11,7 @@ use crate::addr::Addr;
 use crate::node::{IndexBody, Inode, Map, Node};
 use crate::pointers::{MAX_ODD, is_odd};
 
-/// What a walk over a block map gathers.
+/// The sums of a walk over a block map.
 pub(super) struct Tally {
     pub(super) ino: u32,
     is_dir: bool,
@@ -41,7 +41,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// An index node that must have this height, and what hangs under it.
+    /// Walks an index node that must have this height, and its children.
     fn index(&mut self, nid: u32, start: u64, height: u8, tally: &mut Tally) {
         if nid == 0 {
             return;
@@ -66,7 +66,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Counts a pointer to an index node; true if what lies there may be walked.
+    /// Counts a pointer to an index node; true if the node there may be walked.
     fn is_index_of(&mut self, nid: u32, height: u8, ino: u32) -> bool {
         let Some(known) = self.known.get_mut(&nid) else {
             self.found.add("index-missing", format!("inode {ino} leads to node {nid}, which does not exist"));

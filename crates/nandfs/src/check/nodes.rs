@@ -9,7 +9,7 @@ use crate::addr::Addr;
 use crate::node::Node;
 use crate::nodes::ROOT;
 
-/// What a node turned out to be.
+/// The kind of a node, as found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum What {
     /// It cannot be read or makes no sense.
@@ -21,7 +21,7 @@ pub(super) enum What {
     Inode(FileKind),
 }
 
-/// What is remembered of a node.
+/// The notes on a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     pub(super) what: What,
@@ -37,7 +37,7 @@ pub(super) struct Known {
     pub(super) orphan: bool,
     pub(super) nlink: u32,
     pub(super) parent: u32,
-    /// The print of its birth that names of an inode have.
+    /// The print of its birth in the names of an inode.
     pub(super) born: u8,
 }
 
@@ -89,7 +89,7 @@ impl Check<'_, '_> {
         if in_memory {
             node = self.volume.nodes.current(&mut self.volume.log, nid).ok();
         }
-        // What the checkpoint has of it is older than what was promised.
+        // The checkpoint's copy is older than the promise.
         if self.volume.nodes.is_lost(nid) {
             node = None;
         }

@@ -5,10 +5,10 @@ use alloc::{format, string::String, vec::Vec};
 use super::Check;
 use crate::nodes::ROOT;
 
-/// Longer paths are cut off: a damaged tree may lead in a circle.
+/// The longest path, in names; longer ones are cut off, as a damaged tree may lead in a circle.
 const DEPTH: usize = 64;
 
-/// Where a node belongs.
+/// The owner of a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     /// A name in a directory.

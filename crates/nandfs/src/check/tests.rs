@@ -376,7 +376,7 @@ fn every_harm_is_found() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// A file that fsync wrote since the checkpoint; replaying needs what the checkpoint leads to.
+/// A file that fsync wrote since the checkpoint; replaying needs the nodes of the checkpoint.
 fn crashed() -> Result<SimChip> {
     let mut volume = sample();
     volume.begin()?;

@@ -14,7 +14,7 @@ use crate::params::Params;
 use crate::superblock::{MAGIC, Superblock};
 use crate::tag::{ChunkKind, Tag};
 
-/// The pages of a volume that hold something, by what they hold.
+/// The programmed pages of a volume, by their contents.
 #[derive(Clone)]
 pub struct Catalogue {
     params: Params,
@@ -67,7 +67,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// A page, of the rarer kinds as often as of the others.
+    /// A page, of rare kinds as often as of common ones.
     fn pick(&self, choices: &mut Choices<'_>) -> Option<&Known> {
         let kind = choices.below(8);
         let fits = |known: &&Known| match kind {
@@ -145,7 +145,7 @@ impl Catalogue {
     }
 }
 
-/// Bytes that nothing sealed.
+/// Changes bytes without a new seal.
 fn scratch(_: &Params, _: &Known, raw: &mut Raw, choices: &mut Choices<'_>) {
     for _ in 0..=choices.below(8) {
         let bytes = if choices.below(2) == 0 { &mut raw.payload } else { &mut raw.head };
@@ -173,7 +173,7 @@ fn overwrite(params: &Params, known: &Known, raw: &mut Raw, choices: &mut Choice
     }
 }
 
-/// A chunk that ends early, or holds one thing all over.
+/// Ends a chunk early, or fills it with one thing all over.
 fn blank(_: &Params, known: &Known, raw: &mut Raw, choices: &mut Choices<'_>) {
     let Some((start, length, _)) = known.chunk(choices) else { return };
     let (start, length) = (usize::from(start), usize::from(length));

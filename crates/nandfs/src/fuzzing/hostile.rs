@@ -50,7 +50,7 @@ pub(super) fn rewrite(params: &Params, known: &Known, raw: &mut Raw, choices: &m
     }
 }
 
-/// Names and links of other inodes than there are.
+/// Puts names and links of other inodes in place of the true ones.
 fn lie_in_names(record: &mut NameRecord, choices: &mut Choices<'_>) {
     let ino =
         [choices.below(16), choices.below(64), choices.number()].get(choices.place(3)).copied().unwrap_or(0);
@@ -74,7 +74,7 @@ fn rewrite_record(params: &Params, raw: &mut Raw, choices: &mut Choices<'_>) {
     raw.replace(0, length, &checkpoint.encode(params));
 }
 
-/// One entry of a table takes the place of another.
+/// Puts one entry of a table in place of another.
 fn lie_in_table(start: u16, desc: &Desc, raw: &mut Raw, choices: &mut Choices<'_>) {
     let mut bytes = raw.chunk(start, desc.len).to_vec();
     let entry = if desc.kind == ChunkKind::NodeTable { 8 } else { ENTRY };

@@ -20,7 +20,7 @@ impl<'a> Choices<'a> {
         Choices(bytes)
     }
 
-    /// True if all that follows is zeros.
+    /// True if all further numbers are zeros.
     pub fn is_used_up(&self) -> bool {
         self.0.is_empty()
     }
@@ -76,7 +76,7 @@ pub const CANARY_PANIC: [u8; 16] = *b"canary: a panic!";
 pub const CANARY_LOOP: [u8; 16] = *b"canary: no end!!";
 
 /// A mistake made on purpose, to see that a fuzzer finds it.
-#[expect(clippy::panic, reason = "it is what the fuzzer has to find")]
+#[expect(clippy::panic, reason = "the fuzzer has to find it")]
 pub(crate) fn canary(volume: &mut Volume<'_>, uid: u32) {
     // No test gives a file to such an owner.
     if uid < 1 << 24 {

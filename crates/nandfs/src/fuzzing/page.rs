@@ -11,12 +11,12 @@ pub(super) struct Known {
     pub(super) block: u32,
     pub(super) index: u32,
     pub(super) kind: u8,
-    /// What chunks it has; none in anchors and records of checkpoints.
+    /// Its chunks; none in anchors and records of checkpoints.
     pub(super) tag: Option<Tag>,
 }
 
 impl Known {
-    /// A chunk of the page: start, length and what it is; of a root the whole record.
+    /// A chunk of the page: start, length and kind; the whole record of a root.
     pub(super) fn chunk(&self, choices: &mut Choices<'_>) -> Option<(u16, u16, Option<Desc>)> {
         let Some(tag) = &self.tag else { return Some((0, RECORD, None)) };
         let place = choices.place(tag.descs.len());

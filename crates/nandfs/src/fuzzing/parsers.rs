@@ -16,10 +16,10 @@ use crate::pointers;
 use crate::tag::Tag;
 use crate::xattr_list;
 
-/// Page and free spare bytes of chips whose layouts differ.
+/// Page and free spare bytes of chips with different layouts.
 const SHAPES: [(u32, u32); 4] = [(512, 8), (2048, 38), (2048, 4), (16384, 128)];
 
-/// Hands the bytes to every parser; what is accepted must come back when it is written and read again.
+/// Hands the bytes to every parser; accepted things must come back when they are written and read again.
 pub fn parsers(bytes: &[u8]) {
     let Some((shape, bytes)) = bytes.split_first() else { return };
     let (page_bytes, free_spare_bytes) = SHAPES.get(usize::from(*shape % 4)).copied().unwrap_or_default();

@@ -63,7 +63,7 @@ impl Log<'_> {
         Ok(Addr { page, offset, len: desc.len })
     }
 
-    /// Bytes that the page which a head is filling has left for one more chunk, and chunks that it has then.
+    /// Bytes left for one more chunk on the page that a head is filling, and its chunks then.
     fn left(&self, head: usize) -> (usize, usize) {
         self.heads.get(head).map_or((0, 0), |open| {
             let count = open.descs.len() + 1;
@@ -79,7 +79,7 @@ impl Log<'_> {
         index as usize + more < self.params.pages_per_block as usize
     }
 
-    /// Programs the page that a head is filling, whose last chunk goes on in the next.
+    /// Programs the page that a head is filling; its last chunk goes on in the next.
     fn pass(&mut self, head: usize) -> Result<(), FsError> {
         let Some(open) = self.heads.get_mut(head) else { return Err(Errno::Invalid.into()) };
         let begins = open.descs.last().is_some_and(|desc| desc.kind != ChunkKind::Rest);
@@ -94,8 +94,8 @@ impl Log<'_> {
         Ok(())
     }
 
-    /// A fresh erase block for the page that a head is filling, and where in it: behind the pages of the chunk that goes on
-    /// there, which are programmed once more.
+    /// A fresh erase block for the page that a head is filling, and the index in it: behind the pages of the chunk that
+    /// goes on there, which are programmed once more.
     pub(super) fn move_passed(&mut self, head: usize) -> Result<(u32, u32), FsError> {
         loop {
             let fresh = self.take_block(head)?;
@@ -131,7 +131,7 @@ impl Log<'_> {
         Ok(true)
     }
 
-    /// Adds to the start of a chunk what the pages behind `page` hold of it.
+    /// Adds the parts in the pages behind `page` to the start of a chunk.
     pub(super) fn read_rest(&mut self, page: u32, desc: &Desc, bytes: &mut Vec<u8>) -> Result<(), FsError> {
         let mut next = page;
         while bytes.len() < desc.len.into() {

@@ -1,9 +1,9 @@
-//! Copies of the parity of blocks that are being filled, in blocks of their own, where volumes protect at once what they
-//! promise (the design has the argument: "Parity").
+//! Copies of the parity of blocks that are being filled, in blocks of their own, on volumes that protect promises at
+//! once (the design has the argument: "Parity").
 //!
 //! The newest copy of each such block lies in the blocks taken since everything was last copied anew: that happens when
-//! they are full, and those before hold nothing then. What a cut leaves without parity is guarded by the copies of the
-//! mount before, until it has moved.
+//! they are full, and those before hold nothing then. Blocks that a cut left without parity are guarded by the copies
+//! of the mount before, until their data has moved.
 
 use alloc::{collections::BTreeSet, vec, vec::Vec};
 
@@ -17,22 +17,22 @@ use crate::tag::COPIES;
 /// Erase blocks with copies that a checkpoint names at the most.
 pub(crate) const NAMED_MOST: usize = 12;
 
-/// Where copies lie.
+/// The places of copies.
 #[derive(Default)]
 pub(super) struct Copies {
-    /// Blocks with the newest copies of what is being filled, oldest first.
+    /// Blocks with the newest copies for those being filled, oldest first.
     current: Vec<u32>,
-    /// Where the next copy goes: block and number.
+    /// The place of the next copy: block and number.
     next: Option<(u32, u32)>,
     /// Blocks with copies that were made before the mount, oldest first.
     kept: Vec<u32>,
-    /// What those are kept for.
+    /// The blocks that those are kept for.
     guarded: BTreeSet<u32>,
 }
 
 impl Log<'_> {
-    /// Before a promise is given: what it relies on is brought back if pages of it die, whether the power fails or not. All
-    /// pages must have been programmed.
+    /// Protects the pages behind a promise before it is given: they are brought back if some of them die, whether the
+    /// power fails or not. All pages must have been programmed.
     pub(crate) fn protect(&mut self) -> Result<(), FsError> {
         if self.params.copy_blocks == 0 {
             return Ok(());
@@ -52,7 +52,7 @@ impl Log<'_> {
         Ok(())
     }
 
-    /// Gives up all copies, whose blocks are left once there are others: the blocks that need them.
+    /// Gives up all copies, and leaves their blocks once there are others; returns the blocks that need new copies.
     fn copy_anew(&mut self, left: &mut Vec<u32>) -> Vec<u32> {
         left.append(&mut self.copies.current);
         self.copies.next = None;
@@ -78,7 +78,7 @@ impl Log<'_> {
         Ok(true)
     }
 
-    /// Takes a block for copies, whose first page says so.
+    /// Takes a block for copies, and marks its first page so.
     fn begin_copies(&mut self) -> Result<u32, FsError> {
         loop {
             let block = self.take_block(ROOT_HEAD.into())?;
@@ -96,7 +96,8 @@ impl Log<'_> {
         }
     }
 
-    /// Nothing is being filled any more: leaves the blocks of copies, unless there is parity that could not be programmed.
+    /// Leaves the blocks of copies once nothing is being filled any more, unless there is parity that could not be
+    /// programmed.
     pub(super) fn leave_copies(&mut self) {
         if self.flash.medium.unended().is_empty() {
             self.copies.next = None;
@@ -105,14 +106,14 @@ impl Log<'_> {
         }
     }
 
-    /// Keeps copies that were made before the mount, for these blocks, which are to be moved.
+    /// Keeps copies made before the mount for these blocks, which are to be moved.
     pub(crate) fn guard(&mut self, copies: &[u32], blocks: &[u32]) {
         self.copies.kept.extend(copies);
         self.copies.guarded.extend(blocks);
         self.flash.medium.set_copies(self.copies.kept.clone(), self.guarded());
     }
 
-    /// Before recovery knows what the cut left without parity, any of these blocks may be that.
+    /// Guards any of these blocks, before recovery knows which the cut left without parity.
     pub(crate) fn guard_for_now(&mut self, copies: &[u32], blocks: impl Iterator<Item = u32>) {
         self.copies.kept.extend(copies);
         self.flash.medium.set_copies(self.copies.kept.clone(), self.guarded().into_iter().chain(blocks));
@@ -123,12 +124,12 @@ impl Log<'_> {
         self.copies.guarded.iter().copied().collect()
     }
 
-    /// A block needs no copies any more that were made before the mount; with the last one they are left.
+    /// Takes a block off those that need copies made before the mount; with the last one the copies are left.
     pub(crate) fn release(&mut self, block: u32) {
         self.copies.guarded.remove(&block);
     }
 
-    /// Leaves the copies that were made before the mount if nothing needs them.
+    /// Leaves the copies made before the mount if nothing needs them.
     pub(crate) fn leave_kept(&mut self) {
         if self.copies.guarded.is_empty() && !self.copies.kept.is_empty() {
             let left = core::mem::take(&mut self.copies.kept);
@@ -142,8 +143,9 @@ impl Log<'_> {
         self.copies.current.contains(&block) || self.copies.kept.contains(&block)
     }
 
-    /// What a checkpoint tells of copies: their blocks, oldest first, and the blocks besides the open ones that have no
-    /// parity but theirs. After many cuts in a row, none of which left time for moving anything, the oldest are not told.
+    /// A checkpoint's list of copies: their blocks, oldest first, and the blocks besides the open ones that have no
+    /// parity but theirs. After many cuts in a row, none of which left time for moving anything, the oldest are not
+    /// told.
     pub(crate) fn told_copies(&self) -> (Vec<u32>, Vec<u32>) {
         let mut copies: Vec<u32> = self.copies.kept.iter().chain(&self.copies.current).copied().collect();
         copies.drain(..copies.len().saturating_sub(NAMED_MOST));

@@ -1,7 +1,7 @@
 //! Names that a directory does not have: whether they were taken away, or never written there.
 //!
-//! A name that fsync promised may be in its inode alone, and its directory older. What cleaning moves is written anew and no
-//! newer for it: so only the part of the directory counts that would have the name.
+//! A name promised by fsync may be in its inode alone, and its directory older. Chunks moved by cleaning are written
+//! anew and no newer for it: so only the part of the directory counts that would have the name.
 
 use super::work::Repair;
 use crate::addr::Addr;
@@ -9,7 +9,7 @@ use crate::dir::{Bucket, LEVEL_MAX};
 use crate::node::Body;
 
 impl Repair<'_> {
-    /// True if an inode that was found by its tag alone is what remained of one that was taken away: its directory was,
+    /// True if an inode that was found by its tag alone is left over from one that was taken away: its directory was,
     /// or was written later and does not have it.
     pub(super) fn is_removed(&mut self, ino: u32, dir: u32, name: &[u8]) -> bool {
         let Some(copy) = self.scan.as_ref().and_then(|scan| scan.nodes.get(&ino)) else { return false };
@@ -18,11 +18,11 @@ impl Repair<'_> {
         self.tree.removed.contains(&dir) || self.absent_since(dir, name).is_some_and(|since| since > seq)
     }
 
-    /// When the part of a directory was written that would have this name, and has not; nothing if that is lost.
+    /// The time of writing of the part of a directory that would have this name, and has not; nothing if that is lost.
     pub(super) fn absent_since(&mut self, dir: u32, name: &[u8]) -> Option<u64> {
         let inode = self.scan.as_ref()?.inodes.get(&dir).copied();
-        // Without the key of hashes nobody knows which part. A directory whose names changed is written with them; until
-        // then it waits in memory, and what waits there is not moved.
+        // Without the key of hashes nobody knows which part. A directory is written with its changed names; until then
+        // it waits in memory, and waiting directories are not moved.
         if self.rehash || matches!(self.volume.inode(dir).ok()?.body, Body::Inline(_)) {
             return inode;
         }

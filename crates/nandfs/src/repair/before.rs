@@ -1,5 +1,5 @@
-//! What a volume was before its repair must be there until the repair is done, or the next one would find less if the power
-//! goes.
+//! The volume as it was before its repair. It must be there until the repair is done, or the next one would find less
+//! if the power goes.
 
 use alloc::{collections::BTreeSet, vec::Vec};
 
@@ -20,7 +20,7 @@ pub(super) struct Before {
 }
 
 impl Before {
-    /// Of a volume with so many erase blocks; asks of a block whether anything on it is in use.
+    /// The state of a volume with so many erase blocks; asks of a block whether anything on it is in use.
     pub(super) fn of(
         fence: Fence<'_>,
         blocks: u32,

@@ -1,4 +1,4 @@
-//! Names: what has lost its own gets it back from its inode, or one in `lost+found`.
+//! Names: an inode without its own gets it back from itself, or one in `lost+found`.
 
 use alloc::{format, vec::Vec};
 
@@ -12,12 +12,12 @@ use crate::nodes::{ORPHANS, ROOT};
 const LOST_FOUND: &[u8] = b"lost+found";
 
 impl Repair<'_> {
-    /// Gives everything a name that has none and was not taken away.
+    /// Gives a name to every inode that has none and was not taken away.
     pub(super) fn adopt_all(&mut self) -> Result<()> {
-        // Directories first: what lies below them comes along.
+        // Directories first: inodes below them come along.
         loop {
             let lost: Vec<(u32, u32)> = self.unreached(true);
-            // One whose directory is there goes home; if there is none, the first goes to the lost ones.
+            // A directory with its parent there goes home; if there is none, the first goes to the lost ones.
             let home = lost.iter().find(|(_, parent)| self.tree.names.contains_key(parent));
             let Some((ino, parent)) = home.or(lost.first()).copied() else { break };
             self.adopt(ino, parent)?;
@@ -44,7 +44,7 @@ impl Repair<'_> {
             // Attribute inodes have no name; orphans no link.
             if removed || inode.nlink == 0 {
                 self.nodes.remove(&nid);
-                // What was promised of it has been replayed.
+                // Its promises have been replayed.
                 self.volume.nodes.forget(nid);
             } else if !inode.name.is_empty() && (inode.kind == FileKind::Dir) == dirs {
                 lost.push((nid, inode.parent));
@@ -84,7 +84,7 @@ impl Repair<'_> {
         if kind == FileKind::Dir { self.walk_from(ino) } else { self.keep(ino) }
     }
 
-    /// The directory of what has no other.
+    /// The directory of inodes that have no other.
     fn lost_found(&mut self) -> Result<u32> {
         let names = self.tree.names.entry(ROOT).or_default();
         if let Some(found) = names.iter().find(|name| name.bytes == LOST_FOUND && name.kind == FileKind::Dir)

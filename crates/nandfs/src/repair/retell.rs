@@ -1,4 +1,4 @@
-//! Directories that are rebuilt from tags get what records of names tell.
+//! Directories rebuilt from tags, brought up to date by records of names.
 
 use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 
@@ -12,8 +12,8 @@ use crate::addr::Addr;
 use crate::volume::Volume;
 
 impl Volume<'_> {
-    /// Gives inodes that were found by their tags the attributes that records tell of them later. Those that cannot be
-    /// read are given up by whoever walks there.
+    /// Gives inodes that were found by their tags the later attributes in records. Unreadable ones are given up by a
+    /// later walk.
     pub(super) fn replay_attributes(&mut self, scan: &Scan) {
         for (seq, record) in &scan.told.records {
             let is_older = |ino: u32| scan.nodes.get(&ino).is_some_and(|copy| copy.seq < *seq);
@@ -34,8 +34,8 @@ impl Volume<'_> {
 }
 
 impl Repair<'_> {
-    /// Brings the names of a directory that was found by its tags up to what records tell; `seqs` says when each name was
-    /// written that is there.
+    /// Brings the names of a directory that was found by its tags up to date with the records; `seqs` has the time when
+    /// each present name was written.
     pub(super) fn retell(&mut self, dir: u32, names: &mut Vec<Name>, seqs: &HashMap<Vec<u8>, u64>) {
         let Some(scan) = self.scan.as_ref().filter(|scan| scan.nodes.contains_key(&dir)) else { return };
         let Some(promised) = scan.told.names.get(&dir).cloned() else { return };
@@ -73,8 +73,8 @@ impl Repair<'_> {
         }
     }
 
-    /// When each name in these parts of a directory was written, by where its bucket lies; nothing where directories
-    /// are not rebuilt.
+    /// The time when each name in these parts of a directory was written, by the place of its bucket; nothing where
+    /// directories are not rebuilt.
     pub(super) fn written(&self, dir: u32, bucket: Option<Addr>) -> Option<u64> {
         let scan = self.scan.as_ref()?;
         match bucket {

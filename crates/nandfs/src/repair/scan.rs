@@ -1,4 +1,4 @@
-//! The tags of all pages: the newest copy of every node, and what fsync wrote behind it.
+//! The tags of all pages: the newest copy of every node, and the writes of fsync behind it.
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -34,17 +34,18 @@ pub(super) struct Write {
     pub(super) lengths: Vec<(u16, usize)>,
 }
 
-/// What the tags tell.
+/// The findings in the tags.
 #[derive(Default)]
 pub(super) struct Scan {
     pub(super) nodes: BTreeMap<u32, Copy>,
-    /// Nodes of which a newer copy does not count. They are written anew, or it would once this repair is the checkpoint.
+    /// Nodes with a newer copy that does not count. They are written anew, or it would once this repair is the
+    /// checkpoint.
     pub(super) outdated: BTreeSet<u32>,
-    /// When each inode was written last.
+    /// The time when each inode was written last.
     pub(super) inodes: HashMap<u32, u64>,
-    /// When each page was written that holds buckets of directories.
+    /// The time when each page with buckets of directories was written.
     pub(super) buckets: HashMap<u32, u64>,
-    /// What fsync promised of names.
+    /// The promises of fsync about names.
     pub(super) told: Told,
     /// Pages that fsync wrote, with the lengths of compressed blocks.
     writes: Vec<Write>,
@@ -61,20 +62,21 @@ struct Late {
     names: Option<NameRecord>,
 }
 
-/// Pages that are believed or not by what others tell.
+/// Pages that are believed or not by the tags of others.
 #[derive(Default)]
 struct Doubtful {
     told: Vec<Page>,
     repaired: Vec<(u32, Tag)>,
     late: Vec<Late>,
-    /// The highest sequence number of a page that ends a repair, or is none of one.
+    /// The highest sequence number of a page that ends a repair, or belongs to none.
     ended: u64,
 }
 
 impl Scan {
-    /// Reads every page of the log; those that cannot be read, or prove nothing, are passed over. Pages of repairs are
+    /// Reads every page of the log; unreadable pages, and those without proof, are passed over. Pages of repairs are
     /// believed up to the checkpoint of this sequence number; without one, if they ended. Behind it a node counts if an
-    /// fsync promised it, or if there is no other: a checkpoint that was cut wrote some of the nodes that belong together.
+    /// fsync promised it, or if there is no other: a checkpoint that was cut wrote some of the nodes that belong
+    /// together.
     pub(super) fn of(volume: &mut Volume<'_>, checkpoint: Option<u64>) -> Result<Scan> {
         let (mut scan, mut doubtful) = (Scan::default(), Doubtful::default());
         for block in ANCHOR_BLOCKS..volume.params.blocks {
@@ -93,7 +95,7 @@ impl Scan {
                 scan.sort(page, tag, names, &mut doubtful, checkpoint);
             }
         }
-        // Those of a repair that did not end tell of a volume that there never was.
+        // Pages of a repair that did not end show a volume that there never was.
         let believed = checkpoint.unwrap_or(doubtful.ended);
         for (page, tag) in doubtful.repaired.iter().filter(|(_, tag)| tag.seq <= believed) {
             scan.add(*page, tag, |_| true);
@@ -129,7 +131,7 @@ impl Scan {
         }
     }
 
-    /// Takes in what was written behind the checkpoint: what an fsync promised, then nodes that there are no others of.
+    /// Takes in pages written behind the checkpoint: the promises of an fsync, then nodes that have no other copy.
     fn add_late(&mut self, late: &[Late]) {
         let counted = late.iter().filter(|late| late.tag.log.is_counted());
         let Commits { last, .. } = Commits::of(counted.map(|late| (&late.tag, late.names.as_ref())));
@@ -187,8 +189,8 @@ impl Scan {
         self
     }
 
-    /// Pages of fsync that are newer than the inode, in order, with the last commit of each. Other nodes tell nothing of that:
-    /// cleaning copies those that did not change, and an inode changes with each write.
+    /// Pages of fsync that are newer than the inode, in order, with the last commit of each. Other nodes prove nothing
+    /// of that: cleaning copies unchanged ones, and an inode changes with each write.
     pub(super) fn newer_writes(&self) -> (Vec<Write>, HashMap<u32, u64>) {
         let is_newer = |tag: &Tag| {
             let first = tag.descs.first();

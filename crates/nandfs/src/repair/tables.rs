@@ -1,4 +1,4 @@
-//! Both tables, counted anew from what stays.
+//! Both tables, counted anew from the nodes that stay.
 
 use alloc::{collections::BTreeSet, format, vec::Vec};
 
@@ -17,7 +17,7 @@ use crate::tag::ChunkKind;
 use crate::volume::Volume;
 
 impl Volume<'_> {
-    /// Replays what fsync wrote behind the nodes that were found.
+    /// Replays the writes of fsync behind the nodes that were found.
     pub(super) fn replay_writes(&mut self, scan: &Scan) {
         let (writes, commits) = scan.newer_writes();
         for Write { page, tag, lengths } in writes {
@@ -27,8 +27,8 @@ impl Volume<'_> {
 }
 
 impl Repair<'_> {
-    /// Makes both tables anew, and the window. Nothing was written so far, and what is written from here on goes to
-    /// blocks that hold nothing.
+    /// Makes both tables anew, and the window. Nothing was written so far, and writes from here on go to blocks that
+    /// hold nothing.
     pub(super) fn count_blocks(&mut self) -> Result<()> {
         self.nodes_that_stay()?;
         let usages = self.usages()?;
@@ -83,7 +83,7 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// What each erase block holds.
+    /// The use of each erase block.
     fn usages(&mut self) -> Result<Vec<Usage>> {
         let mut usages = Vec::new();
         let mut unknown = 0;

@@ -1,4 +1,4 @@
-//! What cleaning moved between an fsync and the loss of all roots.
+//! Chunks that cleaning moved between an fsync and the loss of all roots.
 
 use alloc::{format, vec};
 
@@ -37,7 +37,7 @@ fn moved_by_cleaning() -> Vol {
     volume.checkpoint(false).unwrap();
     volume.begin().unwrap();
     volume.unlink_node(many, b"a name that takes a little room 7", false).unwrap();
-    // What is written from here on lies in other blocks.
+    // Pages from here on lie in other blocks.
     for n in 0..volume.params.pages_per_block {
         make(&mut volume, ROOT, &format!("x{n}"), FileKind::File);
         volume.checkpoint(false).unwrap();
@@ -56,8 +56,8 @@ fn moved_by_cleaning() -> Vol {
     volume
 }
 
-/// A file of which fsync promised two blocks, one after the other; cleaning copied its node before the first, into a page
-/// that was programmed between both.
+/// A file with two blocks promised by fsync, one after the other; cleaning copied its node before the first, into a
+/// page that was programmed between both.
 fn node_copied_before_a_promise() -> (Vol, u32) {
     let mut chip = SimChip::new(&ChipSpec::parse_geometry("16384+1952:16:64").unwrap());
     let options = FormatOptions { erased: true, ..FormatOptions::default() };

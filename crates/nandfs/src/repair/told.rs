@@ -1,4 +1,4 @@
-//! What records of names tell, where directories are rebuilt from tags.
+//! The content of records of names, where directories are rebuilt from tags.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 
@@ -15,7 +15,7 @@ pub(super) struct Page {
     pub(super) record: NameRecord,
 }
 
-/// What a name stands for by a record of this sequence number, with the print of the inode's birth.
+/// The meaning of a name by a record of this sequence number, with the print of the inode's birth.
 #[derive(Clone, Copy)]
 pub(super) struct Tale {
     pub(super) seq: u64,
@@ -23,17 +23,17 @@ pub(super) struct Tale {
     pub(super) born: u8,
 }
 
-/// What fsync promised of names, each thing with the sequence number of the newest record that tells it.
+/// The promises of fsync about names, each with the sequence number of the newest record that tells it.
 #[derive(Default)]
 pub(super) struct Told {
     pub(super) names: BTreeMap<u32, BTreeMap<Vec<u8>, Tale>>,
     gone: HashMap<u32, u64>,
-    /// In order.
+    /// The records, in order.
     pub(super) records: Vec<(u64, NameRecord)>,
 }
 
 impl Told {
-    /// Of all records that the chip has: those of an fsync that did not end were promised by nobody.
+    /// Takes all records that the chip has: those of an fsync that did not end were promised by nobody.
     pub(super) fn of(mut pages: Vec<Page>) -> Told {
         pages.sort_by_key(|page| page.seq);
         let mut told = Told::default();

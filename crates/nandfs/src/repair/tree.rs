@@ -1,4 +1,4 @@
-//! From the root down: what is reached, and what of it can be read.
+//! The tree from the root down: the nodes reached, and their readable parts.
 
 use alloc::{format, vec, vec::Vec};
 
@@ -16,7 +16,7 @@ use crate::node::{Body, IndexBody, Inode, Map, Node};
 use crate::nodes::{ORPHANS, ROOT, inode_node};
 use crate::xattr_list;
 
-/// What a walk over a map is about.
+/// The subject of a walk over a map.
 #[derive(Clone, Copy)]
 struct Walk {
     ino: u32,
@@ -32,7 +32,7 @@ impl Repair<'_> {
             if !is_there {
                 self.tell("root", format!("directory {nid} cannot be read: made anew"));
             }
-            // What has no name is taken away at once.
+            // Inodes without names are taken away at once.
             if !is_there || nid == ORPHANS {
                 let perm = if nid == ROOT { 0o755 } else { 0 };
                 let directory = empty_directory(nid, perm, 2, self.volume.now());
@@ -79,7 +79,8 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// True if a name stands for an inode of its kind, not for one that had its number before, and a directory has no other.
+    /// True if a name stands for an inode of its kind, not for an earlier one of its number, and a directory has no
+    /// other.
     fn is_good(&mut self, dir: u32, found: &Name) -> bool {
         let is_taken =
             found.kind == FileKind::Dir && (self.tree.live.contains(&found.ino) || found.ino == dir);
@@ -131,14 +132,14 @@ impl Repair<'_> {
         Ok(names)
     }
 
-    /// Names of a directory are missing.
+    /// Notes a directory with missing names.
     fn tear(&mut self, dir: u32) {
         if self.tree.torn.insert(dir) {
             self.tell("directory", format!("directory {dir} has lost names: written anew"));
         }
     }
 
-    /// Keeps an inode: what of it cannot be read is cut off, and the rest counted.
+    /// Keeps an inode: its unreadable parts are cut off, and the rest counted.
     pub(super) fn keep(&mut self, ino: u32) -> Result<()> {
         self.tree.live.insert(ino);
         self.keep_content(ino)?;
@@ -184,7 +185,7 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Keeps an index node and what hangs under it, or cuts it off; true if it was cut off.
+    /// Keeps an index node and its children, or cuts it off; true if it was cut off.
     fn keep_child(
         &mut self,
         walk: Walk,
@@ -222,7 +223,7 @@ impl Repair<'_> {
         Ok(false)
     }
 
-    /// False if a node that was found by its tag is one of an inode that had the number of this one before.
+    /// False if a node that was found by its tag belongs to an earlier inode of this number.
     fn may_belong(&mut self, nid: u32, ino: u32) -> bool {
         let copy = self.scan.as_ref().and_then(|scan| scan.nodes.get(&nid)).copied();
         copy.is_none_or(|copy| self.volume.inode(ino).is_ok_and(|inode| inode.is_born_by(copy.seq)))

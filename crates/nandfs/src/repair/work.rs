@@ -20,29 +20,29 @@ pub(super) struct Name {
     pub(super) born: u8,
 }
 
-/// What is known of the tree.
+/// The tree as far as it is known.
 #[derive(Default)]
 pub(super) struct Tree {
     /// Nodes that stay.
     pub(super) live: BTreeSet<u32>,
     /// The names of each directory that stays.
     pub(super) names: BTreeMap<u32, Vec<Name>>,
-    /// Directories whose names have to be written anew.
+    /// Directories with names that have to be written anew.
     pub(super) torn: BTreeSet<u32>,
     /// Directories that were found by their tags alone, and had been taken away.
     pub(super) removed: BTreeSet<u32>,
     /// Blocks of directories that cannot be read.
     pub(super) holes: Vec<(u32, Range<u64>)>,
-    /// Where directories have their name.
+    /// The directories that hold the names of directories.
     pub(super) parents: BTreeMap<u32, u32>,
 }
 
 /// A repair at work.
 pub(super) struct Repair<'c> {
     pub(super) volume: Volume<'c>,
-    /// Every node that may be there, where it lies; one that is only in memory lies nowhere.
+    /// Every node that may be there, with its address; one that is only in memory has none.
     pub(super) nodes: BTreeMap<u32, Addr>,
-    /// What the tags of all pages tell, where tables do not.
+    /// The findings in the tags of all pages, where tables have none.
     pub(super) scan: Option<Scan>,
     pub(super) tree: Tree,
     pub(super) found: Vec<Finding>,
@@ -51,7 +51,7 @@ pub(super) struct Repair<'c> {
     pub(super) mapped: u64,
     /// The key of name hashes is lost: all buckets are made anew.
     pub(super) rehash: bool,
-    /// What the checkpoint needs of the chip, where there is one.
+    /// The blocks that the checkpoint needs, where there is one.
     pub(super) before: Before,
 }
 

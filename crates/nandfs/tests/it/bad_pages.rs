@@ -76,7 +76,7 @@ impl Owner for Files {
         if let Ok(fs) = mount(chip.clone(), &clock) {
             found.opened = Opened::Writable;
             examine(&fs, content, &mut found);
-            // What is found must be there the next time, too.
+            // The same files must be there the next time, too.
             match fs.unmount().and_then(|chip| mount(chip, &clock)) {
                 Ok(fs) => examine(&fs, content, &mut found),
                 Err(error) => found.silent.push(format!("the next mount: {error}")),
@@ -190,7 +190,7 @@ fn behind_cuts(name: &str, of: &str, operations: Part, pages: usize) -> Row {
     row
 }
 
-/// What is found on a chip, compared with the tree that comes nearest of those that may be there.
+/// The findings on a chip, compared with the nearest of the allowed trees.
 fn nearest(chip: &SimChip, notes: &Notes) -> Found {
     let mut best: Option<Found> = None;
     for (_, tree) in notes.history.lock().unwrap().allowed(notes.promise()) {
@@ -254,7 +254,7 @@ fn is_open(chip: &mut SimChip, page: PageId, gang: u32) -> bool {
     !chip.page_state(last).unwrap().is_written()
 }
 
-/// With parity nothing is lost, but for pages of blocks that were still open when the power went.
+/// Nothing is lost with parity, but for pages of blocks that were still open when the power went.
 #[test]
 fn no_single_bad_page_where_blocks_have_parity() {
     let (which, mut cases) = (NANDFS_PAGES.sample(29), 0);
@@ -288,7 +288,7 @@ fn no_single_bad_page_where_blocks_have_parity() {
     ran(cases);
 }
 
-/// With copies of parity nothing is lost, not even the newest page of a head; that of the copies themselves neither.
+/// Nothing is lost with copies of parity, not even the newest page of a head; that of the copies themselves neither.
 #[test]
 fn no_single_bad_page_where_fsync_is_protected_at_once() {
     let (which, mut cases) = (NANDFS_PAGES.sample(31), 0);

@@ -1,10 +1,10 @@
-//! All short sequences of calls, after CrashMonkey's B3 (Mohan et al., OSDI 2018): up to four calls of fourteen kinds on a
-//! few paths, each followed by nothing, an fsync or a sync, on the smallest chip that the file system takes, the power
-//! cut in every operation and every mode.
+//! All short sequences of calls, after CrashMonkey's B3 (Mohan et al., OSDI 2018). They are up to four calls of
+//! fourteen kinds on a few paths, each followed by nothing, an fsync or a sync, on the smallest chip that the file
+//! system takes. The power is cut in every operation and every mode.
 //!
-//! In CI: all sequences of one call, of those of two every [`PAIRS`]th, and of those of three every [`SAMPLE`]th. `PUMICE_B3=3`
-//! and `4` take all of three, which begin with all of two, and of four, `PUMICE_PART=K/N` a part of them. A failure names the
-//! calls and the cut.
+//! In CI: all sequences of one call, of those of two every [`PAIRS`]th, and of those of three every [`SAMPLE`]th.
+//! `PUMICE_B3=3` and `4` take all of three, which begin with all of two, and of four, `PUMICE_PART=K/N` a part of them.
+//! A failure names the calls and the cut.
 
 use crate::cut::runner::{Tally, crash_steps};
 use crate::cut::step::Step;
@@ -13,12 +13,12 @@ use pumice_vfs::{FileKind, RenameMode, SpaceMode};
 
 /// As few blocks as the file system takes, and as few pages in each.
 const CHIP: &str = "2048+64:4:40";
-/// Of so many sequences of three calls one is played in CI.
+/// One in so many sequences of three calls is played in CI.
 const SAMPLE: u64 = 499;
 /// The same of two calls; it does not divide the number of calls, so that each call comes second, too.
 const PAIRS: u64 = 9;
 
-/// What is there before the sequence begins.
+/// The tree before the sequence begins.
 fn prologue() -> Vec<Step> {
     vec![
         Step::Make("/d".into(), FileKind::Dir),
@@ -31,7 +31,7 @@ fn prologue() -> Vec<Step> {
     ]
 }
 
-/// The calls, each with the path whose fsync may follow.
+/// The calls, each with the path for an fsync after it.
 fn calls() -> Vec<(Step, &'static str)> {
     let (a, b) = ("/a", "/d/b");
     let own = |path: &str| path.to_owned();
@@ -69,7 +69,7 @@ fn calls() -> Vec<(Step, &'static str)> {
     ]
 }
 
-/// What may follow a call.
+/// The number of things that may follow a call.
 const FOLLOWS: usize = 3;
 
 /// Sequences of so many calls.
@@ -77,7 +77,7 @@ fn count(length: u32) -> usize {
     (calls().len() * FOLLOWS).pow(length)
 }
 
-/// A sequence by its number: the digits are the calls and what follows them. The last call is always followed by
+/// A sequence by its number: the digits are the calls and their followers. The last call is always followed by
 /// something, or there would be nothing to keep.
 fn sequence(mut number: usize, length: u32) -> Option<Vec<Step>> {
     let calls = calls();
@@ -97,7 +97,7 @@ fn sequence(mut number: usize, length: u32) -> Option<Vec<Step>> {
     Some(steps)
 }
 
-/// Plays these sequences of a length; returns what became of the cuts.
+/// Plays these sequences of a length; returns the tally of the cuts.
 fn play(length: u32, numbers: impl Iterator<Item = usize>) -> Tally {
     let mut sum = Tally::default();
     let mut played = 0;

@@ -302,7 +302,7 @@ fn a_file_has_its_length_after_a_crash_whatever_its_last_block_holds() {
     }
 }
 
-/// A volume cleanly unmounted whose free blocks wait to be erased.
+/// A cleanly unmounted volume with free blocks that wait to be erased.
 fn worn() -> SimChip {
     let fs = mount(formatted("2048+64:16:96", Timestamp::default()), clock());
     let ino = file(&fs, Ino::ROOT, "file");
@@ -327,8 +327,8 @@ fn the_first_change_after_a_clean_mount_may_be_cut_off_anywhere() {
     }
 }
 
-/// Every programmed page of a small volume in turn cannot be read, in what a crash left too: whatever is found wrong with
-/// an inode or a block is told with its path.
+/// Every programmed page of a small volume in turn cannot be read, after a crash, too: each finding about an inode or a
+/// block is told with its path.
 #[test]
 fn what_cannot_be_read_is_told_with_its_path() {
     let fs = mount(formatted("2048+64:8:96", clock()()), clock());

@@ -1,4 +1,4 @@
-//! Files that are compressed: what they take, who says how, and a full volume on which they are written over.
+//! Files that are compressed: their space, the choice of the method, and a full volume on which they are written over.
 
 use crate::common::{compressed, formatted, mount};
 use pumice_media::SimChip;
@@ -112,7 +112,7 @@ fn a_mount_chooses_too_where_the_volume_was_made_for_it() {
     assert!(read_file(&fs, "/after").unwrap() == text(100_000, 4));
 }
 
-/// A file in an inode takes little more than what it compresses to.
+/// A file in an inode takes little more than its compressed size.
 #[test]
 fn small_files_are_compressed_where_they_lie() {
     let fs = volume(Compression::Zstd(3));

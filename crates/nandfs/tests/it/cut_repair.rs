@@ -1,5 +1,5 @@
-//! A repair whose power goes, in every operation and mode, on volumes that have aged and were damaged: the next repair keeps
-//! all that one keeps whose power stays. A scrub that is cut loses nothing either.
+//! A repair cut off in every operation and mode, on volumes that have aged and were damaged: the next repair keeps as
+//! much as an uncut one. A scrub that is cut loses nothing either.
 
 use std::fmt::Write;
 
@@ -133,7 +133,7 @@ impl Case {
         }
     }
 
-    /// Repairs a chip; what was found.
+    /// Repairs a chip; returns the findings.
     fn mend(shared: &Shared) -> Result<Vec<Finding>, FsError> {
         let now = Timestamp { seconds: 2_000_000_000, nanos: 0 };
         repair(shared.clone(), RepairOptions { now, ..RepairOptions::default() }).map(|(_, found)| found)
@@ -148,7 +148,7 @@ impl Case {
         Image::take(&fs, &Image::default()).map_err(|error| format!("reading: {error}"))
     }
 
-    /// How the power goes.
+    /// The mode of the next cut.
     fn mode(&mut self) -> CutMode {
         match self.random.below(4) {
             0 => CutMode::Unstable { seed: self.random.next() },
@@ -205,7 +205,7 @@ fn repairs(seed: u64) -> (u64, u64) {
     (case.cut(&chip), case.refused)
 }
 
-/// Cuts a scrub of a volume whose pages are weak; then all is there.
+/// Cuts a scrub of a volume with weak pages; then all files are there.
 fn scrubs(seed: u64) -> u64 {
     let mut case = Case::new(seed);
     let shared = Shared::new(chip(case.name, &case.clock));
@@ -216,7 +216,7 @@ fn scrubs(seed: u64) -> u64 {
     player.play(&Step::Sync).unwrap();
     let mut weak = programmed(&mut shared.0.lock().unwrap());
     weak.retain(|_| case.random.below(6) == 0);
-    // One bit is what can be put right there.
+    // Only one wrong bit can be put right there.
     let flips = weak.iter().map(|page| BitFlip { page: *page, bit: 100 });
     shared.0.lock().unwrap().faults_mut().flips.extend(flips);
     let (after, mode) = (case.random.below(120), case.mode());

@@ -1,5 +1,5 @@
-//! An erase block that dies on a volume that lost its power, and two pages side by side: what fsync promised there is told,
-//! by I/O errors, by name, or by block and count; it is never just older.
+//! An erase block that dies on a volume that lost its power, and two pages side by side. Promises of fsync there are
+//! told, by I/O errors, by name, or by block and count; they are never just older.
 
 use pumice_knobs::NANDFS_DEAD_BLOCKS;
 use pumice_media::{Nand, PageId, SimChip};
@@ -20,7 +20,7 @@ const CHIPS: [&str; 8] =
 /// Files get about this long, in bytes.
 const FILE_BYTES: u64 = 20_000;
 
-/// A volume after many fsyncs, whose power went between two calls or in one.
+/// A volume after many fsyncs; its power went between two calls or in one.
 fn crashed(seed: u64) -> (&'static str, SimChip, Notes) {
     let mut random = Random(seed);
     let name = CHIPS[(seed % CHIPS.len() as u64) as usize];
@@ -48,7 +48,7 @@ fn crashed(seed: u64) -> (&'static str, SimChip, Notes) {
     (name, chip, notes)
 }
 
-/// Whether what died is told, or nothing is missing.
+/// Whether the dead data is told, or nothing is missing.
 fn judge(chip: SimChip, notes: &Notes) -> Result<(), String> {
     let Ok(report) = check(chip.clone(), &mut |_, _| {}) else { return Ok(()) };
     if !report.findings.is_empty() || report.newest_page.is_some() {

@@ -1,5 +1,5 @@
-//! A page of a table that cannot be read, on a volume that was closed as it should be: what it says is not lost with it. The
-//! volume can be read; it is written to where that is safe, or refuses by name; a scrub goes through it; and a repair
+//! A page of a table that cannot be read, on a volume that was closed in order: its entries are not lost with it. The
+//! volume can be read; it is written to where that is safe, or refuses by name; a scrub goes through it. A repair
 //! brings all of it back, from the tags.
 
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ fn volume(checkpoints: usize) -> (SimChip, Files) {
     (fs.unmount().unwrap(), files)
 }
 
-/// The pages whose first chunk is one of this table, newest last.
+/// The pages that begin with a chunk of this table, newest last.
 fn pages(chip: &mut SimChip, table: u8) -> Vec<PageId> {
     let count = u32::try_from(chip.geometry().pages()).unwrap();
     let mut spare = vec![0; chip.geometry().free_spare_bytes as usize];
@@ -84,7 +84,7 @@ fn mended(chip: SimChip, files: &Files, when: &str) {
     fs.unmount().unwrap();
 }
 
-/// What becomes of a volume with a dead page of the block table; true if it refused to be written to.
+/// The fate of a volume with a dead page of the block table; true if it refused to be written to.
 fn refuses(chip: SimChip, files: &Files, page: PageId, when: &str) -> bool {
     let fs = mount(chip.clone(), clock());
     let found = fs.scrub(&mut |_, _| {}).unwrap_or_else(|e| panic!("{when}: scrub: {e}"));
@@ -93,7 +93,7 @@ fn refuses(chip: SimChip, files: &Files, page: PageId, when: &str) -> bool {
 
     let fs = mount(chip, clock());
     let Err(first) = (0..2000).try_for_each(|n| create(&fs, &format!("new{n}"))) else { return false };
-    assert!(first.to_string().contains("nobody knows which erase blocks are free"), "{when}: {first}");
+    assert!(first.to_string().contains("the free erase blocks are unknown"), "{when}: {first}");
     let again = create(&fs, "again").unwrap_err();
     assert_eq!(again.errno(), Errno::ReadOnly, "{when}: {again}");
     assert!(again.to_string().contains("repair it"), "{when}: {again}");
@@ -140,7 +140,7 @@ fn of_the_node_table() {
         dead += each_dead_page(checkpoints, NODE_TABLE, |chip, files, _, when| {
             let fs = mount(chip, clock());
             let there = readable(&fs, files);
-            // Whose nodes can be found are written to as ever.
+            // Files with readable nodes are written to as ever.
             for n in 0..300 {
                 create(&fs, &format!("new{n}")).unwrap_or_else(|e| panic!("{when}: {e}"));
             }

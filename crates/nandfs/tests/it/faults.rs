@@ -120,8 +120,8 @@ fn blocks_are_bad_from_the_factory() {
     }
 }
 
-/// Blocks that have been erased a few times fail for good. The volume ends full or failing; what was synced last is
-/// there all the same.
+/// Blocks that have been erased a few times fail for good. The volume ends full or failing; the files of the last sync
+/// are there all the same.
 #[test]
 fn a_worn_out_chip_keeps_what_it_holds() {
     for (name, _) in CHIPS {

@@ -1,5 +1,5 @@
-//! Power cuts of the host under a volume in a container: what was promised is there, and nothing else than what a cut of the
-//! chip itself may leave.
+//! Power cuts of the host under a volume in a container: promised data is there, and nothing that a cut of the chip
+//! itself may not leave.
 
 use crate::cut::contract::Promise;
 use crate::cut::image::Image;

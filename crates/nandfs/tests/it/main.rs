@@ -1,7 +1,7 @@
 //! The tests of the file system, one program.
 #![allow(unreachable_pub, reason = "nothing outside sees a test")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures, seeds, and what a run covered")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "figures, seeds, and the coverage of a run")]
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

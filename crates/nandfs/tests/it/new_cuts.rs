@@ -1,8 +1,9 @@
-//! Power cuts that leave what only seems sound, and power cuts that destroy pages written long before: pages that fade
-//! after some reads, blocks that look erased and do not hold, paired pages of MLC and TLC.
+//! Power cuts after which pages only seem sound, and power cuts that destroy pages written long before. Pages fade
+//! after some reads, blocks look erased and do not hold, pages of MLC and TLC are paired.
 //!
-//! `PUMICE_CUTS=all` cuts every operation of the scripted scenarios in every mode, `PUMICE_CUTS=N` makes N cuts of each kind
-//! at least on calls made up from seeds, on more chips. `PUMICE_CUT` set to the id that a failure names makes that cut alone.
+//! `PUMICE_CUTS=all` cuts every operation of the scripted scenarios in every mode. `PUMICE_CUTS=N` makes N cuts of each
+//! kind at least on calls made up from seeds, on more chips. `PUMICE_CUT` set to the id that a failure names makes that
+//! cut alone.
 
 use crate::cut::runner::{MODES, Plan, SELDOM, chip, replay, spec, tally};
 use crate::cut::scenarios::ALL;
@@ -21,7 +22,7 @@ const PAIRED: &[&str] = &["spare/dist3", "spare/by4", "page/dist3", "slots/dist3
 /// Those of chips that are sold among them.
 const MORE_PAIRED: &[&str] = &["mlc/dist3", "tlc/by3", "mlc-8k-64g", "tlc-16k-96g"];
 
-/// What became of the cuts of all scenarios on these chips.
+/// The tally of the cuts of all scenarios on these chips.
 #[derive(Default)]
 struct Figures {
     cuts: u64,
@@ -38,7 +39,7 @@ impl Figures {
     }
 
     fn nothing_is_lost(&self) {
-        println!("{} cuts, {} of them lost what was promised", self.cuts, self.failures.len());
+        println!("{} cuts, {} of them broke a promise", self.cuts, self.failures.len());
         assert!(self.failures.is_empty(), "{}", self.failures[..self.failures.len().min(3)].join("\n"));
     }
 }

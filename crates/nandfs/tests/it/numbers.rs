@@ -1,5 +1,5 @@
-//! Numbers of inodes are used again, at any number and over any mount, so that a volume that lives for long takes no more
-//! space for it; and what the last owner of a number left on the chip is never taken for what belongs to the next.
+//! Numbers of inodes are used again, at any number and over any mount, so that a volume that lives for long takes no
+//! more space for it. Leftovers of the last owner of a number on the chip are never taken for data of the next.
 
 use std::collections::BTreeMap;
 
@@ -104,16 +104,16 @@ fn a_number_waits_for_a_checkpoint_and_comes_back_with_another_generation() {
     assert_ne!(three.generation, one.generation);
 }
 
-/// What a file of this name holds.
+/// The bytes of a file of this name.
 fn bytes(name: &str) -> Vec<u8> {
     let seed = name.bytes().fold(7_u64, |seed, byte| seed.wrapping_mul(31) + u64::from(byte));
     let mut bytes = vec![0; 60 + usize::try_from(seed % 9000).unwrap()];
     fastrand::Rng::with_seed(seed).fill(&mut bytes);
-    // What was lost reads as zeros.
+    // Lost bytes read as zeros.
     bytes.into_iter().map(|byte| byte | 1).collect()
 }
 
-/// Files of whose numbers most belonged to others before, which lie on the chip still.
+/// Files under numbers that mostly belonged to others before, which lie on the chip still.
 fn reused(geometry: &str, clean: bool) -> (SimChip, BTreeMap<String, Vec<u8>>) {
     let fs = mount(formatted(geometry, Timestamp::default()), clock());
     let mut files = BTreeMap::new();
@@ -132,12 +132,12 @@ fn reused(geometry: &str, clean: bool) -> (SimChip, BTreeMap<String, Vec<u8>>) {
     (if clean { fs.unmount().unwrap() } else { fs.abandon().unwrap() }, files)
 }
 
-/// Holes are what could not be read; anything else is of this file.
+/// Holes are unreadable parts; anything else is of this file.
 #[track_caller]
 fn is_own(name: &str, found: &[u8], want: &[u8], when: &str) {
     assert!(found.len() <= want.len(), "{when}: {name} has {} bytes, want {}", found.len(), want.len());
     let other = found.iter().zip(want).position(|(found, want)| found != want && *found != 0);
-    assert_eq!(other, None, "{when}: {name} holds what it never held");
+    assert_eq!(other, None, "{when}: {name} holds foreign bytes");
 }
 
 #[test]

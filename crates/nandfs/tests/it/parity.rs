@@ -32,16 +32,16 @@ const CHIPS: [(&str, Harm); 12] = [
     ("gangs+2now@zstd", Harm::Pages),
 ];
 
-/// How often a chip is hurt in CI.
+/// The number of lives in CI with a hurt chip.
 const LIVES: u64 = 4;
 /// Calls between, and how long files get, in bytes.
 const CALLS: u64 = 250;
 const FILE_BYTES: u64 = 90_000;
-/// How a volume lies on its chip.
+/// The layout of a volume on its chip.
 #[derive(Clone, Copy)]
 struct Layout {
     blocks: Blocks,
-    /// Where the first byte of a tag lies in a chip page, or behind it in its spare area.
+    /// The place of the first byte of a tag in a chip page, or behind it in its spare area.
     tag_at: Option<usize>,
     from: FsyncProtection,
 }
@@ -68,7 +68,7 @@ impl Layout {
     }
 }
 
-/// What a campaign came to.
+/// The sums of a campaign.
 #[derive(Default)]
 struct Sums {
     hurt_blocks: usize,
@@ -83,11 +83,11 @@ struct Campaign {
     shared: Shared,
     layout: Layout,
     harm: Harm,
-    /// Blocks that were being programmed when the power went, with their erases then: what parity they have may be torn, and
-    /// what lives there is moved.
+    /// Blocks that were being programmed when the power went, with their erases then: any parity of theirs may be torn,
+    /// and their live data is moved.
     torn: Vec<(BlockId, u32)>,
-    /// The power went while something was being promised: what was programmed for it counts as promised if the next page is
-    /// there, and has no copy of its parity yet.
+    /// The power went while something was being promised: its pages count as promised if the next page is there, and
+    /// have no copy of their parity yet.
     is_promising: bool,
     sums: Sums,
 }
@@ -141,7 +141,7 @@ impl Campaign {
         chip
     }
 
-    /// A scrub moves what lives away from pages that cannot be read, so that the same may happen again.
+    /// Scrubs: live data moves away from unreadable pages, so that the same may happen again.
     fn scrub(&mut self, chip: SimChip) -> SimChip {
         let fs = mount(chip, &self.clock).unwrap();
         let found = fs.scrub(&mut |_, _| {}).unwrap();
@@ -158,7 +158,7 @@ impl Campaign {
     }
 }
 
-/// What a scrub would move.
+/// The blocks that a scrub would move.
 fn seen_weak(chip: &SimChip, clock: &TestClock) -> Scrubbed {
     let options = MountOptions { read_only: true, cache_bytes: CACHE_BYTES, clock: clock.clock() };
     NandFs::mount(chip.clone(), options).unwrap().scrub(&mut |_, _| {}).unwrap()

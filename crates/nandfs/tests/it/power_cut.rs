@@ -1,5 +1,5 @@
-//! Power cuts after every operation of scripted workloads. What may be found is told in `cut/contract.rs`, how the
-//! cuts are made and replayed in `cut/runner.rs`.
+//! Power cuts after every operation of scripted workloads. The allowed trees stand in `cut/contract.rs`, the making and
+//! the replay of cuts in `cut/runner.rs`.
 
 use crate::cut::runner::cut_everywhere;
 

@@ -1,4 +1,4 @@
-//! A quick scrub finds what does not fit its parity by spare areas alone, and has it moved.
+//! A quick scrub finds blocks that do not fit their parity by spare areas alone, and has them moved.
 
 use crate::common::{mount, protected};
 use pumice_media::{BlockId, Nand, SimChip};
@@ -26,7 +26,7 @@ fn looked_at(chip: &SimChip, clock: &TestClock) -> Scrubbed {
     NandFs::mount(chip.clone(), options).unwrap().quick_scrub(&mut |_, _| {}).unwrap()
 }
 
-/// Blocks whose last page is programmed, anchors left out.
+/// Blocks with a programmed last page, anchors left out.
 fn ended(chip: &mut SimChip) -> Vec<BlockId> {
     let geometry = chip.geometry();
     let last = |block| geometry.page(block, geometry.pages_per_block - 1);

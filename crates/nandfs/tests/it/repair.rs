@@ -1,5 +1,5 @@
-//! Repair: roots, tables and single pages are wiped, alone and together; the first run mends, the second finds nothing, and
-//! what the wiped pages did not hold is all there.
+//! Repair: roots, tables and single pages are wiped, alone and together; the first run mends, the second finds nothing,
+//! and all data of other pages is there.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use pumice_nandfs::{RepairOptions, check, repair};
 use pumice_vfs::conformance::{list, resolve, write_file};
 use pumice_vfs::{Clock, FileKind, FileSystem, Finding, NewNode, RenameMode, Timestamp, XattrMode};
 
-/// Tags in the spare area of one page, so that the test can tell what pages hold.
+/// Tags in the spare area of one page, so that the test can tell the contents of pages.
 const CHIPS: [&str; 3] = ["2048+64:8:96", "16384+1952:4:80", "2048+64:8:96@lz4"];
 const DIR: NewNode<'_> = NewNode { kind: FileKind::Dir, perm: 0o755, uid: 0, gid: 0, rdev: 0, target: b"" };
 
@@ -84,7 +84,7 @@ fn mended(chip: SimChip, dry_run: bool) -> (SimChip, Vec<Finding>) {
     repair(chip, RepairOptions { dry_run, uuid: *b"another-identity", now: clock()() }).unwrap()
 }
 
-/// Repairs twice, and compares what is there; returns how many files are not.
+/// Repairs twice, and compares the files; returns how many are missing or wrong.
 fn compare(chip: SimChip, files: &Files, what: &str) -> usize {
     let (chip, first) = mended(chip, false);
     assert!(!first.is_empty(), "{what}: nothing was mended");
@@ -117,7 +117,7 @@ fn compare(chip: SimChip, files: &Files, what: &str) -> usize {
     lost
 }
 
-/// What is wiped.
+/// The wiped part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
     Anchors,

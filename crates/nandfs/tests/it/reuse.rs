@@ -1,4 +1,4 @@
-//! Cleaning meets what is left of an inode whose id belongs to something else by now.
+//! Cleaning meets leftovers of an inode with an id that belongs to something else by now.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const FILE: NewNode<'_> = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, g
 /// Index nodes of the large file are as far apart as this, in blocks.
 const FAR: usize = 250;
 
-/// Files, what each must hold, and how often something was written: no two writes write the same.
+/// Files, their right contents, and a count of the writes: no two writes write the same.
 struct Written<'a> {
     fs: &'a dyn FileSystem,
     files: BTreeMap<String, Vec<u8>>,
@@ -71,7 +71,7 @@ fn ids_of_files_come_back_as_index_nodes() {
     let large = written.create("large");
     (0..90).for_each(|n| written.write("large", large, n * FAR * block, 10));
     fs.sync().unwrap();
-    // What is left of the chip is filled and written over here and there: every block is cleaned in its turn.
+    // The rest of the chip is filled and written over here and there: every block is cleaned in its turn.
     let busy = written.create("busy");
     let count = usize::try_from(fs.space().unwrap().free_bytes).unwrap() * 8 / 10 / block;
     (0..count).for_each(|n| written.write("busy", busy, n * block, block));

@@ -1,5 +1,5 @@
-//! A device in a brown-out loop: the power goes, and goes again and again while the volume is mounted, and what each cut
-//! leaves seems sound and fades. Nothing that was promised is lost, and the volume can be written to without a person.
+//! A device in a brown-out loop: the power goes, and goes again and again while the volume is mounted. Pages left by
+//! each cut seem sound and fade. No promise is lost, and the volume can be written to without a person.
 
 use pumice_knobs::NANDFS_SERIES;
 use pumice_media::{CutMode, Rate, SimChip};

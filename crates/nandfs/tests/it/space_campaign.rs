@@ -1,6 +1,6 @@
 //! Space, by seed, over all chips: a volume is filled with tiny files, emptied and filled with others, or written over
-//! at random while it is nearly full. What frees space or keeps a promise (unlink, truncate, rename, chmod, fsync, sync,
-//! unmount) must never fail for lack of it, and what is there can be written over.
+//! at random while it is nearly full. Calls that free space or keep a promise (unlink, truncate, rename, chmod, fsync,
+//! sync, unmount) must never fail for lack of it, and existing files can be written over.
 //!
 //! A round is told by chip and seed; `PUMICE_SPACE=N` plays `N` of each kind on each chip.
 
@@ -23,7 +23,7 @@ const PROTECTED: &str = "slc-2k-2g";
 const FILE: NewNode<'_> = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, gid: 0, rdev: 0, target: b"" };
 const DIR: NewNode<'_> = NewNode { kind: FileKind::Dir, perm: 0o755, uid: 0, gid: 0, rdev: 0, target: b"" };
 
-/// What was refused for lack of space though it may not be.
+/// Calls refused for lack of space though they may not be.
 #[derive(Default)]
 struct Refused(BTreeMap<&'static str, usize>);
 
@@ -49,7 +49,7 @@ fn fits(done: Result<(), FsError>) -> bool {
     }
 }
 
-/// With a parity page in each erase block where fsync is protected at once.
+/// A volume with a parity page in each erase block where fsync is protected at once.
 fn start(spec: &ChipSpec, clock: &TestClock, from: FsyncProtection) -> NandFs<SimChip> {
     let mut chip = SimChip::new(spec);
     let options = FormatOptions {
@@ -174,7 +174,7 @@ fn refill(spec: &ChipSpec, seed: u64, from: FsyncProtection) -> Refused {
     round.end()
 }
 
-/// A file that takes 70 to 100 % of what df says, written over here and there through the cache.
+/// A file that takes 70 to 100 % of the free space, written over here and there through the cache.
 fn overwrite(spec: &ChipSpec, seed: u64, from: FsyncProtection) -> Refused {
     let mut round = Round::new(spec, seed, from);
     let percent = 70 + seed * 7 % 31;
@@ -195,7 +195,7 @@ fn overwrite(spec: &ChipSpec, seed: u64, from: FsyncProtection) -> Refused {
     round.end()
 }
 
-/// Plays a kind of round on every chip and prints what was refused; returns how often.
+/// Plays a kind of round on every chip and prints the refusals; returns their number.
 fn campaign(name: &str, round: fn(&ChipSpec, u64, FsyncProtection) -> Refused) -> usize {
     let (seeds, asked, only) = (NANDFS_SPACE.seeds(0..1), NANDFS_SPACE.count(), SPACE_CHIP.text());
     let is_wanted = |chip: &ChipSpec| only.as_deref().is_none_or(|only| only == chip.name());
@@ -211,7 +211,7 @@ fn campaign(name: &str, round: fn(&ChipSpec, u64, FsyncProtection) -> Refused) -
         for (seed, from) in
             seeds.clone().flat_map(|seed| [(seed, FsyncProtection::AtClose), (seed, FsyncProtection::Now)])
         {
-            // Chips whose pages share cells have no parity; one of the others is enough unless more is asked for.
+            // Chips with pages that share cells have no parity; one of the others is enough unless more is asked for.
             if from == FsyncProtection::Now && (is_paired || (asked.is_none() && chip.name() != PROTECTED)) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Chips whose ECC leaves the spare area out, as Linux's Hamming code does: single wrong bits there.
+//! Chips with ECC that leaves the spare area out, as Linux's Hamming code does: single wrong bits there.
 
 use crate::common::formatted;
 use pumice_media::{Layer, Nand, NandError, PageId, ReadOutcome, SimChip};
@@ -9,7 +9,7 @@ const FILE: NewNode<'_> = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, g
 const FILES: u32 = 60;
 
 /// A chip that gives every fourth spare area with a wrong bit, each time another, and has no idea that it does.
-/// Small pages are used in gangs of four, and so come with one wrong bit each.
+/// Superpages have four small pages, and so one wrong bit each.
 struct Flipping {
     chip: SimChip,
     turn: u32,
@@ -60,7 +60,7 @@ fn content(n: u32) -> Vec<u8> {
     (0..n * 100 + 9).map(|i| (i.wrapping_mul(n + 7) >> 3).to_le_bytes()[0]).collect()
 }
 
-/// Every file holds what was written to it, and the volume is sound.
+/// Every file holds its written bytes, and the volume is sound.
 fn sound(fs: NandFs<Flipping>, what: &str) -> Flipping {
     for n in 0..FILES {
         let found = fs.lookup(Ino::ROOT, format!("{n}").as_bytes()).unwrap();
@@ -87,7 +87,7 @@ fn one_wrong_bit_of_a_spare_area_costs_nothing() {
         }
         let cut = mounted(fs.abandon().unwrap());
         let fs = mounted(sound(cut, &format!("{geometry}, after a power cut")));
-        // Dead space on all sides: cleaning has to move what lives between.
+        // Dead space on all sides: cleaning has to move the live data between.
         let fill = fs.create(Ino::ROOT, b"fill", &FILE).unwrap().ino;
         let room = fs.space().unwrap().free_bytes / 4096 / 8 * 7;
         for turn in 0..room * 4 {

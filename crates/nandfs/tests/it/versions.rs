@@ -1,5 +1,5 @@
-//! Blocks of files that are written over at random, each time with the next version, on nearly full volumes where pages hold
-//! several blocks and cleaning never rests: after cuts and orderly ends none is older than its fsync.
+//! Blocks of files that are written over at random, each time with the next version, on nearly full volumes where pages
+//! hold several blocks and cleaning never rests. After cuts and orderly ends none is older than its fsync.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const BLOCK: u64 = 4096;
 /// Writes of a life in `make test`.
 const WRITES: u64 = 1500;
 
-/// What is known of a block: the version that fsync promised, and the newest.
+/// The known versions of a block: the one that fsync promised, and the newest.
 #[derive(Clone, Copy, Default)]
 struct Versions {
     promised: u64,
@@ -95,15 +95,15 @@ impl Life {
         self.known.iter().map(look).collect()
     }
 
-    /// From here on what is there is what counts.
-    fn settle(&mut self, found: &BTreeMap<(u64, u64), u64>) {
+    /// Takes the present versions as the promised and the newest ones.
+    fn adopt(&mut self, found: &BTreeMap<(u64, u64), u64>) {
         for (place, known) in &mut self.known {
             let found = found[place];
             *known = Versions { promised: found, newest: found };
         }
     }
 
-    /// Repairs a chip whose anchors are gone, by the tags of its pages.
+    /// Repairs a chip without its anchors, by the tags of its pages.
     fn compare_by_tags(&self, mut chip: SimChip) {
         (0..4).for_each(|block| chip.erase(BlockId(block)).unwrap());
         let options = RepairOptions { now: self.clock.now(), ..RepairOptions::default() };
@@ -143,7 +143,7 @@ impl Life {
                 fs.unmount().unwrap();
                 fs = life.mount(&shared);
                 let found = life.compare(&fs, "after an unmount", true);
-                life.settle(&found);
+                life.adopt(&found);
                 continue;
             }
             drop(fs);
@@ -155,7 +155,7 @@ impl Life {
             }
             fs = life.mount(&shared);
             let found = life.compare(&fs, "after a cut", false);
-            life.settle(&found);
+            life.adopt(&found);
         }
         fs.unmount().unwrap();
     }

@@ -141,12 +141,11 @@ impl<'c> Log<'c> {
 
     /// A moment later than all before.
     pub(crate) fn tick(&mut self) -> Result<u32> {
-        self.at.time = self.at.time.checked_add(1).ok_or_else(|| {
-            FsError::new(
-                Errno::NoSpace,
-                "the log has counted as many blocks as its times can tell apart".into(),
-            )
-        })?;
+        self.at.time = self
+            .at
+            .time
+            .checked_add(1)
+            .ok_or_else(|| FsError::new(Errno::NoSpace, "block timestamps are exhausted".into()))?;
         Ok(self.at.time)
     }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use pumice_f2fs::{
-    layout::{BlockSize, Features, InodeFlags},
+    BlockSize, Features, InodeFlags,
     mkfs::{Attributes, FormatError, FormatOptions, Made, NoContent, Plan, Shape, Size, Source, Tree},
 };
 use pumice_media::{BlockDevice, FileDisk};

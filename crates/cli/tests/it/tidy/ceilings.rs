@@ -49,7 +49,7 @@ pub(crate) const WIDE: &[(&str, &str, usize)] = &[
     ("nandfs", "Inode", 21),
     ("nandfs", "Nodes", 11),
     ("nandfs", "Volume", 32),
-    ("vfs", "Attr", 13),
+    ("vfs", "Attr", 14),
 ];
 
 /// The goals of the first two figures below, in a thousand.
@@ -65,12 +65,12 @@ pub(crate) const WORDS: &[(&str, usize, usize, usize)] = &[
     ("cli", 20, 40, 0),
     ("ecc", 20, 40, 0),
     ("f2fs", 20, 40, 0),
-    ("flashlog", 137, 109, 7),
-    ("ftl", 176, 162, 11),
+    ("flashlog", 20, 40, 0),
+    ("ftl", 20, 40, 0),
     ("fuse", 20, 40, 0),
     ("lab", 20, 40, 0),
     ("media", 20, 40, 0),
-    ("nandfs", 144, 162, 25),
+    ("nandfs", 20, 40, 0),
     ("rcffs", 20, 40, 0),
     ("scaleffs", 20, 40, 0),
     ("vfs", 20, 40, 0),

@@ -1,4 +1,4 @@
-//! What the tests share: chips of every layout, and a model of the disk.
+//! Chips of every layout for the tests, and a model of the disk.
 
 #[path = "../../../../nandfs/tests/it/cut/probe.rs"]
 pub mod probe;
@@ -19,7 +19,7 @@ pub struct Case {
     pub parity: u8,
 }
 
-/// What the makers of these chips promise: little, so that wear levelling sets in.
+/// Few erases, as the makers of these chips might promise, so that wear levelling sets in.
 pub const ENDURANCE: u32 = 40;
 
 const fn case(name: &'static str, geometry: &'static str, block_bytes: u32) -> Case {
@@ -34,7 +34,7 @@ const fn with_parity(parity: u8, case: Case) -> Case {
 pub const CASES: [Case; 13] = [
     // Eight small pages to a block, four blocks to a segment, tags in the spare areas.
     case("gang", "512+16:32:64", 4096),
-    // Small blocks on small pages, whose spare areas hold a checksum alone.
+    // Small blocks on small pages with room for a checksum alone in their spare areas.
     case("small", "512+16:32:48", 512),
     // A tag beside each page, and no summary.
     case("tags", "2048+64:8:40", 2048),
@@ -58,7 +58,7 @@ pub const CASES: [Case; 13] = [
     with_parity(1, case("leaves-parity", "512+64:33:420", 512)),
 ];
 
-/// Real chips whose pages share cells, of few blocks.
+/// Real chips with pages that share cells, of few blocks.
 const PAIRED: [Case; 2] = [case("mlc", "mlc-8k-64g:24", 4096), case("tlc", "tlc-16k-96g:24", 4096)];
 
 impl Case {
@@ -134,7 +134,7 @@ pub fn chip_of<N: 'static>(disk: &Ftl<N>) -> &N {
     disk.chip().get().unwrap()
 }
 
-/// What each block may hold. A value of 0 is a block of zeros; every write has a value of its own.
+/// The values that each block may hold. A value of 0 is a block of zeros; every write has a value of its own.
 #[derive(Clone, Debug)]
 pub struct Model {
     block_bytes: usize,
@@ -188,7 +188,7 @@ impl Model {
         }
     }
 
-    /// Takes the blocks found after a cut for what is stored; an error if one holds what it must not.
+    /// Takes the blocks found after a cut as stored; an error if one holds a value that it must not.
     pub fn adopt(&mut self, disk: &mut impl BlockDevice) -> Result<(), String> {
         for lba in 0..self.blocks() {
             let found = self.found(disk, lba)?;
@@ -206,8 +206,8 @@ impl Model {
         Ok(())
     }
 
-    /// Meets a disk after a cut: each block holds what was flushed, or what was written since, and counts as written so; what
-    /// else it may hold until the next flush stays.
+    /// Meets a disk after a cut: each block holds its flushed value, or one written since, and counts as written so;
+    /// other values that it may hold until the next flush stay.
     pub fn meet(&mut self, disk: &mut impl BlockDevice) -> Result<(), String> {
         for lba in 0..self.blocks() {
             let found = self.found(disk, lba)?;
@@ -258,8 +258,8 @@ impl Model {
         Ok(())
     }
 
-    /// Whether a block holds what it must; the error tells what is wrong, and ends with `cannot be read` where the disk
-    /// says so itself.
+    /// Judges whether a block holds the right value; the error tells the fault, and ends with `cannot be read` where
+    /// the disk says so itself.
     pub fn judge(&self, disk: &mut impl BlockDevice, lba: u64) -> Result<(), String> {
         let found = self.found(disk, lba)?;
         let want = self.flushed[usize::try_from(lba).unwrap()];

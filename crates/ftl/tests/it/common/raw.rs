@@ -32,7 +32,7 @@ pub fn read(chip: &mut SimChip, block: u32, index: u32, gang: u32) -> LogPage {
     page
 }
 
-/// How the pages of a block prove themselves.
+/// The proof of a block's pages.
 #[derive(Clone, Copy)]
 pub struct Seal {
     pub tagged: Tagged,
@@ -41,7 +41,7 @@ pub struct Seal {
 }
 
 impl Seal {
-    /// Of the roots, or of other pages.
+    /// The seal of the roots, or of other pages.
     pub fn of(case: Case, roots: bool) -> Seal {
         Seal { tagged: Tagged::of(case, roots), parity: if roots { 0 } else { case.parity } }
     }
@@ -60,7 +60,7 @@ impl Seal {
         if self.parity > 0 { mix(crc).to_le_bytes() } else { crc.to_le_bytes() }
     }
 
-    /// Which kind a page proves to be.
+    /// The kind that a page proves to have.
     pub fn kind(self, page: &LogPage, block: u32, index: u32) -> Option<u8> {
         let (payload, mut tag) = self.tagged.parts(page);
         if self.tagged == Tagged::Proof {
@@ -71,7 +71,7 @@ impl Seal {
     }
 }
 
-/// What becomes of a checksum where there is parity: the last step of `MurmurHash3`.
+/// The mix of a checksum where there is parity: the last step of `MurmurHash3`.
 fn mix(crc: u32) -> u32 {
     let crc = (crc ^ crc >> 16).wrapping_mul(0x85eb_ca6b);
     let crc = (crc ^ crc >> 13).wrapping_mul(0xc2b2_ae35);
@@ -85,19 +85,19 @@ pub fn check(bytes: &[u8]) -> u8 {
     })
 }
 
-/// Where the tag of a page lies.
+/// The place of a page's tag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Tagged {
-    /// In so many bytes of the spare area.
+    /// So many bytes of the spare area.
     Spare(usize),
-    /// In the last twelve bytes of the page: anchors, where the spare area is small.
+    /// The last twelve bytes of the page: anchors, where the spare area is small.
     Page,
     /// Nowhere: four spare bytes are the proof.
     Proof,
 }
 
 impl Tagged {
-    /// Of the roots, or of other pages.
+    /// The tag's place in the roots, or in other pages.
     pub fn of(case: Case, roots: bool) -> Tagged {
         let (geometry, gang) = (case.spec().geometry(), case.gang(roots));
         let bytes = if roots { 12 } else { 24 + 12 * (gang * geometry.page_bytes / case.block_bytes) };
@@ -109,7 +109,7 @@ impl Tagged {
         }
     }
 
-    /// What the page holds, and its tag but for the checksum in it; the tag itself.
+    /// The page's payload, and its tag but for the checksum in it; the tag itself.
     pub fn parts(self, page: &LogPage) -> (Vec<u8>, Vec<u8>) {
         match self {
             Tagged::Spare(bytes) => (page.data.clone(), page.spare[..bytes].to_vec()),

@@ -1,5 +1,4 @@
-//! A tree on a chip that was hurt, compared with the one that should be there: what is lost and says so, and what is
-//! older, wrong or missing without a word.
+//! A tree on a chip that was hurt, compared with the right one: told losses, and silently older, wrong or missing data.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +8,10 @@ use pumice_vfs::{Errno, FileKind, FileSystem, FsError, Ino};
 use crate::campaign::Found;
 use crate::cut::image::{Image, Node, comparable, difference};
 
-/// Bytes that are read at once: what is lost is told by so much.
+/// Bytes that are read at once: losses are told in such pieces.
 const PIECE: usize = 512;
 
-/// Compares everything and adds what is wrong to `found`, each thing once.
+/// Compares everything and adds the faults to `found`, each thing once.
 pub(crate) fn examine(fs: &dyn FileSystem, want: &Image, found: &mut Found) {
     let mut pending = vec![(String::new(), Ino::ROOT, Ino::ROOT)];
     while let Some((path, ino, there)) = pending.pop() {
@@ -25,7 +24,7 @@ pub(crate) fn examine(fs: &dyn FileSystem, want: &Image, found: &mut Found) {
     }
 }
 
-/// What is wrong with a thing.
+/// The fault of a thing.
 enum Wrong {
     Named(String),
     Silent(String),
@@ -51,7 +50,7 @@ fn failed(what: &str) -> impl Fn(FsError) -> Wrong + '_ {
     }
 }
 
-/// An inode without its names: attributes first, then what it holds.
+/// Compares an inode without its names: attributes first, then its content.
 fn inode(fs: &dyn FileSystem, want: &Node, ino: Ino) -> Result<(), Wrong> {
     let mut attr = comparable(ino, fs.attr(ino).map_err(failed("attributes"))?);
     if attr.kind == FileKind::Dir && list(fs, ino).is_err() {
@@ -89,7 +88,7 @@ fn content(fs: &dyn FileSystem, want: &Node, ino: Ino) -> Result<(), Wrong> {
     lost.map_or(Ok(()), Err)
 }
 
-/// The names of a directory, by list and by look-up; returns what can be reached.
+/// Compares the names of a directory, by list and by look-up; returns the entries that can be reached.
 fn entries(
     fs: &dyn FileSystem,
     want: &Node,

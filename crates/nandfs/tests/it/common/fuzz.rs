@@ -1,5 +1,5 @@
-//! What fuzzers do, in three depths: bytes into the parsers, damaged images into the reader and the writer, operations
-//! into the writer until the power is cut. Shared by the bounded run of `tests/it/fuzz.rs` and by the targets in `fuzz/`.
+//! The fuzzers, in three depths: bytes into the parsers, damaged images into the reader and the writer, operations into
+//! the writer until the power is cut. Shared by the bounded run of `tests/it/fuzz.rs` and by the targets in `fuzz/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use pumice_vfs::{
     XattrMode,
 };
 
-/// Small chips whose layouts differ: gangs, tags in the page, several blocks in a page, one; and those of volumes that
-/// compress, with how they do.
+/// Small chips with different layouts: superpages of several pages, tags in the page, several blocks in a page, one;
+/// and those of volumes that compress, with their method.
 pub const GEOMETRIES: [&str; 7] = [
     "512+16:32:96",
     "2048+64:16:96",
@@ -31,7 +31,7 @@ const CAP: u64 = 200;
 
 const CACHE_BYTES: usize = 256 << 10;
 
-/// What a call may still make the chip do.
+/// The operations of the chip that a call may still make.
 #[derive(Clone)]
 pub struct Meter(Arc<AtomicU64>, u64);
 
@@ -47,7 +47,7 @@ impl Meter {
     }
 }
 
-/// A chip that counts what a call makes it do, and ends the run once that is beyond all measure.
+/// A chip that counts the operations of a call, and ends the run once they are beyond all measure.
 pub struct Metered {
     chip: SimChip,
     meter: Meter,
@@ -299,11 +299,11 @@ pub fn damaged(chip: &SimChip, catalogue: &Catalogue, bytes: &[u8]) {
     exercise(&chip, &mut choices);
 }
 
-/// What fsync has promised of a file: its name in the root and its bytes.
+/// The promises of fsync about a file: its name in the root and its bytes.
 type Promises = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// The third depth: operations on the volume and on the model alike, made up by the bytes, until the power is cut;
-/// then what was promised must be there, and a second life must end as the model does.
+/// The third depth: operations on the volume and on the model alike, made up by the bytes, until the power is cut. Then
+/// promised files must be there, and a second life must end as the model does.
 pub fn operations(geometry: &str, bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let mut chip = blank(geometry, *b"0123456789abcdef");

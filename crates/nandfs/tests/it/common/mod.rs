@@ -7,7 +7,7 @@ use pumice_media::{ChipSpec, SimChip};
 use pumice_nandfs::{Compression, FormatOptions, FsyncProtection, MountOptions, NandFs, format};
 use pumice_vfs::{Clock, Timestamp};
 
-/// Chips of every layout: ganged small pages, tag in the page, one block in a page, several, and odd shapes.
+/// Chips of every layout: superpages of small pages, tag in the page, one block in a page, several, and odd shapes.
 pub(crate) const GEOMETRIES: [&str; 7] = [
     "512+16:32:1024",
     "2048+64:64:128",
@@ -29,7 +29,7 @@ pub(crate) fn spec(geometry: &str) -> ChipSpec {
     }
 }
 
-/// With `@` and a method behind the geometry, a volume that compresses.
+/// A fresh volume; it compresses with `@` and a method behind the geometry.
 pub(crate) fn formatted(geometry: &str, created: Timestamp) -> SimChip {
     match geometry.split_once('@') {
         Some((geometry, method)) => compressed(geometry, created, method.parse().unwrap()),

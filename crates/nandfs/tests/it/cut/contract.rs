@@ -1,20 +1,20 @@
-//! What may be found after a power cut.
+//! The trees that may be found after a power cut.
 //!
-//! A power cut leaves the tree of the last checkpoint, plus everything that fsync promised since. Checkpoints
-//! come whenever the file system likes between two calls, and `sync` and unmounting make one. So with `done` calls finished, the last that made a checkpoint for sure being number `d`, the
-//! tree found must equal, in every name, byte, time and attribute, one of these:
+//! A power cut leaves the tree of the last checkpoint, plus every promise of fsync since. Checkpoints come whenever the
+//! file system likes between two calls, and `sync` and unmounting make one. With `done` calls finished, let `d` be the
+//! number of the last that made a checkpoint for sure. The tree found must equal, in every name, byte, time and
+//! attribute, one of these:
 //!
-//! - for some `j` in `d..=done`: the whole tree as it was after call `j`, in which each inode that an fsync
-//!   among the calls `j+1..=done` named is as it was at its last such fsync; a new one under its name, with the
-//!   times of its directory moved on to its birth;
-//! - names have one order. An fsync of a directory, and that of an inode whose names changed, or which is new in a
-//!   directory that is new or lost a name, makes all names what they are then: directories that changed are as they
-//!   are then, inodes that are new and were in no fsync are as they are then, and others whose names changed have the
-//!   links and the ctime that they have then;
+//! - for some `j` in `d..=done`: the whole tree as it was after call `j`. But each inode that an fsync among the calls
+//!   `j+1..=done` named is as it was at its last such fsync. A new one is under its name, with the times of its
+//!   directory moved on to its birth;
+//! - names have one order. An fsync of a directory makes all names as they are then. So does one of an inode with
+//!   changed names, or of a new inode in a directory that is new or lost a name. Changed directories are as they are
+//!   then, and so are new inodes that were in no fsync. Others with changed names have the links and the ctime of then;
 //! - if the call that was cut is an fsync, the same with and without it.
 //!
-//! Nothing else: no call is half there, no name is lost or there twice, no block of a file is newer than another
-//! one's fsync.
+//! Nothing else: no call is half there, no name is lost or there twice, no block of a file is newer than another one's
+//! fsync.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use pumice_vfs::Ino;
 
 use super::image::{Image, Mismatch, Node};
 
-/// What a call promised.
+/// The promise of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Promise {
     Nothing,
@@ -34,7 +34,7 @@ pub enum Promise {
     Everything,
 }
 
-/// What a call did to names.
+/// The changes of names by a call.
 #[derive(Clone, Default, Debug)]
 pub struct Touched {
     pub made: Vec<Ino>,
@@ -44,7 +44,7 @@ pub struct Touched {
     pub dirs: Vec<Ino>,
 }
 
-/// What happened to names since they were promised last.
+/// The changes of names since they were promised last.
 #[derive(Default)]
 struct Names {
     made: BTreeSet<Ino>,
@@ -68,7 +68,7 @@ impl Names {
         self.moved.contains(&ino) || (self.made.contains(&ino) && parents().any(|dir| is_unruly(&dir)))
     }
 
-    /// Makes all names what they were then.
+    /// Makes all names as they were then.
     fn promise(&mut self, image: &mut Image, then: &Image) {
         for dir in &self.dirs {
             match then.0.get(dir) {
@@ -93,7 +93,7 @@ impl Names {
     }
 }
 
-/// The trees after each call, and what the calls promised.
+/// The trees after each call, and the promises of the calls.
 pub struct History {
     /// `images[i]` is the tree after `i` calls, from `first` on.
     images: Vec<Image>,
@@ -144,8 +144,8 @@ impl History {
         })
     }
 
-    /// Whether a tree may be found after a cut in a call of this promise. The error tells what was wrong with the
-    /// newest allowed trees.
+    /// Whether a tree may be found after a cut in a call of this promise. The error tells the faults against the newest
+    /// allowed trees.
     pub fn judge(&self, found: &Image, cut: Promise) -> Result<(), String> {
         let mut wrong = Vec::new();
         for (base, want) in self.allowed(cut) {
@@ -175,7 +175,7 @@ impl History {
         Some(image)
     }
 
-    /// Keeps what a call promised that is made when the tree is `then`.
+    /// Keeps the promise of a call that is made when the tree is `then`.
     fn keep(image: &mut Image, names: &mut Names, promise: Promise, then: &Image) -> Option<()> {
         match promise {
             Promise::Names(dir) => {

@@ -9,16 +9,16 @@ use pumice_vfs::{Attr, FileKind, FileSystem, Ino, Result, Timestamp};
 /// One inode.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Without what may differ: inode number, generation, space taken, sizes of directories.
+    /// The attributes, without those that may differ: inode number, generation, space taken, sizes of directories.
     pub attr: Attr,
-    /// Of a file; the target of a link.
+    /// The content of a file; the target of a link.
     pub content: Vec<u8>,
     pub xattrs: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// Of a directory.
+    /// The names in a directory.
     pub entries: BTreeMap<Vec<u8>, Ino>,
 }
 
-/// After how many inodes that were alike a difference was found, and which.
+/// The number of equal inodes before a difference, and the difference.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Mismatch(pub usize, pub String);
 
@@ -46,7 +46,7 @@ impl Image {
         Ok(image)
     }
 
-    /// Where an inode has names.
+    /// The names of an inode.
     pub fn names_of(&self, ino: Ino) -> Vec<(Ino, Vec<u8>)> {
         let dirs = self.0.iter().flat_map(|(dir, node)| node.entries.iter().map(|entry| (*dir, entry)));
         dirs.filter(|(_, (_, to))| **to == ino).map(|(dir, (name, _))| (dir, name.clone())).collect()
@@ -132,7 +132,7 @@ pub fn difference(found: &Attr, want: &Attr) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
-/// What of an inode's attributes can be compared from mount to mount.
+/// The attributes of an inode that can be compared from mount to mount.
 pub fn comparable(ino: Ino, attr: Attr) -> Attr {
     let size = if attr.kind == FileKind::Dir { 0 } else { attr.size };
     // The root is as old as its file system.
@@ -140,7 +140,7 @@ pub fn comparable(ino: Ino, attr: Attr) -> Attr {
     Attr { ino: Ino(0), generation: 0, allocated: 0, size, btime, ..attr }
 }
 
-/// Holes of sparse files are remembered as zeros up to here; behind it only what is not zero.
+/// Holes of sparse files are remembered as zeros up to here; behind it only other bytes are.
 const SPARSE: u64 = 4 << 20;
 
 /// The bytes of a file; of a long sparse one the data and where it lies.

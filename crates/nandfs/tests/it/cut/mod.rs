@@ -1,4 +1,4 @@
-//! What the tests of power cuts, faults and torture share.
+//! Shared parts of the tests of power cuts, faults and torture.
 
 pub mod contract;
 pub mod image;

@@ -13,11 +13,11 @@ use super::image::Image;
 use super::step::{Held, Step};
 use super::verify::mount;
 
-/// What watches a player from outside.
+/// The notes on a player for its watchers.
 #[derive(Clone)]
 pub struct Notes {
     pub history: Arc<Mutex<History>>,
-    /// What the call promises that is being made.
+    /// The promise of the call that is being made.
     pub promise: Arc<Mutex<Promise>>,
 }
 
@@ -104,7 +104,7 @@ impl<N: Nand + Send + 'static> Player<N> {
         Ok(())
     }
 
-    /// What a call is about to do to names, but for what it makes.
+    /// The changes of names that a call is about to make, but for the inodes that it makes.
     fn touched(&self, step: &Step) -> Touched {
         let mut touched = Touched::default();
         let of = |path: &str| resolve(&self.model, path).ok();

@@ -1,11 +1,11 @@
-//! A chip that crashes at every operation without ending: at each program, erase and bad-block mark, clones of
-//! it lose their power in each mode and are handed to a hook, while the chip itself goes on.
+//! A chip that crashes at every operation without ending. At each program, erase and bad-block mark, clones of it lose
+//! their power in each mode and are handed to a hook, while the chip itself goes on.
 
 use std::sync::{Arc, Mutex};
 
 use pumice_media::{BlockId, CutMode, Layer, Nand, NandError, PageId, SimChip};
 
-/// Who looks at the crashed clones.
+/// A judge of the crashed clones.
 pub trait Hook {
     /// The modes in which operation `n` is to be cut.
     fn modes(&mut self, n: u64) -> Vec<CutMode>;

@@ -39,7 +39,7 @@ impl Random {
         if self.below(5) == 0 { self.dir() } else { self.path() }
     }
 
-    /// What a power cut leaves of the page that is being programmed: torn most often.
+    /// The state in which a power cut leaves the page being programmed: torn most often.
     pub fn cut_mode(&mut self) -> CutMode {
         let seed = self.next();
         match self.below(6) {

@@ -1,4 +1,4 @@
-//! A model that holds what was found on a chip, so that a run can go on after a power cut.
+//! A model of the tree found on a chip, so that a run can go on after a power cut.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -31,7 +31,7 @@ pub const MODES: [(char, CutMode); 6] = [
     ('u', CutMode::Unstable { seed: 4 }),
 ];
 
-/// The modes whose traces show at once.
+/// The modes with traces that show at once.
 const PLAIN: &[(char, CutMode)] = MODES.split_at(5).0;
 
 /// Chips with small blocks, so that cuts hit changes of blocks; by name, for replaying.
@@ -83,7 +83,7 @@ fn without_compression(name: &str) -> (&str, Option<Compression>) {
 }
 
 /// A chip of this name: one of [`CHIPS`] or [`OTHERS`], a geometry, or one that is sold, with few blocks. `/dist3`,
-/// `/by3` or `/by4` behind one of the first two pairs its pages; `+K` behind a name gives volumes on it K parity pages,
+/// `/by3` or `/by4` behind one of the first two pairs its pages. `+K` behind a name gives volumes on it K parity pages,
 /// `+Know` those with copies; `@lz4` or `@zstd` at the end has them compress.
 pub fn spec(name: &str) -> ChipSpec {
     let (name, _) = without_compression(name);
@@ -119,7 +119,7 @@ pub fn chip_with_bad(name: &str, clock: &TestClock, bad: impl IntoIterator<Item 
     chip
 }
 
-/// How a chip of this name is formatted.
+/// The format options for a chip of this name.
 pub fn options(name: &str, clock: &TestClock) -> FormatOptions {
     let (protected, compression) = without_compression(name);
     let (_, parity_pages, fsync_protection) = without_parity(protected);
@@ -154,22 +154,22 @@ pub fn cut_everywhere(name: &str, chip_name: &str, budget: u64) -> u64 {
     tally.cuts
 }
 
-/// Which operations of a run are cut, and how.
+/// The choice of operations to cut, and of the modes.
 #[derive(Clone, Copy)]
 pub struct Plan {
     pub modes: &'static [(char, CutMode)],
     /// Operations that are cut in each mode, spread evenly.
     pub budget: u64,
-    /// Of so many others one is cut, in one mode.
+    /// One in so many others is cut, in one mode.
     pub every: u64,
-    /// Of so many cuts of operations that are cut in each mode, one has its recovery cut again.
+    /// One in so many cuts of operations that are cut in each mode has its recovery cut again.
     pub again: u64,
 }
 
 /// [`Plan::again`] where time is short.
 pub const SELDOM: u64 = 61;
 
-/// Cuts a scenario on a chip by a plan, and tells what became of it.
+/// Cuts a scenario on a chip by a plan, and returns the tally.
 pub fn tally(name: &str, chip_name: &str, plan: Plan) -> Tally {
     crash(name, chip_name, plan).1
 }
@@ -211,7 +211,7 @@ pub fn crash_steps(id: &str, chip_name: &str, prologue: &[Step], steps: &[Step])
     std::mem::take(&mut watch.lock().unwrap().tally)
 }
 
-/// What became of the cuts of a run.
+/// The outcome of the cuts of a run.
 #[derive(Default)]
 pub struct Tally {
     pub cuts: u64,
@@ -243,7 +243,7 @@ fn uncut(steps: &[Step], chip_name: &str) -> u64 {
 
 /// Judges the crashed clones of a run.
 struct Watch {
-    /// How the cuts are asked for again, but for operation and mode.
+    /// The request for the cuts again, but for operation and mode.
     id: String,
     stride: u64,
     plan: Plan,
@@ -341,7 +341,7 @@ impl Hook for Again {
     }
 }
 
-/// A cut: how many operations are let through, and what is left of the next.
+/// A cut: the number of operations let through, and the state that it leaves of the next.
 type Cut = (u64, CutMode);
 
 /// Cuts the plain way: everything fails from the cut on, the host gives up, the power comes back.
@@ -365,7 +365,7 @@ fn plain(name: &str, chip_name: &str, cut: Cut, second: Option<Cut>) {
     judged(&id, &notes, shared.copy()).unwrap_or_else(|what| panic!("{what}"));
 }
 
-/// The cuts that an id names, and whose.
+/// The cuts that an id names, and their scenario.
 type Case<'a> = (&'a str, &'a str, Cut, Option<Cut>);
 
 fn case(id: &str) -> Option<Case<'_>> {

@@ -213,7 +213,7 @@ fn growth() -> Vec<Step> {
     steps
 }
 
-/// A directory whose buckets are split and joined.
+/// A directory with buckets that are split and joined.
 fn big_directory() -> Vec<Step> {
     let name = |number: u32| format!("/dir/{number:03}-{}", "n".repeat(70));
     let mut steps = vec![mkdir("/dir"), Step::Sync];
@@ -345,8 +345,8 @@ fn tree() -> Vec<Step> {
     steps
 }
 
-/// Files saved as programs do it, over what was there and beside it; directories moved both ways; links; inodes held open
-/// that lose their names; and as many fsyncs as fit between two checkpoints.
+/// Files saved as programs do it, over the old ones and beside them; directories moved both ways; links; inodes held
+/// open that lose their names; and as many fsyncs as fit between two checkpoints.
 fn saves() -> Vec<Step> {
     let mut steps =
         vec![mkdir("/a"), mkdir("/b"), create("/a/document"), write("/a/document", 0, 900), Step::Sync];

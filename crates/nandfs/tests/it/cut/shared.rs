@@ -1,4 +1,4 @@
-//! A chip that its owner keeps a hand on while it is mounted: what a failed unmount would take along.
+//! A chip that its owner keeps a hand on while it is mounted: a failed unmount would take it along.
 
 use std::sync::{Arc, Mutex};
 

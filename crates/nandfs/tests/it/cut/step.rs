@@ -69,7 +69,7 @@ fn make(fs: &dyn FileSystem, path: &str, kind: FileKind) -> Result<()> {
 }
 
 impl Step {
-    /// Whether a full volume may refuse it: what keeps a promise or frees space it may not refuse.
+    /// Whether a full volume may refuse it; calls that keep a promise or free space it may not refuse.
     pub fn may_need_space(&self) -> bool {
         use Step::{Allocate, Chmod, Create, Link, Make, Rename, SetXattr, Truncate, Write};
         matches!(

@@ -1,4 +1,4 @@
-//! What is asked of a chip after a power cut, whatever ran before.
+//! The checks of a chip after a power cut, whatever ran before.
 
 use pumice_media::{Nand, SimChip};
 use pumice_nandfs::{MountOptions, NandFs, check};
@@ -30,8 +30,8 @@ pub fn sound(chip: &SimChip, when: &str) -> Outcome<()> {
     }
 }
 
-/// Mounts a chip that lost its power, judges what it holds, works with it, and mounts it once more. Returns the tree
-/// that was found.
+/// Mounts a chip that lost its power, judges its tree, works with it, and mounts it once more. Returns the tree that
+/// was found.
 pub fn verify(chip: SimChip, judge: &dyn Fn(&Image) -> Outcome<()>) -> Outcome<Image> {
     let spoiled = chip.fault_counts().spoiled_programs;
     let clock = TestClock::new();

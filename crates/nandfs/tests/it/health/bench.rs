@@ -27,7 +27,7 @@ pub(crate) fn seeds() -> Vec<u64> {
     NANDFS_YEARS.whole().map_or(vec![first], |part| part.pick(first..first + SEEDS).collect())
 }
 
-/// Says what was run, for so many seeds.
+/// Reports the run, for so many seeds.
 pub(crate) fn ran(seeds: &[u64]) {
     NANDFS_YEARS.ran_part(seeds.len() as u64);
 }

@@ -47,7 +47,7 @@ fn a_full_chip_keeps_what_it_holds_for_ten_years() {
     ran(&seeds());
 }
 
-/// What the test above would find without a patrol.
+/// The outcome of the test above without a patrol.
 #[test]
 fn without_a_patrol_pages_are_lost() {
     let (bench, ino, blocks) = full(0);

@@ -1,4 +1,4 @@
-//! Idle time is used: what users write next finds clean blocks.
+//! Idle time is used: the next writes of users find clean blocks.
 
 use pumice_media::{ChipSpec, Nand};
 use pumice_vfs::FileSystem;

@@ -50,7 +50,7 @@ fn a_file_that_is_read_all_the_time_is_moved_in_time() {
     NANDFS_YEARS.ran_part(1);
 }
 
-/// What the test above would find if nothing was moved.
+/// The outcome of the test above if nothing was moved.
 #[test]
 fn without_idle_time_it_is_lost() {
     let (_, lost) = read_often(2_000_000, false);

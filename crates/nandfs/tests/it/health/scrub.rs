@@ -1,4 +1,4 @@
-//! Reading all that lives at once, and what the patrol remembers over a remount.
+//! Reading all live data at once, and the patrol's memory over a remount.
 
 use pumice_media::{BitFlip, BlockId, ChipSpec, Nand, PageId};
 use pumice_vfs::FileSystem;

@@ -1,5 +1,5 @@
-//! Blocks of a chip that stand 90 to 110 erases, most of them under cold data: how much is written before the end, and
-//! what the end is like.
+//! Blocks of a chip that stand 90 to 110 erases, most of them under cold data: the bytes written before the end, and
+//! the kind of the end.
 
 use pumice_media::{BlockId, ChipSpec, Endurance, Nand};
 use pumice_nandfs::NandFs;
@@ -7,7 +7,7 @@ use pumice_vfs::{Errno, FileSystem};
 
 use super::bench::{BLOCK, Bench, content, ran, seeds};
 
-/// Wears a chip out: of what users can fill 70 % is written once, 10 % again and again.
+/// Wears a chip out: 70 % of the users' space is written once, 10 % again and again.
 fn wear_out(geometry: &str, seed: u64) {
     let spec = ChipSpec::parse_geometry(geometry).unwrap();
     let bench = Bench::new(&spec, 1 << 20);

@@ -1,4 +1,4 @@
-//! What is asked of a volume after every session, besides what it holds.
+//! Questions to a volume after every session, besides its contents.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,11 +10,11 @@ use pumice_vfs::{FileKind, FileSystem, Ino};
 
 use crate::cut::runner;
 
-/// Reads of a mount after an orderly end, at the most: 26 on TLC, and once more as many where the page of an anchor could
-/// not be programmed, for the second ring is looked at, too.
+/// Reads of a mount after an orderly end, at the most: 26 on TLC. They double if the page of an anchor could not be
+/// programmed, for the second ring is looked at, too.
 const CLEAN_READS: u64 = 54;
 
-/// What is asked, and the most that was seen.
+/// The limits, and the most that was seen.
 pub struct Asks {
     name: &'static str,
     /// Free bytes of a fresh volume, by how many blocks are bad.

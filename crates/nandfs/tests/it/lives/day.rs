@@ -1,4 +1,4 @@
-//! What is done in a session, as calls that a volume and the model get alike. The error is the chip's: its power is gone.
+//! The work of a session, as calls that a volume and the model get alike. The error is the chip's: its power is gone.
 
 use pumice_nandfs::NandFs;
 use pumice_vfs::conformance::{list, resolve};
@@ -10,7 +10,7 @@ use crate::cut::shared::Shared;
 use crate::cut::step::Step;
 
 type Done = Result<(), FsError>;
-/// What is done, and its name.
+/// The work, and its name.
 type Work = (&'static str, fn(&mut Day<'_>) -> Done);
 
 /// A session at work.
@@ -23,7 +23,7 @@ pub struct Day<'a> {
 /// The session that needs all space that there is.
 pub const FILLED: &str = "filled and emptied";
 
-/// What sessions there are.
+/// The kinds of sessions.
 pub const DAYS: [Work; 9] = [
     ("a boot with temporary files", boot),
     ("files made and removed in bulk", bulk),
@@ -113,7 +113,7 @@ fn bulk(day: &mut Day<'_>) -> Done {
         if number % 8 == 0 {
             day.play(&Step::Write(format!("/bulk/b{number}"), 0, 300))?;
         }
-        // What is not saved now and then fills the oracle with trees that may be found.
+        // A sync now and then, for unsaved changes fill the oracle with trees that may be found.
         if number % 50 == 0 {
             day.play(&Step::Sync)?;
         }
@@ -218,7 +218,7 @@ fn photos(day: &mut Day<'_>) -> Done {
     Ok(())
 }
 
-/// To the last byte, and all of it away again.
+/// Fills the volume to the last byte, and takes all of it away again.
 fn fill(day: &mut Day<'_>) -> Done {
     day.dir("/fill")?;
     let bytes = day.free() / 40;
@@ -247,7 +247,7 @@ fn anything(day: &mut Day<'_>) -> Done {
     day.play(&Step::Release(1))
 }
 
-/// What idle time does, and a scrub now and then.
+/// Maintenance in idle time, and a scrub now and then.
 fn idle(day: &mut Day<'_>) -> Done {
     for _ in 0..200 {
         day.play(&Step::Maintain)?;

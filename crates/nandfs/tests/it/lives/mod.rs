@@ -1,8 +1,8 @@
-//! Volumes that live for years, by seed: session after session of what devices do all day, boots, cuts in series, repairs
-//! and scrubs in between, on chips of every pairing and page size, with one oracle over the whole life.
+//! Volumes that live for years, by seed, with one oracle over the whole life. Session after session has the work that
+//! devices do all day, boots, cuts in series, repairs and scrubs in between, on chips of every pairing and page size.
 //!
-//! After every session: what was promised is there; the check finds nothing; a mount may write, in bounded reads and
-//! memory; and the volume, were it emptied, would have the space of a fresh one.
+//! After every session promised files are there, the check finds nothing, and a mount may write, in bounded reads and
+//! memory. The volume, were it emptied, would have the space of a fresh one.
 
 mod asks;
 mod day;
@@ -47,10 +47,10 @@ const LONG: u64 = 520;
 /// Blocks that may grow bad in a life; some more may do so in the session that reaches this.
 const MOST_BAD: u32 = 5;
 
-/// Caches of mounts, in bytes: the least, and what a large board has.
+/// Caches of mounts, in bytes: the least, and that of a large board.
 const CACHES: [usize; 3] = [256 << 10, 1 << 20, 8 << 20];
 
-/// What is known of a volume that is not mounted.
+/// The known state of a volume that is not mounted.
 enum Past {
     /// It was closed, and must hold this.
     Closed(MemFs),
@@ -110,7 +110,7 @@ impl Life {
         }
     }
 
-    /// A model of what a mounted volume holds, which is what was promised.
+    /// A model of a mounted volume, which holds the promised tree.
     fn model(&self, fs: &NandFs<Shared>, past: Past) -> MemFs {
         let found = Image::take(fs, &Image::default()).unwrap_or_else(|error| panic!("reading: {error}"));
         match past {
@@ -127,13 +127,13 @@ impl Life {
         }
     }
 
-    /// A repair of what is sound finds nothing, and leaves all that there is.
+    /// A repair of a sound volume finds nothing, and leaves everything as it is.
     fn repair(&self) {
         let options = RepairOptions { now: self.clock.now(), ..RepairOptions::default() };
         self.shared.0.lock().unwrap().power_on();
         let (_, found) =
             repair(self.shared.clone(), options).unwrap_or_else(|error| panic!("repair: {error}"));
-        assert!(found.is_empty(), "repair of what is sound: {found:?}");
+        assert!(found.is_empty(), "repair of a sound volume: {found:?}");
     }
 
     /// One session, from mount to unmount, or to where the power goes.

@@ -1,5 +1,5 @@
-//! What a start after a power cut did not count: where blocks were before, which leaves on flash tell. Until it is counted off,
-//! segments seem to hold more than they do, and none is cleaned.
+//! Old places of blocks that a start after a power cut did not count off, since only leaves on flash know them. Until
+//! they are counted off, segments seem to hold more live blocks than they do, and none is cleaned.
 
 use crate::error::Result;
 use crate::segments::State;
@@ -10,8 +10,8 @@ use crate::shape::Addr;
 const LEAVES: u32 = 8;
 
 impl Server<'_> {
-    /// A leaf was read: counts off what its changes replaced.
-    pub(crate) fn settle_leaf(&mut self, leaf: u32, words: &[u32]) {
+    /// Counts off the blocks that the changes of a leaf replaced, now that it was read.
+    pub(crate) fn count_off_leaf(&mut self, leaf: u32, words: &[u32]) {
         for slot in self.table.take_unsettled(leaf) {
             let was = words.get(usize::from(slot)).copied().map(Addr);
             debug_assert!(was.is_some(), "leaf {leaf} has no entry {slot}");
@@ -27,15 +27,15 @@ impl Server<'_> {
     }
 
     /// Counts off all that is left. Reads each leaf that it needs.
-    pub(crate) fn settle_all(&mut self) -> Result<()> {
+    pub(crate) fn count_off_all(&mut self) -> Result<()> {
         while let Some(leaf) = self.table.next_unsettled() {
             self.read_leaf(leaf)?;
         }
         Ok(())
     }
 
-    /// With each change, some of it.
-    pub(crate) fn settle_some(&mut self) -> Result<()> {
+    /// Counts off some, with each change.
+    pub(crate) fn count_off_some(&mut self) -> Result<()> {
         for _ in 0..LEAVES {
             let Some(leaf) = self.table.next_unsettled() else { break };
             self.read_leaf(leaf)?;
@@ -68,7 +68,7 @@ mod tests {
         disk.flush().unwrap();
         let mut disk = served(chip_of(&disk));
         assert!(disk.table.is_unsettled());
-        // The checkpoint that the first write makes keeps what is not counted.
+        // The checkpoint of the first write keeps the uncounted changes.
         write(&mut disk, 1);
         disk.flush().unwrap();
         let mut disk = served(chip_of(&disk));
