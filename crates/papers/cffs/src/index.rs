@@ -1,4 +1,7 @@
 //! Sections 2.1 and 2.3, figure 2: the index entries of an inode, and the change of its class.
+//!
+//! In class 1 each entry is a chunk's address, the last one that of an index page. In class 2 each entry is that of an
+//! index page, the last one that of a page of addresses of index pages. Index pages have page / 4 addresses of 4 bytes.
 
 use std::collections::BTreeMap;
 

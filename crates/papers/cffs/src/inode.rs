@@ -1,4 +1,10 @@
 //! Section 2.1: the inode, a page of its own: 256 bytes of attributes with name and parent, then the index entries.
+//!
+//! A page begins with `cffs` (4 bytes) and the CRC-32 of the page without these four bytes (4). Mode, user, group, device,
+//! generation and parent follow from 8, 4 bytes each. Then come length (8, at 32), pages that belong to it (4, at 40),
+//! class (1, at 44), length of the name (45), and 1 if it is gone (46). Access, modification, change and birth have 8 + 4
+//! bytes each from 48. Inode number and time of the mark stand at 96 and 100 once more, the name at 104 to 255. From 256
+//! on there are (page - 256) / 4 index entries: 64 of 512 bytes, 448 of 2 KiB.
 
 use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
 

@@ -1,4 +1,9 @@
 //! Table 1: sizes of pages, inodes and files.
+//!
+//! All numbers of the format are little-endian. The first good block is the `InodeMapBlock`, the second the record. The
+//! others hold inodes, or data and index pages, never both; or they are free (2.1). The chip needs pages of 512 to 4096
+//! bytes, a power of two, with 8 free spare bytes, and 32 to 65,536 erase blocks of 8 pages or more. A file has 95.5 KB
+//! in class 1 and 12,224 KB in class 2 at most on the paper's chip.
 
 use pumice_media::{Geometry, PageId};
 use pumice_vfs::{Errno, FsError, Result};

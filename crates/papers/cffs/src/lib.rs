@@ -1,7 +1,8 @@
 //! CFFS (Lim, Park: An Efficient NAND Flash File System for Flash Memory Storage, IEEE Transactions on Computers 55(7),
 //! 2006) as its paper describes it: each inode has a page of its own, with its name and most of its index; inodes lie
-//!   apart from data, so that a mount reads inodes alone. `docs/cffs.md` has the format, and the choices where the
-//!   paper is silent.
+//! apart from data, so that a mount reads inodes alone. `docs/cffs.md` has the choices where the paper is silent.
+//! `cargo doc --document-private-items` shows the format, version 1, in the modules `layout`, `spare`, `inode`, `index`,
+//! `map_block` and `record`.
 //!
 //! ```
 //! use pumice_cffs::{Cffs, FormatOptions, MountOptions, format};

@@ -1,5 +1,7 @@
 //! Section 2.1 and figure 3: the `InodeMapBlock`, which lists the inode-stored blocks of a volume that was unmounted, and
 //! the `InodeBlockHash`, the same in memory.
+//!
+//! The list has the blocks' numbers, ascending, 2 bytes each, from the first page of its block on.
 
 use pumice_media::NandError;
 use pumice_vfs::Result;

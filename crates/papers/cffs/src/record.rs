@@ -1,5 +1,8 @@
 //! The identity of a volume: one page, copied, in a block of its own that is written by mkfs and never again. The paper
 //! has none; the `InodeMapBlock` is erased at each mount and cannot keep it.
+//!
+//! A page begins with `CFFS2006`. Version (4 bytes) stands at 8, the CRC-32 of bytes 16 to 103 at 12, the block of the
+//! map at 16, UUID at 20, label (64 bytes) at 40. The copies are the first four pages of the block.
 
 use pumice_media::NandError;
 use pumice_vfs::{Errno, FsError, Result};

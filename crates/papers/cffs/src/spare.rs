@@ -2,6 +2,17 @@
 //!
 //! The paper's fields are an inode number and a chunk number. The bits saved by packing them prove the page, since the
 //! chip's ECC leaves the spare area out.
+//!
+//! - 0: kind in the high 4 bits, a number of [`Kind`]; the high 4 bits of the inode number in the low ones
+//! - 1, 2: the other 16 bits of the inode number; 0 for the record
+//! - 3: 32 bits of inodes, 24 of others. Inodes have the time, which counts the inode pages written, and wraps around.
+//!   Data have the chunk, which is the offset in the file in pages. Index pages have the first chunk that they reach, the
+//!   record the number of its copy
+//! - 6: not of inodes, the low byte of a CRC-32 (IEEE) of the page
+//! - 7: CRC-8 (0x07, begun at 0xff) of the 7 bytes before
+//!
+//! A reader puts one wrong bit of the 8 bytes right by trying all. A page of the `InodeMapBlock` has another mark: 0x60,
+//! UF, NIB (2 bytes), NP (1), and the low three bytes of a CRC-32 of these five, the page's number (1 byte) and the page.
 
 /// Bytes of a mark.
 pub(crate) const BYTES: usize = crate::layout::SPARE_BYTES;

@@ -1,5 +1,8 @@
 //! Table 1: the directory inode, which contains the directory entries: chunks of metadata behind the inode, with 32 entries
 //! each at the most. An entry keeps its number as long as it is there.
+//!
+//! An entry: number in the directory (4), inode (4), kind as `mode >> 12` (1), length of the name (1), name. Entry n is in
+//! chunk n / 32.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,7 @@
 //! Table 1: the inode, with the compression of its file; a chunk of metadata of its own.
+//!
+//! Its bytes: mode, links, user, group, device, parent (of directories), 1 if its data is compressed, chunks of data, 4
+//! each; length (8, at 32); access, modification, change, birth (8 + 4 each, at 40). Unused bytes to 96 are zeros.
 
 use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
 

@@ -1,4 +1,9 @@
 //! Section 3.1, figure 1: segments of erase blocks, the last ones parity, and the last pages of each block parity.
+//!
+//! All numbers of the format are little-endian. N erase blocks in a row are a segment; its good ones count, the last M of
+//! them are parity blocks, the others regular. The last K pages of every block are parity pages. By default N, M, K are
+//! 16, 1, 1, as the paper measured. The chip needs pages of 1 to 16 KiB with 25 free spare bytes, 16 pages a block, and
+//! 12 segments.
 
 use pumice_media::{Geometry, PageId};
 use pumice_vfs::{Errno, FsError, Result};

@@ -1,7 +1,8 @@
 //! RCFFS (Kang, Miller: Adding Aggressive Error Correction to a High-Performance Compressing Flash File System) as its
 //! paper describes it. It has segments of erase blocks with parity pages and parity blocks, a signature for each page,
-//! a mu-tree, and compressed chunks of several files in one page. `docs/rcffs.md` has the format, and the choices where
-//! the paper is silent.
+//! a mu-tree, and compressed chunks of several files in one page. `docs/rcffs.md` has the choices where the paper is
+//! silent. `cargo doc --document-private-items` shows the format, version 2, in the modules `layout`, `spare`, `pack`,
+//! `inode`, `directory`, `mutree`, `segment` and `open`.
 //!
 //! ```
 //! use pumice_media::{ChipSpec, PageId, SimChip};

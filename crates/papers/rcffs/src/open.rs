@@ -1,4 +1,8 @@
 //! Section 3.2, figure 2: the segment that is being written, and its parity, which grows page by page.
+//!
+//! Parity is that of `ecc::Parity`, GF(2^16). A group is the pages of a block since the last parity pages; it ends with K
+//! parity pages. Page p of the parity blocks is that of page p of the regular blocks. The last K are the parity pages of
+//! the parity block itself. Pages where all blocks have none are left out.
 
 use pumice_ecc::Parity;
 use pumice_vfs::Result;

@@ -1,4 +1,7 @@
 //! Section 3.4: chunks of several files packed back to back into pages, and their compression.
+//!
+//! A chunk has 4,096 bytes of a file, or less at its end; an inode; or up to 32 entries of a directory. Chunks lie over
+//! the pages of one erase block, compressed (LZ4 block, no header) or as they are.
 
 use std::collections::VecDeque;
 

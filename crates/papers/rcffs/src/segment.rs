@@ -1,5 +1,19 @@
 //! Section 3.1, table 1: the end of a segment: the reverse index, the usage of all segments in its high-order bits, and
 //! the information of the segment.
+//!
+//! They lie in the last pages of the last regular block before its parity page. A reverse index entry has 12 bytes: key
+//! (8), page in the segment (2), offset (2; 0xffff for nodes, 0xfffe for nodes that are no leaves). Segment usage has a
+//! byte a segment: 0 free, 254 cut short by a crash, 255 unusable, otherwise 1/250 of a segment, rounded up. The segment
+//! information stands last:
+//! - 0: `RCFFSseg`
+//! - 8, 12: version, number of the segment written
+//! - 16: UUID
+//! - 32: label, a length byte and at most 64 bytes
+//! - 100: root
+//! - 104: time, 8 + 4 bytes
+//! - 116: entries of the reverse index
+//! - 120, 124: number and list of the next segments
+//! - 192: a bit for each page that counts as zeros in parity
 
 use pumice_vfs::Timestamp;
 

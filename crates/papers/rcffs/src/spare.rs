@@ -1,5 +1,14 @@
 //! Section 3.2: the tag in the spare area of each page. It verifies, and corrects nothing: the algebraic signature, and
 //! the fields that a scan after a crash needs.
+//!
+//! - 0: signature, 4, 6 or 8 bytes of `ecc::Signature`, zeros to 8
+//! - 8: number of the segment written, counted from 1, 4 bytes
+//! - 12: kind, a number of [`Kind`]
+//! - 13, 14: of a parity page its number (1 byte), and the number of pages of its group before it (2)
+//! - 16 to 19: N, K, M, bytes of the signature
+//! - 20: CRC-32C of all that
+//!
+//! A reader puts one wrong bit of these right by trying all.
 
 use pumice_ecc::{Signature, Width, crc32c};
 use pumice_vfs::Result;

@@ -1,6 +1,15 @@
 //! Section 4.4 and table III: the checkpoint, one block in a ring at the end of the chip.
 //!
 //! The table's reserved bytes hold a magic and the identity, so that no super block is needed.
+//!
+//! The table's fields stand in its order, 4 bytes each, with counts in blocks: highest inode, inodes, valid, free,
+//! invalid and bad blocks, current block, last erase block. At 32 there are the 128 addresses of indirect inode map
+//! blocks, at 544 the time. In the reserved bytes:
+//! - 548: `sFFS`
+//! - 552: version
+//! - 556: UUID
+//! - 572: label, 64 bytes
+//! - 636: how many free erase blocks that come next may not be erased; all ones if nobody knows
 
 use pumice_media::NandError;
 use pumice_vfs::Result;

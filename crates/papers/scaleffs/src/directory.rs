@@ -3,6 +3,14 @@
 //! A block begins with the operation: its type, the inode that completes it when written, and its changes of the
 //! directory's own inode, so that this one need not be written each time. Entries follow as in ext2 (2.4): an entry
 //! stays in its place until it is removed.
+//!
+//! - 0: type of the operation, 1 byte, a number of [`Change`]
+//! - 4: the inode that completes it when written, 4 bytes
+//! - 8, 12, 16: the directory's links (4 bytes), blocks (4) and time (8 + 4) afterwards
+//! - 32: entries
+//!
+//! An entry has the inode (4 bytes; 0: room), its length (2), the length of the name (1), bits 12 to 15 of the mode (1),
+//! and the name. Lengths of entries are multiples of 4 and fill the block.
 
 use pumice_vfs::{FileKind, Timestamp};
 

@@ -2,6 +2,9 @@
 //! inode map blocks, these to inodes, and inodes, by indirect blocks, to data.
 //!
 //! Each block's address stands in one place, the same for all questions: is this block live, where is it, it has moved.
+//!
+//! Inode map block n has the addresses of the inodes 256 n to 256 n + 255, 4 bytes each. Indirect inode map block n has
+//! those of the inode map blocks 256 n and following (footnote 2). Inode 1 is the root.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,9 @@
 //! The inode block: attributes, and where the addresses of the file's blocks stand, as in LFS (2.4).
+//!
+//! A block has, from byte 0, 4 bytes each: mode, links, user, group, device, generation. Behind them stand length (8
+//! bytes, at 24), blocks that belong to it (4, at 32), a directory's parent (36), bytes of extended attributes (40) and
+//! the [`Step`] (44). From 48 there are four times of 8 + 4 bytes: access, modification, change, birth. From 128 there
+//! are 220 addresses of data and one of an indirect block of each order; indirect blocks have 256 addresses.
 
 use pumice_vfs::{Attr, FileKind, Ino, Timestamp};
 

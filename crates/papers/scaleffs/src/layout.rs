@@ -1,4 +1,8 @@
 //! Section 3.2 and figure 2: blocks of 1 KiB, the log, and the checkpoint region at the end of the chip.
+//!
+//! All numbers of the format are little-endian. The log comes first. The region has as many erase blocks as hold 512 KiB,
+//! at least 2, at most an eighth of the chip. The chip needs pages of 512 bytes with 8 free spare bytes each or more, and
+//! 32 erase blocks or more.
 
 use pumice_flashlog::{Shape, TAG_BYTES, TagPlace};
 use pumice_media::{Geometry, PageId};

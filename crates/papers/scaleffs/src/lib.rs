@@ -1,6 +1,7 @@
 //! ScaleFFS (Jung, Kim, Kim, Lee, ACM TOMCCAP 5(1), 2008) as its paper describes it: a log-structured file system on
 //! raw NAND with 512-byte pages. Its mount time and memory do not grow with the chip. `docs/scaleffs.md` has the
-//! format, and the choices where the paper is silent.
+//! choices where the paper is silent. `cargo doc --document-private-items` shows the format, version 1, in the modules
+//! `layout`, `spare`, `inode`, `index`, `directory` and `checkpoint`.
 //!
 //! ```
 //! use pumice_media::{ChipSpec, SimChip};

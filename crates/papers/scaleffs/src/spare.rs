@@ -3,6 +3,19 @@
 //! The chip's controller keeps ECC and bad-block mark for itself. The table's 17 bytes are made to fit. Inode number
 //! and offset take three bytes each (eight million inodes, files of 16 GiB, as the paper has them), and the link to the
 //! next erase block is a distance. The bytes saved prove owner and block, for ECC leaves the spare area out.
+//!
+//! The first 8 bytes lie in the first page of the block, the others in the second:
+//! - 0: type, 1 byte, a number of [`Kind`]
+//! - 1: inode number, 3 bytes; 0 for maps and checkpoints
+//! - 4: offset within the file in blocks, 3 bytes; an indirect block has the first block that it reaches, a map block
+//!   its number, all others 0
+//! - 7: CRC-8 (0x07, begun at 0xff) of the 7 bytes before
+//! - 8: time, 4 bytes; counts the blocks written since mkfs
+//! - 12: link, 1 byte; in the first block of an erase block, how many erase blocks further the log goes on as a ring;
+//!   otherwise 0
+//! - 13: low 3 bytes of a CRC-32 (IEEE) of the 13 bytes before and the block
+//!
+//! A reader puts one wrong bit of the 16 right by trying all. A block that does not prove itself then is damaged.
 
 use crate::layout::BLOCK_BYTES;
 

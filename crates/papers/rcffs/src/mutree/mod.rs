@@ -1,5 +1,10 @@
 //! Section 4: the mu-tree, the index on flash. A key leads to a place on flash; all nodes from a leaf to the root are written into one page.
 //! Nodes that changed stay in memory until [`Tree::write`]; all others are read through [`Pages`].
+//!
+//! A key is the inode number (32 bits), 1 for metadata (1 bit), and a number (31 bits). The number is the chunk of data;
+//! for metadata it is 0 for the inode, n + 1 for chunk n of a directory. Key 2^31 has the inodes that are open without a
+//! name, 4 bytes each. The value of a leaf is the page (32 bits), offset (16), compressed (1) and length (15). Other nodes
+//! have the child's page in the high half, 0xfffffffe for this very page.
 
 mod node;
 mod page;

@@ -4,6 +4,12 @@
 //! The paper's height ends where a node would have no room. Here a page has as many levels as leave four entries for
 //! the smallest. The levels above stand in a second page of the same form, and so on, and an update writes one page for
 //! each such *storey*.
+//!
+//! A page begins with `muRC`. Then come storey (4), levels here (5), 1 if it has the root (6), height (7), entries of the
+//! node of each level (2 each, from 8), and the highest inode number (24). A page with the root has inodes (28), live
+//! bytes (8, at 32), leaves (40) and the count of roots (44). From 64 on there are the nodes, lowest level first, entries
+//! of key and value. With E = (page - 64) / 16, level i of a storey of h levels, counted from 1, has E / 2^i entries, the
+//! highest E / 2^(h-1).
 
 use crate::layout::{Addr, get_u16, get_u32, get_u64, put_u16, put_u32, put_u64};
 

@@ -1,4 +1,5 @@
-//! Extended attributes, which the paper does not have: one list, in blocks behind the last that a file can reach.
+//! Extended attributes, which the paper does not have: one list, in blocks behind the last that a file can reach,
+//! 0xff0000.
 
 use pumice_vfs::{Errno, Result, XattrMode};
 
