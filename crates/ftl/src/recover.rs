@@ -172,7 +172,7 @@ impl<'c> Server<'c> {
         let mut held = Vec::new();
         for named in self.named_unsure()? {
             let Some(named) = self.without_newer(named, gathered) else { continue };
-            if range.trust.is_named_sure || self.has_lost_originals(&named)? {
+            if range.trust.is_named_sure || self.has_lost_originals(&named, gathered)? {
                 self.take_page(&named, gathered);
             } else {
                 held.push(named);
@@ -182,7 +182,7 @@ impl<'c> Server<'c> {
             // It was being written in place of the others.
             let is_again = held.iter().any(|held| newest.is_copy_of(held));
             let is_sure = newer || (!is_again && held.len() >= UNSURE_MOST);
-            if is_sure || self.has_lost_originals(&newest)? {
+            if is_sure || self.has_lost_originals(&newest, gathered)? {
                 self.take_page(&newest, gathered);
             } else if !is_again {
                 held.push(newest);
@@ -257,10 +257,17 @@ impl<'c> Server<'c> {
 
     /// True if the blocks that a page replaces are not at their old places: these were erased once the page was
     /// promised, and the power went later.
-    fn has_lost_originals(&mut self, page: &Held) -> Result<bool> {
+    fn has_lost_originals(&mut self, page: &Held, gathered: &Gathered) -> Result<bool> {
         for entry in &page.tag.entries {
             let addr = if entry.lba < self.table.len() { self.addr(entry.lba)? } else { Addr::NONE };
             if addr.is_none() || addr == Addr::LOST {
+                continue;
+            }
+            let original = self.newest(&gathered.newest, entry.lba);
+            let mut later = gathered.trimmed.iter().filter(|(sequence, _)| *sequence > original);
+            if later.any(|(_, ranges)| ranges.iter().any(|(first, end)| (*first..*end).contains(&entry.lba)))
+            {
+                // Trimmed in between: nothing kept it from being erased.
                 continue;
             }
             let (place, slot) = self.shape.place(addr);
