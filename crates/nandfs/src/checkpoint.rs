@@ -66,8 +66,11 @@ impl Volume<'_> {
     }
 
     /// Has blocks erased again that a cut write of roots may have touched; the next write of roots does so, too.
+    ///
+    /// On a clean volume that is any mount's write: an earlier mount may have found the roots torn, taken blocks for them
+    /// and been cut, and this one reads the torn page right.
     pub(crate) fn doubt_torn(&mut self) -> Result<()> {
-        if self.roots.find_ends(&mut self.log.flash.medium).map_err(device)? {
+        if self.roots.find_ends(&mut self.log.flash.medium).map_err(device)? || self.clean {
             self.log.doubt(DOUBTED);
         }
         Ok(())
