@@ -80,7 +80,12 @@ impl Kind {
         let NewVolume { label, uuid, created, owner, nandfs } = new;
         match self {
             Kind::Nandfs => {
-                let options = pumice_nandfs::FormatOptions { label, uuid, created, owner, ..nandfs };
+                let options = nandfs.with(|it| {
+                    it.label = label;
+                    it.uuid = uuid;
+                    it.created = created;
+                    it.owner = owner;
+                });
                 pumice_nandfs::format(chip, &options, progress)
             }
             Kind::ScaleFfs => {
@@ -109,7 +114,8 @@ impl Kind {
         let clock = Box::new(now);
         Ok(match self {
             Kind::Nandfs => {
-                let options = pumice_nandfs::MountOptions { read_only, cache_bytes, clock };
+                let options =
+                    pumice_nandfs::MountOptions::new(cache_bytes, clock).with(|it| it.read_only = read_only);
                 Mounted::Nandfs(Arc::new(NandFs::mount(chip, options)?))
             }
             Kind::ScaleFfs => {

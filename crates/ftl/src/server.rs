@@ -91,10 +91,8 @@ impl<'c> Server<'c> {
         cache_bytes: usize,
     ) -> Server<'c> {
         let seed = identity.uuid.iter().fold(0, |seed: u64, byte| seed.rotate_left(8) ^ u64::from(*byte));
-        let params = Params {
-            endurance: identity.endurance,
-            ..Params::new(shape.blocks, shape.capacity(), identity.logical_blocks)
-        };
+        let params = Params::new(shape.blocks, shape.capacity(), identity.logical_blocks)
+            .with(|it| it.endurance = identity.endurance);
         let policies = Policies::new(identity.policies, &params, seed);
         let mut heads = Vec::new();
         heads.resize_with(HEADS, || None);

@@ -13,7 +13,7 @@
 //! format(&mut chip, &FormatOptions::default(), &mut |_, _| {})?;
 //! let mount = |chip| {
 //!     let clock = Box::new(Timestamp::default);
-//!     NandFs::mount(chip, MountOptions { read_only: false, cache_bytes: 1 << 20, clock })
+//!     NandFs::mount(chip, MountOptions::new(1 << 20, clock))
 //! };
 //!
 //! // The 300th operation from now on is torn in the middle.

@@ -11,6 +11,7 @@ use crate::protection::FsyncProtection;
 
 /// The options of making a file system.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct FormatOptions {
     /// A name for people, at most 64 bytes of UTF-8.
     pub label: String,
@@ -38,7 +39,17 @@ pub struct FormatOptions {
     pub endurance: Option<u32>,
 }
 
+impl FormatOptions {
+    /// The same with some of it set.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut FormatOptions)) -> FormatOptions {
+        set(&mut self);
+        self
+    }
+}
+
 /// The options of a mount.
+#[non_exhaustive]
 pub struct MountOptions {
     /// Write nothing, recover in memory only.
     pub read_only: bool,
@@ -48,8 +59,23 @@ pub struct MountOptions {
     pub clock: Clock,
 }
 
+impl MountOptions {
+    /// A mount for reading and writing, with so many bytes of memory.
+    pub fn new(cache_bytes: usize, clock: Clock) -> MountOptions {
+        MountOptions { read_only: false, cache_bytes, clock }
+    }
+
+    /// The same with some of it set.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut MountOptions)) -> MountOptions {
+        set(&mut self);
+        self
+    }
+}
+
 /// The options of a repair.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct RepairOptions {
     /// Find out the repairs, and write nothing.
     pub dry_run: bool,
@@ -57,6 +83,15 @@ pub struct RepairOptions {
     pub uuid: [u8; 16],
     /// The time.
     pub now: Timestamp,
+}
+
+impl RepairOptions {
+    /// The same with some of it set.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut RepairOptions)) -> RepairOptions {
+        set(&mut self);
+        self
+    }
 }
 
 /// The figures known of a volume without walking it.

@@ -29,9 +29,9 @@ struct Cost {
 fn mounted(bytes: u64) -> Fs {
     let spec = ChipSpec::named(CHIP).unwrap().with_size(bytes).unwrap();
     let mut chip = SimChip::new(&spec);
-    format(&mut chip, &FormatOptions { erased: true, ..FormatOptions::default() }, &mut |_, _| {}).unwrap();
+    format(&mut chip, &FormatOptions::default().with(|it| it.erased = true), &mut |_, _| {}).unwrap();
     let clock = Box::new(pumice_vfs::Timestamp::default);
-    NandFs::mount(chip, MountOptions { read_only: false, cache_bytes: CACHE, clock }).unwrap()
+    NandFs::mount(chip, MountOptions::new(CACHE, clock)).unwrap()
 }
 
 fn name(number: u32) -> Vec<u8> {

@@ -5,6 +5,7 @@ use crate::packed::NONE;
 
 /// A store in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Params {
     /// Segments, all told.
     pub segments: u32,
@@ -22,8 +23,15 @@ pub struct Params {
 
 impl Params {
     /// A store with a reserve of one segment and endless endurance.
-    pub fn new(segments: u32, pages: u32, logical: u32) -> Self {
+    pub const fn new(segments: u32, pages: u32, logical: u32) -> Self {
         Self { segments, pages, logical, reserve: 1, endurance: u32::MAX }
+    }
+
+    /// The same with some of it set.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Params)) -> Params {
+        set(&mut self);
+        self
     }
 
     /// Pages of all segments.

@@ -86,7 +86,7 @@ fn table_4_with_locality() {
 
 /// Copies and user writes, and the wear, of the default under 90/10, until `writes` are made or a segment dies.
 fn worn(rule: &str, endurance: u32, writes: usize, seed: u64) -> (f64, f64, WearStats) {
-    let params = Params { endurance, ..cat_chip() };
+    let params = cat_chip().with(|it| it.endurance = endurance);
     let (selector, placement) = default(params);
     let mut sim = Sim::new(params, selector, placement, wear(rule, &params)).unwrap();
     sim.fill().unwrap();

@@ -54,7 +54,7 @@ impl Setup {
     fn run(&self, wear: impl Fn(&Params) -> Box<dyn Wear + Send>) -> Sums {
         let mut sums = Sums::default();
         for seed in 1..=SEEDS {
-            let params = Params { endurance: self.endurance, ..Geometry::CAT.params().unwrap() };
+            let params = Geometry::CAT.params().unwrap().with(|it| it.endurance = self.endurance);
             let (selector, placement) = self.policies(&params, seed);
             let mut sim = Sim::new(params, selector, placement, wear(&params)).unwrap();
             sim.fill().unwrap();

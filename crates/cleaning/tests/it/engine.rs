@@ -51,7 +51,10 @@ fn every_rule_keeps_every_page() {
     for (seed, victim) in (0..).zip(VictimRule::all()) {
         for wear in WearRule::all() {
             for reserve in [0, 1, 3] {
-                let params = Params { reserve, endurance: 100_000, ..params() };
+                let params = params().with(|it| {
+                    it.reserve = reserve;
+                    it.endurance = 100_000;
+                });
                 for placement in PlacementRule::all() {
                     let name = format!("{victim} {placement} {wear} reserve {reserve}");
                     let store = Store::new(params, seed);
@@ -77,7 +80,7 @@ fn a_region_for_what_is_only_read_keeps_every_page() {
 
 #[test]
 fn a_chip_wears_out() {
-    let params = Params { endurance: 20, ..params() };
+    let params = params().with(|it| it.endurance = 20);
     for rule in WearRule::all() {
         let selector = victim("greedy", &params, 1);
         let mut sim = Sim::new(params, selector, OneLog, rule.build(&Store::new(params, 1))).unwrap();

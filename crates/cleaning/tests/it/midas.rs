@@ -7,7 +7,7 @@ use pumice_cleaning::{
     wear::Fifo,
 };
 
-const STORE: Params = Params { segments: 512, pages: 64, logical: 27_850, reserve: 1, endurance: u32::MAX };
+const STORE: Params = Params::new(512, 64, 27_850);
 
 type Policies = (Box<dyn Selector + Send>, Box<dyn Placement>);
 

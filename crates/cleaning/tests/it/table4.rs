@@ -50,7 +50,7 @@ enum Policy {
 
 impl Policy {
     fn run(self, access: Access, seed: u64) -> Stats {
-        let params = Params { reserve: 0, ..Geometry::CAT.params().unwrap() };
+        let params = Geometry::CAT.params().unwrap().with(|it| it.reserve = 0);
         let (segments, pages, logical) = (params.segments, params.pages, params.logical);
         match self {
             Self::GreedyM1 => measure(params, ByChange::new(Greedy, segments, pages), OneLog, access, seed),
@@ -101,7 +101,7 @@ fn writes_with_locality() {
 /// table 4 comes out, it is ahead of CAT above 80/20.
 #[test]
 fn cat_with_m6_is_best_where_there_is_locality() {
-    let params = Params { reserve: 0, ..Geometry::CAT.params().unwrap() };
+    let params = Geometry::CAT.params().unwrap().with(|it| it.reserve = 0);
     let run = |rule: &str, method: u32, access: Access| {
         let one = |seed| {
             let placement: Box<dyn Placement> = match method {

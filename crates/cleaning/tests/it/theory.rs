@@ -14,7 +14,7 @@ const PAGES: u32 = 32;
 fn params(a: f64) -> Params {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
     let logical = (f64::from(SEGMENTS * PAGES) / a).round() as u32;
-    Params { reserve: 0, ..Params::new(SEGMENTS, PAGES, logical) }
+    Params::new(SEGMENTS, PAGES, logical).with(|it| it.reserve = 0)
 }
 
 /// Write amplification in one log over 30 turnovers, after 20 of warm-up.

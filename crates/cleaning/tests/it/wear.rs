@@ -20,7 +20,7 @@ fn run(
     (endurance, writes): (u32, usize),
     seed: u64,
 ) -> Outcome {
-    let params = Params { endurance, ..Geometry::CAT.params().unwrap() };
+    let params = Geometry::CAT.params().unwrap().with(|it| it.endurance = endurance);
     let placement = ByHeat::degree(params.logical);
     let selector = victim(choice, &params, seed);
     let mut sim = Sim::new(params, selector, placement, wear(levelling, &params)).unwrap();

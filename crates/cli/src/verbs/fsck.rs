@@ -125,7 +125,11 @@ impl Args {
         let path = &self.image.image;
         let chip = open_chip(path, Access::write_unless(self.dry_run), context)?;
         let uuid = *uuid::Uuid::new_v4().as_bytes();
-        let options = pumice_nandfs::RepairOptions { dry_run: self.dry_run, uuid, now: now() };
+        let options = pumice_nandfs::RepairOptions::default().with(|it| {
+            it.dry_run = self.dry_run;
+            it.uuid = uuid;
+            it.now = now();
+        });
         let failed = |error| Failure::new(format!("{}: {error}", path.display()));
         let (chip, fixes) = pumice_nandfs::repair(chip, options).map_err(failed)?;
         if !self.dry_run {

@@ -220,7 +220,10 @@ impl Args {
             uuid: uuid.into_bytes(),
             created: now(),
             owner: owner(),
-            nandfs: FormatOptions { erased, endurance, ..self.nandfs.options() },
+            nandfs: self.nandfs.options().with(|it| {
+                it.erased = erased;
+                it.endurance = endurance;
+            }),
         }
     }
 

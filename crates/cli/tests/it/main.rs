@@ -6,6 +6,7 @@ mod common;
 
 mod bad;
 mod copy;
+mod documents;
 mod e2e;
 mod f2fs;
 mod f2fs_damage;

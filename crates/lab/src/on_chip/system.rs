@@ -53,7 +53,7 @@ impl System {
                 Ok(pumice_rcffs::format(chip, &options)?)
             }
             System::Nandfs => {
-                let options = pumice_nandfs::FormatOptions { erased: true, ..Default::default() };
+                let options = pumice_nandfs::FormatOptions::default().with(|it| it.erased = true);
                 pumice_nandfs::format(&mut chip, &options, &mut |_, _| ())?;
                 Ok(chip)
             }
@@ -78,7 +78,8 @@ impl System {
                 Mounted::Rcffs(Rcffs::mount(chip, options)?)
             }
             System::Nandfs => {
-                let options = pumice_nandfs::MountOptions { read_only, cache_bytes, clock };
+                let options =
+                    pumice_nandfs::MountOptions::new(cache_bytes, clock).with(|it| it.read_only = read_only);
                 Mounted::Nandfs(NandFs::mount(chip, options)?)
             }
         })

@@ -100,7 +100,7 @@ impl Store {
             // The part that is filled is set below, to the page.
             fill: 0.5,
         };
-        Ok(Params { logical, ..geometry.params()? })
+        Ok(geometry.params()?.with(|it| it.logical = logical))
     }
 
     /// Blocks of a segment that hold data.
@@ -172,7 +172,10 @@ impl Setup {
             return Err(LabError::Setup(why.to_owned()));
         }
         let endurance = self.endurance.unwrap_or(u32::MAX);
-        let params = Params { reserve, endurance, ..self.store.params(footprint)? };
+        let params = self.store.params(footprint)?.with(|it| {
+            it.reserve = reserve;
+            it.endurance = endurance;
+        });
         if params.segments == 0 {
             return Err(LabError::Setup(
                 "a store needs at least one segment, and the flash has none".to_owned(),

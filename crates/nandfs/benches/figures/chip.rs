@@ -27,14 +27,17 @@ pub(crate) fn formatted_with(name: &str, bytes: Option<u64>, options: FormatOpti
 
 pub(crate) fn formatted_as(spec: &ChipSpec, options: FormatOptions) -> SimChip {
     let mut chip = SimChip::new(spec);
-    let options = FormatOptions { uuid: *b"figures.figures.", erased: true, ..options };
+    let options = options.with(|it| {
+        it.uuid = *b"figures.figures.";
+        it.erased = true;
+    });
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
     chip
 }
 
 pub(crate) fn mount_with(chip: SimChip, cache_bytes: usize) -> Fs {
     let clock = Box::new(|| Timestamp { seconds: 1_700_000_000, nanos: 5 });
-    NandFs::mount(chip, MountOptions { read_only: false, cache_bytes, clock }).unwrap()
+    NandFs::mount(chip, MountOptions::new(cache_bytes, clock)).unwrap()
 }
 
 pub(crate) fn mount(chip: SimChip) -> Fs {

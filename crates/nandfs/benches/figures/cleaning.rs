@@ -52,7 +52,15 @@ pub(crate) fn policies() -> Vec<String> {
         let measure = |pick: fn(&mut Rng, u64) -> u64| {
             let victim = Some(victim.parse().unwrap());
             let placement = Some(placement.parse().unwrap());
-            amplification(85, bytes, FormatOptions { victim, placement, ..FormatOptions::default() }, pick)
+            amplification(
+                85,
+                bytes,
+                FormatOptions::default().with(|it| {
+                    it.victim = victim;
+                    it.placement = placement;
+                }),
+                pick,
+            )
         };
         let [even, hot] = [uniform, skewed].map(measure);
         format!("| victim {victim}, placement {placement} | {even:.3} | {hot:.3} |")

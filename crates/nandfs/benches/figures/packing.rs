@@ -40,7 +40,7 @@ fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
 }
 
 fn made(compression: Compression) -> Fs {
-    let options = FormatOptions { compression: Some(compression), ..FormatOptions::default() };
+    let options = FormatOptions::default().with(|it| it.compression = Some(compression));
     mount(formatted_with(CHIP, None, options))
 }
 

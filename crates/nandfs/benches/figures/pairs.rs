@@ -64,7 +64,7 @@ pub(crate) fn programs(did: NandStats) -> f64 {
 }
 
 fn formatted(spec: &ChipSpec, parity_pages: u8) -> SimChip {
-    formatted_as(spec, FormatOptions { parity_pages, ..FormatOptions::default() })
+    formatted_as(spec, FormatOptions::default().with(|it| it.parity_pages = parity_pages))
 }
 
 /// Files of 4 MiB, 256 MiB in all, and a sync.

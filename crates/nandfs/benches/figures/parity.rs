@@ -15,12 +15,12 @@ const WRITTEN: u64 = 1 << 30;
 const CLEANED: u64 = 256 << 20;
 
 fn options(parity_pages: u8) -> FormatOptions {
-    FormatOptions { parity_pages, ..FormatOptions::default() }
+    FormatOptions::default().with(|it| it.parity_pages = parity_pages)
 }
 
 /// The same with copies of parity at each fsync.
 fn now() -> FormatOptions {
-    FormatOptions { fsync_protection: FsyncProtection::Now, ..options(1) }
+    options(1).with(|it| it.fsync_protection = FsyncProtection::Now)
 }
 
 pub(crate) fn figures() -> Vec<Figure> {

@@ -44,14 +44,13 @@ impl Owner for Files {
         let mut chip = SimChip::new(spec);
         let (created, parity_pages) = (clock.now(), self.parity);
         let fsync_protection = self.from;
-        let options = FormatOptions {
-            created,
-            erased: true,
-            parity_pages,
-            fsync_protection,
-            compression: self.compression,
-            ..FormatOptions::default()
-        };
+        let options = FormatOptions::default().with(|it| {
+            it.created = created;
+            it.erased = true;
+            it.parity_pages = parity_pages;
+            it.fsync_protection = fsync_protection;
+            it.compression = self.compression;
+        });
         format(&mut chip, &options, &mut |_, _| {}).unwrap();
         let shared = Shared::new(chip);
         let newest = if self.from == FsyncProtection::Now { NEWEST } else { 1 };
@@ -81,10 +80,9 @@ impl Owner for Files {
                 Ok(fs) => examine(&fs, content, &mut found),
                 Err(error) => found.silent.push(format!("the next mount: {error}")),
             }
-        } else if let Ok(fs) = NandFs::mount(
-            chip,
-            MountOptions { read_only: true, cache_bytes: CACHE_BYTES, clock: clock.clock() },
-        ) {
+        } else if let Ok(fs) =
+            NandFs::mount(chip, MountOptions::new(CACHE_BYTES, clock.clock()).with(|it| it.read_only = true))
+        {
             found.opened = Opened::ReadOnly;
             examine(&fs, content, &mut found);
         }

@@ -136,7 +136,7 @@ impl Case {
     /// Repairs a chip; returns the findings.
     fn mend(shared: &Shared) -> Result<Vec<Finding>, FsError> {
         let now = Timestamp { seconds: 2_000_000_000, nanos: 0 };
-        repair(shared.clone(), RepairOptions { now, ..RepairOptions::default() }).map(|(_, found)| found)
+        repair(shared.clone(), RepairOptions::default().with(|it| it.now = now)).map(|(_, found)| found)
     }
 
     fn tree(&self, shared: &Shared) -> Result<Image, String> {

@@ -54,11 +54,8 @@ fn judge(chip: SimChip, notes: &Notes) -> Result<(), String> {
     if !report.findings.is_empty() || report.newest_page.is_some() {
         return Ok(());
     }
-    let options = MountOptions {
-        read_only: true,
-        cache_bytes: 1 << 20,
-        clock: Box::new(pumice_vfs::Timestamp::default),
-    };
+    let options =
+        MountOptions::new(1 << 20, Box::new(pumice_vfs::Timestamp::default)).with(|it| it.read_only = true);
     let fs = NandFs::mount(chip, options).map_err(|error| format!("sound, and does not mount: {error}"))?;
     let found = Image::take(&fs, &Image::default()).map_err(|error| format!("sound, and {error}"))?;
     notes.history.lock().unwrap().judge(&found, notes.promise())

@@ -107,7 +107,10 @@ fn blocks_are_bad_from_the_factory() {
         let mut chip = pumice_media::SimChip::new(&pumice_media::ChipSpec::parse_geometry(geometry).unwrap());
         chip.faults_mut().factory_bad = [0, 3, 8, 9, 20, 50].map(BlockId).into();
         let clock = TestClock::new();
-        let options = FormatOptions { created: clock.now(), erased: true, ..FormatOptions::default() };
+        let options = FormatOptions::default().with(|it| {
+            it.created = clock.now();
+            it.erased = true;
+        });
         format(&mut chip, &options, &mut |_, _| {}).unwrap();
         let mut player = Player::new(Shared::new(chip), clock);
         let mut random = Random(5);
@@ -152,7 +155,7 @@ fn wear_out(name: &str, programs_fail: bool) {
     assert_eq!(read_file(&fs, "/kept").unwrap(), crate::cut::step::bytes_of(1, 100_000), "{name}");
     // Mounting may be read-only by now.
     let _ = fs.unmount();
-    let options = pumice_nandfs::MountOptions { read_only: true, cache_bytes: 1 << 20, clock: clock.clock() };
+    let options = pumice_nandfs::MountOptions::new(1 << 20, clock.clock()).with(|it| it.read_only = true);
     let fs = pumice_nandfs::NandFs::mount(shared, options).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(read_file(&fs, "/kept").unwrap(), crate::cut::step::bytes_of(1, 100_000), "{name}");
     assert!(resolve(&fs, "/churn").is_ok() && !acknowledged.is_empty());

@@ -11,7 +11,10 @@ const FILE: NewNode<'_> = NewNode { kind: FileKind::File, perm: 0o644, uid: 0, g
 
 fn start(spec: &ChipSpec, clock: &TestClock) -> NandFs<SimChip> {
     let mut chip = SimChip::new(spec);
-    let options = FormatOptions { created: clock.now(), erased: true, ..FormatOptions::default() };
+    let options = FormatOptions::default().with(|it| {
+        it.created = clock.now();
+        it.erased = true;
+    });
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
     mount(chip, clock.clock())
 }

@@ -160,7 +160,7 @@ impl Campaign {
 
 /// The blocks that a scrub would move.
 fn seen_weak(chip: &SimChip, clock: &TestClock) -> Scrubbed {
-    let options = MountOptions { read_only: true, cache_bytes: CACHE_BYTES, clock: clock.clock() };
+    let options = MountOptions::new(CACHE_BYTES, clock.clock()).with(|it| it.read_only = true);
     NandFs::mount(chip.clone(), options).unwrap().scrub(&mut |_, _| {}).unwrap()
 }
 

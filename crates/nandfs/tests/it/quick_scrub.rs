@@ -22,7 +22,7 @@ fn content() -> Vec<u8> {
 }
 
 fn looked_at(chip: &SimChip, clock: &TestClock) -> Scrubbed {
-    let options = MountOptions { read_only: true, cache_bytes: 1 << 20, clock: clock.clock() };
+    let options = MountOptions::new(1 << 20, clock.clock()).with(|it| it.read_only = true);
     NandFs::mount(chip.clone(), options).unwrap().quick_scrub(&mut |_, _| {}).unwrap()
 }
 

@@ -81,7 +81,15 @@ fn save(fs: &impl FileSystem, files: &mut Files) {
 }
 
 fn mended(chip: SimChip, dry_run: bool) -> (SimChip, Vec<Finding>) {
-    repair(chip, RepairOptions { dry_run, uuid: *b"another-identity", now: clock()() }).unwrap()
+    repair(
+        chip,
+        RepairOptions::default().with(|it| {
+            it.dry_run = dry_run;
+            it.uuid = *b"another-identity";
+            it.now = clock()();
+        }),
+    )
+    .unwrap()
 }
 
 /// Repairs twice, and compares the files; returns how many are missing or wrong.

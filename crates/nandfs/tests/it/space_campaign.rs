@@ -52,15 +52,14 @@ fn fits(done: Result<(), FsError>) -> bool {
 /// A volume with a parity page in each erase block where fsync is protected at once.
 fn start(spec: &ChipSpec, clock: &TestClock, from: FsyncProtection) -> NandFs<SimChip> {
     let mut chip = SimChip::new(spec);
-    let options = FormatOptions {
-        created: clock.now(),
-        erased: true,
-        parity_pages: u8::from(from == FsyncProtection::Now),
-        fsync_protection: from,
-        ..FormatOptions::default()
-    };
+    let options = FormatOptions::default().with(|it| {
+        it.created = clock.now();
+        it.erased = true;
+        it.parity_pages = u8::from(from == FsyncProtection::Now);
+        it.fsync_protection = from;
+    });
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
-    let options = MountOptions { read_only: false, cache_bytes: CACHE_BYTES, clock: clock.clock() };
+    let options = MountOptions::new(CACHE_BYTES, clock.clock());
     NandFs::mount(chip, options).unwrap()
 }
 

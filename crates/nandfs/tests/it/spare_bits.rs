@@ -51,8 +51,7 @@ impl Layer for Flipping {
 }
 
 fn mounted(chip: Flipping) -> NandFs<Flipping> {
-    let options =
-        MountOptions { read_only: false, cache_bytes: 1 << 18, clock: Box::new(Timestamp::default) };
+    let options = MountOptions::new(1 << 18, Box::new(Timestamp::default));
     NandFs::mount(chip, options).unwrap()
 }
 

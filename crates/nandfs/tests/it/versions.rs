@@ -39,7 +39,7 @@ struct Life {
 
 impl Life {
     fn mount(&self, shared: &Shared) -> NandFs<Shared> {
-        let options = MountOptions { read_only: false, cache_bytes: 256 << 10, clock: self.clock.clock() };
+        let options = MountOptions::new(256 << 10, self.clock.clock());
         NandFs::mount(shared.clone(), options).unwrap_or_else(|error| panic!("{}: mount: {error}", self.name))
     }
 
@@ -106,7 +106,7 @@ impl Life {
     /// Repairs a chip without its anchors, by the tags of its pages.
     fn compare_by_tags(&self, mut chip: SimChip) {
         (0..4).for_each(|block| chip.erase(BlockId(block)).unwrap());
-        let options = RepairOptions { now: self.clock.now(), ..RepairOptions::default() };
+        let options = RepairOptions::default().with(|it| it.now = self.clock.now());
         let (chip, _) = repair(Shared::new(chip), options).unwrap();
         self.compare(&self.mount(&chip), "after a cut, by tags", false);
     }

@@ -32,15 +32,14 @@ pub(super) struct Nandfs {
 impl Nandfs {
     /// The options given; the rest is nandfs's own choice, without parity.
     pub(super) fn options(&self) -> FormatOptions {
-        FormatOptions {
-            victim: self.victim,
-            placement: self.placement,
-            wear: self.wear,
-            parity_pages: self.parity_pages.unwrap_or(0),
-            fsync_protection: self.fsync_protection.unwrap_or_default(),
-            compression: self.compress,
-            ..FormatOptions::default()
-        }
+        FormatOptions::default().with(|it| {
+            it.victim = self.victim;
+            it.placement = self.placement;
+            it.wear = self.wear;
+            it.parity_pages = self.parity_pages.unwrap_or(0);
+            it.fsync_protection = self.fsync_protection.unwrap_or_default();
+            it.compression = self.compress;
+        })
     }
 
     /// The first of them that was given.

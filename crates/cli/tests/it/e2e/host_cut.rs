@@ -120,8 +120,7 @@ fn wrong(found: &Files, before: &Files, after: &Files) -> Option<String> {
 type Mounted = fn(&SimHost) -> Result<Files, String>;
 
 fn nandfs(host: &SimHost) -> Result<Files, String> {
-    let options =
-        MountOptions { read_only: false, cache_bytes: 1 << 20, clock: Box::new(Timestamp::default) };
+    let options = MountOptions::new(1 << 20, Box::new(Timestamp::default));
     let chip = host.open().map_err(|error| error.to_string())?;
     let fs = NandFs::mount(chip, options).map_err(|error| error.to_string())?;
     files(&fs).map_err(|error| error.to_string())

@@ -111,7 +111,7 @@ impl Watched {
     pub fn mount(chip: SimChip, read_only: bool) -> Result<Watched> {
         let (nand, meter) = Metered::new(chip);
         let options =
-            MountOptions { read_only, cache_bytes: CACHE_BYTES, clock: Box::new(Timestamp::default) };
+            MountOptions::new(CACHE_BYTES, Box::new(Timestamp::default)).with(|it| it.read_only = read_only);
         Ok(Watched { fs: NandFs::mount(nand, options)?, meter })
     }
 
@@ -135,7 +135,11 @@ pub fn blank(geometry: &str, uuid: [u8; 16]) -> SimChip {
     let (geometry, method) = geometry.split_once('@').unwrap_or((geometry, ""));
     let compression = (!method.is_empty()).then(|| method.parse().unwrap());
     let mut chip = SimChip::new(&ChipSpec::parse_geometry(geometry).unwrap());
-    let options = FormatOptions { uuid, compression, erased: true, ..FormatOptions::default() };
+    let options = FormatOptions::default().with(|it| {
+        it.uuid = uuid;
+        it.compression = compression;
+        it.erased = true;
+    });
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
     chip
 }

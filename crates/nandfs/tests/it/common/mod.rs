@@ -44,22 +44,38 @@ pub(crate) fn protected(
     parity_pages: u8,
     fsync_protection: FsyncProtection,
 ) -> SimChip {
-    made(geometry, FormatOptions { created, parity_pages, fsync_protection, ..FormatOptions::default() })
+    made(
+        geometry,
+        FormatOptions::default().with(|it| {
+            it.created = created;
+            it.parity_pages = parity_pages;
+            it.fsync_protection = fsync_protection;
+        }),
+    )
 }
 
 /// The same with blocks of files compressed.
 pub(crate) fn compressed(geometry: &str, created: Timestamp, compression: Compression) -> SimChip {
-    made(geometry, FormatOptions { created, compression: Some(compression), ..FormatOptions::default() })
+    made(
+        geometry,
+        FormatOptions::default().with(|it| {
+            it.created = created;
+            it.compression = Some(compression);
+        }),
+    )
 }
 
 fn made(geometry: &str, options: FormatOptions) -> SimChip {
     let mut chip = blank(geometry);
-    let options = FormatOptions { uuid: *b"0123456789abcdef", erased: true, ..options };
+    let options = options.with(|it| {
+        it.uuid = *b"0123456789abcdef";
+        it.erased = true;
+    });
     format(&mut chip, &options, &mut |_, _| {}).unwrap();
     chip
 }
 
 pub(crate) fn mount(chip: SimChip, clock: Clock) -> NandFs<SimChip> {
-    let options = MountOptions { read_only: false, cache_bytes: 1 << 20, clock };
+    let options = MountOptions::new(1 << 20, clock);
     NandFs::mount(chip, options).unwrap()
 }

@@ -123,15 +123,14 @@ pub fn chip_with_bad(name: &str, clock: &TestClock, bad: impl IntoIterator<Item 
 pub fn options(name: &str, clock: &TestClock) -> FormatOptions {
     let (protected, compression) = without_compression(name);
     let (_, parity_pages, fsync_protection) = without_parity(protected);
-    FormatOptions {
-        uuid: *b"0123456789abcdef",
-        created: clock.now(),
-        erased: true,
-        parity_pages,
-        fsync_protection,
-        compression,
-        ..FormatOptions::default()
-    }
+    FormatOptions::default().with(|it| {
+        it.uuid = *b"0123456789abcdef";
+        it.created = clock.now();
+        it.erased = true;
+        it.parity_pages = parity_pages;
+        it.fsync_protection = fsync_protection;
+        it.compression = compression;
+    })
 }
 
 /// Cuts a scenario on a chip in a third of its operations, in about `budget` of them in all modes, or in all as the knob

@@ -18,7 +18,7 @@ const SPOILED_MAX: u64 = 2;
 type Outcome<T> = std::result::Result<T, String>;
 
 pub fn mount<N: Nand + Send + 'static>(nand: N, clock: &TestClock) -> Result<NandFs<N>> {
-    NandFs::mount(nand, MountOptions { read_only: false, cache_bytes: CACHE_BYTES, clock: clock.clock() })
+    NandFs::mount(nand, MountOptions::new(CACHE_BYTES, clock.clock()))
 }
 
 /// The checker finds nothing.

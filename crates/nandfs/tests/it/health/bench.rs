@@ -42,12 +42,11 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn new(spec: &ChipSpec, cache_bytes: usize) -> Bench {
         let mut chip = SimChip::new(spec);
-        let options = FormatOptions {
-            uuid: *b"0123456789abcdef",
-            created: Timestamp { seconds: 1_000_000, nanos: 0 },
-            erased: true,
-            ..FormatOptions::default()
-        };
+        let options = FormatOptions::default().with(|it| {
+            it.uuid = *b"0123456789abcdef";
+            it.created = Timestamp { seconds: 1_000_000, nanos: 0 };
+            it.erased = true;
+        });
         format(&mut chip, &options, &mut |_, _| {}).unwrap();
         let mut bench = Bench {
             chip: Shared::new(chip),
@@ -66,7 +65,7 @@ impl Bench {
     pub(crate) fn options(&self, read_only: bool) -> MountOptions {
         let seconds = self.seconds.clone();
         let clock = Box::new(move || Timestamp { seconds: seconds.load(Ordering::SeqCst), nanos: 0 });
-        MountOptions { read_only, cache_bytes: self.cache_bytes, clock }
+        MountOptions::new(self.cache_bytes, clock).with(|it| it.read_only = read_only)
     }
 
     pub(crate) fn mount(&mut self) {

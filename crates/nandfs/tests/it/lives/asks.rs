@@ -76,7 +76,7 @@ impl fmt::Display for Asks {
 }
 
 fn mount(chip: SimChip, clock: &TestClock) -> NandFs<SimChip> {
-    let options = MountOptions { read_only: false, cache_bytes: 1 << 20, clock: clock.clock() };
+    let options = MountOptions::new(1 << 20, clock.clock());
     NandFs::mount(chip, options).unwrap_or_else(|error| panic!("mount: {error}"))
 }
 

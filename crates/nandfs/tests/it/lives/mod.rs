@@ -96,7 +96,7 @@ impl Life {
                 self.arm();
             }
             let cache_bytes = CACHES[self.random.below(3) as usize];
-            let options = MountOptions { read_only: false, cache_bytes, clock: self.clock.clock() };
+            let options = MountOptions::new(cache_bytes, self.clock.clock());
             let before = self.shared.stats();
             match NandFs::mount(self.shared.clone(), options) {
                 Ok(fs) => {
@@ -129,7 +129,7 @@ impl Life {
 
     /// A repair of a sound volume finds nothing, and leaves everything as it is.
     fn repair(&self) {
-        let options = RepairOptions { now: self.clock.now(), ..RepairOptions::default() };
+        let options = RepairOptions::default().with(|it| it.now = self.clock.now());
         self.shared.0.lock().unwrap().power_on();
         let (_, found) =
             repair(self.shared.clone(), options).unwrap_or_else(|error| panic!("repair: {error}"));
