@@ -1,7 +1,7 @@
 //! Wear levelling on the CAT paper's chip, one segment in reserve.
 
 use crate::common::{Access, victim, wear};
-use pumice_cleaning::{ByHeat, Geometry, Params, Sim};
+use pumice_cleaning::{ByHeat, Geometry, Sim};
 
 const HOT: Access = Access::Locality(90);
 

@@ -12,7 +12,6 @@ use std::{
 };
 
 use pumice_media::{BlockId, ChipFile, ChipSpec, Geometry, Nand, NandError, SimChip};
-use pumice_nandfs::FormatOptions;
 use pumice_vfs::Ino;
 
 use crate::{
