@@ -71,7 +71,7 @@ impl Volume<'_> {
     /// and been cut, and this one reads the torn page right.
     pub(crate) fn doubt_torn(&mut self) -> Result<()> {
         if self.roots.find_ends(&mut self.log.flash.medium).map_err(device)? || self.clean {
-            self.log.doubt(DOUBTED);
+            self.log.doubt(DOUBTED)?;
         }
         Ok(())
     }

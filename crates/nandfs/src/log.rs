@@ -356,9 +356,18 @@ impl Log<'_> {
         Ok(true)
     }
 
-    /// Has the next blocks of the window erased again before use: a cut may have touched them.
-    pub(crate) fn doubt(&mut self, count: usize) {
-        self.window.iter_mut().take(count).for_each(|spare| spare.erased = false);
+    /// Has the next blocks of the window erased again before use: a cut may have touched them. Bad ones do not count: a
+    /// mount that was cut passed them over.
+    pub(crate) fn doubt(&mut self, count: usize) -> Result<(), FsError> {
+        let mut left = count;
+        for spare in &mut self.window {
+            if left == 0 {
+                break;
+            }
+            spare.erased = false;
+            left -= usize::from(!self.flash.is_bad(spare.block)?);
+        }
+        Ok(())
     }
 
     /// Adds a chunk to the page that a head is filling and returns its address.

@@ -2,7 +2,7 @@
 
 use alloc::{collections::BTreeMap, format};
 
-use pumice_flashlog::{DOUBTED, Peek};
+use pumice_flashlog::Peek;
 
 use super::Check;
 use crate::blocks::{State, Usage};
@@ -39,11 +39,9 @@ impl Check<'_, '_> {
         whole.then_some(tally)
     }
 
-    /// The window; after a clean unmount a cut may have hit the first blocks, which are erased again if so.
+    /// The window; doubted blocks, which a cut may have touched, are erased again before use.
     fn window(&self) -> BTreeMap<u32, bool> {
-        let doubted = if self.volume.clean { DOUBTED } else { 0 };
-        let window = self.volume.log.window.iter().enumerate();
-        window.map(|(place, spare)| (spare.block, spare.erased && place >= doubted)).collect()
+        self.volume.log.window.iter().map(|spare| (spare.block, spare.erased)).collect()
     }
 
     fn block(&mut self, block: u32, usage: Usage, tally: &mut Tally) {
