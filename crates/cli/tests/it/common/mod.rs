@@ -109,6 +109,18 @@ pub(crate) fn document(text: &str, schema: &str) -> serde_json::Value {
     document
 }
 
+/// True if this process may mount overlayfs; otherwise a line on stderr says that nothing was tested.
+pub(crate) fn can_overlay() -> bool {
+    // Where it is a module, and can be loaded.
+    let _ = Command::new("modprobe").arg("overlay").stderr(Stdio::null()).status();
+    let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let can = is_root() && known.contains("overlay");
+    if !can {
+        eprintln!("SKIPPED: only root may mount overlayfs, if the kernel has it, so nothing was tested");
+    }
+    can
+}
+
 pub(crate) fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").unwrap().uid() == 0

@@ -4,6 +4,7 @@
 use std::process::Command;
 
 use super::mounting::{Bench, run};
+use crate::common::can_overlay;
 
 /// The lower layer, and a root file system to be unpacked.
 const MAKE: &str = "
@@ -48,7 +49,7 @@ fn script(bench: &Bench, parts: &[&str]) {
 }
 
 fn upper_layer(bench: Option<Bench>) {
-    let Some(mut bench) = bench else { return };
+    let Some(mut bench) = bench.filter(|_| can_overlay()) else { return };
     script(&bench, &[MAKE]);
     bench.mount();
     let both = format!("(cd merged; {CHANGE}\n)\n(cd plain; {CHANGE}\n)");
