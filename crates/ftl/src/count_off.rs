@@ -59,14 +59,20 @@ mod tests {
         (0..count).for_each(|number| disk.write(Lba(number * 7919 % blocks), &[8; 512]).unwrap());
     }
 
-    #[test]
-    fn what_a_start_did_not_count_is_counted_with_the_changes_that_follow() {
+    /// A disk whose table lies in leaves, flushed.
+    fn filled() -> Server<'static> {
         let mut chip = SimChip::new(&ChipSpec::parse_geometry("512+64:32:1500").unwrap());
         let options = CreateOptions { block_bytes: 512, ..CreateOptions::default() };
         create(&mut chip, &options, &mut |_, _| {}).unwrap();
         let mut disk = served(chip);
         write(&mut disk, 12_000);
         disk.flush().unwrap();
+        disk
+    }
+
+    #[test]
+    fn what_a_start_did_not_count_is_counted_with_the_changes_that_follow() {
+        let disk = filled();
         let mut disk = served(chip_of(&disk));
         assert!(disk.table.is_unsettled());
         // The checkpoint of the first write keeps the uncounted changes.
@@ -85,12 +91,7 @@ mod tests {
     /// counted off any more.
     #[test]
     fn old_blocks_of_an_erased_segment_are_counted_off_first() {
-        let mut chip = SimChip::new(&ChipSpec::parse_geometry("512+64:32:1500").unwrap());
-        let options = CreateOptions { block_bytes: 512, ..CreateOptions::default() };
-        create(&mut chip, &options, &mut |_, _| {}).unwrap();
-        let mut disk = served(chip);
-        write(&mut disk, 12_000);
-        disk.flush().unwrap();
+        let disk = filled();
         let chip = chip_of(&disk);
         let (mut disk, mut other) = (served(chip.clone()), served(chip));
         // As a start does with a block of which it does not read the leaf.

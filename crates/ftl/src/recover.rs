@@ -89,6 +89,12 @@ struct Gathered {
     unsure: Option<Held>,
 }
 
+/// Pages of a segment up to a place, with it.
+fn pages_through(place: Place) -> u16 {
+    debug_assert!(place.index < u16::MAX.into(), "a segment has more pages than its count can say");
+    u16::try_from(place.index + 1).unwrap_or(u16::MAX)
+}
+
 impl<'c> Server<'c> {
     /// Takes in the pages of a range. Nothing is written.
     pub(crate) fn recover(&mut self, range: Range) -> Result<Replayed> {
@@ -227,7 +233,7 @@ impl<'c> Server<'c> {
         for Held { place, page, .. } in &held {
             // Should the start begin anew.
             self.flash.medium.pin(self.shape.page(*place), page.clone());
-            let used = u16::try_from(place.index + 1).unwrap_or(u16::MAX);
+            let used = pages_through(*place);
             self.segments.change(place.block, |segment| {
                 if segment.state != State::Bad {
                     (segment.state, segment.used) = (State::Stuck, segment.used.max(used));
@@ -406,7 +412,7 @@ impl<'c> Server<'c> {
             self.repoint(lba, self.shape.addr(place, slot));
             is_lost = true;
         }
-        let (now, used) = (self.clock, u16::try_from(place.index + 1).unwrap_or(u16::MAX));
+        let (now, used) = (self.clock, pages_through(place));
         self.segments.change(place.block, |segment| {
             if is_lost && segment.state == State::Free {
                 (segment.opened, segment.sealed, segment.changed) = (now, now, now);

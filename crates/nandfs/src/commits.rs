@@ -37,9 +37,10 @@ impl Commits {
         }
         let records = pages.filter_map(|(tag, names)| Some((tag, names?)));
         let names = records.clone().filter(|(tag, _)| tag.commit.is_some()).map(|(tag, _)| tag.seq).max();
-        for (tag, record) in records {
-            for link in record.links.iter().filter(|link| link.whole && Some(tag.seq) <= names) {
-                commit(link.ino, names.unwrap_or(tag.seq));
+        if let Some(names) = names {
+            let promised = records.filter(|(tag, _)| tag.seq <= names);
+            for link in promised.flat_map(|(_, record)| &record.links).filter(|link| link.whole) {
+                commit(link.ino, names);
             }
         }
         Commits { last, names }

@@ -95,13 +95,16 @@ fn check_notes(number: u8, sb: &SuperBlock, findings: &mut Findings) {
         let name = STOP_REASONS.get(at).map_or_else(|| format!("reason {at}"), |name| (*name).to_owned());
         (at != SHUTDOWN && *count != 0).then(|| format!("{name} ({count} times)"))
     };
-    let met = |bit: usize| {
-        let byte = raw.s_errors.get(bit / 8).copied().unwrap_or_default();
-        let name = DAMAGES.get(bit).map_or_else(|| format!("kind {bit}"), |name| (*name).to_owned());
-        (byte >> (bit % 8) & 1 != 0).then_some(name)
+    let met = |(byte, bit): (usize, usize)| {
+        let kind = 8 * byte + bit;
+        DAMAGES.get(kind).map_or_else(|| format!("kind {kind}"), |name| (*name).to_owned())
     };
+    let bits =
+        raw.s_errors.iter().enumerate().flat_map(|(byte, bits)| {
+            (0..8).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| (byte, bit))
+        });
     let stops: Vec<String> = raw.s_stop_reason.iter().enumerate().filter_map(stopped).collect();
-    let damages: Vec<String> = (0..8 * raw.s_errors.len()).filter_map(met).collect();
+    let damages: Vec<String> = bits.map(met).collect();
     for (what, notes) in [("writing stopped", stops), ("damage was met", damages)] {
         if !notes.is_empty() {
             let object = Object::SuperBlock(number);
