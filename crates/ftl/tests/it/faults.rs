@@ -32,13 +32,12 @@ fn survive(case: Case, seed: u64, steps: u32, set: impl FnOnce(&mut Faults)) -> 
 
 #[test]
 fn programs_fail_now_and_then() {
-    let failed = |(seed, case)| {
-        let chip = survive(case, seed, 600, |faults| faults.program_fail_rate = Some(per_mille(2, seed)));
-        let failures = chip.0.lock().unwrap().fault_counts().program_failures;
-        failures > 0
-    };
-    let chips = (0..).zip(CASES).filter(|run| failed(*run)).count();
-    assert!(chips + 1 >= CASES.len(), "programs failed on {chips} of {} chips", CASES.len());
+    for (seed, case) in (0..).zip(CASES) {
+        // Seeds with which programs fail on each chip, and none wears out.
+        let rate = per_mille(2, 300 + seed);
+        let chip = survive(case, seed, 600, |faults| faults.program_fail_rate = Some(rate));
+        assert!(chip.0.lock().unwrap().fault_counts().program_failures > 0, "{}: nothing failed", case.name);
+    }
 }
 
 #[test]
