@@ -120,7 +120,7 @@ campaigns! {
     NANDFS_PAGES = "nandfs: bad pages and spare bits, behind every cut, too" {
         nandfs: "bad_pages::";
         PAGES of "pages", such as "all";
-        Parts(120), again: "the failure names page and bit"
+        Parts(1200), again: "the failure names page and bit"
     }
     NANDFS_PARITY = "nandfs: harm that parity bears" {
         nandfs: "parity::as_many";
