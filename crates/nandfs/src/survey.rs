@@ -72,11 +72,22 @@ pub(crate) struct Survey {
     pub(crate) newest: Option<(u32, Arc<Page>)>,
 }
 
+/// A block of the window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// It was written to.
+    Written,
+    /// None of its pages tells anything, and it was to be erased first.
+    Silent,
+    /// Its pages are erased, or older than the checkpoint.
+    Old,
+}
+
 /// The findings in the window.
 #[derive(Default)]
 struct Window {
-    /// Its blocks in order; true for those that were written to.
-    seen: Vec<(Spare, bool)>,
+    /// Its blocks in order.
+    seen: Vec<(Spare, Seen)>,
     /// Blocks without a page that tells anything, behind the last of the log with one.
     silent: Vec<u32>,
     /// The number of blocks up to the last that was written to.
@@ -123,18 +134,22 @@ impl Surveyor<'_, '_> {
         // A block with a program of its first page cut off may look untouched: those next in order are erased again.
         let copies = usize::from(self.params.copy_blocks > 0);
         let doubtful = window.last + self.log.head_count() + 1 + copies;
-        for (place, (spare, new)) in window.seen.drain(..).enumerate() {
+        let mut spoilt = Vec::new();
+        for (place, (spare, seen)) in window.seen.drain(..).enumerate() {
+            let is_doubtful = place < doubtful;
             // The last block taken may be the unreadable one.
-            if !new && window.silent.contains(&spare.block) && place < doubtful {
+            if seen == Seen::Silent && is_doubtful && window.silent.contains(&spare.block) {
                 survey.unread.push(self.params.page(spare.block, 0));
             }
-            if new {
-                survey.touched.push(spare.block);
-            } else {
-                let erased = spare.erased && place >= doubtful;
-                survey.untouched.push(Spare { erased, ..spare });
+            match seen {
+                Seen::Written => survey.touched.push(spare.block),
+                // An erase that is cut, too, would leave more than the one page that this cut tore.
+                Seen::Silent if is_doubtful => spoilt.push(spare),
+                Seen::Silent => survey.untouched.push(spare),
+                Seen::Old => survey.untouched.push(Spare { erased: spare.erased && !is_doubtful, ..spare }),
             }
         }
+        survey.untouched.append(&mut spoilt);
         Ok(())
     }
 
@@ -151,12 +166,14 @@ impl Surveyor<'_, '_> {
             window.last = window.seen.len();
             return Ok(());
         }
-        let new = match header {
-            Header::None => false,
-            Header::Known(_, seq) => seq >= self.fence.seq,
+        let seen = match header {
+            Header::Known(_, seq) if seq >= self.fence.seq => Seen::Written,
+            Header::None | Header::Known(..) => Seen::Old,
             // Garbage is left by a torn page, on a block known to be erased.
-            Header::Unknown => spare.erased,
+            Header::Unknown if spare.erased => Seen::Written,
+            Header::Unknown => Seen::Silent,
         };
+        let new = seen == Seen::Written;
         match header {
             // Everything was copied anew since.
             Header::Known(COPIES, _) | Header::None => {}
@@ -182,7 +199,7 @@ impl Surveyor<'_, '_> {
                 }
             }
         }
-        window.seen.push((spare, new));
+        window.seen.push((spare, seen));
         if new {
             window.last = window.seen.len();
         }

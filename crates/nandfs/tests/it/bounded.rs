@@ -125,6 +125,12 @@ fn sequences_of_two_calls() {
     assert!(play(2, Part { index: 2, of: PAIRS }.pick(0..count(2))).cuts > 3_000);
 }
 
+/// The mount after a cut erases the block with the torn page last: an erase that is cut leaves more torn pages there.
+#[test]
+fn a_sequence_whose_cut_mount_is_cut() {
+    assert!(play(3, [62_885].into_iter()).cuts > 100);
+}
+
 #[test]
 fn longer_sequences() {
     let length = NANDFS_BOUNDED.count().map_or(3, |length| u32::try_from(length).unwrap());

@@ -49,7 +49,7 @@ fn crashed(seed: u64) -> (&'static str, SimChip, Notes) {
 }
 
 /// Whether the dead data is told, or nothing is missing.
-fn judge(chip: SimChip, notes: &Notes) -> Result<(), String> {
+pub fn judge(chip: SimChip, notes: &Notes) -> Result<(), String> {
     let Ok(report) = check(chip.clone(), &mut |_, _| {}) else { return Ok(()) };
     if !report.findings.is_empty() || report.newest_page.is_some() {
         return Ok(());

@@ -46,6 +46,11 @@ impl TestClock {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Goes on by so many moments, or back.
+    pub fn pass(&self, ticks: i64) {
+        self.0.fetch_add(ticks, Ordering::Relaxed);
+    }
+
     /// Its present moment.
     pub fn now(&self) -> Timestamp {
         let ticks = self.0.load(Ordering::Relaxed);

@@ -16,12 +16,18 @@ const CLEAN_READS: u64 = 40;
 /// and the second is looked at.
 const SECOND_RING_READS: u64 = 14;
 
+/// Sessions of a year.
+const YEAR: u64 = 52;
+
 /// The limits, and the most that was seen.
 pub struct Asks {
     name: &'static str,
     /// Free bytes of a fresh volume, by how many blocks are bad.
     fresh: BTreeMap<usize, u64>,
     block_bytes: u64,
+    sessions: u64,
+    /// The most memory in the first year, and ever.
+    first_memory: usize,
     memory: usize,
     clean_reads: u64,
     cut_ms: u64,
@@ -31,12 +37,32 @@ pub struct Asks {
 impl Asks {
     pub fn of(name: &'static str, chip: &SimChip) -> Asks {
         let block_bytes = chip.geometry().block_bytes();
-        Asks { name, fresh: BTreeMap::new(), block_bytes, memory: 0, clean_reads: 0, cut_ms: 0, lost: 0 }
+        Asks {
+            name,
+            fresh: BTreeMap::new(),
+            block_bytes,
+            sessions: 0,
+            first_memory: 0,
+            memory: 0,
+            clean_reads: 0,
+            cut_ms: 0,
+            lost: 0,
+        }
     }
 
     /// A mount took this much, on a chip of which programs have failed or not.
     pub fn mounted(&mut self, took: NandStats, was_cut: bool, has_failed: bool, info: &Info) {
         self.memory = self.memory.max(info.fixed_memory_bytes);
+        if self.sessions < YEAR {
+            self.first_memory = self.memory;
+        }
+        let most = self.first_memory + self.first_memory / 8;
+        assert!(
+            self.memory <= most,
+            "{} bytes of memory, {} in the first year",
+            self.memory,
+            self.first_memory
+        );
         if was_cut {
             self.cut_ms = self.cut_ms.max(took.device_ns / 1_000_000);
         } else if took.programs == 0 {
@@ -49,6 +75,7 @@ impl Asks {
 
     /// Were it emptied, a volume would have the space of a fresh one.
     pub fn between(&mut self, chip: &SimChip, clock: &TestClock) {
+        self.sessions += 1;
         let fresh = self.fresh(chip, clock);
         let free = emptied(chip.clone(), clock);
         let lost = fresh.saturating_sub(free);

@@ -1,19 +1,25 @@
 //! Volumes that live for years, by seed, with one oracle over the whole life. Session after session has the work that
-//! devices do all day, boots, cuts in series, repairs and scrubs in between, on chips of every pairing and page size.
+//! devices do all day, boots, cuts in series, cut repairs and scrubs, clocks that jump, and pages that die in between,
+//! on chips of every pairing and page size.
 //!
 //! After every session promised files are there, the check finds nothing, and a mount may write, in bounded reads and
-//! memory. The volume, were it emptied, would have the space of a fresh one.
+//! in the memory of the first year. The volume, were it emptied, would have the space of a fresh one. Of a copy of it
+//! with a dead block, or two dead pages, nothing is silently older.
 
 mod asks;
 mod day;
 
+use std::sync::{Arc, Mutex};
+
 use pumice_knobs::NANDFS_LIVES;
-use pumice_media::{CutMode, Nand, Rate, SimChip};
+use pumice_media::{CutMode, Nand, PageId, Rate, SimChip};
 use pumice_nandfs::{MountOptions, NandFs, RepairOptions, repair};
 use pumice_vfs::FileSystem;
 use pumice_vfs::conformance::TestClock;
 use pumice_vfs::model::MemFs;
 
+use crate::campaign::programmed;
+use crate::cut::contract::{History, Promise};
 use crate::cut::image::Image;
 use crate::cut::player::{Notes, Player};
 use crate::cut::random::Random;
@@ -21,8 +27,9 @@ use crate::cut::rebuild::rebuild;
 use crate::cut::runner::chip;
 use crate::cut::shared::Shared;
 use crate::cut::verify::sound;
+use crate::dead_block;
 use asks::Asks;
-use day::{DAYS, Day, FILLED};
+use day::{DAYS, Day, FILLING};
 
 /// Chips of every layout and pairing, in small blocks; those with parity, with copies of it, and that compress.
 const CHIPS: [&str; 12] = [
@@ -43,6 +50,10 @@ const CHIPS: [&str; 12] = [
 /// Sessions of a life in `make test`, and of ten years at one a week.
 const SHORT: u64 = 40;
 const LONG: u64 = 520;
+
+/// A day, in moments of the clock, and the blocks that hold anchors.
+const DAY: i64 = 86_400 / 64;
+const ANCHORS: u32 = 4;
 
 /// Blocks that may grow bad in a life; some more may do so in the session that reaches this.
 const MOST_BAD: u32 = 5;
@@ -129,27 +140,87 @@ impl Life {
         }
     }
 
-    /// A repair of a sound volume finds nothing, and leaves everything as it is.
-    fn repair(&self) {
-        let options = RepairOptions::default().with(|it| it.now = self.clock.now());
-        self.shared.0.lock().unwrap().power_on();
-        let (_, found) =
-            repair(self.shared.clone(), options).unwrap_or_else(|error| panic!("repair: {error}"));
-        assert!(found.is_empty(), "repair of a sound volume: {found:?}");
+    /// A repair of a sound volume finds nothing, and leaves everything as it is, however often it is cut.
+    fn repair(&mut self) {
+        loop {
+            self.shared.0.lock().unwrap().power_on();
+            if self.random.below(2) == 0 {
+                self.arm();
+            }
+            let options = RepairOptions::default().with(|it| it.now = self.clock.now());
+            let done = repair(self.shared.clone(), options);
+            let was_powered = self.shared.0.lock().unwrap().is_powered();
+            self.shared.0.lock().unwrap().faults_mut().power_cut = None;
+            match done {
+                Ok((_, found)) => return assert!(found.is_empty(), "repair of a sound volume: {found:?}"),
+                Err(error) => assert!(!was_powered, "repair: {error}"),
+            }
+        }
+    }
+
+    /// Days go by, weeks now and then; a clock without a battery jumps by years, forward and back.
+    fn wait(&mut self) {
+        let days = if self.random.below(8) == 0 { 40 } else { 1 };
+        let years = if self.random.below(16) == 0 { self.random.below(41).cast_signed() - 20 } else { 0 };
+        self.clock.pass((years * 365 + days) * DAY);
+    }
+
+    /// A page dies on a volume with parity: the scrub brings it back, and writes it elsewhere.
+    fn lose_a_page(&mut self, fs: &NandFs<Shared>) {
+        let mut chip = self.shared.0.lock().unwrap();
+        let written = programmed(&mut chip);
+        let dead = written[self.random.below(written.len() as u64) as usize];
+        chip.faults_mut().unreadable.insert(dead);
+        drop(chip);
+        let found = fs.scrub(&mut |_, _| {}).unwrap_or_else(|error| panic!("scrub: {error}"));
+        assert_eq!(found.lost_bytes, 0, "page {dead:?} was lost: {found:?}");
+        self.shared.0.lock().unwrap().faults_mut().unreadable.clear();
+    }
+
+    /// Of copies on which a block dies, or two pages side by side, nothing is silently older.
+    fn lose_a_block(&mut self, past: &Past) {
+        let notes = match past {
+            Past::Cut(notes) => notes.clone(),
+            Past::Closed(model) => {
+                let image = Image::take(model, &Image::default()).unwrap();
+                let history = Arc::new(Mutex::new(History::new(image)));
+                Notes { history, promise: Arc::new(Mutex::new(Promise::Nothing)) }
+            }
+        };
+        let mut chip = self.copy();
+        let per_block = chip.geometry().pages_per_block;
+        let mut written = programmed(&mut chip);
+        written.retain(|page| page.0 / per_block >= ANCHORS);
+        for is_block in [true, false] {
+            let at = self.random.below(written.len() as u64 - 1) as usize;
+            let is_dead = |page: &PageId| match is_block {
+                true => page.0 / per_block == written[at].0 / per_block,
+                false => [written[at], written[at + 1]].contains(page),
+            };
+            let mut chip = chip.clone();
+            let dead: Vec<PageId> = written.iter().copied().filter(is_dead).collect();
+            chip.faults_mut().unreadable.extend(dead.iter().copied());
+            dead_block::judge(chip, &notes).unwrap_or_else(|what| panic!("dead {dead:?}: {what}"));
+        }
     }
 
     /// One session, from mount to unmount, or to where the power goes.
     fn session(&mut self, past: Past) -> Past {
-        // Days go by, weeks now and then.
-        let days = if self.random.below(8) == 0 { 40 } else { 1 };
-        (0..days * 86_400 / 64).for_each(|_| self.clock.tick());
+        self.wait();
         if self.random.below(12) == 0 {
             self.repair();
         }
-        let fs = self.mount(matches!(past, Past::Cut(_)));
+        if self.random.below(10) == 0 {
+            self.lose_a_block(&past);
+        }
+        let was_cut = matches!(past, Past::Cut(_));
+        let fs = self.mount(was_cut);
+        if fs.info().unwrap().parity_pages > 0 && !was_cut && self.random.below(6) == 0 {
+            self.lose_a_page(&fs);
+        }
         let model = self.model(&fs, past);
         let (what, work) = DAYS[self.random.below(DAYS.len() as u64) as usize];
-        if self.random.below(8) == 0 && what != FILLED {
+        if self.random.below(8) == 0 && !FILLING.contains(&what) {
             self.wear(&fs);
         }
         let mut player = Player::of(fs, model, self.clock.clone(), self.calls);
@@ -174,7 +245,7 @@ impl Life {
     /// Has blocks of the chip grow bad for a while, unless so many are that the volume could come to its end.
     fn wear(&mut self, fs: &NandFs<Shared>) {
         let space = fs.space().unwrap();
-        if fs.info().unwrap().bad_blocks < MOST_BAD && space.free_bytes > space.total_bytes / 3 {
+        if fs.info().unwrap().bad_blocks < MOST_BAD && space.free_bytes > space.total_bytes / 2 {
             let mut rate = |of: u32| Some(Rate { per_billion: 1_000_000_000 / of, seed: self.random.next() });
             let (programs, erases) = (rate(150), rate(40));
             let mut chip = self.shared.0.lock().unwrap();
