@@ -350,14 +350,18 @@ impl Nodes {
             let cache = &self.cache;
             self.ids.found(unused.into_iter().filter(|nid| !cache.contains_key(nid)));
         }
-        let mut nid = self.ids.take().ok_or(Errno::NoSpace)?;
-        while self.addr(log, nid).is_err() {
-            self.ids.pass_page_of(nid, self.table.per_leaf());
-            nid = self.ids.take().ok_or(Errno::NoSpace)?;
+        loop {
+            let nid = self.ids.take().ok_or(Errno::NoSpace)?;
+            match self.addr(log, nid) {
+                Ok(addr) if !addr.is_stored() && !self.has(nid) => {
+                    self.add_at(nid, node);
+                    return Ok(nid);
+                }
+                // Damage gave it two owners, and each freed it.
+                Ok(_) => {}
+                Err(_) => self.ids.pass_page_of(nid, self.table.per_leaf()),
+            }
         }
-        debug_assert!(!self.has(nid), "node {nid} is there already");
-        self.add_at(nid, node);
-        Ok(nid)
     }
 
     /// No id from here on is in use.

@@ -92,6 +92,13 @@ fn damaged_volumes_neither_panic_nor_hang() {
     assert!(most_memory() < 1 << 30, "the run took {} bytes", most_memory());
 }
 
+/// An id with two owners is freed by both, and must not be given out twice.
+#[test]
+fn a_node_of_two_owners() {
+    let image = image(GEOMETRIES[1], *b"0123456789abcdef", false);
+    case(&image, 2_992_735_102).unwrap();
+}
+
 /// The most memory that the process has had so far, in bytes; 0 where the system does not tell.
 fn most_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
