@@ -19,6 +19,7 @@
 //!
 //! [`run::sweep`] makes many runs on all cores, [`experiment`] has the papers', [`report`] draws them.
 
+pub mod claim;
 mod disk;
 mod error;
 pub mod experiment;

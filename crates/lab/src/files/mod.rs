@@ -17,7 +17,7 @@ pub use script::{Script, Work};
 pub(crate) use file_server::FileServer;
 pub(crate) use mail_server::MailServer;
 pub(crate) use population::Population;
-pub(crate) use postmark::PostMark;
+pub(crate) use postmark::{PostMark, yaffs_seconds};
 
 use std::sync::LazyLock;
 

@@ -36,6 +36,8 @@ pub enum Figure {
     HotBlocks,
     /// Transactions in a second of device time.
     TransactionRate,
+    /// The same on YAFFS for the same calls, computed from the pages that it would write.
+    YaffsRate,
     /// Seconds of device time that writing took.
     WriteTime,
     /// The same of reading.
@@ -110,6 +112,7 @@ impl Figure {
             Self::HotShare => "hot-share",
             Self::HotBlocks => "hot-blocks",
             Self::TransactionRate => "transaction-rate",
+            Self::YaffsRate => "yaffs-rate",
             Self::WriteTime => "write-time",
             Self::ReadTime => "read-time",
             Self::RandomWriteTime => "random-write-time",
@@ -158,6 +161,7 @@ impl Figure {
             Self::HotShare => "programs of the hundredth of the chip's pages programmed most (%)",
             Self::HotBlocks => "writes to the hundredth of the disk's blocks written most (%)",
             Self::TransactionRate => "transactions in a second of device time",
+            Self::YaffsRate => "the same of YAFFS, computed",
             Self::WriteTime => "seconds of device time to write",
             Self::ReadTime => "seconds of device time to read",
             Self::RandomWriteTime => "seconds of device time to write at random places",
@@ -204,6 +208,7 @@ impl Figure {
             Self::WriteShare
             | Self::ReadShare
             | Self::TransactionRate
+            | Self::YaffsRate
             | Self::Space
             | Self::Lost
             | Self::HotShare

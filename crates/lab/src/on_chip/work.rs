@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     LabError,
-    files::{Population, PostMark, SEEK, float, read, seek, write},
+    files::{Population, PostMark, SEEK, float, read, seek, write, yaffs_seconds},
     measured::{Figure, hot_share},
 };
 
@@ -133,6 +133,8 @@ pub enum ScanEquation {
 
 /// Bytes of a checkpoint of ScaleFFS.
 const CHECKPOINT: u64 = 1 << 10;
+/// Bytes of a page of the chip for which YAFFS's time is computed.
+const YAFFS_PAGE: u32 = 2048;
 
 impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -187,7 +189,7 @@ impl Work {
             Work::Scan { percent } => scan(system, chip, percent),
             Work::ScanBy { percent, equation } => scan_by(system, chip, percent, equation, spec),
             Work::PostMark { files, transactions, sizes } => {
-                postmark(system, chip, (files, transactions), sizes)
+                postmark(system, chip, (files, transactions), sizes, spec)
             }
             Work::Large { bytes } => large(system, chip, bytes, spec),
             Work::Damaged { files, damage } => lost(system, chip, files, damage),
@@ -291,15 +293,20 @@ fn postmark(
     chip: SimChip,
     (files, transactions): (u32, u32),
     (least, most): (u64, u64),
+    spec: &ChipSpec,
 ) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
     let before = mounted.stats()?;
-    PostMark::run(mounted.fs(), (files, transactions), least..=most)?;
+    let yaffs_pages = PostMark::run(mounted.fs(), (files, transactions), least..=most)?;
     let did = mounted.stats()? - before;
     let mut figures = vec![
         (Figure::Programs, float(did.programs)),
         (Figure::TransactionRate, f64::from(transactions) / (float(did.device_ns) / 1e9)),
     ];
+    if spec.geometry().page_bytes == YAFFS_PAGE {
+        let rate = f64::from(transactions) / yaffs_seconds(float(yaffs_pages));
+        figures.push((Figure::YaffsRate, rate));
+    }
     if let Some((copied, reclaimed)) = mounted.cleaned()?.filter(|(_, reclaimed)| *reclaimed > 0) {
         figures.push((Figure::ExtraWrites, float(copied) / float(reclaimed)));
     }

@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::experiment::{Cell, Experiment, Line, Summary};
+use crate::{
+    claim::{Claim, Judged, Verdict},
+    experiment::{Cell, Experiment, Line, Summary},
+};
 
 /// The page's head; no script, no other file.
 const HEAD: &str = "<!DOCTYPE html>
@@ -21,6 +24,8 @@ th, td { padding: 0.15rem 0.6rem; text-align: right; border-bottom: 1px solid #d
 th:first-child { text-align: left }
 td.known { color: #777; font-style: italic }
 code { background: #f2f2f2; padding: 0 0.3em }
+table.claims td { text-align: left; white-space: normal }
+td.holds { color: #060 } td.if { color: #850 } td.not { color: #a00 } td.open { color: #777 }
 </style>
 </head>
 <body>
@@ -37,6 +42,48 @@ pub(super) struct Page {
 impl Page {
     pub(super) fn is_empty(&self) -> bool {
         self.body.is_empty()
+    }
+
+    /// The papers' statements with their verdicts.
+    pub(super) fn claims(&mut self, judged: &[(Claim, Judged)]) {
+        let count =
+            |is: fn(&Verdict) -> bool| judged.iter().filter(|(_, judged)| is(judged.verdict())).count();
+        let _ = writeln!(
+            self.body,
+            "<h2 id=\"claims\">The papers' statements</h2>\n<p>{} statements: {} hold, {} hold with a reservation, {} do \
+             not, {} are built as described, {} are not had, {} are not run.</p>\n<table class=\"claims\">\n\
+             <tr><th>paper</th><th>section</th><th>the paper says</th><th>its value</th><th>here</th><th>experiment</th></tr>",
+            judged.len(),
+            count(|verdict| *verdict == Verdict::Holds),
+            count(|verdict| matches!(verdict, Verdict::HoldsIf(_))),
+            count(|verdict| *verdict == Verdict::DoesNot),
+            count(|verdict| matches!(verdict, Verdict::Built(_))),
+            count(|verdict| matches!(verdict, Verdict::Without(_))),
+            count(|verdict| *verdict == Verdict::NotRun),
+        );
+        for (claim, judged) in judged {
+            let class = match judged.verdict() {
+                Verdict::Holds => "holds",
+                Verdict::HoldsIf(_) => "if",
+                Verdict::DoesNot => "not",
+                Verdict::Built(_) | Verdict::Without(_) | Verdict::NotRun => "open",
+            };
+            let hangs_on = claim.hangs_on().map(|what| format!("; hangs on {what}")).unwrap_or_default();
+            let experiment = claim.experiment().map(|name| format!("<a href=\"#{name}\">{name}</a>"));
+            let _ = writeln!(
+                self.body,
+                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"{class}\">{}{}</td><td>{}</td></tr>",
+                claim.paper().name(),
+                escaped(claim.section()),
+                escaped(claim.says()),
+                escaped(claim.value().unwrap_or("-")),
+                escaped(&judged.to_string()),
+                escaped(&hangs_on),
+                experiment.unwrap_or_default(),
+            );
+        }
+        self.body.push_str("</table>\n");
+        self.contents.push_str("<li><a href=\"#claims\">the papers' statements</a></li>\n");
     }
 
     /// The head of an experiment.

@@ -11,7 +11,8 @@ use std::{io, path::Path};
 
 use crate::{
     LabError,
-    experiment::{Experiment, Summary, read},
+    claim::{Claim, Judged, judge},
+    experiment::{Experiment, Line, Summary, read},
 };
 
 /// A report.
@@ -35,11 +36,17 @@ pub struct Picture {
 /// Makes the report of the records in `dir`.
 pub fn report(dir: &Path) -> Result<Report, LabError> {
     let (mut page, mut pictures) = (html::Page::default(), Vec::new());
+    let mut all: Vec<(&Experiment, Vec<Line>)> = Vec::new();
     for experiment in &Experiment::ALL {
         let lines = read(&dir.join(format!("{}.jsonl", experiment.name)))?;
-        if lines.is_empty() {
-            continue;
+        if !lines.is_empty() {
+            all.push((experiment, lines));
         }
+    }
+    if !all.is_empty() {
+        page.claims(&judged(&all)?);
+    }
+    for (experiment, lines) in all {
         page.experiment(experiment, &lines);
         for metric in experiment.metrics {
             let summary = Summary::new(experiment, *metric, &lines);
@@ -62,4 +69,17 @@ pub fn report(dir: &Path) -> Result<Report, LabError> {
     // A table alone has no picture.
     pictures.retain(|picture| !picture.svg.is_empty());
     Ok(Report { page: page.finish(), pictures })
+}
+
+/// All statements of the papers, each judged by the records of its experiment.
+fn judged(all: &[(&Experiment, Vec<Line>)]) -> Result<Vec<(Claim, Judged)>, LabError> {
+    let lines = |claim: &Claim| {
+        let of = all.iter().find(|(experiment, _)| Some(experiment.name) == claim.experiment());
+        of.map(|(_, lines)| lines.as_slice()).unwrap_or_default()
+    };
+    let judged = |claim: Claim| {
+        let judged = judge(&claim, lines(&claim));
+        (claim, judged)
+    };
+    Ok(Claim::all()?.into_iter().map(judged).collect())
 }

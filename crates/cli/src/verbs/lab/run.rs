@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use pumice_lab::experiment::{Cell, Experiment, Options, Ran, Summary, run};
+use pumice_lab::{
+    claim::{Claim, judge},
+    experiment::{Cell, Experiment, Line, Options, Ran, Summary, run},
+};
 
 use crate::{
     failure::{Failure, Outcome},
@@ -57,6 +60,7 @@ impl Args {
                     table(&mut output, experiment, &summary)?;
                 }
             }
+            verdicts(&mut output, experiment, &lines)?;
             output.flush()?;
         }
         output.finish()
@@ -73,6 +77,17 @@ impl Args {
         let named = self.names.iter().map(|name| Experiment::named(name));
         named.collect::<Result<_, _>>().map_err(|error| Failure::usage(error.to_string()))
     }
+}
+
+/// The paper's statements that the experiment judges, each with its verdict.
+fn verdicts(output: &mut Output, experiment: &Experiment, lines: &[Line]) -> Outcome {
+    for claim in Claim::of(experiment.name)? {
+        let paper = claim.value().map(|value| format!(" (the paper: {value})")).unwrap_or_default();
+        output.line(format!("\n{}: {}{paper}", claim.section(), claim.says()))?;
+        let hangs_on = claim.hangs_on().map(|what| format!("; hangs on {what}")).unwrap_or_default();
+        output.line(format!("  {}{hangs_on}", judge(&claim, lines)))?;
+    }
+    Ok(())
 }
 
 /// One metric: a line for each series, a column for each place.
