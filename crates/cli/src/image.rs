@@ -308,6 +308,17 @@ fn open_f2fs(path: &Path, context: &Context, cache_bytes: usize) -> Outcome<F2fs
     Ok(fs)
 }
 
+/// Bytes of a block of a volume of F2FS.
+pub(crate) fn f2fs_block_bytes(path: &Path) -> Outcome<u32> {
+    let sb = f2fs_super_block(path).map_err(|error| Failure::host(path, &error))?;
+    Ok(sb.map_err(|error| about(path, &error))?.block().bytes())
+}
+
+/// The one device of a volume of F2FS.
+pub(crate) fn f2fs_disk(path: &Path, block_bytes: u32, read_only: bool) -> Outcome<FileDisk> {
+    open_for_itself(|| FileDisk::open(path, block_bytes, read_only)).map_err(|error| media(path, &error))
+}
+
 /// Mounts F2FS to write to it. The inner error is the file system's own.
 fn write_f2fs(
     path: &Path,
@@ -318,8 +329,7 @@ fn write_f2fs(
         Ok(sb) => sb.block().bytes(),
         Err(error) => return Ok(Err(error)),
     };
-    let disk =
-        open_for_itself(|| FileDisk::open(path, block_bytes, false)).map_err(|error| media(path, &error))?;
+    let disk = f2fs_disk(path, block_bytes, false)?;
     let options = WritableOptions {
         cache_bytes,
         logging: context.logging,

@@ -61,6 +61,7 @@ pub mod mkfs;
 mod nodes;
 mod reader;
 mod recovery;
+pub mod repair;
 mod undo;
 pub mod verity;
 mod volume;

@@ -2,6 +2,9 @@
 
 mod f2fs;
 
+use std::path::PathBuf;
+
+use pumice_f2fs::repair::Extent;
 use pumice_vfs::{CheckReport, Finding};
 use serde_json::json;
 
@@ -27,9 +30,9 @@ pub(crate) const OPERATIONAL_ERROR: u8 = 8;
 /// The command line makes no sense.
 pub(crate) const USAGE_ERROR: u8 = 16;
 
-/// Check a file system, and repair nandfs
+/// Check a file system, and repair nandfs and F2FS
 ///
-/// Exit codes: 0 sound, 1 problems repaired, 4 problems found and left, 8 the check failed, 16 wrong usage.
+/// Exit codes: 0 sound, 1 problems repaired, 4 problems found and left, 5 some of both, 8 the check failed, 16 wrong usage.
 #[derive(clap::Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Args {
@@ -38,15 +41,21 @@ pub(crate) struct Args {
     /// Change nothing (the default)
     #[arg(short = 'n', conflicts_with_all = ["preen", "yes"])]
     no: bool,
-    /// Same as -n: problems are reported, not repaired
-    #[arg(short = 'p', short_alias = 'a', conflicts_with = "yes")]
+    /// Repair F2FS if nothing is lost by it: tables, counts, copies; others are only checked
+    #[arg(short = 'p', short_alias = 'a', conflicts_with = "yes", group = "mends")]
     preen: bool,
-    /// Repair nandfs: rebuild as much as possible, give up unreadable data by name; others are only checked
-    #[arg(short = 'y')]
+    /// Repair nandfs and F2FS: rebuild as much as possible, give up by name what cannot be kept
+    #[arg(short = 'y', group = "mends")]
     yes: bool,
-    /// Only list the repairs of -y; change nothing
-    #[arg(long, requires = "yes")]
+    /// Only list the repairs of -p or -y; change nothing
+    #[arg(long, requires = "mends")]
     dry_run: bool,
+    /// Keep all blocks that the repair of F2FS changes in a new file, as they were
+    #[arg(long, value_name = "FILE", requires = "mends")]
+    undo: Option<PathBuf>,
+    /// Put the blocks of such a file back: the volume is as before the repair
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["no", "mends", "undo"])]
+    put_back: Option<PathBuf>,
     /// Check a clean volume too (the default)
     #[arg(short = 'f')]
     force: bool,
@@ -63,12 +72,19 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(&self, context: &Context) -> Outcome<u8> {
         admit(&self.image.image)?;
-        let code = if holds_f2fs(&self.image.image) {
-            f2fs::run(&self.image.image, self.reader.json)?
-        } else {
+        if let Some(file) = &self.put_back {
+            return f2fs::put_back(&self.image.image, file).map(|()| 0);
+        }
+        let code = if !holds_f2fs(&self.image.image) {
             self.check_chip(context)?
+        } else if self.preen || self.yes {
+            let extent = if self.yes { Extent::All } else { Extent::Safe };
+            let (dry_run, undo, json) = (self.dry_run, self.undo.as_deref(), self.reader.json);
+            f2fs::Mending { path: &self.image.image, extent, dry_run, undo, json }.run()?
+        } else {
+            f2fs::run(&self.image.image, self.reader.json)?
         };
-        if code == UNCORRECTED && (self.preen || (self.yes && !self.dry_run)) {
+        if code & UNCORRECTED != 0 && (self.preen || self.yes) && !self.dry_run {
             let path = self.image.image.display();
             crate::message::complain(&format!(
                 "{path}: the problems are left as they are; copy all readable files with `pumice get`"
@@ -79,6 +95,9 @@ impl Args {
 
     fn check_chip(&self, context: &Context) -> Outcome<u8> {
         let path = self.image.image.display();
+        if self.undo.is_some() {
+            return Err(Failure::new(format!("{path}: --undo is for F2FS, and this is none")));
+        }
         let mut chip = open_chip(&self.image.image, Access::Read, context)?;
         // Where all anchors are gone, a repair may still find nodes.
         let kind = match must_hold_files(&mut chip, &self.image.image) {

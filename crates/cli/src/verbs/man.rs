@@ -124,7 +124,7 @@ fn exit_status(verb: &str) -> Vec<(&'static str, &'static str)> {
         "fsck" | "scrub" | "ftl check" | "ftl scrub" => vec![
             ("0", "sound"),
             ("1", "problems repaired, or data moved"),
-            ("4", "problems found and left"),
+            ("4", "problems found and left (5 if others were repaired)"),
             ("8", "the check itself failed"),
             ("16", "the command line is wrong"),
         ],

@@ -73,9 +73,24 @@ fn a_wiped_ssa_is_found() {
     for key in ["object", "detail", "fix"] {
         assert!(owner.unwrap()[key].is_string());
     }
-    let run = world.say("fsck -y image");
+    drop(image);
+    let damaged = fs::read(world.path("image")).unwrap();
+    let run = world.say("fsck -p --dry-run image");
     assert_eq!(run.code, 4, "{run:?}");
-    assert!(run.err.contains("left as they are"), "{run:?}");
+    assert!(run.out.contains("would repair: ssa-owner: block "), "{run:?}");
+    assert!(fs::read(world.path("image")).unwrap() == damaged, "a dry run changes nothing");
+    let run = world.say("fsck -p --undo undo image");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.out.ends_with("image: is sound now\n"), "{run:?}");
+    world.say("fsck -y image").good();
+    let peer = Command::new("fsck.f2fs").arg("--dry-run").arg(world.path("image")).status().unwrap();
+    assert!(peer.success());
+    let run = world.say("fsck -p --undo undo image");
+    assert_eq!(run.code, 0, "nothing is kept where nothing is changed: {run:?}");
+    world.say("fsck --put-back undo image").good();
+    assert!(fs::read(world.path("image")).unwrap() == damaged, "all is as before");
+    let run = world.say("fsck --put-back image image");
+    assert!(run.code == 8 && run.err.contains("no file of fsck --undo"), "{run:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::{
     codes::Code,
     facts::Facts,
-    findings::Object,
+    findings::{Cure, Object},
     nat::{NatRow, is_zero},
     owners::Owner,
     worker::{ClusterRef, LeafRef, Worker},
@@ -65,7 +65,8 @@ impl Worker<'_> {
             BlockAddr::NULL => return false,
             BlockAddr::NEW => return true,
             _ if !self.volume.is_main(addr) => {
-                self.findings.add(Code::DataAddress, Object::Node(row.nid), || {
+                let pointer = Cure::Pointer(row.nid, u16::try_from(slot).unwrap_or(u16::MAX));
+                self.findings.add_with(Code::DataAddress, Object::Node(row.nid), pointer, || {
                     format!("address {slot} is {addr}, which is not in the main area")
                 });
                 return false;
@@ -126,7 +127,8 @@ impl Worker<'_> {
         let stored = addrs.iter().take_while(|(_, addr)| addr.is_block()).count();
         let all = addrs.iter().filter(|(_, addr)| addr.is_block()).count();
         if stored == 0 || stored != all {
-            self.findings.add(Code::ClusterShape, Object::Inode(facts.ino), || {
+            let pointer = Cure::Pointer(row.nid, u16::try_from(slot).unwrap_or(u16::MAX));
+            self.findings.add_with(Code::ClusterShape, Object::Inode(facts.ino), pointer, || {
                 format!(
                     "the compressed cluster at address {slot} of node {} has {all} blocks, {stored} of them behind its \
                      mark",
@@ -155,7 +157,8 @@ impl Worker<'_> {
     }
 
     fn stray_mark(&mut self, addresses: &Addresses<'_>, slot: usize) {
-        self.findings.add(Code::ClusterShape, Object::Inode(addresses.facts.ino), || {
+        let pointer = Cure::Pointer(addresses.row.nid, u16::try_from(slot).unwrap_or(u16::MAX));
+        self.findings.add_with(Code::ClusterShape, Object::Inode(addresses.facts.ino), pointer, || {
             format!(
                 "address {slot} of node {} marks a compressed cluster where none begins",
                 addresses.row.nid

@@ -5,20 +5,20 @@ use std::sync::atomic::Ordering;
 use super::{
     codes::Code,
     facts::Facts,
-    findings::{Findings, Object},
+    findings::{Cure, Findings, Object},
 };
 
 /// Compares an inode's counts with its contents.
 pub(super) fn check(facts: &Facts, findings: &mut Findings) {
     let blocks = facts.counted_blocks();
     if facts.blocks != blocks {
-        findings.add(Code::InodeBlocks, Object::Inode(facts.ino), || {
+        findings.add_with(Code::InodeBlocks, Object::Inode(facts.ino), Cure::Number(blocks), || {
             format!("it counts {} blocks, and has {blocks}", facts.blocks)
         });
     }
     let saved = facts.tally.saved.load(Ordering::Relaxed);
     if !facts.is_released() && facts.cluster.is_some() && facts.saved != saved {
-        findings.add(Code::ClusterSaved, Object::Inode(facts.ino), || {
+        findings.add_with(Code::ClusterSaved, Object::Inode(facts.ino), Cure::Number(saved), || {
             format!("it counts {} blocks saved by compression, and has {saved}", facts.saved)
         });
     }

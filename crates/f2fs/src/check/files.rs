@@ -2,7 +2,7 @@
 
 use super::{
     codes::Code,
-    findings::Object,
+    findings::{Cure, Object},
     worker::{ClusterRef, Worker},
 };
 use crate::{compress, layout::Nid, reader::Reader};
@@ -14,7 +14,8 @@ impl Worker<'_> {
         let clen = compress::claimed(block).map_or(0, |claimed| claimed as usize);
         let needed = (clen + compress::HEADER_BYTES).div_ceil(width.max(1));
         if clen == 0 || needed != cluster.stored as usize {
-            self.findings.add(Code::ClusterHeader, Object::Inode(cluster.ino), || {
+            let at = Cure::Number(cluster.index);
+            self.findings.add_with(Code::ClusterHeader, Object::Inode(cluster.ino), at, || {
                 format!(
                     "the compressed cluster at block {} of the file claims {clen} bytes, and {} blocks are stored",
                     cluster.index, cluster.stored

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::codes::Code;
-use crate::layout::{BlockAddr, Nid, SegNo};
+use crate::layout::{BlockAddr, Nid, SegNo, Summary};
 
 /// Findings told in full for each code; further ones are only counted.
 const TOLD: usize = 200;
@@ -68,6 +68,29 @@ impl fmt::Display for Object {
     }
 }
 
+/// The facts that a repair needs besides the place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Cure {
+    /// None: the place says all.
+    #[default]
+    Place,
+    /// The right number, or that of the inode that is named.
+    Number(u64),
+    /// The right owner of a block.
+    Owner(Summary),
+    /// The pointer that is wrong: an address of a node.
+    Pointer(Nid, u16),
+    /// The place in which a node is named: by node `from`, for a place of inode `ino`.
+    Reference {
+        /// The node that has the reference.
+        from: Nid,
+        /// The inode of both.
+        ino: Nid,
+        /// The place among the inode's nodes.
+        offset: u32,
+    },
+}
+
 /// One thing that is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
@@ -77,31 +100,60 @@ pub struct Finding {
     pub object: Object,
     /// The value found, and the right one.
     pub detail: String,
+    pub(crate) cure: Cure,
 }
 
 /// The findings so far.
-#[derive(Default)]
 pub(super) struct Findings {
     list: Vec<Finding>,
     counts: BTreeMap<Code, usize>,
+    /// Findings told in full for each code.
+    told: usize,
+}
+
+impl Default for Findings {
+    fn default() -> Findings {
+        Findings::told(TOLD)
+    }
 }
 
 impl Findings {
+    /// None yet; so many of each code are told in full.
+    pub(super) fn told(told: usize) -> Findings {
+        Findings { list: Vec::new(), counts: BTreeMap::new(), told }
+    }
+
+    /// None yet, for another thread.
+    pub(super) fn another(&self) -> Findings {
+        Findings::told(self.told)
+    }
+
     pub(super) fn add(&mut self, code: Code, object: Object, detail: impl FnOnce() -> String) {
+        self.add_with(code, object, Cure::Place, detail);
+    }
+
+    /// The same, with more for a repair.
+    pub(super) fn add_with(
+        &mut self,
+        code: Code,
+        object: Object,
+        cure: Cure,
+        detail: impl FnOnce() -> String,
+    ) {
         let count = self.counts.entry(code).or_default();
         *count += 1;
-        if *count <= TOLD {
-            self.list.push(Finding { code, object, detail: detail() });
+        if *count <= self.told {
+            self.list.push(Finding { code, object, detail: detail(), cure });
         }
     }
 
     /// Takes over another worker's findings.
     pub(super) fn merge(&mut self, other: Findings) {
         let untold: Vec<_> =
-            other.counts.iter().map(|(code, count)| (*code, count.saturating_sub(TOLD))).collect();
+            other.counts.iter().map(|(code, count)| (*code, count.saturating_sub(other.told))).collect();
         for finding in other.list {
-            let Finding { code, object, detail } = finding;
-            self.add(code, object, || detail);
+            let Finding { code, object, detail, cure } = finding;
+            self.add_with(code, object, cure, || detail);
         }
         for (code, count) in untold {
             *self.counts.entry(code).or_default() += count;
@@ -115,9 +167,9 @@ impl Findings {
             (finding.code, format!("{:?}", finding.object), finding.detail.clone())
         });
         for (code, count) in &self.counts {
-            if *count > TOLD {
-                let detail = format!("{} more of these", count - TOLD);
-                self.list.push(Finding { code: *code, object: Object::Several, detail });
+            if *count > self.told {
+                let detail = format!("{} more of these", count - self.told);
+                self.list.push(Finding { code: *code, object: Object::Several, detail, cure: Cure::Place });
             }
         }
         (self.list, self.counts.values().sum())

@@ -2,7 +2,7 @@
 
 use super::{
     codes::Code,
-    findings::{Findings, Object},
+    findings::{Cure, Findings, Object},
     nat::NodeTable,
 };
 use crate::{
@@ -103,7 +103,9 @@ pub(super) fn check_numbers(volume: &Volume, counted: &Counted, findings: &mut F
         ),
     ] {
         if stored != counted {
-            findings.add(code, object, || format!("it counts {stored} {what}, and there are {counted}"));
+            findings.add_with(code, object, Cure::Number(counted), || {
+                format!("it counts {stored} {what}, and there are {counted}")
+            });
         }
     }
 }

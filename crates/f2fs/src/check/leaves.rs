@@ -9,7 +9,7 @@ use std::{
 use super::{
     codes::Code,
     facts::{DOTS, Facts, Inodes},
-    findings::Object,
+    findings::{Cure, Object},
     worker::{LeafRef, Twin, Worker},
 };
 use crate::{
@@ -158,13 +158,15 @@ impl Worker<'_> {
         let found = inodes.table.find(entry.ino).map(|(place, _)| place);
         let Some((place, wanted)) = found.and_then(|place| Some((place, inodes.links.file_type(place)?)))
         else {
-            self.findings.add(Code::DentryInode, leaf.object(entry.slot), || {
+            let named = Cure::Number(entry.ino.0.into());
+            self.findings.add_with(Code::DentryInode, leaf.object(entry.slot), named, || {
                 format!("it names inode {}, which does not exist", entry.ino)
             });
             return;
         };
         if entry.file_type != wanted {
-            self.findings.add(Code::DentryType, leaf.object(entry.slot), || {
+            let right = Cure::Number(wanted.into());
+            self.findings.add_with(Code::DentryType, leaf.object(entry.slot), right, || {
                 format!("its type is {}, and inode {} has type {wanted}", entry.file_type, entry.ino)
             });
         }
@@ -183,12 +185,13 @@ impl Worker<'_> {
         let [dot, dots] = DOTS;
         facts.tally.dots.fetch_add(if entry.name.len() == 1 { dot } else { dots }, Ordering::Relaxed);
         if entry.file_type != DIRECTORY {
-            self.findings.add(Code::DentryType, leaf.object(entry.slot), || {
+            let right = Cure::Number(DIRECTORY.into());
+            self.findings.add_with(Code::DentryType, leaf.object(entry.slot), right, || {
                 format!("\"{}\" has type {}, want {DIRECTORY}", entry.name.escape_ascii(), entry.file_type)
             });
         }
         if entry.hash != 0 {
-            self.findings.add(Code::DentryHash, leaf.object(entry.slot), || {
+            self.findings.add_with(Code::DentryHash, leaf.object(entry.slot), Cure::Number(0), || {
                 format!("the hash of \"{}\" is {:#010x}, want 0", entry.name.escape_ascii(), entry.hash)
             });
         }
@@ -199,7 +202,8 @@ impl Worker<'_> {
             _ => facts.parent,
         };
         if entry.ino != wanted {
-            self.findings.add(Code::Dots, leaf.object(entry.slot), || {
+            let right = Cure::Number(wanted.0.into());
+            self.findings.add_with(Code::Dots, leaf.object(entry.slot), right, || {
                 format!("\"{}\" is inode {}, want {wanted}", entry.name.escape_ascii(), entry.ino)
             });
         }
@@ -222,7 +226,8 @@ impl Worker<'_> {
         }
         let wanted = name_hash(name);
         if entry.hash != wanted {
-            self.findings.add(Code::DentryHash, leaf.object(entry.slot), || {
+            let right = Cure::Number(wanted.into());
+            self.findings.add_with(Code::DentryHash, leaf.object(entry.slot), right, || {
                 format!(
                     "the hash of \"{}\" is {:#010x}, want {wanted:#010x}",
                     entry.name.escape_ascii(),

@@ -53,6 +53,7 @@ use self::{
     worker::{Left, Worker},
     workers::share,
 };
+pub(crate) use self::{findings::Cure, super_blocks::is_refused};
 use crate::{
     crypt::Keyring,
     error::{Corrupt, Error, Place, Result},
@@ -93,7 +94,24 @@ pub fn check(
     threads: usize,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Report> {
-    let mut findings = Findings::default();
+    check_into(Findings::default(), disks, threads, progress)
+}
+
+/// The same, with all findings in full, however many there are.
+pub(crate) fn check_in_full(
+    disks: Vec<Box<dyn ReadAt>>,
+    threads: usize,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Report> {
+    check_into(Findings::told(usize::MAX), disks, threads, progress)
+}
+
+fn check_into(
+    mut findings: Findings,
+    disks: Vec<Box<dyn ReadAt>>,
+    threads: usize,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Report> {
     if let Some(disk) = disks.first() {
         super_blocks::check(&**disk, &mut findings);
     }
@@ -180,7 +198,7 @@ impl Check<'_> {
         look: impl Fn(&mut Worker<'_>, &T, &[u8]) + Sync,
     ) {
         let (table, reached) = (work.table, work.reached);
-        let new = || Worker::new(self.volume, table, reached);
+        let new = || Worker::new(self.volume, table, reached, self.findings.another());
         for worker in each_block(self.threads, items, address, new, look) {
             work.take(worker, &mut self.findings);
         }
@@ -261,7 +279,8 @@ impl Check<'_> {
     }
 
     fn check_sealed(&mut self, sealed: &[Nid]) {
-        let workers = share(self.threads, sealed.len(), Findings::default, |findings, job| {
+        let new = || self.findings.another();
+        let workers = share(self.threads, sealed.len(), new, |findings, job| {
             let Some(ino) = sealed.get(job) else { return };
             if let Some(wrong) = files::check_sealed(self.reader, *ino) {
                 findings.add(Code::Verity, Object::Inode(*ino), || wrong);

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::atomic::Ordering};
 use super::{
     codes::Code,
     facts::{DOTS, Facts, Inodes},
-    findings::{Findings, Object},
+    findings::{Cure, Findings, Object},
     links::Counts,
 };
 use crate::{layout::Nid, volume::Volume};
@@ -47,7 +47,8 @@ impl Names<'_> {
     fn check_directory(&self, facts: &Facts, counts: Counts, findings: &mut Findings) {
         let links = facts.tally.subdirectories.load(Ordering::Relaxed) + 2;
         if counts.links != links {
-            findings.add(Code::InodeLinks, Object::Inode(facts.ino), || {
+            let right = Cure::Number(links.into());
+            findings.add_with(Code::InodeLinks, Object::Inode(facts.ino), right, || {
                 format!("the directory counts {} links, and has {links}", counts.links)
             });
         }
@@ -71,7 +72,8 @@ impl Names<'_> {
         } else if let Some((_, parent)) = self.above(facts)
             && parent.ino != facts.parent
         {
-            findings.add(Code::DirectoryParent, Object::Inode(facts.ino), || {
+            let right = Cure::Number(parent.ino.0.into());
+            findings.add_with(Code::DirectoryParent, Object::Inode(facts.ino), right, || {
                 format!("it is named in directory {}, and has {} as its parent", parent.ino, facts.parent)
             });
         }
@@ -112,7 +114,7 @@ fn check_file(ino: Nid, counts: Counts, findings: &mut Findings) {
     if names == 0 {
         unnamed(ino, findings);
     } else if links != names {
-        findings.add(Code::InodeLinks, Object::Inode(ino), || {
+        findings.add_with(Code::InodeLinks, Object::Inode(ino), Cure::Number(names.into()), || {
             format!("it counts {links} links, and has {names} names")
         });
     }
@@ -125,7 +127,7 @@ fn check_orphan(ino: Nid, counts: Counts, findings: &mut Findings) {
             format!("it is on the list of orphans, and has {names} names")
         });
     } else if links > 0 {
-        findings.add(Code::InodeLinks, Object::Inode(ino), || {
+        findings.add_with(Code::InodeLinks, Object::Inode(ino), Cure::Number(0), || {
             format!("it is an orphan, and counts {links} links")
         });
     }

@@ -74,7 +74,8 @@ impl NodeTable {
     pub(super) fn load(volume: &Volume, threads: usize, findings: &mut Findings) -> NodeTable {
         let blocks = volume.nat_blocks();
         let jobs = blocks.div_ceil(BLOCKS_AT_ONCE) as usize;
-        let workers = share(threads, jobs, Loader::default, |loader, job| {
+        let new = || Loader { findings: findings.another(), ..Loader::default() };
+        let workers = share(threads, jobs, new, |loader, job| {
             let first = u32::try_from(job).unwrap_or(u32::MAX).saturating_mul(BLOCKS_AT_ONCE);
             loader.load(volume, first, blocks.min(first.saturating_add(BLOCKS_AT_ONCE)));
         });

@@ -23,7 +23,7 @@ impl Worker<'_> {
             });
             return None;
         }
-        self.owners.node(row.addr, row.nid, &mut self.findings);
+        self.owners.node(row.addr, row.nid, row.version, &mut self.findings);
         if !row.is_inode() {
             self.left.footers.push((place, footer.offset.0));
         }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::{
     bitmap::BlockSet,
     codes::Code,
-    findings::{Findings, Object},
+    findings::{Cure, Findings, Object},
 };
 use crate::{
-    layout::{BlockAddr, Features, Nid, SegNo, SummaryBlock},
+    layout::{BlockAddr, Features, Nid, SegNo, Summary, SummaryBlock},
     volume::Volume,
 };
 
@@ -56,16 +56,17 @@ impl<'a> Owners<'a> {
     }
 
     /// A node, which stands at `addr` of the main area.
-    pub(super) fn node(&mut self, addr: BlockAddr, nid: Nid, findings: &mut Findings) {
+    pub(super) fn node(&mut self, addr: BlockAddr, nid: Nid, version: u8, findings: &mut Findings) {
         let Some((segno, offset)) = self.volume.segment_of(addr) else { return };
         let block = addr.0 - self.volume.super_block().main_start().0;
         self.reached.nodes.insert(block);
         if self.reached.all.insert(block) {
-            shared(addr, nid, findings);
+            shared(addr, nid, Cure::Place, findings);
         }
         let found = self.summary(segno, NODE, findings).map(|summary| summary.entry(offset));
         if let Some(found) = found.filter(|found| found.nid != nid) {
-            findings.add(Code::SsaOwner, Object::Block(addr), || {
+            let right = Cure::Owner(Summary { nid, version, offset: 0 });
+            findings.add_with(Code::SsaOwner, Object::Block(addr), right, || {
                 format!("its summary names node {}, and it is node {nid}", found.nid)
             });
         }
@@ -74,7 +75,7 @@ impl<'a> Owners<'a> {
     /// A block that has no summary, because its file stands for a whole device.
     pub(super) fn aliased(&mut self, addr: BlockAddr, ino: Nid, findings: &mut Findings) {
         if self.reached.all.insert(addr.0.saturating_sub(self.volume.super_block().main_start().0)) {
-            shared(addr, ino, findings);
+            shared(addr, ino, Cure::Place, findings);
         }
     }
 
@@ -83,14 +84,15 @@ impl<'a> Owners<'a> {
         let Some((segno, offset)) = self.volume.segment_of(addr) else { return false };
         let is_first = !self.reached.all.insert(addr.0 - self.volume.super_block().main_start().0);
         if !is_first {
-            shared(addr, owner.nid, findings);
+            shared(addr, owner.nid, Cure::Pointer(owner.nid, owner.slot), findings);
         }
         let Some(found) = self.summary(segno, DATA, findings).map(|summary| summary.entry(offset)) else {
             return is_first;
         };
         let Owner { nid, version, slot } = owner;
         if (found.nid, found.version, found.offset) != (nid, version, slot) {
-            findings.add(Code::SsaOwner, Object::Block(addr), || {
+            let right = Cure::Owner(Summary { nid, version, offset: slot });
+            findings.add_with(Code::SsaOwner, Object::Block(addr), right, || {
                 format!(
                     "its summary names address {} of node {} (version {}), and address {slot} of node {nid} (version \
                      {version}) points to it",
@@ -138,8 +140,8 @@ pub(super) fn newest(volume: &Volume, segno: SegNo, findings: &mut Findings) -> 
     }
 }
 
-fn shared(addr: BlockAddr, nid: Nid, findings: &mut Findings) {
-    findings.add(Code::BlockShared, Object::Block(addr), || {
+fn shared(addr: BlockAddr, nid: Nid, pointer: Cure, findings: &mut Findings) {
+    findings.add_with(Code::BlockShared, Object::Block(addr), pointer, || {
         format!("node {nid} is not the only one that points to it")
     });
 }

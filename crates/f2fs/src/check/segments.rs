@@ -6,7 +6,7 @@ use zerocopy::FromBytes;
 
 use super::{
     codes::Code,
-    findings::{Findings, Object},
+    findings::{Cure, Findings, Object},
     owners::{Reached, newest},
     workers::share,
 };
@@ -19,9 +19,11 @@ use crate::{
 const KINDS: u8 = 6;
 /// The first kind of nodes.
 const NODES: u8 = 3;
+/// The usual kinds.
+const WARM_DATA: u64 = 1;
+const WARM_NODES: u64 = 4;
 
 /// A worker's counts.
-#[derive(Default)]
 struct Counter {
     free: u64,
     findings: Findings,
@@ -31,7 +33,8 @@ struct Counter {
 pub(super) fn check(volume: &Volume, threads: usize, reached: &Reached, findings: &mut Findings) -> u64 {
     check_journal(volume, findings);
     let jobs = volume.sit_blocks() as usize;
-    let workers = share(threads, jobs, Counter::default, |counter, job| {
+    let new = || Counter { free: 0, findings: findings.another() };
+    let workers = share(threads, jobs, new, |counter, job| {
         check_block(volume, u32::try_from(job).unwrap_or(u32::MAX), reached, counter);
     });
     let mut free = 0;
@@ -87,7 +90,8 @@ fn check_segment(volume: &Volume, segno: SegNo, entry: &SitEntry, reached: &Reac
     let [nodes, data] = words;
     let wrong = if entry.kind < NODES { nodes } else { data };
     if entry.kind < KINDS && wrong > 0 {
-        findings.add(Code::SitKind, Object::Segment(segno), || {
+        let right = Cure::Number(if entry.kind < NODES { WARM_NODES } else { WARM_DATA });
+        findings.add_with(Code::SitKind, Object::Segment(segno), right, || {
             format!("its kind is {}, and it holds {nodes} nodes and {data} blocks of data", entry.kind)
         });
     }
@@ -162,7 +166,8 @@ fn check_summary_kind(volume: &Volume, segno: SegNo, [nodes, data]: [u32; 2], fi
         SummaryKind::Other(_) => false,
     };
     if !right {
-        findings.add(Code::SsaKind, Object::Segment(segno), || {
+        let right = Cure::Number(u64::from(data == 0));
+        findings.add_with(Code::SsaKind, Object::Segment(segno), right, || {
             format!(
                 "its summary is of {:?}, and it holds {nodes} nodes and {data} blocks of data",
                 summary.kind()

@@ -113,6 +113,11 @@ fn check_notes(number: u8, sb: &SuperBlock, findings: &mut Findings) {
     }
 }
 
+/// True if Linux does not mount a volume with this super block.
+pub(crate) fn is_refused(sb: &SuperBlock) -> bool {
+    refused(sb.raw()).is_some() || lonely_feature(sb.features()).is_some()
+}
+
 /// Numbers that keep Linux from mounting, in its order.
 fn refused(raw: &RawSuperBlock) -> Option<String> {
     let segments = raw.segment_count.get();

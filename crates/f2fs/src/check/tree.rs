@@ -2,7 +2,7 @@
 
 use super::{
     codes::Code,
-    findings::{Findings, Object},
+    findings::{Cure, Findings, Object},
     nat::NodeTable,
     worker::{Left, Reference},
 };
@@ -20,6 +20,7 @@ pub(super) fn check(table: &NodeTable, left: &Left, findings: &mut Findings) {
         }
     }
     let mut references = vec![0u32; table.rows().len()];
+    let mut last = Vec::new();
     for reference in &left.references {
         let Some((place, row)) = table.find(reference.to) else {
             missing(reference, findings);
@@ -29,7 +30,7 @@ pub(super) fn check(table: &NodeTable, left: &Left, findings: &mut Findings) {
         let noted = offsets.get(place).copied().unwrap_or(UNKNOWN);
         let offset = if row.is_inode() { NodeOffset::INODE.0 } else { noted };
         if row.ino != reference.ino || (offset != UNKNOWN && offset != reference.offset) {
-            findings.add(Code::NodePlace, Object::Node(reference.to), || {
+            findings.add_with(Code::NodePlace, Object::Node(reference.to), cure(reference), || {
                 format!(
                     "it stands in place {offset} of inode {}, and node {} names it for place {} of inode {}",
                     row.ino, reference.from, reference.offset, reference.ino
@@ -38,25 +39,33 @@ pub(super) fn check(table: &NodeTable, left: &Left, findings: &mut Findings) {
         }
         if let Some(count) = references.get_mut(place) {
             *count += 1;
+            if *count > 1 {
+                last.push(*reference);
+            }
         }
     }
     for (row, count) in table.rows().iter().zip(references) {
-        if row.is_inode() || count == 1 {
-            continue;
-        }
-        if count == 0 {
+        if !row.is_inode() && count == 0 {
             findings.add(Code::NodeUnreferenced, Object::Node(row.nid), || {
                 format!("no node of inode {} names it", row.ino)
             });
-        } else {
-            findings.add(Code::NodeShared, Object::Node(row.nid), || format!("it is named {count} times"));
         }
     }
+    for reference in last.iter().filter(|reference| table.find(reference.to).is_some()) {
+        findings.add_with(Code::NodeShared, Object::Node(reference.to), cure(reference), || {
+            format!("node {} is not the only one that names it", reference.from)
+        });
+    }
+}
+
+fn cure(reference: &Reference) -> Cure {
+    let Reference { from, ino, offset, .. } = *reference;
+    Cure::Reference { from, ino, offset }
 }
 
 fn missing(reference: &Reference, findings: &mut Findings) {
     let Reference { from, to, ino, .. } = reference;
-    findings.add(Code::NodeMissing, Object::Node(*to), || {
+    findings.add_with(Code::NodeMissing, Object::Node(*to), cure(reference), || {
         format!("node {from} of inode {ino} names it, and the NAT has no such node")
     });
 }

@@ -84,12 +84,17 @@ pub(super) struct ClusterRef {
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(volume: &'a Volume, table: &'a NodeTable, reached: &'a Reached) -> Worker<'a> {
+    pub(super) fn new(
+        volume: &'a Volume,
+        table: &'a NodeTable,
+        reached: &'a Reached,
+        findings: Findings,
+    ) -> Worker<'a> {
         Worker {
             volume,
             table,
             owners: Owners::new(volume, reached),
-            findings: Findings::default(),
+            findings,
             buffer: Vec::new(),
             facts: Vec::new(),
             usage: Usages::default(),

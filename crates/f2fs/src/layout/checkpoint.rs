@@ -40,6 +40,15 @@ pub struct RawCheckpoint {
     pub alloc_type: [u8; 16],
 }
 
+/// Bytes of the bitmaps of SIT and NAT copies.
+fn bitmap_bytes(sb: &SuperBlock) -> [u32; 2] {
+    let raw = sb.raw();
+    let bits = |segments: U32| segments.get() / 2 * (sb.blocks_per_segment() / 8);
+    [bits(raw.segment_count_sit), bits(raw.segment_count_nat)]
+}
+
+/// Logs of data; as many of nodes follow.
+const DATA_LOGS: usize = 3;
 /// Bytes in front of the bitmaps.
 pub(crate) const HEAD_BYTES: usize = 192;
 /// A pack has a head, something between, and a foot.
@@ -74,6 +83,77 @@ impl RawCheckpoint {
         }
     }
 
+    /// The segment of a log: 0 to 2 data, 3 to 5 nodes.
+    pub(crate) fn segment(&self, log: usize) -> SegNo {
+        let segments = if log < DATA_LOGS { &self.cur_data_segno } else { &self.cur_node_segno };
+        segments.get(log % DATA_LOGS).map_or(SegNo::NULL, |segno| SegNo(segno.get()))
+    }
+
+    /// Has a log go on elsewhere: at a block of a segment, in holes if it is not free as a whole.
+    pub(crate) fn set_log(&mut self, log: usize, segno: SegNo, offset: u16, fills_holes: bool) {
+        let (segments, offsets) = if log < DATA_LOGS {
+            (&mut self.cur_data_segno, &mut self.cur_data_blkoff)
+        } else {
+            (&mut self.cur_node_segno, &mut self.cur_node_blkoff)
+        };
+        if let (Some(to), Some(next)) = (segments.get_mut(log % DATA_LOGS), offsets.get_mut(log % DATA_LOGS))
+        {
+            *to = U32::new(segno.0);
+            *next = U16::new(offset);
+        }
+        if let Some(kind) = self.alloc_type.get_mut(log) {
+            *kind = u8::from(fills_holes);
+        }
+    }
+
+    /// Takes over the reserve and the users' share, which stay the same from checkpoint to checkpoint.
+    pub(crate) fn take_reserve(&mut self, from: &RawCheckpoint) {
+        self.rsvd_segment_count = from.rsvd_segment_count;
+        self.overprov_segment_count = from.overprov_segment_count;
+        self.user_block_count = from.user_block_count;
+    }
+
+    /// Sets the blocks in use.
+    pub(crate) fn set_valid_blocks(&mut self, count: u64) {
+        self.valid_block_count = U64::new(count);
+    }
+
+    /// Sets the nodes in use.
+    pub(crate) fn set_valid_nodes(&mut self, count: u32) {
+        self.valid_node_count = U32::new(count);
+    }
+
+    /// Sets the inodes in use.
+    pub(crate) fn set_valid_inodes(&mut self, count: u32) {
+        self.valid_inode_count = U32::new(count);
+    }
+
+    /// Sets the segments that are free.
+    pub(crate) fn set_free_segments(&mut self, count: u32) {
+        self.free_segment_count = U32::new(count);
+    }
+
+    /// Sets the version.
+    pub(crate) fn set_version(&mut self, version: u64) {
+        self.checkpoint_ver = U64::new(version);
+    }
+
+    /// Takes flags away, then sets others.
+    pub(crate) fn change_flags(&mut self, without: CpFlags, with: CpFlags) {
+        self.ckpt_flags = U32::new(self.ckpt_flags.get() & !without.0 | with.0);
+    }
+
+    /// Sets the places of the parts: the first block of summaries, and all blocks.
+    pub(crate) fn set_parts(&mut self, summaries: u32, total: u32) {
+        (self.cp_pack_start_sum, self.cp_pack_total_block_count) = (U32::new(summaries), U32::new(total));
+    }
+
+    /// Sets the sizes of the bitmaps to those that the super block has.
+    pub(crate) fn set_bitmaps(&mut self, sb: &SuperBlock) {
+        let [sit, nat] = bitmap_bytes(sb);
+        (self.sit_ver_bitmap_bytesize, self.nat_ver_bitmap_bytesize) = (U32::new(sit), U32::new(nat));
+    }
+
     /// The blocks of a pack from its head to the end of its payload: this head with the bitmaps of SIT and NAT copies
     /// and its checksum. The sizes of the bitmaps, and where the checksum stands, are filled in.
     pub fn to_blocks(mut self, sb: &SuperBlock, sit: &[u8], nat: &[u8]) -> Vec<u8> {
@@ -95,6 +175,16 @@ impl RawCheckpoint {
             head.iter_mut().skip(sum_at).zip(sum.to_le_bytes()).for_each(|(to, from)| *to = from);
         }
         blocks
+    }
+}
+
+/// Gives a head that was changed the checksum that it should have, at the place that it says.
+pub(crate) fn seal_head(head: &mut [u8]) {
+    let Ok((raw, _)) = RawCheckpoint::read_from_prefix(head) else { return };
+    let at = raw.checksum_offset.get() as usize;
+    if at >= HEAD_BYTES && at + 4 <= head.len() {
+        let sum = head_checksum(head, at);
+        head.iter_mut().skip(at).zip(sum.to_le_bytes()).for_each(|(to, from)| *to = from);
     }
 }
 
@@ -213,9 +303,7 @@ impl Checkpoint {
         within("blocks of the pack are", total, PACK_BLOCKS_MIN, sb.blocks_per_segment())?;
         let start = self.raw.cp_pack_start_sum.get();
         within("the first block of summaries is", start, payload.saturating_add(1), total - 1)?;
-        let per_segment = sb.blocks_per_segment();
-        let bits = |segments: U32| segments.get() / 2 * (per_segment / 8);
-        let (sit, nat) = (bits(sb.raw().segment_count_sit), bits(sb.raw().segment_count_nat));
+        let [sit, nat] = bitmap_bytes(sb);
         within("bytes of the SIT's bitmap are", self.raw.sit_ver_bitmap_bytesize.get(), sit, sit)?;
         within("bytes of the NAT's bitmap are", self.raw.nat_ver_bitmap_bytesize.get(), nat, nat)
     }
@@ -223,6 +311,11 @@ impl Checkpoint {
     /// The head as it stands on the medium.
     pub fn raw(&self) -> &RawCheckpoint {
         &self.raw
+    }
+
+    /// Blocks of the pack, and the first of its summaries.
+    pub(crate) fn parts(&self) -> (u32, u32) {
+        (self.raw.cp_pack_total_block_count.get(), self.raw.cp_pack_start_sum.get())
     }
 
     /// The whole block as it stands on the medium.

@@ -22,8 +22,8 @@ mod xattr;
 
 pub use crate::ids::{BlockAddr, Nid, SegNo};
 pub(crate) use acl::{shown_acl, stored_acl};
-pub(crate) use checkpoint::HEAD_BYTES as CHECKPOINT_HEAD_BYTES;
 pub use checkpoint::{Checkpoint, CpFlags, RawCheckpoint};
+pub(crate) use checkpoint::{HEAD_BYTES as CHECKPOINT_HEAD_BYTES, seal_head};
 pub use dentry::{DIR_SLOT_BYTES, Dentry, DentryLayout, RawDentry};
 pub(crate) use dentry::{NAME_MAX, file_kind, file_type};
 pub use features::Features;

@@ -193,6 +193,29 @@ impl SuperBlock {
         BlockAddr(self.raw.cp_blkaddr.get().saturating_add(second))
     }
 
+    /// Blocks of a pack's payload.
+    pub(crate) fn payload(&self) -> u32 {
+        self.raw.cp_payload.get()
+    }
+
+    /// First block of the checkpoint area: the super blocks stand in front of it.
+    pub(crate) fn checkpoints_start(&self) -> BlockAddr {
+        BlockAddr(self.raw.cp_blkaddr.get())
+    }
+
+    /// First block of the SSA: tables with two copies stand in front of it.
+    pub(crate) fn ssa_start(&self) -> BlockAddr {
+        BlockAddr(self.raw.ssa_blkaddr.get())
+    }
+
+    /// The bytes without the notes about trouble.
+    pub(crate) fn without_notes(&self) -> RawSuperBlock {
+        let mut raw = self.raw;
+        (raw.s_stop_reason, raw.s_errors) = ([0; 32], [0; 16]);
+        raw.seal();
+        raw
+    }
+
     /// First block of the main area.
     pub fn main_start(&self) -> BlockAddr {
         BlockAddr(self.raw.main_blkaddr.get())

@@ -42,6 +42,22 @@ impl Volume {
         BlockAddr(self.sb.raw().sit_blkaddr.get().saturating_add(index).saturating_add(second))
     }
 
+    /// The other place of block `index` of the NAT.
+    pub(crate) fn nat_other(&self, index: u32) -> BlockAddr {
+        self.other(self.nat_addr(index), bit(&self.nat_bitmap, index), self.sb.blocks_per_segment())
+    }
+
+    /// The other place of block `index` of the SIT.
+    pub(crate) fn sit_other(&self, index: u32) -> BlockAddr {
+        let half = self.sb.raw().segment_count_sit.get() / 2 * self.sb.blocks_per_segment();
+        self.other(self.sit_addr(index), bit(&self.sit_bitmap, index), half)
+    }
+
+    fn other(&self, addr: BlockAddr, is_second: bool, step: u32) -> BlockAddr {
+        debug_assert!(!self.is_main(addr), "a table in the main area");
+        BlockAddr(if is_second { addr.0.saturating_sub(step) } else { addr.0.saturating_add(step) })
+    }
+
     /// Block `index` of the NAT as it stands on the medium, without the journal.
     pub fn nat_block(&self, index: u32) -> Result<Block> {
         self.block(self.nat_addr(index))

@@ -1,12 +1,12 @@
 //! The check: silent on volumes that Linux wrote, loud on damaged ones.
 
-mod damages;
+pub(crate) mod damages;
 mod inject;
 mod members;
 mod mounted;
-mod patient;
+pub(crate) mod patient;
 mod random;
-mod subject;
+pub(crate) mod subject;
 
 use std::{collections::BTreeMap, mem::offset_of, sync::Arc};
 

@@ -11,5 +11,6 @@ mod golden;
 mod kernel;
 mod mkfs;
 mod read_ahead;
+mod repair;
 mod roundtrip;
 mod writable;

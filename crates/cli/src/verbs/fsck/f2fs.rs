@@ -1,14 +1,22 @@
-//! Checking F2FS.
+//! Checking and repairing F2FS.
 
-use std::{path::Path, thread};
+use std::{
+    fs::{self, OpenOptions},
+    io::Write,
+    path::Path,
+    thread,
+};
 
-use pumice_f2fs::check::{Report, check};
-use serde_json::json;
+use pumice_f2fs::{
+    check::{Finding, Report, check},
+    repair::{Extent, Repair, Undo, plan},
+};
+use serde_json::{Value, json};
 
-use super::UNCORRECTED;
+use super::{CORRECTED, UNCORRECTED};
 use crate::{
     failure::{Failure, Outcome},
-    image::f2fs_disks,
+    image::{f2fs_block_bytes, f2fs_disk, f2fs_disks},
     output::{self, Output},
     progress::Progress,
     text,
@@ -17,10 +25,100 @@ use crate::{
 /// Threads at least and at most: beyond these the device is the limit.
 const THREADS: (usize, usize) = (2, 8);
 
+fn threads() -> usize {
+    thread::available_parallelism().map_or(1, std::num::NonZero::get).clamp(THREADS.0, THREADS.1)
+}
+
+/// A repair as it was asked for.
+pub(super) struct Mending<'a> {
+    pub(super) path: &'a Path,
+    pub(super) extent: Extent,
+    pub(super) dry_run: bool,
+    /// Keeps the blocks that are changed.
+    pub(super) undo: Option<&'a Path>,
+    pub(super) json: bool,
+}
+
+impl Mending<'_> {
+    /// Checks a volume, repairs it and prints both.
+    pub(super) fn run(&self) -> Outcome<u8> {
+        let disk = f2fs_disk(self.path, f2fs_block_bytes(self.path)?, self.dry_run)?;
+        let failed = |error| Failure::new(format!("{}: {error}", self.path.display()));
+        let progress = Progress::counted("check");
+        let shown = &mut |done, total| progress.set(done, total);
+        let repair = plan(Box::new(disk), self.extent, threads(), shown).map_err(failed)?;
+        drop(progress);
+        let (before, left) = (repair.before().clone(), repair.after().count);
+        let changes = !repair.is_empty();
+        let lines = self.lines(&repair);
+        if changes && !self.dry_run {
+            self.keep_undo(&repair)?;
+            repair.commit().map_err(failed)?;
+        }
+        let fixed = u8::from(changes && !self.dry_run) * CORRECTED;
+        if self.json {
+            print_json(self.path, &before, &lines)?;
+        } else {
+            print(self.path, &before)?;
+            let mut output = Output::new();
+            let done = if self.dry_run { "would repair" } else { "repaired" };
+            for line in lines {
+                output.line(format!("{done}: {line}"))?;
+            }
+            if before.count > 0 {
+                let state = if left == 0 {
+                    "sound".to_owned()
+                } else {
+                    text::count(left as u64, "problem", "problems")
+                };
+                let is = if self.dry_run { "would be" } else { "is" };
+                output.line(format!("{}: {is} {state} now", self.path.display()))?;
+            }
+            output.finish()?;
+        }
+        let is_left = left > 0 || (self.dry_run && before.count > 0);
+        Ok(fixed | if is_left { UNCORRECTED } else { 0 })
+    }
+
+    fn lines(&self, repair: &Repair) -> Vec<String> {
+        let line = |finding: &Finding| {
+            format!("{}: {}: {}", finding.code.name(), finding.object, finding.code.fix())
+        };
+        repair.fixes().iter().map(|fix| line(&fix.finding)).collect()
+    }
+
+    /// The file is safe before the volume is touched.
+    fn keep_undo(&self, repair: &Repair) -> Outcome {
+        let Some(file) = self.undo else { return Ok(()) };
+        let failed = |error| Failure::new(format!("{}: {error}", self.path.display()));
+        let bytes = repair.undo().map_err(failed)?.to_bytes();
+        let written = OpenOptions::new().write(true).create_new(true).open(file).and_then(|mut to| {
+            to.write_all(&bytes)?;
+            to.sync_all()
+        });
+        written.map_err(|error| Failure::host(file, &error))
+    }
+}
+
+/// Puts back what a repair changed.
+pub(super) fn put_back(path: &Path, file: &Path) -> Outcome {
+    let bytes = fs::read(file).map_err(|error| Failure::host(file, &error))?;
+    let undo = Undo::from_bytes(&bytes)
+        .ok_or_else(|| Failure::new(format!("{}: no file of fsck --undo, or damaged", file.display())))?;
+    let mut disk = f2fs_disk(path, undo.block_bytes(), false)?;
+    undo.put_back(&mut disk).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    let mut output = Output::new();
+    output.line(format!(
+        "{}: {} put back",
+        path.display(),
+        text::count(undo.blocks() as u64, "block", "blocks")
+    ))?;
+    output.finish()
+}
+
 /// Checks a volume and prints the findings.
 pub(super) fn run(path: &Path, json: bool) -> Outcome<u8> {
-    let threads =
-        thread::available_parallelism().map_or(1, std::num::NonZero::get).clamp(THREADS.0, THREADS.1);
+    let threads = threads();
     let progress = Progress::counted("check");
     let report = check(f2fs_disks(path)?, threads, &mut |done, total| progress.set(done, total))
         .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
@@ -32,7 +130,7 @@ pub(super) fn run(path: &Path, json: bool) -> Outcome<u8> {
             path.display()
         )));
     }
-    let printed = if json { print_json(path, &report) } else { print(path, &report) };
+    let printed = if json { print_json(path, &report, &[]) } else { print(path, &report) };
     printed?;
     Ok(if report.count == 0 { 0 } else { UNCORRECTED })
 }
@@ -73,8 +171,8 @@ fn bytes(report: &Report) -> u64 {
     report.blocks.saturating_mul(report.block_bytes.into())
 }
 
-fn print_json(path: &Path, report: &Report) -> Outcome {
-    let findings: Vec<_> = report
+fn print_json(path: &Path, report: &Report, repairs: &[String]) -> Outcome {
+    let findings: Vec<Value> = report
         .findings
         .iter()
         .map(|finding| {
@@ -97,6 +195,7 @@ fn print_json(path: &Path, report: &Report) -> Outcome {
             "directories": report.directories,
             "data_bytes": bytes(report),
             "findings": findings,
+            "repairs": repairs,
         }),
     )
 }

@@ -6,7 +6,7 @@ use pumice_vfs::Timestamp;
 use serde_json::{Map, Value};
 
 /// The facts about a file.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Record(pub(crate) Map<String, Value>);
 
 impl Record {

@@ -1,0 +1,168 @@
+//! A volume on the bench: its tables, to be changed in a draft in place. Nothing of it is on the medium yet.
+
+use zerocopy::IntoBytes;
+
+use super::{
+    draft::Draft,
+    pack::{DATA_LOGS, Pack},
+};
+use crate::{
+    error::Result,
+    layout::{
+        BlockAddr, NatEntry, Nid, NodeFooter, RawNatEntry, RawSitEntry, SegNo, SitEntry, Summary,
+        SummaryBlock,
+    },
+    volume::{Volume, nat_entry_in, sit_entry_in},
+};
+
+/// Bytes of metadata kept in memory.
+const CACHE_BYTES: usize = 1 << 20;
+
+/// A volume, its draft, and its checkpoint pack.
+pub(super) struct Bench {
+    pub(super) volume: Volume,
+    pub(super) draft: Draft,
+    pub(super) pack: Pack,
+}
+
+impl Bench {
+    /// Opens the volume in a draft. Its journals go into the tables, and its pack gets the form of an unmount's.
+    pub(super) fn open(draft: &Draft) -> Result<Bench> {
+        let volume = Volume::open(vec![Box::new(draft.clone())], CACHE_BYTES)?;
+        let mut bench = Bench { pack: Pack::of(&volume), volume, draft: draft.clone() };
+        let journal: Vec<(Nid, NatEntry)> =
+            bench.volume.nat_journal().iter().map(|(nid, entry)| (*nid, *entry)).collect();
+        for (nid, entry) in journal {
+            bench.set_nat(nid, entry)?;
+        }
+        let journal: Vec<(SegNo, SitEntry)> =
+            bench.volume.sit_journal().iter().map(|(segno, entry)| (*segno, *entry)).collect();
+        for (segno, entry) in journal {
+            bench.set_sit(segno, &entry)?;
+        }
+        bench.fill_summaries();
+        bench.pack.write(draft, bench.volume.super_block());
+        bench.volume = Volume::open(vec![Box::new(draft.clone())], CACHE_BYTES)?;
+        Ok(bench)
+    }
+
+    /// Writes the pack into the draft.
+    pub(super) fn keep(&self) {
+        self.pack.write(&self.draft, self.volume.super_block());
+    }
+
+    /// The summaries of node logs that only an unmount writes: the nodes name themselves.
+    fn fill_summaries(&mut self) {
+        for log in DATA_LOGS..self.volume.log_heads().len() {
+            let Some(head) = self.volume.log_heads().get(log).filter(|head| head.summary.is_none()) else {
+                continue;
+            };
+            let (segno, start) = (head.segno, self.volume.segment_start(head.segno));
+            let Ok(entry) = self.sit(segno) else { continue };
+            for offset in (0..512).filter(|offset| entry.is_valid(*offset)) {
+                let Ok(block) = self.draft.read(BlockAddr(start.0.saturating_add(offset))) else { continue };
+                let Some(NodeFooter { nid, .. }) = NodeFooter::of(&block) else { continue };
+                let version = self.nat(nid).map_or(0, |entry| entry.version);
+                if let Some(summary) = self.pack.summaries.get_mut(log) {
+                    summary.set_entry(offset, Summary { nid, version, offset: 0 });
+                }
+            }
+        }
+    }
+
+    /// The place of a node's entry: a block of the NAT, and the entry in it.
+    fn nat_place(&self, nid: Nid) -> (BlockAddr, u32) {
+        let per_block = self.volume.block_size().nat_entries();
+        (self.volume.nat_addr(nid.0 / per_block), nid.0 % per_block)
+    }
+
+    /// The entry of a node.
+    pub(super) fn nat(&self, nid: Nid) -> Result<NatEntry> {
+        if nid.0 >= self.volume.super_block().nid_limit() {
+            return Ok(NatEntry::default());
+        }
+        let (addr, at) = self.nat_place(nid);
+        Ok(nat_entry_in(&self.draft.read(addr)?, at))
+    }
+
+    /// Changes the entry of a node. A number that cannot be has none.
+    pub(super) fn set_nat(&self, nid: Nid, entry: NatEntry) -> Result<()> {
+        if nid.0 >= self.volume.super_block().nid_limit() {
+            return Ok(());
+        }
+        let (addr, at) = self.nat_place(nid);
+        let at = at as usize * size_of::<RawNatEntry>();
+        self.draft.edit(addr, |block| put(block, at, entry.to_raw().as_bytes()))
+    }
+
+    fn sit_place(&self, segno: SegNo) -> (BlockAddr, u32) {
+        let per_block = self.volume.block_size().sit_entries();
+        (self.volume.sit_addr(segno.0 / per_block), segno.0 % per_block)
+    }
+
+    /// The entry of a segment.
+    pub(super) fn sit(&self, segno: SegNo) -> Result<SitEntry> {
+        if segno.0 >= self.volume.super_block().main_segments() {
+            return Ok(SitEntry::EMPTY);
+        }
+        let (addr, at) = self.sit_place(segno);
+        Ok(sit_entry_in(&self.draft.read(addr)?, at))
+    }
+
+    /// Changes the entry of a segment. A segment that cannot be has none.
+    pub(super) fn set_sit(&self, segno: SegNo, entry: &SitEntry) -> Result<()> {
+        if segno.0 >= self.volume.super_block().main_segments() {
+            return Ok(());
+        }
+        let (addr, at) = self.sit_place(segno);
+        let at = at as usize * size_of::<RawSitEntry>();
+        self.draft.edit(addr, |block| put(block, at, entry.to_raw().as_bytes()))
+    }
+
+    /// Marks a block of the main area as in use, or as free.
+    pub(super) fn mark(&self, addr: BlockAddr, in_use: bool) -> Result<()> {
+        let Some((segno, offset)) = self.volume.segment_of(addr) else { return Ok(()) };
+        let mut entry = self.sit(segno)?;
+        if entry.is_valid(offset) == in_use {
+            return Ok(());
+        }
+        entry.set_valid(offset, in_use);
+        entry.valid_blocks = u16::try_from(entry.bits()).unwrap_or(u16::MAX);
+        self.set_sit(segno, &entry)
+    }
+
+    /// Changes the summary of a segment, which is its log's if it has one.
+    pub(super) fn edit_summary(&mut self, segno: SegNo, edit: impl FnOnce(&mut SummaryBlock)) -> Result<()> {
+        if let Some(summary) = self.pack.log_of(segno).and_then(|log| self.pack.summaries.get_mut(log)) {
+            edit(summary);
+            return Ok(());
+        }
+        let layout = self.volume.summary_layout();
+        let start = self.volume.super_block().ssa_start();
+        let addr = BlockAddr(start.0.saturating_add(segno.0 / layout.per_block));
+        let at = (segno.0 % layout.per_block) as usize * layout.bytes;
+        self.draft.edit(addr, |block| {
+            let bytes = block.get(at..at + layout.bytes).unwrap_or_default();
+            let mut summary = SummaryBlock::new(bytes.to_vec(), layout);
+            edit(&mut summary);
+            put(block, at, summary.as_bytes());
+        })
+    }
+
+    /// Changes the kind in a summary.
+    pub(super) fn set_kind(&mut self, segno: SegNo, of_nodes: bool) -> Result<()> {
+        self.edit_summary(segno, |summary| {
+            let mut other = SummaryBlock::empty(summary.layout(), of_nodes);
+            (0..512).for_each(|offset| other.set_entry(offset, summary.entry(offset)));
+            other.set_journal(summary.journal());
+            *summary = other;
+        })
+    }
+}
+
+/// Puts bytes into a block.
+pub(super) fn put(block: &mut [u8], at: usize, bytes: &[u8]) {
+    if let Some(place) = block.get_mut(at..at + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+}
