@@ -45,6 +45,8 @@ impl Volume<'_> {
 
     /// Ends the volume's life before a change if too few good blocks are left.
     pub(crate) fn check_life(&mut self) -> Result<()> {
+        // Changed nodes count as large as nodes can be until they are measured.
+        self.nodes.measure();
         if self.is_at_end() { self.end_life() } else { Ok(()) }
     }
 

@@ -4,13 +4,13 @@
 use crate::cut::image::Image;
 use crate::cut::player::Player;
 use crate::cut::random::Random;
-use crate::cut::runner::{CHIPS, chip};
+use crate::cut::runner::{CHIPS, chip, chip_with_bad};
 use crate::cut::shared::Shared;
 use crate::cut::verify::{mount, sound};
 use pumice_media::{BitFlip, BlockId, Endurance, Faults, Nand, PageId, Rate};
 use pumice_nandfs::{FormatOptions, check, format};
 use pumice_vfs::conformance::{TestClock, read_file, resolve, write_file};
-use pumice_vfs::{Errno, FileSystem};
+use pumice_vfs::{Errno, FileKind, FileSystem, Ino, NewNode, RenameMode};
 
 /// Files get about this long, in bytes.
 const FILE_BYTES: u64 = 30_000;
@@ -121,6 +121,36 @@ fn blocks_are_bad_from_the_factory() {
         player.play(&crate::cut::step::Step::Remount).unwrap();
         player.compare().unwrap_or_else(|what| panic!("{name}: {what}"));
     }
+}
+
+/// A full volume with a bad block goes on: nodes that the last call changed count as large as they are.
+#[test]
+fn a_full_chip_with_a_bad_block_is_not_worn_out() {
+    let new = |kind| NewNode { kind, perm: 0o755, uid: 0, gid: 0, rdev: 0, target: b"" };
+    let clock = TestClock::new();
+    let fs = mount(chip_with_bad("page", &clock, [BlockId(50)]), &clock).unwrap();
+    let dirs: Vec<Ino> =
+        ["a", "b"].map(|name| fs.create(Ino::ROOT, name.as_bytes(), &new(FileKind::Dir)).unwrap().ino).into();
+    let name = |number: usize| format!("file {number}").into_bytes();
+    let fill = |number: usize| {
+        let file = fs.create(dirs[number % 2], &name(number), &new(FileKind::File))?;
+        fs.write(file.ino, 0, &[5; 9000])
+    };
+    let count = (0..).find(|number| fill(*number).is_err()).unwrap();
+    fs.sync().unwrap();
+    let long = |number: usize| format!("{number:0>200}").into_bytes();
+    // Names have some room beyond that of files.
+    let renamed = |number: &usize| {
+        let dir = dirs[number % 2];
+        fs.rename(dir, &name(*number), dir, &long(*number), RenameMode::Replace).is_ok()
+    };
+    let renamed = (0..count).take_while(renamed).count();
+    assert!(renamed > 2, "{renamed} of {count}");
+    for number in (0..renamed - 1).step_by(2) {
+        let (one, other) = (long(number), long(number + 1));
+        fs.rename(dirs[0], &one, dirs[1], &other, RenameMode::Exchange).unwrap();
+    }
+    assert!(!fs.info().unwrap().worn_out);
 }
 
 /// Blocks that have been erased a few times fail for good. The volume ends full or failing; the files of the last sync
