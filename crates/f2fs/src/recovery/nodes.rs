@@ -88,12 +88,17 @@ impl Replay<'_> {
         if link.footer.offset == NodeOffset::XATTR {
             return self.xattr_node(link);
         }
-        let (inode, node) = self.nodes.inode(ino)?;
+        let size = self.nodes.volume().block_size();
+        let index = link.footer.offset.direct_index(size);
+        let (mut inode, mut node) = self.nodes.inode(ino)?;
+        if inode.has_inline_data() && index.is_some() {
+            // The inode comes later in the chain, with addresses in place of these bytes.
+            self.drop_bytes(inode, &node)?;
+            (inode, node) = self.nodes.inode(ino)?;
+        }
         if inode.has_inline_data() || inode.has_inline_dentry() {
             return Ok(());
         }
-        let size = self.nodes.volume().block_size();
-        let index = link.footer.offset.direct_index(size);
         let (first, words, old) = match index {
             None if link.footer.offset == NodeOffset::INODE => {
                 let range = inode.addrs_at()..inode.addrs_at() + inode.own_addrs() as usize * 4;
@@ -110,6 +115,16 @@ impl Replay<'_> {
         };
         self.grow(&inode, first, words, &old)?;
         self.clear_moved(link, words, &old)
+    }
+
+    /// Takes away the bytes that an inode holds itself.
+    fn drop_bytes(&mut self, mut inode: Inode, node: &Node) -> Result<()> {
+        let mut block = (*node.block).clone();
+        let words = inode.addrs_at()..inode.addrs_at() + inode.own_addrs() as usize * 4;
+        put(&mut block, words.start, &vec![0; words.len()]);
+        inode.inline = inode.inline.without(InlineFlags::DATA).without(InlineFlags::DATA_EXIST);
+        inode.write_to(&mut block);
+        self.keep_inode(inode.ino, node.addr, &block)
     }
 
     /// Puts a direct node in its place; returns the addresses it had.

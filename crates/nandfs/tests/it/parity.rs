@@ -89,6 +89,8 @@ struct Campaign {
     /// The power went while something was being promised: its pages count as promised if the next page is there, and
     /// have no copy of their parity yet.
     is_promising: bool,
+    /// The power went, whatever was being done.
+    is_cut: bool,
     sums: Sums,
 }
 
@@ -115,7 +117,8 @@ impl Campaign {
         let life = if ends { player.play(&Step::Remount) } else { life };
         let is_powered = self.shared.0.lock().unwrap().is_powered();
         assert!(life.is_ok() || !is_powered, "{life:?}");
-        self.sums.cuts += u64::from(!is_powered);
+        self.is_cut = !is_powered;
+        self.sums.cuts += u64::from(self.is_cut);
         self.shared.0.lock().unwrap().power_on();
         self.shared.0.lock().unwrap().faults_mut().power_cut = None;
     }
@@ -132,7 +135,10 @@ impl Campaign {
         let mut blocks = self.layout.blocks.protected(&mut chip, &torn);
         if self.layout.from == FsyncProtection::Now && !self.is_promising {
             let copies = self.random.below(2) == 0;
-            blocks.extend(self.layout.begun(&mut chip, copies));
+            // In front of the torn page there may be others that have no copy of their parity.
+            let torn = block.filter(|_| self.is_cut);
+            let begun = self.layout.begun(&mut chip, copies);
+            blocks.extend(begun.into_iter().filter(|block| Some(*block) != torn));
         }
         self.layout
             .blocks
@@ -182,6 +188,7 @@ fn campaign(seed: u64, lives: u64) -> Sums {
         harm,
         torn: Vec::new(),
         is_promising: false,
+        is_cut: false,
         sums,
     };
     let (fs, mut last) = campaign.mount();

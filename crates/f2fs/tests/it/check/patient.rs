@@ -10,6 +10,9 @@ use pumice_f2fs::{
 use pumice_media::{BlockError, Lba, ReadAt};
 use zerocopy::{FromBytes, IntoBytes};
 
+/// Blocks of a checkpoint, at the most: a segment.
+const PACK_MOST: u32 = 512;
+
 pub(crate) const BLOCK: usize = 4096;
 
 /// Bytes with changes over them, and a byte that cannot be read.
@@ -177,14 +180,19 @@ impl Patient {
         }
     }
 
+    /// Gives a pack its checksum, and its foot; one whose own figures lead nowhere stays as it is.
     fn seal_pack(&mut self, pack: u8) {
         let head = self.volume().super_block().checkpoint_addr(pack);
         let mut block = self.read(place(head), BLOCK);
         let (raw, _) = RawCheckpoint::read_from_prefix(&block).unwrap();
         let sum_at = raw.checksum_offset.get() as usize;
+        let blocks = raw.cp_pack_total_block_count.get();
+        if sum_at > BLOCK - 4 || !(1..=PACK_MOST).contains(&blocks) {
+            return;
+        }
         let sum = crc::checksum(&block[..sum_at]);
         block[sum_at..sum_at + 4].copy_from_slice(&sum.to_le_bytes());
-        let foot = BlockAddr(head.0 + raw.cp_pack_total_block_count.get() - 1);
+        let foot = BlockAddr(head.0 + blocks - 1);
         self.write(place(head), &block);
         self.write(place(foot), &block);
     }

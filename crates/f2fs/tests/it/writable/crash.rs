@@ -610,6 +610,21 @@ fn a_power_cut_leaves_what_was_promised_compressed() {
     short_workloads(&SHAPE, || WritableOptions { compression: rule("lz4", 2), ..options() });
 }
 
+/// A file that lay in its inode grew far beyond it: fsync writes the new node first, and the inode behind it.
+#[test]
+fn a_file_that_left_its_inode() {
+    let live = Live::new(volume(64 << 20, &Shape::default(), &TestClock::new()));
+    let fs = mount(&live, false).unwrap();
+    let file = fs.create(Ino::ROOT, b"file", &node(FileKind::File)).unwrap().ino;
+    fs.write(file, 0, &[1; 600]).unwrap();
+    fs.sync().unwrap();
+    fs.write(file, 12_200_000, &[2; 3000]).unwrap();
+    fs.fsync(file, false).unwrap();
+    let image = Arc::new(live.image());
+    sound("rolled forward", &image);
+    same("rolled forward", &shown(&image, true).unwrap(), &[&tree(&fs)]);
+}
+
 /// Looks at states of short workloads on small volumes that are mounted like this.
 fn short_workloads(made: &Shape, how: impl Fn() -> WritableOptions) {
     let most = states(&F2FS_STATES, 100);

@@ -12,8 +12,11 @@ use std::{
 };
 
 use pumice_f2fs::{
-    F2fs, IdleCleaning, InPlace, Logging, MountOptions, Streams, Volume, WritableF2fs, WritableOptions, crc,
-    crypt::Keyring, read_super_block,
+    F2fs, IdleCleaning, InPlace, Logging, MountOptions, Streams, Volume, WritableF2fs, WritableOptions,
+    check::{Code, check},
+    crc,
+    crypt::Keyring,
+    read_super_block,
 };
 use pumice_knobs::{F2FS_CLEANING_FAULTS, F2FS_NEARLY_FULL};
 use pumice_vfs::{
@@ -371,7 +374,10 @@ fn a_failed_read_while_cleaning_loses_nothing() {
         let live = Live::new(base.clone());
         live.log().bad_read = Some(bad);
         work(&live);
-        ours(&SharedDisk::of(4096, live.image().bytes_now()));
+        let disk = SharedDisk::of(4096, live.image().bytes_now());
+        let report = check(vec![Box::new(disk)], 1, &mut |_, _| ()).unwrap();
+        // The reason why writing stopped is told.
+        assert!(report.findings.iter().all(|found| found.code == Code::SuperBlockErrors), "{report:?}");
         let fs = mount_by(&live, how()).unwrap();
         let ballast = fs.lookup(Ino::ROOT, b"ballast").unwrap();
         assert_eq!(

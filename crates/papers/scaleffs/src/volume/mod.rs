@@ -76,7 +76,8 @@ impl<'c> Volume<'c> {
         };
         let mut log = Log::new(flash, found.position)?;
         let met = log.scan()?;
-        if !met.is_empty() {
+        let sealed = found.position.unsure != UNKNOWN;
+        if !met.is_empty() || !sealed {
             ring.leave_block(log.flash());
         }
         let index = Index::new(log, found.census, cache_bytes / BLOCK_BYTES)?;
@@ -91,7 +92,7 @@ impl<'c> Volume<'c> {
             clock,
             mode: if read_only { Mode::ReadOnly } else { Mode::Writable },
             recovered: !met.is_empty(),
-            sealed: found.position.unsure != UNKNOWN,
+            sealed,
         };
         if volume.recovered {
             volume.unused_from = 1;
@@ -289,6 +290,10 @@ impl<'c> Volume<'c> {
         }
         self.index.flush_all()?;
         let log = self.index.log();
+        if self.sealed && log.since_checkpoint() == 0 {
+            // Nothing in the log would tell the next mount that a page in this block may only look erased.
+            self.ring.leave_block(log.flash());
+        }
         log.tick()?;
         log.release(cleaned)?;
         let mut position = log.position();
