@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use crate::{
     LabError,
-    files::{SEED, float},
+    files::float,
     measured::{Figure, Found, Job},
 };
 
@@ -66,26 +66,26 @@ impl Job for Task {
         ]
     }
 
-    fn measure(&self) -> Result<Found, LabError> {
+    fn measure(&self, seed: u64) -> Result<Found, LabError> {
         let (victim, placement, wear) = (self.victim.parse()?, self.placement.parse()?, "none".parse()?);
         let policies = PolicyNames { victim, placement, wear };
         let mut disk = disk(policies)?;
         let (cleaned, copied) = match self.cleaner {
-            Cleaner::Server => self.serve(&mut disk)?,
-            Cleaner::Simulator => self.simulate(space(&disk)?, (victim, placement, wear))?,
+            Cleaner::Server => self.serve(&mut disk, seed)?,
+            Cleaner::Simulator => self.simulate(space(&disk)?, (victim, placement, wear), seed)?,
         };
         Ok(vec![(Figure::Cleaned, float(cleaned)), (Figure::Copied, float(copied))].into())
     }
 }
 
 impl Task {
-    fn serve(&self, disk: &mut Ftl<SimChip>) -> Result<(u64, u64), LabError> {
+    fn serve(&self, disk: &mut Ftl<SimChip>, seed: u64) -> Result<(u64, u64), LabError> {
         let bytes = vec![7; BLOCK as usize];
         let failed = |error| LabError::Setup(format!("the server: {error}"));
         for lba in 0..disk.blocks() {
             disk.write(Lba(lba), &bytes).map_err(failed)?;
         }
-        let mut next = self.next(disk.blocks());
+        let mut next = self.next(disk.blocks(), seed);
         for _ in 0..disk.blocks() * TURNOVERS.0 {
             disk.write(Lba(next()), &bytes).map_err(failed)?;
         }
@@ -101,12 +101,13 @@ impl Task {
         &self,
         params: Params,
         (victim, placement, wear): (VictimRule, PlacementRule, WearRule),
+        seed: u64,
     ) -> Result<(u64, u64), LabError> {
-        let store = Store::new(params, 1);
+        let store = Store::new(params, seed);
         let mut sim = Sim::new(params, victim.build(&store), placement.build(&store), wear.build(&store))?;
         sim.fill()?;
         let blocks = u64::from(params.logical);
-        let mut next = self.next(blocks);
+        let mut next = self.next(blocks, seed);
         let mut write = |sim: &mut Sim<_, _, _>, writes: u64| -> Result<(), LabError> {
             for _ in 0..writes {
                 let page = u32::try_from(next()).map_err(|error| LabError::Setup(error.to_string()))?;
@@ -122,8 +123,8 @@ impl Task {
     }
 
     /// Draws the block that is written next, of so many.
-    fn next(&self, blocks: u64) -> impl FnMut() -> u64 {
-        let (order, mut random, mut at) = (self.order, Xoshiro256PlusPlus::seed_from_u64(SEED), 0);
+    fn next(&self, blocks: u64, seed: u64) -> impl FnMut() -> u64 {
+        let (order, mut random, mut at) = (self.order, Xoshiro256PlusPlus::seed_from_u64(seed), 0);
         move || match order {
             Order::Sequential => {
                 at = (at + 1) % blocks;

@@ -118,10 +118,10 @@ impl Job for Task {
         [format!("F2FS, {:?}", self.mount), format!("{CHIP} of {} MiB, ftl", FLASH >> 20), work]
     }
 
-    fn measure(&self) -> Result<Found, LabError> {
+    fn measure(&self, seed: u64) -> Result<Found, LabError> {
         let mounted = Mounted::new(disk(self.script)?, self.mount)?;
         let now = || mounted.disk().with(Moment::of);
-        let work = self.script.prepare(mounted.fs(), self.recorded.as_deref())?;
+        let work = self.script.prepare(mounted.fs(), self.recorded.as_deref(), seed)?;
         mounted.fs().sync()?;
         let begin = now();
         work()?;

@@ -50,5 +50,6 @@ knobs! {
     GOLDEN: Form::Path, "beside the checkout", "The directory of volumes that Linux and newer f2fs-tools made.";
     NO_GUESTS: Form::Switch, "booted where QEMU is", "Leave out tests that boot Linux in QEMU, as `make quick` does.";
     BLESS: Form::Switch, "compared only", "Write down the present results, in place of comparing them with the old ones.";
+    RECORDS: Form::Path, "made by one seed", "The directory of records by which the papers' statements are judged.";
     RAN: Form::Path, "nowhere", "The file to which each campaign adds its runs.";
 }

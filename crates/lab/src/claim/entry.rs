@@ -19,11 +19,14 @@ pub enum Paper {
     Cat,
     /// Lee and others 2015.
     F2fs,
+    /// None: our own, of production beside the papers' systems in their own figures.
+    Pumice,
 }
 
 impl Paper {
-    /// All five.
-    pub const ALL: [Paper; 5] = [Paper::ScaleFfs, Paper::Cffs, Paper::Rcffs, Paper::Cat, Paper::F2fs];
+    /// All five, and our own statements.
+    pub const ALL: [Paper; 6] =
+        [Paper::ScaleFfs, Paper::Cffs, Paper::Rcffs, Paper::Cat, Paper::F2fs, Paper::Pumice];
 
     /// Its short name in small letters.
     pub fn name(self) -> &'static str {
@@ -33,6 +36,7 @@ impl Paper {
             Paper::Rcffs => "rcffs",
             Paper::Cat => "cat",
             Paper::F2fs => "f2fs",
+            Paper::Pumice => "pumice",
         }
     }
 }

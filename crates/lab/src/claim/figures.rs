@@ -49,14 +49,18 @@ impl Figures {
         &self.seeds
     }
 
-    /// One figure: of a seed, or the mean over all. A run without a random part counts for every seed.
+    /// One figure: of a seed, or the mean over all.
     #[expect(clippy::cast_precision_loss, reason = "seeds are few")]
     pub(super) fn one(&self, metric: &str, series: &str, place: &str, seed: Option<u64>) -> Option<f64> {
         let key = (metric.to_owned(), series.to_owned(), place.to_owned());
         let cell = self.cells.get(&key)?;
-        let by_seed = seed.and_then(|seed| cell.iter().find(|(known, _)| *known == seed));
-        let mean = || cell.iter().map(|(_, value)| value).sum::<f64>() / cell.len() as f64;
-        Some(by_seed.map_or_else(mean, |(_, value)| *value))
+        match seed {
+            Some(seed) => {
+                let of = cell.iter().find(|(known, _)| [seed, ALWAYS].contains(known));
+                of.map(|(_, value)| *value)
+            }
+            None => Some(cell.iter().map(|(_, value)| value).sum::<f64>() / cell.len() as f64),
+        }
     }
 
     /// A figure for each place that has one.

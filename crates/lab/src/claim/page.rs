@@ -1,8 +1,9 @@
-//! The statements as rows of a table in Markdown.
+//! The statements, and the figures of an experiment, as rows of tables in Markdown.
 
-use super::{Claim, Judged, Paper};
+use super::{Claim, Judged, Paper, Verdict};
+use crate::experiment::{Cell, Experiment, Line, Summary};
 
-/// The head of the table.
+/// The head of the table of statements.
 const HEAD: &str = "| section | the paper says | its value | here |\n|---|---|---|---|\n";
 
 /// The table of a paper's statements, each with its verdict.
@@ -14,8 +15,107 @@ pub fn table(paper: Paper, judged: &[(Claim, Judged)]) -> String {
 
 /// The row of a statement.
 pub fn row(claim: &Claim, judged: &Judged) -> String {
-    let hangs_on = claim.hangs_on().map(|what| format!("; hangs on {what}")).unwrap_or_default();
+    let hangs_on = claim.hangs_on().map(|what| format!(". Hangs on {what}")).unwrap_or_default();
     let source = claim.experiment().map(|name| format!(" (`{name}`)")).unwrap_or_default();
+    format!("{}{judged}{source}{hangs_on} |", row_start(claim))
+}
+
+/// The row of a statement up to its verdict.
+pub fn row_start(claim: &Claim) -> String {
     let (section, says, value) = (claim.section(), claim.says(), claim.value().unwrap_or("-"));
-    format!("| {section} | {says} | {value} | {judged}{hangs_on}{source} |")
+    format!("| {section} | {says} | {value} | ")
+}
+
+/// The number of statements of each paper by verdict.
+pub fn counts(judged: &[(Claim, Judged)]) -> String {
+    const COUNTS: &str = "| paper | statements | hold | hold with a reservation | do not | built as described | not had |\n\
+                          |---|---|---|---|---|---|---|\n";
+    let is_of = |paper: Option<Paper>| move |claim: &Claim| paper.is_none_or(|paper| claim.paper() == paper);
+    let row = |paper: Option<Paper>| {
+        let is_meant = is_of(paper);
+        let count = |is: fn(&Verdict) -> bool| {
+            judged.iter().filter(|(claim, judged)| is_meant(claim) && is(judged.verdict())).count()
+        };
+        let cells = [
+            count(|_| true),
+            count(|verdict| *verdict == Verdict::Holds),
+            count(|verdict| matches!(verdict, Verdict::HoldsIf(_))),
+            count(|verdict| *verdict == Verdict::DoesNot),
+            count(|verdict| matches!(verdict, Verdict::Built(_))),
+            count(|verdict| matches!(verdict, Verdict::Without(_))),
+        ];
+        let cells = cells.map(|cell| cell.to_string()).join(" | ");
+        let name = paper.map_or("all", Paper::name);
+        format!("| {name} | {cells} |\n")
+    };
+    let rows = Paper::ALL.map(Some).into_iter().chain([None]).map(row);
+    COUNTS.to_owned() + &rows.collect::<Vec<_>>().concat()
+}
+
+/// The figures of a paper's experiments: a row for each metric, a column for the paper and for each file system. With
+/// several places a cell has one figure for each, in their order.
+pub fn figures(paper: Paper, systems: &[&str], all: &[(&Experiment, Vec<Line>)]) -> String {
+    let head = systems.iter().map(|system| format!(" {system} |")).collect::<Vec<_>>().concat();
+    let mut text = format!("| figure | paper |{head}\n|---|---|{}\n", "---|".repeat(systems.len()));
+    for (experiment, lines) in all.iter().filter(|(experiment, _)| experiment.is_of(paper.name())) {
+        for metric in experiment.metrics {
+            let summary = Summary::new(experiment, *metric, lines);
+            for variant in variants(&summary, systems) {
+                text += &figure_row(experiment, &summary, systems, &variant);
+            }
+        }
+    }
+    text
+}
+
+/// The ends of series behind the names of systems: nothing, or `, 22 MB`.
+fn variants(summary: &Summary, systems: &[&str]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for series in &summary.series {
+        if let Some((_, variant)) = system_of(&series.name, systems)
+            && !found.iter().any(|known| known == variant)
+        {
+            found.push(variant.to_owned());
+        }
+    }
+    found
+}
+
+/// The longest name of a system that a series begins with, and the rest of its name.
+fn system_of<'a, 'b>(series: &'a str, systems: &[&'b str]) -> Option<(&'b str, &'a str)> {
+    let is_whole = |rest: &str| rest.is_empty() || rest.starts_with(", ");
+    let fits = systems.iter().filter_map(|system| {
+        let rest = series.strip_prefix(system)?;
+        is_whole(rest).then_some((*system, rest))
+    });
+    fits.max_by_key(|(system, _)| system.len())
+}
+
+fn figure_row(experiment: &Experiment, summary: &Summary, systems: &[&str], variant: &str) -> String {
+    let cells = |name: &str, is_the_paper: bool| {
+        let of = summary.series.iter().find(|series| match is_the_paper {
+            true => series.name.strip_prefix("paper: ") == Some(name),
+            false => system_of(&series.name, systems) == Some((name, variant)),
+        });
+        of.map(|series| join(&series.cells, summary.metric.digits())).unwrap_or_default()
+    };
+    let paper = systems.first().map(|first| cells(first, true)).unwrap_or_default();
+    let ours =
+        systems.iter().map(|system| format!(" {} |", cells(system, false))).collect::<Vec<_>>().concat();
+    let places = match summary.xs.as_slice() {
+        [one] => one.clone(),
+        several => format!("{} {}", experiment.x, several.join("; ")),
+    };
+    let (name, title) = (experiment.name, summary.metric.title());
+    format!("| `{name}`{variant}: {title}, {places} | {paper} |{ours}\n")
+}
+
+/// The means at all places, or one of them if all are alike.
+fn join(cells: &[Option<Cell>], digits: usize) -> String {
+    let figure = |cell: &Option<Cell>| cell.map_or("-".to_owned(), |cell| format!("{:.digits$}", cell.mean));
+    let mut all: Vec<String> = cells.iter().map(figure).collect();
+    if all.iter().all(|cell| Some(cell) == all.first()) {
+        all.truncate(1);
+    }
+    all.join("; ")
 }

@@ -97,7 +97,7 @@ pub fn judge(claim: &Claim, lines: &[Line]) -> Judged {
     let agree = seeds.iter().filter(agrees).count();
     let (plain, mut text) = (evidence(&tests.plain, &figures), evidence(shown, &figures));
     if text != plain {
-        text = format!("{text}; else {plain}");
+        text = format!("{text}. Else: {plain}");
     }
     Judged { verdict, figures: text, seeds: (agree, seeds.len()) }
 }
@@ -130,11 +130,16 @@ impl Tests {
     }
 }
 
-/// The figures that conditions are about, with the range over seeds.
+/// Pairs of figures, at most, that are shown with their ranges over seeds.
+const RANGES: usize = 2;
+
+/// The figures that conditions are about, with the range over seeds if they are few.
 fn evidence(conditions: &Conditions, figures: &Figures) -> String {
     let mut parts: Vec<String> = Vec::new();
+    let with_range = conditions.shown().count() <= RANGES;
+    let shown = |expression| shown(expression, figures, with_range);
     for (left, right) in conditions.shown() {
-        let text = match (shown(left, figures), right.and_then(|right| shown(right, figures))) {
+        let text = match (shown(left), right.and_then(shown)) {
             (Some(left), Some(right)) => format!("{left} against {right}"),
             (Some(left), None) => left,
             (None, _) => continue,
@@ -146,7 +151,7 @@ fn evidence(conditions: &Conditions, figures: &Figures) -> String {
     parts.join("; ")
 }
 
-fn shown(expression: &Expression, figures: &Figures) -> Option<String> {
+fn shown(expression: &Expression, figures: &Figures, with_range: bool) -> Option<String> {
     let range = |all: &[f64]| {
         let least = figure(all.iter().copied().reduce(f64::min)?);
         let most = figure(all.iter().copied().reduce(f64::max)?);
@@ -165,7 +170,7 @@ fn shown(expression: &Expression, figures: &Figures) -> Option<String> {
             let all: Vec<f64> = figures.seeds().iter().filter_map(by_seed).collect();
             let mean = figure(mean);
             Some(match range(&all) {
-                Some((least, most)) if least != most => format!("{mean} ({least} to {most})"),
+                Some((least, most)) if with_range && least != most => format!("{mean} ({least} to {most})"),
                 Some(_) | None => mean,
             })
         }

@@ -4,7 +4,7 @@
 
 use super::{
     Experiment, Known, Look, Metric, Options, Point, Points,
-    scheme::{BUILT, COMPARED, Scheme, cross, named},
+    scheme::{BUILT, COMPARED, DEFAULT, Scheme, cross, named},
 };
 use crate::{
     LabError,
@@ -39,8 +39,12 @@ pub(super) const TABLE6: Experiment = Experiment {
             ("locality:90/10", Order::Locality),
         ];
         let mut points = Vec::new();
-        for (name, victim) in SELECTORS {
-            let placement = if name == "greedy" { "m1" } else { "m6" };
+        for (name, victim) in SELECTORS.into_iter().chain([("default", DEFAULT.victim)]) {
+            let placement = match name {
+                "greedy" => "m1",
+                "default" => DEFAULT.placement,
+                _ => "m6",
+            };
             for (who, cleaner) in [("actual", Cleaner::Server), ("simulated", Cleaner::Simulator)] {
                 points.extend(orders.map(|(x, order)| {
                     let setup = on_server::Task { cleaner, victim, placement, order };
@@ -118,6 +122,9 @@ pub(super) const FIG14: Experiment = Experiment {
                 points.extend(point.seeded(options.seeds));
             }
         }
+        let setup = workstation(&DEFAULT, 85)?;
+        let default = Point { series: DEFAULT.name.to_owned(), x: DEFAULT.placement.to_owned(), setup };
+        points.extend(default.seeded(options.seeds));
         Ok(points)
     }),
     known: Vec::new,

@@ -10,7 +10,7 @@ use super::Outcome;
 const SCHEMA: &str = "pumice.lab";
 
 /// The version of the lines that are written, and the only one that is read.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// One run of an experiment and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn other_versions_are_refused() {
         let text = Line::new("a", "b", "c", Record::default()).json().unwrap();
-        let error = Line::parse(&text.replace("\"version\":2", "\"version\":1")).unwrap_err();
-        assert_eq!(error.to_string(), "pumice.lab version 1, want pumice.lab version 2");
+        let error = Line::parse(&text.replace("\"version\":3", "\"version\":1")).unwrap_err();
+        assert_eq!(error.to_string(), "pumice.lab version 1, want pumice.lab version 3");
     }
 }

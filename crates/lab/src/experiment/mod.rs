@@ -120,7 +120,12 @@ impl Experiment {
 
     /// True of the experiments of the five papers; the others are our own.
     pub fn is_of_a_paper(&self) -> bool {
-        ["scaleffs-", "cffs-", "rcffs-", "cat-", "f2fs-"].iter().any(|paper| self.name.starts_with(paper))
+        ["scaleffs", "cffs", "rcffs", "cat", "f2fs"].iter().any(|paper| self.is_of(paper))
+    }
+
+    /// True of the experiments of the paper of this short name.
+    pub fn is_of(&self, paper: &str) -> bool {
+        self.name.strip_prefix(paper).is_some_and(|rest| rest.starts_with('-'))
     }
 
     /// The one of this name.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Options for all experiments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Seeds of each point, from 1; a point without a random part runs once.
+    /// Seeds of each point, from 1.
     pub seeds: u64,
     /// The directory of traces; each file is one.
     pub traces: PathBuf,

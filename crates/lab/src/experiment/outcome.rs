@@ -30,11 +30,11 @@ impl From<Measured> for Outcome {
 }
 
 impl Outcome {
-    /// The seed that it was drawn with; a measurement has only one.
+    /// The seed that it was drawn with.
     pub fn seed(&self) -> u64 {
         match self {
             Outcome::Simulated(record) => record.parameters.seed,
-            Outcome::Measured(_) => 1,
+            Outcome::Measured(measured) => measured.seed,
         }
     }
 

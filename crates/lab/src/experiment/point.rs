@@ -19,9 +19,9 @@ pub struct Point<T = Setup> {
 pub enum Points {
     /// Runs on the simulator of cleaning.
     Simulated(fn(&Options) -> Result<Vec<Point>, LabError>),
-    /// File systems on simulated chips; nothing about them is random.
+    /// File systems on simulated chips.
     OnChip(fn() -> Vec<Point<on_chip::Task>>),
-    /// F2FS on disks in memory; nothing about them is random.
+    /// F2FS on disks in memory.
     OnDisk(fn() -> Vec<Point<on_disk::Task>>),
     /// The flash memory server on a simulated chip, and the simulator beside it.
     OnServer(fn() -> Vec<Point<on_server::Task>>),

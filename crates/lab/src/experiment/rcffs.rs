@@ -21,7 +21,7 @@ pub(super) const FIG3: Experiment = Experiment {
     metrics: &[Metric::Measured(Figure::Mount)],
     points: Points::OnChip(|| {
         points(
-            &BOTH,
+            &PACKED,
             &[0, 1000, 2000, 4000].map(|files| (files.to_string(), Work::Mount { files, bytes: 5000 })),
         )
     }),
@@ -40,7 +40,7 @@ pub(super) const CRASH: Experiment = Experiment {
     points: Points::OnChip(|| {
         let kb = [100_u32, 500, 1000, 1800];
         let cut = |kb: u32| (kb.to_string(), Work::Cut { bytes: u64::from(kb) * 1000 });
-        points(&[System::RcffsPlain, System::Nandfs], &kb.map(cut))
+        points(&PLAIN, &kb.map(cut))
     }),
     known: || {
         ["100", "500", "1000", "1800"].map(|x| known("paper: rcffs", x, Figure::MountReads, 1024.0)).to_vec()
@@ -140,7 +140,7 @@ pub(super) const ERRORS: Experiment = Experiment {
             ("both", Damage::Both),
         ];
         let work = damage.map(|(x, damage)| (x.to_owned(), Work::Damaged { files: 1000, damage }));
-        points(&BOTH, &work)
+        points(&[System::Rcffs, System::Nandfs, System::NandfsParity], &work)
     }),
     known: || {
         let none = |x| known("paper: rcffs", x, Figure::Lost, 0.0);
@@ -175,8 +175,9 @@ pub(super) const SCRUB: Experiment = Experiment {
     metrics: &[Metric::Measured(Figure::Scrub)],
     points: Points::OnChip(|| {
         let work = |is_quick| Work::Scrub { files: 1000, is_quick };
-        let mut all = points(&[System::RcffsPlain], &[("quick".to_owned(), work(true))]);
-        all.extend(points(&[System::RcffsPlain, System::Nandfs], &[("full".to_owned(), work(false))]));
+        let mut all =
+            points(&[System::RcffsPlain, System::NandfsParity], &[("quick".to_owned(), work(true))]);
+        all.extend(points(&PLAIN, &[("full".to_owned(), work(false))]));
         all
     }),
     known: Vec::new,
@@ -191,15 +192,25 @@ pub(super) const INDEX: Experiment = Experiment {
     metrics: &[Metric::Measured(Figure::UpdatePrograms), Metric::Measured(Figure::LookupReads)],
     points: Points::OnChip(|| {
         let work = |together: u32| (together.to_string(), Work::Index { files: 10_000, together });
-        points(&BOTH, &[1, 10, 100, 500].map(work))
+        points(&PACKED, &[1, 10, 100, 500].map(work))
     }),
     known: Vec::new,
 };
 
 /// The paper's chip.
 const CHIP: &str = "rcffs-128m";
-const BOTH: [System; 2] = [System::Rcffs, System::Nandfs];
-const ALL: [System; 3] = [System::Rcffs, System::RcffsPlain, System::Nandfs];
+/// RCFFS compressed and plain, and production as it ships: plain, compressed, with parity, with both.
+const ALL: [System; 6] = [
+    System::Rcffs,
+    System::RcffsPlain,
+    System::Nandfs,
+    System::NandfsPacked,
+    System::NandfsParity,
+    System::NandfsBoth,
+];
+/// The same without compression, or only with it, where it has no part.
+const PLAIN: [System; 3] = [System::RcffsPlain, System::Nandfs, System::NandfsParity];
+const PACKED: [System; 3] = [System::Rcffs, System::Nandfs, System::NandfsBoth];
 
 fn points<const N: usize>(systems: &[System], work: &[(String, Work); N]) -> Vec<Point<Task>> {
     let point = |(system, (x, work)): (System, (String, Work))| {

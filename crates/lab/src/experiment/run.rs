@@ -59,10 +59,10 @@ pub fn run(
 /// All points of an experiment, ready to be run.
 enum Wanted {
     Simulated(Vec<(Point, Planned)>),
-    OnChip(Vec<Point<on_chip::Task>>),
-    OnDisk(Vec<Point<on_disk::Task>>),
-    OnServer(Vec<Point<on_server::Task>>),
-    OnStack(Vec<Point<on_stack::Task>>),
+    OnChip(Seeded<on_chip::Task>),
+    OnDisk(Seeded<on_disk::Task>),
+    OnServer(Seeded<on_server::Task>),
+    OnStack(Seeded<on_stack::Task>),
 }
 
 impl Wanted {
@@ -73,12 +73,20 @@ impl Wanted {
                 let planned = plan(&points.iter().map(|point| point.setup.clone()).collect::<Vec<Setup>>())?;
                 Wanted::Simulated(points.into_iter().zip(planned).collect())
             }
-            Points::OnChip(points) => Wanted::OnChip(points()),
-            Points::OnDisk(points) => Wanted::OnDisk(points()),
-            Points::OnServer(points) => Wanted::OnServer(points()),
-            Points::OnStack(points) => Wanted::OnStack(points(options)),
+            Points::OnChip(points) => Wanted::OnChip(seeded(points(), options)),
+            Points::OnDisk(points) => Wanted::OnDisk(seeded(points(), options)),
+            Points::OnServer(points) => Wanted::OnServer(seeded(points(), options)),
+            Points::OnStack(points) => Wanted::OnStack(seeded(points(options), options)),
         })
     }
+}
+
+/// Points with the seed of each run.
+type Seeded<T> = Vec<(Point<T>, u64)>;
+
+/// Each point with every seed.
+fn seeded<T: Clone>(points: Vec<Point<T>>, options: &Options) -> Seeded<T> {
+    points.into_iter().flat_map(|point| (1..=options.seeds).map(move |seed| (point.clone(), seed))).collect()
 }
 
 /// Takes an outcome at a curve and a place.
@@ -115,18 +123,18 @@ fn simulated(
 }
 
 fn measured<J: Job>(
-    points: &[Point<J>],
+    points: &[(Point<J>, u64)],
     known: &Known<'_>,
     progress: &dyn Progress,
     keep: Keep<'_>,
 ) -> Lines {
-    let found: Vec<Option<Line>> = points.iter().map(|point| known.measured(point)).collect();
+    let found: Vec<Option<Line>> = points.iter().map(|(point, seed)| known.measured(point, *seed)).collect();
     progress.expect(found.iter().filter(|line| line.is_none()).count() as u64);
-    let run = |(point, found): (&Point<J>, Option<Line>)| {
+    let run = |((point, seed), found): (&(Point<J>, u64), Option<Line>)| {
         if let Some(line) = found {
             return Ok((line, false));
         }
-        let line = keep((&point.series, &point.x), point.setup.run()?.into())?;
+        let line = keep((&point.series, &point.x), point.setup.run(*seed)?.into())?;
         progress.done(1);
         Ok((line, true))
     };
@@ -154,10 +162,10 @@ impl<'a> Known<'a> {
     }
 
     /// The same, of a file system.
-    fn measured<J: Job>(&self, point: &Point<J>) -> Option<Line> {
+    fn measured<J: Job>(&self, point: &Point<J>, seed: u64) -> Option<Line> {
         self.find(
             point,
-            |outcome| matches!(outcome, Outcome::Measured(measured) if point.setup.made(measured)),
+            |outcome| matches!(outcome, Outcome::Measured(measured) if point.setup.made(measured, seed)),
         )
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use pumice_vfs::{FileSystem, Ino};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{CONTENT, SEED, make};
+use super::{CONTENT, make};
 use crate::LabError;
 
 /// Bytes of a page of the database.
@@ -47,9 +47,9 @@ pub(super) struct Database<'a> {
 
 impl<'a> Database<'a> {
     /// Makes a database, with all records in it unless they are to be inserted.
-    pub(super) fn prepare(fs: &'a dyn FileSystem, kind: Transaction) -> Result<Self, LabError> {
+    pub(super) fn prepare(fs: &'a dyn FileSystem, kind: Transaction, seed: u64) -> Result<Self, LabError> {
         let (file, log) = (make(fs, Ino::ROOT, "test.db")?, make(fs, Ino::ROOT, "test.db-wal")?);
-        let random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let database = Database { fs, random, kind, file, log, frames: 0, logged: BTreeSet::new() };
         let records = if kind == Transaction::Insert { 0 } else { RECORDS };
         for page in 0..FIRST_PAGE + records.div_ceil(PAGE_RECORDS) {

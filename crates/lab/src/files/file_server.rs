@@ -3,7 +3,7 @@
 use pumice_vfs::{FileSystem, Ino};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{SEED, append, make};
+use super::{append, make};
 use crate::LabError;
 
 /// Bytes that are added to a file.
@@ -26,13 +26,21 @@ pub(crate) struct FileServer<'a> {
 
 impl<'a> FileServer<'a> {
     /// Fills so many thousandths of an empty volume.
-    pub(crate) fn fill(fs: &'a dyn FileSystem, per_mille: u64) -> Result<FileServer<'a>, LabError> {
-        FileServer::fill_bytes(fs, fs.space()?.free_bytes * per_mille / 1000)
+    pub(crate) fn fill(
+        fs: &'a dyn FileSystem,
+        per_mille: u64,
+        seed: u64,
+    ) -> Result<FileServer<'a>, LabError> {
+        FileServer::fill_bytes(fs, fs.space()?.free_bytes * per_mille / 1000, seed)
     }
 
     /// Fills so many bytes.
-    pub(crate) fn fill_bytes(fs: &'a dyn FileSystem, most: u64) -> Result<FileServer<'a>, LabError> {
-        let random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    pub(crate) fn fill_bytes(
+        fs: &'a dyn FileSystem,
+        most: u64,
+        seed: u64,
+    ) -> Result<FileServer<'a>, LabError> {
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut server = FileServer { fs, random, files: Vec::new(), made: 0, most, used: 0 };
         while server.used < most {
             server.create()?;

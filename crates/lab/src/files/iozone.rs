@@ -3,7 +3,7 @@
 use pumice_vfs::{FileSystem, Ino};
 use rand::{SeedableRng, rngs::Xoshiro256PlusPlus, seq::SliceRandom};
 
-use super::{CONTENT, SEED, SEEK, append, make, read_all};
+use super::{CONTENT, SEEK, append, make, read_all};
 use crate::LabError;
 
 /// The accesses to the file.
@@ -21,16 +21,22 @@ pub(super) struct Iozone<'a> {
     pattern: Pattern,
     ino: Ino,
     bytes: u64,
+    seed: u64,
 }
 
 impl<'a> Iozone<'a> {
     /// Makes the file, and writes it unless that is the run.
-    pub(super) fn prepare(fs: &'a dyn FileSystem, pattern: Pattern, bytes: u64) -> Result<Self, LabError> {
+    pub(super) fn prepare(
+        fs: &'a dyn FileSystem,
+        pattern: Pattern,
+        bytes: u64,
+        seed: u64,
+    ) -> Result<Self, LabError> {
         let ino = make(fs, Ino::ROOT, "iozone")?;
         if pattern != Pattern::SequentialWrite {
             append(fs, ino, 0, bytes)?;
         }
-        Ok(Iozone { fs, pattern, ino, bytes })
+        Ok(Iozone { fs, pattern, ino, bytes, seed })
     }
 
     pub(super) fn run(self) -> Result<(), LabError> {
@@ -51,7 +57,7 @@ impl<'a> Iozone<'a> {
     /// All places of the file, each once, in a random order.
     fn everywhere(&self, mut each: impl FnMut(u64) -> Result<(), LabError>) -> Result<(), LabError> {
         let mut places: Vec<u64> = (0..self.bytes / SEEK as u64).collect();
-        places.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(SEED));
+        places.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(self.seed));
         places.into_iter().try_for_each(|place| each(place * SEEK as u64))
     }
 }

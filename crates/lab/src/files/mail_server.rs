@@ -3,7 +3,7 @@
 use pumice_vfs::{FileSystem, Ino};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{SEED, append, make, make_dir, read_all};
+use super::{append, make, make_dir, read_all};
 use crate::LabError;
 
 /// Mails: a file is removed; one is made, written and fsynced; one is read, appended to and fsynced; one is read.
@@ -17,9 +17,14 @@ pub(crate) struct MailServer<'a> {
 
 impl<'a> MailServer<'a> {
     /// Makes so many mails in so many directories.
-    pub(crate) fn fill(fs: &'a dyn FileSystem, mails: u32, dirs: u32) -> Result<MailServer<'a>, LabError> {
+    pub(crate) fn fill(
+        fs: &'a dyn FileSystem,
+        mails: u32,
+        dirs: u32,
+        seed: u64,
+    ) -> Result<MailServer<'a>, LabError> {
         let dirs = (0..dirs).map(|dir| make_dir(fs, &format!("dir {dir}"))).collect::<Result<_, _>>()?;
-        let random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut server = MailServer { fs, random, dirs, mails: Vec::new(), made: 0 };
         for _ in 0..mails {
             server.create()?;

@@ -1,4 +1,4 @@
-//! Workloads of files, on any file system. Everything random in them is drawn from one seed.
+//! Workloads of files, on any file system. Everything random in them is drawn from the seed that they are given.
 
 mod calls;
 mod database;
@@ -30,8 +30,8 @@ use crate::LabError;
 pub(crate) const STEP: usize = 64 << 10;
 /// Bytes of a read at a random place.
 pub(crate) const SEEK: usize = 4 << 10;
-/// Seed of everything that is random here.
-pub(crate) const SEED: u64 = 1;
+/// The seed of the contents, which are the same in every run.
+const CONTENT_SEED: u64 = 1;
 
 /// Makes a file of so many bytes in the root directory.
 pub(crate) fn write(fs: &dyn FileSystem, number: u32, bytes: u64) -> Result<Ino, LabError> {
@@ -57,7 +57,7 @@ pub(crate) fn make_dir(fs: &dyn FileSystem, name: &str) -> Result<Ino, LabError>
 pub(crate) static CONTENT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     const NOISE: usize = 600;
     let mut part = vec![0xa5; STEP];
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(CONTENT_SEED);
     for block in part.chunks_mut(SEEK) {
         let (noise, _) = block.split_at_mut(NOISE);
         random.fill(noise);
@@ -91,9 +91,9 @@ pub(crate) fn read_all(fs: &dyn FileSystem, ino: Ino, bytes: u64) -> Result<(), 
 }
 
 /// Reads at so many random places of the file of number 0, which has so many bytes.
-pub(crate) fn seek(fs: &dyn FileSystem, bytes: u64, reads: u32) -> Result<(), LabError> {
+pub(crate) fn seek(fs: &dyn FileSystem, bytes: u64, reads: u32, seed: u64) -> Result<(), LabError> {
     let ino = fs.lookup(Ino::ROOT, b"file 0")?.ino;
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut part = vec![0; SEEK];
     for _ in 0..reads {
         fs.read(ino, random.random_range(0..bytes / SEEK as u64) * SEEK as u64, &mut part)?;

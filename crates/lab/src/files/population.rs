@@ -7,7 +7,7 @@
 use pumice_vfs::{FileSystem, Ino};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{SEED, append, make, make_dir};
+use super::{append, make, make_dir};
 use crate::LabError;
 
 /// Files of a directory.
@@ -21,8 +21,8 @@ pub(crate) struct Population(Vec<u64>);
 
 impl Population {
     /// Makes files until so many percent of an empty volume are taken.
-    pub(crate) fn make(fs: &dyn FileSystem, percent: u64) -> Result<Population, LabError> {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    pub(crate) fn make(fs: &dyn FileSystem, percent: u64, seed: u64) -> Result<Population, LabError> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let stays_free = fs.space()?.free_bytes * (100 - percent) / 100;
         let (mut sizes, mut dir) = (Vec::new(), Ino::ROOT);
         loop {

@@ -6,7 +6,7 @@ use core::ops::RangeInclusive;
 use pumice_vfs::{FileSystem, Ino};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{SEED, append, make, read_all};
+use super::{append, make, read_all};
 use crate::LabError;
 
 /// A run on its way.
@@ -38,8 +38,9 @@ impl<'a> PostMark<'a> {
         fs: &'a dyn FileSystem,
         (files, transactions): (u32, u32),
         sizes: RangeInclusive<u64>,
+        seed: u64,
     ) -> Result<u64, LabError> {
-        let random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut postmark = PostMark { fs, random, files: Vec::new(), made: 0, sizes, yaffs_pages: 0 };
         for _ in 0..files {
             postmark.create()?;

@@ -92,17 +92,23 @@ impl Script {
         ("PostMark 1:3, 22 MB", Script::PostMark { files: 333, mib: 22 }),
     ];
 
-    /// Prepares an empty volume and gives back the work. `recorded` is the file of the calls, plain or compressed.
+    /// Prepares an empty volume and gives back the work, drawn from a seed. `recorded` is the file of the calls, plain or
+    /// compressed.
     ///
     /// # Errors
     /// If the file system fails, or the recording cannot be understood.
-    pub fn prepare<'a>(self, fs: &'a dyn FileSystem, recorded: Option<&Path>) -> Result<Work<'a>, LabError> {
+    pub fn prepare<'a>(
+        self,
+        fs: &'a dyn FileSystem,
+        recorded: Option<&Path>,
+        seed: u64,
+    ) -> Result<Work<'a>, LabError> {
         let iozone = |pattern| -> Result<Work<'a>, LabError> {
-            let run = Iozone::prepare(fs, pattern, FILE)?;
+            let run = Iozone::prepare(fs, pattern, FILE, seed)?;
             Ok(Box::new(move || run.run()))
         };
         let database = |kind| -> Result<Work<'a>, LabError> {
-            let database = Database::prepare(fs, kind)?;
+            let database = Database::prepare(fs, kind, seed)?;
             Ok(Box::new(move || database.run()))
         };
         Ok(match self {
@@ -121,24 +127,24 @@ impl Script {
                 Box::new(move || calls.run(fs))
             }
             Script::VideoServer => {
-                let server = VideoServer::prepare(fs, FILMS.0, FILMS.1)?;
+                let server = VideoServer::prepare(fs, FILMS.0, FILMS.1, seed)?;
                 Box::new(move || server.run(FILMS_REPLACED))
             }
             Script::FileServer => {
-                let mut server = FileServer::fill_bytes(fs, FILLED)?;
+                let mut server = FileServer::fill_bytes(fs, FILLED, seed)?;
                 Box::new(move || server.go_on(SERVED).map(drop))
             }
             Script::MailServer => {
-                let mut server = MailServer::fill(fs, MAILS.0, MAILS.1)?;
+                let mut server = MailServer::fill(fs, MAILS.0, MAILS.1, seed)?;
                 Box::new(move || (0..MAIL_ROUNDS).try_for_each(|_| server.round().map(drop)))
             }
             Script::Transactions => {
                 let data = Transactions::prepare(fs, DATA.0, DATA.1)?;
-                Box::new(move || data.run(TRANSACTIONS))
+                Box::new(move || data.run(TRANSACTIONS, seed))
             }
             Script::PostMark { files, .. } => {
                 let (least, most) = POSTMARK_BYTES;
-                Box::new(move || PostMark::run(fs, (files, POSTMARKS), least..=most).map(drop))
+                Box::new(move || PostMark::run(fs, (files, POSTMARKS), least..=most, seed).map(drop))
             }
         })
     }

@@ -4,7 +4,7 @@
 use pumice_vfs::{FileSystem, Ino};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{CONTENT, SEED, append, make};
+use super::{CONTENT, append, make};
 use crate::LabError;
 
 /// Bytes that the database writes and reads at a time.
@@ -36,8 +36,8 @@ impl<'a> Transactions<'a> {
     }
 
     /// So many writes of data.
-    pub(super) fn run(self, writes: u32) -> Result<(), LabError> {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    pub(super) fn run(self, writes: u32, seed: u64) -> Result<(), LabError> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut logged = 0;
         for number in 0..writes {
             let file = random.random_range(..self.data.len());

@@ -3,7 +3,7 @@
 use pumice_vfs::{FileSystem, Ino};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-use super::{SEED, append, make, read_all};
+use super::{append, make, read_all};
 use crate::LabError;
 
 /// Films that are written for each one that is shown: a fifth of the traffic is reads (F2FS, table 3).
@@ -19,8 +19,13 @@ pub(super) struct VideoServer<'a> {
 
 impl<'a> VideoServer<'a> {
     /// Makes so many films.
-    pub(super) fn prepare(fs: &'a dyn FileSystem, films: u32, bytes: u64) -> Result<Self, LabError> {
-        let random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    pub(super) fn prepare(
+        fs: &'a dyn FileSystem,
+        films: u32,
+        bytes: u64,
+        seed: u64,
+    ) -> Result<Self, LabError> {
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut server = VideoServer { fs, random, films: Vec::new(), bytes };
         for film in 0..films {
             server.add(film)?;

@@ -12,6 +12,8 @@ pub use map::RequestMap;
 pub use outcome::Measured;
 pub use sizes::request_figures;
 
+use pumice_vfs::Errno;
+
 use crate::{LabError, run::PROGRAM};
 
 /// The outcome of a run.
@@ -29,7 +31,7 @@ impl From<Vec<(Figure, f64)>> for Found {
     }
 }
 
-/// A run, before it is made. Nothing about it is random.
+/// A run, before it is made. What is random in it is drawn from a seed.
 pub trait Job {
     /// The file system, the medium, and the work with its sizes.
     fn names(&self) -> [String; 3];
@@ -38,22 +40,27 @@ pub trait Job {
     ///
     /// # Errors
     /// If there is no such medium, or the file system fails.
-    fn measure(&self) -> Result<Found, LabError>;
+    fn measure(&self, seed: u64) -> Result<Found, LabError>;
 
-    /// Makes the run, and records it with its setup.
-    fn run(&self) -> Result<Measured, LabError> {
-        Ok(self.record(self.measure()?))
+    /// Makes the run, and records it with its setup. One that does not fit the medium has no figures.
+    fn run(&self, seed: u64) -> Result<Measured, LabError> {
+        match self.measure(seed) {
+            Err(LabError::Fs(error)) if error.errno() == Errno::NoSpace => {
+                Ok(self.record(Found::default(), seed))
+            }
+            found => Ok(self.record(found?, seed)),
+        }
     }
 
     /// True if a run by this program would be the same.
-    fn made(&self, measured: &Measured) -> bool {
-        measured.is_like(&self.record(Found::default()))
+    fn made(&self, measured: &Measured, seed: u64) -> bool {
+        measured.is_like(&self.record(Found::default(), seed))
     }
 
     /// This run and its outcome.
-    fn record(&self, Found { figures, map }: Found) -> Measured {
+    fn record(&self, Found { figures, map }: Found, seed: u64) -> Measured {
         let [file_system, medium, work] = self.names();
         let figures = figures.into_iter().map(|(figure, value)| (figure.name().to_owned(), value)).collect();
-        Measured { file_system, medium, work, program: PROGRAM.to_owned(), figures, map }
+        Measured { file_system, medium, work, seed, program: PROGRAM.to_owned(), figures, map }
     }
 }

@@ -16,6 +16,8 @@ pub struct Measured {
     pub medium: String,
     /// The work, with its sizes.
     pub work: String,
+    /// The seed of all draws.
+    pub seed: u64,
     /// The program and its version.
     pub program: String,
     /// Figures by their names.
@@ -28,7 +30,7 @@ pub struct Measured {
 impl Measured {
     /// True if both were asked for the same, by the same program.
     pub(super) fn is_like(&self, other: &Measured) -> bool {
-        self.without_figures() == other.without_figures()
+        (self.without_figures(), self.seed) == (other.without_figures(), other.seed)
     }
 
     fn without_figures(&self) -> [&str; 4] {
@@ -43,6 +45,7 @@ impl Measured {
         {
             fields.insert(key.to_owned(), Value::from(value));
         }
+        fields.insert("seed".to_owned(), Value::from(self.seed));
         fields.extend(self.figures.iter().map(|(name, value)| (name.clone(), Value::from(*value))));
         fields
     }

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use super::System;
 use crate::{
     LabError,
-    files::{CONTENT, SEED, STEP, float, write},
+    files::{CONTENT, STEP, float, write},
     measured::Figure,
 };
 
@@ -46,11 +46,11 @@ impl fmt::Display for Damage {
 }
 
 impl Damage {
-    fn strike(self, chip: &mut SimChip) {
+    fn strike(self, chip: &mut SimChip, seed: u64) {
         const BITS: u32 = 1000;
         let geometry = chip.geometry();
         let (pages, blocks) = (geometry.pages_per_block, geometry.blocks);
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         for block in 0..blocks {
             let page = PageId(block * pages + random.random_range(..pages));
             match self {
@@ -87,11 +87,11 @@ fn filled(system: System, chip: SimChip, files: u32) -> Result<SimChip, LabError
 pub(super) fn lost(
     system: System,
     chip: SimChip,
-    files: u32,
-    damage: Damage,
+    (files, damage): (u32, Damage),
+    seed: u64,
 ) -> Result<Vec<(Figure, f64)>, LabError> {
     let mut chip = filled(system, chip, files)?;
-    damage.strike(&mut chip);
+    damage.strike(&mut chip, seed);
     let sound = match system.mount(chip) {
         Ok(mounted) => (0..files).filter(|number| is_sound(mounted.fs(), *number)).count(),
         // A file system that cannot be mounted has lost everything.

@@ -7,7 +7,7 @@ use rand::{SeedableRng, rngs::Xoshiro256PlusPlus, seq::SliceRandom};
 use super::System;
 use crate::{
     LabError,
-    files::{SEED, append, float, make, make_dir},
+    files::{append, float, make, make_dir},
     measured::Figure,
 };
 
@@ -19,8 +19,8 @@ const SAMPLE: u32 = 500;
 pub(super) fn index(
     system: System,
     chip: SimChip,
-    files: u32,
-    together: u32,
+    (files, together): (u32, u32),
+    seed: u64,
 ) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
     let mut inos = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn index(
         append(mounted.fs(), ino, 0, 1)?;
         inos.push(ino);
     }
-    inos.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(SEED));
+    inos.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
     let mounted = system.mount(mounted.unmount()?)?;
     let first = mounted.stats()?;
     let sample = || inos.iter().take(SAMPLE as usize);

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 use super::System;
 use crate::{
     LabError,
-    files::{CONTENT, SEED, float, make},
+    files::{CONTENT, float, make},
     measured::Figure,
 };
 
@@ -19,13 +19,14 @@ pub(super) fn large(
     chip: SimChip,
     bytes: u64,
     spec: &ChipSpec,
+    seed: u64,
 ) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
     let fs = mounted.fs();
     let ino = make(fs, Ino::ROOT, "large")?;
     let pieces = bytes / PIECE as u64;
     let (piece, _) = CONTENT.split_at(PIECE);
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut places = || random.random_range(..pieces) * PIECE as u64;
     let first = mounted.stats()?;
     for number in 0..pieces {

@@ -6,7 +6,7 @@ use rand::{SeedableRng, rngs::Xoshiro256PlusPlus, seq::SliceRandom};
 use super::System;
 use crate::{
     LabError,
-    files::{SEED, float, read, seek, write},
+    files::{float, read, seek, write},
     measured::Figure,
 };
 
@@ -71,6 +71,7 @@ pub(super) fn share(
     chip: SimChip,
     (scenario, block): (Scenario, BlockType),
     spec: &ChipSpec,
+    seed: u64,
 ) -> Result<Vec<(Figure, f64)>, LabError> {
     let mut mounted = system.mount(chip)?;
     match scenario {
@@ -89,7 +90,7 @@ pub(super) fn share(
                 read(mounted.fs(), number, HEAD)?;
             }
             let mut order: Vec<u32> = (0..SONGS).collect();
-            order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(SEED));
+            order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
             for number in order {
                 read(mounted.fs(), number, u64::MAX)?;
             }
@@ -97,7 +98,7 @@ pub(super) fn share(
         Scenario::Seek => {
             write(mounted.fs(), 0, FILM)?;
             mounted = system.mount(mounted.unmount()?)?;
-            seek(mounted.fs(), FILM, FILM_READS)?;
+            seek(mounted.fs(), FILM, FILM_READS, seed)?;
         }
     }
     let fs = mounted.scaleffs()?;

@@ -24,8 +24,14 @@ pub enum System {
     Rcffs,
     /// The same without compression.
     RcffsPlain,
-    /// Pumice's own.
+    /// Pumice's own, as it ships.
     Nandfs,
+    /// The same with a parity page in each erase block.
+    NandfsParity,
+    /// The same with LZ4.
+    NandfsPacked,
+    /// The same with both.
+    NandfsBoth,
 }
 
 impl System {
@@ -37,6 +43,9 @@ impl System {
             System::Rcffs => "rcffs",
             System::RcffsPlain => "rcffs, plain",
             System::Nandfs => "nandfs",
+            System::NandfsParity => "nandfs, parity",
+            System::NandfsPacked => "nandfs, LZ4",
+            System::NandfsBoth => "nandfs, parity and LZ4",
         }
     }
 
@@ -52,8 +61,14 @@ impl System {
                 let options = pumice_rcffs::FormatOptions { compress, ..Default::default() };
                 Ok(pumice_rcffs::format(chip, &options)?)
             }
-            System::Nandfs => {
-                let options = pumice_nandfs::FormatOptions::default().with(|it| it.erased = true);
+            System::Nandfs | System::NandfsParity | System::NandfsPacked | System::NandfsBoth => {
+                let is_protected = matches!(self, System::NandfsParity | System::NandfsBoth);
+                let is_packed = matches!(self, System::NandfsPacked | System::NandfsBoth);
+                let options = pumice_nandfs::FormatOptions::default().with(|it| {
+                    it.erased = true;
+                    it.parity_pages = u8::from(is_protected);
+                    it.compression = is_packed.then_some(pumice_nandfs::Compression::Lz4);
+                });
                 pumice_nandfs::format(&mut chip, &options, &mut |_, _| ())?;
                 Ok(chip)
             }
@@ -77,7 +92,7 @@ impl System {
                 let options = pumice_rcffs::MountOptions { read_only, cache_bytes, clock };
                 Mounted::Rcffs(Rcffs::mount(chip, options)?)
             }
-            System::Nandfs => {
+            System::Nandfs | System::NandfsParity | System::NandfsPacked | System::NandfsBoth => {
                 let options =
                     pumice_nandfs::MountOptions::new(cache_bytes, clock).with(|it| it.read_only = read_only);
                 Mounted::Nandfs(NandFs::mount(chip, options)?)
@@ -137,16 +152,19 @@ impl Mounted {
         })
     }
 
-    /// Reads all that is stored; the quick form, which RCFFS alone has, compares signatures in spare areas.
+    /// Reads all that is stored; the quick form, for volumes with parity, compares signatures in spare areas.
     pub(super) fn scrub(&self, is_quick: bool) -> Result<(), LabError> {
         match self {
             Mounted::Rcffs(fs) => {
                 fs.scrub(is_quick, &mut |_, _| ())?;
             }
-            Mounted::Nandfs(fs) if !is_quick => {
+            Mounted::Nandfs(fs) if is_quick => {
+                fs.quick_scrub(&mut |_, _| ())?;
+            }
+            Mounted::Nandfs(fs) => {
                 fs.scrub(&mut |_, _| ())?;
             }
-            Mounted::ScaleFfs(_) | Mounted::Cffs(_) | Mounted::Nandfs(_) => {
+            Mounted::ScaleFfs(_) | Mounted::Cffs(_) => {
                 return Err(LabError::Setup("this file system has no such scrub".to_owned()));
             }
         }

@@ -1,6 +1,7 @@
 //! A run on a chip, before it is made.
 
-use pumice_media::{ChipSpec, SimChip};
+use pumice_media::{BlockId, ChipSpec, SimChip};
+use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use super::{System, Work};
 use crate::{
@@ -24,13 +25,30 @@ impl Job for Task {
         [self.system.name().to_owned(), self.chip.clone(), self.work.to_string()]
     }
 
-    fn measure(&self) -> Result<Found, LabError> {
+    fn measure(&self, seed: u64) -> Result<Found, LabError> {
         let spec = match self.chip.contains(':') {
             true => ChipSpec::parse_geometry(&self.chip),
             false => ChipSpec::named(&self.chip),
         };
         let spec = spec.map_err(|error| LabError::Setup(error.to_string()))?;
-        let chip = self.system.format(SimChip::new(&spec))?;
-        self.work.measure(self.system, chip, &spec).map(Found::from)
+        let chip = self.system.format(chip(&spec, seed))?;
+        self.work.measure(self.system, chip, &spec, seed).map(Found::from)
     }
+}
+
+/// Blocks for each that is bad from the factory, of all seeds but the first.
+const BLOCKS_FOR_A_BAD_ONE: u32 = 128;
+/// Blocks at the chip's beginning and end that are good: makers promise the first, and the papers put roots at both.
+const GOOD: u32 = 64;
+
+/// A chip without bad blocks by the first seed, and by every other one another specimen, with bad blocks elsewhere.
+fn chip(spec: &ChipSpec, seed: u64) -> SimChip {
+    let mut chip = SimChip::new(spec);
+    let blocks = spec.geometry().blocks;
+    if seed > 1 && blocks > 2 * GOOD {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let bad = (0..blocks / BLOCKS_FOR_A_BAD_ONE).map(|_| random.random_range(GOOD..blocks - GOOD));
+        chip.faults_mut().factory_bad.extend(bad.map(BlockId));
+    }
+    chip
 }

@@ -178,24 +178,25 @@ impl Work {
         system: System,
         chip: SimChip,
         spec: &ChipSpec,
+        seed: u64,
     ) -> Result<Vec<(Figure, f64)>, LabError> {
         match self {
             Work::Mount { files, bytes } => mount_of_files(system, chip, files, bytes),
             Work::Cut { bytes } => mount_after_cut(system, chip, bytes),
             Work::Transfer { files, bytes } => transfer(system, chip, (files, bytes), spec),
-            Work::Seek { bytes, reads } => latency(system, chip, bytes, reads),
+            Work::Seek { bytes, reads } => latency(system, chip, (bytes, reads), seed),
             Work::Memory { bytes } => memory(system, chip, bytes),
-            Work::Share(scenario, block) => share(system, chip, (scenario, block), spec),
-            Work::Scan { percent } => scan(system, chip, percent),
-            Work::ScanBy { percent, equation } => scan_by(system, chip, percent, equation, spec),
+            Work::Share(scenario, block) => share(system, chip, (scenario, block), spec, seed),
+            Work::Scan { percent } => scan(system, chip, percent, seed),
+            Work::ScanBy { percent, equation } => scan_by(system, chip, (percent, equation), spec, seed),
             Work::PostMark { files, transactions, sizes } => {
-                postmark(system, chip, (files, transactions), sizes, spec)
+                postmark(system, chip, (files, transactions), sizes, (spec, seed))
             }
-            Work::Large { bytes } => large(system, chip, bytes, spec),
-            Work::Damaged { files, damage } => lost(system, chip, files, damage),
+            Work::Large { bytes } => large(system, chip, bytes, spec, seed),
+            Work::Damaged { files, damage } => lost(system, chip, (files, damage), seed),
             Work::Repair { in_segment } => repair(system, chip, in_segment),
             Work::Scrub { files, is_quick } => scrub(system, chip, files, is_quick),
-            Work::Index { files, together } => index(system, chip, files, together),
+            Work::Index { files, together } => index(system, chip, (files, together), seed),
             Work::Reclaim { bytes } => reclaim(system, chip, bytes, spec),
             Work::Ring { bytes } => ring(system, chip, bytes, spec),
         }
@@ -226,12 +227,17 @@ fn mount_after_cut(system: System, chip: SimChip, bytes: u64) -> Result<Vec<(Fig
 }
 
 /// The latency of reads at random places of a file.
-fn latency(system: System, chip: SimChip, bytes: u64, reads: u32) -> Result<Vec<(Figure, f64)>, LabError> {
+fn latency(
+    system: System,
+    chip: SimChip,
+    (bytes, reads): (u64, u32),
+    seed: u64,
+) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
     write(mounted.fs(), 0, bytes)?;
     let mounted = system.mount(mounted.unmount()?)?;
     let before = mounted.stats()?.device_ns;
-    seek(mounted.fs(), bytes, reads)?;
+    seek(mounted.fs(), bytes, reads, seed)?;
     let ns = mounted.stats()?.device_ns - before;
     Ok(vec![(Figure::Latency, float(ns) / f64::from(reads) / 1e6)])
 }
@@ -250,9 +256,9 @@ fn memory(system: System, chip: SimChip, bytes: u64) -> Result<Vec<(Figure, f64)
 }
 
 /// The mount of a file system that scans the chip: in good order, and after a power cut.
-fn scan(system: System, chip: SimChip, percent: u64) -> Result<Vec<(Figure, f64)>, LabError> {
+fn scan(system: System, chip: SimChip, percent: u64, seed: u64) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
-    Population::make(mounted.fs(), percent)?;
+    Population::make(mounted.fs(), percent, seed)?;
     let (mounted, clean) = mount(system, mounted.unmount()?)?;
     let (_, cut) = mount(system, mounted.cut()?)?;
     let looks = clean.page_reads + clean.spare_reads;
@@ -263,11 +269,11 @@ fn scan(system: System, chip: SimChip, percent: u64) -> Result<Vec<(Figure, f64)
 fn scan_by(
     system: System,
     chip: SimChip,
-    percent: u64,
-    equation: ScanEquation,
+    (percent, equation): (u64, ScanEquation),
     spec: &ChipSpec,
+    seed: u64,
 ) -> Result<Vec<(Figure, f64)>, LabError> {
-    let population = Population::make(system.mount(chip)?.fs(), percent)?;
+    let population = Population::make(system.mount(chip)?.fs(), percent, seed)?;
     let page = u64::from(spec.geometry().page_bytes);
     let looks = match equation {
         ScanEquation::Yaffs => population.equation_1(page),
@@ -293,11 +299,11 @@ fn postmark(
     chip: SimChip,
     (files, transactions): (u32, u32),
     (least, most): (u64, u64),
-    spec: &ChipSpec,
+    (spec, seed): (&ChipSpec, u64),
 ) -> Result<Vec<(Figure, f64)>, LabError> {
     let mounted = system.mount(chip)?;
     let before = mounted.stats()?;
-    let yaffs_pages = PostMark::run(mounted.fs(), (files, transactions), least..=most)?;
+    let yaffs_pages = PostMark::run(mounted.fs(), (files, transactions), least..=most, seed)?;
     let did = mounted.stats()? - before;
     let mut figures = vec![
         (Figure::Programs, float(did.programs)),

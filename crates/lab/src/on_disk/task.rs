@@ -26,7 +26,7 @@ impl Job for Task {
         ]
     }
 
-    fn measure(&self) -> Result<Found, LabError> {
-        self.work.measure(self.mount).map(Found::from)
+    fn measure(&self, seed: u64) -> Result<Found, LabError> {
+        self.work.measure(self.mount, seed).map(Found::from)
     }
 }

@@ -10,7 +10,7 @@ use super::{Mount, mounted::Mounted};
 use crate::{
     LabError,
     disk::BLOCK,
-    files::{FileServer, MailServer, SEED, append, float, make},
+    files::{FileServer, MailServer, append, float, make},
     measured::Figure,
 };
 
@@ -73,18 +73,18 @@ impl Work {
         if self == Work::Mail { MAIL_VOLUME } else { VOLUME }
     }
 
-    pub(super) fn measure(self, mount: Mount) -> Result<Vec<(Figure, f64)>, LabError> {
+    pub(super) fn measure(self, mount: Mount, seed: u64) -> Result<Vec<(Figure, f64)>, LabError> {
         let mounted = Mounted::in_memory(self.volume_bytes(), mount)?;
         match self {
-            Work::Overwrite { cold, hot, idle } => overwrite(&mounted, [cold, hot], idle),
+            Work::Overwrite { cold, hot, idle } => overwrite(&mounted, [cold, hot], idle, seed),
             Work::FileServer { full } => {
-                let mut server = FileServer::fill(mounted.fs(), full)?;
+                let mut server = FileServer::fill(mounted.fs(), full, seed)?;
                 let before = mounted.written();
                 let asked = server.go_on(SERVED)?;
                 mounted.fs().sync()?;
                 Ok(vec![(Figure::Written, ratio(mounted.written() - before, asked))])
             }
-            Work::Mail => mail(mounted),
+            Work::Mail => mail(mounted, seed),
         }
     }
 }
@@ -93,11 +93,12 @@ fn overwrite(
     mounted: &Mounted<MemDisk>,
     [cold, hot]: [u64; 2],
     idle: bool,
+    seed: u64,
 ) -> Result<Vec<(Figure, f64)>, LabError> {
     let fs = mounted.fs();
     let free = fs.space()?.free_bytes / u64::from(BLOCK);
     let blocks = free * hot / 1000;
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     for (name, blocks) in [("cold", free * cold / 1000), ("hot", blocks)] {
         let ino = make(fs, Ino::ROOT, name)?;
         append(fs, ino, 0, blocks * u64::from(BLOCK))?;
@@ -121,9 +122,9 @@ fn overwrite(
 }
 
 /// Mails and photographs in turn; then how full the segments are that were written.
-fn mail(mounted: Mounted<MemDisk>) -> Result<Vec<(Figure, f64)>, LabError> {
+fn mail(mounted: Mounted<MemDisk>, seed: u64) -> Result<Vec<(Figure, f64)>, LabError> {
     let fs = mounted.fs();
-    let mut server = MailServer::fill(fs, MAILS, MAIL_DIRS)?;
+    let mut server = MailServer::fill(fs, MAILS, MAIL_DIRS, seed)?;
     let (mut written, mut photos) = (0, 0);
     while written < MAIL_BYTES {
         written += server.round()?;

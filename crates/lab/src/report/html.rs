@@ -94,8 +94,8 @@ impl Page {
         let _ = writeln!(self.contents, "<li><a href=\"#{name}\">{name}</a>: {about}</li>");
         let _ = writeln!(
             self.body,
-            "<h2 id=\"{name}\">{name}</h2>\n<p>{about}. {} runs, seeds 1 to {seeds}; figures are means, a pointer \
-             on one shows least and most. <code>pumice lab run {name} --seeds {seeds}</code> makes them again.</p>",
+            "<h2 id=\"{name}\">{name}</h2>\n<p>{about}. {} runs, seeds 1 to {seeds}; figures are means, with least \
+             and most where seeds differ. <code>pumice lab run {name} --seeds {seeds}</code> makes them again.</p>",
             lines.len()
         );
     }
@@ -134,7 +134,8 @@ fn data(cell: Option<Cell>, summary: &Summary) -> String {
         (figure(cell.mean, digits), figure(cell.range.0, digits), figure(cell.range.1, digits));
     match cell.runs {
         0 => format!("<td class=\"known\">{mean}</td>"),
-        runs => format!("<td title=\"{least} to {most}, {runs} runs\">{mean}</td>"),
+        _ if least == most => format!("<td>{mean}</td>"),
+        runs => format!("<td title=\"{runs} runs\">{mean}<br><small>{least} to {most}</small></td>"),
     }
 }
 

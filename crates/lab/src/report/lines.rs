@@ -14,7 +14,7 @@ use plotters::{
 use super::style::{LEGEND, colour, tick, top};
 use crate::experiment::{Experiment, Series, Summary};
 
-/// One curve for each series, with rings for known figures; the range over seeds is in the table.
+/// One curve for each series, with rings for known figures and a bar for the range over seeds.
 pub(super) fn draw(
     area: &DrawingArea<SVGBackend<'_>, Shift>,
     experiment: &Experiment,
@@ -49,6 +49,11 @@ pub(super) fn draw(
             .draw_series(LineSeries::new(points.clone(), line))?
             .label(&series.name)
             .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 18, y)], line));
+        let ranges =
+            places.iter().zip(&series.cells).filter_map(|(at, cell)| cell.map(|cell| (*at, cell.range)));
+        chart.draw_series(
+            ranges.map(|(at, range)| PathElement::new(vec![(at, range.0), (at, range.1)], colour)),
+        )?;
         let (size, style) = if is_known(series) { (6, colour.stroke_width(2)) } else { (3, colour.filled()) };
         chart.draw_series(PointSeries::of_element(points, size, style, &|at, size, style| {
             EmptyElement::at(at) + Circle::new((0, 0), size, style)

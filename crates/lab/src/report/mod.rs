@@ -36,13 +36,7 @@ pub struct Picture {
 /// Makes the report of the records in `dir`.
 pub fn report(dir: &Path) -> Result<Report, LabError> {
     let (mut page, mut pictures) = (html::Page::default(), Vec::new());
-    let mut all: Vec<(&Experiment, Vec<Line>)> = Vec::new();
-    for experiment in &Experiment::ALL {
-        let lines = read(&dir.join(format!("{}.jsonl", experiment.name)))?;
-        if !lines.is_empty() {
-            all.push((experiment, lines));
-        }
-    }
+    let all = records(dir)?;
     if !all.is_empty() {
         page.claims(&judged(&all)?);
     }
@@ -71,8 +65,21 @@ pub fn report(dir: &Path) -> Result<Report, LabError> {
     Ok(Report { page: page.finish(), pictures })
 }
 
+/// All records of a directory, by experiment.
+pub fn records(dir: &Path) -> Result<Vec<(&'static Experiment, Vec<Line>)>, LabError> {
+    const ALL: &[Experiment] = &Experiment::ALL;
+    let mut all = Vec::new();
+    for experiment in ALL {
+        let lines = read(&dir.join(format!("{}.jsonl", experiment.name)))?;
+        if !lines.is_empty() {
+            all.push((experiment, lines));
+        }
+    }
+    Ok(all)
+}
+
 /// All statements of the papers, each judged by the records of its experiment.
-fn judged(all: &[(&Experiment, Vec<Line>)]) -> Result<Vec<(Claim, Judged)>, LabError> {
+pub fn judged(all: &[(&Experiment, Vec<Line>)]) -> Result<Vec<(Claim, Judged)>, LabError> {
     let lines = |claim: &Claim| {
         let of = all.iter().find(|(experiment, _)| Some(experiment.name) == claim.experiment());
         of.map(|(_, lines)| lines.as_slice()).unwrap_or_default()

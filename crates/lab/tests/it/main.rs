@@ -1,6 +1,7 @@
 //! The tests of the laboratory, one program.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 
+mod claims;
 mod papers;
 mod report;
 mod run;

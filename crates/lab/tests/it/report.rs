@@ -130,7 +130,7 @@ fn an_experiment_goes_on_where_it_stopped() {
     assert_eq!(again(&Options { fresh: true, ..options() }), (0, all as u64, whole.clone()));
     fs::write(&json, whole.replace("\"program\":\"pumice ", "\"program\":\"pumice 0.0.")).unwrap();
     assert_eq!(again(&options()), (0, all as u64, whole.clone()));
-    fs::write(&json, whole.replace("\"version\":2", "\"version\":1")).unwrap();
+    fs::write(&json, whole.replace("\"version\":3", "\"version\":1")).unwrap();
     assert_eq!(again(&options()), (0, all as u64, whole.clone()));
 
     // More seeds: those that are missing, in between.

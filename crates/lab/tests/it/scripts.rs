@@ -88,7 +88,7 @@ fn asked(script: Script, recorded: Option<&str>) -> Asked {
     fs::write(&path, recorded.unwrap_or_default()).unwrap();
     let clock = Box::new(Timestamp::default);
     let counted = Counted { memory: MemFs::with_size(clock, 4096, 1 << 30), asked: Cell::default() };
-    let work = script.prepare(&counted, recorded.map(|_| path.as_path())).unwrap();
+    let work = script.prepare(&counted, recorded.map(|_| path.as_path()), 1).unwrap();
     counted.asked.set(Asked::default());
     work().unwrap();
     counted.asked.get()

@@ -17,6 +17,8 @@ use directory::Directory;
 use pumice_lab::{LabError, files::Script};
 
 const PAUSE: Duration = Duration::from_millis(5);
+/// The seed of all draws, as of the first run of the laboratory.
+const SEED: u64 = 1;
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -37,7 +39,7 @@ fn main() -> ExitCode {
 
 fn play(script: &str, dir: &str, [begin, end]: [&str; 2], recorded: Option<&Path>) -> Result<(), LabError> {
     let fs = Directory::new(dir);
-    let work = script.parse::<Script>()?.prepare(&fs, recorded)?;
+    let work = script.parse::<Script>()?.prepare(&fs, recorded, SEED)?;
     mark(begin)?;
     work()?;
     mark(end)

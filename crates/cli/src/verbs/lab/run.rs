@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = "lab")]
     out: PathBuf,
     /// Seeds of each point
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=SEEDS_MAX))]
     seeds: u64,
     /// Directory of trace files
     #[arg(long, value_name = "DIR", default_value = "traces")]
@@ -79,7 +79,7 @@ impl Args {
     }
 }
 
-/// The paper's statements that the experiment judges, each with its verdict.
+/// The statements that the experiment judges, the paper's and our own, each with its verdict.
 fn verdicts(output: &mut Output, experiment: &Experiment, lines: &[Line]) -> Outcome {
     for claim in Claim::of(experiment.name)? {
         let paper = claim.value().map(|value| format!(" (the paper: {value})")).unwrap_or_default();
@@ -101,9 +101,16 @@ fn table(output: &mut Output, experiment: &Experiment, summary: &Summary) -> Out
     output.line(line("", &summary.xs))?;
     for series in &summary.series {
         let digits = summary.metric.digits();
-        let cell =
-            |cell: &Option<Cell>| cell.map(|cell| format!("{:.digits$}", cell.mean)).unwrap_or_default();
-        output.line(line(&series.name, &series.cells.iter().map(cell).collect::<Vec<_>>()))?;
+        let row = |of: fn(&Cell) -> f64| -> Vec<String> {
+            let cell = |cell: &Option<Cell>| cell.map(|cell| format!("{:.digits$}", of(&cell)));
+            series.cells.iter().map(|of| cell(of).unwrap_or_default()).collect()
+        };
+        output.line(line(&series.name, &row(|cell| cell.mean)))?;
+        let (least, most) = (row(|cell| cell.range.0), row(|cell| cell.range.1));
+        if least != most {
+            output.line(line("  least", &least))?;
+            output.line(line("  most", &most))?;
+        }
     }
     Ok(())
 }

@@ -1,0 +1,124 @@
+//! The papers' statements stand in `docs/` with the verdicts that the experiments give.
+//!
+//! All but the longest experiments are run by one seed here, and their verdicts are those of the documents. With `PUMICE_RECORDS=DIR` the
+//! records there are judged in place of that, and figures are compared, too; with `PUMICE_BLESS=1` they are written down.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use pumice_knobs::{BLESS, RECORDS};
+use pumice_lab::{
+    claim::{Claim, Judged, Paper, Standing, Verdict, counts, figures, row, row_start, table},
+    experiment::{Experiment, Line, Options, run},
+    report::{judged, records},
+};
+
+/// Experiments of which one seed takes more than six seconds of a processor.
+const LONG: [&str; 5] = ["cat-fig14", "cat-fig15", "cat-fig16", "cat-fig17", "f2fs-fig7"];
+
+type Records = Vec<(&'static Experiment, Vec<Line>)>;
+
+/// The columns of a page's table of figures, by paper.
+const SYSTEMS: [(Paper, &[&str]); 3] = [
+    (Paper::ScaleFfs, &["scaleffs", "nandfs"]),
+    (Paper::Cffs, &["cffs", "nandfs"]),
+    (
+        Paper::Rcffs,
+        &["rcffs", "rcffs, plain", "nandfs", "nandfs, LZ4", "nandfs, parity", "nandfs, parity and LZ4"],
+    ),
+];
+
+fn page(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
+}
+
+/// The shorter experiments of the papers by one seed, on two threads.
+fn by_one_seed() -> Records {
+    const ALL: &[Experiment] = &Experiment::ALL;
+    let all: Vec<_> = ALL.iter().filter(|it| it.is_of_a_paper() && !LONG.contains(&it.name)).collect();
+    let (next, dir) = (AtomicUsize::new(0), tempfile::tempdir().unwrap());
+    let options = Options { seeds: 1, traces: "nowhere".into(), fresh: false };
+    let some = || {
+        let mut done = Records::new();
+        while let Some(experiment) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((experiment, run(experiment, &options, dir.path(), &()).unwrap().lines));
+        }
+        done
+    };
+    thread::scope(|scope| {
+        let both = [scope.spawn(some), scope.spawn(some)];
+        both.into_iter().flat_map(|one| one.join().unwrap()).collect()
+    })
+}
+
+/// The text between two marks of a page.
+fn between<'a>(text: &'a str, name: &str) -> (&'a str, &'a str, &'a str) {
+    let parts = || {
+        let (before, rest) = text.split_once(&format!("<!-- {name}: begin -->\n"))?;
+        let (inside, after) = rest.split_once(&format!("<!-- {name}: end -->"))?;
+        Some((before, inside, after))
+    };
+    parts().unwrap_or_else(|| panic!("no marks `{name}`"))
+}
+
+/// Compares a part of a page, or writes it down.
+fn hold(file: &str, name: &str, wanted: &str) {
+    let text = fs::read_to_string(page(file)).unwrap();
+    let (before, inside, after) = between(&text, name);
+    if BLESS.is_set() {
+        let new = format!("{before}<!-- {name}: begin -->\n{wanted}<!-- {name}: end -->{after}");
+        return fs::write(page(file), new).unwrap();
+    }
+    assert_eq!(inside, wanted, "docs/{file}: {name}");
+}
+
+#[test]
+fn verdicts_are_those_of_the_documents() {
+    let Some(dir) = RECORDS.text() else { return by_verdict(&judged(&by_one_seed()).unwrap()) };
+    let records = records(Path::new(&dir)).unwrap();
+    let judged = judged(&records).unwrap();
+    let open: Vec<_> = judged.iter().filter(|(_, judged)| *judged.verdict() == Verdict::NotRun).collect();
+    assert!(open.is_empty(), "not run: {open:?}");
+    hold("papers.md", "counts", &counts(&judged));
+    for paper in Paper::ALL {
+        hold("papers.md", paper.name(), &table(paper, &judged));
+    }
+    for (paper, systems) in SYSTEMS {
+        hold(&format!("{}.md", paper.name()), "figures", &figures(paper, systems, &records));
+    }
+}
+
+/// Each statement has a row, with the same verdict: one on which the seeds do not agree is left out, and one that needs
+/// a recorded trace.
+fn by_verdict(judged: &[(Claim, Judged)]) {
+    let text = fs::read_to_string(page("papers.md")).unwrap();
+    let mut wrong = Vec::new();
+    for (claim, judged) in judged {
+        let start = row_start(claim);
+        let found = text.lines().find_map(|line| line.strip_prefix(&start));
+        let verdict = judged.verdict().to_string();
+        let is_right = match (claim.standing(), found) {
+            (_, None) => false,
+            (Standing::Judged { experiment, .. }, Some(_)) if *judged.verdict() == Verdict::NotRun => {
+                experiment == "f2fs-fig3" || LONG.contains(&experiment.as_str())
+            }
+            (Standing::Judged { .. }, Some(found)) => {
+                found.contains(" seeds)") || found.starts_with(&format!("{verdict}: "))
+            }
+            (Standing::Built(_) | Standing::Without(_), Some(_)) => {
+                text.lines().any(|line| line == row(claim, judged))
+            }
+        };
+        if !is_right {
+            wrong.push(format!("{start}\n  here: {judged}\n  there: {found:?}"));
+        }
+    }
+    let rows = text.lines().filter(|line| line.ends_with(" |") && line.matches(" | ").count() == 3).count();
+    let tables = Paper::ALL.len();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), judged.len(), wrong.join("\n"));
+    assert_eq!(rows, judged.len() + tables, "rows of docs/papers.md, with the head of each table");
+}
