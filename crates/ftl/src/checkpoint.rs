@@ -223,15 +223,19 @@ impl Server<'_> {
     /// Writes the kept pages once more, behind a checkpoint that names them, before users write anything. Without room
     /// for that, or if erases or programs fail, the pages are trusted as they are.
     pub(crate) fn write_unsure(&mut self) -> Result<()> {
-        let mut done = self.room_to_rewrite();
-        if done == Ok(true) {
-            done = self.rewrite_unsure().map(|()| true);
+        let has_room = self.room_to_rewrite();
+        let mut is_done = self.unless_full(has_room)? == Some(true);
+        if is_done {
+            let rewritten = self.rewrite_unsure();
+            is_done = self.unless_full(rewritten)?.is_some();
         }
-        let is_done = match done {
-            Err(FtlError::WornOut) if self.mode == Mode::Dirty => false,
-            done => done?,
-        };
-        if !is_done {
+        if is_done {
+            // It proves that the last copy is complete. As the newest page that would count for no more than what it
+            // was made from, though a flush has promised it.
+            let has_room = self.has_room_for_page();
+            let proved = if has_room { self.write_no_trims() } else { Err(FtlError::WornOut) };
+            is_done = self.unless_full(proved)?.is_some();
+        } else {
             self.trust_unsure()?;
         }
         let blocks = self.unsure.blocks();
@@ -240,10 +244,18 @@ impl Server<'_> {
             self.leave_alone_no_more(block);
         }
         if !is_done && self.policies.wear.free() >= self.wanted() {
-            // The checkpoint should not name pages that are trusted.
+            // The checkpoint should not name pages that are trusted, or that have a copy.
             self.write_checkpoint(false)?;
         }
         Ok(())
+    }
+
+    /// The result of a step that a full chip may have kept from its end: `None` if it did.
+    fn unless_full<T>(&self, done: Result<T>) -> Result<Option<T>> {
+        match done {
+            Err(FtlError::WornOut) if self.mode == Mode::Dirty => Ok(None),
+            done => done.map(Some),
+        }
     }
 
     /// True if a segment is free beyond those of a checkpoint, or a cleaned one leaves room behind its copies. That one

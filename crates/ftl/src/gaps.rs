@@ -31,8 +31,8 @@ pub(crate) enum Risk {
 #[derive(Default)]
 pub(crate) struct Gaps {
     pub(crate) places: Vec<Gap>,
-    /// A summary without its copy was left out.
-    pub(crate) is_summary_alone: bool,
+    /// A page that is written twice was left out, for its copy is missing: trims or, with short tags, a summary.
+    pub(crate) is_alone: bool,
 }
 
 /// The end of a segment's pages.

@@ -270,6 +270,12 @@ impl Server<'_> {
         Ok(())
     }
 
+    /// Writes a page of trims without a range.
+    pub(crate) fn write_no_trims(&mut self) -> Result<()> {
+        while !self.write_trim_page(&[])? {}
+        self.commit_blocks()
+    }
+
     /// Writes a page of trimmed ranges; false if it has to be tried once more.
     fn write_trim_page(&mut self, ranges: &[(u32, u32)]) -> Result<bool> {
         let at = self.head_for_cleaner(0)?;

@@ -12,7 +12,7 @@ use crate::identity::{Identity, Void};
 use crate::layout::MAGIC;
 use crate::policy::PolicyNames;
 use crate::record::Record;
-use crate::recover::{Range, Replayed, Trust};
+use crate::recover::{Range, Replayed, Sure, Trust};
 use crate::roots::record_shape;
 use crate::segments::{Segments, State};
 use crate::server::{Mode, Server};
@@ -191,13 +191,15 @@ impl<'c> Server<'c> {
         let record = roots.find_record(&mut flash.medium, records)?.and_then(|bytes| Record::decode(&bytes));
         let mut ftl = Server::assemble(flash, shape, identity, roots, options.cache_bytes);
         let replayed = ftl.replay_since(record, options.rebuild, Trust::SERVE)?;
-        ftl.take_in_alone(Trust::SERVE)?;
+        let mut trust = Trust::SERVE;
+        let freed = ftl.take_in_alone(&mut trust)?;
         ftl.watch_reads();
-        let undone = !options.read_only && ftl.undo_or_trust(&replayed, Trust::SERVE)?;
+        let undone = !options.read_only && ftl.undo_or_trust(&replayed, trust)?;
         ftl.doubted = ftl.still_doubted(replayed.doubted.clone())?;
         if options.read_only {
             return Ok(ftl);
         }
+        ftl.hold_freed(freed);
         ftl.segments.hold(replayed.tellers);
         ftl.mode = if ftl.start == Start::Checkpoint { Mode::Clean } else { Mode::Replayed { undone } };
         ftl.hand_out();
@@ -249,24 +251,29 @@ impl<'c> Server<'c> {
         self.find_free()
     }
 
-    /// Takes in a summary without its copy, which may fade. Segments that nothing lives in because of it are left alone until a
-    /// checkpoint tells of its pages, too, as long as others are free for that.
-    pub(crate) fn take_in_alone(&mut self, trust: Trust) -> Result<()> {
-        if !self.unsure.is_summary_out() {
-            return Ok(());
+    /// Takes in a page without its copy, which may fade: trims or, with short tags, a summary. Returns the segments in
+    /// which nothing lives because of it.
+    pub(crate) fn take_in_alone(&mut self, trust: &mut Trust) -> Result<Vec<u32>> {
+        *trust = trust.with(Sure::Alone);
+        if !self.unsure.is_alone_out() {
+            return Ok(Vec::new());
         }
         let is_free = |ftl: &Server<'_>| -> Vec<bool> {
             ftl.segments.iter().map(|(_, segment)| segment.state == State::Free).collect()
         };
         let (before, sequence) = (is_free(self), self.sequence);
-        self.replay(None, Trust { is_sure: true, ..trust })?;
+        self.replay(None, *trust)?;
         self.sequence = self.sequence.max(sequence);
         let freed = (0..).zip(is_free(self)).zip(before).filter(|((_, now), before)| *now && !before);
-        let freed: Vec<u32> = freed.map(|((block, _), _)| block).collect();
+        Ok(freed.map(|((block, _), _)| block).collect())
+    }
+
+    /// Leaves those segments alone until a checkpoint tells of its contents, too, as long as others are free for that.
+    pub(crate) fn hold_freed(&mut self, mut freed: Vec<u32>) {
+        freed.retain(|block| self.segments.get(*block).state == State::Free);
         if self.segments.free() >= self.wanted() as usize + freed.len() {
             self.segments.hold(freed);
         }
-        Ok(())
     }
 
     /// Loads the checkpoint of a record, unless it is not wanted; false if nothing was loaded.

@@ -37,24 +37,44 @@ pub(crate) struct Range {
     pub(crate) trust: Trust,
 }
 
+/// The pages that count as any other, though a power cut may have stopped their programs so that they fade.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sure {
+    /// None of them.
+    Nothing,
+    /// A page that is written twice, without its copy.
+    Alone,
+    /// The newest page, too; otherwise its blocks are kept in memory.
+    Newest,
+    /// Those that the checkpoint names, too.
+    Named,
+}
+
 /// The trust in the newest page.
 #[derive(Clone, Copy)]
 pub(crate) struct Trust {
     /// If it cannot be read, and its tag names its blocks, it counts as lost; otherwise as torn.
     pub(crate) doubting: bool,
-    /// If it can be read, it counts as any other; otherwise its blocks are kept in memory.
-    pub(crate) is_sure: bool,
-    /// The same for the one that the checkpoint names.
-    pub(crate) is_named_sure: bool,
+    pub(crate) sure: Sure,
 }
 
 impl Trust {
     /// The trust for serving a disk.
-    pub(crate) const SERVE: Trust = Trust { doubting: true, is_sure: false, is_named_sure: false };
+    pub(crate) const SERVE: Trust = Trust { doubting: true, sure: Sure::Nothing };
     /// The trust for a look at it.
-    pub(crate) const LOOK: Trust = Trust { doubting: true, is_sure: true, is_named_sure: true };
+    pub(crate) const LOOK: Trust = Trust { doubting: true, sure: Sure::Named };
     /// The trust for serving it, with an unreadable page given up.
-    pub(crate) const GIVE_UP: Trust = Trust { doubting: false, is_sure: false, is_named_sure: false };
+    pub(crate) const GIVE_UP: Trust = Trust { doubting: false, sure: Sure::Nothing };
+
+    /// The same trust, with so much sure at the least.
+    pub(crate) fn with(self, sure: Sure) -> Trust {
+        Trust { sure: self.sure.max(sure), ..self }
+    }
+
+    /// True if the newest page counts as any other.
+    pub(crate) fn is_newest_sure(self) -> bool {
+        self.sure >= Sure::Newest
+    }
 }
 
 /// The findings of a replay.
@@ -120,8 +140,8 @@ impl<'c> Server<'c> {
         self.take_gaps(range, gathered)
     }
 
-    fn surveyor(&mut self, is_sure: bool) -> Surveyor<'_, 'c> {
-        Surveyor { flash: &mut self.flash, shape: self.shape, is_sure }
+    fn surveyor(&mut self, is_alone_sure: bool) -> Surveyor<'_, 'c> {
+        Surveyor { flash: &mut self.flash, shape: self.shape, is_alone_sure }
     }
 
     /// The contents of a segment written since the checkpoint; `head` if it was one. The state of others is set.
@@ -139,12 +159,12 @@ impl<'c> Server<'c> {
         let known = head.map(|head| &head.contents);
         let found = match is_of_log && !is_left_out {
             true => {
-                let mut surveyor = self.surveyor(range.trust.is_sure);
+                let mut surveyor = self.surveyor(range.trust.sure >= Sure::Alone);
                 surveyor.survey(block, &segment, range.since, known, &mut own_gaps)?
             }
             false => None,
         };
-        gaps.is_summary_alone |= own_gaps.is_summary_alone;
+        gaps.is_alone |= own_gaps.is_alone;
         let void = self.identity.void;
         let is_void = |found: &Surveyed| void.block == block && found.last < void.sequence;
         if is_left_out || found.as_ref().is_some_and(is_void) {
@@ -165,10 +185,22 @@ impl<'c> Server<'c> {
             self.surveyor(true).leave_out_endangered(&mut latest, &mut gathered.gaps)?;
         }
         // A record with a higher number may be one that a start after the cut wrote. A move that was undone wrote pages behind it.
-        let is_last = !range.trust.is_sure && latest.last >= self.identity.void.sequence;
-        let is_unsure = |newest: &Held| is_last && newest.tag.kind == Kind::Data;
-        gathered.unsure = latest.newest.take().filter(is_unsure);
-        let left_out = gathered.unsure.as_ref().map(|newest| newest.place.index);
+        let is_last = latest.last >= self.identity.void.sequence;
+        let newest = latest.newest.take().filter(|_| is_last);
+        let left_out = match newest {
+            Some(newest) if newest.tag.kind == Kind::Data && !range.trust.is_newest_sure() => {
+                Some(gathered.unsure.insert(newest).place.index)
+            }
+            Some(newest)
+                if newest.tag.kind == Kind::Trim
+                    && range.trust.sure < Sure::Alone
+                    && self.surveyor(true).is_first_trim(&newest)? =>
+            {
+                gathered.gaps.is_alone = true;
+                Some(newest.place.index)
+            }
+            _ => None,
+        };
         self.take_segment(latest, left_out, gathered)
     }
 
@@ -178,7 +210,7 @@ impl<'c> Server<'c> {
         let mut held = Vec::new();
         for named in self.named_unsure()? {
             let Some(named) = self.without_newer(named, gathered) else { continue };
-            if range.trust.is_named_sure || self.has_lost_originals(&named, gathered)? {
+            if range.trust.sure >= Sure::Named || self.has_lost_originals(&named, gathered)? {
                 self.take_page(&named, gathered);
             } else {
                 held.push(named);
@@ -298,7 +330,7 @@ impl<'c> Server<'c> {
         }
     }
 
-    /// Takes in a segment, one of its pages left out.
+    /// Takes in a segment, the contents of one of its pages left out.
     fn take_segment(
         &mut self,
         found: Surveyed,
@@ -320,7 +352,7 @@ impl<'c> Server<'c> {
     /// Takes in the known contents of unreadable pages, and the trims.
     fn take_gaps(&mut self, range: Range, mut gathered: Gathered) -> Result<Replayed> {
         let gaps = core::mem::take(&mut gathered.gaps);
-        self.unsure.leave_out_summary(gaps.is_summary_alone);
+        self.unsure.leave_out_alone(gaps.is_alone);
         let Told { lost, mut unnamed, cut } = gaps.named(&mut self.flash, &self.shape, &gathered.newest)?;
         let found = if range.trust.doubting { self.doubted(&unnamed)? } else { None };
         unnamed.retain(|place| found.as_ref().is_none_or(|found| found.place != *place));
@@ -488,7 +520,9 @@ impl<'c> Server<'c> {
             let place = Place { block, index };
             if entries.first().is_some_and(|entry| entry.lba == TRIM_BLOCK) {
                 trims = true;
-                if let Some((_, page)) = self.flash.read(place)?.of_kind(Kind::Trim) {
+                if left_out != Some(index)
+                    && let Some((_, page)) = self.flash.read(place)?.of_kind(Kind::Trim)
+                {
                     trimmed.push((sequence, trims::decode(&page.payload, self.table.len())));
                 }
                 continue;

@@ -9,7 +9,7 @@ use crate::check::{Checked, Fixes, examine};
 use crate::counters::Start;
 use crate::error::{FtlError, Result};
 use crate::findings::Finding;
-use crate::recover::Trust;
+use crate::recover::{Sure, Trust};
 use crate::segments::State;
 use crate::server::{Mode, Server};
 use crate::shape::Addr;
@@ -50,9 +50,11 @@ pub fn repair<N: Nand + Send + 'static>(
     }
     if !options.dry_run {
         // Without a checkpoint nothing names the newest page, should the power go.
-        let trust = Trust { is_sure: ftl.start == Start::Headers, ..Trust::GIVE_UP };
-        ftl.replay_to_serve(trust)?;
+        let mut trust =
+            Trust::GIVE_UP.with(if ftl.start == Start::Headers { Sure::Newest } else { Sure::Nothing });
+        let freed = ftl.replay_to_serve(&mut trust)?;
         let undone = ftl.undo_or_trust(&replayed, trust)?;
+        ftl.hold_freed(freed);
         let mut lost = Vec::new();
         for lba in &fixes.lost {
             let addr = ftl.addr(*lba)?;
@@ -71,16 +73,17 @@ pub fn repair<N: Nand + Send + 'static>(
 
 impl Server<'_> {
     /// Keeps the newest page in memory from here on until it is written once more. If it cannot be read, it counts as
-    /// torn: its blocks are as they were before.
-    fn replay_to_serve(&mut self, trust: Trust) -> Result<()> {
+    /// torn: its blocks are as they were before. Returns the segments of [`Server::take_in_alone`].
+    fn replay_to_serve(&mut self, trust: &mut Trust) -> Result<Vec<u32>> {
         if self.start == Start::Checkpoint {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let sequence = self.sequence;
-        self.replay(None, trust)?;
+        self.replay(None, *trust)?;
         self.sequence = self.sequence.max(sequence);
-        self.take_in_alone(trust)?;
-        self.count_off_all()
+        let freed = self.take_in_alone(trust)?;
+        self.count_off_all()?;
+        Ok(freed)
     }
 
     /// Puts the tables right, and counts the live blocks of segments anew.

@@ -124,6 +124,11 @@ impl Server<'_> {
         heads.map(|head| self.shape.room(head.index + u32::from(!head.filled.is_empty()))).sum()
     }
 
+    /// True if a page can be written behind a commit, and the segments of a checkpoint stay free.
+    pub(crate) fn has_room_for_page(&self) -> bool {
+        self.room() > 0 || self.policies.wear.free() > self.for_checkpoint()
+    }
+
     /// True if so many free segments let the live blocks of any one segment be copied while a checkpoint's stay free:
     /// to a further one, or to the room in open heads. Where a commit costs pages it takes that room, and several
     /// segments wait for one commit.

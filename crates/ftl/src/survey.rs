@@ -7,11 +7,12 @@ use pumice_flashlog::{Page, Peek};
 use crate::error::Result;
 use crate::flash::{Flash, Found};
 use crate::gaps::{End, Gap, Gaps, Risk};
-use crate::layout::Kind;
+use crate::layout::{Kind, NO_BLOCK};
 use crate::segments::{Segment, State};
 use crate::shape::{Place, Shape};
 use crate::summary::Contents;
 use crate::tag::{Entry, Tag};
+use crate::trims;
 
 /// A page that was read, and is kept in memory: it may have been read for the last time.
 #[derive(Clone)]
@@ -64,7 +65,7 @@ pub(crate) struct Surveyor<'a, 'c> {
     pub(crate) flash: &'a mut Flash<'c>,
     pub(crate) shape: Shape,
     /// A summary without its copy counts, too.
-    pub(crate) is_sure: bool,
+    pub(crate) is_alone_sure: bool,
 }
 
 impl Surveyor<'_, '_> {
@@ -84,6 +85,22 @@ impl Surveyor<'_, '_> {
             contents.map(|contents| Surveyed::new(block, contents))
         };
         Ok(found.filter(|found| found.contents.sequences.last().is_some_and(|last| *last >= since)))
+    }
+
+    /// True if a page of trims is the first of two: the page before it is not the same once more. One without a range
+    /// has no second.
+    pub(crate) fn is_first_trim(&mut self, trim: &Held) -> Result<bool> {
+        if trims::decode(&trim.page.payload, NO_BLOCK).is_empty() {
+            return Ok(false);
+        }
+        let Some(before) = trim.tag.before.as_ref() else { return Ok(true) };
+        let medium = self.shape.medium;
+        let place = Place { block: medium.block_of(before.page), index: medium.index_of(before.page) };
+        if place.block >= self.shape.blocks {
+            return Ok(true);
+        }
+        let before = self.flash.read(place)?.of_kind(Kind::Trim);
+        Ok(before.is_none_or(|(_, page)| page.payload != trim.page.payload))
     }
 
     /// Leaves out pages destroyed with the summary of this segment, the newest page of all, if the power went during
@@ -207,11 +224,11 @@ impl Surveyor<'_, '_> {
         }
         let mut found = self.last_summary(block, self.shape.pages)?;
         if let Some((index, contents)) = &found
-            && !self.is_sure
+            && !self.is_alone_sure
             && !is_older(contents)
             && !self.is_copy(Place { block, index: *index }, contents)?
         {
-            gaps.is_summary_alone = true;
+            gaps.is_alone = true;
             found = self.last_summary(block, *index)?;
         }
         let Some((index, mut contents)) = found else { return Ok(None) };

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::flash::Found;
 use crate::identity::Void;
 use crate::layout::TRIM_BLOCK;
-use crate::recover::{Begun, Replayed, Trust};
+use crate::recover::{Begun, Replayed, Sure, Trust};
 use crate::server::Server;
 use crate::shape::{Addr, Place};
 use crate::survey::Held;
@@ -22,7 +22,7 @@ impl Server<'_> {
     pub(crate) fn undo_or_trust(&mut self, replayed: &Replayed, mut trust: Trust) -> Result<bool> {
         let mut undone = self.undo_move(replayed, trust)?;
         while !undone && !self.has_room_for_unsure() {
-            trust = Trust { is_named_sure: trust.is_sure, is_sure: true, ..trust };
+            trust = trust.with(if trust.is_newest_sure() { Sure::Named } else { Sure::Newest });
             let sequence = self.sequence;
             self.replay(None, trust)?;
             self.sequence = self.sequence.max(sequence);
@@ -59,19 +59,20 @@ impl Server<'_> {
         let mut undone = None;
         for (begun, held) in candidates.into_iter().zip(&held) {
             // The newest page lies in the segment, as a rule: before it all is sure.
-            self.replay(Some(begun.block), Trust { is_sure: true, ..trust })?;
+            self.replay(Some(begun.block), trust.with(Sure::Newest))?;
             if self.has_originals(held, begun)? {
                 undone = Some(begun.block);
                 break;
             }
         }
         let is_newest = undone.is_some() && undone == newest.map(|(block, _)| block);
-        self.replay(undone, Trust { is_sure: trust.is_sure || is_newest, ..trust })?;
+        self.replay(undone, if is_newest { trust.with(Sure::Newest) } else { trust })?;
         // The copies are older than the next pages.
         self.sequence = self.sequence.max(sequence);
         if let Some(block) = undone {
             // A start that is cut, too, tells by the number whether the newest page lay there, or is another one.
-            let other = newest.filter(|_| !is_newest && !trust.is_sure).map(|(_, sequence)| sequence);
+            let other =
+                newest.filter(|_| !is_newest && !trust.is_newest_sure()).map(|(_, sequence)| sequence);
             self.identity.void = Void { block, sequence: other.unwrap_or(self.sequence) };
         }
         Ok(undone.is_some())

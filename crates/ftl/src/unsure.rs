@@ -18,8 +18,8 @@ pub(crate) struct Unsure {
     held: Vec<Held>,
     /// Pages that were read, should the start begin anew.
     read: Vec<Held>,
-    /// Where pages have short tags, a summary without its copy was left out.
-    is_summary_out: bool,
+    /// A page that is written twice was left out, for its copy is missing.
+    is_alone_out: bool,
 }
 
 impl Unsure {
@@ -32,14 +32,14 @@ impl Unsure {
         self.held.clear();
     }
 
-    /// Whether a start left out a summary without its copy.
-    pub(crate) fn leave_out_summary(&mut self, is_out: bool) {
-        self.is_summary_out = is_out;
+    /// Whether a start left out a page of those that are written twice, for its copy is missing.
+    pub(crate) fn leave_out_alone(&mut self, is_out: bool) {
+        self.is_alone_out = is_out;
     }
 
-    /// True if a summary without its copy was left out.
-    pub(crate) fn is_summary_out(&self) -> bool {
-        self.is_summary_out
+    /// True if such a page was left out.
+    pub(crate) fn is_alone_out(&self) -> bool {
+        self.is_alone_out
     }
 
     /// The kept pages, for a checkpoint.
