@@ -249,6 +249,11 @@ campaigns! {
         DAMAGES of "members", such as "1000";
         Seeds(62)
     }
+    F2FS_REPAIRED = "f2fs: members that are wrong, repaired, beside `fsck.f2fs -y`" {
+        f2fs: "repair::campaign::";
+        DAMAGES of "members", such as "1000";
+        Seeds(31)
+    }
     F2FS_BYTES = "f2fs: each byte of metadata changed" {
         every_byte: "every_byte_may_be_wrong";
         BYTES of "bytes; with `--release` some minutes", such as "all";

@@ -78,6 +78,8 @@ pub(crate) enum Cure {
     Number(u64),
     /// The right owner of a block.
     Owner(Summary),
+    /// The inodes and bytes that a quota has to count more, or fewer.
+    Usage(i64, i64),
     /// The pointer that is wrong: an address of a node.
     Pointer(Nid, u16),
     /// The place in which a node is named: by node `from`, for a place of inode `ino`.

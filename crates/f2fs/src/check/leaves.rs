@@ -253,7 +253,8 @@ impl Worker<'_> {
             });
         }
         if level >= leaf.facts.depth {
-            self.findings.add(Code::DentryPlace, leaf.object(entry.slot), || {
+            let right = Cure::Number(u64::from(level) + 1);
+            self.findings.add_with(Code::DentryPlace, leaf.object(entry.slot), right, || {
                 format!("it is in level {level}, and the directory has {} levels", leaf.facts.depth)
             });
         }

@@ -9,7 +9,7 @@ use zerocopy::FromBytes;
 use super::{
     codes::Code,
     facts::{Facts, Inodes},
-    findings::{Findings, Object},
+    findings::{Cure, Findings, Object},
 };
 use crate::{
     layout::{
@@ -171,7 +171,9 @@ fn compare(kind: usize, stored: &Usage, counted: &Usage, findings: &mut Findings
         let (stored, counted) =
             (stored.get(id).copied().unwrap_or_default(), counted.get(id).copied().unwrap_or_default());
         if stored != counted {
-            findings.add(Code::QuotaUsage, Object::Quota { kind, id: *id }, || {
+            let more = |stored: u64, counted: u64| counted.wrapping_sub(stored).cast_signed();
+            let right = Cure::Usage(more(stored.0, counted.0), more(stored.1, counted.1));
+            findings.add_with(Code::QuotaUsage, Object::Quota { kind, id: *id }, right, || {
                 format!(
                     "it counts {} inodes and {} bytes, and there are {} and {}",
                     stored.0, stored.1, counted.0, counted.1

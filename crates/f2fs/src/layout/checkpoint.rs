@@ -133,6 +133,11 @@ impl RawCheckpoint {
         self.free_segment_count = U32::new(count);
     }
 
+    /// Counts fewer free segments.
+    pub(crate) fn lose_free_segments(&mut self, count: u32) {
+        self.free_segment_count = U32::new(self.free_segment_count.get().saturating_sub(count));
+    }
+
     /// Sets the version.
     pub(crate) fn set_version(&mut self, version: u64) {
         self.checkpoint_ver = U64::new(version);

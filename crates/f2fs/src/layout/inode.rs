@@ -245,6 +245,11 @@ impl Inode {
         }
     }
 
+    /// True if it has room for a checksum.
+    pub(crate) fn has_checksum(&self) -> bool {
+        self.extra.is_some_and(|extra| extra.has_checksum())
+    }
+
     /// True if the data stand in the inode.
     pub fn has_inline_data(&self) -> bool {
         self.inline.has(InlineFlags::DATA)

@@ -216,6 +216,16 @@ impl SuperBlock {
         raw
     }
 
+    /// The bytes with another quota file of a kind.
+    pub(crate) fn with_quota_inode(&self, kind: usize, ino: Nid) -> RawSuperBlock {
+        let mut raw = self.raw;
+        if let Some(place) = raw.qf_ino.get_mut(kind) {
+            *place = U32::new(ino.0);
+        }
+        raw.seal();
+        raw
+    }
+
     /// First block of the main area.
     pub fn main_start(&self) -> BlockAddr {
         BlockAddr(self.raw.main_blkaddr.get())

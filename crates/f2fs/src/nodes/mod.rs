@@ -9,7 +9,7 @@ mod xattr;
 
 use crate::{
     error::Result,
-    layout::{Inode, Nid},
+    layout::{Checkpoint, Inode, Nid},
     volume::{Node, Volume},
 };
 
@@ -24,12 +24,24 @@ pub use owner::Owner;
 pub struct Nodes {
     volume: Volume,
     overlay: Overlay,
+    /// The checkpoint behind which the chain of promises was written, if it is not the volume's.
+    chained: Option<Checkpoint>,
 }
 
 impl Nodes {
     /// As the checkpoint of a volume has them.
     pub fn new(volume: Volume) -> Nodes {
-        Nodes { volume, overlay: Overlay::default() }
+        Nodes { volume, overlay: Overlay::default(), chained: None }
+    }
+
+    /// The same, with the chain of promises that was written behind another checkpoint.
+    pub(crate) fn behind(volume: Volume, chained: Checkpoint) -> Nodes {
+        Nodes { chained: Some(chained), ..Nodes::new(volume) }
+    }
+
+    /// The checkpoint behind which the chain of promises was written.
+    pub(crate) fn chained(&self) -> &Checkpoint {
+        self.chained.as_ref().unwrap_or(self.volume.checkpoint())
     }
 
     /// The volume below.

@@ -63,7 +63,7 @@ impl Nodes {
 
     /// The nodes of the chain, in their order.
     fn chain(&self) -> Chain<'_> {
-        let (segno, offset) = self.volume().checkpoint().node_log(1);
+        let (segno, offset) = self.chained().node_log(1);
         let next = self.volume().segment_start(segno).plus(u32::from(offset)).unwrap_or(BlockAddr::NULL);
         Chain { nodes: self, next, seen: 0, turtle: next, limit: 1 }
     }
@@ -158,7 +158,7 @@ impl Chain<'_> {
 
     /// True if the node was written after the checkpoint and before the next one.
     fn belongs(&self, footer: &NodeFooter) -> bool {
-        let cp = self.nodes.volume().checkpoint();
+        let cp = self.nodes.chained();
         if cp.flags().has(CpFlags::NOCRC_RECOVERY) {
             // Only the lower half counts.
             return footer.cp_version << 32 == cp.version() << 32;

@@ -1,16 +1,17 @@
 //! A volume on the bench: its tables, to be changed in a draft in place. Nothing of it is on the medium yet.
 
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 use super::{
     draft::Draft,
     pack::{DATA_LOGS, Pack},
 };
 use crate::{
+    crc,
     error::Result,
     layout::{
-        BlockAddr, NatEntry, Nid, NodeFooter, RawNatEntry, RawSitEntry, SegNo, SitEntry, Summary,
-        SummaryBlock,
+        BlockAddr, Features, INODE_GENERATION_OFFSET, Inode, NatEntry, Nid, NodeFooter, RawInode,
+        RawNatEntry, RawSitEntry, SegNo, SitEntry, Summary, SummaryBlock,
     },
     volume::{Volume, nat_entry_in, sit_entry_in},
 };
@@ -131,6 +132,14 @@ impl Bench {
         self.set_sit(segno, &entry)
     }
 
+    /// True if a block of the main area is in use.
+    pub(super) fn is_used(&self, addr: BlockAddr) -> Result<bool> {
+        match self.volume.segment_of(addr) {
+            Some((segno, offset)) => Ok(self.sit(segno)?.is_valid(offset)),
+            None => Ok(false),
+        }
+    }
+
     /// Changes the summary of a segment, which is its log's if it has one.
     pub(super) fn edit_summary(&mut self, segno: SegNo, edit: impl FnOnce(&mut SummaryBlock)) -> Result<()> {
         if let Some(summary) = self.pack.log_of(segno).and_then(|log| self.pack.summaries.get_mut(log)) {
@@ -158,6 +167,112 @@ impl Bench {
             *summary = other;
         })
     }
+}
+
+/// Nodes.
+impl Bench {
+    /// An inode, though its checksum is wrong; `None` if there is none that makes sense.
+    pub(super) fn inode(&self, ino: Nid) -> Option<(Inode, Vec<u8>)> {
+        let entry = self.nat(ino).ok().filter(|entry| entry.ino == ino && self.volume.is_main(entry.addr))?;
+        let block = self.draft.read(entry.addr).ok()?;
+        let (size, features) = (self.volume.block_size(), self.volume.features());
+        Some((Inode::from_block(ino, &block, size, features).ok()?, block))
+    }
+
+    /// The numbers of all inodes.
+    pub(super) fn inodes(&self) -> Vec<Nid> {
+        let per_block = self.volume.block_size().nat_entries();
+        let mut found = Vec::new();
+        for index in 0..self.volume.nat_blocks() {
+            let Ok(block) = self.draft.read(self.volume.nat_addr(index)) else { continue };
+            for slot in 0..per_block {
+                let (nid, entry) = (Nid(index * per_block + slot), nat_entry_in(&block, slot));
+                if entry.is_used() && entry.ino == nid && nid >= self.volume.super_block().root() {
+                    found.push(nid);
+                }
+            }
+        }
+        found
+    }
+
+    /// The block of a node.
+    pub(super) fn node(&self, nid: Nid) -> Option<Vec<u8>> {
+        let entry = self.nat(nid).ok().filter(|entry| self.volume.is_main(entry.addr))?;
+        self.draft.read(entry.addr).ok()
+    }
+
+    /// Changes a node, and gives an inode the checksum that it should have.
+    pub(super) fn edit_node(&self, nid: Nid, edit: impl FnOnce(&mut [u8])) -> Result<()> {
+        let entry = self.nat(nid)?;
+        if !self.volume.is_main(entry.addr) {
+            return Ok(());
+        }
+        self.draft.edit(entry.addr, |block| {
+            edit(block);
+            self.seal(block);
+        })
+    }
+
+    /// Changes the footer of a block that is to be a node.
+    pub(super) fn edit_footer(&self, addr: BlockAddr, edit: impl FnOnce(&mut NodeFooter)) -> Result<()> {
+        self.draft.edit(addr, |block| {
+            if let Some(mut footer) = NodeFooter::of(block) {
+                edit(&mut footer);
+                footer.write_to(block);
+            }
+            self.seal(block);
+        })
+    }
+
+    /// Changes the head of an inode.
+    pub(super) fn edit_inode(&self, ino: Nid, edit: impl FnOnce(&mut RawInode)) -> Result<()> {
+        self.edit_node(ino, |block| {
+            if let Ok((raw, _)) = RawInode::mut_from_prefix(block) {
+                edit(raw);
+            }
+        })
+    }
+
+    /// Writes the checksum of a block that is an inode.
+    fn seal(&self, block: &mut [u8]) {
+        let Some(footer) = NodeFooter::of(block).filter(NodeFooter::is_inode) else { return };
+        let (size, features) = (self.volume.block_size(), self.volume.features());
+        let Ok(inode) = Inode::from_block(footer.ino, block, size, features) else { return };
+        if !features.has(Features::INODE_CHECKSUM) || !inode.has_checksum() {
+            return;
+        }
+        let generation = word_at(block, INODE_GENERATION_OFFSET).unwrap_or_default();
+        let sum = crc::inode_checksum(self.volume.inode_seed(), footer.ino.0, generation, block);
+        if let Some(sum) = sum {
+            put(block, crc::INODE_CHECKSUM_OFFSET, &sum.to_le_bytes());
+        }
+    }
+
+    /// The place of an address in a node, in bytes from its start; `None` if the node has no such address.
+    pub(super) fn pointer_at(&self, nid: Nid, slot: u16) -> Option<usize> {
+        let entry = self.nat(nid).ok()?;
+        let (inode, _) = self.inode(entry.ino)?;
+        let (start, count) =
+            if entry.ino == nid { (inode.addrs_at(), inode.own_addrs()) } else { (0, inode.node_addrs()) };
+        (u32::from(slot) < count).then(|| start + usize::from(slot) * 4)
+    }
+
+    /// An address in a node.
+    pub(super) fn pointer(&self, nid: Nid, slot: u16) -> Option<BlockAddr> {
+        let at = self.pointer_at(nid, slot)?;
+        word_at(&self.node(nid)?, at).map(BlockAddr)
+    }
+
+    /// Changes an address in a node.
+    pub(super) fn set_pointer(&self, nid: Nid, slot: u16, addr: BlockAddr) -> Result<()> {
+        let Some(at) = self.pointer_at(nid, slot) else { return Ok(()) };
+        self.edit_node(nid, |block| put(block, at, &addr.0.to_le_bytes()))
+    }
+}
+
+/// A number in a block.
+pub(super) fn word_at(block: &[u8], at: usize) -> Option<u32> {
+    block.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
 /// Puts bytes into a block.

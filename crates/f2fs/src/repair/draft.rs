@@ -75,6 +75,12 @@ impl Draft {
         Ok(())
     }
 
+    /// Has a block as it stands on the medium.
+    pub(super) fn forget(&self, addr: BlockAddr) {
+        self.changes.lock().remove(&addr.0);
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Another draft, with the same changes so far.
     pub(super) fn fork(&self) -> Draft {
         let changes = Arc::new(Mutex::new(self.changes()));

@@ -10,23 +10,36 @@
 
 mod bench;
 mod draft;
+mod inodes;
+mod links;
+mod lost;
+mod names;
+mod nat;
 mod pack;
 mod packs;
+mod pointers;
+mod quota;
+mod relocate;
 mod settle;
+mod stage;
+mod strays;
 mod super_blocks;
 mod tables;
+mod tree;
 mod undo;
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use pumice_media::BlockDevice;
+use pumice_vfs::Timestamp;
 
 pub use self::undo::Undo;
-use self::{bench::Bench, draft::Draft, settle::Steps};
+use self::{bench::Bench, draft::Draft, names::Homeless, settle::Steps, stage::Stage, strays::Strays};
 use crate::{
     check::{Code, Finding, Report, check_in_full},
     error::{Error, Result},
-    layout::{BlockAddr, CpFlags, Features, SuperBlock},
+    layout::{BlockAddr, Checkpoint, CpFlags, Features, SuperBlock},
+    nodes::Nodes,
     volume::{Volume, read_super_block},
     write::medium::{Device, Medium},
 };
@@ -62,52 +75,17 @@ pub struct Repair {
     device: Device,
 }
 
-/// The order of repairs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Stage {
-    /// Tables and counts, derived from nodes and names.
-    Tables,
-    /// Notes that something was wrong.
-    Notes,
-}
-
-impl Stage {
-    const ALL: [Stage; 2] = [Stage::Tables, Stage::Notes];
-
-    /// The stage that mends a fault; `None` if nothing does.
-    fn of(code: Code) -> Option<Stage> {
-        match code {
-            Code::SitCount
-            | Code::SitKind
-            | Code::SitMissing
-            | Code::SitExtra
-            | Code::SsaKind
-            | Code::SsaOwner
-            | Code::LogSegment
-            | Code::LogSegmentKind
-            | Code::LogNextBlock
-            | Code::LogAllocation
-            | Code::NatBits
-            | Code::JournalSit
-            | Code::OrphanInode
-            | Code::OrphanNamed
-            | Code::CheckpointNumbers
-            | Code::CheckpointValidBlocks
-            | Code::CheckpointValidNodes
-            | Code::CheckpointValidInodes
-            | Code::CheckpointFreeSegments => Some(Stage::Tables),
-            Code::CheckpointFlag | Code::SuperBlockErrors => Some(Stage::Notes),
-            _ => None,
-        }
-    }
-}
-
 /// True if the repair of a fault loses nothing.
 fn is_safe(code: Code) -> bool {
-    Stage::of(code).is_some() || matches!(code, Code::SuperBlock | Code::SuperBlockCopy)
+    let derived = matches!(
+        Stage::of(code),
+        Some(Stage::Counts | Stage::Tables | Stage::Logs | Stage::Quota | Stage::Notes)
+    );
+    derived || matches!(code, Code::SuperBlock | Code::SuperBlockCopy)
 }
 
-/// Works out a repair of the volume on a device with blocks as large as the volume's. Nothing is written.
+/// Works out a repair of the volume on a device with blocks as large as the volume's. Nothing is written. New names are
+/// made at `now`.
 ///
 /// # Errors
 /// If the volume cannot be opened at all, or is of a kind that is not repaired: on several devices, zoned, or made to be
@@ -115,20 +93,24 @@ fn is_safe(code: Code) -> bool {
 pub fn plan(
     device: Box<dyn BlockDevice + Send>,
     extent: Extent,
+    now: Timestamp,
     threads: usize,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Repair> {
     let block_bytes = device.block_bytes();
     let device = Device::new(device);
     let sb = read_super_block(&device)?;
-    refuse(&sb, block_bytes)?;
+    if block_bytes != sb.block().bytes() {
+        let bytes = sb.block().bytes();
+        return Err(refused(&format!("its blocks have {bytes} bytes, and the device's {block_bytes}")));
+    }
     let draft = Draft::new(Arc::new(device.clone()), sb.block());
     let before = look(&draft, threads, progress)?;
     let unsafe_ones = before.findings.iter().any(|finding| !is_safe(finding.code));
     let after = if before.count == 0 || (extent == Extent::Safe && unsafe_ones) {
         None
     } else {
-        work_out(&draft, &before, extent, threads, progress)?
+        work_out(&draft, extent, now, threads, progress)?
     };
     let (after, steps) = after.unwrap_or_else(|| (before.clone(), Steps::default()));
     let left: BTreeSet<String> = after.findings.iter().map(name).collect();
@@ -140,64 +122,77 @@ pub fn plan(
 /// Mends the draft. Returns what is left, and the way to the medium; `None` if nothing can be known of the volume.
 fn work_out(
     draft: &Draft,
-    before: &Report,
     extent: Extent,
+    now: Timestamp,
     threads: usize,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Option<(Report, Steps)>> {
     super_blocks::mend(draft, threads)?;
     let sb = read_super_block(draft)?;
+    if let Some(what) = not_repaired(&sb) {
+        return Err(refused(&what));
+    }
     packs::mend(draft, &sb, extent == Extent::All)?;
-    let old = match Volume::open(vec![Box::new(draft.fork())], CACHE_BYTES) {
+    let open = || Volume::open(vec![Box::new(draft.fork())], CACHE_BYTES);
+    let old = match open() {
         Ok(old) => old,
         // No checkpoint can be used: nothing is known of the volume.
         Err(Error::Corrupt(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
-    if before.fsynced_nodes > 0 && look(draft, threads, progress)?.count > 0 {
-        return Err(Error::Unsupported(
-            "cannot be repaired: promises of fsync wait for the next mount".to_owned(),
-        ));
+    let report = look(draft, threads, progress)?;
+    if report.count == 0 && settle::is_of_super_blocks(draft, &old) {
+        return Ok(Some((report, settle::steps(draft, &old, &[])?)));
     }
-    let after = rounds(draft, threads, progress)?;
-    Ok(Some((after, settle::steps(draft, &old)?)))
+    // The chain of promises belongs to the old checkpoint, and is rolled forward when all is sound.
+    let chain = Nodes::new(open()?).chain_blocks().unwrap_or_default();
+    let chained = (!chain.is_empty()).then(|| old.checkpoint().clone());
+    let work = Work { homeless: BTreeSet::new(), chained, now };
+    let after = rounds(draft, work, report, threads, progress)?;
+    Ok(Some((after, settle::steps(draft, &old, &chain)?)))
 }
 
 fn name(finding: &Finding) -> String {
     format!("{} {}", finding.code.name(), finding.object)
 }
 
-fn refuse(sb: &SuperBlock, block_bytes: u32) -> Result<()> {
-    let refused = |what: &str| Err(Error::Unsupported(format!("cannot be repaired: {what}")));
-    if block_bytes != sb.block().bytes() {
-        return refused(&format!(
-            "its blocks have {} bytes, and the device's {block_bytes}",
-            sb.block().bytes()
-        ));
-    }
+fn refused(what: &str) -> Error {
+    Error::Unsupported(format!("cannot be repaired: {what}"))
+}
+
+/// The reason why a volume is not of a kind that is repaired.
+fn not_repaired(sb: &SuperBlock) -> Option<String> {
     if sb.devices().len() > 1 {
-        return refused("it is on several devices");
+        return Some("it is on several devices".to_owned());
     }
-    for feature in [Features::BLKZONED, Features::RO] {
-        if sb.features().has(feature) {
-            return refused(&format!("it has the feature {feature}"));
-        }
-    }
-    Ok(())
+    let feature = [Features::BLKZONED, Features::RO].into_iter().find(|feature| sb.features().has(*feature));
+    feature.map(|feature| format!("it has the feature {feature}"))
 }
 
 fn look(draft: &Draft, threads: usize, progress: &mut dyn FnMut(u64, u64)) -> Result<Report> {
     check_in_full(vec![Box::new(draft.clone())], threads, progress)
 }
 
-/// Looks and mends until nothing more is found, or nothing more can be done. Returns what is left.
-fn rounds(draft: &Draft, threads: usize, progress: &mut dyn FnMut(u64, u64)) -> Result<Report> {
-    let mut report = look(draft, threads, progress)?;
+/// The state of a repair between its looks.
+struct Work {
+    /// Names to be made again.
+    homeless: BTreeSet<Homeless>,
+    /// The checkpoint with promises of fsync behind it, until they are kept.
+    chained: Option<Checkpoint>,
+    now: Timestamp,
+}
+
+/// Mends and looks until nothing more is found, or nothing more can be done. Returns what is left.
+fn rounds(
+    draft: &Draft,
+    mut work: Work,
+    mut report: Report,
+    threads: usize,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Report> {
     for _ in 0..ROUNDS {
         let before = draft.count();
-        if report.count > 0 {
-            mend(draft, &report)?;
-        }
+        work.mend(draft, &report)?;
         if draft.count() == before {
             break;
         }
@@ -206,23 +201,68 @@ fn rounds(draft: &Draft, threads: usize, progress: &mut dyn FnMut(u64, u64)) -> 
     Ok(report)
 }
 
-/// Mends the findings of the first stage that has any.
-fn mend(draft: &Draft, report: &Report) -> Result<()> {
-    let mut bench = Bench::open(draft)?;
-    if report.findings.iter().any(|finding| Stage::of(finding.code).is_none()) {
-        return Ok(());
-    }
-    let has = |stage| report.findings.iter().any(|finding| Stage::of(finding.code) == Some(stage));
-    let Some(stage) = Stage::ALL.into_iter().find(|stage| has(*stage)) else { return Ok(()) };
-    let of_stage = report.findings.iter().filter(|finding| Stage::of(finding.code) == Some(stage));
-    for finding in of_stage {
-        match stage {
-            Stage::Tables => tables::mend(&mut bench, finding)?,
-            Stage::Notes => notes(&mut bench)?,
+impl Work {
+    /// Mends the findings of the first stage that can do something about any.
+    fn mend(&mut self, draft: &Draft, report: &Report) -> Result<()> {
+        for stage in Stage::ALL {
+            let before = draft.count();
+            self.mend_stage(stage, draft, report)?;
+            if draft.count() != before {
+                return Ok(());
+            }
         }
+        Ok(())
     }
-    bench.keep();
-    Ok(())
+
+    fn mend_stage(&mut self, stage: Stage, draft: &Draft, report: &Report) -> Result<()> {
+        let of_stage = || report.findings.iter().filter(|finding| Stage::of(finding.code) == Some(stage));
+        if stage == Stage::Lost {
+            let (homeless, chained) = (std::mem::take(&mut self.homeless), self.chained.take());
+            // What cannot be mounted is told by what is left.
+            let _ = lost::mend(draft, report, homeless, chained.as_ref(), self.now);
+            return Ok(());
+        }
+        if stage == Stage::Quota {
+            let _ = quota::mend(draft, report, self.now);
+            return Ok(());
+        }
+        let is_asked =
+            of_stage().next().is_some() || matches!(stage, Stage::Nat | Stage::Pointers | Stage::Names);
+        if !is_asked || report.count == 0 {
+            return Ok(());
+        }
+        let mut bench = Bench::open(draft)?;
+        match stage {
+            Stage::Nat => {
+                let strays = Strays::of(&bench, report);
+                report.findings.iter().try_for_each(|finding| nat::mend(&bench, &strays, finding))?;
+            }
+            Stage::Inodes => inodes::mend(&bench, report)?,
+            Stage::Links => links::mend(&bench, report)?,
+            Stage::Pointers => {
+                let strays = Strays::of(&bench, report);
+                pointers::restore(&bench, &strays, report)?;
+                pointers::mend(&bench, &strays, report)?;
+            }
+            Stage::Names => {
+                quota::find(&bench, report)?;
+                names::mend(&bench, report, &mut self.homeless)?;
+            }
+            Stage::Counts if names::redirect(&bench, report)? => {}
+            Stage::Directories => {
+                let all = names::Names::new();
+                of_stage().try_for_each(|finding| names::directory(&bench, finding, &all))?;
+            }
+            Stage::Counts => of_stage().try_for_each(|finding| inodes::count(&bench, finding))?,
+            Stage::Tables | Stage::Logs => {
+                of_stage().try_for_each(|finding| tables::mend(&mut bench, finding))?;
+            }
+            Stage::Notes => notes(&mut bench)?,
+            Stage::Lost | Stage::Quota => {}
+        }
+        bench.keep();
+        Ok(())
+    }
 }
 
 /// Clears what says that something is wrong.

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{bench::Bench, draft::Draft, pack::Pack, packs};
+use super::{bench::Bench, draft::Draft, pack::Pack, packs, relocate};
 use crate::{
     error::Result,
     layout::{BlockAddr, Nid, SegNo, SuperBlock},
@@ -21,28 +21,46 @@ type Blocks = BTreeMap<u32, Vec<u8>>;
 #[derive(Default)]
 pub(super) struct Steps(pub(super) Vec<Blocks>);
 
+/// True if nothing but super blocks is changed.
+pub(super) fn is_of_super_blocks(draft: &Draft, old: &Volume) -> bool {
+    draft.changes().keys().all(|addr| *addr < old.super_block().checkpoints_start().0)
+}
+
 /// The steps from the medium to the draft. `old` is the state of the medium that counts.
-pub(super) fn steps(draft: &Draft, old: &Volume) -> Result<Steps> {
+/// Nothing is written over the nodes of `chain`, which the old state may still roll forward.
+pub(super) fn steps(draft: &Draft, old: &Volume, chain: &[BlockAddr]) -> Result<Steps> {
     let changes = draft.changes();
     let sb = old.super_block();
-    let is_super = |addr: u32| addr < sb.checkpoints_start().0;
     let supers: Vec<Blocks> = [1, 0]
         .into_iter()
         .filter_map(|addr| changes.get(&addr).map(|block| Blocks::from([(addr, block.clone())])))
         .collect();
-    if changes.keys().all(|addr| is_super(*addr)) {
+    if is_of_super_blocks(draft, old) {
         return Ok(Steps(supers));
     }
     // Journals go into the tables.
-    let bench = Bench::open(draft)?;
+    let mut bench = Bench::open(draft)?;
+    relocate::run(&mut bench, old, chain)?;
     let changes = draft.changes();
     let mut settling = Settling { draft, old, new: &bench.volume, first: Blocks::new() };
     let nat = settling.nat(&changes)?;
     let sit = settling.sit(&changes)?;
     let mut first = settling.first;
-    let behind = |addr: &u32| *addr >= sb.ssa_start().0;
-    let summaries: Blocks =
-        changes.iter().filter(|(addr, _)| behind(addr)).map(|(addr, block)| (*addr, block.clone())).collect();
+    let (mut summaries, mut behind) = (Blocks::new(), Blocks::new());
+    for (addr, block) in changes.range(sb.ssa_start().0..) {
+        let at = BlockAddr(*addr);
+        let group = if !old.is_main(at) {
+            &mut summaries
+        } else if old.is_valid(at)? {
+            &mut behind
+        } else if bench.is_used(at)? {
+            &mut first
+        } else {
+            continue;
+        };
+        group.insert(*addr, block.clone());
+    }
+    summaries.append(&mut behind);
     let newest = packs::newest_version(old).max(bench.volume.checkpoint().version());
     let pack = |number: u8, version: u64| {
         let mut raw = bench.pack.raw;

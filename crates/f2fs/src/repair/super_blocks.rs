@@ -6,7 +6,7 @@ use super::{bench::put, draft::Draft};
 use crate::{
     check::{check, is_refused},
     error::Result,
-    layout::{BlockAddr, RawSuperBlock, SUPER_OFFSET, SuperBlock},
+    layout::{BlockAddr, Features, RawSuperBlock, SUPER_OFFSET, SuperBlock},
     volume::read_super_blocks,
 };
 
@@ -21,7 +21,8 @@ pub(super) fn mend(draft: &Draft, threads: usize) -> Result<()> {
             first
         }
         (Some(first), Some(second)) => {
-            let [one, other] = [first, second].map(|sb| problems(draft, sb, threads));
+            // Most damages make a volume one of a kind that it is not.
+            let [one, other] = [first, second].map(|sb| (problems(draft, sb, threads), is_rare(sb)));
             if other < one { second } else { first }
         }
         (Some(only), None) | (None, Some(only)) => only,
@@ -35,11 +36,17 @@ pub(super) fn clear_notes(draft: &Draft, sb: &SuperBlock) -> Result<()> {
     write(draft, &sb.without_notes())
 }
 
-fn write(draft: &Draft, raw: &RawSuperBlock) -> Result<()> {
+pub(super) fn write(draft: &Draft, raw: &RawSuperBlock) -> Result<()> {
     let at = usize::try_from(SUPER_OFFSET).unwrap_or(0);
     [0, 1]
         .into_iter()
         .try_for_each(|at_block| draft.edit(BlockAddr(at_block), |block| put(block, at, raw.as_bytes())))
+}
+
+/// True for a volume of a kind that is not repaired.
+fn is_rare(sb: &SuperBlock) -> bool {
+    let rare = [Features::BLKZONED, Features::RO, Features::DEVICE_ALIAS];
+    sb.devices().len() > 1 || rare.into_iter().any(|feature| sb.features().has(feature))
 }
 
 /// The number of faults of the volume that a super block shows.

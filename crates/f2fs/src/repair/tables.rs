@@ -7,8 +7,9 @@ use crate::{
     layout::{Nid, SegNo, SitEntry, SummaryBlock},
 };
 
-/// Kinds of segments.
+/// Kinds of segments, and the usual one.
 const KINDS: u8 = 6;
+const WARM_DATA: u8 = 1;
 /// Blocks of a segment.
 const BLOCKS: u32 = 512;
 
@@ -19,6 +20,8 @@ pub(super) fn mend(bench: &mut Bench, finding: &Finding) -> Result<()> {
         (Code::SitKind, Object::Segment(segno), cure) => set_kind(bench, segno, cure),
         (Code::SitMissing, Object::Block(addr), _) => bench.mark(addr, true),
         (Code::SitExtra, Object::Block(addr), _) => bench.mark(addr, false),
+        // A log that writes to the wrong segment goes on elsewhere.
+        (Code::SsaKind, Object::Segment(segno), _) if bench.pack.log_of(segno).is_some() => Ok(()),
         (Code::SsaKind, Object::Segment(segno), Cure::Number(of_nodes)) => {
             bench.set_kind(segno, of_nodes != 0)
         }
@@ -52,22 +55,29 @@ fn recount(bench: &Bench, segno: SegNo) -> Result<()> {
     bench.set_sit(segno, &SitEntry { valid_blocks, ..entry })
 }
 
-/// A kind that does not exist is first taken for data; the next look tells if nodes are there.
+/// A kind that does not exist is first taken for data; the next look tells if nodes are there. The segment of a log is of
+/// the log's kind, unless it holds something else.
 fn set_kind(bench: &Bench, segno: SegNo, cure: Cure) -> Result<()> {
     let entry = bench.sit(segno)?;
-    let kind = match (bench.pack.log_of(segno), cure) {
-        (Some(log), _) => u8::try_from(log).unwrap_or_default(),
-        (None, Cure::Number(kind)) => u8::try_from(kind).unwrap_or_default(),
-        (None, _) => 1,
+    let log = bench.pack.log_of(segno).and_then(|log| u8::try_from(log).ok());
+    let kind = match cure {
+        Cure::Number(kind) => {
+            let kind = u8::try_from(kind).unwrap_or_default();
+            log.filter(|log| is_node(*log) == is_node(kind)).unwrap_or(kind)
+        }
+        _ => log.unwrap_or(WARM_DATA),
     };
     bench.set_sit(segno, &SitEntry { kind, ..entry })
+}
+
+fn is_node(kind: u8) -> bool {
+    usize::from(kind) >= DATA_LOGS
 }
 
 /// The kind of a log's segment is the log's, unless the segment holds something else.
 fn mend_kind(bench: &mut Bench, log: usize) -> Result<()> {
     let segno = bench.pack.raw.segment(log);
     let entry = bench.sit(segno)?;
-    let is_node = |kind: u8| usize::from(kind) >= DATA_LOGS;
     let kind = u8::try_from(log).unwrap_or_default();
     if entry.bits() == 0 || entry.kind >= KINDS || is_node(entry.kind) == is_node(kind) {
         return bench.set_sit(segno, &SitEntry { kind, ..entry });

@@ -250,6 +250,17 @@ impl Commit {
         Ok(())
     }
 
+    /// Makes a quota file anew, without entries.
+    pub(super) fn empty_quota(&mut self, kind: usize) -> Result<()> {
+        let file = self.tree.blocks().nodes().usage().files().get(kind).copied().unwrap_or(Nid::NULL);
+        let blocks = self.tree.blocks_mut();
+        let mut inode = blocks.nodes().inode(file)?;
+        let bytes = QuotaFile::empty(kind).to_bytes();
+        content::set_size(blocks, &mut inode, 0)?;
+        content::write(blocks, &mut inode, 0, &bytes)?;
+        blocks.nodes_mut().put(&inode)
+    }
+
     /// Brings a quota file up to date.
     fn write_usage(&mut self, kind: usize, file: Nid) -> Result<()> {
         let blocks = self.tree.blocks_mut();

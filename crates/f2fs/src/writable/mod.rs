@@ -19,6 +19,7 @@ mod content;
 mod directory;
 mod fsync;
 mod index;
+mod mend;
 mod mount;
 mod naming;
 mod nodes;
@@ -85,15 +86,20 @@ impl WritableF2fs {
         options: WritableOptions,
     ) -> error::Result<WritableF2fs> {
         let now = (options.clock)();
-        let Opened { tree, recovery, reserve, elapsed } = mount::open(device, &options, now)?;
-        let state =
-            Mutex::new(State { commit: Commit::new(tree, options.idle_cleaning, reserve), failed: None });
-        let fs = WritableF2fs { state, clock: options.clock, start: (now, elapsed), recovery };
+        let opened = mount::open(device, &options, now)?;
+        let fs = WritableF2fs::of(opened, options, now);
         fs.evict_orphans()?;
-        if recovery.inodes > 0 {
+        if fs.recovery.inodes > 0 {
             fs.checkpoint()?;
         }
         Ok(fs)
+    }
+
+    fn of(opened: Opened, options: WritableOptions, now: Timestamp) -> WritableF2fs {
+        let Opened { tree, recovery, reserve, elapsed } = opened;
+        let commit = Commit::new(tree, options.idle_cleaning, reserve);
+        let state = Mutex::new(State { commit, failed: None });
+        WritableF2fs { state, clock: options.clock, start: (now, elapsed), recovery }
     }
 
     /// The files that were rolled forward.

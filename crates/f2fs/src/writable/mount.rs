@@ -81,7 +81,36 @@ pub(super) fn open(
     let mut nodes = StoredNodes::new(Volume::open(vec![Box::new(device.clone())], options.cache_bytes)?);
     check(nodes.volume())?;
     let recovery = nodes.recover(now)?;
+    let mut tree = load(nodes.volume(), device, options, now)?;
+    if recovery.inodes > 0 {
+        replay(&mut tree, &nodes)?;
+    }
     let volume = nodes.volume();
+    let elapsed = volume.checkpoint().raw().elapsed_time.get();
+    Ok(Opened { tree, recovery, reserve: Reserve::of(volume.checkpoint()), elapsed })
+}
+
+/// Opens a volume that was mended, whatever its features, and rolls `promised` forward, which an older checkpoint has.
+pub(super) fn open_mended(
+    device: Box<dyn BlockDevice + Send>,
+    options: &WritableOptions,
+    now: Timestamp,
+    promised: Option<&StoredNodes>,
+) -> Result<Opened> {
+    let device = Device::new(device);
+    let volume = Volume::open(vec![Box::new(device.clone())], options.cache_bytes)?;
+    check_numbers(&volume)?;
+    let mut tree = load(&volume, device, options, now)?;
+    if let Some(promised) = promised {
+        replay(&mut tree, promised)?;
+    }
+    let (reserve, elapsed) = (Reserve::of(volume.checkpoint()), volume.checkpoint().raw().elapsed_time.get());
+    Ok(Opened { tree, recovery: Recovery::default(), reserve, elapsed })
+}
+
+/// The tree of a volume as its checkpoint has it.
+fn load(volume: &Volume, device: Device, options: &WritableOptions, now: Timestamp) -> Result<Tree> {
+    let sb = volume.super_block();
     let medium = Medium::cached(device, sb.block(), options.cache_bytes, options.discard);
     let scarce = scarce(sb.main_segments(), options.logging);
     let mut writer = Writer::load(volume, medium, scarce, options.streams)?;
@@ -98,10 +127,7 @@ pub(super) fn open(
     let mut tree = Tree::new(blocks, options.compression.clone(), seed);
     let orphans = volume.orphan_blocks()?.into_iter().flat_map(|block| block.inodes);
     orphans.for_each(|ino| tree.set_orphan(ino));
-    if recovery.inodes > 0 {
-        replay(&mut tree, &nodes)?;
-    }
-    Ok(Opened { tree, recovery, reserve: Reserve::of(volume.checkpoint()), elapsed: raw.elapsed_time.get() })
+    Ok(tree)
 }
 
 /// The number of free segments at or below which logs fill holes first.
@@ -124,6 +150,10 @@ fn check(volume: &Volume) -> Result<()> {
             return Err(unsupported(what));
         }
     }
+    check_numbers(volume)
+}
+
+fn check_numbers(volume: &Volume) -> Result<()> {
     let raw = volume.checkpoint().raw();
     let segments = volume.super_block().main_segments();
     for head in volume.log_heads() {

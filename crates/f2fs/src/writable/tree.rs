@@ -253,6 +253,17 @@ impl Tree {
         self.blocks.nodes_mut().put(&inode)
     }
 
+    /// Gives an inode a name, whatever names it counts: a repair counts them.
+    pub(super) fn adopt(&mut self, dir: Nid, name: &[u8], ino: Nid, now: Timestamp) -> Result<()> {
+        check_name(name)?;
+        let parent = self.linked_dir(dir)?;
+        self.check_free(&parent, name)?;
+        let mut inode = self.blocks.nodes().inode(ino)?;
+        inode.set_name(dir, name);
+        self.blocks.nodes_mut().put(&inode)?;
+        self.arrive(dir, name, ino, inode.kind, now)
+    }
+
     /// Takes a name away, and with it the link that the `..` of a directory was.
     fn depart(&mut self, place: &Place<'_>, kind: FileKind, now: Timestamp) -> Result<()> {
         let mut inode = self.dir(place.dir)?;

@@ -73,6 +73,15 @@ impl Usage {
         }
     }
 
+    /// Counts inodes and bytes that a quota file has wrong.
+    pub(super) fn correct(&mut self, kind: usize, id: u32, change: Change) {
+        debug_assert!(kind < self.changes.len(), "no quota of kind {kind}");
+        if let Some(changes) = self.changes.get_mut(kind) {
+            let known = changes.entry(id).or_default();
+            (known.0, known.1) = (known.0 + change.0, known.1.saturating_add(change.1));
+        }
+    }
+
     /// Takes the changes of a kind, which are in its quota file from now on.
     pub(super) fn take(&mut self, kind: usize) -> BTreeMap<u32, Change> {
         debug_assert!(kind < self.changes.len(), "no quota of kind {kind}");

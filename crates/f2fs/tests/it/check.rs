@@ -1,7 +1,7 @@
 //! The check: silent on volumes that Linux wrote, loud on damaged ones.
 
 pub(crate) mod damages;
-mod inject;
+pub(crate) mod inject;
 mod members;
 mod mounted;
 pub(crate) mod patient;

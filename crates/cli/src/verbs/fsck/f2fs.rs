@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::{CORRECTED, UNCORRECTED};
 use crate::{
+    context::now,
     failure::{Failure, Outcome},
     image::{f2fs_block_bytes, f2fs_disk, f2fs_disks},
     output::{self, Output},
@@ -46,11 +47,11 @@ impl Mending<'_> {
         let failed = |error| Failure::new(format!("{}: {error}", self.path.display()));
         let progress = Progress::counted("check");
         let shown = &mut |done, total| progress.set(done, total);
-        let repair = plan(Box::new(disk), self.extent, threads(), shown).map_err(failed)?;
+        let repair = plan(Box::new(disk), self.extent, now(), threads(), shown).map_err(failed)?;
         drop(progress);
         let (before, left) = (repair.before().clone(), repair.after().count);
         let changes = !repair.is_empty();
-        let lines = self.lines(&repair);
+        let lines = lines(&repair);
         if changes && !self.dry_run {
             self.keep_undo(&repair)?;
             repair.commit().map_err(failed)?;
@@ -80,13 +81,6 @@ impl Mending<'_> {
         Ok(fixed | if is_left { UNCORRECTED } else { 0 })
     }
 
-    fn lines(&self, repair: &Repair) -> Vec<String> {
-        let line = |finding: &Finding| {
-            format!("{}: {}: {}", finding.code.name(), finding.object, finding.code.fix())
-        };
-        repair.fixes().iter().map(|fix| line(&fix.finding)).collect()
-    }
-
     /// The file is safe before the volume is touched.
     fn keep_undo(&self, repair: &Repair) -> Outcome {
         let Some(file) = self.undo else { return Ok(()) };
@@ -98,6 +92,13 @@ impl Mending<'_> {
         });
         written.map_err(|error| Failure::host(file, &error))
     }
+}
+
+/// A line for each fault that is put right.
+fn lines(repair: &Repair) -> Vec<String> {
+    let line =
+        |finding: &Finding| format!("{}: {}: {}", finding.code.name(), finding.object, finding.code.fix());
+    repair.fixes().iter().map(|fix| line(&fix.finding)).collect()
 }
 
 /// Puts back what a repair changed.

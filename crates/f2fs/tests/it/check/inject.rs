@@ -139,7 +139,7 @@ fn the_kernel_takes_what_is_called_sound() {
 }
 
 /// The kernel's marks in a volume.
-fn flags(volume: Vec<u8>) -> Vec<String> {
+pub(crate) fn flags(volume: Vec<u8>) -> Vec<String> {
     let Ok(report) = check(vec![Box::new(Disk::new(&Arc::new(volume)))], 2, &mut |_, _| ()) else {
         return vec!["it cannot be opened".into()];
     };

@@ -1,0 +1,492 @@
+//! Repairs of directories: entries that fit their slots, name inodes that are there, and stand where they are looked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pumice_vfs::FileKind;
+
+use super::{
+    bench::{Bench, put, word_at},
+    tree,
+};
+use crate::{
+    check::{Code, Cure, Finding, Object, Report},
+    error::Result,
+    hash::name_hash,
+    layout::{BlockAddr, Dentry, DentryLayout, Inode, LEVELS_MAX, Nid, bucket_blocks, buckets, file_kind},
+};
+
+/// Longest name.
+const NAME_MAX: usize = 255;
+
+/// A name that must be made again, in its right place.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Homeless {
+    pub(super) directory: Nid,
+    pub(super) name: Vec<u8>,
+    pub(super) ino: Nid,
+}
+
+/// An entry, and where it stands.
+pub(super) struct Entry {
+    pub(super) directory: Nid,
+    pub(super) ino: Nid,
+    pub(super) file_type: u8,
+    pub(super) name: Vec<u8>,
+    hash: u32,
+    slot: u32,
+    leaf: Leaf,
+}
+
+/// Entries of a block of a directory, or of its inode.
+#[derive(Clone, Copy)]
+struct Leaf {
+    directory: Nid,
+    /// The block; none if the entries stand in the inode.
+    addr: Option<BlockAddr>,
+    start: usize,
+    bytes: usize,
+}
+
+impl Leaf {
+    fn of(bench: &Bench, directory: Nid, index: u64) -> Option<Leaf> {
+        let (inode, block) = bench.inode(directory)?;
+        if inode.has_inline_dentry() {
+            let range = inode.inline_range();
+            return Some(Leaf { directory, addr: None, start: range.start, bytes: range.len() });
+        }
+        let addr = tree::block_of(bench, &inode, &block, index).filter(|addr| bench.volume.is_main(*addr))?;
+        Some(Leaf { directory, addr: Some(addr), start: 0, bytes: bench.volume.block_size().width() })
+    }
+
+    fn layout(&self) -> DentryLayout {
+        DentryLayout::for_bytes(self.bytes)
+    }
+
+    fn read(&self, bench: &Bench) -> Option<Vec<u8>> {
+        let block = match self.addr {
+            Some(addr) => bench.draft.read(addr).ok()?,
+            None => bench.node(self.directory)?,
+        };
+        block.get(self.start..self.start + self.bytes).map(<[u8]>::to_vec)
+    }
+
+    fn edit(&self, bench: &Bench, edit: impl FnOnce(&mut [u8])) -> Result<()> {
+        let part = self.start..self.start + self.bytes;
+        let change = |block: &mut [u8]| edit(block.get_mut(part).unwrap_or_default());
+        match self.addr {
+            Some(addr) => bench.draft.edit(addr, change),
+            None => bench.edit_node(self.directory, change),
+        }
+    }
+
+    /// All entries that make sense.
+    fn entries(&self, bench: &Bench) -> Vec<Entry> {
+        let (Some(bytes), layout) = (self.read(bench), self.layout()) else { return Vec::new() };
+        let (mut slot, mut entries) = (0, Vec::new());
+        loop {
+            match layout.next(&bytes, slot) {
+                Ok(None) => return entries,
+                Ok(Some(entry)) => {
+                    slot = entry.slot + entry.slots();
+                    entries.push(Entry::new(*self, &entry));
+                }
+                Err(at) => slot = at + 1,
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn new(leaf: Leaf, entry: &Dentry<'_>) -> Entry {
+        Entry {
+            directory: leaf.directory,
+            ino: entry.ino,
+            file_type: entry.file_type,
+            name: entry.name.to_vec(),
+            hash: entry.hash,
+            slot: entry.slot,
+            leaf,
+        }
+    }
+
+    /// The entry that a finding is about.
+    pub(super) fn at(bench: &Bench, object: Object) -> Option<Entry> {
+        let Object::Entry { directory, block, slot } = object else { return None };
+        let leaf = Leaf::of(bench, directory, block)?;
+        let bytes = leaf.read(bench)?;
+        let layout = leaf.layout();
+        (slot < layout.slots && layout.is_used(&bytes, slot))
+            .then(|| layout.entry(&bytes, slot).map(|entry| Entry::new(leaf, &entry)))
+            .flatten()
+    }
+
+    fn slots(&self) -> std::ops::Range<u32> {
+        let count = self.name.len().div_ceil(crate::layout::DIR_SLOT_BYTES);
+        self.slot..self.slot + u32::try_from(count).unwrap_or(0)
+    }
+
+    /// Changes a number of the entry: hash at 0, inode at 4, length of the name at 8, kind at 10.
+    fn set(&self, bench: &Bench, at: usize, bytes: &[u8]) -> Result<()> {
+        let place = self.leaf.layout().entry_at(self.slot) + at;
+        self.leaf.edit(bench, |block| put(block, place, bytes))
+    }
+
+    pub(super) fn set_ino(&self, bench: &Bench, ino: Nid) -> Result<()> {
+        self.set(bench, 4, &ino.0.to_le_bytes())
+    }
+
+    pub(super) fn set_type(&self, bench: &Bench, file_type: u8) -> Result<()> {
+        self.set(bench, 10, &[file_type])
+    }
+
+    /// Takes it away.
+    pub(super) fn remove(&self, bench: &Bench) -> Result<()> {
+        let (layout, slots) = (self.leaf.layout(), self.slots());
+        self.leaf.edit(bench, |block| slots.for_each(|slot| layout.set_used(block, slot, false)))
+    }
+
+    fn set_name(&self, bench: &Bench, name: &[u8]) -> Result<()> {
+        debug_assert_eq!(name.len(), self.name.len());
+        let place = self.leaf.layout().name_at(self.slot);
+        self.leaf.edit(bench, |block| put(block, place, name))
+    }
+}
+
+/// All entries of a directory.
+pub(super) fn entries(bench: &Bench, directory: Nid) -> Vec<Entry> {
+    let leaves = leaves(bench, directory);
+    leaves.into_iter().flat_map(|(_, leaf)| leaf.entries(bench)).collect()
+}
+
+fn leaves(bench: &Bench, directory: Nid) -> Vec<(u64, Leaf)> {
+    let Some((inode, block)) = bench.inode(directory) else { return Vec::new() };
+    if inode.has_inline_dentry() {
+        return Leaf::of(bench, directory, 0).map(|leaf| (0, leaf)).into_iter().collect();
+    }
+    let bytes = bench.volume.block_size().width();
+    let addrs = tree::blocks_of(bench, &inode, &block).into_iter();
+    let leaf = |(index, addr)| (index, Leaf { directory, addr: Some(addr), start: 0, bytes });
+    addrs.map(leaf).collect()
+}
+
+/// Mends all findings about entries. Names that have to be made again are added to `homeless`.
+pub(super) fn mend(bench: &Bench, report: &Report, homeless: &mut BTreeSet<Homeless>) -> Result<()> {
+    let lost = Lost::of(bench, report);
+    for finding in &report.findings {
+        if let (Code::DentrySlots, Object::Entry { directory, block, slot }) = (finding.code, finding.object)
+        {
+            slots(bench, directory, block, slot)?;
+            continue;
+        }
+        let Some(entry) = Entry::at(bench, finding.object) else { continue };
+        match (finding.code, finding.cure) {
+            (Code::DentryInode, _) => match lost.named(&entry) {
+                Some(ino) => entry.set_ino(bench, ino)?,
+                None => entry.remove(bench)?,
+            },
+            (Code::DentryType, Cure::Number(right)) => {
+                entry.set_type(bench, u8::try_from(right).unwrap_or(1))?;
+            }
+            (Code::DentryHash, Cure::Number(right)) => hash(bench, &entry, right)?,
+            (Code::DentryName, _) => rename(bench, &entry, homeless)?,
+            (Code::DentryPlace, Cure::Number(depth)) => deepen(bench, entry.directory, depth)?,
+            (Code::DentryPlace, _) => {
+                entry.remove(bench)?;
+                if entry.name != b"." && entry.name != b".." {
+                    let Entry { directory, name, ino, .. } = entry;
+                    homeless.insert(Homeless { directory, name, ino });
+                }
+            }
+            (Code::DentryTwice, _) => twice(bench, &entry, homeless)?,
+            _ => {}
+        }
+    }
+    lost.redirect(bench)
+}
+
+/// Inodes that no entry names, by the directory and name that they remember.
+struct Lost(BTreeMap<(Nid, Vec<u8>), Nid>);
+
+impl Lost {
+    fn of(bench: &Bench, report: &Report) -> Lost {
+        let unnamed = report.findings.iter().filter(|finding| finding.code == Code::InodeUnnamed);
+        let name = |finding: &Finding| {
+            let Object::Inode(ino) = finding.object else { return None };
+            let (directory, name) = remembered(bench, ino)?;
+            Some(((directory, name), ino))
+        };
+        Lost(unnamed.filter_map(name).collect())
+    }
+
+    fn named(&self, entry: &Entry) -> Option<Nid> {
+        self.0.get(&(entry.directory, entry.name.clone())).copied()
+    }
+
+    /// An entry with the very name of a lost inode names another: that one has its own name elsewhere.
+    fn redirect(&self, bench: &Bench) -> Result<()> {
+        for ((directory, name), ino) in &self.0 {
+            for entry in entries(bench, *directory).iter().filter(|entry| entry.name == *name) {
+                let is_its_own =
+                    remembered(bench, entry.ino).is_some_and(|own| own == (*directory, name.clone()));
+                if entry.ino != *ino && !is_its_own {
+                    entry.set_ino(bench, *ino)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One inode has more names than it counts and another fewer: an entry of the first may be the second's. True if one is
+/// given over.
+pub(super) fn redirect(bench: &Bench, report: &Report) -> Result<bool> {
+    let links = report.findings.iter().filter(|finding| finding.code == Code::InodeLinks);
+    let counted = links.filter_map(|finding| match (finding.object, finding.cure) {
+        (Object::Inode(ino), Cure::Number(names)) => {
+            let (inode, _) = bench.inode(ino)?;
+            (inode.kind != FileKind::Dir).then(|| (ino, inode.kind, inode.links.into(), names))
+        }
+        _ => None,
+    });
+    let (over, short): (Vec<_>, Vec<_>) = counted
+        .filter(|(.., links, _): &(_, _, u64, u64)| *links > 0)
+        .partition(|(.., links, names)| links < names);
+    if over.is_empty() || short.is_empty() {
+        return Ok(false);
+    }
+    let mut done = false;
+    for entry in every_entry(bench) {
+        let Some((_, kind, ..)) = over.iter().find(|(ino, ..)| *ino == entry.ino) else { continue };
+        let place = (entry.directory, entry.name.clone());
+        if remembered(bench, entry.ino).as_ref() == Some(&place) {
+            continue;
+        }
+        let mut fitting = short.iter().filter(|(_, other, ..)| other == kind).map(|(ino, ..)| *ino);
+        let named = fitting.clone().find(|ino| remembered(bench, *ino).as_ref() == Some(&place));
+        let only = fitting.next().filter(|_| fitting.next().is_none() && over.len() == 1);
+        if let Some(ino) = named.or(only.filter(|_| !done)) {
+            entry.set_ino(bench, ino)?;
+            done = true;
+        }
+    }
+    Ok(done)
+}
+
+/// The entries of all directories but `.` and `..`.
+fn every_entry(bench: &Bench) -> impl Iterator<Item = Entry> {
+    let is_directory = |ino: &Nid| bench.inode(*ino).is_some_and(|(inode, _)| inode.kind == FileKind::Dir);
+    let found = bench.inodes().into_iter().filter(is_directory).flat_map(|ino| entries(bench, ino));
+    found.filter(|entry| !is_dots(&entry.name))
+}
+
+/// The directory and the name that an inode remembers.
+pub(super) fn remembered(bench: &Bench, ino: Nid) -> Option<(Nid, Vec<u8>)> {
+    let (inode, _) = bench.inode(ino)?;
+    let name = inode.last_name().to_vec();
+    (!name.is_empty()).then_some((inode.parent, name))
+}
+
+/// The length of a name is wrong, or bits of its slots are missing.
+fn slots(bench: &Bench, directory: Nid, block: u64, slot: u32) -> Result<()> {
+    let Some(leaf) = Leaf::of(bench, directory, block) else { return Ok(()) };
+    let Some(bytes) = leaf.read(bench) else { return Ok(()) };
+    let layout = leaf.layout();
+    if slot >= layout.slots || !layout.is_used(&bytes, slot) {
+        return Ok(());
+    }
+    if let Some(length) = length_by_hash(&layout, &bytes, slot) {
+        let place = layout.entry_at(slot) + 8;
+        return leaf.edit(bench, |block| {
+            put(block, place, &u16::try_from(length).unwrap_or_default().to_le_bytes());
+            let end = slot + u32::try_from(length.div_ceil(8)).unwrap_or(0);
+            (slot..end.min(layout.slots)).for_each(|slot| layout.set_used(block, slot, true));
+        });
+    }
+    leaf.edit(bench, |block| layout.set_used(block, slot, false))
+}
+
+/// The length of a name whose hash is right.
+fn length_by_hash(layout: &DentryLayout, bytes: &[u8], slot: u32) -> Option<usize> {
+    let hash = word_at(bytes, layout.entry_at(slot))?;
+    let name = bytes.get(layout.name_at(slot)..)?;
+    let most = NAME_MAX.min(name.len());
+    (1..=most).find(|length| name.get(..*length).is_some_and(|name| name_hash(name) == hash))
+}
+
+/// A hash that is not the name's: the inode may remember the name that it is of.
+fn hash(bench: &Bench, entry: &Entry, right: u64) -> Result<()> {
+    if let Some(name) = better_name(bench, entry) {
+        return entry.set_name(bench, &name);
+    }
+    let right = u32::try_from(right).unwrap_or_default();
+    entry.set(bench, 0, &right.to_le_bytes())
+}
+
+/// The name that the inode remembers, if it has the entry's hash.
+fn better_name(bench: &Bench, entry: &Entry) -> Option<Vec<u8>> {
+    let (directory, name) = remembered(bench, entry.ino)?;
+    let fits = directory == entry.directory && name.len() == entry.name.len();
+    (fits && name != entry.name && name_hash(&name) == entry.hash).then_some(name)
+}
+
+/// A name that cannot be.
+fn rename(bench: &Bench, entry: &Entry, homeless: &mut BTreeSet<Homeless>) -> Result<()> {
+    if let Some(name) = better_name(bench, entry) {
+        return entry.set_name(bench, &name);
+    }
+    let name = entry.name.iter().map(|byte| if matches!(byte, 0 | b'/') { b'_' } else { *byte }).collect();
+    entry.remove(bench)?;
+    homeless.insert(Homeless { directory: entry.directory, name, ino: entry.ino });
+    Ok(())
+}
+
+/// One of two names goes. If another inode had it, that one gets a name of its own.
+fn twice(bench: &Bench, entry: &Entry, homeless: &mut BTreeSet<Homeless>) -> Result<()> {
+    if let Some(name) = better_name(bench, entry) {
+        return entry.set_name(bench, &name);
+    }
+    let same = entries(bench, entry.directory);
+    let other = same.iter().find(|other| other.name == entry.name && other.ino != entry.ino);
+    entry.remove(bench)?;
+    if other.is_some() {
+        let remembered = remembered(bench, entry.ino).filter(|(directory, _)| *directory == entry.directory);
+        let name =
+            remembered.map(|(_, name)| name).filter(|name| same.iter().all(|other| other.name != *name));
+        let name = name.unwrap_or_else(|| format!("#{}", entry.ino).into_bytes());
+        homeless.insert(Homeless { directory: entry.directory, name, ino: entry.ino });
+    }
+    Ok(())
+}
+
+/// A directory has more levels than it says.
+fn deepen(bench: &Bench, directory: Nid, depth: u64) -> Result<()> {
+    let depth = u32::try_from(depth).unwrap_or(LEVELS_MAX).min(LEVELS_MAX);
+    bench.edit_inode(directory, |raw| {
+        if raw.i_current_depth.get() < depth {
+            raw.i_current_depth.set(depth);
+        }
+    })
+}
+
+/// Mends what a directory says about its place and its size.
+pub(super) fn directory(bench: &Bench, finding: &Finding, all: &Names) -> Result<()> {
+    if let (Some(entry), Cure::Number(right)) = (Entry::at(bench, finding.object), finding.cure) {
+        return entry.set_ino(bench, Nid(u32::try_from(right).unwrap_or_default()));
+    }
+    let Object::Inode(ino) = finding.object else { return Ok(()) };
+    match (finding.code, finding.cure) {
+        (Code::DirectoryParent, Cure::Number(parent)) => {
+            let parent = u32::try_from(parent).unwrap_or_default();
+            bench.edit_inode(ino, |raw| raw.i_pino.set(parent))
+        }
+        (Code::DirectoryParent, _) => all.leave_one(bench, ino),
+        (Code::InodeSize, _) => size(bench, ino),
+        (Code::Dots, _) => dots(bench, ino),
+        _ => Ok(()),
+    }
+}
+
+/// Entries that name directories, found when they are needed.
+pub(super) struct Names(std::cell::OnceCell<Vec<Entry>>);
+
+impl Names {
+    pub(super) fn new() -> Names {
+        Names(std::cell::OnceCell::new())
+    }
+
+    /// Of the names of a directory that one stays which its parent has; all go that stand in a circle.
+    fn leave_one(&self, bench: &Bench, ino: Nid) -> Result<()> {
+        let all = self.0.get_or_init(|| directories(bench));
+        let names: Vec<&Entry> = all.iter().filter(|entry| entry.ino == ino).collect();
+        let parent = bench.inode(ino).map(|(inode, _)| inode.parent);
+        let kept = names.iter().position(|entry| Some(entry.directory) == parent && names.len() > 1);
+        for (at, entry) in names.iter().enumerate() {
+            if Some(at) != kept {
+                entry.remove(bench)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// All entries of directories that name directories.
+fn directories(bench: &Bench) -> Vec<Entry> {
+    every_entry(bench).filter(|entry| file_kind(entry.file_type) == FileKind::Dir).collect()
+}
+
+fn is_dots(name: &[u8]) -> bool {
+    matches!(name, b"." | b"..")
+}
+
+/// The size of a directory, and its levels, are those of its blocks; the size of a symbolic link that of its target.
+fn size(bench: &Bench, ino: Nid) -> Result<()> {
+    let Some((inode, block)) = bench.inode(ino) else { return Ok(()) };
+    let width = bench.volume.block_size();
+    if inode.kind != FileKind::Dir {
+        return target(bench, ino, &inode, &block);
+    }
+    let last = tree::blocks_of(bench, &inode, &block).last().map_or(0, |(index, _)| *index);
+    let depth = levels(last, inode.dir_level.into());
+    let size = (last + 1) * width.bytes_u64();
+    bench.edit_inode(ino, |raw| {
+        if inode.size < size || !inode.size.is_multiple_of(width.bytes_u64()) || inode.depth >= depth {
+            raw.i_size.set(size);
+        }
+        if raw.i_current_depth.get() < depth {
+            raw.i_current_depth.set(depth);
+        }
+    })
+}
+
+/// Levels up to the one that a block belongs to.
+fn levels(index: u64, dir_level: u32) -> u32 {
+    let (mut level, mut end) = (0, 0);
+    while level < LEVELS_MAX {
+        end += buckets(level, dir_level) * bucket_blocks(level);
+        level += 1;
+        if index < end {
+            break;
+        }
+    }
+    level
+}
+
+/// A symbolic link without bytes has those that stand in it, or is one to itself.
+fn target(bench: &Bench, ino: Nid, inode: &Inode, block: &[u8]) -> Result<()> {
+    let bytes = if inode.has_inline_data() {
+        block.get(inode.inline_range()).unwrap_or_default().to_vec()
+    } else {
+        let addr = tree::block_of(bench, inode, block, 0);
+        addr.and_then(|addr| bench.draft.read(addr).ok()).unwrap_or_default()
+    };
+    let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()).max(1) as u64;
+    bench.edit_inode(ino, |raw| raw.i_size.set(length))
+}
+
+/// `.` and `..` are the first two entries of the first block.
+fn dots(bench: &Bench, ino: Nid) -> Result<()> {
+    let Some((inode, _)) = bench.inode(ino) else { return Ok(()) };
+    let root = bench.volume.super_block().root();
+    let parent = if ino == root { root } else { inode.parent };
+    let mut missing = vec![(0, &b"."[..], ino), (1, &b".."[..], parent)];
+    for entry in entries(bench, ino).iter().filter(|entry| is_dots(&entry.name)) {
+        let at = missing.iter().position(|(_, name, _)| *name == entry.name);
+        match at {
+            Some(at) => drop(missing.remove(at)),
+            None => entry.remove(bench)?,
+        }
+    }
+    let Some(leaf) = Leaf::of(bench, ino, 0) else { return Ok(()) };
+    let Some(bytes) = leaf.read(bench) else { return Ok(()) };
+    let layout = leaf.layout();
+    for (slot, name, ino) in missing {
+        let free = if layout.is_used(&bytes, slot) {
+            (0..layout.slots).find(|slot| !layout.is_used(&bytes, *slot))
+        } else {
+            Some(slot)
+        };
+        let Some(slot) = free else { continue };
+        leaf.edit(bench, |block| layout.put(block, &Dentry { slot, hash: 0, ino, file_type: 2, name }))?;
+    }
+    Ok(())
+}

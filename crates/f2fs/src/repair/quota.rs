@@ -1,0 +1,65 @@
+//! Repairs of quota files: made anew if they make no sense, and corrected by the true use.
+
+use pumice_vfs::Timestamp;
+
+use super::{
+    bench::{Bench, word_at},
+    draft::Draft,
+    super_blocks, tree,
+};
+use crate::{
+    check::{Code, Cure, Object, Report},
+    error::Result,
+    layout::{Nid, QUOTA_MAGICS},
+    volume::read_super_block,
+    writable::WritableF2fs,
+};
+
+/// A quota file is one without a name that begins like one. Where there is none, its kind is not counted any more.
+pub(super) fn find(bench: &Bench, report: &Report) -> Result<()> {
+    let of = |code| {
+        let found = report.findings.iter().filter(move |finding| finding.code == code);
+        found.filter_map(|finding| match finding.object {
+            Object::Inode(ino) => Some(ino),
+            _ => None,
+        })
+    };
+    for wrong in of(Code::QuotaInode) {
+        let sb = read_super_block(&bench.draft)?;
+        let Some(kind) = sb.quota_inodes().iter().position(|ino| *ino == wrong) else { continue };
+        let is_one = |ino: &Nid| first_word(bench, *ino) == QUOTA_MAGICS.get(kind).copied();
+        let found = of(Code::InodeUnnamed).find(is_one).unwrap_or(Nid::NULL);
+        super_blocks::write(&bench.draft, &sb.with_quota_inode(kind, found))?;
+    }
+    Ok(())
+}
+
+fn first_word(bench: &Bench, ino: Nid) -> Option<u32> {
+    let (inode, block) = bench.inode(ino)?;
+    let first = bench.draft.read(tree::block_of(bench, &inode, &block, 0)?).ok()?;
+    word_at(&first, 0)
+}
+
+/// Mends all findings about quota. A file that is made anew is filled when it is looked at again.
+pub(super) fn mend(draft: &Draft, report: &Report, now: Timestamp) -> Result<()> {
+    let of = |code| report.findings.iter().filter(move |finding| finding.code == code);
+    let files = read_super_block(draft)?.quota_inodes();
+    let kinds = of(Code::QuotaFile).filter_map(|finding| match finding.object {
+        Object::Inode(ino) => files.iter().position(|file| *file == ino),
+        _ => None,
+    });
+    let kinds: Vec<usize> = kinds.collect();
+    if kinds.is_empty() && of(Code::QuotaUsage).next().is_none() {
+        return Ok(());
+    }
+    let fs = WritableF2fs::mount_mended(Box::new(draft.clone()), now, None)?;
+    for kind in &kinds {
+        fs.empty_quota(*kind)?;
+    }
+    for finding in of(Code::QuotaUsage) {
+        if let (Object::Quota { kind, id }, Cure::Usage(inodes, bytes)) = (finding.object, finding.cure) {
+            fs.correct_quota(kind, id, (inodes, bytes))?;
+        }
+    }
+    fs.unmount()
+}
