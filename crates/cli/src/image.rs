@@ -244,13 +244,17 @@ pub(crate) fn open_disk(path: &Path, access: Access, context: &Context) -> Outco
         cache_bytes: context.cache_bytes,
         ..OpenOptions::default()
     };
-    Ftl::open(chip, options).map_err(|error| match error {
+    let disk = Ftl::open(chip, options).map_err(|error| match error {
         FtlError::Foreign => Failure::new(format!(
             "{}: no logical disk on this chip; make one with `pumice ftl create`",
             path.display()
         )),
         error => about(path, &error),
-    })
+    })?;
+    if let Some(missing) = disk.info().missing {
+        crate::message::complain(&format!("{}: {missing}", path.display()));
+    }
+    Ok(disk)
 }
 
 /// The cache that a verb gives F2FS at most: it looks at each inode once, or twice within a few hundred.

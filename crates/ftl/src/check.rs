@@ -165,6 +165,9 @@ impl<'a, 'c> Check<'a, 'c> {
 
     /// Takes in the irregularities of the replay.
     fn replayed(&mut self, replayed: &Replayed) {
+        if let Some(missing) = replayed.missing() {
+            self.found.add("missing", missing.to_string());
+        }
         for place in &replayed.unnamed {
             let text = format!(
                 "page {} of segment {} cannot be read, and no other names its contents: torn by a power cut, or lost",

@@ -90,7 +90,7 @@ impl Server<'_> {
                 self.room_for_trims()?;
                 self.commit()?;
             }
-            Mode::ReadOnly | Mode::Clean => {}
+            Mode::ReadOnly | Mode::Missing(_) | Mode::Clean => {}
             // All blocks read since the start count as flushed from now on.
             Mode::Replayed { undone } => match self.checkpoint_replayed(undone, false) {
                 Err(FtlError::WornOut) => {}

@@ -8,6 +8,27 @@ use pumice_media::{BlockError, Lba, NandError};
 
 use crate::layout::VERSION;
 
+/// Log pages that were complete when the power went, cannot be read, and are not named by others. Blocks in them may be
+/// older now than they were, and nobody can tell which.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Missing {
+    /// The first erase block with such pages.
+    pub block: u32,
+    /// Pages in all erase blocks.
+    pub pages: u32,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Missing { block, pages } = self;
+        write!(
+            f,
+            "{pages} log pages, the first in erase block {block}, cannot be read and are not named by others: blocks may be \
+             older than they were, and the disk can only be read until `pumice ftl check -y` gives these pages up"
+        )
+    }
+}
+
 /// An error of the flash memory server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -64,6 +85,8 @@ pub enum FtlError {
     WornOut,
     /// The disk was opened for reading.
     ReadOnly,
+    /// Pages are missing: the disk can only be read until a repair gives them up.
+    Missing(Missing),
     /// A page of the checkpoint could be read a moment ago, and cannot any more.
     Checkpoint,
     /// The contents of a logical block are lost.
@@ -114,6 +137,7 @@ impl fmt::Display for FtlError {
                 "too few good erase blocks are left: the disk can only be read; copy it to another chip",
             ),
             FtlError::ReadOnly => f.write_str("the disk is open for reading only"),
+            FtlError::Missing(missing) => missing.fmt(f),
             FtlError::Checkpoint => {
                 f.write_str("the checkpoint cannot be read any more, and could a moment ago")
             }
@@ -139,7 +163,7 @@ impl From<FtlError> for BlockError {
             FtlError::Chip(NandError::PowerLost) => BlockError::PowerLost,
             FtlError::Chip(NandError::Device(errno)) => BlockError::Device(errno),
             FtlError::WornOut => BlockError::WornOut,
-            FtlError::ReadOnly => BlockError::ReadOnly,
+            FtlError::ReadOnly | FtlError::Missing(_) => BlockError::ReadOnly,
             FtlError::Unreadable(lba) => BlockError::Unreadable(Lba(u64::from(lba))),
             _ => BlockError::Device(IO),
         }

@@ -9,7 +9,7 @@ const TOLD: usize = 200;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// The thing at fault: `anchors`, `records`, `identity`, `checkpoint`, `heads`, `table`, `segment`, `bad-block`,
-    /// `summary`, `trims`, `page`, `lost` or `possibly-lost`.
+    /// `summary`, `trims`, `page`, `missing`, `lost` or `possibly-lost`.
     pub code: &'static str,
     /// The exact fault and its place.
     pub detail: String,

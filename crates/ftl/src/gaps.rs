@@ -74,6 +74,16 @@ pub(crate) struct Lost {
     pub(crate) told_by: u32,
 }
 
+/// Whether a page that another names is lost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Not known to have been promised yet, or ever.
+    Open,
+    Lost,
+    /// The power cut destroyed it before it was promised.
+    Cut,
+}
+
 /// Pages that cannot be read.
 #[derive(Default)]
 pub(crate) struct Told {
@@ -98,7 +108,7 @@ impl Gaps {
         let Some(first) = self.places.iter().map(|gap| gap.before).min() else {
             return Ok(Told::default());
         };
-        let mut gaps: BTreeMap<u32, Gap> =
+        let gaps: BTreeMap<u32, Gap> =
             self.places.into_iter().map(|gap| (shape.page(gap.place), gap)).collect();
         let pages = newest.above(first);
         let highest = newest.highest();
@@ -107,35 +117,46 @@ impl Gaps {
             Risk::Torn => true,
             Risk::Complete(sequence) => sequence >= highest,
         };
-        let mut told = Told::default();
-        // Named, and not known to have been promised.
-        let mut open: Vec<Lost> = Vec::new();
-        let mut last = first;
+        let mut named: BTreeMap<u32, (Lost, Fate)> = BTreeMap::new();
+        let mut previous = first;
         for (sequence, teller) in pages {
-            let is_behind = last + 1 < sequence || last == first;
-            last = sequence;
+            let is_behind = previous + 1 < sequence || previous == first;
+            previous = sequence;
             if !is_behind {
                 continue;
             }
             let Found::Page(tag, _) = flash.read(teller)? else { continue };
-            if tag.promised {
-                told.lost.append(&mut open);
+            // The first page behind a power cut promises no page before it.
+            if tag.promised || tag.before.is_none() {
+                let settled = if tag.promised { Fate::Lost } else { Fate::Cut };
+                let open = named.values_mut().filter(|(_, fate)| *fate == Fate::Open);
+                open.for_each(|(_, fate)| *fate = settled);
             }
-            let Some(before) = tag.before else {
-                // The first page behind a power cut promises no page before it.
-                told.cut.extend(open.drain(..).map(|lost| lost.place));
-                continue;
-            };
-            if let Some(Gap { place, risk, .. }) = gaps.remove(&before.page) {
-                let into = if may_be_cut(risk) && !tag.promised { &mut open } else { &mut told.lost };
+            let Some(before) = tag.before else { continue };
+            if let Some(Gap { place, risk, .. }) = gaps.get(&before.page) {
+                let fate = if may_be_cut(*risk) && !tag.promised { Fate::Open } else { Fate::Lost };
                 // None lies between the two.
-                into.push(Lost { place, sequence: sequence - 1, lbas: before.lbas, told_by: teller.block });
+                let lost =
+                    Lost { place: *place, sequence: sequence - 1, lbas: before.lbas, told_by: teller.block };
+                // Of an earlier page in this place, before the segment was erased, another one told.
+                named.insert(before.page, (lost, fate));
             }
         }
-        told.cut.extend(open.iter().map(|lost| lost.place));
-        for gap in gaps.into_values() {
-            let into = if may_be_cut(gap.risk) { &mut told.cut } else { &mut told.unnamed };
-            into.push(gap.place);
+        let mut told = Told::default();
+        // The newest known number in the segment so far.
+        let mut newest = (u32::MAX, 0);
+        for (page, Gap { place, before, risk }) in gaps {
+            let known = if newest.0 == place.block { newest.1.max(before) } else { before };
+            newest = (place.block, known);
+            match named.remove(&page).filter(|(lost, _)| lost.sequence >= known) {
+                Some((lost, Fate::Lost)) => {
+                    newest.1 = lost.sequence;
+                    told.lost.push(lost);
+                }
+                Some(_) => told.cut.push(place),
+                None if may_be_cut(risk) => told.cut.push(place),
+                None => told.unnamed.push(place),
+            }
         }
         Ok(told)
     }

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::counters::{Counters, Start};
+use crate::error::Missing;
 use crate::layout::VERSION;
 use crate::policy::PolicyNames;
 use crate::segments::State;
@@ -23,6 +24,8 @@ pub struct Info {
     /// Logical blocks that the newest page held when the power went, if that cannot be read: torn or lost, nobody can
     /// tell. Reading them is an error until they are written.
     pub possibly_lost: Vec<u32>,
+    /// Pages are missing since the power went: blocks may be older than they were, and the disk can only be read.
+    pub missing: Option<Missing>,
     /// The disk can be read and no longer be written.
     pub worn_out: bool,
     /// Bytes of a logical block.
@@ -87,6 +90,7 @@ impl<'c> Server<'c> {
             uuid: self.identity.uuid,
             start: self.start,
             possibly_lost: self.doubted.as_ref().map_or_else(Vec::new, |doubted| doubted.lbas.clone()),
+            missing: self.missing,
             worn_out: self.mode == Mode::WornOut,
             block_bytes: self.shape.block_bytes,
             logical_blocks: self.table.len(),

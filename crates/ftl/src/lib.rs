@@ -79,7 +79,7 @@ mod waiting;
 
 pub use check::{CheckReport, check};
 pub use counters::{Counters, Start};
-pub use error::FtlError;
+pub use error::{FtlError, Missing};
 pub use findings::Finding;
 pub use ftl::Ftl;
 pub use info::Info;

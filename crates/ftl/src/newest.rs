@@ -65,6 +65,13 @@ impl Newest {
         sequence.unwrap_or(u64::MAX)
     }
 
+    /// True if a readable page was programmed behind this one in its segment.
+    pub(crate) fn has_behind(&self, place: Place) -> bool {
+        let pages = self.pages.get(&place.block).and_then(|pages| pages.get(place.index as usize..));
+        let Some((own, behind)) = pages.and_then(<[u64]>::split_first) else { return false };
+        behind.iter().any(|sequence| sequence > own && *sequence >= self.since)
+    }
+
     /// Pages with numbers above `bound`, with their places; without those that cannot be read.
     pub(crate) fn above(&self, bound: u64) -> Vec<(u64, Place)> {
         let mut above = Vec::new();

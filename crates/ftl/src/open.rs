@@ -196,6 +196,7 @@ impl<'c> Server<'c> {
         ftl.watch_reads();
         let undone = !options.read_only && ftl.undo_or_trust(&replayed, trust)?;
         ftl.doubted = ftl.still_doubted(replayed.doubted.clone())?;
+        ftl.missing = replayed.missing();
         if options.read_only {
             return Ok(ftl);
         }
@@ -207,6 +208,9 @@ impl<'c> Server<'c> {
         if ftl.policies.wear.free() == 0 || !ftl.is_covered() {
             // So many segments failed at a time that nothing can be cleaned any more, or somebody else wrote this.
             ftl.mode = Mode::WornOut;
+        }
+        if let Some(missing) = ftl.missing {
+            ftl.mode = Mode::Missing(missing);
         }
         if ftl.mode == Mode::Clean && !ftl.roots.is_whole() && ftl.policies.wear.free() > 0 {
             // The other copy alone would be one page to lose.
@@ -299,7 +303,7 @@ impl<'c> Server<'c> {
                 done => done?,
             },
             Mode::WornOut => self.commit()?,
-            Mode::ReadOnly | Mode::Failed(_) => return Ok(self.flash.medium.into_chip()),
+            Mode::ReadOnly | Mode::Missing(_) | Mode::Failed(_) => return Ok(self.flash.medium.into_chip()),
             Mode::Clean => {}
         }
         self.flash.medium.flush()?;

@@ -1,14 +1,14 @@
 //! Pages written since the checkpoint, found by the headers of segments and the tags of pages; all pages, if there is
 //! no checkpoint.
 
-use alloc::vec::Vec;
+use alloc::{collections::BTreeSet, vec::Vec};
 
 use pumice_cleaning::placement::MAX_CLASSES;
 
-use crate::error::Result;
+use crate::error::{Missing, Result};
 use crate::gaps::{Doubted, Gaps, Lost, Told};
 use crate::head::Head;
-use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK, UNSURE_MOST};
+use crate::layout::{Kind, NO_BLOCK, TRIM_BLOCK, UNSURE_MOST, count32};
 use crate::newest::Newest;
 use crate::segments::State;
 use crate::server::Server;
@@ -91,6 +91,16 @@ pub(crate) struct Replayed {
     pub(crate) doubted: Option<Doubted>,
     /// Segments with tags that tell which blocks are lost with other pages.
     pub(crate) tellers: Vec<u32>,
+    /// Unreadable pages that were complete, and that nothing names: they may hold newer copies than the table knows.
+    pub(crate) missing: Vec<Place>,
+}
+
+impl Replayed {
+    /// The missing pages, as users are told of them.
+    pub(crate) fn missing(&self) -> Option<Missing> {
+        let block = self.missing.iter().map(|place| place.block).min()?;
+        Some(Missing { block, pages: count32(self.missing.len()) })
+    }
 }
 
 /// A page of trimmed ranges: its sequence number, and first and end of each.
@@ -101,12 +111,26 @@ struct Gathered {
     since: u64,
     newest: Newest,
     trimmed: Vec<Trimmed>,
+    /// Pages of trims that a summary names and that cannot be read, with their sequence numbers.
+    unread_trims: Vec<(u64, Place)>,
     gaps: Gaps,
     begun: Vec<Begun>,
     /// Segments that were written since the checkpoint, with their last sequence numbers.
     touched: Vec<(u64, u32)>,
     /// The newest page, if it is not sure.
     unsure: Option<Held>,
+}
+
+impl Gathered {
+    /// Unreadable pages of trims of which the copy cannot be read, either: two of them follow each other.
+    fn lost_trims(&self) -> Vec<Place> {
+        let read = self.trimmed.iter().map(|(sequence, _)| (*sequence, None));
+        let unread = self.unread_trims.iter().map(|(sequence, place)| (*sequence, Some(*place)));
+        let mut pages: Vec<_> = read.chain(unread).collect();
+        pages.sort_unstable_by_key(|(sequence, _)| *sequence);
+        let pairs = pages.windows(2).filter(|pair| pair.iter().all(|(_, place)| place.is_some()));
+        pairs.flatten().filter_map(|(_, place)| *place).collect::<BTreeSet<_>>().into_iter().collect()
+    }
 }
 
 /// Pages of a segment up to a place, with it.
@@ -123,6 +147,7 @@ impl<'c> Server<'c> {
             since: range.since,
             newest: Newest::new(self.table.len(), range.since),
             trimmed: Vec::new(),
+            unread_trims: Vec::new(),
             gaps: Gaps::default(),
             begun: Vec::new(),
             touched: heads.iter().map(|head| (0, head.block)).collect(),
@@ -356,6 +381,7 @@ impl<'c> Server<'c> {
         let Told { lost, mut unnamed, cut } = gaps.named(&mut self.flash, &self.shape, &gathered.newest)?;
         let found = if range.trust.doubting { self.doubted(&unnamed)? } else { None };
         unnamed.retain(|place| found.as_ref().is_none_or(|found| found.place != *place));
+        let (mut missing, lost_trims) = (unnamed.clone(), gathered.lost_trims());
         unnamed.extend(cut);
         for lost in lost.iter().chain(&found) {
             self.take_lost(lost, &mut gathered.newest);
@@ -365,12 +391,24 @@ impl<'c> Server<'c> {
         self.apply_trims(&mut newest, trimmed);
         let told = lost.iter().chain(&found).filter(|lost| self.is_still_lost(lost));
         let tellers = told.map(|lost| lost.told_by).collect();
+        missing.retain(|place| self.is_missing(*place, &lost, found.as_ref(), &newest));
+        missing.extend(lost_trims);
         self.mark_without_parity(touched)?;
         let doubted = found.map(|Lost { place, sequence, lbas, .. }| {
             self.sequence = self.sequence.max(sequence + 1);
             Doubted { place, lbas }
         });
-        Ok(Replayed { since, begun, unnamed, doubted, tellers })
+        Ok(Replayed { since, begun, unnamed, doubted, tellers, missing })
+    }
+
+    /// True if an unreadable page that none names was complete when the power went: one behind it in its segment was
+    /// programmed. Nothing lives in a segment of which the erase was cut, and none with trims is erased before a
+    /// checkpoint.
+    fn is_missing(&self, place: Place, lost: &[Lost], found: Option<&Lost>, newest: &Newest) -> bool {
+        let mut told = lost.iter().chain(found).filter(|lost| lost.place.block == place.block);
+        let holds_trims = told.clone().any(|lost| lost.lbas.first() == Some(&TRIM_BLOCK));
+        (holds_trims || self.segments.get(place.block).valid > 0)
+            && (newest.has_behind(place) || told.any(|lost| lost.place.index > place.index))
     }
 
     /// The segments that were written since the checkpoint, or may have been: heads, and those that its record names.
@@ -509,7 +547,7 @@ impl<'c> Server<'c> {
         left_out: Option<u32>,
         gathered: &mut Gathered,
     ) -> Result<()> {
-        let Gathered { since, newest, trimmed, .. } = gathered;
+        let Gathered { since, newest, trimmed, unread_trims, .. } = gathered;
         let shape = self.shape;
         let mut trims = false;
         for (index, (sequence, entries)) in (0..).zip(found.pages(&shape)) {
@@ -520,10 +558,14 @@ impl<'c> Server<'c> {
             let place = Place { block, index };
             if entries.first().is_some_and(|entry| entry.lba == TRIM_BLOCK) {
                 trims = true;
-                if left_out != Some(index)
-                    && let Some((_, page)) = self.flash.read(place)?.of_kind(Kind::Trim)
-                {
-                    trimmed.push((sequence, trims::decode(&page.payload, self.table.len())));
+                if left_out == Some(index) {
+                    continue;
+                }
+                match self.flash.read(place)?.of_kind(Kind::Trim) {
+                    Some((_, page)) => {
+                        trimmed.push((sequence, trims::decode(&page.payload, self.table.len())));
+                    }
+                    None => unread_trims.push((sequence, place)),
                 }
                 continue;
             }

@@ -7,7 +7,7 @@ use pumice_flashlog::{Patrol, Roots, Rounds};
 use pumice_media::NandError;
 
 use crate::counters::{Counters, Start};
-use crate::error::{FtlError, Result};
+use crate::error::{FtlError, Missing, Result};
 use crate::flash::Flash;
 use crate::gaps::Doubted;
 use crate::head::{HEADS, Head};
@@ -42,6 +42,8 @@ pub(crate) enum Mode {
     Dirty,
     /// Too few good segments are left.
     WornOut,
+    /// Pages are missing that may hold newer copies; a repair gives them up.
+    Missing(Missing),
     /// The chip failed in a way that leaves its content in doubt.
     Failed(NandError),
 }
@@ -79,6 +81,8 @@ pub(crate) struct Server<'c> {
     pub(crate) doubted: Option<Doubted>,
     /// The newest page, if it could be read after a power cut, and its blocks.
     pub(crate) unsure: Unsure,
+    /// Pages that were complete, cannot be read, and are not named by others.
+    pub(crate) missing: Option<Missing>,
 }
 
 impl<'c> Server<'c> {
@@ -118,6 +122,7 @@ impl<'c> Server<'c> {
             patrol: Patrol::resume(Rounds::default()),
             doubted: None,
             unsure: Unsure::default(),
+            missing: None,
             identity,
         }
     }
@@ -134,6 +139,7 @@ impl<'c> Server<'c> {
             Mode::Replayed { undone } => self.checkpoint_replayed(undone, false),
             Mode::ReadOnly => Err(FtlError::ReadOnly),
             Mode::WornOut => Err(FtlError::WornOut),
+            Mode::Missing(missing) => Err(FtlError::Missing(missing)),
             Mode::Failed(error) => Err(error.into()),
         }
     }

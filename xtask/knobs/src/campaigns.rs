@@ -157,6 +157,11 @@ campaigns! {
         CUTS of "series of two to four cuts", such as "200000";
         Seeds(2000)
     }
+    FTL_DEAD_BLOCKS = "ftl: dead erase blocks of disks that lost their power" {
+        ftl: "dead_block::";
+        RANDOM of "disks, each block and each two pages of them", such as "400";
+        Seeds(100)
+    }
     FTL_RANDOM_CUTS = "ftl: paired pages, on chips that are sold, too" {
         ftl: "power_cut::pages_that_share_cells";
         CUTS of "cuts at least", such as "30000";

@@ -10,6 +10,7 @@ mod common;
 
 mod bad_pages;
 mod damage;
+mod dead_block;
 mod faults;
 mod health;
 mod host_cut;

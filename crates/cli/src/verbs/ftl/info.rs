@@ -34,6 +34,7 @@ impl Args {
 fn state(info: &Info) -> &'static str {
     match info.start {
         _ if info.worn_out => "worn out; can only be read",
+        _ if info.missing.is_some() => "pages are missing; can only be read",
         Start::Checkpoint => "clean",
         Start::Recovered => "not closed; recovered in memory",
         Start::Headers => "no checkpoint; read from the headers of segments",
@@ -108,6 +109,7 @@ fn print_json(info: &Info, geometry: &Geometry) -> Outcome {
                 Start::Headers => "headers",
             },
             "worn_out": info.worn_out,
+            "missing_pages": info.missing.map_or(0, |missing| missing.pages),
             "possibly_lost_blocks": info.possibly_lost,
             "checkpoints": info.checkpoints,
             "block_bytes": info.block_bytes,

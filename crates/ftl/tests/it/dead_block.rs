@@ -1,0 +1,105 @@
+//! An erase block that dies on a disk that lost its power, and two pages side by side. Flushed blocks there are told, by
+//! I/O errors or by a disk that can only be read; where a page may as well be torn, by a check. They are never just older.
+
+use pumice_ftl::{Ftl, OpenOptions, check};
+use pumice_knobs::FTL_DEAD_BLOCKS;
+use pumice_media::{BlockDevice, CutMode, Nand, PageId, SimChip};
+
+use crate::campaign::programmed;
+use crate::common::shared::Shared;
+use crate::common::{Case, Model, Step, change, policies, start};
+
+/// Chips whose pages have full tags, with and without pairs and parity.
+const CHIPS: [&str; 7] = ["gang", "tags", "summary", "slots", "parity", "tags/dist3", "slots/by4"];
+
+/// Cases in a thousand that a check alone tells.
+const NOTED_MOST: u64 = 8;
+
+/// A disk after many flushes; its power went between two steps or in one.
+fn crashed(seed: u64) -> (&'static str, SimChip, Model) {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let name = CHIPS[usize::try_from(seed).unwrap() % CHIPS.len()];
+    let shared = Shared::new(Case::chip_of(name, 600, &policies("cost-benefit", "sepbit", "even")));
+    let mut disk = start(shared.clone());
+    let mut model = Model::new(disk.blocks(), disk.block_bytes());
+    let blocks = disk.blocks();
+    let step = |rng: &mut fastrand::Rng| loop {
+        match Step::random(rng, blocks) {
+            Step::Close | Step::Die => {}
+            _ if rng.u32(..4) == 0 => return Step::Flush,
+            step => return step,
+        }
+    };
+    let fill = (0..blocks).step_by(8).map(|first| Step::Write { first, count: 8 }).collect::<Vec<_>>();
+    let steps = rng.usize(50..200);
+    for step in fill.into_iter().chain(std::iter::repeat_with(|| step(&mut rng)).take(steps)) {
+        change(&mut disk, &mut model, step).unwrap();
+    }
+    if rng.bool() {
+        let mode = match rng.u32(..4) {
+            0 => CutMode::Nothing,
+            1 => CutMode::Complete,
+            2 => CutMode::Torn { seed },
+            _ => CutMode::Garbage { seed },
+        };
+        shared.0.lock().unwrap().cut_after(rng.u64(..40), mode);
+        while change(&mut disk, &mut model, step(&mut rng)).is_ok() {}
+    }
+    drop(disk);
+    let mut chip = shared.copy();
+    chip.power_on();
+    chip.faults_mut().power_cut = None;
+    (name, chip, model)
+}
+
+/// How dead data was told.
+#[derive(PartialEq, Eq)]
+enum Told {
+    /// By errors, by a disk that can only be read, or nothing was missing.
+    Served,
+    /// By a check alone, which names the page: nobody can tell it from one that the power cut tore.
+    Noted,
+}
+
+/// How the dead pages are told; an error if they are not.
+fn judge(chip: &SimChip, model: &Model, dead: &[PageId]) -> Result<Told, String> {
+    let Ok(mut disk) = Ftl::open(chip.clone(), OpenOptions::default()) else { return Ok(Told::Served) };
+    if disk.info().missing.is_some() {
+        return Ok(Told::Served);
+    }
+    let is_wrong = |what: &String| !what.ends_with("cannot be read");
+    let wrong = (0..model.blocks()).find_map(|lba| model.judge_cut(&mut disk, lba).err().filter(is_wrong));
+    let Some(wrong) = wrong else { return Ok(Told::Served) };
+    let report = check(chip.clone(), &mut |_, _| {}).map_err(|error| error.to_string())?;
+    let is_noted = dead.iter().any(|page| {
+        let segment = format!("of segment {} cannot", page.0 / chip.geometry().pages_per_block);
+        report.notes.iter().any(|note| note.detail.contains(&segment))
+    });
+    if is_noted { Ok(Told::Noted) } else { Err(wrong) }
+}
+
+#[test]
+fn each_is_told() {
+    let seeds = FTL_DEAD_BLOCKS.seeds(0..14);
+    let (mut cases, mut noted) = (0, 0);
+    for seed in seeds.clone() {
+        FTL_DEAD_BLOCKS.begin(seed);
+        let (name, mut chip, model) = crashed(seed);
+        judge(&chip, &model, &[]).unwrap_or_else(|what| panic!("{name}, nothing dead: {what}"));
+        let per_block = chip.geometry().pages_per_block;
+        let written = programmed(&mut chip);
+        let blocks = written.chunk_by(|a, b| a.0 / per_block == b.0 / per_block).map(<[PageId]>::to_vec);
+        let pairs = written.windows(2).map(<[PageId]>::to_vec);
+        for dead in blocks.chain(pairs).filter(|dead| dead[0].0 / per_block >= 4) {
+            let mut chip = chip.clone();
+            chip.faults_mut().unreadable.extend(dead.iter().copied());
+            let told = judge(&chip, &model, &dead);
+            let told = told.unwrap_or_else(|what| panic!("{name}, dead {dead:?}: {what}"));
+            noted += u64::from(told == Told::Noted);
+            cases += 1;
+        }
+    }
+    println!("ftl: {noted} of {cases} dead blocks and pairs of pages are told by a check alone");
+    FTL_DEAD_BLOCKS.ran(seeds, cases);
+    assert!(noted * 1000 <= cases * NOTED_MOST, "{noted} of {cases} are told by a check alone");
+}
