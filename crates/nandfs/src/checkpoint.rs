@@ -27,7 +27,17 @@ impl Volume<'_> {
     /// Makes a checkpoint. Once it returns, a power cut loses nothing that came before.
     pub(crate) fn checkpoint(&mut self, clean: bool) -> Result<()> {
         self.nodes.measure();
-        let (held, before) = (u64::from(self.checkpoint_blocks(0)), self.log.taken());
+        self.checkpoint_within(self.checkpoint_blocks(0).into(), clean)
+    }
+
+    /// The first one of a volume, for which format has made room.
+    pub(crate) fn first_checkpoint(&mut self) -> Result<()> {
+        self.checkpoint_within(u64::MAX, true)
+    }
+
+    /// Makes a checkpoint for which so many blocks are held.
+    fn checkpoint_within(&mut self, held: u64, clean: bool) -> Result<()> {
+        let before = self.log.taken();
         let end = self.nodes.end();
         let written = self.write_checkpoint(clean);
         if written.is_err() {

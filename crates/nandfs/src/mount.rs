@@ -87,14 +87,18 @@ pub(crate) fn format(
         volume.nodes.add_at(nid, inode_node(directory));
     }
     // The first blocks are taken before any checkpoint names a window: nothing can be lost yet.
-    volume.checkpoint(true)
+    volume.first_checkpoint()
 }
 
+/// Blocks of the first window, at the most, besides those for the table of blocks.
+const FIRST_WINDOW: usize = 32;
+
 impl Volume<'_> {
-    /// Finds the bad blocks, erases the rest, and opens a first window.
+    /// Finds the bad blocks, erases the rest, and opens a first window: bad blocks all over a chip change every page of
+    /// the table of blocks, and all of these are written at once.
     fn prepare_blocks(&mut self, erased: bool, progress: Progress<'_>) -> Result<()> {
         let blocks = self.params.blocks;
-        let mut good = 0;
+        let (mut good, mut table_pages, mut leaf) = (0, 0, None);
         for block in 0..blocks {
             if block % 256 == 0 {
                 progress(block.into(), blocks.into());
@@ -109,11 +113,14 @@ impl Volume<'_> {
             self.blocks.free += u32::from(state == State::Erased);
             if state == State::Erased {
                 good += 1;
-                if self.log.window.len() < self.window_max.min(32) {
+                let tables = (table_pages / self.params.pages_per_block) as usize;
+                if self.log.window.len() < self.window_max.min(FIRST_WINDOW) + tables {
                     self.log.window.push_back(Spare { block, erased: true });
                 }
                 continue;
             }
+            let own = Some(block / self.blocks.table.per_leaf());
+            table_pages += u32::from(core::mem::replace(&mut leaf, own) != own);
             // Counting starts here: so far the table says that every block is free.
             self.blocks.free += 1;
             self.blocks.update(&mut self.log, block, |usage| usage.state = state)?;

@@ -2,7 +2,7 @@
 //! room all the same.
 
 use crate::common::{mount, spec};
-use pumice_media::{ChipSpec, SimChip};
+use pumice_media::{BlockId, ChipSpec, SimChip};
 use pumice_nandfs::{FormatOptions, NandFs, check, format};
 use pumice_vfs::conformance::TestClock;
 use pumice_vfs::{FileKind, FileSystem, Ino, NewNode, RenameMode, SetAttr};
@@ -65,4 +65,20 @@ fn a_chip_of_64_gib() {
     let chip = use_it(start(&spec, &clock), &clock);
     let report = check(chip, &mut |_, _| {}).unwrap();
     assert!(report.findings.is_empty(), "{:?}", report.findings);
+}
+
+/// The table of blocks of an empty volume changes in many places: a chip has bad blocks all over.
+#[test]
+fn bad_blocks_all_over() {
+    let clock = TestClock::new();
+    for (blocks, bad) in [(32_768, 256), (131_072, 2_600)] {
+        let mut random = crate::cut::random::Random(1);
+        let geometry = format!("512+16:32:{blocks}");
+        let mut chip = SimChip::new(&ChipSpec::parse_geometry(&geometry).unwrap());
+        let bad = (0..bad).map(|_| BlockId(4 + random.below(blocks - 4) as u32));
+        chip.faults_mut().factory_bad.extend(bad);
+        let options = FormatOptions::default().with(|it| it.created = clock.now());
+        format(&mut chip, &options, &mut |_, _| {}).unwrap();
+        use_it(mount(chip, clock.clock()), &clock);
+    }
 }

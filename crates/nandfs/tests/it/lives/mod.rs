@@ -1,6 +1,6 @@
-//! Volumes that live for years, by seed, with one oracle over the whole life. Session after session has the work that
-//! devices do all day, boots, cuts in series, cut repairs and scrubs, clocks that jump, and pages that die in between,
-//! on chips of every pairing and page size.
+//! Volumes that live for years, by seed, with one oracle over the whole life, on chips of every pairing and page size.
+//! Session after session has the work that devices do all day. In between come boots, cuts in series, cut repairs and
+//! scrubs, clocks that jump, and pages that die.
 //!
 //! After every session promised files are there, the check finds nothing, and a mount may write, in bounded reads and
 //! in the memory of the first year. The volume, were it emptied, would have the space of a fresh one. Of a copy of it
