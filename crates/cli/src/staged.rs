@@ -121,7 +121,7 @@ impl Staged {
             Some(_) => self.replace(),
             None => self.place.name(&self.target),
         });
-        let kept = named.and_then(|()| keep_names(above(&self.target)));
+        let kept = named.and_then(|()| keep_name(&self.target));
         kept.map_err(|error| Failure::host(&self.named, &error))
     }
 
@@ -185,11 +185,11 @@ fn above(target: &Path) -> &Path {
     target.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Makes the names in a directory outlive a power cut of the host, where that can be asked for: some file systems cannot do it,
+/// Makes the name of a file outlive a power cut of the host, where that can be asked for: some file systems cannot do it,
 /// and a directory may be closed to readers.
-fn keep_names(dir: &Path) -> io::Result<()> {
+pub(crate) fn keep_name(file: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
-    match File::open(dir).and_then(|dir| dir.sync_all()) {
+    match File::open(above(file)).and_then(|dir| dir.sync_all()) {
         Err(error) if [InvalidInput, PermissionDenied, Unsupported].contains(&error.kind()) => Ok(()),
         done => done,
     }

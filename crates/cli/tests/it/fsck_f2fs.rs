@@ -89,6 +89,16 @@ fn a_wiped_ssa_is_found() {
     assert_eq!(run.code, 0, "nothing is kept where nothing is changed: {run:?}");
     world.say("fsck --put-back undo image").good();
     assert!(fs::read(world.path("image")).unwrap() == damaged, "all is as before");
+    // Without the NAT there is more than counts to mend.
+    let image = OpenOptions::new().read(true).write(true).open(world.path("image")).unwrap();
+    image.read_exact_at(&mut areas, SSA_AND_MAIN - 4).unwrap();
+    let nat = u64::from(u32::from_le_bytes(*areas.first_chunk().unwrap()));
+    image.write_all_at(&vec![0; usize::try_from((ssa - nat) * BLOCK).unwrap()], nat * BLOCK).unwrap();
+    let run = world.say("fsck -p image");
+    assert!(run.code == 4 && run.out.ends_with(" left\n"), "{run:?}");
+    let run = world.say("fsck -y --dry-run image");
+    assert!(run.code == 4 && run.out.ends_with("image: would be sound\n"), "{run:?}");
+    assert_eq!(world.say("fsck -y image").code, 1);
     let run = world.say("fsck --put-back image image");
     assert!(run.code == 8 && run.err.contains("no file of fsck --undo"), "{run:?}");
 }

@@ -20,6 +20,7 @@ use crate::{
     image::{f2fs_block_bytes, f2fs_disk, f2fs_disks},
     output::{self, Output},
     progress::Progress,
+    staged::keep_name,
     text,
 };
 
@@ -67,13 +68,13 @@ impl Mending<'_> {
                 output.line(format!("{done}: {line}"))?;
             }
             if before.count > 0 {
-                let state = if left == 0 {
-                    "sound".to_owned()
-                } else {
-                    text::count(left as u64, "problem", "problems")
+                let state = match (left, self.dry_run) {
+                    (0, true) => "would be sound".to_owned(),
+                    (0, false) => "is sound now".to_owned(),
+                    (_, true) => format!("{} would be left", text::count(left as u64, "problem", "problems")),
+                    (_, false) => format!("{} left", text::count(left as u64, "problem is", "problems are")),
                 };
-                let is = if self.dry_run { "would be" } else { "is" };
-                output.line(format!("{}: {is} {state} now", self.path.display()))?;
+                output.line(format!("{}: {state}", self.path.display()))?;
             }
             output.finish()?;
         }
@@ -88,16 +89,17 @@ impl Mending<'_> {
         let bytes = repair.undo().map_err(failed)?.to_bytes();
         let written = OpenOptions::new().write(true).create_new(true).open(file).and_then(|mut to| {
             to.write_all(&bytes)?;
-            to.sync_all()
+            to.sync_all()?;
+            keep_name(file)
         });
         written.map_err(|error| Failure::host(file, &error))
     }
 }
 
-/// A line for each fault that is put right.
+/// A line for each fault that is put right. Of an object that was found again, what the check would have done is not
+/// what was done.
 fn lines(repair: &Repair) -> Vec<String> {
-    let line =
-        |finding: &Finding| format!("{}: {}: {}", finding.code.name(), finding.object, finding.code.fix());
+    let line = |finding: &Finding| format!("{}: {}: {}", finding.code.name(), finding.object, finding.detail);
     repair.fixes().iter().map(|fix| line(&fix.finding)).collect()
 }
 
