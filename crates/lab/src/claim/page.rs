@@ -9,11 +9,16 @@ const HEAD: &str = "| section | the paper says | here |\n|---|---|---|\n";
 /// A paper's statements: a table of those that an experiment judges, then lists of the others. An experiment stands in
 /// the first of its rows.
 pub fn table(paper: Paper, judged: &[(Claim, Judged)]) -> String {
-    let mut last = None;
+    let mut last = (None, None);
     let rows = rows(paper, judged).into_iter().map(|(start, claim, judged)| {
-        let hangs_on = claim.hangs_on().map(|what| format!(". Hangs on {what}")).unwrap_or_default();
-        let experiment = claim.experiment().filter(|name| last != Some(*name));
-        last = claim.experiment();
+        let (last_experiment, last_hangs_on) = last;
+        last = (claim.experiment(), claim.hangs_on());
+        let experiment = claim.experiment().filter(|name| last_experiment != Some(*name));
+        let hangs_on = match claim.hangs_on() {
+            None => String::new(),
+            same if same == last_hangs_on => ". Hangs on the same".to_owned(),
+            Some(what) => format!(". Hangs on {what}"),
+        };
         let source = experiment.map(|name| format!(" (`{name}`)")).unwrap_or_default();
         format!("{start}{judged}{source}{hangs_on} |\n")
     });

@@ -146,7 +146,12 @@ fn evidence(conditions: &Conditions, figures: &Figures) -> String {
         match (last, right) {
             (Some((_, rights)), Some(right)) if rights.contains(&right) => {}
             (Some((_, rights)), Some(right)) => rights.push(right),
-            (_, right) => parts.push((left, right.into_iter().collect())),
+            (_, right) => {
+                let part = (left, right.into_iter().collect());
+                if !parts.contains(&part) {
+                    parts.push(part);
+                }
+            }
         }
     }
     let texts = parts.into_iter().map(|(left, rights)| match rights.as_slice() {
