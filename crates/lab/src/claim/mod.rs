@@ -9,7 +9,7 @@ mod page;
 mod verdict;
 
 pub use entry::{Claim, Paper, Standing};
-pub use page::{counts, figures, row, row_start, table};
+pub use page::{counts, figures, lists, rows, table};
 pub use verdict::{Judged, Verdict, judge};
 
 #[cfg(test)]

@@ -1,29 +1,69 @@
 //! The statements, and the figures of an experiment, as rows of tables in Markdown.
 
-use super::{Claim, Judged, Paper, Verdict};
+use super::{Claim, Judged, Paper, Standing, Verdict};
 use crate::experiment::{Cell, Experiment, Line, Summary};
 
-/// The head of the table of statements.
-const HEAD: &str = "| section | the paper says | its value | here |\n|---|---|---|---|\n";
+/// The head of the table of judged statements.
+const HEAD: &str = "| section | the paper says | here |\n|---|---|---|\n";
 
-/// The table of a paper's statements, each with its verdict.
+/// A paper's statements: a table of those that an experiment judges, then lists of the others. An experiment stands in
+/// the first of its rows.
 pub fn table(paper: Paper, judged: &[(Claim, Judged)]) -> String {
-    let of = judged.iter().filter(|(claim, _)| claim.paper() == paper);
-    let rows = of.map(|(claim, judged)| row(claim, judged) + "\n");
-    HEAD.to_owned() + &rows.collect::<String>()
+    let mut last = (None, None);
+    let rows = rows(paper, judged).into_iter().map(|(start, claim, judged)| {
+        let (last_experiment, last_hangs_on) = last;
+        last = (claim.experiment(), claim.hangs_on());
+        let experiment = claim.experiment().filter(|name| last_experiment != Some(*name));
+        let hangs_on = match claim.hangs_on() {
+            None => String::new(),
+            same if same == last_hangs_on => ". Hangs on the same".to_owned(),
+            Some(what) => format!(". Hangs on {what}"),
+        };
+        let source = experiment.map(|name| format!(" (`{name}`)")).unwrap_or_default();
+        format!("{start}{judged}{source}{hangs_on} |\n")
+    });
+    HEAD.to_owned() + &rows.collect::<String>() + &lists(paper, judged)
 }
 
-/// The row of a statement.
-pub fn row(claim: &Claim, judged: &Judged) -> String {
-    let hangs_on = claim.hangs_on().map(|what| format!(". Hangs on {what}")).unwrap_or_default();
-    let source = claim.experiment().map(|name| format!(" (`{name}`)")).unwrap_or_default();
-    format!("{}{judged}{source}{hangs_on} |", row_start(claim))
+/// The judged statements of a paper, each with its row up to the verdict. A section stands in its first row.
+pub fn rows(paper: Paper, judged: &[(Claim, Judged)]) -> Vec<(String, &Claim, &Judged)> {
+    let mut section = "";
+    let is_meant = |claim: &Claim| claim.paper() == paper && claim.experiment().is_some();
+    let of = judged.iter().filter(|(claim, _)| is_meant(claim));
+    of.map(|(claim, judged)| {
+        let head = if claim.section() == section { "" } else { claim.section() };
+        section = claim.section();
+        let value = claim.value().map(|value| format!(" ({value})")).unwrap_or_default();
+        (format!("| {head} | {}{value} | ", clause(claim)), claim, judged)
+    })
+    .collect()
 }
 
-/// The row of a statement up to its verdict.
-pub fn row_start(claim: &Claim) -> String {
-    let (section, says, value) = (claim.section(), claim.says(), claim.value().unwrap_or("-"));
-    format!("| {section} | {says} | {value} | ")
+/// The statements of a paper that no experiment judges: those built, with their files, and those not had, with the reason.
+pub fn lists(paper: Paper, judged: &[(Claim, Judged)]) -> String {
+    let list = |title: &str, support: fn(&Standing) -> Option<String>| {
+        let of = judged.iter().filter(|(claim, _)| claim.paper() == paper);
+        let lines = of.filter_map(|(claim, _)| {
+            let support = support(claim.standing())?;
+            Some(format!("- {}: {} ({support})\n", claim.section(), clause(claim)))
+        });
+        let lines: String = lines.collect();
+        if lines.is_empty() { lines } else { format!("\n{title}:\n\n{lines}") }
+    };
+    let built = list("Built", |standing| match standing {
+        Standing::Built(paths) => Some(format!("`{}`", paths.join("`, `"))),
+        Standing::Judged { .. } | Standing::Without(_) => None,
+    });
+    let without = list("Not had", |standing| match standing {
+        Standing::Without(reason) => Some(reason.clone()),
+        Standing::Judged { .. } | Standing::Built(_) => None,
+    });
+    built + &without
+}
+
+/// A statement without its full stop.
+fn clause(claim: &Claim) -> &str {
+    claim.says().trim_end_matches('.')
 }
 
 /// The number of statements of each paper by verdict.

@@ -133,22 +133,32 @@ impl Tests {
 /// Pairs of figures, at most, that are shown with their ranges over seeds.
 const RANGES: usize = 2;
 
-/// The figures that conditions are about, with the range over seeds if they are few.
+/// The figures that conditions are about, with the range over seeds if they are few. Those compared with the same figure
+/// stand together.
 fn evidence(conditions: &Conditions, figures: &Figures) -> String {
-    let mut parts: Vec<String> = Vec::new();
     let with_range = conditions.shown().count() <= RANGES;
     let shown = |expression| shown(expression, figures, with_range);
+    let mut parts: Vec<(String, Vec<String>)> = Vec::new();
     for (left, right) in conditions.shown() {
-        let text = match (shown(left), right.and_then(shown)) {
-            (Some(left), Some(right)) => format!("{left} against {right}"),
-            (Some(left), None) => left,
-            (None, _) => continue,
-        };
-        if !parts.contains(&text) {
-            parts.push(text);
+        let Some(left) = shown(left) else { continue };
+        let right = right.and_then(shown);
+        let last = parts.last_mut().filter(|(last, rights)| *last == left && !rights.is_empty());
+        match (last, right) {
+            (Some((_, rights)), Some(right)) if rights.contains(&right) => {}
+            (Some((_, rights)), Some(right)) => rights.push(right),
+            (_, right) => {
+                let part = (left, right.into_iter().collect());
+                if !parts.contains(&part) {
+                    parts.push(part);
+                }
+            }
         }
     }
-    parts.join("; ")
+    let texts = parts.into_iter().map(|(left, rights)| match rights.as_slice() {
+        [] => left,
+        rights => format!("{left} against {}", rights.join(", ")),
+    });
+    texts.collect::<Vec<_>>().join("; ")
 }
 
 fn shown(expression: &Expression, figures: &Figures, with_range: bool) -> Option<String> {
@@ -160,7 +170,7 @@ fn shown(expression: &Expression, figures: &Figures, with_range: bool) -> Option
     match expression.value(figures, None)? {
         Value::Row(row) => {
             let (least, most) = range(&row.iter().map(|(_, value)| *value).collect::<Vec<_>>())?;
-            Some(if least == most { least } else { format!("{least} to {most}") })
+            Some(if least == most { least } else { format!("{least}-{most}") })
         }
         Value::One(mean) => {
             let by_seed = |seed: &u64| match expression.value(figures, Some(*seed))? {
@@ -170,7 +180,7 @@ fn shown(expression: &Expression, figures: &Figures, with_range: bool) -> Option
             let all: Vec<f64> = figures.seeds().iter().filter_map(by_seed).collect();
             let mean = figure(mean);
             Some(match range(&all) {
-                Some((least, most)) if with_range && least != most => format!("{mean} ({least} to {most})"),
+                Some((least, most)) if with_range && least != most => format!("{mean} ({least}-{most})"),
                 Some(_) | None => mean,
             })
         }

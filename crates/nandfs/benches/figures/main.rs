@@ -49,12 +49,12 @@ impl Figure {
     }
 
     fn row(&self) -> String {
-        let (word, bound, reached) = match self.bound {
-            Bound::AtMost(bound) => ("at most", bound, self.measured <= bound),
-            Bound::AtLeast(bound) => ("at least", bound, self.measured >= bound),
+        let (sign, bound, reached) = match self.bound {
+            Bound::AtMost(bound) => ("<=", bound, self.measured <= bound),
+            Bound::AtLeast(bound) => (">=", bound, self.measured >= bound),
         };
-        let mark = if reached { "yes" } else { "NO" };
-        format!("| {} | {:.3} {} | {word} {bound} | {mark} |", self.name, self.measured, self.unit)
+        let mark = if reached { "" } else { ", MISSED" };
+        format!("| {} | {:.3} {} | {sign} {bound}{mark} |", self.name, self.measured, self.unit)
     }
 }
 
@@ -85,7 +85,7 @@ fn main() {
     let quick = words.iter().any(|word| word == "--quick");
     let chosen: Vec<&String> = words.iter().filter(|word| !word.starts_with("--")).collect();
     let is_asked = |name: &str| chosen.iter().any(|word| *word == name);
-    println!("| figure | measured | wanted | reached |\n|---|---|---|---|");
+    println!("| figure | measured | wanted |\n|---|---|---|");
     for (name, is_quick, run) in GROUPS {
         let wanted = if chosen.is_empty() { is_quick || !quick } else { is_asked(name) };
         if wanted {
