@@ -39,6 +39,11 @@ impl<N> Ftl<N> {
         self.server.info()
     }
 
+    /// Stored blocks, as [`Info::stored_blocks`]: counted as they change, at no cost whatever the size of the disk.
+    pub fn stored_blocks(&self) -> u64 {
+        self.server.stored_blocks()
+    }
+
     /// The chip.
     pub fn chip(&self) -> &AnyChip<'static> {
         self.server.chip()
