@@ -66,7 +66,7 @@ impl DiskFs {
             _ => return Err(Errno::Stale.into()),
         };
         let inner = self.inner();
-        let allocated = if ino == DISK { inner.disk.info().stored_blocks * self.block_bytes } else { 0 };
+        let allocated = if ino == DISK { inner.disk.stored_blocks() * self.block_bytes } else { 0 };
         Ok(Attr {
             ino,
             kind,
@@ -175,7 +175,7 @@ fn no<T>() -> Result<T> {
 
 impl FileSystem for DiskFs {
     fn space(&self) -> Result<SpaceInfo> {
-        let stored = self.inner().disk.info().stored_blocks * self.block_bytes;
+        let stored = self.inner().disk.stored_blocks() * self.block_bytes;
         Ok(SpaceInfo {
             block_bytes: u32::try_from(self.block_bytes).unwrap_or(u32::MAX),
             total_bytes: self.size,

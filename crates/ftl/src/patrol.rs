@@ -35,12 +35,28 @@ pub struct Scrubbed {
     pub weak_segments: u32,
     /// Pages of the checkpoint, or of its records or anchors, were near the limit: written anew likewise.
     pub weak_roots: bool,
-    /// Log pages of data that cannot be read. Those torn by a power cut are among them, and hold nothing.
+    /// Log pages of data that could not be read when the scrub came by. Those torn by a power cut are among them, and hold
+    /// nothing.
     pub unreadable: Vec<u32>,
     /// Logical blocks that are lost: reading them is an error.
     pub lost: Vec<u32>,
     /// The disk can only be read, at the end of the scrub at the latest.
     pub read_only: bool,
+}
+
+/// The findings of a pass so far.
+#[derive(Default)]
+struct Pass {
+    found: Scrubbed,
+    unreadable: Vec<Unreadable>,
+}
+
+/// A page of data that cannot be read.
+#[derive(Clone, Copy)]
+struct Unreadable {
+    page: u32,
+    /// Erases of its segment then: the same pass may erase it later, and write to it.
+    erases: u32,
 }
 
 impl Server<'_> {
@@ -65,7 +81,7 @@ impl Server<'_> {
         if !self.patrol.is_due(now, pages) {
             return Ok(false);
         }
-        self.patrol_pages(&mut Scrubbed::default())?;
+        self.patrol_pages(&mut Pass::default())?;
         if self.patrol.is_save_due(pages) {
             self.save_patrol()?;
         }
@@ -73,42 +89,56 @@ impl Server<'_> {
     }
 
     /// Reads every page of the checkpoint and of every segment with live blocks, and empties weak segments. `progress`
-    /// is told log pages done and all. Memory: four bytes for each unreadable page and each lost logical block.
+    /// is told log pages done and all. Memory: sixteen bytes for each unreadable page, four for each lost logical block.
     pub(crate) fn scrub(&mut self, now: i64, progress: &mut dyn FnMut(u32, u32)) -> Result<Scrubbed> {
         let before = self.rounds();
-        let mut found = Scrubbed::default();
+        let mut pass = Pass::default();
         self.patrol.begin(now);
         let all = self.all_pages();
         self.note_weak();
+        let mut is_saved = false;
         loop {
             // The chip's life may end meanwhile.
             if self.segments.weak() > 0 && self.may_write() {
                 self.mend_one()?;
             } else if self.patrol.rounds().page < all {
-                self.patrol_pages(&mut found)?;
+                self.patrol_pages(&mut pass)?;
+            } else if !is_saved && self.may_write() {
+                // If this is the first change after a power cut, the segment of the newest page is sealed now.
+                self.save_patrol()?;
+                is_saved = true;
             } else {
                 break;
             }
             progress(self.patrol.rounds().page, all);
         }
-        if self.may_write() {
-            self.save_patrol()?;
-        }
+        let Pass { mut found, unreadable } = pass;
         found.read_only = !self.may_write();
         let after = self.rounds();
         found.corrected_bits = after.corrected_bits - before.corrected_bits;
         found.rebuilt_pages = (after.rebuilt_pages - before.rebuilt_pages).into();
         found.weak_segments = self.segments.weak() + (after.moved_blocks - before.moved_blocks);
+        found.unreadable = unreadable.iter().map(|it| it.page).collect();
         found.unreadable.sort_unstable();
+        found.lost = self.lost_in(&unreadable)?;
+        Ok(found)
+    }
+
+    /// The blocks that the table points to in these pages, but for those in segments that were erased since.
+    fn lost_in(&mut self, unreadable: &[Unreadable]) -> Result<Vec<u32>> {
         let shape = self.shape;
-        let Scrubbed { unreadable, lost, .. } = &mut found;
+        let is_there =
+            |it: &&Unreadable| self.segments.get(shape.medium.block_of(it.page)).erases == it.erases;
+        let mut pages: Vec<u32> = unreadable.iter().filter(is_there).map(|it| it.page).collect();
+        pages.sort_unstable();
+        let mut lost = Vec::new();
         self.each_stored(|lba, addr| {
-            let is_in = |page: u32| unreadable.binary_search(&page).is_ok();
+            let is_in = |page: u32| pages.binary_search(&page).is_ok();
             if addr == Addr::LOST || is_in(shape.page(shape.place(addr).0)) {
                 lost.push(lba);
             }
         })?;
-        Ok(found)
+        Ok(lost)
     }
 
     /// Has reads of segments counted.
@@ -173,10 +203,10 @@ impl Server<'_> {
     }
 
     /// Reads the next pages of the pass.
-    fn patrol_pages(&mut self, found: &mut Scrubbed) -> Result<()> {
+    fn patrol_pages(&mut self, pass: &mut Pass) -> Result<()> {
         if self.patrol.rounds().page == 0 {
             if !self.roots.are_sound(&mut self.flash.medium)? {
-                self.renew_roots(found)?;
+                self.renew_roots(pass)?;
             }
             self.patrol.move_to(self.shape.page(Place { block: ANCHOR_BLOCKS, index: 0 }));
         }
@@ -190,11 +220,11 @@ impl Server<'_> {
                 passed += 1;
                 continue;
             }
-            self.patrol_page(Place { block, index }, found)?;
+            self.patrol_page(Place { block, index }, pass)?;
             self.patrol.move_to(page + 1);
             read += 1;
             if page + 1 == next {
-                self.end_segment(block, found)?;
+                self.end_segment(block, pass)?;
             }
         }
         if self.patrol.rounds().page >= self.all_pages() {
@@ -210,21 +240,24 @@ impl Server<'_> {
     }
 
     /// Reads a page.
-    fn patrol_page(&mut self, place: Place, found: &mut Scrubbed) -> Result<()> {
+    fn patrol_page(&mut self, place: Place, pass: &mut Pass) -> Result<()> {
         let page = self.shape.page(place);
         match self.flash.medium.read_anew(page) {
             // Its segment was ended early or is being filled, or it was passed over.
             Err(Fault::Erased(_)) => return Ok(()),
             Ok(_) => {}
             Err(Fault::Chip(error)) => return Err(error.into()),
-            Err(Fault::Unreadable(_) | Fault::Unproved(_)) => found.unreadable.push(page),
+            Err(Fault::Unreadable(_) | Fault::Unproved(_)) => {
+                let erases = self.segments.get(place.block).erases;
+                pass.unreadable.push(Unreadable { page, erases });
+            }
         }
-        found.pages += 1;
+        pass.found.pages += 1;
         Ok(())
     }
 
     /// Reads the parity of a segment after all its pages; a weak checkpoint goes elsewhere.
-    fn end_segment(&mut self, block: u32, found: &mut Scrubbed) -> Result<()> {
+    fn end_segment(&mut self, block: u32, pass: &mut Pass) -> Result<()> {
         let state = self.segments.get(block).state;
         let is_whole = state == State::Open || self.flash.medium.has_parity(block)?;
         if !is_whole {
@@ -234,24 +267,24 @@ impl Server<'_> {
             self.note_weak();
             return Ok(());
         }
-        let is_here = |page: &u32| self.shape.medium.block_of(*page) == block;
-        let has_unreadable = found.unreadable.iter().any(is_here);
-        found.unreadable.retain(|page| !is_here(page));
+        let is_here = |it: &Unreadable| self.shape.medium.block_of(it.page) == block;
+        let has_unreadable = pass.unreadable.iter().any(is_here);
+        pass.unreadable.retain(|it| !is_here(it));
         if self.map.holds(block) {
             if has_unreadable || self.flash.medium.has_tired() {
-                self.mend_map(block, found)?;
+                self.mend_map(block, pass)?;
             }
             return Ok(());
         }
         if has_unreadable || self.flash.medium.has_tired() {
-            self.renew_roots(found)?;
+            self.renew_roots(pass)?;
         }
         Ok(())
     }
 
     /// Has the leaves of the translation table moved out of a segment that is weak.
-    fn mend_map(&mut self, block: u32, found: &mut Scrubbed) -> Result<()> {
-        found.weak_roots = true;
+    fn mend_map(&mut self, block: u32, pass: &mut Pass) -> Result<()> {
+        pass.found.weak_roots = true;
         if !self.may_write() {
             return Ok(());
         }
@@ -264,8 +297,8 @@ impl Server<'_> {
     }
 
     /// Writes the checkpoint, its records and the anchors to other segments.
-    fn renew_roots(&mut self, found: &mut Scrubbed) -> Result<()> {
-        found.weak_roots = true;
+    fn renew_roots(&mut self, pass: &mut Pass) -> Result<()> {
+        pass.found.weak_roots = true;
         if !self.may_write() {
             return Ok(());
         }

@@ -434,7 +434,8 @@ impl<'c> Server<'c> {
             let segment = self.segments.get(block);
             let has_room = self.shape.has_room(segment.used.into(), segment.used.into());
             let is_doubted = has_room || last == Some((sequence, block));
-            if segment.state == State::Sealed && (is_doubted || !self.flash.medium.has_parity(block)?) {
+            let is_written = matches!(segment.state, State::Sealed | State::Stuck);
+            if is_written && (is_doubted || !self.flash.medium.has_parity(block)?) {
                 self.segments.change(block, |segment| segment.weak = true);
             }
         }

@@ -159,12 +159,22 @@ pub(crate) struct Segments {
     failures: u32,
     /// Sealed segments that are to be emptied soon.
     weak: u32,
+    /// Walks over all lines.
+    #[cfg(test)]
+    looks: core::cell::Cell<u64>,
 }
 
 impl Segments {
     /// All free, never erased.
     pub(crate) fn new(count: u32) -> Segments {
-        Segments { lines: vec![Segment::FRESH; count as usize], usable: count, failures: 0, weak: 0 }
+        Segments {
+            lines: vec![Segment::FRESH; count as usize],
+            usable: count,
+            failures: 0,
+            weak: 0,
+            #[cfg(test)]
+            looks: core::cell::Cell::new(0),
+        }
     }
 
     pub(crate) fn get(&self, block: u32) -> Segment {
@@ -233,7 +243,15 @@ impl Segments {
 
     /// Each segment with its number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Segment)> {
+        #[cfg(test)]
+        self.looks.set(self.looks.get() + 1);
         (0..).zip(&self.lines)
+    }
+
+    /// Walks over all lines so far.
+    #[cfg(test)]
+    pub(crate) fn looks(&self) -> u64 {
+        self.looks.get()
     }
 
     /// Segments that can hold logical blocks or a checkpoint. Counted as they change: every flush asks.

@@ -1,11 +1,11 @@
 //! A disk over the years: bits that decay on the shelf, and blocks that are read too often. `PUMICE_YEARS=10` runs the whole
 //! campaigns, on a whole chip.
 
-use crate::common::content;
 use crate::common::shared::Shared;
+use crate::common::{Case, Model, Step, change, content, policies, start};
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, create};
 use pumice_knobs::FTL_YEARS;
-use pumice_media::{BlockDevice, ChipSpec, Lba, ReadDisturb, Retention, SimChip};
+use pumice_media::{BitFlip, BlockDevice, BlockId, ChipSpec, Lba, Nand, ReadDisturb, Retention, SimChip};
 
 const WEEK_S: u32 = 7 * 24 * 3600;
 const MONTH_S: u32 = 2_629_800;
@@ -186,4 +186,48 @@ fn what_is_read_all_the_time_is_moved_in_time() {
 #[test]
 fn without_idle_time_it_is_lost() {
     assert!(read_often(2_000_000, false).1.is_some());
+}
+
+/// A scrub empties segments, some with a page of garbage that cannot be read, and writes to their places again: what lies
+/// there then is not lost.
+#[test]
+fn a_place_that_a_scrub_writes_to_again_is_not_lost() {
+    let case = Case::named("tags");
+    let mut unreadable = 0;
+    for seed in 0..8 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut disk = start(case.chip(600, &policies("cost-benefit", "m1", "even")));
+        let blocks = disk.blocks();
+        let mut model = Model::new(blocks, case.block_bytes);
+        change(&mut disk, &mut model, Step::Write { first: 0, count: blocks }).unwrap();
+        for _ in 0..blocks {
+            change(&mut disk, &mut model, Step::Write { first: rng.u64(..blocks), count: 1 }).unwrap();
+        }
+        let mut chip = disk.close().unwrap();
+        model.flush();
+        hurt_garbage(&mut chip, &model, case.spec().ecc().bits);
+        let mut disk = start(chip);
+        let found = disk.scrub(0, &mut |_, _| {}).unwrap();
+        unreadable += found.unreadable.len();
+        assert_eq!((&found.lost[..], found.read_only), (&[][..], false), "seed {seed}: {found:?}");
+        model.compare(&mut disk).unwrap();
+    }
+    assert!(unreadable > 20, "{unreadable} pages of garbage were read");
+}
+
+/// Makes a page of each segment unreadable, if no block lies in it, and has another near the limit of ECC.
+fn hurt_garbage(chip: &mut SimChip, model: &Model, bits: u32) {
+    let geometry = chip.geometry();
+    for block in (4..geometry.blocks).map(BlockId) {
+        let page = geometry.page(block, 0);
+        chip.faults_mut().flips.extend((0..bits).map(|bit| BitFlip { page, bit }));
+        let hurt = geometry.page(block, 3);
+        if !chip.page_state(hurt).unwrap().is_written() {
+            continue;
+        }
+        chip.faults_mut().unreadable.insert(hurt);
+        if model.compare(&mut start(chip.clone())).is_err() {
+            chip.faults_mut().unreadable.remove(&hurt);
+        }
+    }
 }
