@@ -3,7 +3,7 @@
 //!
 //! [`plan`] changes nothing. It gives a [`Repair`] that says what was found, what is done about it and what is left;
 //! [`Repair::commit`] writes it, and [`Repair::undo`] is the way back. If power fails meanwhile the next repair finds
-//! the volume as it was, or as it is mended but for tables that are derived ([`settle`]).
+//! the volume as it was, or as it is mended but for tables that are derived.
 //!
 //! Findings are mended in the order of their stages, and a stage only when those before it have nothing left:
 //! what is derived from the nodes is never made from nodes that are still wrong.
