@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, mpsc},
+    sync::mpsc,
     time::Duration,
 };
 
@@ -16,16 +16,13 @@ use pumice_f2fs::{
     read_super_block,
 };
 use pumice_knobs::F2FS_HOSTILE;
-use pumice_media::{BlockDevice, BlockError, BlockShape, Lba, ReadAt};
 use pumice_vfs::{
     FileKind, FileSystem, Ino, NewNode, RenameMode, SetAttr, SpaceMode, Timestamp, XattrMode,
     conformance::TestClock,
 };
 
-use super::{
-    patient::{BLOCK, Disk, Patient},
-    subject::Subject,
-};
+use super::{patient::Patient, subject::Subject};
+use crate::repair::medium::Medium;
 
 /// The time that one volume may take before it is said not to end.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -34,69 +31,6 @@ const PARENT: usize = 84;
 /// Names and bytes that are looked at; circles of directories have no end.
 const NAMES_MOST: usize = 3000;
 const BYTES_MOST: u64 = 1 << 20;
-
-/// A damaged volume; writes lie over it.
-#[derive(Clone)]
-struct Over {
-    disk: Disk,
-    written: Arc<Mutex<BTreeMap<u64, Vec<u8>>>>,
-}
-
-impl Over {
-    fn shape(&self) -> BlockShape {
-        BlockShape { block_bytes: 4096, blocks: self.disk.bytes() / BLOCK as u64 }
-    }
-}
-
-impl BlockDevice for Over {
-    fn block_bytes(&self) -> u32 {
-        self.shape().block_bytes
-    }
-
-    fn blocks(&self) -> u64 {
-        self.shape().blocks
-    }
-
-    fn read(&mut self, first: Lba, buffer: &mut [u8]) -> Result<(), BlockError> {
-        let at = self.shape().locate(first, buffer.len())?;
-        self.read_at(at, buffer)
-    }
-
-    fn write(&mut self, first: Lba, buffer: &[u8]) -> Result<(), BlockError> {
-        self.shape().locate(first, buffer.len())?;
-        let mut written = self.written.lock().unwrap();
-        written.extend((first.0..).zip(buffer.chunks(BLOCK).map(<[u8]>::to_vec)));
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), BlockError> {
-        Ok(())
-    }
-
-    fn discard(&mut self, first: Lba, count: u64) -> Result<(), BlockError> {
-        self.shape().locate_blocks(first, count).map(drop)
-    }
-}
-
-impl ReadAt for Over {
-    fn bytes(&self) -> u64 {
-        self.disk.bytes()
-    }
-
-    fn read_at(&self, at: u64, buffer: &mut [u8]) -> Result<(), BlockError> {
-        self.disk.read_at(at, buffer)?;
-        let end = at + buffer.len() as u64;
-        let block = BLOCK as u64;
-        for (number, bytes) in self.written.lock().unwrap().range(at / block..end.div_ceil(block)) {
-            let (start, stop) = (at.max(number * block), end.min((number + 1) * block));
-            let inside = usize::try_from(start - number * block).unwrap();
-            let to = usize::try_from(start - at).unwrap()..usize::try_from(stop - at).unwrap();
-            let length = to.len();
-            buffer[to].copy_from_slice(&bytes[inside..inside + length]);
-        }
-        Ok(())
-    }
-}
 
 fn node(kind: FileKind) -> NewNode<'static> {
     NewNode {
@@ -142,7 +76,7 @@ fn walk(fs: &dyn FileSystem) -> Met {
 }
 
 /// The readable bytes of each file.
-fn contents(disk: &Over) -> BTreeMap<Ino, (u64, Vec<u8>)> {
+fn contents(disk: &Medium) -> BTreeMap<Ino, (u64, Vec<u8>)> {
     let options =
         MountOptions { cache_bytes: 1 << 20, keys: Keyring::default(), recover: Some(Timestamp::default()) };
     let Ok(fs) = F2fs::mount(vec![Box::new(disk.clone())], options) else { return BTreeMap::new() };
@@ -210,7 +144,7 @@ fn add(fs: &dyn FileSystem) -> pumice_vfs::Result<()> {
     fs.sync()
 }
 
-fn mount(disk: &Over) -> Option<WritableF2fs> {
+fn mount(disk: &Medium) -> Option<WritableF2fs> {
     let options = WritableOptions { cache_bytes: 1 << 20, ..WritableOptions::new(TestClock::new().clock()) };
     WritableF2fs::mount(Box::new(disk.clone()), options).ok()
 }
@@ -242,7 +176,7 @@ fn damaged_volumes_are_written_to_without_harm() {
         for seed in seeds.clone() {
             let damaged = subject.damage(seed);
             let what = format!("{name}, PUMICE_SEED={seed}: {} {}", damaged.member, damaged.what);
-            let fresh = || Over { disk: damaged.patient.disk.clone(), written: Arc::default() };
+            let fresh = || Medium::new(&damaged.patient.disk);
             let ended = watched(&what, || {
                 let disk = fresh();
                 let Some(fs) = mount(&disk) else { return };
@@ -279,7 +213,7 @@ fn damaged_volumes_are_written_to_without_harm() {
     assert!(harmed.is_empty(), "{} harmed: {harmed:#?}", harmed.len());
 }
 
-fn is_sound(disk: &Over) -> bool {
+fn is_sound(disk: &Medium) -> bool {
     check(vec![Box::new(disk.clone())], 2, &mut |_, _| ()).is_ok_and(|report| report.count == 0)
 }
 
@@ -295,7 +229,7 @@ fn a_circle_of_directories_has_an_end() {
     for (ino, parent) in [(above, below), (below, above)] {
         patient.edit_inode(ino, |block| block[PARENT..PARENT + 4].copy_from_slice(&parent.0.to_le_bytes()));
     }
-    let disk = Over { disk: patient.disk.clone(), written: Arc::default() };
+    let disk = Medium::new(&patient.disk);
     let fs = mount(&disk).unwrap();
     let moved = fs.create(Ino::ROOT, b"moved", &node(FileKind::Dir)).unwrap();
     let inside = Ino(below.0.into());
@@ -312,7 +246,7 @@ fn damage_that_is_met_asks_for_a_check() {
     let mut patient = Patient::new(&subject.image);
     let file = patient.find(|inode, _| inode.kind == FileKind::File && inode.blocks > 1);
     patient.edit_inode(file.ino, |block| block[24..32].copy_from_slice(&[0xff; 8]));
-    let disk = Over { disk: patient.disk.clone(), written: Arc::default() };
+    let disk = Medium::new(&patient.disk);
     let fs = mount(&disk).unwrap();
     assert_eq!(fs.attr(Ino(file.ino.0.into())).unwrap_err().errno(), pumice_vfs::Errno::Io);
     for name in [b"one", b"two"] {
@@ -320,10 +254,10 @@ fn damage_that_is_met_asks_for_a_check() {
         fs.sync().unwrap();
         assert_eq!(read_super_block(&disk).unwrap().raw().s_errors[..2], [1 << 4, 0], "it stays there");
     }
-    let before = disk.written.lock().unwrap().clone();
+    let before = disk.written();
     fs.attr(Ino(file.ino.0.into())).unwrap_err();
     fs.sync().unwrap();
-    assert!(*disk.written.lock().unwrap() == before, "what is known is not told again");
+    assert!(disk.written() == before, "what is known is not told again");
     fs.unmount().unwrap();
     let volume = Volume::open(vec![Box::new(disk.clone())], 1 << 20).unwrap();
     assert!(volume.checkpoint().flags().has(CpFlags::FSCK));
@@ -342,7 +276,7 @@ fn a_segment_of_a_kind_that_is_none_is_not_written_to() {
         let mut patient = Patient::new(&subject.image);
         let segno = patient.full_segments()[0];
         patient.edit_sit(segno, |raw| raw.vblocks = (raw.vblocks.get() & 0x3ff | kind << 10).into());
-        let disk = Over { disk: patient.disk.clone(), written: Arc::default() };
+        let disk = Medium::new(&patient.disk);
         let mounted = WritableF2fs::mount(Box::new(disk), WritableOptions::new(TestClock::new().clock()));
         let error = mounted.err().map(|error| error.to_string());
         assert!(error.as_ref().is_none_or(|error| error.contains("the kind in the SIT is")), "{error:?}");

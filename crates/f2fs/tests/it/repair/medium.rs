@@ -44,6 +44,11 @@ impl Medium {
         })
     }
 
+    /// The blocks that were written.
+    pub(crate) fn written(&self) -> BTreeMap<u64, Vec<u8>> {
+        self.state.lock().unwrap().written.clone()
+    }
+
     /// Writes what was written over the disk to a file that has it, from byte `start` on.
     pub(crate) fn save(&self, file: &File, start: u64) {
         for (number, bytes) in &self.state.lock().unwrap().written {
@@ -99,7 +104,7 @@ impl BlockDevice for Medium {
         Ok(())
     }
 
-    fn discard(&mut self, _: Lba, _: u64) -> Result<(), BlockError> {
-        Ok(())
+    fn discard(&mut self, first: Lba, count: u64) -> Result<(), BlockError> {
+        self.shape().locate_blocks(first, count).map(drop)
     }
 }
