@@ -4,6 +4,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::{
     draft::Draft,
+    field,
     pack::{DATA_LOGS, Pack},
 };
 use crate::{
@@ -63,6 +64,7 @@ impl Bench {
             for offset in (0..512).filter(|offset| entry.is_valid(*offset)) {
                 let Ok(block) = self.draft.read(BlockAddr(start.0.saturating_add(offset))) else { continue };
                 let Some(NodeFooter { nid, .. }) = NodeFooter::of(&block) else { continue };
+                // A footer may name a number that the NAT does not have.
                 let version = self.nat(nid).map_or(0, |entry| entry.version);
                 if let Some(summary) = self.pack.summaries.get_mut(log) {
                     summary.set_entry(offset, Summary { nid, version, offset: 0 });
@@ -128,7 +130,7 @@ impl Bench {
             return Ok(());
         }
         entry.set_valid(offset, in_use);
-        entry.valid_blocks = u16::try_from(entry.bits()).unwrap_or(u16::MAX);
+        entry.valid_blocks = field(entry.bits().into())?;
         self.set_sit(segno, &entry)
     }
 

@@ -6,6 +6,7 @@ use pumice_vfs::FileKind;
 
 use super::{
     bench::{Bench, put, word_at},
+    field,
     names::Entry,
 };
 use crate::{
@@ -286,7 +287,8 @@ pub(super) fn count(bench: &Bench, finding: &Finding) -> Result<()> {
     match finding.code {
         Code::InodeBlocks => bench.edit_inode(ino, |raw| raw.i_blocks.set(count)),
         Code::InodeLinks => {
-            bench.edit_inode(ino, |raw| raw.i_links.set(u32::try_from(count).unwrap_or(u32::MAX)))
+            let links = field(count)?;
+            bench.edit_inode(ino, |raw| raw.i_links.set(links))
         }
         Code::ClusterSaved => {
             bench.edit_node(ino, |block| edit_extra(block, |raw| raw.i_compr_blocks.set(count)))

@@ -145,7 +145,12 @@ fn work_out(
         return Ok(Some((report, settle::steps(draft, &old, &[])?)));
     }
     // The chain of promises belongs to the old checkpoint, and is rolled forward when all is sound.
-    let chain = Nodes::new(open()?).chain_blocks().unwrap_or_default();
+    let chain = match Nodes::new(open()?).chain_blocks() {
+        Ok(chain) => chain,
+        // The chain that goes round in a circle is a finding, and promises nothing.
+        Err(Error::Corrupt(_)) => Vec::new(),
+        Err(error) => return Err(error),
+    };
     let chained = (!chain.is_empty()).then(|| old.checkpoint().clone());
     let work = Work { homeless: BTreeSet::new(), chained, now };
     let after = rounds(draft, work, report, threads, progress)?;
@@ -158,6 +163,11 @@ fn name(finding: &Finding) -> String {
 
 fn refused(what: &str) -> Error {
     Error::Unsupported(format!("cannot be repaired: {what}"))
+}
+
+/// A number as its field holds it: where that cannot, nothing else is written in its place.
+fn field<T: TryFrom<u64>>(number: u64) -> Result<T> {
+    T::try_from(number).map_err(|_| refused(&format!("no field holds the number {number}")))
 }
 
 /// The reason why a volume is not of a kind that is repaired.

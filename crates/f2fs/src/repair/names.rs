@@ -6,7 +6,7 @@ use pumice_vfs::FileKind;
 
 use super::{
     bench::{Bench, put, word_at},
-    tree,
+    field, tree,
 };
 use crate::{
     check::{Code, Cure, Finding, Object, Report},
@@ -72,7 +72,13 @@ impl Leaf {
 
     fn edit(&self, bench: &Bench, edit: impl FnOnce(&mut [u8])) -> Result<()> {
         let part = self.start..self.start + self.bytes;
-        let change = |block: &mut [u8]| edit(block.get_mut(part).unwrap_or_default());
+        let change = |block: &mut [u8]| {
+            let part = block.get_mut(part);
+            debug_assert!(part.is_some(), "entries behind the end of a block");
+            if let Some(part) = part {
+                edit(part);
+            }
+        };
         match self.addr {
             Some(addr) => bench.draft.edit(addr, change),
             None => bench.edit_node(self.directory, change),
@@ -185,7 +191,7 @@ pub(super) fn mend(bench: &Bench, report: &Report, homeless: &mut BTreeSet<Homel
                 None => entry.remove(bench)?,
             },
             (Code::DentryType, Cure::Number(right)) => {
-                entry.set_type(bench, u8::try_from(right).unwrap_or(1))?;
+                entry.set_type(bench, field(right)?)?;
             }
             (Code::DentryHash, Cure::Number(right)) => hash(bench, &entry, right)?,
             (Code::DentryName, _) => rename(bench, &entry, homeless)?,
@@ -296,9 +302,10 @@ fn slots(bench: &Bench, directory: Nid, block: u64, slot: u32) -> Result<()> {
     }
     if let Some(length) = length_by_hash(&layout, &bytes, slot) {
         let place = layout.entry_at(slot) + 8;
+        let (stored, slots): (u16, u32) = (field(length as u64)?, field(length.div_ceil(8) as u64)?);
         return leaf.edit(bench, |block| {
-            put(block, place, &u16::try_from(length).unwrap_or_default().to_le_bytes());
-            let end = slot + u32::try_from(length.div_ceil(8)).unwrap_or(0);
+            put(block, place, &stored.to_le_bytes());
+            let end = slot + slots;
             (slot..end.min(layout.slots)).for_each(|slot| layout.set_used(block, slot, true));
         });
     }
@@ -318,7 +325,7 @@ fn hash(bench: &Bench, entry: &Entry, right: u64) -> Result<()> {
     if let Some(name) = better_name(bench, entry) {
         return entry.set_name(bench, &name);
     }
-    let right = u32::try_from(right).unwrap_or_default();
+    let right: u32 = field(right)?;
     entry.set(bench, 0, &right.to_le_bytes())
 }
 
@@ -360,7 +367,7 @@ fn twice(bench: &Bench, entry: &Entry, homeless: &mut BTreeSet<Homeless>) -> Res
 
 /// A directory has more levels than it says.
 fn deepen(bench: &Bench, directory: Nid, depth: u64) -> Result<()> {
-    let depth = u32::try_from(depth).unwrap_or(LEVELS_MAX).min(LEVELS_MAX);
+    let depth = field(depth.min(LEVELS_MAX.into()))?;
     bench.edit_inode(directory, |raw| {
         if raw.i_current_depth.get() < depth {
             raw.i_current_depth.set(depth);
@@ -371,12 +378,12 @@ fn deepen(bench: &Bench, directory: Nid, depth: u64) -> Result<()> {
 /// Mends what a directory says about its place and its size.
 pub(super) fn directory(bench: &Bench, finding: &Finding, all: &Names) -> Result<()> {
     if let (Some(entry), Cure::Number(right)) = (Entry::at(bench, finding.object), finding.cure) {
-        return entry.set_ino(bench, Nid(u32::try_from(right).unwrap_or_default()));
+        return entry.set_ino(bench, Nid(field(right)?));
     }
     let Object::Inode(ino) = finding.object else { return Ok(()) };
     match (finding.code, finding.cure) {
         (Code::DirectoryParent, Cure::Number(parent)) => {
-            let parent = u32::try_from(parent).unwrap_or_default();
+            let parent = field(parent)?;
             bench.edit_inode(ino, |raw| raw.i_pino.set(parent))
         }
         (Code::DirectoryParent, _) => all.leave_one(bench, ino),

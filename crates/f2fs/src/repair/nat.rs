@@ -1,6 +1,6 @@
 //! Repairs of the NAT: each entry names the block of its node, and that block names the node.
 
-use super::{bench::Bench, strays::Strays};
+use super::{bench::Bench, field, strays::Strays};
 use crate::{
     check::{Code, Cure, Finding, Object},
     error::Result,
@@ -20,7 +20,7 @@ pub(super) fn mend(bench: &Bench, strays: &Strays, finding: &Finding) -> Result<
             restore(bench, strays, nid, |footer| footer.ino == ino).map(|_| ())
         }
         (Code::DentryInode, _, Cure::Number(ino)) => {
-            let ino = Nid(u32::try_from(ino).unwrap_or_default());
+            let ino = Nid(field(ino)?);
             restore(bench, strays, ino, NodeFooter::is_inode).map(|_| ())
         }
         (Code::Inode, Object::Inode(ino), _) if !bench.nat(ino)?.is_used() => {

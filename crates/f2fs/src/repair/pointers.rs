@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{bench::Bench, strays::Strays, tree};
+use super::{bench::Bench, field, strays::Strays, tree};
 use crate::{
     check::{Code, Cure, Finding, Object, Report},
     error::Result,
@@ -105,11 +105,11 @@ fn drop_at(bench: &Bench, finding: &Finding, ino: Nid, index: u64) -> Result<()>
     let Some((inode, block)) = bench.inode(ino) else { return Ok(()) };
     let own = u64::from(inode.own_addrs());
     if index < own {
-        return drop_cluster(bench, ino, u16::try_from(index).unwrap_or(u16::MAX));
+        return drop_cluster(bench, ino, field(index)?);
     }
     let per_node = u64::from(inode.node_addrs());
     let (number, slot) = ((index - own) / per_node, (index - own) % per_node);
-    let slot = u16::try_from(slot).unwrap_or(u16::MAX);
+    let slot = field(slot)?;
     match tree::direct(bench, &inode, &block, number) {
         Some(nid) => drop_cluster(bench, nid, slot),
         None => Ok(()),

@@ -1,6 +1,6 @@
 //! Repairs of what can be derived from the nodes: SIT, SSA, logs, orphans, the numbers of the checkpoint.
 
-use super::{bench::Bench, pack::DATA_LOGS};
+use super::{bench::Bench, field, pack::DATA_LOGS};
 use crate::{
     check::{Code, Cure, Finding, Object},
     error::Result,
@@ -42,7 +42,7 @@ pub(super) fn mend(bench: &mut Bench, finding: &Finding) -> Result<()> {
             Ok(())
         }
         (code, _, Cure::Number(count)) => {
-            count_anew(bench, code, count);
+            count_anew(bench, code, count)?;
             Ok(())
         }
         _ => Ok(()),
@@ -51,7 +51,7 @@ pub(super) fn mend(bench: &mut Bench, finding: &Finding) -> Result<()> {
 
 fn recount(bench: &Bench, segno: SegNo) -> Result<()> {
     let entry = bench.sit(segno)?;
-    let valid_blocks = u16::try_from(entry.bits()).unwrap_or(u16::MAX);
+    let valid_blocks = field(entry.bits().into())?;
     bench.set_sit(segno, &SitEntry { valid_blocks, ..entry })
 }
 
@@ -62,7 +62,7 @@ fn set_kind(bench: &Bench, segno: SegNo, cure: Cure) -> Result<()> {
     let log = bench.pack.log_of(segno).and_then(|log| u8::try_from(log).ok());
     let kind = match cure {
         Cure::Number(kind) => {
-            let kind = u8::try_from(kind).unwrap_or_default();
+            let kind = field(kind)?;
             log.filter(|log| is_node(*log) == is_node(kind)).unwrap_or(kind)
         }
         _ => log.unwrap_or(WARM_DATA),
@@ -78,7 +78,7 @@ fn is_node(kind: u8) -> bool {
 fn mend_kind(bench: &mut Bench, log: usize) -> Result<()> {
     let segno = bench.pack.raw.segment(log);
     let entry = bench.sit(segno)?;
-    let kind = u8::try_from(log).unwrap_or_default();
+    let kind = field(log as u64)?;
     if entry.bits() == 0 || entry.kind >= KINDS || is_node(entry.kind) == is_node(kind) {
         return bench.set_sit(segno, &SitEntry { kind, ..entry });
     }
@@ -89,7 +89,7 @@ fn mend_kind(bench: &mut Bench, log: usize) -> Result<()> {
 /// to the SSA, where the next look compares it.
 fn turn(bench: &mut Bench, log: usize) -> Result<()> {
     let segments = bench.volume.super_block().main_segments();
-    let kind = u8::try_from(log).unwrap_or_default();
+    let kind = field(log as u64)?;
     let mut found = None;
     for segno in (0..segments).map(SegNo).filter(|segno| bench.pack.log_of(*segno).is_none()) {
         let entry = bench.sit(segno)?;
@@ -111,7 +111,7 @@ fn turn(bench: &mut Bench, log: usize) -> Result<()> {
         bench.edit_summary(segno, |stored| new = stored.clone())?;
     }
     let left = bench.pack.summaries.get_mut(log).map(|summary| std::mem::replace(summary, new));
-    bench.pack.raw.set_log(log, segno, u16::try_from(offset).unwrap_or_default(), entry.bits() > 0);
+    bench.pack.raw.set_log(log, segno, field(offset.into())?, entry.bits() > 0);
     if let Some(left) = left.filter(|_| old.0 < segments && bench.pack.log_of(old).is_none()) {
         bench.edit_summary(old, |summary| {
             let mut kept = empty;
@@ -131,15 +131,16 @@ fn drop_orphan(bench: &mut Bench, ino: Nid) {
 }
 
 /// Writes a counted number.
-fn count_anew(bench: &mut Bench, code: Code, count: u64) {
-    let (raw, word) = (&mut bench.pack.raw, u32::try_from(count).unwrap_or(u32::MAX));
+fn count_anew(bench: &mut Bench, code: Code, count: u64) -> Result<()> {
+    let raw = &mut bench.pack.raw;
     match code {
         Code::CheckpointValidBlocks => raw.set_valid_blocks(count),
-        Code::CheckpointValidNodes => raw.set_valid_nodes(word),
-        Code::CheckpointValidInodes => raw.set_valid_inodes(word),
-        Code::CheckpointFreeSegments => raw.set_free_segments(word),
+        Code::CheckpointValidNodes => raw.set_valid_nodes(field(count)?),
+        Code::CheckpointValidInodes => raw.set_valid_inodes(field(count)?),
+        Code::CheckpointFreeSegments => raw.set_free_segments(field(count)?),
         _ => {}
     }
+    Ok(())
 }
 
 /// Takes the reserve, and the users' share, from the other pack.
