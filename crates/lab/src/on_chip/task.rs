@@ -1,6 +1,7 @@
 //! A run on a chip, before it is made.
 
 use pumice_media::{BlockId, ChipSpec, SimChip};
+use pumice_vfs::Errno;
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use super::{System, Work};
@@ -33,7 +34,13 @@ impl Job for Task {
 
     fn measure(&self, seed: u64) -> Result<Found, LabError> {
         let spec = self.medium.spec(&self.chip, None)?;
-        let chip = self.system.format(chip(&spec, seed))?;
+        let chip = match self.system.format(chip(&spec, seed)) {
+            // Not every file system is for every chip that may be asked for: there it has no figures.
+            Err(LabError::Fs(error)) if error.errno() == Errno::NotSupported && !self.medium.is_own() => {
+                return Ok(Found::default());
+            }
+            chip => chip?,
+        };
         self.work.measure(self.system, chip, &spec, seed).map(Found::from)
     }
 }

@@ -264,6 +264,12 @@ fn another_chip_is_another_curve() {
         let first = kept.text.lines().next().unwrap();
         assert_ne!(figures(&line.json().unwrap()), figures(first), "{name}");
     }
+    // A file system that is not for that chip has no figures.
+    let (dir, experiment) = (tempfile::tempdir().unwrap(), Experiment::named("scaleffs-reclaim").unwrap());
+    let ran = run(experiment, &chip(Some("slc-2k-2g"), Some(64 << 20)), dir.path(), &()).unwrap();
+    let figures = |line: &Line| experiment.metrics[0].of(&line.outcome);
+    let [scaleffs, nandfs] = ran.lines.as_slice() else { panic!("{:?}", ran.lines) };
+    assert!(figures(scaleffs).is_none() && figures(nandfs).is_some_and(|ms| ms > 0.0), "{:?}", ran.lines);
     for (name, why) in [
         ("scaleffs-fig5", "several chips"),
         ("cat-fig16", "stores of several sizes"),
