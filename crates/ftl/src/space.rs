@@ -1,4 +1,31 @@
 //! Free segments: opening heads, and cleaning before there are too few.
+//!
+//! Neither space nor any number of power cuts ends a disk. C is the number of segments that a checkpoint takes with
+//! the heads as they are, a page more in each, and one full head more.
+//!
+//! 1. A start writes nothing but a copy of a clean record, which needs one free segment and gives one back. It
+//!    replays in memory, and the first change makes a checkpoint. Until its record is there nothing counts that it
+//!    wrote.
+//! 2. Between two operations, and after every cut, C segments are free or wait for a commit alone. A checkpoint
+//!    takes C and gives the old ones back; its record needs none, or one that is exchanged for another before the
+//!    parts are written.
+//! 3. A user's block is written only if what lives in any one segment can be copied besides, to a further free
+//!    segment or to open heads. So a program that fails while something is cleaned still finds a place. A head is
+//!    opened for users only while C stay free.
+//! 4. The cleaner may take one of the C for copies alone: their originals stay until all have moved and are
+//!    committed, blocks before trims. If the power goes in between and fewer than C are free, the next start undoes
+//!    the move (`undo.rs`): it replays without the segment begun last. The first change then writes an anchor that
+//!    declares the segment's pages void, before it may be erased.
+//! 5. A segment with trims is free only after a checkpoint. If it is to be cleaned and 3 does not hold, a
+//!    checkpoint is made first.
+//! 6. There is always something to clean. Take U good segments, 2 of records, K <= C of the checkpoint. If U - 2 -
+//!    K - C - 1 of them hold all logical blocks, one of the others has garbage; what lies in open heads comes free
+//!    when a head is ended early.
+//! 7. Segments that fail are each a loss that 2 and 3 survive once at a time. After the first, up to three more
+//!    segments stay free, as far as the chip has more than the disk needs.
+//! 8. The segments set apart for leaves and not yet taken stay free beside C, in 2, 3 and 4. Before the last of
+//!    them is full another one is empty: the one with the fewest leaves is at most four fifths full, and its leaves
+//!    go before all others then.
 
 use pumice_cleaning::Class;
 use pumice_media::NandError;
@@ -15,7 +42,7 @@ use crate::stream::{changes_of_segments, map_segments, segments_with};
 
 /// Segments that a disk needs beyond those of the logical blocks and of two checkpoints. Two hold the records of
 /// checkpoints, one takes the cleaner's copies, one leaves always something to clean, and one is for a program that
-/// fails (`docs/flashlog-design.md`, "Reserve of the disk").
+/// fails.
 const SPARE_LEAST: u32 = 5;
 
 /// Segments that a disk of `logical_blocks` needs in all, besides the anchors.

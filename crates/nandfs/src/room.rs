@@ -1,7 +1,24 @@
 //! Room: the space of users, and the reserve that lets everything else always find room.
 //!
-//! A claim is made when space is promised, in bytes; the reserve is counted in erase blocks. The argument stands in the
-//! design ("Space").
+//! A claim is made when space is promised, in bytes; the reserve is counted in erase blocks. The argument has four
+//! parts.
+//!
+//! 1. What is taken is never more than what is counted. A file block counts with `node / fanout + 1` bytes for its
+//!    pointer, so that runs may be scattered later. Nodes count twice: a page is closed when the next node does not
+//!    fit. Changed nodes count with the bytes that they will have. `df` divides what is left by a block with its
+//!    pointer twice, less eight nodes for the file itself.
+//! 2. A checkpoint fits in the window. Before every call the window has blocks for the checkpoint that may follow,
+//!    for cleaning one block, and for the checkpoint that gives back what was reclaimed, each at its most. The
+//!    first has changed blocks and those of the call, changed nodes, a page of the node table for every changed
+//!    node, the block table, a block for each head, and two for records. Of a table that did not change yet no more
+//!    is counted than a sixth of the window: at 64 GiB no window holds both tables whole. There this is a measure,
+//!    not a proof (`tests/it/large.rs`).
+//! 3. Cleaning always gains. Held back are the blocks of anchors, records and heads, both tables, and the stock,
+//!    which is what a write needs of the window if nothing else waits. The dead space comes on top, and the
+//!    emptiest block has its share of it or more. Each round cleans such a block and makes a checkpoint, so free
+//!    blocks grow until the stock is there.
+//! 4. Names that move have a share of their own: a rename may fill a bucket, and an inode held open that loses its
+//!    name gets one among the orphans.
 
 use pumice_vfs::Result;
 

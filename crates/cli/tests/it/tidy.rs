@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-use ceilings::{CALLING, CIRCLES, FIELDS, HEADS, LONG, RELATIVES, WIDE, WORDS};
+use ceilings::{CALLING, CIRCLES, DOCUMENTS, FIELDS, HEADS, LONG, RELATIVES, WIDE, WORDS};
 use parts::Parts;
 use words::Count;
 
@@ -410,6 +410,14 @@ fn comments_begin_with_their_subject() {
         offences.extend(over_with_room(&of(&long), count.long.len(), *most_long, 0));
     }
     none(&offences);
+}
+
+#[test]
+fn documents_are_short() {
+    let mut all = files(&root().join("docs"), ".md");
+    all.push((root().join("README.md"), fs::read_to_string(root().join("README.md")).unwrap()));
+    let words: usize = all.iter().map(|(_, text)| text.split_whitespace().count()).sum();
+    assert!(words <= DOCUMENTS, "{words} words in README and docs, {DOCUMENTS} at most");
 }
 
 #[test]

@@ -105,8 +105,8 @@ fn starts(quick: bool) {
         let closed = disk.close().unwrap();
         let title = format!("{name}, {} MiB", size >> 20);
         start(&title, "checkpoint", closed.clone(), false);
-        start(&title, "checkpoint and headers, after a power cut", cut, false);
-        start(&title, "headers of all segments", closed, true);
+        start(&title, "after a power cut", cut, false);
+        start(&title, "headers alone", closed, true);
     }
 }
 
@@ -177,7 +177,7 @@ fn locality(rng: &mut fastrand::Rng, blocks: u32) -> u32 {
 /// The server and the simulator, with the same policies, the same space and the same writes.
 fn amplification(quick: bool) {
     println!();
-    println!("write amplification at 90/10, slc-2k-2g | server | simulator | server over simulator");
+    println!("WAF at 90/10, slc-2k-2g | server | simulator | server over simulator");
     println!("---|---|---|---");
     let size = if quick { 16 << 20 } else { 64 << 20 };
     for (victim, placement) in [

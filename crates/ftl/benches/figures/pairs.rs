@@ -12,7 +12,7 @@ const FLUSHES: u64 = 3000;
 
 pub(crate) fn pairs(quick: bool) {
     println!();
-    println!("4 KiB blocks, default policies | programs a flush of one block | write amplification at 90/10");
+    println!("4 KiB blocks, default policies | programs a flush of one block | WAF at 90/10");
     println!("---|---|---");
     for (name, size) in [("mlc-8k-64g", 512), ("tlc-16k-96g", 1024)] {
         let size = if quick { size / 2 } else { size };

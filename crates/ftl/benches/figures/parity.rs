@@ -13,7 +13,7 @@ const TURNOVERS: u64 = 3;
 pub(crate) fn parity(quick: bool) {
     println!();
     println!(
-        "slc-2k-2g, 2 KiB blocks, 77 % of the chip, parity pages | sequential write, share of raw, % | write amplification, parity \
+        "slc-2k-2g, 2 KiB blocks, 77 % of the chip, parity pages | sequential write, share of raw, % | WAF, parity \
          counted, uniform | 90/10 | start after a power cut, device ms | first write after it"
     );
     println!("---|---|---|---|---|---");

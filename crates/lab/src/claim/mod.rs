@@ -9,7 +9,7 @@ mod page;
 mod verdict;
 
 pub use entry::{Claim, Paper, Standing};
-pub use page::{counts, figures, lists, rows, table};
+pub use page::{counts, figures, lists, starts, statements};
 pub use verdict::{Judged, Verdict, judge};
 
 #[cfg(test)]

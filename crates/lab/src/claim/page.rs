@@ -1,45 +1,52 @@
-//! The statements, and the figures of an experiment, as rows of tables in Markdown.
+//! The statements as lists in Markdown, and the figures of an experiment as rows of a table.
 
 use super::{Claim, Judged, Paper, Standing, Verdict};
 use crate::experiment::{Cell, Experiment, Line, Summary};
 
-/// The head of the table of judged statements.
-const HEAD: &str = "| section | the paper says | here |\n|---|---|---|\n";
-
-/// A paper's statements: a table of those that an experiment judges, then lists of the others. An experiment stands in
-/// the first of its rows.
-pub fn table(paper: Paper, judged: &[(Claim, Judged)]) -> String {
+/// A paper's statements: those that an experiment judges, then those built and those not had. An experiment stands in
+/// its first line, and so does what several in a row hang on. One that holds as the paper has it hangs on nothing.
+pub fn statements(paper: Paper, judged: &[(Claim, Judged)]) -> String {
     let mut last = (None, None);
-    let rows = rows(paper, judged).into_iter().map(|(start, claim, judged)| {
+    let lines = starts(paper, judged).into_iter().map(|(start, claim, judged)| {
         let (last_experiment, last_hangs_on) = last;
-        last = (claim.experiment(), claim.hangs_on());
+        let doubted = claim.hangs_on().filter(|_| *judged.verdict() != Verdict::Holds);
+        last = (claim.experiment(), doubted);
         let experiment = claim.experiment().filter(|name| last_experiment != Some(*name));
-        let hangs_on = match claim.hangs_on() {
+        let hangs_on = match doubted {
             None => String::new(),
             same if same == last_hangs_on => ". Hangs on the same".to_owned(),
             Some(what) => format!(". Hangs on {what}"),
         };
         let source = experiment.map(|name| format!(" (`{name}`)")).unwrap_or_default();
-        format!("{start}{judged}{source}{hangs_on} |\n")
+        format!("{start}{}{source}{hangs_on}\n", sentence(paper, judged))
     });
-    HEAD.to_owned() + &rows.collect::<String>() + &lists(paper, judged)
+    lines.collect::<String>() + &lists(paper, judged)
 }
 
-/// The judged statements of a paper, each with its row up to the verdict. A section stands in its first row.
-pub fn rows(paper: Paper, judged: &[(Claim, Judged)]) -> Vec<(String, &Claim, &Judged)> {
+/// The verdict with its figures. Those of our own statements that hold stand in the papers' pages.
+fn sentence(paper: Paper, judged: &Judged) -> String {
+    let is_elsewhere = paper == Paper::Pumice && *judged.verdict() == Verdict::Holds;
+    let text = if is_elsewhere { judged.verdict().to_string() } else { judged.to_string() };
+    let (first, rest) = text.split_at_checked(1).unwrap_or_default();
+    first.to_uppercase() + rest
+}
+
+/// The judged statements of a paper, each with its line up to the verdict. A section stands in its first line.
+pub fn starts(paper: Paper, judged: &[(Claim, Judged)]) -> Vec<(String, &Claim, &Judged)> {
     let mut section = "";
     let is_meant = |claim: &Claim| claim.paper() == paper && claim.experiment().is_some();
     let of = judged.iter().filter(|(claim, _)| is_meant(claim));
     of.map(|(claim, judged)| {
-        let head = if claim.section() == section { "" } else { claim.section() };
+        let head = if claim.section() == section { String::new() } else { format!("{}: ", claim.section()) };
         section = claim.section();
         let value = claim.value().map(|value| format!(" ({value})")).unwrap_or_default();
-        (format!("| {head} | {}{value} | ", clause(claim)), claim, judged)
+        (format!("- {head}{}{value}. ", clause(claim)), claim, judged)
     })
     .collect()
 }
 
-/// The statements of a paper that no experiment judges: those built, with their files, and those not had, with the reason.
+/// The statements of a paper that no experiment judges: those built, with the first of their files, and those not had,
+/// with the reason.
 pub fn lists(paper: Paper, judged: &[(Claim, Judged)]) -> String {
     let list = |title: &str, support: fn(&Standing) -> Option<String>| {
         let of = judged.iter().filter(|(claim, _)| claim.paper() == paper);
@@ -51,7 +58,7 @@ pub fn lists(paper: Paper, judged: &[(Claim, Judged)]) -> String {
         if lines.is_empty() { lines } else { format!("\n{title}:\n\n{lines}") }
     };
     let built = list("Built", |standing| match standing {
-        Standing::Built(paths) => Some(format!("`{}`", paths.join("`, `"))),
+        Standing::Built(paths) => paths.first().map(|path| format!("`{path}`")),
         Standing::Judged { .. } | Standing::Without(_) => None,
     });
     let without = list("Not had", |standing| match standing {

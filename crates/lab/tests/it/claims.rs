@@ -12,7 +12,7 @@ use std::{
 
 use pumice_knobs::{BLESS, RECORDS};
 use pumice_lab::{
-    claim::{Claim, Judged, Paper, Verdict, counts, figures, lists, rows, table},
+    claim::{Claim, Judged, Paper, Verdict, counts, figures, lists, starts, statements},
     experiment::{Experiment, Line, Options, run},
     report::{judged, records},
 };
@@ -85,14 +85,14 @@ fn verdicts_are_those_of_the_documents() {
     assert!(open.is_empty(), "not run: {open:?}");
     hold("papers.md", "counts", &counts(&judged));
     for paper in Paper::ALL {
-        hold("papers.md", paper.name(), &table(paper, &judged));
+        hold("papers.md", paper.name(), &statements(paper, &judged));
     }
     for (paper, systems) in SYSTEMS {
         hold(&format!("{}.md", paper.name()), "figures", &figures(paper, systems, &records));
     }
 }
 
-/// Each judged statement has a row, with the same verdict: one on which the seeds do not agree is left out, and one that
+/// Each judged statement has a line, with the same verdict: one on which the seeds do not agree is left out, and one that
 /// needs a recorded trace. Lists of the others are the same.
 fn by_verdict(judged: &[(Claim, Judged)]) {
     let text = fs::read_to_string(page("papers.md")).unwrap();
@@ -100,9 +100,9 @@ fn by_verdict(judged: &[(Claim, Judged)]) {
     for paper in Paper::ALL {
         let (_, inside, _) = between(&text, paper.name());
         assert!(inside.ends_with(&lists(paper, judged)), "docs/papers.md: lists of {}", paper.name());
-        let found: Vec<_> = inside.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
-        let wanted = rows(paper, judged);
-        assert_eq!(found.len(), wanted.len(), "docs/papers.md: rows of {}", paper.name());
+        let found: Vec<_> = inside.lines().take_while(|line| line.starts_with("- ")).collect();
+        let wanted = starts(paper, judged);
+        assert_eq!(found.len(), wanted.len(), "docs/papers.md: lines of {}", paper.name());
         for ((start, claim, judged), found) in wanted.into_iter().zip(found) {
             if !is_right(found.strip_prefix(&start), claim, judged) {
                 wrong.push(format!("{start}\n  here: {judged}\n  there: {found}"));
@@ -119,6 +119,15 @@ fn is_right(found: Option<&str>, claim: &Claim, judged: &Judged) -> bool {
         Some(_) if *judged.verdict() == Verdict::NotRun => {
             experiment == "f2fs-fig3" || LONG.contains(&experiment)
         }
-        Some(found) => found.contains(" seeds)") || found.starts_with(&format!("{}: ", judged.verdict())),
+        Some(found) => found.contains(" seeds)") || begins(found, &judged.verdict().to_string()),
     }
+}
+
+/// True if a line begins with these words and the sentence goes on with figures or a source, or ends.
+fn begins(line: &str, words: &str) -> bool {
+    let parts = line.split_at_checked(words.len());
+    parts.is_some_and(|(start, rest)| {
+        let is_whole = rest.is_empty() || [": ", " (", ". "].iter().any(|next| rest.starts_with(next));
+        start.eq_ignore_ascii_case(words) && is_whole
+    })
 }

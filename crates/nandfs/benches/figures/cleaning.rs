@@ -13,7 +13,7 @@ pub(crate) fn figures() -> Vec<Figure> {
     let mut figures = Vec::new();
     for (share, bound) in [(66, 2.1), (77, 2.9), (87, 5.0)] {
         figures.push(Figure::at_most(
-            format!("write amplification, {share} % live, uniform"),
+            format!("WAF, {share} % live, uniform"),
             "times",
             amplification(share, None, FormatOptions::default(), uniform),
             bound,
@@ -21,7 +21,7 @@ pub(crate) fn figures() -> Vec<Figure> {
     }
     for (share, bound) in [(66, 1.7), (77, 2.2), (87, 3.4)] {
         figures.push(Figure::at_most(
-            format!("write amplification, {share} % live, 90 % of writes to 10 %"),
+            format!("WAF, {share} % live, 90 % of writes to 10 %"),
             "times",
             amplification(share, None, FormatOptions::default(), skewed),
             bound,

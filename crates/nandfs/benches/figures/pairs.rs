@@ -48,7 +48,7 @@ fn rows(chip: &str, bounds: [f64; 4]) -> Vec<Figure> {
                     sequential,
                 ),
                 Figure::at_most(
-                    format!("write amplification, 85 % of df, uniform, {chip}"),
+                    format!("WAF, 85 % of df, uniform, {chip}"),
                     "times",
                     cleaned(&small),
                     amplified,

@@ -25,7 +25,7 @@ fn now() -> FormatOptions {
 
 pub(crate) fn figures() -> Vec<Figure> {
     let chip = spec(CHIP, Some(WRITTEN));
-    let name = |what: &str| format!("one parity page in 64: {what}");
+    let name = |what: &str| format!("parity 1:64: {what}");
     let amplified = |pick: fn(&mut fastrand::Rng, u64) -> u64| {
         cleaning::amplification(77, Some(CLEANED), options(1), pick)
     };
@@ -49,11 +49,11 @@ pub(crate) fn figures() -> Vec<Figure> {
             pairs::programs(fsync::overwritten(&chip, options(1))),
             2.2,
         ),
-        at_most("write amplification, 77 % live, uniform", "times", amplified(cleaning::uniform), 5.0),
+        at_most("WAF, 77 % live, uniform", "times", amplified(cleaning::uniform), 5.0),
         at_most("- 90 % of writes to 10 %", "times", amplified(cleaning::skewed), 2.6),
         at_most("memory besides that of no parity", "KiB", fixed_kib(1) - fixed_kib(0), 16.0),
     ];
-    figures.extend(mounts("one parity page in 64", &options(1)));
+    figures.extend(mounts("parity 1:64", &options(1)));
     figures.extend(at_once(&chip));
     figures.push(quick_scrub());
     figures
@@ -73,7 +73,7 @@ fn fixed_kib(parity_pages: u8) -> f64 {
 
 /// The further cost of protecting the promises of fsync at once.
 fn at_once(chip: &ChipSpec) -> Vec<Figure> {
-    let what = "one parity page in 64, fsync now";
+    let what = "parity 1:64, fsync now";
     let programs = |name: &str, did, bound| {
         Figure::at_most(format!("{what}: {name}"), "programs", pairs::programs(did), bound)
     };
@@ -99,7 +99,7 @@ fn quick_scrub() -> Figure {
     let ratio = timing.read_page_ns as f64 / timing.read_spare_ns as f64;
     let share = full.device_ns as f64 / quick.device_ns as f64 / ratio;
     Figure::at_least(
-        "one parity page in 64: quick scrub, share of the possible saving by spare reads",
+        "parity 1:64: quick scrub, share of the possible saving by spare reads",
         "times",
         share,
         0.95,
