@@ -3,11 +3,12 @@
 
 use pumice_ftl::{Ftl, OpenOptions, check};
 use pumice_knobs::FTL_DEAD_BLOCKS;
-use pumice_media::{BlockDevice, CutMode, Nand, PageId, SimChip};
+use pumice_media::{BlockDevice, BlockError, CutMode, Lba, Nand, PageId, SimChip};
 
 use crate::campaign::programmed;
+use crate::common::raw::block_kind;
 use crate::common::shared::Shared;
-use crate::common::{Case, Model, Step, change, policies, start};
+use crate::common::{CASES, Case, Model, Step, change, policies, start};
 
 /// Chips whose pages have full tags, with and without pairs and parity.
 const CHIPS: [&str; 7] = ["gang", "tags", "summary", "slots", "parity", "tags/dist3", "slots/by4"];
@@ -102,4 +103,36 @@ fn each_is_told() {
     println!("ftl: {noted} of {cases} dead blocks and pairs of pages are told by a check alone");
     FTL_DEAD_BLOCKS.ran(seeds, cases);
     assert!(noted * 1000 <= cases * NOTED_MOST, "{noted} of {cases} are told by a check alone");
+}
+
+/// Nothing but the checkpoint tells of trims that it settled: without it, or both copies of its record, the blocks hold what
+/// they held before. The disk is served as it is, and says so.
+#[test]
+fn a_lost_checkpoint_is_told() {
+    const CHECKPOINT: u8 = 4;
+    const RECORD: u8 = 14;
+    for case in CASES {
+        let mut disk = start(case.chip(600, &policies("cost-benefit", "sepbit", "even")));
+        let mut model = Model::new(disk.blocks(), disk.block_bytes());
+        let count = disk.blocks();
+        for step in [Step::Write { first: 0, count }, Step::Flush, Step::Trim { first: 0, count: count / 2 }]
+        {
+            change(&mut disk, &mut model, step).unwrap();
+        }
+        let mut sound = disk.close().unwrap();
+        let per_block = sound.geometry().pages_per_block;
+        for kind in [CHECKPOINT, RECORD] {
+            let blocks = 4..sound.geometry().blocks;
+            let dead: Vec<u32> =
+                blocks.filter(|block| block_kind(case, &mut sound, *block) == Some(kind)).collect();
+            let mut chip = sound.clone();
+            let pages = dead.iter().flat_map(|block| block * per_block..(block + 1) * per_block);
+            chip.faults_mut().unreadable.extend(pages.map(PageId));
+            let mut disk = start(chip);
+            let missing = disk.info().missing.unwrap_or_else(|| panic!("{}, {kind}: not told", case.name));
+            assert!(dead.contains(&missing.block), "{}, {kind}: {missing}", case.name);
+            let refused = disk.write(Lba(0), &vec![1; disk.block_bytes() as usize]);
+            assert_eq!(refused, Err(BlockError::ReadOnly), "{}, {kind}", case.name);
+        }
+    }
 }
