@@ -62,6 +62,23 @@ enum Told {
     Noted,
 }
 
+/// Cases that failed once: their seeds, and the first and the last dead page. The pages of the checkpoint. A segment that
+/// was a head at the checkpoint, and was erased and written since.
+const MENDED: [(u64, u32, u32); 4] =
+    [(29_927_436, 1191, 1192), (1022, 1120, 1151), (1044, 128, 135), (1064, 1216, 1217)];
+
+#[test]
+fn cases_that_failed_once() {
+    for (seed, first, last) in MENDED {
+        let (name, mut chip, model) = crashed(seed);
+        let dead = (first..=last).map(PageId).collect::<Vec<_>>();
+        chip.faults_mut().unreadable.extend(dead.iter().copied());
+        if let Err(what) = judge(&chip, &model, &dead) {
+            panic!("{seed}: {name}, dead {first} to {last}: {what}");
+        }
+    }
+}
+
 /// How the dead pages are told; an error if they are not.
 fn judge(chip: &SimChip, model: &Model, dead: &[PageId]) -> Result<Told, String> {
     let Ok(mut disk) = Ftl::open(chip.clone(), OpenOptions::default()) else { return Ok(Told::Served) };
@@ -82,7 +99,7 @@ fn judge(chip: &SimChip, model: &Model, dead: &[PageId]) -> Result<Told, String>
 #[test]
 fn each_is_told() {
     let seeds = FTL_DEAD_BLOCKS.seeds(0..14);
-    let (mut cases, mut noted) = (0, 0);
+    let (mut cases, mut noted, mut silent) = (0, 0, Vec::new());
     for seed in seeds.clone() {
         FTL_DEAD_BLOCKS.begin(seed);
         let (name, mut chip, model) = crashed(seed);
@@ -95,13 +112,15 @@ fn each_is_told() {
             let mut chip = chip.clone();
             chip.faults_mut().unreadable.extend(dead.iter().copied());
             let told = judge(&chip, &model, &dead);
-            let told = told.unwrap_or_else(|what| panic!("{name}, dead {dead:?}: {what}"));
-            noted += u64::from(told == Told::Noted);
+            noted += u64::from(matches!(told, Ok(Told::Noted)));
+            let (first, last) = (dead[0].0, dead[dead.len() - 1].0);
+            silent.extend(told.err().map(|what| format!("{seed}: {name}, dead {first} to {last}: {what}")));
             cases += 1;
         }
     }
     println!("ftl: {noted} of {cases} dead blocks and pairs of pages are told by a check alone");
     FTL_DEAD_BLOCKS.ran(seeds, cases);
+    assert!(silent.is_empty(), "{} of {cases} are silent:\n{}", silent.len(), silent.join("\n"));
     assert!(noted * 1000 <= cases * NOTED_MOST, "{noted} of {cases} are told by a check alone");
 }
 
