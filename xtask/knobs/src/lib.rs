@@ -1,5 +1,5 @@
 //! The knobs of tests: every environment variable `PUMICE_*` that a test reads, and every campaign that is run longer by
-//! them, in one table each; and the patience that all tests have with what they wait for.
+//! them, in one table each. The patience of all tests stands beside them.
 //!
 //! A knob that is set wrongly fails the test that reads any knob, by name; so does a variable that no knob has.
 //!

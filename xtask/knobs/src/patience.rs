@@ -57,7 +57,7 @@ fn worked(process: Option<u32>) -> Duration {
 ///
 /// # Errors
 ///
-/// What the case panicked with.
+/// The panic of the case.
 pub fn watched<R: Send>(name: &str, case: impl FnOnce() -> R + Send) -> thread::Result<R> {
     let patience = Patience::with(Some(process::id()));
     thread::scope(|scope| {
