@@ -33,7 +33,9 @@ pub mod on_stack;
 pub mod report;
 pub mod requests;
 pub mod run;
+mod sources;
 pub mod trace;
 pub mod workload;
 
 pub use error::LabError;
+pub use sources::Sources;

@@ -9,7 +9,7 @@ use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use crate::{
-    LabError,
+    LabError, Sources,
     files::float,
     measured::{Figure, Found, Job},
 };
@@ -64,6 +64,10 @@ impl Job for Task {
             format!("slc-2k-2g of {} MiB", FLASH >> 20),
             format!("{order:?}, {} turnovers to warm up and {} counted", TURNOVERS.0, TURNOVERS.1),
         ]
+    }
+
+    fn sources(&self) -> Sources {
+        Sources::Server
     }
 
     fn measure(&self, seed: u64) -> Result<Found, LabError> {

@@ -8,12 +8,13 @@ use pumice_ftl::{Counters, CreateOptions, Ftl, OpenOptions, create};
 use pumice_media::{BlockDevice, ChipSpec, Nand, NandStats, SimChip};
 
 use crate::{
-    LabError,
+    LabError, Sources,
     disk::BLOCK,
     files::{POSTMARKS, Script, float},
     measured::{Figure, Found, Job, RequestMap, request_figures},
     on_disk::{Mount, Mounted},
     requests::TracedDisk,
+    trace::sha256,
 };
 
 /// The chip of the F2FS paper's workloads, and its bytes.
@@ -111,11 +112,25 @@ pub fn figures(traced: &TracedDisk, script: Script, begin: &Moment, end: &Moment
 
 impl Job for Task {
     fn names(&self) -> [String; 3] {
-        let work = match self.recorded.as_ref().and_then(|path| path.file_name()) {
-            Some(file) => format!("{} {}", self.script, file.to_string_lossy()),
-            None => self.script.to_string(),
+        let calls = self.recorded.as_deref().map(|path| {
+            // A file that cannot be read is no setup of any record, and stops the run itself.
+            let hash = sha256(path).unwrap_or_else(|error| error.to_string());
+            format!(" of {hash}")
+        });
+        let traced = if self.traced { ", its requests" } else { "" };
+        let medium = match self.script {
+            Script::PostMark { mib, .. } => format!("{POSTMARK_CHIP} of {mib} MiB, ftl"),
+            _ => format!("{CHIP} of {} MiB, ftl", FLASH >> 20),
         };
-        [format!("F2FS, {:?}", self.mount), format!("{CHIP} of {} MiB, ftl", FLASH >> 20), work]
+        [
+            format!("F2FS, {:?}", self.mount),
+            medium,
+            format!("{}{}{traced}", self.script, calls.unwrap_or_default()),
+        ]
+    }
+
+    fn sources(&self) -> Sources {
+        Sources::Stack
     }
 
     fn measure(&self, seed: u64) -> Result<Found, LabError> {

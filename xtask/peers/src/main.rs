@@ -38,6 +38,7 @@ fn run() -> Result<(), Failure> {
         words.drain(at..at + 2);
     }
     let machine = Machine::find()?;
+    let date = jiff::Timestamp::now().strftime("%F").to_string();
     // One that cannot be measured keeps nobody else from it.
     let mut failures: Vec<String> = Vec::new();
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
@@ -59,12 +60,13 @@ fn run() -> Result<(), Failure> {
                     if let Some(map) = map {
                         let (experiment, file_system) =
                             (workload.experiment.to_owned(), format!("{} {linux}", peer.name));
-                        let map = PeerMap { experiment, file_system, workload: workload.x.to_owned(), map };
+                        let (workload, date) = (workload.x.to_owned(), date.clone());
+                        let map = PeerMap { experiment, file_system, workload, date, map };
                         writeln!(stdout(), "{}", serde_json::to_string(&map)?)?;
                     }
                     for Line { experiment, on, figure, value } in lines {
                         let (name, x, figure) = (peer.name, workload.x, figure.name());
-                        writeln!(stdout(), "{experiment},{name}{on} {linux},{x},{figure},{value}")?;
+                        writeln!(stdout(), "{experiment},{name}{on} {linux},{x},{figure},{value},{date}")?;
                     }
                 }
                 Err(error) => failures.push(format!("{} {linux}, {}: {error}", peer.name, workload.x)),

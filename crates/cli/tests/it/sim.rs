@@ -148,3 +148,19 @@ fn experiments_are_listed_and_reported() {
     world.say("lab report").bad(1, &["lab: no records there"]);
     world.say("lab run traces --traces nowhere").bad(1, &["nowhere: no such file"]);
 }
+
+#[test]
+fn a_record_is_made_again_to_the_byte() {
+    let world = World::new();
+    world.say("lab run cat-fig13-sequential --seeds 1").good();
+    let path = world.path("lab/cat-fig13-sequential.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(world.say("lab run --again lab/cat-fig13-sequential.jsonl").good(), text);
+    let (first, _) = text.split_once('\n').unwrap();
+    std::fs::write(&path, first.replace("\"seed\":1", "\"seed\":2")).unwrap();
+    let again = world.say("lab run --again lab/cat-fig13-sequential.jsonl");
+    again.bad(1, &["line 1: the record was changed after it was written"]);
+    world.say("lab run cat-fig13-sequential --seeds 1").good();
+    assert_eq!(world.say("lab run --again").code, 2);
+    assert_eq!(world.say("lab run --again x cat-fig12").code, 2);
+}

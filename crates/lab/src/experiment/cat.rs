@@ -202,7 +202,8 @@ fn table6_known() -> Vec<Known> {
         ("paper: CAT, actual", [(1568.0, 0.0), (7241.0, 175_891.0), (4138.0, 79_705.0)]),
         ("paper: CAT, simulated", [(1568.0, 0.0), (7295.0, 177_562.0), (3987.0, 75_005.0)]),
     ];
-    let known = |series, x, metric, value| Known { series, x, metric: Metric::Measured(metric), value };
+    let known =
+        |series, x, metric, value| Known { series, x, metric: Metric::Measured(metric), value, kept: None };
     let row = |(series, cells): (&'static str, [(f64, f64); 3])| {
         let places = ["sequential", "random", "locality:90/10"].into_iter().zip(cells);
         places.flat_map(move |(x, (cleaned, copied))| {
@@ -223,7 +224,7 @@ fn table4_known() -> Vec<Known> {
         for (x, (erasures, copied, deviation)) in
             ["sequential", "random", "locality:90/10"].into_iter().zip(cells)
         {
-            let figure = |metric, value| Known { series, x, metric, value };
+            let figure = |metric, value| Known { series, x, metric, value, kept: None };
             known.push(figure(Metric::Erasures, erasures));
             known.push(figure(Metric::Copied, copied));
             known.push(figure(Metric::WearDeviation, deviation));

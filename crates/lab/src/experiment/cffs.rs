@@ -34,7 +34,7 @@ pub(super) const TABLE3: Experiment = Experiment {
             ("paper: cffs", 593.0),
         ];
         let metric = Metric::Measured(Figure::Mount);
-        rows.map(|(series, value)| Known { series, x: "100", metric, value }).to_vec()
+        rows.map(|(series, value)| Known { series, x: "100", metric, value, kept: None }).to_vec()
     },
 };
 
@@ -76,8 +76,13 @@ pub(super) const TABLE4: Experiment = Experiment {
             ("paper: YAFFS", [0.3, 0.17, 0.15]),
             ("paper: cffs", [0.26, 0.15, 0.12]),
         ];
-        let extra =
-            |series, x, value| Known { series, x, metric: Metric::Measured(Figure::ExtraWrites), value };
+        let extra = |series, x, value| Known {
+            series,
+            x,
+            metric: Metric::Measured(Figure::ExtraWrites),
+            value,
+            kept: None,
+        };
         let mut known: Vec<Known> = rows
             .into_iter()
             .flat_map(|(series, row)| {
@@ -91,6 +96,7 @@ pub(super) const TABLE4: Experiment = Experiment {
             x: "1:2",
             metric: Metric::Measured(Figure::Programs),
             value,
+            kept: None,
         }));
         known
     },

@@ -83,6 +83,7 @@ pub(super) const FIG5: Experiment = Experiment {
             x: "fileserver",
             metric: Metric::Measured(figure),
             value,
+            kept: None,
         };
         let mut all = peers("f2fs-fig5");
         all.extend(paper.map(known));

@@ -1,5 +1,6 @@
 //! The experiments: the papers', and our own.
 
+mod again;
 mod cat;
 mod cffs;
 mod f2fs;
@@ -19,17 +20,20 @@ mod scheme;
 mod series;
 mod theory;
 mod traces;
+mod wanted;
 mod zipf;
 
+pub use again::{Again, again};
 pub use line::Line;
 pub use look::Look;
 pub use metric::Metric;
-pub use options::Options;
+pub use options::{Options, SEEDS_MAX};
 pub use outcome::Outcome;
-pub use peers::PeerMap;
 pub(crate) use peers::maps;
+pub use peers::{PEERS, PeerMap};
 pub use point::{Point, Points};
 pub(crate) use records::read;
+pub use records::{PassedOver, Stored};
 pub use run::{Ran, run};
 pub use series::{Cell, Series, Summary};
 
@@ -65,6 +69,8 @@ pub struct Known {
     pub metric: Metric,
     /// The figure.
     pub value: f64,
+    /// The day on which it was measured elsewhere, of a figure that is kept; by [`PEERS`].
+    pub kept: Option<&'static str>,
 }
 
 impl Experiment {

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+/// Seeds of a point, at most: the list of runs is in memory.
+pub const SEEDS_MAX: u64 = 10_000;
+
 /// Options for all experiments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {

@@ -1,11 +1,15 @@
-//! Linux's file systems on the same disk: figures measured by `cargo run -p xtask-peers` in QEMU, and kept here.
+//! Linux's file systems on the same disk: figures measured by [`PEERS`] in QEMU, and kept here.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Known, Metric};
 use crate::measured::{Figure, RequestMap};
 
-/// One figure a line: experiment, file system, workload, figure, value.
+/// The command that measures them.
+pub const PEERS: &str = "cargo run --release -p xtask-peers";
+
+/// One figure a line: experiment, file system, workload, figure, value, day. Several lines may have the same place: runs
+/// of which mean and range are shown.
 const MEASURED: &str = include_str!("peers.csv");
 
 /// Maps of requests, one a line.
@@ -20,6 +24,8 @@ pub struct PeerMap {
     pub file_system: String,
     /// The workload.
     pub workload: String,
+    /// The day on which it was measured.
+    pub date: String,
     /// Its requests.
     pub map: RequestMap,
 }
@@ -57,9 +63,9 @@ pub(crate) fn maps(experiment: &str) -> Vec<PeerMap> {
 }
 
 fn known(line: &'static str) -> Option<Known> {
-    let [_, series, x, figure, value] = line.split(',').collect::<Vec<_>>().try_into().ok()?;
+    let [_, series, x, figure, value, date] = line.split(',').collect::<Vec<_>>().try_into().ok()?;
     let figure = FIGURES.into_iter().find(|known| known.name() == figure)?;
-    Some(Known { series, x, metric: Metric::Measured(figure), value: value.parse().ok()? })
+    Some(Known { series, x, metric: Metric::Measured(figure), value: value.parse().ok()?, kept: Some(date) })
 }
 
 #[cfg(test)]

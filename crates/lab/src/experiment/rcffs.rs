@@ -221,5 +221,5 @@ fn points<const N: usize>(systems: &[System], work: &[(String, Work); N]) -> Vec
 }
 
 fn known(series: &'static str, x: &'static str, figure: Figure, value: f64) -> Known {
-    Known { series, x, metric: Metric::Measured(figure), value }
+    Known { series, x, metric: Metric::Measured(figure), value, kept: None }
 }

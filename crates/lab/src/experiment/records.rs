@@ -1,6 +1,7 @@
 //! The files of an experiment: lines of JSON, and the same as comma-separated values.
 
 use std::{
+    collections::{BTreeMap, HashSet},
     fs::{self, File, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
@@ -9,75 +10,121 @@ use std::{
 use super::{Line, Outcome};
 use crate::LabError;
 
+/// The records of a file that this build made, and the number of the others.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// The last one of each curve, place and seed.
+    pub lines: Vec<Line>,
+    /// The others.
+    pub passed_over: PassedOver,
+}
+
+impl Stored {
+    /// True if there is no record at all.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.passed_over == PassedOver::default()
+    }
+}
+
+/// Records that are kept in a file and not shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassedOver {
+    /// Records of another build: other sources decided.
+    pub foreign: usize,
+    /// Records that were changed after they were written, and what is no record.
+    pub changed: usize,
+}
+
 /// `NAME.jsonl` and `NAME.csv` in a directory.
 pub(super) struct Records {
     json: PathBuf,
     csv: PathBuf,
-    lines: Vec<Line>,
+    stored: Stored,
     /// The open end of the file, for new lines.
     end: File,
 }
 
 impl Records {
-    /// Opens the files of an experiment, or makes them. Lines of another version count as none.
+    /// Opens the files of an experiment, or makes them.
     pub(super) fn open(dir: &Path, name: &str) -> Result<Records, LabError> {
         fs::create_dir_all(dir).map_err(|error| LabError::File { path: dir.to_owned(), error })?;
         let (json, csv) = (dir.join(format!("{name}.jsonl")), dir.join(format!("{name}.csv")));
-        let lines = match read(&json) {
-            Err(LabError::File { error, .. }) if error.kind() == io::ErrorKind::Unsupported => Vec::new(),
-            lines => lines?,
-        };
-        // Whole lines only: the last one may have been cut short.
-        replace(&json, &text(&json, &lines)?)?;
-        let end = named(&json, OpenOptions::new().append(true).open(&json))?;
-        Ok(Records { json, csv, lines, end })
+        let text = contents(&json)?;
+        let end = named(&json, OpenOptions::new().append(true).create(true).open(&json))?;
+        // The last line may have been cut short; what is no line is no record.
+        named(&json, end.set_len(whole(&text).len() as u64))?;
+        Ok(Records { stored: sort(&text), json, csv, end })
     }
 
-    /// The lines that were there.
-    pub(super) fn lines(&self) -> &[Line] {
-        &self.lines
+    /// The records that were there.
+    pub(super) fn stored(&self) -> &Stored {
+        &self.stored
     }
 
     /// Adds a line, which is out when this returns.
     pub(super) fn append(&mut self, line: &Line) -> Result<(), LabError> {
-        let text = text(&self.json, std::slice::from_ref(line))?;
+        let text = named(&self.json, line.json())? + "\n";
         named(&self.json, self.end.write_all(text.as_bytes()))
     }
 
-    /// Writes both files anew, with these lines and no others.
+    /// Brings these lines to the end of the file in their order, and writes the others of this build and them as CSV. No
+    /// record is lost.
     pub(super) fn finish(self, lines: &[Line]) -> Result<(), LabError> {
-        replace(&self.json, &text(&self.json, lines)?)?;
-        let (head, rows) = Outcome::table(lines.iter().map(|line| &line.outcome));
+        let now: Vec<String> = named(&self.json, lines.iter().map(Line::json).collect())?;
+        let moved: HashSet<&str> = now.iter().map(String::as_str).collect();
+        let before = contents(&self.json)?;
+        let others = whole(&before).lines().filter(|line| !moved.contains(line));
+        let text: String =
+            others.chain(now.iter().map(String::as_str)).flat_map(|line| [line, "\n"]).collect();
+        replace(&self.json, &text)?;
+        let all = sort(&text).lines;
+        let (head, rows) = Outcome::table(all.iter().map(|line| &line.outcome));
         let row =
             |(line, row): (&Line, String)| format!("{},{},{row}\n", quoted(&line.series), quoted(&line.x));
-        let rows: Vec<String> = lines.iter().zip(rows).map(row).collect();
+        let rows: Vec<String> = all.iter().zip(rows).map(row).collect();
         replace(&self.csv, &(format!("series,x,{head}\n") + &rows.concat()))
     }
 }
 
-/// The lines of a file, none if it is not there. A last line that was cut short is passed over.
-pub(crate) fn read(path: &Path) -> Result<Vec<Line>, LabError> {
-    let text = match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        text => named(path, text)?,
-    };
-    let mut lines = Vec::new();
-    for (number, line) in (1_u64..).zip(text.split_inclusive('\n')) {
-        match Line::parse(line) {
-            Ok(line) => lines.push(line),
-            Err(_) if !line.ends_with('\n') => {}
-            Err(error) => {
-                let error = io::Error::new(error.kind(), format!("line {number}: {error}"));
-                return Err(LabError::File { path: path.to_owned(), error });
-            }
-        }
-    }
-    Ok(lines)
+/// The records of a file, none if it is not there.
+pub(crate) fn read(path: &Path) -> Result<Stored, LabError> {
+    Ok(sort(&contents(path)?))
 }
 
-fn text(path: &Path, lines: &[Line]) -> Result<String, LabError> {
-    let json = lines.iter().map(|line| Ok(line.json()? + "\n")).collect::<io::Result<Vec<String>>>();
-    Ok(named(path, json)?.concat())
+/// A file's text, empty if it is not there.
+fn contents(path: &Path) -> Result<String, LabError> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        text => named(path, text),
+    }
+}
+
+/// The whole lines of a text.
+fn whole(text: &str) -> &str {
+    text.rfind('\n').and_then(|last| text.get(..=last)).unwrap_or_default()
+}
+
+/// Sorts the lines of a file: those of this build, of which a later one takes the place of an earlier, and the others. A
+/// last line that was cut short counts for nothing.
+fn sort(text: &str) -> Stored {
+    let (mut places, mut stored) = (BTreeMap::new(), Stored::default());
+    for line in text.split_inclusive('\n') {
+        match Line::parse(line) {
+            Ok(line) if line.is_of_this_build() => {
+                let place = (line.series.clone(), line.x.clone(), line.outcome.seed());
+                let at = *places.entry(place).or_insert(stored.lines.len());
+                match stored.lines.get_mut(at) {
+                    Some(earlier) => *earlier = line,
+                    None => stored.lines.push(line),
+                }
+            }
+            Ok(_) => stored.passed_over.foreign += 1,
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => stored.passed_over.foreign += 1,
+            Err(_) if line.ends_with('\n') => stored.passed_over.changed += 1,
+            Err(_) => {}
+        }
+    }
+    stored
 }
 
 /// A cell of comma-separated values; always in quotes, which is allowed (RFC 4180).

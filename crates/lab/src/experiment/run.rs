@@ -2,12 +2,11 @@
 
 use std::{collections::HashMap, path::Path};
 
-use super::{Experiment, Line, Options, Outcome, Point, Points, records::Records};
+use super::{Experiment, Line, Options, Outcome, PassedOver, Point, records::Records, wanted::Wanted};
 use crate::{
-    LabError,
+    LabError, Sources,
     measured::Job,
-    on_chip, on_disk, on_server, on_stack,
-    run::{Parameters, Planned, Progress, Setup, plan, sweep},
+    run::{Parameters, Planned, Progress, sweep},
 };
 
 /// The result of an experiment.
@@ -17,14 +16,16 @@ pub struct Ran {
     pub lines: Vec<Line>,
     /// So many of them were on record already.
     pub known: usize,
+    /// Records in the file that are kept there and not taken for this build's.
+    pub passed_over: PassedOver,
 }
 
-/// Runs `experiment` and writes each record, as soon as it is there, to `NAME.jsonl` in `dir`; at the end the file holds
-/// the points of this run in their order, and `NAME.csv` the same.
+/// Runs `experiment` and writes each record, as soon as it is there, to `NAME.jsonl` in `dir`. At the end the points of
+/// this run stand there last, in their order, and `NAME.csv` has all records of this build. No record is ever removed.
 ///
 /// Points on record there are not run again, if every parameter agrees: workload, store or chip, policies or file system,
-/// seed, the trace's bytes, and the program's version. So a run that was interrupted goes on where it stopped. With
-/// [`Options::fresh`] all are run.
+/// seed, the trace's bytes, the program's version, and the sources that decide. So a run that was interrupted goes on
+/// where it stopped. With [`Options::fresh`] all are run.
 ///
 /// # Errors
 /// The first failure of a run, or of writing a file, ends it.
@@ -37,10 +38,11 @@ pub fn run(
     // A run that cannot be made leaves no file.
     let wanted = Wanted::of(experiment, options)?;
     let mut records = Records::open(dir, experiment.name)?;
-    let known = if options.fresh { Vec::new() } else { records.lines().to_vec() };
+    let passed_over = records.stored().passed_over;
+    let known = if options.fresh { Vec::new() } else { records.stored().lines.clone() };
     let known = Known::new(&known);
-    let mut keep = |point: (&str, &str), outcome: Outcome| -> Result<Line, LabError> {
-        let line = Line::new(experiment.name, point.0, point.1, outcome);
+    let mut keep = |point: (&str, &str), sources: Sources, outcome: Outcome| -> Result<Line, LabError> {
+        let line = Line::new(experiment.name, point, sources, outcome);
         records.append(&line)?;
         Ok(line)
     };
@@ -53,44 +55,11 @@ pub fn run(
     };
     let (lines, fresh): (Vec<Line>, Vec<bool>) = lines.into_iter().unzip();
     records.finish(&lines)?;
-    Ok(Ran { known: fresh.iter().filter(|fresh| !**fresh).count(), lines })
-}
-
-/// All points of an experiment, ready to be run.
-enum Wanted {
-    Simulated(Vec<(Point, Planned)>),
-    OnChip(Seeded<on_chip::Task>),
-    OnDisk(Seeded<on_disk::Task>),
-    OnServer(Seeded<on_server::Task>),
-    OnStack(Seeded<on_stack::Task>),
-}
-
-impl Wanted {
-    fn of(experiment: &Experiment, options: &Options) -> Result<Wanted, LabError> {
-        Ok(match experiment.points {
-            Points::Simulated(points) => {
-                let points = points(options)?;
-                let planned = plan(&points.iter().map(|point| point.setup.clone()).collect::<Vec<Setup>>())?;
-                Wanted::Simulated(points.into_iter().zip(planned).collect())
-            }
-            Points::OnChip(points) => Wanted::OnChip(seeded(points(), options)),
-            Points::OnDisk(points) => Wanted::OnDisk(seeded(points(), options)),
-            Points::OnServer(points) => Wanted::OnServer(seeded(points(), options)),
-            Points::OnStack(points) => Wanted::OnStack(seeded(points(options), options)),
-        })
-    }
-}
-
-/// Points with the seed of each run.
-type Seeded<T> = Vec<(Point<T>, u64)>;
-
-/// Each point with every seed.
-fn seeded<T: Clone>(points: Vec<Point<T>>, options: &Options) -> Seeded<T> {
-    points.into_iter().flat_map(|point| (1..=options.seeds).map(move |seed| (point.clone(), seed))).collect()
+    Ok(Ran { known: fresh.iter().filter(|fresh| !**fresh).count(), lines, passed_over })
 }
 
 /// Takes an outcome at a curve and a place.
-type Keep<'a> = &'a mut dyn FnMut((&str, &str), Outcome) -> Result<Line, LabError>;
+type Keep<'a> = &'a mut dyn FnMut((&str, &str), Sources, Outcome) -> Result<Line, LabError>;
 
 /// All lines, each with whether it was run now.
 type Lines = Result<Vec<(Line, bool)>, LabError>;
@@ -115,7 +84,8 @@ fn simulated(
         if let Some((at, point, _)) = missing.get(number)
             && let Some(slot) = lines.get_mut(*at)
         {
-            *slot = Some((keep((&point.series, &point.x), record.clone().into())?, true));
+            let line = keep((&point.series, &point.x), Sources::Simulator, record.clone().into())?;
+            *slot = Some((line, true));
         }
         Ok(())
     })?;
@@ -134,7 +104,8 @@ fn measured<J: Job>(
         if let Some(line) = found {
             return Ok((line, false));
         }
-        let line = keep((&point.series, &point.x), point.setup.run(*seed)?.into())?;
+        let sources = point.setup.sources();
+        let line = keep((&point.series, &point.x), sources, point.setup.run(*seed)?.into())?;
         progress.done(1);
         Ok((line, true))
     };
@@ -157,6 +128,7 @@ impl<'a> Known<'a> {
     fn simulated(&self, point: &Point, parameters: &Parameters) -> Option<Line> {
         self.find(
             point,
+            Sources::Simulator,
             |outcome| matches!(outcome, Outcome::Simulated(record) if record.parameters == *parameters),
         )
     }
@@ -165,12 +137,13 @@ impl<'a> Known<'a> {
     fn measured<J: Job>(&self, point: &Point<J>, seed: u64) -> Option<Line> {
         self.find(
             point,
+            point.setup.sources(),
             |outcome| matches!(outcome, Outcome::Measured(measured) if point.setup.made(measured, seed)),
         )
     }
 
-    fn find<T>(&self, point: &Point<T>, is_it: impl Fn(&Outcome) -> bool) -> Option<Line> {
+    fn find<T>(&self, point: &Point<T>, sources: Sources, is_it: impl Fn(&Outcome) -> bool) -> Option<Line> {
         let lines = self.0.get(&(point.series.as_str(), point.x.as_str()))?;
-        lines.iter().find(|line| is_it(&line.outcome)).copied().cloned()
+        lines.iter().find(|line| line.is_by(sources) && is_it(&line.outcome)).copied().cloned()
     }
 }

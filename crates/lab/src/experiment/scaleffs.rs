@@ -23,7 +23,7 @@ pub(super) const RECLAIM: Experiment = Experiment {
     }),
     known: || {
         let metric = Metric::Measured(Figure::Reclaim);
-        vec![Known { series: "paper: scaleffs", x: "songs made and removed", metric, value: 2.4 }]
+        vec![Known { series: "paper: scaleffs", x: "songs made and removed", metric, value: 2.4, kept: None }]
     },
 };
 
@@ -91,7 +91,9 @@ pub(super) const FIG8: Experiment = Experiment {
             ("paper: JFFS2", Metric::Measured(Figure::ReadShare), 74.1),
             ("paper: scaleffs", Metric::Measured(Figure::ReadRate), 7.9 * 1000.0 * 1000.0 / 1024.0),
         ];
-        figures.map(|(series, metric, value)| Known { series, x: "songs", metric, value }).to_vec()
+        figures
+            .map(|(series, metric, value)| Known { series, x: "songs", metric, value, kept: None })
+            .to_vec()
     },
 };
 
@@ -108,7 +110,7 @@ pub(super) const FIG9: Experiment = Experiment {
     // Eight pages, and no index to be read: what JFFS2 would take, whose index is in memory.
     known: || {
         let metric = Metric::Measured(Figure::Latency);
-        vec![Known { series: "all in memory", x: "film", metric, value: 8.0 * 0.0557 }]
+        vec![Known { series: "all in memory", x: "film", metric, value: 8.0 * 0.0557, kept: None }]
     },
 };
 
@@ -128,7 +130,13 @@ pub(super) const TABLE5: Experiment = Experiment {
             ("paper: JFFS2", 185.0, 1843.0),
             ("paper: YAFFS", 46.9, 459.3),
         ];
-        let figure = |series, x, value| Known { series, x, metric: Metric::Measured(Figure::Memory), value };
+        let figure = |series, x, value| Known {
+            series,
+            x,
+            metric: Metric::Measured(Figure::Memory),
+            value,
+            kept: None,
+        };
         rows.into_iter()
             .flat_map(|(name, ten, hundred)| [figure(name, "10", ten), figure(name, "100", hundred)])
             .collect()
@@ -164,8 +172,13 @@ pub(super) const TABLE6: Experiment = Experiment {
             ("paper: search", [80.2, 0.4, 18.8, 0.2, 0.2, 0.2]),
         ];
         let listed = ["data", "inode", "indirect", "map", "map index", "checkpoint"];
-        let figure =
-            |series, (x, value)| Known { series, x, metric: Metric::Measured(Figure::TimeShare), value };
+        let figure = |series, (x, value)| Known {
+            series,
+            x,
+            metric: Metric::Measured(Figure::TimeShare),
+            value,
+            kept: None,
+        };
         rows.into_iter()
             .flat_map(|(series, row)| listed.into_iter().zip(row).map(move |cell| figure(series, cell)))
             .collect()
@@ -189,6 +202,7 @@ pub(super) const CRASH: Experiment = Experiment {
             x: "3900",
             metric: Metric::Measured(Figure::MountAfterCut),
             value: 221.0,
+            kept: None,
         }]
     },
 };
@@ -216,6 +230,7 @@ pub(super) const EQUATION1: Experiment = Experiment {
                 x,
                 metric: Metric::Measured(Figure::Lifetime),
                 value: 137.0,
+                kept: None,
             })
             .to_vec()
     },
@@ -252,5 +267,5 @@ fn both(cases: &[(String, String, Work)]) -> Vec<Point<Task>> {
 }
 
 fn mount(series: &'static str, x: &'static str, value: f64) -> Known {
-    Known { series, x, metric: Metric::Measured(Figure::Mount), value }
+    Known { series, x, metric: Metric::Measured(Figure::Mount), value, kept: None }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Experiment, Line, Metric};
+use super::{Experiment, Line, Metric, PEERS};
+
+/// The word that marks kept figures.
+const KEPT: &str = "kept";
 
 /// A mean over seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +21,7 @@ pub struct Cell {
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Its name.
+    /// Its name; of kept figures with the day on which they were measured.
     pub name: String,
     /// One cell for each place on the horizontal axis, where there is one.
     pub cells: Vec<Option<Cell>>,
@@ -46,13 +49,19 @@ impl Summary {
         }
         let mut cells: BTreeMap<(usize, usize), Cell> =
             values.iter().filter_map(|(at, values)| Some((*at, Cell::over(values)?))).collect();
+        let mut known_values: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
         for known in (experiment.known)().into_iter().filter(|known| known.metric == metric) {
             // Where nothing was run there is nothing to compare.
             if summary.xs.iter().any(|x| x == known.x) {
-                let at = summary.place(known.series, known.x);
-                cells.insert(at, Cell { mean: known.value, range: (known.value, known.value), runs: 0 });
+                let name = match known.kept {
+                    Some(date) => format!("{}, {KEPT} {date}", known.series),
+                    None => known.series.to_owned(),
+                };
+                known_values.entry(summary.place(&name, known.x)).or_default().push(known.value);
             }
         }
+        let known = known_values.iter().filter_map(|(at, values)| Some((*at, Cell::over(values)?)));
+        cells.extend(known.map(|(at, cell)| (at, Cell { runs: 0, ..cell })));
         let xs = summary.xs.len();
         for (number, series) in summary.series.iter_mut().enumerate() {
             series.cells = (0..xs).map(|x| cells.get(&(number, x)).copied()).collect();
@@ -74,6 +83,13 @@ impl Summary {
             self.xs.len() - 1
         });
         (series, x)
+    }
+
+    /// The origin of kept figures, if some are among the others.
+    pub fn note(&self) -> Option<String> {
+        let mark = format!(", {KEPT} ");
+        let has_kept = self.series.iter().any(|series| series.name.contains(&mark));
+        has_kept.then(|| format!("{KEPT}: not run here, but by `{PEERS}` on the day named"))
     }
 
     /// True if nothing is there to show.
@@ -100,13 +116,14 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Record;
+    use crate::{Sources, run::Record};
 
     #[test]
     fn seeds_are_averaged_and_known_figures_stand_beside_them() {
         let experiment = Experiment::named("cat-table4").unwrap();
         let line = |series: &str, x: &str, erasures| {
-            Line::new("cat-table4", series, x, Record { erasures, ..Record::default() })
+            let record = Record { erasures, ..Record::default() };
+            Line::new("cat-table4", (series, x), Sources::Simulator, record)
         };
         let lines = [line("a", "random", 10), line("b", "random", 30), line("a", "random", 20)];
         let summary = Summary::new(experiment, Metric::Erasures, &lines);
@@ -117,6 +134,18 @@ mod tests {
         };
         assert_eq!(cell("a"), Cell { mean: 15.0, range: (10.0, 20.0), runs: 2 });
         assert_eq!((cell("b").mean, cell("paper: greedy").mean), (30.0, 7103.0));
-        assert_eq!(summary.numbers(), None);
+        assert_eq!((summary.numbers(), summary.note()), (None, None));
+    }
+
+    #[test]
+    fn kept_figures_are_marked() {
+        let experiment = Experiment::named("f2fs-fig4").unwrap();
+        let line = Line::new("f2fs-fig4", ("F2FS, Pumice", "varmail"), Sources::Stack, Record::default());
+        let summary = Summary::new(experiment, experiment.metrics[0], &[line]);
+        let names: Vec<_> = summary.series.iter().map(|series| series.name.as_str()).collect();
+        assert_eq!(names.len(), 4, "{names:?}");
+        assert!(names.contains(&"ext4 (Linux 6.1), kept 2026-11-23"), "{names:?}");
+        assert!(names.iter().all(|name| name.contains(", kept 20")), "{names:?}");
+        assert!(summary.note().unwrap().contains(PEERS));
     }
 }

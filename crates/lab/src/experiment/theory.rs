@@ -65,7 +65,7 @@ fn known() -> Vec<Known> {
             ("theory: best of ten", theory::choices(alpha, BLOCKS, 10)),
             ("theory: FIFO", theory::fifo(alpha)),
         ] {
-            known.push(Known { series, x, metric: Metric::Waf, value });
+            known.push(Known { series, x, metric: Metric::Waf, value, kept: None });
         }
     }
     known

@@ -14,7 +14,7 @@ pub use sizes::request_figures;
 
 use pumice_vfs::Errno;
 
-use crate::{LabError, run::PROGRAM};
+use crate::{LabError, Sources, run::PROGRAM};
 
 /// The outcome of a run.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +36,9 @@ pub trait Job {
     /// The file system, the medium, and the work with its sizes.
     fn names(&self) -> [String; 3];
 
+    /// The sources that decide its figures.
+    fn sources(&self) -> Sources;
+
     /// Makes the run.
     ///
     /// # Errors
@@ -52,9 +55,14 @@ pub trait Job {
         }
     }
 
-    /// True if a run by this program would be the same.
+    /// True if this run would be the same.
     fn made(&self, measured: &Measured, seed: u64) -> bool {
-        measured.is_like(&self.record(Found::default(), seed))
+        measured.is_like(&self.planned(seed))
+    }
+
+    /// Its record without figures.
+    fn planned(&self, seed: u64) -> Measured {
+        self.record(Found::default(), seed)
     }
 
     /// This run and its outcome.

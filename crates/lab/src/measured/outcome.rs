@@ -33,6 +33,11 @@ impl Measured {
         (self.without_figures(), self.seed) == (other.without_figures(), other.seed)
     }
 
+    /// The setup alone.
+    pub(crate) fn without_findings(&self) -> Measured {
+        Measured { figures: BTreeMap::new(), map: None, ..self.clone() }
+    }
+
     fn without_figures(&self) -> [&str; 4] {
         [&self.file_system, &self.medium, &self.work, &self.program]
     }

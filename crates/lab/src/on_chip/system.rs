@@ -8,7 +8,7 @@ use pumice_scaleffs::ScaleFs;
 use pumice_vfs::{FileSystem, Timestamp};
 
 use super::counted::Counted;
-use crate::LabError;
+use crate::{LabError, Sources};
 
 /// Memory of each for cached and unwritten data.
 const CACHE_BYTES: usize = 2 << 20;
@@ -46,6 +46,18 @@ impl System {
             System::NandfsParity => "nandfs, parity",
             System::NandfsPacked => "nandfs, LZ4",
             System::NandfsBoth => "nandfs, parity and LZ4",
+        }
+    }
+
+    /// The sources that decide its figures.
+    pub(super) fn sources(self) -> Sources {
+        match self {
+            System::ScaleFfs => Sources::ScaleFfs,
+            System::Cffs => Sources::Cffs,
+            System::Rcffs | System::RcffsPlain => Sources::Rcffs,
+            System::Nandfs | System::NandfsParity | System::NandfsPacked | System::NandfsBoth => {
+                Sources::Nandfs
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use super::{System, Work};
 use crate::{
-    LabError,
+    LabError, Sources,
     measured::{Found, Job},
 };
 
@@ -23,6 +23,10 @@ pub struct Task {
 impl Job for Task {
     fn names(&self) -> [String; 3] {
         [self.system.name().to_owned(), self.chip.clone(), self.work.to_string()]
+    }
+
+    fn sources(&self) -> Sources {
+        self.system.sources()
     }
 
     fn measure(&self, seed: u64) -> Result<Found, LabError> {

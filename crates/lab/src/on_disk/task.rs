@@ -2,7 +2,7 @@
 
 use super::{Mount, Work};
 use crate::{
-    LabError,
+    LabError, Sources,
     measured::{Found, Job},
 };
 
@@ -24,6 +24,10 @@ impl Job for Task {
             format!("disk of {mib} MiB"),
             work.to_string(),
         ]
+    }
+
+    fn sources(&self) -> Sources {
+        Sources::Disk
     }
 
     fn measure(&self, seed: u64) -> Result<Found, LabError> {

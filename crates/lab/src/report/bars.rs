@@ -10,7 +10,7 @@ use plotters::{
     style::{BLACK, Color, WHITE},
 };
 
-use super::style::{LEGEND, colour, tick, top};
+use super::style::{LEGEND, axis, colour, tick, top};
 use crate::experiment::{Cell, Experiment, Summary};
 
 /// The part of a group that bars take.
@@ -39,7 +39,7 @@ pub(super) fn draw(
         .disable_x_mesh()
         .x_labels(summary.xs.len() * 2 + 1)
         .x_label_formatter(&name)
-        .x_desc(experiment.x)
+        .x_desc(axis(experiment, summary))
         .y_desc(summary.metric.title())
         .y_label_formatter(&|y| tick(*y, top))
         .label_style(("sans-serif", 14))

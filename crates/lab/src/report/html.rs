@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::{
     claim::{Claim, Judged, Verdict},
-    experiment::{Cell, Experiment, Line, Summary},
+    experiment::{Cell, Experiment, PassedOver, Stored, Summary},
 };
 
 /// The page's head; no script, no other file.
@@ -87,7 +87,8 @@ impl Page {
     }
 
     /// The head of an experiment.
-    pub(super) fn experiment(&mut self, experiment: &Experiment, lines: &[Line]) {
+    pub(super) fn experiment(&mut self, experiment: &Experiment, stored: &Stored) {
+        let Stored { lines, passed_over: PassedOver { foreign, changed } } = stored;
         let (name, about) = (experiment.name, escaped(experiment.about));
         let seeds = lines.iter().map(|line| line.outcome.seed()).max().unwrap_or(0);
         // Writing to a string cannot fail.
@@ -98,6 +99,13 @@ impl Page {
              and most where seeds differ. <code>pumice lab run {name} --seeds {seeds}</code> makes them again.</p>",
             lines.len()
         );
+        if foreign + changed > 0 {
+            let _ = writeln!(
+                self.body,
+                "<p class=\"passed\">Not shown: {foreign} records of other builds, {changed} that were changed after they were \
+                 written.</p>"
+            );
+        }
     }
 
     /// A picture and its table.
@@ -115,6 +123,9 @@ impl Page {
             let _ = writeln!(self.body, "<tr><th>{}</th>{cells}</tr>", escaped(&series.name));
         }
         self.body.push_str("</table>\n");
+        if let Some(note) = summary.note() {
+            let _ = writeln!(self.body, "<p>{}</p>", escaped(&note));
+        }
     }
 
     /// Requests to disks by time and address.

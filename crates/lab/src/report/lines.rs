@@ -11,7 +11,7 @@ use plotters::{
     style::{BLACK, Color, WHITE},
 };
 
-use super::style::{LEGEND, colour, tick, top};
+use super::style::{LEGEND, axis, colour, tick, top};
 use crate::experiment::{Experiment, Series, Summary};
 
 /// One curve for each series, with rings for known figures and a bar for the range over seeds.
@@ -35,7 +35,7 @@ pub(super) fn draw(
         .disable_x_mesh()
         .x_labels(if summary.numbers().is_some() { 12 } else { places.len() * 2 + 1 })
         .x_label_formatter(&name)
-        .x_desc(experiment.x)
+        .x_desc(axis(experiment, summary))
         .y_desc(summary.metric.title())
         .y_label_formatter(&|y| tick(*y, top))
         .label_style(("sans-serif", 14))

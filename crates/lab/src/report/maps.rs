@@ -37,7 +37,8 @@ pub(super) fn draw(experiment: &Experiment, lines: &[Line]) -> Result<String, La
     if all.is_empty() {
         return Ok(svg);
     }
-    all.extend(maps(experiment.name).into_iter().map(|peer| (peer.file_system, peer.map)));
+    let kept = maps(experiment.name).into_iter();
+    all.extend(kept.map(|peer| (format!("{}, kept {}", peer.file_system, peer.date), peer.map)));
     onto(&mut svg, &all).map_err(|error| LabError::Picture(error.to_string()))?;
     Ok(svg)
 }

@@ -12,7 +12,7 @@ use std::{io, path::Path};
 use crate::{
     LabError,
     claim::{Claim, Judged, judge},
-    experiment::{Experiment, Line, Summary, read},
+    experiment::{Experiment, Line, Stored, Summary, read},
 };
 
 /// A report.
@@ -37,28 +37,37 @@ pub struct Picture {
 pub fn report(dir: &Path) -> Result<Report, LabError> {
     let (mut page, mut pictures) = (html::Page::default(), Vec::new());
     let all = records(dir)?;
-    if !all.is_empty() {
-        page.claims(&judged(&all)?);
+    let shown = all.iter().filter(|(_, stored)| !stored.lines.is_empty());
+    let shown: Vec<_> = shown.map(|(experiment, stored)| (*experiment, stored.lines.clone())).collect();
+    if !shown.is_empty() {
+        page.claims(&judged(&shown)?);
     }
-    for (experiment, lines) in all {
-        page.experiment(experiment, &lines);
+    for (experiment, stored) in &all {
+        let lines = &stored.lines;
+        if lines.is_empty() {
+            continue;
+        }
+        page.experiment(experiment, stored);
         for metric in experiment.metrics {
-            let summary = Summary::new(experiment, *metric, &lines);
+            let summary = Summary::new(experiment, *metric, lines);
             if !summary.is_empty() {
                 let svg = chart::draw(experiment, &summary)?;
                 page.summary(experiment, &summary, &svg);
                 pictures.push(Picture { name: format!("{}-{}", experiment.name, metric.name()), svg });
             }
         }
-        let svg = maps::draw(experiment, &lines)?;
+        let svg = maps::draw(experiment, lines)?;
         if !svg.is_empty() {
             page.maps(&svg);
             pictures.push(Picture { name: format!("{}-requests", experiment.name), svg });
         }
     }
     if page.is_empty() {
-        let error = io::Error::other("no records there; `pumice lab run` makes some");
-        return Err(LabError::File { path: dir.to_owned(), error });
+        let passed = all.iter().map(|(_, stored)| stored.passed_over);
+        let others: usize = passed.map(|passed| passed.foreign + passed.changed).sum();
+        let others = if others > 0 { format!(" of this build, {others} others") } else { String::new() };
+        let why = format!("no records there{others}; `pumice lab run` makes some");
+        return Err(LabError::File { path: dir.to_owned(), error: io::Error::other(why) });
     }
     // A table alone has no picture.
     pictures.retain(|picture| !picture.svg.is_empty());
@@ -66,13 +75,13 @@ pub fn report(dir: &Path) -> Result<Report, LabError> {
 }
 
 /// All records of a directory, by experiment.
-pub fn records(dir: &Path) -> Result<Vec<(&'static Experiment, Vec<Line>)>, LabError> {
+pub fn records(dir: &Path) -> Result<Vec<(&'static Experiment, Stored)>, LabError> {
     const ALL: &[Experiment] = &Experiment::ALL;
     let mut all = Vec::new();
     for experiment in ALL {
-        let lines = read(&dir.join(format!("{}.jsonl", experiment.name)))?;
-        if !lines.is_empty() {
-            all.push((experiment, lines));
+        let stored = read(&dir.join(format!("{}.jsonl", experiment.name)))?;
+        if !stored.is_empty() {
+            all.push((experiment, stored));
         }
     }
     Ok(all)

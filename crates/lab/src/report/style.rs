@@ -2,7 +2,7 @@
 
 use plotters::style::RGBColor;
 
-use crate::experiment::Summary;
+use crate::experiment::{Experiment, Summary};
 
 /// Colours that the colour-blind can tell apart (Okabe and Ito 2008), then darker ones.
 const COLOURS: [RGBColor; 12] = [
@@ -26,6 +26,12 @@ pub(super) fn colour(summary: &Summary, number: usize) -> RGBColor {
     let measured = name.split_once(": ").map_or(name, |(_, measured)| measured);
     let like = summary.series.iter().position(|series| series.name == measured).unwrap_or(number);
     COLOURS.get(like % COLOURS.len()).copied().unwrap_or(RGBColor(0, 0, 0))
+}
+
+/// The words below the horizontal axis, with the origin of kept figures.
+pub(super) fn axis(experiment: &Experiment, summary: &Summary) -> String {
+    let note = summary.note().map(|note| format!(" ({note})")).unwrap_or_default();
+    format!("{}{note}", experiment.x)
 }
 
 /// The part of the width that is left to the legend.

@@ -33,3 +33,16 @@ impl fmt::Display for Access {
         }
     }
 }
+
+impl Access {
+    /// Its name in a record: of a trace the file's alone, for its bytes decide, not its place.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Pattern(pattern) => pattern.to_string(),
+            Self::Trace(trace) => {
+                let file = trace.path.file_name().unwrap_or(trace.path.as_os_str());
+                format!("trace:{}", file.display())
+            }
+        }
+    }
+}

@@ -74,7 +74,7 @@ impl Parameters {
             Access::Trace(trace) => Some(trace),
         };
         Parameters {
-            access: setup.access.to_string(),
+            access: setup.access.name(),
             victim: setup.victim.to_string(),
             placement: setup.placement.to_string(),
             wear: setup.wear.to_string(),

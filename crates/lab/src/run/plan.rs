@@ -2,19 +2,16 @@
 
 use std::{
     collections::HashMap,
-    fs::File,
-    io,
     path::{Path, PathBuf},
 };
 
 use pumice_cleaning::Params;
-use sha2::{Digest, Sha256};
 
 use super::{
     Access, Parameters, Setup, TraceFile,
     events::{Event, Events},
 };
-use crate::LabError;
+use crate::{LabError, trace::sha256};
 
 /// A setup with all that it will do.
 #[derive(Clone, Debug)]
@@ -72,11 +69,7 @@ impl Planner {
         if let Some(known) = self.hashes.get(path) {
             return Ok(known.clone());
         }
-        let mut digest = Sha256::new();
-        let read = File::open(path).and_then(|mut file| io::copy(&mut file, &mut Hashing(&mut digest)));
-        read.map_err(|error| LabError::File { path: path.to_owned(), error })?;
-        let bytes = digest.finalize();
-        let hash = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+        let hash = sha256(path).map_err(|error| LabError::File { path: path.to_owned(), error })?;
         self.hashes.insert(path.to_owned(), hash.clone());
         Ok(hash)
     }
@@ -126,20 +119,6 @@ impl Planner {
         }
         self.scans.insert(key, scan);
         Ok(scan)
-    }
-}
-
-/// A sink that hashes the bytes written to it.
-struct Hashing<'a>(&'a mut Sha256);
-
-impl io::Write for Hashing<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod claims;
 mod papers;
+mod records;
 mod report;
 mod run;
 mod scripts;

@@ -1,10 +1,13 @@
 //! `pumice lab run`: runs experiments, prints their series, keeps their records.
 
-use std::path::PathBuf;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use pumice_lab::{
     claim::{Claim, judge},
-    experiment::{Cell, Experiment, Line, Options, Ran, Summary, run},
+    experiment::{Again, Cell, Experiment, Line, Options, PassedOver, Ran, SEEDS_MAX, Summary, again, run},
 };
 
 use crate::{
@@ -13,18 +16,18 @@ use crate::{
     progress::Progress,
 };
 
-/// Seeds of a point, at most: the list of runs is in memory.
-const SEEDS_MAX: u64 = 10_000;
-
 /// Run experiments, print their series and keep every record
 ///
-/// A run that was interrupted goes on where it stopped: runs on record with the same parameters, trace and version are
-/// not made again.
+/// A run that was interrupted goes on where it stopped: runs on record with the same parameters, trace and sources are
+/// not made again. Records are added to those that are there, and none is removed.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Experiments to run; `papers` for all of the five papers, `all` for every one, see `pumice lab list`
-    #[arg(value_name = "NAME", required = true)]
+    #[arg(value_name = "NAME", required_unless_present = "again")]
     names: Vec<String>,
+    /// Make the runs of the records in FILE again and print them; fails if one differs
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "out", "seeds", "fresh"])]
+    again: Option<PathBuf>,
     /// Directory for records: NAME.jsonl and NAME.csv
     #[arg(long, value_name = "DIR", default_value = "lab")]
     out: PathBuf,
@@ -41,11 +44,14 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> Outcome {
+        if let Some(path) = &self.again {
+            return self.again(path);
+        }
         let options = Options { seeds: self.seeds, traces: self.traces.clone(), fresh: self.fresh };
         let mut output = Output::new();
         for experiment in self.experiments()? {
             let progress = Progress::counted(experiment.name);
-            let Ran { lines, known } = run(experiment, &options, &self.out, &progress)?;
+            let Ran { lines, known, passed_over } = run(experiment, &options, &self.out, &progress)?;
             drop(progress);
             if known > 0 {
                 let (name, all) = (experiment.name, lines.len());
@@ -53,6 +59,7 @@ impl Args {
                     "{name}: {known} of {all} runs were on record already; --fresh makes them again"
                 ));
             }
+            complain(experiment.name, passed_over);
             output.line(format!("{}: {}", experiment.name, experiment.about))?;
             for metric in experiment.metrics {
                 let summary = Summary::new(experiment, *metric, &lines);
@@ -66,6 +73,29 @@ impl Args {
         output.finish()
     }
 
+    /// Makes records again; they come out as they are in the file, if nothing that decides has changed.
+    fn again(&self, path: &Path) -> Outcome {
+        let text = fs::read_to_string(path).map_err(|error| Failure::host(path, &error))?;
+        let (mut output, mut different) = (Output::new(), 0);
+        for (number, record) in (1_u64..).zip(text.lines()) {
+            let at = format!("{}: line {number}", path.display());
+            let line = Line::parse(record).map_err(|error| Failure::new(format!("{at}: {error}")))?;
+            let Again { line, difference } = again(&line, &self.traces)?;
+            output.line(line.json().map_err(|error| Failure::host(path, &error))?)?;
+            if let Some(what) = difference {
+                different += 1;
+                crate::message::complain(&format!("{at}: {what}"));
+            }
+        }
+        output.finish()?;
+        match different {
+            0 => Ok(()),
+            count => {
+                Err(Failure::new(format!("{count} of {} records came out otherwise", text.lines().count())))
+            }
+        }
+    }
+
     fn experiments(&self) -> Outcome<Vec<&'static Experiment>> {
         const ALL: &[Experiment] = &Experiment::ALL;
         if self.names == ["all"] {
@@ -76,6 +106,18 @@ impl Args {
         }
         let named = self.names.iter().map(|name| Experiment::named(name));
         named.collect::<Result<_, _>>().map_err(|error| Failure::usage(error.to_string()))
+    }
+}
+
+/// Tells of records that are on file and not shown.
+fn complain(name: &str, PassedOver { foreign, changed }: PassedOver) {
+    if foreign > 0 {
+        let what = "that other sources made stay on file and are not shown";
+        crate::message::complain(&format!("{name}: {foreign} records {what}"));
+    }
+    if changed > 0 {
+        let what = "changed after they were written stay on file and are not shown";
+        crate::message::complain(&format!("{name}: {changed} records {what}"));
     }
 }
 
@@ -111,6 +153,9 @@ fn table(output: &mut Output, experiment: &Experiment, summary: &Summary) -> Out
             output.line(line("  least", &least))?;
             output.line(line("  most", &most))?;
         }
+    }
+    if let Some(note) = summary.note() {
+        output.line(note)?;
     }
     Ok(())
 }

@@ -1,0 +1,106 @@
+//! A record made again.
+
+use std::path::Path;
+
+use serde_json::{Value, to_value};
+
+use super::{
+    Experiment, Line, Options, Outcome, Point, SEEDS_MAX,
+    wanted::{Seeded, Wanted},
+};
+use crate::{LabError, Sources, measured::Job, run::simulate};
+
+/// A record that was made again.
+#[derive(Clone, Debug)]
+pub struct Again {
+    /// The new one.
+    pub line: Line,
+    /// The first field that differs, with both values.
+    pub difference: Option<String>,
+}
+
+/// Makes the run of a record again, with traces from `traces`. With the same sources and the same trace it is the same,
+/// to the byte.
+///
+/// # Errors
+/// If this build has no such point, or another trace or other parameters for it.
+pub fn again(line: &Line, traces: &Path) -> Result<Again, LabError> {
+    let experiment = Experiment::named(&line.experiment)?;
+    let seeds = line.outcome.seed();
+    if seeds > SEEDS_MAX {
+        return Err(LabError::Setup(format!("seed {seeds} is above {SEEDS_MAX}")));
+    }
+    let options = Options { seeds, traces: traces.to_owned(), fresh: true };
+    let (sources, outcome) = match Wanted::of(experiment, &options)? {
+        Wanted::Simulated(points) => {
+            let found = points.into_iter().find(|(point, planned)| {
+                is_at(line, &point.series, &point.x) && planned.parameters.seed == seeds
+            });
+            let (point, planned) = found.ok_or_else(|| absent(line))?;
+            let known = match &line.outcome {
+                Outcome::Simulated(record) => to_value(&record.parameters),
+                Outcome::Measured(measured) => to_value(measured),
+            };
+            agrees(line, known, to_value(&planned.parameters))?;
+            (Sources::Simulator, simulate(&point.setup, &())?.into())
+        }
+        Wanted::OnChip(points) => measured(line, &points)?,
+        Wanted::OnDisk(points) => measured(line, &points)?,
+        Wanted::OnServer(points) => measured(line, &points)?,
+        Wanted::OnStack(points) => measured(line, &points)?,
+    };
+    let new = Line::new(experiment.name, (&line.series, &line.x), sources, outcome);
+    let difference = match (to_value(line), to_value(&new)) {
+        (Ok(old), Ok(new)) => difference(&old, &new),
+        _ => None,
+    };
+    Ok(Again { line: new, difference })
+}
+
+fn measured<J: Job>(line: &Line, points: &Seeded<J>) -> Result<(Sources, Outcome), LabError> {
+    let seed = line.outcome.seed();
+    let is_it = |(point, of): &&(Point<J>, u64)| is_at(line, &point.series, &point.x) && *of == seed;
+    let (point, _) = points.iter().find(is_it).ok_or_else(|| absent(line))?;
+    let known = match &line.outcome {
+        Outcome::Measured(measured) => to_value(measured.without_findings()),
+        Outcome::Simulated(record) => to_value(&record.parameters),
+    };
+    agrees(line, known, to_value(point.setup.planned(seed)))?;
+    Ok((point.setup.sources(), point.setup.run(seed)?.into()))
+}
+
+fn is_at(line: &Line, series: &str, x: &str) -> bool {
+    (line.series.as_str(), line.x.as_str()) == (series, x)
+}
+
+fn place(line: &Line) -> String {
+    format!("{}, {} at {}, seed {}", line.experiment, line.series, line.x, line.outcome.seed())
+}
+
+/// Refuses a record that this build cannot make.
+fn absent(line: &Line) -> LabError {
+    LabError::Setup(format!("{}: no such run in this build, or its trace is not there", place(line)))
+}
+
+/// Refuses a record of other parameters.
+fn agrees(line: &Line, record: Json, here: Json) -> Result<(), LabError> {
+    let failed = |error: serde_json::Error| LabError::Setup(format!("{}: {error}", place(line)));
+    match difference(&record.map_err(failed)?, &here.map_err(failed)?) {
+        None => Ok(()),
+        Some(what) => Err(LabError::Setup(format!("{}: {what}", place(line)))),
+    }
+}
+
+type Json = Result<Value, serde_json::Error>;
+
+/// The first field of two objects that differs.
+fn difference(old: &Value, new: &Value) -> Option<String> {
+    let empty = serde_json::Map::new();
+    let (old, new) = (old.as_object().unwrap_or(&empty), new.as_object().unwrap_or(&empty));
+    let all = old.keys().chain(new.keys().filter(|key| !old.contains_key(*key)));
+    let value = |of: &serde_json::Map<String, Value>, key: &str| of.get(key).cloned().unwrap_or_default();
+    let mut different = all.filter(|key| value(old, key) != value(new, key));
+    different
+        .next()
+        .map(|key| format!("{key} is {} here, {} in the record", value(new, key), value(old, key)))
+}

@@ -1,0 +1,85 @@
+//! The sources that decide the figures of a run, as hashes taken when the laboratory was built.
+
+/// A kind of run, by the code that takes part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sources {
+    /// The simulator of cleaning.
+    Simulator,
+    /// ScaleFFS on a chip.
+    ScaleFfs,
+    /// CFFS on a chip.
+    Cffs,
+    /// RCFFS on a chip.
+    Rcffs,
+    /// nandfs on a chip.
+    Nandfs,
+    /// F2FS on a disk.
+    Disk,
+    /// The flash memory server beside the simulator.
+    Server,
+    /// F2FS on the flash memory server.
+    Stack,
+}
+
+/// `FILE=HASH` of each file of experiments.
+const EXPERIMENTS: &str = env!("PUMICE_SOURCES_EXPERIMENTS");
+
+impl Sources {
+    const ALL: [Sources; 8] = [
+        Sources::Simulator,
+        Sources::ScaleFfs,
+        Sources::Cffs,
+        Sources::Rcffs,
+        Sources::Nandfs,
+        Sources::Disk,
+        Sources::Server,
+        Sources::Stack,
+    ];
+
+    /// Their hash.
+    pub(crate) fn hash(self) -> &'static str {
+        match self {
+            Sources::Simulator => env!("PUMICE_SOURCES_SIMULATOR"),
+            Sources::ScaleFfs => env!("PUMICE_SOURCES_SCALEFFS"),
+            Sources::Cffs => env!("PUMICE_SOURCES_CFFS"),
+            Sources::Rcffs => env!("PUMICE_SOURCES_RCFFS"),
+            Sources::Nandfs => env!("PUMICE_SOURCES_NANDFS"),
+            Sources::Disk => env!("PUMICE_SOURCES_DISK"),
+            Sources::Server => env!("PUMICE_SOURCES_SERVER"),
+            Sources::Stack => env!("PUMICE_SOURCES_STACK"),
+        }
+    }
+
+    /// The same with the file of an experiment, which decides its points: `KIND-FILE`.
+    pub(crate) fn of(self, experiment: &str) -> String {
+        let file = experiment.split('-').next().unwrap_or_default();
+        let hash = EXPERIMENTS.split(';').find_map(|known| known.strip_prefix(file)?.strip_prefix('='));
+        debug_assert!(hash.is_some(), "no file of experiments `{file}`");
+        format!("{}-{}", self.hash(), hash.unwrap_or_default())
+    }
+
+    /// True if a record of an experiment names the sources of this build.
+    pub(crate) fn are_here(experiment: &str, named: &str) -> bool {
+        Sources::ALL.iter().any(|kind| kind.of(experiment) == named)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+
+    #[test]
+    fn every_experiment_has_its_sources() {
+        for experiment in Experiment::ALL {
+            let named = Sources::Nandfs.of(experiment.name);
+            assert_eq!(named.len(), 33, "{}: {named}", experiment.name);
+            assert!(Sources::are_here(experiment.name, &named));
+            assert!(!Sources::are_here(experiment.name, &named.replace(&named[..4], "zzzz")));
+        }
+        let mut all: Vec<_> = Sources::ALL.iter().map(|kind| kind.hash()).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), Sources::ALL.len());
+    }
+}

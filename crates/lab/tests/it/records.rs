@@ -1,0 +1,197 @@
+//! Records determine their run: one that is made again has the same bytes, one that was changed, is of another build or of
+//! another trace is never taken for it, and none is lost.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use pumice_lab::{
+    Sources,
+    experiment::{Again, Experiment, Line, Options, Outcome, PassedOver, Point, Points, again, run},
+    measured::Job,
+    report::{records, report},
+    run::{Record, plan},
+};
+use sha2::{Digest, Sha256};
+
+const SEEDS: u64 = 2;
+
+fn options(traces: &Path) -> Options {
+    Options { seeds: SEEDS, traces: traces.to_owned(), fresh: false }
+}
+
+/// A directory with the records of an experiment, their file and its text.
+struct Kept {
+    dir: tempfile::TempDir,
+    experiment: &'static Experiment,
+    file: PathBuf,
+    text: String,
+}
+
+impl Kept {
+    fn new(name: &str, traces: &Path) -> Kept {
+        let (dir, experiment) = (tempfile::tempdir().unwrap(), Experiment::named(name).unwrap());
+        run(experiment, &options(traces), dir.path(), &()).unwrap();
+        let file = dir.path().join(format!("{name}.jsonl"));
+        let text = fs::read_to_string(&file).unwrap();
+        Kept { dir, experiment, file, text }
+    }
+
+    fn len(&self) -> usize {
+        self.text.lines().count()
+    }
+
+    /// Runs it again with another text in the file: the number of known runs, and of others.
+    fn with(&self, text: &str, traces: &Path) -> (usize, PassedOver) {
+        fs::write(&self.file, text).unwrap();
+        let ran = run(self.experiment, &options(traces), self.dir.path(), &()).unwrap();
+        (ran.known, ran.passed_over)
+    }
+
+    fn now(&self) -> String {
+        fs::read_to_string(&self.file).unwrap()
+    }
+}
+
+/// A line with the checksum that belongs to it.
+fn sealed(line: &str) -> String {
+    let (open, _) = line.rsplit_once(",\"checksum\"").unwrap();
+    let bytes = Sha256::digest(open.as_bytes());
+    let sum = bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+    format!("{open},\"checksum\":\"{sum}\"}}")
+}
+
+fn passed(foreign: usize, changed: usize) -> PassedOver {
+    PassedOver { foreign, changed }
+}
+
+#[test]
+fn a_changed_record_is_not_taken_for_one() {
+    let kept = Kept::new("cat-table4", Path::new("nowhere"));
+    let (first, rest) = kept.text.split_once('\n').unwrap();
+    let erasures = first.split("\"erasures\":").nth(1).unwrap().split(',').next().unwrap();
+    let changed = first.replace(&format!("\"erasures\":{erasures}"), "\"erasures\":1");
+    assert_ne!(changed, first);
+    let found = kept.with(&format!("{changed}\n{rest}"), Path::new("nowhere"));
+    assert_eq!(found, (kept.len() - 1, passed(0, 1)));
+    // It stays where it was, and the right one stands where it would be.
+    assert_eq!(kept.now(), format!("{changed}\n{}", kept.text));
+    let page = report(kept.dir.path()).unwrap().page;
+    assert!(page.contains(&format!("{} runs", kept.len())), "shown once");
+    assert!(page.contains("0 records of other builds, 1 that were changed"));
+    // What is no record at all is no reason to stop.
+    assert_eq!(kept.with(&format!("nonsense\n{}", kept.text), Path::new("nowhere")).1, passed(0, 1));
+    assert!(kept.now().starts_with("nonsense\n"));
+}
+
+#[test]
+fn records_of_another_build_stay_apart() {
+    let kept = Kept::new("cat-table4", Path::new("nowhere"));
+    let sources = Line::parse(kept.text.lines().next().unwrap()).unwrap().sources().to_owned();
+    let (code, file) = sources.split_once('-').unwrap();
+    let here = |of: &str| kept.text.replace(&format!("\"sources\":\"{sources}\""), of);
+    for other in [format!("0123456789abcdef-{file}"), format!("{code}-0123456789abcdef")] {
+        let older: String =
+            here(&format!("\"sources\":\"{other}\"")).lines().map(|line| sealed(line) + "\n").collect();
+        assert_eq!(kept.with(&older, Path::new("nowhere")), (0, passed(kept.len(), 0)));
+        assert_eq!(kept.now(), format!("{older}{}", kept.text));
+        let stored = &records(kept.dir.path()).unwrap()[0].1;
+        assert_eq!((stored.lines.len(), stored.passed_over), (kept.len(), passed(kept.len(), 0)));
+        // Made again, it comes out with the sources of this build.
+        let Again { line, difference } =
+            again(&Line::parse(older.lines().next().unwrap()).unwrap(), Path::new("nowhere")).unwrap();
+        assert!(line.is_of_this_build());
+        assert!(difference.unwrap().starts_with("sources is "));
+    }
+    let older = kept.text.replace("\"version\":4", "\"version\":3");
+    assert_eq!(kept.with(&older, Path::new("nowhere")), (0, passed(kept.len(), 0)));
+    assert_eq!(kept.now(), format!("{older}{}", kept.text));
+}
+
+/// Writes a trace of so many requests to so many blocks.
+fn put(traces: &Path, requests: u32, blocks: u32) {
+    let lines: Vec<_> = (0..requests).map(|at| format!("{at} 0 {} 8 0", at * 7919 % blocks * 8)).collect();
+    fs::write(traces.join("disk.ascii"), lines.join("\n")).unwrap();
+}
+
+#[test]
+fn records_of_another_trace_are_others() {
+    let (traces, elsewhere, dir) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    // Too few blocks for a run: one that is tried fails.
+    put(traces.path(), 300, 100);
+    fs::copy(traces.path().join("disk.ascii"), elsewhere.path().join("disk.ascii")).unwrap();
+    let experiment = Experiment::named("traces").unwrap();
+    let lines = planned(experiment, &options(traces.path()));
+    let text: String = lines.iter().map(|line| line.json().unwrap() + "\n").collect();
+    let file = dir.path().join("traces.jsonl");
+    fs::write(&file, &text).unwrap();
+    // Another place of the same bytes is the same trace.
+    for traces in [&traces, &elsewhere] {
+        let ran = run(experiment, &options(traces.path()), dir.path(), &()).unwrap();
+        assert_eq!((ran.known, &ran.lines), (lines.len(), &lines));
+    }
+    put(traces.path(), 301, 100);
+    let error = run(experiment, &options(traces.path()), dir.path(), &()).unwrap_err().to_string();
+    assert!(error.contains("leaves nothing to reclaim"), "{error}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    let error = again(&lines[0], traces.path()).unwrap_err().to_string();
+    assert!(error.contains("trace_sha256 is \""), "{error}");
+}
+
+#[test]
+fn fewer_seeds_lose_nothing() {
+    let kept = Kept::new("cat-table4", Path::new("nowhere"));
+    let one = Options { seeds: 1, ..options(Path::new("nowhere")) };
+    let ran = run(kept.experiment, &one, kept.dir.path(), &()).unwrap();
+    assert_eq!(ran.lines.len() * 2, kept.len());
+    assert_eq!(sorted(&kept.now()), sorted(&kept.text));
+}
+
+fn sorted(text: &str) -> Vec<String> {
+    let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+/// The records of an experiment without figures.
+fn planned(experiment: &Experiment, options: &Options) -> Vec<Line> {
+    fn all<J: Job>(name: &str, points: &[Point<J>]) -> Vec<Line> {
+        let line = |point: &Point<J>| line(name, point, point.setup.sources(), point.setup.planned(1));
+        points.iter().map(line).collect()
+    }
+    fn line<T>(name: &str, point: &Point<T>, sources: Sources, outcome: impl Into<Outcome>) -> Line {
+        Line::new(name, (&point.series, &point.x), sources, outcome)
+    }
+    match experiment.points {
+        Points::Simulated(points) => {
+            let points = points(options).unwrap();
+            let setups: Vec<_> = points.iter().map(|point| point.setup.clone()).collect();
+            let records = plan(&setups).unwrap().into_iter();
+            let records =
+                records.map(|planned| Record { parameters: planned.parameters, ..Record::default() });
+            let lines = points.iter().zip(records);
+            lines.map(|(point, record)| line(experiment.name, point, Sources::Simulator, record)).collect()
+        }
+        Points::OnChip(points) => all(experiment.name, &points()),
+        Points::OnDisk(points) => all(experiment.name, &points()),
+        Points::OnServer(points) => all(experiment.name, &points()),
+        Points::OnStack(points) => all(experiment.name, &points(options)),
+    }
+}
+
+#[test]
+fn a_record_of_each_experiment_is_made_again_to_the_byte() {
+    let traces = tempfile::tempdir().unwrap();
+    put(traces.path(), 4200, 4160);
+    let one = Options { seeds: 1, ..options(traces.path()) };
+    for experiment in Experiment::ALL {
+        let planned = planned(&experiment, &one).remove(0);
+        let made = again(&planned, traces.path()).unwrap().line;
+        let twice = again(&made, traces.path()).unwrap();
+        assert_eq!(twice.difference, None, "{}", experiment.name);
+        assert_eq!(twice.line.json().unwrap(), made.json().unwrap(), "{}", experiment.name);
+        assert_ne!(made, planned, "{}", experiment.name);
+    }
+}
