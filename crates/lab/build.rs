@@ -19,16 +19,16 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// Kinds of runs: the crates that take part, and the laboratory's rooms and files that do.
 const KINDS: [(&str, &[&str], &[&str]); 8] = [
     ("SIMULATOR", &["cleaning", "media"], &["run", "trace", "workload"]),
-    ("SCALEFFS", &["scaleffs"], &["on_chip", "files", "measured"]),
-    ("CFFS", &["cffs"], &["on_chip", "files", "measured"]),
-    ("RCFFS", &["rcffs"], &["on_chip", "files", "measured"]),
-    ("NANDFS", &["nandfs"], &["on_chip", "files", "measured"]),
-    ("DISK", &["f2fs"], &["on_disk", "files", "measured", "disk.rs", "requests.rs"]),
-    ("SERVER", &["ftl", "cleaning"], &["on_server.rs", "measured"]),
+    ("SCALEFFS", &["scaleffs"], &["on_chip", "files", "measured", "medium.rs"]),
+    ("CFFS", &["cffs"], &["on_chip", "files", "measured", "medium.rs"]),
+    ("RCFFS", &["rcffs"], &["on_chip", "files", "measured", "medium.rs"]),
+    ("NANDFS", &["nandfs"], &["on_chip", "files", "measured", "medium.rs"]),
+    ("DISK", &["f2fs"], &["on_disk", "files", "measured", "disk.rs", "requests.rs", "medium.rs"]),
+    ("SERVER", &["ftl", "cleaning"], &["on_server.rs", "measured", "medium.rs"]),
     (
         "STACK",
         &["f2fs", "ftl"],
-        &["on_stack.rs", "on_disk", "files", "measured", "disk.rs", "requests.rs", "trace"],
+        &["on_stack.rs", "on_disk", "files", "measured", "disk.rs", "requests.rs", "trace", "medium.rs"],
     ),
 ];
 

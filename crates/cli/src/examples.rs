@@ -48,6 +48,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("lab", "pumice lab run papers --seeds 1"),
     ("lab list", "pumice lab list"),
     ("lab run", "pumice lab run cat-fig12 lifetime"),
+    ("lab merge", "pumice lab merge part1 part2"),
     ("lab report", "pumice lab report --pictures pictures"),
     ("ftl", "pumice ftl info chip"),
     ("ftl create", "pumice ftl create --chip slc-2k-2g --parity-pages 1 chip"),

@@ -25,6 +25,7 @@ mod error;
 pub mod experiment;
 pub mod files;
 pub mod measured;
+mod medium;
 pub mod nftl;
 pub mod on_chip;
 pub mod on_disk;
@@ -38,4 +39,5 @@ pub mod trace;
 pub mod workload;
 
 pub use error::LabError;
+pub use medium::Medium;
 pub use sources::Sources;

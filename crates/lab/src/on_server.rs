@@ -5,18 +5,19 @@ use pumice_cleaning::{
     registry::{PlacementRule, Store, VictimRule, WearRule},
 };
 use pumice_ftl::{CreateOptions, Export, Ftl, OpenOptions, PolicyNames, create};
-use pumice_media::{BlockDevice, ChipSpec, Lba, SimChip};
+use pumice_media::{BlockDevice, Lba, SimChip};
 use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use crate::{
-    LabError, Sources,
+    LabError, Medium, Sources,
     files::float,
     measured::{Figure, Found, Job},
 };
 
 /// Bytes of a logical block: a page of the chip.
 const BLOCK: u32 = 2048;
-/// Bytes of the chip.
+/// The chip, and its bytes.
+const CHIP: &str = "slc-2k-2g";
 const FLASH: u64 = 64 << 20;
 /// Blocks that hold data, of a thousand of the chip.
 const EXPORT: u32 = 875;
@@ -44,7 +45,7 @@ pub enum Order {
 }
 
 /// A run, before it is made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Task {
     /// The cleaner.
     pub cleaner: Cleaner,
@@ -54,14 +55,16 @@ pub struct Task {
     pub placement: &'static str,
     /// The pattern of the writes.
     pub order: Order,
+    /// The chip, if another was asked for.
+    pub medium: Medium,
 }
 
 impl Job for Task {
     fn names(&self) -> [String; 3] {
-        let Task { cleaner, victim, placement, order } = self;
+        let Task { cleaner, victim, placement, order, medium } = self;
         [
             format!("{cleaner:?}, {victim}, {placement}"),
-            format!("slc-2k-2g of {} MiB", FLASH >> 20),
+            medium.name(CHIP, Some(FLASH)),
             format!("{order:?}, {} turnovers to warm up and {} counted", TURNOVERS.0, TURNOVERS.1),
         ]
     }
@@ -73,7 +76,7 @@ impl Job for Task {
     fn measure(&self, seed: u64) -> Result<Found, LabError> {
         let (victim, placement, wear) = (self.victim.parse()?, self.placement.parse()?, "none".parse()?);
         let policies = PolicyNames { victim, placement, wear };
-        let mut disk = disk(policies)?;
+        let mut disk = disk(policies, &self.medium)?;
         let (cleaned, copied) = match self.cleaner {
             Cleaner::Server => self.serve(&mut disk, seed)?,
             Cleaner::Simulator => self.simulate(space(&disk)?, (victim, placement, wear), seed)?,
@@ -149,10 +152,9 @@ impl Task {
     }
 }
 
-fn disk(policies: PolicyNames) -> Result<Ftl<SimChip>, LabError> {
+fn disk(policies: PolicyNames, medium: &Medium) -> Result<Ftl<SimChip>, LabError> {
     let setup = |error: &dyn core::fmt::Display| LabError::Setup(error.to_string());
-    let spec = ChipSpec::named("slc-2k-2g").and_then(|spec| spec.with_size(FLASH));
-    let mut chip = SimChip::new(&spec.map_err(|error| setup(&error))?);
+    let mut chip = SimChip::new(&medium.spec(CHIP, Some(FLASH))?);
     let export = Export::Permille(EXPORT);
     let options =
         CreateOptions { block_bytes: BLOCK, export, policies, erased: true, ..CreateOptions::default() };

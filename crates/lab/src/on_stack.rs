@@ -5,10 +5,10 @@
 use std::path::PathBuf;
 
 use pumice_ftl::{Counters, CreateOptions, Ftl, OpenOptions, create};
-use pumice_media::{BlockDevice, ChipSpec, Nand, NandStats, SimChip};
+use pumice_media::{BlockDevice, Nand, NandStats, SimChip};
 
 use crate::{
-    LabError, Sources,
+    LabError, Medium, Sources,
     disk::BLOCK,
     files::{POSTMARKS, Script, float},
     measured::{Figure, Found, Job, RequestMap, request_figures},
@@ -34,21 +34,26 @@ pub struct Task {
     pub recorded: Option<PathBuf>,
     /// Requests to the disk are measured, in place of their cost.
     pub traced: bool,
+    /// The chip, if another was asked for.
+    pub medium: Medium,
+}
+
+/// The chip of a workload, and its bytes.
+fn chip(script: Script) -> (&'static str, u64) {
+    match script {
+        Script::PostMark { mib, .. } => (POSTMARK_CHIP, u64::from(mib) << 20),
+        _ => (CHIP, FLASH),
+    }
 }
 
 /// The disk that all file systems are measured on: blocks of 4 KiB, the server's own policies.
 ///
 /// # Errors
-/// None that a chip without faults could bring about.
-pub fn disk(script: Script) -> Result<TracedDisk, LabError> {
+/// If there is no such chip.
+pub fn disk(script: Script, medium: &Medium) -> Result<TracedDisk, LabError> {
     let setup = |error: &dyn core::fmt::Display| LabError::Setup(error.to_string());
-    let spec = match script {
-        Script::PostMark { mib, .. } => {
-            ChipSpec::named(POSTMARK_CHIP).and_then(|spec| spec.with_size(u64::from(mib) << 20))
-        }
-        _ => ChipSpec::named(CHIP).and_then(|spec| spec.with_size(FLASH)),
-    };
-    let mut chip = SimChip::new(&spec.map_err(|error| setup(&error))?);
+    let (own, bytes) = chip(script);
+    let mut chip = SimChip::new(&medium.spec(own, Some(bytes))?);
     let options = CreateOptions { block_bytes: BLOCK, erased: true, ..CreateOptions::default() };
     create(&mut chip, &options, &mut |_, _| {}).map_err(|error| setup(&error))?;
     Ftl::open(chip, OpenOptions::default()).map(TracedDisk::new).map_err(|error| setup(&error))
@@ -118,13 +123,10 @@ impl Job for Task {
             format!(" of {hash}")
         });
         let traced = if self.traced { ", its requests" } else { "" };
-        let medium = match self.script {
-            Script::PostMark { mib, .. } => format!("{POSTMARK_CHIP} of {mib} MiB, ftl"),
-            _ => format!("{CHIP} of {} MiB, ftl", FLASH >> 20),
-        };
+        let (own, bytes) = chip(self.script);
         [
             format!("F2FS, {:?}", self.mount),
-            medium,
+            format!("{}, ftl", self.medium.name(own, Some(bytes))),
             format!("{}{}{traced}", self.script, calls.unwrap_or_default()),
         ]
     }
@@ -134,7 +136,7 @@ impl Job for Task {
     }
 
     fn measure(&self, seed: u64) -> Result<Found, LabError> {
-        let mounted = Mounted::new(disk(self.script)?, self.mount)?;
+        let mounted = Mounted::new(disk(self.script, &self.medium)?, self.mount)?;
         let now = || mounted.disk().with(Moment::of);
         let work = self.script.prepare(mounted.fs(), self.recorded.as_deref(), seed)?;
         mounted.fs().sync()?;

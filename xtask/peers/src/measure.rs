@@ -13,6 +13,7 @@ use std::{
 };
 
 use pumice_lab::{
+    Medium,
     files::Script,
     measured::{Figure, RequestMap, hot_share},
     nftl::Nftl,
@@ -126,7 +127,7 @@ pub(crate) fn measure(
     recorded: Option<&Path>,
 ) -> Result<(Vec<Line>, Option<RequestMap>), Failure> {
     let script: Script = workload.script.parse()?;
-    let disk = Mutex::new(on_stack::disk(script)?);
+    let disk = Mutex::new(on_stack::disk(script, &Medium::default())?);
     let place = tempfile::tempdir()?;
     let socket = place.path().join("disk");
     let mut guest = Guest::new(machine)?;

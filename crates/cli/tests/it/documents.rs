@@ -41,6 +41,11 @@ fn format_versions_are_those_of_the_program() {
     world.say("ftl create --chip slc-2k-2g --size 16M disk").good();
     let version = version(&world, "ftl info --json disk");
     assert_eq!(row("ftl"), [version.clone(), version.clone()]);
+    world.say("lab run cat-fig13-sequential --seeds 1").good();
+    let records = fs::read_to_string(world.path("lab/cat-fig13-sequential.jsonl")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(records.lines().next().unwrap()).unwrap();
+    let of_records = record["version"].as_u64().unwrap().to_string();
+    assert_eq!(row("records of `pumice lab run`"), [of_records.clone(), of_records]);
     assert!(changes.contains(&format!("raw NAND, format version {version},")));
     assert!(status.contains(&format!("(ftl, format version {version})")));
 }

@@ -40,6 +40,7 @@ const VERBS: &[&str] = &[
     "lab",
     "lab list",
     "lab run",
+    "lab merge",
     "lab report",
     "nand",
     "nand create",

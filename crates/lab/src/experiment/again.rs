@@ -30,7 +30,8 @@ pub fn again(line: &Line, traces: &Path) -> Result<Again, LabError> {
     if seeds > SEEDS_MAX {
         return Err(LabError::Setup(format!("seed {seeds} is above {SEEDS_MAX}")));
     }
-    let options = Options { seeds, traces: traces.to_owned(), fresh: true };
+    let medium = line.medium().clone();
+    let options = Options { seeds, traces: traces.to_owned(), medium, ..Options::default() };
     let (sources, outcome) = match Wanted::of(experiment, &options)? {
         Wanted::Simulated(points) => {
             let found = points.into_iter().find(|(point, planned)| {
@@ -49,7 +50,7 @@ pub fn again(line: &Line, traces: &Path) -> Result<Again, LabError> {
         Wanted::OnServer(points) => measured(line, &points)?,
         Wanted::OnStack(points) => measured(line, &points)?,
     };
-    let new = Line::new(experiment.name, (&line.series, &line.x), sources, outcome);
+    let new = Line::new(experiment.name, (&line.series, &line.x), sources, outcome).on(&options.medium);
     let difference = match (to_value(line), to_value(&new)) {
         (Ok(old), Ok(new)) => difference(&old, &new),
         _ => None,

@@ -7,7 +7,7 @@ use super::{
     scheme::{BUILT, COMPARED, DEFAULT, Scheme, cross, named},
 };
 use crate::{
-    LabError,
+    LabError, Medium,
     measured::Figure,
     on_server::{self, Cleaner, Order},
     run::{Access, Amount, Room, Setup},
@@ -47,7 +47,8 @@ pub(super) const TABLE6: Experiment = Experiment {
             };
             for (who, cleaner) in [("actual", Cleaner::Server), ("simulated", Cleaner::Simulator)] {
                 points.extend(orders.map(|(x, order)| {
-                    let setup = on_server::Task { cleaner, victim, placement, order };
+                    let setup =
+                        on_server::Task { cleaner, victim, placement, order, medium: Medium::default() };
                     Point { series: format!("{name}, {who}"), x: x.to_owned(), setup }
                 }));
             }

@@ -6,6 +6,7 @@
 
 use super::{Experiment, Known, Look, Metric, Point, Points, peers::peers};
 use crate::{
+    Medium,
     files::{POSTMARK_BYTES, POSTMARKS},
     measured::Figure,
     on_chip::{ScanEquation, System, Task, Work},
@@ -58,7 +59,7 @@ pub(super) const TABLE4: Experiment = Experiment {
                         64 => CHIP.to_owned(),
                         mib => format!("512+16:32:{}", mib * 64),
                     };
-                    let setup = Task { system, chip, work: postmark(files) };
+                    let setup = Task { system, chip, medium: Medium::default(), work: postmark(files) };
                     points.push(Point {
                         series: format!("{}, {mib} MB", system.name()),
                         x: x.to_owned(),
@@ -114,7 +115,7 @@ pub(super) const FIG4: Experiment = Experiment {
         let point = |(system, (x, files)): (System, (&str, u32))| Point {
             series: system.name().to_owned(),
             x: x.to_owned(),
-            setup: Task { system, chip: CHIP.to_owned(), work: postmark(files) },
+            setup: Task { system, chip: CHIP.to_owned(), medium: Medium::default(), work: postmark(files) },
         };
         marks.map(point).collect()
     }),
@@ -152,6 +153,6 @@ fn postmark(files: u32) -> Work {
 }
 
 fn point(series: &str, percent: u64, system: System, work: Work) -> Point<Task> {
-    let setup = Task { system, chip: CHIP.to_owned(), work };
+    let setup = Task { system, chip: CHIP.to_owned(), medium: Medium::default(), work };
     Point { series: series.to_owned(), x: percent.to_string(), setup }
 }

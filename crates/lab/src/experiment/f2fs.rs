@@ -10,6 +10,7 @@ use pumice_f2fs::{InPlace, Logging, Streams};
 
 use super::{Experiment, Known, Look, Metric, Options, Point, Points, peers::peers};
 use crate::{
+    Medium,
     files::Script,
     measured::Figure,
     on_disk::{Mount, Task, Work},
@@ -111,7 +112,13 @@ fn stack(script: Script, recorded: Option<&Path>) -> [Point<on_stack::Task>; 2] 
     let ways = [("F2FS, Pumice", InPlace::Never), ("F2FS, Pumice, in place", InPlace::Fsync)];
     ways.map(|(series, in_place)| {
         let mount = Mount { in_place, ..Mount::default() };
-        let setup = on_stack::Task { mount, script, recorded: recorded.map(Path::to_owned), traced: false };
+        let setup = on_stack::Task {
+            mount,
+            script,
+            recorded: recorded.map(Path::to_owned),
+            traced: false,
+            medium: Medium::default(),
+        };
         Point { series: series.to_owned(), x: script.to_string(), setup }
     })
 }

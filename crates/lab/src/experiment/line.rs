@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Outcome;
-use crate::sources::Sources;
+use crate::{Medium, Sources};
 
 /// The schema that every line of records names.
 const SCHEMA: &str = "pumice.lab";
@@ -30,6 +30,9 @@ pub struct Line {
     pub x: String,
     /// The sources that decided, as a hash.
     sources: String,
+    /// The chip that was asked for, where it is not the experiment's own.
+    #[serde(default, skip_serializing_if = "Medium::is_own")]
+    on: Medium,
     /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
@@ -50,8 +53,19 @@ impl Line {
             series: series.to_owned(),
             x: x.to_owned(),
             sources: sources.of(experiment),
+            on: Medium::default(),
             outcome: outcome.into(),
         }
+    }
+
+    /// The same on the chip that was asked for.
+    pub(super) fn on(self, medium: &Medium) -> Line {
+        Line { on: medium.clone(), ..self }
+    }
+
+    /// The chip that was asked for.
+    pub(super) fn medium(&self) -> &Medium {
+        &self.on
     }
 
     /// True if the sources that decided are those of this build.

@@ -7,6 +7,7 @@
 
 use super::{Experiment, Known, Look, Metric, Point, Points};
 use crate::{
+    Medium,
     files::yaffs_seconds,
     measured::Figure,
     on_chip::{Damage, System, Task, Work},
@@ -214,7 +215,7 @@ const PACKED: [System; 3] = [System::Rcffs, System::Nandfs, System::NandfsBoth];
 
 fn points<const N: usize>(systems: &[System], work: &[(String, Work); N]) -> Vec<Point<Task>> {
     let point = |(system, (x, work)): (System, (String, Work))| {
-        let setup = Task { system, chip: CHIP.to_owned(), work };
+        let setup = Task { system, chip: CHIP.to_owned(), medium: Medium::default(), work };
         Point { series: system.name().to_owned(), x, setup }
     };
     systems.iter().flat_map(|system| work.clone().map(|work| (*system, work))).map(point).collect()

@@ -61,6 +61,20 @@ impl Records {
         &self.stored
     }
 
+    /// Adds the whole lines of other files that are not there yet.
+    pub(super) fn add(&mut self, files: &[PathBuf]) -> Result<(), LabError> {
+        let mut all = contents(&self.json)?;
+        for file in files {
+            let (more, known) = (contents(file)?, all.clone());
+            let known: HashSet<&str> = known.lines().collect();
+            all.extend(
+                whole(&more).lines().filter(|line| !known.contains(line)).flat_map(|line| [line, "\n"]),
+            );
+        }
+        self.stored = sort(&all);
+        replace(&self.json, &all)
+    }
+
     /// Adds a line, which is out when this returns.
     pub(super) fn append(&mut self, line: &Line) -> Result<(), LabError> {
         let text = named(&self.json, line.json())? + "\n";

@@ -42,7 +42,7 @@ pub fn run(
     let known = if options.fresh { Vec::new() } else { records.stored().lines.clone() };
     let known = Known::new(&known);
     let mut keep = |point: (&str, &str), sources: Sources, outcome: Outcome| -> Result<Line, LabError> {
-        let line = Line::new(experiment.name, point, sources, outcome);
+        let line = Line::new(experiment.name, point, sources, outcome).on(&options.medium);
         records.append(&line)?;
         Ok(line)
     };

@@ -6,6 +6,7 @@
 
 use super::{Experiment, Known, Look, Metric, Point, Points};
 use crate::{
+    Medium,
     measured::Figure,
     on_chip::{BlockType, Scenario, System, Task, Work},
 };
@@ -157,6 +158,7 @@ pub(super) const TABLE6: Experiment = Experiment {
                 let setup = Task {
                     system: System::ScaleFfs,
                     chip: CHIP.to_owned(),
+                    medium: Medium::default(),
                     work: Work::Share(scenario, block),
                 };
                 points.push(Point { series: series.to_owned(), x: x.to_owned(), setup });
@@ -219,6 +221,7 @@ pub(super) const EQUATION1: Experiment = Experiment {
         let task = |mb: u64| Task {
             system: System::ScaleFfs,
             chip: CHIP.to_owned(),
+            medium: Medium::default(),
             work: Work::Ring { bytes: mb << 20 },
         };
         written.map(|mb| Point { series: "scaleffs".to_owned(), x: mb.to_string(), setup: task(mb) }).to_vec()
@@ -259,7 +262,7 @@ fn both(cases: &[(String, String, Work)]) -> Vec<Point<Task>> {
     let mut points = Vec::new();
     for system in [System::ScaleFfs, System::Nandfs] {
         for (x, chip, work) in cases {
-            let setup = Task { system, chip: chip.clone(), work: *work };
+            let setup = Task { system, chip: chip.clone(), medium: Medium::default(), work: *work };
             points.push(Point { series: system.name().to_owned(), x: x.clone(), setup });
         }
     }

@@ -1,8 +1,8 @@
 //! The points of an experiment, each with every seed.
 
-use super::{Experiment, Options, Point, Points};
+use super::{Experiment, Options, Point, Points, Shard};
 use crate::{
-    LabError, on_chip, on_disk, on_server, on_stack,
+    LabError, Medium, on_chip, on_disk, on_server, on_stack,
     run::{Planned, Setup, plan},
 };
 
@@ -17,24 +17,99 @@ pub(super) enum Wanted {
 
 impl Wanted {
     pub(super) fn of(experiment: &Experiment, options: &Options) -> Result<Wanted, LabError> {
+        let (medium, refuse) = (&options.medium, |why: &str| refused(experiment, why));
         Ok(match experiment.points {
             Points::Simulated(points) => {
-                let points = points(options)?;
+                let all = points(options)?;
+                if medium.size_bytes.is_some() && !are_alike(&all, |setup| setup.store.flash) {
+                    return refuse("has stores of several sizes");
+                }
+                let all = all.into_iter().map(|point| on(point, medium, |setup| store(setup, medium)));
+                let points = options.shard.part(all.collect::<Result<Vec<_>, _>>()?);
                 let planned = plan(&points.iter().map(|point| point.setup.clone()).collect::<Vec<Setup>>())?;
                 Wanted::Simulated(points.into_iter().zip(planned).collect())
             }
-            Points::OnChip(points) => Wanted::OnChip(seeded(points(), options)),
-            Points::OnDisk(points) => Wanted::OnDisk(seeded(points(), options)),
-            Points::OnServer(points) => Wanted::OnServer(seeded(points(), options)),
-            Points::OnStack(points) => Wanted::OnStack(seeded(points(options), options)),
+            Points::OnChip(points) => {
+                let all = points();
+                if !medium.is_own() && !are_alike(&all, |task| task.chip.clone()) {
+                    return refuse("runs on several chips");
+                }
+                let set = |task| Ok(on_chip::Task { medium: medium.clone(), ..task });
+                Wanted::OnChip(seeded(all, options, set)?)
+            }
+            Points::OnDisk(_) if !medium.is_own() => return refuse("runs on a disk in memory"),
+            Points::OnDisk(points) => Wanted::OnDisk(seeded(points(), options, Ok)?),
+            Points::OnServer(points) => {
+                let set = |task| Ok(on_server::Task { medium: medium.clone(), ..task });
+                Wanted::OnServer(seeded(points(), options, set)?)
+            }
+            Points::OnStack(points) => {
+                let set = |task| Ok(on_stack::Task { medium: medium.clone(), ..task });
+                Wanted::OnStack(seeded(points(options), options, set)?)
+            }
         })
+    }
+
+    /// Curve, place and seed of each run, in their order.
+    pub(super) fn places(&self) -> Vec<(String, String, u64)> {
+        fn seeded<T>(points: &Seeded<T>) -> Vec<(String, String, u64)> {
+            points.iter().map(|(point, seed)| (point.series.clone(), point.x.clone(), *seed)).collect()
+        }
+        match self {
+            Wanted::Simulated(points) => {
+                let place = |(point, planned): &(Point, Planned)| {
+                    (point.series.clone(), point.x.clone(), planned.parameters.seed)
+                };
+                points.iter().map(place).collect()
+            }
+            Wanted::OnChip(points) => seeded(points),
+            Wanted::OnDisk(points) => seeded(points),
+            Wanted::OnServer(points) => seeded(points),
+            Wanted::OnStack(points) => seeded(points),
+        }
     }
 }
 
 /// Points with the seed of each run.
 pub(super) type Seeded<T> = Vec<(Point<T>, u64)>;
 
-/// Each point with every seed.
-fn seeded<T: Clone>(points: Vec<Point<T>>, options: &Options) -> Seeded<T> {
-    points.into_iter().flat_map(|point| (1..=options.seeds).map(move |seed| (point.clone(), seed))).collect()
+/// Each point on the chip that was asked for, with every seed, and the shard's part of them.
+fn seeded<T: Clone>(
+    points: Vec<Point<T>>,
+    options: &Options,
+    set: impl Fn(T) -> Result<T, LabError>,
+) -> Result<Seeded<T>, LabError> {
+    let points = points.into_iter().map(|point| on(point, &options.medium, &set));
+    let points = points.collect::<Result<Vec<_>, _>>()?;
+    let all = points.into_iter().flat_map(|point| (1..=options.seeds).map(move |seed| (point.clone(), seed)));
+    Ok(Shard::part(options.shard, all.collect()))
+}
+
+fn on<T>(
+    point: Point<T>,
+    medium: &Medium,
+    set: impl Fn(T) -> Result<T, LabError>,
+) -> Result<Point<T>, LabError> {
+    Ok(Point { series: medium.series(point.series), setup: set(point.setup)?, x: point.x })
+}
+
+/// The simulator takes from a chip its times alone.
+fn store(setup: Setup, medium: &Medium) -> Result<Setup, LabError> {
+    let mut setup = setup;
+    if medium.chip.is_some() {
+        setup.chip = Medium { size_bytes: None, ..medium.clone() }.spec(setup.chip.name(), None)?;
+    }
+    setup.store.flash = medium.size_bytes.or(setup.store.flash);
+    Ok(setup)
+}
+
+/// True if all points have the same.
+fn are_alike<T, K: PartialEq>(points: &[Point<T>], key: impl Fn(&T) -> K) -> bool {
+    let mut keys = points.iter().map(|point| key(&point.setup));
+    let first = keys.next();
+    keys.all(|key| Some(key) == first)
+}
+
+fn refused(experiment: &Experiment, why: &str) -> Result<Wanted, LabError> {
+    Err(LabError::Setup(format!("{} {why}: no --chip and no --size for it", experiment.name)))
 }

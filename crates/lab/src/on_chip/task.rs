@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng, rngs::Xoshiro256PlusPlus};
 
 use super::{System, Work};
 use crate::{
-    LabError, Sources,
+    LabError, Medium, Sources,
     measured::{Found, Job},
 };
 
@@ -16,13 +16,15 @@ pub struct Task {
     pub system: System,
     /// The chip: a name that is known, or a shape as `ChipSpec::parse_geometry` takes it.
     pub chip: String,
+    /// The chip in its place, if one was asked for.
+    pub medium: Medium,
     /// The work.
     pub work: Work,
 }
 
 impl Job for Task {
     fn names(&self) -> [String; 3] {
-        [self.system.name().to_owned(), self.chip.clone(), self.work.to_string()]
+        [self.system.name().to_owned(), self.medium.name(&self.chip, None), self.work.to_string()]
     }
 
     fn sources(&self) -> Sources {
@@ -30,11 +32,7 @@ impl Job for Task {
     }
 
     fn measure(&self, seed: u64) -> Result<Found, LabError> {
-        let spec = match self.chip.contains(':') {
-            true => ChipSpec::parse_geometry(&self.chip),
-            false => ChipSpec::named(&self.chip),
-        };
-        let spec = spec.map_err(|error| LabError::Setup(error.to_string()))?;
+        let spec = self.medium.spec(&self.chip, None)?;
         let chip = self.system.format(chip(&spec, seed))?;
         self.work.measure(self.system, chip, &spec, seed).map(Found::from)
     }

@@ -41,7 +41,7 @@ fn by_one_seed() -> Records {
     const ALL: &[Experiment] = &Experiment::ALL;
     let all: Vec<_> = ALL.iter().filter(|it| it.is_of_a_paper() && !LONG.contains(&it.name)).collect();
     let (next, dir) = (AtomicUsize::new(0), tempfile::tempdir().unwrap());
-    let options = Options { seeds: 1, traces: "nowhere".into(), fresh: false };
+    let options = Options { seeds: 1, traces: "nowhere".into(), ..Options::default() };
     let some = || {
         let mut done = Records::new();
         while let Some(experiment) = all.get(next.fetch_add(1, Ordering::Relaxed)) {

@@ -12,7 +12,7 @@ use pumice_lab::{
 fn lines(name: &str, seeds: u64) -> Vec<Line> {
     let dir = tempfile::tempdir().unwrap();
     let experiment = Experiment::named(name).unwrap();
-    let options = Options { seeds, traces: "nowhere".into(), fresh: false };
+    let options = Options { seeds, traces: "nowhere".into(), ..Options::default() };
     let lines = run(experiment, &options, dir.path(), &()).unwrap().lines;
     let csv = fs::read_to_string(dir.path().join(format!("{name}.csv"))).unwrap();
     assert_eq!(csv.lines().count(), lines.len() + 1, "{csv}");

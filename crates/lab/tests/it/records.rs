@@ -7,8 +7,8 @@ use std::{
 };
 
 use pumice_lab::{
-    Sources,
-    experiment::{Again, Experiment, Line, Options, Outcome, PassedOver, Point, Points, again, run},
+    Medium, Sources,
+    experiment::{Again, Experiment, Line, Options, Outcome, PassedOver, Point, Points, again, merge, run},
     measured::Job,
     report::{records, report},
     run::{Record, plan},
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 const SEEDS: u64 = 2;
 
 fn options(traces: &Path) -> Options {
-    Options { seeds: SEEDS, traces: traces.to_owned(), fresh: false }
+    Options { seeds: SEEDS, traces: traces.to_owned(), ..Options::default() }
 }
 
 /// A directory with the records of an experiment, their file and its text.
@@ -193,5 +193,85 @@ fn a_record_of_each_experiment_is_made_again_to_the_byte() {
         assert_eq!(twice.difference, None, "{}", experiment.name);
         assert_eq!(twice.line.json().unwrap(), made.json().unwrap(), "{}", experiment.name);
         assert_ne!(made, planned, "{}", experiment.name);
+    }
+}
+
+/// Every part of the runs by itself, one of them cut short and run again, the parts in any order: what one run makes.
+#[test]
+fn shards_become_one_run() {
+    let nowhere = Path::new("nowhere");
+    for name in ["cat-table4", "rcffs-repair"] {
+        let whole = Kept::new(name, nowhere);
+        let out = tempfile::tempdir().unwrap();
+        let parts: Vec<PathBuf> = (1..=4).map(|part| out.path().join(part.to_string())).collect();
+        for (dir, part) in parts.iter().zip(1..) {
+            let shard = format!("{part}/4").parse().unwrap();
+            run(whole.experiment, &Options { shard, ..options(nowhere) }, dir, &()).unwrap();
+        }
+        // Killed in the middle of a line.
+        let file = parts[1].join(format!("{name}.jsonl"));
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, &text[..text.len() - 40]).unwrap();
+        let merged = out.path().join("merged");
+        let lines = merge(&parts, &merged, nowhere).unwrap();
+        assert_eq!(lines, [(name, whole.len() - 1)]);
+        let shard = "2/4".parse().unwrap();
+        let ran = run(whole.experiment, &Options { shard, ..options(nowhere) }, &parts[1], &()).unwrap();
+        assert_eq!((ran.known, ran.lines.len()), (text.lines().count() - 1, text.lines().count()));
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        let backwards: Vec<_> = parts.iter().rev().cloned().collect();
+        assert_eq!(merge(&backwards, &merged, nowhere).unwrap(), [(name, whole.len())]);
+        for kind in ["jsonl", "csv"] {
+            let text = |dir: &Path| fs::read_to_string(dir.join(format!("{name}.{kind}"))).unwrap();
+            assert_eq!(text(&merged), text(whole.dir.path()), "{name}.{kind}");
+        }
+    }
+}
+
+/// Runs on another chip stand beside those on the experiment's own, and are made again as well.
+#[test]
+fn another_chip_is_another_curve() {
+    let nowhere = Path::new("nowhere");
+    let chip = |chip: Option<&str>, size_bytes| Options {
+        seeds: 1,
+        medium: Medium { chip: chip.map(str::to_owned), size_bytes },
+        ..options(nowhere)
+    };
+    for (name, asked, series) in [
+        (
+            "rcffs-repair",
+            chip(Some("slc-2k-2g"), Some(64 << 20)),
+            "rcffs, plain, on slc-2k-2g of 67108864 bytes",
+        ),
+        (
+            "cat-fig13-sequential",
+            chip(Some("slc-2k-2g"), Some(16 << 20)),
+            "greedy, on slc-2k-2g of 16777216 bytes",
+        ),
+        ("cat-fig13-sequential", chip(None, Some(16 << 20)), "greedy, on 16777216 bytes"),
+    ] {
+        let kept = Kept::new(name, nowhere);
+        let ran = run(kept.experiment, &asked, kept.dir.path(), &()).unwrap();
+        assert_eq!(ran.known, 0);
+        assert!(kept.now().starts_with(&kept.text), "{name}");
+        let line =
+            ran.lines.iter().find(|line| line.series == series).unwrap_or_else(|| panic!("{:?}", ran.lines));
+        let again = again(line, nowhere).unwrap();
+        assert_eq!((&again.line, again.difference), (line, None));
+        let own = asked.own(&ran.lines);
+        assert!(own.iter().all(|line| kept.text.contains(&format!("\"series\":\"{}\"", line.series))));
+        let figures = |text: &str| text.split("\"seed\"").nth(1).unwrap().to_owned();
+        let first = kept.text.lines().next().unwrap();
+        assert_ne!(figures(&line.json().unwrap()), figures(first), "{name}");
+    }
+    for (name, why) in [
+        ("scaleffs-fig5", "several chips"),
+        ("cat-fig16", "stores of several sizes"),
+        ("f2fs-fig6", "a disk in memory"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let asked = chip(Some("slc-2k-2g"), Some(64 << 20));
+        let error = run(Experiment::named(name).unwrap(), &asked, dir.path(), &()).unwrap_err().to_string();
+        assert!(error.contains(why) && error.contains(name), "{error}");
     }
 }

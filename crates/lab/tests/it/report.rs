@@ -14,7 +14,7 @@ use pumice_lab::{
 };
 
 fn options() -> Options {
-    Options { seeds: 1, traces: "nowhere".into(), fresh: false }
+    Options { seeds: 1, traces: "nowhere".into(), ..Options::default() }
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn traces_are_played_under_every_pair_and_shown_as_a_table() {
     fs::create_dir(&traces).unwrap();
     fs::write(traces.join("disk.ascii"), "1000 0 16 8 0\n2000 0 80 8 0\n").unwrap();
     let experiment = Experiment::named("traces").unwrap();
-    let points = simulated(experiment, &Options { seeds: 1, traces, fresh: false });
+    let points = simulated(experiment, &Options { seeds: 1, traces, ..Options::default() });
     let series: BTreeSet<_> = points.iter().map(|point| point.series.as_str()).collect();
     let places: BTreeSet<_> = points.iter().map(|point| point.x.as_str()).collect();
     assert_eq!(points.len(), series.len() * places.len());

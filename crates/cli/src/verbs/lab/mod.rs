@@ -1,6 +1,7 @@
 //! `pumice lab`: the papers' experiments and our own.
 
 mod list;
+mod merge;
 mod report;
 mod run;
 
@@ -11,6 +12,7 @@ use crate::failure::Outcome;
 pub(crate) enum Verb {
     List(list::Args),
     Run(run::Args),
+    Merge(merge::Args),
     Report(report::Args),
 }
 
@@ -19,6 +21,7 @@ impl Verb {
         match self {
             Verb::List(args) => args.run(),
             Verb::Run(args) => args.run(),
+            Verb::Merge(args) => args.run(),
             Verb::Report(args) => args.run(),
         }
     }

@@ -6,14 +6,18 @@ use std::{
 };
 
 use pumice_lab::{
+    Medium,
     claim::{Claim, judge},
-    experiment::{Again, Cell, Experiment, Line, Options, PassedOver, Ran, SEEDS_MAX, Summary, again, run},
+    experiment::{
+        Again, Cell, Experiment, Line, Options, PassedOver, Ran, SEEDS_MAX, Shard, Summary, again, run,
+    },
 };
 
 use crate::{
     failure::{Failure, Outcome},
     output::Output,
     progress::Progress,
+    size,
 };
 
 /// Run experiments, print their series and keep every record
@@ -37,6 +41,15 @@ pub(crate) struct Args {
     /// Directory of trace files
     #[arg(long, value_name = "DIR", default_value = "traces")]
     traces: PathBuf,
+    /// Chip to run on, in place of the experiment's own: a name, or a geometry
+    #[arg(long, value_name = "CHIP", conflicts_with = "again")]
+    chip: Option<String>,
+    /// Size of the chip, or of the simulator's store
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, conflicts_with = "again")]
+    size: Option<u64>,
+    /// Make one of N parts of the runs: every Nth, from the Ith on; `pumice lab merge` puts the parts together
+    #[arg(long, value_name = "I/N", value_parser = str::parse::<Shard>, conflicts_with = "again")]
+    shard: Option<Shard>,
     /// Run everything again, in place of going on where an earlier run stopped
     #[arg(long)]
     fresh: bool,
@@ -47,7 +60,13 @@ impl Args {
         if let Some(path) = &self.again {
             return self.again(path);
         }
-        let options = Options { seeds: self.seeds, traces: self.traces.clone(), fresh: self.fresh };
+        let options = Options {
+            seeds: self.seeds,
+            traces: self.traces.clone(),
+            fresh: self.fresh,
+            medium: Medium { chip: self.chip.clone(), size_bytes: self.size },
+            shard: self.shard.unwrap_or_default(),
+        };
         let mut output = Output::new();
         for experiment in self.experiments()? {
             let progress = Progress::counted(experiment.name);
@@ -67,7 +86,7 @@ impl Args {
                     table(&mut output, experiment, &summary)?;
                 }
             }
-            verdicts(&mut output, experiment, &lines)?;
+            verdicts(&mut output, experiment, &options.own(&lines))?;
             output.flush()?;
         }
         output.finish()
